@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: MIT
+# Each bench/<room>/<name>.cc is one program on Google Benchmark, at <build>/bench/<room>_<name>;
+# bench/support/*.cc is linked into all. bench/rivals/ builds itself, where it has a CMakeLists.txt.
+
+find_package(benchmark QUIET)
+heddle_optional(HEDDLE_BENCH benchmark_FOUND "benchmarks (Google Benchmark)" HEDDLE_WITH_BENCH)
+if(NOT HEDDLE_WITH_BENCH)
+  return()
+endif()
+file(GLOB support_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/support/*.cc")
+file(GLOB sources CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/bench"
+     "${PROJECT_SOURCE_DIR}/bench/*/*.cc")
+list(FILTER sources EXCLUDE REGEX "^(support|rivals)/")
+add_custom_target(benches)
+foreach(source IN LISTS sources)
+  string(REGEX REPLACE "\\.cc$" "" name "${source}")
+  string(REPLACE "/" "_" name "${name}")
+  add_executable(bench_${name} "bench/${source}" ${support_sources})
+  set_target_properties(bench_${name} PROPERTIES
+    OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bench")
+  target_include_directories(bench_${name} PRIVATE "${PROJECT_SOURCE_DIR}/bench")
+  target_link_libraries(bench_${name} PRIVATE
+    heddle_inside heddle_http heddle benchmark::benchmark benchmark::benchmark_main)
+  add_dependencies(benches bench_${name})
+endforeach()
+if(EXISTS "${PROJECT_SOURCE_DIR}/bench/rivals/CMakeLists.txt")
+  add_subdirectory(bench/rivals)
+endif()

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: MIT
+# Each examples/*.cc and examples/*.c is one program, at <build>/examples/<name>.
+
+if(NOT HEDDLE_EXAMPLES)
+  return()
+endif()
+file(GLOB sources CONFIGURE_DEPENDS
+     "${PROJECT_SOURCE_DIR}/examples/*.cc" "${PROJECT_SOURCE_DIR}/examples/*.c")
+add_custom_target(examples ALL)
+foreach(source IN LISTS sources)
+  get_filename_component(name "${source}" NAME_WE)
+  add_executable(example_${name} "${source}")
+  set_target_properties(example_${name} PROPERTIES
+    OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/examples")
+  # An example sees what a user sees: the public headers, and the warnings that we promise.
+  target_compile_options(example_${name} PRIVATE -Wall -Wextra
+    $<$<BOOL:${HEDDLE_WERROR}>:-Werror>)
+  target_link_libraries(example_${name} PRIVATE heddle_http heddle)
+  add_dependencies(examples example_${name})
+endforeach()

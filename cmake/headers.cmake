@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: MIT
+# Every public header must compile alone: one generated source a header, which includes it twice.
+# heddle/abi.h is also compiled as C11 and as C23. Part of the default build where tests are.
+
+if(HEDDLE_SANITIZE)
+  return()  # a sanitizer changes nothing about what a header includes
+endif()
+file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/include"
+     "${PROJECT_SOURCE_DIR}/include/heddle/*.hh" "${PROJECT_SOURCE_DIR}/include/heddle/*.h")
+set(sources)
+foreach(header IN LISTS headers)
+  string(MAKE_C_IDENTIFIER "${header}" name)
+  set(source "${PROJECT_BINARY_DIR}/headers/${name}.cc")
+  file(CONFIGURE OUTPUT "${source}" CONTENT "#include <@header@>\n#include <@header@>\n" @ONLY)
+  list(APPEND sources "${source}")
+endforeach()
+if(sources)
+  add_library(headers OBJECT ${sources})
+  target_compile_options(headers PRIVATE -Wall -Wextra $<$<BOOL:${HEDDLE_WERROR}>:-Werror>)
+  target_link_libraries(headers PRIVATE heddle)
+endif()
+
+if(EXISTS "${PROJECT_SOURCE_DIR}/include/heddle/abi.h")
+  set(source "${PROJECT_BINARY_DIR}/headers/abi.c")
+  file(CONFIGURE OUTPUT "${source}"
+       CONTENT "#include <heddle/abi.h>\n#include <heddle/abi.h>\n" @ONLY)
+  foreach(standard c11 c2x)
+    add_library(headers_${standard} OBJECT "${source}")
+    set_target_properties(headers_${standard} PROPERTIES C_STANDARD "" C_EXTENSIONS OFF)
+    target_include_directories(headers_${standard} PRIVATE "${PROJECT_SOURCE_DIR}/include")
+    target_compile_options(headers_${standard} PRIVATE
+      -std=${standard} -Wall -Wextra -pedantic-errors $<$<BOOL:${HEDDLE_WERROR}>:-Werror>)
+  endforeach()
+endif()

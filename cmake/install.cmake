@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: MIT
+# What `cmake --install` leaves: headers, libraries, a CMake package and pkg-config files. The test
+# `package` (tests/package/) builds programs outside the tree with both.
+
+include(CMakePackageConfigHelpers)
+set(HEDDLE_PACKAGE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/heddle")
+
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/heddle" TYPE INCLUDE
+        FILES_MATCHING PATTERN "*.hh" PATTERN "*.h")
+install(EXPORT heddle-targets NAMESPACE heddle:: DESTINATION ${HEDDLE_PACKAGE_DIR})
+
+configure_package_config_file(
+  "${PROJECT_SOURCE_DIR}/cmake/heddle-config.cmake.in"
+  "${PROJECT_BINARY_DIR}/package/heddle-config.cmake"
+  INSTALL_DESTINATION ${HEDDLE_PACKAGE_DIR} NO_CHECK_REQUIRED_COMPONENTS_MACRO)
+write_basic_package_version_file(
+  "${PROJECT_BINARY_DIR}/package/heddle-config-version.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/package/heddle-config.cmake"
+              "${PROJECT_BINARY_DIR}/package/heddle-config-version.cmake"
+        DESTINATION ${HEDDLE_PACKAGE_DIR})
+
+# Only static libraries are installed, so a user's link needs what they need: not "private".
+set(HEDDLE_PC_REQUIRES)
+if(HEDDLE_WITH_URING)
+  set(HEDDLE_PC_REQUIRES "liburing >= 2.3")
+endif()
+# A room that has no sources yet is headers only: its pc file must not name an archive.
+foreach(name heddle http)
+  set(target heddle_${name})
+  if(name STREQUAL "heddle")
+    set(target heddle)
+  endif()
+  get_target_property(kind ${target} TYPE)
+  set(HEDDLE_PC_LIB)
+  if(kind STREQUAL "STATIC_LIBRARY")
+    set(HEDDLE_PC_LIB "-L\${libdir} -l${target}")
+  endif()
+  string(REPLACE "_" "-" file ${target})
+  configure_file("${PROJECT_SOURCE_DIR}/cmake/${file}.pc.in"
+                 "${PROJECT_BINARY_DIR}/package/${file}.pc" @ONLY)
+  install(FILES "${PROJECT_BINARY_DIR}/package/${file}.pc"
+          DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT
+# What holds for every target of this tree: language level, warnings, sanitizers, linker, and the
+# optional parts that were looked for. Says in one line each what was left out, and why.
+
+set(CMAKE_CXX_STANDARD 23)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+
+# The usual answer to "is this optional part there?": ON and missing is an error, AUTO and
+# missing is a line of text, OFF is silent.
+function(heddle_optional switch found what out)
+  set(${out} OFF PARENT_SCOPE)
+  if(${switch} STREQUAL "OFF")
+    return()
+  elseif(${found})
+    set(${out} ON PARENT_SCOPE)
+  elseif(${switch} STREQUAL "AUTO")
+    message(STATUS "heddle: without ${what} (scripts/setup installs it)")
+  else()
+    message(FATAL_ERROR "heddle: ${switch}=${${switch}}, but missing: ${what}. Run scripts/setup.")
+  endif()
+endfunction()
+
+find_program(HEDDLE_CCACHE ccache)
+mark_as_advanced(HEDDLE_CCACHE)
+if(HEDDLE_CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_C_COMPILER_LAUNCHER "${HEDDLE_CCACHE}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${HEDDLE_CCACHE}")
+endif()
+
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+find_package(PkgConfig QUIET)
+if(PkgConfig_FOUND AND NOT HEDDLE_URING STREQUAL "OFF")
+  # 2.3 is the first with multishot receive and zero-copy send, and what Debian 12 has.
+  pkg_check_modules(URING QUIET IMPORTED_TARGET liburing>=2.3)
+endif()
+heddle_optional(HEDDLE_URING URING_FOUND "the io_uring driver (liburing)" HEDDLE_WITH_URING)
+set(HEDDLE_URING_TARGET)
+if(HEDDLE_WITH_URING)
+  set(HEDDLE_URING_TARGET PkgConfig::URING)
+endif()
+
+# Everything built here, but nothing that a user's program inherits.
+add_library(heddle_inside INTERFACE)
+target_include_directories(heddle_inside INTERFACE
+  "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}")
+target_compile_options(heddle_inside INTERFACE -Wall -Wextra -fno-omit-frame-pointer
+  $<$<BOOL:${HEDDLE_WERROR}>:-Werror>)
+target_compile_definitions(heddle_inside INTERFACE
+  $<$<BOOL:${HEDDLE_WITH_URING}>:HEDDLE_WITH_URING=1>)
+
+if(HEDDLE_SANITIZE)
+  add_compile_options(-fsanitize=${HEDDLE_SANITIZE} -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${HEDDLE_SANITIZE})
+endif()
+
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND PROJECT_IS_TOP_LEVEL)
+  include(CheckLinkerFlag)
+  check_linker_flag(CXX "-fuse-ld=lld" HEDDLE_HAS_LLD)
+  if(HEDDLE_HAS_LLD)
+    add_link_options(-fuse-ld=lld)
+  endif()
+endif()

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+# One test program a room: tests/<room>/*_test.cc (and *.c) with tests/support/*.cc, registered as
+# one ctest entry named after the room. Beside them: every public header compiled alone (target
+# `headers`), the installed package, and, where HEDDLE_HOUSE_TESTS is on, tidy and the docs.
+
+find_package(GTest QUIET)
+heddle_optional(HEDDLE_TESTS GTest_FOUND "tests (GoogleTest)" HEDDLE_WITH_TESTS)
+if(NOT HEDDLE_WITH_TESTS)
+  return()
+endif()
+enable_testing()
+
+# Sanitizers slow programs by 2 to 15 times; a hang must still end well within CI's time.
+set(test_timeout_s 120)
+if(HEDDLE_SANITIZE)
+  set(test_timeout_s 300)
+endif()
+
+file(GLOB support_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/support/*.cc")
+set(test_support)
+if(support_sources)
+  add_library(test_support STATIC ${support_sources})
+  target_link_libraries(test_support PUBLIC heddle_inside heddle_http heddle GTest::gtest)
+  target_include_directories(test_support PUBLIC "${PROJECT_SOURCE_DIR}/tests")
+  set(test_support test_support)
+endif()
+
+set(test_rooms base probe core sched io fiber sync tls tcp http bus draft tame cli examples)
+foreach(room IN LISTS test_rooms)
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${room}/*_test.cc"
+       "${PROJECT_SOURCE_DIR}/tests/${room}/*.c")
+  if(NOT sources)
+    continue()
+  endif()
+  add_executable(${room}_test ${sources})
+  set_target_properties(${room}_test PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
+  target_include_directories(${room}_test PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+  target_compile_definitions(${room}_test PRIVATE
+    HEDDLE_SOURCE_DIR="${PROJECT_SOURCE_DIR}" HEDDLE_BUILD_DIR="${PROJECT_BINARY_DIR}")
+  target_link_libraries(${room}_test PRIVATE
+    heddle_inside ${test_support} heddle_http heddle GTest::gtest_main)
+  foreach(program heddle_cli examples)
+    if(room MATCHES "^(cli|examples)$" AND TARGET ${program})
+      add_dependencies(${room}_test ${program})
+    endif()
+  endforeach()
+  add_test(NAME ${room} COMMAND ${room}_test --gtest_brief=1)
+  set_tests_properties(${room} PROPERTIES LABELS "${room}" TIMEOUT ${test_timeout_s})
+endforeach()
+
+include(headers)
+
+if(NOT HEDDLE_SANITIZE)
+  add_test(NAME package COMMAND "${PROJECT_SOURCE_DIR}/tests/package/run"
+           "${PROJECT_BINARY_DIR}" "${CMAKE_CXX_COMPILER}" "${CMAKE_GENERATOR}")
+  set_tests_properties(package PROPERTIES LABELS house TIMEOUT 120)
+endif()
+
+if(HEDDLE_HOUSE_TESTS)
+  add_test(NAME tidy COMMAND "${PROJECT_SOURCE_DIR}/scripts/tidy")
+  add_test(NAME house COMMAND python3 -B -m unittest discover -s tests/house -p "*_test.py"
+           WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+  add_test(NAME docs COMMAND "${PROJECT_SOURCE_DIR}/scripts/doc_blocks"
+           --build "${PROJECT_BINARY_DIR}" --cxx "${CMAKE_CXX_COMPILER}")
+  set_tests_properties(tidy house docs PROPERTIES LABELS house TIMEOUT 600)
+endif()
