@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+# The few commands that people type. The work is done by CMake presets and scripts/.
+#   make serve [ARGS="DIR -p PORT"]   make build   make test   make bench [SUITE=core]
+#   make format   make clean
+JOBS ?= $(shell nproc)
+ARGS ?= examples/site
+SUITE ?=
+say = @printf 'make: %s\n'
+quiet_configure = cmake --preset $(1) --log-level=WARNING >/dev/null
+
+.PHONY: help build serve test bench format clean setup-build setup-test
+
+help:
+	@sed -n 's/^#  //p' Makefile
+
+setup-build:
+	@scripts/setup build
+
+setup-test:
+	@scripts/setup test
+
+build: setup-build
+	$(say) "building build/release/bin/heddle with Clang"
+	@$(call quiet_configure,release)
+	@cmake --build --preset release -j $(JOBS) --target heddle_cli
+
+serve: build
+	$(say) "serving $(firstword $(ARGS)); Ctrl-C stops"
+	@build/release/bin/heddle serve $(ARGS)
+
+test: setup-test
+	$(say) "building everything with Clang"
+	@$(call quiet_configure,release) -DHEDDLE_TESTS=ON
+	@cmake --build --preset release -j $(JOBS)
+	$(say) "running the tests built with Clang"
+	@ctest --preset release
+	$(say) "building everything with GCC"
+	@$(call quiet_configure,gcc) -DHEDDLE_TESTS=ON
+	@cmake --build --preset gcc -j $(JOBS)
+	$(say) "running the tests built with GCC"
+	@ctest --preset gcc
+
+bench: setup-test
+	$(say) "measuring $(or $(SUITE),all suites); figures go to build/bench/figures.json"
+	@$(call quiet_configure,release) -DHEDDLE_BENCH=ON
+	@cmake --build --preset release -j $(JOBS) --target benches --target heddle_cli
+	@scripts/bench $(SUITE)
+
+format:
+	$(say) "laying out C++ and C with clang-format"
+	@git ls-files -co --exclude-standard '*.cc' '*.hh' '*.c' '*.h' | xargs -r clang-format-19 -i
+
+clean:
+	$(say) "removing build/"
+	@rm -rf build
