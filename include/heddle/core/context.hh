@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+// A context is what a task inherits from whoever awaited or spawned it: a cancel scope, a deadline, a
+// color, a trace id. Contexts form a tree. While a task runs, its worker holds the context; while it is
+// suspended, the wait does, linked into the context, so that a request to cancel finds every wait below
+// it. A wait that lives in the program ends at once; a kernel operation is asked, and ends when its
+// completion comes with whatever it really did. A new wait in a marked context ends at once.
+//
+// Thread: the color's worker. Owns: a context belongs to the adapter or scope that opened it.
+#pragma once
+
+#include <system_error>
+
+#include "heddle/base/list.hh"
+#include "heddle/core/frame.hh"
+#include "heddle/core/timer.hh"
+#include "heddle/core/worker.hh"
+
+namespace heddle {
+
+struct wait;
+
+/// What a wait is, one static object for each kind.
+struct wait_kind {
+  const char* name;  ///< for dumps: "event", "sleep", "read", ...
+  /// Asks the wait to end. It unlinks and queues its frame now or, for the kernel's, later.
+  void (*cancel)(wait&, worker&) noexcept;
+};
+
+/// A suspended frame's entry in its context; a member or base of the awaiter, so it lies in the frame.
+struct wait : list_node {
+  explicit wait(const wait_kind& k) noexcept : kind(&k) {}
+
+  const wait_kind* kind;
+  link frame = no_link;
+  time_point since{};
+
+  [[nodiscard]] bool parked() const noexcept { return frame != no_link; }
+};
+
+/// A number that orders frames: equal colors never run at once.
+struct color {
+  std::uint32_t number = 0;
+  friend bool operator==(color, color) = default;
+};
+
+class context : public list_node {
+ public:
+  /// Opens a context below `parent`, in memory of the worker. Close it with close().
+  [[nodiscard]] static context& open(worker& w, context* parent);
+  static void close(worker& w, context& c) noexcept;
+
+  [[nodiscard]] bool canceled() const noexcept { return (flags_ & canceled_flag) != 0; }
+  /// Marks this context and everything below it, and asks each wait there to end.
+  void cancel(worker& w) noexcept;
+  /// Waits in here no longer end because of a request from above (a later cancel() on it still works).
+  void shield() noexcept { flags_ = shielded_flag; }
+
+  /// The earliest deadline set here or above.
+  [[nodiscard]] time_point deadline() const noexcept { return deadline_; }
+  void set_deadline(time_point when) noexcept {
+    if (when < deadline_) deadline_ = when;
+  }
+
+  [[nodiscard]] std::uint32_t low() const noexcept {
+    return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(this));
+  }
+  [[nodiscard]] context* parent() const noexcept { return parent_; }
+  [[nodiscard]] list<wait>& waits() noexcept { return waits_; }
+  [[nodiscard]] list<context>& children() noexcept { return children_; }
+
+  std::uint32_t color = 0;
+  site opened_at = 0;
+  std::uint64_t trace_id = 0;
+  void* locals = nullptr;  ///< task-local values, inherited
+
+ private:
+  static constexpr std::uint8_t canceled_flag = 1;
+  static constexpr std::uint8_t shielded_flag = 2;
+
+  explicit context(context* parent) noexcept;
+  ~context() = default;
+
+  context* parent_;
+  list<context> children_;
+  list<wait> waits_;
+  time_point deadline_ = never;
+  std::uint8_t flags_ = 0;
+};
+
+static_assert(sizeof(context) <= slabs::context_bytes);
+
+/// What a promise of ours begins with; it lies at offset 16 of the coroutine frame.
+struct promise_base {
+  link next = no_link;         ///< offset 16 of the frame: see frame.hh
+  struct join* parent = nullptr;  ///< who gets the result
+  std::uint32_t context = 0;   ///< saved while suspended
+  site at = 0;                 ///< the line of the last co_await
+};
+
+static_assert(sizeof(promise_base) == 24);
+
+[[nodiscard]] inline promise_base& promise_of(link coroutine) noexcept {
+  return *reinterpret_cast<promise_base*>(coroutine + next_offset);
+}
+
+/// Parks a coroutine in its current context; the wait is then found by cancellation and by dump().
+inline void park(wait& x, link frame, worker& w) noexcept {
+  promise_of(frame).context = w.context;
+  x.frame = frame;
+  x.since = w.now;
+  w.current_context().waits().push_back(x);
+}
+
+/// Ends a wait: its frame runs later, in the order of these calls.
+inline void wake(wait& x, worker& w) noexcept {
+  x.unlink();
+  const link l = x.frame;
+  x.frame = no_link;
+  w.post(l);
+}
+
+}  // namespace heddle

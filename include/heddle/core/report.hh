@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// Mistakes that the runtime notices and names. Each goes to the runtime's one report hook, with the line
+// that made the thing and the line that waits for it; the library itself never prints.
+#pragma once
+
+#include <exception>
+#include <span>
+#include <string>
+
+#include "heddle/probe/site.hh"
+
+namespace heddle {
+
+enum class diagnostic_kind : std::uint8_t {
+  abandoned_event,      ///< the last trigger handle went away while the event was still expected
+  double_trigger,       ///< an event that has fired was triggered again (off by default)
+  two_waiters,          ///< two functions wait on one rendezvous
+  leftover_events,      ///< a scope or rendezvous ended with events that never fired (off by default)
+  unhandled_exception,  ///< a task that nobody joins ended with an exception
+  leaked_memory,        ///< cells are still in use when the runtime ends
+};
+
+/// The diagnostic's name as people type it: "abandoned-event", ...
+[[nodiscard]] const char* to_string(diagnostic_kind kind) noexcept;
+
+struct diagnostic {
+  diagnostic_kind kind;
+  site made = 0;                   ///< the line that made the event, task or memory
+  site waits = 0;                  ///< the line that waits, 0 if none does
+  std::size_t count = 1;           ///< how many, for leftovers and leaks
+  std::exception_ptr error = {};   ///< for unhandled_exception
+  std::span<const site> stack = {};  ///< who awaited whom, innermost first, where known
+};
+
+/// One line saying what happened, one line a place, and one saying what to do. No final newline.
+[[nodiscard]] std::string to_string(const diagnostic& d);
+
+/// What to do with a diagnostic that can be switched.
+enum class strictness : std::uint8_t { off, report, abort };
+
+}  // namespace heddle

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+// The worker as the core sees it: the queue of frames that are ready, the context of the frame that
+// runs, memory, and the few calls that a scheduler answers (room sched implements them). The pointer to
+// the current worker is the program's only thread-local.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "heddle/base/clock.hh"
+#include "heddle/base/slab.hh"
+#include "heddle/core/frame.hh"
+#include "heddle/core/report.hh"
+#include "heddle/core/timer.hh"
+
+namespace heddle {
+
+class context;
+class scope;
+class worker;
+struct slot_guards;
+
+extern "C" {
+extern __thread worker* heddle_current_worker;
+}
+
+/// What the core asks of a scheduler.
+class scheduler {
+ public:
+  /// Calls the node's function at `due`, in order of time, ties in order of arming.
+  virtual void arm(worker& w, timer_node& node, time_point due) noexcept = 0;
+  /// A fresh reading of the driver's clock.
+  [[nodiscard]] virtual time_point read_clock() noexcept = 0;
+  virtual void report(const diagnostic& d) noexcept = 0;
+  /// Where tasks without an owner belong.
+  [[nodiscard]] virtual scope& root() noexcept = 0;
+
+ protected:
+  ~scheduler() = default;
+};
+
+/// Thread: only the thread that runs it, unless a member says otherwise.
+class worker {
+ public:
+  worker(region& memory_region, scheduler& owner) noexcept
+      : memory(memory_region), sched(owner), context_base_(memory_region.base()) {}
+  worker(const worker&) = delete;
+  worker& operator=(const worker&) = delete;
+
+  /// The worker of this thread, or null. Read anew at each call: a frame may resume elsewhere, and a
+  /// compiler must not keep the thread-local's address over a suspension.
+  [[nodiscard]] static worker* current() noexcept {
+#if defined(__x86_64__) && !defined(HEDDLE_PLAIN_TLS)
+    worker* w;
+    asm volatile("movq heddle_current_worker@gottpoff(%%rip), %0\n\tmovq %%fs:(%0), %0"
+                 : "=r"(w));
+    return w;
+#else
+    return current_slow();
+#endif
+  }
+  /// The worker of this thread. Asserts that there is one.
+  [[nodiscard]] static worker& here() noexcept {
+    worker* w = current();
+    if (w == nullptr) [[unlikely]] no_worker();
+    return *w;
+  }
+
+  /// Queues a frame behind all that are ready.
+  void post(link l) noexcept { ready.push(l); }
+
+  /// Runs at most `limit` of the frames that are ready; returns how many ran.
+  std::size_t run_ready(std::size_t limit) noexcept;
+  /// Runs one frame, and those that it hands over to.
+  void run(link l) noexcept;
+
+  [[nodiscard]] class context& context_at(std::uint32_t low) const noexcept {
+    return *reinterpret_cast<class context*>(context_base_ | low);
+  }
+  [[nodiscard]] class context& current_context() const noexcept { return context_at(context); }
+
+  ready_queue ready;
+  std::uint32_t context = 0;  ///< low half of the running frame's context
+  std::uint32_t color = 0;    ///< of the running frame
+  std::size_t foreign_slots = 0;  ///< events whose slot lies in another frame than their rendezvous
+  time_point now{};               ///< when this turn began
+  slabs memory;
+  scheduler& sched;
+  slot_guards* guards = nullptr;
+  strictness on_double_trigger = strictness::off;
+  strictness on_leftovers = strictness::off;
+  std::uint64_t frames_run = 0;
+
+  /// The lines through which the exception now in flight left tasks, innermost first.
+  struct exception_trail {
+    static constexpr std::size_t limit = 16;
+    const void* error = nullptr;
+    std::size_t len = 0;
+    site lines[limit] = {};
+  } trail;
+
+ private:
+  [[nodiscard, gnu::noinline]] static worker* current_slow() noexcept;
+  [[noreturn, gnu::cold, gnu::noinline]] static void no_worker() noexcept;
+
+  std::uintptr_t context_base_;
+};
+
+}  // namespace heddle

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// What the scheduler needs of the outside: operations in, completions out, time, randomness, and the few
+// calls on descriptors that never block. Room io implements it: uring.cc, epoll.cc, poll.cc, sim.cc.
+// Everything that a program learns about the world comes through here, so the simulation driver can
+// replace the world.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "heddle/base/clock.hh"
+#include "heddle/sched/operation.hh"
+
+struct sockaddr;
+
+namespace heddle {
+
+/// Limits of a driver; each has its option in runtime_options.
+struct driver_options {
+  std::uint32_t block_bytes = 4096;    ///< size of one receive block
+  std::uint32_t block_count = 1024;    ///< blocks a worker; memory is touched as they are used
+  std::uint32_t queue_entries = 1024;  ///< io_uring submission entries
+  std::uint32_t pool_threads_max = 8;  ///< threads for calls that block (files under epoll, names)
+  std::uint32_t pool_queue_max = 65536;  ///< calls that may wait for one; more fail with EAGAIN
+};
+
+/// Thread: the worker's, except wake().
+class driver {
+ public:
+  virtual ~driver() = default;
+
+  /// "io_uring", "epoll", "poll" or "sim".
+  [[nodiscard]] virtual const char* name() const noexcept = 0;
+
+  /// Takes a request. Returns false when its completions will come later, from turn(). Returns true when
+  /// it is already done: then `now` holds its one completion and op.complete is not called (never for
+  /// multishot operations). Never blocks, never fails otherwise.
+  [[nodiscard]] virtual bool submit(operation& op, worker& w, completion& now) noexcept = 0;
+
+  /// Asks a pending operation to end. Its completion still comes, from turn() or inside this call, with
+  /// what it really did, or -ECANCELED.
+  virtual void cancel(operation& op, worker& w) noexcept = 0;
+
+  /// Sends what is batched and delivers completions. Sleeps until there is one, until wake(), or until
+  /// `until`; with `until` in the past it does not sleep, and makes no system call unless something is
+  /// batched or may have completed.
+  virtual void turn(worker& w, time_point until) noexcept = 0;
+
+  /// Ends a sleep in turn(), or the next one. Thread: any. Async-signal-safe.
+  virtual void wake() noexcept = 0;
+
+  /// Operations that the driver holds.
+  [[nodiscard]] virtual std::size_t pending() const noexcept = 0;
+
+  [[nodiscard]] virtual time_point now() noexcept = 0;
+  /// Wall-clock seconds and nanoseconds since 1970 (Date headers, file times).
+  [[nodiscard]] virtual nanoseconds wall_time() noexcept = 0;
+  [[nodiscard]] virtual std::uint64_t random() noexcept = 0;
+
+  // Receive blocks.
+  [[nodiscard]] virtual std::byte* block_at(std::uint32_t block) noexcept = 0;
+  [[nodiscard]] virtual std::uint32_t block_bytes() const noexcept = 0;
+  virtual void return_block(std::uint32_t block) noexcept = 0;
+
+  // Calls that never block. Each returns >= 0 or -errno. Descriptors are non-blocking and close-on-exec.
+  [[nodiscard]] virtual int socket(int domain, int type, int protocol) noexcept = 0;
+  [[nodiscard]] virtual int bind(int fd, const ::sockaddr* to, unsigned len) noexcept = 0;
+  [[nodiscard]] virtual int listen(int fd, int backlog) noexcept = 0;
+  [[nodiscard]] virtual int local_name(int fd, ::sockaddr* out, unsigned* len) noexcept = 0;
+  [[nodiscard]] virtual int peer_name(int fd, ::sockaddr* out, unsigned* len) noexcept = 0;
+  [[nodiscard]] virtual int set_option(int fd, int level, int option, const void* value,
+                                       unsigned len) noexcept = 0;
+  [[nodiscard]] virtual int socket_pair(int (&ends)[2]) noexcept = 0;  ///< Unix stream sockets
+  [[nodiscard]] virtual int pipe(int (&ends)[2]) noexcept = 0;         ///< read end, write end
+  [[nodiscard]] virtual int shutdown(int fd, int how) noexcept = 0;
+  /// A descriptor from which `read` gives one signalfd_siginfo (128 bytes) a signal; the signals are
+  /// blocked in this process from now on until release_signals.
+  [[nodiscard]] virtual int signal_source(std::uint64_t signal_mask) noexcept = 0;
+  virtual void release_signals(std::uint64_t signal_mask) noexcept = 0;
+  /// Ends the operations that are pending on it with -ECANCELED, and closes.
+  virtual void close(int fd, worker& w) noexcept = 0;
+};
+
+}  // namespace heddle

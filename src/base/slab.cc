@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+// Chunks from the region, cells from chunks; the paths that allocate() and release() leave out.
+#include "heddle/base/slab.hh"
+
+#include <sys/mman.h>
+
+#include <bit>
+#include <cerrno>
+
+#if HEDDLE_ASAN
+#include <sanitizer/asan_interface.h>
+#endif
+
+namespace heddle {
+namespace {
+
+constexpr std::uintptr_t window = std::uintptr_t{1} << 32;  // the context window: 4 GiB
+constexpr std::uint32_t header_bytes = 64;
+
+void* reserve(std::size_t bytes) {
+  void* at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at == MAP_FAILED)
+    throw failure({errno, std::generic_category()},
+                  "cannot reserve address space for frames; lower options::memory_bytes or raise "
+                  "the limit on virtual memory (ulimit -v)");
+  return at;
+}
+
+std::size_t round_up(std::size_t n, std::size_t unit) { return (n + unit - 1) / unit * unit; }
+
+}  // namespace
+
+region::region(std::size_t bytes) {
+  bytes_ = window + round_up(bytes, slab_chunk_bytes);
+  mapping_bytes_ = bytes_ + window;  // room to start at a multiple of 4 GiB
+  mapping_ = reserve(mapping_bytes_);
+  base_ = round_up(reinterpret_cast<std::uintptr_t>(mapping_), window);
+  // Frames compete with page faults, not with huge pages that would commit what is not used.
+  ::madvise(mapping_, mapping_bytes_, MADV_NOHUGEPAGE);
+  try {
+    heads_ = static_cast<std::uint32_t*>(
+        reserve(bytes_ / slab_chunk_bytes * sizeof(std::uint32_t)));
+  } catch (...) {
+    ::munmap(mapping_, mapping_bytes_);
+    throw;
+  }
+  low_next_ = base_ + slab_chunk_bytes;  // low 32 bits of 0 mean "no context"
+  high_next_ = base_ + window;
+}
+
+region::~region() {
+  if (abandoned_) return;
+  ::munmap(mapping_, mapping_bytes_);
+  ::munmap(heads_, bytes_ / slab_chunk_bytes * sizeof(std::uint32_t));
+}
+
+void* region::take_chunks(std::size_t count, bool low) {
+  std::atomic<std::uintptr_t>& next = low ? low_next_ : high_next_;
+  const std::uintptr_t end = low ? base_ + window : base_ + bytes_;
+  const std::uintptr_t at = next.fetch_add(count * slab_chunk_bytes, std::memory_order_relaxed);
+  if (at + count * slab_chunk_bytes > end) {
+    next.fetch_sub(count * slab_chunk_bytes, std::memory_order_relaxed);
+    throw failure(std::make_error_code(std::errc::not_enough_memory),
+                  "no room left for frames; raise options::memory_bytes");
+  }
+  const auto head = static_cast<std::uint32_t>((at - base_) / slab_chunk_bytes);
+  for (std::size_t i = 0; i < count; ++i) heads_[head + i] = head;
+  chunks_taken_.fetch_add(count, std::memory_order_relaxed);
+  return reinterpret_cast<void*>(at);
+}
+
+slabs::cell* slabs::carve(void* memory, std::size_t cell_bytes) {
+  auto* header = static_cast<chunk*>(memory);
+  header->owner = this;
+  header->cell_bytes = static_cast<std::uint32_t>(cell_bytes);
+  header->reciprocal =
+      static_cast<std::uint32_t>(((std::uint64_t{1} << 32) + cell_bytes - 1) / cell_bytes);
+  header->chunk_count = 1;
+  header->first = header_bytes;
+  char* const begin = static_cast<char*>(memory) + header_bytes;
+  const std::size_t count = (slab_chunk_bytes - header_bytes) / cell_bytes;
+  cell* first = nullptr;
+  for (std::size_t i = count; i-- > 0;) {  // so that the list runs upward through memory
+    auto* c = reinterpret_cast<cell*>(begin + i * cell_bytes);
+    c->next = first;
+    poison(c, cell_bytes);
+    first = c;
+  }
+  return first;
+}
+
+slabs::cell* slabs::refill(std::size_t index) {
+  collect_remote();
+  if (free_[index] == nullptr) free_[index] = carve(region_.take_chunks(1, false), index * 16);
+  return free_[index];
+}
+
+void* slabs::allocate_large(std::size_t bytes) {
+  ++live_;
+  if (bytes <= slab_large_max) {
+    const std::size_t size = std::bit_ceil(bytes);
+    const auto index = static_cast<std::size_t>(std::countr_zero(size)) - 12;  // 4 KiB is class 0
+    cell*& head = free_large_[index];
+    // A 32 KiB cell and the header do not fit twice in a chunk: that class holds one a chunk.
+    if (head == nullptr) head = carve(region_.take_chunks(1, false), size);
+    cell* c = head;
+    unpoison(c, size);
+    head = c->next;
+    return c;
+  }
+  const std::size_t count = (bytes + header_bytes + slab_chunk_bytes - 1) / slab_chunk_bytes;
+  for (span** at = &free_spans_; *at != nullptr; at = &(*at)->next) {
+    if ((*at)->count != count) continue;
+    span* found = *at;
+    *at = found->next;
+    unpoison(found, bytes);
+    return found;
+  }
+  void* memory = region_.take_chunks(count, false);
+  auto* header = static_cast<chunk*>(memory);
+  *header = {this, 0, 0, static_cast<std::uint32_t>(count), header_bytes};
+  return static_cast<char*>(memory) + header_bytes;
+}
+
+void slabs::release_slow(void* address, std::size_t bytes) noexcept {
+  chunk* header = chunk_of(address);  // of the first chunk: a span's address lies in it
+  if (header->owner != this) {
+    release_elsewhere(address, bytes);
+    return;
+  }
+  --live_;
+  if (bytes <= slab_large_max) {
+    const std::size_t size = std::bit_ceil(bytes);
+    auto* c = static_cast<cell*>(address);
+    cell*& head = free_large_[static_cast<std::size_t>(std::countr_zero(size)) - 12];
+    c->next = head;
+    head = c;
+    poison(c, size);
+    return;
+  }
+  auto* s = static_cast<span*>(address);
+  *s = {free_spans_, header->chunk_count};
+  free_spans_ = s;
+  poison(static_cast<char*>(address) + sizeof(span), bytes - sizeof(span));
+}
+
+void slabs::release_elsewhere(void* address, std::size_t bytes) noexcept {
+  // A span's first chunk also holds its address, so the mask finds the header of any cell.
+  slabs* owner = owner_of(address);
+  auto* c = static_cast<cell*>(address);
+  c->bytes = bytes;
+  c->next = owner->remote_.load(std::memory_order_relaxed);
+  // release: pairs with the acquire in collect_remote()
+  while (!owner->remote_.compare_exchange_weak(c->next, c, std::memory_order_release,
+                                               std::memory_order_relaxed)) {
+  }
+}
+
+void slabs::collect_remote() noexcept {
+  if (remote_.load(std::memory_order_relaxed) == nullptr) return;
+  // acquire: pairs with the release in release_elsewhere()
+  cell* c = remote_.exchange(nullptr, std::memory_order_acquire);
+  while (c != nullptr) {
+    cell* next = c->next;
+    release(c, c->bytes);
+    c = next;
+  }
+}
+
+void* slabs::allocate_context() {
+  if (free_context_ == nullptr)
+    free_context_ = carve(region_.take_chunks(1, true), context_bytes);
+  cell* c = free_context_;
+  unpoison(c, context_bytes);
+  free_context_ = c->next;
+  ++live_;
+  return c;
+}
+
+void slabs::release_context(void* address) noexcept {
+  auto* c = static_cast<cell*>(address);
+  c->next = free_context_;
+  free_context_ = c;
+  poison(c, context_bytes);
+  --live_;
+}
+
+void* slabs::cell_of(const void* address) const noexcept {
+  if (!region_.contains(address)) return nullptr;
+  auto* header = static_cast<chunk*>(region_.head_chunk(address));
+  char* const begin = reinterpret_cast<char*>(header) + header->first;
+  if (header->chunk_count > 1) return begin;
+  const auto offset = static_cast<std::uint64_t>(static_cast<const char*>(address) - begin);
+  return begin + ((offset * header->reciprocal) >> 32) * header->cell_bytes;
+}
+
+bool slabs::same_cell(const void* a, const void* b) const noexcept {
+  const auto x = reinterpret_cast<std::uintptr_t>(a);
+  const auto y = reinterpret_cast<std::uintptr_t>(b);
+  const chunk* header = chunk_of(a);
+  if (((x ^ y) & ~(slab_chunk_bytes - 1)) != 0)
+    return region_.contains(b) && region_.head_chunk(a) == region_.head_chunk(b);
+  const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(header) + header->first;
+  if (region_.head_chunk(a) != header || header->chunk_count > 1) return cell_of(a) == cell_of(b);
+  return ((x - begin) * header->reciprocal) >> 32 == ((y - begin) * header->reciprocal) >> 32;
+}
+
+#if HEDDLE_ASAN
+void slabs::poison(void* address, std::size_t bytes) noexcept {
+  ASAN_POISON_MEMORY_REGION(address, bytes);
+}
+void slabs::unpoison(void* address, std::size_t bytes) noexcept {
+  ASAN_UNPOISON_MEMORY_REGION(address, bytes);
+}
+#endif
+
+}  // namespace heddle
