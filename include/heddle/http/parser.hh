@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// The request parser: incremental, without copies, without allocation, strict. It is shown the
+// connection's buffer from the request's first byte on, again and again as the buffer grows, and
+// says when a whole head is there. It never looks twice at a byte that it has passed.
+//
+// Strict means: CRLF ends every line; no folded lines, no whitespace before a colon, no control
+// characters; one length at most, and never beside a transfer coding; one valid Host. The request
+// target may hold the visible ASCII characters but `"`, `#`, `<`, `>`: RFC 3986 allows fewer, but
+// browsers send `|`, `{` and the like in queries as they are.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "heddle/http/limits.hh"
+#include "heddle/http/problem.hh"
+#include "heddle/http/request.hh"
+
+namespace heddle::http {
+
+enum class parse_state : std::uint8_t { need_more, done, failed };
+
+// Thread: one at a time.  Owns: offsets only; the limits outlive it.
+// Fails: `failed`, with error(), and error_at() as an offset into what was fed; the answer is a
+// matter of the bytes alone, never of how they were cut into feeds.
+//
+//   request_parser parser(limits);
+//   switch (parser.feed(buffer.received())) {
+//     case parse_state::need_more: ... read more behind what is there, feed the whole again
+//     case parse_state::failed: ... answer status_of(parser.error()), close
+//     case parse_state::done: ... use parser.head(), drop parser.consumed() bytes, reset()
+//   }
+class request_parser {
+ public:
+  explicit request_parser(const limits& bounds) : bounds_(&bounds) {}
+
+  // `received` starts at the request's first byte and has grown by zero or more bytes since the
+  // last feed; it may have moved. At most 4 GiB, which the limits see to. After `done` or
+  // `failed` the answer stays until reset().
+  parse_state feed(std::string_view received);
+
+  // Ready for the next request on the connection.
+  void reset();
+
+  // Bytes of the head, with the empty lines before it; the body starts behind them. After `done`,
+  // and after a failure in what the whole head means (for a line in the log).
+  std::size_t consumed() const { return at_; }
+  const request_head& head() const { return head_; }
+  request_head& head() { return head_; }
+
+  // True before the first byte of a request line: a connection may end here without an error.
+  bool idle() const { return stage_ == stage::start; }
+  problem error() const { return problem_; }
+  std::size_t error_at() const { return error_at_; }
+
+ private:
+  enum class stage : std::uint8_t {
+    start, empty_line_end, method, target, version, request_line_end,
+    line, name, value_lead, value, value_end, head_end, settled,
+  };
+
+  parse_state request_line(const char* end);
+  parse_state field_lines(const char* end);
+  bool whole_request_line(const char* end);
+  void whole_field_lines(const char* end);
+  parse_state version_done();
+  parse_state line_too_long();
+  parse_state settle();
+  parse_state fail(problem what, std::size_t at);
+  void take_target(std::uint32_t length);
+  void add_field(header_id id, std::uint32_t name_length, std::uint32_t value_length);
+
+  const limits* bounds_;
+  std::uint32_t at_ = 0;          // the first byte that has not been looked at
+  std::uint32_t token_at_ = 0;    // where the token that is being read starts
+  std::uint32_t name_at_ = 0;
+  std::uint32_t name_length_ = 0;
+  std::uint32_t line_at_ = 0;     // the request line, later the first field line
+  std::uint32_t error_at_ = 0;
+  std::uint32_t empty_lines_ = 0;
+  stage stage_ = stage::start;
+  problem problem_ = problem::none;
+  request_head head_;
+};
+
+}  // namespace heddle::http

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// What can be wrong with a request, each with the status that answers it and a sentence for the
+// log or the error page. After any of them the connection cannot be trusted to be in step, so the
+// answer is the last one on it.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace heddle::http {
+
+enum class problem : std::uint8_t {
+  none,
+  // request line
+  empty_lines_too_many, method_bad_byte, method_too_long, target_empty, target_bad_byte,
+  target_too_long, target_form_bad, authority_bad, version_missing, version_malformed,
+  version_unsupported,
+  // lines
+  bare_cr, bare_lf, line_folded,
+  // field lines
+  name_empty, name_bad_byte, space_before_colon, colon_missing, value_bad_byte,
+  headers_too_large, headers_too_many,
+  // meaning
+  host_missing, host_repeated, host_bad, length_malformed, length_repeated, length_overflow,
+  length_and_encoding, encoding_in_http10, encoding_not_chunked, encoding_chunked_twice,
+  encoding_unknown, body_too_large,
+  // chunked bodies
+  chunk_size_malformed, chunk_size_overflow, chunk_extension_malformed,
+  chunk_extensions_too_large, chunk_end_missing, trailers_too_large,
+};
+
+inline constexpr std::uint8_t problem_count =
+    static_cast<std::uint8_t>(problem::trailers_too_large) + 1;
+
+// The status of the answer: 400, 413, 414, 431, 501 or 505; 200 for `none`.
+int status_of(problem what);
+
+// One sentence: what is wrong, and what a client should do instead where that helps.
+std::string_view describe(problem what);
+
+// The enumerator's name, for logs, counters and tables of cases.
+std::string_view name_of(problem what);
+
+}  // namespace heddle::http

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+// A request's head as it stands in the connection's buffer: offsets and numbers, no copies. The
+// parser fills it; everything that a server asks of a head is answered here without a search.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "heddle/http/headers.hh"
+#include "heddle/http/limits.hh"
+#include "heddle/http/method.hh"
+
+namespace heddle::http {
+
+// The four forms of RFC 9112 section 3.2.
+enum class target_form : std::uint8_t { origin, absolute, authority, asterisk };
+
+// How the body's end is found (RFC 9112 section 6.3; a request is never read until close).
+enum class framing : std::uint8_t { none, length, chunked };
+
+// Thread: one at a time.  Owns: nothing; every view points into the buffer that was last fed to
+// the parser, or given to `rebase`, and is valid as long as that buffer is.
+//
+//   const request_head& head = parser.head();
+//   if (head.verb() == method::get && head.path() == "/") ...
+//   if (head.has(header_id::range)) ranges = parse_ranges(head.value(header_id::range), size);
+class request_head {
+ public:
+  // Points the views at the same bytes in another place. Call it after the buffer has moved.
+  void rebase(const char* buffer) { base_ = buffer; }
+
+  // Request line.
+  method verb() const { return verb_; }
+  std::string_view method_text() const { return at(method_at_, method_length_); }
+  std::string_view target() const { return at(target_at_, target_length_); }
+  target_form form() const { return form_; }
+  // 0 or 1: the minor version to answer by; HTTP/1.2 and above count as 1.
+  unsigned minor_version() const { return minor_version_; }
+
+  // The target's path, still encoded: "/" when an absolute form has none ("*" for OPTIONS); ""
+  // for CONNECT. Decode it with decode_path() (uri.hh) before it names anything.
+  std::string_view path() const;
+  // What follows the first '?', without it. `has_query` tells "/a?" from "/a".
+  std::string_view query() const;
+  bool has_query() const { return query_at_ != 0; }
+  // Host and optional port: the target's own when it has one, else the Host field.
+  std::string_view authority() const;
+
+  // Field lines, in the order in which they came.
+  std::size_t header_count() const { return count_; }
+  header header_at(std::size_t index) const;
+  bool has(header_id id) const { return (seen_ >> bit(id) & 1) != 0; }
+  bool repeated(header_id id) const { return (repeated_ >> bit(id) & 1) != 0; }
+  // The value of the first line with this name, "" when there is none. Constant time.
+  std::string_view value(header_id id) const {
+    return has(id) ? value_at(first_[bit(id)]) : std::string_view{};
+  }
+  // The same by any name; a search for names that have no number.
+  std::string_view value(std::string_view name) const;
+  bool has(std::string_view name) const;
+  // The place of the next line with this name at or after `from`; header_count() at the end.
+  std::size_t next(header_id id, std::size_t from) const;
+
+  // What the fields mean for the connection.
+  bool keep_alive() const { return keep_alive_; }
+  framing body() const { return body_; }
+  // The body's length when `body()` is `length`, else zero.
+  std::uint64_t content_length() const { return content_length_; }
+  // The client waits for 100 Continue before it sends the body.
+  bool expects_continue() const { return expects_continue_; }
+  // Connection and Upgrade agree that another protocol is offered.
+  bool upgrade() const { return upgrade_; }
+
+ private:
+  friend class request_parser;
+  friend struct request_meaning;
+
+  struct field {
+    std::uint32_t name_at;
+    std::uint32_t value_at;
+    std::uint32_t value_length;
+    std::uint32_t name_length_and_id;  // 24 bits and 8 bits
+  };
+
+  static constexpr unsigned bit(header_id id) { return static_cast<unsigned>(id); }
+  std::string_view at(std::uint32_t offset, std::uint32_t length) const {
+    return {base_ + offset, length};
+  }
+  std::string_view value_at(std::size_t index) const {
+    return at(fields_[index].value_at, fields_[index].value_length);
+  }
+  header_id id_at(std::size_t index) const {
+    return static_cast<header_id>(fields_[index].name_length_and_id >> 24);
+  }
+  std::size_t find(std::string_view name) const;
+
+  const char* base_ = nullptr;
+  std::uint64_t seen_ = 0;      // a bit for each header_id that came
+  std::uint64_t repeated_ = 0;  // and for each that came again
+  std::uint64_t content_length_ = 0;
+  std::uint32_t method_at_ = 0;
+  std::uint32_t method_length_ = 0;
+  std::uint32_t target_at_ = 0;
+  std::uint32_t target_length_ = 0;
+  std::uint32_t path_at_ = 0;   // inside the buffer; zero: the target has no path of its own
+  std::uint32_t query_at_ = 0;  // zero: no '?'
+  std::uint32_t authority_at_ = 0;
+  std::uint32_t authority_length_ = 0;
+  std::uint32_t count_ = 0;
+  method verb_ = method::other;
+  target_form form_ = target_form::origin;
+  framing body_ = framing::none;
+  std::uint8_t minor_version_ = 1;
+  bool keep_alive_ = false;
+  bool expects_continue_ = false;
+  bool upgrade_ = false;
+  std::uint8_t first_[header_id_count];  // valid where `seen_` has the bit
+  field fields_[header_capacity];        // valid below `count_`
+};
+
+}  // namespace heddle::http

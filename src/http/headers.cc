@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// Header names by number and by text, and the list syntax that many field values share.
+#include "heddle/http/headers.hh"
+
+#include "charset.hh"
+#include "header_table.hh"
+
+namespace heddle::http {
+namespace {
+
+constexpr char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+}
+
+// Where the element that starts `text` ends: at a comma outside quotes, or at the end.
+std::size_t element_end(std::string_view text) {
+  bool quoted = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '"') quoted = !quoted;
+    if (quoted && text[at] == '\\') ++at;
+    if (!quoted && text[at] == ',') return at;
+  }
+  return text.size();
+}
+
+}  // namespace
+
+std::string_view name_of(header_id id) {
+  return detail::header_names[static_cast<std::size_t>(id)];
+}
+
+header_id header_id_of(std::string_view name) {
+  if (!token_valid(name) || name.size() > detail::known_name_bytes_max) return header_id::other;
+  // `recognise` reads before a short name, so the name is put where something precedes it.
+  std::array<char, 4 + detail::known_name_bytes_max> line{'\r', '\n', '\r', '\n'};
+  std::memcpy(line.data() + 4, name.data(), name.size());
+  return detail::recognise(line.data() + 4, name.size());
+}
+
+bool equal_ignoring_case(std::string_view left, std::string_view right) {
+  if (left.size() != right.size()) return false;
+  for (std::size_t at = 0; at < left.size(); ++at) {
+    if (lower(left[at]) != lower(right[at])) return false;
+  }
+  return true;
+}
+
+bool token_valid(std::string_view text) {
+  return !text.empty() && detail::all(text, detail::token_byte);
+}
+
+bool value_valid(std::string_view text) { return detail::all(text, detail::value_byte); }
+
+bool take_list_element(std::string_view& rest, std::string_view& element) {
+  while (!rest.empty()) {
+    std::size_t end = element_end(rest);
+    element = detail::trim_ows(rest.substr(0, end));
+    rest.remove_prefix(end == rest.size() ? end : end + 1);
+    if (!element.empty()) return true;
+  }
+  return false;
+}
+
+bool list_has_token(std::string_view list, std::string_view token) {
+  std::string_view element;
+  while (take_list_element(list, element)) {
+    if (equal_ignoring_case(element, token)) return true;
+  }
+  return false;
+}
+
+}  // namespace heddle::http
