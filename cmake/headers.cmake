@@ -24,11 +24,12 @@ if(EXISTS "${PROJECT_SOURCE_DIR}/include/heddle/abi.h")
   set(source "${PROJECT_BINARY_DIR}/headers/abi.c")
   file(CONFIGURE OUTPUT "${source}"
        CONTENT "#include <heddle/abi.h>\n#include <heddle/abi.h>\n" @ONLY)
-  foreach(standard c11 c2x)
-    add_library(headers_${standard} OBJECT "${source}")
-    set_target_properties(headers_${standard} PROPERTIES C_STANDARD "" C_EXTENSIONS OFF)
-    target_include_directories(headers_${standard} PRIVATE "${PROJECT_SOURCE_DIR}/include")
-    target_compile_options(headers_${standard} PRIVATE
-      -std=${standard} -Wall -Wextra -pedantic-errors $<$<BOOL:${HEDDLE_WERROR}>:-Werror>)
+  foreach(standard 11 23)
+    add_library(headers_c${standard} OBJECT "${source}")
+    set_target_properties(headers_c${standard} PROPERTIES
+      C_STANDARD ${standard} C_STANDARD_REQUIRED ON C_EXTENSIONS OFF)
+    target_include_directories(headers_c${standard} PRIVATE "${PROJECT_SOURCE_DIR}/include")
+    target_compile_options(headers_c${standard} PRIVATE
+      -Wall -Wextra -pedantic-errors $<$<BOOL:${HEDDLE_WERROR}>:-Werror>)
   endforeach()
 endif()

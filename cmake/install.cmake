@@ -24,6 +24,9 @@ set(HEDDLE_PC_REQUIRES)
 if(HEDDLE_WITH_URING)
   set(HEDDLE_PC_REQUIRES "liburing >= 2.3")
 endif()
+# The prefix is told from where the pc file lies, so that a moved installation still works.
+file(RELATIVE_PATH HEDDLE_PC_PREFIX
+     "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
 # A room that has no sources yet is headers only: its pc file must not name an archive.
 foreach(name heddle http)
   set(target heddle_${name})

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT
+"""Each check of scripts/tidy accepts a good tree and finds the fault in a bad one."""
+
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+HEAD = "// SPDX-License-Identifier: MIT\n// A sample.\n"
+HEADER = HEAD + "#pragma once\n"
+TABLE = "| room | holds |\n|---|---|\n| `base` | a |\n| `core` | b |\n"
+
+GOOD = {
+    ".clang-format": (ROOT / ".clang-format").read_text(),
+    "ARCHITECTURE.md": "# Rooms\n\n" + TABLE + "\n[up](#rooms) [core](include/heddle/core)\n",
+    "include/heddle/base/list.hh": HEADER + "#include <cstddef>\n",
+    "include/heddle/core/task.hh": HEADER + "#include <heddle/base/list.hh>\n",
+    "src/core/task.cc": HEAD + '#include <unistd.h>\n\n#include "core/queue.hh"\n',
+    "src/core/queue.hh": HEADER + "struct queue {};\n",
+    "tests/core/task_test.cc": HEAD,
+    "fuzz/request_fuzz.cc": HEAD,
+    "fuzz/corpus/request/get": "GET",
+}
+
+# check, what is changed in the good tree, words of the finding
+BAD = [
+    ("head", {"src/core/task.cc": "// A sample.\nint x;\n"}, "no SPDX"),
+    ("head", {"src/core/task.cc": "// SPDX-License-Identifier: MIT\nint x;\n"}, "no head"),
+    ("head", {"include/heddle/base/list.hh": HEAD}, "no #pragma once"),
+    ("head", {"scripts/run": "#!/bin/sh\necho\n"}, "no SPDX"),
+    ("columns", {"src/core/task.cc": HEAD + "// " + "x" * 98 + "\n"}, "101 columns"),
+    ("marks", {"src/core/task.cc": HEAD + "// TO" "DO: later\n"}, "do it"),
+    ("marks", {"docs/page.md": "FIX" "ME\n"}, "do it"),
+    ("marks", {"src/core/task.cc": HEAD + "#if " "0\n#endif\n"}, "do it"),
+    ("layers", {"include/heddle/base/list.hh": HEADER + "#include <heddle/core/task.hh>\n"},
+     "base includes core"),
+    ("layers", {"src/core/task.cc": HEAD + '#include "sched/worker.hh"\n'}, "core includes sched"),
+    ("layers", {"src/core/task.cc": HEAD + '#include "../io/driver.hh"\n'}, "core includes io"),
+    ("layers", {"src/core/task.cc": HEAD + "#include <heddle/heddle.hh>\n"}, "umbrella"),
+    ("layers", {"src/attic/task.cc": HEAD}, "no such room: attic"),
+    ("public", {"include/heddle/base/list.hh": HEADER + "#include <sys/socket.h>\n"}, "move"),
+    ("public", {"include/heddle/base/list.hh": HEADER + "#include <unistd.h>\n"}, "move"),
+    ("public", {"include/heddle/base/list.hh": HEADER + "#include <liburing.h>\n"}, "move"),
+    ("public", {"include/heddle/base/list.hh": HEADER + '#include "src/x.hh"\n'}, "not public"),
+    ("dead", {"src/core/lonely.hh": HEADER}, "nobody includes"),
+    ("dead", {"tests/core/task_tests.cc": HEAD}, "never built"),
+    ("dead", {"fuzz/request.cc": HEAD}, "never built"),
+    ("dead", {"fuzz/corpus/answer/get": "GET"}, "no fuzzer"),
+    ("links", {"docs/page.md": "[x](nowhere.md)\n"}, "dead link"),
+    ("links", {"docs/page.md": "[x](../ARCHITECTURE.md#cellar)\n"}, "no such heading"),
+    ("rooms", {"ARCHITECTURE.md": None}, "missing"),
+    ("rooms", {"src/io/driver.cc": HEAD}, "the tree has room io"),
+    ("rooms", {"ARCHITECTURE.md": TABLE + "| `bus` | c |\n"}, "the table has room bus"),
+    ("rooms", {"ARCHITECTURE.md": "| room |\n| `core` |\n| `base` |\n"}, "not in order"),
+    ("words", {"docs/page.md": "See https:/" "/files.invalid/x\n"}, "files.invalid"),
+    ("words", {"docs/page.md": "on hub.invalid.o" "rg today\n"}, "hub.invalid.o"),
+    ("words", {"docs/page.md": "in /ho" "me/me/x\n"}, "path of one machine"),
+    ("layout", {"src/core/task.cc": HEAD + "int  x ;\n"}, "make format"),
+]
+
+
+def tidy(changes, *checks):
+    """Runs tidy on the good tree with changes; its exit status and output."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        for name, text in (GOOD | changes).items():
+            if text is not None:
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                (root / name).write_text(text)
+        done = subprocess.run([ROOT / "scripts/tidy", "--root", root, *checks],
+                              capture_output=True, text=True)
+        return done.returncode, done.stdout + done.stderr
+
+
+class TidyTest(unittest.TestCase):
+    def test_a_good_tree_has_no_finding(self):
+        status, output = tidy({})
+        self.assertEqual((status, output), (0, f"tidy: {len(GOOD)} files, nothing to say\n"))
+
+    def test_each_bad_sample_is_found_by_its_check(self):
+        for check, changes, words in BAD:
+            with self.subTest(check=check, changes=changes):
+                status, output = tidy(changes, check)
+                self.assertEqual(status, 1, output)
+                self.assertIn(f": {check}: ", output)
+                self.assertIn(words, output)
+
+    def test_each_check_has_a_bad_sample(self):
+        _, usage = tidy({}, "no-such-check")
+        known = usage.split("there are ")[1].split(")")[0].split(", ")
+        self.assertEqual(sorted(known), sorted({check for check, _, _ in BAD}))
+
+    def test_the_order_of_rooms_is_the_designs(self):
+        up = {"src/cli/main.cc": HEAD + "#include <heddle/http/server.hh>\n#include "
+              "<heddle/heddle.hh>\n"}
+        self.assertEqual(tidy(up, "layers")[0], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
