@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+//
+// The ceiling with epoll: the least that one thread can do to answer HTTP requests (or to
+// echo) with edge-triggered epoll. One read and one send a request, and one wait a batch.
+// Heddle's servers are measured against this. Options: see answer.hh.
+#include "answer.hh"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <vector>
+
+namespace {
+
+constexpr std::size_t read_max = 16384;
+constexpr int batch_max = 512;
+
+struct connection {
+  std::string backlog;         // bytes that a full socket refused
+  std::uint8_t matched = 0;
+};
+
+class server {
+ public:
+  explicit server(const ceiling::options& o)
+      : answer_(o.body, o.total), echo_(o.echo), listener_(ceiling::listen_loopback(o.port)),
+        poll_(::epoll_create1(EPOLL_CLOEXEC)) {
+    watch(listener_, EPOLLIN | EPOLLET);
+  }
+
+  [[noreturn]] void run() {
+    epoll_event events[batch_max];
+    for (;;) {
+      const int n = ::epoll_wait(poll_, events, batch_max, -1);
+      answer_.refresh();
+      for (int i = 0; i < n; ++i) {
+        const int fd = events[i].data.fd;
+        if (fd == listener_) {
+          accept_all();
+        } else {
+          serve(fd);
+        }
+      }
+    }
+  }
+
+ private:
+  void watch(int fd, std::uint32_t what) {
+    epoll_event e{};
+    e.events = what;
+    e.data.fd = fd;
+    if (::epoll_ctl(poll_, EPOLL_CTL_ADD, fd, &e) != 0) ceiling::fail("epoll_ctl");
+  }
+
+  void accept_all() {
+    for (;;) {
+      const int fd = ::accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+      if (fd < 0) return;
+      if (static_cast<std::size_t>(fd) >= connections_.size())
+        connections_.resize(static_cast<std::size_t>(fd) * 2);
+      connections_[static_cast<std::size_t>(fd)] = connection{};
+      watch(fd, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET);
+      serve(fd);               // the first request is often there already
+    }
+  }
+
+  void serve(int fd) {
+    connection& c = connections_[static_cast<std::size_t>(fd)];
+    if (!c.backlog.empty()) {
+      std::string rest = std::move(c.backlog);
+      c.backlog.clear();
+      if (!send(fd, c, rest.data(), rest.size())) return;
+    }
+    while (c.backlog.empty()) {
+      const ssize_t n = ::recv(fd, buffer_, read_max, 0);
+      if (n <= 0) {
+        if (n == 0 || errno != EAGAIN) ::close(fd);
+        return;
+      }
+      const auto len = static_cast<std::size_t>(n);
+      if (echo_) {
+        if (!send(fd, c, buffer_, len)) return;
+      } else {
+        std::size_t owed = ceiling::count_requests(buffer_, len, c.matched);
+        for (; owed > 0; owed -= std::min(owed, answer_.copies)) {
+          const std::size_t now = std::min(owed, answer_.copies);
+          if (!send(fd, c, answer_.data(), now * answer_.size())) return;
+        }
+      }
+      if (len < read_max) return;   // a short read means empty: an edge will tell of more
+    }
+  }
+
+  bool send(int fd, connection& c, const char* data, std::size_t len) {
+    if (!c.backlog.empty()) {
+      c.backlog.append(data, len);
+      return true;
+    }
+    const ssize_t n = ::send(fd, data, len, MSG_NOSIGNAL);
+    if (n < 0 && errno != EAGAIN) {
+      ::close(fd);
+      return false;
+    }
+    const std::size_t sent = n < 0 ? 0 : static_cast<std::size_t>(n);
+    if (sent < len) c.backlog.assign(data + sent, len - sent);
+    return true;
+  }
+
+  ceiling::answer answer_;
+  bool echo_;
+  int listener_;
+  int poll_;
+  std::vector<connection> connections_{64};
+  char buffer_[read_max];
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  static server s(ceiling::read_options(argc, argv));
+  s.run();
+}
