@@ -93,7 +93,7 @@ static_assert(sizeof(context) <= slabs::context_bytes);
 struct promise_base {
   link next = no_link;         ///< offset 16 of the frame: see frame.hh
   struct join* parent = nullptr;  ///< who gets the result
-  std::uint32_t context = 0;   ///< saved while suspended
+  std::uint32_t context_low = 0;  ///< saved while suspended
   site at = 0;                 ///< the line of the last co_await
 };
 
@@ -105,7 +105,7 @@ static_assert(sizeof(promise_base) == 24);
 
 /// Parks a coroutine in its current context; the wait is then found by cancellation and by dump().
 inline void park(wait& x, link frame, worker& w) noexcept {
-  promise_of(frame).context = w.context;
+  promise_of(frame).context_low = w.context_low;
   x.frame = frame;
   x.since = w.now;
   w.current_context().waits().push_back(x);

@@ -74,13 +74,13 @@ class worker {
   /// Runs one frame, and those that it hands over to.
   void run(link l) noexcept;
 
-  [[nodiscard]] class context& context_at(std::uint32_t low) const noexcept {
-    return *reinterpret_cast<class context*>(context_base_ | low);
+  [[nodiscard]] context& context_at(std::uint32_t low) const noexcept {
+    return *reinterpret_cast<context*>(context_base_ | low);
   }
-  [[nodiscard]] class context& current_context() const noexcept { return context_at(context); }
+  [[nodiscard]] context& current_context() const noexcept { return context_at(context_low); }
 
   ready_queue ready;
-  std::uint32_t context = 0;  ///< low half of the running frame's context
+  std::uint32_t context_low = 0;  ///< low half of the running frame's context
   std::uint32_t color = 0;    ///< of the running frame
   std::size_t foreign_slots = 0;  ///< events whose slot lies in another frame than their rendezvous
   time_point now{};               ///< when this turn began

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "heddle/base/clock.hh"
 #include "heddle/sched/operation.hh"
@@ -82,5 +83,21 @@ class driver {
   /// Ends the operations that are pending on it with -ECANCELED, and closes.
   virtual void close(int fd, worker& w) noexcept = 0;
 };
+
+/// Why a driver was or was not chosen, for `heddle doctor` and for errors.
+struct driver_probe {
+  std::string name;     ///< "io_uring", "epoll", "poll"
+  bool usable = false;
+  std::string detail;   ///< what works, or what is missing
+  std::string advice;   ///< what to do about it, empty when nothing
+};
+
+/// Makes the driver named by `choice`; an empty choice takes HEDDLE_DRIVER from the environment, and
+/// without it the first usable of io_uring, epoll and poll. Throws failure when the named one cannot
+/// run here, saying why and what to do. Defined in room io.
+[[nodiscard]] std::unique_ptr<driver> make_driver(const std::string& choice,
+                                                  const driver_options& options);
+/// Tries each kernel driver, in the order of preference. Defined in room io.
+[[nodiscard]] std::vector<driver_probe> probe_drivers();
 
 }  // namespace heddle
