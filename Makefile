@@ -8,7 +8,7 @@ SUITE ?=
 say = @printf 'make: %s\n'
 quiet_configure = cmake --preset $(1) --log-level=WARNING >/dev/null
 
-.PHONY: help build serve test bench format clean setup-build setup-test
+.PHONY: help build serve test bench format clean setup-build setup-test setup-bench
 
 help:
 	@sed -n 's/^#  //p' Makefile
@@ -18,6 +18,9 @@ setup-build:
 
 setup-test:
 	@scripts/setup test
+
+setup-bench:
+	@scripts/setup bench
 
 build: setup-build
 	$(say) "building build/release/bin/heddle with Clang"
@@ -29,24 +32,15 @@ serve: build
 	@build/release/bin/heddle serve $(ARGS)
 
 test: setup-test
-	$(say) "building everything with Clang"
-	@$(call quiet_configure,release) -DHEDDLE_TESTS=ON
-	@cmake --build --preset release -j $(JOBS)
-	$(say) "running the tests built with Clang"
-	@ctest --preset release
-	$(say) "building everything with GCC"
-	@$(call quiet_configure,gcc) -DHEDDLE_TESTS=ON
-	@cmake --build --preset gcc -j $(JOBS)
-	$(say) "running the tests built with GCC"
-	@ctest --preset gcc
+	@JOBS=$(JOBS) scripts/check release gcc
 
-bench: setup-test
+bench: setup-bench
 	$(say) "measuring $(or $(SUITE),all suites); figures go to build/bench/figures.json"
 	@$(call quiet_configure,release) -DHEDDLE_BENCH=ON
 	@cmake --build --preset release -j $(JOBS) --target benches --target heddle_cli
 	@scripts/bench $(SUITE)
 
-format:
+format: setup-test
 	$(say) "laying out C++ and C with clang-format"
 	@git ls-files -co --exclude-standard '*.cc' '*.hh' '*.c' '*.h' | xargs -r clang-format-19 -i
 
