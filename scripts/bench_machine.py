@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: MIT
+"""What the suites need of the machine: pinning, processor time of processes, free ports."""
+
+import os
+import pathlib
+import platform
+import signal
+import socket
+import subprocess
+import time
+
+SERVER_CORE = 0
+CLIENT_CORE = 1
+
+
+class Failed(Exception):
+    """A measurement that could not be made, and why."""
+
+
+def pin_to(core):
+    """For preexec_fn: keeps the child on one core, where the machine has it."""
+    def pin():
+        if core in os.sched_getaffinity(0):
+            os.sched_setaffinity(0, {core})
+    return pin
+
+
+def run(command, core=SERVER_CORE, timeout=300, env=None):
+    """The standard output of a pinned command that must succeed."""
+    try:
+        done = subprocess.run([str(c) for c in command], capture_output=True, text=True,
+                              timeout=timeout, preexec_fn=pin_to(core), env=env)
+    except subprocess.TimeoutExpired:
+        raise Failed(f"took more than {timeout} s: {' '.join(map(str, command))}") from None
+    if done.returncode != 0:
+        said = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:] or ["no message"]
+        raise Failed(f"{pathlib.Path(str(command[0])).name}: exit {done.returncode}: {said[0]}")
+    return done.stdout
+
+
+def family(pid):
+    """A process and all its descendants, the eldest first."""
+    children = {}
+    for entry in pathlib.Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            except (OSError, ValueError, IndexError):
+                continue   # it ended meanwhile
+            children.setdefault(parent, []).append(int(entry.name))
+    found = [pid]
+    for one in found:
+        found += children.get(one, [])
+    return found
+
+
+def cpu_seconds(pids):
+    """User and system seconds of the processes so far, from /proc/PID/stat."""
+    ticks = 0
+    for pid in pids:
+        try:
+            fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def wait_for_port(process, port, seconds=10):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise Failed(f"ended at once with exit status {process.returncode}")
+        try:
+            socket.create_connection(("127.0.0.1", port), 0.2).close()
+            return
+        except OSError:
+            time.sleep(0.02)
+    raise Failed(f"did not listen on port {port} within {seconds} s")
+
+
+def stop(process):
+    """Ends a process that we started, politely first."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def describe():
+    """One line about the machine, for the head of a report."""
+    model = "unknown processor"
+    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            model = line.partition(":")[2].strip()
+            break
+    load = os.getloadavg()[0]
+    return f"{model}, {os.cpu_count()} cores, Linux {platform.release()}, load {load:.2f}"
