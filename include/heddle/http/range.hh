@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// Byte ranges (RFC 9110 section 14): what a Range field asks of a representation of known size.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace heddle::http {
+
+// Both ends are inside the representation.
+struct byte_range {
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+  std::uint64_t length() const { return last - first + 1; }
+};
+
+// More ranges than this in one field are an attack or a mistake; the field is then ignored.
+inline constexpr std::size_t range_count_max = 16;
+
+enum class range_answer : std::uint8_t {
+  whole,          // no usable range: answer 200 with everything
+  single,         // 206 with one part
+  multiple,       // 206 with several parts, or `whole` if the server would rather
+  unsatisfiable,  // 416; Content-Range tells the size
+};
+
+// Thread: a value.  The ranges that can be satisfied, in the order in which they were asked for.
+class range_set {
+ public:
+  range_answer answer() const { return answer_; }
+  std::span<const byte_range> ranges() const { return {ranges_.data(), count_}; }
+  const byte_range& front() const { return ranges_[0]; }
+
+ private:
+  friend range_set parse_ranges(std::string_view value, std::uint64_t size);
+  range_answer answer_ = range_answer::whole;
+  std::size_t count_ = 0;
+  std::array<byte_range, range_count_max> ranges_;
+};
+
+// A value that is malformed, of another unit, or too long gives `whole`, as RFC 9110 section 14.2
+// asks. Ranges that overlap in a way that would multiply the answer also give `whole`.
+range_set parse_ranges(std::string_view value, std::uint64_t size);
+
+// "bytes 0-99/1000", or "bytes */1000" for a 416.
+class content_range {
+ public:
+  content_range(byte_range range, std::uint64_t size);
+  static content_range unsatisfied(std::uint64_t size);
+  std::string_view text() const { return {text_.data(), length_}; }
+
+ private:
+  content_range() = default;
+  void add(std::string_view text);
+  void add(std::uint64_t number);
+
+  std::array<char, 6 + 3 * 20 + 2> text_;
+  std::uint8_t length_ = 0;
+};
+
+}  // namespace heddle::http

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// Text for links and pages: the writing side of uri.hh.
+#include "charset.hh"
+#include "heddle/http/uri.hh"
+
+namespace heddle::http {
+namespace {
+
+void append_escaped(std::string& out, std::string_view text, bool slashes_stay) {
+  constexpr std::string_view digits = "0123456789ABCDEF";
+  for (char c : text) {
+    auto byte = static_cast<unsigned char>(c);
+    if (detail::is(c, detail::unreserved_byte) || (c == '/' && slashes_stay)) {
+      out += c;
+    } else {
+      out += {'%', digits[byte >> 4], digits[byte & 15]};
+    }
+  }
+}
+
+}  // namespace
+
+void append_encoded_path(std::string& out, std::string_view path) {
+  append_escaped(out, path, true);
+}
+
+void append_encoded(std::string& out, std::string_view text) { append_escaped(out, text, false); }
+
+void append_html(std::string& out, std::string_view text) {
+  for (char c : text) {
+    switch (c) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&quot;"; break;
+      case '\'': out += "&#39;"; break;
+      default: out += c;
+    }
+  }
+}
+
+}  // namespace heddle::http
