@@ -37,7 +37,7 @@ test: setup-test
 bench: setup-bench
 	$(say) "measuring $(or $(SUITE),all suites); figures go to build/bench/figures.json"
 	@$(call quiet_configure,release) -DHEDDLE_BENCH=ON
-	@cmake --build --preset release -j $(JOBS) --target benches --target heddle_cli
+	@cmake --build --preset release -j $(JOBS) --target benches heddle_cli examples
 	@scripts/bench $(SUITE)
 
 format: setup-test
