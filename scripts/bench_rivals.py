@@ -9,6 +9,9 @@ import shutil
 import subprocess
 
 
+CPP_RIVALS = ("coroutine_floor", "pthread", "asio", "boost_fiber", "ceiling", "load")
+
+
 class Rivals:
     """Where built rivals are; `path` gives a program, `missing` the reasons for the others."""
 
@@ -18,6 +21,7 @@ class Rivals:
         self.build = root / "build" / "bench" / "rivals"
         self.say = say
         self.missing = {}
+        self.built_cpp = False
 
     def path(self, name, program):
         """The program, or None once `missing` says why."""
@@ -28,6 +32,9 @@ class Rivals:
         return None
 
     def build_cpp(self):
+        if self.built_cpp:
+            return
+        self.built_cpp = True
         compiler = shutil.which("clang++-19") or shutil.which("g++") or ""
         self.say(f"building the C++ rivals with {os.path.basename(compiler) or 'no compiler'}")
         configure = ["cmake", "-S", self.source, "-B", self.build, "-DCMAKE_BUILD_TYPE=Release",
@@ -38,7 +45,7 @@ class Rivals:
         for command in (configure, ["cmake", "--build", self.build, "-j", jobs]):
             why = self._try(command)
             if why:
-                for name in ("coroutine_floor", "pthread", "asio", "boost_fiber", "ceiling", "load"):
+                for name in CPP_RIVALS:
                     self.missing.setdefault(name, why)
                 return
 

@@ -5,13 +5,13 @@
 // the counts, repeats, and takes turns between rivals.
 #pragma once
 
+#include <unistd.h>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <functional>
 #include <map>
 #include <string>
-#include <unistd.h>
 
 namespace rival {
 
@@ -55,7 +55,7 @@ inline int run(int argc, char** argv, const cases& known) {
     print(found->first, "cpu_ns", value, "ns");
   }
   std::fflush(stdout);
-  ::_exit(0);   // millions of parked threads need not be taken down one by one
+  ::_exit(0);  // millions of parked threads need not be taken down one by one
 }
 
 }  // namespace rival

@@ -18,7 +18,8 @@
 namespace {
 
 namespace asio = boost::asio;
-template <class T> using awaitable = asio::awaitable<T, asio::io_context::executor_type>;
+template <class T>
+using awaitable = asio::awaitable<T, asio::io_context::executor_type>;
 using value_signature = void(boost::system::error_code, int);
 constexpr asio::use_awaitable_t<asio::io_context::executor_type> use_awaitable;
 

@@ -23,7 +23,8 @@ fibers::pooled_fixedsize_stack& stacks() {
   return pool;
 }
 
-template <class Body> fibers::fiber launch(Body body) {
+template <class Body>
+fibers::fiber launch(Body body) {
   return fibers::fiber(fibers::launch::post, std::allocator_arg, stacks(), std::move(body));
 }
 

@@ -20,10 +20,10 @@
 namespace ceiling {
 
 struct options {
-  int port = 0;              // 0: the system picks, and we print it
-  std::size_t body = 100;    // bytes of the answer's body
-  std::size_t total = 0;     // 0, or the length of the whole answer, reached by padding
-  bool echo = false;         // give back what comes, instead of HTTP
+  int port = 0;            // 0: the system picks, and we print it
+  std::size_t body = 100;  // bytes of the answer's body
+  std::size_t total = 0;   // 0, or the length of the whole answer, reached by padding
+  bool echo = false;       // give back what comes, instead of HTTP
 };
 
 [[noreturn]] inline void fail(const char* what) {
@@ -134,7 +134,7 @@ inline std::size_t count_requests(const char* text, std::size_t len, std::uint8_
         at = static_cast<const char*>(hit) + 4;
         continue;
       }
-      at = stop - at > 3 ? stop - 3 : at;   // only a beginning of an end can be left
+      at = stop - at > 3 ? stop - 3 : at;  // only a beginning of an end can be left
       while (at < stop && *at != '\r') ++at;
       if (at == stop) break;
     }

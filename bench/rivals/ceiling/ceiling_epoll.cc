@@ -19,14 +19,16 @@ constexpr std::size_t read_max = 16384;
 constexpr int batch_max = 512;
 
 struct connection {
-  std::string backlog;         // bytes that a full socket refused
+  std::string backlog;  // bytes that a full socket refused
   std::uint8_t matched = 0;
 };
 
 class server {
  public:
   explicit server(const ceiling::options& o)
-      : answer_(o.body, o.total), echo_(o.echo), listener_(ceiling::listen_loopback(o.port)),
+      : answer_(o.body, o.total),
+        echo_(o.echo),
+        listener_(ceiling::listen_loopback(o.port)),
         poll_(::epoll_create1(EPOLL_CLOEXEC)) {
     watch(listener_, EPOLLIN | EPOLLET);
   }
@@ -41,7 +43,7 @@ class server {
         if (fd == listener_) {
           accept_all();
         } else {
-          serve(fd);
+          serve(fd, events[i].events);
         }
       }
     }
@@ -63,11 +65,11 @@ class server {
         connections_.resize(static_cast<std::size_t>(fd) * 2);
       connections_[static_cast<std::size_t>(fd)] = connection{};
       watch(fd, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET);
-      serve(fd);               // the first request is often there already
+      serve(fd, 0);  // the first request is often there already
     }
   }
 
-  void serve(int fd) {
+  void serve(int fd, std::uint32_t what) {
     connection& c = connections_[static_cast<std::size_t>(fd)];
     if (!c.backlog.empty()) {
       std::string rest = std::move(c.backlog);
@@ -90,7 +92,9 @@ class server {
           if (!send(fd, c, answer_.data(), now * answer_.size())) return;
         }
       }
-      if (len < read_max) return;   // a short read means empty: an edge will tell of more
+      // A short read means empty, and an edge will tell of more; but the edge of an end that
+      // is there already has been spent.
+      if (len < read_max && !(what & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))) return;
     }
   }
 

@@ -15,28 +15,32 @@ namespace {
 
 constexpr unsigned queue_len = 4096;
 constexpr unsigned file_max = 16384;
-constexpr unsigned buffer_count = 1024;   // a power of two; with 512 bytes each the ring
-constexpr unsigned buffer_size = 512;     // stays inside a second-level cache
+constexpr unsigned buffer_count = 1024;  // a power of two; with 512 bytes each the ring
+constexpr unsigned buffer_size = 512;    // stays inside a second-level cache
 constexpr int group = 0;
 constexpr std::uint32_t none = ~0u;
 
 enum class kind : std::uint64_t { accept, receive, send, close };
 
 struct connection {
-  std::size_t owed = 0;              // answers still to be sent
-  std::uint32_t first = none;        // echo: buffers still to be sent, the first in flight
+  std::size_t owed = 0;        // answers still to be sent
+  std::uint32_t first = none;  // echo: buffers still to be sent, the first in flight
   std::uint32_t last = none;
-  std::uint32_t flight = 0;          // bytes of the send in flight
+  std::uint32_t flight = 0;  // bytes of the send in flight
   std::uint8_t matched = 0;
   bool receiving = false;
-  bool broken = false;               // closes when nothing is in flight
+  bool broken = false;  // closes when nothing is in flight
 };
 
 class server {
  public:
   explicit server(const ceiling::options& o)
-      : answer_(o.body, o.total), echo_(o.echo), listener_(ceiling::listen_loopback(o.port)),
-        connections_(file_max), chunks_(buffer_count), bytes_(buffer_count * buffer_size) {
+      : answer_(o.body, o.total),
+        echo_(o.echo),
+        listener_(ceiling::listen_loopback(o.port)),
+        connections_(file_max),
+        chunks_(buffer_count),
+        bytes_(buffer_count * buffer_size) {
     io_uring_params p{};
     p.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_CQSIZE;
     p.cq_entries = 4 * queue_len;
@@ -95,7 +99,7 @@ class server {
     return sqe;
   }
 
-  void tag(io_uring_sqe* sqe) { sqe->user_data = pending_; }   // after prep, which clears it
+  void tag(io_uring_sqe* sqe) { sqe->user_data = pending_; }  // after prep, which clears it
 
   void recycle(std::uint32_t id) {
     io_uring_buf_ring_add(buffers_, &bytes_[id * buffer_size], buffer_size,
@@ -128,9 +132,12 @@ class server {
         }
         if (!(cqe.flags & IORING_CQE_F_MORE)) accept();
         return;
-      case kind::receive: return received(file, cqe);
-      case kind::send: return sent(file, cqe.res);
-      case kind::close: return;
+      case kind::receive:
+        return received(file, cqe);
+      case kind::send:
+        return sent(file, cqe.res);
+      case kind::close:
+        return;
     }
   }
 

@@ -25,7 +25,7 @@
 namespace {
 
 constexpr std::size_t read_max = 65536;
-constexpr std::size_t discard_min = 4096;   // shorter rests are cheaper to copy
+constexpr std::size_t discard_min = 4096;  // shorter rests are cheaper to copy
 constexpr std::size_t head_max = 16384;
 constexpr int batch_max = 512;
 
@@ -33,10 +33,10 @@ struct options {
   int port = 0;
   std::size_t connections = 50;
   std::size_t pipeline = 1;
-  std::uint64_t requests = 0;       // 0: bounded by time alone
+  std::uint64_t requests = 0;  // 0: bounded by time alone
   double seconds = 2;
   double warmup = 0.3;
-  std::size_t echo = 0;             // bytes of a message; 0: HTTP
+  std::size_t echo = 0;  // bytes of a message; 0: HTTP
   std::string path = "/";
   std::vector<int> servers;
 };
@@ -49,19 +49,18 @@ std::uint64_t now_ns() {
 
 struct connection {
   int fd = -1;
-  std::size_t answer_len = 0;       // of a whole answer, once one was seen
-  std::size_t left = 0;             // bytes of the present answer still to come
-  std::size_t waiting = 0;          // answers of the present batch still to come
+  std::size_t answer_len = 0;  // of a whole answer, once one was seen
+  std::size_t left = 0;        // bytes of the present answer still to come
+  std::size_t waiting = 0;     // answers of the present batch still to come
   std::uint64_t sent_at = 0;
-  std::string partial;              // a head that came in pieces
+  std::string partial;  // a head that came in pieces
 };
 
 class client {
  public:
   explicit client(const options& o) : o_(o), poll_(::epoll_create1(EPOLL_CLOEXEC)) {
-    const std::string one =
-        o.echo != 0 ? std::string(o.echo, 'e')
-                    : "GET " + o.path + " HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    const std::string one = o.echo != 0 ? std::string(o.echo, 'e')
+                                        : "GET " + o.path + " HTTP/1.1\r\nHost: localhost\r\n\r\n";
     for (std::size_t i = 0; i < o.pipeline; ++i) batch_ += one;
     begins_ = o.echo != 0 ? one.substr(0, 8) : "HTTP/1.1 200";
     connections_.resize(o.connections);
@@ -115,8 +114,9 @@ class client {
     send_batch(c);
   }
 
-  void reopen(connection& c) {
-    const bool between = c.left == 0 && c.partial.empty() && c.waiting == o_.pipeline;
+  // A server may close between answers (some limit requests per connection); not within one.
+  void reopen(connection& c, bool wrong = false) {
+    const bool between = !wrong && c.left == 0 && c.partial.empty() && c.waiting == o_.pipeline;
     ++(between ? reconnects_ : errors_);
     ::close(c.fd);
     if (errors_ <= 1000) open(c);
@@ -145,7 +145,7 @@ class client {
         c.left -= len;
         if (c.left == 0) answered(c);
       } else if (!take(c, std::string_view(buffer_, len))) {
-        return reopen(c);
+        return reopen(c, true);
       }
       if (len < want) return;
     }
@@ -222,7 +222,7 @@ class client {
   options o_;
   int poll_;
   std::string batch_;
-  std::string begins_;              // what every answer begins with
+  std::string begins_;  // what every answer begins with
   std::vector<connection> connections_;
   load::histogram latency_;
   load::server_time server_begin_;
@@ -239,21 +239,32 @@ options read_options(int argc, char** argv) {
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string_view name = argv[i];
     const char* const value = argv[i + 1];
-    if (name == "--port") o.port = std::atoi(value);
-    else if (name == "--connections") o.connections = std::strtoul(value, nullptr, 10);
-    else if (name == "--pipeline") o.pipeline = std::strtoul(value, nullptr, 10);
-    else if (name == "--requests") o.requests = std::strtoul(value, nullptr, 10);
-    else if (name == "--seconds") o.seconds = std::atof(value);
-    else if (name == "--warmup") o.warmup = std::atof(value);
-    else if (name == "--echo") o.echo = std::strtoul(value, nullptr, 10);
-    else if (name == "--path") o.path = value;
-    else if (name == "--server") o.servers.push_back(std::atoi(value));
-    else o.port = -1;
+    if (name == "--port")
+      o.port = std::atoi(value);
+    else if (name == "--connections")
+      o.connections = std::strtoul(value, nullptr, 10);
+    else if (name == "--pipeline")
+      o.pipeline = std::strtoul(value, nullptr, 10);
+    else if (name == "--requests")
+      o.requests = std::strtoul(value, nullptr, 10);
+    else if (name == "--seconds")
+      o.seconds = std::atof(value);
+    else if (name == "--warmup")
+      o.warmup = std::atof(value);
+    else if (name == "--echo")
+      o.echo = std::strtoul(value, nullptr, 10);
+    else if (name == "--path")
+      o.path = value;
+    else if (name == "--server")
+      o.servers.push_back(std::atoi(value));
+    else
+      o.port = -1;
   }
   if (argc % 2 == 0 || o.port <= 0 || o.connections == 0 || o.pipeline == 0) {
-    std::fprintf(stderr,
-                 "usage: load --port P [--connections N] [--pipeline D] [--path /P | --echo BYTES]\n"
-                 "            [--seconds S] [--requests K] [--warmup S] [--server PID]...\n");
+    std::fprintf(
+        stderr,
+        "usage: load --port P [--connections N] [--pipeline D] [--path /P | --echo BYTES]\n"
+        "            [--seconds S] [--requests K] [--warmup S] [--server PID]...\n");
     std::exit(2);
   }
   return o;
