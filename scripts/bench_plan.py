@@ -37,7 +37,8 @@ class Plan:
         self.order = list(cases)         # cases not named here follow, in the order added
         self.measures = []
         self.pairs = []
-        self.skipped = []
+        self.skipped = []                # (subject, reason): could not be built, is not installed
+        self.failed = []                 # the same: was run, and broke
         self.close = lambda: None
 
     def add(self, measure):
@@ -103,7 +104,7 @@ def measure(suite, plan, rounds, progress):
                     found = m.run()
                 except Failed as why:
                     failed.add(m.subject)
-                    plan.skip(f"{m.subject}, {case}", str(why))
+                    plan.failed.append((f"{m.subject}, {case}", str(why)))
                 else:
                     samples += [Sample(case, m.subject, metric, unit, r, value)
                                 for metric, value, unit in found]

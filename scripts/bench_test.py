@@ -118,6 +118,8 @@ class Figures(unittest.TestCase):
 
 
 class Turns(unittest.TestCase):
+    """Progress lines of these runs go to standard error, as they do for people."""
+
     def measured(self, runs, rounds):
         plan = bench_plan.Plan(["one"])
         for measure in runs:
@@ -131,12 +133,12 @@ class Turns(unittest.TestCase):
         self.measured([bench_plan.Measure("one", n, 0.1, run(n)) for n in "ABC"], 2)
         self.assertEqual("".join(seen), "ABCABC")
 
-    def test_a_subject_that_fails_is_skipped_with_its_reason(self):
+    def test_a_subject_that_fails_is_left_out_with_its_reason(self):
         def fails():
             raise machine.Failed("no such luck")
         ok = bench_plan.Measure("one", "B", 0.1, lambda: [("cpu_ns", 1, "ns")])
         plan, samples = self.measured([bench_plan.Measure("one", "A", 0.1, fails), ok], 3)
-        self.assertEqual(plan.skipped, [("A, one", "no such luck")])
+        self.assertEqual(plan.failed, [("A, one", "no such luck")])
         self.assertEqual([s.round for s in samples], [0, 1, 2])
 
     def test_a_costly_measurement_takes_fewer_rounds(self):
