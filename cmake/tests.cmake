@@ -25,7 +25,8 @@ if(support_sources)
   set(test_support test_support)
 endif()
 
-set(test_rooms base probe core sched io fiber sync tls tcp http bus draft tame cli examples)
+# Rooms of the house, then what is tested across rooms; a soak may take its time.
+set(test_rooms base probe core sched io fiber sync tls tcp http bus draft tame cli examples soak)
 foreach(room IN LISTS test_rooms)
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${room}/*_test.cc"
        "${PROJECT_SOURCE_DIR}/tests/${room}/*.c")
@@ -41,12 +42,15 @@ foreach(room IN LISTS test_rooms)
   target_link_libraries(${room}_test PRIVATE
     heddle_inside ${test_support} heddle_http heddle GTest::gtest_main)
   foreach(program heddle_cli examples)
-    if(room MATCHES "^(cli|examples)$" AND TARGET ${program})
+    if(room MATCHES "^(cli|examples|soak)$" AND TARGET ${program})
       add_dependencies(${room}_test ${program})
     endif()
   endforeach()
   add_test(NAME ${room} COMMAND ${room}_test --gtest_brief=1)
   set_tests_properties(${room} PROPERTIES LABELS "${room}" TIMEOUT ${test_timeout_s})
+  if(room STREQUAL "soak")
+    set_tests_properties(${room} PROPERTIES TIMEOUT 600)
+  endif()
 endforeach()
 
 include(headers)
