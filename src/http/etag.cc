@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Entity tags: a comma may stand inside one, so the lists are read tag by tag, never cut at commas.
+// Entity tags: a comma may stand inside one, so the lists are read tag by tag.
 #include "heddle/http/etag.hh"
 
 #include "charset.hh"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Recognising a header name while it is read: a hash without collisions of the name's length,
-// first and last four letters gives one candidate, one comparison settles it. Every load stays inside the
-// name and the four bytes before it.
+// first and last four letters gives one candidate, one comparison settles it. Every load stays
+// inside the name and the four bytes before it.
 #pragma once
 
 #include <array>

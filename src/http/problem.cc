@@ -37,7 +37,7 @@ constexpr std::array<row, problem_count> rows{{
      "the request line ends before the version (HTTP/0.9 is not spoken here)"},
     {version_malformed, "version_malformed", 400,
      "what follows the target is not HTTP/ with two digits and a line end"},
-    {version_unsupported, "version_unsupported", 505, "only HTTP/1.0 and HTTP/1.1 are spoken here"},
+    {version_unsupported, "version_unsupported", 505, "only HTTP/1.0 and 1.1 are spoken here"},
     {bare_cr, "bare_cr", 400, "a carriage return is not followed by a line feed"},
     {bare_lf, "bare_lf", 400, "a line feed is not preceded by a carriage return"},
     {line_folded, "line_folded", 400,

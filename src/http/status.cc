@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Reason phrases and whole status lines. One sorted table of whole lines serves both: the phrase is
-// a part of the line.
+// Reason phrases and whole status lines. One sorted table of whole lines serves both: the
+// phrase is a part of the line.
 #include "heddle/http/status.hh"
 
 #include <algorithm>

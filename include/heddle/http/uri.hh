@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Paths and queries of request targets: decoding that nothing slips through, and encoding for
-// links. The decoded path is what names a file or matches a route; it is decoded once, never again.
+// links. The decoded path is what names a file or matches a route; it is decoded once only.
 #pragma once
 
 #include <cstddef>
