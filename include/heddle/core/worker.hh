@@ -81,7 +81,8 @@ class worker {
 
   ready_queue ready;
   std::uint32_t context_low = 0;  ///< low half of the running frame's context
-  std::uint32_t color = 0;    ///< of the running frame
+  std::uint32_t root_context_low = 0;  ///< what tasks without an owner and plain frames run in
+  std::uint32_t color = 0;             ///< of the running frame
   std::size_t foreign_slots = 0;  ///< events whose slot lies in another frame than their rendezvous
   time_point now{};               ///< when this turn began
   slabs memory;

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+// Waiting for several awaitables at once: all() for every one, any() for the first. any() cancels the
+// others, waits for them to end, and returns everything that finished.
+//
+//   auto [a, b] = co_await all(fetch(x), fetch(y));
+//   auto won = co_await any(conn.read(buf), sleep_for(5s));
+//   if (won.index == 0) use(*std::get<0>(won.results));
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "heddle/core/awaitable.hh"
+#include "heddle/core/scope.hh"
+
+namespace heddle {
+
+namespace detail {
+
+/// void has no object: std::monostate stands for it in tuples.
+template <class T>
+using stored_t = std::conditional_t<std::is_void_v<T>, std::monostate, std::decay_t<T>>;
+
+template <class A>
+using outcome_t = stored_t<await_value_t<A&&>>;
+
+struct race {
+  std::size_t winner = ~std::size_t{0};
+  scope* branches = nullptr;  ///< cancelled by the first to finish; null to let all go on
+};
+
+/// A awaits one branch; A is as deduced for A&&: an lvalue stays a reference.
+template <class A>
+task<> run_branch(A awaitable, std::optional<outcome_t<A>>& out, race& r, std::size_t index) {
+  std::exception_ptr error;
+  try {
+    if constexpr (std::is_void_v<await_value_t<A&&>>) {
+      co_await static_cast<A&&>(awaitable);
+      out.emplace();
+    } else {
+      out.emplace(co_await static_cast<A&&>(awaitable));
+    }
+  } catch (...) {
+    error = std::current_exception();
+  }
+  if (r.branches != nullptr && r.winner == ~std::size_t{0}) {
+    r.winner = index;
+    if (error) r.branches->fail(error);
+    r.branches->cancel();
+  } else if (error && r.branches == nullptr) {
+    std::rethrow_exception(error);
+  }
+}
+
+template <class... As, std::size_t... I>
+void spawn_branches(scope& s, race& r, std::tuple<std::optional<outcome_t<As>>...>& out,
+                    std::index_sequence<I...>, As&&... as) {
+  (s.spawn(run_branch<As>(static_cast<As&&>(as), std::get<I>(out), r, I)), ...);
+}
+
+}  // namespace detail
+
+/// What any() gives: which finished first, and every result there is.
+template <class... Ts>
+struct any_results {
+  std::size_t index = 0;
+  std::tuple<std::optional<Ts>...> results;
+};
+
+namespace detail {
+
+template <class... As>
+task<std::tuple<outcome_t<As>...>> all_of(As... as) {
+  std::tuple<std::optional<outcome_t<As>>...> out;
+  race r;
+  scope s;
+  spawn_branches<As...>(s, r, out, std::index_sequence_for<As...>(), static_cast<As&&>(as)...);
+  co_await s.join();
+  co_return std::apply(
+      [](auto&... o) { return std::tuple<outcome_t<As>...>(std::move(*o)...); }, out);
+}
+
+template <class... As>
+task<any_results<outcome_t<As>...>> any_of(As... as) {
+  any_results<outcome_t<As>...> out;
+  race r;
+  scope s;
+  r.branches = &s;
+  spawn_branches<As...>(s, r, out.results, std::index_sequence_for<As...>(),
+                        static_cast<As&&>(as)...);
+  co_await s.join();
+  if (r.winner == ~std::size_t{0}) throw_failure(canceled_error());
+  out.index = r.winner;
+  co_return out;
+}
+
+}  // namespace detail
+
+/// Awaits all of them at once. The first failure cancels the rest and is rethrown. A void result is
+/// std::monostate in the tuple.
+template <class... As>
+[[nodiscard]] auto all(As&&... as) {
+  return detail::all_of<As...>(std::forward<As>(as)...);
+}
+
+/// Awaits the first to finish, cancels the others and waits for them to end. When the first to finish
+/// failed, its exception is rethrown (as_expected() inside makes it a result).
+template <class... As>
+[[nodiscard]] auto any(As&&... as) {
+  return detail::any_of<As...>(std::forward<As>(as)...);
+}
+
+/// All tasks of a vector; results in its order.
+template <class T>
+task<std::vector<T>> all(std::vector<task<T>> tasks) {
+  std::vector<std::optional<T>> out(tasks.size());
+  detail::race r;
+  scope s;
+  for (std::size_t i = 0; i < tasks.size(); ++i)
+    s.spawn(detail::run_branch<task<T>>(std::move(tasks[i]), out[i], r, i));
+  co_await s.join();
+  std::vector<T> values;
+  values.reserve(out.size());
+  for (auto& o : out) values.push_back(std::move(*o));
+  co_return values;
+}
+inline task<> all(std::vector<task<>> tasks) {
+  scope s;
+  for (auto& t : tasks) s.spawn(std::move(t));
+  co_await s.join();
+}
+
+}  // namespace heddle

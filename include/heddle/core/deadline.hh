@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT
+// Waits with a bound: with_timeout, with_deadline, with_cancel, shield. Each opens a context around any
+// awaitable (operation, task, rendezvous, another adapter), so whatever waits inside is reached. The
+// wait that loses is cancelled and waited for; if it had succeeded already, its result is what you get.
+//
+//   auto n = co_await with_timeout(conn.read(buf), 5s);          // throws failure(timed_out)
+//   auto r = co_await as_expected(with_timeout(conn.read(buf), 5s));
+#pragma once
+
+#include "heddle/core/awaitable.hh"
+#include "heddle/core/expected.hh"
+#include "heddle/core/promise.hh"
+
+namespace heddle {
+
+namespace detail {
+
+/// An awaitable inside a context of its own. Bound opens and closes it: see below.
+template <class A, class Bound>
+class [[nodiscard("co_await it")]] bounded_awaiter {
+ public:
+  using value_type = typename kept_awaitable<A>::value_type;
+
+  template <class... BoundArgs>
+  explicit bounded_awaiter(A&& a, BoundArgs&&... args)
+      : inner_(static_cast<A&&>(a)), bound_(std::forward<BoundArgs>(args)...) {}
+  bounded_awaiter(bounded_awaiter&& other) = default;
+  ~bounded_awaiter() { close(); }
+
+  [[nodiscard]] bool await_ready() {
+    worker& w = worker::here();
+    outer_ = w.context_low;
+    context_ = &context::open(w, &w.current_context());
+    w.context_low = context_->low();
+    bound_.open(*context_, w);
+    return inner_.get().await_ready();
+  }
+  template <frame_promise P>
+  [[nodiscard]] std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
+    context_->opened_at = static_cast<promise_base&>(h.promise()).at;
+    return suspend_with(inner_.get(), h);
+  }
+  value_type await_resume() {
+    close();
+    if constexpr (is_result<value_type>) {
+      value_type r = inner_.get().await_resume();
+      if (!r) r.error() = bound_.translate(r.error());
+      return r;
+    } else {
+      if (!bound_.hit()) [[likely]] return inner_.get().await_resume();
+      try {
+        return inner_.get().await_resume();
+      } catch (const std::system_error& e) {
+        if (bound_.translate(e.code()) == e.code()) throw;
+        throw_failure(bound_.translate(e.code()));
+      }
+    }
+  }
+  [[nodiscard]] result<value_type> await_result()
+    requires(!is_result<value_type>)
+  {
+    close();
+    auto r = result_of<value_type>(inner_.get());
+    if (!r) r.error() = bound_.translate(r.error());
+    return r;
+  }
+
+ private:
+  void close() noexcept {
+    if (context_ == nullptr) return;
+    worker& w = worker::here();
+    bound_.close();
+    w.context_low = outer_;
+    context::close(w, *std::exchange(context_, nullptr));
+  }
+
+  kept_awaitable<A> inner_;
+  context* context_ = nullptr;
+  std::uint32_t outer_ = 0;
+  Bound bound_;
+};
+
+/// A timer that cancels a context.
+class deadline_bound : timer_node {
+ public:
+  explicit deadline_bound(time_point due) noexcept : timer_node(&reached), due_(due) {}
+  deadline_bound(deadline_bound&& other) noexcept : deadline_bound(other.due_) {}
+
+  void open(context& c, worker& w) noexcept {
+    context_ = &c;
+    if (due_ >= c.deadline()) return;  // an outer deadline comes first
+    c.set_deadline(due_);
+    if (due_ <= w.now) {  // no timer for what is due already
+      reached(*this, w);
+    } else {
+      w.sched.arm(w, *this, due_);
+    }
+  }
+  void close() noexcept { disarm(); }
+  [[nodiscard]] bool hit() const noexcept { return hit_; }
+  [[nodiscard]] std::error_code translate(std::error_code code) const noexcept {
+    return hit_ && code == std::errc::operation_canceled ? timed_out_error() : code;
+  }
+
+ protected:
+  time_point due_;
+
+ private:
+  static void reached(timer_node& t, worker& w) noexcept {
+    auto& self = static_cast<deadline_bound&>(t);
+    self.hit_ = true;
+    self.context_->cancel(w);
+  }
+  context* context_ = nullptr;
+  bool hit_ = false;
+};
+
+/// The same, counted from the moment of waiting.
+class timeout_bound : public deadline_bound {
+ public:
+  explicit timeout_bound(nanoseconds span) noexcept : deadline_bound(never), span_(span) {}
+  timeout_bound(timeout_bound&& other) noexcept : timeout_bound(other.span_) {}
+  void open(context& c, worker& w) noexcept {
+    due_ = add_saturated(w.now, span_);
+    deadline_bound::open(c, w);
+  }
+
+ private:
+  nanoseconds span_;
+};
+
+}  // namespace detail
+
+/// A request to cancel that can be made from elsewhere in the same color.
+///
+///   cancel_source stop;
+///   s.spawn(worker_task(stop));    // co_await with_cancel(stop, queue.pop())
+///   stop.cancel();
+class cancel_source {
+ public:
+  cancel_source() noexcept = default;
+  cancel_source(const cancel_source&) = delete;
+  cancel_source& operator=(const cancel_source&) = delete;
+
+  /// Ends every wait inside a with_cancel on this source, now and later.
+  void cancel() noexcept {
+    canceled_ = true;
+    worker& w = worker::here();
+    while (entry* e = entries_.pop_front()) e->target->cancel(w);
+  }
+  [[nodiscard]] bool canceled() const noexcept { return canceled_; }
+
+  /// One context that listens here.
+  struct entry : list_node {
+    context* target = nullptr;
+  };
+
+ private:
+  friend class cancel_bound;
+  list<entry> entries_;
+  bool canceled_ = false;
+};
+
+class cancel_bound : cancel_source::entry {
+ public:
+  explicit cancel_bound(cancel_source& s) noexcept : source_(s) {}
+  cancel_bound(cancel_bound&& other) noexcept : cancel_bound(other.source_) {}
+
+  void open(context& c, worker& w) noexcept {
+    target = &c;
+    if (source_.canceled()) {
+      c.cancel(w);
+    } else {
+      source_.entries_.push_back(*this);
+    }
+  }
+  void close() noexcept { unlink(); }
+  [[nodiscard]] bool hit() const noexcept { return false; }
+  [[nodiscard]] std::error_code translate(std::error_code code) const noexcept { return code; }
+
+ private:
+  cancel_source& source_;
+};
+
+namespace detail {
+
+/// Waits inside go on although the context around is cancelled, until a bound of its own.
+class shield_bound : public timeout_bound {
+ public:
+  using timeout_bound::timeout_bound;
+  void open(context& c, worker& w) noexcept {
+    c.shield();
+    timeout_bound::open(c, w);
+  }
+};
+
+template <class A, class Bound>
+using bounded = bounded_awaiter<A, Bound>;
+
+}  // namespace detail
+
+/// Throws failure(timed_out) if `awaitable` has not finished after `span`.
+template <class A>
+[[nodiscard]] detail::bounded<A, detail::timeout_bound> with_timeout(A&& awaitable,
+                                                                     nanoseconds span) {
+  return detail::bounded<A, detail::timeout_bound>(std::forward<A>(awaitable), span);
+}
+/// The same for a point in time; everything awaited inside inherits it.
+template <class A>
+[[nodiscard]] detail::bounded<A, detail::deadline_bound> with_deadline(A&& awaitable,
+                                                                       time_point due) {
+  return detail::bounded<A, detail::deadline_bound>(std::forward<A>(awaitable), due);
+}
+/// Ends with operation_canceled when the source is cancelled.
+template <class A>
+[[nodiscard]] detail::bounded<A, cancel_bound> with_cancel(cancel_source& source, A&& awaitable) {
+  return detail::bounded<A, cancel_bound>(std::forward<A>(awaitable), source);
+}
+/// For cleanup: goes on in a cancelled context, for at most `bound`.
+template <class A>
+[[nodiscard]] detail::bounded<A, detail::shield_bound> shield(A&& awaitable, nanoseconds bound) {
+  return detail::bounded<A, detail::shield_bound>(std::forward<A>(awaitable), bound);
+}
+
+}  // namespace heddle

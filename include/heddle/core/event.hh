@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: MIT
+// event<Ts...>: something that happens once and carries values. The handle is one pointer; copies name
+// one occurrence. Triggering stores the values in the slots that were named when the event was made, and
+// tells its home (a rendezvous, a twait block, a combination, a callback). The waiting function runs
+// later, from the worker's queue, never inside trigger().
+//
+// States of a record: expected (home set) -> ended (home null; fired, cancelled or dropped). It is freed
+// when no handle is left and its home has let go of it.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <source_location>
+#include <type_traits>
+#include <utility>
+
+#include "heddle/core/slot_guard.hh"
+#include "heddle/core/worker.hh"
+
+namespace heddle {
+
+struct event_record;
+template <class... Ts>
+class event;
+
+/// Told when an event ends, however it ends; lies in somebody's record. See event::at_trigger.
+struct event_notifier {
+  using function = void (*)(event_notifier&, worker&) noexcept;
+  explicit event_notifier(function f) noexcept : ended(f) {}
+
+  function ended;
+  event_notifier* next = nullptr;
+};
+
+/// Where an event reports. Thread: the color of the event.
+class event_home {
+ public:
+  /// The event has happened; its values are in the slots. The record has left no list yet.
+  virtual void fired(event_record& record, worker& w) noexcept = 0;
+  /// The last handle went away while the event was expected; the home reports it if that is a mistake.
+  virtual void dropped(event_record& record, worker& w) noexcept = 0;
+  /// The line that waits here now, or 0; and the line that made this home.
+  [[nodiscard]] virtual site waits_at() const noexcept { return 0; }
+
+ protected:
+  ~event_home() = default;
+};
+
+/// A home that takes the values instead of slots: adapters, combinations and callbacks are made so.
+template <class... Ts>
+class event_sink : public event_home {
+ public:
+  virtual void receive(event_record& record, worker& w, Ts... values) noexcept = 0;
+
+ protected:
+  ~event_sink() = default;
+};
+
+/// 48 bytes; the slots and then the id follow. One cell of the worker's slabs.
+struct event_record : list_node {
+  static constexpr std::uint8_t sink = 1;         ///< the home is an event_sink<Ts...>
+  static constexpr std::uint8_t foreign_slot = 2; ///< listed in the worker's slot guards
+  static constexpr std::uint8_t has_fired = 4;    ///< ended by a trigger or an unblock
+
+  event_home* home = nullptr;
+  event_notifier* notifiers = nullptr;
+  std::uint32_t handles = 0;
+  site made = 0;
+  std::uint16_t cell_bytes = 0;
+  std::uint8_t slot_count = 0;
+  std::uint8_t flags = 0;
+  std::uint32_t color = 0;
+
+  [[nodiscard]] bool expected() const noexcept { return home != nullptr; }
+  [[nodiscard]] void** slots() noexcept { return reinterpret_cast<void**>(this + 1); }
+  /// Where a home keeps its id of this event.
+  [[nodiscard]] void* id_space() noexcept { return slots() + slot_count; }
+
+  static event_record& make(worker& w, event_home& home, std::size_t slot_count,
+                            std::size_t id_bytes, site made) {
+    const std::size_t bytes = sizeof(event_record) + slot_count * sizeof(void*) + id_bytes;
+    auto* record = new (w.memory.allocate(bytes)) event_record;
+    record->home = &home;
+    record->cell_bytes = static_cast<std::uint16_t>(bytes);
+    record->slot_count = static_cast<std::uint8_t>(slot_count);
+    record->made = made;
+    record->color = w.color;
+    return *record;
+  }
+};
+
+static_assert(sizeof(event_record) == 48);
+
+namespace detail {
+
+/// Frees the record if nothing refers to it: no handle, no home, no list.
+inline void release_if_done(event_record& record, worker& w) noexcept {
+  if (record.handles == 0 && record.home == nullptr && !record.linked())
+    w.memory.release(&record, record.cell_bytes);
+}
+
+/// The record's notifiers, in the order in which they were registered.
+[[gnu::noinline]] void run_notifiers(event_record& record, worker& w) noexcept;
+[[gnu::noinline]] void event_dropped(event_record& record) noexcept;
+[[gnu::cold, gnu::noinline]] void triggered_again(event_record& record, worker& w) noexcept;
+void add_notifier(event_record& record, event_notifier& n) noexcept;
+void remove_notifier(event_record& record, event_notifier& n) noexcept;
+
+/// Ends an expected event: tells the home, then the notifiers.
+inline void finish_event(event_record& record, worker& w, event_home& home) noexcept {
+  record.flags |= event_record::has_fired;
+  if (record.flags & event_record::foreign_slot) [[unlikely]] forget_slots(w, record);
+  home.fired(record, w);
+  if (record.notifiers != nullptr) [[unlikely]] run_notifiers(record, w);
+}
+
+/// Ends an expected event without telling its home, which is going away or has been told.
+inline void cancel_event(event_record& record, worker& w) noexcept {
+  record.home = nullptr;
+  if (record.flags & event_record::foreign_slot) [[unlikely]] forget_slots(w, record);
+  record.unlink();
+  if (record.notifiers != nullptr) [[unlikely]] run_notifiers(record, w);
+  release_if_done(record, w);
+}
+
+class event_handle {
+ public:
+  event_handle() noexcept = default;
+  explicit event_handle(event_record* record) noexcept : record_(record) {
+    if (record_ != nullptr) ++record_->handles;
+  }
+  event_handle(const event_handle& other) noexcept : event_handle(other.record_) {}
+  event_handle(event_handle&& other) noexcept : record_(std::exchange(other.record_, nullptr)) {}
+  event_handle& operator=(event_handle other) noexcept {
+    std::swap(record_, other.record_);
+    return *this;
+  }
+  ~event_handle() {
+    if (record_ != nullptr && --record_->handles == 0) event_dropped(*record_);
+  }
+
+  [[nodiscard]] event_record* record() const noexcept { return record_; }
+
+ protected:
+  event_record* record_ = nullptr;
+};
+
+}  // namespace detail
+
+/// Thread: the color that made it.
+/// Resumes: the waiter later, in the order in which functions became unblocked.
+/// Owns: copies share one occurrence; the slots belong to whoever named them, and are cut off when their
+///   frame ends.
+/// Cancel: when its home goes, the event is empty and a trigger does nothing.
+/// Fails: dropping the last handle of an expected event is reported (abandoned-event), and fires it
+///   without values.
+///
+///   void resolve(std::string name, event<address> done);   // calls done(a) when it knows
+///   twait { resolve("a.example", mkevent(a)); resolve("b.example", mkevent(b)); }
+template <class... Ts>
+class event : public detail::event_handle {
+ public:
+  using detail::event_handle::event_handle;
+
+  /// Whether it is still expected.
+  [[nodiscard]] explicit operator bool() const noexcept {
+    return record_ != nullptr && record_->expected();
+  }
+  [[nodiscard]] bool empty() const noexcept { return !*this; }
+
+  /// Stores the values in the slots, and wakes the waiter. Does nothing when the event is empty.
+  template <class... Us>
+    requires(sizeof...(Us) == sizeof...(Ts) && (std::constructible_from<Ts, Us &&> && ...))
+  void trigger(Us&&... values) const {
+    event_record* const record = record_;
+    if (record == nullptr) return;
+    worker& w = worker::here();
+    event_home* const home = record->home;
+    if (home == nullptr) [[unlikely]] {
+      if (w.on_double_trigger != strictness::off) detail::triggered_again(*record, w);
+      return;
+    }
+    if (record->flags & event_record::sink) [[unlikely]] {
+      record->home = nullptr;
+      record->flags |= event_record::has_fired;
+      static_cast<event_sink<Ts...>*>(home)->receive(*record, w, Ts(std::forward<Us>(values))...);
+      if (record->notifiers != nullptr) detail::run_notifiers(*record, w);
+      return;
+    }
+    record->home = nullptr;  // before the values: an assignment may trigger again
+    if constexpr (sizeof...(Ts) > 0) {
+      finisher finish{*record, w, *home};
+      store(std::index_sequence_for<Ts...>(), std::forward<Us>(values)...);
+    } else {
+      detail::finish_event(*record, w, *home);
+    }
+  }
+  template <class... Us>
+    requires(sizeof...(Us) == sizeof...(Ts) && (std::constructible_from<Ts, Us &&> && ...))
+  void operator()(Us&&... values) const {
+    trigger(std::forward<Us>(values)...);
+  }
+
+  /// Fires without touching the slots.
+  void unblock() const {
+    if (record_ == nullptr) return;
+    worker& w = worker::here();
+    event_home* const home = std::exchange(record_->home, nullptr);
+    if (home != nullptr) detail::finish_event(*record_, w, *home);
+  }
+  /// An event without values on the same occurrence: firing either empties both.
+  [[nodiscard]] event<> unblocker() const noexcept { return event<>(record_); }
+
+  /// `n` fires after this event's waiter has been notified, however this event ends. At once if it is
+  /// empty; an empty n is ignored. Several fire in the order of registration.
+  void at_trigger(event<> n) const;
+
+ private:
+  struct finisher {  // so that the event ends even when an assignment throws
+    event_record& record;
+    worker& w;
+    event_home& home;
+    ~finisher() {
+      // An assignment may have ended the home: it then unlinked the record.
+      if (record.linked()) detail::finish_event(record, w, home);
+    }
+  };
+  template <std::size_t... I, class... Us>
+  void store(std::index_sequence<I...>, Us&&... values) const {
+    void** const slots = record_->slots();
+    ((slots[I] != nullptr ? void(*static_cast<Ts*>(slots[I]) = std::forward<Us>(values)) : void()),
+     ...);
+  }
+};
+
+namespace detail {
+
+/// A notifier that fires an event and goes.
+void notify_event(event_record* watched, event<> n);
+
+/// Notes the slots that lie in another frame than the home does.
+[[gnu::noinline]] void check_slot_slow(worker& w, event_record& record, void* slot);
+
+inline void check_slot(worker& w, event_record& record, const void* home, void* slot) {
+  if (!w.memory.home().contains(slot)) return;  // the programmer's own: heap, stack, static
+  if (w.memory.same_cell(slot, home)) return;   // ends together with its home
+  check_slot_slow(w, record, slot);
+}
+
+/// Makes an event of `home`, which lies at `home_address`, with these slots.
+template <class... Slots>
+[[nodiscard]] event_record& make_event_record(worker& w, event_home& home,
+                                              [[maybe_unused]] const void* home_address,
+                                              std::size_t id_bytes, site made,
+                                              Slots&... slots) {
+  event_record& record = event_record::make(w, home, sizeof...(Slots), id_bytes, made);
+  [[maybe_unused]] void** at = record.slots();
+  ((*at++ = const_cast<void*>(static_cast<const void*>(std::addressof(slots)))), ...);
+  (check_slot(w, record, home_address, std::addressof(slots)), ...);
+  return record;
+}
+
+}  // namespace detail
+
+template <class... Ts>
+void event<Ts...>::at_trigger(event<> n) const {
+  if (!n) return;
+  if (!*this) {
+    n.trigger();
+    return;
+  }
+  detail::notify_event(record_, std::move(n));
+}
+
+}  // namespace heddle

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// as_expected(op): the outcome as std::expected<T, std::error_code>, without a throw on the library's
+// own operations. Exceptions that are no std::system_error still travel.
+//
+//   result<std::size_t> n = co_await as_expected(conn.read(buf));
+#pragma once
+
+#include "heddle/core/awaitable.hh"
+#include "heddle/core/promise.hh"
+
+namespace heddle {
+
+template <class A>
+class [[nodiscard("co_await it")]] expected_awaiter {
+ public:
+  using value_type = typename detail::kept_awaitable<A>::value_type;
+
+  explicit expected_awaiter(A&& a) : inner_(static_cast<A&&>(a)) {}
+  expected_awaiter(expected_awaiter&&) = default;
+
+  [[nodiscard]] bool await_ready() { return inner_.get().await_ready(); }
+  template <frame_promise P>
+  [[nodiscard]] auto await_suspend(std::coroutine_handle<P> h) {
+    return inner_.get().await_suspend(h);
+  }
+  [[nodiscard]] result<value_type> await_resume() {
+    return detail::result_of<value_type>(inner_.get());
+  }
+
+ private:
+  detail::kept_awaitable<A> inner_;
+};
+
+template <class A>
+[[nodiscard]] expected_awaiter<A> as_expected(A&& awaitable) {
+  return expected_awaiter<A>(std::forward<A>(awaitable));
+}
+
+}  // namespace heddle

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+// Where a task's result goes. Whoever waits for a task keeps a join; the task's frame keeps one pointer
+// to it, and stores its value or exception there when it ends. So a frame needs no room for a result,
+// and a finished child is freed before its parent goes on.
+#pragma once
+
+#include <coroutine>
+#include <exception>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "heddle/core/context.hh"
+
+namespace heddle {
+
+/// How a join is told that its task has ended. `frame` is about to be freed and must not be used.
+struct join {
+  using done_function = void (*)(join&, worker&) noexcept;
+
+  /// A join of a coroutine that awaits: it is resumed at once.
+  join() noexcept = default;
+  /// A join that is told by a call.
+  explicit join(done_function f) noexcept : done(f) {}
+  join(const join&) = delete;
+  join& operator=(const join&) = delete;
+
+  std::coroutine_handle<> waiter;  ///< the awaiting frame, when `done` is null
+  done_function done = nullptr;
+  std::exception_ptr error;
+};
+
+/// A join with room for one result.
+template <class T>
+struct join_of : join {
+  using join::join;
+  ~join_of() {
+    if (has_value) std::destroy_at(std::addressof(value));
+  }
+  template <class U>
+  void store(U&& result) {
+    std::construct_at(std::addressof(value), std::forward<U>(result));
+    has_value = true;
+  }
+  [[nodiscard]] T take() { return std::move(value); }
+
+  union {
+    T value;
+  };
+  bool has_value = false;
+};
+
+template <class T>
+struct join_of<T&> : join {
+  using join::join;
+  void store(T& result) noexcept { value = std::addressof(result); }
+  [[nodiscard]] T& take() noexcept { return *value; }
+
+  T* value = nullptr;
+};
+
+template <>
+struct join_of<void> : join {
+  using join::join;
+  void take() noexcept {}
+};
+
+}  // namespace heddle

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// What all our coroutines share: frames from the worker's slabs, the line of every co_await stored in
+// the frame, slots detached when the function ends, and the way back to whoever waits.
+#pragma once
+
+#include <concepts>
+#include <coroutine>
+#include <source_location>
+
+#include "heddle/core/context.hh"
+#include "heddle/core/join.hh"
+#include "heddle/core/slot_guard.hh"
+
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__OPTIMIZE__)
+#define HEDDLE_SYMMETRIC_TRANSFER 0  // GCC does not make it a jump there: the worker's loop does it
+#else
+#define HEDDLE_SYMMETRIC_TRANSFER 1
+#endif
+
+namespace heddle {
+
+/// A coroutine of ours: its promise begins with promise_base.
+template <class P>
+concept frame_promise = std::derived_from<P, promise_base>;
+
+namespace detail {
+
+/// Goes on with `h` without growing the stack.
+[[nodiscard]] inline std::coroutine_handle<> transfer_to(std::coroutine_handle<> h) noexcept {
+#if HEDDLE_SYMMETRIC_TRANSFER
+  return h;
+#else
+  worker::here().ready.push_front(link_of(h));
+  promise_of(link_of(h)).context_low = worker::here().context_low;
+  return std::noop_coroutine();
+#endif
+}
+
+[[gnu::cold, gnu::noinline]] void note_exception(worker& w, site at) noexcept;
+
+/// The promise's half that does not depend on the result.
+struct task_promise_base : promise_base {
+  [[nodiscard]] static void* operator new(std::size_t bytes) {
+    return worker::here().memory.allocate(bytes);
+  }
+  static void operator delete(void* frame, std::size_t bytes) noexcept {
+    worker& w = worker::here();
+    if (w.foreign_slots != 0) [[unlikely]] detach_slots_of(w, frame);
+    w.memory.release(frame, bytes);
+  }
+
+  /// Stores the line that waits: one 4-byte store.
+  template <class A>
+  A&& await_transform(A&& awaitable,
+                      std::source_location where = std::source_location::current()) noexcept {
+    at = site_of(where);
+    return static_cast<A&&>(awaitable);
+  }
+
+  /// The function has ended: nothing may write into its variables from here on.
+  void end_of_function() noexcept {
+    worker& w = worker::here();
+    if (w.foreign_slots != 0) [[unlikely]] {
+      detach_slots_of(w, reinterpret_cast<char*>(this) - next_offset);
+    }
+  }
+};
+
+}  // namespace detail
+}  // namespace heddle

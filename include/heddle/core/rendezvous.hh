@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+// rendezvous<Ids...>: a set of expected events, each with an id that the programmer chose. Waiting takes
+// one event that has happened, in the order of the triggers, and gives its id.
+//
+//   rendezvous<bool> r;
+//   timer(10s, r.make_event(false));
+//   resolve(name, r.make_event(true, address));
+//   if (!co_await r) give_up();            // the loser becomes empty when r goes
+#pragma once
+
+#include <memory>
+#include <source_location>
+#include <tuple>
+
+#include "heddle/core/event.hh"
+#include "heddle/core/promise.hh"
+
+namespace heddle {
+
+namespace detail {
+
+/// What rendezvous and twait blocks share: the events that are out, and one waiting frame.
+class event_set : public event_home {
+ public:
+  event_set(const event_set&) = delete;
+  event_set& operator=(const event_set&) = delete;
+
+  /// Whether events are still expected.
+  [[nodiscard]] bool has_waiting() const noexcept { return !expected_.empty(); }
+  [[nodiscard]] site waits_at() const noexcept override;
+
+  void dropped(event_record& record, worker& w) noexcept override;
+
+  /// A function that is suspended here.
+  struct waiter : wait {
+    explicit waiter(event_set& s) noexcept : wait(kind), set(&s) {}
+    waiter(const waiter&) = delete;
+    ~waiter() {
+      if (set != nullptr && set->waiter_ == this) set->waiter_ = nullptr;
+      if (frame == no_link && woken != no_link) [[unlikely]] unqueue();
+    }
+    static const wait_kind kind;
+
+    /// Suspends; false when the context is cancelled.
+    [[nodiscard]] bool suspend(link l, worker& w);
+    /// After the wake: throws when the wait was cancelled.
+    void resumed() {
+      woken = no_link;
+      if (canceled) [[unlikely]] throw_failure(canceled_error());
+    }
+    void unqueue() noexcept;
+
+    event_set* set;
+    link woken = no_link;  // queued, but not yet running
+    bool canceled = false;
+  };
+
+ protected:
+  explicit event_set(site made) noexcept : made_(made) {}
+  ~event_set() = default;
+
+  /// The last step of a concrete set's destructor: empties what is out, ends a function that waits.
+  void end_set(worker& w) noexcept;
+  void cancel_expected(worker& w) noexcept;
+  void wake_waiter(worker& w) noexcept {
+    if (waiter_ == nullptr) return;
+    waiter_->woken = waiter_->frame;
+    wake(*waiter_, w);
+    waiter_ = nullptr;
+  }
+  [[nodiscard]] const void* address() const noexcept { return this; }
+
+  list<event_record> expected_;
+  waiter* waiter_ = nullptr;
+  site made_;
+
+ private:
+  friend struct waiter;
+};
+
+template <class... Ids>
+struct id_of {
+  using type = std::tuple<Ids...>;
+};
+template <class Id>
+struct id_of<Id> {
+  using type = Id;
+};
+template <>
+struct id_of<> {
+  using type = void;
+};
+
+}  // namespace detail
+
+/// Thread: one color. Resumes: the waiter later, from the queue. One function waits at a time; a second
+/// is a reported mistake and gets std::logic_error.
+/// Owns: nothing that outlives it: when it goes, its events are empty and a function that waits on it
+///   ends (tamed) or sees operation_canceled (task).
+template <class... Ids>
+class rendezvous : public detail::event_set {
+ public:
+  using id_type = typename detail::id_of<Ids...>::type;
+
+  explicit rendezvous(std::source_location where = std::source_location::current()) noexcept
+      : event_set(site_of(where)) {}
+  ~rendezvous() { end(); }
+
+  /// An event with this id that stores its values in these slots. Up to four here, so that the line is
+  /// known; make_event_at takes any number.
+  [[nodiscard]] event<> make_event(
+      Ids... ids, std::source_location where = std::source_location::current()) {
+    return make_event_at(where, std::move(ids)...);
+  }
+  template <class A>
+  [[nodiscard]] event<A> make_event(
+      Ids... ids, A& a, std::source_location where = std::source_location::current()) {
+    return make_event_at(where, std::move(ids)..., a);
+  }
+  template <class A, class B>
+  [[nodiscard]] event<A, B> make_event(
+      Ids... ids, A& a, B& b, std::source_location where = std::source_location::current()) {
+    return make_event_at(where, std::move(ids)..., a, b);
+  }
+  template <class A, class B, class C>
+  [[nodiscard]] event<A, B, C> make_event(
+      Ids... ids, A& a, B& b, C& c,
+      std::source_location where = std::source_location::current()) {
+    return make_event_at(where, std::move(ids)..., a, b, c);
+  }
+  template <class A, class B, class C, class D>
+  [[nodiscard]] event<A, B, C, D> make_event(
+      Ids... ids, A& a, B& b, C& c, D& d,
+      std::source_location where = std::source_location::current()) {
+    return make_event_at(where, std::move(ids)..., a, b, c, d);
+  }
+  template <class... Slots>
+  [[nodiscard]] event<Slots...> make_event_at(std::source_location where, Ids... ids,
+                                              Slots&... slots) {
+    worker& w = worker::here();
+    event_record& record = detail::make_event_record(w, *this, address(), sizeof(stored_id),
+                                                     site_of(where), slots...);
+    std::construct_at(id(record), std::move(ids)...);
+    expected_.push_back(record);
+    return event<Slots...>(&record);
+  }
+
+  /// Whether an event has happened that nobody has taken.
+  [[nodiscard]] bool has_ready() const noexcept { return !ready_.empty(); }
+  [[nodiscard]] bool has_events() const noexcept { return has_ready() || has_waiting(); }
+
+  /// Takes one event that has happened; false, and `ids` untouched, when there is none.
+  [[nodiscard]] bool join(Ids&... ids) {
+    if (ready_.empty()) return false;
+    take([&](stored_id& from) {
+      if constexpr (sizeof...(Ids) > 0) std::tie(ids...) = std::move(from);
+    });
+    return true;
+  }
+
+  /// Empties what is out and forgets what has happened.
+  void clear() {
+    worker& w = worker::here();
+    cancel_expected(w);
+    while (event_record* record = ready_.pop_front()) forget(*record, w);
+  }
+
+  class awaiter : detail::event_set::waiter {
+   public:
+    explicit awaiter(rendezvous& r) noexcept : waiter(r) {}
+    [[nodiscard]] bool await_ready() const noexcept { return home().has_ready(); }
+    template <frame_promise P>
+    [[nodiscard]] bool await_suspend(std::coroutine_handle<P> h) {
+      return this->suspend(link_of(h), worker::here());
+    }
+    id_type await_resume() {
+      this->resumed();
+      return home().take_id();
+    }
+
+   private:
+    [[nodiscard]] rendezvous& home() const noexcept {
+      return *static_cast<rendezvous*>(this->set);
+    }
+  };
+  /// Waits for one event and gives its id.
+  [[nodiscard]] awaiter operator co_await() noexcept { return awaiter(*this); }
+
+  void fired(event_record& record, worker& w) noexcept override {
+    record.unlink();
+    ready_.push_back(record);
+    wake_waiter(w);
+  }
+
+ private:
+  using stored_id = std::tuple<Ids...>;
+
+  [[nodiscard]] static stored_id* id(event_record& record) noexcept {
+    return static_cast<stored_id*>(record.id_space());
+  }
+  template <class F>
+  void take(F&& use) {
+    event_record& record = *ready_.pop_front();
+    use(*id(record));
+    std::destroy_at(id(record));
+    detail::release_if_done(record, worker::here());
+  }
+  [[nodiscard]] id_type take_id() {
+    if constexpr (sizeof...(Ids) == 0) {
+      take([](stored_id&) {});
+    } else {
+      event_record& record = *ready_.pop_front();
+      stored_id ids = std::move(*id(record));
+      std::destroy_at(id(record));
+      detail::release_if_done(record, worker::here());
+      if constexpr (sizeof...(Ids) == 1) {
+        return std::get<0>(std::move(ids));
+      } else {
+        return ids;
+      }
+    }
+  }
+  void forget(event_record& record, worker& w) noexcept {
+    std::destroy_at(id(record));
+    detail::release_if_done(record, w);
+  }
+  void cancel_expected(worker& w) noexcept {
+    while (!expected_.empty()) {
+      event_record& record = expected_.front();
+      std::destroy_at(id(record));
+      detail::cancel_event(record, w);
+    }
+  }
+  void end() noexcept {
+    if (!has_events() && waiter_ == nullptr) return;  // also when there is no runtime any more
+    worker& w = worker::here();
+    report_leftovers(w);
+    cancel_expected(w);
+    while (event_record* record = ready_.pop_front()) forget(*record, w);
+    end_set(w);
+  }
+  void report_leftovers(worker& w) noexcept {
+    if (w.on_leftovers == strictness::off || !has_waiting()) return;
+    w.sched.report({diagnostic_kind::leftover_events, expected_.front().made, made_,
+                    expected_.size(), {}, {}});
+  }
+
+  list<event_record> ready_;
+};
+
+}  // namespace heddle

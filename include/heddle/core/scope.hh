@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+// Structured concurrency: tasks spawned into a scope end before the scope does. The first failure
+// cancels the rest and is rethrown where the scope is joined.
+//
+//   task<> serve_both(scope& s, tcp_listener& a, tcp_listener& b) {
+//     s.spawn(serve(a)); s.spawn(serve(b)); co_return;
+//   }
+//   co_await with_scope(serve_both, std::ref(a), std::ref(b));
+#pragma once
+
+#include <functional>
+#include <source_location>
+#include <type_traits>
+#include <utility>
+
+#include "heddle/core/task.hh"
+
+namespace heddle {
+
+namespace detail {
+/// Runs a task for its effects.
+template <class T>
+task<> discard_result(task<T> t) {
+  static_cast<void>(co_await std::move(t));
+}
+}  // namespace detail
+
+/// Thread: one color.
+/// Resumes: join() goes on when the last child has ended.
+/// Cancel: cancel() reaches every child; cancelling the context around reaches them too.
+/// Fails: join() rethrows the first exception of a child.
+class scope {
+ public:
+  enum class kind : std::uint8_t { children, root };
+
+  /// Opens a context below the running one.
+  explicit scope(std::source_location where = std::source_location::current());
+  /// The root of a worker.
+  scope(worker& w, kind k);
+  scope(const scope&) = delete;
+  scope& operator=(const scope&) = delete;
+  ~scope();
+
+  /// The task starts in a later turn of the queue.
+  void spawn(task<> t);
+  template <class T>
+  void spawn(task<T> t) {
+    spawn(detail::discard_result(std::move(t)));
+  }
+  /// Calls f with these arguments, which are kept as long as the task runs.
+  template <class F, class... Args>
+    requires std::invocable<F&, Args&...>
+  void spawn(F f, Args... args);
+  /// The task and what it spawns run in this color.
+  void spawn(color c, task<> t);
+
+  /// Asks every child to end.
+  void cancel() noexcept;
+  [[nodiscard]] bool canceled() const noexcept { return context_->canceled(); }
+  /// Children that have not ended.
+  [[nodiscard]] std::size_t live() const noexcept { return live_; }
+  [[nodiscard]] context& context_of_tasks() const noexcept { return *context_; }
+
+  /// Notes a failure as if a child had had it: cancels the rest.
+  void fail(std::exception_ptr error) noexcept;
+
+  /// Waits until all children have ended; rethrows the first failure.
+  class joiner : wait {
+   public:
+    explicit joiner(scope& s) noexcept : wait(kind_of_wait), scope_(s) {}
+    [[nodiscard]] bool await_ready() const noexcept { return scope_.live_ == 0; }
+    template <frame_promise P>
+    void await_suspend(std::coroutine_handle<P> h) noexcept {
+      scope_.waiter_ = this;
+      park(*this, link_of(h), worker::here());
+    }
+    void await_resume() const {
+      if (scope_.error_) std::rethrow_exception(std::exchange(scope_.error_, nullptr));
+    }
+
+   private:
+    friend class scope;
+    static const wait_kind kind_of_wait;
+    scope& scope_;
+  };
+  [[nodiscard]] joiner join() noexcept { return joiner(*this); }
+
+  /// One more (or one less) thing that this scope waits for, for what is no task.
+  void enter() noexcept { ++live_; }
+  void leave(worker& w) noexcept;
+  /// Where a task of this scope reports its end.
+  [[nodiscard]] struct join& owner() noexcept { return children_; }
+
+ private:
+  struct children_join : heddle::join {
+    explicit children_join(scope& s) noexcept : heddle::join(&ended), owner(s) {}
+    static void ended(heddle::join& j, worker& w) noexcept;
+    scope& owner;
+  };
+
+  context* context_;
+  children_join children_;
+  std::exception_ptr error_;
+  std::size_t live_ = 0;
+  joiner* waiter_ = nullptr;
+  kind kind_;
+};
+
+namespace detail {
+
+template <class F, class... Args>
+task<> call_later(F f, Args... args) {
+  using result_type = std::invoke_result_t<F&, Args&...>;
+  if constexpr (std::is_void_v<result_type>) {
+    f(args...);
+    co_return;
+  } else {
+    static_cast<void>(co_await f(args...));
+  }
+}
+
+/// Makes `c` the running context until this dies.
+class context_switch {
+ public:
+  context_switch(worker& w, context& c) noexcept : saved_(w.context_low) {
+    w.context_low = c.low();
+  }
+  context_switch(const context_switch&) = delete;
+  context_switch& operator=(const context_switch&) = delete;
+  ~context_switch() { worker::here().context_low = saved_; }
+
+ private:
+  std::uint32_t saved_;
+};
+
+template <class T>
+struct task_value;
+template <class T>
+struct task_value<task<T>> {
+  using type = T;
+};
+
+}  // namespace detail
+
+template <class F, class... Args>
+  requires std::invocable<F&, Args&...>
+void scope::spawn(F f, Args... args) {
+  spawn(detail::call_later<F, Args...>(std::move(f), std::move(args)...));
+}
+
+/// Runs body(scope, args...) and waits for everything that it spawned. The arguments are kept in the
+/// frame; pass std::ref for what should not be copied. The body must not capture: pass arguments.
+template <class Body, class... Args>
+auto with_scope(Body body, Args... args)
+    -> task<typename detail::task_value<std::invoke_result_t<Body&, scope&, Args&...>>::type> {
+  using value = typename detail::task_value<std::invoke_result_t<Body&, scope&, Args&...>>::type;
+  scope s;
+  join_of<value> kept;
+  try {
+    detail::context_switch inside(worker::here(), s.context_of_tasks());
+    if constexpr (std::is_void_v<value>) {
+      co_await body(s, args...);
+    } else {
+      kept.store(co_await body(s, args...));
+    }
+  } catch (...) {
+    s.fail(std::current_exception());
+  }
+  co_await s.join();
+  if constexpr (!std::is_void_v<value>) co_return kept.take();
+}
+
+/// Spawns into the runtime's root scope, which is drained at shutdown.
+template <class T>
+void spawn(task<T> t) {
+  worker::here().sched.root().spawn(std::move(t));
+}
+inline void spawn(color c, task<> t) { worker::here().sched.root().spawn(c, std::move(t)); }
+
+}  // namespace heddle

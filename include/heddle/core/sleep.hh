@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// Waiting for time, both ways: co_await sleep_for(10ms), and timer(10ms, event). asap(event) fires the
+// event from the queue, behind everything that is ready.
+#pragma once
+
+#include "heddle/core/event.hh"
+#include "heddle/core/promise.hh"
+
+namespace heddle {
+
+/// Cancel: ends at once with operation_canceled.
+class [[nodiscard("co_await it")]] sleep_awaiter : wait {
+ public:
+  explicit sleep_awaiter(time_point due) noexcept : wait(kind_of_wait), alarm_(*this), due_(due) {}
+  /// Not yet started: a copy starts afresh.
+  sleep_awaiter(const sleep_awaiter& other) noexcept : sleep_awaiter(other.due_) {}
+
+  [[nodiscard]] static bool await_ready() noexcept { return false; }
+  template <frame_promise P>
+  [[nodiscard]] bool await_suspend(std::coroutine_handle<P> h) noexcept {
+    worker& w = worker::here();
+    if (w.current_context().canceled()) {
+      canceled_ = true;
+      return false;
+    }
+    park(*this, link_of(h), w);
+    w.sched.arm(w, alarm_, due_);
+    return true;
+  }
+  void await_resume() const {
+    if (canceled_) detail::throw_failure(canceled_error());
+  }
+  [[nodiscard]] result<void> await_result() const noexcept {
+    if (canceled_) return std::unexpected(canceled_error());
+    return {};
+  }
+
+ private:
+  struct alarm : timer_node {
+    explicit alarm(sleep_awaiter& s) noexcept : timer_node(&fire), owner(s) {}
+    static void fire(timer_node& t, worker& w) noexcept;
+    sleep_awaiter& owner;
+  };
+  static const wait_kind kind_of_wait;
+
+  alarm alarm_;
+  time_point due_;
+  bool canceled_ = false;
+};
+
+[[nodiscard]] inline sleep_awaiter sleep_until(time_point when) noexcept {
+  return sleep_awaiter(when);
+}
+[[nodiscard]] inline sleep_awaiter sleep_for(nanoseconds span) noexcept {
+  return sleep_awaiter(add_saturated(clock::now(), span));
+}
+
+/// Fires `done` after this span; at once from the queue when it is not positive. Forgets it when the
+/// event has become empty.
+void timer(nanoseconds span, event<> done);
+/// Fires `done` at the end of this turn or in the next, first come first served.
+void asap(event<> done);
+
+}  // namespace heddle

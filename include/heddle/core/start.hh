@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+// start(what, event): joins a task, a tamed call or any operation to an event, so that threads and
+// events mix in one wait.
+//
+//   twait { start(fetch(a), mkevent(x)); start(conn.read(buf), mkevent(n)); timer(1s, mkevent()); }
+//
+// An event<T> gets the value; an event<result<T>> gets the value or the error; an event<> is told that
+// it ended. When the event becomes empty first, what was started is cancelled.
+#pragma once
+
+#include <utility>
+
+#include "heddle/core/event.hh"
+#include "heddle/core/expected.hh"
+#include "heddle/core/scope.hh"
+#include "heddle/core/tamed.hh"
+
+namespace heddle {
+
+class starter {
+ public:
+  /// Runs the task at once, up to its first wait, in a context of its own below the root's.
+  template <class T, class... Ts>
+  static void run(task<T> t, event<Ts...> done) {
+    worker& w = worker::here();
+    auto* r = new (w.memory.allocate(sizeof(record<T, Ts...>)))
+        record<T, Ts...>(w, std::move(done));
+    const auto h = t.release();
+    h.promise().parent = r;
+    detail::context_switch inside(w, *r->own);
+    h.resume();
+  }
+  /// The function has started already; the event is told when it ends.
+  static void run(tamed&& call, event<> done) {
+    worker& w = worker::here();
+    auto* r = new (w.memory.allocate(sizeof(record<void>))) record<void>(w, std::move(done));
+    if (!call.give_to(*r)) r->done(*r, w);
+  }
+
+ private:
+  template <class T, class... Ts>
+  struct record : join_of<T>, event_notifier {
+    record(worker& w, event<Ts...> e)
+        : join_of<T>(&ended_task),
+          event_notifier(&ended_event),
+          target(std::move(e)),
+          own(&context::open(w, &w.sched.root().context_of_tasks())) {
+      w.sched.root().enter();
+      if (target) {
+        detail::add_notifier(*target.record(), *this);
+      } else {
+        own->cancel(w);
+      }
+    }
+    static void ended_event(event_notifier& n, worker& w) noexcept {
+      static_cast<record&>(n).own->cancel(w);
+    }
+    static void ended_task(join& j, worker& w) noexcept {
+      auto& self = static_cast<record&>(static_cast<join_of<T>&>(j));
+      const bool wanted = static_cast<bool>(self.target);
+      if (wanted) detail::remove_notifier(*self.target.record(), self);
+      if (self.error) {
+        scope& root = w.sched.root();
+        if (wanted) self.target.unblock();
+        root.owner().error = std::exchange(self.error, nullptr);
+        finish(self, w);
+        root.owner().done(root.owner(), w);  // reports it, and leaves the root
+        return;
+      }
+      if constexpr (sizeof...(Ts) == 0) {
+        self.target.trigger();
+      } else {
+        self.target.trigger(self.take());
+      }
+      finish(self, w);
+      w.sched.root().leave(w);
+    }
+    static void finish(record& self, worker& w) noexcept {
+      context::close(w, *self.own);
+      std::destroy_at(&self);
+      w.memory.release(&self, sizeof(record));
+    }
+    event<Ts...> target;
+    context* own;
+  };
+};
+
+namespace detail {
+template <class A>
+auto await_in_task(A awaitable) -> task<await_value_t<A&&>> {
+  co_return co_await static_cast<A&&>(awaitable);
+}
+template <class A>
+auto await_result_in_task(A awaitable) -> task<result<await_value_t<A&&>>> {
+  co_return co_await as_expected(static_cast<A&&>(awaitable));
+}
+}  // namespace detail
+
+template <class T>
+void start(task<T> t, event<> done) {
+  starter::run(std::move(t), std::move(done));
+}
+template <class T, class U>
+void start(task<T> t, event<U> done) {
+  if constexpr (std::is_same_v<U, result<T>> && !std::is_same_v<T, U>) {
+    starter::run(detail::await_result_in_task<task<T>>(std::move(t)), std::move(done));
+  } else {
+    starter::run(std::move(t), std::move(done));
+  }
+}
+inline void start(tamed&& call, event<> done) { starter::run(std::move(call), std::move(done)); }
+
+/// Any other awaitable: operations, adapters.
+template <class A, class... Us>
+void start(A&& awaitable, event<Us...> done) {
+  using value = detail::await_value_t<A&&>;
+  if constexpr (std::is_same_v<event<Us...>, event<result<value>>>) {
+    starter::run(detail::await_result_in_task<A>(std::forward<A>(awaitable)), std::move(done));
+  } else {
+    starter::run(detail::await_in_task<A>(std::forward<A>(awaitable)), std::move(done));
+  }
+}
+
+}  // namespace heddle

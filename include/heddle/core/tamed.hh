@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// tamed: the papers' kind of function. It starts at the call, runs to its first wait before the caller
+// goes on, and owns itself; it tells its results through events that it was given.
+//
+//   tamed fetch(std::string name, event<address> done) {
+//     address a; twait { resolve(name, mkevent(a)); }
+//     done(a);
+//   }
+#pragma once
+
+#include <exception>
+#include <utility>
+
+#include "heddle/core/promise.hh"
+#include "heddle/core/scope.hh"
+#include "heddle/core/task.hh"
+
+namespace heddle {
+
+/// What a tamed function returns; nearly always dropped. The function runs in the root scope's context.
+///
+/// Fails: an exception that leaves it goes to the runtime's handler, or to start()'s event.
+class tamed {
+ public:
+  struct promise_type;
+  class ramp;
+
+  tamed(const tamed&) = delete;
+  tamed& operator=(const tamed&) = delete;
+  /// The function goes on by itself.
+  ~tamed();
+
+  /// Whether the function has ended.
+  [[nodiscard]] bool done() const noexcept { return call_.ended; }
+
+ private:
+  friend class starter;
+  /// The end of the function, as long as somebody still holds its return value.
+  struct call : join {
+    call() noexcept : join(&note_end) {}
+    static void note_end(join& j, worker&) noexcept { static_cast<call&>(j).ended = true; }
+    promise_type* running = nullptr;
+    bool ended = false;
+  };
+  explicit tamed(call& from) noexcept;
+  /// Hands the rest of the run to `owner`; false when the function has ended.
+  [[nodiscard]] bool give_to(join& owner) noexcept;
+
+  call call_;
+};
+
+/// What the compiler keeps while the function makes its first run; it puts the caller's context back.
+class tamed::ramp {
+ public:
+  explicit ramp(promise_type& p) noexcept;
+  ramp(const ramp&) = delete;
+  ramp& operator=(const ramp&) = delete;
+  ~ramp() { worker::here().context_low = outer_; }
+  operator tamed() noexcept { return tamed(call_); }  // after the first run, on both compilers
+
+ private:
+  call call_;
+  std::uint32_t outer_;
+};
+
+struct tamed::promise_type : detail::task_promise_base {
+  [[nodiscard]] ramp get_return_object() noexcept { return ramp(*this); }
+  [[nodiscard]] static std::suspend_never initial_suspend() noexcept { return {}; }
+  [[nodiscard]] static detail::final_awaiter final_suspend() noexcept { return {}; }
+  void return_void() noexcept { end_of_function(); }
+  void unhandled_exception() noexcept {
+    detail::note_exception(worker::here(), at);
+    parent->error = std::current_exception();
+  }
+};
+
+inline tamed::ramp::ramp(promise_type& p) noexcept {
+  worker& w = worker::here();
+  outer_ = w.context_low;
+  w.context_low = w.root_context_low;
+  p.parent = &call_;
+  call_.running = &p;
+}
+
+inline tamed::tamed(call& from) noexcept {
+  call_.ended = from.ended;
+  call_.error = std::move(from.error);
+  if (!call_.ended) {
+    call_.running = from.running;
+    call_.running->parent = &call_;
+  }
+}
+
+inline bool tamed::give_to(join& owner) noexcept {
+  if (call_.ended) {
+    owner.error = std::exchange(call_.error, nullptr);
+    return false;
+  }
+  if (call_.running != nullptr) std::exchange(call_.running, nullptr)->parent = &owner;
+  return true;
+}
+
+inline tamed::~tamed() {
+  if (call_.ended && !call_.error) return;
+  if (!call_.ended && call_.running == nullptr) return;  // given to somebody
+  worker& w = worker::here();
+  scope& root = w.sched.root();
+  root.enter();
+  if (!give_to(root.owner())) root.owner().done(root.owner(), w);
+}
+
+}  // namespace heddle

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+// task<T>: a function that may wait. It is lazy and owned: awaited, spawned into a scope, started with
+// an event, or destroyed before it started. Suspended it is one frame: a minimal one takes 48 bytes.
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include "heddle/core/promise.hh"
+
+namespace heddle {
+
+template <class T = void>
+class task;
+
+namespace detail {
+
+struct final_awaiter {
+  [[nodiscard]] static bool await_ready() noexcept { return false; }
+  template <frame_promise P>
+  [[nodiscard]] static std::coroutine_handle<> await_suspend(
+      std::coroutine_handle<P> ended) noexcept {
+    join& j = *ended.promise().parent;
+    ended.destroy();
+    if (j.done == nullptr) [[likely]] return transfer_to(j.waiter);
+    j.done(j, worker::here());
+    return std::noop_coroutine();
+  }
+  static void await_resume() noexcept {}
+};
+
+template <class T>
+struct task_promise;
+
+template <class T>
+struct task_promise_common : task_promise_base {
+  [[nodiscard]] task<T> get_return_object() noexcept;
+  [[nodiscard]] static std::suspend_always initial_suspend() noexcept { return {}; }
+  [[nodiscard]] static final_awaiter final_suspend() noexcept { return {}; }
+  void unhandled_exception() noexcept {
+    note_exception(worker::here(), at);
+    parent->error = std::current_exception();
+  }
+};
+
+template <class T>
+struct task_promise : task_promise_common<T> {
+  template <class U>
+    requires std::convertible_to<U&&, T>
+  void return_value(U&& value) {
+    static_cast<join_of<T>*>(this->parent)->store(std::forward<U>(value));
+    this->end_of_function();
+  }
+};
+
+template <>
+struct task_promise<void> : task_promise_common<void> {
+  void return_void() noexcept { end_of_function(); }
+};
+
+}  // namespace detail
+
+/// A task that has not started, or nothing.
+///
+/// Thread: one color.
+/// Resumes: whoever awaits it goes on at once when it ends, in the same turn.
+/// Owns: its frame until it is awaited or spawned; the frame frees itself when the function ends.
+/// Cancel: its waits end with operation_canceled when the context it runs in is cancelled.
+/// Fails: an exception that leaves the function is rethrown where it is awaited.
+///
+///   task<int> twice(tcp_stream& s) { int n = co_await read_number(s); co_return 2 * n; }
+template <class T>
+class [[nodiscard("a task does nothing until it is awaited or spawned")]] task {
+ public:
+  using promise_type = detail::task_promise<T>;
+  using value_type = T;
+  using handle = std::coroutine_handle<promise_type>;
+
+  task() noexcept = default;
+  explicit task(handle h) noexcept : handle_(h) {}
+  task(task&& other) noexcept : handle_(std::exchange(other.handle_, {})) {}
+  task& operator=(task&& other) noexcept {
+    if (this != &other) {
+      reset();
+      handle_ = std::exchange(other.handle_, {});
+    }
+    return *this;
+  }
+  ~task() { reset(); }
+
+  /// Destroys the task; it has not started, so nothing of its body has run.
+  void reset() noexcept {
+    if (handle_) std::exchange(handle_, {}).destroy();
+  }
+  [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(handle_); }
+
+  /// Gives up the frame, for those who start it themselves (scopes, start()).
+  [[nodiscard]] handle release() noexcept { return std::exchange(handle_, {}); }
+
+  class awaiter : public join_of<T> {
+   public:
+    explicit awaiter(handle child) noexcept : child_(child) {}
+    ~awaiter() {
+      if (child_) child_.destroy();  // never started, or the parent dies while the child is suspended
+    }
+    [[nodiscard]] bool await_ready() const noexcept {
+      HEDDLE_ASSERT(child_, "this task was awaited, spawned or moved from already; make a new one");
+      return false;
+    }
+    [[nodiscard]] std::coroutine_handle<> await_suspend(std::coroutine_handle<> parent) noexcept {
+      this->waiter = parent;
+      child_.promise().parent = this;
+      return detail::transfer_to(child_);
+    }
+    T await_resume() {
+      child_ = nullptr;
+      if (this->error) [[unlikely]] std::rethrow_exception(std::move(this->error));
+      return this->take();
+    }
+
+   private:
+    handle child_;
+  };
+
+  [[nodiscard]] awaiter operator co_await() && noexcept { return awaiter(release()); }
+
+ private:
+  handle handle_;
+};
+
+template <class T>
+task<T> detail::task_promise_common<T>::get_return_object() noexcept {
+  using promise = task_promise<T>;
+  return task<T>(std::coroutine_handle<promise>::from_promise(static_cast<promise&>(*this)));
+}
+
+}  // namespace heddle

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+// The papers' notation, opt-in because these are macros:
+//
+//   twait { resolve(a, mkevent(x)); resolve(b, mkevent(y)); }   // both, in parallel
+//   int v; twait { f(mkevent(v)); }                             // wait for one
+//   resolve(name, mkevent(r, true, addr));                      // with an explicit rendezvous
+//
+// twait runs its body and then waits until every event that was made in it has happened. It is one
+// statement. With no event, or when all have happened already, it does not yield. A body that is left
+// early (return, break, an exception) empties the events made in it.
+#pragma once
+
+#include "heddle/core/rendezvous.hh"
+
+namespace heddle::detail {
+
+/// The implicit rendezvous of one twait statement; also its awaiter.
+class twait_block final : public event_set {
+ public:
+  explicit twait_block(std::source_location where = std::source_location::current()) noexcept
+      : event_set(site_of(where)), waiter_here_(*this) {}
+  ~twait_block() {
+    if (has_waiting() || waiter_ != nullptr) [[unlikely]] leave();
+  }
+
+  /// True once: the for statement's condition.
+  [[nodiscard]] bool open() noexcept { return std::exchange(open_, false); }
+
+  [[nodiscard]] event<> make_event(
+      std::source_location where = std::source_location::current()) {
+    return make_event_at(where);
+  }
+  template <class A>
+  [[nodiscard]] event<A> make_event(
+      A& a, std::source_location where = std::source_location::current()) {
+    return make_event_at(where, a);
+  }
+  template <class A, class B>
+  [[nodiscard]] event<A, B> make_event(
+      A& a, B& b, std::source_location where = std::source_location::current()) {
+    return make_event_at(where, a, b);
+  }
+  template <class A, class B, class C>
+  [[nodiscard]] event<A, B, C> make_event(
+      A& a, B& b, C& c, std::source_location where = std::source_location::current()) {
+    return make_event_at(where, a, b, c);
+  }
+  template <class A, class B, class C, class D>
+  [[nodiscard]] event<A, B, C, D> make_event(
+      A& a, B& b, C& c, D& d, std::source_location where = std::source_location::current()) {
+    return make_event_at(where, a, b, c, d);
+  }
+  template <class... Slots>
+  [[nodiscard]] event<Slots...> make_event_at(std::source_location where, Slots&... slots) {
+    worker& w = worker::here();
+    event_record& record =
+        make_event_record(w, *this, address(), 0, site_of(where), slots...);
+    expected_.push_back(record);
+    return event<Slots...>(&record);
+  }
+
+  [[nodiscard]] bool await_ready() const noexcept { return !has_waiting(); }
+  template <frame_promise P>
+  [[nodiscard]] bool await_suspend(std::coroutine_handle<P> h) {
+    return waiter_here_.suspend(link_of(h), worker::here());
+  }
+  void await_resume() { waiter_here_.resumed(); }
+
+  void fired(event_record& record, worker& w) noexcept override {
+    record.unlink();
+    release_if_done(record, w);
+    if (expected_.empty()) wake_waiter(w);
+  }
+
+ private:
+  void leave() noexcept;
+
+  waiter waiter_here_;
+  bool open_ = true;
+};
+
+/// Outside of a twait body, mkevent needs a rendezvous as its first argument.
+struct no_twait_block {};
+
+template <class T>
+inline constexpr bool is_rendezvous = false;
+template <class... Ids>
+inline constexpr bool is_rendezvous<rendezvous<Ids...>> = true;
+
+template <class... Slots>
+  requires(!(is_rendezvous<Slots> || ...))
+[[nodiscard]] auto mkevent_in(std::source_location where, twait_block& block, Slots&... slots) {
+  return block.make_event_at(where, slots...);
+}
+template <class Block, class... Ids, class... Rest>
+[[nodiscard]] auto mkevent_in(std::source_location where, Block&, rendezvous<Ids...>& r,
+                              Rest&&... rest) {
+  return r.make_event_at(where, std::forward<Rest>(rest)...);
+}
+
+}  // namespace heddle::detail
+
+inline constexpr heddle::detail::no_twait_block heddle_twait_block_{};
+
+#define twait                                                                      \
+  for (::heddle::detail::twait_block heddle_twait_block_; heddle_twait_block_.open(); \
+       co_await heddle_twait_block_)
+
+#define mkevent(...)                                                              \
+  ::heddle::detail::mkevent_in(std::source_location::current(), heddle_twait_block_ \
+                               __VA_OPT__(, ) __VA_ARGS__)

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// The tree of contexts: opening, closing, and cancelling everything below one.
+#include "heddle/core/context.hh"
+
+#include "heddle/core/promise.hh"
+
+namespace heddle {
+
+context::context(context* parent) noexcept : parent_(parent) {
+  if (parent == nullptr) return;
+  color = parent->color;
+  trace_id = parent->trace_id;
+  locals = parent->locals;
+  deadline_ = parent->deadline_;
+  flags_ = parent->flags_ & canceled_flag;
+  parent->children_.push_back(*this);
+}
+
+context& context::open(worker& w, context* parent) {
+  return *new (w.memory.allocate_context()) context(parent);
+}
+
+void context::close(worker& w, context& c) noexcept {
+  HEDDLE_ASSERT(c.children_.empty(), "a context is closed while one below it is open");
+  HEDDLE_ASSERT(c.waits_.empty(), "a context is closed while something waits in it");
+  c.~context();
+  w.memory.release_context(&c);
+}
+
+void context::cancel(worker& w) noexcept {
+  if (canceled()) return;
+  flags_ |= canceled_flag;
+  // A wait that ends at once unlinks itself and queues its frame; nothing of the user's runs in here.
+  waits_.each([&](wait& x) { x.kind->cancel(x, w); });
+  children_.each([&](context& child) {
+    if ((child.flags_ & shielded_flag) == 0) child.cancel(w);
+  });
+}
+
+void detail::note_exception(worker& w, site at) noexcept {
+  const std::exception_ptr error = std::current_exception();
+  const void* identity = nullptr;
+  static_assert(sizeof error == sizeof identity);
+  __builtin_memcpy(&identity, static_cast<const void*>(&error), sizeof identity);
+  worker::exception_trail& trail = w.trail;
+  if (trail.error != identity) {
+    trail.error = identity;
+    trail.len = 0;
+  }
+  if (trail.len < worker::exception_trail::limit) trail.lines[trail.len++] = at;
+}
+
+}  // namespace heddle

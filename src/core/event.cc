@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// The rare paths of events: drops, notifiers, second triggers.
+#include "heddle/core/event.hh"
+
+namespace heddle::detail {
+
+void event_dropped(event_record& record) noexcept {
+  worker* w = worker::current();
+  if (record.home != nullptr) {
+    HEDDLE_ASSERT(w != nullptr, "an expected event was dropped on a thread without a runtime");
+    event_home* home = record.home;
+    record.home = nullptr;
+    record.handles = 1;  // stays alive while the home and the notifiers are told
+    if (record.flags & event_record::foreign_slot) forget_slots(*w, record);
+    home->dropped(record, *w);
+    if (record.notifiers != nullptr) run_notifiers(record, *w);
+    record.handles = 0;
+  }
+  if (record.linked()) return;  // its home still holds the id
+  if (w != nullptr) {
+    w->memory.release(&record, record.cell_bytes);
+  } else {
+    slabs::release_elsewhere(&record, record.cell_bytes);
+  }
+}
+
+void run_notifiers(event_record& record, worker& w) noexcept {
+  ++record.handles;  // a notifier may drop the last handle
+  while (event_notifier* n = record.notifiers) {
+    record.notifiers = n->next;
+    n->next = nullptr;
+    n->ended(*n, w);
+  }
+  if (--record.handles == 0) release_if_done(record, w);
+}
+
+void add_notifier(event_record& record, event_notifier& n) noexcept {
+  event_notifier** at = &record.notifiers;
+  while (*at != nullptr) at = &(*at)->next;
+  n.next = nullptr;
+  *at = &n;
+}
+
+void remove_notifier(event_record& record, event_notifier& n) noexcept {
+  for (event_notifier** at = &record.notifiers; *at != nullptr; at = &(*at)->next) {
+    if (*at != &n) continue;
+    *at = n.next;
+    n.next = nullptr;
+    return;
+  }
+}
+
+void triggered_again(event_record& record, worker& w) noexcept {
+  if ((record.flags & event_record::has_fired) == 0) return;  // cancelled: a late trigger is no mistake
+  w.sched.report({diagnostic_kind::double_trigger, record.made, 0, 1, {}, {}});
+}
+
+namespace {
+
+struct event_to_notify : event_notifier {
+  explicit event_to_notify(event<> n) noexcept : event_notifier(&fire), target(std::move(n)) {}
+  static void fire(event_notifier& n, worker& w) noexcept {
+    auto& self = static_cast<event_to_notify&>(n);
+    event<> target = std::move(self.target);
+    std::destroy_at(&self);
+    w.memory.release(&self, sizeof(event_to_notify));
+    target.trigger();
+  }
+  event<> target;
+};
+
+}  // namespace
+
+void notify_event(event_record* watched, event<> n) {
+  worker& w = worker::here();
+  auto* notifier =
+      new (w.memory.allocate(sizeof(event_to_notify))) event_to_notify(std::move(n));
+  add_notifier(*watched, *notifier);
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// Suspending on a set of events, and what happens when the set goes first.
+#include "heddle/core/rendezvous.hh"
+
+#include <stdexcept>
+
+#include "heddle/core/twait.hh"
+
+namespace heddle::detail {
+
+const wait_kind event_set::waiter::kind{
+    "event", [](wait& x, worker& w) noexcept {
+      auto& self = static_cast<waiter&>(x);
+      self.canceled = true;
+      self.woken = self.frame;
+      if (self.set != nullptr) self.set->waiter_ = nullptr;
+      wake(self, w);
+    }};
+
+bool event_set::waiter::suspend(link l, worker& w) {
+  if (set->waiter_ != nullptr) {
+    const source_line first = resolve_site(set->waits_at());
+    w.sched.report({diagnostic_kind::two_waiters, promise_of(l).at, set->waits_at(), 1, {}, {}});
+    throw std::logic_error("another function waits on this rendezvous already, at " +
+                           to_string(first));
+  }
+  if (w.current_context().canceled()) {
+    canceled = true;
+    return false;
+  }
+  set->waiter_ = this;
+  park(*this, l, w);
+  return true;
+}
+
+void event_set::waiter::unqueue() noexcept { worker::here().ready.remove(woken); }
+
+site event_set::waits_at() const noexcept {
+  return waiter_ == nullptr || waiter_->frame == no_link ? 0 : promise_of(waiter_->frame).at;
+}
+
+void event_set::dropped(event_record& record, worker& w) noexcept {
+  const site waits = waits_at();
+  w.sched.report(
+      {diagnostic_kind::abandoned_event, record.made, waits != 0 ? waits : made_, 1, {}, {}});
+  fired(record, w);
+}
+
+void event_set::end_set(worker& w) noexcept {
+  if (waiter_ == nullptr) return;
+  waiter& x = *std::exchange(waiter_, nullptr);
+  x.set = nullptr;
+  const link l = x.frame;
+  join* const owner = promise_of(l).parent;
+  if (owner->done == nullptr) {  // somebody awaits it: it unwinds, and they go on
+    x.canceled = true;
+    x.woken = l;
+    wake(x, w);
+    return;
+  }
+  std::coroutine_handle<>::from_address(reinterpret_cast<void*>(l)).destroy();
+  owner->done(*owner, w);
+}
+
+void twait_block::leave() noexcept {
+  worker& w = worker::here();
+  while (!expected_.empty()) cancel_event(expected_.front(), w);
+  end_set(w);
+}
+
+}  // namespace heddle::detail

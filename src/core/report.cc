@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// What a diagnostic says to a person.
+#include "heddle/core/report.hh"
+
+#include <string>
+
+namespace heddle {
+namespace {
+
+struct words {
+  const char* name;
+  const char* what;
+  const char* made;
+  const char* help;
+};
+
+words words_of(diagnostic_kind kind) {
+  switch (kind) {
+    case diagnostic_kind::abandoned_event:
+      return {"abandoned-event", "the last handle of an event went away before it was triggered",
+              "made at", "keep a copy of the event until it is triggered, or unblock it"};
+    case diagnostic_kind::double_trigger:
+      return {"double-trigger", "an event that has happened was triggered again", "made at",
+              "trigger once; test the event first if either of two may come"};
+    case diagnostic_kind::two_waiters:
+      return {"two-waiters", "two functions wait on one rendezvous", "second at",
+              "give each function its own rendezvous and trigger two events"};
+    case diagnostic_kind::leftover_events:
+      return {"leftover-events", "a rendezvous ended while events were expected", "made at",
+              "wait for them, or clear() the rendezvous to say that they do not matter"};
+    case diagnostic_kind::unhandled_exception:
+      return {"unhandled-exception", "a task that nobody joins ended with an exception",
+              "last waited at", "catch it in the task, or spawn the task into a scope"};
+    case diagnostic_kind::leaked_memory:
+      return {"leaked-memory", "frames or events are still in use when the runtime ends",
+              "first made at", "end tasks and drop events before the runtime goes"};
+  }
+  return {"unknown", "unknown", "at", ""};
+}
+
+std::string describe(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& e) {
+    return e.what();
+  } catch (...) {
+    return "an exception that is no std::exception";
+  }
+}
+
+}  // namespace
+
+const char* to_string(diagnostic_kind kind) noexcept { return words_of(kind).name; }
+
+std::string to_string(const diagnostic& d) {
+  const words say = words_of(d.kind);
+  std::string text = std::string("heddle: ") + say.name + ": " + say.what;
+  if (d.count > 1) text += " (" + std::to_string(d.count) + ")";
+  if (d.error) text += ": " + describe(d.error);
+  if (d.made != 0) text += std::string("\n  ") + say.made + " " + to_string(resolve_site(d.made));
+  if (d.waits != 0) text += "\n  waits at " + to_string(resolve_site(d.waits));
+  for (const site s : d.stack) {
+    const source_line where = resolve_site(s);
+    text += "\n  in " + function_name(where) + " at " + to_string(where);
+  }
+  return text + "\n  help: " + say.help;
+}
+
+}  // namespace heddle

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// Children in, children out, and the first failure.
+#include "heddle/core/scope.hh"
+
+namespace heddle {
+
+// The children are asked through the tree of contexts; the joiner waits for them in any case.
+const wait_kind scope::joiner::kind_of_wait{"children", [](wait&, worker&) noexcept {}};
+
+scope::scope(std::source_location where)
+    : context_(&context::open(worker::here(), &worker::here().current_context())),
+      children_(*this),
+      kind_(kind::children) {
+  context_->opened_at = site_of(where);
+}
+
+scope::scope(worker& w, kind k)
+    : context_(&context::open(w, nullptr)), children_(*this), kind_(k) {}
+
+scope::~scope() {
+  HEDDLE_ASSERT(live_ == 0, "a scope ends while tasks run in it; co_await its join() first");
+  context::close(worker::here(), *context_);
+}
+
+void scope::spawn(task<> t) {
+  HEDDLE_ASSERT(t, "this task was awaited, spawned or moved from already; make a new one");
+  const auto h = t.release();
+  detail::task_promise<void>& promise = h.promise();
+  promise.parent = &children_;
+  promise.context_low = context_->low();
+  ++live_;
+  worker::here().post(link_of(h));
+}
+
+namespace {
+
+/// A task in a context of its own, because its color differs from its scope's.
+task<> run_colored(color c, task<> t) {
+  worker& w = worker::here();
+  context& own = context::open(w, &w.current_context());
+  own.color = c.number;
+  struct closer {
+    context& opened;
+    std::uint32_t outer;
+    ~closer() {
+      worker& at_end = worker::here();
+      at_end.context_low = outer;
+      context::close(at_end, opened);
+    }
+  } const guard{own, w.context_low};
+  w.context_low = own.low();
+  co_await std::move(t);
+}
+
+}  // namespace
+
+void scope::spawn(color c, task<> t) {
+  if (c.number == context_->color) {
+    spawn(std::move(t));
+  } else {
+    spawn(run_colored(c, std::move(t)));
+  }
+}
+
+void scope::cancel() noexcept { context_->cancel(worker::here()); }
+
+void scope::fail(std::exception_ptr error) noexcept {
+  if (canceled()) {
+    try {  // a child that ends because it was asked to has not failed
+      std::rethrow_exception(error);
+    } catch (const std::system_error& e) {
+      if (e.code() == std::errc::operation_canceled && error_) return;
+    } catch (...) {
+    }
+  }
+  if (!error_) error_ = std::move(error);
+  cancel();
+}
+
+void scope::leave(worker& w) noexcept {
+  if (--live_ == 0 && waiter_ != nullptr) {
+    joiner& x = *std::exchange(waiter_, nullptr);
+    wake(x, w);
+  }
+}
+
+void scope::children_join::ended(heddle::join& j, worker& w) noexcept {
+  scope& s = static_cast<children_join&>(j).owner;
+  if (j.error) [[unlikely]] {
+    std::exception_ptr error = std::exchange(j.error, nullptr);
+    bool asked_to_end = false;
+    if (s.canceled()) {
+      try {
+        std::rethrow_exception(error);
+      } catch (const std::system_error& e) {
+        asked_to_end = e.code() == std::errc::operation_canceled;
+      } catch (...) {
+      }
+    }
+    if (s.kind_ == kind::root) {
+      if (!asked_to_end) {
+        const std::span<const site> stack(w.trail.lines, w.trail.len);
+        w.sched.report({diagnostic_kind::unhandled_exception, stack.empty() ? 0 : stack.front(), 0,
+                        1, std::move(error), stack});
+      }
+    } else if (!asked_to_end) {
+      s.fail(std::move(error));
+    }
+  }
+  s.leave(w);
+}
+
+}  // namespace heddle

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// Timers that wake frames and timers that fire events.
+#include "heddle/core/sleep.hh"
+
+#include <memory>
+
+namespace heddle {
+
+const wait_kind sleep_awaiter::kind_of_wait{"sleep", [](wait& x, worker& w) noexcept {
+                                              auto& self = static_cast<sleep_awaiter&>(x);
+                                              self.canceled_ = true;
+                                              self.alarm_.disarm();
+                                              wake(self, w);
+                                            }};
+
+void sleep_awaiter::alarm::fire(timer_node& t, worker& w) noexcept {
+  wake(static_cast<alarm&>(t).owner, w);
+}
+
+namespace {
+
+/// A timer that fires an event, and is forgotten when the event ends first.
+struct event_timer : timer_node, event_notifier {
+  event_timer(event<> e) noexcept
+      : timer_node(&due_now), event_notifier(&event_ended), target(std::move(e)) {}
+
+  static void due_now(timer_node& t, worker& w) noexcept {
+    auto& self = static_cast<event_timer&>(t);
+    detail::remove_notifier(*self.target.record(), self);
+    event<> target = std::move(self.target);
+    free(self, w);
+    target.trigger();
+  }
+  static void event_ended(event_notifier& n, worker& w) noexcept {
+    auto& self = static_cast<event_timer&>(n);
+    event<> keep = std::move(self.target);  // dropped after the record is gone
+    free(self, w);
+  }
+  static void free(event_timer& self, worker& w) noexcept {
+    std::destroy_at(&self);
+    w.memory.release(&self, sizeof(event_timer));
+  }
+  event<> target;
+};
+
+/// A plain frame that fires an event when its turn comes.
+struct delivery : frame {
+  static heddle_link run(frame* f, heddle_worker*) {
+    auto* self = static_cast<delivery*>(f);
+    event<> target = std::move(self->target);
+    end(f, nullptr);
+    target.trigger();
+    return no_link;
+  }
+  static void end(frame* f, heddle_worker*) {
+    auto* self = static_cast<delivery*>(f);
+    worker& w = worker::here();
+    std::destroy_at(self);
+    w.memory.release(self, sizeof(delivery));
+  }
+  explicit delivery(event<> e) noexcept
+      : frame{&run, &end, no_link, HEDDLE_AT_QUEUED, 0}, target(std::move(e)) {}
+  event<> target;
+};
+
+}  // namespace
+
+void timer(nanoseconds span, event<> done) {
+  if (!done) return;
+  worker& w = worker::here();
+  if (span <= nanoseconds::zero()) {
+    asap(std::move(done));
+    return;
+  }
+  auto* t = new (w.memory.allocate(sizeof(event_timer))) event_timer(std::move(done));
+  detail::add_notifier(*t->target.record(), *t);
+  w.sched.arm(w, *t, add_saturated(w.now, span));
+}
+
+void asap(event<> done) {
+  if (!done) return;
+  worker& w = worker::here();
+  auto* d = new (w.memory.allocate(sizeof(delivery))) delivery(std::move(done));
+  w.post(link_of(*d));
+}
+
+}  // namespace heddle

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// The trampoline: takes frames from the ready queue and resumes each by its kind.
+#include "heddle/core/worker.hh"
+
+#include "heddle/core/context.hh"
+
+namespace heddle {
+
+extern "C" {
+__thread worker* heddle_current_worker = nullptr;
+}
+
+worker* worker::current_slow() noexcept { return heddle_current_worker; }
+
+void worker::no_worker() noexcept {
+  detail::assertion_failed("there is a runtime on this thread",
+                           "build a heddle::runtime first, and use tasks and events only on the "
+                           "thread that runs it",
+                           "worker", 0);
+}
+
+void worker::run(link l) noexcept {
+  while (is_plain(l)) {
+    frame& f = plain_of(l);
+    f.at &= ~std::uint32_t{HEDDLE_AT_QUEUED};
+    context_low = root_context_low;
+    l = f.resume(&f, reinterpret_cast<heddle_worker*>(this));
+    if (l == no_link) return;
+  }
+  context_low = promise_of(l).context_low;
+  std::coroutine_handle<>::from_address(reinterpret_cast<void*>(l)).resume();
+}
+
+std::size_t worker::run_ready(std::size_t limit) noexcept {
+  std::size_t ran = 0;
+  while (ran < limit && !ready.empty()) {
+    run(ready.pop());
+    ++ran;
+  }
+  frames_run += ran;
+  return ran;
+}
+
+time_point clock::now() noexcept {
+  if (worker* w = worker::current()) return w->now;
+  return time_point(std::chrono::steady_clock::now().time_since_epoch());
+}
+
+}  // namespace heddle
