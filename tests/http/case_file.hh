@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Reads the tables of cases in tests/http/cases: lines of "word rest", one case after another. What
-// the words mean is for the tests; the escapes of byte text are decoded here.
+// Reads the tables of cases in tests/http/cases: lines of "word rest", one case after another.
+// What the words mean is for the tests; the escapes of byte text are decoded here.
 #pragma once
 
 #include <filesystem>

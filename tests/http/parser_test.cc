@@ -233,7 +233,8 @@ HEDDLE_TEST(parser, "keeps its answer until it is reset, and starts afresh then"
 
 HEDDLE_TEST(parser, "gives every other byte of a head the right class") {
   // One byte replaced at a time: wide and narrow paths have to agree on all 256 values.
-  const std::string good = "GET /0123456789?abc HTTP/1.1\r\nHost: abc\r\nX-Name: value value v\r\n\r\n";
+  const std::string good =
+      "GET /0123456789?abc HTTP/1.1\r\nHost: abc\r\nX-Name: value value v\r\n\r\n";
   limits bounds;
   for (std::size_t at = 0; at < good.size(); ++at) {
     for (int byte = 0; byte < 256; ++byte) {
