@@ -10,11 +10,11 @@
 namespace heddle::http::detail {
 
 enum byte_class : std::uint8_t {
-  token_byte = 1,    // RFC 9110 tchar
-  host_byte = 2,     // RFC 3986 reg-name: unreserved, sub-delims, and % checked apart
-  target_byte = 4,   // what a request target may hold on the wire (see parser.hh)
-  value_byte = 8,    // field content: visible, space, tab, and bytes from 0x80
-  plain_byte = 16,   // a path byte that means itself: none of % . / \ and no control
+  token_byte = 1,        // RFC 9110 tchar
+  host_byte = 2,         // RFC 3986 reg-name: unreserved, sub-delims, and % checked apart
+  target_byte = 4,       // what a request target may hold on the wire (see parser.hh)
+  value_byte = 8,        // field content: visible, space, tab, and bytes from 0x80
+  plain_byte = 16,       // a path byte that means itself: none of % . / \ and no control
   unreserved_byte = 32,  // needs no percent-encoding in a path segment
 };
 

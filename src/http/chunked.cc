@@ -144,7 +144,8 @@ bool chunked_decoder::extension_byte(char c) {
       if (is_ows(c)) return go(stage::before_semicolon);
       if (c == ';') return go(stage::extension_start);
       break;
-    default: break;
+    default:
+      break;
   }
   return fail(c == '\n' ? problem::bare_lf : problem::chunk_extension_malformed);
 }
@@ -220,8 +221,10 @@ bool trailer_allowed(std::string_view name) {
     case header_id::cookie:
     case header_id::cache_control:
     case header_id::content_type:
-    case header_id::content_encoding: return false;
-    default: return token_valid(name);
+    case header_id::content_encoding:
+      return false;
+    default:
+      return token_valid(name);
   }
 }
 

@@ -46,8 +46,7 @@ bool range_allowed(const request_head& head, const validators& current, std::int
 
 }  // namespace
 
-condition_result evaluate(const request_head& head, const validators& current,
-                          std::int64_t now) {
+condition_result evaluate(const request_head& head, const validators& current, std::int64_t now) {
   // RFC 9110 section 13.2.1: these methods select no representation to compare with.
   if (head.verb() == method::connect || head.verb() == method::options ||
       head.verb() == method::trace) {

@@ -44,8 +44,8 @@ constexpr calendar_day day_of(std::int64_t days) {
   std::int64_t day_of_year = day - (365 * year + year / 4 - year / 100);
   std::int64_t month = (5 * day_of_year + 2) / 153;
   int month_from_january = static_cast<int>(month < 10 ? month + 3 : month - 9);
-  return {static_cast<int>(year + era * 400) + (month_from_january <= 2),
-          month_from_january, static_cast<int>(day_of_year - (153 * month + 2) / 5 + 1)};
+  return {static_cast<int>(year + era * 400) + (month_from_january <= 2), month_from_january,
+          static_cast<int>(day_of_year - (153 * month + 2) / 5 + 1)};
 }
 
 constexpr int weekday_of(std::int64_t days) {

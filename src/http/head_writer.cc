@@ -100,11 +100,16 @@ std::string_view head_writer::finish() {
 
 std::string_view describe(head_writer::problem what) {
   switch (what) {
-    case head_writer::problem::none: return "nothing is wrong";
-    case head_writer::problem::no_room: return "the head is longer than its buffer";
-    case head_writer::problem::status_bad: return "the status is not a number of three digits";
-    case head_writer::problem::name_bad: return "a field name is not a token";
-    case head_writer::problem::value_bad: return "a field value holds a control character";
+    case head_writer::problem::none:
+      return "nothing is wrong";
+    case head_writer::problem::no_room:
+      return "the head is longer than its buffer";
+    case head_writer::problem::status_bad:
+      return "the status is not a number of three digits";
+    case head_writer::problem::name_bad:
+      return "a field name is not a token";
+    case head_writer::problem::value_bad:
+      return "a field value holds a control character";
   }
   return "";
 }

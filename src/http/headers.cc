@@ -8,9 +8,7 @@
 namespace heddle::http {
 namespace {
 
-constexpr char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
-}
+constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
 
 // Where the element that starts `text` ends: at a comma outside quotes, or at the end.
 std::size_t element_end(std::string_view text) {

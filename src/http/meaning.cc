@@ -62,9 +62,8 @@ constexpr std::uint64_t bits(std::initializer_list<header_id> ids) {
   return set;
 }
 
-constexpr std::uint64_t meaningful =
-    bits({header_id::connection, header_id::content_length, header_id::transfer_encoding,
-          header_id::expect});
+constexpr std::uint64_t meaningful = bits({header_id::connection, header_id::content_length,
+                                           header_id::transfer_encoding, header_id::expect});
 
 }  // namespace
 
@@ -160,8 +159,7 @@ problem request_meaning::take_fields(request_head& head, const limits& bounds,
   return problem::none;
 }
 
-problem request_meaning::framing_of(request_head& head, const limits& bounds,
-                                    header_id& culprit) {
+problem request_meaning::framing_of(request_head& head, const limits& bounds, header_id& culprit) {
   if (head.has(header_id::transfer_encoding)) {
     if (head.has(header_id::content_length)) return problem::length_and_encoding;
     if (head.minor_version_ == 0) return problem::encoding_in_http10;

@@ -6,16 +6,26 @@ namespace heddle::http {
 
 std::string_view name_of(method verb) {
   switch (verb) {
-    case method::other: return "";
-    case method::get: return "GET";
-    case method::head: return "HEAD";
-    case method::post: return "POST";
-    case method::put: return "PUT";
-    case method::delete_: return "DELETE";
-    case method::connect: return "CONNECT";
-    case method::options: return "OPTIONS";
-    case method::trace: return "TRACE";
-    case method::patch: return "PATCH";
+    case method::other:
+      return "";
+    case method::get:
+      return "GET";
+    case method::head:
+      return "HEAD";
+    case method::post:
+      return "POST";
+    case method::put:
+      return "PUT";
+    case method::delete_:
+      return "DELETE";
+    case method::connect:
+      return "CONNECT";
+    case method::options:
+      return "OPTIONS";
+    case method::trace:
+      return "TRACE";
+    case method::patch:
+      return "PATCH";
   }
   return "";
 }
@@ -41,7 +51,8 @@ method method_of(std::string_view token) {
       if (token == "OPTIONS") return method::options;
       if (token == "CONNECT") return method::connect;
       break;
-    default: break;
+    default:
+      break;
   }
   return method::other;
 }

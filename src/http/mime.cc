@@ -47,11 +47,20 @@ std::string_view mime_type_of(std::string_view path) {
 bool mime_compressible(std::string_view type) {
   std::string_view bare = type.substr(0, type.find(';'));
   if (bare.starts_with("text/") || bare.ends_with("+xml") || bare.ends_with("+json")) return true;
-  constexpr std::string_view others[] = {
-      "application/json", "application/x-ndjson", "application/yaml",  "application/toml",
-      "application/wasm", "application/rtf",      "application/graphql", "application/xml-dtd",
-      "font/ttf",         "font/otf",             "image/bmp",         "image/x-icon",
-      "application/vnd.ms-fontobject",            "application/vnd.apple.mpegurl"};
+  constexpr std::string_view others[] = {"application/json",
+                                         "application/x-ndjson",
+                                         "application/yaml",
+                                         "application/toml",
+                                         "application/wasm",
+                                         "application/rtf",
+                                         "application/graphql",
+                                         "application/xml-dtd",
+                                         "font/ttf",
+                                         "font/otf",
+                                         "image/bmp",
+                                         "image/x-icon",
+                                         "application/vnd.ms-fontobject",
+                                         "application/vnd.apple.mpegurl"};
   return std::find(std::begin(others), std::end(others), bare) != std::end(others);
 }
 

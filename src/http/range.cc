@@ -90,8 +90,8 @@ void content_range::add(std::string_view text) {
 }
 
 void content_range::add(std::uint64_t number) {
-  length_ = static_cast<std::uint8_t>(length_ + detail::write_decimal(text_.data() + length_,
-                                                                      number));
+  length_ =
+      static_cast<std::uint8_t>(length_ + detail::write_decimal(text_.data() + length_, number));
 }
 
 content_range::content_range(byte_range range, std::uint64_t size) {

@@ -14,6 +14,8 @@
 
 namespace heddle::http::detail {
 
+inline bool line_ends(const char* p) { return p[0] == '\r' && p[1] == '\n'; }
+
 // Each of the finders gives a byte's verdict alone (`stops`) and for a block (`mask`, one bit a
 // byte); the two agree, which a test checks for all 256 bytes.
 
@@ -45,10 +47,8 @@ struct target_end {  // anything that a target may not hold, and '?', whose plac
     __m128i del_or_query = _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(0x7f)),
                                         _mm_cmpeq_epi8(bytes, _mm_set1_epi8('?')));
     // '"' and '#' differ in the lowest bit, '<' and '>' in the second.
-    __m128i quotes = _mm_cmpeq_epi8(_mm_and_si128(bytes, _mm_set1_epi8(~0x01)),
-                                    _mm_set1_epi8('"'));
-    __m128i angles = _mm_cmpeq_epi8(_mm_and_si128(bytes, _mm_set1_epi8(~0x02)),
-                                    _mm_set1_epi8('<'));
+    __m128i quotes = _mm_cmpeq_epi8(_mm_and_si128(bytes, _mm_set1_epi8(~0x01)), _mm_set1_epi8('"'));
+    __m128i angles = _mm_cmpeq_epi8(_mm_and_si128(bytes, _mm_set1_epi8(~0x02)), _mm_set1_epi8('<'));
     return _mm_or_si128(_mm_or_si128(outside, del_or_query), _mm_or_si128(quotes, angles));
   }
 #endif

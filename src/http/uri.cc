@@ -76,20 +76,26 @@ class path_writer {
 
 std::string_view describe(path_problem what) {
   switch (what) {
-    case path_problem::not_absolute: return "the path does not start with a slash";
-    case path_problem::escape_broken: return "a percent sign is not followed by two digits";
-    case path_problem::control_byte: return "the path holds a control character";
-    case path_problem::slash_encoded: return "the path holds an encoded slash";
-    case path_problem::backslash: return "the path holds a backslash";
-    case path_problem::above_root: return "the path climbs above the root";
-    case path_problem::too_long: return "the path is longer than the limit";
+    case path_problem::not_absolute:
+      return "the path does not start with a slash";
+    case path_problem::escape_broken:
+      return "a percent sign is not followed by two digits";
+    case path_problem::control_byte:
+      return "the path holds a control character";
+    case path_problem::slash_encoded:
+      return "the path holds an encoded slash";
+    case path_problem::backslash:
+      return "the path holds a backslash";
+    case path_problem::above_root:
+      return "the path climbs above the root";
+    case path_problem::too_long:
+      return "the path is longer than the limit";
   }
   return "";
 }
 
 std::expected<std::string_view, path_problem> decode_path(std::string_view raw,
-                                                          std::span<char> room,
-                                                          path_rules rules) {
+                                                          std::span<char> room, path_rules rules) {
   if (!raw.starts_with('/')) return std::unexpected(path_problem::not_absolute);
   if (plain(raw, rules.merge_slashes)) return raw;
   path_writer out(room, rules.merge_slashes);

@@ -34,17 +34,30 @@ inline std::string unescape(std::string_view text) {
     }
     if (++i == text.size()) throw std::runtime_error("a backslash ends: " + std::string(text));
     switch (text[i]) {
-      case 'r': bytes += '\r'; break;
-      case 'n': bytes += '\n'; break;
-      case 't': bytes += '\t'; break;
-      case '0': bytes += '\0'; break;
-      case 's': bytes += ' '; break;
-      case '\\': bytes += '\\'; break;
+      case 'r':
+        bytes += '\r';
+        break;
+      case 'n':
+        bytes += '\n';
+        break;
+      case 't':
+        bytes += '\t';
+        break;
+      case '0':
+        bytes += '\0';
+        break;
+      case 's':
+        bytes += ' ';
+        break;
+      case '\\':
+        bytes += '\\';
+        break;
       case 'x':
         bytes += static_cast<char>(std::stoi(std::string(text.substr(i + 1, 2)), nullptr, 16));
         i += 2;
         break;
-      default: throw std::runtime_error("unknown escape in: " + std::string(text));
+      default:
+        throw std::runtime_error("unknown escape in: " + std::string(text));
     }
   }
   return bytes;

@@ -27,8 +27,8 @@ struct decoded {
   bool operator==(const decoded& other) const {
     if (end != other.end || error != other.error) return false;
     // How much came out before a failure depends on the cuts; what failed does not.
-    return end == kind::failed || (body == other.body && trailers == other.trailers &&
-                                   consumed == other.consumed);
+    return end == kind::failed ||
+           (body == other.body && trailers == other.trailers && consumed == other.consumed);
   }
 };
 
@@ -78,10 +78,14 @@ HEDDLE_TEST(chunked, "answers every case of its table, however the input is cut"
         for (int i = std::stoi(line.rest); i > 0; --i) bytes += text;
       } else if (line.word == "limit") {
         in >> word >> number;
-        if (word == "body_bytes_max") bounds.body_bytes_max = number;
-        else if (word == "trailer_bytes_max") bounds.trailer_bytes_max = number;
-        else if (word == "chunk_extension_bytes_max") bounds.chunk_extension_bytes_max = number;
-        else FAIL() << word;
+        if (word == "body_bytes_max")
+          bounds.body_bytes_max = number;
+        else if (word == "trailer_bytes_max")
+          bounds.trailer_bytes_max = number;
+        else if (word == "chunk_extension_bytes_max")
+          bounds.chunk_extension_bytes_max = number;
+        else
+          FAIL() << word;
       } else if (line.word == "body") {
         wanted.body = unescape(line.rest);
       } else if (line.word == "trailers") {

@@ -58,17 +58,31 @@ HEDDLE_TEST(date, "keeps two-digit years within fifty years ahead") {
 }
 
 HEDDLE_TEST(date, "refuses what is not exactly a date") {
-  for (std::string_view text :
-       {"", "Sun", "Sun,", "Sunday,", "Sun, 06 Nov 1994 08:49:37", "Sun, 6 Nov 1994 08:49:37 GMT",
-        "Sun, 06 Nov 1994 08:49:37 gmt", "Sun, 06 Nov 1994 08:49:37 GMT ",
-        " Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 nov 1994 08:49:37 GMT",
-        "Mon, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 24:00:00 GMT",
-        "Sun, 06 Nov 1994 08:60:37 GMT", "Sun, 06 Nov 1994 08:49:61 GMT",
-        "Sun, 00 Nov 1994 08:49:37 GMT", "Thu, 31 Nov 1994 08:49:37 GMT",
-        "Wed, 29 Feb 1995 08:49:37 GMT", "Sun, 06 Nov 94 08:49:37 GMT",
-        "Sun, 06 Nov 1994 08:49:37 +0000", "Sun, 06 anF 1994 08:49:37 GMT",
-        "Sunday, 06 Nov 1994 08:49:37 GMT", "Sun Nov 6 08:49:37 1994",
-        "Sun Nov 06 08:49:37 1994 GMT", "784111777", "Sun, 06 Nov 1994 8:49:37 GMT"}) {
+  for (std::string_view text : {"",
+                                "Sun",
+                                "Sun,",
+                                "Sunday,",
+                                "Sun, 06 Nov 1994 08:49:37",
+                                "Sun, 6 Nov 1994 08:49:37 GMT",
+                                "Sun, 06 Nov 1994 08:49:37 gmt",
+                                "Sun, 06 Nov 1994 08:49:37 GMT ",
+                                " Sun, 06 Nov 1994 08:49:37 GMT",
+                                "Sun, 06 nov 1994 08:49:37 GMT",
+                                "Mon, 06 Nov 1994 08:49:37 GMT",
+                                "Sun, 06 Nov 1994 24:00:00 GMT",
+                                "Sun, 06 Nov 1994 08:60:37 GMT",
+                                "Sun, 06 Nov 1994 08:49:61 GMT",
+                                "Sun, 00 Nov 1994 08:49:37 GMT",
+                                "Thu, 31 Nov 1994 08:49:37 GMT",
+                                "Wed, 29 Feb 1995 08:49:37 GMT",
+                                "Sun, 06 Nov 94 08:49:37 GMT",
+                                "Sun, 06 Nov 1994 08:49:37 +0000",
+                                "Sun, 06 anF 1994 08:49:37 GMT",
+                                "Sunday, 06 Nov 1994 08:49:37 GMT",
+                                "Sun Nov 6 08:49:37 1994",
+                                "Sun Nov 06 08:49:37 1994 GMT",
+                                "784111777",
+                                "Sun, 06 Nov 1994 8:49:37 GMT"}) {
     EXPECT_EQ(parse_date(text, now), std::nullopt) << text;
   }
   EXPECT_EQ(parse_date("Sat, 31 Dec 2016 23:59:60 GMT", now),

@@ -32,13 +32,20 @@ void set_limit(limits& bounds, const std::string& text) {
   std::string name;
   std::uint32_t value;
   in >> name >> value;
-  if (name == "request_line_bytes_max") bounds.request_line_bytes_max = value;
-  else if (name == "header_bytes_max") bounds.header_bytes_max = value;
-  else if (name == "header_count_max") bounds.header_count_max = value;
-  else if (name == "method_bytes_max") bounds.method_bytes_max = value;
-  else if (name == "empty_lines_max") bounds.empty_lines_max = value;
-  else if (name == "body_bytes_max") bounds.body_bytes_max = value;
-  else throw std::runtime_error("unknown limit " + name);
+  if (name == "request_line_bytes_max")
+    bounds.request_line_bytes_max = value;
+  else if (name == "header_bytes_max")
+    bounds.header_bytes_max = value;
+  else if (name == "header_count_max")
+    bounds.header_count_max = value;
+  else if (name == "method_bytes_max")
+    bounds.method_bytes_max = value;
+  else if (name == "empty_lines_max")
+    bounds.empty_lines_max = value;
+  else if (name == "body_bytes_max")
+    bounds.body_bytes_max = value;
+  else
+    throw std::runtime_error("unknown limit " + name);
 }
 
 request_case read(const file_case& from) {
@@ -92,8 +99,7 @@ void compare(const request_case& wanted, parse_state state, const request_parser
     if (line.word == "more") {
       EXPECT_EQ(state, parse_state::need_more) << name_of(parser.error());
     } else if (line.word == "ok") {
-      ASSERT_EQ(state, parse_state::done) << name_of(parser.error()) << " at "
-                                          << parser.error_at();
+      ASSERT_EQ(state, parse_state::done) << name_of(parser.error()) << " at " << parser.error_at();
       std::istringstream in(line.rest);
       for (std::string pair; in >> pair;) {
         std::size_t equals = pair.find('=');
@@ -212,8 +218,9 @@ HEDDLE_TEST(parser, "gives the same answer byte by byte") {
 HEDDLE_TEST(parser, "keeps its answer until it is reset, and starts afresh then") {
   limits bounds;
   request_parser parser(bounds);
-  std::string_view bytes = "GET /a?q HTTP/1.0\r\nConnection: keep-alive\r\n\r\nGET / HTTP/1.1\r\n"
-                           "Host: b\r\n\r\n";
+  std::string_view bytes =
+      "GET /a?q HTTP/1.0\r\nConnection: keep-alive\r\n\r\nGET / HTTP/1.1\r\n"
+      "Host: b\r\n\r\n";
   EXPECT_TRUE(parser.idle());
   ASSERT_EQ(parser.feed(bytes), parse_state::done);
   ASSERT_EQ(parser.feed(bytes), parse_state::done);

@@ -14,13 +14,20 @@ using heddle::test::unescape;
 
 std::string_view name(path_problem what) {
   switch (what) {
-    case path_problem::not_absolute: return "not_absolute";
-    case path_problem::escape_broken: return "escape_broken";
-    case path_problem::control_byte: return "control_byte";
-    case path_problem::slash_encoded: return "slash_encoded";
-    case path_problem::backslash: return "backslash";
-    case path_problem::above_root: return "above_root";
-    case path_problem::too_long: return "too_long";
+    case path_problem::not_absolute:
+      return "not_absolute";
+    case path_problem::escape_broken:
+      return "escape_broken";
+    case path_problem::control_byte:
+      return "control_byte";
+    case path_problem::slash_encoded:
+      return "slash_encoded";
+    case path_problem::backslash:
+      return "backslash";
+    case path_problem::above_root:
+      return "above_root";
+    case path_problem::too_long:
+      return "too_long";
   }
   return "";
 }

@@ -49,10 +49,28 @@ class chunked_decoder {
 
  private:
   enum class stage : std::uint8_t {
-    size_first, size, before_semicolon, extension_start, extension_name, after_name,
-    value_start, value_token, value_quoted, quoted_escape, after_value, size_end,
-    data, data_end_cr, data_end_lf,
-    line, trailer_name, trailer_value, trailer_end, last_end, done, failed,
+    size_first,
+    size,
+    before_semicolon,
+    extension_start,
+    extension_name,
+    after_name,
+    value_start,
+    value_token,
+    value_quoted,
+    quoted_escape,
+    after_value,
+    size_end,
+    data,
+    data_end_cr,
+    data_end_lf,
+    line,
+    trailer_name,
+    trailer_value,
+    trailer_end,
+    last_end,
+    done,
+    failed,
   };
 
   bool size_byte(char c);

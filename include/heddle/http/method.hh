@@ -9,7 +9,16 @@
 namespace heddle::http {
 
 enum class method : std::uint8_t {
-  other, get, head, post, put, delete_, connect, options, trace, patch,
+  other,
+  get,
+  head,
+  post,
+  put,
+  delete_,
+  connect,
+  options,
+  trace,
+  patch,
 };
 
 // The token of a method; "" for `other`.

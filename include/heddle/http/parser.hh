@@ -56,8 +56,19 @@ class request_parser {
 
  private:
   enum class stage : std::uint8_t {
-    start, empty_line_end, method, target, version, request_line_end,
-    line, name, value_lead, value, value_end, head_end, settled,
+    start,
+    empty_line_end,
+    method,
+    target,
+    version,
+    request_line_end,
+    line,
+    name,
+    value_lead,
+    value,
+    value_end,
+    head_end,
+    settled,
   };
 
   parse_state request_line(const char* end);
@@ -72,11 +83,11 @@ class request_parser {
   void add_field(header_id id, std::uint32_t name_length, std::uint32_t value_length);
 
   const limits* bounds_;
-  std::uint32_t at_ = 0;          // the first byte that has not been looked at
-  std::uint32_t token_at_ = 0;    // where the token that is being read starts
+  std::uint32_t at_ = 0;        // the first byte that has not been looked at
+  std::uint32_t token_at_ = 0;  // where the token that is being read starts
   std::uint32_t name_at_ = 0;
   std::uint32_t name_length_ = 0;
-  std::uint32_t line_at_ = 0;     // the request line, later the first field line
+  std::uint32_t line_at_ = 0;  // the request line, later the first field line
   std::uint32_t error_at_ = 0;
   std::uint32_t empty_lines_ = 0;
   stage stage_ = stage::start;

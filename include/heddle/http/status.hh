@@ -13,9 +13,7 @@ std::string_view reason_of(int status);
 constexpr bool status_valid(int status) { return status >= 100 && status <= 999; }
 
 // 1xx, 204 and 304 never carry a body, whatever their headers say (RFC 9112 section 6.3).
-constexpr bool body_allowed(int status) {
-  return status >= 200 && status != 204 && status != 304;
-}
+constexpr bool body_allowed(int status) { return status >= 200 && status != 204 && status != 304; }
 
 // "HTTP/1.1 200 OK\r\n", assembled at compile time for the registered codes; "" for any other.
 std::string_view status_line(int status);

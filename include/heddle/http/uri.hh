@@ -22,13 +22,13 @@ struct path_rules {
 };
 
 enum class path_problem : std::uint8_t {
-  not_absolute,    // does not start with '/'
-  escape_broken,   // '%' without two hexadecimal digits
-  control_byte,    // NUL or another control character, plain or encoded
-  slash_encoded,   // "%2F" where the rules refuse it
-  backslash,       // '\', plain or encoded: a separator to some, a letter to others
-  above_root,      // ".." climbs out of the root
-  too_long,        // `room` is smaller than the path
+  not_absolute,   // does not start with '/'
+  escape_broken,  // '%' without two hexadecimal digits
+  control_byte,   // NUL or another control character, plain or encoded
+  slash_encoded,  // "%2F" where the rules refuse it
+  backslash,      // '\', plain or encoded: a separator to some, a letter to others
+  above_root,     // ".." climbs out of the root
+  too_long,       // `room` is smaller than the path
 };
 
 std::string_view describe(path_problem what);
