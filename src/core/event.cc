@@ -25,13 +25,13 @@ void event_dropped(event_record& record) noexcept {
 }
 
 void run_notifiers(event_record& record, worker& w) noexcept {
-  ++record.handles;  // a notifier may drop the last handle
+  ++record.handles;  // a notifier may drop the last handle: the caller frees the record then
   while (event_notifier* n = record.notifiers) {
     record.notifiers = n->next;
     n->next = nullptr;
     n->ended(*n, w);
   }
-  if (--record.handles == 0) release_if_done(record, w);
+  --record.handles;
 }
 
 void add_notifier(event_record& record, event_notifier& n) noexcept {

@@ -111,7 +111,9 @@ inline void finish_event(event_record& record, worker& w, event_home& home) noex
   record.flags |= event_record::has_fired;
   if (record.flags & event_record::foreign_slot) [[unlikely]] forget_slots(w, record);
   home.fired(record, w);
-  if (record.notifiers != nullptr) [[unlikely]] run_notifiers(record, w);
+  if (record.notifiers == nullptr) [[likely]] return;
+  run_notifiers(record, w);
+  release_if_done(record, w);
 }
 
 /// Ends an expected event without telling its home, which is going away or has been told.
@@ -184,7 +186,9 @@ class event : public detail::event_handle {
       record->home = nullptr;
       record->flags |= event_record::has_fired;
       static_cast<event_sink<Ts...>*>(home)->receive(*record, w, Ts(std::forward<Us>(values))...);
-      if (record->notifiers != nullptr) detail::run_notifiers(*record, w);
+      if (record->notifiers == nullptr) return;
+      detail::run_notifiers(*record, w);
+      detail::release_if_done(*record, w);
       return;
     }
     record->home = nullptr;  // before the values: an assignment may trigger again

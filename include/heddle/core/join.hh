@@ -33,7 +33,8 @@ struct join {
 /// A join with room for one result.
 template <class T>
 struct join_of : join {
-  using join::join;
+  join_of() noexcept {}
+  explicit join_of(done_function f) noexcept : join(f) {}
   ~join_of() {
     if (has_value) std::destroy_at(std::addressof(value));
   }
@@ -45,7 +46,7 @@ struct join_of : join {
   [[nodiscard]] T take() { return std::move(value); }
 
   union {
-    T value;
+    T value;  // only when has_value
   };
   bool has_value = false;
 };

@@ -7,6 +7,7 @@
 #include <coroutine>
 #include <source_location>
 
+#include "heddle/core/awaitable.hh"
 #include "heddle/core/context.hh"
 #include "heddle/core/join.hh"
 #include "heddle/core/slot_guard.hh"
@@ -36,6 +37,38 @@ namespace detail {
 #endif
 }
 
+#if defined(__clang__)
+template <class A>
+[[nodiscard]] A&& keep_in_place(A&& awaitable) noexcept {
+  return static_cast<A&&>(awaitable);
+}
+#else
+/// GCC 12 copies an awaiter that await_transform returns by reference; this refers to it instead.
+template <class Awaiter>
+class awaiter_reference {
+ public:
+  explicit awaiter_reference(Awaiter& a) noexcept : awaiter_(&a) {}
+  [[nodiscard]] auto await_ready() { return awaiter_->await_ready(); }
+  template <class P>
+  auto await_suspend(std::coroutine_handle<P> h) {
+    return awaiter_->await_suspend(h);
+  }
+  decltype(auto) await_resume() { return awaiter_->await_resume(); }
+
+ private:
+  Awaiter* awaiter_;
+};
+
+template <class A>
+[[nodiscard]] auto keep_in_place(A&& awaitable) {
+  if constexpr (has_member_co_await<A&&>) {
+    return static_cast<A&&>(awaitable).operator co_await();
+  } else {
+    return awaiter_reference<std::remove_reference_t<A>>(awaitable);
+  }
+}
+#endif
+
 [[gnu::cold, gnu::noinline]] void note_exception(worker& w, site at) noexcept;
 
 /// The promise's half that does not depend on the result.
@@ -51,10 +84,10 @@ struct task_promise_base : promise_base {
 
   /// Stores the line that waits: one 4-byte store.
   template <class A>
-  A&& await_transform(A&& awaitable,
-                      std::source_location where = std::source_location::current()) noexcept {
+  decltype(auto) await_transform(
+      A&& awaitable, std::source_location where = std::source_location::current()) noexcept {
     at = site_of(where);
-    return static_cast<A&&>(awaitable);
+    return keep_in_place(static_cast<A&&>(awaitable));
   }
 
   /// The function has ended: nothing may write into its variables from here on.

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+// A timer lies in the level of the highest bit in which its tick differs from the current one, so a
+// slot is opened only when time reaches it, and then its timers move to finer levels.
+#include "heddle/sched/timer_wheel.hh"
+
+#include <bit>
+
+namespace heddle {
+
+void timer_wheel::arm(timer_node& node, time_point due) noexcept {
+  node.unlink();
+  node.due_ = due;
+  node.order_ = order_++;
+  place(node);
+}
+
+void timer_wheel::place(timer_node& node) noexcept {
+  std::uint64_t tick = tick_of(node.due_);
+  if (tick < tick_) tick = tick_;
+  const std::uint64_t differs = (tick ^ tick_) | (slots - 1);
+  const auto level = static_cast<unsigned>(63 - std::countl_zero(differs)) / slot_bits;
+  slot_at(level, tick).push_back(node);
+  used_[level] |= std::uint64_t{1} << ((tick >> (level * slot_bits)) & (slots - 1));
+}
+
+timer_wheel::found_slot timer_wheel::next_slot() noexcept {
+  for (unsigned level = 0; level < levels; ++level) {
+    const std::uint64_t at = tick_ >> (level * slot_bits);
+    const unsigned here = at & (slots - 1);
+    std::uint64_t later =
+        here == slots - 1 ? 0 : used_[level] & (~std::uint64_t{0} << (here + 1));
+    while (later != 0) {
+      const auto bit = static_cast<unsigned>(std::countr_zero(later));
+      if (!wheel_[level][bit].empty())
+        return {level, ((at & ~(slots - 1)) | bit) << (level * slot_bits)};
+      used_[level] &= ~(std::uint64_t{1} << bit);
+      later &= later - 1;
+    }
+  }
+  return {};
+}
+
+std::size_t timer_wheel::expire(time_point now, worker& w) noexcept {
+  const std::uint64_t target = tick_of(now);
+  std::size_t fired = 0;
+  for (;;) {
+    list<timer_node>& current = slot_at(0, tick_);
+    if (!current.empty()) {
+      // Sorted from the back: timers nearly always arrive in order already.
+      list<timer_node> due;
+      current.each([&](timer_node& node) {
+        if (node.due_ > now) return;
+        node.unlink();
+        if (due.empty()) {
+          due.push_back(node);
+          return;
+        }
+        list_node* const end = due.front().prev();  // the list's head
+        list_node* at = end->prev();
+        while (at != end) {
+          auto& other = static_cast<timer_node&>(*at);
+          if (other.due_ < node.due_ ||
+              (other.due_ == node.due_ && other.order_ < node.order_))
+            break;
+          at = at->prev();
+        }
+        node.insert_before(*at->next());
+      });
+      while (timer_node* node = due.pop_front()) {  // firing may disarm others that are due
+        node->fire_(*node, w);
+        ++fired;
+      }
+    }
+    if (tick_ >= target) return fired;
+    const found_slot next = next_slot();
+    if (next.level == levels || next.tick > target) {
+      tick_ = target;
+      continue;  // nothing between, but the last slot may have just become current
+    }
+    tick_ = next.tick;
+    if (next.level > 0) {
+      list<timer_node> moved;
+      moved.splice(slot_at(next.level, next.tick));
+      while (timer_node* node = moved.pop_front()) place(*node);
+    }
+  }
+}
+
+time_point timer_wheel::next_due() noexcept {
+  constexpr int scan_max = 16;  // a longer slot gives its start: one early wake-up, no long scan
+  list<timer_node>* slot = &slot_at(0, tick_);
+  found_slot at{0, tick_};
+  if (slot->empty()) {
+    at = next_slot();
+    if (at.level == levels) return never;
+    slot = &slot_at(at.level, at.tick);
+  }
+  time_point least = never;
+  int seen = 0;
+  list_node* const end = slot->front().prev();
+  for (list_node* n = end->next(); n != end; n = n->next()) {
+    if (at.level > 0 && ++seen > scan_max)
+      return time_point(nanoseconds(static_cast<std::int64_t>(at.tick << tick_shift)));
+    const time_point due = static_cast<timer_node*>(n)->due();
+    if (due < least) least = due;
+  }
+  return least;
+}
+
+}  // namespace heddle
