@@ -123,6 +123,8 @@ HEDDLE_TEST(etag, "is found in lists even when it holds commas") {
   EXPECT_FALSE(etag_listed("\"a", "\"a\"", etag_comparison::weak));
   EXPECT_FALSE(etag_listed("w/\"a\"", "\"a\"", etag_comparison::weak));
   EXPECT_FALSE(etag_listed("\"A\"", "\"a\"", etag_comparison::weak));
+  EXPECT_FALSE(etag_listed("\"a\"", "W/\"a\"", etag_comparison::strong));
+  EXPECT_TRUE(etag_listed("\"a\"", "W/\"a\"", etag_comparison::weak));
 }
 
 struct wanted_range {
@@ -144,6 +146,8 @@ HEDDLE_TEST(range, "reads single ranges of a thousand bytes") {
                                      {"Bytes= 5-6 ,", single, 5, 6},
                                      {"bytes=5-6, 2000-", single, 5, 6},
                                      {"bytes=0-99999999999999999999999", single, 0, 999},
+                                     {"bytes=18446744073709551616-", unsatisfiable},
+                                     {"bytes=5-18446744073709551617", single, 5, 999},
                                      {"bytes=1000-", unsatisfiable},
                                      {"bytes=1000-2000", unsatisfiable},
                                      {"bytes=-0", unsatisfiable},

@@ -77,7 +77,7 @@ HEDDLE_TEST(date, "refuses what is not exactly a date") {
                                 "Wed, 29 Feb 1995 08:49:37 GMT",
                                 "Sun, 06 Nov 94 08:49:37 GMT",
                                 "Sun, 06 Nov 1994 08:49:37 +0000",
-                                "Sun, 06 anF 1994 08:49:37 GMT",
+                                "Thu, 06 anF 1994 08:49:37 GMT",
                                 "Sunday, 06 Nov 1994 08:49:37 GMT",
                                 "Sun Nov 6 08:49:37 1994",
                                 "Sun Nov 06 08:49:37 1994 GMT",

@@ -28,6 +28,10 @@ HEDDLE_TEST(headers, "knows every name of its table in any case, and nothing nea
       near[at] = near[at] == '~' ? '!' : '~';
       EXPECT_EQ(header_id_of(near), header_id::other) << near;
     }
+    for (std::size_t length = 0; length < name.size(); ++length) {
+      header_id part = header_id_of(name.substr(0, length));
+      EXPECT_TRUE(part == header_id::other || name_of(part).size() == length) << name;
+    }
     EXPECT_EQ(header_id_of(name + "x"), header_id::other);
     EXPECT_EQ(header_id_of("x" + name), header_id::other);
   }
