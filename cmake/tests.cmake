@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # One test program a room: tests/<room>/*_test.cc (and *.c) with tests/support/*.cc, registered as
 # one ctest entry named after the room. Beside them: every public header compiled alone (target
-# `headers`), the installed package, and, where HEDDLE_HOUSE_TESTS is on, tidy and the docs.
+# `headers`), the installed package, and, where HEDDLE_HOUSE_TESTS is on, tidy, the docs and the
+# benchmarks' apparatus.
 
 find_package(GTest QUIET)
 heddle_optional(HEDDLE_TESTS GTest_FOUND "tests (GoogleTest)" HEDDLE_WITH_TESTS)
@@ -67,5 +68,7 @@ if(HEDDLE_HOUSE_TESTS)
            WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
   add_test(NAME docs COMMAND "${PROJECT_SOURCE_DIR}/scripts/doc_blocks"
            --build "${PROJECT_BINARY_DIR}" --cxx "${CMAKE_CXX_COMPILER}")
-  set_tests_properties(tidy house docs PROPERTIES LABELS house TIMEOUT 600)
+  add_test(NAME apparatus COMMAND python3 -B -m unittest scripts/bench_test.py
+           WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+  set_tests_properties(tidy house docs apparatus PROPERTIES LABELS house TIMEOUT 600)
 endif()
