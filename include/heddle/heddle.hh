@@ -2,6 +2,7 @@
 // Everything but HTTP and the twait macros, for programs and examples.
 #pragma once
 
+#include "heddle/core/combination.hh"
 #include "heddle/core/combine.hh"
 #include "heddle/core/deadline.hh"
 #include "heddle/core/dump.hh"

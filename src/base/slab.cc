@@ -186,24 +186,25 @@ void slabs::release_context(void* address) noexcept {
   --live_;
 }
 
-void* slabs::cell_of(const void* address) const noexcept {
-  if (!region_.contains(address)) return nullptr;
+bool slabs::find_cell(const void* address) noexcept {
+  if (!region_.contains(address)) return false;
   auto* header = static_cast<chunk*>(region_.head_chunk(address));
-  char* const begin = reinterpret_cast<char*>(header) + header->first;
-  if (header->chunk_count > 1) return begin;
-  const auto offset = static_cast<std::uint64_t>(static_cast<const char*>(address) - begin);
-  return begin + ((offset * header->reciprocal) >> 32) * header->cell_bytes;
+  const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(header) + header->first;
+  found_begin_ = begin;
+  if (header->chunk_count > 1) {
+    found_bytes_ = header->chunk_count * slab_chunk_bytes - header->first;
+    return true;
+  }
+  const std::uint64_t offset = reinterpret_cast<std::uintptr_t>(address) - begin;
+  found_begin_ += ((offset * header->reciprocal) >> 32) * header->cell_bytes;
+  found_bytes_ = header->cell_bytes;
+  return true;
 }
 
-bool slabs::same_cell(const void* a, const void* b) const noexcept {
-  const auto x = reinterpret_cast<std::uintptr_t>(a);
-  const auto y = reinterpret_cast<std::uintptr_t>(b);
-  const chunk* header = chunk_of(a);
-  if (((x ^ y) & ~(slab_chunk_bytes - 1)) != 0)
-    return region_.contains(b) && region_.head_chunk(a) == region_.head_chunk(b);
-  const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(header) + header->first;
-  if (region_.head_chunk(a) != header || header->chunk_count > 1) return cell_of(a) == cell_of(b);
-  return ((x - begin) * header->reciprocal) >> 32 == ((y - begin) * header->reciprocal) >> 32;
+void* slabs::cell_of(const void* address) noexcept {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  if (at - found_begin_ >= found_bytes_ && !find_cell(address)) return nullptr;
+  return reinterpret_cast<void*>(found_begin_);
 }
 
 #if HEDDLE_ASAN

@@ -59,7 +59,7 @@ void event_set::end_set(worker& w) noexcept {
     return;
   }
   std::coroutine_handle<>::from_address(reinterpret_cast<void*>(l)).destroy();
-  owner->done(*owner, w);
+  if (const std::coroutine_handle<> next = owner->done(*owner, w)) w.post(link_of(next));
 }
 
 void twait_block::leave() noexcept {

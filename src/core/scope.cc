@@ -77,14 +77,20 @@ void scope::fail(std::exception_ptr error) noexcept {
   cancel();
 }
 
-void scope::leave(worker& w) noexcept {
-  if (--live_ == 0 && waiter_ != nullptr) {
-    joiner& x = *std::exchange(waiter_, nullptr);
-    wake(x, w);
-  }
+std::coroutine_handle<> scope::last_left(worker& w) noexcept {
+  joiner& x = *std::exchange(waiter_, nullptr);
+  x.unlink();
+  const link l = std::exchange(x.frame, no_link);
+  w.context_low = promise_of(l).context_low;
+  return detail::transfer_to(std::coroutine_handle<>::from_address(reinterpret_cast<void*>(l)));
 }
 
-void scope::children_join::ended(heddle::join& j, worker& w) noexcept {
+void scope::leave_later(worker& w) noexcept {
+  if (--live_ != 0 || waiter_ == nullptr) return;
+  wake(*std::exchange(waiter_, nullptr), w);
+}
+
+std::coroutine_handle<> scope::children_join::ended(heddle::join& j, worker& w) noexcept {
   scope& s = static_cast<children_join&>(j).owner;
   if (j.error) [[unlikely]] {
     std::exception_ptr error = std::exchange(j.error, nullptr);
@@ -107,7 +113,7 @@ void scope::children_join::ended(heddle::join& j, worker& w) noexcept {
       s.fail(std::move(error));
     }
   }
-  s.leave(w);
+  return s.leave(w);
 }
 
 }  // namespace heddle

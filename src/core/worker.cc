@@ -19,23 +19,31 @@ void worker::no_worker() noexcept {
                            "worker", 0);
 }
 
-void worker::run(link l) noexcept {
-  while (is_plain(l)) {
+inline void worker::run_coroutine(link l) noexcept {
+  context_low = promise_of(l).context_low;
+  std::coroutine_handle<>::from_address(reinterpret_cast<void*>(l)).resume();
+}
+
+void worker::run_plain(link l) noexcept {
+  do {
     frame& f = plain_of(l);
     f.at &= ~std::uint32_t{HEDDLE_AT_QUEUED};
     context_low = root_context_low;
     l = f.resume(&f, reinterpret_cast<heddle_worker*>(this));
     if (l == no_link) return;
-  }
-  context_low = promise_of(l).context_low;
-  std::coroutine_handle<>::from_address(reinterpret_cast<void*>(l)).resume();
+  } while (is_plain(l));
+  run_coroutine(l);
 }
 
 std::size_t worker::run_ready(std::size_t limit) noexcept {
   std::size_t ran = 0;
-  while (ran < limit && !ready.empty()) {
-    run(ready.pop());
-    ++ran;
+  for (; ran < limit && !ready.empty(); ++ran) {
+    const link l = ready.pop();
+    if (is_plain(l)) [[unlikely]] {
+      run_plain(l);
+    } else {
+      run_coroutine(l);
+    }
   }
   frames_run += ran;
   return ran;

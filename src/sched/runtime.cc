@@ -56,9 +56,9 @@ runtime::~runtime() {
 
 runtime& runtime::here() { return static_cast<runtime&>(worker::here().sched); }
 
-void runtime::program_ended(join& j, worker& w) noexcept {
+std::coroutine_handle<> runtime::program_ended(join& j, worker&) noexcept {
   j.waiter = std::noop_coroutine();  // seen by run_program
-  static_cast<void>(w);
+  return {};
 }
 
 void runtime::run_program(join& kept) {
@@ -204,7 +204,7 @@ void runtime::adopt(frame& f) {
 
 void runtime::release(frame& f) noexcept {
   plain_frames_.erase(&f);
-  root_->leave(*worker_);
+  root_->leave_later(*worker_);
 }
 
 }  // namespace heddle

@@ -26,6 +26,12 @@ class list_node {
     prev_->next_ = this;
     other.prev_ = this;
   }
+  /// unlink() and insert_before() in one.
+  void move_before(list_node& other) noexcept {
+    prev_->next_ = next_;
+    next_->prev_ = prev_;
+    insert_before(other);
+  }
   [[nodiscard]] bool linked() const noexcept { return next_ != this; }
   [[nodiscard]] list_node* next() const noexcept { return next_; }
   [[nodiscard]] list_node* prev() const noexcept { return prev_; }
@@ -41,6 +47,8 @@ class list {
  public:
   void push_back(T& node) noexcept { static_cast<list_node&>(node).insert_before(head_); }
   void push_front(T& node) noexcept { static_cast<list_node&>(node).insert_before(*head_.next()); }
+  /// Takes a node from the list that it is in.
+  void move_back(T& node) noexcept { static_cast<list_node&>(node).move_before(head_); }
   [[nodiscard]] T* pop_front() noexcept {
     if (empty()) return nullptr;
     T& first = front();

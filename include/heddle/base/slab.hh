@@ -106,9 +106,15 @@ class slabs {
   void release_context(void* address) noexcept;
 
   /// The start of the cell that holds `address`, or null outside of the region. The cell must be live.
-  [[nodiscard]] void* cell_of(const void* address) const noexcept;
-  /// Whether two addresses of the region lie in one cell. About 1 ns.
-  [[nodiscard]] bool same_cell(const void* a, const void* b) const noexcept;
+  [[nodiscard]] void* cell_of(const void* address) noexcept;
+  /// Whether two addresses lie in one cell of the region. The cell that was found last is remembered:
+  /// cells never change their bounds, so asking about one frame again takes two comparisons.
+  [[nodiscard]] bool same_cell(const void* a, const void* b) noexcept {
+    const auto x = reinterpret_cast<std::uintptr_t>(a);
+    const auto y = reinterpret_cast<std::uintptr_t>(b);
+    if (x - found_begin_ >= found_bytes_ && !find_cell(a)) return false;
+    return y - found_begin_ < found_bytes_;
+  }
 
   /// Frees a cell from a thread that has no slabs, or other ones; the owner takes it back later.
   static void release_elsewhere(void* address, std::size_t bytes) noexcept;
@@ -149,6 +155,7 @@ class slabs {
   [[nodiscard]] cell* carve(void* memory, std::size_t cell_bytes);
   [[nodiscard]] void* allocate_large(std::size_t bytes);
   void release_slow(void* address, std::size_t bytes) noexcept;
+  [[gnu::noinline]] bool find_cell(const void* address) noexcept;
 
 #if HEDDLE_ASAN
   static void poison(void* address, std::size_t bytes) noexcept;
@@ -160,6 +167,8 @@ class slabs {
 
   region& region_;
   std::size_t live_ = 0;
+  std::uintptr_t found_begin_ = 0;  // the cell that same_cell() found last
+  std::uintptr_t found_bytes_ = 0;
   std::array<cell*, small_classes> free_{};
   std::array<cell*, large_classes> free_large_{};
   cell* free_context_ = nullptr;

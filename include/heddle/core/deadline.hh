@@ -28,7 +28,7 @@ class [[nodiscard("co_await it")]] bounded_awaiter {
   ~bounded_awaiter() { close(); }
 
   [[nodiscard]] bool await_ready() {
-    worker& w = worker::here();
+    worker& w = worker::running();
     outer_ = w.context_low;
     context_ = &context::open(w, &w.current_context());
     w.context_low = context_->low();
@@ -68,7 +68,7 @@ class [[nodiscard("co_await it")]] bounded_awaiter {
  private:
   void close() noexcept {
     if (context_ == nullptr) return;
-    worker& w = worker::here();
+    worker& w = worker::running();
     bound_.close();
     w.context_low = outer_;
     context::close(w, *std::exchange(context_, nullptr));
@@ -145,7 +145,7 @@ class cancel_source {
   /// Ends every wait inside a with_cancel on this source, now and later.
   void cancel() noexcept {
     canceled_ = true;
-    worker& w = worker::here();
+    worker& w = worker::running();
     while (entry* e = entries_.pop_front()) e->target->cancel(w);
   }
   [[nodiscard]] bool canceled() const noexcept { return canceled_; }

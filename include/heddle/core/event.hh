@@ -138,7 +138,13 @@ class event_handle {
     return *this;
   }
   ~event_handle() {
-    if (record_ != nullptr && --record_->handles == 0) event_dropped(*record_);
+    if (record_ == nullptr || --record_->handles != 0) return;
+    worker* w = worker::current();
+    if (w != nullptr && record_->home == nullptr && !record_->linked()) [[likely]] {
+      w->memory.release(record_, record_->cell_bytes);
+    } else {
+      event_dropped(*record_);
+    }
   }
 
   [[nodiscard]] event_record* record() const noexcept { return record_; }
@@ -246,8 +252,8 @@ void notify_event(event_record* watched, event<> n);
 [[gnu::noinline]] void check_slot_slow(worker& w, event_record& record, void* slot);
 
 inline void check_slot(worker& w, event_record& record, const void* home, void* slot) {
+  if (w.memory.same_cell(home, slot)) [[likely]] return;  // ends together with its home
   if (!w.memory.home().contains(slot)) return;  // the programmer's own: heap, stack, static
-  if (w.memory.same_cell(slot, home)) return;   // ends together with its home
   check_slot_slow(w, record, slot);
 }
 

@@ -16,7 +16,8 @@ namespace heddle {
 
 /// How a join is told that its task has ended. `frame` is about to be freed and must not be used.
 struct join {
-  using done_function = void (*)(join&, worker&) noexcept;
+  /// Gives the coroutine to go on with, or null.
+  using done_function = std::coroutine_handle<> (*)(join&, worker&) noexcept;
 
   /// A join of a coroutine that awaits: it is resumed at once.
   join() noexcept = default;

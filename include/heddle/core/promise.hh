@@ -31,8 +31,8 @@ namespace detail {
 #if HEDDLE_SYMMETRIC_TRANSFER
   return h;
 #else
-  worker::here().ready.push_front(link_of(h));
-  promise_of(link_of(h)).context_low = worker::here().context_low;
+  worker::running().ready.push_front(link_of(h));
+  promise_of(link_of(h)).context_low = worker::running().context_low;
   return std::noop_coroutine();
 #endif
 }
@@ -77,7 +77,7 @@ struct task_promise_base : promise_base {
     return worker::here().memory.allocate(bytes);
   }
   static void operator delete(void* frame, std::size_t bytes) noexcept {
-    worker& w = worker::here();
+    worker& w = worker::running();
     if (w.foreign_slots != 0) [[unlikely]] detach_slots_of(w, frame);
     w.memory.release(frame, bytes);
   }
@@ -92,7 +92,7 @@ struct task_promise_base : promise_base {
 
   /// The function has ended: nothing may write into its variables from here on.
   void end_of_function() noexcept {
-    worker& w = worker::here();
+    worker& w = worker::running();
     if (w.foreign_slots != 0) [[unlikely]] {
       detach_slots_of(w, reinterpret_cast<char*>(this) - next_offset);
     }

@@ -138,9 +138,9 @@ class rendezvous : public detail::event_set {
   [[nodiscard]] event<Slots...> make_event_at(std::source_location where, Ids... ids,
                                               Slots&... slots) {
     worker& w = worker::here();
-    event_record& record = detail::make_event_record(w, *this, address(), sizeof(stored_id),
+    event_record& record = detail::make_event_record(w, *this, address(), id_bytes,
                                                      site_of(where), slots...);
-    std::construct_at(id(record), std::move(ids)...);
+    if constexpr (id_bytes > 0) std::construct_at(id(record), std::move(ids)...);
     expected_.push_back(record);
     return event<Slots...>(&record);
   }
@@ -160,7 +160,7 @@ class rendezvous : public detail::event_set {
 
   /// Empties what is out and forgets what has happened.
   void clear() {
-    worker& w = worker::here();
+    worker& w = worker::running();
     cancel_expected(w);
     while (event_record* record = ready_.pop_front()) forget(*record, w);
   }
@@ -171,7 +171,7 @@ class rendezvous : public detail::event_set {
     [[nodiscard]] bool await_ready() const noexcept { return home().has_ready(); }
     template <frame_promise P>
     [[nodiscard]] bool await_suspend(std::coroutine_handle<P> h) {
-      return this->suspend(link_of(h), worker::here());
+      return this->suspend(link_of(h), worker::running());
     }
     id_type await_resume() {
       this->resumed();
@@ -187,13 +187,13 @@ class rendezvous : public detail::event_set {
   [[nodiscard]] awaiter operator co_await() noexcept { return awaiter(*this); }
 
   void fired(event_record& record, worker& w) noexcept override {
-    record.unlink();
-    ready_.push_back(record);
+    ready_.move_back(record);
     wake_waiter(w);
   }
 
  private:
   using stored_id = std::tuple<Ids...>;
+  static constexpr std::size_t id_bytes = sizeof...(Ids) == 0 ? 0 : sizeof(stored_id);
 
   [[nodiscard]] static stored_id* id(event_record& record) noexcept {
     return static_cast<stored_id*>(record.id_space());
@@ -203,7 +203,7 @@ class rendezvous : public detail::event_set {
     event_record& record = *ready_.pop_front();
     use(*id(record));
     std::destroy_at(id(record));
-    detail::release_if_done(record, worker::here());
+    detail::release_if_done(record, worker::running());
   }
   [[nodiscard]] id_type take_id() {
     if constexpr (sizeof...(Ids) == 0) {
@@ -212,7 +212,7 @@ class rendezvous : public detail::event_set {
       event_record& record = *ready_.pop_front();
       stored_id ids = std::move(*id(record));
       std::destroy_at(id(record));
-      detail::release_if_done(record, worker::here());
+      detail::release_if_done(record, worker::running());
       if constexpr (sizeof...(Ids) == 1) {
         return std::get<0>(std::move(ids));
       } else {
@@ -233,7 +233,7 @@ class rendezvous : public detail::event_set {
   }
   void end() noexcept {
     if (!has_events() && waiter_ == nullptr) return;  // also when there is no runtime any more
-    worker& w = worker::here();
+    worker& w = worker::running();
     report_leftovers(w);
     cancel_expected(w);
     while (event_record* record = ready_.pop_front()) forget(*record, w);

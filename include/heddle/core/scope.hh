@@ -72,7 +72,7 @@ class scope {
     template <frame_promise P>
     void await_suspend(std::coroutine_handle<P> h) noexcept {
       scope_.waiter_ = this;
-      park(*this, link_of(h), worker::here());
+      park(*this, link_of(h), worker::running());
     }
     void await_resume() const {
       if (scope_.error_) std::rethrow_exception(std::exchange(scope_.error_, nullptr));
@@ -85,18 +85,26 @@ class scope {
   };
   [[nodiscard]] joiner join() noexcept { return joiner(*this); }
 
-  /// One more (or one less) thing that this scope waits for, for what is no task.
+  /// One more (or one less) thing that this scope waits for, for what is no task. leave() gives the
+  /// joiner to go on with, if that was the last.
   void enter() noexcept { ++live_; }
-  void leave(worker& w) noexcept;
+  std::coroutine_handle<> leave(worker& w) noexcept {
+    if (--live_ != 0 || waiter_ == nullptr) return {};
+    return last_left(w);
+  }
+  /// The same for callers that cannot resume: the joiner is queued.
+  void leave_later(worker& w) noexcept;
   /// Where a task of this scope reports its end.
   [[nodiscard]] struct join& owner() noexcept { return children_; }
 
  private:
   struct children_join : heddle::join {
     explicit children_join(scope& s) noexcept : heddle::join(&ended), owner(s) {}
-    static void ended(heddle::join& j, worker& w) noexcept;
+    static std::coroutine_handle<> ended(heddle::join& j, worker& w) noexcept;
     scope& owner;
   };
+
+  std::coroutine_handle<> last_left(worker& w) noexcept;
 
   context* context_;
   children_join children_;
@@ -127,7 +135,7 @@ class context_switch {
   }
   context_switch(const context_switch&) = delete;
   context_switch& operator=(const context_switch&) = delete;
-  ~context_switch() { worker::here().context_low = saved_; }
+  ~context_switch() { worker::running().context_low = saved_; }
 
  private:
   std::uint32_t saved_;
@@ -157,7 +165,7 @@ auto with_scope(Body body, Args... args)
   scope s;
   join_of<value> kept;
   try {
-    detail::context_switch inside(worker::here(), s.context_of_tasks());
+    detail::context_switch inside(worker::running(), s.context_of_tasks());
     if constexpr (std::is_void_v<value>) {
       co_await body(s, args...);
     } else {

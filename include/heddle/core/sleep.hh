@@ -18,7 +18,7 @@ class [[nodiscard("co_await it")]] sleep_awaiter : wait {
   [[nodiscard]] static bool await_ready() noexcept { return false; }
   template <frame_promise P>
   [[nodiscard]] bool await_suspend(std::coroutine_handle<P> h) noexcept {
-    worker& w = worker::here();
+    worker& w = worker::running();
     if (w.current_context().canceled()) {
       canceled_ = true;
       return false;

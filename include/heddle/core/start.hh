@@ -55,7 +55,7 @@ class starter {
     static void ended_event(event_notifier& n, worker& w) noexcept {
       static_cast<record&>(n).own->cancel(w);
     }
-    static void ended_task(join& j, worker& w) noexcept {
+    static std::coroutine_handle<> ended_task(join& j, worker& w) noexcept {
       auto& self = static_cast<record&>(static_cast<join_of<T>&>(j));
       const bool wanted = static_cast<bool>(self.target);
       if (wanted) detail::remove_notifier(*self.target.record(), self);
@@ -64,8 +64,7 @@ class starter {
         if (wanted) self.target.unblock();
         root.owner().error = std::exchange(self.error, nullptr);
         finish(self, w);
-        root.owner().done(root.owner(), w);  // reports it, and leaves the root
-        return;
+        return root.owner().done(root.owner(), w);  // reports it, and leaves the root
       }
       if constexpr (sizeof...(Ts) == 0) {
         self.target.trigger();
@@ -73,7 +72,7 @@ class starter {
         self.target.trigger(self.take());
       }
       finish(self, w);
-      w.sched.root().leave(w);
+      return w.sched.root().leave(w);
     }
     static void finish(record& self, worker& w) noexcept {
       context::close(w, *self.own);

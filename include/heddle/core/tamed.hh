@@ -38,7 +38,10 @@ class tamed {
   /// The end of the function, as long as somebody still holds its return value.
   struct call : join {
     call() noexcept : join(&note_end) {}
-    static void note_end(join& j, worker&) noexcept { static_cast<call&>(j).ended = true; }
+    static std::coroutine_handle<> note_end(join& j, worker&) noexcept {
+      static_cast<call&>(j).ended = true;
+      return {};
+    }
     promise_type* running = nullptr;
     bool ended = false;
   };
@@ -55,7 +58,7 @@ class tamed::ramp {
   explicit ramp(promise_type& p) noexcept;
   ramp(const ramp&) = delete;
   ramp& operator=(const ramp&) = delete;
-  ~ramp() { worker::here().context_low = outer_; }
+  ~ramp() { worker::running().context_low = outer_; }
   operator tamed() noexcept { return tamed(call_); }  // after the first run, on both compilers
 
  private:
@@ -69,13 +72,13 @@ struct tamed::promise_type : detail::task_promise_base {
   [[nodiscard]] static detail::final_awaiter final_suspend() noexcept { return {}; }
   void return_void() noexcept { end_of_function(); }
   void unhandled_exception() noexcept {
-    detail::note_exception(worker::here(), at);
+    detail::note_exception(worker::running(), at);
     parent->error = std::current_exception();
   }
 };
 
 inline tamed::ramp::ramp(promise_type& p) noexcept {
-  worker& w = worker::here();
+  worker& w = worker::running();
   outer_ = w.context_low;
   w.context_low = w.root_context_low;
   p.parent = &call_;
@@ -103,10 +106,10 @@ inline bool tamed::give_to(join& owner) noexcept {
 inline tamed::~tamed() {
   if (call_.ended && !call_.error) return;
   if (!call_.ended && call_.running == nullptr) return;  // given to somebody
-  worker& w = worker::here();
+  worker& w = worker::running();
   scope& root = w.sched.root();
   root.enter();
-  if (!give_to(root.owner())) root.owner().done(root.owner(), w);
+  if (!give_to(root.owner())) root.owner().done(root.owner(), w);  // nobody joins the root here
 }
 
 }  // namespace heddle

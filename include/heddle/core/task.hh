@@ -23,8 +23,8 @@ struct final_awaiter {
     join& j = *ended.promise().parent;
     ended.destroy();
     if (j.done == nullptr) [[likely]] return transfer_to(j.waiter);
-    j.done(j, worker::here());
-    return std::noop_coroutine();
+    const std::coroutine_handle<> next = j.done(j, worker::running());
+    return next ? next : std::noop_coroutine();
   }
   static void await_resume() noexcept {}
 };
@@ -38,7 +38,7 @@ struct task_promise_common : task_promise_base {
   [[nodiscard]] static std::suspend_always initial_suspend() noexcept { return {}; }
   [[nodiscard]] static final_awaiter final_suspend() noexcept { return {}; }
   void unhandled_exception() noexcept {
-    note_exception(worker::here(), at);
+    note_exception(worker::running(), at);
     parent->error = std::current_exception();
   }
 };

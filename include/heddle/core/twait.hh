@@ -62,7 +62,7 @@ class twait_block final : public event_set {
   [[nodiscard]] bool await_ready() const noexcept { return !has_waiting(); }
   template <frame_promise P>
   [[nodiscard]] bool await_suspend(std::coroutine_handle<P> h) {
-    return waiter_here_.suspend(link_of(h), worker::here());
+    return waiter_here_.suspend(link_of(h), worker::running());
   }
   void await_resume() { waiter_here_.resumed(); }
 

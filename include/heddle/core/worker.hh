@@ -66,13 +66,14 @@ class worker {
     return *w;
   }
 
+  /// The same where a frame of ours runs, so that there is one.
+  [[nodiscard]] static worker& running() noexcept { return *current(); }
+
   /// Queues a frame behind all that are ready.
   void post(link l) noexcept { ready.push(l); }
 
   /// Runs at most `limit` of the frames that are ready; returns how many ran.
   std::size_t run_ready(std::size_t limit) noexcept;
-  /// Runs one frame, and those that it hands over to.
-  void run(link l) noexcept;
 
   [[nodiscard]] context& context_at(std::uint32_t low) const noexcept {
     return *reinterpret_cast<context*>(context_base_ | low);
@@ -101,6 +102,8 @@ class worker {
   } trail;
 
  private:
+  void run_coroutine(link l) noexcept;
+  [[gnu::noinline]] void run_plain(link l) noexcept;
   [[nodiscard, gnu::noinline]] static worker* current_slow() noexcept;
   [[noreturn, gnu::cold, gnu::noinline]] static void no_worker() noexcept;
 

@@ -12,16 +12,14 @@ class [[nodiscard("co_await it")]] yield_awaiter {
   yield_awaiter() noexcept {}
   [[nodiscard]] static bool await_ready() noexcept { return false; }
   template <frame_promise P>
-  static void await_suspend(std::coroutine_handle<P> h) noexcept {
-    worker& w = worker::here();
+  static void await_suspend(std::coroutine_handle<P> h) {
+    worker& w = worker::running();
+    if (w.current_context().canceled()) [[unlikely]] detail::throw_failure(canceled_error());
     promise_base& promise = h.promise();
     promise.context_low = w.context_low;
     w.ready.push(link_of(h));
   }
-  static void await_resume() {
-    if (worker::here().current_context().canceled()) [[unlikely]]
-      detail::throw_failure(canceled_error());
-  }
+  static void await_resume() noexcept {}
 };
 
 [[nodiscard]] inline yield_awaiter yield() noexcept { return {}; }

@@ -106,7 +106,7 @@ class runtime final : public scheduler {
  private:
   friend struct abi_calls;
 
-  static void program_ended(join& j, worker& w) noexcept;
+  static std::coroutine_handle<> program_ended(join& j, worker& w) noexcept;
   template <class P>
   void start_program(std::coroutine_handle<P> h, join& kept) {
     h.promise().parent = &kept;

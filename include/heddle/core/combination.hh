@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// Combining events: one event that stands for several. Firing it fires every part that is still
+// expected, at once, left to right, with the same values; unblocking it unblocks them. When every part
+// has ended by itself the combination is empty too.
+//
+//   event<int> both = a + b;      // or: e += more;
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "heddle/core/event.hh"
+
+namespace heddle {
+
+namespace detail {
+
+/// The home of a combination; lies in a cell of its own and goes when its record has ended.
+template <class... Ts>
+class combination final : public event_sink<Ts...> {
+ public:
+  [[nodiscard]] static event<Ts...> make(event<Ts...> first, event<Ts...> second) {
+    worker& w = worker::here();
+    auto* self = new (w.memory.allocate(sizeof(combination))) combination;
+    event_record& record =
+        event_record::make(w, *self, sizeof...(Ts), 0, first.record()->made);
+    record.flags |= event_record::sink;
+    event<Ts...> whole(&record);
+    self->record_ = &record;
+    self->watch(self->parts_[0], std::move(first));
+    self->watch(self->parts_[1], std::move(second));
+    return whole;
+  }
+
+  void receive(event_record&, worker& w, Ts... values) noexcept override {
+    take_parts(w, [&](event<Ts...>& part, bool last) {
+      if (last) {
+        part.trigger(std::move(values)...);
+      } else {
+        part.trigger(values...);
+      }
+    });
+  }
+  void fired(event_record&, worker& w) noexcept override {
+    take_parts(w, [](event<Ts...>& part, bool) { part.unblock(); });
+  }
+  void dropped(event_record&, worker& w) noexcept override {
+    take_parts(w, [](event<Ts...>&, bool) {});  // dropping the parts reports each
+  }
+
+ private:
+  struct part : event_notifier {
+    part() noexcept : event_notifier(&ended_alone) {}
+    event<Ts...> target;
+    combination* owner = nullptr;
+    bool watched = false;
+  };
+
+  void watch(part& p, event<Ts...> target) {
+    p.owner = this;
+    p.target = std::move(target);
+    p.watched = true;
+    add_notifier(*p.target.record(), p);
+    ++waiting_;
+  }
+  static void ended_alone(event_notifier& n, worker& w) noexcept {
+    auto& p = static_cast<part&>(n);
+    p.watched = false;
+    combination& self = *p.owner;
+    if (--self.waiting_ != 0) return;
+    event_record& record = *self.record_;
+    for (part& each : self.parts_) each.target = {};
+    destroy(self, w);
+    cancel_event(record, w);
+  }
+  template <class F>
+  void take_parts(worker& w, F&& use) noexcept {
+    event<Ts...> targets[2];
+    for (int i = 0; i < 2; ++i) {
+      if (parts_[i].watched) remove_notifier(*parts_[i].target.record(), parts_[i]);
+      targets[i] = std::move(parts_[i].target);
+    }
+    destroy(*this, w);
+    use(targets[0], !targets[1]);
+    use(targets[1], true);
+  }
+  static void destroy(combination& self, worker& w) noexcept {
+    std::destroy_at(&self);
+    w.memory.release(&self, sizeof(combination));
+  }
+
+  event_record* record_ = nullptr;
+  int waiting_ = 0;
+  part parts_[2];
+};
+
+}  // namespace detail
+
+/// Combining with an empty event gives the other; with itself changes nothing.
+template <class... Ts>
+[[nodiscard]] event<Ts...> operator+(event<Ts...> a, event<Ts...> b) {
+  if (!a || a.record() == b.record()) return b;
+  if (!b) return a;
+  return detail::combination<Ts...>::make(std::move(a), std::move(b));
+}
+template <class... Ts>
+event<Ts...>& operator+=(event<Ts...>& a, event<Ts...> b) {
+  a = std::move(a) + std::move(b);
+  return a;
+}
+
+}  // namespace heddle
