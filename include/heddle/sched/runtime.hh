@@ -139,7 +139,4 @@ class runtime final : public scheduler {
   long background_ = 0;
 };
 
-/// The runtime's driver, for room io.
-[[nodiscard]] inline class driver& driver_here() { return runtime::here().io(); }
-
 }  // namespace heddle

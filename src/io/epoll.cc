@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// Watching by epoll, edge-triggered: a descriptor is added once, at the first call that would block, and
+// stays until it is closed.
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "io/readiness.hh"
+
+namespace heddle {
+namespace {
+
+class epoll_driver final : public readiness_driver {
+ public:
+  explicit epoll_driver(const driver_options& options) : readiness_driver(options) {
+    epoll_fd_ = ::epoll_create1(EPOLL_CLOEXEC);
+    if (epoll_fd_ < 0) throw failure({errno, std::generic_category()}, "cannot make an epoll set");
+    epoll_event wake{};
+    wake.events = EPOLLIN | EPOLLET;
+    wake.data.fd = wake_fd_;
+    ::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, wake_fd_, &wake);
+  }
+  ~epoll_driver() override { ::close(epoll_fd_); }
+
+  [[nodiscard]] const char* name() const noexcept override { return "epoll"; }
+
+ private:
+  bool watch(int fd) noexcept override {
+    epoll_event e{};
+    e.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+    e.data.fd = fd;
+    return ::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &e) == 0 || errno == EEXIST;
+  }
+  void unwatch(int fd) noexcept override {
+    // Explicit, because a duplicate elsewhere (a child's, say) would keep the registration alive.
+    ::epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, fd, nullptr);
+  }
+
+  void wait_reports(worker& w, time_point until) noexcept override {
+    epoll_event events[batch];
+    const int n = sleep(events, until);
+    for (int i = 0; i < n; ++i) {
+      const int fd = events[i].data.fd;
+      const std::uint32_t e = events[i].events;
+      if (fd == wake_fd_) {
+        drain_wake();
+        continue;
+      }
+      constexpr std::uint32_t broken = EPOLLERR | EPOLLHUP;
+      ready(fd, (e & (EPOLLIN | EPOLLRDHUP | EPOLLPRI | broken)) != 0,
+            (e & (EPOLLOUT | broken)) != 0, w);
+    }
+  }
+
+  int sleep(epoll_event* events, time_point until) noexcept {
+    if (until == time_point::min()) return ::epoll_wait(epoll_fd_, events, batch, 0);
+    if (until == never) return ::epoll_wait(epoll_fd_, events, batch, -1);
+    const nanoseconds left = until - now();
+    if (left <= nanoseconds::zero()) return ::epoll_wait(epoll_fd_, events, batch, 0);
+    timespec span{left.count() / 1'000'000'000, left.count() % 1'000'000'000};
+    const int n = ::epoll_pwait2(epoll_fd_, events, batch, &span, nullptr);
+    if (n >= 0 || errno != ENOSYS) return n;
+    // Before Linux 5.11: milliseconds, rounded up so that a timer is never early.
+    const std::int64_t ms = (left.count() + 999'999) / 1'000'000;
+    return ::epoll_wait(epoll_fd_, events, batch,
+                        ms > 86'400'000 ? 86'400'000 : static_cast<int>(ms));
+  }
+
+  static constexpr int batch = 256;
+  int epoll_fd_ = -1;
+};
+
+}  // namespace
+
+std::unique_ptr<driver> make_epoll_driver(const driver_options& options) {
+  return std::make_unique<epoll_driver>(options);
+}
+
+}  // namespace heddle

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+// The calls that all kernel drivers make alike.
+#include "io/kernel_driver.hh"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace heddle {
+namespace {
+
+int outcome(int result) noexcept { return result < 0 ? -errno : result; }
+
+nanoseconds read_time(clockid_t which) noexcept {
+  timespec t;
+  ::clock_gettime(which, &t);
+  return std::chrono::seconds(t.tv_sec) + nanoseconds(t.tv_nsec);
+}
+
+}  // namespace
+
+kernel_driver::kernel_driver(const driver_options& options)
+    : options_(options), pool_(options.pool_threads_max, options.pool_queue_max, wake_fd_) {
+  wake_fd_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  if (wake_fd_ < 0) throw failure({errno, std::generic_category()}, "cannot make an eventfd");
+  const std::size_t bytes = std::size_t{options_.block_bytes} * options_.block_count;
+  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) {
+    const int error = errno;
+    ::close(wake_fd_);
+    throw failure({error, std::generic_category()}, "cannot reserve receive blocks");
+  }
+  blocks_ = static_cast<std::byte*>(memory);
+  free_blocks_.reserve(options_.block_count);  // so that returning one never allocates
+}
+
+kernel_driver::~kernel_driver() {
+  ::munmap(blocks_, std::size_t{options_.block_bytes} * options_.block_count);
+  for (int signal = 1; signal < 65; ++signal)
+    if (signal_users_[signal] != 0) {
+      signal_users_[signal] = 1;
+      release_signals(std::uint64_t{1} << (signal - 1));
+    }
+  ::close(wake_fd_);
+}
+
+void kernel_driver::wake() noexcept {
+  const std::uint64_t one = 1;
+  static_cast<void>(!::write(wake_fd_, &one, sizeof one));
+}
+
+void kernel_driver::drain_wake() noexcept {
+  std::uint64_t count;
+  static_cast<void>(!::read(wake_fd_, &count, sizeof count));
+}
+
+time_point kernel_driver::now() noexcept { return time_point(read_time(CLOCK_MONOTONIC)); }
+nanoseconds kernel_driver::wall_time() noexcept { return read_time(CLOCK_REALTIME); }
+
+std::uint64_t kernel_driver::random() noexcept {
+  if (entropy_used_ == entropy_.size()) {
+    std::size_t have = 0;
+    while (have < sizeof entropy_) {
+      const ssize_t got = ::getrandom(reinterpret_cast<char*>(entropy_.data()) + have,
+                                      sizeof entropy_ - have, 0);
+      if (got > 0) have += static_cast<std::size_t>(got);
+    }
+    entropy_used_ = 0;
+  }
+  return entropy_[entropy_used_++];
+}
+
+int kernel_driver::socket(int domain, int type, int protocol) noexcept {
+  return outcome(::socket(domain, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol));
+}
+int kernel_driver::bind(int fd, const ::sockaddr* to, unsigned len) noexcept {
+  return outcome(::bind(fd, to, len));
+}
+int kernel_driver::listen(int fd, int backlog) noexcept { return outcome(::listen(fd, backlog)); }
+int kernel_driver::local_name(int fd, ::sockaddr* out, unsigned* len) noexcept {
+  return outcome(::getsockname(fd, out, len));
+}
+int kernel_driver::peer_name(int fd, ::sockaddr* out, unsigned* len) noexcept {
+  return outcome(::getpeername(fd, out, len));
+}
+int kernel_driver::set_option(int fd, int level, int option, const void* value,
+                              unsigned len) noexcept {
+  return outcome(::setsockopt(fd, level, option, value, len));
+}
+int kernel_driver::socket_pair(int (&ends)[2]) noexcept {
+  return outcome(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends));
+}
+int kernel_driver::pipe(int (&ends)[2]) noexcept {
+  return outcome(::pipe2(ends, O_NONBLOCK | O_CLOEXEC));
+}
+int kernel_driver::shutdown(int fd, int how) noexcept { return outcome(::shutdown(fd, how)); }
+
+int kernel_driver::signal_source(std::uint64_t signal_mask) noexcept {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (int signal = 1; signal < 65; ++signal)
+    if ((signal_mask >> (signal - 1)) & 1) ::sigaddset(&set, signal);
+  const int fd = ::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+  if (fd < 0) return -errno;
+  for (int signal = 1; signal < 65; ++signal)
+    if ((signal_mask >> (signal - 1)) & 1) ++signal_users_[signal];
+  ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  return fd;
+}
+
+void kernel_driver::release_signals(std::uint64_t signal_mask) noexcept {
+  sigset_t free;
+  ::sigemptyset(&free);
+  for (int signal = 1; signal < 65; ++signal)
+    if (((signal_mask >> (signal - 1)) & 1) && signal_users_[signal] != 0 &&
+        --signal_users_[signal] == 0)
+      ::sigaddset(&free, signal);
+  ::pthread_sigmask(SIG_UNBLOCK, &free, nullptr);
+}
+
+bool kernel_driver::send_to_pool(operation& op, completion& now) noexcept {
+  op.driver_state = pooled;
+  if (const int error = pool_.submit(op); error != 0) {
+    now = {error, false, false, 0};
+    return false;
+  }
+  return true;
+}
+
+void kernel_driver::collect_from_pool(worker& w) noexcept {
+  for (operation* op = pool_.collect(); op != nullptr;) {
+    operation* next = op->driver_next;
+    op->driver_state = 0;
+    deliver(*op, w, {blocking_pool::result_of(*op), false, false, 0});
+    op = next;
+  }
+}
+
+void kernel_driver::cancel_in_pool(operation& op, worker& w) noexcept {
+  if (!pool_.take_back(op)) return;  // it runs: its result will come
+  op.driver_state = 0;
+  deliver(op, w, {-ECANCELED, false, false, 0});
+}
+
+}  // namespace heddle

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// What the three kernel drivers share: calls on descriptors that never block, clocks, randomness, a pool
+// of receive blocks, an eventfd that ends a sleep, and the pool of threads for calls that block.
+// Derived: uring.cc, and readiness.cc with epoll.cc and poll.cc.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "heddle/sched/driver.hh"
+#include "io/blocking_pool.hh"
+
+namespace heddle {
+
+class kernel_driver : public driver {
+ public:
+  ~kernel_driver() override;
+
+  void wake() noexcept override;
+  [[nodiscard]] std::size_t pending() const noexcept override { return pending_; }
+  [[nodiscard]] time_point now() noexcept override;
+  [[nodiscard]] nanoseconds wall_time() noexcept override;
+  [[nodiscard]] std::uint64_t random() noexcept override;
+
+  [[nodiscard]] std::byte* block_at(std::uint32_t block) noexcept override {
+    return blocks_ + std::size_t{block} * options_.block_bytes;
+  }
+  [[nodiscard]] std::uint32_t block_bytes() const noexcept override {
+    return options_.block_bytes;
+  }
+  void return_block(std::uint32_t block) noexcept override { free_blocks_.push_back(block); }
+
+  [[nodiscard]] int socket(int domain, int type, int protocol) noexcept override;
+  [[nodiscard]] int bind(int fd, const ::sockaddr* to, unsigned len) noexcept override;
+  [[nodiscard]] int listen(int fd, int backlog) noexcept override;
+  [[nodiscard]] int local_name(int fd, ::sockaddr* out, unsigned* len) noexcept override;
+  [[nodiscard]] int peer_name(int fd, ::sockaddr* out, unsigned* len) noexcept override;
+  [[nodiscard]] int set_option(int fd, int level, int option, const void* value,
+                               unsigned len) noexcept override;
+  [[nodiscard]] int socket_pair(int (&ends)[2]) noexcept override;
+  [[nodiscard]] int pipe(int (&ends)[2]) noexcept override;
+  [[nodiscard]] int shutdown(int fd, int how) noexcept override;
+  [[nodiscard]] int signal_source(std::uint64_t signal_mask) noexcept override;
+  void release_signals(std::uint64_t signal_mask) noexcept override;
+
+ protected:
+  explicit kernel_driver(const driver_options& options);
+
+  static constexpr std::uint32_t no_block = ~std::uint32_t{0};
+  [[nodiscard]] std::uint32_t take_block() noexcept {
+    if (!free_blocks_.empty()) {
+      const std::uint32_t block = free_blocks_.back();  // the last one returned: warm in the cache
+      free_blocks_.pop_back();
+      return block;
+    }
+    return fresh_blocks_ < options_.block_count ? fresh_blocks_++ : no_block;
+  }
+
+  /// Marks an operation as held by the driver.
+  void hold(operation& op) noexcept {
+    op.pending = true;
+    op.cancel_asked = false;
+    ++pending_;
+  }
+  /// Delivers a completion of a held operation; gives what its complete function says.
+  bool deliver(operation& op, worker& w, const completion& c) noexcept {
+    if (!c.more) {
+      op.pending = false;
+      --pending_;
+    }
+    return op.complete(op, w, c);
+  }
+
+  /// Gives an operation to the blocking pool. False: the pool is full, and `now` says so.
+  [[nodiscard]] bool send_to_pool(operation& op, completion& now) noexcept;
+  /// Delivers what the pool has finished.
+  void collect_from_pool(worker& w) noexcept;
+  /// For an operation that send_to_pool took.
+  void cancel_in_pool(operation& op, worker& w) noexcept;
+  [[nodiscard]] bool in_pool(const operation& op) const noexcept {
+    return op.driver_state == pooled;
+  }
+  static constexpr std::uint8_t pooled = 0xff;
+
+  /// Empties the eventfd after a wake.
+  void drain_wake() noexcept;
+
+  driver_options options_;
+  int wake_fd_ = -1;
+  std::size_t pending_ = 0;
+  std::byte* blocks_ = nullptr;
+  std::vector<std::uint32_t> free_blocks_;
+  std::uint32_t fresh_blocks_ = 0;  // blocks that were never taken
+
+ private:
+  blocking_pool pool_;
+  std::array<std::uint64_t, 32> entropy_{};
+  std::size_t entropy_used_ = 32;
+  std::array<std::uint16_t, 65> signal_users_{};
+};
+
+/// Makes a kernel driver; throws failure when it cannot run here.
+[[nodiscard]] std::unique_ptr<driver> make_epoll_driver(const driver_options& options);
+[[nodiscard]] std::unique_ptr<driver> make_poll_driver(const driver_options& options);
+
+}  // namespace heddle

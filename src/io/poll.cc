@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// Watching by poll(2): the list of descriptors that something waits for, made anew for each sleep. Slow
+// with many connections, and it runs everywhere.
+#include <poll.h>
+
+#include <cerrno>
+
+#include "io/readiness.hh"
+
+namespace heddle {
+namespace {
+
+class poll_driver final : public readiness_driver {
+ public:
+  explicit poll_driver(const driver_options& options) : readiness_driver(options) {}
+
+  [[nodiscard]] const char* name() const noexcept override { return "poll"; }
+
+ private:
+  bool watch(int fd) noexcept override {
+    watched_.push_back(fd);
+    return true;
+  }
+  void unwatch(int fd) noexcept override { std::erase(watched_, fd); }
+
+  void wait_reports(worker& w, time_point until) noexcept override {
+    polled_.clear();
+    polled_.push_back({wake_fd_, POLLIN, 0});
+    for (const int fd : watched_) {
+      const fd_state& state = states_[static_cast<std::size_t>(fd)];
+      short events = 0;
+      if (!state.readers.empty()) events |= POLLIN | POLLRDHUP;
+      if (!state.writers.empty()) events |= POLLOUT;
+      if (events != 0) polled_.push_back({fd, events, 0});
+    }
+    if (sleep(until) <= 0) return;
+    if (polled_[0].revents != 0) drain_wake();
+    for (std::size_t i = 1; i < polled_.size(); ++i) {
+      const short e = polled_[i].revents;
+      if (e == 0) continue;
+      constexpr short broken = POLLERR | POLLHUP | POLLNVAL;
+      ready(polled_[i].fd, (e & (POLLIN | POLLRDHUP | broken)) != 0,
+            (e & (POLLOUT | broken)) != 0, w);
+    }
+  }
+
+  int sleep(time_point until) noexcept {
+    if (until == time_point::min()) return ::poll(polled_.data(), polled_.size(), 0);
+    if (until == never) return ::poll(polled_.data(), polled_.size(), -1);
+    nanoseconds left = until - now();
+    if (left < nanoseconds::zero()) left = {};
+    timespec span{left.count() / 1'000'000'000, left.count() % 1'000'000'000};
+    return ::ppoll(polled_.data(), polled_.size(), &span, nullptr);
+  }
+
+  std::vector<int> watched_;
+  std::vector<pollfd> polled_;
+};
+
+}  // namespace
+
+std::unique_ptr<driver> make_poll_driver(const driver_options& options) {
+  return std::make_unique<poll_driver>(options);
+}
+
+}  // namespace heddle

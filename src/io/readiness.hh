@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// A driver on top of "this descriptor may be ready": tries the call first, queues what would block, and
+// tries again when the kernel says so. epoll.cc and poll.cc supply the watching.
+//
+// Each descriptor has two queues, readers and writers; only the first of a queue is tried, so operations
+// complete in the order of the calls. A short transfer means "not ready": it is not asked again until
+// the next report.
+#pragma once
+
+#include <vector>
+
+#include "io/kernel_driver.hh"
+
+namespace heddle {
+
+class readiness_driver : public kernel_driver {
+ public:
+  [[nodiscard]] bool submit(operation& op, worker& w, completion& now) noexcept override;
+  void cancel(operation& op, worker& w) noexcept override;
+  void turn(worker& w, time_point until) noexcept override;
+  void close(int fd, worker& w) noexcept override;
+  void return_block(std::uint32_t block) noexcept override;
+
+ protected:
+  explicit readiness_driver(const driver_options& options) : kernel_driver(options) {}
+
+  /// A queue of operations through driver_next and driver_prev.
+  struct op_queue {
+    operation* first = nullptr;
+    operation* last = nullptr;
+    [[nodiscard]] bool empty() const noexcept { return first == nullptr; }
+    void push(operation& op) noexcept;
+    void remove(operation& op) noexcept;
+  };
+  enum class fd_kind : std::uint8_t { unknown, stream, file };
+  struct fd_state {
+    op_queue readers;
+    op_queue writers;
+    bool watched = false;      // the kernel reports on it
+    bool read_waits = false;   // watched, and known not to be readable
+    bool write_waits = false;
+    bool kicked = false;       // listed in kicked_
+    fd_kind kind = fd_kind::unknown;
+  };
+
+  [[nodiscard]] fd_state& state_of(int fd);
+  /// Begins to watch; true when reports come from now on, and what is ready already is reported too.
+  [[nodiscard]] virtual bool watch(int fd) noexcept = 0;
+  /// Sleeps until `until` (not at all when it is in the past), then calls ready() for each report.
+  virtual void wait_reports(worker& w, time_point until) noexcept = 0;
+  /// The descriptor is about to be closed.
+  virtual void unwatch(int fd) noexcept = 0;
+  /// The kernel says that it may be readable or writable.
+  void ready(int fd, bool readable, bool writable, worker& w) noexcept;
+
+  std::vector<fd_state> states_;
+
+ private:
+  enum class attempt_result : std::uint8_t { done, would_block, again_later };
+
+  [[nodiscard]] bool is_file(int fd) noexcept;
+  [[nodiscard]] static bool reads(const operation& op) noexcept;
+  /// One non-blocking try. False: it would block.
+  [[nodiscard]] bool try_once(operation& op, std::int64_t& result) noexcept;
+  [[nodiscard]] attempt_result run_multishot(operation& op, fd_state& state, worker& w) noexcept;
+  void run_queue(int fd, bool readers, worker& w) noexcept;
+  void finish(op_queue& queue, operation& op, worker& w, std::int64_t result) noexcept;
+  void kick(int fd) noexcept;
+  void run_kicked(worker& w) noexcept;
+
+  std::vector<int> kicked_;   // to be tried at the next turn
+  std::vector<int> kicking_;
+  std::vector<int> starved_;  // receive_all waits for a block
+  std::size_t queued_ = 0;    // operations in queues of descriptors
+};
+
+}  // namespace heddle
