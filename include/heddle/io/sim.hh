@@ -44,16 +44,16 @@ struct sim_options {
   nanoseconds wall_start{1'000'000'000'000'000'000};         ///< wall time at that moment
   nanoseconds clock_step{1'000};                             ///< what one reading of the clock takes
 
-  sim_link link;               ///< between addresses that set_link() does not name
+  sim_link link = {};          ///< between addresses that set_link() does not name
   double slow_links = 0;       ///< how often a connection gets slow_link instead
   sim_link slow_link{nanoseconds{200'000'000}, nanoseconds{50'000'000}, 32 * 1024, 0};
-  sim_rates faults;            ///< for every kind of operation that set_faults() does not name
+  sim_rates faults = {};       ///< for every kind of operation that set_faults() does not name
   double inline_rate = 0.5;    ///< how often an operation that can end at once ends in submit()
   nanoseconds disk_delay_max{50'000};        ///< files and calls end after 0 to this
   nanoseconds cancel_delay_max{20'000};      ///< a request to cancel travels for 0 to this
   nanoseconds fault_delay_max{100'000'000};  ///< for sim_rates::delayed
 
-  driver_options limits;                          ///< blocks: block_bytes, block_count
+  driver_options limits = {};                     ///< blocks: block_bytes, block_count
   std::uint32_t socket_buffer_bytes = 64 * 1024;  ///< each direction, in flight included
   std::uint32_t pipe_buffer_bytes = 64 * 1024;
   std::uint32_t datagrams_max = 256;   ///< waiting at one socket; more are lost
