@@ -5,7 +5,9 @@
 #include <sys/stat.h>
 
 #include <chrono>
+#include <set>
 
+#include "heddle/io/directory_entry.hh"
 #include "io/sim_harness.hh"
 #include "support/test.hh"
 
@@ -163,6 +165,30 @@ HEDDLE_TEST(sim_disk, "names are removed, made and renamed as the kernel does it
   EXPECT_EQ(h.on_path(op_code::remove, "/b/g"), 0);
   EXPECT_EQ(h.on_path(op_code::remove, "/b", AT_REMOVEDIR), 0);
   EXPECT_FALSE(h.sim.exists("/b"));
+}
+
+HEDDLE_TEST(sim_disk, "a directory is listed in an order that the seed draws") {
+  std::set<std::string> orders;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    disk_harness h({.seed = seed});
+    h.sim.write_file("/d/a", "");
+    h.sim.make_directories("/d/b");
+    h.sim.make_link("/d/c", "a");
+    std::vector<directory_entry> entries;
+    const int d = h.open("/d", O_DIRECTORY);
+    EXPECT_EQ(h.on_path(op_code::list, nullptr, 0, &entries, d), 3);
+    std::string order;
+    for (const directory_entry& e : entries) {
+      order += e.name;
+      if (e.name == "a") EXPECT_EQ(e.type, entry_type::file);
+      if (e.name == "b") EXPECT_EQ(e.type, entry_type::directory);
+      if (e.name == "c") EXPECT_EQ(e.type, entry_type::link);
+    }
+    orders.insert(order);
+    const int file = h.open("/d/a");
+    EXPECT_EQ(h.on_path(op_code::list, nullptr, 0, &entries, file), -ENOTDIR);
+  }
+  EXPECT_GT(orders.size(), 3u);
 }
 
 HEDDLE_TEST(sim_disk, "a removed file lives while it is open") {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The simulated world's clock, order, races of cancelling, descriptors, signals and calls. Its sockets,
 // files and faults have files of their own.
+#include <netdb.h>
 #include <poll.h>
 #include <sys/signalfd.h>
 
@@ -9,6 +10,7 @@
 #include <set>
 #include <thread>
 
+#include "heddle/io/resolve_request.hh"
 #include "io/sim_harness.hh"
 #include "support/test.hh"
 
@@ -243,6 +245,46 @@ HEDDLE_TEST(sim, "a call runs once, in line, and its value is the result") {
   h.submit(a);
   EXPECT_EQ(h.finish(a), 42);
   EXPECT_EQ(runs, 1);
+}
+
+HEDDLE_TEST(sim, "names of hosts come from a table, after the delay that it gives") {
+  sim_harness h;
+  h.sim.set_host("www.example.com", {"192.0.2.7", "2001:db8::7"}, 30ms);
+  h.sim.set_host("gone.example.com", {});
+  const auto question = [](const char* host, const char* service, int family) {
+    resolve_request request;
+    request.host = host;
+    request.service = service;
+    request.family = family;
+    return request;
+  };
+  const auto ask = [&](resolve_request& request) {
+    asked a(op_code::resolve, -1);
+    a.more = &request;
+    h.submit(a);
+    EXPECT_EQ(h.finish(a), 0);
+    return request.error;
+  };
+  resolve_request both = question("www.example.com", "8080", AF_UNSPEC);
+  const time_point before = h.sim.now();
+  EXPECT_EQ(ask(both), 0);
+  EXPECT_GE(h.sim.now() - before, 30ms);
+  ASSERT_EQ(both.found.size(), 2u);
+  ::sockaddr_in name{};
+  ASSERT_EQ(both.found[0].len, sizeof name);
+  std::memcpy(&name, both.found[0].bytes.data(), sizeof name);
+  EXPECT_EQ(std::memcmp(&name, endpoint(8080, "192.0.2.7").get(), sizeof name), 0);
+  resolve_request six = question("www.example.com", "http", AF_INET6);
+  EXPECT_EQ(ask(six), 0);
+  EXPECT_EQ(six.found.size(), 1u);
+  for (const char* missing : {"gone.example.com", "never.example.com"}) {
+    resolve_request none = question(missing, "80", AF_UNSPEC);
+    EXPECT_EQ(ask(none), EAI_NONAME) << missing;
+  }
+  resolve_request numeric = question("10.1.2.3", "80", AF_UNSPEC);
+  resolve_request odd = question("::1", "?", AF_UNSPEC);
+  EXPECT_EQ(ask(numeric), 0);
+  EXPECT_EQ(ask(odd), EAI_SERVICE);
 }
 
 HEDDLE_TEST(sim, "random numbers come from the seed") {
