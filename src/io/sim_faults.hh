@@ -25,7 +25,7 @@ struct fault {
 
 class faults {
  public:
-  faults(const sim_options& options);
+  faults(const sim_options& options, tape* choices);
 
   [[nodiscard]] fault draw(const operation& op) noexcept;
   /// 0 or -errno.

@@ -11,9 +11,10 @@ namespace heddle::sim {
 
 world::world(sim_options o)
     : options(std::move(o)),
+      choices{options.choices},
       log(options.trace_lines_max),
-      trouble(options),
-      chance(options.seed, 'w'),
+      trouble(options, &choices),
+      chance(options.seed, 'w', &choices),
       program(options.seed, 'p'),
       net(*this),
       files(*this),

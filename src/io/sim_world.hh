@@ -90,6 +90,7 @@ class world {
   [[nodiscard]] std::size_t pending() const noexcept { return requests_.size(); }
 
   sim_options options;
+  tape choices;           ///< drawn before what the seed gives
   trace log;
   faults trouble;
   random_stream chance;   ///< order, delays, races

@@ -40,6 +40,7 @@ struct sim_rates {
 
 struct sim_options {
   std::uint64_t seed = 1;
+  std::vector<std::uint8_t> choices = {};  ///< what chance draws first, before the seed: fuzzers
   time_point start{nanoseconds{1'000'000'000'000'000'000}};  ///< the clock's first value
   nanoseconds wall_start{1'000'000'000'000'000'000};         ///< wall time at that moment
   nanoseconds clock_step{1'000};                             ///< what one reading of the clock takes
