@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A small echo service, clients and all, on a simulated world whose every choice is a byte of the input:
-// order, faults, sizes, time-outs, cancels. Whatever they are: each operation completes exactly once, no
-// byte is changed, the program ends, and nothing is left (operations, descriptors, blocks, memory).
+// A small echo service, clients and all, on a simulated world whose every choice is a byte of the
+// input: order, faults, sizes, time-outs, cancels. Whatever they are: each operation completes
+// exactly once, no byte is changed, the program ends, and nothing is left (operations, descriptors,
+// blocks, memory).
 //
 // Input: 8 bytes that say what kind of world it is, then the choices of that world.
 #include <netinet/in.h>
@@ -72,10 +73,9 @@ class request : public operation {
     wake(self, w);
     return true;
   }
-  static constexpr wait_kind kind_of_wait{
-      "request", [](wait& x, worker& w) noexcept {
-        world().cancel(static_cast<operation&>(x), w);
-      }};
+  static constexpr wait_kind kind_of_wait{"request", [](wait& x, worker& w) noexcept {
+                                            world().cancel(static_cast<operation&>(x), w);
+                                          }};
 
   std::int64_t outcome_ = 0;
   int completions_ = 0;
@@ -125,8 +125,8 @@ class inflow : public operation {
     if (self.ended_ && self.released_) delete &self;
     return go_on;
   }
-  static constexpr wait_kind kind_of_wait{
-      "inflow", [](wait& x, worker& w) noexcept { wake(x, w); }};
+  static constexpr wait_kind kind_of_wait{"inflow",
+                                          [](wait& x, worker& w) noexcept { wake(x, w); }};
 
   std::string bytes_;
   bool ended_ = false, released_ = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The simulation driver's public face: each call goes to the world (sim_world.hh), with the small checks
-// and records that belong to descriptors.
+// The simulation driver's public face: each call goes to the world (sim_world.hh), with the small
+// checks and records that belong to descriptors.
 #include "heddle/io/sim.hh"
 
 #include <sys/socket.h>
@@ -44,8 +44,7 @@ void sim_driver::set_link(const ::sockaddr* address, unsigned len, sim_link link
   HEDDLE_ASSERT(error == 0, "name the link by an IPv4 or IPv6 address with a port");
   world_->net.set_link(name, link);
 }
-void sim_driver::set_host(std::string name, std::vector<std::string> addresses,
-                          nanoseconds delay) {
+void sim_driver::set_host(std::string name, std::vector<std::string> addresses, nanoseconds delay) {
   world_->net.hosts[std::move(name)] = {std::move(addresses), delay};
 }
 void sim_driver::reset_connection(int fd) {

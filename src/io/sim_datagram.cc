@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Datagram sockets of the simulated network: each message arrives whole or not at all, after the link's
-// latency, in any order that the jitter makes, and not when its receiver's queue is full.
+// Datagram sockets of the simulated network: each message arrives whole or not at all, after the
+// link's latency, in any order that the jitter makes, and not when its receiver's queue is full.
 #include <poll.h>
 
 #include <algorithm>

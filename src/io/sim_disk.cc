@@ -152,8 +152,7 @@ void disk::crash() {
   }
 }
 
-int disk::stat(const node_ptr& start, const char* path, unsigned flags,
-               struct ::statx& out) const {
+int disk::stat(const node_ptr& start, const char* path, unsigned flags, struct ::statx& out) const {
   const place p = walk(start, path, {0, (flags & AT_SYMLINK_NOFOLLOW) == 0});
   if (p.error != 0) return p.error;
   describe(*p.found, out);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The simulated disk: a tree of directories, files, symbolic links and names of sockets, with the path
-// rules of openat2. A node knows what of it is durable, so that a power failure can be played.
+// The simulated disk: a tree of directories, files, symbolic links and names of sockets, with the
+// path rules of openat2. A node knows what of it is durable, so that a power failure can be played.
 #pragma once
 
 #include <sys/stat.h>
@@ -29,8 +29,8 @@ struct node {
   std::uint32_t mode;
   std::uint64_t number;
   nanoseconds changed_at{0};
-  std::string content;  ///< of a file; the target of a link
-  children names;       ///< of a directory
+  std::string content;         ///< of a file; the target of a link
+  children names;              ///< of a directory
   std::weak_ptr<node> parent;  ///< of a directory
 
   // As of the last sync.
@@ -42,16 +42,16 @@ using node_ptr = std::shared_ptr<node>;
 
 /// Where a path led.
 struct place {
-  int error = 0;       ///< -errno; -ENOENT with `parent` set: only the last name is missing
+  int error = 0;  ///< -errno; -ENOENT with `parent` set: only the last name is missing
   node_ptr parent;
-  std::string name;    ///< the last name, in parent; empty when the path ended at a directory itself
+  std::string name;  ///< the last name, in parent; empty when the path ended at a directory itself
   node_ptr found;
   bool wants_directory = false;  ///< the path ended in a slash
 };
 
 struct walk_rules {
-  std::uint64_t resolve = 0;   ///< RESOLVE_*
-  bool follow_last = true;     ///< a link at the end is followed
+  std::uint64_t resolve = 0;  ///< RESOLVE_*
+  bool follow_last = true;    ///< a link at the end is followed
 };
 
 struct file_entry {

@@ -15,26 +15,37 @@ struct nature {
 
 constexpr nature nature_of(op_code code) {
   switch (code) {
-    case op_code::poll: return {};
-    case op_code::accept: return {false, true, false, true, true, false};
-    case op_code::accept_all: return {false, false, false, true, true, false};
-    case op_code::connect: return {false, false, false, true, false, false};
+    case op_code::poll:
+      return {};
+    case op_code::accept:
+      return {false, true, false, true, true, false};
+    case op_code::accept_all:
+      return {false, false, false, true, true, false};
+    case op_code::connect:
+      return {false, false, false, true, false, false};
     case op_code::receive:
     case op_code::receive_msg:
     case op_code::send:
-    case op_code::send_msg: return {true, true, true, true, false, false};
-    case op_code::receive_all: return {true, false, true, true, false, false};
+    case op_code::send_msg:
+      return {true, true, true, true, false, false};
+    case op_code::receive_all:
+      return {true, false, true, true, false, false};
     case op_code::read:
-    case op_code::write: return {true, true, true, false, false, true};
-    case op_code::open: return {false, true, false, false, true, true};
+    case op_code::write:
+      return {true, true, true, false, false, true};
+    case op_code::open:
+      return {false, true, false, false, true, true};
     case op_code::stat:
     case op_code::list:
     case op_code::remove:
     case op_code::rename:
-    case op_code::make_directory: return {false, false, false, false, false, true};
-    case op_code::sync: return {false, true, false, false, false, true};
+    case op_code::make_directory:
+      return {false, false, false, false, false, true};
+    case op_code::sync:
+      return {false, true, false, false, false, true};
     case op_code::resolve:
-    case op_code::call: return {};
+    case op_code::call:
+      return {};
   }
   return {};
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Which operation fails, and how: first what a test scripted, then what the rates draw. A fault that
-// could not happen to an operation in the real world (EMFILE from a send) is never drawn for it.
+// Which operation fails, and how: first what a test scripted, then what the rates draw. A fault
+// that could not happen to an operation in the real world (EMFILE from a send) is never drawn for
+// it.
 #pragma once
 
 #include <array>
@@ -12,13 +13,12 @@
 namespace heddle::sim {
 
 inline constexpr std::size_t op_code_count = static_cast<std::size_t>(op_code::call) + 1;
-inline constexpr std::size_t sim_call_count =
-    static_cast<std::size_t>(sim_call::signal_source) + 1;
+inline constexpr std::size_t sim_call_count = static_cast<std::size_t>(sim_call::signal_source) + 1;
 
 /// What was decided about one operation when it was submitted.
 struct fault {
-  int error = 0;              ///< -errno, or 0: it is tried
-  bool reset = false;         ///< its connection breaks
+  int error = 0;                  ///< -errno, or 0: it is tried
+  bool reset = false;             ///< its connection breaks
   std::uint32_t bytes_max = ~0u;  ///< a short transfer
   nanoseconds delay{0};
 };

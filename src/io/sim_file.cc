@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Open files and directories of the simulated disk: reading and writing at a place or at the cursor.
+// Open files and directories of the simulated disk: reading and writing at a place or at the
+// cursor.
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <poll.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Names in the simulated network: who is bound where, which link joins two addresses, and what a name
-// of a host means. Every address reaches the same world, so nothing is ever "not available".
+// Names in the simulated network: who is bound where, which link joins two addresses, and what a
+// name of a host means. Every address reaches the same world, so nothing is ever "not available".
 #pragma once
 
 #include <sys/socket.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a descriptor of the simulated world names: a socket, a pipe's end, an open file, a source of
-// signals. An object answers at once or says `later`; the world keeps the requests that wait and tries
-// them again, in order, when the object says that it changed.
+// signals. An object answers at once or says `later`; the world keeps the requests that wait and
+// tries them again, in order, when the object says that it changed.
 #pragma once
 
 #include <sys/socket.h>
@@ -24,11 +24,11 @@ inline constexpr std::int64_t later = std::numeric_limits<std::int64_t>::min();
 /// One attempt to move bytes.
 struct transfer {
   std::span<const ::iovec> pieces;
-  std::size_t bytes_max;      ///< move no more than this, though there may be room
-  unsigned flags = 0;         ///< MSG_*
+  std::size_t bytes_max;        ///< move no more than this, though there may be room
+  unsigned flags = 0;           ///< MSG_*
   ::msghdr* message = nullptr;  ///< for addresses, when there is one
   std::uint64_t offset = at_cursor;
-  bool socket_call = false;   ///< receive, send: refused by what is no socket
+  bool socket_call = false;  ///< receive, send: refused by what is no socket
 
   /// What the pieces hold, and at most bytes_max.
   [[nodiscard]] std::size_t bytes() const noexcept {

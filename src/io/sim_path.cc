@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Walking of paths with the rules of openat2: beneath a directory, with a directory as root, without
-// symbolic links.
+// Walking of paths with the rules of openat2: beneath a directory, with a directory as root,
+// without symbolic links.
 #include <fcntl.h>
 #include <linux/openat2.h>
 

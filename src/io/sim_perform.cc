@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Operations that belong to no line of an object: paths, names of hosts, calls. Each takes its time and
-// then happens all at once.
+// Operations that belong to no line of an object: paths, names of hosts, calls. Each takes its time
+// and then happens all at once.
 #include <fcntl.h>
 
 #include <algorithm>
@@ -12,8 +12,7 @@ namespace heddle::sim {
 /// How long the request takes, drawn when it is submitted.
 nanoseconds world::duration_of(const request& r) {
   if (r.op->code == op_code::resolve) return resolve_delay(r.op->more);
-  return chance.chance(options.inline_rate) ? nanoseconds{0}
-                                            : chance.up_to(options.disk_delay_max);
+  return chance.chance(options.inline_rate) ? nanoseconds{0} : chance.up_to(options.disk_delay_max);
 }
 
 std::int64_t world::perform(request& r) {
@@ -22,7 +21,7 @@ std::int64_t world::perform(request& r) {
   if (op.code == op_code::resolve) return resolve(op.more);
 
   const std::shared_ptr<object> target = op.fd == AT_FDCWD ? nullptr : find(op.fd);
-  const node_ptr start = op.fd == AT_FDCWD  ? files.root()
+  const node_ptr start = op.fd == AT_FDCWD   ? files.root()
                          : target != nullptr ? node_of(*target)
                                              : nullptr;
   const auto* path = static_cast<const char*>(op.data);
@@ -42,14 +41,20 @@ std::int64_t world::perform(request& r) {
   if (start == nullptr && !absolute) return -ENOTDIR;
   const node_ptr& from = start != nullptr ? start : files.root();
   switch (op.code) {
-    case op_code::open: return files.open(from, path, static_cast<const ::open_how*>(op.more));
+    case op_code::open:
+      return files.open(from, path, static_cast<const ::open_how*>(op.more));
     case op_code::stat:
       return files.stat(from, path, op.flags, *static_cast<struct ::statx*>(op.more));
-    case op_code::remove: return files.remove(from, path, op.flags);
-    case op_code::rename: return files.rename(from, path, static_cast<const char*>(op.more));
-    case op_code::make_directory: return files.make_directory(from, path, op.len);
-    case op_code::list: return list_directory(*from, op.more);
-    default: return -EINVAL;
+    case op_code::remove:
+      return files.remove(from, path, op.flags);
+    case op_code::rename:
+      return files.rename(from, path, static_cast<const char*>(op.more));
+    case op_code::make_directory:
+      return files.make_directory(from, path, op.len);
+    case op_code::list:
+      return list_directory(*from, op.more);
+    default:
+      return -EINVAL;
   }
 }
 

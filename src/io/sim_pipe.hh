@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A bounded queue of bytes: what a stream socket or a pipe has received and nobody has read. Room can be
-// reserved for bytes that are still on their way.
+// A bounded queue of bytes: what a stream socket or a pipe has received and nobody has read. Room
+// can be reserved for bytes that are still on their way.
 #pragma once
 
 #include <string>

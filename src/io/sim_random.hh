@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Chance for the simulation: one 64-bit counter stepped by the golden ratio and mixed (splitmix). Each
-// purpose has a stream of its own, so that drawing more for one of them does not move the others.
+// Chance for the simulation: one 64-bit counter stepped by the golden ratio and mixed (splitmix).
+// Each purpose has a stream of its own, so that drawing more for one of them does not move the
+// others.
 #pragma once
 
 #include <cstdint>
@@ -45,8 +46,8 @@ class random_stream {
   }
   nanoseconds up_to(nanoseconds longest) noexcept {
     if (longest.count() <= 0) return nanoseconds{0};
-    return nanoseconds{static_cast<nanoseconds::rep>(
-        below(static_cast<std::uint64_t>(longest.count()) + 1))};
+    return nanoseconds{
+        static_cast<nanoseconds::rep>(below(static_cast<std::uint64_t>(longest.count()) + 1))};
   }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The life of a request: submitted, tried, waiting, finished, delivered; and the races of cancelling. See
-// the states in sim_world.hh.
+// How a request begins: submitted, tried, waiting. sim_deliver.cc has its end, sim_world.hh its
+// states.
 #include <poll.h>
 
 #include <algorithm>
@@ -13,9 +13,11 @@ namespace heddle::sim {
 
 namespace {
 
-// How many completions of one multishot request may stand undelivered: enough to see several in a turn.
+// How many completions of one multishot request may stand undelivered: enough to see several in a
+// turn.
 constexpr std::size_t multishot_ready_max = 4;
-// Lanes of requests that keep no order with others are told apart from those of objects by this bit.
+// Lanes of requests that keep no order with others are told apart from those of objects by this
+// bit.
 constexpr std::uint64_t own_lane = std::uint64_t{1} << 63;
 
 bool is_multishot(op_code code) {
@@ -39,8 +41,10 @@ bool waits_at_object(const operation& op) {
     case op_code::receive_msg:
     case op_code::send_msg:
     case op_code::read:
-    case op_code::write: return true;
-    default: return false;
+    case op_code::write:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -103,8 +107,8 @@ bool world::start(request& r, const fault& f) {
   const std::uint64_t number = r.number;
   const bool file = r.target != nullptr && node_of(*r.target) != nullptr;
   if (file || !at_object) r.not_before += duration_of(r);
-  const bool placed = (op.code == op_code::read || op.code == op_code::write) &&
-                      op.offset != at_cursor && file;
+  const bool placed =
+      (op.code == op_code::read || op.code == op_code::write) && op.offset != at_cursor && file;
   if (!at_object || placed) {
     const auto act = [this, number] {
       request* again = find_request(number);
@@ -188,22 +192,29 @@ std::int64_t world::attempt(request& r, completion& c) {
   }
   if (!t.socket_call) t.offset = op.offset;
   switch (op.code) {
-    case op_code::accept: return o.accept();
+    case op_code::accept:
+      return o.accept();
     case op_code::accept_all: {
       const std::int64_t result = o.accept();
       c.more = result >= 0;
       return result;
     }
-    case op_code::connect: return o.connect(static_cast<const ::sockaddr*>(op.data), op.len);
+    case op_code::connect:
+      return o.connect(static_cast<const ::sockaddr*>(op.data), op.len);
     case op_code::receive:
     case op_code::receive_msg:
-    case op_code::read: return o.get(t);
+    case op_code::read:
+      return o.get(t);
     case op_code::send:
     case op_code::send_msg:
-    case op_code::write: return o.put(t);
-    case op_code::receive_all: return attempt_block(r, c);
-    case op_code::sync: return sync_object(o);
-    default: return -EINVAL;
+    case op_code::write:
+      return o.put(t);
+    case op_code::receive_all:
+      return attempt_block(r, c);
+    case op_code::sync:
+      return sync_object(o);
+    default:
+      return -EINVAL;
   }
 }
 
@@ -230,108 +241,6 @@ std::int64_t world::attempt_block(request& r, completion& c) {
   c.has_block = true;
   c.block = block;
   return result;
-}
-
-void world::finish(request& r, completion c) {
-  r.ready.push_back(c);
-  r.finished = !c.more;
-  auto& lane = lanes_[r.lane];
-  if (lane.empty()) ready_lanes_.push_back(r.lane);
-  lane.push_back(r.number);
-}
-
-/// Takes back the only completion of a request that is alone in its lane.
-void world::unready(request& r) {
-  lanes_.erase(r.lane);
-  ready_lanes_.erase(std::find(ready_lanes_.begin(), ready_lanes_.end(), r.lane));
-}
-
-void world::deliver_one(worker& w) {
-  const std::size_t pick = chance.below(ready_lanes_.size());
-  const std::uint64_t lane = ready_lanes_[pick];
-  auto& numbers = lanes_[lane];
-  const std::uint64_t number = numbers.front();
-  numbers.pop_front();
-  if (numbers.empty()) {
-    lanes_.erase(lane);
-    ready_lanes_[pick] = ready_lanes_.back();
-    ready_lanes_.pop_back();
-  }
-  deliver(number, w);
-}
-
-void world::deliver(std::uint64_t number, worker& w) {
-  request& r = *find_request(number);
-  operation& op = *r.op;
-  const completion c = r.ready.front();
-  r.ready.pop_front();
-  log.add(time_, trace_kind::complete, number, op.code, op.fd, c.result);
-  if (!c.more) {
-    op.pending = false;
-    by_operation_.erase(&op);
-    requests_.erase(number);
-    op.complete(op, w, c);  // the record may be gone from here on
-    return;
-  }
-  const std::uint64_t outer = std::exchange(delivering_, number);
-  const bool go_on = op.complete(op, w, c);
-  delivering_ = outer;
-  request* again = find_request(number);
-  if (again == nullptr || again->finished) return;
-  if (!go_on) end_canceled(*again);
-  if (again->target != nullptr) changed(*again->target);
-  settle();
-}
-
-void world::end_canceled(request& r) {
-  if (r.target != nullptr) {
-    if (r.started) r.target->abandon_connect();
-    for (auto& line : r.target->waiting) forget(line, r.number);
-    forget(r.target->polls, r.number);
-    changed(*r.target);  // those that stood behind it
-  }
-  finish(r, {-ECANCELED});
-}
-
-void world::cancel(operation& op, worker& w) {
-  const auto found = by_operation_.find(&op);
-  if (found == by_operation_.end() || op.cancel_asked) return;
-  op.cancel_asked = true;
-  const std::uint64_t number = found->second;
-  request& r = *find_request(number);
-  log.add(time_, trace_kind::cancel, number, op.code, op.fd, 0);
-  if (r.finished) return;  // too late: what it did is delivered
-  const nanoseconds travel = chance.below(2) == 0 ? nanoseconds{0}
-                                                  : chance.up_to(options.cancel_delay_max);
-  if (travel.count() != 0) {
-    at(time_ + travel, [this, number] {
-      request* again = find_request(number);
-      if (again != nullptr && !again->finished) end_canceled(*again);
-    });
-    return;
-  }
-  end_canceled(r);
-  // Inside this call, or from a turn; never inside the operation's own completion.
-  const auto& lane = lanes_[r.lane];
-  const bool alone = lane.size() == 1 && lane.front() == number;
-  if (alone && delivering_ != number && chance.below(2) == 0) {
-    unready(r);
-    deliver(number, w);
-  }
-  settle();
-}
-
-void world::close(int fd) {
-  const auto found = descriptors_.find(fd);
-  if (found == descriptors_.end()) return;
-  const std::shared_ptr<object> o = found->second;
-  descriptors_.erase(found);
-  record(trace_kind::closed, fd, 0);
-  std::vector<std::uint64_t> ending(o->polls.begin(), o->polls.end());
-  for (const auto& line : o->waiting) ending.insert(ending.end(), line.begin(), line.end());
-  for (const std::uint64_t number : ending) end_canceled(*find_request(number));
-  o->closed();
-  settle();
 }
 
 }  // namespace heddle::sim

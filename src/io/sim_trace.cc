@@ -15,18 +15,30 @@ namespace {
 
 const char* kind_name(trace_kind kind) {
   switch (kind) {
-    case trace_kind::submit: return "submit";
-    case trace_kind::done: return "done";
-    case trace_kind::complete: return "complete";
-    case trace_kind::cancel: return "cancel";
-    case trace_kind::jump: return "jump";
-    case trace_kind::fault: return "fault";
-    case trace_kind::opened: return "opened";
-    case trace_kind::closed: return "closed";
-    case trace_kind::arrival: return "arrival";
-    case trace_kind::signal: return "signal";
-    case trace_kind::random: return "random";
-    case trace_kind::note: return "note";
+    case trace_kind::submit:
+      return "submit";
+    case trace_kind::done:
+      return "done";
+    case trace_kind::complete:
+      return "complete";
+    case trace_kind::cancel:
+      return "cancel";
+    case trace_kind::jump:
+      return "jump";
+    case trace_kind::fault:
+      return "fault";
+    case trace_kind::opened:
+      return "opened";
+    case trace_kind::closed:
+      return "closed";
+    case trace_kind::arrival:
+      return "arrival";
+    case trace_kind::signal:
+      return "signal";
+    case trace_kind::random:
+      return "random";
+    case trace_kind::note:
+      return "note";
   }
   return "?";
 }
@@ -39,9 +51,9 @@ bool names_operation(trace_kind kind) {
 
 const char* to_string(op_code code) noexcept {
   static constexpr const char* names[] = {
-      "poll",  "accept", "accept_all", "connect", "receive", "receive_all",    "send",
-      "receive_msg", "send_msg", "read", "write", "open", "stat", "sync", "list", "remove",
-      "rename", "make_directory", "resolve", "call"};
+      "poll",        "accept",   "accept_all", "connect",        "receive", "receive_all", "send",
+      "receive_msg", "send_msg", "read",       "write",          "open",    "stat",        "sync",
+      "list",        "remove",   "rename",     "make_directory", "resolve", "call"};
   const auto index = static_cast<std::size_t>(code);
   return index < std::size(names) ? names[index] : "?";
 }
@@ -75,8 +87,13 @@ void trace::add(time_point when, trace_kind kind, std::uint64_t number, op_code 
 }
 
 void trace::note(time_point when, std::string_view text) noexcept {
-  record r{when.time_since_epoch().count(), hash_bytes(text.data(), text.size()), 0, -1,
-           trace_kind::note, op_code::poll, {}};
+  record r{when.time_since_epoch().count(),
+           hash_bytes(text.data(), text.size()),
+           0,
+           -1,
+           trace_kind::note,
+           op_code::poll,
+           {}};
   std::memcpy(r.remark, text.data(), std::min(text.size(), sizeof r.remark - 1));
   keep(r);
 }

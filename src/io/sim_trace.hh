@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What happened in a simulated run: compact records, all of them in one running hash, the last ones in a
-// ring that can be printed. No address of memory enters a record, so two runs can be compared.
+// What happened in a simulated run: compact records, all of them in one running hash, the last ones
+// in a ring that can be printed. No address of memory enters a record, so two runs can be compared.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +22,10 @@ enum class trace_kind : std::uint8_t {
   fault,     ///< value = the error or limit injected
   opened,    ///< a call made descriptor fd
   closed,
-  arrival,   ///< fd's object got value bytes; number = their hash
-  signal,    ///< value = its number
-  random,    ///< the program drew value
-  note,      ///< value = the text's hash; its first bytes follow in text
+  arrival,  ///< fd's object got value bytes; number = their hash
+  signal,   ///< value = its number
+  random,   ///< the program drew value
+  note,     ///< value = the text's hash; its first bytes follow in text
 };
 
 [[nodiscard]] const char* to_string(op_code code) noexcept;

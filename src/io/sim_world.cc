@@ -141,8 +141,8 @@ void world::turn(worker& w, time_point until) {
     jump(next);
     run_due();
   }
-  // Only what was ready by now: a program that always asks for more must not keep the turn going. Some
-  // turns end early, so that what is delivered together differs from run to run.
+  // Only what was ready by now: a program that always asks for more must not keep the turn going.
+  // Some turns end early, so that what is delivered together differs from run to run.
   std::size_t count = 0;
   for (const std::uint64_t lane : ready_lanes_) count += lanes_[lane].size();
   for (; count != 0 && !ready_lanes_.empty(); --count) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The simulated world: its clock, the queue of what will happen, the descriptors, and the requests that
-// the program has made of it. A request is
+// The simulated world: its clock, the queue of what will happen, the descriptors, and the requests
+// that the program has made of it. A request is
 //   waiting   in its object's line, or for its moment in the queue;
 //   finished  its last completion stands in a lane, and is handed over by some turn.
 // A lane is an order that must be kept: the completions of one object in one direction, or of one
@@ -31,8 +31,8 @@ struct request {
   time_point not_before;
   std::uint32_t bytes_max;
   bool multishot;
-  bool finished = false;           ///< the last completion is in `ready`
-  bool started = false;            ///< a connect that is on its way
+  bool finished = false;  ///< the last completion is in `ready`
+  bool started = false;   ///< a connect that is on its way
   std::deque<completion> ready;
 };
 
@@ -90,7 +90,7 @@ class world {
   [[nodiscard]] std::size_t pending() const noexcept { return requests_.size(); }
 
   sim_options options;
-  tape choices;           ///< drawn before what the seed gives
+  tape choices;  ///< drawn before what the seed gives
   trace log;
   faults trouble;
   random_stream chance;   ///< order, delays, races

@@ -13,7 +13,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// A small program with a bit of everything: an echo of several connections, some of them cancelled.
+/// A small program with a bit of everything: an echo of several connections, some of them
+/// cancelled.
 std::string story(sim_harness& h) {
   const endpoint at(80);
   const int l = h.listener(at);
@@ -114,7 +115,8 @@ HEDDLE_TEST(sim_faults, "each fault comes about as often as asked, to what can h
     sim_rates rates;
     std::int64_t error;
   };
-  for (const trial& t : {trial{{.interrupted = 0.3}, -EINTR}, trial{{.no_memory = 0.3}, -ENOBUFS}}) {
+  for (const trial& t :
+       {trial{{.interrupted = 0.3}, -EINTR}, trial{{.no_memory = 0.3}, -ENOBUFS}}) {
     sim_harness h;
     h.sim.set_faults(op_code::send, t.rates);
     int ends[2];

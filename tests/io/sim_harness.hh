@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A simulated world with a worker and nothing else, so that tests of the driver see each completion: no
-// runtime, no task. An `asked` is one operation and everything that came of it.
+// A simulated world with a worker and nothing else, so that tests of the driver see each
+// completion: no runtime, no task. An `asked` is one operation and everything that came of it.
 #pragma once
 
 #include <arpa/inet.h>
@@ -41,7 +41,9 @@ struct asked : operation {
   std::size_t order = 0;     ///< among all completions of the harness
   std::size_t* counter = nullptr;
 
-  [[nodiscard]] std::int64_t result() const { return got.empty() ? -EINPROGRESS : got.back().result; }
+  [[nodiscard]] std::int64_t result() const {
+    return got.empty() ? -EINPROGRESS : got.back().result;
+  }
 
   static bool arrived(operation& op, worker&, const completion& c) noexcept {
     auto& self = static_cast<asked&>(op);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The simulated world's clock, order, races of cancelling, descriptors, signals and calls. Its sockets,
-// files and faults have files of their own.
+// The simulated world's clock, order, races of cancelling, descriptors, signals and calls. Its
+// sockets, files and faults have files of their own.
 #include <netdb.h>
 #include <poll.h>
 #include <sys/signalfd.h>
@@ -138,7 +138,9 @@ HEDDLE_TEST(sim, "a request to cancel wins or loses against bytes on their way, 
     if (r.result() == 1) ++lost;
     if (r.result() == -ECANCELED) ++won;
     // What a cancelled read did not take is still there.
-    if (r.result() == -ECANCELED) EXPECT_EQ(h.read(b, &byte, 1), 1);
+    if (r.result() == -ECANCELED) {
+      EXPECT_EQ(h.read(b, &byte, 1), 1);
+    }
     EXPECT_EQ(h.sim.pending(), 0u);
   }
   EXPECT_EQ(won + lost, 200);
@@ -174,8 +176,8 @@ HEDDLE_TEST(sim, "reads of one descriptor end in the order of their calls") {
     int ends[2];
     ASSERT_EQ(h.sim.socket_pair(ends), 0);
     char bytes[3];
-    asked r[3] = {{op_code::receive, ends[0]}, {op_code::receive, ends[0]},
-                  {op_code::receive, ends[0]}};
+    asked r[3] = {
+        {op_code::receive, ends[0]}, {op_code::receive, ends[0]}, {op_code::receive, ends[0]}};
     for (int i = 0; i < 3; ++i) {
       r[i].data = &bytes[i];
       r[i].len = 1;

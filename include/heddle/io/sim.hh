@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The simulation driver: a world in memory in which a program runs under test. Time is virtual, sockets,
-// pipes and files live in this process, faults come as often as one asks for, and everything that is
-// left to chance is drawn from one seed: the same seed gives the same run, which trace_hash() shows.
-// Nothing here sleeps or makes a system call. docs/guide/simulation.md starts with an example.
+// The simulation driver: a world in memory in which a program runs under test. Time is virtual,
+// sockets, pipes and files live in this process, faults come as often as one asks for, and
+// everything that is left to chance is drawn from one seed: the same seed gives the same run, which
+// trace_hash() shows. Nothing here sleeps or makes a system call. docs/guide/simulation.md starts
+// with an example.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +22,8 @@ class world;
 
 /// How bytes travel between two sockets. Pipes and Unix sockets have no link.
 struct sim_link {
-  nanoseconds latency{10'000};         ///< from a send to its arrival
-  nanoseconds jitter{0};               ///< more latency, drawn from 0 to this; keeps streams in order
+  nanoseconds latency{10'000};  ///< from a send to its arrival
+  nanoseconds jitter{0};        ///< more latency, drawn from 0 to this; keeps streams in order
   std::uint64_t bytes_per_second = 0;  ///< 0: as fast as one likes
   double loss = 0;                     ///< probability that a datagram is lost
 };
@@ -43,13 +44,13 @@ struct sim_options {
   std::vector<std::uint8_t> choices = {};  ///< what chance draws first, before the seed: fuzzers
   time_point start{nanoseconds{1'000'000'000'000'000'000}};  ///< the clock's first value
   nanoseconds wall_start{1'000'000'000'000'000'000};         ///< wall time at that moment
-  nanoseconds clock_step{1'000};                             ///< what one reading of the clock takes
+  nanoseconds clock_step{1'000};  ///< what one reading of the clock takes
 
-  sim_link link = {};          ///< between addresses that set_link() does not name
-  double slow_links = 0;       ///< how often a connection gets slow_link instead
+  sim_link link = {};     ///< between addresses that set_link() does not name
+  double slow_links = 0;  ///< how often a connection gets slow_link instead
   sim_link slow_link{nanoseconds{200'000'000}, nanoseconds{50'000'000}, 32 * 1024, 0};
-  sim_rates faults = {};       ///< for every kind of operation that set_faults() does not name
-  double inline_rate = 0.5;    ///< how often an operation that can end at once ends in submit()
+  sim_rates faults = {};     ///< for every kind of operation that set_faults() does not name
+  double inline_rate = 0.5;  ///< how often an operation that can end at once ends in submit()
   nanoseconds disk_delay_max{50'000};        ///< files and calls end after 0 to this
   nanoseconds cancel_delay_max{20'000};      ///< a request to cancel travels for 0 to this
   nanoseconds fault_delay_max{100'000'000};  ///< for sim_rates::delayed
@@ -57,11 +58,11 @@ struct sim_options {
   driver_options limits = {};                     ///< blocks: block_bytes, block_count
   std::uint32_t socket_buffer_bytes = 64 * 1024;  ///< each direction, in flight included
   std::uint32_t pipe_buffer_bytes = 64 * 1024;
-  std::uint32_t datagrams_max = 256;   ///< waiting at one socket; more are lost
-  std::uint32_t backlog_max = 128;     ///< listen() cannot ask for more
-  int first_descriptor = 1000;         ///< far from the kernel's, so that a mix-up shows
+  std::uint32_t datagrams_max = 256;      ///< waiting at one socket; more are lost
+  std::uint32_t backlog_max = 128;        ///< listen() cannot ask for more
+  int first_descriptor = 1000;            ///< far from the kernel's, so that a mix-up shows
   std::uint32_t descriptors_max = 65536;  ///< open at once; more fail with EMFILE
-  bool reuse_descriptors = false;      ///< give the lowest free number, as kernels do
+  bool reuse_descriptors = false;         ///< give the lowest free number, as kernels do
   std::uint64_t disk_bytes_max = std::uint64_t{1} << 30;  ///< more fails with ENOSPC
   std::uint32_t trace_lines_max = 4096;  ///< trace_text() keeps the last ones; the hash covers all
 };
@@ -70,7 +71,8 @@ struct sim_options {
 enum class sim_call : std::uint8_t { socket, bind, listen, socket_pair, pipe, signal_source };
 
 /// Thread: one, except wake(). Owns: the whole world; it dies with the driver.
-/// Cancel: a request may win or lose against a completion that comes at that time; the seed decides.
+/// Cancel: a request may win or lose against a completion that comes at that time; the seed
+/// decides.
 ///
 ///   auto world = std::make_unique<sim_driver>(sim_options{.seed = 7});
 ///   world->write_file("/www/index.html", "hello");
