@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "heddle/core/join.hh"
+#include "heddle/probe/json.hh"
 
 namespace heddle {
 namespace {
@@ -30,23 +31,6 @@ void walk(context& c, time_point now, std::vector<suspended_task>& out) {
     out.push_back({x.kind->name, chain_of(x.frame), now - x.since, c.color, c.trace_id, {}});
   });
   c.children().each([&](context& child) { walk(child, now, out); });
-}
-
-std::string quoted(std::string_view text) {
-  std::string s = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      s += '\\';
-      s += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      char code[8];
-      std::snprintf(code, sizeof code, "\\u%04x", static_cast<unsigned>(c));
-      s += code;
-    } else {
-      s += c;
-    }
-  }
-  return s + '"';
 }
 
 std::string span_text(nanoseconds span) {
@@ -138,14 +122,14 @@ std::string dump_json(const std::vector<suspended_task>& tasks) {
   bool first_task = true;
   for (const suspended_task& t : tasks) {
     if (!std::exchange(first_task, false)) json += ',';
-    json += "{\"state\":" + quoted(t.state) + ",\"color\":" + std::to_string(t.color) +
+    json += "{\"state\":" + json_quoted(t.state) + ",\"color\":" + std::to_string(t.color) +
             ",\"waited_ns\":" + std::to_string(t.waited.count()) +
             ",\"trace_id\":" + std::to_string(t.trace_id) + ",\"chain\":[";
-    if (!t.plain_at.empty()) json += "{\"at\":" + quoted(t.plain_at) + ",\"in\":\"\"}";
+    if (!t.plain_at.empty()) json += "{\"at\":" + json_quoted(t.plain_at) + ",\"in\":\"\"}";
     for (const site& s : t.chain) {
       if (&s != t.chain.data()) json += ',';
       const source_line where = resolve_site(s);
-      json += "{\"at\":" + quoted(to_string(where)) + ",\"in\":" + quoted(function_name(where)) +
+      json += "{\"at\":" + json_quoted(to_string(where)) + ",\"in\":" + json_quoted(function_name(where)) +
               "}";
     }
     json += "]}";

@@ -60,7 +60,7 @@ std::unique_ptr<driver> make_driver(const std::string& choice, const driver_opti
   std::string wanted = choice;
   if (wanted.empty())
     if (const char* from_environment = std::getenv("HEDDLE_DRIVER")) wanted = from_environment;
-  if (wanted == "sim") return make_sim_driver({});
+  if (wanted == "sim") return std::make_unique<sim_driver>(sim_options{});
   for (const candidate& c : candidates) {
     if (!wanted.empty() && wanted != c.name) continue;
     if (c.probe != nullptr) {

@@ -68,6 +68,7 @@ class scope {
   class joiner : wait {
    public:
     explicit joiner(scope& s) noexcept : wait(kind_of_wait), scope_(s) {}
+    joiner(joiner&& other) noexcept : joiner(other.scope_) {}  // before it waits
     [[nodiscard]] bool await_ready() const noexcept { return scope_.live_ == 0; }
     template <frame_promise P>
     void await_suspend(std::coroutine_handle<P> h) noexcept {

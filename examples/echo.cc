@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// An echo server: one straight-line task a connection.
+#include <cstdio>
+#include <cstdlib>
+
+#include "heddle/heddle.hh"
+#include "heddle/io/tcp.hh"
+
+using namespace heddle;
+
+task<> echo(tcp_stream peer) {
+  while (received in = co_await peer.receive()) co_await peer.write(in.data());
+}
+
+task<> serve(std::uint16_t port) {
+  tcp_listener door = tcp_listener::listen(address::loopback(port));
+  std::printf("echo on %s\n", door.local().to_string().c_str());
+  std::fflush(stdout);
+  for (;;) spawn(echo(co_await door.accept()));
+}
+
+int main(int argc, char** argv) {
+  runtime rt;
+  rt.run(serve(static_cast<std::uint16_t>(argc > 1 ? std::atoi(argv[1]) : 7007)));
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// What a handler gives back: a status, header lines that were checked when they were added, and a body
+// that is nothing, some shared bytes, or part of an open file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "heddle/http/open_file.hh"
+#include "heddle/io/chain.hh"
+
+namespace heddle::http {
+
+/// Thread: one color.
+/// Owns: its body; a shared piece is kept until its last byte has left.
+/// Fails: a header that must not be sent (bad name, line end in a value) turns the answer into a 500
+///   when it is written; headers_ok() tells before.
+///
+///   co_return response(200).header("X-Answer", "42").text("hello\n");
+class response {
+ public:
+  explicit response(int status = 200) noexcept : status_(status) {}
+
+  response& header(std::string_view name, std::string_view value) &;
+  /// Whole header lines that were checked and are shared by many answers.
+  response& shared_lines(piece lines) & noexcept;
+  response& body(piece bytes) & noexcept;
+  response& body(std::string_view type, std::string&& bytes) &;
+  /// A text/plain body.
+  response& text(std::string_view plain) &;
+  /// `length` bytes of an open file from `offset` on.
+  response& file(open_file from, std::uint64_t offset, std::uint64_t length) & noexcept;
+  /// The connection ends after this answer.
+  response& close() & noexcept;
+
+  // The same on a temporary, so that an answer can be written in one expression.
+  response&& header(std::string_view name, std::string_view value) && {
+    return std::move(header(name, value));
+  }
+  response&& shared_lines(piece lines) && noexcept {
+    return std::move(shared_lines(std::move(lines)));
+  }
+  response&& body(piece bytes) && noexcept { return std::move(body(std::move(bytes))); }
+  response&& body(std::string_view type, std::string&& bytes) && {
+    return std::move(body(type, std::move(bytes)));
+  }
+  response&& text(std::string_view plain) && { return std::move(text(plain)); }
+  response&& file(open_file from, std::uint64_t offset, std::uint64_t length) && noexcept {
+    return std::move(file(std::move(from), offset, length));
+  }
+  response&& close() && noexcept { return std::move(close()); }
+
+  [[nodiscard]] int status() const noexcept { return status_; }
+  [[nodiscard]] bool headers_ok() const noexcept { return headers_ok_; }
+  [[nodiscard]] std::uint64_t length() const noexcept {
+    return file_ ? file_length_ : body_.size();
+  }
+
+ private:
+  friend class exchange;
+
+  int status_;
+  bool closes_ = false;
+  bool headers_ok_ = true;
+  std::string lines_;
+  piece shared_lines_;
+  piece body_;
+  open_file file_;
+  std::uint64_t file_offset_ = 0;
+  std::uint64_t file_length_ = 0;
+};
+
+/// The answer to a request that could not be carried out: a short text body saying what and why.
+[[nodiscard]] response error_response(int status, std::string_view what);
+
+}  // namespace heddle::http

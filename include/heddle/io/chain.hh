@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+// Bytes to be sent, as a chain of pieces. A piece is immutable and counted: several chains can share it,
+// and it stays until the last byte has left. Small data is copied and gathered, a std::string is moved
+// in, a piece or a slice of one is shared, and text that lives forever is only named.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "heddle/io/buffer.hh"
+
+struct iovec;
+
+namespace heddle {
+
+namespace detail {
+/// The counted owner of some bytes. The count is not atomic: its pieces stay in one color.
+struct piece_owner {
+  std::uint32_t count = 1;
+  void (*destroy)(piece_owner*) noexcept;
+};
+}  // namespace detail
+
+/// Some immutable bytes that several chains may share.
+///
+/// Thread: one color; the count is not atomic. Copies and slices share the bytes.
+///
+///   piece page(render());             // moved in, not copied
+///   co_await conn.write(chain().append(header).append(page.slice(0, 100)));
+class piece {
+ public:
+  piece() noexcept = default;
+  explicit piece(std::string&& text);
+  [[nodiscard]] static piece copy_of(byte_view bytes);
+  /// Names bytes that stay valid and unchanged for as long as anything refers to them.
+  [[nodiscard]] static piece of_static(byte_view bytes) noexcept;
+
+  piece(const piece& other) noexcept : bytes_(other.bytes_), owner_(other.owner_) {
+    if (owner_ != nullptr) ++owner_->count;
+  }
+  piece(piece&& other) noexcept
+      : bytes_(std::exchange(other.bytes_, {})), owner_(std::exchange(other.owner_, nullptr)) {}
+  piece& operator=(piece other) noexcept {
+    std::swap(bytes_, other.bytes_);
+    std::swap(owner_, other.owner_);
+    return *this;
+  }
+  ~piece() {
+    if (owner_ != nullptr && --owner_->count == 0) owner_->destroy(owner_);
+  }
+
+  /// A part that shares the bytes; what lies beyond the end is left out.
+  [[nodiscard]] piece slice(std::size_t from, std::size_t count = ~std::size_t{0}) const noexcept;
+
+  [[nodiscard]] byte_view bytes() const noexcept { return bytes_; }
+  [[nodiscard]] std::size_t size() const noexcept { return bytes_.size(); }
+  [[nodiscard]] bool empty() const noexcept { return bytes_.empty(); }
+
+ private:
+  friend class chain;
+  byte_view bytes_;
+  detail::piece_owner* owner_ = nullptr;
+};
+
+/// A sequence of pieces that is sent as one run of bytes.
+///
+/// Thread: one color. Owns: its pieces, until remove_prefix() passes them or it dies.
+///
+///   chain out;
+///   out.append_copy("HTTP/1.1 200 OK\r\n\r\n").append(std::move(body));
+///   co_await conn.write(std::move(out));
+class chain {
+ public:
+  chain() noexcept = default;
+  explicit chain(std::string&& text) { append(std::move(text)); }
+  chain(chain&& other) noexcept
+      : pieces_(std::move(other.pieces_)),
+        first_(std::exchange(other.first_, 0)),
+        size_(std::exchange(other.size_, 0)),
+        room_(std::exchange(other.room_, 0)) {
+    other.pieces_.clear();
+  }
+  chain& operator=(chain&& other) noexcept {
+    pieces_ = std::move(other.pieces_);
+    other.pieces_.clear();
+    first_ = std::exchange(other.first_, 0);
+    size_ = std::exchange(other.size_, 0);
+    room_ = std::exchange(other.room_, 0);
+    return *this;
+  }
+
+  /// Copies; short texts in a row are gathered into one piece.
+  chain& append_copy(byte_view bytes);
+  /// Names bytes of somebody else, which must stay until they have left.
+  chain& append_view(byte_view bytes);
+  chain& append(std::string&& text);
+  chain& append(piece shared);
+  chain& append(chain&& other);
+
+  /// Drops the first `count` bytes, at most all, and lets go of the pieces they fill.
+  void remove_prefix(std::size_t count) noexcept;
+  void clear() noexcept;
+
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+  [[nodiscard]] std::size_t piece_count() const noexcept { return pieces_.size() - first_; }
+  [[nodiscard]] const piece& piece_at(std::size_t i) const noexcept { return pieces_[first_ + i]; }
+  /// Describes the first pieces to the system; returns how many entries were filled.
+  std::size_t fill(::iovec* out, std::size_t count) const noexcept;
+  [[nodiscard]] std::string to_string() const;
+
+ private:
+  std::vector<piece> pieces_;
+  std::size_t first_ = 0;
+  std::size_t size_ = 0;
+  std::size_t room_ = 0;  // bytes that still fit behind the last piece, which then is our own copy
+};
+
+}  // namespace heddle

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// A counted handle to an open descriptor. Copies share it; the last copy closes it. What is pending when
+// it closes ends with operation_canceled, what comes later with bad_file_descriptor; bytes that were
+// already counted stay counted.
+#pragma once
+
+#include "heddle/io/lane.hh"
+
+namespace heddle {
+
+/// Thread: one color, while its runtime runs.
+/// Owns: the descriptor, together with its copies.
+/// Cancel: each operation on it says for itself.
+class descriptor {
+ public:
+  /// Closed: operations on it fail with bad_file_descriptor.
+  descriptor() noexcept = default;
+  descriptor(const descriptor& other) noexcept;
+  descriptor(descriptor&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
+  descriptor& operator=(descriptor other) noexcept {
+    std::swap(state_, other.state_);
+    return *this;
+  }
+  ~descriptor() {
+    if (state_ != nullptr) drop();
+  }
+
+  /// Closes it for all copies.
+  void close() noexcept;
+
+  [[nodiscard]] bool is_open() const noexcept { return number() >= 0; }
+  [[nodiscard]] explicit operator bool() const noexcept { return is_open(); }
+  /// The system's number, -1 when closed. It stays ours.
+  [[nodiscard]] int number() const noexcept;
+
+ protected:
+  explicit descriptor(detail::descriptor_state* state) noexcept : state_(state) {}
+  void drop() noexcept;
+
+  detail::descriptor_state* state_ = nullptr;
+};
+
+}  // namespace heddle

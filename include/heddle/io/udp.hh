@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// UDP: datagrams, each sent and received whole.
+//
+//   udp_socket s = udp_socket::bind(address::loopback(0));
+//   datagram got = co_await s.receive_from(buffer);     // got.size, got.from, got.truncated
+//   co_await s.send_to(got.from, reply);
+#pragma once
+
+#include <memory>
+
+#include "heddle/io/address.hh"
+#include "heddle/io/buffer.hh"
+#include "heddle/io/descriptor.hh"
+
+namespace heddle {
+
+struct datagram {
+  std::size_t size = 0;    ///< bytes in the buffer, or sent
+  address from;            ///< the sender
+  bool truncated = false;  ///< it was larger than the buffer
+};
+
+/// Sends or receives one datagram. Cancel: ends when the driver has let go.
+class [[nodiscard("co_await it")]] datagram_wait : public operation, public detail::lane_entry {
+ public:
+  datagram_wait(datagram_wait&& other) noexcept;
+  ~datagram_wait();
+
+  [[nodiscard]] static bool await_ready() noexcept { return false; }
+  [[nodiscard]] bool await_suspend(std::coroutine_handle<> h) noexcept {
+    return begin(*this, link_of(h));
+  }
+  datagram await_resume() const {
+    detail::check_outcome(outcome);
+    return value();
+  }
+  [[nodiscard]] result<datagram> await_result() const {
+    if (outcome < 0) return std::unexpected(kernel_error(outcome));
+    return value();
+  }
+
+  /// Used by the lane.
+  void prepare() noexcept;
+  [[nodiscard]] bool step(std::int64_t got) noexcept;
+
+ private:
+  friend class udp_socket;
+  struct message;  // the system's description, in a cell of its own
+  datagram_wait(detail::descriptor_state* on, bool is_write, byte_span bytes, const address& to);
+  [[nodiscard]] datagram value() const;
+
+  std::unique_ptr<message> message_;
+};
+
+/// Thread: one color. Owns: the socket, together with its copies.
+class udp_socket : public descriptor {
+ public:
+  udp_socket() noexcept = default;
+  /// Port 0 picks one. Fails as the system says.
+  [[nodiscard]] static udp_socket bind(const address& on);
+
+  [[nodiscard]] datagram_wait receive_from(byte_span into) const;
+  [[nodiscard]] datagram_wait send_to(const address& to, byte_view bytes) const;
+  [[nodiscard]] address local() const;
+
+ private:
+  using descriptor::descriptor;
+};
+
+}  // namespace heddle

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// heddle explain NAME: a page on one diagnostic.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <string_view>
+
+#include "cli/verbs.hh"
+
+namespace heddle::cli {
+namespace {
+
+struct page {
+  std::string_view name;
+  std::string_view text;
+};
+
+constexpr page pages[] = {
+    {"abandoned-event",
+     "The last handle of an event went away while the event was still expected, so nobody can\n"
+     "trigger it any more. The event fires without values, its waiter goes on with its slots\n"
+     "unchanged, and the report names the line that made the event and the line that waits.\n\n"
+     "Usual cause: a function that takes an event returns on some path without triggering it.\n"
+     "Trigger it on every path, or call unblock() where there is no value.\n"},
+    {"double-trigger",
+     "An event that has happened was triggered again. The second trigger does nothing; slots\n"
+     "keep the first values. Reported only when runtime_options::on_double_trigger asks for it.\n\n"
+     "If either of two sources may come first, test the event before triggering, or give each\n"
+     "source an event of its own on one rendezvous.\n"},
+    {"two-waiters",
+     "Two functions wait on one rendezvous. The second gets std::logic_error, because it would\n"
+     "be chance which of them an event wakes.\n\n"
+     "Give each function a rendezvous of its own, and trigger two events.\n"},
+    {"leftover-events",
+     "A rendezvous ended while events made on it were still expected; they became empty, and\n"
+     "later triggers do nothing. Reported only when runtime_options::on_leftovers asks for it.\n\n"
+     "Wait for them, or call clear() to say that they do not matter.\n"},
+    {"unhandled-exception",
+     "A task that nobody joins ended with an exception. The report shows the lines through which\n"
+     "the exception left, innermost first. The runtime goes on.\n\n"
+     "Catch it in the task, or spawn the task into a scope: the scope's join rethrows it.\n"},
+    {"leaked-memory",
+     "Frames, events or tasks were still in use when the runtime ended: a handle outlives the\n"
+     "runtime, or a task did not end within runtime_options::drain_timeout after it was asked to.\n\n"
+     "runtime::dump() before the end shows where tasks wait.\n"},
+};
+
+int run(const std::string& name) {
+  for (const page& p : pages) {
+    if (p.name != name) continue;
+    std::printf("%.*s\n\n%.*s", static_cast<int>(p.name.size()), p.name.data(),
+                static_cast<int>(p.text.size()), p.text.data());
+    return 0;
+  }
+  std::string known;
+  for (const page& p : pages) (known += known.empty() ? "" : ", ") += p.name;
+  print_error("there is no diagnostic '" + name + "'", "the diagnostics are " + known);
+  return 2;
+}
+
+}  // namespace
+
+verb_function add_explain(CLI::App& command) {
+  auto name = std::make_shared<std::string>();
+  command.add_option("NAME", *name, "The diagnostic, as a report names it")->required();
+  return [name] { return run(*name); };
+}
+
+}  // namespace heddle::cli

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// File calls of the static server, each one operation: results are numbers, >= 0 or -errno, because a
+// missing file is no exception to a web server. Paths and buffers must stay until the call has ended.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "heddle/io/directory_entry.hh"
+#include "io/one_operation.hh"
+
+struct open_how;
+struct statx;
+
+namespace heddle::http {
+
+/// Opens beneath a directory; how.resolve says what is refused.
+struct open_beneath : detail::one_operation {
+  open_beneath(int root, const char* path, open_how& how) noexcept
+      : one_operation(op_code::open, root, "open") {
+    data = const_cast<char*>(path);
+    more = &how;
+  }
+};
+
+/// The state of an open file.
+struct stat_open : detail::one_operation {
+  stat_open(int file, struct ::statx& out) noexcept;
+};
+
+struct read_at : detail::one_operation {
+  read_at(int file, char* out, std::size_t size, std::uint64_t from) noexcept
+      : one_operation(op_code::read, file, "read") {
+    data = out;
+    len = static_cast<std::uint32_t>(size);
+    offset = from;
+  }
+};
+
+struct list_open : detail::one_operation {
+  list_open(int directory, std::vector<directory_entry>& out) noexcept
+      : one_operation(op_code::list, directory, "list") {
+    more = &out;
+  }
+};
+
+}  // namespace heddle::http

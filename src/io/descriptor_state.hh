@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// What stands behind a handle: the number, the counts, the two lanes. It lives while a handle or an
+// entry refers to it. `handles` reaching 0 closes the descriptor; with `pins` at 0 too, it is freed.
+// A pin is held by each entry, and by a multishot operation from submit() to its last completion.
+#pragma once
+
+#include <cstdint>
+
+#include "heddle/io/lane.hh"
+#include "heddle/io/received.hh"
+#include "heddle/io/stream.hh"
+#include "io/here.hh"
+
+namespace heddle::detail {
+
+enum class descriptor_kind : std::uint8_t { plain, socket, datagram, listener };
+
+class descriptor_state {
+ public:
+  /// In the worker's memory. Closes `fd` and throws when there is none.
+  template <class State, class... Args>
+  [[nodiscard]] static State* make(int fd, Args... args);
+
+  descriptor_state(int number, descriptor_kind what) noexcept : fd(number), kind(what) {}
+  descriptor_state(const descriptor_state&) = delete;
+  descriptor_state& operator=(const descriptor_state&) = delete;
+
+  void close(worker& w) noexcept;
+  void unpin_one() noexcept {
+    if (--pins == 0 && handles == 0) destroy();
+  }
+  void drop_handle() noexcept;
+
+  [[nodiscard]] lane& lane_of(const lane_entry& e) noexcept { return e.write ? writes : reads; }
+  /// Starts entries from the head of a lane until one has to wait.
+  void advance(lane& line, worker& w) noexcept;
+  /// An entry that is queued has ended, with e.outcome: its frame runs, the next one starts.
+  void finish(lane_entry& e, worker& w) noexcept;
+  /// The turn of e has come. Returns true when it is done at once.
+  [[nodiscard]] bool start(lane_entry& e, worker& w) noexcept;
+
+  int fd;
+  std::uint32_t handles = 1;
+  std::uint32_t pins = 0;
+  descriptor_kind kind;
+  std::uint8_t burst = 0;  ///< entries in a row that were done without waiting
+  std::uint8_t window = 0; ///< sockets: blocks that may stand untaken
+  lane reads;
+  lane writes;
+
+ private:
+  void destroy() noexcept;
+};
+
+/// A multishot receive and the blocks it brought. An idle connection is this and nothing else.
+class socket_state : public descriptor_state {
+ public:
+  socket_state(int number, stream_options options) noexcept;
+  ~socket_state() { drop_blocks(); }
+
+  /// Serves an entry of the read lane from what has arrived; arms the receive when nothing has.
+  /// A transfer with nothing to take is left to an operation of its own, if none is armed.
+  enum class served : std::uint8_t { done, waits, direct };
+  [[nodiscard]] served serve(lane_entry& e, worker& w) noexcept;
+  void drop_blocks() noexcept;
+
+ private:
+  struct block {
+    std::uint32_t number;
+    std::uint32_t len;
+  };
+  static bool arrived(operation& op, worker& w, const completion& c) noexcept;
+  [[nodiscard]] bool push_block(block b, worker& w) noexcept;
+  void pop_block(worker& w) noexcept;
+  void arm(worker& w) noexcept;
+  static const wait_kind kind_of_wait;
+
+  operation receiving_;  // its `more` names this
+  block* blocks_ = nullptr;  // a cell of the worker's while there are any
+  std::uint16_t capacity_ = 0;
+  std::uint16_t first_ = 0;
+  std::uint16_t end_ = 0;
+  std::uint32_t partial_ = 0;  // bytes of the first block that were taken already
+  std::int16_t error_ = 0;
+  bool ended_ = false;
+};
+
+// An idle connection: this cell and the frame that waits, together at most 300 bytes.
+static_assert(sizeof(socket_state) <= 160);
+
+template <class State, class... Args>
+State* descriptor_state::make(int fd, Args... args) {
+  worker& w = worker::here();
+  try {
+    return new (w.memory.allocate(sizeof(State))) State(fd, args...);
+  } catch (...) {
+    driver_here().close(fd, w);
+    throw;
+  }
+}
+
+[[nodiscard]] wait& wait_of(lane_entry& e) noexcept;
+
+}  // namespace heddle::detail

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+// The read side of a socket that is served from the driver's blocks. The multishot receive is armed by
+// the first reader that finds nothing; it is stopped when `window` blocks stand untaken, and armed again
+// by the reader that has taken the last. Blocks on the way at that moment are still kept, so the queue
+// may grow beyond the window.
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "heddle/io/transfer.hh"
+#include "io/descriptor_state.hh"
+
+namespace heddle {
+
+void received::release() noexcept {
+  if (driver_ == nullptr) return;
+  driver_->return_block(block_);
+  driver_ = nullptr;
+  len_ = 0;
+}
+
+namespace detail {
+
+namespace {
+void never_asked(wait&, worker&) noexcept {}  // it is in no context: no frame waits in it
+}  // namespace
+
+const wait_kind socket_state::kind_of_wait{"receive all", &never_asked};
+
+socket_state::socket_state(int number, stream_options options) noexcept
+    : descriptor_state(number, descriptor_kind::socket),
+      receiving_(kind_of_wait, op_code::receive_all, number, &arrived) {
+  window = std::max<std::uint8_t>(options.receive_window, 1);
+  receiving_.more = this;
+}
+
+void socket_state::arm(worker& w) noexcept {
+  ++pins;
+  completion unused;
+  const bool done = driver_here().submit(receiving_, w, unused);
+  HEDDLE_ASSERT(!done, "a driver must not end a multishot operation in submit(): fix the driver");
+}
+
+bool socket_state::push_block(block b, worker& w) noexcept {
+  if (end_ == capacity_) {
+    const auto wider = static_cast<std::uint16_t>(capacity_ == 0 ? window : 2 * capacity_);
+    block* room;
+    try {
+      room = static_cast<block*>(w.memory.allocate(wider * sizeof(block)));
+    } catch (...) {
+      return false;
+    }
+    if (blocks_ != nullptr) {
+      std::copy(blocks_ + first_, blocks_ + end_, room);
+      w.memory.release(blocks_, capacity_ * sizeof(block));
+    }
+    blocks_ = room;
+    capacity_ = wider;
+    end_ = static_cast<std::uint16_t>(end_ - first_);
+    first_ = 0;
+  }
+  blocks_[end_++] = b;
+  return true;
+}
+
+void socket_state::pop_block(worker& w) noexcept {
+  if (++first_ != end_) return;
+  w.memory.release(blocks_, capacity_ * sizeof(block));
+  blocks_ = nullptr;
+  capacity_ = first_ = end_ = 0;
+}
+
+void socket_state::drop_blocks() noexcept {
+  while (first_ != end_) {
+    driver_here().return_block(blocks_[first_].number);
+    pop_block(worker::here());
+  }
+}
+
+socket_state::served socket_state::serve(lane_entry& e, worker& w) noexcept {
+  driver& d = driver_here();
+  while (first_ != end_) {
+    block& b = blocks_[first_];
+    std::byte* data = d.block_at(b.number) + partial_;
+    const std::uint32_t len = b.len - partial_;
+    if (e.role == lane_role::readable) {
+      e.outcome = 1;
+      return served::done;
+    }
+    if (e.role == lane_role::receive) {
+      static_cast<receive_wait&>(e).give(received(d, data, b.number, len));
+      e.outcome = 0;
+      partial_ = 0;
+      pop_block(w);
+      return served::done;
+    }
+    auto& reader = static_cast<transfer&>(e);
+    const std::size_t taken = reader.take({data, len});
+    if (taken < len) {
+      partial_ += static_cast<std::uint32_t>(taken);
+      return served::done;
+    }
+    d.return_block(b.number);
+    partial_ = 0;
+    pop_block(w);
+    if (reader.satisfied()) return served::done;
+  }
+  if (error_ != 0 || ended_) {
+    e.outcome = error_;
+    return served::done;
+  }
+  if (!receiving_.pending) {
+    if (e.role == lane_role::transfer) return served::direct;
+    arm(w);
+  }
+  return served::waits;
+}
+
+bool socket_state::arrived(operation& op, worker& w, const completion& c) noexcept {
+  socket_state& self = *static_cast<socket_state*>(op.more);
+  if (c.has_block) {
+    const auto len = static_cast<std::uint32_t>(std::max<std::int64_t>(c.result, 0));
+    if (self.fd < 0 || len == 0 || !self.push_block({c.block, len}, w)) {
+      driver_here().return_block(c.block);
+      if (self.fd >= 0 && len != 0) self.error_ = -ENOMEM;
+    }
+  }
+  if (c.result == 0 && !c.more) self.ended_ = true;
+  switch (c.result < 0 ? -c.result : 0) {
+    case 0:
+    case ECANCELED:  // stopped at the window, or closed
+    case EINTR:
+    case EAGAIN:
+    case ENOBUFS: break;  // whoever waits arms it again
+    default: self.error_ = static_cast<std::int16_t>(c.result);
+  }
+  ++self.pins;
+  self.advance(self.reads, w);
+  const bool go_on = self.fd >= 0 && self.end_ - self.first_ < self.window;
+  if (!c.more) self.unpin_one();
+  self.unpin_one();
+  return go_on;
+}
+
+}  // namespace detail
+
+namespace {
+
+template <class Wait>
+void cancel_program_wait(wait& x, worker& w) noexcept {
+  static_cast<Wait&>(x).cancel(x, w);
+}
+
+const wait_kind receive_kind{"receive", &cancel_program_wait<receive_wait>};
+const wait_kind readable_kind{"readable", &cancel_program_wait<readable_wait>};
+
+}  // namespace
+
+receive_wait::receive_wait(detail::descriptor_state* on) noexcept
+    : wait(receive_kind), lane_entry(on, detail::lane_role::receive, false) {}
+receive_wait::receive_wait(receive_wait&& other) noexcept
+    : wait(receive_kind), lane_entry(std::move(other)) {}
+readable_wait::readable_wait(detail::descriptor_state* on) noexcept
+    : wait(readable_kind), lane_entry(on, detail::lane_role::readable, false) {}
+readable_wait::readable_wait(readable_wait&& other) noexcept
+    : wait(readable_kind), lane_entry(std::move(other)) {}
+
+}  // namespace heddle

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// One read of the driver's signal source a signal.
+#include "heddle/io/signal.hh"
+
+#include <sys/signalfd.h>
+
+#include "io/one_operation.hh"
+
+namespace heddle {
+
+signal_set::signal_set(std::initializer_list<int> signals) {
+  for (const int s : signals) mask_ |= std::uint64_t{1} << (s - 1);
+  fd_ = driver_here().signal_source(mask_);
+  if (fd_ < 0) throw failure(kernel_error(fd_), "cannot listen to signals");
+}
+
+signal_set::~signal_set() {
+  driver_here().close(fd_, worker::here());
+  driver_here().release_signals(mask_);
+}
+
+task<int> signal_set::next() {
+  signalfd_siginfo info{};
+  detail::one_operation reading(op_code::read, fd_, "signal");
+  reading.data = &info;
+  reading.len = sizeof info;
+  struct background {  // waiting for a signal alone is no reason to run on
+    background() { runtime::here().add_background(1); }
+    ~background() { runtime::here().add_background(-1); }
+  } const mark;
+  const std::int64_t got = co_await reading;
+  if (got < 0) throw failure(kernel_error(static_cast<int>(got)));
+  co_return static_cast<int>(info.ssi_signo);
+}
+
+}  // namespace heddle

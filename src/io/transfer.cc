@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+// Steps of transfers: what is asked of the driver next, and what an answer means.
+#include "heddle/io/transfer.hh"
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "io/descriptor_state.hh"
+
+namespace heddle {
+namespace {
+
+// One system call moves at most about 2 GiB; longer buffers go in several steps.
+constexpr std::size_t step_bytes_max = std::size_t{1} << 30;
+
+template <class Transfer>
+void cancel_transfer(wait& x, worker& w) noexcept {
+  static_cast<Transfer&>(static_cast<operation&>(x)).cancel(x, w);
+}
+
+template <class Transfer>
+bool transfer_completed(operation& op, worker& w, const completion& c) noexcept {
+  auto& self = static_cast<Transfer&>(op);
+  // Done, or its turn starts again with the rest; that may be done at once.
+  if (self.step(c.result) || self.state->start(self, w)) self.state->finish(self, w);
+  return false;
+}
+
+const wait_kind read_kind{"read", &cancel_transfer<transfer>};
+const wait_kind write_kind{"write", &cancel_transfer<transfer>};
+const wait_kind chain_kind{"write", &cancel_transfer<chain_transfer>};
+
+op_code code_for(const detail::descriptor_state* on, bool is_write) {
+  const bool socket = on != nullptr && on->kind != detail::descriptor_kind::plain;
+  if (is_write) return socket ? op_code::send : op_code::write;
+  return socket ? op_code::receive : op_code::read;
+}
+
+/// What an unsuccessful step leads to: go on (0), or the final outcome.
+std::int32_t settle(std::int64_t got, bool ending, const detail::descriptor_state& state) {
+  if (got < 0 && got != -EINTR) return static_cast<std::int32_t>(got);
+  if (ending || state.fd < 0) return -ECANCELED;
+  return 0;
+}
+
+}  // namespace
+
+transfer::transfer(detail::descriptor_state* on, bool is_write, byte_span bytes, bool some,
+                   std::size_t* counter) noexcept
+    : operation(is_write ? write_kind : read_kind, code_for(on, is_write), -1,
+                &transfer_completed<transfer>),
+      lane_entry(on, detail::lane_role::transfer, is_write),
+      bytes_(bytes.data()),
+      size_(bytes.size()),
+      counter_(counter),
+      some_(some) {
+  if (counter_ != nullptr) *counter_ = 0;
+}
+
+transfer::transfer(transfer&& other) noexcept
+    : operation(*other.kind, other.code, -1, other.complete),
+      lane_entry(std::move(other)),
+      bytes_(other.bytes_),
+      size_(other.size_),
+      counter_(other.counter_),
+      some_(other.some_) {}
+
+transfer::~transfer() {
+  HEDDLE_ASSERT(!pending, "a transfer was destroyed while the driver had it: cancel and await it");
+}
+
+void transfer::prepare() noexcept {
+  fd = state->fd;
+  data = bytes_ + count_;
+  len = static_cast<std::uint32_t>(std::min(size_ - count_, step_bytes_max));
+  flags = code == op_code::send ? MSG_NOSIGNAL : 0;
+  offset = at_cursor;
+}
+
+bool transfer::step(std::int64_t got) noexcept {
+  if (got > 0) add(static_cast<std::size_t>(got));
+  outcome = 0;
+  if (satisfied()) return true;
+  if (got == 0 && !write) return true;  // the end
+  outcome = settle(got, ending, *state);
+  return outcome != 0;
+}
+
+std::size_t transfer::take(byte_view arrived) noexcept {
+  const std::size_t taken = std::min(arrived.size(), size_ - count_);
+  std::memcpy(bytes_ + count_, arrived.data(), taken);
+  add(taken);
+  return taken;
+}
+
+struct chain_transfer::vectors {
+  // Sixteen pieces a call: a head, a body in chunks and their frames; more go in further steps.
+  static constexpr std::size_t max = 16;
+  msghdr header{};
+  iovec pieces[max];
+};
+
+chain_transfer::chain_transfer(detail::descriptor_state* on, chain&& out,
+                               std::size_t* counter) noexcept
+    : operation(chain_kind, code_for(on, true), -1, &transfer_completed<chain_transfer>),
+      lane_entry(on, detail::lane_role::chain, true),
+      out_(std::move(out)),
+      counter_(counter) {
+  if (counter_ != nullptr) *counter_ = 0;
+}
+
+chain_transfer::chain_transfer(chain_transfer&& other) noexcept
+    : operation(chain_kind, other.code, -1, other.complete),
+      lane_entry(std::move(other)),
+      out_(std::move(other.out_)),
+      counter_(other.counter_) {}
+
+chain_transfer::~chain_transfer() {
+  HEDDLE_ASSERT(!pending, "a write was destroyed while the driver had it: cancel and await it");
+  if (vectors_ != nullptr) worker::here().memory.release(vectors_, sizeof(vectors));
+}
+
+void chain_transfer::prepare() noexcept {
+  fd = state->fd;
+  offset = at_cursor;
+  const bool socket = state->kind != detail::descriptor_kind::plain;
+  flags = socket ? MSG_NOSIGNAL : 0;
+  if (socket && out_.piece_count() > 1) {
+    try {
+      if (vectors_ == nullptr)
+        vectors_ = new (worker::here().memory.allocate(sizeof(vectors))) vectors;
+    } catch (...) {
+      // Without room for the list, one piece a step still gets everything out.
+    }
+    if (vectors_ != nullptr) {
+      code = op_code::send_msg;
+      vectors_->header.msg_iov = vectors_->pieces;
+      vectors_->header.msg_iovlen = out_.fill(vectors_->pieces, vectors::max);
+      data = &vectors_->header;
+      len = sizeof vectors_->header;
+      return;
+    }
+  }
+  const byte_view first = out_.piece_at(0).bytes();
+  code = socket ? op_code::send : op_code::write;
+  data = const_cast<std::byte*>(first.data());
+  len = static_cast<std::uint32_t>(std::min(first.size(), step_bytes_max));
+}
+
+bool chain_transfer::step(std::int64_t got) noexcept {
+  if (got > 0) {
+    count_ += static_cast<std::size_t>(got);
+    if (counter_ != nullptr) *counter_ = count_;
+    out_.remove_prefix(static_cast<std::size_t>(got));
+  }
+  outcome = 0;
+  if (satisfied()) return true;
+  outcome = settle(got, ending, *state);
+  return outcome != 0;
+}
+
+}  // namespace heddle

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// Datagrams by sendmsg and recvmsg.
+#include "heddle/io/udp.hh"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+
+#include "io/descriptor_state.hh"
+
+namespace heddle {
+
+struct datagram_wait::message {
+  msghdr header{};
+  iovec piece{};
+  sockaddr_storage name{};
+};
+
+namespace {
+
+const wait_kind datagram_kind{"datagram", [](wait& x, worker& w) noexcept {
+                                static_cast<datagram_wait&>(x).cancel(x, w);
+                              }};
+
+bool datagram_done(operation& op, worker& w, const completion& c) noexcept {
+  auto& self = static_cast<datagram_wait&>(op);
+  if (self.step(c.result)) self.state->finish(self, w);
+  return false;
+}
+
+}  // namespace
+
+datagram_wait::datagram_wait(detail::descriptor_state* on, bool is_write, byte_span bytes,
+                             const address& to)
+    : operation(datagram_kind, is_write ? op_code::send_msg : op_code::receive_msg,
+                on != nullptr ? on->fd : -1, &datagram_done),
+      lane_entry(on, detail::lane_role::message, is_write),
+      message_(std::make_unique<message>()) {
+  message_->piece = {bytes.data(), bytes.size()};
+  if (is_write) {
+    std::memcpy(&message_->name, to.native(), to.native_len());
+    message_->header.msg_namelen = to.native_len();
+  }
+}
+
+datagram_wait::datagram_wait(datagram_wait&& other) noexcept
+    : operation(datagram_kind, other.code, other.fd, &datagram_done),
+      lane_entry(std::move(other)),
+      message_(std::move(other.message_)) {}
+
+datagram_wait::~datagram_wait() = default;
+
+void datagram_wait::prepare() noexcept {
+  message_->header.msg_name = &message_->name;
+  if (!write) message_->header.msg_namelen = sizeof message_->name;
+  message_->header.msg_iov = &message_->piece;
+  message_->header.msg_iovlen = 1;
+  data = &message_->header;
+  flags = 0;
+}
+
+bool datagram_wait::step(std::int64_t got) noexcept {
+  outcome = static_cast<std::int32_t>(got);
+  return true;
+}
+
+datagram datagram_wait::value() const {
+  datagram d;
+  d.size = static_cast<std::size_t>(outcome);
+  if (write) return d;
+  d.truncated = (message_->header.msg_flags & MSG_TRUNC) != 0;
+  if (const auto from = address::from(reinterpret_cast<const ::sockaddr*>(&message_->name),
+                                      message_->header.msg_namelen))
+    d.from = *from;
+  return d;
+}
+
+udp_socket udp_socket::bind(const address& on) {
+  driver& d = driver_here();
+  const int fd = d.socket(on.family(), SOCK_DGRAM, 0);
+  if (fd < 0) throw failure(kernel_error(fd), "cannot make a socket for " + on.to_string());
+  if (const int error = d.bind(fd, on.native(), on.native_len()); error < 0) {
+    d.close(fd, worker::here());
+    throw failure(kernel_error(error), "cannot bind to " + on.to_string());
+  }
+  return udp_socket(detail::descriptor_state::make<detail::descriptor_state>(
+      fd, detail::descriptor_kind::datagram));
+}
+
+datagram_wait udp_socket::receive_from(byte_span into) const {
+  return {state_, false, into, address()};
+}
+datagram_wait udp_socket::send_to(const address& to, byte_view bytes) const {
+  return {state_, true, {const_cast<std::byte*>(bytes.data()), bytes.size()}, to};
+}
+
+address udp_socket::local() const {
+  sockaddr_storage native;
+  unsigned len = sizeof native;
+  detail::check_outcome(
+      driver_here().local_name(number(), reinterpret_cast<::sockaddr*>(&native), &len));
+  const auto known = address::from(reinterpret_cast<const ::sockaddr*>(&native), len);
+  return known ? *known : address();
+}
+
+}  // namespace heddle

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+// Setup with fall-back, and the call into the kernel.
+#include "io/uring_ring.hh"
+
+#include <algorithm>
+#include <cerrno>
+#include <new>
+
+#include "heddle/base/error.hh"
+
+namespace heddle {
+namespace {
+
+// Completions outnumber requests, because one multishot request brings many; four times as many slots
+// absorb a burst of the usual size, and the kernel keeps what does not fit.
+constexpr std::uint32_t completions_per_request = 4;
+constexpr std::uint32_t entries_min = 8;
+constexpr std::uint32_t entries_max = 32768;  // the kernel's own limit
+
+constexpr unsigned basic = IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP | IORING_SETUP_R_DISABLED;
+constexpr unsigned cooperative = IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG;
+
+// Best first. Each line drops what the oldest kernel that grants the line before it brought.
+constexpr unsigned grants[] = {
+    basic | IORING_SETUP_SUBMIT_ALL | cooperative | IORING_SETUP_SINGLE_ISSUER |
+        IORING_SETUP_DEFER_TASKRUN,                                                // 6.1
+    basic | IORING_SETUP_SUBMIT_ALL | cooperative | IORING_SETUP_SINGLE_ISSUER,    // 6.0
+    basic | IORING_SETUP_SUBMIT_ALL | cooperative,                                 // 5.19
+    basic | IORING_SETUP_SUBMIT_ALL,                                               // 5.18
+    basic,                                                                         // 5.10
+};
+
+}  // namespace
+
+int open_ring(io_uring& ring, std::uint32_t entries) noexcept {
+  entries = std::clamp(entries, entries_min, entries_max);
+  int answer = -EINVAL;
+  for (const unsigned flags : grants) {
+    // A tight RLIMIT_MEMLOCK (kernels before 5.12 count rings) leaves room for a smaller ring.
+    for (std::uint32_t size = entries; size >= entries_min; size /= 2) {
+      io_uring_params params{};
+      params.flags = flags;
+      params.cq_entries = size * completions_per_request;
+      answer = io_uring_queue_init_params(size, &ring, &params);
+      if (answer != -ENOMEM) break;
+    }
+    if (answer != -EINVAL) break;
+  }
+  return answer;
+}
+
+uring_ring::uring_ring(std::uint32_t entries, std::uint32_t iowq_threads_max)
+    : iowq_threads_max_(iowq_threads_max) {
+  const int answer = open_ring(ring_, entries);
+  if (answer < 0)
+    throw failure(kernel_error(answer), "io_uring cannot be set up here (heddle doctor says why)");
+  for (unsigned i = 0; i < ring_.sq.ring_entries; ++i) ring_.sq.array[i] = i;
+}
+
+void uring_ring::start() noexcept {
+  started_ = true;
+  const int answer = io_uring_enable_rings(&ring_);
+  HEDDLE_ASSERT(answer == 0, "the ring could not be enabled: run the driver on one thread");
+  // Both may be refused (an old kernel, all slots of this thread taken): then each call looks the ring
+  // up, or the kernel keeps its own bound on threads.
+  if (io_uring_register_ring_fd(&ring_) == 1) enter_flags_ |= IORING_ENTER_REGISTERED_RING;
+  unsigned threads_max[2] = {iowq_threads_max_, iowq_threads_max_};
+  (void)io_uring_register_iowq_max_workers(&ring_, threads_max);
+}
+
+bool uring_ring::enter(nanoseconds timeout) noexcept {
+  if (!started_) [[unlikely]] start();
+  if (!backlog_.empty()) [[unlikely]] move_backlog();
+  io_uring_smp_store_release(ring_.sq.ktail, ring_.sq.sqe_tail);
+  const unsigned unsent = ring_.sq.sqe_tail - *ring_.sq.khead;
+
+  unsigned flags = enter_flags_;
+  unsigned wanted = 0;
+  __kernel_timespec span{};
+  io_uring_getevents_arg wait{};
+  void* argument = nullptr;
+  std::size_t argument_bytes = _NSIG / 8;
+  if (timeout.count() > 0) {
+    wanted = 1;
+    ++stats.sleeps;
+    if (timeout != nanoseconds::max()) {
+      span.tv_sec = timeout.count() / 1'000'000'000;
+      span.tv_nsec = timeout.count() % 1'000'000'000;
+      wait.ts = reinterpret_cast<std::uint64_t>(&span);
+      argument = &wait;
+      argument_bytes = sizeof wait;
+      flags |= IORING_ENTER_EXT_ARG;
+    }
+  }
+  ++stats.enters;
+  const int answer = io_uring_enter2(static_cast<unsigned>(ring_.enter_ring_fd), unsent, wanted, flags,
+                                     static_cast<sigset_t*>(argument), argument_bytes);
+  if (answer >= 0) {
+    stats.requests += static_cast<unsigned>(answer);
+    return answer > 0 || unsent == 0;
+  }
+  // ETIME, EINTR: the sleep ended. EAGAIN, EBUSY: no memory, or completions must be reaped first; what
+  // is batched stays batched.
+  const bool expected =
+      answer == -ETIME || answer == -EINTR || answer == -EAGAIN || answer == -EBUSY;
+  HEDDLE_ASSERT(expected, "io_uring_enter failed: run the driver on the thread that ran it first");
+  return unsent == 0;
+}
+
+io_uring_sqe& uring_ring::request_slow() noexcept {
+  if (backlog_.empty()) {
+    ++stats.flushes;
+    if (enter(nanoseconds::zero()) && ring_.sq.sqe_tail - *ring_.sq.khead < ring_.sq.ring_entries)
+      return ring_.sq.sqes[ring_.sq.sqe_tail++ & ring_.sq.ring_mask];
+  }
+  ++stats.backlogged;
+  return backlog_.emplace_back();
+}
+
+void uring_ring::move_backlog() noexcept {
+  while (!backlog_.empty() && ring_.sq.sqe_tail - *ring_.sq.khead < ring_.sq.ring_entries) {
+    ring_.sq.sqes[ring_.sq.sqe_tail++ & ring_.sq.ring_mask] = backlog_.front();
+    backlog_.pop_front();
+  }
+}
+
+}  // namespace heddle
