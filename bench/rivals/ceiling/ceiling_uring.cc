@@ -29,6 +29,7 @@ struct connection {
   std::uint32_t flight = 0;  // bytes of the send in flight
   std::uint8_t matched = 0;
   bool receiving = false;
+  bool ended = false;   // the client sends no more: closes when all is answered
   bool broken = false;  // closes when nothing is in flight
 };
 
@@ -156,11 +157,13 @@ class server {
         recycle(id);
       }
       if (c.flight == 0 && !c.broken) send_next(file, c);
+    } else if (cqe.res == 0) {
+      c.ended = true;
     } else if (cqe.res != -ENOBUFS) {
       c.broken = true;
     }
     if (c.receiving) return;
-    if (c.broken) return close_when_quiet(file, c);
+    if (c.ended || c.broken) return close_when_quiet(file, c);
     receive(file);
   }
 
@@ -193,7 +196,7 @@ class server {
       c.first = chunks_[id].next;
       recycle(id);
     }
-    if (!c.broken) return send_next(file, c);
+    if (!c.broken) send_next(file, c);
     if (!c.receiving) close_when_quiet(file, c);
   }
 

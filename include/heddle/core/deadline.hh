@@ -41,7 +41,7 @@ class [[nodiscard("co_await it")]] bounded_awaiter {
     return suspend_with(inner_.get(), h);
   }
   value_type await_resume() {
-    close();
+    const closer at_end{*this};  // after the awaiter inside, whose context is below this one
     if constexpr (is_result<value_type>) {
       value_type r = inner_.get().await_resume();
       if (!r) r.error() = bound_.translate(r.error());
@@ -59,13 +59,17 @@ class [[nodiscard("co_await it")]] bounded_awaiter {
   [[nodiscard]] result<value_type> await_result()
     requires(!is_result<value_type>)
   {
-    close();
+    const closer at_end{*this};
     auto r = result_of<value_type>(inner_.get());
     if (!r) r.error() = bound_.translate(r.error());
     return r;
   }
 
  private:
+  struct closer {
+    bounded_awaiter& self;
+    ~closer() { self.close(); }
+  };
   void close() noexcept {
     if (context_ == nullptr) return;
     worker& w = worker::running();
