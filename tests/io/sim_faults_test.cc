@@ -169,6 +169,24 @@ HEDDLE_TEST(sim_faults, "a delayed operation takes virtual time") {
   EXPECT_GT(h.sim.now() - before, 5s);
 }
 
+HEDDLE_TEST(sim_faults, "a delayed read is not hurried by bytes that arrive meanwhile") {
+  sim_harness h({.fault_delay_max = 10s});
+  h.sim.set_faults(op_code::receive, {.delayed = 1});
+  int ends[2];
+  ASSERT_EQ(h.sim.socket_pair(ends), 0);
+  const time_point before = h.sim.now();
+  for (int i = 0; i < 10; ++i) {
+    char byte;
+    asked r(op_code::receive, ends[1]);
+    r.data = &byte;
+    r.len = 1;
+    h.submit(r);
+    h.write(ends[0], "x");
+    EXPECT_EQ(h.finish(r), 1);
+  }
+  EXPECT_GT(h.sim.now() - before, 5s);
+}
+
 HEDDLE_TEST(sim_faults, "a slow link is slow") {
   sim_harness h({.slow_links = 1});
   const time_point before = h.sim.now();
