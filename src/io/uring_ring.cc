@@ -2,6 +2,9 @@
 // Setup with fall-back, and the call into the kernel.
 #include "io/uring_ring.hh"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <new>
@@ -59,7 +62,9 @@ uring_ring::uring_ring(std::uint32_t entries, std::uint32_t iowq_threads_max)
 
 void uring_ring::start() noexcept {
   started_ = true;
-  const int answer = io_uring_enable_rings(&ring_);
+  // The call itself: the library of Debian 12 declares io_uring_enable_rings and does not export it.
+  const long answer =
+      ::syscall(SYS_io_uring_register, ring_.ring_fd, IORING_REGISTER_ENABLE_RINGS, nullptr, 0);
   HEDDLE_ASSERT(answer == 0, "the ring could not be enabled: run the driver on one thread");
   // Both may be refused (an old kernel, all slots of this thread taken): then each call looks the ring
   // up, or the kernel keeps its own bound on threads.

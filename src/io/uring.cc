@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: MIT
+// Operations as io_uring requests. Requests are batched: submit() only fills one, and one call a turn
+// sends them all, waits, and brings back completions. Multishot accept and receive run until somebody
+// ends them; when the kernel ends one by itself it is started again, unseen by the front end.
+//
+// user_data of a completion: the operation, with a tag in the low bits. 0: its own completion. 1: of a
+// request to cancel, ignored. 2: the wake-up descriptor. 3: readiness that the operation waited for.
+//
+// A descriptor's number may be used again as soon as it is closed, so nothing may be sent for the old
+// one afterwards: close() sends what is batched first, and an operation keeps the epoch of its
+// descriptor, so that a restart after the close is noticed.
+#include "io/uring.hh"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <vector>
+
+#include "io/kernel_driver.hh"
+#include "io/uring_blocks.hh"
+#include "io/uring_prepare.hh"
+#include "io/uring_ring.hh"
+
+namespace heddle {
+namespace {
+
+constexpr std::uint64_t tag_mask = 7;
+constexpr std::uint64_t tag_cancel = 1;
+constexpr std::uint64_t tag_wake = 2;
+constexpr std::uint64_t tag_ready = 3;
+
+// operation::driver_state: the epoch of the descriptor in six bits, and where the operation is.
+constexpr std::uint8_t waits_for_readiness = 0x40;
+constexpr std::uint8_t waits_for_block = 0x80;
+constexpr std::uint8_t epoch_mask = 0x1f;  // with both bits above it never equals `pooled` (0xff)
+
+class uring_driver final : public kernel_driver {
+ public:
+  explicit uring_driver(const driver_options& options)
+      : kernel_driver(options),
+        ring_(options.queue_entries, options.pool_threads_max),
+        blocks_(ring_.raw(), options.block_count, options.block_bytes) {
+    watch_wake();
+  }
+
+  [[nodiscard]] const char* name() const noexcept override { return "io_uring"; }
+
+  // Descriptors are blocking: the ring waits where a call would block, instead of giving EAGAIN.
+  [[nodiscard]] int socket(int domain, int type, int protocol) noexcept override {
+    const int fd = ::socket(domain, type | SOCK_CLOEXEC, protocol);
+    return fd < 0 ? -errno : fd;
+  }
+  [[nodiscard]] int socket_pair(int (&ends)[2]) noexcept override {
+    return ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0 ? -errno : 0;
+  }
+  [[nodiscard]] int pipe(int (&ends)[2]) noexcept override {
+    return ::pipe2(ends, O_CLOEXEC) < 0 ? -errno : 0;
+  }
+
+  [[nodiscard]] std::byte* block_at(std::uint32_t block) noexcept override {
+    return blocks_.at(block);
+  }
+  void return_block(std::uint32_t block) noexcept override { blocks_.give(block); }
+
+  [[nodiscard]] bool submit(operation& op, worker&, completion& now) noexcept override {
+    op.driver_state = 0;
+    if (!native_to_uring(op.code)) {
+      if (!send_to_pool(op, now)) return true;
+      hold(op);
+      return false;
+    }
+    if (op.fd < 0 && op.fd != AT_FDCWD) {
+      now = {-EBADF, false, false, 0};
+      return true;
+    }
+    hold(op);
+    fd_state& fd = state_of(op.fd);
+    ++fd.pending;
+    op.driver_state = fd.epoch;
+    send(op);
+    return false;
+  }
+
+  void cancel(operation& op, worker& w) noexcept override {
+    if (!op.pending || op.cancel_asked) return;
+    op.cancel_asked = true;
+    if (in_pool(op)) {
+      cancel_in_pool(op, w);
+    } else if (op.driver_state & waits_for_block) {
+      std::erase(starved_, &op);
+      finish(op, w, -ECANCELED);
+    } else {
+      ask_to_end(op);
+    }
+  }
+
+  void close(int number, worker& w) noexcept override {
+    if (number < 0) return;
+    fd_state& fd = state_of(number);
+    if (fd.pending != 0) {
+      for (std::size_t i = starved_.size(); i-- > 0;) {
+        operation& op = *starved_[i];
+        if (op.fd != number) continue;
+        starved_.erase(starved_.begin() + static_cast<std::ptrdiff_t>(i));
+        finish(op, w, -ECANCELED);
+      }
+      io_uring_sqe& request = ring_.request();
+      io_uring_prep_cancel_fd(&request, number, IORING_ASYNC_CANCEL_ALL);
+      request.user_data = tag_cancel;
+    }
+    // Whatever is batched for this number must reach the kernel while the number is still ours.
+    while (ring_.batched() && ring_.enter(nanoseconds::zero())) {
+    }
+    fd_state& after = state_of(number);
+    after.epoch = (after.epoch + 1) & epoch_mask;
+    after.pending = 0;
+    ::close(number);
+  }
+
+  void turn(worker& w, time_point until) noexcept override {
+    collect_from_pool(w);
+    rearm_starved();
+    blocks_.refill();
+    nanoseconds timeout = nanoseconds::zero();
+    if (until != time_point::min() && w.ready.empty() && ring_.completions() == 0)
+      timeout = until == never ? nanoseconds::max() : until - now();
+    if (timeout > nanoseconds::zero() || ring_.batched() || ring_.kernel_waits())
+      ring_.enter(timeout);
+    reap(w);
+    collect_from_pool(w);
+  }
+
+ private:
+  struct fd_state {
+    std::uint32_t pending = 0;
+    std::uint8_t epoch = 0;
+  };
+  [[nodiscard]] fd_state& state_of(int fd) {
+    // AT_FDCWD shares the place of descriptor 0, which nothing else of ours uses.
+    const auto index = static_cast<std::size_t>(std::max(fd, 0));
+    if (index >= fds_.size()) fds_.resize(std::max(index + 1, fds_.size() * 2));
+    return fds_[index];
+  }
+
+  void send(operation& op) noexcept {
+    io_uring_sqe& request = ring_.request();
+    prepare(request, op);
+    request.user_data = reinterpret_cast<std::uint64_t>(&op);
+  }
+  void ask_to_end(operation& op) noexcept {
+    io_uring_sqe& request = ring_.request();
+    const std::uint64_t tag = op.driver_state & waits_for_readiness ? tag_ready : 0;
+    io_uring_prep_cancel64(&request, reinterpret_cast<std::uint64_t>(&op) | tag, 0);
+    request.flags |= IOSQE_CQE_SKIP_SUCCESS;
+    request.user_data = tag_cancel;
+  }
+  void watch_wake() noexcept {
+    io_uring_sqe& request = ring_.request();
+    io_uring_prep_poll_multishot(&request, wake_fd_, POLLIN);
+    request.user_data = tag_wake;
+  }
+
+  /// The descriptor was closed after the operation began.
+  [[nodiscard]] bool outlived(const operation& op) noexcept {
+    return state_of(op.fd).epoch != (op.driver_state & epoch_mask);
+  }
+  void finish(operation& op, worker& w, std::int64_t result) noexcept {
+    fd_state& fd = state_of(op.fd);
+    if (!outlived(op) && fd.pending != 0) --fd.pending;
+    deliver(op, w, {result, false, false, 0});
+  }
+  /// Starts an operation again that ended without being done.
+  void again(operation& op, worker& w) noexcept {
+    if (op.cancel_asked || outlived(op)) {
+      finish(op, w, -ECANCELED);
+    } else {
+      ++ring_.stats.rearmed;
+      send(op);
+    }
+  }
+
+  void reap(worker& w) noexcept {
+    ring_.reap([&](const io_uring_cqe& c) {
+      auto& op = *reinterpret_cast<operation*>(c.user_data & ~tag_mask);
+      switch (c.user_data & tag_mask) {
+        case 0:
+          completed(op, w, c.res, c.flags);
+          break;
+        case tag_wake:
+          drain_wake();
+          if ((c.flags & IORING_CQE_F_MORE) == 0) watch_wake();
+          break;
+        case tag_ready:
+          op.driver_state &= static_cast<std::uint8_t>(~waits_for_readiness);
+          again(op, w);
+          break;
+        default:
+          break;  // of a request to cancel
+      }
+    });
+  }
+
+  void completed(operation& op, worker& w, int res, unsigned flags) noexcept {
+    const bool more = (flags & IORING_CQE_F_MORE) != 0;
+    const bool has_block = (flags & IORING_CQE_F_BUFFER) != 0;
+    const std::uint32_t block = flags >> IORING_CQE_BUFFER_SHIFT;
+    if (has_block) {
+      blocks_.taken();
+      if (res <= 0) blocks_.give(block);
+    }
+    if (multishot(op.code) && (res > 0 || (res == 0 && op.code == op_code::accept_all))) {
+      const bool wanted = op.complete(
+          op, w, {res, true, has_block && res > 0, has_block ? block : 0});
+      if (more) {
+        if (!wanted && !op.cancel_asked) {
+          op.cancel_asked = true;
+          ask_to_end(op);
+        }
+      } else if (wanted) {
+        again(op, w);
+      } else {
+        finish(op, w, -ECANCELED);
+      }
+      return;
+    }
+    if (more) return;  // nothing but the announcement of more
+    switch (res) {
+      case -EINTR:
+        again(op, w);
+        return;
+      case -ENOBUFS:
+        if (op.code != op_code::receive_all) break;
+        ++ring_.stats.starved;
+        if (op.cancel_asked || outlived(op)) {
+          finish(op, w, -ECANCELED);
+          return;
+        }
+        blocks_.starved();
+        op.driver_state |= waits_for_block;
+        starved_.push_back(&op);
+        return;
+      case -EAGAIN:
+        if (const unsigned events = readiness_of(op); events != 0) {
+          wait_for_readiness(op, w, events);
+          return;
+        }
+        break;
+      default:
+        break;
+    }
+    finish(op, w, res);
+  }
+
+  /// For descriptors that are non-blocking by somebody else's choice (a signalfd, an inherited pipe).
+  void wait_for_readiness(operation& op, worker& w, unsigned events) noexcept {
+    if (op.cancel_asked || outlived(op)) {
+      finish(op, w, -ECANCELED);
+      return;
+    }
+    ++ring_.stats.retried;
+    op.driver_state |= waits_for_readiness;
+    io_uring_sqe& request = ring_.request();
+    io_uring_prep_poll_add(&request, op.fd, events);
+    request.user_data = reinterpret_cast<std::uint64_t>(&op) | tag_ready;
+  }
+
+  void rearm_starved() noexcept {
+    // One receive for each block that is there; the others go on waiting.
+    while (!starved_.empty() && blocks_.available() > rearming_) {
+      operation& op = *starved_.front();
+      starved_.erase(starved_.begin());
+      op.driver_state &= static_cast<std::uint8_t>(~waits_for_block);
+      ++ring_.stats.rearmed;
+      ++rearming_;
+      send(op);
+    }
+    rearming_ = 0;
+  }
+
+  uring_ring ring_;
+  uring_blocks blocks_;
+  std::vector<fd_state> fds_;
+  std::vector<operation*> starved_;
+  std::uint32_t rearming_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<driver> make_uring_driver(const driver_options& options) {
+  return std::make_unique<uring_driver>(options);
+}
+
+}  // namespace heddle
