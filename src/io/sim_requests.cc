@@ -61,6 +61,7 @@ request* world::find_request(std::uint64_t number) noexcept {
 
 bool world::submit(operation& op, completion& now) {
   HEDDLE_ASSERT(!op.pending, "an operation can be submitted again after its last completion");
+  stalled_turns_ = 0;
   const std::uint64_t number = ++requests_made_;
   log.add(time_, trace_kind::submit, number, op.code, op.fd, op.len);
   op.pending = true;

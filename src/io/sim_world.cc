@@ -135,12 +135,16 @@ void world::turn(worker& w, time_point until) {
     const time_point next = queue_.empty() ? never : queue_.begin()->first.first;
     if (next > until || next == never) {
       stalled = until == never;
+      stalled_turns_ = stalled ? stalled_turns_ + 1 : 0;
+      HEDDLE_ASSERT(stalled_turns_ <= options.stalled_turns_max,
+                    "the program waits for what can never come: look at trace_text() and dump()");
       if (!stalled) jump(until);
       return;
     }
     jump(next);
     run_due();
   }
+  stalled_turns_ = 0;
   // Only what was ready by now: a program that always asks for more must not keep the turn going.
   // Some turns end early, so that what is delivered together differs from run to run.
   std::size_t count = 0;

@@ -126,6 +126,7 @@ class world {
   void unready(request& r);
 
   time_point time_;
+  std::uint32_t stalled_turns_ = 0;
   std::uint64_t steps_ = 0;  // numbers events, so that equal times keep their order
   std::uint64_t requests_made_ = 0;
   std::uint64_t objects_made_ = 0;

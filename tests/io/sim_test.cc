@@ -63,6 +63,17 @@ HEDDLE_TEST(sim, "a turn without limit and without anything to come says that it
   EXPECT_EQ(h.sim.pending(), 0u);
 }
 
+HEDDLE_TEST(sim, "a program that waits for what can never come is stopped and told so") {
+  EXPECT_DEATH(
+      {
+        sim_harness h({.stalled_turns_max = 5});
+        for (int i = 0; i < 6; ++i) h.sim.turn(h.w, never);
+      },
+      "waits for what can never come");
+  sim_harness h({.stalled_turns_max = 5});
+  for (int i = 0; i < 5; ++i) h.sim.turn(h.w, never);
+}
+
 HEDDLE_TEST(sim, "wake() ends the wait for a thread outside") {
   sim_harness h;
   h.sim.outside_began();

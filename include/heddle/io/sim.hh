@@ -64,6 +64,9 @@ struct sim_options {
   std::uint32_t descriptors_max = 65536;  ///< open at once; more fail with EMFILE
   bool reuse_descriptors = false;         ///< give the lowest free number, as kernels do
   std::uint64_t disk_bytes_max = std::uint64_t{1} << 30;  ///< more fails with ENOSPC
+  /// A program that waits for what can never come asks for turns forever; this many in a row, with
+  /// nothing asked of the world in between, are an assertion.
+  std::uint32_t stalled_turns_max = 1000;
   std::uint32_t trace_lines_max = 4096;  ///< trace_text() keeps the last ones; the hash covers all
 };
 
