@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The paper's lookups of many names (Tame, section 3.2), with one signature for three strategies: one
-// after the other, all at once, and at most `window` at a time. The resolver here answers from a table
-// after a while, so that the difference can be seen on any machine.
+// The paper's lookups of many names (Tame, section 3.2), with one signature for three strategies:
+// one after the other, all at once, and at most `window` at a time. The resolver here answers from
+// a table after a while, so that the difference can be seen on any machine.
 #include <cstdio>
 #include <span>
 #include <string>
@@ -21,8 +21,9 @@ tamed resolve(std::string name, event<std::string> found) {
 }
 
 task<> multidns_serial(std::span<const std::string> names, std::span<std::string> out) {
-  for (std::size_t i = 0; i < names.size(); ++i)
-    twait { resolve(names[i], mkevent(out[i])); }
+  for (std::size_t i = 0; i < names.size(); ++i) twait {
+      resolve(names[i], mkevent(out[i]));
+    }
 }
 
 task<> multidns_parallel(std::span<const std::string> names, std::span<std::string> out) {
@@ -48,7 +49,8 @@ task<> multidns_windowed(std::span<const std::string> names, std::span<std::stri
 using strategy = task<> (*)(std::span<const std::string>, std::span<std::string>);
 
 task<> show(const char* what, strategy lookup) {
-  const std::vector<std::string> names = {"a", "bb", "ccc", "dddd", "eeeee", "ffffff", "ggggggg", "h"};
+  const std::vector<std::string> names = {"a",     "bb",     "ccc",     "dddd",
+                                          "eeeee", "ffffff", "ggggggg", "h"};
   std::vector<std::string> out(names.size());
   const time_point start = clock::now();
   co_await lookup(names, out);

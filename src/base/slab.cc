@@ -39,8 +39,8 @@ region::region(std::size_t bytes) {
   // Frames compete with page faults, not with huge pages that would commit what is not used.
   ::madvise(mapping_, mapping_bytes_, MADV_NOHUGEPAGE);
   try {
-    heads_ = static_cast<std::uint32_t*>(
-        reserve(bytes_ / slab_chunk_bytes * sizeof(std::uint32_t)));
+    heads_ =
+        static_cast<std::uint32_t*>(reserve(bytes_ / slab_chunk_bytes * sizeof(std::uint32_t)));
   } catch (...) {
     ::munmap(mapping_, mapping_bytes_);
     throw;
@@ -169,8 +169,7 @@ void slabs::collect_remote() noexcept {
 }
 
 void* slabs::allocate_context() {
-  if (free_context_ == nullptr)
-    free_context_ = carve(region_.take_chunks(1, true), context_bytes);
+  if (free_context_ == nullptr) free_context_ = carve(region_.take_chunks(1, true), context_bytes);
   cell* c = free_context_;
   unpoison(c, context_bytes);
   free_context_ = c->next;

@@ -33,11 +33,11 @@ std::vector<finding> examine(std::string& chosen, std::string& why) {
   rlimit files{};
   ::getrlimit(RLIMIT_NOFILE, &files);
   const bool few = files.rlim_cur < 4096;
-  all.push_back({"open files", !few,
-                 std::to_string(files.rlim_cur) + " of at most " + std::to_string(files.rlim_max),
-                 few ? "raise it before serving many connections: ulimit -n " +
-                           std::to_string(files.rlim_max)
-                     : ""});
+  all.push_back(
+      {"open files", !few,
+       std::to_string(files.rlim_cur) + " of at most " + std::to_string(files.rlim_max),
+       few ? "raise it before serving many connections: ulimit -n " + std::to_string(files.rlim_max)
+           : ""});
   const char* named = std::getenv("HEDDLE_DRIVER");
   for (const driver_probe& p : probe_drivers()) {
     all.push_back({"driver " + p.name, p.usable, p.detail, p.advice});

@@ -41,7 +41,8 @@ constexpr page pages[] = {
      "Catch it in the task, or spawn the task into a scope: the scope's join rethrows it.\n"},
     {"leaked-memory",
      "Frames, events or tasks were still in use when the runtime ended: a handle outlives the\n"
-     "runtime, or a task did not end within runtime_options::drain_timeout after it was asked to.\n\n"
+     "runtime, or a task did not end within runtime_options::drain_timeout after it was asked "
+     "to.\n\n"
      "runtime::dump() before the end shows where tasks wait.\n"},
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// heddle VERB: finds the verb, suggests the nearest when there is none of that name, and turns what goes
-// wrong into three lines and an exit code.
+// heddle VERB: finds the verb, suggests the nearest when there is none of that name, and turns what
+// goes wrong into three lines and an exit code.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -73,8 +73,7 @@ int run(int argc, char** argv) {
   app.add_flag("-h", short_help, "Five examples");
   app.set_version_flag("--version", "heddle " HEDDLE_VERSION);
   std::vector<verb> verbs;
-  const auto add = [&](const char* name, const char* what,
-                       verb_function (*make)(CLI::App&)) {
+  const auto add = [&](const char* name, const char* what, verb_function (*make)(CLI::App&)) {
     CLI::App* command = app.add_subcommand(name, what);
     verbs.push_back({command, make(*command)});
   };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// heddle serve [DIR]: a web server for a directory. The first Ctrl-C drains, the second stops; on exit
-// one line says what was done. Results (the access log) go to stdout, talk goes to stderr.
+// heddle serve [DIR]: a web server for a directory. The first Ctrl-C drains, the second stops; on
+// exit one line says what was done. Results (the access log) go to stdout, talk goes to stderr.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -34,8 +34,8 @@ constexpr nanoseconds log_interval = std::chrono::milliseconds(200);
 class access_log {
  public:
   void add(const http::access& a) {
-    const std::time_t now = std::chrono::floor<std::chrono::seconds>(
-                                runtime::here().io().wall_time()).count();
+    const std::time_t now =
+        std::chrono::floor<std::chrono::seconds>(runtime::here().io().wall_time()).count();
     std::tm local{};
     ::localtime_r(&now, &local);
     char text[96];
@@ -115,8 +115,9 @@ task<int> serve(const serve_options& o) {
 
   tcp_listener door = open_listener(o);
   const address at = door.local();
-  std::fprintf(stderr, "Serving  %s/\n  here     http://127.0.0.1:%d/\n  network  %s\n  1 worker, %s"
-                       "      Ctrl-C stops\n",
+  std::fprintf(stderr,
+               "Serving  %s/\n  here     http://127.0.0.1:%d/\n  network  %s\n  1 worker, %s"
+               "      Ctrl-C stops\n",
                o.directory.c_str(), at.port(),
                o.everywhere ? "on, every interface" : "off  add --public to share on this network",
                runtime::here().io().name());

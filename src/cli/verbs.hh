@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The verbs of the heddle command, one file each; main.cc dispatches. Each adds its options to its
-// subcommand and gives the function that runs it. Exit codes: 0 fine, 1 problems found, 2 wrong use.
+// subcommand and gives the function that runs it. Exit codes: 0 fine, 1 problems found, 2 wrong
+// use.
 #pragma once
 
 #include <functional>

@@ -30,7 +30,8 @@ void context::close(worker& w, context& c) noexcept {
 void context::cancel(worker& w) noexcept {
   if (canceled()) return;
   flags_ |= canceled_flag;
-  // A wait that ends at once unlinks itself and queues its frame; nothing of the user's runs in here.
+  // A wait that ends at once unlinks itself and queues its frame; nothing of the user's runs in
+  // here.
   waits_.each([&](wait& x) { x.kind->cancel(x, w); });
   children_.each([&](context& child) {
     if ((child.flags_ & shielded_flag) == 0) child.cancel(w);

@@ -129,8 +129,8 @@ std::string dump_json(const std::vector<suspended_task>& tasks) {
     for (const site& s : t.chain) {
       if (&s != t.chain.data()) json += ',';
       const source_line where = resolve_site(s);
-      json += "{\"at\":" + json_quoted(to_string(where)) + ",\"in\":" + json_quoted(function_name(where)) +
-              "}";
+      json += "{\"at\":" + json_quoted(to_string(where)) +
+              ",\"in\":" + json_quoted(function_name(where)) + "}";
     }
     json += "]}";
   }

@@ -51,7 +51,8 @@ void remove_notifier(event_record& record, event_notifier& n) noexcept {
 }
 
 void triggered_again(event_record& record, worker& w) noexcept {
-  if ((record.flags & event_record::has_fired) == 0) return;  // cancelled: a late trigger is no mistake
+  if ((record.flags & event_record::has_fired) == 0)
+    return;  // cancelled: a late trigger is no mistake
   w.sched.report({diagnostic_kind::double_trigger, record.made, 0, 1, {}, {}});
 }
 
@@ -73,8 +74,7 @@ struct event_to_notify : event_notifier {
 
 void notify_event(event_record* watched, event<> n) {
   worker& w = worker::here();
-  auto* notifier =
-      new (w.memory.allocate(sizeof(event_to_notify))) event_to_notify(std::move(n));
+  auto* notifier = new (w.memory.allocate(sizeof(event_to_notify))) event_to_notify(std::move(n));
   add_notifier(*watched, *notifier);
 }
 

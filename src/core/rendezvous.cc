@@ -8,14 +8,13 @@
 
 namespace heddle::detail {
 
-const wait_kind event_set::waiter::kind{
-    "event", [](wait& x, worker& w) noexcept {
-      auto& self = static_cast<waiter&>(x);
-      self.canceled = true;
-      self.woken = self.frame;
-      if (self.set != nullptr) self.set->waiter_ = nullptr;
-      wake(self, w);
-    }};
+const wait_kind event_set::waiter::kind{"event", [](wait& x, worker& w) noexcept {
+                                          auto& self = static_cast<waiter&>(x);
+                                          self.canceled = true;
+                                          self.woken = self.frame;
+                                          if (self.set != nullptr) self.set->waiter_ = nullptr;
+                                          wake(self, w);
+                                        }};
 
 bool event_set::waiter::suspend(link l, worker& w) {
   if (set->waiter_ != nullptr) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// File calls of the static server, each one operation: results are numbers, >= 0 or -errno, because a
-// missing file is no exception to a web server. Paths and buffers must stay until the call has ended.
+// File calls of the static server, each one operation: results are numbers, >= 0 or -errno, because
+// a missing file is no exception to a web server. Paths and buffers must stay until the call has
+// ended.
 #pragma once
 
 #include <cstdint>

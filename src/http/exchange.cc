@@ -12,9 +12,9 @@
 namespace heddle::http {
 namespace {
 
-constexpr std::size_t small_body = 16 * 1024;   // copied behind its head: one send, no second piece
-constexpr std::size_t head_room = 512;          // what the writer needs besides the handler's lines
-constexpr std::size_t file_part = 128 * 1024;   // read and sent in turn
+constexpr std::size_t small_body = 16 * 1024;  // copied behind its head: one send, no second piece
+constexpr std::size_t head_room = 512;         // what the writer needs besides the handler's lines
+constexpr std::size_t file_part = 128 * 1024;  // read and sent in turn
 
 }  // namespace
 
@@ -55,7 +55,8 @@ task<bool> exchange::run() {
   }
 }
 
-/// A head has begun and its end is missing: the part that is there moves, so that the block is free.
+/// A head has begun and its end is missing: the part that is there moves, so that the block is
+/// free.
 task<bool> exchange::more_head() {
   if (carry_.empty() || rest_.data() != carry_.data()) {
     std::string kept(rest_);
@@ -64,9 +65,9 @@ task<bool> exchange::more_head() {
     body_block_.release();
   }
   if (!co_await flush()) co_return false;
-  auto in = co_await as_expected(
-      with_timeout(conn_.receive(), owner_.options_.header_timeout));
-  if (!in && in.error() == std::errc::timed_out) refuse(408, "the head of the request took too long");
+  auto in = co_await as_expected(with_timeout(conn_.receive(), owner_.options_.header_timeout));
+  if (!in && in.error() == std::errc::timed_out)
+    refuse(408, "the head of the request took too long");
   if (!in || in->empty()) {
     co_await flush();
     co_return false;
@@ -93,8 +94,8 @@ task<std::string_view> exchange::read_body() {
   for (;;) {
     if (!rest_.empty()) {
       if (body_ == framing::length) {
-        const std::string_view part = rest_.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(
-                                                          rest_.size(), body_left_)));
+        const std::string_view part = rest_.substr(
+            0, static_cast<std::size_t>(std::min<std::uint64_t>(rest_.size(), body_left_)));
         rest_.remove_prefix(part.size());
         body_left_ -= part.size();
         body_read_ += part.size();
@@ -110,10 +111,10 @@ task<std::string_view> exchange::read_body() {
           body_ = framing::none;
           co_return std::string_view{};
         case chunk_piece::kind::failed:
-          throw failure(std::make_error_code(status_of(chunks_.error()) == 413
-                                                 ? std::errc::message_size
-                                                 : std::errc::bad_message),
-                        std::string(describe(chunks_.error())));
+          throw failure(
+              std::make_error_code(status_of(chunks_.error()) == 413 ? std::errc::message_size
+                                                                     : std::errc::bad_message),
+              std::string(describe(chunks_.error())));
         case chunk_piece::kind::trailer:
         case chunk_piece::kind::need_more:
           continue;
@@ -124,8 +125,7 @@ task<std::string_view> exchange::read_body() {
       if (!co_await flush()) throw failure(std::make_error_code(std::errc::connection_reset));
     }
     body_block_.release();
-    body_block_ =
-        co_await with_timeout(conn_.receive(), owner_.options_.body_timeout);
+    body_block_ = co_await with_timeout(conn_.receive(), owner_.options_.body_timeout);
     if (body_block_.empty())
       throw failure(std::make_error_code(std::errc::connection_reset),
                     "the connection ended inside a request body");
@@ -133,7 +133,8 @@ task<std::string_view> exchange::read_body() {
   }
 }
 
-/// What the handler left unread must go before the next request; too much of it ends the connection.
+/// What the handler left unread must go before the next request; too much of it ends the
+/// connection.
 task<bool> exchange::finish_body() {
   if (continue_due_ && body_read_ == 0 && rest_.empty()) co_return false;  // it was never sent
   const std::uint64_t before = body_read_;
@@ -196,10 +197,10 @@ task<bool> exchange::answer_one() {
   out_.clear();
   both.append(std::move(r.body_));
   s.counters_.bytes += both.size();
-  auto sent = co_await as_expected(
-      with_timeout(conn_.write(std::move(both)), s.options_.write_timeout));
+  auto sent =
+      co_await as_expected(with_timeout(conn_.write(std::move(both)), s.options_.write_timeout));
   if (!sent) ++s.counters_.errors;
-  co_return keep && sent;
+  co_return keep&& sent;
 }
 
 task<bool> exchange::send_file(response& r) {

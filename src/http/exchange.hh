@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A burst of requests on one connection: from the block that woke it to the moment when nothing more has
-// arrived. It parses in the block where the data stands; only a head that spans blocks is copied.
+// A burst of requests on one connection: from the block that woke it to the moment when nothing
+// more has arrived. It parses in the block where the data stands; only a head that spans blocks is
+// copied.
 #pragma once
 
 #include <string>
@@ -36,11 +37,11 @@ class exchange {
 
   server& owner_;
   tcp_stream& conn_;
-  received block_;          // where rest_ stands, unless it stands in carry_
-  received body_block_;     // later parts of a body; the head's block stays for its views
-  std::string carry_;       // a head that spans blocks
-  std::string_view rest_;   // arrived and not looked at
-  std::string out_;         // answers, gathered
+  received block_;         // where rest_ stands, unless it stands in carry_
+  received body_block_;    // later parts of a body; the head's block stays for its views
+  std::string carry_;      // a head that spans blocks
+  std::string_view rest_;  // arrived and not looked at
+  std::string out_;        // answers, gathered
   request_parser parser_;
   chunked_decoder chunks_;
   framing body_ = framing::none;

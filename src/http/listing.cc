@@ -25,9 +25,10 @@ std::string listing_page(std::string_view path, std::vector<directory_entry> nam
     const bool b_dir = b.type == entry_type::directory;
     return a_dir != b_dir ? a_dir : a.name < b.name;
   });
-  std::string page = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">"
-                     "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">"
-                     "<title>";
+  std::string page =
+      "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">"
+      "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">"
+      "<title>";
   append_html(page, path);
   page += "</title>";
   page += style;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The page that lists a directory: plain HTML that works without scripts, light and dark, on a phone.
+// The page that lists a directory: plain HTML that works without scripts, light and dark, on a
+// phone.
 #pragma once
 
 #include <string>

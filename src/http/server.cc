@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Accepting, idling, draining. What happens between the first byte of a request and the last byte of its
-// answer is exchange.cc's.
+// Accepting, idling, draining. What happens between the first byte of a request and the last byte
+// of its answer is exchange.cc's.
 #include "heddle/http/server.hh"
 
 #include "heddle/core/sleep.hh"
@@ -34,8 +34,8 @@ std::string_view server::date_text() noexcept {
   const time_point now = worker::running().now;
   if (wall_read_at_ == time_point::min() || now - wall_read_at_ >= wall_step) {
     wall_read_at_ = now;
-    wall_second_ = std::chrono::floor<std::chrono::seconds>(
-                       runtime::here().io().wall_time()).count();
+    wall_second_ =
+        std::chrono::floor<std::chrono::seconds>(runtime::here().io().wall_time()).count();
   }
   return date_.at(wall_second_);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// From a path to an answer: cache, or open beneath the root, look, read; conditions and ranges after.
+// From a path to an answer: cache, or open beneath the root, look, read; conditions and ranges
+// after.
 #include "heddle/http/static_files.hh"
 
 #include <fcntl.h>
@@ -149,8 +150,8 @@ static_files::~static_files() { ::close(root_fd_); }
 task<response> static_files::answer(request& asked) {
   const method verb = asked.verb();
   if (verb != method::get && verb != method::head) {
-    response r = error_response(verb == method::other ? 501 : 405,
-                                "this server answers GET and HEAD");
+    response r =
+        error_response(verb == method::other ? 501 : 405, "this server answers GET and HEAD");
     r.header("Allow", "GET, HEAD");
     co_return r;
   }
@@ -174,7 +175,8 @@ task<response> static_files::answer(request& asked) {
 }
 
 response static_files::from_cache(entry& e, request& asked) {
-  if (&e != &entries_.front()) entries_.splice(entries_.begin(), entries_, by_path_.find(e.path)->second);
+  if (&e != &entries_.front())
+    entries_.splice(entries_.begin(), entries_, by_path_.find(e.path)->second);
   if (!has_conditions(asked.head())) [[likely]] {
     response r(200);
     r.shared_lines(e.lines).body(e.body);
@@ -199,7 +201,7 @@ task<response> static_files::from_disk(request& asked, std::string path) {
     co_return error_response(status_for(opened), "");
   }
   open_file file(static_cast<int>(opened));
-  struct statx state {};
+  struct statx state{};
   if (const std::int64_t error = co_await stat_open(file.number(), state); error < 0)
     co_return error_response(status_for(error), "");
   if (S_ISDIR(state.stx_mode))
@@ -226,8 +228,7 @@ task<response> static_files::from_disk(request& asked, std::string path) {
     response r = begin_response(chosen, facts.size);
     if (chosen.status == 412 || chosen.status == 416) co_return r;
     r.shared_lines(e.lines);
-    if (chosen.status != 304)
-      r.file(std::move(file), chosen.first, chosen.length);
+    if (chosen.status != 304) r.file(std::move(file), chosen.first, chosen.length);
     co_return r;
   }
   std::string content(static_cast<std::size_t>(facts.size), '\0');

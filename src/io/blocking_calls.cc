@@ -36,11 +36,20 @@ std::int64_t list_directory(int fd, std::vector<directory_entry>& out) {
     if (std::strcmp(entry->d_name, ".") == 0 || std::strcmp(entry->d_name, "..") == 0) continue;
     entry_type type = entry_type::other;
     switch (entry->d_type) {
-      case DT_REG: type = entry_type::file; break;
-      case DT_DIR: type = entry_type::directory; break;
-      case DT_LNK: type = entry_type::link; break;
-      case DT_UNKNOWN: type = entry_type::unknown; break;
-      default: break;
+      case DT_REG:
+        type = entry_type::file;
+        break;
+      case DT_DIR:
+        type = entry_type::directory;
+        break;
+      case DT_LNK:
+        type = entry_type::link;
+        break;
+      case DT_UNKNOWN:
+        type = entry_type::unknown;
+        break;
+      default:
+        break;
     }
     out.push_back({entry->d_name, type});
     errno = 0;
@@ -58,8 +67,8 @@ std::int64_t resolve_name(resolve_request& ask) {
   addrinfo* found = nullptr;
   const char* host = ask.host.empty() ? nullptr : ask.host.c_str();
   if (host != nullptr) hints.ai_flags &= ~AI_ADDRCONFIG;  // loopback must resolve without a network
-  ask.error = ::getaddrinfo(host, ask.service.empty() ? nullptr : ask.service.c_str(), &hints,
-                            &found);
+  ask.error =
+      ::getaddrinfo(host, ask.service.empty() ? nullptr : ask.service.c_str(), &hints, &found);
   if (ask.error == EAI_SYSTEM) return -errno;
   if (ask.error != 0) return 0;
   for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {

@@ -86,8 +86,8 @@ void blocking_pool::run() noexcept {
   while (!ending_) {
     if (first_ == nullptr) {
       ++idle_;
-      const bool told = work_.wait_for(hold, idle_limit,
-                                       [&] { return ending_ || first_ != nullptr; });
+      const bool told =
+          work_.wait_for(hold, idle_limit, [&] { return ending_ || first_ != nullptr; });
       --idle_;
       if (!told) break;
       continue;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Threads for calls that block: file calls where the driver has no better way, names, and op_code::call.
-// Threads start when work waits and none is idle, at most pool_threads_max, and end after ten idle
-// seconds. A queued call can be taken back; a running one is waited for.
+// Threads for calls that block: file calls where the driver has no better way, names, and
+// op_code::call. Threads start when work waits and none is idle, at most pool_threads_max, and end
+// after ten idle seconds. A queued call can be taken back; a running one is waited for.
 //
-// State of an operation here: queued -> running -> finished (-> collected by the worker). The lock guards
-// both lists and the counts; `finished_any_` lets the worker look without it.
+// State of an operation here: queued -> running -> finished (-> collected by the worker). The lock
+// guards both lists and the counts; `finished_any_` lets the worker look without it.
 #pragma once
 
 #include <atomic>

@@ -49,8 +49,8 @@ driver_probe probe_of(const candidate& c) {
 std::vector<driver_probe> probe_drivers() {
   std::vector<driver_probe> all;
 #if !HEDDLE_WITH_URING
-  all.push_back({"io_uring", false, "this build has no liburing",
-                 "install liburing-dev and build again"});
+  all.push_back(
+      {"io_uring", false, "this build has no liburing", "install liburing-dev and build again"});
 #endif
   for (const candidate& c : candidates) all.push_back(probe_of(c));
   return all;
@@ -67,16 +67,16 @@ std::unique_ptr<driver> make_driver(const std::string& choice, const driver_opti
       const driver_probe found = c.probe();
       if (!found.usable) {
         if (wanted.empty()) continue;
-        throw failure(std::make_error_code(std::errc::not_supported),
-                      "the " + found.name + " driver cannot run here: " + found.detail +
-                          "; " + found.advice);
+        throw failure(
+            std::make_error_code(std::errc::not_supported),
+            "the " + found.name + " driver cannot run here: " + found.detail + "; " + found.advice);
       }
     }
     return c.make(options);
   }
-  throw failure(std::make_error_code(std::errc::invalid_argument),
-                "no driver is called '" + wanted +
-                    "'; HEDDLE_DRIVER may be io_uring, epoll, poll or sim");
+  throw failure(
+      std::make_error_code(std::errc::invalid_argument),
+      "no driver is called '" + wanted + "'; HEDDLE_DRIVER may be io_uring, epoll, poll or sim");
 }
 
 }  // namespace heddle

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What stands behind a handle: the number, the counts, the two lanes. It lives while a handle or an
-// entry refers to it. `handles` reaching 0 closes the descriptor; with `pins` at 0 too, it is freed.
-// A pin is held by each entry, and by a multishot operation from submit() to its last completion.
+// entry refers to it. `handles` reaching 0 closes the descriptor; with `pins` at 0 too, it is
+// freed. A pin is held by each entry, and by a multishot operation from submit() to its last
+// completion.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +44,8 @@ class descriptor_state {
   std::uint32_t handles = 1;
   std::uint32_t pins = 0;
   descriptor_kind kind;
-  std::uint8_t burst = 0;  ///< entries in a row that were done without waiting
-  std::uint8_t window = 0; ///< sockets: blocks that may stand untaken
+  std::uint8_t burst = 0;   ///< entries in a row that were done without waiting
+  std::uint8_t window = 0;  ///< sockets: blocks that may stand untaken
   lane reads;
   lane writes;
 
@@ -75,7 +76,7 @@ class socket_state : public descriptor_state {
   void arm(worker& w) noexcept;
   static const wait_kind kind_of_wait;
 
-  operation receiving_;  // its `more` names this
+  operation receiving_;      // its `more` names this
   block* blocks_ = nullptr;  // a cell of the worker's while there are any
   std::uint16_t capacity_ = 0;
   std::uint16_t first_ = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Watching by epoll, edge-triggered: a descriptor is added once, at the first call that would block, and
-// stays until it is closed.
+// Watching by epoll, edge-triggered: a descriptor is added once, at the first call that would
+// block, and stays until it is closed.
 #include <sys/epoll.h>
 #include <unistd.h>
 

@@ -70,8 +70,8 @@ std::uint64_t kernel_driver::random() noexcept {
   if (entropy_used_ == entropy_.size()) {
     std::size_t have = 0;
     while (have < sizeof entropy_) {
-      const ssize_t got = ::getrandom(reinterpret_cast<char*>(entropy_.data()) + have,
-                                      sizeof entropy_ - have, 0);
+      const ssize_t got =
+          ::getrandom(reinterpret_cast<char*>(entropy_.data()) + have, sizeof entropy_ - have, 0);
       if (got > 0) have += static_cast<std::size_t>(got);
     }
     entropy_used_ = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the three kernel drivers share: calls on descriptors that never block, clocks, randomness, a pool
-// of receive blocks, an eventfd that ends a sleep, and the pool of threads for calls that block.
-// Derived: uring.cc, and readiness.cc with epoll.cc and poll.cc.
+// What the three kernel drivers share: calls on descriptors that never block, clocks, randomness, a
+// pool of receive blocks, an eventfd that ends a sleep, and the pool of threads for calls that
+// block. Derived: uring.cc, and readiness.cc with epoll.cc and poll.cc.
 #pragma once
 
 #include <array>
@@ -27,9 +27,7 @@ class kernel_driver : public driver {
   [[nodiscard]] std::byte* block_at(std::uint32_t block) noexcept override {
     return blocks_ + std::size_t{block} * options_.block_bytes;
   }
-  [[nodiscard]] std::uint32_t block_bytes() const noexcept override {
-    return options_.block_bytes;
-  }
+  [[nodiscard]] std::uint32_t block_bytes() const noexcept override { return options_.block_bytes; }
   void return_block(std::uint32_t block) noexcept override { free_blocks_.push_back(block); }
 
   [[nodiscard]] int socket(int domain, int type, int protocol) noexcept override;

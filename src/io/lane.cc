@@ -18,10 +18,14 @@ constexpr std::uint8_t burst_max = 32;
 
 operation* operation_of(lane_entry& e) noexcept {
   switch (e.role) {
-    case lane_role::transfer: return &static_cast<transfer&>(e);
-    case lane_role::chain: return &static_cast<chain_transfer&>(e);
-    case lane_role::message: return &static_cast<datagram_wait&>(e);
-    default: return nullptr;
+    case lane_role::transfer:
+      return &static_cast<transfer&>(e);
+    case lane_role::chain:
+      return &static_cast<chain_transfer&>(e);
+    case lane_role::message:
+      return &static_cast<datagram_wait&>(e);
+    default:
+      return nullptr;
   }
 }
 
@@ -125,11 +129,13 @@ bool descriptor_state::start(lane_entry& e, worker& w) noexcept {
     case lane_role::chain:
       if (static_cast<chain_transfer&>(e).satisfied()) return true;
       return run_steps(static_cast<chain_transfer&>(e), w);
-    case lane_role::message: return run_steps(static_cast<datagram_wait&>(e), w);
+    case lane_role::message:
+      return run_steps(static_cast<datagram_wait&>(e), w);
     case lane_role::receive:
     case lane_role::readable:
       return static_cast<socket_state*>(this)->serve(e, w) == socket_state::served::done;
-    case lane_role::accept: return static_cast<listener_state*>(this)->serve(e, w);
+    case lane_role::accept:
+      return static_cast<listener_state*>(this)->serve(e, w);
   }
   return true;
 }
@@ -202,12 +208,18 @@ void descriptor_state::destroy() noexcept {
 
 wait& wait_of(lane_entry& e) noexcept {
   switch (e.role) {
-    case lane_role::transfer: return static_cast<transfer&>(e);
-    case lane_role::chain: return static_cast<chain_transfer&>(e);
-    case lane_role::message: return static_cast<datagram_wait&>(e);
-    case lane_role::receive: return static_cast<receive_wait&>(e);
-    case lane_role::readable: return static_cast<readable_wait&>(e);
-    case lane_role::accept: break;
+    case lane_role::transfer:
+      return static_cast<transfer&>(e);
+    case lane_role::chain:
+      return static_cast<chain_transfer&>(e);
+    case lane_role::message:
+      return static_cast<datagram_wait&>(e);
+    case lane_role::receive:
+      return static_cast<receive_wait&>(e);
+    case lane_role::readable:
+      return static_cast<readable_wait&>(e);
+    case lane_role::accept:
+      break;
   }
   return static_cast<accept_wait&>(e);
 }

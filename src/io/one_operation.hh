@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One operation as an awaiter: its result is a number, >= 0 or -errno. What files, names, directories
-// and connecting are made of.
+// One operation as an awaiter: its result is a number, >= 0 or -errno. What files, names,
+// directories and connecting are made of.
 #pragma once
 
 #include <cerrno>

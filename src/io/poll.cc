@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Watching by poll(2): the list of descriptors that something waits for, made anew for each sleep. Slow
-// with many connections, and it runs everywhere.
+// Watching by poll(2): the list of descriptors that something waits for, made anew for each sleep.
+// Slow with many connections, and it runs everywhere.
 #include <poll.h>
 
 #include <cerrno>
@@ -39,8 +39,8 @@ class poll_driver final : public readiness_driver {
       const short e = polled_[i].revents;
       if (e == 0) continue;
       constexpr short broken = POLLERR | POLLHUP | POLLNVAL;
-      ready(polled_[i].fd, (e & (POLLIN | POLLRDHUP | broken)) != 0,
-            (e & (POLLOUT | broken)) != 0, w);
+      ready(polled_[i].fd, (e & (POLLIN | POLLRDHUP | broken)) != 0, (e & (POLLOUT | broken)) != 0,
+            w);
     }
   }
 

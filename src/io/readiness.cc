@@ -48,8 +48,8 @@ bool readiness_driver::is_file(int fd) noexcept {
   fd_state& state = state_of(fd);
   if (state.kind == fd_kind::unknown) {
     struct stat s;
-    const bool file = ::fstat(fd, &s) == 0 && (S_ISREG(s.st_mode) || S_ISDIR(s.st_mode) ||
-                                               S_ISBLK(s.st_mode));
+    const bool file =
+        ::fstat(fd, &s) == 0 && (S_ISREG(s.st_mode) || S_ISDIR(s.st_mode) || S_ISBLK(s.st_mode));
     state.kind = file ? fd_kind::file : fd_kind::stream;
   }
   return state.kind == fd_kind::file;
@@ -155,8 +155,7 @@ bool readiness_driver::submit(operation& op, worker&, completion& now) noexcept 
     if (op.code == op_code::read && op.offset != at_cursor) {
       // What the page cache holds needs no thread.
       iovec piece{op.data, op.len};
-      const ssize_t got =
-          ::preadv2(op.fd, &piece, 1, static_cast<off_t>(op.offset), RWF_NOWAIT);
+      const ssize_t got = ::preadv2(op.fd, &piece, 1, static_cast<off_t>(op.offset), RWF_NOWAIT);
       if (got >= 0) {
         now.result = got;
         return true;
@@ -362,7 +361,8 @@ void readiness_driver::close(int fd, worker& w) noexcept {
 
 void readiness_driver::return_block(std::uint32_t block) noexcept {
   kernel_driver::return_block(block);
-  if (starved_.empty()) [[likely]] return;
+  if (starved_.empty()) [[likely]]
+    return;
   kick(starved_.front());
   starved_.erase(starved_.begin());
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// A driver on top of "this descriptor may be ready": tries the call first, queues what would block, and
-// tries again when the kernel says so. epoll.cc and poll.cc supply the watching.
+// A driver on top of "this descriptor may be ready": tries the call first, queues what would block,
+// and tries again when the kernel says so. epoll.cc and poll.cc supply the watching.
 //
-// Each descriptor has two queues, readers and writers; only the first of a queue is tried, so operations
-// complete in the order of the calls. A short transfer means "not ready": it is not asked again until
-// the next report.
+// Each descriptor has two queues, readers and writers; only the first of a queue is tried, so
+// operations complete in the order of the calls. A short transfer means "not ready": it is not
+// asked again until the next report.
 #pragma once
 
 #include <vector>
@@ -36,15 +36,16 @@ class readiness_driver : public kernel_driver {
   struct fd_state {
     op_queue readers;
     op_queue writers;
-    bool watched = false;      // the kernel reports on it
-    bool read_waits = false;   // watched, and known not to be readable
+    bool watched = false;     // the kernel reports on it
+    bool read_waits = false;  // watched, and known not to be readable
     bool write_waits = false;
-    bool kicked = false;       // listed in kicked_
+    bool kicked = false;  // listed in kicked_
     fd_kind kind = fd_kind::unknown;
   };
 
   [[nodiscard]] fd_state& state_of(int fd);
-  /// Begins to watch; true when reports come from now on, and what is ready already is reported too.
+  /// Begins to watch; true when reports come from now on, and what is ready already is reported
+  /// too.
   [[nodiscard]] virtual bool watch(int fd) noexcept = 0;
   /// Sleeps until `until` (not at all when it is in the past), then calls ready() for each report.
   virtual void wait_reports(worker& w, time_point until) noexcept = 0;
@@ -68,7 +69,7 @@ class readiness_driver : public kernel_driver {
   void kick(int fd) noexcept;
   void run_kicked(worker& w) noexcept;
 
-  std::vector<int> kicked_;   // to be tried at the next turn
+  std::vector<int> kicked_;  // to be tried at the next turn
   std::vector<int> kicking_;
   std::vector<int> starved_;  // receive_all waits for a block
   std::size_t queued_ = 0;    // operations in queues of descriptors

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The read side of a socket that is served from the driver's blocks. The multishot receive is armed by
-// the first reader that finds nothing; it is stopped when `window` blocks stand untaken, and armed again
-// by the reader that has taken the last. Blocks on the way at that moment are still kept, so the queue
-// may grow beyond the window.
+// The read side of a socket that is served from the driver's blocks. The multishot receive is armed
+// by the first reader that finds nothing; it is stopped when `window` blocks stand untaken, and
+// armed again by the reader that has taken the last. Blocks on the way at that moment are still
+// kept, so the queue may grow beyond the window.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -131,8 +131,10 @@ bool socket_state::arrived(operation& op, worker& w, const completion& c) noexce
     case ECANCELED:  // stopped at the window, or closed
     case EINTR:
     case EAGAIN:
-    case ENOBUFS: break;  // whoever waits arms it again
-    default: self.error_ = static_cast<std::int16_t>(c.result);
+    case ENOBUFS:
+      break;  // whoever waits arms it again
+    default:
+      self.error_ = static_cast<std::int16_t>(c.result);
   }
   ++self.pins;
   self.advance(self.reads, w);

@@ -19,9 +19,8 @@ struct datagram_wait::message {
 
 namespace {
 
-const wait_kind datagram_kind{"datagram", [](wait& x, worker& w) noexcept {
-                                static_cast<datagram_wait&>(x).cancel(x, w);
-                              }};
+const wait_kind datagram_kind{
+    "datagram", [](wait& x, worker& w) noexcept { static_cast<datagram_wait&>(x).cancel(x, w); }};
 
 bool datagram_done(operation& op, worker& w, const completion& c) noexcept {
   auto& self = static_cast<datagram_wait&>(op);

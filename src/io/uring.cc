@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: MIT
-// Operations as io_uring requests. Requests are batched: submit() only fills one, and one call a turn
-// sends them all, waits, and brings back completions. Multishot accept and receive run until somebody
-// ends them; when the kernel ends one by itself it is started again, unseen by the front end.
+// Operations as io_uring requests. Requests are batched: submit() only fills one, and one call a
+// turn sends them all, waits, and brings back completions. Multishot accept and receive run until
+// somebody ends them; when the kernel ends one by itself it is started again, unseen by the front
+// end.
 //
-// user_data of a completion: the operation, with a tag in the low bits. 0: its own completion. 1: of a
-// request to cancel, ignored. 2: the wake-up descriptor. 3: readiness that the operation waited for.
+// user_data of a completion: the operation, with a tag in the low bits. 0: its own completion. 1:
+// of a request to cancel, ignored. 2: the wake-up descriptor. 3: readiness that the operation
+// waited for.
 //
-// A descriptor's number may be used again as soon as it is closed, so nothing may be sent for the old
-// one afterwards: close() sends what is batched first, and an operation keeps the epoch of its
+// A descriptor's number may be used again as soon as it is closed, so nothing may be sent for the
+// old one afterwards: close() sends what is batched first, and an operation keeps the epoch of its
 // descriptor, so that a restart after the close is noticed.
 #include "io/uring.hh"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <fcntl.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -213,8 +215,8 @@ class uring_driver final : public kernel_driver {
       if (res <= 0) blocks_.give(block);
     }
     if (multishot(op.code) && (res > 0 || (res == 0 && op.code == op_code::accept_all))) {
-      const bool wanted = op.complete(
-          op, w, {res, true, has_block && res > 0, has_block ? block : 0});
+      const bool wanted =
+          op.complete(op, w, {res, true, has_block && res > 0, has_block ? block : 0});
       if (more) {
         if (!wanted && !op.cancel_asked) {
           op.cancel_asked = true;
@@ -255,7 +257,8 @@ class uring_driver final : public kernel_driver {
     finish(op, w, res);
   }
 
-  /// For descriptors that are non-blocking by somebody else's choice (a signalfd, an inherited pipe).
+  /// For descriptors that are non-blocking by somebody else's choice (a signalfd, an inherited
+  /// pipe).
   void wait_for_readiness(operation& op, worker& w, unsigned events) noexcept {
     if (op.cancel_asked || outlived(op)) {
       finish(op, w, -ECANCELED);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The receive blocks of an io_uring driver, and the ring through which the kernel takes them. The ring
-// is first-in first-out, so giving it all blocks would walk through all their memory; instead it holds
-// a window of them, refilled from the block that came back last, which is still warm. The window
-// doubles when a turn uses more than half of it, and shrinks when it was far too large for long: memory
-// is touched as it is needed.
+// The receive blocks of an io_uring driver, and the ring through which the kernel takes them. The
+// ring is first-in first-out, so giving it all blocks would walk through all their memory; instead
+// it holds a window of them, refilled from the block that came back last, which is still warm. The
+// window doubles when a turn uses more than half of it, and shrinks when it was far too large for
+// long: memory is touched as it is needed.
 #pragma once
 
 #include <liburing.h>
@@ -62,9 +62,9 @@ class uring_blocks {
   std::uint32_t stride_;
   std::uint32_t window_;
   std::uint32_t in_ring_ = 0;
-  std::uint32_t used_ = 0;        // since the last refill
-  std::uint32_t most_used_ = 0;   // between two refills, since the window was last looked at
-  std::uint32_t turns_left_;      // until it is looked at again
+  std::uint32_t used_ = 0;            // since the last refill
+  std::uint32_t most_used_ = 0;       // between two refills, since the window was last looked at
+  std::uint32_t turns_left_;          // until it is looked at again
   std::vector<std::uint16_t> spare_;  // capacity count_: never grows
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Requests from operations. The helpers of liburing write every field, so a request needs no clearing.
+// Requests from operations. The helpers of liburing write every field, so a request needs no
+// clearing.
 #include "io/uring_prepare.hh"
 
 #include <linux/openat2.h>
@@ -47,7 +48,9 @@ void prepare(io_uring_sqe& request, const operation& op) noexcept {
     case op_code::connect:
       io_uring_prep_rw(IORING_OP_CONNECT, r, op.fd, op.data, 0, op.len);
       break;
-    case op_code::poll: io_uring_prep_poll_add(r, op.fd, op.flags); break;
+    case op_code::poll:
+      io_uring_prep_poll_add(r, op.fd, op.flags);
+      break;
     case op_code::read:
       io_uring_prep_rw(IORING_OP_READ, r, op.fd, op.data, op.len, op.offset);
       break;
@@ -64,14 +67,20 @@ void prepare(io_uring_sqe& request, const operation& op) noexcept {
     case op_code::sync:
       io_uring_prep_fsync(r, op.fd, op.flags != 0 ? IORING_FSYNC_DATASYNC : 0);
       break;
-    case op_code::remove: io_uring_prep_unlinkat(r, op.fd, path, flags); break;
+    case op_code::remove:
+      io_uring_prep_unlinkat(r, op.fd, path, flags);
+      break;
     case op_code::rename:
       io_uring_prep_renameat(r, op.fd, path, op.fd, static_cast<const char*>(op.more), 0);
       break;
-    case op_code::make_directory: io_uring_prep_mkdirat(r, op.fd, path, op.len); break;
+    case op_code::make_directory:
+      io_uring_prep_mkdirat(r, op.fd, path, op.len);
+      break;
     case op_code::list:
     case op_code::resolve:
-    case op_code::call: io_uring_prep_nop(r); break;  // never here: they go to the pool
+    case op_code::call:
+      io_uring_prep_nop(r);
+      break;  // never here: they go to the pool
   }
 }
 
@@ -80,13 +89,18 @@ unsigned readiness_of(const operation& op) noexcept {
     case op_code::read:
     case op_code::accept:
     case op_code::accept_all:
-    case op_code::receive_all: return POLLIN;
-    case op_code::write: return POLLOUT;
+    case op_code::receive_all:
+      return POLLIN;
+    case op_code::write:
+      return POLLOUT;
     case op_code::receive:
-    case op_code::receive_msg: return (op.flags & MSG_DONTWAIT) != 0 ? 0 : POLLIN;
+    case op_code::receive_msg:
+      return (op.flags & MSG_DONTWAIT) != 0 ? 0 : POLLIN;
     case op_code::send:
-    case op_code::send_msg: return (op.flags & MSG_DONTWAIT) != 0 ? 0 : POLLOUT;
-    default: return 0;
+    case op_code::send_msg:
+      return (op.flags & MSG_DONTWAIT) != 0 ? 0 : POLLOUT;
+    default:
+      return 0;
   }
 }
 

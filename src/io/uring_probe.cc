@@ -37,8 +37,9 @@ driver_probe refused(int error) {
         p.advice = "sysctl kernel.io_uring_disabled=0, or HEDDLE_DRIVER=epoll";
       } else {
         p.detail = "not permitted, probably by a seccomp filter (containers have one)";
-        p.advice = "allow io_uring_setup, io_uring_enter and io_uring_register, or "
-                   "HEDDLE_DRIVER=epoll";
+        p.advice =
+            "allow io_uring_setup, io_uring_enter and io_uring_register, or "
+            "HEDDLE_DRIVER=epoll";
       }
       break;
     }

@@ -14,8 +14,8 @@
 namespace heddle {
 namespace {
 
-// Completions outnumber requests, because one multishot request brings many; four times as many slots
-// absorb a burst of the usual size, and the kernel keeps what does not fit.
+// Completions outnumber requests, because one multishot request brings many; four times as many
+// slots absorb a burst of the usual size, and the kernel keeps what does not fit.
 constexpr std::uint32_t completions_per_request = 4;
 constexpr std::uint32_t entries_min = 8;
 constexpr std::uint32_t entries_max = 32768;  // the kernel's own limit
@@ -26,11 +26,11 @@ constexpr unsigned cooperative = IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRU
 // Best first. Each line drops what the oldest kernel that grants the line before it brought.
 constexpr unsigned grants[] = {
     basic | IORING_SETUP_SUBMIT_ALL | cooperative | IORING_SETUP_SINGLE_ISSUER |
-        IORING_SETUP_DEFER_TASKRUN,                                                // 6.1
-    basic | IORING_SETUP_SUBMIT_ALL | cooperative | IORING_SETUP_SINGLE_ISSUER,    // 6.0
-    basic | IORING_SETUP_SUBMIT_ALL | cooperative,                                 // 5.19
-    basic | IORING_SETUP_SUBMIT_ALL,                                               // 5.18
-    basic,                                                                         // 5.10
+        IORING_SETUP_DEFER_TASKRUN,                                              // 6.1
+    basic | IORING_SETUP_SUBMIT_ALL | cooperative | IORING_SETUP_SINGLE_ISSUER,  // 6.0
+    basic | IORING_SETUP_SUBMIT_ALL | cooperative,                               // 5.19
+    basic | IORING_SETUP_SUBMIT_ALL,                                             // 5.18
+    basic,                                                                       // 5.10
 };
 
 }  // namespace
@@ -62,20 +62,23 @@ uring_ring::uring_ring(std::uint32_t entries, std::uint32_t iowq_threads_max)
 
 void uring_ring::start() noexcept {
   started_ = true;
-  // The call itself: the library of Debian 12 declares io_uring_enable_rings and does not export it.
+  // The call itself: the library of Debian 12 declares io_uring_enable_rings and does not export
+  // it.
   const long answer =
       ::syscall(SYS_io_uring_register, ring_.ring_fd, IORING_REGISTER_ENABLE_RINGS, nullptr, 0);
   HEDDLE_ASSERT(answer == 0, "the ring could not be enabled: run the driver on one thread");
-  // Both may be refused (an old kernel, all slots of this thread taken): then each call looks the ring
-  // up, or the kernel keeps its own bound on threads.
+  // Both may be refused (an old kernel, all slots of this thread taken): then each call looks the
+  // ring up, or the kernel keeps its own bound on threads.
   if (io_uring_register_ring_fd(&ring_) == 1) enter_flags_ |= IORING_ENTER_REGISTERED_RING;
   unsigned threads_max[2] = {iowq_threads_max_, iowq_threads_max_};
   (void)io_uring_register_iowq_max_workers(&ring_, threads_max);
 }
 
 bool uring_ring::enter(nanoseconds timeout) noexcept {
-  if (!started_) [[unlikely]] start();
-  if (!backlog_.empty()) [[unlikely]] move_backlog();
+  if (!started_) [[unlikely]]
+    start();
+  if (!backlog_.empty()) [[unlikely]]
+    move_backlog();
   io_uring_smp_store_release(ring_.sq.ktail, ring_.sq.sqe_tail);
   const unsigned unsent = ring_.sq.sqe_tail - *ring_.sq.khead;
 
@@ -98,14 +101,14 @@ bool uring_ring::enter(nanoseconds timeout) noexcept {
     }
   }
   ++stats.enters;
-  const int answer = io_uring_enter2(static_cast<unsigned>(ring_.enter_ring_fd), unsent, wanted, flags,
-                                     static_cast<sigset_t*>(argument), argument_bytes);
+  const int answer = io_uring_enter2(static_cast<unsigned>(ring_.enter_ring_fd), unsent, wanted,
+                                     flags, static_cast<sigset_t*>(argument), argument_bytes);
   if (answer >= 0) {
     stats.requests += static_cast<unsigned>(answer);
     return answer > 0 || unsent == 0;
   }
-  // ETIME, EINTR: the sleep ended. EAGAIN, EBUSY: no memory, or completions must be reaped first; what
-  // is batched stays batched.
+  // ETIME, EINTR: the sleep ended. EAGAIN, EBUSY: no memory, or completions must be reaped first;
+  // what is batched stays batched.
   const bool expected =
       answer == -ETIME || answer == -EINTR || answer == -EAGAIN || answer == -EBUSY;
   HEDDLE_ASSERT(expected, "io_uring_enter failed: run the driver on the thread that ran it first");

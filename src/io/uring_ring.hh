@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// One io_uring: its setup with every refinement that this kernel grants, room for requests, and the one
-// call into the kernel. A request that finds no room even after a flush waits in a backlog, in order, so
-// filling one never fails. Knows nothing of operations.
+// One io_uring: its setup with every refinement that this kernel grants, room for requests, and the
+// one call into the kernel. A request that finds no room even after a flush waits in a backlog, in
+// order, so filling one never fails. Knows nothing of operations.
 //
-// The ring is made disabled and bound to the first thread that enters it, so that a driver may be made
-// on one thread and run on another.
+// The ring is made disabled and bound to the first thread that enters it, so that a driver may be
+// made on one thread and run on another.
 #pragma once
 
 #include <liburing.h>
@@ -47,8 +47,8 @@ class uring_ring {
     return request_slow();
   }
 
-  /// Sends what is batched; may sleep until there is a completion or `timeout` has passed (zero or less
-  /// does not sleep, nanoseconds::max() has no end). False when the kernel could not take any.
+  /// Sends what is batched; may sleep until there is a completion or `timeout` has passed (zero or
+  /// less does not sleep, nanoseconds::max() has no end). False when the kernel could not take any.
   bool enter(nanoseconds timeout) noexcept;
 
   /// Requests that were not sent yet.
@@ -57,8 +57,8 @@ class uring_ring {
   }
   /// The kernel has completions that only a call brings out.
   [[nodiscard]] bool kernel_waits() const noexcept {
-    return (IO_URING_READ_ONCE(*ring_.sq.kflags) &
-            (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW)) != 0;
+    return (IO_URING_READ_ONCE(*ring_.sq.kflags) & (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW)) !=
+           0;
   }
   [[nodiscard]] unsigned completions() const noexcept { return io_uring_cq_ready(&ring_); }
 
@@ -97,8 +97,8 @@ class uring_ring {
   bool started_ = false;
 };
 
-/// Makes a ring with the refinements that this kernel grants, dropping them one after the other when it
-/// refuses. Returns 0 or -errno; ring.flags says what was granted.
+/// Makes a ring with the refinements that this kernel grants, dropping them one after the other
+/// when it refuses. Returns 0 or -errno; ring.flags says what was granted.
 int open_ring(io_uring& ring, std::uint32_t entries) noexcept;
 
 }  // namespace heddle

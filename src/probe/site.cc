@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// From 32 bits back to a source line. The low half of a pointer to constant data is known; the upper
-// half is that of a loaded image whose range holds such an address and where what stands there looks
-// like a source location: two pointers to text inside an image, and a sane line number.
+// From 32 bits back to a source line. The low half of a pointer to constant data is known; the
+// upper half is that of a loaded image whose range holds such an address and where what stands
+// there looks like a source location: two pointers to text inside an image, and a sane line number.
 #include "heddle/probe/site.hh"
 
 #include <cxxabi.h>
@@ -26,8 +26,7 @@ std::vector<image_range> loaded_ranges() {
           const auto& segment = info->dlpi_phdr[i];
           if (segment.p_type != PT_LOAD || (segment.p_flags & PF_R) == 0) continue;
           const std::uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
-          static_cast<std::vector<image_range>*>(out)->push_back(
-              {begin, begin + segment.p_memsz});
+          static_cast<std::vector<image_range>*>(out)->push_back({begin, begin + segment.p_memsz});
         }
         return 0;
       },
@@ -76,7 +75,8 @@ std::string to_string(const source_line& where) {
 }
 
 std::string function_name(const source_line& where) {
-  // GCC 12 writes a frame's name as "f(int)::_Z1fi.Frame*" in the actor and prefixes its return type.
+  // GCC 12 writes a frame's name as "f(int)::_Z1fi.Frame*" in the actor and prefixes its return
+  // type.
   std::string_view name = where.function;
   if (const auto mangled = name.find("_Z"); mangled != std::string_view::npos) {
     std::string part(name.substr(mangled));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The loop: ready frames in batches, then completions and timers, then sleep. A turn that has ready work
-// makes no system call; the clock is read once a batch, and I/O is looked at by time, not by count.
+// The loop: ready frames in batches, then completions and timers, then sleep. A turn that has ready
+// work makes no system call; the clock is read once a batch, and I/O is looked at by time, not by
+// count.
 #include "heddle/sched/runtime.hh"
 
 #include <csignal>
@@ -46,7 +47,7 @@ runtime::~runtime() {
   const std::size_t cells = w.memory.live() - (left == 0 ? 0 : 1);
   if (cells != 0 || left != 0) {
     report({diagnostic_kind::leaked_memory, 0, 0, cells, {}, {}});
-    region_.abandon();          // what still points into it must not fault
+    region_.abandon();  // what still points into it must not fault
     if (left != 0) static_cast<void>(root_.release());
   }
   detail::free_guards(w);
@@ -190,10 +191,10 @@ void runtime::report(const diagnostic& d) noexcept {
   } catch (...) {
     std::fputs("heddle: a report hook threw; the report is lost\n", stderr);
   }
-  const bool fatal = (d.kind == diagnostic_kind::double_trigger &&
-                      options_.on_double_trigger == strictness::abort) ||
-                     (d.kind == diagnostic_kind::leftover_events &&
-                      options_.on_leftovers == strictness::abort);
+  const bool fatal =
+      (d.kind == diagnostic_kind::double_trigger &&
+       options_.on_double_trigger == strictness::abort) ||
+      (d.kind == diagnostic_kind::leftover_events && options_.on_leftovers == strictness::abort);
   HEDDLE_ASSERT(!fatal, "the report above was configured to end the program");
 }
 

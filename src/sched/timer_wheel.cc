@@ -27,8 +27,7 @@ timer_wheel::found_slot timer_wheel::next_slot() noexcept {
   for (unsigned level = 0; level < levels; ++level) {
     const std::uint64_t at = tick_ >> (level * slot_bits);
     const unsigned here = at & (slots - 1);
-    std::uint64_t later =
-        here == slots - 1 ? 0 : used_[level] & (~std::uint64_t{0} << (here + 1));
+    std::uint64_t later = here == slots - 1 ? 0 : used_[level] & (~std::uint64_t{0} << (here + 1));
     while (later != 0) {
       const auto bit = static_cast<unsigned>(std::countr_zero(later));
       if (!wheel_[level][bit].empty())
@@ -59,8 +58,7 @@ std::size_t timer_wheel::expire(time_point now, worker& w) noexcept {
         list_node* at = end->prev();
         while (at != end) {
           auto& other = static_cast<timer_node&>(*at);
-          if (other.due_ < node.due_ ||
-              (other.due_ == node.due_ && other.order_ < node.order_))
+          if (other.due_ < node.due_ || (other.due_ == node.due_ && other.order_ < node.order_))
             break;
           at = at->prev();
         }

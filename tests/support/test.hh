@@ -34,8 +34,8 @@ struct registrar {
 #define HEDDLE_TEST_JOIN2(a, b) a##b
 #define HEDDLE_TEST_JOIN(a, b) HEDDLE_TEST_JOIN2(a, b)
 
-#define HEDDLE_TEST(suite, sentence)                                                              \
-  static void HEDDLE_TEST_JOIN(heddle_test_body_, __LINE__)();                                    \
-  static const ::heddle::test::registrar HEDDLE_TEST_JOIN(heddle_test_registrar_, __LINE__){      \
-      #suite, sentence, __FILE__, __LINE__, &HEDDLE_TEST_JOIN(heddle_test_body_, __LINE__)};      \
+#define HEDDLE_TEST(suite, sentence)                                                         \
+  static void HEDDLE_TEST_JOIN(heddle_test_body_, __LINE__)();                               \
+  static const ::heddle::test::registrar HEDDLE_TEST_JOIN(heddle_test_registrar_, __LINE__){ \
+      #suite, sentence, __FILE__, __LINE__, &HEDDLE_TEST_JOIN(heddle_test_body_, __LINE__)}; \
   static void HEDDLE_TEST_JOIN(heddle_test_body_, __LINE__)()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Time as the runtime sees it: nanoseconds on a steady clock that the driver supplies, so that it is
-// virtual under simulation. clock::now() is the current worker's time; it is defined by room core.
+// Time as the runtime sees it: nanoseconds on a steady clock that the driver supplies, so that it
+// is virtual under simulation. clock::now() is the current worker's time; it is defined by room
+// core.
 #pragma once
 
 #include <chrono>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What goes wrong, in two kinds. A misuse or a bug of ours is caught by HEDDLE_ASSERT, which names the
-// place and what to do, and ends in one settable hook (the default writes to stderr and aborts). A
-// failure of the world is a std::error_code, thrown as `failure` with the line that waited, or returned
-// in a `result<T>` by as_expected().
+// What goes wrong, in two kinds. A misuse or a bug of ours is caught by HEDDLE_ASSERT, which names
+// the place and what to do, and ends in one settable hook (the default writes to stderr and
+// aborts). A failure of the world is a std::error_code, thrown as `failure` with the line that
+// waited, or returned in a `result<T>` by as_expected().
 #pragma once
 
 #include <expected>

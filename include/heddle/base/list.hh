@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// An intrusive circular list. A node unlinks itself in constant time without knowing its list, which is
-// what waits, timers and events need when they end early. A node that is linked nowhere points to
-// itself. No allocation, no ownership; one thread.
+// An intrusive circular list. A node unlinks itself in constant time without knowing its list,
+// which is what waits, timers and events need when they end early. A node that is linked nowhere
+// points to itself. No allocation, no ownership; one thread.
 #pragma once
 
 #include <cstddef>

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Memory for frames, events and contexts. A `region` reserves one large range of addresses; `slabs`
-// (one a worker) cuts it into 64 KiB chunks of equal cells, with one free list a size. Allocating or
-// freeing is a few instructions and adds no header to a cell. Because chunks are aligned, the cell that
-// holds an address is found by arithmetic: so an event knows in whose frame its slot lies. Contexts live
-// in the region's first 4 GiB, which start at a multiple of 4 GiB: 32 bits name one.
+// (one a worker) cuts it into 64 KiB chunks of equal cells, with one free list a size. Allocating
+// or freeing is a few instructions and adds no header to a cell. Because chunks are aligned, the
+// cell that holds an address is found by arithmetic: so an event knows in whose frame its slot
+// lies. Contexts live in the region's first 4 GiB, which start at a multiple of 4 GiB: 32 bits name
+// one.
 //
-// Sizes: cells are multiples of 16 bytes up to 2 KiB, then powers of two up to 32 KiB; larger ones take
-// whole chunks. Memory stays with the region until it dies. Thread: one worker; cells freed elsewhere
-// are sent home (release_elsewhere).
+// Sizes: cells are multiples of 16 bytes up to 2 KiB, then powers of two up to 32 KiB; larger ones
+// take whole chunks. Memory stays with the region until it dies. Thread: one worker; cells freed
+// elsewhere are sent home (release_elsewhere).
 #pragma once
 
 #include <array>
@@ -52,7 +53,8 @@ class region {
     return reinterpret_cast<void*>(base_ + heads_[index] * slab_chunk_bytes);
   }
 
-  /// The memory now stays mapped when the region dies, because something outside still points into it.
+  /// The memory now stays mapped when the region dies, because something outside still points into
+  /// it.
   void abandon() noexcept { abandoned_ = true; }
   [[nodiscard]] std::size_t chunks_taken() const noexcept { return chunks_taken_; }
 
@@ -77,10 +79,12 @@ class slabs {
   slabs& operator=(const slabs&) = delete;
 
   [[nodiscard]] void* allocate(std::size_t bytes) {
-    if (bytes > slab_small_max) [[unlikely]] return allocate_large(bytes);
+    if (bytes > slab_small_max) [[unlikely]]
+      return allocate_large(bytes);
     const std::size_t index = (bytes + 15) / 16;
     cell* c = free_[index];
-    if (c == nullptr) [[unlikely]] c = refill(index);
+    if (c == nullptr) [[unlikely]]
+      c = refill(index);
     unpoison(c, index * 16);
     free_[index] = c->next;
     ++live_;
@@ -105,10 +109,12 @@ class slabs {
   [[nodiscard]] void* allocate_context();
   void release_context(void* address) noexcept;
 
-  /// The start of the cell that holds `address`, or null outside of the region. The cell must be live.
+  /// The start of the cell that holds `address`, or null outside of the region. The cell must be
+  /// live.
   [[nodiscard]] void* cell_of(const void* address) noexcept;
-  /// Whether two addresses lie in one cell of the region. The cell that was found last is remembered:
-  /// cells never change their bounds, so asking about one frame again takes two comparisons.
+  /// Whether two addresses lie in one cell of the region. The cell that was found last is
+  /// remembered: cells never change their bounds, so asking about one frame again takes two
+  /// comparisons.
   [[nodiscard]] bool same_cell(const void* a, const void* b) noexcept {
     const auto x = reinterpret_cast<std::uintptr_t>(a);
     const auto y = reinterpret_cast<std::uintptr_t>(b);
@@ -136,8 +142,8 @@ class slabs {
   struct chunk {
     slabs* owner;
     std::uint32_t cell_bytes;
-    std::uint32_t reciprocal;  // ceil(2^32 / cell_bytes): offset / cell_bytes without a division
-    std::uint32_t chunk_count; // > 1 for a cell of several chunks
+    std::uint32_t reciprocal;   // ceil(2^32 / cell_bytes): offset / cell_bytes without a division
+    std::uint32_t chunk_count;  // > 1 for a cell of several chunks
     std::uint32_t first;
   };
   static constexpr std::size_t small_classes = slab_small_max / 16 + 1;

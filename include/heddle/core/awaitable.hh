@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What can be awaited, seen alike: an awaiter, or something with operator co_await. Adapters keep the
-// awaitable, and make its awaiter where it will stay.
+// What can be awaited, seen alike: an awaiter, or something with operator co_await. Adapters keep
+// the awaitable, and make its awaiter where it will stay.
 #pragma once
 
 #include <concepts>
@@ -35,7 +35,8 @@ inline constexpr bool is_result = false;
 template <class T>
 inline constexpr bool is_result<result<T>> = true;
 
-/// Keeps an awaitable (an lvalue by reference) and, once asked, its awaiter. A is as deduced for A&&.
+/// Keeps an awaitable (an lvalue by reference) and, once asked, its awaiter. A is as deduced for
+/// A&&.
 template <class A>
 class kept_awaitable {
   static constexpr bool made = has_member_co_await<A&&>;
@@ -80,7 +81,9 @@ class kept_awaitable {
 /// The outcome of an awaiter without a throw where it can tell, else by catching what it throws.
 template <class T, class Awaiter>
 [[nodiscard]] result<T> result_of(Awaiter& a) {
-  if constexpr (requires { { a.await_result() } -> std::convertible_to<result<T>>; }) {
+  if constexpr (requires {
+                  { a.await_result() } -> std::convertible_to<result<T>>;
+                }) {
     return a.await_result();
   } else {
     try {

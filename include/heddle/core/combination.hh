@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Combining events: one event that stands for several. Firing it fires every part that is still
-// expected, at once, left to right, with the same values; unblocking it unblocks them. When every part
-// has ended by itself the combination is empty too.
+// expected, at once, left to right, with the same values; unblocking it unblocks them. When every
+// part has ended by itself the combination is empty too.
 //
 //   event<int> both = a + b;      // or: e += more;
 #pragma once
@@ -23,8 +23,7 @@ class combination final : public event_sink<Ts...> {
   [[nodiscard]] static event<Ts...> make(event<Ts...> first, event<Ts...> second) {
     worker& w = worker::here();
     auto* self = new (w.memory.allocate(sizeof(combination))) combination;
-    event_record& record =
-        event_record::make(w, *self, sizeof...(Ts), 0, first.record()->made);
+    event_record& record = event_record::make(w, *self, sizeof...(Ts), 0, first.record()->made);
     record.flags |= event_record::sink;
     event<Ts...> whole(&record);
     self->record_ = &record;

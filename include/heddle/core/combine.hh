@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Waiting for several awaitables at once: all() for every one, any() for the first. any() cancels the
-// others, waits for them to end, and returns everything that finished.
+// Waiting for several awaitables at once: all() for every one, any() for the first. any() cancels
+// the others, waits for them to end, and returns everything that finished.
 //
 //   auto [a, b] = co_await all(fetch(x), fetch(y));
 //   auto won = co_await any(conn.read(buf), sleep_for(5s));
@@ -81,8 +81,8 @@ task<std::tuple<outcome_t<As>...>> all_of(As... as) {
   scope s;
   spawn_branches<As...>(s, r, out, std::index_sequence_for<As...>(), static_cast<As&&>(as)...);
   co_await s.join();
-  co_return std::apply(
-      [](auto&... o) { return std::tuple<outcome_t<As>...>(std::move(*o)...); }, out);
+  co_return std::apply([](auto&... o) { return std::tuple<outcome_t<As>...>(std::move(*o)...); },
+                       out);
 }
 
 template <class... As>
@@ -108,8 +108,8 @@ template <class... As>
   return detail::all_of<As...>(std::forward<As>(as)...);
 }
 
-/// Awaits the first to finish, cancels the others and waits for them to end. When the first to finish
-/// failed, its exception is rethrown (as_expected() inside makes it a result).
+/// Awaits the first to finish, cancels the others and waits for them to end. When the first to
+/// finish failed, its exception is rethrown (as_expected() inside makes it a result).
 template <class... As>
 [[nodiscard]] auto any(As&&... as) {
   return detail::any_of<As...>(std::forward<As>(as)...);

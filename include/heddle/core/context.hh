@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// A context is what a task inherits from whoever awaited or spawned it: a cancel scope, a deadline, a
-// color, a trace id. Contexts form a tree. While a task runs, its worker holds the context; while it is
-// suspended, the wait does, linked into the context, so that a request to cancel finds every wait below
-// it. A wait that lives in the program ends at once; a kernel operation is asked, and ends when its
-// completion comes with whatever it really did. A new wait in a marked context ends at once.
+// A context is what a task inherits from whoever awaited or spawned it: a cancel scope, a deadline,
+// a color, a trace id. Contexts form a tree. While a task runs, its worker holds the context; while
+// it is suspended, the wait does, linked into the context, so that a request to cancel finds every
+// wait below it. A wait that lives in the program ends at once; a kernel operation is asked, and
+// ends when its completion comes with whatever it really did. A new wait in a marked context ends
+// at once.
 //
 // Thread: the color's worker. Owns: a context belongs to the adapter or scope that opened it.
 #pragma once
@@ -26,7 +27,8 @@ struct wait_kind {
   void (*cancel)(wait&, worker&) noexcept;
 };
 
-/// A suspended frame's entry in its context; a member or base of the awaiter, so it lies in the frame.
+/// A suspended frame's entry in its context; a member or base of the awaiter, so it lies in the
+/// frame.
 struct wait : list_node {
   explicit wait(const wait_kind& k) noexcept : kind(&k) {}
 
@@ -52,7 +54,8 @@ class context : public list_node {
   [[nodiscard]] bool canceled() const noexcept { return (flags_ & canceled_flag) != 0; }
   /// Marks this context and everything below it, and asks each wait there to end.
   void cancel(worker& w) noexcept;
-  /// Waits in here no longer end because of a request from above (a later cancel() on it still works).
+  /// Waits in here no longer end because of a request from above (a later cancel() on it still
+  /// works).
   void shield() noexcept { flags_ = shielded_flag; }
 
   /// The earliest deadline set here or above.
@@ -91,10 +94,10 @@ static_assert(sizeof(context) <= slabs::context_bytes);
 
 /// What a promise of ours begins with; it lies at offset 16 of the coroutine frame.
 struct promise_base {
-  link next = no_link;         ///< offset 16 of the frame: see frame.hh
+  link next = no_link;            ///< offset 16 of the frame: see frame.hh
   struct join* parent = nullptr;  ///< who gets the result
   std::uint32_t context_low = 0;  ///< saved while suspended
-  site at = 0;                 ///< the line of the last co_await
+  site at = 0;                    ///< the line of the last co_await
 };
 
 static_assert(sizeof(promise_base) == 24);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Waits with a bound: with_timeout, with_deadline, with_cancel, shield. Each opens a context around any
-// awaitable (operation, task, rendezvous, another adapter), so whatever waits inside is reached. The
-// wait that loses is cancelled and waited for; if it had succeeded already, its result is what you get.
+// Waits with a bound: with_timeout, with_deadline, with_cancel, shield. Each opens a context around
+// any awaitable (operation, task, rendezvous, another adapter), so whatever waits inside is
+// reached. The wait that loses is cancelled and waited for; if it had succeeded already, its result
+// is what you get.
 //
 //   auto n = co_await with_timeout(conn.read(buf), 5s);          // throws failure(timed_out)
 //   auto r = co_await as_expected(with_timeout(conn.read(buf), 5s));
@@ -47,7 +48,8 @@ class [[nodiscard("co_await it")]] bounded_awaiter {
       if (!r) r.error() = bound_.translate(r.error());
       return r;
     } else {
-      if (!bound_.hit()) [[likely]] return inner_.get().await_resume();
+      if (!bound_.hit()) [[likely]]
+        return inner_.get().await_resume();
       try {
         return inner_.get().await_resume();
       } catch (const std::system_error& e) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Where everything waits: the suspended tasks of a worker, by wait point, as text for people and JSON
-// for programs. The JSON is described in docs/reference/dump.md.
+// Where everything waits: the suspended tasks of a worker, by wait point, as text for people and
+// JSON for programs. The JSON is described in docs/reference/dump.md.
 #pragma once
 
 #include <string>
@@ -12,12 +12,12 @@ namespace heddle {
 
 /// One suspended task: its innermost frame, and who awaits whom above it.
 struct suspended_task {
-  const char* state = "";      ///< what it waits for: "event", "sleep", "read", ...; "ready" if queued
-  std::vector<site> chain;     ///< lines, innermost first; each frame was awaited at the next line
+  const char* state = "";   ///< what it waits for: "event", "sleep", "read", ...; "ready" if queued
+  std::vector<site> chain;  ///< lines, innermost first; each frame was awaited at the next line
   nanoseconds waited{};
   std::uint32_t color = 0;
   std::uint64_t trace_id = 0;
-  std::string plain_at = {};   ///< a plain frame's "file:line"
+  std::string plain_at = {};  ///< a plain frame's "file:line"
 };
 
 /// The wait points of plain frames that share a resume function (heddle_describe).

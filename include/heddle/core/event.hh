@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// event<Ts...>: something that happens once and carries values. The handle is one pointer; copies name
-// one occurrence. Triggering stores the values in the slots that were named when the event was made, and
-// tells its home (a rendezvous, a twait block, a combination, a callback). The waiting function runs
-// later, from the worker's queue, never inside trigger().
+// event<Ts...>: something that happens once and carries values. The handle is one pointer; copies
+// name one occurrence. Triggering stores the values in the slots that were named when the event was
+// made, and tells its home (a rendezvous, a twait block, a combination, a callback). The waiting
+// function runs later, from the worker's queue, never inside trigger().
 //
-// States of a record: expected (home set) -> ended (home null; fired, cancelled or dropped). It is freed
-// when no handle is left and its home has let go of it.
+// States of a record: expected (home set) -> ended (home null; fired, cancelled or dropped). It is
+// freed when no handle is left and its home has let go of it.
 #pragma once
 
 #include <concepts>
@@ -37,7 +37,8 @@ class event_home {
  public:
   /// The event has happened; its values are in the slots. The record has left no list yet.
   virtual void fired(event_record& record, worker& w) noexcept = 0;
-  /// The last handle went away while the event was expected; the home reports it if that is a mistake.
+  /// The last handle went away while the event was expected; the home reports it if that is a
+  /// mistake.
   virtual void dropped(event_record& record, worker& w) noexcept = 0;
   /// The line that waits here now, or 0; and the line that made this home.
   [[nodiscard]] virtual site waits_at() const noexcept { return 0; }
@@ -58,9 +59,9 @@ class event_sink : public event_home {
 
 /// 48 bytes; the slots and then the id follow. One cell of the worker's slabs.
 struct event_record : list_node {
-  static constexpr std::uint8_t sink = 1;         ///< the home is an event_sink<Ts...>
-  static constexpr std::uint8_t foreign_slot = 2; ///< listed in the worker's slot guards
-  static constexpr std::uint8_t has_fired = 4;    ///< ended by a trigger or an unblock
+  static constexpr std::uint8_t sink = 1;          ///< the home is an event_sink<Ts...>
+  static constexpr std::uint8_t foreign_slot = 2;  ///< listed in the worker's slot guards
+  static constexpr std::uint8_t has_fired = 4;     ///< ended by a trigger or an unblock
 
   event_home* home = nullptr;
   event_notifier* notifiers = nullptr;
@@ -109,9 +110,11 @@ void remove_notifier(event_record& record, event_notifier& n) noexcept;
 /// Ends an expected event: tells the home, then the notifiers.
 inline void finish_event(event_record& record, worker& w, event_home& home) noexcept {
   record.flags |= event_record::has_fired;
-  if (record.flags & event_record::foreign_slot) [[unlikely]] forget_slots(w, record);
+  if (record.flags & event_record::foreign_slot) [[unlikely]]
+    forget_slots(w, record);
   home.fired(record, w);
-  if (record.notifiers == nullptr) [[likely]] return;
+  if (record.notifiers == nullptr) [[likely]]
+    return;
   run_notifiers(record, w);
   release_if_done(record, w);
 }
@@ -119,9 +122,11 @@ inline void finish_event(event_record& record, worker& w, event_home& home) noex
 /// Ends an expected event without telling its home, which is going away or has been told.
 inline void cancel_event(event_record& record, worker& w) noexcept {
   record.home = nullptr;
-  if (record.flags & event_record::foreign_slot) [[unlikely]] forget_slots(w, record);
+  if (record.flags & event_record::foreign_slot) [[unlikely]]
+    forget_slots(w, record);
   record.unlink();
-  if (record.notifiers != nullptr) [[unlikely]] run_notifiers(record, w);
+  if (record.notifiers != nullptr) [[unlikely]]
+    run_notifiers(record, w);
   release_if_done(record, w);
 }
 
@@ -157,7 +162,8 @@ class event_handle {
 
 /// Thread: the color that made it.
 /// Resumes: the waiter later, in the order in which functions became unblocked.
-/// Owns: copies share one occurrence; the slots belong to whoever named them, and are cut off when their
+/// Owns: copies share one occurrence; the slots belong to whoever named them, and are cut off when
+/// their
 ///   frame ends.
 /// Cancel: when its home goes, the event is empty and a trigger does nothing.
 /// Fails: dropping the last handle of an expected event is reported (abandoned-event), and fires it
@@ -221,8 +227,8 @@ class event : public detail::event_handle {
   /// An event without values on the same occurrence: firing either empties both.
   [[nodiscard]] event<> unblocker() const noexcept { return event<>(record_); }
 
-  /// `n` fires after this event's waiter has been notified, however this event ends. At once if it is
-  /// empty; an empty n is ignored. Several fire in the order of registration.
+  /// `n` fires after this event's waiter has been notified, however this event ends. At once if it
+  /// is empty; an empty n is ignored. Several fire in the order of registration.
   void at_trigger(event<> n) const;
 
  private:
@@ -252,7 +258,8 @@ void notify_event(event_record* watched, event<> n);
 [[gnu::noinline]] void check_slot_slow(worker& w, event_record& record, void* slot);
 
 inline void check_slot(worker& w, event_record& record, const void* home, void* slot) {
-  if (w.memory.same_cell(home, slot)) [[likely]] return;  // ends together with its home
+  if (w.memory.same_cell(home, slot)) [[likely]]
+    return;                                     // ends together with its home
   if (!w.memory.home().contains(slot)) return;  // the programmer's own: heap, stack, static
   check_slot_slow(w, record, slot);
 }
@@ -261,8 +268,7 @@ inline void check_slot(worker& w, event_record& record, const void* home, void* 
 template <class... Slots>
 [[nodiscard]] event_record& make_event_record(worker& w, event_home& home,
                                               [[maybe_unused]] const void* home_address,
-                                              std::size_t id_bytes, site made,
-                                              Slots&... slots) {
+                                              std::size_t id_bytes, site made, Slots&... slots) {
   event_record& record = event_record::make(w, home, sizeof...(Slots), id_bytes, made);
   [[maybe_unused]] void** at = record.slots();
   ((*at++ = const_cast<void*>(static_cast<const void*>(std::addressof(slots)))), ...);

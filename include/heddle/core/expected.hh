@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// as_expected(op): the outcome as std::expected<T, std::error_code>, without a throw on the library's
-// own operations. Exceptions that are no std::system_error still travel.
+// as_expected(op): the outcome as std::expected<T, std::error_code>, without a throw on the
+// library's own operations. Exceptions that are no std::system_error still travel.
 //
 //   result<std::size_t> n = co_await as_expected(conn.read(buf));
 #pragma once

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Everything that runs is a frame: a record that can be resumed, destroyed and linked. A `link` names
-// one. Its lowest bit says which kind: 0, a C++ coroutine frame; 1, a plain frame (heddle/abi.h). Both
-// keep the next link at offset 16, so one ready queue carries both and never allocates. A coroutine is
-// resumed only through coroutine_handle::resume(), a plain frame only through its function pointer.
+// Everything that runs is a frame: a record that can be resumed, destroyed and linked. A `link`
+// names one. Its lowest bit says which kind: 0, a C++ coroutine frame; 1, a plain frame
+// (heddle/abi.h). Both keep the next link at offset 16, so one ready queue carries both and never
+// allocates. A coroutine is resumed only through coroutine_handle::resume(), a plain frame only
+// through its function pointer.
 #pragma once
 
 #include <coroutine>
@@ -35,8 +36,8 @@ static_assert(sizeof(frame) == 32 && offsetof(frame, next) == next_offset);
   return *reinterpret_cast<link*>((l & ~plain_bit) + next_offset);
 }
 
-/// A FIFO of frames, linked through the frames themselves. What is taken comes from a batch that was cut
-/// off the incoming list, so pushing and taking touch different words.
+/// A FIFO of frames, linked through the frames themselves. What is taken comes from a batch that
+/// was cut off the incoming list, so pushing and taking touch different words.
 class ready_queue {
  public:
   [[nodiscard]] bool empty() const noexcept { return batch_ == no_link && head_ == no_link; }
@@ -61,7 +62,8 @@ class ready_queue {
     batch_ = next_of(l);
     return l;
   }
-  /// Takes one frame out of the middle; for the rare frame that is destroyed after its wake. Linear.
+  /// Takes one frame out of the middle; for the rare frame that is destroyed after its wake.
+  /// Linear.
   bool remove(link l) noexcept {
     for (link* at = &batch_; *at != no_link; at = &next_of(*at)) {
       if (*at != l) continue;

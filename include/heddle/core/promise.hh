@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What all our coroutines share: frames from the worker's slabs, the line of every co_await stored in
-// the frame, slots detached when the function ends, and the way back to whoever waits.
+// What all our coroutines share: frames from the worker's slabs, the line of every co_await stored
+// in the frame, slots detached when the function ends, and the way back to whoever waits.
 #pragma once
 
 #include <concepts>
@@ -78,7 +78,8 @@ struct task_promise_base : promise_base {
   }
   static void operator delete(void* frame, std::size_t bytes) noexcept {
     worker& w = worker::running();
-    if (w.foreign_slots != 0) [[unlikely]] detach_slots_of(w, frame);
+    if (w.foreign_slots != 0) [[unlikely]]
+      detach_slots_of(w, frame);
     w.memory.release(frame, bytes);
   }
 

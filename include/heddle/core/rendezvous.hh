@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// rendezvous<Ids...>: a set of expected events, each with an id that the programmer chose. Waiting takes
-// one event that has happened, in the order of the triggers, and gives its id.
+// rendezvous<Ids...>: a set of expected events, each with an id that the programmer chose. Waiting
+// takes one event that has happened, in the order of the triggers, and gives its id.
 //
 //   rendezvous<bool> r;
 //   timer(10s, r.make_event(false));
@@ -37,7 +37,8 @@ class event_set : public event_home {
     waiter(const waiter&) = delete;
     ~waiter() {
       if (set != nullptr && set->waiter_ == this) set->waiter_ = nullptr;
-      if (frame == no_link && woken != no_link) [[unlikely]] unqueue();
+      if (frame == no_link && woken != no_link) [[unlikely]]
+        unqueue();
     }
     static const wait_kind kind;
 
@@ -46,7 +47,8 @@ class event_set : public event_home {
     /// After the wake: throws when the wait was cancelled.
     void resumed() {
       woken = no_link;
-      if (canceled) [[unlikely]] throw_failure(canceled_error());
+      if (canceled) [[unlikely]]
+        throw_failure(canceled_error());
     }
     void unqueue() noexcept;
 
@@ -93,9 +95,9 @@ struct id_of<> {
 
 }  // namespace detail
 
-/// Thread: one color. Resumes: the waiter later, from the queue. One function waits at a time; a second
-/// is a reported mistake and gets std::logic_error.
-/// Owns: nothing that outlives it: when it goes, its events are empty and a function that waits on it
+/// Thread: one color. Resumes: the waiter later, from the queue. One function waits at a time; a
+/// second is a reported mistake and gets std::logic_error. Owns: nothing that outlives it: when it
+/// goes, its events are empty and a function that waits on it
 ///   ends (tamed) or sees operation_canceled (task).
 template <class... Ids>
 class rendezvous : public detail::event_set {
@@ -106,15 +108,15 @@ class rendezvous : public detail::event_set {
       : event_set(site_of(where)) {}
   ~rendezvous() { end(); }
 
-  /// An event with this id that stores its values in these slots. Up to four here, so that the line is
-  /// known; make_event_at takes any number.
-  [[nodiscard]] event<> make_event(
-      Ids... ids, std::source_location where = std::source_location::current()) {
+  /// An event with this id that stores its values in these slots. Up to four here, so that the line
+  /// is known; make_event_at takes any number.
+  [[nodiscard]] event<> make_event(Ids... ids,
+                                   std::source_location where = std::source_location::current()) {
     return make_event_at(where, std::move(ids)...);
   }
   template <class A>
-  [[nodiscard]] event<A> make_event(
-      Ids... ids, A& a, std::source_location where = std::source_location::current()) {
+  [[nodiscard]] event<A> make_event(Ids... ids, A& a,
+                                    std::source_location where = std::source_location::current()) {
     return make_event_at(where, std::move(ids)..., a);
   }
   template <class A, class B>
@@ -124,8 +126,7 @@ class rendezvous : public detail::event_set {
   }
   template <class A, class B, class C>
   [[nodiscard]] event<A, B, C> make_event(
-      Ids... ids, A& a, B& b, C& c,
-      std::source_location where = std::source_location::current()) {
+      Ids... ids, A& a, B& b, C& c, std::source_location where = std::source_location::current()) {
     return make_event_at(where, std::move(ids)..., a, b, c);
   }
   template <class A, class B, class C, class D>
@@ -138,8 +139,8 @@ class rendezvous : public detail::event_set {
   [[nodiscard]] event<Slots...> make_event_at(std::source_location where, Ids... ids,
                                               Slots&... slots) {
     worker& w = worker::here();
-    event_record& record = detail::make_event_record(w, *this, address(), id_bytes,
-                                                     site_of(where), slots...);
+    event_record& record =
+        detail::make_event_record(w, *this, address(), id_bytes, site_of(where), slots...);
     if constexpr (id_bytes > 0) std::construct_at(id(record), std::move(ids)...);
     expected_.push_back(record);
     return event<Slots...>(&record);
@@ -179,9 +180,7 @@ class rendezvous : public detail::event_set {
     }
 
    private:
-    [[nodiscard]] rendezvous& home() const noexcept {
-      return *static_cast<rendezvous*>(this->set);
-    }
+    [[nodiscard]] rendezvous& home() const noexcept { return *static_cast<rendezvous*>(this->set); }
   };
   /// Waits for one event and gives its id.
   [[nodiscard]] awaiter operator co_await() noexcept { return awaiter(*this); }
@@ -241,8 +240,12 @@ class rendezvous : public detail::event_set {
   }
   void report_leftovers(worker& w) noexcept {
     if (w.on_leftovers == strictness::off || !has_waiting()) return;
-    w.sched.report({diagnostic_kind::leftover_events, expected_.front().made, made_,
-                    expected_.size(), {}, {}});
+    w.sched.report({diagnostic_kind::leftover_events,
+                    expected_.front().made,
+                    made_,
+                    expected_.size(),
+                    {},
+                    {}});
   }
 
   list<event_record> ready_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Mistakes that the runtime notices and names. Each goes to the runtime's one report hook, with the line
-// that made the thing and the line that waits for it; the library itself never prints.
+// Mistakes that the runtime notices and names. Each goes to the runtime's one report hook, with the
+// line that made the thing and the line that waits for it; the library itself never prints.
 #pragma once
 
 #include <exception>
@@ -12,10 +12,10 @@
 namespace heddle {
 
 enum class diagnostic_kind : std::uint8_t {
-  abandoned_event,      ///< the last trigger handle went away while the event was still expected
-  double_trigger,       ///< an event that has fired was triggered again (off by default)
-  two_waiters,          ///< two functions wait on one rendezvous
-  leftover_events,      ///< a scope or rendezvous ended with events that never fired (off by default)
+  abandoned_event,  ///< the last trigger handle went away while the event was still expected
+  double_trigger,   ///< an event that has fired was triggered again (off by default)
+  two_waiters,      ///< two functions wait on one rendezvous
+  leftover_events,  ///< a scope or rendezvous ended with events that never fired (off by default)
   unhandled_exception,  ///< a task that nobody joins ended with an exception
   leaked_memory,        ///< cells are still in use when the runtime ends
 };
@@ -25,10 +25,10 @@ enum class diagnostic_kind : std::uint8_t {
 
 struct diagnostic {
   diagnostic_kind kind;
-  site made = 0;                   ///< the line that made the event, task or memory
-  site waits = 0;                  ///< the line that waits, 0 if none does
-  std::size_t count = 1;           ///< how many, for leftovers and leaks
-  std::exception_ptr error = {};   ///< for unhandled_exception
+  site made = 0;                     ///< the line that made the event, task or memory
+  site waits = 0;                    ///< the line that waits, 0 if none does
+  std::size_t count = 1;             ///< how many, for leftovers and leaks
+  std::exception_ptr error = {};     ///< for unhandled_exception
   std::span<const site> stack = {};  ///< who awaited whom, innermost first, where known
 };
 

@@ -157,8 +157,9 @@ void scope::spawn(F f, Args... args) {
   spawn(detail::call_later<F, Args...>(std::move(f), std::move(args)...));
 }
 
-/// Runs body(scope, args...) and waits for everything that it spawned. The arguments are kept in the
-/// frame; pass std::ref for what should not be copied. The body must not capture: pass arguments.
+/// Runs body(scope, args...) and waits for everything that it spawned. The arguments are kept in
+/// the frame; pass std::ref for what should not be copied. The body must not capture: pass
+/// arguments.
 template <class Body, class... Args>
 auto with_scope(Body body, Args... args)
     -> task<typename detail::task_value<std::invoke_result_t<Body&, scope&, Args&...>>::type> {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Waiting for time, both ways: co_await sleep_for(10ms), and timer(10ms, event). asap(event) fires the
-// event from the queue, behind everything that is ready.
+// Waiting for time, both ways: co_await sleep_for(10ms), and timer(10ms, event). asap(event) fires
+// the event from the queue, behind everything that is ready.
 #pragma once
 
 #include "heddle/core/event.hh"
@@ -55,8 +55,8 @@ class [[nodiscard("co_await it")]] sleep_awaiter : wait {
   return sleep_awaiter(add_saturated(clock::now(), span));
 }
 
-/// Fires `done` after this span; at once from the queue when it is not positive. Forgets it when the
-/// event has become empty.
+/// Fires `done` after this span; at once from the queue when it is not positive. Forgets it when
+/// the event has become empty.
 void timer(nanoseconds span, event<> done);
 /// Fires `done` at the end of this turn or in the next, first come first served.
 void asap(event<> done);

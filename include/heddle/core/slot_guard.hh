@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Events whose slot lies in one frame and whose rendezvous lies elsewhere ("foreign slots"). When that
-// frame ends first, the slot is cut off, so a later trigger writes nowhere (rule K7). The table is looked
-// at only while it has entries: worker::foreign_slots counts them.
+// Events whose slot lies in one frame and whose rendezvous lies elsewhere ("foreign slots"). When
+// that frame ends first, the slot is cut off, so a later trigger writes nowhere (rule K7). The
+// table is looked at only while it has entries: worker::foreign_slots counts them.
 #pragma once
 
 #include <cstddef>

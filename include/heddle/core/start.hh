@@ -4,8 +4,8 @@
 //
 //   twait { start(fetch(a), mkevent(x)); start(conn.read(buf), mkevent(n)); timer(1s, mkevent()); }
 //
-// An event<T> gets the value; an event<result<T>> gets the value or the error; an event<> is told that
-// it ended. When the event becomes empty first, what was started is cancelled.
+// An event<T> gets the value; an event<result<T>> gets the value or the error; an event<> is told
+// that it ended. When the event becomes empty first, what was started is cancelled.
 #pragma once
 
 #include <utility>
@@ -23,8 +23,8 @@ class starter {
   template <class T, class... Ts>
   static void run(task<T> t, event<Ts...> done) {
     worker& w = worker::here();
-    auto* r = new (w.memory.allocate(sizeof(record<T, Ts...>)))
-        record<T, Ts...>(w, std::move(done));
+    auto* r =
+        new (w.memory.allocate(sizeof(record<T, Ts...>))) record<T, Ts...>(w, std::move(done));
     const auto h = t.release();
     h.promise().parent = r;
     detail::context_switch inside(w, *r->own);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// tamed: the papers' kind of function. It starts at the call, runs to its first wait before the caller
-// goes on, and owns itself; it tells its results through events that it was given.
+// tamed: the papers' kind of function. It starts at the call, runs to its first wait before the
+// caller goes on, and owns itself; it tells its results through events that it was given.
 //
 //   tamed fetch(std::string name, event<address> done) {
 //     address a; twait { resolve(name, mkevent(a)); }
@@ -17,7 +17,8 @@
 
 namespace heddle {
 
-/// What a tamed function returns; nearly always dropped. The function runs in the root scope's context.
+/// What a tamed function returns; nearly always dropped. The function runs in the root scope's
+/// context.
 ///
 /// Fails: an exception that leaves it goes to the runtime's handler, or to start()'s event.
 class tamed {
@@ -52,7 +53,8 @@ class tamed {
   call call_;
 };
 
-/// What the compiler keeps while the function makes its first run; it puts the caller's context back.
+/// What the compiler keeps while the function makes its first run; it puts the caller's context
+/// back.
 class tamed::ramp {
  public:
   explicit ramp(promise_type& p) noexcept;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// task<T>: a function that may wait. It is lazy and owned: awaited, spawned into a scope, started with
-// an event, or destroyed before it started. Suspended it is one frame: a minimal one takes 48 bytes.
+// task<T>: a function that may wait. It is lazy and owned: awaited, spawned into a scope, started
+// with an event, or destroyed before it started. Suspended it is one frame: a minimal one takes 48
+// bytes.
 #pragma once
 
 #include <type_traits>
@@ -22,7 +23,8 @@ struct final_awaiter {
       std::coroutine_handle<P> ended) noexcept {
     join& j = *ended.promise().parent;
     ended.destroy();
-    if (j.done == nullptr) [[likely]] return transfer_to(j.waiter);
+    if (j.done == nullptr) [[likely]]
+      return transfer_to(j.waiter);
     const std::coroutine_handle<> next = j.done(j, worker::running());
     return next ? next : std::noop_coroutine();
   }
@@ -101,7 +103,8 @@ class [[nodiscard("a task does nothing until it is awaited or spawned")]] task {
    public:
     explicit awaiter(handle child) noexcept : child_(child) {}
     ~awaiter() {
-      if (child_) child_.destroy();  // never started, or the parent dies while the child is suspended
+      if (child_)
+        child_.destroy();  // never started, or the parent dies while the child is suspended
     }
     [[nodiscard]] bool await_ready() const noexcept {
       HEDDLE_ASSERT(child_, "this task was awaited, spawned or moved from already; make a new one");
@@ -114,7 +117,8 @@ class [[nodiscard("a task does nothing until it is awaited or spawned")]] task {
     }
     T await_resume() {
       child_ = nullptr;
-      if (this->error) [[unlikely]] std::rethrow_exception(std::move(this->error));
+      if (this->error) [[unlikely]]
+        std::rethrow_exception(std::move(this->error));
       return this->take();
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A moment that somebody waits for: an intrusive node that the scheduler's timer wheel links. Arming and
-// disarming are constant time and never allocate or fail; a node that dies armed disarms itself.
+// A moment that somebody waits for: an intrusive node that the scheduler's timer wheel links.
+// Arming and disarming are constant time and never allocate or fail; a node that dies armed disarms
+// itself.
 #pragma once
 
 #include "heddle/base/clock.hh"

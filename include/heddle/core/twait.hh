@@ -6,8 +6,8 @@
 //   resolve(name, mkevent(r, true, addr));                      // with an explicit rendezvous
 //
 // twait runs its body and then waits until every event that was made in it has happened. It is one
-// statement. With no event, or when all have happened already, it does not yield. A body that is left
-// early (return, break, an exception) empties the events made in it.
+// statement. With no event, or when all have happened already, it does not yield. A body that is
+// left early (return, break, an exception) empties the events made in it.
 #pragma once
 
 #include "heddle/core/rendezvous.hh"
@@ -20,19 +20,19 @@ class twait_block final : public event_set {
   explicit twait_block(std::source_location where = std::source_location::current()) noexcept
       : event_set(site_of(where)), waiter_here_(*this) {}
   ~twait_block() {
-    if (has_waiting() || waiter_ != nullptr) [[unlikely]] leave();
+    if (has_waiting() || waiter_ != nullptr) [[unlikely]]
+      leave();
   }
 
   /// True once: the for statement's condition.
   [[nodiscard]] bool open() noexcept { return std::exchange(open_, false); }
 
-  [[nodiscard]] event<> make_event(
-      std::source_location where = std::source_location::current()) {
+  [[nodiscard]] event<> make_event(std::source_location where = std::source_location::current()) {
     return make_event_at(where);
   }
   template <class A>
-  [[nodiscard]] event<A> make_event(
-      A& a, std::source_location where = std::source_location::current()) {
+  [[nodiscard]] event<A> make_event(A& a,
+                                    std::source_location where = std::source_location::current()) {
     return make_event_at(where, a);
   }
   template <class A, class B>
@@ -53,8 +53,7 @@ class twait_block final : public event_set {
   template <class... Slots>
   [[nodiscard]] event<Slots...> make_event_at(std::source_location where, Slots&... slots) {
     worker& w = worker::here();
-    event_record& record =
-        make_event_record(w, *this, address(), 0, site_of(where), slots...);
+    event_record& record = make_event_record(w, *this, address(), 0, site_of(where), slots...);
     expected_.push_back(record);
     return event<Slots...>(&record);
   }
@@ -102,10 +101,10 @@ template <class Block, class... Ids, class... Rest>
 
 inline constexpr heddle::detail::no_twait_block heddle_twait_block_{};
 
-#define twait                                                                      \
+#define twait                                                                         \
   for (::heddle::detail::twait_block heddle_twait_block_; heddle_twait_block_.open(); \
        co_await heddle_twait_block_)
 
-#define mkevent(...)                                                              \
-  ::heddle::detail::mkevent_in(std::source_location::current(), heddle_twait_block_ \
-                               __VA_OPT__(, ) __VA_ARGS__)
+#define mkevent(...)                                            \
+  ::heddle::detail::mkevent_in(std::source_location::current(), \
+                               heddle_twait_block_ __VA_OPT__(, ) __VA_ARGS__)

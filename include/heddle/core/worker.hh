@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The worker as the core sees it: the queue of frames that are ready, the context of the frame that
-// runs, memory, and the few calls that a scheduler answers (room sched implements them). The pointer to
-// the current worker is the program's only thread-local.
+// runs, memory, and the few calls that a scheduler answers (room sched implements them). The
+// pointer to the current worker is the program's only thread-local.
 #pragma once
 
 #include <cstddef>
@@ -47,13 +47,12 @@ class worker {
   worker(const worker&) = delete;
   worker& operator=(const worker&) = delete;
 
-  /// The worker of this thread, or null. Read anew at each call: a frame may resume elsewhere, and a
-  /// compiler must not keep the thread-local's address over a suspension.
+  /// The worker of this thread, or null. Read anew at each call: a frame may resume elsewhere, and
+  /// a compiler must not keep the thread-local's address over a suspension.
   [[nodiscard]] static worker* current() noexcept {
 #if defined(__x86_64__) && !defined(HEDDLE_PLAIN_TLS)
     worker* w;
-    asm volatile("movq heddle_current_worker@gottpoff(%%rip), %0\n\tmovq %%fs:(%0), %0"
-                 : "=r"(w));
+    asm volatile("movq heddle_current_worker@gottpoff(%%rip), %0\n\tmovq %%fs:(%0), %0" : "=r"(w));
     return w;
 #else
     return current_slow();
@@ -62,7 +61,8 @@ class worker {
   /// The worker of this thread. Asserts that there is one.
   [[nodiscard]] static worker& here() noexcept {
     worker* w = current();
-    if (w == nullptr) [[unlikely]] no_worker();
+    if (w == nullptr) [[unlikely]]
+      no_worker();
     return *w;
   }
 
@@ -81,7 +81,7 @@ class worker {
   [[nodiscard]] context& current_context() const noexcept { return context_at(context_low); }
 
   ready_queue ready;
-  std::uint32_t context_low = 0;  ///< low half of the running frame's context
+  std::uint32_t context_low = 0;       ///< low half of the running frame's context
   std::uint32_t root_context_low = 0;  ///< what tasks without an owner and plain frames run in
   std::uint32_t color = 0;             ///< of the running frame
   std::size_t foreign_slots = 0;  ///< events whose slot lies in another frame than their rendezvous

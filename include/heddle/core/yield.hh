@@ -14,7 +14,8 @@ class [[nodiscard("co_await it")]] yield_awaiter {
   template <frame_promise P>
   static void await_suspend(std::coroutine_handle<P> h) {
     worker& w = worker::running();
-    if (w.current_context().canceled()) [[unlikely]] detail::throw_failure(canceled_error());
+    if (w.current_context().canceled()) [[unlikely]]
+      detail::throw_failure(canceled_error());
     promise_base& promise = h.promise();
     promise.context_low = w.context_low;
     w.ready.push(link_of(h));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a handler gives back: a status, header lines that were checked when they were added, and a body
-// that is nothing, some shared bytes, or part of an open file.
+// What a handler gives back: a status, header lines that were checked when they were added, and a
+// body that is nothing, some shared bytes, or part of an open file.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@ namespace heddle::http {
 
 /// Thread: one color.
 /// Owns: its body; a shared piece is kept until its last byte has left.
-/// Fails: a header that must not be sent (bad name, line end in a value) turns the answer into a 500
+/// Fails: a header that must not be sent (bad name, line end in a value) turns the answer into a
+/// 500
 ///   when it is written; headers_ok() tells before.
 ///
 ///   co_return response(200).header("X-Answer", "42").text("hello\n");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // An HTTP/1.1 server: a handler is a function from a request to a task that gives a response. One
-// connection is one straight-line task; while it is idle it is one small frame that waits for data, and
-// the frames that parse and answer exist only while there is something to parse and answer.
+// connection is one straight-line task; while it is idle it is one small frame that waits for data,
+// and the frames that parse and answer exist only while there is something to parse and answer.
 //
 //   task<http::response> hello(http::request& r) {
 //     co_return http::response(200).text("hello " + std::string(r.path()) + "\n");
@@ -28,7 +28,8 @@ class exchange;
 /// What a handler sees: the head, and the body as it arrives.
 ///
 /// Thread: the connection's color. Owns: nothing; views are valid until the handler has ended.
-/// Fails: reading the body fails with failure: message_size when it is larger than the limit, bad_message
+/// Fails: reading the body fails with failure: message_size when it is larger than the limit,
+/// bad_message
 ///   when it is malformed, timed_out, or as the connection does.
 class request {
  public:
@@ -68,7 +69,7 @@ struct server_options {
   nanoseconds header_timeout = std::chrono::seconds(10);  ///< for the rest of a head that has begun
   nanoseconds body_timeout = std::chrono::seconds(30);    ///< between two parts of a body
   nanoseconds write_timeout = std::chrono::seconds(30);   ///< for one batch of answers
-  std::size_t connections_max = 16384;     ///< further ones wait in the listener's queue
+  std::size_t connections_max = 16384;       ///< further ones wait in the listener's queue
   std::size_t corked_bytes_max = 64 * 1024;  ///< answers to pipelined requests gathered in one send
   std::size_t drain_bytes_max = 256 * 1024;  ///< of a body that the handler did not read
   std::string_view server_name = "heddle";
@@ -90,8 +91,8 @@ class server {
  public:
   server(handler answer, server_options options = {});
 
-  /// Accepts until it is cancelled or stop() is called; then no new connection is taken, idle ones are
-  /// closed, and those in the middle of a request finish it.
+  /// Accepts until it is cancelled or stop() is called; then no new connection is taken, idle ones
+  /// are closed, and those in the middle of a request finish it.
   [[nodiscard]] task<> serve(tcp_listener on);
   /// Begins to drain. The second call closes what is left.
   void stop() noexcept;
@@ -107,7 +108,7 @@ class server {
   handler answer_;
   server_options options_;
   server_counters counters_;
-  cancel_source no_more_;  // ends accepting and idle connections
+  cancel_source no_more_;         // ends accepting and idle connections
   scope* connections_ = nullptr;  // while they are drained
   bool stopping_ = false;
   /// "Date: ...", made once a second; the wall clock is read ten times a second at most.

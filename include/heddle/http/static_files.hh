@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Serving a directory: files beneath a root that nothing escapes (openat2 with RESOLVE_BENEATH), index
-// pages, listings, types, validators, conditional requests and one range. Small files are kept in a
-// bounded cache and looked at again once a second.
+// Serving a directory: files beneath a root that nothing escapes (openat2 with RESOLVE_BENEATH),
+// index pages, listings, types, validators, conditional requests and one range. Small files are
+// kept in a bounded cache and looked at again once a second.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,13 @@
 namespace heddle::http {
 
 struct static_options {
-  bool listing = true;                            ///< pages for directories without an index
-  bool hidden = false;                            ///< names that begin with a dot are served
+  bool listing = true;  ///< pages for directories without an index
+  bool hidden = false;  ///< names that begin with a dot are served
   std::string index = "index.html";
   std::uint64_t cache_bytes_max = 64ull << 20;    ///< bodies in memory
   std::uint64_t cached_file_bytes_max = 1 << 20;  ///< larger files are read when asked for
-  nanoseconds trust = std::chrono::seconds(1);    ///< a cached file is not looked at again for so long
+  nanoseconds trust =
+      std::chrono::seconds(1);  ///< a cached file is not looked at again for so long
 };
 
 struct static_counters {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Arguments that name bytes: where to put them (byte_span) and which to send (byte_view). They accept
-// what people have at hand: arrays and vectors of char, unsigned char or std::byte, strings, spans,
-// literals. They own nothing.
+// Arguments that name bytes: where to put them (byte_span) and which to send (byte_view). They
+// accept what people have at hand: arrays and vectors of char, unsigned char or std::byte, strings,
+// spans, literals. They own nothing.
 #pragma once
 
 #include <concepts>
@@ -33,8 +33,9 @@ struct byte_span : std::span<std::byte> {
       : span(reinterpret_cast<std::byte*>(std::ranges::data(range)), std::ranges::size(range)) {}
 };
 
-/// Bytes to read, somebody else's. A literal counts without its final zero; a writable array of char
-/// is refused, because it could mean the whole array or the text in it: pass a span or a string_view.
+/// Bytes to read, somebody else's. A literal counts without its final zero; a writable array of
+/// char is refused, because it could mean the whole array or the text in it: pass a span or a
+/// string_view.
 struct byte_view : std::span<const std::byte> {
   constexpr byte_view() noexcept = default;
   byte_view(const void* at, std::size_t count) noexcept

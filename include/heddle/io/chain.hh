@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Bytes to be sent, as a chain of pieces. A piece is immutable and counted: several chains can share it,
-// and it stays until the last byte has left. Small data is copied and gathered, a std::string is moved
-// in, a piece or a slice of one is shared, and text that lives forever is only named.
+// Bytes to be sent, as a chain of pieces. A piece is immutable and counted: several chains can
+// share it, and it stays until the last byte has left. Small data is copied and gathered, a
+// std::string is moved in, a piece or a slice of one is shared, and text that lives forever is only
+// named.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A counted handle to an open descriptor. Copies share it; the last copy closes it. What is pending when
-// it closes ends with operation_canceled, what comes later with bad_file_descriptor; bytes that were
-// already counted stay counted.
+// A counted handle to an open descriptor. Copies share it; the last copy closes it. What is pending
+// when it closes ends with operation_canceled, what comes later with bad_file_descriptor; bytes
+// that were already counted stay counted.
 #pragma once
 
 #include "heddle/io/lane.hh"

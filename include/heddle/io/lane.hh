@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Turn-taking on one descriptor: reads complete in call order, writes too. Each direction has a lane, an
-// intrusive queue of the operations that wait; its head is the one that the driver has, or that the next
-// block of data goes to. Part of every awaiter on a descriptor; users name none of this.
+// Turn-taking on one descriptor: reads complete in call order, writes too. Each direction has a
+// lane, an intrusive queue of the operations that wait; its head is the one that the driver has, or
+// that the next block of data goes to. Part of every awaiter on a descriptor; users name none of
+// this.
 //
-// States of an entry: new (movable) -> queued -> head -> done, or new -> done at once. It leaves early,
-// from any place, when it is cancelled or the descriptor is closed; if the driver holds its operation it
-// stays until the completion comes.
+// States of an entry: new (movable) -> queued -> head -> done, or new -> done at once. It leaves
+// early, from any place, when it is cancelled or the descriptor is closed; if the driver holds its
+// operation it stays until the completion comes.
 #pragma once
 
 #include <cstdint>
@@ -73,7 +74,8 @@ struct lane {
 
 /// The result of a step, or the failure it names.
 inline void check_outcome(std::int64_t outcome) {
-  if (outcome < 0) [[unlikely]] throw_failure(kernel_error(static_cast<int>(outcome)));
+  if (outcome < 0) [[unlikely]]
+    throw_failure(kernel_error(static_cast<int>(outcome)));
 }
 
 }  // namespace heddle::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Data as the driver received it, without a copy: a block of the driver's, on loan. Connections that
-// wait hold no buffer; one is theirs only while they look at what came.
+// Data as the driver received it, without a copy: a block of the driver's, on loan. Connections
+// that wait hold no buffer; one is theirs only while they look at what came.
 #pragma once
 
 #include <utility>
@@ -18,8 +18,8 @@ class socket_state;
 
 /// Some bytes that arrived; empty at the end of the stream.
 ///
-/// Owns: the block, until release() or its end. Blocks are few (driver_options::block_count): give them
-/// back before a long wait.
+/// Owns: the block, until release() or its end. Blocks are few (driver_options::block_count): give
+/// them back before a long wait.
 ///
 ///   while (received in = co_await conn.receive()) co_await conn.write(in.text());
 class received {
@@ -90,8 +90,8 @@ class [[nodiscard("co_await it")]] receive_wait : public wait, public detail::la
   received data_;
 };
 
-/// Waits until there is data (true) or the stream has ended (false), holding almost nothing meanwhile.
-/// Cancel: at once.
+/// Waits until there is data (true) or the stream has ended (false), holding almost nothing
+/// meanwhile. Cancel: at once.
 class [[nodiscard("co_await it")]] readable_wait : public wait, public detail::lane_entry {
  public:
   explicit readable_wait(detail::descriptor_state* on) noexcept;

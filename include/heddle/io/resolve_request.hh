@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A question to the resolver and its answer, as op_code::resolve carries it. Addresses are the bytes of
-// a sockaddr, so that this header needs no header of the system.
+// A question to the resolver and its answer, as op_code::resolve carries it. Addresses are the
+// bytes of a sockaddr, so that this header needs no header of the system.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ struct resolve_request {
   int family = 0;       ///< AF_UNSPEC, AF_INET or AF_INET6
   bool passive = false;
   std::vector<found_address> found;
-  int error = 0;        ///< an EAI_* code, 0 if none
+  int error = 0;  ///< an EAI_* code, 0 if none
 };
 
 }  // namespace heddle

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Signals as something to wait for. While a set exists its signals are blocked and queue up, so none is
-// lost between two waits; when the last set for a signal goes, the default action is back.
+// Signals as something to wait for. While a set exists its signals are blocked and queue up, so
+// none is lost between two waits; when the last set for a signal goes, the default action is back.
 //
 //   signal_set stop{SIGINT, SIGTERM};
 //   int which = co_await stop.next();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Bytes in both directions: what TCP connections, Unix sockets and socket pairs have in common. Partial
-// transfers are the library's business. Servers use receive(): the data stands in a block of the
-// driver's, and a connection that waits holds no buffer.
+// Bytes in both directions: what TCP connections, Unix sockets and socket pairs have in common.
+// Partial transfers are the library's business. Servers use receive(): the data stands in a block
+// of the driver's, and a connection that waits holds no buffer.
 #pragma once
 
 #include <concepts>

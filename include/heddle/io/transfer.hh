@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Bytes in and out of a descriptor, as awaiters: read fills its buffer, write sends everything, and the
-// _some forms do one transfer. The count is current at all times: whoever wants it after a failure
-// passes a counter.
+// Bytes in and out of a descriptor, as awaiters: read fills its buffer, write sends everything, and
+// the _some forms do one transfer. The count is current at all times: whoever wants it after a
+// failure passes a counter.
 #pragma once
 
 #include <memory>
@@ -14,10 +14,10 @@ namespace heddle {
 
 /// Moves bytes between a buffer and a descriptor.
 ///
-/// Resumes: its frame, from the worker's queue; or it does not suspend when the driver is done at once.
-/// Owns: nothing; the buffer and the counter must stay until it has ended.
-/// Cancel: ends with operation_canceled when the driver has let go; bytes moved by then are counted.
-/// Fails: as the system says; broken_pipe or connection_reset when the peer is gone.
+/// Resumes: its frame, from the worker's queue; or it does not suspend when the driver is done at
+/// once. Owns: nothing; the buffer and the counter must stay until it has ended. Cancel: ends with
+/// operation_canceled when the driver has let go; bytes moved by then are counted. Fails: as the
+/// system says; broken_pipe or connection_reset when the peer is gone.
 class [[nodiscard("co_await it")]] transfer : public operation, public detail::lane_entry {
  public:
   transfer(transfer&& other) noexcept;
@@ -36,14 +36,13 @@ class [[nodiscard("co_await it")]] transfer : public operation, public detail::l
     return count_;
   }
 
-  /// Used by the lane: prepares the next step; takes what a step gave and says whether it was the last.
+  /// Used by the lane: prepares the next step; takes what a step gave and says whether it was the
+  /// last.
   void prepare() noexcept;
   [[nodiscard]] bool step(std::int64_t got) noexcept;
   /// Used by the lane: takes bytes that arrived in a block; returns how many.
   std::size_t take(byte_view arrived) noexcept;
-  [[nodiscard]] bool satisfied() const noexcept {
-    return count_ == size_ || (some_ && count_ > 0);
-  }
+  [[nodiscard]] bool satisfied() const noexcept { return count_ == size_ || (some_ && count_ > 0); }
 
  private:
   friend class stream;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A log-linear histogram: eight steps to each power of two, so a value is known to within 12.5 %. No
-// floating point and no allocation when it records. Values are whatever unit the owner counts in.
+// A log-linear histogram: eight steps to each power of two, so a value is known to within 12.5 %.
+// No floating point and no allocation when it records. Values are whatever unit the owner counts
+// in.
 #pragma once
 
 #include <array>
@@ -20,7 +21,8 @@ class histogram {
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
   [[nodiscard]] std::uint64_t sum() const noexcept { return sum_; }
 
-  /// The upper bound of the bucket in which this share (0 to 1) of the values is reached; 0 when empty.
+  /// The upper bound of the bucket in which this share (0 to 1) of the values is reached; 0 when
+  /// empty.
   [[nodiscard]] std::uint64_t quantile(double share) const noexcept {
     const auto wanted = static_cast<std::uint64_t>(share * static_cast<double>(count_));
     std::uint64_t seen = 0;

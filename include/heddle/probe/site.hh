@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Where in the source something waits or was made. A std::source_location is one pointer to static
 // data; a `site` keeps its low 32 bits, so that every suspension can store one with a single 4-byte
-// store. The data is 8-byte aligned: the low three bits are free for flags of the owner. The upper half
-// is found again by looking through the images that are loaded (probe/site.cc), only when a person asks.
+// store. The data is 8-byte aligned: the low three bits are free for flags of the owner. The upper
+// half is found again by looking through the images that are loaded (probe/site.cc), only when a
+// person asks.
 #pragma once
 
 #include <bit>
@@ -32,8 +33,8 @@ struct source_line {
   unsigned column = 0;
 };
 
-/// Finds the source line of a site; "?" with line 0 when it is unknown. Cost: microseconds (it walks the
-/// loaded images). Thread: any.
+/// Finds the source line of a site; "?" with line 0 when it is unknown. Cost: microseconds (it
+/// walks the loaded images). Thread: any.
 [[nodiscard]] source_line resolve_site(site s);
 
 /// "file:line" with the file's path as the compiler saw it, or "?" when unknown.

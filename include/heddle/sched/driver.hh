@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What the scheduler needs of the outside: operations in, completions out, time, randomness, and the few
-// calls on descriptors that never block. Room io implements it: uring.cc, epoll.cc, poll.cc, sim.cc.
-// Everything that a program learns about the world comes through here, so the simulation driver can
-// replace the world.
+// What the scheduler needs of the outside: operations in, completions out, time, randomness, and
+// the few calls on descriptors that never block. Room io implements it: uring.cc, epoll.cc,
+// poll.cc, sim.cc. Everything that a program learns about the world comes through here, so the
+// simulation driver can replace the world.
 #pragma once
 
 #include <cstddef>
@@ -35,18 +35,18 @@ class driver {
   /// "io_uring", "epoll", "poll" or "sim".
   [[nodiscard]] virtual const char* name() const noexcept = 0;
 
-  /// Takes a request. Returns false when its completions will come later, from turn(). Returns true when
-  /// it is already done: then `now` holds its one completion and op.complete is not called (never for
-  /// multishot operations). Never blocks, never fails otherwise.
+  /// Takes a request. Returns false when its completions will come later, from turn(). Returns true
+  /// when it is already done: then `now` holds its one completion and op.complete is not called
+  /// (never for multishot operations). Never blocks, never fails otherwise.
   [[nodiscard]] virtual bool submit(operation& op, worker& w, completion& now) noexcept = 0;
 
-  /// Asks a pending operation to end. Its completion still comes, from turn() or inside this call, with
-  /// what it really did, or -ECANCELED.
+  /// Asks a pending operation to end. Its completion still comes, from turn() or inside this call,
+  /// with what it really did, or -ECANCELED.
   virtual void cancel(operation& op, worker& w) noexcept = 0;
 
-  /// Sends what is batched and delivers completions. Sleeps until there is one, until wake(), or until
-  /// `until`; with `until` in the past it does not sleep, and makes no system call unless something is
-  /// batched or may have completed.
+  /// Sends what is batched and delivers completions. Sleeps until there is one, until wake(), or
+  /// until `until`; with `until` in the past it does not sleep, and makes no system call unless
+  /// something is batched or may have completed.
   virtual void turn(worker& w, time_point until) noexcept = 0;
 
   /// Ends a sleep in turn(), or the next one. Thread: any. Async-signal-safe.
@@ -65,7 +65,8 @@ class driver {
   [[nodiscard]] virtual std::uint32_t block_bytes() const noexcept = 0;
   virtual void return_block(std::uint32_t block) noexcept = 0;
 
-  // Calls that never block. Each returns >= 0 or -errno. Descriptors are non-blocking and close-on-exec.
+  // Calls that never block. Each returns >= 0 or -errno. Descriptors are non-blocking and
+  // close-on-exec.
   [[nodiscard]] virtual int socket(int domain, int type, int protocol) noexcept = 0;
   [[nodiscard]] virtual int bind(int fd, const ::sockaddr* to, unsigned len) noexcept = 0;
   [[nodiscard]] virtual int listen(int fd, int backlog) noexcept = 0;
@@ -76,8 +77,8 @@ class driver {
   [[nodiscard]] virtual int socket_pair(int (&ends)[2]) noexcept = 0;  ///< Unix stream sockets
   [[nodiscard]] virtual int pipe(int (&ends)[2]) noexcept = 0;         ///< read end, write end
   [[nodiscard]] virtual int shutdown(int fd, int how) noexcept = 0;
-  /// A descriptor from which `read` gives one signalfd_siginfo (128 bytes) a signal; the signals are
-  /// blocked in this process from now on until release_signals.
+  /// A descriptor from which `read` gives one signalfd_siginfo (128 bytes) a signal; the signals
+  /// are blocked in this process from now on until release_signals.
   [[nodiscard]] virtual int signal_source(std::uint64_t signal_mask) noexcept = 0;
   virtual void release_signals(std::uint64_t signal_mask) noexcept = 0;
   /// Ends the operations that are pending on it with -ECANCELED, and closes.
@@ -86,15 +87,15 @@ class driver {
 
 /// Why a driver was or was not chosen, for `heddle doctor` and for errors.
 struct driver_probe {
-  std::string name;     ///< "io_uring", "epoll", "poll"
+  std::string name;  ///< "io_uring", "epoll", "poll"
   bool usable = false;
-  std::string detail;   ///< what works, or what is missing
-  std::string advice;   ///< what to do about it, empty when nothing
+  std::string detail;  ///< what works, or what is missing
+  std::string advice;  ///< what to do about it, empty when nothing
 };
 
-/// Makes the driver named by `choice`; an empty choice takes HEDDLE_DRIVER from the environment, and
-/// without it the first usable of io_uring, epoll and poll. Throws failure when the named one cannot
-/// run here, saying why and what to do. Defined in room io.
+/// Makes the driver named by `choice`; an empty choice takes HEDDLE_DRIVER from the environment,
+/// and without it the first usable of io_uring, epoll and poll. Throws failure when the named one
+/// cannot run here, saying why and what to do. Defined in room io.
 [[nodiscard]] std::unique_ptr<driver> make_driver(const std::string& choice,
                                                   const driver_options& options);
 /// Tries each kernel driver, in the order of preference. Defined in room io.

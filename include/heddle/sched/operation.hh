@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// One request to the outside, and what came of it. The record lies in the frame that waits (or in the
-// object that keeps a multishot request going) and belongs to the driver from submit() until its last
-// completion: the kernel's view is the truth. Cancelling is a request; an operation that had already
-// succeeded delivers its result.
+// One request to the outside, and what came of it. The record lies in the frame that waits (or in
+// the object that keeps a multishot request going) and belongs to the driver from submit() until
+// its last completion: the kernel's view is the truth. Cancelling is a request; an operation that
+// had already succeeded delivers its result.
 #pragma once
 
 #include <cstddef>
@@ -16,31 +16,33 @@ class driver;
 
 /// What is asked. In comments: which argument fields count, and the result when it is not -errno.
 enum class op_code : std::uint8_t {
-  poll,        ///< fd, flags = POLLIN, POLLOUT, ... -> the events that are ready
-  accept,      ///< fd (listener) -> descriptor of one connection
-  accept_all,  ///< fd; many completions, each a descriptor, until cancelled or an error
-  connect,     ///< fd, data = sockaddr, len -> 0
-  receive,     ///< fd, data, len, flags (MSG_*) -> bytes, 0 at the end
-  receive_all, ///< fd; many completions, each a block of the driver's, until the end (0) or an error
-  send,        ///< fd, data, len, flags (MSG_*) -> bytes, possibly fewer than asked
-  receive_msg, ///< fd, data = msghdr, flags -> bytes
-  send_msg,    ///< fd, data = msghdr, flags -> bytes, possibly fewer
-  read,        ///< fd, data, len, offset (or at_cursor) -> bytes, 0 at the end
-  write,       ///< fd, data, len, offset (or at_cursor) -> bytes, possibly fewer
-  open,        ///< fd = directory (or AT_FDCWD), data = path, more = open_how -> descriptor
-  stat,        ///< fd = directory, data = path ("" for fd itself), flags = AT_*, more = statx buffer
-  sync,        ///< fd, flags != 0 for the data only -> 0
-  list,        ///< fd = directory, more = std::vector<directory_entry>* (room io) -> number of entries
-  remove,      ///< fd = directory, data = path, flags = AT_REMOVEDIR or 0 -> 0
-  rename,      ///< fd = directory, data = old path, more = new path -> 0 (both beneath fd)
+  poll,         ///< fd, flags = POLLIN, POLLOUT, ... -> the events that are ready
+  accept,       ///< fd (listener) -> descriptor of one connection
+  accept_all,   ///< fd; many completions, each a descriptor, until cancelled or an error
+  connect,      ///< fd, data = sockaddr, len -> 0
+  receive,      ///< fd, data, len, flags (MSG_*) -> bytes, 0 at the end
+  receive_all,  ///< fd; many completions, each a block of the driver's, until the end (0) or an
+                ///< error
+  send,         ///< fd, data, len, flags (MSG_*) -> bytes, possibly fewer than asked
+  receive_msg,  ///< fd, data = msghdr, flags -> bytes
+  send_msg,     ///< fd, data = msghdr, flags -> bytes, possibly fewer
+  read,         ///< fd, data, len, offset (or at_cursor) -> bytes, 0 at the end
+  write,        ///< fd, data, len, offset (or at_cursor) -> bytes, possibly fewer
+  open,         ///< fd = directory (or AT_FDCWD), data = path, more = open_how -> descriptor
+  stat,    ///< fd = directory, data = path ("" for fd itself), flags = AT_*, more = statx buffer
+  sync,    ///< fd, flags != 0 for the data only -> 0
+  list,    ///< fd = directory, more = std::vector<directory_entry>* (room io) -> number of entries
+  remove,  ///< fd = directory, data = path, flags = AT_REMOVEDIR or 0 -> 0
+  rename,  ///< fd = directory, data = old path, more = new path -> 0 (both beneath fd)
   make_directory,  ///< fd = directory, data = path, len = mode -> 0
-  resolve,     ///< more = resolve_request (room io) -> 0 or a negative EAI_* code in the request
-  call,        ///< more = argument, function = what to run where blocking is allowed -> its return
+  resolve,  ///< more = resolve_request (room io) -> 0 or a negative EAI_* code in the request
+  call,     ///< more = argument, function = what to run where blocking is allowed -> its return
 };
 
 inline constexpr std::uint64_t at_cursor = ~std::uint64_t{0};
 
-/// One completion. A block, when there is one, belongs to whoever gets it, until driver::return_block.
+/// One completion. A block, when there is one, belongs to whoever gets it, until
+/// driver::return_block.
 struct completion {
   std::int64_t result = 0;  ///< what op_code says, or -errno
   bool more = false;        ///< further completions of this operation will come
@@ -48,12 +50,13 @@ struct completion {
   std::uint32_t block = 0;
 };
 
-/// Thread: the worker it was submitted on. Lifetime: fixed in memory from submit() to the completion
-/// that has `more` false.
+/// Thread: the worker it was submitted on. Lifetime: fixed in memory from submit() to the
+/// completion that has `more` false.
 struct operation : wait {
   /// Called once for each completion, outside of user code; must not block. It may submit again. A
-  /// multishot operation that gets false is ended by the driver: what was already on the way is still
-  /// delivered, and the last completion (-ECANCELED unless it ended by itself) has more = false.
+  /// multishot operation that gets false is ended by the driver: what was already on the way is
+  /// still delivered, and the last completion (-ECANCELED unless it ended by itself) has more =
+  /// false.
   using complete_function = bool (*)(operation&, worker&, const completion&) noexcept;
   using call_function = std::int64_t (*)(void* argument) noexcept;
 
@@ -63,8 +66,8 @@ struct operation : wait {
 
   complete_function complete;
   op_code code;
-  bool pending = false;         ///< set by the driver while the record belongs to it
-  bool cancel_asked = false;    ///< set by the driver: at most one request goes out
+  bool pending = false;           ///< set by the driver while the record belongs to it
+  bool cancel_asked = false;      ///< set by the driver: at most one request goes out
   std::uint8_t driver_state = 0;  ///< the driver's own
   int fd;
   std::uint32_t len = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The runtime: a worker, its timers, a driver, and the root scope. main builds one and hands it down.
+// The runtime: a worker, its timers, a driver, and the root scope. main builds one and hands it
+// down.
 //
 //   task<int> program();
 //   int main() { heddle::runtime rt; return rt.run(program()); }
@@ -24,11 +25,11 @@ namespace heddle {
 
 /// Every limit has a default that is safe on a small machine.
 struct runtime_options {
-  std::string driver;                           ///< empty: HEDDLE_DRIVER, else the best that works
+  std::string driver;  ///< empty: HEDDLE_DRIVER, else the best that works
   driver_options io = {};
-  std::size_t memory_bytes = std::size_t{64} << 30;  ///< address space for frames; not memory
+  std::size_t memory_bytes = std::size_t{64} << 30;      ///< address space for frames; not memory
   nanoseconds drain_timeout = std::chrono::seconds(10);  ///< how long shutdown waits for tasks
-  std::size_t batch = 256;                      ///< frames between two looks at the clock
+  std::size_t batch = 256;                               ///< frames between two looks at the clock
   nanoseconds poll_interval = std::chrono::microseconds(200);  ///< I/O is looked at this often
   bool ignore_sigpipe = true;
   strictness on_double_trigger = strictness::off;
@@ -37,9 +38,9 @@ struct runtime_options {
   std::function<void(const diagnostic&)> report = {};
 };
 
-/// Thread: the one that built it, except where a member says otherwise. It becomes that thread's current
-/// runtime until it is destroyed; an inner one hides an outer one.
-/// Owns: every frame and event; the destructor cancels the root scope and waits until it is empty.
+/// Thread: the one that built it, except where a member says otherwise. It becomes that thread's
+/// current runtime until it is destroyed; an inner one hides an outer one. Owns: every frame and
+/// event; the destructor cancels the root scope and waits until it is empty.
 class runtime final : public scheduler {
  public:
   explicit runtime(runtime_options options = {});
@@ -48,8 +49,8 @@ class runtime final : public scheduler {
   runtime& operator=(const runtime&) = delete;
   ~runtime();
 
-  /// Runs until this task has ended; gives its value or rethrows. Other tasks go on at the next run.
-  /// Throws failure(resource_deadlock_would_occur), with a dump, when it can never end.
+  /// Runs until this task has ended; gives its value or rethrows. Other tasks go on at the next
+  /// run. Throws failure(resource_deadlock_would_occur), with a dump, when it can never end.
   template <class T>
   T run(task<T> program) {
     join_of<T> kept(&program_ended);
@@ -59,13 +60,13 @@ class runtime final : public scheduler {
   }
   /// Runs until nothing is left that could wake anything (rule D1), or stop().
   void run();
-  /// One turn: what is ready, timers that are due, completions that are there. Does not sleep. Returns
-  /// whether anything ran.
+  /// One turn: what is ready, timers that are due, completions that are there. Does not sleep.
+  /// Returns whether anything ran.
   bool once();
   /// Makes run() return after the current turn. Thread: any; async-signal-safe.
   void stop() noexcept;
-  /// Cancels the root scope and runs until it is empty, at most drain_timeout. Returns the number of
-  /// tasks that are left.
+  /// Cancels the root scope and runs until it is empty, at most drain_timeout. Returns the number
+  /// of tasks that are left.
   std::size_t drain();
 
   template <class T>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Timers by time: eight wheels of 64 slots, the finest slot 65.5 microseconds wide. Arming and disarming
-// are constant time. Timers fire in the order of their times to the nanosecond, ties in the order of
-// arming; never early.
+// Timers by time: eight wheels of 64 slots, the finest slot 65.5 microseconds wide. Arming and
+// disarming are constant time. Timers fire in the order of their times to the nanosecond, ties in
+// the order of arming; never early.
 #pragma once
 
 #include <array>
