@@ -119,7 +119,9 @@ void* slabs::allocate_large(std::size_t bytes) {
   }
   void* memory = region_.take_chunks(count, false);
   auto* header = static_cast<chunk*>(memory);
-  *header = {this, 0, 0, static_cast<std::uint32_t>(count), header_bytes};
+  // One cell: every offset times 1 is below 2^32, so that find_cell() gives the first and only one.
+  *header = {this, static_cast<std::uint32_t>(count * slab_chunk_bytes - header_bytes), 1,
+             static_cast<std::uint32_t>(count), header_bytes};
   return static_cast<char*>(memory) + header_bytes;
 }
 
@@ -190,10 +192,6 @@ bool slabs::find_cell(const void* address) noexcept {
   auto* header = static_cast<chunk*>(region_.head_chunk(address));
   const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(header) + header->first;
   found_begin_ = begin;
-  if (header->chunk_count > 1) {
-    found_bytes_ = header->chunk_count * slab_chunk_bytes - header->first;
-    return true;
-  }
   const std::uint64_t offset = reinterpret_cast<std::uintptr_t>(address) - begin;
   found_begin_ += ((offset * header->reciprocal) >> 32) * header->cell_bytes;
   found_bytes_ = header->cell_bytes;

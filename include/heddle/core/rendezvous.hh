@@ -100,7 +100,7 @@ struct id_of<> {
 /// goes, its events are empty and a function that waits on it
 ///   ends (tamed) or sees operation_canceled (task).
 template <class... Ids>
-class rendezvous : public detail::event_set {
+class rendezvous final : public detail::event_set {
  public:
   using id_type = typename detail::id_of<Ids...>::type;
 

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// A directory as a root that nothing escapes: names are looked up beneath it by the kernel, so that
+// "..", absolute paths and symbolic links that lead out are refused, whoever changes them meanwhile.
+//
+//   directory site = co_await open_directory("public");
+//   file page = co_await site.open(path_from_a_stranger);
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "heddle/io/file.hh"
+
+namespace heddle {
+
+/// Which symbolic links are followed.
+enum class links : std::uint8_t {
+  beneath,  ///< those that stay beneath the root
+  none,     ///< none: fails with too_many_symbolic_link_levels
+};
+
+/// How directory::list gives its entries.
+enum class listing_order : std::uint8_t { by_name, as_stored };
+
+/// Thread: one color. Owns: the descriptor, together with its copies.
+/// Cancel: each call ends when the driver has let go; what it did is done.
+/// Fails: as the system says, naming the path; cross_device_link when a path would lead out.
+class directory : public descriptor {
+ public:
+  directory() noexcept = default;
+
+  [[nodiscard]] task<file> open(std::string path, file_options options = {},
+                                links follow = links::beneath) const;
+  [[nodiscard]] task<directory> open_directory(std::string path,
+                                               links follow = links::beneath) const;
+  [[nodiscard]] task<file_status> status(std::string path, links follow = links::beneath) const;
+  /// What is in it, without "." and "..".
+  [[nodiscard]] task<std::vector<directory_entry>> list(
+      listing_order order = listing_order::by_name) const;
+  [[nodiscard]] task<> make_directory(std::string path, unsigned mode = 0755) const;
+  [[nodiscard]] task<> remove(std::string path) const;
+  /// It must be empty.
+  [[nodiscard]] task<> remove_directory(std::string path) const;
+  /// Within one folder beneath the root; other moves fail with invalid_argument.
+  [[nodiscard]] task<> rename(std::string from, std::string to) const;
+  /// Makes new, renamed and removed names in it survive a power failure.
+  [[nodiscard]] task<> sync() const;
+
+ private:
+  friend task<directory> open_directory(std::string path);
+  explicit directory(detail::descriptor_state* state) noexcept : descriptor(state) {}
+  /// The folder that holds the last name of a path, and that name.
+  struct place;
+  [[nodiscard]] task<place> place_of(std::string path) const;
+};
+
+[[nodiscard]] task<directory> open_directory(std::string path);
+
+}  // namespace heddle

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+// Every look-up goes through openat2 with RESOLVE_BENEATH. What has no such form (remove, rename,
+// making a folder) is done to one last name, in a folder that was opened that way.
+#include "heddle/io/directory.hh"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+
+#include <algorithm>
+
+#include "io/descriptor_state.hh"
+#include "io/file_call.hh"
+#include "io/one_operation.hh"
+
+namespace heddle {
+namespace {
+
+std::uint64_t rules_for(links follow) {
+  // Links of /proc lead to open files, whatever folder they stand in.
+  constexpr std::uint64_t always = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+  return follow == links::none ? always | RESOLVE_NO_SYMLINKS : always;
+}
+
+constexpr int folder_flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+
+task<> remove_at(int folder, std::string name, unsigned flags) {
+  detail::one_operation removing(op_code::remove, folder, "remove");
+  removing.data = name.data();
+  removing.flags = flags;
+  detail::check_path(co_await removing, "remove", name);
+}
+
+}  // namespace
+
+struct directory::place {
+  place(directory d, std::string n) noexcept : folder(std::move(d)), name(std::move(n)) {}
+  directory folder;
+  std::string name;
+};
+
+task<directory::place> directory::place_of(std::string path) const {
+  const directory held = *this;
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  const auto slash = path.rfind('/');
+  std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
+  if (name.empty() || name == "." || name == "..") detail::check_path(-EINVAL, "name", path);
+  if (slash == std::string::npos) co_return place(held, std::move(name));
+  const std::string above = slash == 0 ? "/" : path.substr(0, slash);
+  directory folder = co_await held.open_directory(above);
+  co_return place(std::move(folder), std::move(name));
+}
+
+task<file> directory::open(std::string path, file_options options, links follow) const {
+  const directory held = *this;
+  const int fd = co_await detail::open_native(detail::open_number(held), path,
+                                              detail::native_flags(options), options.mode,
+                                              rules_for(follow));
+  co_return file(detail::make_plain(fd));
+}
+
+task<directory> directory::open_directory(std::string path, links follow) const {
+  const directory held = *this;
+  const int fd = co_await detail::open_native(detail::open_number(held), path, folder_flags, 0,
+                                              rules_for(follow));
+  co_return directory(detail::make_plain(fd));
+}
+
+task<file_status> directory::status(std::string path, links follow) const {
+  const directory held = *this;
+  const int fd = co_await detail::open_native(detail::open_number(held), path,
+                                              O_PATH | O_CLOEXEC, 0, rules_for(follow));
+  const file found(detail::make_plain(fd));
+  co_return co_await found.status();
+}
+
+task<std::vector<directory_entry>> directory::list(listing_order order) const {
+  const directory held = *this;
+  std::vector<directory_entry> entries;
+  detail::one_operation listing(op_code::list, detail::open_number(held), "list");
+  listing.more = &entries;
+  detail::check_outcome(co_await listing);
+  std::erase_if(entries, [](const directory_entry& e) { return e.name == "." || e.name == ".."; });
+  if (order == listing_order::by_name)
+    std::sort(entries.begin(), entries.end(),
+              [](const auto& a, const auto& b) { return a.name < b.name; });
+  co_return entries;
+}
+
+task<> directory::make_directory(std::string path, unsigned mode) const {
+  place where = co_await place_of(std::move(path));
+  detail::one_operation making(op_code::make_directory, detail::open_number(where.folder),
+                               "make directory");
+  making.data = where.name.data();
+  making.len = mode;
+  detail::check_path(co_await making, "make", where.name);
+}
+
+task<> directory::remove(std::string path) const {
+  place where = co_await place_of(std::move(path));
+  co_await remove_at(detail::open_number(where.folder), where.name, 0);
+}
+
+task<> directory::remove_directory(std::string path) const {
+  place where = co_await place_of(std::move(path));
+  co_await remove_at(detail::open_number(where.folder), where.name, AT_REMOVEDIR);
+}
+
+task<> directory::rename(std::string from, std::string to) const {
+  const auto folder_part = [](const std::string& path) {
+    const auto slash = path.rfind('/');
+    return slash == std::string::npos ? std::string() : path.substr(0, slash);
+  };
+  if (folder_part(from) != folder_part(to)) detail::check_path(-EINVAL, "move", from);
+  place source = co_await place_of(std::move(from));
+  std::string target = to.substr(to.rfind('/') + 1);  // npos + 1 is 0: the whole
+  if (target.empty() || target == "." || target == "..") detail::check_path(-EINVAL, "name", to);
+  detail::one_operation renaming(op_code::rename, detail::open_number(source.folder), "rename");
+  renaming.data = source.name.data();
+  renaming.more = target.data();
+  detail::check_path(co_await renaming, "rename", source.name);
+}
+
+task<> directory::sync() const {
+  const directory held = *this;
+  co_await detail::sync_native(detail::open_number(held), false);
+}
+
+task<directory> open_directory(std::string path) {
+  const int fd = co_await detail::open_native(AT_FDCWD, path, folder_flags, 0, 0);
+  co_return directory(detail::make_plain(fd));
+}
+
+}  // namespace heddle

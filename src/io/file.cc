@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+// Transfers at a place, and whole files.
+#include "heddle/io/file.hh"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "heddle/core/deadline.hh"
+#include "io/descriptor_state.hh"
+#include "io/file_call.hh"
+#include "io/one_operation.hh"
+
+namespace heddle {
+namespace {
+
+// One system call moves at most about 2 GiB; longer buffers go in several steps.
+constexpr std::size_t step_bytes_max = std::size_t{1} << 30;
+
+/// Beside `path`, so that renaming stays within one folder; hidden, and not to be guessed.
+std::string name_beside(const std::string& path) {
+  const auto slash = path.rfind('/');
+  const std::size_t start = slash == std::string::npos ? 0 : slash + 1;
+  std::string hex;
+  std::uint64_t number = driver_here().random();
+  for (int i = 0; i < 16; ++i, number >>= 4) hex += "0123456789abcdef"[number & 15];
+  return path.substr(0, start) + "." + path.substr(start) + "." + hex;
+}
+
+std::string folder_of(const std::string& path) {
+  const auto slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+task<> write_new(std::string path, byte_view content, unsigned mode) {
+  file out = co_await open_file(
+      path, {.write = true, .read = false, .create = true, .exclusive = true, .mode = mode});
+  co_await out.write_at(0, content);
+  co_await out.sync();
+}
+
+task<> sync_folder(std::string path) {
+  const int fd =
+      co_await detail::open_native(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, 0);
+  struct closer {
+    int fd;
+    ~closer() { driver_here().close(fd, worker::here()); }
+  } const closing{fd};
+  co_await detail::sync_native(fd, false);
+}
+
+}  // namespace
+
+const wait_kind file_transfer::read_kind{"read", &asked_to_end};
+const wait_kind file_transfer::write_kind{"write", &asked_to_end};
+
+file_transfer::file_transfer(detail::descriptor_state* on, bool is_write, byte_span bytes,
+                             std::uint64_t at, std::size_t* counter) noexcept
+    : operation(is_write ? write_kind : read_kind, is_write ? op_code::write : op_code::read, -1,
+                &completed),
+      state_(on),
+      bytes_(bytes.data()),
+      size_(bytes.size()),
+      counter_(counter),
+      at_(at) {
+  if (state_ != nullptr) detail::pin(*state_);
+  if (counter_ != nullptr) *counter_ = 0;
+}
+
+file_transfer::file_transfer(file_transfer&& other) noexcept
+    : operation(*other.kind, other.code, -1, &completed),
+      state_(std::exchange(other.state_, nullptr)),
+      bytes_(other.bytes_),
+      size_(other.size_),
+      counter_(other.counter_),
+      at_(other.at_) {}
+
+file_transfer::~file_transfer() {
+  HEDDLE_ASSERT(!pending, "a transfer was destroyed while the driver had it: cancel and await it");
+  if (state_ != nullptr) detail::unpin(*state_);
+}
+
+bool file_transfer::await_suspend(std::coroutine_handle<> h) noexcept {
+  worker& w = worker::running();
+  if (w.current_context().canceled()) {
+    outcome_ = -ECANCELED;
+    return false;
+  }
+  if (state_ == nullptr || state_->fd < 0) {
+    outcome_ = -EBADF;
+    return false;
+  }
+  if (size_ == 0 || run(w)) return false;
+  park(*this, link_of(h), w);
+  return true;
+}
+
+bool file_transfer::run(worker& w) noexcept {
+  for (;;) {
+    fd = state_->fd;
+    data = bytes_ + count_;
+    len = static_cast<std::uint32_t>(std::min(size_ - count_, step_bytes_max));
+    offset = at_ + count_;
+    completion now;
+    if (!driver_here().submit(*this, w, now)) return false;
+    if (step(now.result)) return true;
+  }
+}
+
+bool file_transfer::step(std::int64_t got) noexcept {
+  if (got > 0) {
+    count_ += static_cast<std::size_t>(got);
+    if (counter_ != nullptr) *counter_ = count_;
+    if (count_ == size_) return true;
+  }
+  if (got == 0) {
+    // A file never takes nothing of something; that would be a loop without end.
+    if (code == op_code::write) outcome_ = -EIO;
+    return true;
+  }
+  if (got < 0 && got != -EINTR) outcome_ = static_cast<std::int32_t>(got);
+  if (outcome_ == 0 && (ending_ || state_->fd < 0)) outcome_ = -ECANCELED;
+  return outcome_ != 0;
+}
+
+bool file_transfer::completed(operation& op, worker& w, const completion& c) noexcept {
+  auto& self = static_cast<file_transfer&>(op);
+  if (self.step(c.result) || self.run(w)) wake(self, w);
+  return false;
+}
+
+void file_transfer::asked_to_end(wait& x, worker& w) noexcept {
+  auto& self = static_cast<file_transfer&>(static_cast<operation&>(x));
+  if (self.ending_) return;
+  self.ending_ = true;
+  driver_here().cancel(self, w);
+}
+
+file_transfer file::read_at(std::uint64_t at, byte_span into) const noexcept {
+  return {state_, false, into, at, nullptr};
+}
+file_transfer file::read_at(std::uint64_t at, byte_span into, std::size_t& count) const noexcept {
+  return {state_, false, into, at, &count};
+}
+file_transfer file::write_at(std::uint64_t at, byte_view bytes) const noexcept {
+  return {state_, true, {const_cast<std::byte*>(bytes.data()), bytes.size()}, at, nullptr};
+}
+file_transfer file::write_at(std::uint64_t at, byte_view bytes,
+                             std::size_t& count) const noexcept {
+  return {state_, true, {const_cast<std::byte*>(bytes.data()), bytes.size()}, at, &count};
+}
+
+task<file_status> file::status() const {
+  const file held = *this;  // open until it has ended
+  co_return co_await detail::status_of(detail::open_number(held));
+}
+
+task<std::uint64_t> file::size() const {
+  const file_status known = co_await status();
+  co_return known.size;
+}
+
+task<> file::sync(bool data_only) const {
+  const file held = *this;
+  co_await detail::sync_native(detail::open_number(held), data_only);
+}
+
+task<std::string> file::read_all(std::size_t limit) const {
+  const file held = *this;
+  const std::uint64_t expected = co_await held.size();
+  if (expected > limit) detail::check_outcome(-EFBIG);
+  std::string content(static_cast<std::size_t>(expected), '\0');
+  std::size_t have = 0;
+  for (;;) {
+    have += co_await held.read_at(have, byte_span(content.data() + have, content.size() - have));
+    if (have < content.size()) break;
+    // The file may have grown, or be one of those that say size 0: look for one byte more.
+    char next[4096];
+    const std::size_t more = co_await held.read_at(have, next);
+    if (more == 0) break;
+    if (have + more > limit) detail::check_outcome(-EFBIG);
+    content.append(next, more);
+    have += more;
+    content.resize(std::min(limit, have * 2));
+    if (content.size() == have) break;
+  }
+  content.resize(have);
+  co_return content;
+}
+
+task<file> open_file(std::string path, file_options options) {
+  const int fd = co_await detail::open_native(AT_FDCWD, path, detail::native_flags(options),
+                                              options.mode, 0);
+  co_return file(detail::make_plain(fd));
+}
+
+task<std::string> read_file(std::string path, std::size_t limit) {
+  const file in = co_await open_file(std::move(path));
+  co_return co_await in.read_all(limit);
+}
+
+task<> write_file(std::string path, byte_view content, unsigned mode) {
+  const std::string beside = name_beside(path);
+  std::exception_ptr error;
+  try {
+    co_await write_new(beside, content, mode);
+    co_await rename_file(beside, path);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  if (error) {
+    // Cleanup goes on when the caller was cancelled; 5 s is long for one unlink.
+    static_cast<void>(
+        co_await as_expected(shield(remove_file(beside), std::chrono::seconds(5))));
+    std::rethrow_exception(error);
+  }
+  co_await sync_folder(folder_of(path));
+}
+
+task<> remove_file(std::string path) {
+  detail::one_operation removing(op_code::remove, AT_FDCWD, "remove");
+  removing.data = path.data();
+  detail::check_path(co_await removing, "remove", path);
+}
+
+task<> rename_file(std::string from, std::string to) {
+  detail::one_operation renaming(op_code::rename, AT_FDCWD, "rename");
+  renaming.data = from.data();
+  renaming.more = to.data();
+  detail::check_path(co_await renaming, "rename", from);
+}
+
+}  // namespace heddle

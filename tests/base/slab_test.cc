@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// Slabs: sizes, reuse, finding cells, and cells freed by other threads.
+#include "heddle/base/slab.hh"
+
+#include <cstring>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "support/test.hh"
+
+using namespace heddle;
+
+HEDDLE_TEST(slab, "cells of all sizes are apart, writable and found by address") {
+  region r(std::size_t{1} << 32);
+  slabs s(r);
+  std::vector<std::pair<char*, std::size_t>> cells;
+  for (std::size_t bytes = 1; bytes < 200'000; bytes = bytes * 3 / 2 + 1)
+    for (int i = 0; i < 4; ++i) {
+      char* at = static_cast<char*>(s.allocate(bytes));
+      std::memset(at, static_cast<int>(bytes & 0xff), bytes);
+      cells.push_back({at, bytes});
+    }
+  for (const auto& [at, bytes] : cells) {
+    EXPECT_EQ(s.cell_of(at), at);
+    EXPECT_EQ(s.cell_of(at + bytes - 1), at);
+    EXPECT_TRUE(s.same_cell(at, at + bytes / 2));
+    EXPECT_EQ(at[bytes - 1], static_cast<char>(bytes & 0xff));
+  }
+  EXPECT_FALSE(s.same_cell(cells[0].first, cells[1].first));
+  int outside = 0;
+  EXPECT_EQ(s.cell_of(&outside), nullptr);
+  EXPECT_FALSE(s.same_cell(cells[0].first, &outside));
+  for (const auto& [at, bytes] : cells) s.release(at, bytes);
+  EXPECT_EQ(s.live(), 0u);
+}
+
+HEDDLE_TEST(slab, "what is freed is used again, also large cells") {
+  region r(std::size_t{1} << 32);
+  slabs s(r);
+  for (const std::size_t bytes : {48u, 2048u, 5000u, 100'000u}) {
+    void* first = s.allocate(bytes);
+    s.release(first, bytes);
+    EXPECT_EQ(s.allocate(bytes), first);
+    s.release(first, bytes);
+  }
+}
+
+HEDDLE_TEST(slab, "cells that another thread frees come home") {
+  region r(std::size_t{1} << 32);
+  slabs s(r);
+  std::vector<void*> cells;
+  for (int i = 0; i < 1000; ++i) cells.push_back(s.allocate(64));
+  std::thread([&] {
+    for (void* c : cells) slabs::release_elsewhere(c, 64);
+  }).join();
+  s.collect_remote();
+  EXPECT_EQ(s.live(), 0u);
+}
+
+HEDDLE_TEST(slab, "a full region is an error that says what to raise") {
+  region r(slab_chunk_bytes * 2);
+  slabs s(r);
+  std::vector<void*> cells;
+  try {
+    for (;;) cells.push_back(s.allocate(2048));
+  } catch (const failure& f) {
+    EXPECT_NE(std::string(f.what()).find("memory_bytes"), std::string::npos);
+  }
+  EXPECT_GE(cells.size(), 31u);
+  for (void* c : cells) s.release(c, 2048);
+}

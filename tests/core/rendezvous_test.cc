@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+// Rules R and T: rendezvous and twait blocks.
+#include "heddle/core/rendezvous.hh"
+
+#include <memory>
+#include <stdexcept>
+
+#include "heddle/core/twait.hh"
+#include "heddle/heddle.hh"
+#include "support/test.hh"
+#include "support/virtual_runtime.hh"
+
+using namespace heddle;
+using namespace std::chrono_literals;
+using heddle::test::virtual_runtime;
+
+HEDDLE_TEST(rendezvous,
+            "R1 ready ids queue in trigger order, and a trigger before the wait counts") {
+  virtual_runtime v;
+  rendezvous<int> r;
+  event<> a = r.make_event(1), b = r.make_event(2);
+  b.trigger();
+  a.trigger();
+  EXPECT_EQ(v.rt.run([](rendezvous<int>& from) -> task<int> {
+    const int first = co_await from;
+    const int second = co_await from;
+    co_return first * 10 + second;
+  }(r)),
+            21);
+}
+
+HEDDLE_TEST(rendezvous,
+            "R2 queued and outstanding events can be asked for, and join leaves ids alone") {
+  virtual_runtime v;
+  rendezvous<int> r;
+  int id = 77;
+  EXPECT_FALSE(r.has_events());
+  EXPECT_FALSE(r.join(id));
+  EXPECT_EQ(id, 77);
+  event<> e = r.make_event(1);
+  EXPECT_TRUE(r.has_waiting());
+  EXPECT_FALSE(r.has_ready());
+  e.trigger();
+  EXPECT_FALSE(r.has_waiting());
+  EXPECT_TRUE(r.has_ready());
+  EXPECT_TRUE(r.join(id));
+  EXPECT_EQ(id, 1);
+}
+
+HEDDLE_TEST(rendezvous, "R3 clear and destruction empty what is out, without a message") {
+  virtual_runtime v;
+  event<> kept;
+  event<> ready;
+  int slot = 5;
+  {
+    rendezvous<> r;
+    kept = r.make_event();
+    event<int> late = r.make_event(slot);
+    r.clear();
+    EXPECT_FALSE(kept);
+    late.trigger(6);
+    EXPECT_EQ(slot, 5);
+    kept = r.make_event();
+    ready = r.make_event();
+    ready.trigger();
+  }
+  EXPECT_FALSE(kept);
+  kept.trigger();
+  EXPECT_TRUE(v.reports.empty());
+}
+
+namespace {
+rendezvous<int> global_rendezvous;
+
+struct witness {
+  explicit witness(int& count) : count_(count) {}
+  ~witness() { ++count_; }
+  int& count_;
+};
+
+tamed blocks_on(rendezvous<>& r, int& destroyed, bool& after) {
+  witness w(destroyed);
+  co_await r;
+  after = true;
+}
+task<> awaits(rendezvous<>& r) { co_await r; }
+}  // namespace
+
+HEDDLE_TEST(rendezvous, "R4 a rendezvous may be global") {
+  virtual_runtime v;
+  global_rendezvous.make_event(3).trigger();
+  int id = 0;
+  EXPECT_TRUE(global_rendezvous.join(id));
+  EXPECT_EQ(id, 3);
+}
+
+HEDDLE_TEST(rendezvous, "R5 destroying a rendezvous ends the function that is blocked on it") {
+  virtual_runtime v;
+  int destroyed = 0;
+  bool after = false;
+  auto r = std::make_unique<rendezvous<>>();
+  event<> e = r->make_event();
+  blocks_on(*r, destroyed, after);
+  EXPECT_EQ(destroyed, 0);
+  r.reset();
+  EXPECT_EQ(destroyed, 1);
+  EXPECT_FALSE(after);
+  EXPECT_FALSE(e);
+}
+
+HEDDLE_TEST(rendezvous, "R6 a second waiter is reported with both lines and gets an error") {
+  virtual_runtime v;
+  rendezvous<> r;
+  event<> e = r.make_event();
+  v.rt.spawn(awaits(r));
+  v.rt.once();
+  EXPECT_THROW(v.rt.run(awaits(r)), std::logic_error);
+  ASSERT_FALSE(v.reports.empty());
+  EXPECT_EQ(v.reports[0].kind, diagnostic_kind::two_waiters);
+  EXPECT_NE(v.reports[0].made, 0u);
+  EXPECT_NE(v.reports[0].waits, 0u);
+  e.trigger();
+  v.rt.run();
+}
+
+namespace {
+task<int> twait_forms() {
+  int total = 0;
+  int x = 0, y = 0;
+  twait {
+    timer(2s, mkevent());
+    asap(mkevent());
+  }
+  if (total == 0) twait {
+      mkevent(x).trigger(1);
+    }
+  else
+    twait { mkevent(x).trigger(2); }
+  for (int i = 0; i < 3; ++i) twait {
+      timer(1ms, mkevent());
+    }
+  switch (x) {
+    case 1:
+      twait { mkevent(y).trigger(10); }
+      break;
+    default:
+      y = -1;
+  }
+  twait {}
+  co_return x + y;
+}
+
+tamed leaves_early(event<>& kept, bool by_return) {
+  twait {
+    kept = mkevent();
+    if (by_return) co_return;
+    break;
+  }
+}
+task<> throws_inside(event<>& kept) {
+  twait {
+    kept = mkevent();
+    throw std::runtime_error("left");
+  }
+}
+task<std::uint64_t> frames_for_ready_twait() {
+  const std::uint64_t before = worker::here().frames_run;
+  int x = 0;
+  twait { mkevent(x).trigger(1); }
+  co_return worker::here().frames_run - before;
+}
+}  // namespace
+
+HEDDLE_TEST(twait,
+            "T1 and T2 twait is one statement anywhere, and waits for every event of its body") {
+  virtual_runtime v;
+  EXPECT_EQ(v.rt.run(twait_forms()), 11);
+}
+
+HEDDLE_TEST(twait, "T1 with nothing left to wait for it does not yield") {
+  virtual_runtime v;
+  EXPECT_EQ(v.rt.run(frames_for_ready_twait()), 0u);
+}
+
+HEDDLE_TEST(twait, "T3 return, break and exceptions inside a body empty its events") {
+  virtual_runtime v;
+  event<> kept;
+  leaves_early(kept, true);
+  EXPECT_FALSE(kept);
+  leaves_early(kept, false);
+  EXPECT_FALSE(kept);
+  EXPECT_THROW(v.rt.run(throws_inside(kept)), std::runtime_error);
+  EXPECT_FALSE(kept);
+  EXPECT_TRUE(v.reports.empty());
+}
+
+namespace {
+task<> with_foreign_slot(rendezvous<>& r, event<int>& kept) {
+  int slot = 1;
+  kept = r.make_event(slot);
+  co_await yield();
+}
+task<> keeps_the_rendezvous(std::size_t& foreign_before, std::size_t& foreign_after) {
+  rendezvous<> r;
+  event<int> kept;
+  auto inner = with_foreign_slot(r, kept);
+  co_await std::move(inner);
+  foreign_before = worker::here().foreign_slots;
+  kept.trigger(5);
+  foreign_after = worker::here().foreign_slots;
+  co_await r;
+}
+}  // namespace
+
+HEDDLE_TEST(memory,
+            "K7 a slot in a frame that has ended is never written, and its waiter still wakes") {
+  virtual_runtime v;
+  std::size_t before = 9, after = 9;
+  v.rt.run(keeps_the_rendezvous(before, after));
+  EXPECT_EQ(before, 0u);  // cut off when the frame ended
+  EXPECT_EQ(after, 0u);
+}

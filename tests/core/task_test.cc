@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: MIT
+// Tasks, tamed functions, scopes, cancellation, adapters and start().
+#include "heddle/core/task.hh"
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "heddle/core/twait.hh"
+#include "heddle/heddle.hh"
+#include "support/test.hh"
+#include "support/virtual_runtime.hh"
+
+using namespace heddle;
+using namespace std::chrono_literals;
+using heddle::test::virtual_runtime;
+
+namespace {
+
+task<int> value(int n) { co_return n; }
+task<int> later(int n, nanoseconds after) {
+  co_await sleep_for(after);
+  co_return n;
+}
+task<> fails(const char* why, nanoseconds after) {
+  co_await sleep_for(after);
+  throw std::runtime_error(why);
+}
+task<std::unique_ptr<int>> owned(int n) { co_return std::make_unique<int>(n); }
+task<int&> same(int& n) { co_return n; }
+
+task<long> deep(long depth) {
+  if (depth == 0) co_return 0;
+  co_return 1 + co_await deep(depth - 1);
+}
+task<long> many(long count) {
+  long sum = 0;
+  for (long i = 0; i < count; ++i) sum += co_await value(1);
+  co_return sum;
+}
+
+}  // namespace
+
+namespace {
+template <class T>
+concept awaitable_as = requires(T&& t) { static_cast<T&&>(t).operator co_await(); };
+}  // namespace
+
+HEDDLE_TEST(task, "a task is lazy, and destroying one that has not started runs nothing") {
+  virtual_runtime v;
+  bool ran = false;
+  {
+    task<> t = [](bool& flag) -> task<> {
+      flag = true;
+      co_return;
+    }(ran);
+  }
+  EXPECT_FALSE(ran);
+  static_assert(!std::is_copy_constructible_v<task<>>);
+  static_assert(awaitable_as<task<>> && !awaitable_as<task<>&>);
+}
+
+HEDDLE_TEST(task, "results may be values, move-only objects and references") {
+  virtual_runtime v;
+  EXPECT_EQ(v.rt.run(value(4)), 4);
+  EXPECT_EQ(*v.rt.run(owned(5)), 5);
+  int n = 1;
+  EXPECT_EQ(&v.rt.run(same(n)), &n);
+}
+
+HEDDLE_TEST(task, "a million awaits in a row and a chain of 100,000 need no stack") {
+  virtual_runtime v;
+  EXPECT_EQ(v.rt.run(many(1'000'000)), 1'000'000);
+  EXPECT_EQ(v.rt.run(deep(100'000)), 100'000);
+}
+
+HEDDLE_TEST(task, "an exception is rethrown where the task is awaited") {
+  virtual_runtime v;
+  EXPECT_THROW(v.rt.run(fails("no", 1ms)), std::runtime_error);
+}
+
+HEDDLE_TEST(task, "an exception that nobody joins is reported with the lines it left through") {
+  virtual_runtime v;
+  v.rt.spawn([]() -> task<> { co_await fails("lost", 1ms); }());
+  v.rt.run();
+  ASSERT_EQ(v.reports.size(), 1u);
+  EXPECT_EQ(v.reports[0].kind, diagnostic_kind::unhandled_exception);
+}
+
+HEDDLE_TEST(task, "a suspended minimal task takes at most 48 bytes") {
+#if defined(__clang__) && defined(__OPTIMIZE__)
+  virtual_runtime v;
+  static bool stop;
+  stop = false;
+  const auto minimal = []() -> task<> {
+    while (!stop) co_await yield();
+  };
+  constexpr std::size_t count = 1'000'000;
+  const std::size_t before = v.rt.main_worker().memory.home().chunks_taken();
+  for (std::size_t i = 0; i < count; ++i) v.rt.spawn(minimal());
+  v.rt.once();
+  const std::size_t bytes =
+      (v.rt.main_worker().memory.home().chunks_taken() - before) * slab_chunk_bytes;
+  EXPECT_LE(static_cast<double>(bytes) / count, 48.1);  // 64 bytes of each 64 KiB are the chunk's own
+  stop = true;
+  v.rt.run();
+#else
+  GTEST_SKIP() << "the size of frames is Clang's";
+#endif
+}
+
+namespace {
+struct thing {
+  explicit thing(int start = 0) : n(start) {}
+  int n;
+  tamed add(int by, event<int> done) {
+    co_await sleep_for(1ms);
+    done(n += by);
+  }
+  tamed get(event<int> done) const {
+    done(n);
+    co_return;
+  }
+  static tamed fixed(event<int> done) {
+    done(42);
+    co_return;
+  }
+  virtual ~thing() = default;
+  virtual tamed who(event<std::string> done) {
+    done("base");
+    co_return;
+  }
+};
+struct other_thing : thing {
+  tamed who(event<std::string> done) override {
+    done("derived");
+    co_return;
+  }
+};
+template <class T>
+tamed twice(T value, event<T> done) {
+  co_await yield();
+  done(value + value);
+}
+tamed first_part(bool& ran) {
+  ran = true;
+  co_await sleep_for(1s);
+}
+tamed by_value(std::string text, std::string& seen) {
+  co_await sleep_for(1ms);
+  seen = text;
+}
+task<int> call_all() {
+  thing t(5);
+  other_thing o;
+  int a = 0, b = 0, c = 0, d = 0;
+  std::string s, who;
+  twait {
+    t.add(2, mkevent(a));
+    std::as_const(t).get(mkevent(b));
+    thing::fixed(mkevent(c));
+    twice(4, mkevent(d));
+    twice(std::string("x"), mkevent(s));
+    static_cast<thing&>(o).who(mkevent(who));
+  }
+  co_return s == "xx" && who == "derived" ? a * 1000 + b * 100 + c + d : -1;
+}
+}  // namespace
+
+HEDDLE_TEST(tamed, "K1 a tamed function runs at once up to its first wait") {
+  virtual_runtime v;
+  bool ran = false;
+  first_part(ran);
+  EXPECT_TRUE(ran);
+  v.rt.run();
+}
+
+HEDDLE_TEST(tamed, "K2 parameters by value are captured at the call") {
+  virtual_runtime v;
+  std::string text = "before", seen;
+  by_value(text, seen);
+  text = "after";
+  v.rt.run();
+  EXPECT_EQ(seen, "before");
+}
+
+HEDDLE_TEST(tamed, "K5 member, const, static, virtual and template functions may be tamed") {
+  virtual_runtime v;
+  EXPECT_EQ(v.rt.run(call_all()), 7000 + 500 + 42 + 8);
+}
+
+namespace {
+task<> body_with_failure(scope& s, int& canceled) {
+  s.spawn(fails("first", 1s));
+  s.spawn([](int& count) -> task<> {
+    try {
+      co_await sleep_for(1h);
+    } catch (const std::system_error& e) {
+      if (e.code() == std::errc::operation_canceled) ++count;
+      throw;
+    }
+  }(canceled));
+  co_return;
+}
+task<int> body_with_value(scope& s, int& done) {
+  for (int i = 0; i < 10; ++i)
+    s.spawn([](int& count) -> task<> {
+      co_await yield();
+      ++count;
+    }(done));
+  co_return 5;
+}
+}  // namespace
+
+HEDDLE_TEST(scope, "the first failure cancels the rest and is rethrown") {
+  virtual_runtime v;
+  int canceled = 0;
+  try {
+    v.rt.run(with_scope(body_with_failure, std::ref(canceled)));
+    FAIL();
+  } catch (const std::runtime_error& e) {
+    EXPECT_STREQ(e.what(), "first");
+  }
+  EXPECT_EQ(canceled, 1);
+}
+
+HEDDLE_TEST(scope, "children end before with_scope returns its value") {
+  virtual_runtime v;
+  int done = 0;
+  EXPECT_EQ(v.rt.run(with_scope(body_with_value, std::ref(done))), 5);
+  EXPECT_EQ(done, 10);
+}
+
+HEDDLE_TEST(adapters,
+            "all gives every result, and any gives the first and everything that finished") {
+  virtual_runtime v;
+  v.rt.run([]() -> task<> {
+    auto [a, b] = co_await all(later(1, 1s), later(2, 2s));
+    EXPECT_EQ(a + b, 3);
+    auto won = co_await any(later(1, 5s), later(2, 1s), sleep_for(1h));
+    EXPECT_EQ(won.index, 1u);
+    EXPECT_EQ(std::get<1>(won.results), 2);
+    EXPECT_FALSE(std::get<0>(won.results));
+    auto both = co_await any(value(1), value(2));
+    EXPECT_TRUE(std::get<0>(both.results) && std::get<1>(both.results));
+    std::vector<task<int>> list;
+    for (int i = 0; i < 5; ++i) list.push_back(later(i, 1s));
+    const std::vector<int> got = co_await all(std::move(list));
+    EXPECT_EQ(got, (std::vector<int>{0, 1, 2, 3, 4}));
+  }());
+}
+
+HEDDLE_TEST(adapters, "a timeout throws timed_out, and a result that was there is not lost") {
+  virtual_runtime v;
+  v.rt.run([]() -> task<> {
+    const time_point start = clock::now();
+    auto late = co_await as_expected(with_timeout(later(1, 1h), 2s));
+    EXPECT_EQ(late.error(), std::errc::timed_out);
+    EXPECT_LT(clock::now() - start, 3s);
+    EXPECT_EQ(co_await with_timeout(later(7, 1s), 2s), 7);
+    EXPECT_EQ(co_await with_timeout(value(3), 0s), 3);
+    rendezvous<> r;
+    event<> e = r.make_event();
+    bool timed_out = false;
+    try {
+      co_await with_timeout(r, 1s);
+    } catch (const failure& f) {
+      timed_out = f.code() == std::errc::timed_out;
+    }
+    EXPECT_TRUE(timed_out);
+    e.trigger();
+    co_await r;
+  }());
+}
+
+HEDDLE_TEST(adapters, "a deadline is inherited, and the outer one wins when it is earlier") {
+  virtual_runtime v;
+  v.rt.run([]() -> task<> {
+    const time_point start = clock::now();
+    auto r =
+        co_await as_expected(with_deadline(with_timeout(later(1, 1h), 10s), clock::now() + 1s));
+    EXPECT_EQ(r.error(), std::errc::timed_out);
+    EXPECT_LT(clock::now() - start, 2s);
+  }());
+}
+
+HEDDLE_TEST(adapters, "with_cancel ends waits now and later, and shield lets cleanup go on") {
+  virtual_runtime v;
+  v.rt.run([]() -> task<> {
+    cancel_source stop;
+    scope s;
+    int cleaned = 0;
+    s.spawn([](cancel_source& source, int& done) -> task<> {
+      auto r = co_await as_expected(with_cancel(source, sleep_for(1h)));
+      EXPECT_EQ(r.error(), std::errc::operation_canceled);
+      auto again = co_await as_expected(with_cancel(source, sleep_for(1h)));
+      EXPECT_EQ(again.error(), std::errc::operation_canceled);
+      ++done;
+    }(stop, cleaned));
+    s.spawn([](int& done) -> task<> {
+      auto r = co_await as_expected(sleep_for(1h));
+      EXPECT_FALSE(r);
+      co_await shield(sleep_for(1s), 5s);
+      auto bounded = co_await as_expected(shield(sleep_for(1h), 5s));
+      EXPECT_EQ(bounded.error(), std::errc::timed_out);
+      ++done;
+    }(cleaned));
+    co_await sleep_for(1s);
+    stop.cancel();
+    co_await sleep_for(1s);
+    s.cancel();
+    co_await s.join();
+    EXPECT_EQ(cleaned, 2);
+  }());
+}
+
+HEDDLE_TEST(adapters, "a new wait in a cancelled context ends at once, a yield too") {
+  virtual_runtime v;
+  v.rt.run([]() -> task<> {
+    scope s;
+    int thrown = 0;
+    s.spawn([](int& count) -> task<> {
+      try {
+        for (;;) co_await yield();
+      } catch (const failure&) {
+        ++count;
+      }
+      try {
+        co_await sleep_for(1h);
+      } catch (const failure&) {
+        ++count;
+      }
+    }(thrown));
+    co_await sleep_for(1ms);
+    s.cancel();
+    co_await s.join();
+    EXPECT_EQ(thrown, 2);
+  }());
+}
+
+HEDDLE_TEST(start, "tasks, tamed calls and operations can be joined to events") {
+  virtual_runtime v;
+  v.rt.run([]() -> task<> {
+    int x = 0;
+    bool ran = false;
+    result<int> r;
+    twait {
+      start(later(4, 1s), mkevent(x));
+      start(first_part(ran), mkevent());
+      start(sleep_for(1s), mkevent());
+      start(later(9, 1s), mkevent(r));
+    }
+    EXPECT_EQ(x, 4);
+    EXPECT_EQ(r, 9);
+  }());
+}
+
+HEDDLE_TEST(start, "what was started is cancelled when its event becomes empty") {
+  virtual_runtime v;
+  v.rt.run([]() -> task<> {
+    bool canceled = false;
+    {
+      rendezvous<> r;
+      start([](bool& flag) -> task<> { flag = !co_await as_expected(sleep_for(1h)); }(canceled),
+            r.make_event());
+    }
+    co_await yield();
+    co_await yield();
+    EXPECT_TRUE(canceled);
+  }());
+}
+
+namespace {
+task<> innermost() { co_await sleep_for(1h); }
+task<> middle() { co_await innermost(); }
+}  // namespace
+
+HEDDLE_TEST(dump, "a dump lists suspended tasks by line, with who awaits whom") {
+  virtual_runtime v;
+  v.rt.spawn(middle());
+  v.rt.once();
+  const std::string text = v.rt.dump();
+  EXPECT_NE(text.find("1 task"), std::string::npos) << text;
+  EXPECT_NE(text.find("sleep"), std::string::npos) << text;
+  EXPECT_NE(text.find("innermost"), std::string::npos) << text;
+  EXPECT_NE(text.find("awaited at"), std::string::npos) << text;
+  EXPECT_NE(text.find("middle"), std::string::npos) << text;
+  const std::string json = v.rt.dump_json();
+  EXPECT_NE(json.find("\"state\":\"sleep\""), std::string::npos) << json;
+  EXPECT_NE(json.find("task_test.cc:"), std::string::npos) << json;
+}

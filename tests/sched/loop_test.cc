@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+// Rules D: the loop, timers, virtual time, posting from threads, stopping and draining.
+#include <algorithm>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "heddle/core/twait.hh"
+#include "heddle/heddle.hh"
+#include "support/test.hh"
+#include "support/virtual_runtime.hh"
+
+using namespace heddle;
+using namespace std::chrono_literals;
+using heddle::test::virtual_runtime;
+
+HEDDLE_TEST(loop, "D1 run returns when nothing is left that could wake anything") {
+  virtual_runtime v;
+  v.rt.run();
+  rendezvous<> r;
+  event<> never_fired = r.make_event();
+  v.rt.spawn([](rendezvous<>& on) -> task<> { co_await on; }(r));
+  v.rt.run();
+  never_fired.trigger();
+  v.rt.run();
+}
+
+HEDDLE_TEST(loop, "D1 a program that can never go on is an error that says where it waits") {
+  virtual_runtime v;
+  rendezvous<> r;
+  event<> e = r.make_event();
+  try {
+    v.rt.run([](rendezvous<>& on) -> task<> { co_await on; }(r));
+    FAIL();
+  } catch (const failure& f) {
+    EXPECT_EQ(f.code(), std::errc::resource_deadlock_would_occur);
+    EXPECT_NE(std::string(f.what()).find("loop_test.cc"), std::string::npos);
+  }
+}
+
+HEDDLE_TEST(loop, "D2 asap events fire first in, first out") {
+  virtual_runtime v;
+  rendezvous<int> r;
+  for (int i = 0; i < 5; ++i) asap(r.make_event(i));
+  timer(0s, r.make_event(5));
+  v.rt.run();
+  for (int i = 0; i < 6; ++i) {
+    int id = -1;
+    ASSERT_TRUE(r.join(id));
+    EXPECT_EQ(id, i);
+  }
+}
+
+HEDDLE_TEST(loop, "D3 timers fire by time, ties in order, and emptied ones are forgotten") {
+  virtual_runtime v;
+  const unsigned seed = 20261121;
+  std::mt19937_64 random(seed);
+  SCOPED_TRACE(seed);
+  rendezvous<int> r;
+  std::vector<std::pair<std::int64_t, int>> expected;
+  std::vector<event<>> emptied;
+  for (int i = 0; i < 5000; ++i) {
+    const std::int64_t us = static_cast<std::int64_t>(random() % 100'000'000'000) + 1;
+    const std::int64_t span = i % 7 == 0 ? 5'000'000 : us >> (random() % 30);
+    event<> e = r.make_event(i);
+    timer(std::chrono::microseconds(span + 1), e);
+    if (i % 11 == 0) {
+      emptied.push_back(e);
+      e.trigger();
+      int id = -1;
+      ASSERT_TRUE(r.join(id));
+      continue;
+    }
+    expected.push_back({span, i});
+  }
+  std::sort(expected.begin(), expected.end());  // by span, ties by order
+  v.rt.run();
+  for (const auto& [span, i] : expected) {
+    int id = -1;
+    ASSERT_TRUE(r.join(id));
+    ASSERT_EQ(id, i) << "span " << span;
+  }
+  EXPECT_FALSE(r.has_events());
+}
+
+HEDDLE_TEST(loop, "D4 virtual time jumps to the next timer and is never late") {
+  virtual_runtime v;
+  v.rt.run([]() -> task<> {
+    const time_point start = clock::now();
+    co_await sleep_for(24h * 365);
+    EXPECT_GE(clock::now() - start, 24h * 365);
+    EXPECT_LT(clock::now() - start, 24h * 365 + 1s);
+  }());
+}
+
+HEDDLE_TEST(loop, "D6 preblock events fire before the loop may sleep") {
+  virtual_runtime v;
+  rendezvous<int> r;
+  timer(1s, r.make_event(2));
+  v.rt.preblock(r.make_event(1));
+  EXPECT_NE(v.rt.next_wake(), never);
+  v.rt.run();
+  int id = 0;
+  ASSERT_TRUE(r.join(id));
+  EXPECT_EQ(id, 1);
+}
+
+HEDDLE_TEST(loop, "other threads can post calls, on every kernel driver") {
+  for (const char* name : {"epoll", "poll"}) {
+    SCOPED_TRACE(name);
+    runtime_options options;
+    options.driver = name;
+    runtime rt(options);
+    int ran = 0;
+    rendezvous<> r;
+    event<> done = r.make_event();
+    std::thread other([&] {
+      for (int i = 0; i < 100; ++i)
+        rt.post([&ran, &done] {
+          if (++ran == 100) done.trigger();
+        });
+    });
+    rt.run([](rendezvous<>& on) -> task<> { co_await with_timeout(on, 20s); }(r));
+    other.join();
+    EXPECT_EQ(ran, 100);
+  }
+}
+
+HEDDLE_TEST(loop, "the end of a runtime cancels what is left, and nothing stays behind") {
+  std::vector<diagnostic> reports;
+  int unwound = 0;
+  {
+    virtual_runtime v;
+    for (int i = 0; i < 100; ++i)
+      v.rt.spawn([](int& count) -> task<> {
+        struct guard {
+          int& n;
+          ~guard() { ++n; }
+        } const g{count};
+        co_await sleep_for(1h);
+      }(unwound));
+    v.rt.once();
+    EXPECT_EQ(v.rt.drain(), 0u);
+    reports = v.reports;
+  }
+  EXPECT_EQ(unwound, 100);
+  EXPECT_TRUE(reports.empty());
+}
+
+HEDDLE_TEST(loop, "a handle that outlives its runtime is reported and harmless") {
+  std::vector<diagnostic> reports;
+  event<> kept;
+  {
+    runtime_options options;
+    options.report = [&](const diagnostic& d) { reports.push_back(d); };
+    runtime rt(std::make_unique<heddle::test::virtual_driver>(), options);
+    rendezvous<> r;
+    kept = r.make_event();
+  }
+  ASSERT_EQ(reports.size(), 1u);
+  EXPECT_EQ(reports[0].kind, diagnostic_kind::leaked_memory);
+}
