@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// Accepting connections: what listeners of every family share. The driver accepts ahead of demand
+// into a short queue; when nobody takes from it, the rest waits in the kernel's backlog. Running
+// out of descriptors or memory is survived: counted, and tried again after a pause.
+#pragma once
+
+#include <cstdint>
+
+#include "heddle/base/clock.hh"
+#include "heddle/io/stream.hh"
+
+namespace heddle {
+
+/// Limits and switches of a listener; the defaults suit a public server.
+struct listen_options {
+  int backlog = 4096;               ///< connections that the kernel holds (it caps this itself)
+  bool reuse_address = true;        ///< listen although old connections to the port linger
+  bool reuse_port = false;          ///< several listeners share the port
+  bool v6_only = false;             ///< without it, an any-address listener takes version 4 too
+  bool no_delay = true;             ///< accepted connections send small writes at once
+  std::uint16_t accept_queue = 64;  ///< accepted and not taken: then accepting stops
+  stream_options streams = {};      ///< of accepted connections
+  nanoseconds pause = std::chrono::milliseconds(50);  ///< when descriptors or memory run out
+};
+
+/// Waits for a connection. Cancel: at once; a connection that came stays for the next accept.
+class accept_wait : public wait, public detail::lane_entry {
+ public:
+  [[nodiscard]] static bool await_ready() noexcept { return false; }
+  [[nodiscard]] bool await_suspend(std::coroutine_handle<> h) noexcept {
+    return begin(*this, link_of(h));
+  }
+
+ protected:
+  explicit accept_wait(detail::descriptor_state* on) noexcept;
+  accept_wait(accept_wait&& other) noexcept;
+  ~accept_wait();  // closes a connection that nobody took
+  /// The connection's state; its caller owns one handle. Throws when there is no memory.
+  [[nodiscard]] detail::descriptor_state* take();
+};
+
+/// An accepted connection as a Stream, for the listeners of one family.
+template <class Stream>
+class [[nodiscard("co_await it")]] accept_of : public accept_wait {
+ public:
+  explicit accept_of(detail::descriptor_state* on) noexcept : accept_wait(on) {}
+  accept_of(accept_of&& other) noexcept = default;
+
+  Stream await_resume() {
+    detail::check_outcome(outcome);
+    return Stream(take());
+  }
+  [[nodiscard]] result<Stream> await_result() noexcept {
+    if (outcome < 0) return std::unexpected(kernel_error(outcome));
+    try {
+      return Stream(take());
+    } catch (const std::system_error& e) {
+      return std::unexpected(e.code());
+    }
+  }
+};
+
+/// A socket that takes connections.
+///
+/// Thread: one color. Acceptors are served in call order.
+/// Owns: the socket, together with its copies.
+class listener : public descriptor {
+ public:
+  /// How often accepting had to pause because descriptors or memory had run out.
+  [[nodiscard]] std::uint64_t pauses() const noexcept;
+
+ protected:
+  using descriptor::descriptor;
+};
+
+}  // namespace heddle

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// Unix sockets: streams between processes of one machine, named by a path. A path that begins with
+// '@' is a name of its own, in no folder, that goes away with its listener.
+//
+//   unix_listener door = unix_listener::listen("run/service.socket");
+//   unix_stream conn = co_await unix_connect("run/service.socket");
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "heddle/core/task.hh"
+#include "heddle/io/listener.hh"
+
+namespace heddle {
+
+/// A connected Unix socket. As stream; see there.
+class unix_stream : public stream {
+ public:
+  unix_stream() noexcept = default;
+  /// Takes a connected socket of the driver's.
+  explicit unix_stream(int fd, stream_options options = {});
+
+ private:
+  friend class accept_of<unix_stream>;
+  using stream::stream;
+};
+
+/// Takes connections on a path. As listener; see there.
+/// Fails: listen() throws failure, naming the path; address_in_use when the file is there already,
+/// be it in use or left behind (remove_file() removes it). The file stays when the listener goes.
+class unix_listener : public listener {
+ public:
+  unix_listener() noexcept = default;
+  [[nodiscard]] static unix_listener listen(const std::string& path, listen_options options = {});
+
+  [[nodiscard]] accept_of<unix_stream> accept() const noexcept {
+    return accept_of<unix_stream>(state_);
+  }
+
+ private:
+  using listener::listener;
+};
+
+/// Connects. Fails as the system says, naming the path; filename_too_long beyond 107 bytes.
+[[nodiscard]] task<unix_stream> unix_connect(std::string path, stream_options options = {});
+/// Two sockets connected to each other. Throws failure when descriptors run out.
+[[nodiscard]] std::pair<unix_stream, unix_stream> unix_pair(stream_options options = {});
+
+}  // namespace heddle

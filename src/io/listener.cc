@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+// Accepting ahead into a bounded queue, and outlasting a lack of descriptors.
+#include "heddle/io/listener.hh"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "io/listener_state.hh"
+
+namespace heddle {
+namespace {
+
+const wait_kind accept_kind{"accept", [](wait& x, worker& w) noexcept {
+                              static_cast<accept_wait&>(x).cancel(x, w);
+                            }};
+
+void never_asked(wait&, worker&) noexcept {}  // no frame waits in it
+
+bool set_flag(int fd, int level, int option, bool on) noexcept {
+  const int value = on ? 1 : 0;
+  return driver_here().set_option(fd, level, option, &value, sizeof value) >= 0;
+}
+
+/// Errors of one connection, which say nothing about the listener.
+bool of_connection(int error) noexcept {
+  return error == ECONNABORTED || error == EPROTO || error == EPERM || error == ENETDOWN ||
+         error == ENETUNREACH || error == EHOSTDOWN || error == EHOSTUNREACH ||
+         error == ENOPROTOOPT || error == ENONET || error == EINTR || error == EAGAIN;
+}
+
+bool out_of_something(int error) noexcept {
+  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
+}  // namespace
+
+// What it holds until it is taken: a descriptor, or -errno.
+accept_wait::accept_wait(detail::descriptor_state* on) noexcept
+    : wait(accept_kind), lane_entry(on, detail::lane_role::accept, false) {
+  outcome = -ECANCELED;
+}
+accept_wait::accept_wait(accept_wait&& other) noexcept
+    : wait(accept_kind), lane_entry(std::move(other)) {
+  outcome = -ECANCELED;
+}
+accept_wait::~accept_wait() {
+  if (outcome >= 0) driver_here().close(outcome, worker::here());
+}
+
+detail::descriptor_state* accept_wait::take() {
+  const int fd = std::exchange(outcome, -ECANCELED);
+  const auto& options = static_cast<detail::listener_state*>(state)->options;
+  return detail::descriptor_state::make<detail::socket_state>(fd, options.streams);
+}
+
+std::uint64_t listener::pauses() const noexcept {
+  return state_ == nullptr ? 0 : static_cast<detail::listener_state*>(state_)->pauses();
+}
+
+namespace detail {
+
+const wait_kind listener_state::kind_of_wait{"accept all", &never_asked};
+
+listener_state::listener_state(int number, listen_options chosen)
+    : descriptor_state(number, descriptor_kind::listener),
+      options(chosen),
+      accepting_(kind_of_wait, op_code::accept_all, number, &arrived),
+      pause_(*this),
+      room_(std::max<std::uint16_t>(chosen.accept_queue, 1)) {
+  ready_ = static_cast<int*>(worker::here().memory.allocate(room_ * sizeof(int)));
+  accepting_.more = this;
+}
+
+listener_state::~listener_state() {
+  worker::here().memory.release(ready_, room_ * sizeof(int));
+}
+
+void listener_state::arm(worker& w) noexcept {
+  ++pins;
+  completion unused;
+  const bool done = driver_here().submit(accepting_, w, unused);
+  HEDDLE_ASSERT(!done, "a driver must not end a multishot operation in submit(): fix the driver");
+}
+
+int listener_state::pop() noexcept {
+  const int fd = ready_[first_];
+  first_ = static_cast<std::uint16_t>((first_ + 1) % room_);
+  --count_;
+  return fd;
+}
+
+bool listener_state::push(int fd, worker& w) noexcept {
+  if (count_ == room_) {
+    const auto wider = static_cast<std::uint16_t>(std::min(2 * room_, 0xffff));
+    if (wider == room_) return false;
+    int* ring;
+    try {
+      ring = static_cast<int*>(w.memory.allocate(wider * sizeof(int)));
+    } catch (...) {
+      return false;
+    }
+    for (std::uint16_t i = 0; i < count_; ++i) ring[i] = ready_[(first_ + i) % room_];
+    w.memory.release(ready_, room_ * sizeof(int));
+    ready_ = ring;
+    room_ = wider;
+    first_ = 0;
+  }
+  ready_[(first_ + count_++) % room_] = fd;
+  return true;
+}
+
+bool listener_state::serve(lane_entry& e, worker& w) noexcept {
+  if (count_ != 0) {
+    e.outcome = pop();
+    return true;
+  }
+  if (error_ != 0) {
+    e.outcome = error_;
+    return true;
+  }
+  if (!accepting_.pending && !pause_.armed()) arm(w);
+  return false;
+}
+
+void listener_state::stop(worker& w) noexcept {
+  pause_.disarm();
+  while (count_ != 0) driver_here().close(pop(), w);
+}
+
+bool listener_state::arrived(operation& op, worker& w, const completion& c) noexcept {
+  auto& self = *static_cast<listener_state*>(op.more);
+  const auto error = static_cast<int>(c.result < 0 ? -c.result : 0);
+  if (error == 0) {
+    const auto fd = static_cast<int>(c.result);
+    if (self.fd < 0 || !self.push(fd, w)) driver_here().close(fd, w);
+  } else if (out_of_something(error)) {
+    ++self.pauses_;
+    if (self.fd >= 0 && !self.pause_.armed())
+      w.sched.arm(w, self.pause_, add_saturated(w.now, self.options.pause));
+  } else if (error != ECANCELED && !of_connection(error)) {  // ECANCELED: the queue was full
+    self.error_ = -error;
+  }
+  ++self.pins;
+  self.advance(self.reads, w);
+  const bool go_on = self.fd >= 0 && self.count_ < self.options.accept_queue;
+  if (!c.more) self.unpin_one();
+  self.unpin_one();
+  return go_on;
+}
+
+void listener_state::alarm::over(timer_node& t, worker& w) noexcept {
+  listener_state& self = static_cast<alarm&>(t).owner;
+  self.advance(self.reads, w);
+}
+
+listener_state* listen_at(const ::sockaddr* at, unsigned len, const std::string& name,
+                          const listen_options& options) {
+  driver& d = driver_here();
+  const int family = at->sa_family;
+  const int fd = d.socket(family, SOCK_STREAM, 0);
+  if (fd < 0) throw failure(kernel_error(fd), "cannot make a socket for " + name);
+  if (family != AF_UNIX) {
+    // What the system does not know of these, it does not need.
+    if (options.reuse_address) set_flag(fd, SOL_SOCKET, SO_REUSEADDR, true);
+    if (options.reuse_port) set_flag(fd, SOL_SOCKET, SO_REUSEPORT, true);
+    if (family == AF_INET6) set_flag(fd, IPPROTO_IPV6, IPV6_V6ONLY, options.v6_only);
+    // Accepted sockets inherit it: one call here instead of one for each connection.
+    if (options.no_delay) set_flag(fd, IPPROTO_TCP, TCP_NODELAY, true);
+  }
+  int error = d.bind(fd, at, len);
+  if (error >= 0) error = d.listen(fd, options.backlog);
+  if (error < 0) {
+    d.close(fd, worker::here());
+    throw failure(kernel_error(error), "cannot listen on " + name);
+  }
+  return descriptor_state::make<listener_state>(fd, options);
+}
+
+}  // namespace detail
+}  // namespace heddle

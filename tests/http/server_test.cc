@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+// The server on every driver: keep-alive, pipelining, bodies, errors, files, draining.
+#include "heddle/http/server.hh"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "heddle/heddle.hh"
+#include "heddle/http/static_files.hh"
+#include "support/drivers.hh"
+
+using namespace heddle;
+using namespace std::chrono_literals;
+
+namespace {
+
+task<http::response> answer(http::request& r) {
+  if (r.path() == "/echo") co_return http::response(200).text(co_await r.text());
+  if (r.path() == "/throw") throw std::runtime_error("on purpose");
+  if (r.path() == "/bad")
+    co_return http::response(200).header("X-A", "b\r\nSet-Cookie: c").text("");
+  if (r.path() == "/large")
+    co_return http::response(200).body("text/plain", std::string(300'000, 'l'));
+  co_return http::response(200).header("X-Path", r.path()).text("hi\n");
+}
+
+/// Sends text and gives everything until the peer closes.
+task<std::string> talk(address at, std::string text) {
+  tcp_stream conn = co_await tcp_connect(at);
+  co_await conn.write(std::string_view(text));
+  std::string all;
+  while (received in = co_await with_timeout(conn.receive(), 10s)) all += in.text();
+  co_return all;
+}
+
+std::size_t count_of(const std::string& text, std::string_view what) {
+  std::size_t n = 0;
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
+  return n;
+}
+
+template <class Body>
+task<> with_server(http::handler handle, http::server_options options, Body body) {
+  tcp_listener door = tcp_listener::listen(address::loopback(0));
+  const address at = door.local();
+  http::server web(std::move(handle), std::move(options));
+  scope s;
+  s.spawn(web.serve(std::move(door)));
+  co_await body(at, web);
+  web.stop();
+  co_await with_timeout(s.join(), 30s);
+}
+
+}  // namespace
+
+DRIVER_TEST(http_server, "pipelined requests are answered in order on one connection") {
+  runtime rt(make());
+  rt.run(with_server(answer, {}, [](address at, http::server& web) -> task<> {
+    const std::string all =
+        co_await talk(at,
+                      "GET /a HTTP/1.1\r\nHost: x\r\n\r\nHEAD /b HTTP/1.1\r\nHost: x\r\n\r\n"
+                      "GET /c HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    EXPECT_EQ(count_of(all, "HTTP/1.1 200 OK\r\n"), 3u) << all;
+    EXPECT_LT(all.find("X-Path: /a"), all.find("X-Path: /b"));
+    EXPECT_LT(all.find("X-Path: /b"), all.find("X-Path: /c"));
+    EXPECT_EQ(count_of(all, "hi\n"), 2u);  // HEAD has no body
+    EXPECT_EQ(count_of(all, "Connection: close"), 1u);
+    EXPECT_EQ(web.counters().requests, 3u);
+  }));
+}
+
+DRIVER_TEST(http_server,
+            "bodies by length and in chunks reach the handler, byte by byte if need be") {
+  runtime rt(make());
+  rt.run(with_server(answer, {}, [](address at, http::server&) -> task<> {
+    const std::string text =
+        "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nfirst"
+        "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+        "3\r\nsec\r\n3\r\nond\r\n0\r\n\r\n";
+    const std::string at_once = co_await talk(at, text);
+    EXPECT_NE(at_once.find("\r\n\r\nfirst"), std::string::npos) << at_once;
+    EXPECT_NE(at_once.find("\r\n\r\nsecond"), std::string::npos) << at_once;
+    tcp_stream conn = co_await tcp_connect(at);
+    for (const char c : text) {
+      co_await conn.write(std::string_view(&c, 1));
+      co_await yield();
+    }
+    std::string slowly;
+    while (received in = co_await with_timeout(conn.receive(), 10s)) slowly += in.text();
+    EXPECT_EQ(count_of(slowly, "200 OK"), 2u);
+    EXPECT_NE(slowly.find("\r\n\r\nsecond"), std::string::npos) << slowly;
+  }));
+}
+
+DRIVER_TEST(http_server, "mistakes of clients and of handlers get an answer and lose nothing") {
+  runtime rt(make());
+  rt.run(with_server(answer, {}, [](address at, http::server& web) -> task<> {
+    EXPECT_NE((co_await talk(at, "NONSENSE\r\n\r\n")).find("HTTP/1.1 400"), std::string::npos);
+    EXPECT_NE((co_await talk(at, "GET / HTTP/1.1\r\n\r\n")).find("HTTP/1.1 400"),
+              std::string::npos);
+    EXPECT_NE((co_await talk(at, "GET /throw HTTP/1.1\r\nHost: x\r\n\r\n")).find("HTTP/1.1 500"),
+              std::string::npos);
+    const std::string split = co_await talk(at, "GET /bad HTTP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_NE(split.find("HTTP/1.1 500"), std::string::npos);
+    EXPECT_EQ(split.find("Set-Cookie"), std::string::npos);
+    EXPECT_EQ(web.counters().errors, 2u);
+    EXPECT_NE(
+        (co_await talk(at, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n"))
+            .find("HTTP/1.1 413"),
+        std::string::npos);
+  }));
+}
+
+DRIVER_TEST(http_server, "a head that never ends is given up after its timeout") {
+  http::server_options options;
+  options.header_timeout = 50ms;
+  options.idle_timeout = 50ms;
+  runtime rt(make());
+  rt.run(with_server(answer, options, [](address at, http::server&) -> task<> {
+    EXPECT_NE((co_await talk(at, "GET / HT")).find("HTTP/1.1 408"), std::string::npos);
+    EXPECT_EQ(co_await talk(at, ""), "");
+  }));
+}
+
+DRIVER_TEST(http_server, "large answers arrive whole, and draining waits for them") {
+  runtime rt(make());
+  rt.run(with_server(answer, {}, [](address at, http::server&) -> task<> {
+    const std::string all =
+        co_await talk(at,
+                      "GET /large HTTP/1.1\r\nHost: x\r\n\r\n"
+                      "GET /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    EXPECT_EQ(count_of(all, "200 OK"), 2u);
+    EXPECT_GT(all.size(), 600'000u);
+  }));
+}
+
+namespace {
+std::string make_site() {
+  std::string root = "/tmp/heddle-site-XXXXXX";
+  EXPECT_NE(::mkdtemp(root.data()), nullptr);
+  std::filesystem::create_directories(root + "/sub/deeper");
+  std::ofstream(root + "/index.html") << "<p>index";
+  std::ofstream(root + "/a b.txt") << "0123456789";
+  std::ofstream(root + "/.secret") << "no";
+  std::ofstream(root + "/sub/big.bin") << std::string(3'000'000, 'b');
+  std::filesystem::create_symlink("/etc/passwd", root + "/escape");
+  std::filesystem::create_symlink("../a b.txt", root + "/sub/inside");
+  return root;
+}
+
+task<std::string> get(address at, std::string target, std::string more = "") {
+  co_return co_await talk(
+      at, "GET " + target + " HTTP/1.1\r\nHost: x\r\n" + more + "Connection: close\r\n\r\n");
+}
+std::string status_of(const std::string& answer) { return answer.substr(9, 3); }
+std::string field(const std::string& answer, const std::string& name) {
+  const auto at = answer.find(name + ": ");
+  if (at == std::string::npos) return "";
+  return answer.substr(at + name.size() + 2, answer.find("\r\n", at) - at - name.size() - 2);
+}
+
+task<> check_site(address at, const std::string& root) {
+  EXPECT_EQ(status_of(co_await get(at, "/")), "200");
+  const std::string file = co_await get(at, "/a%20b.txt");
+  EXPECT_EQ(status_of(file), "200");
+  EXPECT_TRUE(file.ends_with("\r\n\r\n0123456789"));
+  EXPECT_EQ(field(file, "Content-Type"), "text/plain; charset=utf-8");
+  const std::string tag = field(file, "ETag");
+  EXPECT_EQ(status_of(co_await get(at, "/a%20b.txt", "If-None-Match: " + tag + "\r\n")), "304");
+  EXPECT_EQ(status_of(co_await get(at, "/a%20b.txt", "If-Match: \"other\"\r\n")), "412");
+  const std::string part = co_await get(at, "/a%20b.txt", "Range: bytes=2-4\r\n");
+  EXPECT_EQ(status_of(part), "206");
+  EXPECT_TRUE(part.ends_with("\r\n\r\n234"));
+  EXPECT_EQ(field(part, "Content-Range"), "bytes 2-4/10");
+  EXPECT_EQ(status_of(co_await get(at, "/a%20b.txt", "Range: bytes=90-\r\n")), "416");
+  EXPECT_EQ(status_of(co_await get(at, "/sub")), "301");
+  const std::string listing = co_await get(at, "/sub/");
+  EXPECT_NE(listing.find("big.bin"), std::string::npos);
+  const std::string big = co_await get(at, "/sub/big.bin");
+  EXPECT_EQ(big.size() - big.find("\r\n\r\n") - 4, 3'000'000u);
+  EXPECT_EQ(status_of(co_await get(at, "/sub/inside")), "200");
+  EXPECT_EQ(status_of(co_await get(at, "/.secret")), "404");
+  EXPECT_EQ(status_of(co_await get(at, "/escape")), "404");
+  EXPECT_EQ(status_of(co_await get(at, "/../etc/passwd")), "400");
+  EXPECT_EQ(status_of(co_await get(at, "/%2e%2e/etc/passwd")), "400");
+  EXPECT_EQ(status_of(co_await get(at, "/none")), "404");
+  std::ofstream(root + "/a b.txt") << "changed";
+  co_await sleep_for(1100ms);
+  EXPECT_TRUE((co_await get(at, "/a%20b.txt")).ends_with("changed"));
+}
+}  // namespace
+
+DRIVER_TEST(static_files,
+            "a directory is served, with conditions and ranges, and nothing escapes") {
+  std::unique_ptr<driver> io = make();
+  if (std::string(io->name()) == "sim")
+    GTEST_SKIP() << "the root is opened in the real file system";
+  const std::string root = make_site();
+  {
+    runtime rt(std::move(io));
+    http::static_files files(root);
+    rt.run(
+        with_server([&files](http::request& r) { return files.answer(r); }, {},
+                    [&root](address at, http::server&) -> task<> { return check_site(at, root); }));
+  }
+  std::filesystem::remove_all(root);
+}
