@@ -52,9 +52,9 @@ task<directory::place> directory::place_of(std::string path) const {
 
 task<file> directory::open(std::string path, file_options options, links follow) const {
   const directory held = *this;
-  const int fd = co_await detail::open_native(detail::open_number(held), path,
-                                              detail::native_flags(options), options.mode,
-                                              rules_for(follow));
+  const int fd =
+      co_await detail::open_native(detail::open_number(held), path, detail::native_flags(options),
+                                   options.mode, rules_for(follow));
   co_return file(detail::make_plain(fd));
 }
 
@@ -67,8 +67,8 @@ task<directory> directory::open_directory(std::string path, links follow) const 
 
 task<file_status> directory::status(std::string path, links follow) const {
   const directory held = *this;
-  const int fd = co_await detail::open_native(detail::open_number(held), path,
-                                              O_PATH | O_CLOEXEC, 0, rules_for(follow));
+  const int fd = co_await detail::open_native(detail::open_number(held), path, O_PATH | O_CLOEXEC,
+                                              0, rules_for(follow));
   const file found(detail::make_plain(fd));
   co_return co_await found.status();
 }

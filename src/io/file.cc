@@ -147,8 +147,7 @@ file_transfer file::read_at(std::uint64_t at, byte_span into, std::size_t& count
 file_transfer file::write_at(std::uint64_t at, byte_view bytes) const noexcept {
   return {state_, true, {const_cast<std::byte*>(bytes.data()), bytes.size()}, at, nullptr};
 }
-file_transfer file::write_at(std::uint64_t at, byte_view bytes,
-                             std::size_t& count) const noexcept {
+file_transfer file::write_at(std::uint64_t at, byte_view bytes, std::size_t& count) const noexcept {
   return {state_, true, {const_cast<std::byte*>(bytes.data()), bytes.size()}, at, &count};
 }
 
@@ -191,8 +190,8 @@ task<std::string> file::read_all(std::size_t limit) const {
 }
 
 task<file> open_file(std::string path, file_options options) {
-  const int fd = co_await detail::open_native(AT_FDCWD, path, detail::native_flags(options),
-                                              options.mode, 0);
+  const int fd =
+      co_await detail::open_native(AT_FDCWD, path, detail::native_flags(options), options.mode, 0);
   co_return file(detail::make_plain(fd));
 }
 
@@ -212,8 +211,7 @@ task<> write_file(std::string path, byte_view content, unsigned mode) {
   }
   if (error) {
     // Cleanup goes on when the caller was cancelled; 5 s is long for one unlink.
-    static_cast<void>(
-        co_await as_expected(shield(remove_file(beside), std::chrono::seconds(5))));
+    static_cast<void>(co_await as_expected(shield(remove_file(beside), std::chrono::seconds(5))));
     std::rethrow_exception(error);
   }
   co_await sync_folder(folder_of(path));

@@ -14,9 +14,8 @@
 namespace heddle {
 namespace {
 
-const wait_kind accept_kind{"accept", [](wait& x, worker& w) noexcept {
-                              static_cast<accept_wait&>(x).cancel(x, w);
-                            }};
+const wait_kind accept_kind{
+    "accept", [](wait& x, worker& w) noexcept { static_cast<accept_wait&>(x).cancel(x, w); }};
 
 void never_asked(wait&, worker&) noexcept {}  // no frame waits in it
 
@@ -75,9 +74,7 @@ listener_state::listener_state(int number, listen_options chosen)
   accepting_.more = this;
 }
 
-listener_state::~listener_state() {
-  worker::here().memory.release(ready_, room_ * sizeof(int));
-}
+listener_state::~listener_state() { worker::here().memory.release(ready_, room_ * sizeof(int)); }
 
 void listener_state::arm(worker& w) noexcept {
   ++pins;

@@ -48,7 +48,7 @@ class listener_state : public descriptor_state {
 };
 
 /// A socket that listens at a native address. Throws failure; `name` is what the message says.
-[[nodiscard]] listener_state* listen_at(const ::sockaddr* at, unsigned len,
-                                        const std::string& name, const listen_options& options);
+[[nodiscard]] listener_state* listen_at(const ::sockaddr* at, unsigned len, const std::string& name,
+                                        const listen_options& options);
 
 }  // namespace heddle::detail

@@ -62,8 +62,7 @@ const std::error_category& resolver_category() noexcept {
   return category;
 }
 
-task<std::vector<address>> resolve(std::string host, std::string service,
-                                   resolve_options options) {
+task<std::vector<address>> resolve(std::string host, std::string service, resolve_options options) {
   if (const address known = numeric(host, service); known && fits(known, options.family))
     co_return std::vector<address>{known};
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A directory as a root that nothing escapes: names are looked up beneath it by the kernel, so that
-// "..", absolute paths and symbolic links that lead out are refused, whoever changes them meanwhile.
+// "..", absolute paths and symbolic links that lead out are refused, whoever changes them
+// meanwhile.
 //
 //   directory site = co_await open_directory("public");
 //   file page = co_await site.open(path_from_a_stranger);

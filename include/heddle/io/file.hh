@@ -30,8 +30,8 @@ struct file_options {
 struct file_status {
   std::uint64_t size = 0;
   entry_type type = entry_type::unknown;
-  unsigned mode = 0;            ///< permission bits
-  nanoseconds modified{0};      ///< since 1970
+  unsigned mode = 0;        ///< permission bits
+  nanoseconds modified{0};  ///< since 1970
   std::uint64_t inode = 0;
   std::uint64_t device = 0;
   std::uint32_t link_count = 0;

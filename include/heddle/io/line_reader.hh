@@ -13,8 +13,8 @@ namespace heddle {
 
 /// Thread: one color. Keeps a copy of the handle, and what it has read ahead: read on through it.
 /// Cancel: nothing is lost; the next call goes on with what has arrived.
-/// Fails: argument_list_too_long when `limit` bytes came without the delimiter, broken_pipe when the
-/// stream ended without it (what came before stays in rest()), and as reading does.
+/// Fails: argument_list_too_long when `limit` bytes came without the delimiter, broken_pipe when
+/// the stream ended without it (what came before stays in rest()), and as reading does.
 ///
 ///   line_reader lines(conn);
 ///   std::string_view line = co_await lines.take_until("\r\n", 1024);    // with its delimiter

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Names to addresses, by the system's resolver in the pool for calls that block. Addresses in numbers
-// are answered at once, without it.
+// Names to addresses, by the system's resolver in the pool for calls that block. Addresses in
+// numbers are answered at once, without it.
 #pragma once
 
 #include <string>
@@ -20,16 +20,15 @@ struct resolve_options {
   bool to_listen = false;  ///< an empty host means every interface, not this machine
 };
 
-/// The category of what the resolver says, EAI_NONAME and its like. A name that does not exist compares
-/// equal to std::errc::address_not_available, a resolver that should be asked again later to
-/// std::errc::resource_unavailable_try_again.
+/// The category of what the resolver says, EAI_NONAME and its like. A name that does not exist
+/// compares equal to std::errc::address_not_available, a resolver that should be asked again later
+/// to std::errc::resource_unavailable_try_again.
 [[nodiscard]] const std::error_category& resolver_category() noexcept;
 
 /// The addresses of a host, in the order in which to try them; never empty.
 ///
-/// Resumes: the awaiting frame. Cancel: ends with operation_canceled; a look-up that has begun in the
-/// pool is waited for.
-/// Fails: with a code of resolver_category(), naming the host.
+/// Resumes: the awaiting frame. Cancel: ends with operation_canceled; a look-up that has begun in
+/// the pool is waited for. Fails: with a code of resolver_category(), naming the host.
 ///
 ///   for (const address& a : co_await resolve("localhost", "http")) ...
 [[nodiscard]] task<std::vector<address>> resolve(std::string host, std::string service = "0",
