@@ -55,6 +55,19 @@ region::~region() {
   ::munmap(heads_, bytes_ / slab_chunk_bytes * sizeof(std::uint32_t));
 }
 
+void region::abandon() noexcept {
+  abandoned_ = true;
+  const auto disown = [this](std::uintptr_t from, std::uintptr_t to) {
+    for (std::uintptr_t at = from; at < to; at += slab_chunk_bytes) {
+      auto* const chunk = reinterpret_cast<void*>(at);
+      // The owner is the first word of a chunk that begins a cell.
+      if (head_chunk(chunk) == chunk) *static_cast<slabs**>(chunk) = nullptr;
+    }
+  };
+  disown(base_ + slab_chunk_bytes, low_next_);
+  disown(base_ + window, high_next_);
+}
+
 void* region::take_chunks(std::size_t count, bool low) {
   std::atomic<std::uintptr_t>& next = low ? low_next_ : high_next_;
   const std::uintptr_t end = low ? base_ + window : base_ + bytes_;
@@ -150,6 +163,7 @@ void slabs::release_slow(void* address, std::size_t bytes) noexcept {
 void slabs::release_elsewhere(void* address, std::size_t bytes) noexcept {
   // A span's first chunk also holds its address, so the mask finds the header of any cell.
   slabs* owner = owner_of(address);
+  if (owner == nullptr) return;  // its runtime is gone
   auto* c = static_cast<cell*>(address);
   c->bytes = bytes;
   c->next = owner->remote_.load(std::memory_order_relaxed);

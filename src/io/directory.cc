@@ -23,6 +23,13 @@ std::uint64_t rules_for(links follow) {
 
 constexpr int folder_flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 
+task<> make_at(int folder, std::string name, unsigned mode) {
+  detail::one_operation making(op_code::make_directory, folder, "make directory");
+  making.data = name.data();
+  making.len = mode;
+  detail::check_path(co_await making, "make", name);
+}
+
 task<> remove_at(int folder, std::string name, unsigned flags) {
   detail::one_operation removing(op_code::remove, folder, "remove");
   removing.data = name.data();
@@ -88,11 +95,7 @@ task<std::vector<directory_entry>> directory::list(listing_order order) const {
 
 task<> directory::make_directory(std::string path, unsigned mode) const {
   place where = co_await place_of(std::move(path));
-  detail::one_operation making(op_code::make_directory, detail::open_number(where.folder),
-                               "make directory");
-  making.data = where.name.data();
-  making.len = mode;
-  detail::check_path(co_await making, "make", where.name);
+  co_await make_at(detail::open_number(where.folder), where.name, mode);
 }
 
 task<> directory::remove(std::string path) const {
@@ -128,6 +131,14 @@ task<> directory::sync() const {
 task<directory> open_directory(std::string path) {
   const int fd = co_await detail::open_native(AT_FDCWD, path, folder_flags, 0, 0);
   co_return directory(detail::make_plain(fd));
+}
+
+task<> make_directory(std::string path, unsigned mode) {
+  return make_at(AT_FDCWD, std::move(path), mode);
+}
+
+task<> remove_directory(std::string path) {
+  return remove_at(AT_FDCWD, std::move(path), AT_REMOVEDIR);
 }
 
 }  // namespace heddle

@@ -49,7 +49,7 @@ class epoll_driver final : public readiness_driver {
       }
       constexpr std::uint32_t broken = EPOLLERR | EPOLLHUP;
       ready(fd, (e & (EPOLLIN | EPOLLRDHUP | EPOLLPRI | broken)) != 0,
-            (e & (EPOLLOUT | broken)) != 0, w);
+            (e & (EPOLLOUT | broken)) != 0, (e & (EPOLLRDHUP | broken)) != 0, w);
     }
   }
 

@@ -40,7 +40,7 @@ class poll_driver final : public readiness_driver {
       if (e == 0) continue;
       constexpr short broken = POLLERR | POLLHUP | POLLNVAL;
       ready(polled_[i].fd, (e & (POLLIN | POLLRDHUP | broken)) != 0, (e & (POLLOUT | broken)) != 0,
-            w);
+            (e & (POLLRDHUP | broken)) != 0, w);
     }
   }
 

@@ -180,7 +180,7 @@ bool readiness_driver::submit(operation& op, worker&, completion& now) noexcept 
     if (try_once(op, now.result)) {
       // A short transfer on a watched descriptor: it is not ready any more.
       if (state.watched && now.result > 0 && now.result < op.len) {
-        if (op.code == op_code::receive) state.read_waits = true;
+        if (op.code == op_code::receive && !state.ended) state.read_waits = true;
         if (op.code == op_code::send) state.write_waits = true;
       }
       return true;
@@ -229,7 +229,7 @@ readiness_driver::attempt_result readiness_driver::run_multishot(operation& op, 
       } else {
         c.has_block = true;
         c.block = block;
-        drained = c.result < options_.block_bytes;
+        drained = c.result < options_.block_bytes && !state.ended;
       }
     }
     if (c.result < 0 || (op.code == op_code::receive_all && c.result == 0)) {
@@ -269,7 +269,7 @@ void readiness_driver::run_queue(int fd, bool readers, worker& w) noexcept {
       blocked = !try_once(op, result);
       if (!blocked) {
         if (state.watched && result > 0 && result < op.len) {
-          if (op.code == op_code::receive) state.read_waits = true;
+          if (op.code == op_code::receive && !state.ended) state.read_waits = true;
           if (op.code == op_code::send) state.write_waits = true;
         }
         finish(queue, op, w, result);
@@ -288,8 +288,9 @@ void readiness_driver::run_queue(int fd, bool readers, worker& w) noexcept {
   }
 }
 
-void readiness_driver::ready(int fd, bool readable, bool writable, worker& w) noexcept {
+void readiness_driver::ready(int fd, bool readable, bool writable, bool ended, worker& w) noexcept {
   fd_state& state = states_[static_cast<std::size_t>(fd)];
+  if (ended) state.ended = true;
   if (readable) {
     state.read_waits = false;
     run_queue(fd, true, w);

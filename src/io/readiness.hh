@@ -39,6 +39,7 @@ class readiness_driver : public kernel_driver {
     bool watched = false;     // the kernel reports on it
     bool read_waits = false;  // watched, and known not to be readable
     bool write_waits = false;
+    bool ended = false;   // the peer has ended: a short read is not the last
     bool kicked = false;  // listed in kicked_
     fd_kind kind = fd_kind::unknown;
   };
@@ -51,8 +52,9 @@ class readiness_driver : public kernel_driver {
   virtual void wait_reports(worker& w, time_point until) noexcept = 0;
   /// The descriptor is about to be closed.
   virtual void unwatch(int fd) noexcept = 0;
-  /// The kernel says that it may be readable or writable.
-  void ready(int fd, bool readable, bool writable, worker& w) noexcept;
+  /// The kernel says that it may be readable or writable, or that the peer has ended or broken off:
+  /// what came before that end was reported together with it, so reading goes on to the end.
+  void ready(int fd, bool readable, bool writable, bool ended, worker& w) noexcept;
 
   std::vector<fd_state> states_;
 

@@ -187,18 +187,18 @@ class uring_driver final : public kernel_driver {
 
   void reap(worker& w) noexcept {
     ring_.reap([&](const io_uring_cqe& c) {
-      auto& op = *reinterpret_cast<operation*>(c.user_data & ~tag_mask);
+      auto* const op = reinterpret_cast<operation*>(c.user_data & ~tag_mask);
       switch (c.user_data & tag_mask) {
         case 0:
-          completed(op, w, c.res, c.flags);
+          completed(*op, w, c.res, c.flags);
           break;
         case tag_wake:
           drain_wake();
           if ((c.flags & IORING_CQE_F_MORE) == 0) watch_wake();
           break;
         case tag_ready:
-          op.driver_state &= static_cast<std::uint8_t>(~waits_for_readiness);
-          again(op, w);
+          op->driver_state &= static_cast<std::uint8_t>(~waits_for_readiness);
+          again(*op, w);
           break;
         default:
           break;  // of a request to cancel

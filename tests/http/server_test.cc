@@ -48,9 +48,13 @@ task<> with_server(http::handler handle, http::server_options options, Body body
   http::server web(std::move(handle), std::move(options));
   scope s;
   s.spawn(web.serve(std::move(door)));
-  co_await body(at, web);
+  try {
+    co_await body(at, web);
+  } catch (...) {
+    s.fail(std::current_exception());
+  }
   web.stop();
-  co_await with_timeout(s.join(), 30s);
+  co_await s.join();
 }
 
 }  // namespace

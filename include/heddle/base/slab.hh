@@ -53,9 +53,9 @@ class region {
     return reinterpret_cast<void*>(base_ + heads_[index] * slab_chunk_bytes);
   }
 
-  /// The memory now stays mapped when the region dies, because something outside still points into
-  /// it.
-  void abandon() noexcept { abandoned_ = true; }
+  /// The memory now stays mapped when the region dies, because something outside still points into it;
+  /// its slabs are gone, and cells that are freed from now on are forgotten.
+  void abandon() noexcept;
   [[nodiscard]] std::size_t chunks_taken() const noexcept { return chunks_taken_; }
 
  private:

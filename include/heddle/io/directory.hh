@@ -55,6 +55,10 @@ class directory : public descriptor {
   [[nodiscard]] task<place> place_of(std::string path) const;
 };
 
+/// Any path that the process may. For paths that come from outside use directory's members.
 [[nodiscard]] task<directory> open_directory(std::string path);
+[[nodiscard]] task<> make_directory(std::string path, unsigned mode = 0755);
+/// It must be empty.
+[[nodiscard]] task<> remove_directory(std::string path);
 
 }  // namespace heddle

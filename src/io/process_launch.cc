@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+// Starting a child: pipes, then posix_spawn in the pool for calls that block (it waits until the
+// child has begun its program), then a pidfd and a collector.
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "heddle/core/scope.hh"
+#include "heddle/io/lane.hh"
+#include "heddle/io/process.hh"
+#include "io/one_operation.hh"
+#include "io/process_state.hh"
+
+namespace heddle {
+
+process_options& process_options::variable(std::string name, std::string value) {
+  const std::string start = name + "=";
+  std::erase_if(variables_, [&](const std::string& v) { return v.starts_with(start); });
+  variables_.push_back(start + value);
+  return *this;
+}
+
+/// One start, from options to a running child.
+struct process_launch {
+  process_launch(std::vector<std::string> c, process_options o)
+      : command(std::move(c)), options(std::move(o)) {}
+  process_launch(const process_launch&) = delete;
+  ~process_launch() {
+    for (const int fd : child_ends)
+      if (fd >= 0) driver_here().close(fd, worker::here());
+  }
+
+  void open_streams();
+  void gather_strings();
+  /// In the pool; touches nothing of the runtime's. Gives the child's number or -errno.
+  [[nodiscard]] std::int64_t run() noexcept;
+  [[nodiscard]] process finish(int pid);
+
+  std::vector<std::string> command;
+  process_options options;
+  process child;
+  int child_ends[3] = {-1, -1, -1};
+  std::vector<char*> arguments;
+  std::vector<char*> variables;
+
+ private:
+  void open_pipe(int stream, bool child_reads);
+};
+
+void process_launch::open_pipe(int stream, bool child_reads) {
+  int ends[2];
+  if (const int error = driver_here().pipe(ends); error < 0)
+    throw failure(kernel_error(error), "cannot make a pipe for a child");
+  const int ours = child_reads ? ends[1] : ends[0];
+  child_ends[stream] = child_reads ? ends[0] : ends[1];
+  // Programs expect standard streams that block; ours is another open file, and stays as it is.
+  ::fcntl(child_ends[stream], F_SETFL, ::fcntl(child_ends[stream], F_GETFL) & ~O_NONBLOCK);
+  if (stream == 0) {
+    child.input_ = pipe_writer(ours);
+  } else {
+    (stream == 1 ? child.output_ : child.errors_) = pipe_reader(ours);
+  }
+}
+
+void process_launch::open_streams() {
+  if (options.input_ == child_stream::pipe) open_pipe(0, true);
+  if (options.output_ == child_stream::pipe) open_pipe(1, false);
+  if (options.errors_ == child_stream::pipe) open_pipe(2, false);
+}
+
+void process_launch::gather_strings() {
+  for (std::string& argument : command) arguments.push_back(argument.data());
+  arguments.push_back(nullptr);
+  const auto replaced = [&](const char* inherited) {
+    return std::any_of(options.variables_.begin(), options.variables_.end(), [&](const auto& v) {
+      return std::strncmp(inherited, v.c_str(), v.find('=') + 1) == 0;
+    });
+  };
+  if (options.inherits_environment_)
+    for (char** v = environ; *v != nullptr; ++v)
+      if (!replaced(*v)) variables.push_back(*v);
+  for (std::string& v : options.variables_) variables.push_back(v.data());
+  variables.push_back(nullptr);
+}
+
+std::int64_t process_launch::run() noexcept {
+  ::posix_spawn_file_actions_t actions;
+  ::posix_spawnattr_t attributes;
+  if (const int error = ::posix_spawn_file_actions_init(&actions); error != 0) return -error;
+  if (const int error = ::posix_spawnattr_init(&attributes); error != 0) {
+    ::posix_spawn_file_actions_destroy(&actions);
+    return -error;
+  }
+  int error = 0;
+  const auto step = [&error](int status) {
+    if (error == 0) error = status;
+  };
+  const child_stream streams[3] = {options.input_, options.output_, options.errors_};
+  for (int i = 0; i < 3; ++i) {
+    if (streams[i] == child_stream::pipe)
+      step(::posix_spawn_file_actions_adddup2(&actions, child_ends[i], i));
+    if (streams[i] == child_stream::null)
+      step(::posix_spawn_file_actions_addopen(&actions, i, "/dev/null",
+                                              i == 0 ? O_RDONLY : O_WRONLY, 0));
+  }
+  if (!options.directory_.empty())
+    step(::posix_spawn_file_actions_addchdir_np(&actions, options.directory_.c_str()));
+  sigset_t none, defaults;
+  ::sigemptyset(&none);
+  ::sigemptyset(&defaults);
+  ::sigaddset(&defaults, SIGPIPE);  // the runtime ignores it, and ignoring would be inherited
+  step(::posix_spawnattr_setsigmask(&attributes, &none));
+  step(::posix_spawnattr_setsigdefault(&attributes, &defaults));
+  step(::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF));
+  pid_t pid = -1;
+  if (error == 0)
+    step(::posix_spawnp(&pid, arguments[0], &actions, &attributes, arguments.data(),
+                        variables.data()));
+  ::posix_spawnattr_destroy(&attributes);
+  ::posix_spawn_file_actions_destroy(&actions);
+  return error != 0 ? -error : pid;
+}
+
+process process_launch::finish(int pid) {
+  auto state = std::make_shared<detail::process_state>(pid);
+  // Nobody has collected it, so the number is still its own.
+  state->pidfd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+  if (state->pidfd < 0) detail::check_outcome(-errno);
+  child.state_ = state;
+  spawn(detail::collect(std::move(state)));
+  return std::move(child);
+}
+
+task<process> spawn_process(std::vector<std::string> command, process_options options) {
+  if (command.empty()) detail::check_outcome(-EINVAL);
+  if (std::string_view(driver_here().name()) == "sim")
+    throw failure(std::make_error_code(std::errc::operation_not_supported),
+                  "the simulated world has no other processes: " + command[0]);
+  process_launch launch(std::move(command), std::move(options));
+  launch.open_streams();
+  launch.gather_strings();
+  detail::one_operation starting(op_code::call, -1, "spawn");
+  starting.more = &launch;
+  starting.function = [](void* argument) noexcept {
+    return static_cast<process_launch*>(argument)->run();
+  };
+  const std::int64_t pid = co_await starting;
+  if (pid < 0)
+    throw failure(kernel_error(static_cast<int>(pid)), "cannot run " + launch.command[0]);
+  co_return launch.finish(static_cast<int>(pid));
+}
+
+task<process> spawn_process(std::initializer_list<std::string_view> command,
+                            process_options options) {
+  return spawn_process(std::vector<std::string>(command.begin(), command.end()),
+                       std::move(options));
+}
+
+}  // namespace heddle

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+// A directory as a root: nothing leads out of it, on every driver.
+#include "heddle/io/directory.hh"
+
+#include <string>
+
+#include "folder.hh"
+#include "heddle/heddle.hh"
+#include "support/drivers.hh"
+
+using namespace heddle;
+using namespace heddle::test;
+
+namespace {
+
+/// A root with a file, a folder, links inside and out; a secret beside it.
+struct planted {
+  explicit planted(driver& d) : dir(d) {
+    auto* sim = dynamic_cast<sim_driver*>(&d);
+    const auto link = [&](const char* name, const std::string& target) {
+      if (sim != nullptr) {
+        sim->make_link(dir / name, target);
+      } else {
+        std::filesystem::create_symlink(target, dir / name);
+      }
+    };
+    if (sim != nullptr) {
+      sim->make_directories(dir / "root/sub");
+      sim->write_file(dir / "root/sub/page", "page");
+      sim->write_file(dir / "secret", "secret");
+    } else {
+      std::filesystem::create_directories(dir / "root/sub");
+      write_real("root/sub/page", "page");
+      write_real("secret", "secret");
+    }
+    link("root/in", "sub/page");
+    link("root/out", "../secret");
+    link("root/far", dir / "secret");
+    link("root/loop", "loop");
+  }
+  void write_real(const char* name, const char* text) {
+    std::FILE* f = std::fopen((dir / name).c_str(), "w");
+    std::fputs(text, f);
+    std::fclose(f);
+  }
+  folder dir;
+};
+
+task<> nothing_escapes(std::string root_path) {
+  directory root = co_await open_directory(root_path);
+  file page = co_await root.open("sub/page");
+  EXPECT_EQ(co_await page.read_all(), "page");
+  file linked = co_await root.open("in");
+  EXPECT_EQ(co_await linked.read_all(), "page");
+  for (const char* path : {"../secret", "sub/../../secret", "out", "far", "/etc/passwd", ".."}) {
+    const auto outside = co_await as_expected(root.open(path));
+    EXPECT_EQ(outside.error(), std::errc::cross_device_link) << path;
+    const auto known = co_await as_expected(root.status(path));
+    EXPECT_EQ(known.error(), std::errc::cross_device_link) << path;
+  }
+  const auto refused = co_await as_expected(root.open("in", {}, links::none));
+  EXPECT_EQ(refused.error(), std::errc::too_many_symbolic_link_levels);
+  const auto loop = co_await as_expected(root.open("loop"));
+  EXPECT_EQ(loop.error(), std::errc::too_many_symbolic_link_levels);
+  const auto cut = co_await as_expected(root.open(std::string("sub/page\0x", 10)));
+  EXPECT_EQ(cut.error(), std::errc::invalid_argument);
+}
+
+task<> names_change_beneath(std::string root_path) {
+  directory root = co_await open_directory(root_path);
+  co_await root.make_directory("sub/new", 0700);
+  EXPECT_EQ((co_await root.status("sub/new")).type, entry_type::directory);
+  file f = co_await root.open("sub/new/a", {.write = true, .create = true});
+  co_await f.write_at(0, "text");
+  co_await root.rename("sub/new/a", "sub/new/b");
+  EXPECT_EQ((co_await root.status("sub/new/b")).size, 4u);
+  const auto full = co_await as_expected(root.remove_directory("sub/new"));
+  EXPECT_FALSE(full.has_value());
+  co_await root.remove("sub/new/b");
+  co_await root.remove_directory("sub/new");
+  const auto gone = co_await as_expected(root.status("sub/new"));
+  EXPECT_EQ(gone.error(), std::errc::no_such_file_or_directory);
+  co_await root.sync();
+}
+
+task<> names_do_not_change_outside(std::string root_path) {
+  directory root = co_await open_directory(root_path);
+  EXPECT_FALSE((co_await as_expected(root.remove("../secret"))).has_value());
+  EXPECT_FALSE((co_await as_expected(root.remove(root_path + "/../secret"))).has_value());
+  EXPECT_FALSE((co_await as_expected(root.make_directory("../made"))).has_value());
+  EXPECT_FALSE((co_await as_expected(root.rename("../secret", "../moved"))).has_value());
+  const auto moved_out = co_await as_expected(root.rename("sub/page", "../page"));
+  EXPECT_EQ(moved_out.error(), std::errc::invalid_argument);
+  for (const char* name : {".", "..", "", "sub/.."}) {
+    const auto removed = co_await as_expected(root.remove(name));
+    EXPECT_EQ(removed.error(), std::errc::invalid_argument) << name;
+  }
+  EXPECT_EQ(co_await read_file(root_path + "/../secret"), "secret");
+}
+
+task<> listed(std::string root_path) {
+  directory root = co_await open_directory(root_path);
+  const std::vector<directory_entry> names = co_await root.list();
+  std::string all;
+  for (const directory_entry& e : names) all += e.name + " ";
+  EXPECT_EQ(all, "far in loop out sub ");
+  EXPECT_EQ(names[4].type, entry_type::directory);
+  EXPECT_EQ(names[1].type, entry_type::link);
+  EXPECT_EQ((co_await root.list(listing_order::as_stored)).size(), 5u);
+  const auto twice = co_await root.list();  // listing starts anew each time
+  EXPECT_EQ(twice.size(), 5u);
+}
+
+void run_planted(std::unique_ptr<driver> d, task<> (*body)(std::string)) {
+  const planted world(*d);
+  auto* sim = dynamic_cast<sim_driver*>(d.get());
+  runtime rt(std::move(d), {});
+  rt.run(body(world.dir / "root"));
+  if (sim != nullptr) EXPECT_EQ(sim->open_descriptors(), 0u) << sim->trace_text();
+}
+
+}  // namespace
+
+DRIVER_TEST(directory, "nothing escapes its root") { run_planted(make(), &nothing_escapes); }
+DRIVER_TEST(directory, "names are made, renamed and removed beneath it") {
+  run_planted(make(), &names_change_beneath);
+}
+DRIVER_TEST(directory, "names outside of it cannot be made, renamed or removed") {
+  run_planted(make(), &names_do_not_change_outside);
+}
+DRIVER_TEST(directory, "its entries are listed by name") { run_planted(make(), &listed); }

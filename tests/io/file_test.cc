@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+// Files on every driver: places, whole files, replacement in one step.
+#include "heddle/io/file.hh"
+
+#include <string>
+
+#include "folder.hh"
+#include "heddle/heddle.hh"
+#include "heddle/io/directory.hh"
+#include "support/drivers.hh"
+
+using namespace heddle;
+using namespace heddle::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+task<> places(std::string path) {
+  file f = co_await open_file(path, {.write = true, .create = true});
+  EXPECT_EQ(co_await f.write_at(4, "after"), 5u);
+  EXPECT_EQ(co_await f.write_at(0, "four"), 4u);
+  char text[16];
+  EXPECT_EQ(co_await f.read_at(0, text), 9u);
+  EXPECT_EQ(std::string(text, 9), "fourafter");
+  EXPECT_EQ(co_await f.read_at(9, text), 0u);
+  EXPECT_EQ(co_await f.size(), 9u);
+  const file_status known = co_await f.status();
+  EXPECT_EQ(known.type, entry_type::file);
+  EXPECT_EQ(known.mode & 0600, 0600u);
+  EXPECT_EQ(known.link_count, 1u);
+  co_await f.sync();
+}
+
+task<> large(std::string path) {
+  std::string content(3'000'001, '\0');
+  for (std::size_t i = 0; i < content.size(); ++i) content[i] = static_cast<char>(i * 31 >> 5);
+  co_await write_file(path, content);
+  EXPECT_EQ(co_await read_file(path), content);
+  const auto refused = co_await as_expected(read_file(path, 1000));
+  EXPECT_EQ(refused.error(), std::errc::file_too_large);
+}
+
+task<> replaced(std::string folder_path) {
+  const std::string path = folder_path + "/settings";
+  co_await write_file(path, "old", 0600);
+  file reader = co_await open_file(path);
+  co_await write_file(path, "new");
+  EXPECT_EQ(co_await read_file(path), "new");
+  EXPECT_EQ(co_await reader.read_all(), "old");
+  directory d = co_await open_directory(folder_path);
+  EXPECT_EQ((co_await d.list()).size(), 1u);
+}
+
+task<> failing(std::string folder_path) {
+  const auto missing = co_await as_expected(open_file(folder_path + "/none"));
+  EXPECT_EQ(missing.error(), std::errc::no_such_file_or_directory);
+  co_await make_directory(folder_path + "/taken");
+  // A folder stands where the file should go: the new content must be gone again.
+  const auto blocked = co_await as_expected(write_file(folder_path + "/taken", "x"));
+  EXPECT_FALSE(blocked.has_value());
+  directory d = co_await open_directory(folder_path);
+  const auto names = co_await d.list();
+  EXPECT_EQ(names.size(), 1u);
+  EXPECT_EQ(names[0].name, "taken");
+  try {
+    co_await open_file(folder_path + "/none");
+    ADD_FAILURE() << "opened what is not there";
+  } catch (const failure& f) {
+    EXPECT_NE(std::string(f.what()).find("/none"), std::string::npos) << f.what();
+  }
+}
+
+task<> after_close(std::string path) {
+  file f = co_await open_file(path, {.write = true, .create = true});
+  file copy = f;
+  f.close();
+  char text[4];
+  const auto read = co_await as_expected(copy.read_at(0, text));
+  EXPECT_EQ(read.error(), std::errc::bad_file_descriptor);
+  const auto size = co_await as_expected(copy.size());
+  EXPECT_EQ(size.error(), std::errc::bad_file_descriptor);
+}
+
+task<> many_at_once(std::string path) {
+  file f = co_await open_file(path, {.write = true, .create = true});
+  scope s;
+  for (std::uint64_t i = 0; i < 64; ++i) {
+    s.spawn(
+        [](file to, std::uint64_t at) -> task<> {
+          co_await to.write_at(at * 4, std::to_string(1000 + at));
+        },
+        f, i);
+  }
+  co_await s.join();
+  const std::string all = co_await f.read_all();
+  EXPECT_EQ(all.size(), 256u);
+  for (std::size_t i = 0; i < 64; ++i) EXPECT_EQ(all.substr(i * 4, 4), std::to_string(1000 + i));
+}
+
+task<> canceled_before(std::string path) {
+  co_await write_file(path, "text");
+  file f = co_await open_file(path);
+  char text[4];
+  cancel_source stop;
+  stop.cancel();
+  const auto read = co_await as_expected(with_cancel(stop, f.read_at(0, text)));
+  EXPECT_EQ(read.error(), std::errc::operation_canceled);
+  EXPECT_EQ(co_await f.read_at(0, text), 4u);
+}
+
+void run_in_folder(std::unique_ptr<driver> d, task<> (*body)(std::string), const char* name) {
+  const folder dir(*d);
+  auto* sim = dynamic_cast<sim_driver*>(d.get());
+  {
+    runtime rt(std::move(d), {});
+    rt.run(body(name == nullptr ? dir.path() : dir / name));
+    if (sim != nullptr) EXPECT_EQ(sim->open_descriptors(), 0u) << sim->trace_text();
+  }
+}
+
+}  // namespace
+
+DRIVER_TEST(file, "transfers name their place and a short count is the end") {
+  run_in_folder(make(), &places, "f");
+}
+DRIVER_TEST(file, "a whole file is written and read, within the limit") {
+  run_in_folder(make(), &large, "f");
+}
+DRIVER_TEST(file, "write_file replaces in one step and leaves nothing beside it") {
+  run_in_folder(make(), &replaced, nullptr);
+}
+DRIVER_TEST(file, "failures name the path, and a failed replacement cleans up") {
+  run_in_folder(make(), &failing, nullptr);
+}
+DRIVER_TEST(file, "F1 after close every copy fails with bad_file_descriptor") {
+  run_in_folder(make(), &after_close, "f");
+}
+DRIVER_TEST(file, "any number of transfers go on at once") {
+  run_in_folder(make(), &many_at_once, "f");
+}
+DRIVER_TEST(file, "in a cancelled context nothing starts") {
+  run_in_folder(make(), &canceled_before, "f");
+}
