@@ -53,7 +53,7 @@ class region {
     return reinterpret_cast<void*>(base_ + heads_[index] * slab_chunk_bytes);
   }
 
-  /// The memory now stays mapped when the region dies, because something outside still points into it;
+  /// The memory now stays mapped when the region dies: something outside still points into it;
   /// its slabs are gone, and cells that are freed from now on are forgotten.
   void abandon() noexcept;
   [[nodiscard]] std::size_t chunks_taken() const noexcept { return chunks_taken_; }
