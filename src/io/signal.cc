@@ -2,6 +2,7 @@
 // One read of the driver's signal source a signal.
 #include "heddle/io/signal.hh"
 
+#include <poll.h>
 #include <sys/signalfd.h>
 
 #include "io/one_operation.hh"
@@ -20,17 +21,24 @@ signal_set::~signal_set() {
 }
 
 task<int> signal_set::next() {
-  signalfd_siginfo info{};
-  detail::one_operation reading(op_code::read, fd_, "signal");
-  reading.data = &info;
-  reading.len = sizeof info;
   struct background {  // waiting for a signal alone is no reason to run on
     background() { runtime::here().add_background(1); }
     ~background() { runtime::here().add_background(-1); }
   } const mark;
-  const std::int64_t got = co_await reading;
-  if (got < 0) throw failure(kernel_error(static_cast<int>(got)));
-  co_return static_cast<int>(info.ssi_signo);
+  for (;;) {
+    signalfd_siginfo info{};
+    detail::one_operation reading(op_code::read, fd_, "signal");
+    reading.data = &info;
+    reading.len = sizeof info;
+    const std::int64_t got = co_await reading;
+    if (got >= 0) co_return static_cast<int>(info.ssi_signo);
+    if (got != -EAGAIN && got != -EINTR) throw failure(kernel_error(static_cast<int>(got)));
+    // The source does not block, and io_uring then says so instead of waiting.
+    detail::one_operation coming(op_code::poll, fd_, "signal");
+    coming.flags = POLLIN;
+    const std::int64_t ready = co_await coming;
+    if (ready < 0 && ready != -EINTR) throw failure(kernel_error(static_cast<int>(ready)));
+  }
 }
 
 }  // namespace heddle

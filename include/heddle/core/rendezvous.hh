@@ -44,17 +44,46 @@ class event_set : public event_home {
 
     /// Suspends; false when the context is cancelled.
     [[nodiscard]] bool suspend(link l, worker& w);
-    /// After the wake: throws when the wait was cancelled.
-    void resumed() {
-      woken = no_link;
-      if (canceled) [[unlikely]]
-        throw_failure(canceled_error());
-    }
     void unqueue() noexcept;
 
     event_set* set;
     link woken = no_link;  // queued, but not yet running
     bool canceled = false;
+  };
+
+  /// Room for a waiter, which is made only when a function really suspends: most waits find their
+  /// event ready.
+  class waiter_room {
+   public:
+    waiter_room() noexcept {}
+    waiter_room(const waiter_room&) = delete;
+    waiter_room& operator=(const waiter_room&) = delete;
+    ~waiter_room() {
+      if (made_) [[unlikely]]
+        std::destroy_at(&waiter_);
+    }
+    [[nodiscard]] bool suspend(event_set& on, link l, worker& w) {
+      std::construct_at(&waiter_, on);
+      made_ = true;
+      return waiter_.suspend(l, w);
+    }
+    /// After the wake, or when there was none: throws when the wait was cancelled.
+    void resumed() {
+      if (!made_) [[likely]]
+        return;
+      made_ = false;
+      const bool canceled = waiter_.canceled;
+      waiter_.woken = no_link;
+      std::destroy_at(&waiter_);
+      if (canceled) [[unlikely]]
+        throw_failure(canceled_error());
+    }
+
+   private:
+    union {
+      waiter waiter_;
+    };
+    bool made_ = false;
   };
 
  protected:
@@ -166,21 +195,22 @@ class rendezvous final : public detail::event_set {
     while (event_record* record = ready_.pop_front()) forget(*record, w);
   }
 
-  class awaiter : detail::event_set::waiter {
+  class awaiter {
    public:
-    explicit awaiter(rendezvous& r) noexcept : waiter(r) {}
-    [[nodiscard]] bool await_ready() const noexcept { return home().has_ready(); }
+    explicit awaiter(rendezvous& r) noexcept : home_(r) {}
+    [[nodiscard]] bool await_ready() const noexcept { return home_.has_ready(); }
     template <frame_promise P>
     [[nodiscard]] bool await_suspend(std::coroutine_handle<P> h) {
-      return this->suspend(link_of(h), worker::running());
+      return room_.suspend(home_, link_of(h), worker::running());
     }
     id_type await_resume() {
-      this->resumed();
-      return home().take_id();
+      room_.resumed();
+      return home_.take_id();
     }
 
    private:
-    [[nodiscard]] rendezvous& home() const noexcept { return *static_cast<rendezvous*>(this->set); }
+    rendezvous& home_;
+    detail::event_set::waiter_room room_;
   };
   /// Waits for one event and gives its id.
   [[nodiscard]] awaiter operator co_await() noexcept { return awaiter(*this); }

@@ -18,7 +18,7 @@ namespace heddle::detail {
 class twait_block final : public event_set {
  public:
   explicit twait_block(std::source_location where = std::source_location::current()) noexcept
-      : event_set(site_of(where)), waiter_here_(*this) {}
+      : event_set(site_of(where)) {}
   ~twait_block() {
     if (has_waiting() || waiter_ != nullptr) [[unlikely]]
       leave();
@@ -61,9 +61,9 @@ class twait_block final : public event_set {
   [[nodiscard]] bool await_ready() const noexcept { return !has_waiting(); }
   template <frame_promise P>
   [[nodiscard]] bool await_suspend(std::coroutine_handle<P> h) {
-    return waiter_here_.suspend(link_of(h), worker::running());
+    return room_.suspend(*this, link_of(h), worker::running());
   }
-  void await_resume() { waiter_here_.resumed(); }
+  void await_resume() { room_.resumed(); }
 
   void fired(event_record& record, worker& w) noexcept override {
     record.unlink();
@@ -74,7 +74,7 @@ class twait_block final : public event_set {
  private:
   void leave() noexcept;
 
-  waiter waiter_here_;
+  waiter_room room_;
   bool open_ = true;
 };
 
