@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// Instructions of a yield: one link push and one indirect call.
+#include <cstdlib>
+
+#include "heddle/heddle.hh"
+
+using namespace heddle;
+
+namespace {
+
+task<> program(long n) {
+  for (long i = 0; i < n; ++i) co_await yield();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  runtime_options options;  // small and simple: what counts here never reaches the driver
+  options.driver = "poll";
+  options.memory_bytes = std::size_t{1} << 30;
+  runtime rt(options);
+  rt.run(program(argc > 1 ? std::atol(argv[1]) : 1000));
+}
