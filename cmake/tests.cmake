@@ -40,6 +40,8 @@ foreach(room IN LISTS test_rooms)
   target_include_directories(${room}_test PRIVATE "${PROJECT_SOURCE_DIR}/tests")
   target_compile_definitions(${room}_test PRIVATE
     HEDDLE_SOURCE_DIR="${PROJECT_SOURCE_DIR}" HEDDLE_BUILD_DIR="${PROJECT_BINARY_DIR}")
+  # GoogleTest's checks are if-else statements; `if (a) EXPECT_EQ(...)` is no mistake.
+  target_compile_options(${room}_test PRIVATE -Wno-dangling-else)
   target_link_libraries(${room}_test PRIVATE
     heddle_inside ${test_support} heddle_http heddle GTest::gtest_main)
   foreach(program heddle_cli examples)
