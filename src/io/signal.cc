@@ -21,10 +21,11 @@ signal_set::~signal_set() {
 }
 
 task<int> signal_set::next() {
-  struct background {  // waiting for a signal alone is no reason to run on
-    background() { runtime::here().add_background(1); }
-    ~background() { runtime::here().add_background(-1); }
-  } const mark;
+  struct mark {
+    explicit mark(int change) : by(change) { runtime::here().add_background(by); }
+    ~mark() { runtime::here().add_background(-by); }
+    int by;
+  } const in_background(background_ ? 1 : 0);
   for (;;) {
     signalfd_siginfo info{};
     detail::one_operation reading(op_code::read, fd_, "signal");

@@ -13,8 +13,8 @@
 
 namespace heddle {
 
-/// Thread: one color. A set that waits does not keep runtime::run() going.
-/// Cancel: next() ends at once.
+/// Thread: one color.
+/// Cancel: next() ends, and a signal that comes meanwhile stays for the next one.
 class signal_set {
  public:
   signal_set(std::initializer_list<int> signals);
@@ -22,12 +22,16 @@ class signal_set {
   signal_set& operator=(const signal_set&) = delete;
   ~signal_set();
 
+  /// Waiting for these alone is no reason for runtime::run() to go on.
+  void set_background(bool on) noexcept { background_ = on; }
+
   /// The next signal's number.
   [[nodiscard]] task<int> next();
 
  private:
   int fd_ = -1;
   std::uint64_t mask_ = 0;
+  bool background_ = false;
 };
 
 }  // namespace heddle

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+// Child processes on the drivers of the kernel: streams, how they end, and that all are collected.
+#include "heddle/io/process.hh"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <string>
+
+#include "heddle/heddle.hh"
+#include "heddle/io/line_reader.hh"
+#include "support/drivers.hh"
+
+using namespace heddle;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// No child is left behind, dead or alive.
+bool no_children() { return ::waitpid(-1, nullptr, WNOHANG) == -1 && errno == ECHILD; }
+
+task<> output_and_status() {
+  process p = co_await spawn_process(
+      {"sh", "-c", "echo one; echo two >&2; exit 3"},
+      process_options().output(child_stream::pipe).errors(child_stream::pipe));
+  line_reader out(p.output());
+  EXPECT_EQ(co_await out.line(), "one");
+  line_reader errors(p.errors());
+  EXPECT_EQ(co_await errors.line(), "two");
+  const exit_status how = co_await p.wait();
+  EXPECT_EQ(how.code, 3);
+  EXPECT_EQ(how.signal, 0);
+  EXPECT_FALSE(how.success());
+  EXPECT_TRUE(p.ended());
+  EXPECT_EQ((co_await p.wait()).code, 3);  // and again
+  p.kill(SIGKILL);                         // of one that has ended: nothing
+}
+
+task<> input_and_end() {
+  process p = co_await spawn_process(
+      {"cat"}, process_options().input(child_stream::pipe).output(child_stream::pipe));
+  std::string sent(300'000, 'z');
+  scope s;
+  s.spawn(
+      [](process& to, const std::string& text) -> task<> {
+        co_await to.input().write(text);
+        to.input().close();
+      },
+      std::ref(p), sent);
+  std::string got(sent.size() + 1, '\0');
+  EXPECT_EQ(co_await p.output().read(got), sent.size());
+  co_await s.join();
+  EXPECT_TRUE((co_await p.wait()).success());
+}
+
+task<> surroundings() {
+  process p = co_await spawn_process({"sh", "-c", "echo $HEDDLE_A:$HEDDLE_B; pwd; cat"},
+                                     process_options()
+                                         .directory("/")
+                                         .variable("HEDDLE_A", "old")
+                                         .variable("HEDDLE_A", "1")
+                                         .variable("HEDDLE_B", "2")
+                                         .input(child_stream::null)
+                                         .output(child_stream::pipe));
+  line_reader out(p.output());
+  EXPECT_EQ(co_await out.line(), "1:2");
+  EXPECT_EQ(co_await out.line(), "/");
+  EXPECT_TRUE((co_await p.wait()).success());
+}
+
+task<> clean_signals() {
+  // Ours are blocked and ignored; the child's are not.
+  process p = co_await spawn_process({"grep", "-E", "Sig(Blk|Ign)", "/proc/self/status"},
+                                     process_options().output(child_stream::pipe));
+  line_reader out(p.output());
+  EXPECT_EQ(co_await out.line(), "SigBlk:\t0000000000000000");
+  const std::string ignored(co_await out.line());
+  EXPECT_EQ(std::stoull(ignored.substr(8), nullptr, 16) & (1ull << (SIGPIPE - 1)), 0u) << ignored;
+  EXPECT_TRUE((co_await p.wait()).success());
+}
+
+task<> killed() {
+  process p = co_await spawn_process({"sleep", "1000"});
+  const auto early = co_await as_expected(with_timeout(p.wait(), 5ms));
+  EXPECT_EQ(early.error(), std::errc::timed_out);
+  EXPECT_FALSE(p.ended());
+  p.kill(SIGTERM);
+  const exit_status how = co_await p.wait();
+  EXPECT_EQ(how.signal, SIGTERM);
+}
+
+task<> not_there() {
+  const auto missing = co_await as_expected(spawn_process({"/no/such/program"}));
+  EXPECT_EQ(missing.error(), std::errc::no_such_file_or_directory);
+  const auto nowhere =
+      co_await as_expected(spawn_process({"true"}, process_options().directory("/no/such/folder")));
+  EXPECT_EQ(nowhere.error(), std::errc::no_such_file_or_directory);
+}
+
+task<> nobody_waits() {
+  for (int i = 0; i < 5; ++i) static_cast<void>(co_await spawn_process({"true"}));
+  process last = co_await spawn_process({"true"});
+  EXPECT_TRUE((co_await last.wait()).success());
+  for (int i = 0; i < 500 && !no_children(); ++i) co_await sleep_for(10ms);
+  EXPECT_TRUE(no_children());
+}
+
+task<> unsupported() {
+  const auto started = co_await as_expected(spawn_process({"true"}));
+  EXPECT_EQ(started.error(), std::errc::operation_not_supported);
+}
+
+void run_real(const test::driver_maker& make, task<> (*body)()) {
+  auto d = make();
+  const bool simulated = std::string_view(d->name()) == "sim";
+  runtime rt(std::move(d), {});
+  rt.run(simulated ? unsupported() : body());
+  if (!simulated) EXPECT_TRUE(no_children());
+}
+
+}  // namespace
+
+DRIVER_TEST(process, "its output, its errors and its exit code come back") {
+  run_real(make, &output_and_status);
+}
+DRIVER_TEST(process, "it reads what we write, until we close") { run_real(make, &input_and_end); }
+DRIVER_TEST(process, "it runs in the folder and with the variables it was given") {
+  run_real(make, &surroundings);
+}
+DRIVER_TEST(process, "it starts with clean signals") {
+  auto d = make();
+  const bool simulated = std::string_view(d->name()) == "sim";
+  runtime rt(std::move(d), {});
+  if (!simulated) rt.run(clean_signals());
+}
+DRIVER_TEST(process, "a wait that times out leaves it running, and a signal ends it") {
+  run_real(make, &killed);
+}
+DRIVER_TEST(process, "what cannot be run is a failure of spawn_process") {
+  run_real(make, &not_there);
+}
+DRIVER_TEST(process, "children that nobody waits for are collected") {
+  run_real(make, &nobody_waits);
+}
