@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// Turns: nobody keeps the worker, long chains leave whole and in order, pieces are let go.
+#include "heddle/io/lane.hh"
+
+#include <string>
+
+#include "heddle/heddle.hh"
+#include "heddle/io/pipe.hh"
+#include "heddle/io/unix.hh"
+#include "support/drivers.hh"
+
+using namespace heddle;
+using namespace std::chrono_literals;
+
+namespace {
+
+task<> tick(std::size_t& ticks, const bool& over) {
+  while (!over) {
+    ++ticks;
+    co_await yield();
+  }
+}
+
+task<> always_something_to_read() {
+  pipe_pair ends = make_pipe();
+  co_await ends.writer.write(std::string(1600, 'x'));
+  std::size_t ticks = 0;
+  bool over = false;
+  scope s;
+  s.spawn(tick(ticks, over));
+  for (int i = 0; i < 1600; ++i) {
+    char c[1];
+    co_await ends.reader.read(c);
+  }
+  over = true;
+  co_await s.join();
+  EXPECT_GE(ticks, 40u);
+}
+
+task<> many_pieces() {
+  auto [left, right] = unix_pair();
+  const piece shared(std::string(5000, 's'));
+  chain out;
+  std::string expected;
+  for (int i = 0; i < 200; ++i) {
+    const std::string own(static_cast<std::size_t>(2100 + i), static_cast<char>('a' + i % 26));
+    out.append(std::string(own)).append(shared.slice(0, 7)).append_view("static");
+    expected += own + "sssssss" + "static";
+  }
+  EXPECT_GT(out.piece_count(), 16u);  // more than one step
+  scope s;
+  std::size_t count = 0;
+  s.spawn(
+      [](unix_stream to, chain& what, std::size_t& n, std::size_t size) -> task<> {
+        EXPECT_EQ(co_await to.write(std::move(what), n), size);
+        to.shutdown_write();
+      },
+      left, std::ref(out), std::ref(count), expected.size());
+  std::string got(expected.size() + 1, '\0');
+  EXPECT_EQ(co_await right.read(got), expected.size());
+  got.pop_back();
+  co_await s.join();
+  EXPECT_EQ(count, expected.size());
+  EXPECT_TRUE(got == expected);
+}
+
+task<> untaken_blocks_are_few() {
+  auto [left, right] = unix_pair({.receive_window = 2});
+  EXPECT_FALSE((co_await as_expected(with_timeout(right.readable(), 1ms))).has_value());
+  scope s;
+  s.spawn([](unix_stream to) -> task<> { co_await to.write(std::string(1'000'000, 'w')); }, left);
+  co_await sleep_for(100ms);
+  auto& sim = dynamic_cast<sim_driver&>(runtime::here().io());
+  EXPECT_LE(sim.blocks_out(), 8u);  // the window, and what was on the way; all would be 16
+  EXPECT_GE(sim.blocks_out(), 1u);
+  EXPECT_EQ(s.live(), 1u);
+  right = {};
+  static_cast<void>(co_await as_expected(s.join()));
+}
+
+void run_plain(std::unique_ptr<driver> d, task<> (*body)()) {
+  runtime rt(std::move(d), {});
+  rt.run(body());
+}
+
+}  // namespace
+
+DRIVER_TEST(lane, "a peer that always has data does not keep the worker") {
+  run_plain(make(), &always_something_to_read);
+}
+DRIVER_TEST(lane, "a chain of many pieces leaves whole and in order") {
+  run_plain(make(), &many_pieces);
+}
+HEDDLE_TEST(lane, "blocks that nobody takes are few") {
+  run_plain(std::make_unique<sim_driver>(), &untaken_blocks_are_few);
+}
