@@ -27,8 +27,8 @@ process_options& process_options::variable(std::string name, std::string value) 
 
 /// One start, from options to a running child.
 struct process_launch {
-  process_launch(std::vector<std::string> c, process_options o)
-      : command(std::move(c)), options(std::move(o)) {}
+  process_launch(command_line c, process_options o)
+      : command(std::move(c.words_)), options(std::move(o)) {}
   process_launch(const process_launch&) = delete;
   ~process_launch() {
     for (const int fd : child_ends)
@@ -136,12 +136,12 @@ process process_launch::finish(int pid) {
   return std::move(child);
 }
 
-task<process> spawn_process(std::vector<std::string> command, process_options options) {
-  if (command.empty()) detail::check_outcome(-EINVAL);
+task<process> spawn_process(command_line command, process_options options) {
+  process_launch launch(std::move(command), std::move(options));
+  if (launch.command.empty()) detail::check_outcome(-EINVAL);
   if (std::string_view(driver_here().name()) == "sim")
     throw failure(std::make_error_code(std::errc::operation_not_supported),
-                  "the simulated world has no other processes: " + command[0]);
-  process_launch launch(std::move(command), std::move(options));
+                  "the simulated world has no other processes: " + launch.command[0]);
   launch.open_streams();
   launch.gather_strings();
   detail::one_operation starting(op_code::call, -1, "spawn");
@@ -153,12 +153,6 @@ task<process> spawn_process(std::vector<std::string> command, process_options op
   if (pid < 0)
     throw failure(kernel_error(static_cast<int>(pid)), "cannot run " + launch.command[0]);
   co_return launch.finish(static_cast<int>(pid));
-}
-
-task<process> spawn_process(std::initializer_list<std::string_view> command,
-                            process_options options) {
-  return spawn_process(std::vector<std::string>(command.begin(), command.end()),
-                       std::move(options));
 }
 
 }  // namespace heddle

@@ -54,7 +54,7 @@ chain_transfer stream::write(chain&& out) const noexcept {
 chain_transfer stream::write(chain&& out, std::size_t& count) const noexcept {
   return {state_, std::move(out), &count};
 }
-chain_transfer stream::write(std::initializer_list<std::string_view> texts) const {
+chain_transfer stream::write(const text_list& texts) const {
   chain out;
   for (std::string_view text : texts) out.append_view(text);
   return {state_, std::move(out), nullptr};

@@ -8,9 +8,11 @@
 #include "heddle/io/tcp.hh"
 #include "heddle/io/udp.hh"
 #include "heddle/io/unix.hh"
+#include "outcome.hh"
 #include "support/drivers.hh"
 
 using namespace heddle;
+using heddle::test::error_of;
 using namespace std::chrono_literals;
 
 namespace {
@@ -87,9 +89,32 @@ task<> done_already() {
   char rest[8];
   left.shutdown_write();
   const std::size_t n = co_await right.read(rest);
-  if (p.code) EXPECT_EQ(p.code, canceled);
-  if (!p.code) EXPECT_EQ(count, 4u);
+  if (p.code) {
+    EXPECT_EQ(p.code, canceled);
+  }
+  if (!p.code) {
+    EXPECT_EQ(count, 4u);
+  }
   EXPECT_EQ(std::string(first, count) + std::string(rest, n), "abcdefgh");
+}
+
+task<> partly_done() {
+  auto [left, right] = unix_pair();
+  char room[16];
+  std::size_t count = 0;
+  probe p;
+  scope s;
+  s.spawn(watch(right.read(room, count), p));
+  co_await sleep_for(1ms);
+  co_await left.write("abcdefgh");
+  co_await sleep_for(5us);
+  s.cancel();
+  co_await s.join();  // it does not wait for the other half
+  EXPECT_EQ(p.code, canceled);
+  left.shutdown_write();
+  char rest[8];
+  const std::size_t n = co_await right.read(rest);
+  EXPECT_EQ(std::string(room, count) + std::string(rest, n), "abcdefgh");
 }
 
 task<> by_close() {
@@ -111,7 +136,7 @@ task<> by_close() {
   EXPECT_GT(written, 0u);  // F1: bytes already counted stay counted
   EXPECT_LT(written, much.size());
   const auto later = co_await as_expected(right.read(room[0]));
-  EXPECT_EQ(later.error(), std::errc::bad_file_descriptor);
+  EXPECT_EQ(error_of(later), std::errc::bad_file_descriptor);
 }
 
 task<> last_handle_goes() {
@@ -179,6 +204,9 @@ DRIVER_TEST(cancel, "what the driver has ends, and what stands in line behind it
 DRIVER_TEST(cancel, "what succeeded is delivered although it was asked to end") {
   run_plain(make(), &done_already);
 }
+DRIVER_TEST(cancel, "a read that got a part ends, and the part is counted") {
+  run_plain(make(), &partly_done);
+}
 DRIVER_TEST(cancel, "F1 closing ends all that is pending and keeps the counts") {
   run_plain(make(), &by_close);
 }
@@ -199,7 +227,8 @@ HEDDLE_TEST(cancel, "requests and completions may cross in any order, 200 seeds 
           sim_options{.seed = seed, .faults = {.short_transfer = 0.2, .delayed = 0.1}});
       sim_driver& sim = *world;
       runtime rt(std::move(world), {});
-      for (const auto body : {&done_already, &last_handle_goes, &accepted_and_not_taken})
+      for (const auto body :
+           {&done_already, &partly_done, &last_handle_goes, &accepted_and_not_taken})
         rt.run(body());
       EXPECT_EQ(sim.open_descriptors(), 0u) << sim.trace_text();
       EXPECT_EQ(sim.blocks_out(), 0u);

@@ -138,5 +138,7 @@ DRIVER_TEST(crowd, "connections that come and go leave nothing behind") {
   auto* sim = dynamic_cast<sim_driver*>(d.get());
   runtime rt(std::move(d), {});
   rt.run(churn(300));
-  if (sim != nullptr) EXPECT_EQ(sim->open_descriptors(), 0u);
+  if (sim != nullptr) {
+    EXPECT_EQ(sim->open_descriptors(), 0u);
+  }
 }

@@ -6,6 +6,7 @@
 
 #include "folder.hh"
 #include "heddle/heddle.hh"
+#include "outcome.hh"
 #include "support/drivers.hh"
 
 using namespace heddle;
@@ -54,16 +55,16 @@ task<> nothing_escapes(std::string root_path) {
   EXPECT_EQ(co_await linked.read_all(), "page");
   for (const char* path : {"../secret", "sub/../../secret", "out", "far", "/etc/passwd", ".."}) {
     const auto outside = co_await as_expected(root.open(path));
-    EXPECT_EQ(outside.error(), std::errc::cross_device_link) << path;
+    EXPECT_EQ(error_of(outside), std::errc::cross_device_link) << path;
     const auto known = co_await as_expected(root.status(path));
-    EXPECT_EQ(known.error(), std::errc::cross_device_link) << path;
+    EXPECT_EQ(error_of(known), std::errc::cross_device_link) << path;
   }
   const auto refused = co_await as_expected(root.open("in", {}, links::none));
-  EXPECT_EQ(refused.error(), std::errc::too_many_symbolic_link_levels);
+  EXPECT_EQ(error_of(refused), std::errc::too_many_symbolic_link_levels);
   const auto loop = co_await as_expected(root.open("loop"));
-  EXPECT_EQ(loop.error(), std::errc::too_many_symbolic_link_levels);
+  EXPECT_EQ(error_of(loop), std::errc::too_many_symbolic_link_levels);
   const auto cut = co_await as_expected(root.open(std::string("sub/page\0x", 10)));
-  EXPECT_EQ(cut.error(), std::errc::invalid_argument);
+  EXPECT_EQ(error_of(cut), std::errc::invalid_argument);
 }
 
 task<> names_change_beneath(std::string root_path) {
@@ -79,7 +80,7 @@ task<> names_change_beneath(std::string root_path) {
   co_await root.remove("sub/new/b");
   co_await root.remove_directory("sub/new");
   const auto gone = co_await as_expected(root.status("sub/new"));
-  EXPECT_EQ(gone.error(), std::errc::no_such_file_or_directory);
+  EXPECT_EQ(error_of(gone), std::errc::no_such_file_or_directory);
   co_await root.sync();
 }
 
@@ -90,10 +91,10 @@ task<> names_do_not_change_outside(std::string root_path) {
   EXPECT_FALSE((co_await as_expected(root.make_directory("../made"))).has_value());
   EXPECT_FALSE((co_await as_expected(root.rename("../secret", "../moved"))).has_value());
   const auto moved_out = co_await as_expected(root.rename("sub/page", "../page"));
-  EXPECT_EQ(moved_out.error(), std::errc::invalid_argument);
+  EXPECT_EQ(error_of(moved_out), std::errc::invalid_argument);
   for (const char* name : {".", "..", "", "sub/.."}) {
     const auto removed = co_await as_expected(root.remove(name));
-    EXPECT_EQ(removed.error(), std::errc::invalid_argument) << name;
+    EXPECT_EQ(error_of(removed), std::errc::invalid_argument) << name;
   }
   EXPECT_EQ(co_await read_file(root_path + "/../secret"), "secret");
 }
@@ -116,7 +117,9 @@ void run_planted(std::unique_ptr<driver> d, task<> (*body)(std::string)) {
   auto* sim = dynamic_cast<sim_driver*>(d.get());
   runtime rt(std::move(d), {});
   rt.run(body(world.dir / "root"));
-  if (sim != nullptr) EXPECT_EQ(sim->open_descriptors(), 0u) << sim->trace_text();
+  if (sim != nullptr) {
+    EXPECT_EQ(sim->open_descriptors(), 0u) << sim->trace_text();
+  }
 }
 
 }  // namespace

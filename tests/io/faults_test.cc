@@ -69,7 +69,9 @@ task<> visit(address at, int number, std::string& report) {
     outcome = e.code().message();
   }
   EXPECT_EQ(back.substr(0, count), text.substr(0, count)) << "what arrived was not what was sent";
-  if (outcome == "whole") EXPECT_EQ(count, text.size());
+  if (outcome == "whole") {
+    EXPECT_EQ(count, text.size());
+  }
   report += std::to_string(number) + " " + outcome + " " + std::to_string(count) + "\n";
 }
 
@@ -99,7 +101,9 @@ task<> busy_hour(std::string& report) {
     const std::string content(static_cast<std::size_t>(i) * 9000 + 5, 'f');
     const auto written = co_await as_expected(write_file("/file", content));
     const auto read = co_await as_expected(read_file("/file"));
-    if (written && read) EXPECT_EQ(*read, content);
+    if (written && read) {
+      EXPECT_EQ(*read, content);
+    }
     report += written ? "written\n" : written.error().message() + "\n";
   }
 }
@@ -135,7 +139,9 @@ void run_seeds(const sim_rates& faults, std::uint64_t count, bool all_whole) {
     const outcome again = run_world(seed, faults);
     EXPECT_EQ(first, again) << first.report << again.report;
     injected += first.faults;
-    if (all_whole) EXPECT_EQ(first.report.find("cut"), std::string::npos) << first.report;
+    if (all_whole) {
+      EXPECT_EQ(first.report.find("cut"), std::string::npos) << first.report;
+    }
     if (::testing::Test::HasFailure()) return;
   }
   EXPECT_GT(injected, count);  // or this test tested nothing

@@ -7,6 +7,7 @@
 #include "folder.hh"
 #include "heddle/heddle.hh"
 #include "heddle/io/directory.hh"
+#include "outcome.hh"
 #include "support/drivers.hh"
 
 using namespace heddle;
@@ -37,7 +38,7 @@ task<> large(std::string path) {
   co_await write_file(path, content);
   EXPECT_EQ(co_await read_file(path), content);
   const auto refused = co_await as_expected(read_file(path, 1000));
-  EXPECT_EQ(refused.error(), std::errc::file_too_large);
+  EXPECT_EQ(error_of(refused), std::errc::file_too_large);
 }
 
 task<> replaced(std::string folder_path) {
@@ -53,7 +54,7 @@ task<> replaced(std::string folder_path) {
 
 task<> failing(std::string folder_path) {
   const auto missing = co_await as_expected(open_file(folder_path + "/none"));
-  EXPECT_EQ(missing.error(), std::errc::no_such_file_or_directory);
+  EXPECT_EQ(error_of(missing), std::errc::no_such_file_or_directory);
   co_await make_directory(folder_path + "/taken");
   // A folder stands where the file should go: the new content must be gone again.
   const auto blocked = co_await as_expected(write_file(folder_path + "/taken", "x"));
@@ -76,9 +77,9 @@ task<> after_close(std::string path) {
   f.close();
   char text[4];
   const auto read = co_await as_expected(copy.read_at(0, text));
-  EXPECT_EQ(read.error(), std::errc::bad_file_descriptor);
+  EXPECT_EQ(error_of(read), std::errc::bad_file_descriptor);
   const auto size = co_await as_expected(copy.size());
-  EXPECT_EQ(size.error(), std::errc::bad_file_descriptor);
+  EXPECT_EQ(error_of(size), std::errc::bad_file_descriptor);
 }
 
 task<> many_at_once(std::string path) {
@@ -104,7 +105,7 @@ task<> canceled_before(std::string path) {
   cancel_source stop;
   stop.cancel();
   const auto read = co_await as_expected(with_cancel(stop, f.read_at(0, text)));
-  EXPECT_EQ(read.error(), std::errc::operation_canceled);
+  EXPECT_EQ(error_of(read), std::errc::operation_canceled);
   EXPECT_EQ(co_await f.read_at(0, text), 4u);
 }
 
@@ -114,7 +115,9 @@ void run_in_folder(std::unique_ptr<driver> d, task<> (*body)(std::string), const
   {
     runtime rt(std::move(d), {});
     rt.run(body(name == nullptr ? dir.path() : dir / name));
-    if (sim != nullptr) EXPECT_EQ(sim->open_descriptors(), 0u) << sim->trace_text();
+    if (sim != nullptr) {
+      EXPECT_EQ(sim->open_descriptors(), 0u) << sim->trace_text();
+    }
   }
 }
 

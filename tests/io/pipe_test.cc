@@ -7,9 +7,11 @@
 #include "heddle/heddle.hh"
 #include "heddle/io/line_reader.hh"
 #include "heddle/io/unix.hh"
+#include "outcome.hh"
 #include "support/drivers.hh"
 
 using namespace heddle;
+using heddle::test::error_of;
 using namespace std::chrono_literals;
 
 namespace {
@@ -48,7 +50,7 @@ task<> reader_gone() {
   pipe_pair ends = make_pipe();
   ends.reader.close();
   const auto written = co_await as_expected(ends.writer.write("x"));
-  EXPECT_EQ(written.error(), std::errc::broken_pipe);
+  EXPECT_EQ(error_of(written), std::errc::broken_pipe);
 }
 
 task<> partial_count() {
@@ -57,7 +59,7 @@ task<> partial_count() {
   char text[8];
   std::size_t count = 99;
   const auto read = co_await as_expected(with_timeout(ends.reader.read(text, count), 1ms));
-  EXPECT_EQ(read.error(), std::errc::timed_out);
+  EXPECT_EQ(error_of(read), std::errc::timed_out);
   EXPECT_EQ(count, 3u);
   EXPECT_EQ(std::string(text, 3), "abc");
   co_await ends.writer.write("def");
@@ -76,10 +78,10 @@ task<> by_delimiter() {
   EXPECT_EQ(co_await lines.take(5), "12345");
   co_await s.join();
   const auto long_line = co_await as_expected(lines.take_until("\n", 4));
-  EXPECT_EQ(long_line.error(), std::errc::argument_list_too_long);
+  EXPECT_EQ(error_of(long_line), std::errc::argument_list_too_long);
   ends.writer.close();
   const auto cut = co_await as_expected(lines.take_until("\n", 100));
-  EXPECT_EQ(cut.error(), std::errc::broken_pipe);
+  EXPECT_EQ(error_of(cut), std::errc::broken_pipe);
   EXPECT_EQ(lines.rest(), "rest");
 }
 

@@ -4,9 +4,11 @@
 
 #include "heddle/heddle.hh"
 #include "heddle/io/tcp.hh"
+#include "outcome.hh"
 #include "support/drivers.hh"
 
 using namespace heddle;
+using heddle::test::error_of;
 using namespace std::chrono_literals;
 
 namespace {
@@ -41,7 +43,7 @@ task<> unknown_name() {
 
 task<> given_up() {
   const auto late = co_await as_expected(with_timeout(resolve("slow.test", "1"), 5ms));
-  EXPECT_EQ(late.error(), std::errc::timed_out);
+  EXPECT_EQ(error_of(late), std::errc::timed_out);
 }
 
 task<> next_address() {
@@ -61,7 +63,7 @@ task<> next_address() {
   const std::uint16_t port = door.local().port();
   door.close();
   const auto refused = co_await as_expected(tcp_connect("localhost", port));
-  EXPECT_EQ(refused.error(), std::errc::connection_refused);
+  EXPECT_EQ(error_of(refused), std::errc::connection_refused);
 }
 
 void run_planted(std::unique_ptr<driver> d, task<> (*body)()) {

@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include "heddle/heddle.hh"
+#include "outcome.hh"
 #include "support/drivers.hh"
 
 using namespace heddle;
+using heddle::test::error_of;
 using namespace std::chrono_literals;
 
 namespace {
@@ -46,7 +48,7 @@ task<> none_is_lost() {
 task<> ends_by_timeout() {
   signal_set set{SIGUSR1};
   const auto none = co_await as_expected(with_timeout(set.next(), 1ms));
-  EXPECT_EQ(none.error(), std::errc::timed_out);
+  EXPECT_EQ(error_of(none), std::errc::timed_out);
   raise_one(SIGUSR1);
   EXPECT_EQ(co_await set.next(), SIGUSR1);
 }

@@ -7,6 +7,7 @@
 #include "folder.hh"
 #include "heddle/heddle.hh"
 #include "heddle/io/file.hh"
+#include "outcome.hh"
 #include "support/drivers.hh"
 
 using namespace heddle;
@@ -41,9 +42,9 @@ task<> left_behind(std::string path) {
   co_await remove_file(path);
   co_await echo_at(path);
   const auto nobody = co_await as_expected(unix_connect(path + ".none"));
-  EXPECT_EQ(nobody.error(), std::errc::no_such_file_or_directory);
+  EXPECT_EQ(error_of(nobody), std::errc::no_such_file_or_directory);
   const auto too_long = co_await as_expected(unix_connect(std::string(108, 'x')));
-  EXPECT_EQ(too_long.error(), std::errc::filename_too_long);
+  EXPECT_EQ(error_of(too_long), std::errc::filename_too_long);
 }
 
 task<> mixed_reads() {
@@ -53,15 +54,17 @@ task<> mixed_reads() {
   char two[2];
   EXPECT_EQ(co_await right.read(two), 2u);
   EXPECT_EQ(std::string(two, 2), "ab");
+  EXPECT_EQ(co_await right.read(two), 2u);
+  EXPECT_EQ(std::string(two, 2), "cd");
   received rest = co_await right.receive();  // the block that is left, from where read() stopped
-  EXPECT_EQ(rest.text(), "cdefgh");
+  EXPECT_EQ(rest.text(), "efgh");
   rest.release();
   EXPECT_TRUE(rest.empty());
   scope s;
   s.spawn(
       [](unix_stream to) -> task<> {
         co_await sleep_for(1ms);
-        co_await to.write({"1", "23", "456"});
+        co_await to.write("123456");  // GCC 12 has no braced lists in a coroutine
       },
       left);
   char six[6];
@@ -78,7 +81,7 @@ task<> nothing_is_lost_by_cancelling() {
   auto [left, right] = unix_pair();
   for (int i = 0; i < 20; ++i) {
     const auto none = co_await as_expected(with_timeout(right.receive(), 100us));
-    EXPECT_EQ(none.error(), std::errc::timed_out);
+    EXPECT_EQ(error_of(none), std::errc::timed_out);
     const std::string text = "message " + std::to_string(i);
     co_await left.write(text);
     received in = co_await right.receive();
@@ -147,7 +150,9 @@ void run_in_folder(std::unique_ptr<driver> d, task<> (*body)(std::string)) {
   auto* sim = dynamic_cast<sim_driver*>(d.get());
   runtime rt(std::move(d), {});
   rt.run(body(dir / "socket"));
-  if (sim != nullptr) EXPECT_EQ(sim->open_descriptors(), 0u) << sim->trace_text();
+  if (sim != nullptr) {
+    EXPECT_EQ(sim->open_descriptors(), 0u) << sim->trace_text();
+  }
 }
 
 void run_plain(std::unique_ptr<driver> d, task<> (*body)()) {

@@ -55,4 +55,24 @@ struct byte_view : std::span<const std::byte> {
   }
 };
 
+/// Two to sixteen texts that go out one after another. (Not an initializer_list: GCC 12 cannot make
+/// one inside a co_await expression.)
+class text_list {
+ public:
+  static constexpr std::size_t max = 16;  // what a write hands over in one system call
+
+  template <class... Texts>
+    requires(sizeof...(Texts) >= 2 && sizeof...(Texts) <= max &&
+             (std::convertible_to<const Texts&, std::string_view> && ...))
+  text_list(const Texts&... texts) noexcept
+      : texts_{std::string_view(texts)...}, count_(sizeof...(Texts)) {}
+
+  [[nodiscard]] const std::string_view* begin() const noexcept { return texts_; }
+  [[nodiscard]] const std::string_view* end() const noexcept { return texts_ + count_; }
+
+ private:
+  std::string_view texts_[max];
+  std::size_t count_;
+};
+
 }  // namespace heddle

@@ -7,7 +7,7 @@
 //   exit_status how = co_await p.wait();
 #pragma once
 
-#include <initializer_list>
+#include <concepts>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,6 +17,22 @@
 #include "heddle/io/pipe.hh"
 
 namespace heddle {
+
+/// A program and its arguments: {"ls", "-l"}, or a vector of strings.
+class command_line {
+ public:
+  template <class... Words>
+    requires(sizeof...(Words) >= 1 && (std::convertible_to<const Words&, std::string_view> && ...))
+  command_line(const Words&... words) {
+    words_.reserve(sizeof...(Words));
+    (words_.emplace_back(std::string_view(words)), ...);
+  }
+  command_line(std::vector<std::string> words) noexcept : words_(std::move(words)) {}
+
+ private:
+  friend struct process_launch;
+  std::vector<std::string> words_;
+};
 
 /// Where a child's standard input, output or errors go.
 enum class child_stream : std::uint8_t {
@@ -121,9 +137,6 @@ class process {
 ///
 /// Cancel: only before it starts. Fails: as the system says, naming the program, when it cannot be
 /// run; operation_not_supported under the simulation driver.
-[[nodiscard]] task<process> spawn_process(std::initializer_list<std::string_view> command,
-                                          process_options options = {});
-[[nodiscard]] task<process> spawn_process(std::vector<std::string> command,
-                                          process_options options = {});
+[[nodiscard]] task<process> spawn_process(command_line command, process_options options = {});
 
 }  // namespace heddle

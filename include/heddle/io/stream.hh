@@ -5,7 +5,6 @@
 #pragma once
 
 #include <concepts>
-#include <initializer_list>
 #include <string>
 
 #include "heddle/io/descriptor.hh"
@@ -47,7 +46,7 @@ class stream : public descriptor {
   [[nodiscard]] chain_transfer write(chain&& out) const noexcept;
   [[nodiscard]] chain_transfer write(chain&& out, std::size_t& count) const noexcept;
   /// The texts one after another; they must stay until it has ended.
-  [[nodiscard]] chain_transfer write(std::initializer_list<std::string_view> texts) const;
+  [[nodiscard]] chain_transfer write(const text_list& texts) const;
   /// Keeps the string until its last byte has left.
   template <class S>
     requires std::same_as<S, std::string>
