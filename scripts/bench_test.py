@@ -176,6 +176,11 @@ class Parsing(unittest.TestCase):
         with self.assertRaises(machine.Failed):
             bench_http.wrk_values("9 requests in\nRequests/sec: 4\nNon-2xx responses: 9", 1.0)
 
+    def test_a_burst_gives_its_processor_time_alone(self):
+        text = json.dumps({"errors": 0, "requests": 1000, "seconds": 1, "requests_per_s": 1000,
+                           "p50_us": 1, "p99_us": 2, "server_cpu_s": 0.005, "server_user_s": 0})
+        self.assertEqual(bench_http.burst_values(text), [("burst_cpu_us", 5.0, "us")])
+
     def test_wrk_is_read(self):
         text = "  1000 requests in 2.00s, 1MB read\nRequests/sec:    500.25\n"
         self.assertEqual(bench_http.wrk_values(text, 0.01),
@@ -283,7 +288,7 @@ class Programs(unittest.TestCase):
 
     def test_the_client_counts_answers(self):
         for server in self.both():
-            for options in ((), ("--pipeline", "8")):
+            for options in ((), ("--pipeline", "8"), ("--burst", "1")):
                 result = self.load(server.port, *options, "--server", str(server.process.pid))
                 self.assertEqual(result["errors"], 0)
                 self.assertGreater(result["requests"], 100)

@@ -36,6 +36,7 @@ struct options {
   std::uint64_t requests = 0;  // 0: bounded by time alone
   double seconds = 2;
   double warmup = 0.3;
+  bool burst = false;    // all connections ask at once, then all answers are awaited
   std::size_t echo = 0;  // bytes of a message; 0: HTTP
   std::string path = "/";
   std::vector<int> servers;
@@ -72,8 +73,10 @@ class client {
     std::uint64_t now = now_ns();
     while (!done(now)) {
       epoll_event events[batch_max];
-      const int n = ::epoll_wait(poll_, events, batch_max, 100);
+      // In bursts it spins: a sleeping client would make the server pay for waking it.
+      const int n = ::epoll_wait(poll_, events, batch_max, o_.burst ? 0 : 100);
       for (int i = 0; i < n; ++i) readable(*static_cast<connection*>(events[i].data.ptr));
+      if (o_.burst && resting_.size() == connections_.size()) send_burst();
       now = now_ns();
       if (!measuring_ && now >= begin_) {
         measuring_ = true;
@@ -196,7 +199,20 @@ class client {
 
   void answered(connection& c) {
     if (measuring_) latency_.add(now_ns() - c.sent_at);
-    if (--c.waiting == 0) send_batch(c);
+    if (--c.waiting != 0) return;
+    if (o_.burst) {
+      resting_.push_back(&c);
+    } else {
+      send_batch(c);
+    }
+  }
+
+  void send_burst() {
+    std::vector<connection*> all;
+    all.swap(resting_);
+    for (connection* c : all) send_batch(*c);
+    all.clear();
+    if (resting_.empty()) resting_.swap(all);  // keeps the memory
   }
 
   void report(std::uint64_t now) {
@@ -224,6 +240,7 @@ class client {
   std::string batch_;
   std::string begins_;  // what every answer begins with
   std::vector<connection> connections_;
+  std::vector<connection*> resting_;  // bursts: answered, and waiting for the others
   load::histogram latency_;
   load::server_time server_begin_;
   std::uint64_t begin_ = 0;
@@ -251,6 +268,8 @@ options read_options(int argc, char** argv) {
       o.seconds = std::atof(value);
     else if (name == "--warmup")
       o.warmup = std::atof(value);
+    else if (name == "--burst")
+      o.burst = std::atoi(value) != 0;
     else if (name == "--echo")
       o.echo = std::strtoul(value, nullptr, 10);
     else if (name == "--path")
