@@ -69,7 +69,7 @@ void runtime::run_program(join& kept) {
     // Nothing can wake the program any more: it must not be left with a pointer to our stack.
     const std::string where = dump();
     root_->context_of_tasks().cancel(*worker_);
-    while (!kept.waiter && turn(false)) {
+    while (!kept.waiter && turn(true)) {
     }
     HEDDLE_ASSERT(kept.waiter, "a task can neither go on nor be cancelled");
     throw failure(std::make_error_code(std::errc::resource_deadlock_would_occur),
