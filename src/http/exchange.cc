@@ -32,27 +32,24 @@ const address& exchange::peer() noexcept {
 }
 
 task<bool> exchange::run() {
-  for (;;) {
-    switch (parser_.feed(rest_)) {
-      case parse_state::done:
-        rest_.remove_prefix(parser_.consumed());
-        if (!co_await answer_one()) {
-          co_await flush();
-          co_return false;
-        }
-        parser_.reset();
-        if (rest_.empty()) co_return co_await flush();
-        break;
-      case parse_state::need_more:
-        if (!co_await more_head()) co_return false;
-        break;
-      case parse_state::failed:
-        refuse(status_of(parser_.error()), describe(parser_.error()));
-        co_await flush();
-        co_return false;
+  bool keep = true;
+  while (keep) {
+    const parse_state state = parser_.feed(rest_);
+    if (state == parse_state::failed) {
+      refuse(status_of(parser_.error()), describe(parser_.error()));
+      keep = false;
+    } else if (state == parse_state::need_more) {
+      keep = co_await more_head();
+      if (!keep) co_return false;
+    } else {
+      rest_.remove_prefix(parser_.consumed());
+      keep = co_await answer_one();
+      if (keep) parser_.reset();
+      if (keep && rest_.empty()) co_return co_await flush();
     }
-    if (out_.size() >= owner_.options_.corked_bytes_max && !co_await flush()) co_return false;
+    if (!keep || out_.size() >= owner_.options_.corked_bytes_max) keep &= co_await flush();
   }
+  co_return false;
 }
 
 /// A head has begun and its end is missing: the part that is there moves, so that the block is
@@ -122,7 +119,8 @@ task<std::string_view> exchange::read_body() {
     }
     if (std::exchange(continue_due_, false)) {
       out_ += "HTTP/1.1 100 Continue\r\n\r\n";
-      if (!co_await flush()) throw failure(std::make_error_code(std::errc::connection_reset));
+      const bool sent = co_await flush();
+      if (!sent) throw failure(std::make_error_code(std::errc::connection_reset));
     }
     body_block_.release();
     body_block_ = co_await with_timeout(conn_.receive(), owner_.options_.body_timeout);

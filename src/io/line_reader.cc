@@ -37,7 +37,8 @@ task<std::string_view> line_reader::take_until(std::string_view delimiter, std::
     if (at != std::string::npos || buffer_.size() >= limit) detail::check_outcome(-E2BIG);
     // A delimiter may begin in what was searched already.
     from = buffer_.size() >= delimiter.size() ? buffer_.size() - delimiter.size() + 1 : 0;
-    if (!co_await read_more()) detail::check_outcome(-EPIPE);
+    const bool more = co_await read_more();
+    if (!more) detail::check_outcome(-EPIPE);
   }
 }
 
@@ -49,8 +50,10 @@ task<std::string_view> line_reader::line(std::size_t limit) {
 
 task<std::string_view> line_reader::take(std::size_t count) {
   forget_taken();
-  while (buffer_.size() < count)
-    if (!co_await read_more()) detail::check_outcome(-EPIPE);
+  while (buffer_.size() < count) {
+    const bool more = co_await read_more();
+    if (!more) detail::check_outcome(-EPIPE);
+  }
   taken_ = count;
   co_return std::string_view(buffer_).substr(0, count);
 }

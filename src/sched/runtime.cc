@@ -62,6 +62,16 @@ std::coroutine_handle<> runtime::program_ended(join& j, worker&) noexcept {
   return {};
 }
 
+// GCC before 12.3 compiles such a coroutine to nothing (its bug 106188): it starts and never ends.
+#if defined(__GNUC__) && !defined(__clang__) && \
+    (__GNUC__ < 12 || (__GNUC__ == 12 && __GNUC_MINOR__ < 3))
+#define HEDDLE_LOST_TASK_HINT \
+  "; with this compiler a coroutine that awaits in a condition needs a local variable " \
+  "(docs/guide/compilers.md)"
+#else
+#define HEDDLE_LOST_TASK_HINT ""
+#endif
+
 void runtime::run_program(join& kept) {
   while (!kept.waiter) {
     if (turn(true)) continue;
@@ -71,7 +81,7 @@ void runtime::run_program(join& kept) {
     root_->context_of_tasks().cancel(*worker_);
     while (!kept.waiter && turn(true)) {
     }
-    HEDDLE_ASSERT(kept.waiter, "a task can neither go on nor be cancelled");
+    HEDDLE_ASSERT(kept.waiter, "a task can neither go on nor be cancelled" HEDDLE_LOST_TASK_HINT);
     throw failure(std::make_error_code(std::errc::resource_deadlock_would_occur),
                   "the program waits for something that nobody will do\n" + where);
   }

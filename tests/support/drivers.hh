@@ -4,13 +4,14 @@
 //
 //   DRIVER_TEST(tcp, "what is written arrives") { runtime rt(make()); rt.run(...); }
 //
-// `make()` gives a fresh driver. io_uring is left out where the kernel does not allow it, and the
-// test then says that it was skipped.
+// `make()` gives a fresh driver, `make(options)` one with other limits; for_each_driver() does the
+// same inside one test. io_uring is left out where the kernel does not allow it, and the test then
+// says that it was skipped.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "heddle/io/sim.hh"
 #include "heddle/sched/driver.hh"
@@ -18,34 +19,60 @@
 
 namespace heddle::test {
 
-using driver_maker = std::function<std::unique_ptr<driver>()>;
-
-class driver_body_test : public ::testing::Test {
+/// Makes drivers of one kind.
+class driver_maker {
  public:
-  driver_body_test(std::string name, void (*body)(const driver_maker&))
-      : name_(std::move(name)), body_(body) {}
-  void TestBody() override {
-#if !defined(__clang__)
-    GTEST_SKIP()
-        << "open defect: built by GCC 12 a task that awaits I/O can be lost (CHANGELOG.md)";
-#endif
-    if (name_ == "io_uring" && !probe_drivers().front().usable)
-      GTEST_SKIP() << probe_drivers().front().detail;
-    body_([this]() -> std::unique_ptr<driver> {
-      if (name_ == "sim") return std::make_unique<sim_driver>(sim_options{});
-      return make_driver(name_, {});
-    });
+  explicit driver_maker(const char* name) : name_(name) {}
+
+  [[nodiscard]] std::unique_ptr<driver> operator()(const driver_options& limits = {}) const {
+    if (name_ == "sim") {
+      sim_options options;
+      options.limits = limits;
+      return std::make_unique<sim_driver>(std::move(options));
+    }
+    return make_driver(name_, limits);
+  }
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  /// Talks to the kernel, so that other code's descriptors and threads can take part.
+  [[nodiscard]] bool real() const noexcept { return name_ != "sim"; }
+  /// Why it cannot run here, or nothing.
+  [[nodiscard]] std::string missing() const {
+    if (name_ != "io_uring") return {};
+    const driver_probe found = probe_drivers().front();
+    return found.usable ? std::string() : found.detail;
   }
 
  private:
   std::string name_;
+};
+
+inline constexpr const char* driver_names[] = {"io_uring", "epoll", "poll", "sim"};
+
+/// Calls f(const driver_maker&) for each driver that runs here.
+template <class F>
+void for_each_driver(F&& f) {
+  for (const char* name : driver_names)
+    if (const driver_maker make(name); make.missing().empty()) f(make);
+}
+
+class driver_body_test : public ::testing::Test {
+ public:
+  driver_body_test(const char* name, void (*body)(const driver_maker&))
+      : make_(name), body_(body) {}
+  void TestBody() override {
+    if (const std::string reason = make_.missing(); !reason.empty()) GTEST_SKIP() << reason;
+    body_(make_);
+  }
+
+ private:
+  driver_maker make_;
   void (*body_)(const driver_maker&);
 };
 
 struct driver_registrar {
   driver_registrar(const char* suite, const std::string& sentence, const char* file, int line,
                    void (*body)(const driver_maker&)) {
-    for (const char* name : {"io_uring", "epoll", "poll", "sim"})
+    for (const char* name : driver_names)
       ::testing::RegisterTest(
           suite, (sentence + " [" + name + "]").c_str(), nullptr, nullptr, file, line,
           [name, body]() -> ::testing::Test* { return new driver_body_test(name, body); });
