@@ -24,7 +24,7 @@ std::int64_t blocking_pool::result_of(const operation& op) noexcept {
   return static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(op.driver_prev));
 }
 
-blocking_pool::~blocking_pool() {
+void blocking_pool::end() noexcept {
   std::unique_lock hold(lock_);
   ending_ = true;
   first_ = last_ = nullptr;
@@ -58,16 +58,28 @@ int blocking_pool::submit(operation& op) noexcept {
   return 0;
 }
 
+void blocking_pool::unlink(operation& op) noexcept {
+  (op.driver_prev != nullptr ? op.driver_prev->driver_next : first_) = op.driver_next;
+  (op.driver_next != nullptr ? op.driver_next->driver_prev : last_) = op.driver_prev;
+  --queued_;
+}
+
 bool blocking_pool::take_back(operation& op) noexcept {
   const std::lock_guard hold(lock_);
-  for (operation* at = first_; at != nullptr; at = at->driver_next) {
-    if (at != &op) continue;
-    (op.driver_prev != nullptr ? op.driver_prev->driver_next : first_) = op.driver_next;
-    (op.driver_next != nullptr ? op.driver_next->driver_prev : last_) = op.driver_prev;
-    --queued_;
-    return true;
-  }
-  return false;
+  operation* at = first_;
+  while (at != nullptr && at != &op) at = at->driver_next;
+  if (at != nullptr) unlink(op);
+  return at != nullptr;
+}
+
+operation* blocking_pool::take_back_one(int fd) noexcept {
+  const std::lock_guard hold(lock_);
+  operation* at = first_;
+  while (at != nullptr &&
+         (at->fd != fd || at->code == op_code::call || at->code == op_code::resolve))
+    at = at->driver_next;
+  if (at != nullptr) unlink(*at);
+  return at;
 }
 
 operation* blocking_pool::collect() noexcept {
@@ -93,9 +105,7 @@ void blocking_pool::run() noexcept {
       continue;
     }
     operation& op = *first_;
-    first_ = op.driver_next;
-    (first_ != nullptr ? first_->driver_prev : last_) = nullptr;
-    --queued_;
+    unlink(op);
     hold.unlock();
     const std::int64_t result = perform_blocking(op);
     hold.lock();

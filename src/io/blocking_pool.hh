@@ -23,13 +23,17 @@ class blocking_pool {
   /// `wake_fd` is an eventfd that ends the worker's sleep.
   blocking_pool(std::uint32_t threads_max, std::uint32_t queue_max, const int& wake_fd) noexcept
       : threads_max_(threads_max), queue_max_(queue_max), wake_fd_(wake_fd) {}
+  ~blocking_pool() { end(); }
+
   /// Waits for the calls that run; queued ones are forgotten (their owners have been told).
-  ~blocking_pool();
+  void end() noexcept;
 
   /// Queues the call. 0, or -EAGAIN when the queue is full or no thread can be made.
   [[nodiscard]] int submit(operation& op) noexcept;
   /// Takes a queued call back; false when it runs or has run.
   [[nodiscard]] bool take_back(operation& op) noexcept;
+  /// Takes one queued call on a descriptor back; null when there is none.
+  [[nodiscard]] operation* take_back_one(int fd) noexcept;
   /// A list, through driver_next, of what has finished.
   [[nodiscard]] operation* collect() noexcept;
   /// The result of a finished call.
@@ -37,6 +41,7 @@ class blocking_pool {
 
  private:
   void run() noexcept;
+  void unlink(operation& op) noexcept;
 
   std::uint32_t threads_max_;
   std::uint32_t queue_max_;

@@ -44,6 +44,8 @@ kernel_driver::kernel_driver(const driver_options& options)
 }
 
 kernel_driver::~kernel_driver() {
+  pool_.end();
+  for (const int fd : closing_) ::close(fd);
   ::munmap(blocks_, std::size_t{options_.block_bytes} * options_.block_count);
   for (int signal = 1; signal < 65; ++signal)
     if (signal_users_[signal] != 0) {
@@ -127,19 +129,38 @@ void kernel_driver::release_signals(std::uint64_t signal_mask) noexcept {
   ::pthread_sigmask(SIG_UNBLOCK, &free, nullptr);
 }
 
+/// Null for calls that name no descriptor.
+kernel_driver::pool_use* kernel_driver::use_of(const operation& op) {
+  if (op.fd < 0 || op.code == op_code::call || op.code == op_code::resolve) return nullptr;
+  return &uses_.at(op.fd);
+}
+
 bool kernel_driver::send_to_pool(operation& op, completion& now) noexcept {
+  pool_use* const use = use_of(op);
   op.driver_state = pooled;
-  if (const int error = pool_.submit(op); error != 0) {
+  const int error = use != nullptr && use->closing ? -EBADF : pool_.submit(op);
+  if (error != 0) {
     now = {error, false, false, 0};
     return false;
   }
+  if (use != nullptr) ++use->calls;
+  hold(op);
   return true;
+}
+
+void kernel_driver::left_pool(operation& op) noexcept {
+  op.driver_state = 0;
+  pool_use* const use = use_of(op);
+  if (use == nullptr || --use->calls != 0 || !use->closing) return;
+  use->closing = false;
+  std::erase(closing_, op.fd);
+  ::close(op.fd);
 }
 
 void kernel_driver::collect_from_pool(worker& w) noexcept {
   for (operation* op = pool_.collect(); op != nullptr;) {
     operation* next = op->driver_next;
-    op->driver_state = 0;
+    left_pool(*op);
     deliver(*op, w, {blocking_pool::result_of(*op), false, false, 0});
     op = next;
   }
@@ -147,8 +168,25 @@ void kernel_driver::collect_from_pool(worker& w) noexcept {
 
 void kernel_driver::cancel_in_pool(operation& op, worker& w) noexcept {
   if (!pool_.take_back(op)) return;  // it runs: its result will come
-  op.driver_state = 0;
+  left_pool(op);
   deliver(op, w, {-ECANCELED, false, false, 0});
+}
+
+void kernel_driver::close_number(int fd, worker& w) noexcept {
+  pool_use* const use = uses_.find(fd);
+  if (use != nullptr && use->calls != 0) {
+    // One at a time: a completion may take back others.
+    while (operation* op = pool_.take_back_one(fd)) {
+      left_pool(*op);
+      deliver(*op, w, {-ECANCELED, false, false, 0});
+    }
+    if (use->calls != 0) {
+      use->closing = true;
+      closing_.push_back(fd);
+      return;
+    }
+  }
+  ::close(fd);
 }
 
 }  // namespace heddle
