@@ -149,6 +149,7 @@ bool runtime::turn(bool may_sleep) {
     if (until == never && !anything_outside()) return false;
   }
   driver_->turn(w, until);
+  if (until == never && driver_->stalled() && !has_posted_.load()) return false;
   w.now = polled_at_ = driver_->now();
   wheel_.expire(w.now, w);
   if (has_posted_.load(std::memory_order_acquire)) run_posted();

@@ -55,6 +55,10 @@ class driver {
   /// Ends a sleep in turn(), or the next one. Thread: any. Async-signal-safe.
   virtual void wake() noexcept = 0;
 
+  /// After a turn without limit: it ended because nothing can come any more. Only a simulated world
+  /// knows that.
+  [[nodiscard]] virtual bool stalled() const noexcept { return false; }
+
   /// Operations that the driver holds.
   [[nodiscard]] virtual std::size_t pending() const noexcept = 0;
 
