@@ -9,6 +9,7 @@
 #pragma once
 
 #include "heddle/core/awaitable.hh"
+#include "heddle/core/choice.hh"
 #include "heddle/core/expected.hh"
 #include "heddle/core/promise.hh"
 
@@ -27,6 +28,13 @@ class [[nodiscard("co_await it")]] bounded_awaiter {
       : inner_(static_cast<A&&>(a)), bound_(std::forward<BoundArgs>(args)...) {}
   bounded_awaiter(bounded_awaiter&& other) = default;
   ~bounded_awaiter() { close(); }
+
+  /// What is inside commits a branch of the choice before it takes anything.
+  template <class Inner = A>
+    requires joins_choice<std::remove_reference_t<awaiter_t<Inner&&>>>
+  void join_choice(choice& c, std::size_t branch) {
+    inner_.get().join_choice(c, branch);
+  }
 
   [[nodiscard]] bool await_ready() {
     worker& w = worker::running();
