@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The outcome of a timeout: a slot that nobody waits for, guarded like any other.
+// The outcome of a bounded event: a slot that nobody waits for, guarded like any other.
 #include "heddle/core/notify.hh"
 
 namespace heddle::detail {
@@ -11,24 +11,26 @@ struct storing_home final : event_home {
   void dropped(event_record&, worker&) noexcept override {}
 };
 
-struct pass_timed_out {
-  explicit pass_timed_out(event<std::error_code> e) noexcept : note(std::move(e)) {}
+struct pass_outcome {
+  pass_outcome(event<std::error_code> e, std::error_code c) noexcept
+      : note(std::move(e)), code(c) {}
   void operator()(event<>& target) {
-    note.trigger(timed_out_error());
+    note.trigger(code);
     target.trigger();
   }
   void unblock(event<>& target) { (*this)(target); }
   event<std::error_code> note;
+  std::error_code code;
 };
 
 }  // namespace
 
-event<> note_timeout(event<> unblocker, std::error_code& outcome) {
+event<> note_outcome(event<> unblocker, std::error_code& outcome, std::error_code code) {
   static constinit storing_home stores;  // without state
   worker& w = worker::here();
   event_record& record = make_event_record(w, stores, &stores, 0, 0, outcome);
-  return relay<event<>, pass_timed_out>::make(std::move(unblocker),
-                                              pass_timed_out(event<std::error_code>(&record)));
+  return relay<event<>, pass_outcome>::make(std::move(unblocker),
+                                            pass_outcome(event<std::error_code>(&record), code));
 }
 
 }  // namespace heddle::detail

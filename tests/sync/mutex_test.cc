@@ -123,6 +123,20 @@ HEDDLE_TEST(mutex, "L2 an event that ended takes its place out of the line") {
   v.rt.run(locks_by_event(v));
 }
 
+HEDDLE_TEST(shared_mutex, "L2 a writer's event that ended lets the readers behind it in") {
+  virtual_runtime v;
+  shared_mutex m;
+  shared_mutex::hold first, second, never_given;
+  rendezvous<int> r, gone;
+  m.lock_shared(r.make_event(1, first));
+  m.lock(gone.make_event(2, never_given));
+  m.lock_shared(r.make_event(3, second));
+  EXPECT_FALSE(second);
+  gone.clear();
+  EXPECT_TRUE(second);
+  EXPECT_EQ(m.readers(), 2u);
+}
+
 HEDDLE_TEST(mutex, "a hold that arrives after its waiter was emptied is given back") {
   virtual_runtime v;
   mutex m;

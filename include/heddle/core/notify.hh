@@ -38,8 +38,10 @@ struct cancel_notifier final : event_notifier {
   F function;
 };
 
-/// An event that stores into `outcome`, and is forgotten with the frame that holds the variable.
-[[nodiscard]] event<> note_timeout(event<> unblocker, std::error_code& outcome);
+/// An event that stores `code` into `outcome`, unless the frame that holds the variable has ended,
+/// and then fires the unblocker.
+[[nodiscard]] event<> note_outcome(event<> unblocker, std::error_code& outcome,
+                                   std::error_code code);
 
 }  // namespace detail
 
@@ -67,7 +69,7 @@ template <class... Ts>
 [[nodiscard]] event<Ts...> with_timeout(event<Ts...> e, nanoseconds span,
                                         std::error_code& outcome) {
   outcome.clear();
-  if (e) timer(span, detail::note_timeout(e.unblocker(), outcome));
+  if (e) timer(span, detail::note_outcome(e.unblocker(), outcome, timed_out_error()));
   return e;
 }
 
