@@ -25,6 +25,8 @@ struct wait_kind {
   const char* name;  ///< for dumps: "event", "sleep", "read", ...
   /// Asks the wait to end. It unlinks and queues its frame now or, for the kernel's, later.
   void (*cancel)(wait&, worker&) noexcept;
+  /// It waits for tasks that borrow its frame's variables, and ends with the last of them.
+  bool for_children = false;
 };
 
 /// A suspended frame's entry in its context; a member or base of the awaiter, so it lies in the

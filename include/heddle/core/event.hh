@@ -197,6 +197,9 @@ class event : public detail::event_handle {
       return;
     }
     if (record->flags & event_record::sink) [[unlikely]] {
+      if constexpr (sizeof...(Ts) == 0) {
+        if (record->slot_count != 0) return unblock();  // an unblocker: its sink takes values
+      }
       record->home = nullptr;
       record->flags |= event_record::has_fired;
       static_cast<event_sink<Ts...>*>(home)->receive(*record, w, Ts(std::forward<Us>(values))...);
