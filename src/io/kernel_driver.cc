@@ -28,7 +28,7 @@ nanoseconds read_time(clockid_t which) noexcept {
 }  // namespace
 
 kernel_driver::kernel_driver(const driver_options& options)
-    : options_(options), pool_(options.pool_threads_max, options.pool_queue_max, wake_fd_) {
+    : options_(options), pool_(options, wake_fd_) {
   wake_fd_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   if (wake_fd_ < 0) throw failure({errno, std::generic_category()}, "cannot make an eventfd");
   const std::size_t bytes = std::size_t{options_.block_bytes} * options_.block_count;
@@ -44,6 +44,7 @@ kernel_driver::kernel_driver(const driver_options& options)
 }
 
 kernel_driver::~kernel_driver() {
+  pool_.stop();  // a call that runs tells its end through the eventfd, which goes below
   ::munmap(blocks_, std::size_t{options_.block_bytes} * options_.block_count);
   for (int signal = 1; signal < 65; ++signal)
     if (signal_users_[signal] != 0) {
@@ -127,17 +128,22 @@ void kernel_driver::release_signals(std::uint64_t signal_mask) noexcept {
   ::pthread_sigmask(SIG_UNBLOCK, &free, nullptr);
 }
 
-bool kernel_driver::send_to_pool(operation& op, completion& now) noexcept {
+bool kernel_driver::send_to_pool(operation& op, worker& w, completion& now) noexcept {
   op.driver_state = pooled;
-  if (const int error = pool_.submit(op); error != 0) {
-    now = {error, false, false, 0};
+  const blocking_pool::taken taken = pool_.submit(op);
+  if (taken == blocking_pool::taken::no) {
+    now = {-EAGAIN, false, false, 0};
     return false;
   }
+  if (taken == blocking_pool::taken::queued) watch_.queued(w);
   return true;
 }
 
 void kernel_driver::collect_from_pool(worker& w) noexcept {
-  for (operation* op = pool_.collect(); op != nullptr;) {
+  operation* op = pool_.collect();
+  if (op == nullptr) return;
+  watch_.settle();
+  while (op != nullptr) {
     operation* next = op->driver_next;
     op->driver_state = 0;
     deliver(*op, w, {blocking_pool::result_of(*op), false, false, 0});
@@ -147,6 +153,7 @@ void kernel_driver::collect_from_pool(worker& w) noexcept {
 
 void kernel_driver::cancel_in_pool(operation& op, worker& w) noexcept {
   if (!pool_.take_back(op)) return;  // it runs: its result will come
+  watch_.settle();
   op.driver_state = 0;
   deliver(op, w, {-ECANCELED, false, false, 0});
 }

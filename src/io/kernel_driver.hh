@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "heddle/sched/driver.hh"
-#include "io/blocking_pool.hh"
+#include "io/pool_watch.hh"
 
 namespace heddle {
 
@@ -20,6 +20,7 @@ class kernel_driver : public driver {
 
   void wake() noexcept override;
   [[nodiscard]] std::size_t pending() const noexcept override { return pending_; }
+  void read_pool(pool_statistics& out) noexcept override { pool_.read(out); }
   [[nodiscard]] time_point now() noexcept override;
   [[nodiscard]] nanoseconds wall_time() noexcept override;
   [[nodiscard]] std::uint64_t random() noexcept override;
@@ -72,7 +73,7 @@ class kernel_driver : public driver {
   }
 
   /// Gives an operation to the blocking pool. False: the pool is full, and `now` says so.
-  [[nodiscard]] bool send_to_pool(operation& op, completion& now) noexcept;
+  [[nodiscard]] bool send_to_pool(operation& op, worker& w, completion& now) noexcept;
   /// Delivers what the pool has finished.
   void collect_from_pool(worker& w) noexcept;
   /// For an operation that send_to_pool took.
@@ -94,6 +95,7 @@ class kernel_driver : public driver {
 
  private:
   blocking_pool pool_;
+  pool_watch watch_{pool_, options_.pool_wait_report};
   std::array<std::uint64_t, 32> entropy_{};
   std::size_t entropy_used_ = 32;
   std::array<std::uint16_t, 65> signal_users_{};

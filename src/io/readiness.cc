@@ -128,7 +128,7 @@ bool readiness_driver::try_once(operation& op, std::int64_t& result) noexcept {
   return !would_block(result);
 }
 
-bool readiness_driver::submit(operation& op, worker&, completion& now) noexcept {
+bool readiness_driver::submit(operation& op, worker& w, completion& now) noexcept {
   op.driver_state = 0;
   now = {};
   switch (op.code) {
@@ -141,7 +141,7 @@ bool readiness_driver::submit(operation& op, worker&, completion& now) noexcept 
     case op_code::make_directory:
     case op_code::resolve:
     case op_code::call:
-      if (!send_to_pool(op, now)) return true;
+      if (!send_to_pool(op, w, now)) return true;
       hold(op);
       return false;
     default:
@@ -161,7 +161,7 @@ bool readiness_driver::submit(operation& op, worker&, completion& now) noexcept 
         return true;
       }
     }
-    if (!send_to_pool(op, now)) return true;
+    if (!send_to_pool(op, w, now)) return true;
     hold(op);
     return false;
   }

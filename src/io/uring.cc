@@ -68,10 +68,10 @@ class uring_driver final : public kernel_driver {
   }
   void return_block(std::uint32_t block) noexcept override { blocks_.give(block); }
 
-  [[nodiscard]] bool submit(operation& op, worker&, completion& now) noexcept override {
+  [[nodiscard]] bool submit(operation& op, worker& w, completion& now) noexcept override {
     op.driver_state = 0;
     if (!native_to_uring(op.code)) {
-      if (!send_to_pool(op, now)) return true;
+      if (!send_to_pool(op, w, now)) return true;
       hold(op);
       return false;
     }
