@@ -8,8 +8,8 @@
 #include <memory>
 #include <mutex>
 
+#include "fiber/stacks.hh"
 #include "heddle/probe/site.hh"
-#include "stacks.hh"
 
 namespace heddle::detail {
 namespace {

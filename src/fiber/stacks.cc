@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Mapping stacks, and lending them.
-#include "stacks.hh"
+#include "fiber/stacks.hh"
 
+#include <cxxabi.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -41,6 +42,10 @@ fiber_stacks& fiber_stacks::here() {
   if (w.fibers == nullptr) [[unlikely]]
     w.fibers = std::make_unique<fiber_stacks>();
   return static_cast<fiber_stacks&>(*w.fibers);
+}
+
+fiber_stacks::fiber_stacks() noexcept {
+  exceptions = reinterpret_cast<exception_state*>(abi::__cxa_get_globals());
 }
 
 fiber_stacks::~fiber_stacks() {

@@ -26,6 +26,8 @@ class overflow_watch {
 /// because their fibers still exist).
 class fiber_stacks final : public fiber_place {
  public:
+  /// On the thread that runs the worker.
+  fiber_stacks() noexcept;
   ~fiber_stacks() override;
 
   /// The running worker's; made at the first call.
@@ -41,7 +43,6 @@ class fiber_stacks final : public fiber_place {
 
   fiber_limits limits;
   fiber_statistics count;
-  void* eh_globals = nullptr;  ///< the thread's exceptions in flight: see switch.cc
 
  private:
   struct size_class {

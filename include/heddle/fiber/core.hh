@@ -10,9 +10,11 @@
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "heddle/core/awaitable.hh"
 #include "heddle/core/promise.hh"
+#include "heddle/fiber/switch.hh"
 
 namespace heddle {
 
@@ -60,9 +62,22 @@ struct fiber_stack {
   fiber_stack* next = nullptr;  ///< in the pool's list
 };
 
+/// The exceptions that a stack is handling, and how many it threw that are not caught yet. The C++
+/// ABI keeps these for each thread (Itanium C++ ABI, 2.2.2); every switch swaps them, so a fiber
+/// may wait inside a catch block.
+struct exception_state {
+  void* caught = nullptr;
+  unsigned uncaught = 0;
+};
+
 /// What the worker keeps for fibers; room fiber's worker_part begins with it.
 struct fiber_place : worker_part {
   fiber_core* current = nullptr;
+  exception_state* exceptions = nullptr;  ///< the thread's
+
+  [[nodiscard]] static fiber_place& running() noexcept {
+    return static_cast<fiber_place&>(*worker::running().fibers);
+  }
 };
 
 /// Our carriers are suspended through this handle: what an awaiter sees of a promise is its base.
@@ -80,7 +95,18 @@ class fiber_core {
   // The carrier's half.
 
   /// Runs the fiber until it waits (false) or has ended (true).
-  [[nodiscard]] bool run();
+  [[nodiscard, gnu::always_inline]] inline bool run() {
+    fiber_place& place = fiber_place::running();
+    fiber_core* const outer = std::exchange(place.current, this);
+    const exception_state outside = std::exchange(*place.exceptions, exceptions_);
+    started_ = true;
+    if constexpr (announce_switches) announced_.leaving_host(stack_->low, stack_->bytes);
+    context_ = switch_stack(context_, this);
+    if constexpr (announce_switches) announced_.back_at_host();
+    exceptions_ = std::exchange(*place.exceptions, outside);
+    place.current = outer;
+    return ended_;
+  }
 
   /// Tells the fiber who carries it; does not suspend.
   class carried_awaiter {
@@ -134,9 +160,9 @@ class fiber_core {
   /// Waits on an awaiter that was not ready. The awaiter is told to resume the carrier; that is
   /// done from here, so an awaiter that answers at once costs no switch and may throw.
   template <class Awaiter>
-  void suspend(Awaiter& a, site at) {
+  [[gnu::always_inline]] inline void suspend(Awaiter& a, site at) {
     if (unwinding_) [[unlikely]]
-      throw fiber_unwind();
+      unwind();
     at_ = at;
     promise_of(link_of(carrier_)).at = at;
     next_ = suspend_with(a, fiber_handle::from_address(carrier_.address()));
@@ -149,11 +175,18 @@ class fiber_core {
   [[nodiscard]] site at() const noexcept { return at_; }
 
  private:
-  friend struct fiber_switch;
   [[noreturn, gnu::cold, gnu::noinline]] static void no_fiber() noexcept;
-  /// Switches to the carrier; returns when the fiber is run again. Throws fiber_unwind when it is
-  /// to end.
-  [[gnu::noinline]] void leave();
+  [[noreturn, gnu::cold, gnu::noinline]] static void unwind();
+  static void begin(void* self, void* host);
+
+  /// Switches to the carrier; returns when the fiber is run again.
+  [[gnu::always_inline]] inline void leave() {
+    if constexpr (announce_switches) announced_.leaving_fiber(false);
+    host_ = switch_stack(host_, this);
+    if constexpr (announce_switches) announced_.at_fiber();
+    if (unwinding_) [[unlikely]]
+      unwind();
+  }
 
   fiber_stack* stack_;
   void* context_ = nullptr;  ///< the fiber's registers while it waits
@@ -161,18 +194,8 @@ class fiber_core {
   body_function body_;
   std::coroutine_handle<> carrier_;
   std::coroutine_handle<> next_;  ///< what goes on when the carrier is suspended
-  void* eh_caught_ = nullptr;     ///< exceptions that the fiber is handling
-  std::uintptr_t eh_uncaught_ = 0;
-  /// What sanitizers are told at each switch; also there without them, so that a program built
-  /// with one may use a library built without.
-  struct announcement {
-    void* own = nullptr;   ///< the fiber's fake stack, or its state for TSan
-    void* host = nullptr;  ///< the same of whoever runs it
-    const void* host_low = nullptr;
-    std::size_t host_bytes = 0;
-  };
-  [[maybe_unused]] announcement announced_;
-  fiber_core* outer_ = nullptr;  ///< the fiber on whose stack this one was resumed
+  exception_state exceptions_;
+  switch_announcer announced_;
   site at_ = 0;
   bool started_ = false;
   bool ended_ = false;

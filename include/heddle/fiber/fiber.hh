@@ -107,7 +107,8 @@ void tfork(event<Ts...> done, F&& f, Args&&... args) {
 /// as co_await does in a task. (Paper 000 writes wait(); that name is the record of a suspended
 /// frame's here, and the system's for children.) Not in a destructor while the fiber unwinds.
 template <class A>
-decltype(auto) await(A&& awaitable, std::source_location where = std::source_location::current()) {
+[[gnu::always_inline]] inline decltype(auto) await(
+    A&& awaitable, std::source_location where = std::source_location::current()) {
   detail::fiber_core& self = detail::fiber_core::here();
   if constexpr (detail::has_member_co_await<A&&>) {
     auto awaiter = static_cast<A&&>(awaitable).operator co_await();
