@@ -31,6 +31,8 @@ void worker::run_plain(link l) noexcept {
     context_low = root_context_low;
     l = f.resume(&f, reinterpret_cast<heddle_worker*>(this));
     if (l == no_link) return;
+    // A hand-over to a frame that is queued: it runs when its turn comes, not twice.
+    if (is_plain(l) && (plain_of(l).at & HEDDLE_AT_QUEUED) != 0) return;
   } while (is_plain(l));
   run_coroutine(l);
 }

@@ -8,9 +8,6 @@
 #if HEDDLE_ASAN
 #include <sanitizer/common_interface_defs.h>
 #endif
-#if HEDDLE_TSAN
-#include <sanitizer/tsan_interface.h>
-#endif
 
 namespace heddle::detail {
 
@@ -49,25 +46,11 @@ void switch_announcer::leaving_fiber(bool for_good) noexcept {
 void switch_announcer::at_fiber() noexcept {
   __sanitizer_finish_switch_fiber(own, &host_low, &host_bytes);
 }
-void switch_announcer::gone() noexcept {}
-#elif HEDDLE_TSAN
-void switch_announcer::leaving_host(const void*, std::size_t) noexcept {
-  if (own == nullptr) own = __tsan_create_fiber(0);
-  host = __tsan_get_current_fiber();
-  __tsan_switch_to_fiber(own, 0);
-}
-void switch_announcer::back_at_host() noexcept {}
-void switch_announcer::leaving_fiber(bool) noexcept { __tsan_switch_to_fiber(host, 0); }
-void switch_announcer::at_fiber() noexcept {}
-void switch_announcer::gone() noexcept {
-  if (own != nullptr) __tsan_destroy_fiber(own);
-}
-#else
+#elif !HEDDLE_TSAN
 void switch_announcer::leaving_host(const void*, std::size_t) noexcept {}
 void switch_announcer::back_at_host() noexcept {}
 void switch_announcer::leaving_fiber(bool) noexcept {}
 void switch_announcer::at_fiber() noexcept {}
-void switch_announcer::gone() noexcept {}
 #endif
 
 }  // namespace heddle::detail

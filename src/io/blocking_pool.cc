@@ -35,7 +35,7 @@ std::int64_t blocking_pool::clock_ns() noexcept {
 
 std::int64_t blocking_pool::result_of(const operation& op) noexcept { return kept_number(op); }
 
-void blocking_pool::stop() noexcept {
+void blocking_pool::end() noexcept {
   {
     const std::lock_guard hold(lock_);
     ending_ = true;
@@ -97,18 +97,29 @@ blocking_pool::taken blocking_pool::submit(operation& op) noexcept {
   return taken::queued;
 }
 
-bool blocking_pool::take_back(operation& op) noexcept {
+template <class Wanted>
+operation* blocking_pool::take_first(Wanted wanted) noexcept {
   const std::lock_guard hold(lock_);
   operation* before = nullptr;
   for (operation* at = first_; at != nullptr; before = at, at = at->driver_next) {
-    if (at != &op) continue;
-    (before != nullptr ? before->driver_next : first_) = op.driver_next;
-    if (last_ == &op) last_ = before;
+    if (!wanted(*at)) continue;
+    (before != nullptr ? before->driver_next : first_) = at->driver_next;
+    if (last_ == at) last_ = before;
     --count_.queued;
     ++count_.taken_back;
-    return true;
+    return at;
   }
-  return false;
+  return nullptr;
+}
+
+bool blocking_pool::take_back(operation& op) noexcept {
+  return take_first([&op](const operation& each) { return &each == &op; }) != nullptr;
+}
+
+operation* blocking_pool::take_back_one(int fd) noexcept {
+  return take_first([fd](const operation& each) {
+    return each.fd == fd && each.code != op_code::call && each.code != op_code::resolve;
+  });
 }
 
 operation* blocking_pool::collect() noexcept {

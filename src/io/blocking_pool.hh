@@ -30,9 +30,9 @@ class blocking_pool {
         queue_max_(options.pool_queue_max),
         idle_limit_(options.pool_idle),
         wake_fd_(wake_fd) {}
-  ~blocking_pool() { stop(); }
+  ~blocking_pool() { end(); }
   /// Waits for the calls that run; queued ones are forgotten (their owners have been told).
-  void stop() noexcept;
+  void end() noexcept;
 
   enum class taken : std::uint8_t { no, running, queued };
   /// Gives the call to a thread, or queues it. `no` when the queue is full or no thread can be
@@ -40,6 +40,8 @@ class blocking_pool {
   [[nodiscard]] taken submit(operation& op) noexcept;
   /// Takes a queued call back; false when it runs or has run.
   [[nodiscard]] bool take_back(operation& op) noexcept;
+  /// Takes one queued call on a descriptor back; null when there is none.
+  [[nodiscard]] operation* take_back_one(int fd) noexcept;
   /// A list, through driver_next, of what has finished.
   [[nodiscard]] operation* collect() noexcept;
   /// The result of a finished call.
@@ -69,6 +71,9 @@ class blocking_pool {
     bool occupied = false;
   };
   void run(seat& own) noexcept;
+  /// Takes the first queued call that is wanted out of the queue.
+  template <class Wanted>
+  [[nodiscard]] operation* take_first(Wanted wanted) noexcept;
   /// Waits for a call; null when the thread is to end.
   [[nodiscard]] operation* next_call(seat& own, std::unique_lock<std::mutex>& hold) noexcept;
   [[nodiscard]] bool add_thread(operation& first, std::int64_t since) noexcept;

@@ -65,7 +65,7 @@ std::coroutine_handle<> runtime::program_ended(join& j, worker&) noexcept {
 // GCC before 12.3 compiles such a coroutine to nothing (its bug 106188): it starts and never ends.
 #if defined(__GNUC__) && !defined(__clang__) && \
     (__GNUC__ < 12 || (__GNUC__ == 12 && __GNUC_MINOR__ < 3))
-#define HEDDLE_LOST_TASK_HINT \
+#define HEDDLE_LOST_TASK_HINT                                                           \
   "; with this compiler a coroutine that awaits in a condition needs a local variable " \
   "(docs/guide/compilers.md)"
 #else
@@ -149,6 +149,7 @@ bool runtime::turn(bool may_sleep) {
     if (until == never && !anything_outside()) return false;
   }
   driver_->turn(w, until);
+  if (until == never && driver_->stalled() && !has_posted_.load()) return false;
   w.now = polled_at_ = driver_->now();
   wheel_.expire(w.now, w);
   if (has_posted_.load(std::memory_order_acquire)) run_posted();

@@ -41,7 +41,10 @@ class driver {
 
   /// Takes a request. Returns false when its completions will come later, from turn(). Returns true
   /// when it is already done: then `now` holds its one completion and op.complete is not called
-  /// (never for multishot operations). Never blocks, never fails otherwise.
+  /// (never for multishot operations). Never blocks, never fails otherwise. Operations of one kind
+  /// that wait on one descriptor together share what comes; in which order they end is the
+  /// driver's: who needs an order has one of them out at a time, as room io's lanes do. A
+  /// receive_all that finds no block free waits until one comes back.
   [[nodiscard]] virtual bool submit(operation& op, worker& w, completion& now) noexcept = 0;
 
   /// Asks a pending operation to end. Its completion still comes, from turn() or inside this call,
@@ -55,6 +58,10 @@ class driver {
 
   /// Ends a sleep in turn(), or the next one. Thread: any. Async-signal-safe.
   virtual void wake() noexcept = 0;
+
+  /// After a turn without limit: it ended because nothing can come any more. Only a simulated world
+  /// knows that.
+  [[nodiscard]] virtual bool stalled() const noexcept { return false; }
 
   /// Operations that the driver holds.
   [[nodiscard]] virtual std::size_t pending() const noexcept = 0;
