@@ -28,7 +28,11 @@ endif()
 file(RELATIVE_PATH HEDDLE_PC_PREFIX
      "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
 # A room that has no sources yet is headers only: its pc file must not name an archive.
-foreach(name heddle http)
+set(HEDDLE_PC_ROOMS heddle http)
+if(HEDDLE_WITH_FIBER)
+  list(APPEND HEDDLE_PC_ROOMS fiber)
+endif()
+foreach(name IN LISTS HEDDLE_PC_ROOMS)
   set(target heddle_${name})
   if(name STREQUAL "heddle")
     set(target heddle)

@@ -28,7 +28,7 @@ nanoseconds read_time(clockid_t which) noexcept {
 }  // namespace
 
 kernel_driver::kernel_driver(const driver_options& options)
-    : options_(options), pool_(options.pool_threads_max, options.pool_queue_max, wake_fd_) {
+    : options_(options), pool_(options, wake_fd_) {
   wake_fd_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   if (wake_fd_ < 0) throw failure({errno, std::generic_category()}, "cannot make an eventfd");
   const std::size_t bytes = std::size_t{options_.block_bytes} * options_.block_count;
@@ -135,16 +135,21 @@ kernel_driver::pool_use* kernel_driver::use_of(const operation& op) {
   return &uses_.at(op.fd);
 }
 
-bool kernel_driver::send_to_pool(operation& op, completion& now) noexcept {
-  pool_use* const use = use_of(op);
+bool kernel_driver::send_to_pool(operation& op, worker& w, completion& now) noexcept {
   op.driver_state = pooled;
-  const int error = use != nullptr && use->closing ? -EBADF : pool_.submit(op);
-  if (error != 0) {
-    now = {error, false, false, 0};
+  pool_use* const use = use_of(op);
+  if (use != nullptr && use->closing) {
+    now = {-EBADF, false, false, 0};
+    return false;
+  }
+  const blocking_pool::taken taken = pool_.submit(op);
+  if (taken == blocking_pool::taken::no) {
+    now = {-EAGAIN, false, false, 0};
     return false;
   }
   if (use != nullptr) ++use->calls;
   hold(op);
+  if (taken == blocking_pool::taken::queued) watch_.queued(w);
   return true;
 }
 
@@ -158,7 +163,10 @@ void kernel_driver::left_pool(operation& op) noexcept {
 }
 
 void kernel_driver::collect_from_pool(worker& w) noexcept {
-  for (operation* op = pool_.collect(); op != nullptr;) {
+  operation* op = pool_.collect();
+  if (op == nullptr) return;
+  watch_.settle();
+  while (op != nullptr) {
     operation* next = op->driver_next;
     left_pool(*op);
     deliver(*op, w, {blocking_pool::result_of(*op), false, false, 0});
@@ -169,6 +177,7 @@ void kernel_driver::collect_from_pool(worker& w) noexcept {
 void kernel_driver::cancel_in_pool(operation& op, worker& w) noexcept {
   if (!pool_.take_back(op)) return;  // it runs: its result will come
   left_pool(op);
+  watch_.settle();
   deliver(op, w, {-ECANCELED, false, false, 0});
 }
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "heddle/sched/driver.hh"
-#include "io/blocking_pool.hh"
 #include "io/fd_table.hh"
+#include "io/pool_watch.hh"
 
 namespace heddle {
 
@@ -21,6 +21,7 @@ class kernel_driver : public driver {
 
   void wake() noexcept override;
   [[nodiscard]] std::size_t pending() const noexcept override { return pending_; }
+  void read_pool(pool_statistics& out) noexcept override { pool_.read(out); }
   [[nodiscard]] time_point now() noexcept override;
   [[nodiscard]] nanoseconds wall_time() noexcept override;
   [[nodiscard]] std::uint64_t random() noexcept override;
@@ -78,7 +79,7 @@ class kernel_driver : public driver {
 
   /// Gives an operation to the blocking pool, which holds it from now on. False: it did not take
   /// it, and `now` says why.
-  [[nodiscard]] bool send_to_pool(operation& op, completion& now) noexcept;
+  [[nodiscard]] bool send_to_pool(operation& op, worker& w, completion& now) noexcept;
   /// Delivers what the pool has finished.
   void collect_from_pool(worker& w) noexcept;
   /// For an operation that send_to_pool took.
@@ -110,6 +111,7 @@ class kernel_driver : public driver {
   void left_pool(operation& op) noexcept;
 
   blocking_pool pool_;
+  pool_watch watch_{pool_, options_.pool_wait_report};
   fd_table<pool_use> uses_;
   std::vector<int> closing_;
   std::array<std::uint64_t, 32> entropy_{};

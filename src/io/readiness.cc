@@ -176,7 +176,7 @@ int readiness_driver::await_report(fd_state& state, const operation& op) noexcep
   return 0;
 }
 
-bool readiness_driver::submit(operation& op, worker&, completion& now) noexcept {
+bool readiness_driver::submit(operation& op, worker& w, completion& now) noexcept {
   op.driver_state = 0;
   now = {};
   switch (op.code) {
@@ -189,7 +189,7 @@ bool readiness_driver::submit(operation& op, worker&, completion& now) noexcept 
     case op_code::make_directory:
     case op_code::resolve:
     case op_code::call:
-      return !send_to_pool(op, now);
+      return !send_to_pool(op, w, now);
     default:
       break;
   }
@@ -207,7 +207,7 @@ bool readiness_driver::submit(operation& op, worker&, completion& now) noexcept 
         return true;
       }
     }
-    return !send_to_pool(op, now);
+    return !send_to_pool(op, w, now);
   }
   fd_state& state = states_.at(op.fd);
   op_queue& queue = queue_of(state, op);

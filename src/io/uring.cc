@@ -68,10 +68,10 @@ class uring_driver final : public kernel_driver {
   }
   void return_block(std::uint32_t block) noexcept override { blocks_.give(block); }
 
-  [[nodiscard]] bool submit(operation& op, worker&, completion& now) noexcept override {
+  [[nodiscard]] bool submit(operation& op, worker& w, completion& now) noexcept override {
     op.driver_state = 0;
     if (!native_to_uring(op.code)) {
-      return !send_to_pool(op, now);
+      return !send_to_pool(op, w, now);
     }
     if (op.fd < 0 && op.fd != AT_FDCWD) {
       now = {-EBADF, false, false, 0};

@@ -4,6 +4,8 @@
 // count.
 #include "heddle/sched/runtime.hh"
 
+#include <sys/stat.h>
+
 #include <csignal>
 #include <cstdio>
 
@@ -125,8 +127,20 @@ std::size_t runtime::drain() {
   return root_->live();
 }
 
+namespace {
+
+/// Whether the process has another thread. Asked only before a program is given up.
+bool other_threads() noexcept {
+  struct stat tasks{};
+  // A directory has two links and one more for each directory in it: here, for each thread.
+  return ::stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink > 3;
+}
+
+}  // namespace
+
 bool runtime::anything_outside() noexcept {
-  return driver_->pending() > static_cast<std::size_t>(background_) || has_posted_.load();
+  return driver_->pending() > static_cast<std::size_t>(background_) || has_posted_.load() ||
+         (foreign_ > 0 && other_threads());
 }
 
 bool runtime::turn(bool may_sleep) {

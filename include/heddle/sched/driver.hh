@@ -13,6 +13,7 @@
 
 #include "heddle/base/clock.hh"
 #include "heddle/sched/operation.hh"
+#include "heddle/sched/pool_statistics.hh"
 
 struct sockaddr;
 
@@ -25,6 +26,9 @@ struct driver_options {
   std::uint32_t queue_entries = 1024;  ///< io_uring submission entries
   std::uint32_t pool_threads_max = 8;  ///< threads for calls that block (files under epoll, names)
   std::uint32_t pool_queue_max = 65536;  ///< calls that may wait for one; more fail with EAGAIN
+  nanoseconds pool_idle = std::chrono::seconds(10);  ///< an idle thread of the pool ends after it
+  /// A call that waits for a thread longer than this is reported (blocking-calls-pile-up).
+  nanoseconds pool_wait_report = std::chrono::seconds(1);
 };
 
 /// Thread: the worker's, except wake().
@@ -61,6 +65,8 @@ class driver {
 
   /// Operations that the driver holds.
   [[nodiscard]] virtual std::size_t pending() const noexcept = 0;
+  /// Of the pool for calls that block; zeros where the driver has none (simulation).
+  virtual void read_pool([[maybe_unused]] pool_statistics& out) noexcept {}
 
   [[nodiscard]] virtual time_point now() noexcept = 0;
   /// Wall-clock seconds and nanoseconds since 1970 (Date headers, file times).
