@@ -17,8 +17,8 @@ constexpr std::size_t file_part = 128 * 1024;  // read and sent in turn
 
 void exchange::write_head(response& r, bool closes, ending how) {
   const std::size_t before = out_.size();
-  const std::size_t room =
-      before + head_room + r.lines_.size() + r.shared_lines_.size() + added_lines_.size();
+  const std::size_t room = before + head_room + owner_.fixed_lines_.size() + r.lines_.size() +
+                           r.shared_lines_.size() + added_lines_.size();
   out_.resize_and_overwrite(room, [&](char* bytes, std::size_t) {
     head_writer writer(std::span<char>(bytes, room).subspan(before));
     put_head(writer, r, closes, how);
