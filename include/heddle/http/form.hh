@@ -11,7 +11,7 @@
 //     for (;;) {
 //       const std::string_view bytes = co_await parts.read();
 //       if (bytes.empty()) break;
-//       co_await file.write(bytes);
+//       co_await file.write_at(std::exchange(at, at + bytes.size()), bytes);
 //     }
 //   }
 #pragma once
