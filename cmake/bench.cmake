@@ -20,7 +20,7 @@ foreach(source IN LISTS sources)
     OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bench")
   target_include_directories(bench_${name} PRIVATE "${PROJECT_SOURCE_DIR}/bench")
   target_link_libraries(bench_${name} PRIVATE
-    heddle_inside heddle_http heddle benchmark::benchmark benchmark::benchmark_main)
+    heddle_inside heddle_http heddle_bus heddle benchmark::benchmark benchmark::benchmark_main)
   add_dependencies(benches bench_${name})
 endforeach()
 if(EXISTS "${PROJECT_SOURCE_DIR}/bench/rivals/CMakeLists.txt")

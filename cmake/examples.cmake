@@ -15,6 +15,6 @@ foreach(source IN LISTS sources)
   # An example sees what a user sees: the public headers, and the warnings that we promise.
   target_compile_options(example_${name} PRIVATE -Wall -Wextra
     $<$<BOOL:${HEDDLE_WERROR}>:-Werror>)
-  target_link_libraries(example_${name} PRIVATE heddle_http heddle)
+  target_link_libraries(example_${name} PRIVATE heddle_http heddle_bus heddle)
   add_dependencies(examples example_${name})
 endforeach()

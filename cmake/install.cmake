@@ -28,7 +28,7 @@ endif()
 file(RELATIVE_PATH HEDDLE_PC_PREFIX
      "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
 # A room that has no sources yet is headers only: its pc file must not name an archive.
-foreach(name heddle http)
+foreach(name heddle http bus)
   set(target heddle_${name})
   if(name STREQUAL "heddle")
     set(target heddle)

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// What a bus keeps of one topic: the handlers in order, as an array of {function, object} that a
+// raise walks, and beside it what only binding and unbinding need.
+//
+// While any raise of the bus runs, the arrays keep their place and length: a handler that is
+// unbound becomes a tombstone (a function that does nothing), and a handler that is bound waits.
+// When the outermost raise has ended, bus::settle() brings both up to date.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "heddle/base/list.hh"
+#include "heddle/bus/topic.hh"
+
+namespace heddle {
+
+class bus;
+
+namespace detail {
+
+struct topic_record;
+struct variant;
+struct variant_table;
+
+/// A function of some topic's signature; cast back by who knows the topic.
+using any_function = void (*)();
+
+/// One bound handler, as a raise sees it.
+struct slot {
+  any_function call;
+  void* self;
+};
+
+/// What is known of a handler before it is bound; one constant each.
+struct handler_info {
+  std::uint64_t hash;
+  int occurrence;  ///< among handlers with this hash in one translation unit
+  int number;      ///< in the program's plan, or -1
+  const char* name;
+};
+
+/// What only bind, unbind and the profile need of a bound handler.
+struct slot_info {
+  const handler_info* handler = nullptr;
+  std::int64_t order = 0;
+  std::uint64_t serial = 0;          ///< names this binding; 0 for a tombstone
+  const void* object = nullptr;      ///< for unbind_all
+  void (*destroy)(void*) = nullptr;  ///< frees slot.self, when the bus owns it
+};
+
+/// A task that waits for the next raise of a topic.
+struct topic_waiter : list_node {
+  topic_waiter() noexcept = default;
+  void (*closed)(topic_waiter&) noexcept = nullptr;  ///< the bus goes away
+  bool late = false;                                 ///< came during a raise, which is not for it
+};
+
+/// Functions that depend on the topic's signature, for code that does not know it.
+struct topic_calls {
+  any_function tombstone;
+  any_function waiters;  ///< the handler that serves co_await next<T>()
+  const handler_info* waiters_info;
+};
+using make_topic_calls = topic_calls (*)();
+
+struct topic_record {
+  /// What a raise runs: bound, or the one profiling function. Fixed while a raise runs.
+  const slot* begin = nullptr;
+  const slot* end = nullptr;
+  /// The optimized sequence that `bound` agrees with now, or null.
+  const variant* active = nullptr;
+
+  topic_info* topic = nullptr;
+  bus* owner = nullptr;
+  topic_calls calls{};
+  const variant_table* variants = nullptr;
+  std::vector<slot> bound;
+  std::vector<slot_info> infos;  ///< parallel to bound
+  list<topic_waiter> waiters;
+  bool has_tombstones = false;
+  bool serves_waiters = false;  ///< its handler is bound
+};
+
+}  // namespace detail
+}  // namespace heddle
