@@ -36,6 +36,12 @@ void bus::insert(detail::topic_record& r, detail::slot s, const detail::slot_inf
 }
 
 void bus::refresh(detail::topic_record& r) noexcept {
+  if (r.recording != nullptr) [[unlikely]] {
+    r.recording->forget_bindings(r);
+    r.begin = &r.recorded;
+    r.end = r.begin + (r.bound.empty() ? 0 : 1);
+    return;
+  }
   r.begin = r.bound.data();
   r.end = r.begin + r.bound.size();
 }

@@ -5,6 +5,7 @@
 #include "heddle/bus/bus.hh"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace heddle {
 
@@ -14,6 +15,10 @@ bus::bus(bus_options options)
       home_(worker::current()),
       options_(std::move(options)) {
   table_ = entries_.data();
+  if (options_.profile.empty()) {
+    if (const char* named = std::getenv("HEDDLE_PROFILE")) options_.profile = named;
+  }
+  if (!options_.profile.empty()) recorder_ = std::make_unique<detail::recorder>(options_.profile);
 }
 
 bus::~bus() {
@@ -25,6 +30,16 @@ bus::~bus() {
     for (std::size_t i = 0; i < r->infos.size(); ++i)
       if (r->infos[i].destroy != nullptr) r->infos[i].destroy(r->bound[i].self);
   }
+  if (recorder_ == nullptr) return;
+  bool written = true;
+  try {
+    recorder_->finish();
+  } catch (...) {
+    written = false;
+  }
+  HEDDLE_ASSERT(written,
+                "the profile could not be added to its file; is the disk full, or did "
+                "another program change the file?");
 }
 
 detail::topic_record* bus::look_up(const detail::topic_info& topic) const noexcept {
@@ -46,6 +61,8 @@ detail::topic_record& bus::obtain(detail::topic_info& topic, detail::make_topic_
   made->topic = &topic;
   made->owner = this;
   made->calls = calls();
+  made->recording = recorder_.get();
+  made->recorded = {made->calls.recorded, made.get()};
   records_.push_back(std::move(made));
   rebuild_table();
   return *records_.back();

@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "heddle/bus/dispatch.hh"
 #include "heddle/bus/handler.hh"
 #include "heddle/bus/next.hh"
+#include "heddle/bus/recorder.hh"
 
 namespace heddle {
 
@@ -32,13 +34,17 @@ struct bus_options {
   scope* tasks = nullptr;
   std::size_t handlers_max = 65536;    ///< bound at one time; bind throws beyond
   std::size_t deliveries_max = 65536;  ///< posted or delayed at one time; post throws beyond
+  /// The file to which the bus adds its profile when it ends. Empty: what HEDDLE_PROFILE of the
+  /// environment names, and no profile without it.
+  std::string profile = {};
 };
 
 /// Thread: the color that built it; only post() may be called from elsewhere.
 /// Owns: closures and arguments given to bind; not the objects of member functions, which must be
 ///   unbound before they go. Destroying a bus during one of its raises is a misuse.
 /// Cancel: destroying it forgets what was posted, and ends next() with operation_canceled.
-/// Fails: bind and post throw failure beyond their limits; a handler's exception leaves raise().
+/// Fails: bind and post throw failure beyond their limits, the constructor when the profile cannot
+///   be kept; a handler's exception leaves raise().
 ///
 ///   bus b;
 ///   b.bind<packet_in, &fec::on_packet>(&f, 30);
@@ -159,6 +165,8 @@ class bus {
   void settle() noexcept;
   void wait_for(detail::topic_info& topic, detail::make_topic_calls calls,
                 detail::topic_waiter& waiter);
+  template <any_topic T, class Plan>
+  void note_request();
   void drop_pending(pending_bind& p) noexcept;
   void check_deliveries() const;
   void deliver_later(detail::delivery& d, nanoseconds span);
@@ -172,6 +180,7 @@ class bus {
   std::uint64_t serial_ = 0;
   std::size_t handler_count_ = 0;
   std::size_t delivery_count_ = 0;
+  std::unique_ptr<detail::recorder> recorder_;
   detail::topic_record nobody_;  // stands for every topic to which nothing was ever bound
   std::vector<std::unique_ptr<detail::topic_record>> records_;
   std::vector<entry> entries_;

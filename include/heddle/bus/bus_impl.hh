@@ -28,7 +28,8 @@ struct calls_for<Plan, topic_signature<R, Args...>, T> {
   }
   static topic_calls make() {
     return {reinterpret_cast<any_function>(&tombstone),
-            reinterpret_cast<any_function>(&waiters::call), &handler_info_of<Plan, waiters>};
+            reinterpret_cast<any_function>(&waiters::call), &handler_info_of<Plan, waiters>,
+            reinterpret_cast<any_function>(&run_recorded<R, Args...>), compiler_name};
   }
 };
 
@@ -145,10 +146,17 @@ binding bus::bind(F f, int order, Bound... bound) {
   }
 }
 
+template <any_topic T, class Plan>
+void bus::note_request() {
+  if (recorder_ != nullptr) [[unlikely]]
+    recorder_->asked_for(obtain(detail::topic_info_of<T>, detail::make_calls_of<T, Plan>));
+}
+
 template <any_topic T, class Plan, class... Us>
 void bus::post(Us&&... args) {
   if (worker* const w = worker::current(); w != nullptr && w == home_) [[likely]] {
     check_deliveries();
+    note_request<T, Plan>();
     deliver_later(detail::make_delivery<T, Plan>(*this, std::forward<Us>(args)...),
                   nanoseconds::zero());
     return;
@@ -162,6 +170,7 @@ void bus::post(Us&&... args) {
 template <any_topic T, class Plan, class... Us>
 delayed bus::after(nanoseconds span, Us&&... args) {
   check_deliveries();
+  note_request<T, Plan>();
   detail::delivery& d = detail::make_delivery<T, Plan>(*this, std::forward<Us>(args)...);
   delayed handle(d);
   deliver_later(d, span);

@@ -12,6 +12,17 @@
 
 namespace heddle::detail {
 
+// Names differ between compilers, and may between their versions: a profile says whose it has.
+#define HEDDLE_TEXT_OF(x) HEDDLE_TEXT_OF_EXPANDED(x)
+#define HEDDLE_TEXT_OF_EXPANDED(x) #x
+#if defined(__clang__)
+inline constexpr const char* compiler_name = "clang " HEDDLE_TEXT_OF(__clang_major__);
+#else
+inline constexpr const char* compiler_name = "gcc " HEDDLE_TEXT_OF(__GNUC__);
+#endif
+#undef HEDDLE_TEXT_OF
+#undef HEDDLE_TEXT_OF_EXPANDED
+
 template <class T>
 consteval std::string_view spelled() {
   return __PRETTY_FUNCTION__;

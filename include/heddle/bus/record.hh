@@ -21,6 +21,7 @@ class bus;
 namespace detail {
 
 struct topic_record;
+class recorder;
 struct variant;
 struct variant_table;
 
@@ -62,6 +63,8 @@ struct topic_calls {
   any_function tombstone;
   any_function waiters;  ///< the handler that serves co_await next<T>()
   const handler_info* waiters_info;
+  any_function recorded;  ///< runs the handlers with the recorder looking on
+  const char* compiler;   ///< whose names topics and handlers have
 };
 using make_topic_calls = topic_calls (*)();
 
@@ -79,6 +82,8 @@ struct topic_record {
   std::vector<slot> bound;
   std::vector<slot_info> infos;  ///< parallel to bound
   list<topic_waiter> waiters;
+  recorder* recording = nullptr;
+  slot recorded{};  ///< what begin points to while a profile is made
   bool has_tombstones = false;
   bool serves_waiters = false;  ///< its handler is bound
 };
