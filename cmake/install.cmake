@@ -17,6 +17,7 @@ write_basic_package_version_file(
   "${PROJECT_BINARY_DIR}/package/heddle-config-version.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/package/heddle-config.cmake"
               "${PROJECT_BINARY_DIR}/package/heddle-config-version.cmake"
+              "${PROJECT_SOURCE_DIR}/cmake/optimize.cmake"
         DESTINATION ${HEDDLE_PACKAGE_DIR})
 
 # Only static libraries are installed, so a user's link needs what they need: not "private".

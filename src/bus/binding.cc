@@ -35,7 +35,28 @@ void bus::insert(detail::topic_record& r, detail::slot s, const detail::slot_inf
   r.bound.insert(r.bound.begin() + index, s);
 }
 
+namespace {
+
+/// The plan's sequence that these bindings agree with, or null.
+const detail::variant* matching_variant(const detail::topic_record& r) noexcept {
+  const detail::variant_table& table = r.calls.variants;
+  for (std::uint32_t v = 0; v < table.count; ++v) {
+    const detail::variant& candidate = table.first[v];
+    bool matches = candidate.len == r.infos.size();
+    for (std::uint32_t i = 0; matches && i < candidate.len; ++i) {
+      const detail::planned_number& here = r.infos[i].planned;
+      matches = candidate.numbers[i] < 0 ||
+                (here.plan == table.plan && here.number == candidate.numbers[i]);
+    }
+    if (matches) return &candidate;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
 void bus::refresh(detail::topic_record& r) noexcept {
+  r.active = nullptr;
   if (r.recording != nullptr) [[unlikely]] {
     r.recording->forget_bindings(r);
     r.begin = &r.recorded;
@@ -44,6 +65,7 @@ void bus::refresh(detail::topic_record& r) noexcept {
   }
   r.begin = r.bound.data();
   r.end = r.begin + r.bound.size();
+  r.active = matching_variant(r);
 }
 
 bool bus::unbind(const binding& b) noexcept {
@@ -142,9 +164,9 @@ void bus::wait_for(detail::topic_info& topic, detail::make_topic_calls calls,
                    detail::topic_waiter& waiter) {
   detail::topic_record& r = obtain(topic, calls);
   if (!r.serves_waiters) {
-    bind_slot(
-        r, {r.calls.waiters, &r},
-        {r.calls.waiters_info, std::numeric_limits<std::int64_t>::max(), 0, nullptr, nullptr});
+    bind_slot(r, {r.calls.waiters, &r},
+              {r.calls.waiters_info, r.calls.waiters_planned,
+               std::numeric_limits<std::int64_t>::max(), 0, nullptr, nullptr});
     r.serves_waiters = true;
   }
   waiter.late = in_raise();

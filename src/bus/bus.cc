@@ -56,7 +56,11 @@ detail::topic_record& bus::find_slow(detail::topic_info& topic) noexcept {
 }
 
 detail::topic_record& bus::obtain(detail::topic_info& topic, detail::make_topic_calls calls) {
-  if (detail::topic_record* const found = look_up(topic)) return *found;
+  if (detail::topic_record* const found = look_up(topic)) {
+    // A part of the program that was built without the plan may have been first.
+    if (found->calls.variants.count == 0) found->calls.variants = calls().variants;
+    return *found;
+  }
   auto made = std::make_unique<detail::topic_record>();
   made->topic = &topic;
   made->owner = this;
@@ -94,6 +98,11 @@ std::size_t bus::count_handlers(const detail::topic_info& topic) const noexcept 
   const auto waiting =
       std::ranges::count_if(pending_, [&](const pending_bind& p) { return p.record == r; });
   return static_cast<std::size_t>(bound + waiting) - (r->serves_waiters ? 1 : 0);
+}
+
+std::size_t bus::count_merged(const detail::topic_info& topic) const noexcept {
+  const detail::topic_record* const r = look_up(topic);
+  return r == nullptr || r->active == nullptr ? 0 : r->active->len;
 }
 
 }  // namespace heddle

@@ -31,6 +31,9 @@ class reader {
     next_line();
     expect("compiler");
     p_.compiler = name();
+    for (const char c : p_.compiler)  // it becomes a part of a source file
+      if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != ' ' && c != '.')
+        throw refused{"a compiler's name has lower-case letters, digits, spaces and dots"};
     for (;;) {
       next_line();
       const std::string_view kind = word();

@@ -251,6 +251,7 @@ void expect_refused(std::string text, const std::string& from, const std::string
 HEDDLE_TEST(profile, "hostile texts are refused with what is wrong") {
   const std::string text = to_text(sample());
   expect_refused(text, "profile 1", "profile 2", "version");
+  expect_refused(text, "clang 19", "clang\"; 19", "compiler's name");
   expect_refused(text, "heddle", "puddle", "not a profile");
   expect_refused(text, "sequence 0 7 0 1", "sequence 0 7 0 2", "no handler 2");
   expect_refused(text, "sequence 0 7", "sequence 2 7", "no topic 2");

@@ -106,6 +106,12 @@ class bus {
   }
   /// Whether a raise is under way.
   [[nodiscard]] bool in_raise() const noexcept { return raising_; }
+  /// How many handlers of T are merged into one function now; 0 without a plan, or while the
+  /// bindings differ from it.
+  template <any_topic T>
+  [[nodiscard]] std::size_t merged() const noexcept {
+    return count_merged(detail::topic_info_of<T>);
+  }
   /// Posted and delayed raises that have not run.
   [[nodiscard]] std::size_t deliveries() const noexcept { return delivery_count_; }
 
@@ -143,7 +149,7 @@ class bus {
 
   template <any_topic T>
   [[nodiscard]] detail::topic_record& find() noexcept {
-    const entry& e = table_[detail::type_hash<T> & table_mask_];
+    const entry& e = table_[detail::topic_hash<T> & table_mask_];
     if (e.key == &detail::topic_info_of<T>) [[likely]]
       return *e.record;
     return find_slow(detail::topic_info_of<T>);
@@ -172,6 +178,8 @@ class bus {
   void deliver_later(detail::delivery& d, nanoseconds span);
   void deliver_from_elsewhere(std::move_only_function<void(bus&)> f);
   [[nodiscard]] std::size_t count_handlers(const detail::topic_info& topic) const noexcept;
+
+  [[nodiscard]] std::size_t count_merged(const detail::topic_info& topic) const noexcept;
 
   entry* table_;
   std::size_t table_mask_ = 0;

@@ -4,17 +4,15 @@
 #pragma once
 
 #include "heddle/bus/bus.hh"
+#include "heddle/bus/hot.hh"
 
 namespace heddle {
 
 namespace detail {
 
-/// What a plan makes of a handler.
-template <class Plan, class Who>
+template <class Who>
 inline constexpr handler_info handler_info_of{
-    handler_name<Who>::hash, occurrence<handler_name<Who>::hash, Who>(),
-    Plan::number_of(handler_name<Who>::hash, occurrence<handler_name<Who>::hash, Who>()),
-    handler_name<Who>::text};
+    handler_name<Who>::hash, occurrence<handler_name<Who>::hash, Who>(), handler_name<Who>::text};
 
 /// What the untyped half of a bus needs of a topic.
 template <class Plan, class Signature, class T>
@@ -28,8 +26,12 @@ struct calls_for<Plan, topic_signature<R, Args...>, T> {
   }
   static topic_calls make() {
     return {reinterpret_cast<any_function>(&tombstone),
-            reinterpret_cast<any_function>(&waiters::call), &handler_info_of<Plan, waiters>,
-            reinterpret_cast<any_function>(&run_recorded<R, Args...>), compiler_name};
+            reinterpret_cast<any_function>(&waiters::call),
+            &handler_info_of<waiters>,
+            reinterpret_cast<any_function>(&run_recorded<R, Args...>),
+            compiler_name,
+            hot_number<Plan, topic_signature<R, Args...>, waiters>::get(),
+            Plan::variants_of(topic_hash<T>)};
   }
 };
 
@@ -75,10 +77,11 @@ template <class T, class Plan, class... Us>
 
 template <any_topic T, class Plan, class Who>
 binding bus::bind_handler(void* self, int order, const void* object, void (*destroy)(void*)) {
-  const detail::handler_info& info = detail::handler_info_of<Plan, Who>;
-  return bind_slot(obtain(detail::topic_info_of<T>, detail::make_calls_of<T, Plan>),
-                   {reinterpret_cast<detail::any_function>(&Who::call), self},
-                   {&info, order, 0, object, destroy});
+  return bind_slot(
+      obtain(detail::topic_info_of<T>, detail::make_calls_of<T, Plan>),
+      {reinterpret_cast<detail::any_function>(&Who::call), self},
+      {&detail::handler_info_of<Who>, detail::hot_number<Plan, typename T::signature, Who>::get(),
+       order, 0, object, destroy});
 }
 
 template <any_topic T, class Plan, class F>

@@ -22,8 +22,6 @@ namespace detail {
 
 struct topic_record;
 class recorder;
-struct variant;
-struct variant_table;
 
 /// A function of some topic's signature; cast back by who knows the topic.
 using any_function = void (*)();
@@ -38,13 +36,30 @@ struct slot {
 struct handler_info {
   std::uint64_t hash;
   int occurrence;  ///< among handlers with this hash in one translation unit
-  int number;      ///< in the program's plan, or -1
   const char* name;
+};
+
+/// A handler's number in a plan; -1: in none.
+struct planned_number {
+  const void* plan = nullptr;
+  int number = -1;
+};
+
+/// A sequence of handlers that a plan has merged. Its address is its identity.
+struct variant {
+  const std::int32_t* numbers;  ///< -1: any handler, called through its slot
+  std::uint32_t len;
+};
+struct variant_table {
+  const void* plan = nullptr;
+  const variant* first = nullptr;
+  std::uint32_t count = 0;
 };
 
 /// What only bind, unbind and the profile need of a bound handler.
 struct slot_info {
   const handler_info* handler = nullptr;
+  planned_number planned = {};
   std::int64_t order = 0;
   std::uint64_t serial = 0;          ///< names this binding; 0 for a tombstone
   const void* object = nullptr;      ///< for unbind_all
@@ -65,6 +80,8 @@ struct topic_calls {
   const handler_info* waiters_info;
   any_function recorded;  ///< runs the handlers with the recorder looking on
   const char* compiler;   ///< whose names topics and handlers have
+  planned_number waiters_planned;
+  variant_table variants;  ///< the plan's, for this topic
 };
 using make_topic_calls = topic_calls (*)();
 
@@ -78,7 +95,6 @@ struct topic_record {
   topic_info* topic = nullptr;
   bus* owner = nullptr;
   topic_calls calls{};
-  const variant_table* variants = nullptr;
   std::vector<slot> bound;
   std::vector<slot_info> infos;  ///< parallel to bound
   list<topic_waiter> waiters;

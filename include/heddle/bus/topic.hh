@@ -79,8 +79,13 @@ struct topic_info {
   bool haltable;
 };
 
+/// The signature is part of it: what a plan knows of a topic holds for these arguments only.
 template <any_topic T>
-inline constinit topic_info topic_info_of{type_hash<T>, type_name<T>.text,
+inline constexpr std::uint64_t topic_hash =
+    hash_of(type_name<T>.view(), type_hash<typename T::signature>);
+
+template <any_topic T>
+inline constinit topic_info topic_info_of{topic_hash<T>, type_name<T>.text,
                                           std::is_same_v<typename T::signature::answer, flow>};
 
 }  // namespace detail
