@@ -20,6 +20,6 @@ foreach(source IN LISTS sources)
     $<$<BOOL:${HEDDLE_WERROR}>:-Werror>)
   string(REGEX REPLACE "_.*" "" room "${name}")  # fiber_echo.cc also gets heddle::fiber
   target_link_libraries(example_${name} PRIVATE
-    $<TARGET_NAME_IF_EXISTS:heddle::${room}> heddle_http heddle)
+    $<TARGET_NAME_IF_EXISTS:heddle::${room}> heddle_http heddle_bus heddle)
   add_dependencies(examples example_${name})
 endforeach()
