@@ -23,10 +23,8 @@ foreach(source IN LISTS sources)
   set_target_properties(bench_${name} PROPERTIES
     OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bench")
   target_include_directories(bench_${name} PRIVATE "${PROJECT_SOURCE_DIR}/bench")
-  string(REGEX REPLACE "_.*" "" room "${name}")
   target_link_libraries(bench_${name} PRIVATE
-    heddle_inside $<TARGET_NAME_IF_EXISTS:heddle::${room}> heddle_http heddle_bus heddle
-    benchmark::benchmark benchmark::benchmark_main)
+    heddle_inside heddle_rooms benchmark::benchmark benchmark::benchmark_main)
   add_dependencies(benches bench_${name})
 endforeach()
 file(GLOB folders CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/*/CMakeLists.txt")

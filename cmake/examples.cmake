@@ -18,8 +18,6 @@ foreach(source IN LISTS sources)
   # An example sees what a user sees: the public headers, and the warnings that we promise.
   target_compile_options(example_${name} PRIVATE -Wall -Wextra
     $<$<BOOL:${HEDDLE_WERROR}>:-Werror>)
-  string(REGEX REPLACE "_.*" "" room "${name}")  # fiber_echo.cc also gets heddle::fiber
-  target_link_libraries(example_${name} PRIVATE
-    $<TARGET_NAME_IF_EXISTS:heddle::${room}> heddle_http heddle_bus heddle)
+  target_link_libraries(example_${name} PRIVATE heddle_rooms)
   add_dependencies(examples example_${name})
 endforeach()

@@ -21,7 +21,7 @@ file(GLOB support_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/support
 set(test_support)
 if(support_sources)
   add_library(test_support STATIC ${support_sources})
-  target_link_libraries(test_support PUBLIC heddle_inside heddle_http heddle_bus heddle GTest::gtest)
+  target_link_libraries(test_support PUBLIC heddle_inside heddle_rooms GTest::gtest)
   target_include_directories(test_support PUBLIC "${PROJECT_SOURCE_DIR}/tests")
   set(test_support test_support)
 endif()
@@ -44,8 +44,7 @@ foreach(room IN LISTS test_rooms)
   # GoogleTest's checks are if-else statements; `if (a) EXPECT_EQ(...)` is no mistake.
   target_compile_options(${room}_test PRIVATE -Wno-dangling-else)
   target_link_libraries(${room}_test PRIVATE
-    heddle_inside ${test_support} $<TARGET_NAME_IF_EXISTS:heddle::${room}> heddle_http heddle_bus heddle
-    GTest::gtest_main)
+    heddle_inside ${test_support} heddle_rooms GTest::gtest_main)
   foreach(program heddle_cli examples)
     if(room MATCHES "^(cli|examples|soak)$" AND TARGET ${program})
       add_dependencies(${room}_test ${program})

@@ -64,7 +64,8 @@ int main(int argc, char** argv) {
     least = std::min(least, (cpu_ns() - began) / static_cast<double>(count / 10));
   }
   for (const std::uint32_t word : m.words) sum ^= word;
-  std::printf("{\"case\":\"%s\",\"metric\":\"cpu_ns\",\"value\":%.3f,\"unit\":\"ns\","
-              "\"merged\":%zu,\"checksum\":%u}\n",
-              argv[1], least, p.bus.merged<player::step<0>>(), sum);
+  std::printf(
+      "{\"case\":\"%s\",\"metric\":\"cpu_ns\",\"value\":%.3f,\"unit\":\"ns\","
+      "\"merged\":%zu,\"checksum\":%u}\n",
+      argv[1], least, p.bus.merged<player::step<0>>(), sum);
 }
