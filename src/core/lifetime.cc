@@ -65,7 +65,7 @@ destroy_guard::~destroy_guard() {
 bool destroy_guard::leads_here(link leaf) const noexcept {
   while (leaf != no_link && !is_plain(leaf)) {
     if (leaf == function_) return true;
-    const join* const owner = promise_of(leaf).parent;
+    const join* const owner = promise_of(leaf).parent();
     if (owner == nullptr || owner->done != nullptr) return false;
     leaf = link_of(owner->waiter);
   }
@@ -73,7 +73,7 @@ bool destroy_guard::leads_here(link leaf) const noexcept {
 }
 
 void destroy_guard::destroy_function(worker& w) noexcept {
-  join& owner = *promise_of(function_).parent;
+  join& owner = *promise_of(function_).parent();
   const link function = function_;
   const std::uint32_t outer = outer_;
   const std::uint32_t running_in = w.context_low;

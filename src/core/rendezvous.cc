@@ -50,7 +50,7 @@ void event_set::end_set(worker& w) noexcept {
   waiter& x = *std::exchange(waiter_, nullptr);
   x.set = nullptr;
   const link l = x.frame;
-  join* const owner = promise_of(l).parent;
+  join* const owner = promise_of(l).parent();
   if (owner->done == nullptr) {  // somebody awaits it: it unwinds, and they go on
     x.canceled = true;
     x.woken = l;

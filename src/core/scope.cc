@@ -26,7 +26,7 @@ void scope::spawn(task<> t) {
   HEDDLE_ASSERT(t, "this task was awaited, spawned or moved from already; make a new one");
   const auto h = t.release();
   detail::task_promise<void>& promise = h.promise();
-  promise.parent = &children_;
+  promise.set_parent(children_);
   promise.context_low = context_->low();
   ++live_;
   worker::here().post(link_of(h));

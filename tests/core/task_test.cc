@@ -91,7 +91,7 @@ HEDDLE_TEST(task, "an exception that nobody joins is reported with the lines it 
   EXPECT_EQ(v.reports[0].kind, diagnostic_kind::unhandled_exception);
 }
 
-HEDDLE_TEST(task, "a suspended minimal task takes at most 48 bytes") {
+HEDDLE_TEST(task, "a suspended minimal task takes 40 bytes") {
 #if defined(__clang__) && defined(__OPTIMIZE__)
   virtual_runtime v;
   static bool stop;
@@ -105,7 +105,7 @@ HEDDLE_TEST(task, "a suspended minimal task takes at most 48 bytes") {
   v.rt.once();
   const std::size_t bytes =
       (v.rt.main_worker().memory.home().chunks_taken() - before) * slab_chunk_bytes;
-  EXPECT_LE(static_cast<double>(bytes) / count, 48.2);  // a chunk has a header
+  EXPECT_LE(static_cast<double>(bytes) / count, 40.2);  // a chunk has a header
   stop = true;
   v.rt.run();
 #else

@@ -63,10 +63,12 @@ class ready_queue {
   /// queue.
   template <class Run>
   std::size_t run_each(std::size_t limit, Run&& run) noexcept {
-    std::size_t left = limit;
+    link l = head_;
+    if (l == no_link || limit == 0) return 0;
     // The next frame is kept in a register as well as in head_: the way from one frame to the next
     // is then one load and not a store and two loads.
-    for (link l = head_; l != no_link && left != 0; --left) {
+    std::size_t left = limit;
+    do {
       link next = next_of(l);
       head_ = next;
       if (next == no_link) tail_ = &head_;
@@ -76,7 +78,8 @@ class ready_queue {
         asm volatile("" : "+r"(next));  // or it would become "next = head_", always
       }
       l = next;
-    }
+      --left;
+    } while (left != 0 && l != no_link);
     return limit - left;
   }
 

@@ -26,7 +26,7 @@ class starter {
     auto* r =
         new (w.memory.allocate(sizeof(record<T, Ts...>))) record<T, Ts...>(w, std::move(done));
     const auto h = t.release();
-    h.promise().parent = r;
+    h.promise().set_parent(*r);
     detail::context_switch inside(w, *r->own);
     h.resume();
   }
