@@ -6,10 +6,9 @@
 // lies. Contexts live in the region's first 4 GiB, which start at a multiple of 4 GiB: 32 bits name
 // one.
 //
-// Sizes: cells are multiples of 8 bytes up to 2 KiB (aligned to 16 where their size is a multiple of
-// that), then powers of two up to 32 KiB; larger ones
-// take whole chunks. Memory stays with the region until it dies. Thread: one worker; cells freed
-// elsewhere are sent home (release_elsewhere).
+// Sizes: cells are multiples of 8 bytes up to 2 KiB (aligned to 16 where their size is too), then
+// powers of two up to 32 KiB; larger ones take whole chunks. Memory stays with the region until it
+// dies. Thread: one worker; cells freed elsewhere are sent home (release_elsewhere).
 #pragma once
 
 #include <array>
