@@ -39,13 +39,17 @@ struct pop_place : list_node {
 /// The first in line whose choice is open and not that of `other`.
 template <class Place>
 [[nodiscard]] Place* first_for(list<Place>& line, const choosable* other) noexcept {
+  const auto fits = [other](const Place& p) {
+    const choosable* c = p.chooser;
+    return c == nullptr || (c->open() && (other == nullptr || !c->rivals(*other)));
+  };
   if (line.empty()) [[likely]]
     return nullptr;
-  Place* found = nullptr;
+  if (Place& first = line.front(); fits(first)) [[likely]]
+    return &first;
+  Place* found = nullptr;  // rare: the first ones have made their choices in this turn
   line.each([&](Place& p) {
-    if (found != nullptr) return;
-    const choosable* c = p.chooser;
-    if (c == nullptr || (c->open() && (other == nullptr || !c->rivals(*other)))) found = &p;
+    if (found == nullptr && fits(p)) found = &p;
   });
   return found;
 }
