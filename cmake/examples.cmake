@@ -6,6 +6,9 @@ if(NOT HEDDLE_EXAMPLES)
 endif()
 file(GLOB sources CONFIGURE_DEPENDS
      "${PROJECT_SOURCE_DIR}/examples/*.cc" "${PROJECT_SOURCE_DIR}/examples/*.c")
+foreach(room IN LISTS HEDDLE_ROOMS_LEFT_OUT)
+  list(FILTER sources EXCLUDE REGEX "/${room}_[^/]*$")
+endforeach()
 add_custom_target(examples ALL)
 foreach(source IN LISTS sources)
   get_filename_component(name "${source}" NAME_WE)
@@ -15,6 +18,8 @@ foreach(source IN LISTS sources)
   # An example sees what a user sees: the public headers, and the warnings that we promise.
   target_compile_options(example_${name} PRIVATE -Wall -Wextra
     $<$<BOOL:${HEDDLE_WERROR}>:-Werror>)
-  target_link_libraries(example_${name} PRIVATE heddle_http heddle)
+  string(REGEX REPLACE "_.*" "" room "${name}")  # fiber_echo.cc also gets heddle::fiber
+  target_link_libraries(example_${name} PRIVATE
+    $<TARGET_NAME_IF_EXISTS:heddle::${room}> heddle_http heddle_bus heddle)
   add_dependencies(examples example_${name})
 endforeach()

@@ -16,7 +16,7 @@ foreach(source IN LISTS sources)
   add_executable(fuzz_${name} "${source}")
   set_target_properties(fuzz_${name} PROPERTIES
     OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/fuzz")
-  target_link_libraries(fuzz_${name} PRIVATE heddle_inside heddle_http heddle)
+  target_link_libraries(fuzz_${name} PRIVATE heddle_inside heddle_http heddle_bus heddle)
   target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
   add_dependencies(fuzzers fuzz_${name})
 endforeach()

@@ -50,7 +50,7 @@ endif()
 add_library(heddle_inside INTERFACE)
 target_include_directories(heddle_inside INTERFACE
   "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}")
-target_compile_options(heddle_inside INTERFACE -Wall -Wextra -fno-omit-frame-pointer
+target_compile_options(heddle_inside INTERFACE -Wall -Wextra
   $<$<BOOL:${HEDDLE_WERROR}>:-Werror>)
 target_compile_definitions(heddle_inside INTERFACE
   $<$<BOOL:${HEDDLE_WITH_URING}>:HEDDLE_WITH_URING=1>)

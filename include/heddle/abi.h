@@ -35,7 +35,8 @@ typedef struct heddle_worker heddle_worker;
 typedef struct heddle_frame heddle_frame;
 
 struct heddle_frame {
-  /* Runs to the next wait. Returns 0, or the link of a frame to run at once (a hand-over). */
+  /* Runs to the next wait. Returns 0, or the link of a frame to run at once (a hand-over; one that
+   * is queued keeps its turn instead). */
   heddle_link (*resume)(heddle_frame* self, heddle_worker* w);
   /* Frees the frame and what it owns; it is suspended and in no queue. */
   void (*destroy)(heddle_frame* self, heddle_worker* w);

@@ -44,6 +44,12 @@ constexpr page pages[] = {
      "runtime, or a task did not end within runtime_options::drain_timeout after it was asked "
      "to.\n\n"
      "runtime::dump() before the end shows where tasks wait.\n"},
+    {"blocking-pile-up",
+     "A call has waited longer than driver_options::pool_wait_report for a thread of the pool for\n"
+     "calls that block: all threads are busy. The report says how many calls wait and which line\n"
+     "has waited longest. It comes again each time that this wait has doubled.\n\n"
+     "Make the calls shorter, limit how many are made at once, or raise\n"
+     "driver_options::pool_threads_max. blocking_statistics() has the waiting times.\n"},
 };
 
 int run(const std::string& name) {

@@ -34,6 +34,9 @@ words words_of(diagnostic_kind kind) {
     case diagnostic_kind::leaked_memory:
       return {"leaked-memory", "frames or events are still in use when the runtime ends",
               "first made at", "end tasks and drop events before the runtime goes"};
+    case diagnostic_kind::blocking_pile_up:
+      return {"blocking-pile-up", "blocking calls wait long for a thread of the pool", "first at",
+              "make the calls shorter, or raise driver_options::pool_threads_max"};
   }
   return {"unknown", "unknown", "at", ""};
 }

@@ -20,7 +20,7 @@ void worker::no_worker() noexcept {
 }
 
 inline void worker::run_coroutine(link l) noexcept {
-  context_low = promise_of(l).context_low;
+  if (context_low != promise_of(l).context_low) context_low = promise_of(l).context_low;
   std::coroutine_handle<>::from_address(reinterpret_cast<void*>(l)).resume();
 }
 
@@ -31,20 +31,20 @@ void worker::run_plain(link l) noexcept {
     context_low = root_context_low;
     l = f.resume(&f, reinterpret_cast<heddle_worker*>(this));
     if (l == no_link) return;
+    // A hand-over to a frame that is queued: it runs when its turn comes, not twice.
+    if (is_plain(l) && (plain_of(l).at & HEDDLE_AT_QUEUED) != 0) return;
   } while (is_plain(l));
   run_coroutine(l);
 }
 
 std::size_t worker::run_ready(std::size_t limit) noexcept {
-  std::size_t ran = 0;
-  for (; ran < limit && !ready.empty(); ++ran) {
-    const link l = ready.pop();
+  const std::size_t ran = ready.run_each(limit, [this](link l) noexcept {
     if (is_plain(l)) [[unlikely]] {
       run_plain(l);
     } else {
       run_coroutine(l);
     }
-  }
+  });
   frames_run += ran;
   return ran;
 }

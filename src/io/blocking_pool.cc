@@ -3,71 +3,123 @@
 #include "io/blocking_pool.hh"
 
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
+#include <utility>
 
 namespace heddle {
 namespace {
 
-constexpr auto idle_limit = std::chrono::seconds(10);
+// A finished call's result, or the time at which a queued one came, in a link that is free then.
+void keep_number(operation& op, std::int64_t number) noexcept {
+  op.driver_prev = reinterpret_cast<operation*>(static_cast<std::intptr_t>(number));
+}
+std::int64_t kept_number(const operation& op) noexcept {
+  return static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(op.driver_prev));
+}
 
-// A finished call's result waits in the link that the queue used before.
-void keep_result(operation& op, std::int64_t result) noexcept {
-  op.driver_prev = reinterpret_cast<operation*>(static_cast<std::intptr_t>(result));
+std::uint64_t span(std::int64_t from, std::int64_t to) noexcept {
+  return to > from ? static_cast<std::uint64_t>(to - from) : 0;
 }
 
 }  // namespace
 
-std::int64_t blocking_pool::result_of(const operation& op) noexcept {
-  return static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(op.driver_prev));
+std::int64_t blocking_pool::clock_ns() noexcept {
+  timespec t;
+  ::clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * std::int64_t{1'000'000'000} + t.tv_nsec;
 }
 
-blocking_pool::~blocking_pool() {
+std::int64_t blocking_pool::result_of(const operation& op) noexcept { return kept_number(op); }
+
+void blocking_pool::end() noexcept {
+  {
+    const std::lock_guard hold(lock_);
+    ending_ = true;
+    first_ = last_ = nullptr;
+    count_.queued = 0;
+    for (const auto& s : seats_) s->called.notify_one();
+  }
+  for (const auto& s : seats_)
+    if (s->thread.joinable()) s->thread.join();
+}
+
+bool blocking_pool::add_thread(operation& first, std::int64_t since) noexcept {
+  seat* free = nullptr;
+  // Signals belong to the workers: the new thread inherits a full mask.
+  sigset_t all, before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    for (const auto& s : seats_)
+      if (!s->occupied) free = s.get();
+    if (free == nullptr) free = seats_.emplace_back(std::make_unique<seat>()).get();
+    if (free->thread.joinable()) free->thread.join();  // it has left, and holds no lock
+    free->given = &first;
+    free->given_since = since;
+    free->occupied = true;
+    free->thread = std::thread([this, free] { run(*free); });
+    if (++count_.threads > count_.threads_peak) count_.threads_peak = count_.threads;
+  } catch (...) {
+    // As many as there are must do; with none the call cannot be made.
+    if (free != nullptr) free->occupied = false;
+    free = nullptr;
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return free != nullptr;
+}
+
+blocking_pool::taken blocking_pool::submit(operation& op) noexcept {
+  const std::int64_t now = clock_ns();
   std::unique_lock hold(lock_);
-  ending_ = true;
-  first_ = last_ = nullptr;
-  work_.notify_all();
-  gone_.wait(hold, [&] { return threads_ == 0; });
-}
-
-int blocking_pool::submit(operation& op) noexcept {
-  const std::lock_guard hold(lock_);
-  if (queued_ >= queue_max_) return -EAGAIN;
-  if (idle_ <= queued_ && threads_ < threads_max_) {
-    // Signals belong to the workers: the new thread inherits a full mask.
-    sigset_t all, before;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
-    try {
-      std::thread([this] { run(); }).detach();
-      ++threads_;
-    } catch (...) {
-      // As many as there are must do; with none the call cannot be made.
-    }
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    if (threads_ == 0) return -EAGAIN;
+  if (seat* const s = idle_; s != nullptr) {
+    idle_ = s->next_idle;
+    --count_.threads_idle;
+    s->given = &op;
+    s->given_since = now;
+    hold.unlock();
+    s->called.notify_one();
+    return taken::running;
+  }
+  if (count_.threads < threads_max_ && add_thread(op, now)) return taken::running;
+  if (count_.queued >= queue_max_ || count_.threads == 0) {
+    ++count_.refused;
+    return taken::no;
   }
   op.driver_next = nullptr;
-  op.driver_prev = last_;
+  keep_number(op, now);
   (last_ != nullptr ? last_->driver_next : first_) = &op;
   last_ = &op;
-  ++queued_;
-  work_.notify_one();
-  return 0;
+  if (++count_.queued > count_.queued_peak) count_.queued_peak = count_.queued;
+  return taken::queued;
+}
+
+template <class Wanted>
+operation* blocking_pool::take_first(Wanted wanted) noexcept {
+  const std::lock_guard hold(lock_);
+  operation* before = nullptr;
+  for (operation* at = first_; at != nullptr; before = at, at = at->driver_next) {
+    if (!wanted(*at)) continue;
+    (before != nullptr ? before->driver_next : first_) = at->driver_next;
+    if (last_ == at) last_ = before;
+    --count_.queued;
+    ++count_.taken_back;
+    return at;
+  }
+  return nullptr;
 }
 
 bool blocking_pool::take_back(operation& op) noexcept {
-  const std::lock_guard hold(lock_);
-  for (operation* at = first_; at != nullptr; at = at->driver_next) {
-    if (at != &op) continue;
-    (op.driver_prev != nullptr ? op.driver_prev->driver_next : first_) = op.driver_next;
-    (op.driver_next != nullptr ? op.driver_next->driver_prev : last_) = op.driver_prev;
-    --queued_;
-    return true;
-  }
-  return false;
+  return take_first([&op](const operation& each) { return &each == &op; }) != nullptr;
+}
+
+operation* blocking_pool::take_back_one(int fd) noexcept {
+  return take_first([fd](const operation& each) {
+    return each.fd == fd && each.code != op_code::call && each.code != op_code::resolve;
+  });
 }
 
 operation* blocking_pool::collect() noexcept {
@@ -81,34 +133,69 @@ operation* blocking_pool::collect() noexcept {
   return list;
 }
 
-void blocking_pool::run() noexcept {
+blocking_pool::waiting_call blocking_pool::oldest() noexcept {
+  const std::lock_guard hold(lock_);
+  if (first_ == nullptr) return {};
+  return {first_, kept_number(*first_), count_.queued};
+}
+
+void blocking_pool::read(pool_statistics& out) noexcept {
+  const std::lock_guard hold(lock_);
+  out = count_;
+}
+
+void blocking_pool::leave_idle(seat& own) noexcept {
+  seat** at = &idle_;
+  while (*at != &own) at = &(*at)->next_idle;
+  *at = own.next_idle;
+  --count_.threads_idle;
+}
+
+operation* blocking_pool::next_call(seat& own, std::unique_lock<std::mutex>& hold) noexcept {
+  if (ending_) return nullptr;
+  if (own.given != nullptr) return std::exchange(own.given, nullptr);
+  if (operation* const op = first_; op != nullptr) {
+    first_ = op->driver_next;
+    if (first_ == nullptr) last_ = nullptr;
+    --count_.queued;
+    own.given_since = kept_number(*op);
+    return op;
+  }
+  own.next_idle = idle_;
+  idle_ = &own;
+  ++count_.threads_idle;
+  const auto told = [&] { return ending_ || own.given != nullptr; };
+  const bool called = own.called.wait_for(hold, idle_limit_, told);
+  if (own.given != nullptr) return std::exchange(own.given, nullptr);
+  if (!called || ending_) leave_idle(own);
+  return nullptr;
+}
+
+void blocking_pool::run(seat& own) noexcept {
   std::unique_lock hold(lock_);
-  while (!ending_) {
-    if (first_ == nullptr) {
-      ++idle_;
-      const bool told =
-          work_.wait_for(hold, idle_limit, [&] { return ending_ || first_ != nullptr; });
-      --idle_;
-      if (!told) break;
-      continue;
-    }
-    operation& op = *first_;
-    first_ = op.driver_next;
-    (first_ != nullptr ? first_->driver_prev : last_) = nullptr;
-    --queued_;
+  while (operation* const op = next_call(own, hold)) {
     hold.unlock();
-    const std::int64_t result = perform_blocking(op);
+    const std::int64_t begin = clock_ns();
+    const std::int64_t result = perform_blocking(*op);
+    const std::int64_t end = clock_ns();
     hold.lock();
-    keep_result(op, result);
-    op.driver_next = nullptr;
-    *finished_end_ = &op;
-    finished_end_ = &op.driver_next;
-    finished_any_.store(true, std::memory_order_release);  // release: pairs with collect()
+    count_.wait_ns.record(span(own.given_since, begin));
+    count_.run_ns.record(span(begin, end));
+    ++count_.finished;
+    keep_number(*op, result);
+    op->driver_next = nullptr;
+    *finished_end_ = op;
+    finished_end_ = &op->driver_next;
+    // One wake is enough for all that finish before the worker looks.
+    // release: pairs with collect()
+    if (finished_any_.exchange(true, std::memory_order_release)) continue;
+    hold.unlock();  // so that the worker, once awake, finds it free
     const std::uint64_t one = 1;
     static_cast<void>(!::write(wake_fd_, &one, sizeof one));
+    hold.lock();
   }
-  --threads_;
-  gone_.notify_all();
+  own.occupied = false;
+  --count_.threads;
 }
 
 }  // namespace heddle

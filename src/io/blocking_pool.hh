@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT
 // Threads for calls that block: file calls where the driver has no better way, names, and
-// op_code::call. Threads start when work waits and none is idle, at most pool_threads_max, and end
-// after ten idle seconds. A queued call can be taken back; a running one is waited for.
+// op_code::call. A call goes straight to an idle thread, the one that was busy last; when there is
+// none a thread is made, up to threads_max, and beyond that calls queue. A thread ends after
+// `idle_limit` without a call. A queued call can be taken back; a running one is waited for.
 //
-// State of an operation here: queued -> running -> finished (-> collected by the worker). The lock
-// guards both lists and the counts; `finished_any_` lets the worker look without it.
+// State of an operation here: queued -> running -> finished (-> collected by the worker), or
+// running at once. The lock guards the lists, the seats and the counts; `finished_any_` lets the
+// worker look without it. While queued, an operation's driver_prev holds the time at which it came;
+// once finished, its result.
 #pragma once
 
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -21,38 +25,74 @@ namespace heddle {
 class blocking_pool {
  public:
   /// `wake_fd` is an eventfd that ends the worker's sleep.
-  blocking_pool(std::uint32_t threads_max, std::uint32_t queue_max, const int& wake_fd) noexcept
-      : threads_max_(threads_max), queue_max_(queue_max), wake_fd_(wake_fd) {}
+  blocking_pool(const driver_options& options, const int& wake_fd) noexcept
+      : threads_max_(options.pool_threads_max),
+        queue_max_(options.pool_queue_max),
+        idle_limit_(options.pool_idle),
+        wake_fd_(wake_fd) {}
+  ~blocking_pool() { end(); }
   /// Waits for the calls that run; queued ones are forgotten (their owners have been told).
-  ~blocking_pool();
+  void end() noexcept;
 
-  /// Queues the call. 0, or -EAGAIN when the queue is full or no thread can be made.
-  [[nodiscard]] int submit(operation& op) noexcept;
+  enum class taken : std::uint8_t { no, running, queued };
+  /// Gives the call to a thread, or queues it. `no` when the queue is full or no thread can be
+  /// made.
+  [[nodiscard]] taken submit(operation& op) noexcept;
   /// Takes a queued call back; false when it runs or has run.
   [[nodiscard]] bool take_back(operation& op) noexcept;
+  /// Takes one queued call on a descriptor back; null when there is none.
+  [[nodiscard]] operation* take_back_one(int fd) noexcept;
   /// A list, through driver_next, of what has finished.
   [[nodiscard]] operation* collect() noexcept;
   /// The result of a finished call.
   [[nodiscard]] static std::int64_t result_of(const operation& op) noexcept;
 
- private:
-  void run() noexcept;
+  /// The call that has waited longest for a thread, or null, with how many wait. It may begin to
+  /// run at any time; what belongs to the worker can be read nevertheless.
+  struct waiting_call {
+    operation* op = nullptr;
+    std::int64_t since_ns = 0;
+    std::uint32_t count = 0;
+  };
+  [[nodiscard]] waiting_call oldest() noexcept;
+  void read(pool_statistics& out) noexcept;
+  /// The clock of since_ns.
+  [[nodiscard]] static std::int64_t clock_ns() noexcept;
 
-  std::uint32_t threads_max_;
-  std::uint32_t queue_max_;
+ private:
+  /// A thread, or room for one. Seats stay where they are, so that a seat can be notified without
+  /// the lock.
+  struct seat {
+    std::thread thread;
+    std::condition_variable called;
+    operation* given = nullptr;
+    std::int64_t given_since = 0;
+    seat* next_idle = nullptr;
+    bool occupied = false;
+  };
+  void run(seat& own) noexcept;
+  /// Takes the first queued call that is wanted out of the queue.
+  template <class Wanted>
+  [[nodiscard]] operation* take_first(Wanted wanted) noexcept;
+  /// Waits for a call; null when the thread is to end.
+  [[nodiscard]] operation* next_call(seat& own, std::unique_lock<std::mutex>& hold) noexcept;
+  [[nodiscard]] bool add_thread(operation& first, std::int64_t since) noexcept;
+  void leave_idle(seat& own) noexcept;
+
+  const std::uint32_t threads_max_;
+  const std::uint32_t queue_max_;
+  const nanoseconds idle_limit_;
   const int& wake_fd_;
   std::mutex lock_;
-  std::condition_variable work_;
   operation* first_ = nullptr;
   operation* last_ = nullptr;
-  std::uint32_t queued_ = 0;
-  std::uint32_t threads_ = 0;
-  std::uint32_t idle_ = 0;
+  seat* idle_ = nullptr;  // the one that was busy last comes first
+  std::vector<std::unique_ptr<seat>> seats_;
   bool ending_ = false;
   operation* finished_ = nullptr;
   operation** finished_end_ = &finished_;
   std::atomic<bool> finished_any_{false};
-  std::condition_variable gone_;
+  pool_statistics count_;
 };
 
 /// Makes the call that an operation describes, blocking; the result or -errno.

@@ -26,11 +26,11 @@ class epoll_driver final : public readiness_driver {
   [[nodiscard]] const char* name() const noexcept override { return "epoll"; }
 
  private:
-  bool watch(int fd) noexcept override {
+  int watch(int fd) noexcept override {
     epoll_event e{};
-    e.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+    e.events = EPOLLIN | EPOLLOUT | EPOLLPRI | EPOLLRDHUP | EPOLLET;
     e.data.fd = fd;
-    return ::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &e) == 0 || errno == EEXIST;
+    return ::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &e) == 0 || errno == EEXIST ? 0 : -errno;
   }
   void unwatch(int fd) noexcept override {
     // Explicit, because a duplicate elsewhere (a child's, say) would keep the registration alive.

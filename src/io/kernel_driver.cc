@@ -28,7 +28,7 @@ nanoseconds read_time(clockid_t which) noexcept {
 }  // namespace
 
 kernel_driver::kernel_driver(const driver_options& options)
-    : options_(options), pool_(options.pool_threads_max, options.pool_queue_max, wake_fd_) {
+    : options_(options), pool_(options, wake_fd_) {
   wake_fd_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   if (wake_fd_ < 0) throw failure({errno, std::generic_category()}, "cannot make an eventfd");
   const std::size_t bytes = std::size_t{options_.block_bytes} * options_.block_count;
@@ -44,6 +44,8 @@ kernel_driver::kernel_driver(const driver_options& options)
 }
 
 kernel_driver::~kernel_driver() {
+  pool_.end();
+  for (const int fd : closing_) ::close(fd);
   ::munmap(blocks_, std::size_t{options_.block_bytes} * options_.block_count);
   for (int signal = 1; signal < 65; ++signal)
     if (signal_users_[signal] != 0) {
@@ -127,19 +129,46 @@ void kernel_driver::release_signals(std::uint64_t signal_mask) noexcept {
   ::pthread_sigmask(SIG_UNBLOCK, &free, nullptr);
 }
 
-bool kernel_driver::send_to_pool(operation& op, completion& now) noexcept {
+/// Null for calls that name no descriptor.
+kernel_driver::pool_use* kernel_driver::use_of(const operation& op) {
+  if (op.fd < 0 || op.code == op_code::call || op.code == op_code::resolve) return nullptr;
+  return &uses_.at(op.fd);
+}
+
+bool kernel_driver::send_to_pool(operation& op, worker& w, completion& now) noexcept {
   op.driver_state = pooled;
-  if (const int error = pool_.submit(op); error != 0) {
-    now = {error, false, false, 0};
+  pool_use* const use = use_of(op);
+  if (use != nullptr && use->closing) {
+    now = {-EBADF, false, false, 0};
     return false;
   }
+  const blocking_pool::taken taken = pool_.submit(op);
+  if (taken == blocking_pool::taken::no) {
+    now = {-EAGAIN, false, false, 0};
+    return false;
+  }
+  if (use != nullptr) ++use->calls;
+  hold(op);
+  if (taken == blocking_pool::taken::queued) watch_.queued(w);
   return true;
 }
 
+void kernel_driver::left_pool(operation& op) noexcept {
+  op.driver_state = 0;
+  pool_use* const use = use_of(op);
+  if (use == nullptr || --use->calls != 0 || !use->closing) return;
+  use->closing = false;
+  std::erase(closing_, op.fd);
+  ::close(op.fd);
+}
+
 void kernel_driver::collect_from_pool(worker& w) noexcept {
-  for (operation* op = pool_.collect(); op != nullptr;) {
+  operation* op = pool_.collect();
+  if (op == nullptr) return;
+  watch_.settle();
+  while (op != nullptr) {
     operation* next = op->driver_next;
-    op->driver_state = 0;
+    left_pool(*op);
     deliver(*op, w, {blocking_pool::result_of(*op), false, false, 0});
     op = next;
   }
@@ -147,8 +176,26 @@ void kernel_driver::collect_from_pool(worker& w) noexcept {
 
 void kernel_driver::cancel_in_pool(operation& op, worker& w) noexcept {
   if (!pool_.take_back(op)) return;  // it runs: its result will come
-  op.driver_state = 0;
+  left_pool(op);
+  watch_.settle();
   deliver(op, w, {-ECANCELED, false, false, 0});
+}
+
+void kernel_driver::close_number(int fd, worker& w) noexcept {
+  pool_use* const use = uses_.find(fd);
+  if (use != nullptr && use->calls != 0) {
+    // One at a time: a completion may take back others.
+    while (operation* op = pool_.take_back_one(fd)) {
+      left_pool(*op);
+      deliver(*op, w, {-ECANCELED, false, false, 0});
+    }
+    if (use->calls != 0) {
+      use->closing = true;
+      closing_.push_back(fd);
+      return;
+    }
+  }
+  ::close(fd);
 }
 
 }  // namespace heddle

@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "heddle/sched/driver.hh"
-#include "io/blocking_pool.hh"
+#include "io/fd_table.hh"
+#include "io/pool_watch.hh"
 
 namespace heddle {
 
@@ -20,6 +21,7 @@ class kernel_driver : public driver {
 
   void wake() noexcept override;
   [[nodiscard]] std::size_t pending() const noexcept override { return pending_; }
+  void read_pool(pool_statistics& out) noexcept override { pool_.read(out); }
   [[nodiscard]] time_point now() noexcept override;
   [[nodiscard]] nanoseconds wall_time() noexcept override;
   [[nodiscard]] std::uint64_t random() noexcept override;
@@ -56,6 +58,10 @@ class kernel_driver : public driver {
     return fresh_blocks_ < options_.block_count ? fresh_blocks_++ : no_block;
   }
 
+  [[nodiscard]] bool has_block() const noexcept {
+    return !free_blocks_.empty() || fresh_blocks_ < options_.block_count;
+  }
+
   /// Marks an operation as held by the driver.
   void hold(operation& op) noexcept {
     op.pending = true;
@@ -71,8 +77,9 @@ class kernel_driver : public driver {
     return op.complete(op, w, c);
   }
 
-  /// Gives an operation to the blocking pool. False: the pool is full, and `now` says so.
-  [[nodiscard]] bool send_to_pool(operation& op, completion& now) noexcept;
+  /// Gives an operation to the blocking pool, which holds it from now on. False: it did not take
+  /// it, and `now` says why.
+  [[nodiscard]] bool send_to_pool(operation& op, worker& w, completion& now) noexcept;
   /// Delivers what the pool has finished.
   void collect_from_pool(worker& w) noexcept;
   /// For an operation that send_to_pool took.
@@ -81,6 +88,9 @@ class kernel_driver : public driver {
     return op.driver_state == pooled;
   }
   static constexpr std::uint8_t pooled = 0xff;
+  /// Closes a number. Calls on it that are queued in the pool end; while one of them runs the
+  /// number stays taken, so that the call cannot meet another file under it.
+  void close_number(int fd, worker& w) noexcept;
 
   /// Empties the eventfd after a wake.
   void drain_wake() noexcept;
@@ -93,7 +103,17 @@ class kernel_driver : public driver {
   std::uint32_t fresh_blocks_ = 0;  // blocks that were never taken
 
  private:
+  struct pool_use {
+    std::uint32_t calls = 0;  // that the pool has
+    bool closing = false;     // the last of them closes it
+  };
+  [[nodiscard]] pool_use* use_of(const operation& op);
+  void left_pool(operation& op) noexcept;
+
   blocking_pool pool_;
+  pool_watch watch_{pool_, options_.pool_wait_report};
+  fd_table<pool_use> uses_;
+  std::vector<int> closing_;
   std::array<std::uint64_t, 32> entropy_{};
   std::size_t entropy_used_ = 32;
   std::array<std::uint16_t, 65> signal_users_{};

@@ -17,9 +17,9 @@ class poll_driver final : public readiness_driver {
   [[nodiscard]] const char* name() const noexcept override { return "poll"; }
 
  private:
-  bool watch(int fd) noexcept override {
+  int watch(int fd) noexcept override {
     watched_.push_back(fd);
-    return true;
+    return 0;
   }
   void unwatch(int fd) noexcept override { std::erase(watched_, fd); }
 
@@ -27,10 +27,13 @@ class poll_driver final : public readiness_driver {
     polled_.clear();
     polled_.push_back({wake_fd_, POLLIN, 0});
     for (const int fd : watched_) {
-      const fd_state& state = states_[static_cast<std::size_t>(fd)];
+      const fd_state& state = states_[fd];
       short events = 0;
-      if (!state.readers.empty()) events |= POLLIN | POLLRDHUP;
+      // Without a block for it, its data would end each sleep at once.
+      if (!state.readers.empty() && !state.starved) events |= POLLIN | POLLRDHUP;
       if (!state.writers.empty()) events |= POLLOUT;
+      for (const operation* op = state.polls.first; op != nullptr; op = op->driver_next)
+        events |= static_cast<short>(op->flags);
       if (events != 0) polled_.push_back({fd, events, 0});
     }
     if (sleep(until) <= 0) return;

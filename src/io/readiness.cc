@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 namespace heddle {
 namespace {
@@ -38,34 +39,55 @@ void readiness_driver::op_queue::remove(operation& op) noexcept {
   (op.driver_next != nullptr ? op.driver_next->driver_prev : last) = op.driver_prev;
 }
 
-readiness_driver::fd_state& readiness_driver::state_of(int fd) {
-  const auto index = static_cast<std::size_t>(fd);
-  if (index >= states_.size()) states_.resize(std::max(index + 1, states_.size() * 2));
-  return states_[index];
+readiness_driver::fd_kind readiness_driver::kind_of(int fd) noexcept {
+  fd_state& state = states_.at(fd);
+  if (state.kind != fd_kind::unknown) return state.kind;
+  struct stat s;
+  if (::fstat(fd, &s) != 0) return fd_kind::unknown;  // not open: the call itself will say so
+  state.kind = fd_kind::packets;
+  if (S_ISREG(s.st_mode) || S_ISDIR(s.st_mode) || S_ISBLK(s.st_mode)) state.kind = fd_kind::file;
+  if (S_ISFIFO(s.st_mode)) state.kind = fd_kind::stream;
+  int type = 0;
+  socklen_t len = sizeof type;
+  if (S_ISSOCK(s.st_mode) && ::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 &&
+      type == SOCK_STREAM)
+    state.kind = fd_kind::stream;
+  return state.kind;
 }
 
-bool readiness_driver::is_file(int fd) noexcept {
-  fd_state& state = state_of(fd);
-  if (state.kind == fd_kind::unknown) {
-    struct stat s;
-    const bool file =
-        ::fstat(fd, &s) == 0 && (S_ISREG(s.st_mode) || S_ISDIR(s.st_mode) || S_ISBLK(s.st_mode));
-    state.kind = file ? fd_kind::file : fd_kind::stream;
-  }
-  return state.kind == fd_kind::file;
+int readiness_driver::socket(int domain, int type, int protocol) noexcept {
+  const int fd = kernel_driver::socket(domain, type, protocol);
+  const bool stream = (type & ~(SOCK_NONBLOCK | SOCK_CLOEXEC)) == SOCK_STREAM;
+  if (fd >= 0) states_.at(fd).kind = stream ? fd_kind::stream : fd_kind::packets;
+  return fd;
 }
 
-bool readiness_driver::reads(const operation& op) noexcept {
+int readiness_driver::socket_pair(int (&ends)[2]) noexcept {
+  const int error = kernel_driver::socket_pair(ends);
+  if (error >= 0)
+    for (const int fd : ends) states_.at(fd).kind = fd_kind::stream;
+  return error;
+}
+
+int readiness_driver::pipe(int (&ends)[2]) noexcept {
+  const int error = kernel_driver::pipe(ends);
+  if (error >= 0)
+    for (const int fd : ends) states_.at(fd).kind = fd_kind::stream;
+  return error;
+}
+
+readiness_driver::op_queue& readiness_driver::queue_of(fd_state& state,
+                                                       const operation& op) noexcept {
   switch (op.code) {
+    case op_code::poll:
+      return state.polls;
     case op_code::connect:
     case op_code::send:
     case op_code::send_msg:
     case op_code::write:
-      return false;
-    case op_code::poll:
-      return (op.flags & (POLLIN | POLLPRI | POLLRDHUP)) != 0;
+      return state.writers;
     default:
-      return true;
+      return state.readers;
   }
 }
 
@@ -75,6 +97,7 @@ bool readiness_driver::try_once(operation& op, std::int64_t& result) noexcept {
       case op_code::accept:
       case op_code::accept_all:
         result = outcome(::accept4(op.fd, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+        if (result >= 0) states_.at(static_cast<int>(result)).kind = kind_of(op.fd);
         break;
       case op_code::receive:
         result = outcome(::recv(op.fd, op.data, op.len, static_cast<int>(op.flags) | MSG_DONTWAIT));
@@ -102,6 +125,8 @@ bool readiness_driver::try_once(operation& op, std::int64_t& result) noexcept {
           op.driver_state = 1;
           result = outcome(::connect(op.fd, static_cast<const ::sockaddr*>(op.data), op.len));
           if (result == -EINTR) result = -EINPROGRESS;
+          // A Unix listener whose queue is full: nothing is in progress, and nobody will report.
+          if (result == -EAGAIN) return true;
         } else {
           pollfd p{op.fd, POLLOUT, 0};
           if (::poll(&p, 1, 0) == 0) {
@@ -128,7 +153,30 @@ bool readiness_driver::try_once(operation& op, std::int64_t& result) noexcept {
   return !would_block(result);
 }
 
-bool readiness_driver::submit(operation& op, worker&, completion& now) noexcept {
+void readiness_driver::learn(fd_state& state, const operation& op, std::int64_t result) noexcept {
+  if (!state.watched || result <= 0 || result >= op.len) return;
+  const bool in = op.code == op_code::receive || op.code == op_code::read;
+  const bool out = op.code == op_code::send || op.code == op_code::write;
+  if (!in && !out) return;
+  if (kind_of(op.fd) != fd_kind::stream || (op.flags & (MSG_PEEK | MSG_OOB)) != 0) return;
+  if (out) state.write_waits = true;
+  if (in && !state.ended) state.read_waits = true;
+}
+
+int readiness_driver::await_report(fd_state& state, const operation& op) noexcept {
+  if (!state.watched) {
+    // What comes between the try and this call is reported.
+    const int error = watch(op.fd);
+    state.watched = error == 0;
+    return error;
+  }
+  op_queue& queue = queue_of(state, op);
+  if (&queue == &state.readers) state.read_waits = true;
+  if (&queue == &state.writers && op.code != op_code::connect) state.write_waits = true;
+  return 0;
+}
+
+bool readiness_driver::submit(operation& op, worker& w, completion& now) noexcept {
   op.driver_state = 0;
   now = {};
   switch (op.code) {
@@ -141,9 +189,7 @@ bool readiness_driver::submit(operation& op, worker&, completion& now) noexcept 
     case op_code::make_directory:
     case op_code::resolve:
     case op_code::call:
-      if (!send_to_pool(op, now)) return true;
-      hold(op);
-      return false;
+      return !send_to_pool(op, w, now);
     default:
       break;
   }
@@ -151,7 +197,7 @@ bool readiness_driver::submit(operation& op, worker&, completion& now) noexcept 
     now.result = -EBADF;
     return true;
   }
-  if ((op.code == op_code::read || op.code == op_code::write) && is_file(op.fd)) {
+  if ((op.code == op_code::read || op.code == op_code::write) && kind_of(op.fd) == fd_kind::file) {
     if (op.code == op_code::read && op.offset != at_cursor) {
       // What the page cache holds needs no thread.
       iovec piece{op.data, op.len};
@@ -161,46 +207,37 @@ bool readiness_driver::submit(operation& op, worker&, completion& now) noexcept 
         return true;
       }
     }
-    if (!send_to_pool(op, now)) return true;
-    hold(op);
-    return false;
+    return !send_to_pool(op, w, now);
   }
-  fd_state& state = state_of(op.fd);
-  const bool reading = reads(op);
-  op_queue& queue = reading ? state.readers : state.writers;
-  const bool waits = reading ? state.read_waits : state.write_waits;
+  fd_state& state = states_.at(op.fd);
+  op_queue& queue = queue_of(state, op);
+  const bool waits = (&queue == &state.readers && state.read_waits) ||
+                     (&queue == &state.writers && state.write_waits);
   if (op.code == op_code::accept_all || op.code == op_code::receive_all) {
     hold(op);
     queue.push(op);
-    ++queued_;
     if (!waits) kick(op.fd);
     return false;
   }
-  if (queue.empty() && !waits) {
+  if ((queue.empty() && !waits) || op.code == op_code::poll) {
     if (try_once(op, now.result)) {
-      // A short transfer on a watched descriptor: it is not ready any more.
-      if (state.watched && now.result > 0 && now.result < op.len) {
-        if (op.code == op_code::receive && !state.ended) state.read_waits = true;
-        if (op.code == op_code::send) state.write_waits = true;
-      }
+      learn(state, op, now.result);
       return true;
     }
-    if (!state.watched) {
-      state.watched = watch(op.fd);
-    } else if (op.code != op_code::poll && op.code != op_code::connect) {
-      (reading ? state.read_waits : state.write_waits) = true;
+    if (const int error = await_report(state, op); error != 0) {
+      now.result = error;
+      return true;
     }
   }
   hold(op);
   queue.push(op);
-  ++queued_;
   return false;
 }
 
 void readiness_driver::finish(op_queue& queue, operation& op, worker& w,
                               std::int64_t result) noexcept {
   queue.remove(op);
-  --queued_;
+  if (current_ == &op) current_ = nullptr;
   deliver(op, w, {result, false, false, 0});
 }
 
@@ -217,27 +254,32 @@ readiness_driver::attempt_result readiness_driver::run_multishot(operation& op, 
     } else {
       const std::uint32_t block = take_block();
       if (block == no_block) {
-        starved_.push_back(fd);
-        return attempt_result::done;  // return_block() goes on
+        if (!std::exchange(state.starved, true)) starved_.push_back(fd);
+        return attempt_result::starved;
       }
       do {
         c.result = outcome(::recv(fd, block_at(block), options_.block_bytes, MSG_DONTWAIT));
       } while (c.result == -EINTR);
       if (c.result <= 0) {
-        free_blocks_.push_back(block);
+        return_block(block);
         if (would_block(c.result)) return attempt_result::would_block;
       } else {
         c.has_block = true;
         c.block = block;
-        drained = c.result < options_.block_bytes && !state.ended;
+        drained = state.watched && c.result < options_.block_bytes && !state.ended &&
+                  kind_of(fd) == fd_kind::stream;
       }
     }
     if (c.result < 0 || (op.code == op_code::receive_all && c.result == 0)) {
       finish(state.readers, op, w, c.result);
       return attempt_result::done;
     }
-    if (!deliver(op, w, c)) {
-      finish(states_[static_cast<std::size_t>(fd)].readers, op, w, -ECANCELED);
+    operation* const outer = std::exchange(current_, &op);
+    const bool wanted = deliver(op, w, c);
+    const bool lives = std::exchange(current_, outer) == &op;
+    if (!lives) return attempt_result::done;
+    if (!wanted) {
+      finish(state.readers, op, w, -ECANCELED);
       return attempt_result::done;
     }
     if (drained) return attempt_result::would_block;
@@ -245,82 +287,81 @@ readiness_driver::attempt_result readiness_driver::run_multishot(operation& op, 
   return attempt_result::again_later;
 }
 
-void readiness_driver::run_queue(int fd, bool readers, worker& w) noexcept {
-  for (;;) {
-    fd_state& state = states_[static_cast<std::size_t>(fd)];
-    op_queue& queue = readers ? state.readers : state.writers;
-    if (queue.empty()) return;
+void readiness_driver::run_queue(int fd, op_queue& queue, worker& w) noexcept {
+  fd_state& state = states_[fd];
+  const bool& waits = &queue == &state.readers ? state.read_waits : state.write_waits;
+  while (!queue.empty() && !waits) {
     operation& op = *queue.first;
-    bool blocked;
     if (op.code == op_code::accept_all || op.code == op_code::receive_all) {
-      switch (run_multishot(op, state, w)) {
-        case attempt_result::done:
-          if (queue.first == &op) return;  // waits for a block
-          continue;
-        case attempt_result::again_later:
-          kick(fd);
-          return;
-        case attempt_result::would_block:
-          break;
-      }
-      blocked = true;
+      const attempt_result answer = run_multishot(op, state, w);
+      if (answer == attempt_result::done) continue;
+      if (answer == attempt_result::starved) return;
+      if (answer == attempt_result::again_later) return kick(fd);
     } else {
       std::int64_t result;
-      blocked = !try_once(op, result);
-      if (!blocked) {
-        if (state.watched && result > 0 && result < op.len) {
-          if (op.code == op_code::receive && !state.ended) state.read_waits = true;
-          if (op.code == op_code::send) state.write_waits = true;
-        }
+      if (try_once(op, result)) {
+        learn(state, op, result);
         finish(queue, op, w, result);
+        continue;
       }
     }
-    fd_state& after = states_[static_cast<std::size_t>(fd)];
-    if (blocked) {
-      if (!after.watched) {
-        after.watched = watch(fd);  // and what came meanwhile is reported
-      } else if (op.code != op_code::poll && op.code != op_code::connect) {
-        (readers ? after.read_waits : after.write_waits) = true;
-      }
-      return;
+    if (const int error = await_report(state, op); error != 0) {
+      finish(queue, op, w, error);
+      continue;
     }
-    if (readers ? after.read_waits : after.write_waits) return;
+    return;
+  }
+}
+
+void readiness_driver::run_polls(fd_state& state, worker& w) noexcept {
+  // From the beginning after each one that ended: its completion may have ended others.
+  for (operation* op = state.polls.first; op != nullptr;) {
+    std::int64_t result;
+    const bool ready = try_once(*op, result);
+    if (ready) finish(state.polls, *op, w, result);
+    op = ready ? state.polls.first : op->driver_next;
   }
 }
 
 void readiness_driver::ready(int fd, bool readable, bool writable, bool ended, worker& w) noexcept {
-  fd_state& state = states_[static_cast<std::size_t>(fd)];
+  fd_state& state = states_[fd];
   if (ended) state.ended = true;
-  if (readable) {
-    state.read_waits = false;
-    run_queue(fd, true, w);
-  }
-  if (writable) {
-    states_[static_cast<std::size_t>(fd)].write_waits = false;
-    run_queue(fd, false, w);
-  }
+  if (readable) state.read_waits = false;
+  if (writable) state.write_waits = false;
+  if (!state.polls.empty()) run_polls(state, w);
+  if (readable) run_queue(fd, state.readers, w);
+  if (writable) run_queue(fd, state.writers, w);
 }
 
 void readiness_driver::kick(int fd) noexcept {
-  fd_state& state = states_[static_cast<std::size_t>(fd)];
-  if (state.kicked) return;
-  state.kicked = true;
-  kicked_.push_back(fd);
+  if (!std::exchange(states_[fd].kicked, true)) kicked_.push_back(fd);
 }
 
 void readiness_driver::run_kicked(worker& w) noexcept {
   kicking_.swap(kicked_);
   for (const int fd : kicking_) {
-    fd_state& state = states_[static_cast<std::size_t>(fd)];
-    if (!state.kicked) continue;  // closed since
-    state.kicked = false;
-    run_queue(fd, true, w);
+    fd_state& state = states_[fd];
+    if (!std::exchange(state.kicked, false)) continue;  // closed since
+    run_queue(fd, state.readers, w);
+    run_queue(fd, state.writers, w);
   }
   kicking_.clear();
 }
 
+/// As long as there are blocks, whoever waited longest is tried; one that gave up takes none.
+void readiness_driver::feed_starved(worker& w) noexcept {
+  std::size_t fed = 0;
+  while (fed < starved_.size() && has_block()) {
+    const int fd = starved_[fed++];
+    fd_state& state = states_[fd];
+    if (std::exchange(state.starved, false)) run_queue(fd, state.readers, w);
+  }
+  starved_.erase(starved_.begin(), starved_.begin() + static_cast<std::ptrdiff_t>(fed));
+}
+
 void readiness_driver::turn(worker& w, time_point until) noexcept {
   collect_from_pool(w);
+  if (!starved_.empty()) feed_starved(w);
   if (!kicked_.empty()) run_kicked(w);
   if (!kicked_.empty() || !w.ready.empty()) until = time_point::min();
   if (until == time_point::min() && pending_ == 0) return;
@@ -335,37 +376,25 @@ void readiness_driver::cancel(operation& op, worker& w) noexcept {
     cancel_in_pool(op, w);
     return;
   }
-  fd_state& state = states_[static_cast<std::size_t>(op.fd)];
-  const bool reading = reads(op);
   const int fd = op.fd;
-  finish(reading ? state.readers : state.writers, op, w, -ECANCELED);
-  // The next in the queue was never tried.
-  if (reading && !state.readers.empty() && !state.read_waits) kick(fd);
+  fd_state& state = states_[fd];
+  finish(queue_of(state, op), op, w, -ECANCELED);
+  // The next in the line was never tried.
+  if ((!state.readers.empty() && !state.read_waits) ||
+      (!state.writers.empty() && !state.write_waits))
+    kick(fd);
 }
 
 void readiness_driver::close(int fd, worker& w) noexcept {
   if (fd < 0) return;
-  if (static_cast<std::size_t>(fd) < states_.size()) {
-    for (const bool readers : {true, false})
-      for (;;) {
-        fd_state& state = states_[static_cast<std::size_t>(fd)];
-        op_queue& queue = readers ? state.readers : state.writers;
-        if (queue.empty()) break;
-        finish(queue, *queue.first, w, -ECANCELED);
-      }
-    if (states_[static_cast<std::size_t>(fd)].watched) unwatch(fd);
-    states_[static_cast<std::size_t>(fd)] = {};
-    std::erase(starved_, fd);
+  if (fd_state* state = states_.find(fd)) {
+    for (op_queue* queue : {&state->readers, &state->writers, &state->polls})
+      while (!queue->empty()) finish(*queue, *queue->first, w, -ECANCELED);
+    if (state->watched) unwatch(fd);
+    if (state->starved) std::erase(starved_, fd);
+    *state = {};
   }
-  ::close(fd);
-}
-
-void readiness_driver::return_block(std::uint32_t block) noexcept {
-  kernel_driver::return_block(block);
-  if (starved_.empty()) [[likely]]
-    return;
-  kick(starved_.front());
-  starved_.erase(starved_.begin());
+  close_number(fd, w);
 }
 
 }  // namespace heddle

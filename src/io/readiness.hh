@@ -2,13 +2,15 @@
 // A driver on top of "this descriptor may be ready": tries the call first, queues what would block,
 // and tries again when the kernel says so. epoll.cc and poll.cc supply the watching.
 //
-// Each descriptor has two queues, readers and writers; only the first of a queue is tried, so
-// operations complete in the order of the calls. A short transfer means "not ready": it is not
-// asked again until the next report.
+// Each descriptor has two lines, readers and writers, in which only the first is tried, so they end
+// in the order of the calls; polls stand apart, because they take nothing and one may wait for both
+// directions. A short transfer on a stream means "not ready": it is not asked again until the next
+// report.
 #pragma once
 
 #include <vector>
 
+#include "io/fd_table.hh"
 #include "io/kernel_driver.hh"
 
 namespace heddle {
@@ -19,12 +21,15 @@ class readiness_driver : public kernel_driver {
   void cancel(operation& op, worker& w) noexcept override;
   void turn(worker& w, time_point until) noexcept override;
   void close(int fd, worker& w) noexcept override;
-  void return_block(std::uint32_t block) noexcept override;
+
+  [[nodiscard]] int socket(int domain, int type, int protocol) noexcept override;
+  [[nodiscard]] int socket_pair(int (&ends)[2]) noexcept override;
+  [[nodiscard]] int pipe(int (&ends)[2]) noexcept override;
 
  protected:
   explicit readiness_driver(const driver_options& options) : kernel_driver(options) {}
 
-  /// A queue of operations through driver_next and driver_prev.
+  /// Operations through driver_next and driver_prev.
   struct op_queue {
     operation* first = nullptr;
     operation* last = nullptr;
@@ -32,22 +37,25 @@ class readiness_driver : public kernel_driver {
     void push(operation& op) noexcept;
     void remove(operation& op) noexcept;
   };
-  enum class fd_kind : std::uint8_t { unknown, stream, file };
+  /// `stream`: bytes without borders (stream sockets and pipes), where a short transfer says that
+  /// there is no more. `packets`: everything else that can be waited for.
+  enum class fd_kind : std::uint8_t { unknown, stream, packets, file };
   struct fd_state {
     op_queue readers;
     op_queue writers;
+    op_queue polls;
     bool watched = false;     // the kernel reports on it
     bool read_waits = false;  // watched, and known not to be readable
     bool write_waits = false;
-    bool ended = false;   // the peer has ended: a short read is not the last
-    bool kicked = false;  // listed in kicked_
+    bool ended = false;    // the peer has ended: a short read is not the last
+    bool kicked = false;   // listed in kicked_
+    bool starved = false;  // listed in starved_
     fd_kind kind = fd_kind::unknown;
   };
 
-  [[nodiscard]] fd_state& state_of(int fd);
-  /// Begins to watch; true when reports come from now on, and what is ready already is reported
-  /// too.
-  [[nodiscard]] virtual bool watch(int fd) noexcept = 0;
+  /// Begins to watch: 0 when reports come from now on, and what is ready already is reported too;
+  /// else -errno.
+  [[nodiscard]] virtual int watch(int fd) noexcept = 0;
   /// Sleeps until `until` (not at all when it is in the past), then calls ready() for each report.
   virtual void wait_reports(worker& w, time_point until) noexcept = 0;
   /// The descriptor is about to be closed.
@@ -56,25 +64,31 @@ class readiness_driver : public kernel_driver {
   /// what came before that end was reported together with it, so reading goes on to the end.
   void ready(int fd, bool readable, bool writable, bool ended, worker& w) noexcept;
 
-  std::vector<fd_state> states_;
+  fd_table<fd_state> states_;
 
  private:
-  enum class attempt_result : std::uint8_t { done, would_block, again_later };
+  enum class attempt_result : std::uint8_t { done, would_block, again_later, starved };
 
-  [[nodiscard]] bool is_file(int fd) noexcept;
-  [[nodiscard]] static bool reads(const operation& op) noexcept;
+  [[nodiscard]] fd_kind kind_of(int fd) noexcept;
+  [[nodiscard]] static op_queue& queue_of(fd_state& state, const operation& op) noexcept;
   /// One non-blocking try. False: it would block.
   [[nodiscard]] bool try_once(operation& op, std::int64_t& result) noexcept;
+  /// Draws from `result` what it says about the next try.
+  void learn(fd_state& state, const operation& op, std::int64_t result) noexcept;
+  /// After a try that would have blocked. 0, or why nothing will be reported.
+  [[nodiscard]] int await_report(fd_state& state, const operation& op) noexcept;
   [[nodiscard]] attempt_result run_multishot(operation& op, fd_state& state, worker& w) noexcept;
-  void run_queue(int fd, bool readers, worker& w) noexcept;
+  void run_queue(int fd, op_queue& queue, worker& w) noexcept;
+  void run_polls(fd_state& state, worker& w) noexcept;
   void finish(op_queue& queue, operation& op, worker& w, std::int64_t result) noexcept;
   void kick(int fd) noexcept;
   void run_kicked(worker& w) noexcept;
+  void feed_starved(worker& w) noexcept;
 
   std::vector<int> kicked_;  // to be tried at the next turn
   std::vector<int> kicking_;
-  std::vector<int> starved_;  // receive_all waits for a block
-  std::size_t queued_ = 0;    // operations in queues of descriptors
+  std::vector<int> starved_;      // receive_all waits for a block
+  operation* current_ = nullptr;  // inside its completion; null when it ended there
 };
 
 }  // namespace heddle

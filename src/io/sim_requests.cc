@@ -223,7 +223,11 @@ std::int64_t world::attempt_block(request& r, completion& c) {
   // Without this look a block would be made for every attempt that finds nothing.
   if ((r.target->events() & (POLLIN | POLLHUP | POLLERR)) == 0) return later;
   const bool none = free_blocks_.empty();
-  if (none && blocks_.size() == options.limits.block_count) return -ENOBUFS;
+  if (none && blocks_.size() == options.limits.block_count) {
+    if (std::find(starved_.begin(), starved_.end(), r.target) == starved_.end())
+      starved_.push_back(r.target);
+    return later;
+  }
   if (none) {
     free_blocks_.push_back(static_cast<std::uint32_t>(blocks_.size()));
     blocks_.emplace_back();

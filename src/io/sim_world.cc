@@ -4,6 +4,7 @@
 #include "io/sim_world.hh"
 
 #include <algorithm>
+#include <utility>
 
 #include "heddle/base/error.hh"
 
@@ -94,6 +95,7 @@ void world::return_block(std::uint32_t block) noexcept {
   HEDDLE_ASSERT(out, "a block goes back once: is it returned twice?");
   blocks_[block].reset();  // freed at once, so that a late read of it is seen by sanitizers
   free_blocks_.push_back(block);
+  for (const auto& waits : std::exchange(starved_, {})) changed(*waits);
 }
 
 void world::wake() noexcept {

@@ -141,6 +141,7 @@ class world {
   std::uint64_t delivering_ = 0;
   std::vector<std::unique_ptr<std::byte[]>> blocks_;
   std::vector<std::uint32_t> free_blocks_;
+  std::vector<std::shared_ptr<object>> starved_;  // where a receive_all waits for a block
   std::atomic<bool> woken_{false};
   ::sem_t bell_;
 };

@@ -5,14 +5,21 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstring>
 
+#include "heddle/core/sleep.hh"
 #include "io/listener_state.hh"
 #include "io/one_operation.hh"
 
 namespace heddle {
 namespace {
+
+using std::chrono::milliseconds;
+constexpr milliseconds connect_pause_max(64);
 
 struct native_path {
   explicit native_path(const std::string& path) {
@@ -51,10 +58,16 @@ task<unix_stream> unix_connect(std::string path, stream_options options) {
   const int fd = driver_here().socket(AF_UNIX, SOCK_STREAM, 0);
   if (fd < 0) throw failure(kernel_error(fd), "cannot make a socket for " + path);
   unix_stream conn(fd, options);
-  detail::one_operation connecting(op_code::connect, fd, "connect");
-  connecting.data = const_cast<::sockaddr*>(to.get());
-  connecting.len = to.len;
-  const std::int64_t outcome = co_await connecting;
+  // EAGAIN: the listener's queue is full. The kernel reports nothing when there is room again, so
+  // it is asked again, each time after a longer while.
+  std::int64_t outcome = -EAGAIN;
+  for (milliseconds pause(1); outcome == -EAGAIN; pause = std::min(2 * pause, connect_pause_max)) {
+    detail::one_operation connecting(op_code::connect, fd, "connect");
+    connecting.data = const_cast<::sockaddr*>(to.get());
+    connecting.len = to.len;
+    outcome = co_await connecting;
+    if (outcome == -EAGAIN) co_await sleep_for(pause);
+  }
   if (outcome < 0)
     throw failure(kernel_error(static_cast<int>(outcome)), "cannot connect to " + path);
   co_return conn;

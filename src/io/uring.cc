@@ -68,12 +68,10 @@ class uring_driver final : public kernel_driver {
   }
   void return_block(std::uint32_t block) noexcept override { blocks_.give(block); }
 
-  [[nodiscard]] bool submit(operation& op, worker&, completion& now) noexcept override {
+  [[nodiscard]] bool submit(operation& op, worker& w, completion& now) noexcept override {
     op.driver_state = 0;
     if (!native_to_uring(op.code)) {
-      if (!send_to_pool(op, now)) return true;
-      hold(op);
-      return false;
+      return !send_to_pool(op, w, now);
     }
     if (op.fd < 0 && op.fd != AT_FDCWD) {
       now = {-EBADF, false, false, 0};
@@ -117,10 +115,9 @@ class uring_driver final : public kernel_driver {
     // Whatever is batched for this number must reach the kernel while the number is still ours.
     while (ring_.batched() && ring_.enter(nanoseconds::zero())) {
     }
-    fd_state& after = state_of(number);
-    after.epoch = (after.epoch + 1) & epoch_mask;
-    after.pending = 0;
-    ::close(number);
+    fd.epoch = (fd.epoch + 1) & epoch_mask;
+    fd.pending = 0;
+    close_number(number, w);
   }
 
   void turn(worker& w, time_point until) noexcept override {
@@ -141,12 +138,8 @@ class uring_driver final : public kernel_driver {
     std::uint32_t pending = 0;
     std::uint8_t epoch = 0;
   };
-  [[nodiscard]] fd_state& state_of(int fd) {
-    // AT_FDCWD shares the place of descriptor 0, which nothing else of ours uses.
-    const auto index = static_cast<std::size_t>(std::max(fd, 0));
-    if (index >= fds_.size()) fds_.resize(std::max(index + 1, fds_.size() * 2));
-    return fds_[index];
-  }
+  // AT_FDCWD shares the place of descriptor 0, which nothing else of ours uses.
+  [[nodiscard]] fd_state& state_of(int fd) { return fds_.at(std::max(fd, 0)); }
 
   void send(operation& op) noexcept {
     io_uring_sqe& request = ring_.request();
@@ -286,7 +279,7 @@ class uring_driver final : public kernel_driver {
 
   uring_ring ring_;
   uring_blocks blocks_;
-  std::vector<fd_state> fds_;
+  fd_table<fd_state> fds_;
   std::vector<operation*> starved_;
   std::uint32_t rearming_ = 0;
 };

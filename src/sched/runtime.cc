@@ -4,6 +4,8 @@
 // count.
 #include "heddle/sched/runtime.hh"
 
+#include <sys/stat.h>
+
 #include <csignal>
 #include <cstdio>
 
@@ -65,7 +67,7 @@ std::coroutine_handle<> runtime::program_ended(join& j, worker&) noexcept {
 // GCC before 12.3 compiles such a coroutine to nothing (its bug 106188): it starts and never ends.
 #if defined(__GNUC__) && !defined(__clang__) && \
     (__GNUC__ < 12 || (__GNUC__ == 12 && __GNUC_MINOR__ < 3))
-#define HEDDLE_LOST_TASK_HINT \
+#define HEDDLE_LOST_TASK_HINT                                                           \
   "; with this compiler a coroutine that awaits in a condition needs a local variable " \
   "(docs/guide/compilers.md)"
 #else
@@ -125,8 +127,20 @@ std::size_t runtime::drain() {
   return root_->live();
 }
 
+namespace {
+
+/// Whether the process has another thread. Asked only before a program is given up.
+bool other_threads() noexcept {
+  struct stat tasks{};
+  // A directory has two links and one more for each directory in it: here, for each thread.
+  return ::stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink > 3;
+}
+
+}  // namespace
+
 bool runtime::anything_outside() noexcept {
-  return driver_->pending() > static_cast<std::size_t>(background_) || has_posted_.load();
+  return driver_->pending() > static_cast<std::size_t>(background_) || has_posted_.load() ||
+         (foreign_ > 0 && other_threads());
 }
 
 bool runtime::turn(bool may_sleep) {
@@ -149,6 +163,7 @@ bool runtime::turn(bool may_sleep) {
     if (until == never && !anything_outside()) return false;
   }
   driver_->turn(w, until);
+  if (until == never && driver_->stalled() && !has_posted_.load()) return false;
   w.now = polled_at_ = driver_->now();
   wheel_.expire(w.now, w);
   if (has_posted_.load(std::memory_order_acquire)) run_posted();

@@ -34,6 +34,24 @@ task<> echo_at(std::string path) {
   co_await s.join();
 }
 
+task<> say_hello(std::string path) {
+  const unix_stream conn = co_await unix_connect(path);
+  co_await conn.write("hi");
+}
+
+task<> crowded(std::string path) {
+  unix_listener door = unix_listener::listen(path, {.backlog = 1, .accept_queue = 1});
+  scope s;
+  for (int i = 0; i < 12; ++i) s.spawn(say_hello(path));
+  co_await sleep_for(20ms);  // by now the kernel's queue is full
+  for (int i = 0; i < 12; ++i) {
+    unix_stream peer = co_await door.accept();
+    char text[2];
+    EXPECT_EQ(co_await peer.read(text), 2u);
+  }
+  co_await s.join();
+}
+
 task<> left_behind(std::string path) {
   {
     const unix_listener first = unix_listener::listen(path);
@@ -172,6 +190,9 @@ DRIVER_TEST(unix_socket, "a listener on a path takes connections") {
 }
 DRIVER_TEST(unix_socket, "a path that was left behind is in use until it is removed") {
   run_in_folder(make(), &left_behind);
+}
+DRIVER_TEST(unix_socket, "connecting waits while the listener's queue is full") {
+  run_in_folder(make(), &crowded);
 }
 HEDDLE_TEST(unix_socket, "a name that begins with @ is in no folder") {
   runtime rt(make_driver("epoll", {}), {});

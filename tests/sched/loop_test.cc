@@ -7,6 +7,8 @@
 
 #include "heddle/core/twait.hh"
 #include "heddle/heddle.hh"
+#include "heddle/io/sim.hh"
+#include "heddle/io/unix.hh"
 #include "support/test.hh"
 #include "support/virtual_runtime.hh"
 
@@ -31,6 +33,23 @@ HEDDLE_TEST(loop, "D1 a program that can never go on is an error that says where
   event<> e = r.make_event();
   try {
     v.rt.run([](rendezvous<>& on) -> task<> { co_await on; }(r));
+    FAIL();
+  } catch (const failure& f) {
+    EXPECT_EQ(f.code(), std::errc::resource_deadlock_would_occur);
+    EXPECT_NE(std::string(f.what()).find("loop_test.cc"), std::string::npos);
+  }
+}
+
+HEDDLE_TEST(loop,
+            "D1 in a simulated world, waiting for a peer that never speaks is that error too") {
+  runtime rt(std::make_unique<sim_driver>(sim_options{}), {});
+  const auto listen = []() -> task<> {
+    auto [left, right] = unix_pair();
+    char byte[1];
+    static_cast<void>(co_await left.read(byte));
+  };
+  try {
+    rt.run(listen());
     FAIL();
   } catch (const failure& f) {
     EXPECT_EQ(f.code(), std::errc::resource_deadlock_would_occur);

@@ -40,10 +40,10 @@ struct request : operation {
   request(const request&) = delete;
 
   std::vector<completion> got;
-  bool done = false;         ///< its last completion is in `got`
-  bool from_submit = false;  ///< it was answered by submit() itself
-  bool keep_going = true;    ///< what a multishot completion answers
-  std::size_t order = 0;     ///< of its last completion, among all of the harness
+  bool done = false;                        ///< its last completion is in `got`
+  bool from_submit = false;                 ///< it was answered by submit() itself
+  bool keep_going = true;                   ///< what a multishot completion answers
+  std::size_t order = 0;                    ///< of its last completion, among all of the harness
   std::function<void(request&)> then = {};  ///< runs inside each completion
   std::size_t* counter = nullptr;
 

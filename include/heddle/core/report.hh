@@ -18,6 +18,7 @@ enum class diagnostic_kind : std::uint8_t {
   leftover_events,  ///< a scope or rendezvous ended with events that never fired (off by default)
   unhandled_exception,  ///< a task that nobody joins ended with an exception
   leaked_memory,        ///< cells are still in use when the runtime ends
+  blocking_pile_up,     ///< calls wait long for a thread of the blocking pool
 };
 
 /// The diagnostic's name as people type it: "abandoned-event", ...

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "heddle/base/clock.hh"
 #include "heddle/base/slab.hh"
@@ -23,6 +24,14 @@ struct slot_guards;
 extern "C" {
 extern __thread worker* heddle_current_worker;
 }
+
+/// What a higher room keeps with each worker: made at its first use, freed with the worker.
+struct worker_part {
+  worker_part() noexcept = default;
+  worker_part(const worker_part&) = delete;
+  worker_part& operator=(const worker_part&) = delete;
+  virtual ~worker_part() = default;
+};
 
 /// What the core asks of a scheduler.
 class scheduler {
@@ -89,6 +98,7 @@ class worker {
   slabs memory;
   scheduler& sched;
   slot_guards* guards = nullptr;
+  std::unique_ptr<worker_part> fibers;  ///< room fiber's: stacks, and which fiber runs
   strictness on_double_trigger = strictness::off;
   strictness on_leftovers = strictness::off;
   std::uint64_t frames_run = 0;

@@ -124,7 +124,7 @@ class sim_driver final : public driver {
   /// Moves the clock without running anything; what became due is delivered by the next turn().
   void advance(nanoseconds span);
   /// True when the last turn() had nothing to wait for: no completion can ever come by itself.
-  [[nodiscard]] bool stalled() const noexcept;
+  [[nodiscard]] bool stalled() const noexcept override;
   /// Says that a thread outside of the simulation will call wake(). Until outside_ended(), a turn
   /// with nothing ready waits for that call in real time, and virtual time stands still.
   void outside_began() noexcept;

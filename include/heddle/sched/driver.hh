@@ -13,6 +13,7 @@
 
 #include "heddle/base/clock.hh"
 #include "heddle/sched/operation.hh"
+#include "heddle/sched/pool_statistics.hh"
 
 struct sockaddr;
 
@@ -25,6 +26,9 @@ struct driver_options {
   std::uint32_t queue_entries = 1024;  ///< io_uring submission entries
   std::uint32_t pool_threads_max = 8;  ///< threads for calls that block (files under epoll, names)
   std::uint32_t pool_queue_max = 65536;  ///< calls that may wait for one; more fail with EAGAIN
+  nanoseconds pool_idle = std::chrono::seconds(10);  ///< an idle thread of the pool ends after it
+  /// A call that waits for a thread longer than this is reported (blocking-calls-pile-up).
+  nanoseconds pool_wait_report = std::chrono::seconds(1);
 };
 
 /// Thread: the worker's, except wake().
@@ -37,7 +41,10 @@ class driver {
 
   /// Takes a request. Returns false when its completions will come later, from turn(). Returns true
   /// when it is already done: then `now` holds its one completion and op.complete is not called
-  /// (never for multishot operations). Never blocks, never fails otherwise.
+  /// (never for multishot operations). Never blocks, never fails otherwise. Operations of one kind
+  /// that wait on one descriptor together share what comes; in which order they end is the
+  /// driver's: who needs an order has one of them out at a time, as room io's lanes do. A
+  /// receive_all that finds no block free waits until one comes back.
   [[nodiscard]] virtual bool submit(operation& op, worker& w, completion& now) noexcept = 0;
 
   /// Asks a pending operation to end. Its completion still comes, from turn() or inside this call,
@@ -52,8 +59,14 @@ class driver {
   /// Ends a sleep in turn(), or the next one. Thread: any. Async-signal-safe.
   virtual void wake() noexcept = 0;
 
+  /// After a turn without limit: it ended because nothing can come any more. Only a simulated world
+  /// knows that.
+  [[nodiscard]] virtual bool stalled() const noexcept { return false; }
+
   /// Operations that the driver holds.
   [[nodiscard]] virtual std::size_t pending() const noexcept = 0;
+  /// Of the pool for calls that block; zeros where the driver has none (simulation).
+  virtual void read_pool([[maybe_unused]] pool_statistics& out) noexcept {}
 
   [[nodiscard]] virtual time_point now() noexcept = 0;
   /// Wall-clock seconds and nanoseconds since 1970 (Date headers, file times).

@@ -94,6 +94,8 @@ class runtime final : public scheduler {
 
   /// An operation or timer that does not keep run() going (signals that are only listened to).
   void add_background(int change) noexcept { background_ += change; }
+  /// A wait that another thread may end: as long as there is another thread, it keeps run() going.
+  void add_foreign(int change) noexcept { foreign_ += change; }
 
   // What the core asks.
   void arm(worker& w, timer_node& node, time_point due) noexcept override;
@@ -138,6 +140,7 @@ class runtime final : public scheduler {
   std::unordered_set<frame*> plain_frames_;
   std::vector<wait_table> wait_tables_;
   long background_ = 0;
+  long foreign_ = 0;
 };
 
 }  // namespace heddle

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+// A transaction's log: what it read, at which version; what it will write; and what nested parts
+// have overwritten in the log, so that they can be undone. Small logs need no memory but their own.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+
+#include "heddle/sync/tvar.hh"
+
+namespace heddle::detail {
+
+/// A vector of plain records, the first N of them in place. Never shrinks.
+template <class E, std::size_t N>
+class stm_vector {
+ public:
+  stm_vector() noexcept {}
+  stm_vector(const stm_vector&) = delete;
+  stm_vector& operator=(const stm_vector&) = delete;
+
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+  [[nodiscard]] E& operator[](std::size_t i) noexcept { return data_[i]; }
+  [[nodiscard]] const E& operator[](std::size_t i) const noexcept { return data_[i]; }
+  [[nodiscard]] E& back() noexcept { return data_[size_ - 1]; }
+  [[nodiscard]] E* begin() noexcept { return data_; }
+  [[nodiscard]] E* end() noexcept { return data_ + size_; }
+  [[nodiscard]] const E* begin() const noexcept { return data_; }
+  [[nodiscard]] const E* end() const noexcept { return data_ + size_; }
+  void push(const E& e) {
+    if (size_ == capacity_) [[unlikely]]
+      grow();
+    data_[size_++] = e;
+  }
+  void truncate(std::size_t size) noexcept { size_ = size; }
+
+ private:
+  void grow() {
+    auto larger = std::make_unique_for_overwrite<E[]>(capacity_ * 2);
+    for (std::size_t i = 0; i < size_; ++i) larger[i] = data_[i];
+    heap_ = std::move(larger);
+    data_ = heap_.get();
+    capacity_ *= 2;
+  }
+
+  std::size_t size_ = 0;
+  std::size_t capacity_ = N;
+  std::unique_ptr<E[]> heap_;
+  union {
+    E inline_[N];  // written as it is used
+  };
+  E* data_ = inline_;
+};
+
+struct stm_read {
+  const tvar_base* var;
+  std::uint64_t version;
+};
+
+struct stm_write {
+  tvar_base* var;
+  stm_cell* cells;
+  stm_words words;
+  std::uint64_t version;  ///< the variable's before this commit locked it
+  std::uint8_t count;
+  bool boxed;
+};
+
+/// An entry of the write log as it was before a nested part wrote over it.
+struct stm_undo {
+  std::size_t index;
+  stm_words words;
+};
+
+struct stm_mark {
+  std::size_t writes;
+  std::size_t undos;
+};
+
+class stm_log {
+ public:
+  stm_log() noexcept = default;
+  ~stm_log() { clear(); }
+  stm_log(const stm_log&) = delete;
+  stm_log& operator=(const stm_log&) = delete;
+
+  stm_vector<stm_read, 24> reads;
+  stm_vector<stm_write, 6> writes;
+
+  /// Its entry, or null. Most variables are told from those that were written by one bit.
+  [[nodiscard]] stm_write* find(const tvar_base& v) noexcept {
+    if ((written_bits_ & bit_of(v)) == 0) [[likely]]
+      return nullptr;
+    return find_written(v);
+  }
+  /// Takes the words over (a box with its reference).
+  void write(tvar_base& v, stm_cell* cells, std::size_t count, bool boxed, const stm_words& words);
+  /// Keeps a box until the log is cleared.
+  void pin(stm_box* box) { pins_.push(box); }
+
+  [[nodiscard]] stm_mark mark() const noexcept { return {writes.size(), undos_.size()}; }
+  void roll_back(const stm_mark& to) noexcept;
+  void clear() noexcept;
+
+  unsigned depth = 0;  ///< of nested parts
+
+ private:
+  [[nodiscard]] static std::uint64_t bit_of(const tvar_base& v) noexcept {
+    // Variables lie at least 24 bytes apart; the multiplication spreads what is left.
+    return std::uint64_t{1} << ((reinterpret_cast<std::uintptr_t>(&v) * 0x9E3779B97F4A7C15u) >> 58);
+  }
+  [[nodiscard]] stm_write* find_written(const tvar_base& v) noexcept;
+
+  // From this many writes on, a table finds them.
+  static constexpr std::size_t index_from = 16;
+
+  std::uint64_t written_bits_ = 0;
+  stm_vector<stm_undo, 2> undos_;
+  stm_vector<stm_box*, 4> pins_;
+  std::unique_ptr<std::unordered_map<const tvar_base*, std::size_t>> index_;
+};
+
+/// One nested part, while it runs.
+class stm_nesting {
+ public:
+  explicit stm_nesting(stm_log& log) noexcept : log_(log) { ++log_.depth; }
+  stm_nesting(const stm_nesting&) = delete;
+  stm_nesting& operator=(const stm_nesting&) = delete;
+  ~stm_nesting() { --log_.depth; }
+
+ private:
+  stm_log& log_;
+};
+
+}  // namespace heddle::detail

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+// What a function inside atomically() is given: reads, writes, retry, alternatives, nesting.
+// Writes stay in the transaction's log until it commits. Every read is checked against the moment
+// from which the transaction sees the world, so no function ever sees values that do not belong
+// together, not even one that will have to run again.
+#pragma once
+
+#include <concepts>
+#include <functional>
+#include <optional>
+
+#include "heddle/sync/stm_log.hh"
+#include "heddle/sync/tvar.hh"
+
+namespace heddle {
+
+namespace detail {
+
+/// Thrown by retry() and by a read that can no longer be right; let it pass.
+struct stm_signal {};
+
+/// How an attempt ended.
+enum class stm_outcome : std::uint8_t { committed, conflict, retry };
+
+/// What transactions' users need of their insides.
+struct stm_access {
+  template <class T>
+  [[nodiscard]] static stm_cell* cells(const tvar<T>& v) noexcept {
+    return v.cells_.data();
+  }
+  [[nodiscard]] static std::atomic<std::uint64_t>& lock(const tvar_base& v) noexcept {
+    return v.lock_;
+  }
+  [[nodiscard]] static stm_watch*& watches(const tvar_base& v) noexcept { return v.watches_; }
+
+  // Of a transaction; below it.
+  struct frame;
+  template <class Body>
+  [[nodiscard]] static stm_outcome run(transaction& tx, Body&& body);
+  [[nodiscard]] static std::uint64_t place_of(const transaction& tx) noexcept;
+  [[nodiscard]] static const stm_vector<stm_read, 24>& reads(const transaction& tx) noexcept;
+};
+
+}  // namespace detail
+
+/// Thread: the one that runs the function it is given to; valid only there.
+/// Fails: an exception that leaves the function undoes all it wrote, and goes to whoever awaits.
+class transaction {
+ public:
+  transaction(const transaction&) = delete;
+  transaction& operator=(const transaction&) = delete;
+
+  /// The value, as this transaction has written it or as it was when the transaction began. Plain
+  /// values of up to 32 bytes are returned; others as a reference that is good until the end.
+  template <class T>
+  [[nodiscard]] decltype(auto) read(const tvar<T>& v) {
+    const detail::stm_words words = read_words(v, detail::stm_access::cells(v),
+                                               detail::stm_cell_count<T>, detail::stm_boxed<T>);
+    if constexpr (detail::stm_boxed<T>) {
+      const auto* box = static_cast<const detail::stm_box_of<T>*>(detail::box_in(words[0]));
+      return (box->value);
+    } else {
+      return detail::from_words<T>(words);
+    }
+  }
+  template <class T, class U>
+    requires std::convertible_to<U&&, T>
+  void write(tvar<T>& v, U&& value) {
+    write_words(v, detail::stm_access::cells(v), detail::stm_cell_count<T>, detail::stm_boxed<T>,
+                detail::to_words<T>(std::forward<U>(value)));
+  }
+  /// Writes f(value).
+  template <class T, class F>
+  void update(tvar<T>& v, F&& f) {
+    write(v, std::invoke(std::forward<F>(f), read(v)));
+  }
+
+  /// Undoes everything, waits until something that was read has changed, and runs again.
+  [[noreturn]] void retry();
+  /// The same unless the condition holds.
+  void wait_until(bool condition) {
+    if (!condition) retry();
+  }
+
+  /// first(tx); if that retries, its writes are undone and second(tx) runs instead. If that retries
+  /// too, the whole transaction waits for what either has read.
+  template <class F, class G>
+  auto or_else(F&& first, G&& second) -> std::invoke_result_t<F&, transaction&> {
+    const detail::stm_mark before = log_.mark();
+    try {
+      detail::stm_nesting inside(log_);
+      return std::invoke(first, *this);
+    } catch (const detail::stm_signal&) {
+      if (!retries_) throw;  // it cannot commit: the whole must run again
+    } catch (...) {
+      log_.roll_back(before);
+      throw;
+    }
+    retries_ = false;
+    log_.roll_back(before);
+    return std::invoke(second, *this);
+  }
+  /// f(tx); an exception that leaves it undoes what f has written, and nothing else, so that it can
+  /// be caught here and the transaction go on.
+  template <class F>
+  auto nested(F&& f) -> std::invoke_result_t<F&, transaction&> {
+    const detail::stm_mark before = log_.mark();
+    try {
+      detail::stm_nesting inside(log_);
+      return std::invoke(f, *this);
+    } catch (const detail::stm_signal&) {
+      throw;
+    } catch (...) {
+      log_.roll_back(before);
+      throw;
+    }
+  }
+
+  /// How often it has been begun, 1 at first.
+  [[nodiscard]] unsigned attempt() const noexcept { return attempts_; }
+
+ private:
+  friend struct detail::stm_access;
+
+  transaction() noexcept = default;
+  ~transaction() { yield_turn(); }
+
+  template <class Body>
+  [[nodiscard]] detail::stm_outcome run(Body&& body) {
+    begin();
+    try {
+      body(*this);
+    } catch (const detail::stm_signal&) {
+    } catch (...) {
+      if (!doomed_) {
+        yield_turn();
+        throw;
+      }
+    }
+    if (doomed_) return give_up();
+    if (retries_) return detail::stm_outcome::retry;
+    return commit() ? detail::stm_outcome::committed : give_up();
+  }
+
+  void begin() noexcept;
+  [[nodiscard]] bool commit() noexcept;
+  /// After a conflict: waits a little, and asks for the right to go first after too many.
+  [[nodiscard, gnu::cold]] detail::stm_outcome give_up() noexcept;
+  void yield_turn() noexcept;
+
+  [[nodiscard]] detail::stm_words read_words(const detail::tvar_base& v, detail::stm_cell* cells,
+                                             std::size_t count, bool boxed);
+  void write_words(detail::tvar_base& v, detail::stm_cell* cells, std::size_t count, bool boxed,
+                   const detail::stm_words& words);
+  [[nodiscard]] bool extend() noexcept;
+  [[nodiscard]] bool reads_hold() const noexcept;
+  [[nodiscard]] bool lock_writes(std::size_t& locked) noexcept;
+  void unlock_writes(std::size_t locked) noexcept;
+  [[noreturn, gnu::cold]] void conflict();
+
+  std::uint64_t seen_ = 0;     ///< it sees what had been committed at this version
+  std::uint64_t written_ = 0;  ///< the version of its own commit, 0 when it wrote nothing
+  unsigned attempts_ = 0;
+  bool doomed_ = false;   ///< a read conflicted: it must run again
+  bool retries_ = false;  ///< retry() was called
+  bool first_ = false;    ///< it has the right to go first
+  detail::stm_log log_;
+};
+
+namespace detail {
+
+/// A transaction that lies where it is declared.
+struct stm_access::frame {
+  frame() noexcept {}
+  transaction tx;
+};
+template <class Body>
+stm_outcome stm_access::run(transaction& tx, Body&& body) {
+  return tx.run(std::forward<Body>(body));
+}
+inline std::uint64_t stm_access::place_of(const transaction& tx) noexcept {
+  return tx.written_ != 0 ? tx.written_ : tx.seen_;
+}
+inline const stm_vector<stm_read, 24>& stm_access::reads(const transaction& tx) noexcept {
+  return tx.log_.reads;
+}
+
+}  // namespace detail
+}  // namespace heddle

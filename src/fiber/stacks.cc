@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+// Mapping stacks, and lending them.
+#include "fiber/stacks.hh"
+
+#include <cxxabi.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <string>
+#include <utility>
+
+#if __has_include(<valgrind/valgrind.h>)
+#include <valgrind/valgrind.h>
+#else
+#define VALGRIND_STACK_REGISTER(begin, end) 0u
+#define VALGRIND_STACK_DEREGISTER(id) (void)(id)
+#endif
+
+namespace heddle {
+
+void limit_fibers(const fiber_limits& limits) { detail::fiber_stacks::here().limits = limits; }
+
+fiber_statistics read_fibers() { return detail::fiber_stacks::here().count; }
+
+namespace detail {
+namespace {
+
+constexpr std::size_t page = 4096;
+// Below this an ordinary printf overflows; smaller wishes get it.
+constexpr std::size_t stack_bytes_min = 16 * 1024;
+
+std::size_t guard_of(const fiber_stack& s) noexcept {
+  return reinterpret_cast<std::uintptr_t>(s.low) - reinterpret_cast<std::uintptr_t>(s.mapping);
+}
+
+}  // namespace
+
+fiber_stacks& fiber_stacks::here() {
+  worker& w = worker::here();
+  if (w.fibers == nullptr) [[unlikely]]
+    w.fibers = std::make_unique<fiber_stacks>();
+  return static_cast<fiber_stacks&>(*w.fibers);
+}
+
+fiber_stacks::fiber_stacks() noexcept {
+  exceptions = reinterpret_cast<exception_state*>(abi::__cxa_get_globals());
+}
+
+fiber_stacks::~fiber_stacks() {
+  for (size_class& c : classes_)
+    while (fiber_stack* s = c.free) {
+      c.free = s->next;
+      unmap(*s);
+    }
+}
+
+std::uint32_t fiber_stacks::class_of(std::size_t bytes) {
+  for (std::uint32_t i = 0; i < classes_.size(); ++i)
+    if (classes_[i].bytes == bytes) return i;
+  classes_.push_back({bytes});
+  return static_cast<std::uint32_t>(classes_.size() - 1);
+}
+
+fiber_stack& fiber_stacks::take(std::size_t bytes) {
+  if (bytes == 0) bytes = limits.stack_bytes;
+  if (bytes > limits.stack_bytes_max)
+    throw failure(std::make_error_code(std::errc::invalid_argument),
+                  "a fiber's stack of " + std::to_string(bytes) +
+                      " bytes is above fiber_limits::stack_bytes_max");
+  if (count.running >= limits.fibers_max)
+    throw failure(std::make_error_code(std::errc::not_enough_memory),
+                  "there are " + std::to_string(count.running) +
+                      " fibers already: limit how many run at once, or raise "
+                      "fiber_limits::fibers_max");
+  // Powers of two: few classes, so few stacks that nobody can use.
+  const std::uint32_t index = class_of(std::bit_ceil(std::max(bytes, stack_bytes_min)));
+  fiber_stack* s = classes_[index].free;
+  if (s != nullptr) {
+    classes_[index].free = s->next;
+    --count.stacks_kept;
+  } else {
+    s = &map(index);
+  }
+  ++count.running;
+  return *s;
+}
+
+void fiber_stacks::give_back(fiber_stack& s) noexcept {
+  --count.running;
+  if (count.stacks_kept >= limits.stacks_kept) {
+    unmap(s);
+    return;
+  }
+  size_class& c = classes_[s.class_index];
+  s.next = std::exchange(c.free, &s);
+  ++count.stacks_kept;
+}
+
+fiber_stack& fiber_stacks::map(std::uint32_t class_index) {
+  if (limits.report_overflow && watch_ == nullptr) watch_ = std::make_unique<overflow_watch>();
+  const std::size_t bytes = classes_[class_index].bytes;
+  const std::size_t guard = std::max(limits.guard_bytes / page * page, page);
+  auto s = std::make_unique<fiber_stack>();
+  void* const memory = ::mmap(nullptr, guard + bytes, PROT_NONE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+  if (memory == MAP_FAILED)
+    throw failure({errno, std::generic_category()}, "cannot map a fiber's stack");
+  s->mapping = static_cast<std::byte*>(memory);
+  s->low = s->mapping + guard;
+  s->bytes = bytes;
+  s->class_index = class_index;
+  if (::mprotect(s->low, bytes, PROT_READ | PROT_WRITE) != 0) {
+    const int error = errno;
+    ::munmap(memory, guard + bytes);
+    throw failure({error, std::generic_category()},
+                  "cannot map a fiber's stack; more than about 32000 need a higher "
+                  "vm.max_map_count");
+  }
+  // Tops at different places of a page, so that the stacks of many fibers do not fight for the
+  // same lines of the cache: 16 places, 192 bytes apart.
+  s->top = s->low + bytes - (count.stacks_made % 16) * 192;
+  s->valgrind_id = VALGRIND_STACK_REGISTER(s->low, s->low + bytes);
+  ++count.stacks_made;
+  return *s.release();
+}
+
+void fiber_stacks::unmap(fiber_stack& s) noexcept {
+  VALGRIND_STACK_DEREGISTER(s.valgrind_id);
+  ::munmap(s.mapping, guard_of(s) + s.bytes);
+  delete &s;
+}
+
+bool fiber_stacks::in_guard(const fiber_stack& s, const void* address) noexcept {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  return at - reinterpret_cast<std::uintptr_t>(s.mapping) < guard_of(s);
+}
+
+}  // namespace detail
+}  // namespace heddle

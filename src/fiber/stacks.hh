@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// The worker's stacks: mapped with a guard below each, handed out again while they are warm. The
+// record of a stack lies outside of it, so that an overflow or a free stack damages nothing.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "heddle/fiber/core.hh"
+
+namespace heddle::detail {
+
+/// Sees to it, as long as it lives, that an overflow on this thread is reported.
+class overflow_watch {
+ public:
+  overflow_watch();
+  ~overflow_watch();
+  overflow_watch(const overflow_watch&) = delete;
+  overflow_watch& operator=(const overflow_watch&) = delete;
+
+ private:
+  std::unique_ptr<std::byte[]> stack_;  ///< for the handler; null when the thread had one already
+};
+
+/// Thread: the worker's. Owns: every stack, except those in use when it goes (they are abandoned,
+/// because their fibers still exist).
+class fiber_stacks final : public fiber_place {
+ public:
+  /// On the thread that runs the worker.
+  fiber_stacks() noexcept;
+  ~fiber_stacks() override;
+
+  /// The running worker's; made at the first call.
+  [[nodiscard]] static fiber_stacks& here();
+
+  /// A stack with at least this much room. Throws failure when there are fibers_max in use, when
+  /// the size is out of bounds, or when the kernel gives no more memory.
+  [[nodiscard]] fiber_stack& take(std::size_t bytes);
+  void give_back(fiber_stack& s) noexcept;
+
+  /// Whether this address is in the guard of that stack.
+  [[nodiscard]] static bool in_guard(const fiber_stack& s, const void* address) noexcept;
+
+  fiber_limits limits;
+  fiber_statistics count;
+
+ private:
+  struct size_class {
+    std::size_t bytes;
+    fiber_stack* free = nullptr;
+  };
+  [[nodiscard]] fiber_stack& map(std::uint32_t class_index);
+  static void unmap(fiber_stack& s) noexcept;
+  [[nodiscard]] std::uint32_t class_of(std::size_t bytes);
+
+  std::vector<size_class> classes_;
+  std::unique_ptr<overflow_watch> watch_;
+};
+
+}  // namespace heddle::detail

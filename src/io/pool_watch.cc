@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// The report of calls that pile up.
+#include "io/pool_watch.hh"
+
+#include "heddle/core/context.hh"
+
+namespace heddle {
+
+void pool_watch::queued(worker& w) noexcept {
+  if (armed()) return;
+  next_limit_ = limit_;
+  w.sched.arm(w, *this, add_saturated(w.sched.read_clock(), limit_));
+}
+
+void pool_watch::settle() noexcept {
+  if (armed() && pool_.oldest().op == nullptr) disarm();
+}
+
+void pool_watch::look(timer_node& t, worker& w) noexcept {
+  auto& self = static_cast<pool_watch&>(t);
+  const blocking_pool::waiting_call call = self.pool_.oldest();
+  if (call.op == nullptr) return;
+  const nanoseconds waited{blocking_pool::clock_ns() - call.since_ns};
+  if (waited >= self.next_limit_) {
+    // Only the worker parks and wakes a call, and it is here: the frame stands still.
+    const link frame = call.op->frame;
+    const site line = frame == no_link || is_plain(frame) ? 0 : promise_of(frame).at;
+    w.sched.report({diagnostic_kind::blocking_pile_up, 0, line, call.count, {}, {}});
+    self.next_limit_ = waited > never.time_since_epoch() / 2 ? waited : waited * 2;
+  }
+  const nanoseconds left = self.next_limit_ - waited;
+  w.sched.arm(w, self, add_saturated(w.sched.read_clock(), left));
+}
+
+}  // namespace heddle

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// Notices when calls pile up in the blocking pool: a timer, armed only while calls wait for a
+// thread, that reports the one that has waited longest. It reports again each time that this wait
+// has doubled, so a pool that is stuck for an hour costs twelve reports.
+#pragma once
+
+#include "heddle/core/timer.hh"
+#include "io/blocking_pool.hh"
+
+namespace heddle {
+
+/// Thread: the worker's.
+class pool_watch : timer_node {
+ public:
+  pool_watch(blocking_pool& pool, nanoseconds limit) noexcept
+      : timer_node(&look), pool_(pool), limit_(limit), next_limit_(limit) {}
+
+  /// A call was queued.
+  void queued(worker& w) noexcept;
+  /// Calls have finished or were taken back: when none waits, nothing is watched.
+  void settle() noexcept;
+
+ private:
+  static void look(timer_node& t, worker& w) noexcept;
+
+  blocking_pool& pool_;
+  nanoseconds limit_;
+  nanoseconds next_limit_;
+};
+
+}  // namespace heddle

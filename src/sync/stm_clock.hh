@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// What transactions of all threads share: the clock that orders commits, and the right to go first.
+// These are the only words of the process that transactions share besides the variables. They hold
+// no state of anybody's: any value of the clock would do to begin with.
+//
+// Starvation: a transaction that has failed several times takes the right to go first. From then on
+// no other begins to commit until it has committed, thrown or begun to wait; those that are
+// committing already can make it fail once each. So it commits after at most as many more
+// failures as there are threads.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+
+namespace heddle {
+
+class transaction;
+
+namespace detail {
+
+struct stm_shared {
+  /// The version of the last commit, an even number.
+  alignas(64) std::atomic<std::uint64_t> clock{0};
+  /// Who goes first, or null.
+  alignas(64) std::atomic<const transaction*> first{nullptr};
+};
+
+extern constinit stm_shared stm;
+
+/// Waiting for another thread's few instructions: first on the processor, then by giving it away,
+/// in case that thread is not running.
+class stm_pause {
+ public:
+  void operator()() noexcept {
+    if (++rounds_ > 64) {
+      std::this_thread::yield();
+      return;
+    }
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+  }
+  [[nodiscard]] unsigned rounds() const noexcept { return rounds_; }
+
+ private:
+  unsigned rounds_ = 0;
+};
+
+[[nodiscard]] inline bool is_locked(std::uint64_t word) noexcept { return (word & 1) != 0; }
+
+}  // namespace detail
+}  // namespace heddle

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// Finding, writing and undoing in a transaction's log.
+#include "heddle/sync/stm_log.hh"
+
+namespace heddle::detail {
+
+stm_write* stm_log::find_written(const tvar_base& v) noexcept {
+  if (index_ != nullptr) {
+    const auto found = index_->find(&v);
+    return found == index_->end() ? nullptr : &writes[found->second];
+  }
+  for (stm_write& w : writes)
+    if (w.var == &v) return &w;
+  return nullptr;
+}
+
+void stm_log::write(tvar_base& v, stm_cell* cells, std::size_t count, bool boxed,
+                    const stm_words& words) {
+  if (stm_write* const w = find(v); w != nullptr) {
+    const auto index = static_cast<std::size_t>(w - writes.begin());
+    if (depth != 0) {
+      undos_.push({index, w->words});  // a box's reference goes with it
+    } else if (boxed) {
+      pins_.push(box_in(w->words[0]));  // a reader may still refer to it
+    }
+    w->words = words;
+    return;
+  }
+  writes.push({&v, cells, words, 0, static_cast<std::uint8_t>(count), boxed});
+  written_bits_ |= bit_of(v);
+  if (writes.size() < index_from) return;
+  if (index_ == nullptr) {
+    index_ = std::make_unique<std::unordered_map<const tvar_base*, std::size_t>>();
+    for (std::size_t i = 0; i < writes.size(); ++i) index_->emplace(writes[i].var, i);
+  } else {
+    index_->emplace(&v, writes.size() - 1);
+  }
+}
+
+void stm_log::roll_back(const stm_mark& to) noexcept {
+  while (undos_.size() > to.undos) {
+    const stm_undo& u = undos_.back();
+    stm_write& w = writes[u.index];
+    if (w.boxed) box_in(w.words[0])->release();
+    w.words = u.words;
+    undos_.truncate(undos_.size() - 1);
+  }
+  while (writes.size() > to.writes) {
+    stm_write& w = writes.back();
+    if (w.boxed) box_in(w.words[0])->release();
+    if (index_ != nullptr) index_->erase(w.var);
+    writes.truncate(writes.size() - 1);
+  }
+}
+
+void stm_log::clear() noexcept {
+  for (const stm_undo& u : undos_)
+    if (writes[u.index].boxed) box_in(u.words[0])->release();
+  for (const stm_write& w : writes)
+    if (w.boxed) box_in(w.words[0])->release();
+  for (stm_box* box : pins_) box->release();
+  reads.truncate(0);
+  writes.truncate(0);
+  undos_.truncate(0);
+  pins_.truncate(0);
+  index_.reset();
+  written_bits_ = 0;
+  depth = 0;
+}
+
+}  // namespace heddle::detail

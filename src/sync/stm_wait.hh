@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// Who waits for variables to change. A waiter watches each variable that its transaction has read:
+// a record in the variable's list, which only the holder of the variable's lock touches. A commit
+// takes the records of what it writes off their lists, and wakes their waiters once it has
+// unlocked everything.
+//
+// States of a waiter: watching -> parked -> woken, watching -> woken, parked -> canceled. Whoever
+// makes it woken from parked, on another thread, posts to the waiter's runtime, which therefore
+// cannot go on before: a cancellation that comes in between gives way.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "heddle/sched/runtime.hh"
+#include "heddle/sync/atomically.hh"
+
+namespace heddle::detail {
+
+struct stm_watch {
+  const tvar_base* var;
+  stm_waiter* owner;
+  stm_watch* prev = nullptr;
+  stm_watch* next = nullptr;
+  bool linked = false;
+};
+
+class changed_wait;
+
+class stm_waiter {
+ public:
+  enum class state : std::uint8_t { watching, parked, woken, canceled };
+
+  stm_waiter();
+  void add_ref() noexcept { refs_.fetch_add(1, std::memory_order_relaxed); }
+  void release() noexcept;
+
+  /// Watches everything that the transaction has read; false when something has changed.
+  [[nodiscard]] bool watch(const transaction& tx);
+  void unwatch() noexcept;
+  /// Something has changed. Thread: any.
+  void wake() noexcept;
+
+  std::atomic<state> now{state::watching};
+  std::atomic<bool> claimed{false};  ///< some commit will wake it
+  stm_waiter* next_woken = nullptr;  ///< that commit's list
+  changed_wait* awaiter = nullptr;   ///< home's: who is suspended
+
+ private:
+  ~stm_waiter() = default;
+
+  std::atomic<std::uint32_t> refs_{1};
+  runtime& home_;
+  worker& home_worker_;
+  std::vector<stm_watch> watches_;
+};
+
+/// The waiters that one commit will wake.
+class stm_wake_list {
+ public:
+  /// Thread: the holder of the variable's lock.
+  void take_from(const tvar_base& v) noexcept;
+  /// After everything is unlocked.
+  void wake() noexcept;
+
+ private:
+  stm_waiter* first_ = nullptr;
+};
+
+}  // namespace heddle::detail

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// The examples as built programs: each runs, and does what its file says.
+#include <signal.h>
+
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "heddle/heddle.hh"
+#include "heddle/io/line_reader.hh"
+#include "heddle/io/process.hh"
+#include "heddle/io/tcp.hh"
+#include "support/test.hh"
+
+using namespace heddle;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::string example(const char* name) { return std::string(HEDDLE_BUILD_DIR "/examples/") + name; }
+
+/// What a program prints; it must end well, within a time.
+task<std::string> output_of(std::string name) {
+  process p =
+      co_await spawn_process({example(name.c_str())}, process_options().output(child_stream::pipe));
+  std::string all;
+  char part[4096];
+  while (std::size_t n = co_await with_timeout(p.output().read(part), 20s)) all.append(part, n);
+  const exit_status how = co_await p.wait();
+  EXPECT_TRUE(how.success()) << name;
+  co_return all;
+}
+
+/// A server's port, from the line that it prints first: "... 127.0.0.1:PORT...".
+task<std::uint16_t> port_of(line_reader& lines) {
+  const std::string first(co_await with_timeout(lines.line(), 20s));
+  const std::size_t colon = first.rfind(':');
+  EXPECT_NE(colon, std::string::npos) << first;
+  co_return static_cast<std::uint16_t>(std::atoi(first.c_str() + colon + 1));
+}
+
+/// Starts a server on a free port, talks to it, ends it.
+template <class Talk>
+task<> with_server(std::string name, Talk talk) {
+  process p = co_await spawn_process({example(name.c_str()), "0"},
+                                     process_options().output(child_stream::pipe));
+  line_reader lines(p.output());
+  const std::uint16_t port = co_await port_of(lines);
+  co_await with_timeout(talk(address::loopback(port)), 20s);
+  p.kill(SIGTERM);
+  static_cast<void>(co_await p.wait());
+}
+
+task<> two_echoes(address at) {
+  tcp_stream one = co_await tcp_connect(at), other = co_await tcp_connect(at);
+  line_reader from_one(one), from_other(other);
+  co_await one.write("first\n");
+  co_await other.write("second\n");
+  EXPECT_EQ(co_await from_other.line(), "second");
+  EXPECT_EQ(co_await from_one.line(), "first");
+}
+
+task<> three_requests(address at) {
+  tcp_stream conn = co_await tcp_connect(at);
+  line_reader lines(conn);
+  co_await conn.write(
+      "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+      "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nagain"
+      "GET /none HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+  std::string all;
+  while (received in = co_await conn.receive()) all += in.text();
+  const std::size_t hello = all.find("\r\n\r\nhello\n");
+  const std::size_t again = all.find("\r\n\r\nagain");
+  EXPECT_EQ(all.find("HTTP/1.1 200 OK\r\n"), 0u);
+  EXPECT_LT(hello, again) << all;
+  EXPECT_NE(all.find("HTTP/1.1 404 Not Found\r\n", again), std::string::npos) << all;
+}
+
+}  // namespace
+
+HEDDLE_TEST(examples, "multidns: parallel beats windowed beats serial, and all have the answers") {
+  runtime rt;
+  const std::string text = rt.run(output_of("multidns"));
+  int serial = 0, parallel = 0, windowed = 0;
+  const auto took = [&](const char* what) {
+    const char* line = std::strstr(text.c_str(), what);
+    int ms = -1;
+    if (line != nullptr) std::sscanf(line + std::strlen(what), " 8 names in %d ms", &ms);
+    return ms;
+  };
+  serial = took("serial");
+  parallel = took("parallel");
+  windowed = took("windowed");
+  EXPECT_GE(serial, 8 * 20) << text;
+  EXPECT_GE(windowed, 2 * 20) << text;
+  EXPECT_LT(windowed, serial) << text;
+  EXPECT_GE(parallel, 20) << text;
+  EXPECT_LT(parallel, windowed) << text;
+  std::size_t right = 0;
+  for (std::size_t at = 0; (at = text.find("dddd is 192.0.2.4\n", at)) != std::string::npos; ++at)
+    ++right;
+  EXPECT_EQ(right, 3u) << text;
+}
+
+HEDDLE_TEST(examples, "echo: two connections at once, each gets its own lines back") {
+  runtime rt;
+  rt.run(with_server("echo", &two_echoes));
+}
+
+HEDDLE_TEST(examples, "httpd: pages, an echoed body and a clear 404 on one connection") {
+  runtime rt;
+  rt.run(with_server("httpd", &three_requests));
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+// What the kernel's drivers promise about calls that block, and about closing a descriptor while a
+// thread of the pool works on it: the number must not meet another file.
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+
+#include "folder.hh"
+#include "support/driver_harness.hh"
+#include "support/drivers.hh"
+
+using namespace heddle;
+using heddle::test::driver_harness;
+using heddle::test::folder;
+using heddle::test::request;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// A call that ends when the test says so.
+struct gate {
+  std::atomic<bool> entered{false};
+  std::atomic<bool> open{false};
+  static std::int64_t pass(void* at) noexcept {
+    auto& self = *static_cast<gate*>(at);
+    self.entered = true;
+    while (!self.open) std::this_thread::sleep_for(100us);
+    return 7;
+  }
+};
+
+struct blocking_request : request {
+  explicit blocking_request(gate& at) : request(op_code::call, -1) {
+    more = &at;
+    function = &gate::pass;
+  }
+};
+
+driver_options one_thread() {
+  driver_options limits;
+  limits.pool_threads_max = 1;
+  limits.pool_queue_max = 2;
+  return limits;
+}
+
+bool is_open(int fd) { return ::fcntl(fd, F_GETFD) >= 0; }
+
+}  // namespace
+
+DRIVER_TEST(driver_call, "a call runs on a thread of its own, and its return is the result") {
+  if (!make.real()) GTEST_SKIP() << "it runs calls in place";
+  driver_harness h(make());
+  gate at;
+  blocking_request r(at);
+  h.submit(r);
+  h.settle();
+  EXPECT_FALSE(r.done);
+  at.open = true;
+  EXPECT_EQ(h.finish(r), 7);
+}
+
+DRIVER_TEST(driver_call, "a queued call can be taken back, a running one is waited for") {
+  if (!make.real()) GTEST_SKIP() << "it runs calls in place";
+  driver_harness h(make(one_thread()));
+  gate first, second;
+  blocking_request running(first), queued(second);
+  h.submit(running);
+  h.turn_until([&] { return first.entered.load(); });
+  h.submit(queued);
+  EXPECT_EQ(h.stop(queued), -ECANCELED);
+  EXPECT_FALSE(second.entered);
+  h.io->cancel(running, h.w);
+  h.settle();
+  EXPECT_FALSE(running.done);
+  first.open = true;
+  EXPECT_EQ(h.finish(running), 7);
+}
+
+DRIVER_TEST(driver_call, "more calls than may wait are refused at once") {
+  if (!make.real()) GTEST_SKIP() << "it runs calls in place";
+  driver_harness h(make(one_thread()));
+  gate at;
+  blocking_request running(at), first(at), second(at), third(at);
+  h.submit(running);
+  h.turn_until([&] { return at.entered.load(); });
+  for (request* r : {&first, &second, &third}) h.submit(*r);
+  EXPECT_TRUE(third.from_submit);
+  EXPECT_EQ(third.result(), -EAGAIN);
+  at.open = true;
+  for (request* r : {&running, &first, &second}) EXPECT_EQ(h.finish(*r), 7);
+}
+
+DRIVER_TEST(driver_call, "closing ends the calls on a descriptor that still wait for a thread") {
+  if (!make.real() || make.name() == "io_uring") GTEST_SKIP() << "files need no thread there";
+  driver_harness h(make(one_thread()));
+  const folder at(*h.io);
+  const int fd = ::open((at / "file").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  gate busy;
+  blocking_request running(busy);
+  h.submit(running);
+  h.turn_until([&] { return busy.entered.load(); });
+  request write(op_code::write, fd, const_cast<char*>("late"), 4);
+  write.offset = 0;
+  h.submit(write);
+  EXPECT_FALSE(write.done);
+  h.close(fd);
+  EXPECT_EQ(h.finish(write), -ECANCELED);
+  EXPECT_FALSE(is_open(fd));
+  busy.open = true;
+  EXPECT_EQ(h.finish(running), 7);
+  struct stat s;
+  ASSERT_EQ(::stat((at / "file").c_str(), &s), 0);
+  EXPECT_EQ(s.st_size, 0);
+}
+
+DRIVER_TEST(driver_call,
+            "while a thread works on it, a closed number is not given to another file") {
+  if (!make.real() || make.name() == "io_uring") GTEST_SKIP() << "files need no thread there";
+  driver_harness h(make());
+  const folder at(*h.io);
+  ASSERT_EQ(::mkfifo((at / "fifo").c_str(), 0600), 0);
+  // Opening a FIFO for reading blocks until somebody opens it for writing.
+  open_how how{};
+  how.flags = O_RDONLY | O_CLOEXEC;
+  for (auto patience = 5ms;; patience *= 2) {
+    ASSERT_LT(patience, 5s);
+    const int number = ::open(at.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    request opening(op_code::open, number);
+    opening.data = const_cast<char*>("fifo");
+    opening.more = &how;
+    h.submit(opening);
+    std::this_thread::sleep_for(patience);
+    h.close(number);
+    if (opening.done) continue;  // taken back: no thread had come to it yet
+    EXPECT_TRUE(is_open(number));
+    const int writer = ::open((at / "fifo").c_str(), O_WRONLY | O_CLOEXEC);
+    EXPECT_GE(h.keep(static_cast<int>(h.finish(opening))), 0);
+    EXPECT_FALSE(is_open(number));
+    ::close(writer);
+    return;
+  }
+}
