@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: MIT
-// The papers' programs among the examples: each is run on virtual time and says what it should.
+// The papers' programs among the examples, on virtual time, and those that share their loop with
+// another library, on epoll: each says what it should.
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 
 #include "support/test.hh"
 
+#define HEDDLE_NEEDS_EXAMPLE(name)                                  \
+  if (!std::filesystem::exists(HEDDLE_BUILD_DIR "/examples/" name)) \
+  GTEST_SKIP() << "not built: it needs a library that is not installed"
+
 namespace {
 
 /// What an example prints, its exit status in `status`.
-std::string output_of(const std::string& name, int& status) {
-  const std::string command = "HEDDLE_DRIVER=sim " HEDDLE_BUILD_DIR "/examples/" + name + " 2>&1";
+std::string output_of(const std::string& name, int& status, const std::string& driver) {
+  const std::string command =
+      "HEDDLE_DRIVER=" + driver + " " HEDDLE_BUILD_DIR "/examples/" + name + " 2>&1";
   std::FILE* from = ::popen(command.c_str(), "r");
   std::string text;
   std::array<char, 4096> part;
@@ -21,9 +28,10 @@ std::string output_of(const std::string& name, int& status) {
   return text;
 }
 
-void expect_output(const std::string& name, const std::string& wanted) {
+void expect_output(const std::string& name, const std::string& wanted,
+                   const std::string& driver = "sim") {
   int status = -1;
-  EXPECT_EQ(output_of(name, status), wanted);
+  EXPECT_EQ(output_of(name, status, driver), wanted);
   EXPECT_EQ(status, 0);
 }
 
@@ -65,4 +73,22 @@ HEDDLE_TEST(paper, "page asks in parallel, within its window, and leaves the ban
                 "<friends>\n"
                 "(no banner: Connection timed out)\n"
                 "in parallel, at most 6 queries at once\n");
+}
+
+HEDDLE_TEST(foreign, "libuv runs the runtime, and the runtime runs libuv") {
+  HEDDLE_NEEDS_EXAMPLE("uv_loop");
+  expect_output("uv_loop",
+                "inside libuv: 3 ticks, sum 6\n"
+                "libuv inside: 6 ticks, sum 12\n",
+                "epoll");
+}
+
+HEDDLE_TEST(foreign, "GLib's main loop runs the runtime") {
+  HEDDLE_NEEDS_EXAMPLE("glib_loop");
+  expect_output("glib_loop", "inside GLib: 3 ticks, 4 sleeps\n", "epoll");
+}
+
+HEDDLE_TEST(foreign, "libcurl's multi interface runs inside the runtime") {
+  HEDDLE_NEEDS_EXAMPLE("curl_multi");
+  expect_output("curl_multi", "5 of 5 pages through libcurl\n", "epoll");
 }
