@@ -6,27 +6,31 @@
 
 namespace heddle {
 
-const wait_kind condition::awaiter::kind_of_wait{"condition", &condition::awaiter::cancel};
+const wait_kind condition::record::kind_of_wait{"condition",
+                                                [](heddle::wait& x, worker& w) noexcept {
+                                                  auto& self = static_cast<record&>(x);
+                                                  if (self.place::linked()) self.leave();
+                                                  wake(self, w);
+                                                }};
 
-void condition::awaiter::cancel(heddle::wait& x, worker& w) noexcept {
-  auto& self = static_cast<awaiter&>(x);
-  if (static_cast<place&>(self).linked()) self.leave();
-  wake(self, w);
+void condition::record::leave() noexcept {
+  place::unlink();
+  --owner.home_.waiting_;
 }
 
 std::size_t condition::waiting_open() noexcept {
   std::size_t count = 0;
-  line_.each([&](place& p) { count += static_cast<awaiter&>(p).open() ? 1 : 0; });
+  line_.each([&](place& p) { count += static_cast<record&>(p).owner.open() ? 1 : 0; });
   return count;
 }
 
 bool condition::notify_one() noexcept {
   while (place* first = line_.pop_front()) {
-    auto& x = static_cast<awaiter&>(*first);
+    auto& r = static_cast<record&>(*first);
     --waiting_;
-    if (!x.commit()) continue;  // its choice went elsewhere; it ends by itself
-    x.woken_ = true;
-    wake(x, worker::here());
+    if (!r.owner.commit()) continue;  // its choice went elsewhere; it ends by itself
+    r.owner.woken_ = true;
+    wake(r, worker::here());
     return true;
   }
   return false;

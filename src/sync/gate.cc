@@ -6,7 +6,7 @@
 
 namespace heddle {
 
-const wait_kind gate::awaiter::kind_of_wait{"lock", &gate::awaiter::cancel};
+const wait_kind gate::awaiter::record::kind_of_wait{"lock", &gate::awaiter::record::cancel};
 
 void gate::admit() noexcept {
   worker& w = worker::here();
@@ -20,24 +20,23 @@ void gate::admit() noexcept {
   }
 }
 
-bool gate::awaiter::give(place& p, worker& w) noexcept {
-  auto& self = static_cast<awaiter&>(p);
-  if (!self.commit()) return false;  // stays parked until its choice cancels it
-  self.given_ = true;
+bool gate::awaiter::record::give(place& p, worker& w) noexcept {
+  auto& self = static_cast<record&>(p);
+  if (!self.owner.commit()) return false;  // stays parked until its choice cancels it
+  self.owner.given_ = true;
   wake(self, w);
   return true;
 }
 
-void gate::awaiter::cancel(wait& x, worker& w) noexcept {
-  auto& self = static_cast<awaiter&>(x);
-  static_cast<place&>(self).unlink();
+void gate::awaiter::record::cancel(wait& x, worker& w) noexcept {
+  auto& self = static_cast<record&>(x);
   wake(self, w);
-  self.home_.left();
+  self.leave();
 }
 
-void gate::awaiter::leave() noexcept {
+void gate::awaiter::record::leave() noexcept {
   static_cast<place&>(*this).unlink();
-  home_.left();
+  owner.home_.left();
 }
 
 /// An event in line; goes with its event.

@@ -185,7 +185,7 @@ DRIVER_TEST(lifetime, "K6 what waits in the kernel or for children ends once the
 
 namespace {
 
-tamed guarded_by_two(tamed_class& a, const tamed_class* b, std::string& log) {
+tamed guarded_by_two([[maybe_unused]] tamed_class& a, const tamed_class* b, std::string& log) {
   const witness w(log, 'g');
   const destroy_guard also(*b);
   co_await sleep_for(1s);

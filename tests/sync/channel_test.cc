@@ -111,6 +111,30 @@ HEDDLE_TEST(channel, "a full channel makes pushers wait in order, and a timeout 
   }());
 }
 
+HEDDLE_TEST(channel, "many values go through at once, in order, through any capacity") {
+  virtual_runtime v;
+  for (const std::size_t capacity : {std::size_t{0}, std::size_t{3}, std::size_t{64}}) {
+    v.rt.run([](std::size_t room) -> task<> {
+      channel<int> c(room);
+      scope s;
+      s.spawn([](channel<int>& to) -> task<> {
+        std::vector<int> values(20);
+        for (int i = 0; i < 20; ++i) values[static_cast<std::size_t>(i)] = i;
+        co_await to.push_many(values);
+        to.close();
+      }(c));
+      std::vector<int> got;
+      for (std::size_t n = 1; n != 0;) {
+        n = co_await c.pop_many(got, 7);
+        EXPECT_LE(n, 7u);
+      }
+      co_await s.join();
+      EXPECT_EQ(got.size(), 20u);
+      EXPECT_TRUE(std::is_sorted(got.begin(), got.end()));
+    }(capacity));
+  }
+}
+
 HEDDLE_TEST(channel, "closing fails pushers, lets the rest be popped, and then gives nothing") {
   virtual_runtime v;
   v.rt.run([]() -> task<> {

@@ -6,8 +6,9 @@
 // States of a choice: open -> made for one branch, for good. One color, so no atomics.
 #pragma once
 
-#include <concepts>
 #include <cstddef>
+#include <memory>
+#include <utility>
 
 #include "heddle/core/context.hh"
 
@@ -36,11 +37,9 @@ class choice {
   std::size_t made_for_ = none;
 };
 
-/// A wait that can be one branch of a choice: the base of awaiters that are given something.
-class choosable_wait : public wait {
+/// What can be one branch of a choice: the base of awaiters that are given something.
+class choosable {
  public:
-  using wait::wait;
-
   /// From now on it takes something only if it can commit this branch. Before it waits.
   void join_choice(choice& c, std::size_t branch) noexcept {
     choice_ = &c;
@@ -53,7 +52,7 @@ class choosable_wait : public wait {
   /// The last step before it takes something: from here on it must.
   [[nodiscard]] bool commit() noexcept { return choice_ == nullptr || choice_->commit(branch_); }
   /// Two branches of one choice cannot deal with each other.
-  [[nodiscard]] bool rivals(const choosable_wait& other) const noexcept {
+  [[nodiscard]] bool rivals(const choosable& other) const noexcept {
     return choice_ != nullptr && choice_ == other.choice_;
   }
 
@@ -61,6 +60,10 @@ class choosable_wait : public wait {
   /// A new wait in a cancelled context, or in a choice that was made, ends at once.
   [[nodiscard]] bool refused(const worker& w) const noexcept {
     return w.current_context().canceled() || !open();
+  }
+  /// The usual case: no choice, and nobody asked this context to end.
+  [[nodiscard]] bool plain(const worker& w) const noexcept {
+    return choice_ == nullptr && !w.current_context().canceled();
   }
 
  private:
@@ -73,6 +76,31 @@ namespace detail {
 /// An awaiter that can be told of a choice; adapters pass it on to what they keep.
 template <class Awaiter>
 concept joins_choice = requires(Awaiter& a, choice& c, std::size_t i) { a.join_choice(c, i); };
+
+/// Room for the record of a wait, which is made only when a function suspends: most locks are free
+/// and most channels have room.
+template <class Record>
+class wait_room {
+ public:
+  wait_room() noexcept {}
+  wait_room(const wait_room&) = delete;
+  wait_room& operator=(const wait_room&) = delete;
+  ~wait_room() {
+    if (made_) [[unlikely]]
+      std::destroy_at(&record_);
+  }
+  template <class... Args>
+  [[nodiscard]] Record& make(Args&&... args) noexcept {
+    made_ = true;
+    return *std::construct_at(&record_, std::forward<Args>(args)...);
+  }
+
+ private:
+  union {
+    Record record_;
+  };
+  bool made_ = false;
+};
 
 }  // namespace detail
 }  // namespace heddle

@@ -11,7 +11,10 @@
 #pragma once
 
 #include <optional>
+#include <span>
+#include <vector>
 
+#include "heddle/core/task.hh"
 #include "heddle/sync/channel_wait.hh"
 #include "heddle/sync/ring.hh"
 
@@ -40,6 +43,7 @@ class channel {
 
   using push_awaiter = detail::push_wait<T>;
   using pop_awaiter = detail::pop_wait<T>;
+  using pop_many_awaiter = detail::pop_many_wait<T>;
 
   /// Queues the value behind all others, or before them; waits while the channel is full.
   [[nodiscard]] push_awaiter push(T value) { return {*this, std::move(value), false}; }
@@ -47,6 +51,16 @@ class channel {
   /// Takes the oldest value, or the newest one; nothing when it is closed and empty.
   [[nodiscard]] pop_awaiter pop() noexcept { return {*this, false}; }
   [[nodiscard]] pop_awaiter pop_back() noexcept { return {*this, true}; }
+  /// Waits for a value and appends it to `out` with those that stand ready behind it, at most
+  /// `most` in all. Gives how many; 0 when the channel is closed and empty.
+  [[nodiscard]] pop_many_awaiter pop_many(std::vector<T>& out, std::size_t most) noexcept {
+    return {*this, out, most};
+  }
+  /// Queues all of them in order, and waits where the channel is full.
+  [[nodiscard]] task<> push_many(std::span<T> values) {
+    for (T& value : values)
+      if (!try_push(std::move(value))) co_await push(std::move(value));
+  }
   /// The event gets the value, or is unblocked when the channel is closed. When it ends before, it
   /// takes nothing.
   void pop(event<T> done) { pop_into(std::move(done), false); }
@@ -67,13 +81,14 @@ class channel {
  private:
   friend push_awaiter;
   friend pop_awaiter;
+  friend pop_many_awaiter;
   using push_place = detail::push_place<T>;
   using pop_place = detail::pop_place<T>;
   using pop_event = detail::pop_event<T>;
 
   /// The first in line that can deal with `other` (null: with anybody).
-  [[nodiscard]] pop_place* popper_for(const choosable_wait* other) noexcept;
-  [[nodiscard]] push_place* pusher_for(const choosable_wait* other) noexcept;
+  [[nodiscard]] pop_place* popper_for(const choosable* other) noexcept;
+  [[nodiscard]] push_place* pusher_for(const choosable* other) noexcept;
   [[nodiscard]] bool full() const noexcept { return queue_.size() >= capacity_; }
   void enqueue(T&& value, bool front) {
     if (front) {
@@ -81,6 +96,12 @@ class channel {
     } else {
       queue_.push_back(std::move(value));
     }
+  }
+  /// The usual case: room, and nobody who waits for a value.
+  [[nodiscard]] bool enqueue_at_once(T& value) {
+    if (closed_ || full() || !poppers_.empty()) return false;
+    queue_.push_back(std::move(value));
+    return true;
   }
   /// Puts back what a function took that was ended before it ran.
   void give_again(T&& value) {
@@ -91,7 +112,7 @@ class channel {
     }
   }
   /// Lets a pusher in, now that there is room.
-  void refill() noexcept {
+  [[gnu::noinline]] void refill() noexcept {
     if (pushers_.empty() || full()) return;
     if (push_place* from = pusher_for(nullptr)) {
       const bool front = from->front;
@@ -99,6 +120,14 @@ class channel {
     }
   }
   void pop_into(event<T> done, bool back);
+  /// Takes what stands ready, at most `most`.
+  void take_ready(std::vector<T>& out, std::size_t most) {
+    while (most != 0) {
+      for (; most != 0 && !queue_.empty(); --most) out.push_back(queue_.pop_front());
+      while (!full() && pusher_for(nullptr) != nullptr) refill();
+      if (queue_.empty()) return;
+    }
+  }
 
   std::size_t capacity_;
   bool closed_ = false;
@@ -108,17 +137,18 @@ class channel {
 };
 
 template <class T>
-typename channel<T>::pop_place* channel<T>::popper_for(const choosable_wait* other) noexcept {
+typename channel<T>::pop_place* channel<T>::popper_for(const choosable* other) noexcept {
   return detail::first_for(poppers_, other);
 }
 
 template <class T>
-typename channel<T>::push_place* channel<T>::pusher_for(const choosable_wait* other) noexcept {
+typename channel<T>::push_place* channel<T>::pusher_for(const choosable* other) noexcept {
   return detail::first_for(pushers_, other);
 }
 
 template <class T>
 bool channel<T>::try_push(T&& value) {
+  if (enqueue_at_once(value)) return true;
   if (closed_) return false;
   if (pop_place* to = popper_for(nullptr)) {
     to->give(*to, worker::here(), std::move(value));

@@ -44,17 +44,25 @@ class condition {
 
  private:
   struct place : list_node {};
+  struct record : heddle::wait, place {
+    explicit record(awaiter& a) noexcept : heddle::wait(kind_of_wait), owner(a) {}
+    ~record() {
+      if (place::linked()) [[unlikely]]
+        leave();
+    }
+    void leave() noexcept;
+    static const wait_kind kind_of_wait;
+    awaiter& owner;
+  };
   list<place> line_;
   std::size_t waiting_ = 0;
 };
 
-class [[nodiscard("co_await it")]] condition::awaiter : public choosable_wait, condition::place {
+class [[nodiscard("co_await it")]] condition::awaiter : public choosable {
  public:
-  explicit awaiter(condition& home) noexcept : choosable_wait(kind_of_wait), home_(home) {}
+  explicit awaiter(condition& home) noexcept : home_(home) {}
   awaiter(const awaiter& other) noexcept : awaiter(other.home_) {}  // before it waits
   ~awaiter() {
-    if (static_cast<place&>(*this).linked()) [[unlikely]]
-      leave();
     if (woken_) [[unlikely]]
       home_.notify_one();  // its function was ended between the wake and the run
   }
@@ -62,8 +70,9 @@ class [[nodiscard("co_await it")]] condition::awaiter : public choosable_wait, c
   [[nodiscard]] bool await_ready() const noexcept { return refused(worker::running()); }
   template <frame_promise P>
   void await_suspend(std::coroutine_handle<P> h) noexcept {
-    park(*this, link_of(h), worker::running());
-    home_.line_.push_back(static_cast<place&>(*this));
+    record& r = room_.make(*this);
+    park(r, link_of(h), worker::running());
+    home_.line_.push_back(r);
     ++home_.waiting_;
   }
   void await_resume() {
@@ -77,15 +86,9 @@ class [[nodiscard("co_await it")]] condition::awaiter : public choosable_wait, c
 
  private:
   friend class condition;
-  static void cancel(heddle::wait& x, worker& w) noexcept;
-  void leave() noexcept {
-    static_cast<place&>(*this).unlink();
-    --home_.waiting_;
-  }
-  static const wait_kind kind_of_wait;
-
   condition& home_;
   bool woken_ = false;
+  detail::wait_room<record> room_;
 };
 
 inline condition::awaiter condition::wait() noexcept { return awaiter(*this); }

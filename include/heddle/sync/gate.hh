@@ -113,49 +113,57 @@ class gate {
 };
 
 /// Gives a hold. In a cancelled context it ends at once with operation_canceled.
-class [[nodiscard("co_await it")]] gate::awaiter : public choosable_wait, gate::place {
+class [[nodiscard("co_await it")]] gate::awaiter : public choosable {
  public:
-  awaiter(gate& home, std::uint32_t units) noexcept
-      : choosable_wait(kind_of_wait), place(&give, units), home_(home) {}
-  awaiter(const awaiter& other) noexcept : awaiter(other.home_, other.units) {}  // before it waits
+  awaiter(gate& home, std::uint32_t units) noexcept : home_(home), units_(units) {}
+  awaiter(const awaiter& other) noexcept : awaiter(other.home_, other.units_) {}  // not yet begun
   ~awaiter() {
-    if (parked()) [[unlikely]]
-      leave();
     if (given_) [[unlikely]]
-      home_.give_back(units);  // its function was ended between the wake and the run
+      home_.give_back(units_);  // its function was ended between the wake and the run
   }
 
   [[nodiscard]] bool await_ready() noexcept {
     if (refused(worker::running())) [[unlikely]]
       return true;
-    if (!home_.could_take(units) || !commit()) return false;
-    given_ = home_.take(units);
+    if (!home_.could_take(units_) || !commit()) return false;
+    given_ = home_.take(units_);
     return true;
   }
   template <frame_promise P>
   void await_suspend(std::coroutine_handle<P> h) noexcept {
-    park(*this, link_of(h), worker::running());
-    home_.line_.push_back(static_cast<place&>(*this));
+    record& r = room_.make(*this);
+    park(r, link_of(h), worker::running());
+    home_.line_.push_back(static_cast<place&>(r));
   }
   hold await_resume() {
     if (!given_) [[unlikely]]
       detail::throw_failure(canceled_error());
     given_ = false;
-    return {home_, units};
+    return {home_, units_};
   }
   [[nodiscard]] result<hold> await_result() noexcept {
     if (!std::exchange(given_, false)) return std::unexpected(canceled_error());
-    return hold(home_, units);
+    return hold(home_, units_);
   }
 
  private:
-  static bool give(place& p, worker& w) noexcept;
-  static void cancel(wait& x, worker& w) noexcept;
-  void leave() noexcept;
-  static const wait_kind kind_of_wait;
+  struct record : wait, place {
+    explicit record(awaiter& a) noexcept : wait(kind_of_wait), place(&give, a.units_), owner(a) {}
+    ~record() {
+      if (parked()) [[unlikely]]
+        leave();
+    }
+    static bool give(place& p, worker& w) noexcept;
+    static void cancel(wait& x, worker& w) noexcept;
+    void leave() noexcept;
+    static const wait_kind kind_of_wait;
+    awaiter& owner;
+  };
 
   gate& home_;
+  std::uint32_t units_;
   bool given_ = false;
+  detail::wait_room<record> room_;
 };
 
 inline gate::awaiter gate::acquire_units(std::uint32_t units) noexcept {
