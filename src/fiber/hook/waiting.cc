@@ -76,7 +76,11 @@ class poll_wait : public wait {
   static void asked_to_end(wait& x, worker& w) noexcept {
     auto& self = static_cast<poll_wait&>(x);
     if (self.outcome_ == 0) self.outcome_ = -ECANCELED;
-    self.end_rest(w);
+    if (self.out_ == 0) {
+      wake(self, w);  // it waits for no descriptor at all
+    } else {
+      self.end_rest(w);
+    }
   }
   static constexpr wait_kind kind_of_wait{"hooked", &asked_to_end};
   static constexpr wait_kind kind_of_request{"hooked", [](wait&, worker&) noexcept {}};
