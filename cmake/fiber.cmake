@@ -23,6 +23,21 @@ if(HEDDLE_WITH_FIBER)
     target_compile_definitions(heddle_fiber PUBLIC HEDDLE_FIBER_BOOST=1)
     set(HEDDLE_FIBER_PC_CFLAGS -DHEDDLE_FIBER_BOOST=1)
   endif()
+
+  # heddle::hook replaces blocking calls of the C library in programs that link it. The linker is
+  # told to take each of its files, because nothing else names them.
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/fiber/hook/*.cc")
+  add_library(heddle_hook STATIC ${sources})
+  add_library(heddle::hook ALIAS heddle_hook)
+  set_target_properties(heddle_hook PROPERTIES EXPORT_NAME hook)
+  # With it, the C library's headers would define some of these calls themselves.
+  target_compile_options(heddle_hook PRIVATE -U_FORTIFY_SOURCE)
+  target_link_libraries(heddle_hook PRIVATE $<BUILD_INTERFACE:heddle_inside>
+                        PUBLIC heddle_fiber ${CMAKE_DL_LIBS})
+  foreach(part transfer poll time)
+    target_link_options(heddle_hook INTERFACE "LINKER:-u,heddle_hook_${part}")
+  endforeach()
+  install(TARGETS heddle_hook EXPORT heddle-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 else()
-  list(APPEND HEDDLE_ROOMS_LEFT_OUT fiber)
+  list(APPEND HEDDLE_ROOMS_LEFT_OUT fiber hook)
 endif()

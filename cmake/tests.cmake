@@ -27,7 +27,8 @@ if(support_sources)
 endif()
 
 # Rooms of the house, then what is tested across rooms; a soak may take its time.
-set(test_rooms base probe core sched io fiber sync tls tcp http bus draft tame cli examples soak)
+set(test_rooms base probe core sched io fiber hook sync
+     tls tcp http bus draft tame cli examples soak)
 list(REMOVE_ITEM test_rooms ${HEDDLE_ROOMS_LEFT_OUT})
 foreach(room IN LISTS test_rooms)
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${room}/*_test.cc"
@@ -45,6 +46,19 @@ foreach(room IN LISTS test_rooms)
   target_compile_options(${room}_test PRIVATE -Wno-dangling-else)
   target_link_libraries(${room}_test PRIVATE
     heddle_inside ${test_support} heddle_rooms GTest::gtest_main)
+  if(room STREQUAL "hook")
+    target_link_libraries(${room}_test PRIVATE heddle::hook)
+    # A library that knows nothing of us, against a server that the test starts.
+    find_library(HEDDLE_PQ pq)
+    find_path(HEDDLE_PQ_INCLUDE libpq-fe.h PATH_SUFFIXES postgresql)
+    mark_as_advanced(HEDDLE_PQ HEDDLE_PQ_INCLUDE)
+    if(HEDDLE_PQ AND HEDDLE_PQ_INCLUDE)
+      target_include_directories(${room}_test SYSTEM PRIVATE "${HEDDLE_PQ_INCLUDE}")
+      target_link_libraries(${room}_test PRIVATE "${HEDDLE_PQ}")
+    else()
+      message(STATUS "heddle: without hooks under libpq (scripts/setup installs it)")
+    endif()
+  endif()
   foreach(program heddle_cli examples)
     if(room MATCHES "^(cli|examples|soak)$" AND TARGET ${program})
       add_dependencies(${room}_test ${program})

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// heddle explain NAME: a page on one diagnostic.
+// heddle explain NAME: a page on one diagnostic, or the list of hooked calls.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 #include <string_view>
 
 #include "cli/verbs.hh"
+#include "heddle/fiber/hook.hh"
 
 namespace heddle::cli {
 namespace {
@@ -52,7 +53,31 @@ constexpr page pages[] = {
      "driver_options::pool_threads_max. blocking_statistics() has the waiting times.\n"},
 };
 
+int print_hooks() {
+  std::printf(
+      "In a program that links heddle::hook, inside a fiber that was started with\n"
+      "fiber_options{.hooks = true}, these calls of the C library wait without blocking the "
+      "worker:\n"
+      "\n");
+  for (const hooked_call& call : hooked_calls)
+    if (call.covered)
+      std::printf("  %-16.*s  %.*s\n", static_cast<int>(call.name.size()), call.name.data(),
+                  static_cast<int>(call.how.size()), call.how.data());
+  std::printf("\nNot covered:\n\n");
+  for (const hooked_call& call : hooked_calls)
+    if (!call.covered)
+      std::printf("  %.*s\n      %.*s\n", static_cast<int>(call.name.size()), call.name.data(),
+                  static_cast<int>(call.how.size()), call.how.data());
+  std::printf(
+      "\nA call that is cancelled fails with ECANCELED. Descriptors that were made non-blocking, "
+      "and\n"
+      "calls with MSG_DONTWAIT, behave as ever, as does everything outside of such fibers.\n"
+      "What is not covered can run in the pool: blocking(f, args...).\n");
+  return 0;
+}
+
 int run(const std::string& name) {
+  if (name == "hooks") return print_hooks();
   for (const page& p : pages) {
     if (p.name != name) continue;
     std::printf("%.*s\n\n%.*s", static_cast<int>(p.name.size()), p.name.data(),
@@ -61,7 +86,7 @@ int run(const std::string& name) {
   }
   std::string known;
   for (const page& p : pages) (known += known.empty() ? "" : ", ") += p.name;
-  print_error("there is no diagnostic '" + name + "'", "the diagnostics are " + known);
+  print_error("there is no page '" + name + "'", "the diagnostics are " + known + "; and hooks");
   return 2;
 }
 
@@ -69,7 +94,7 @@ int run(const std::string& name) {
 
 verb_function add_explain(CLI::App& command) {
   auto name = std::make_shared<std::string>();
-  command.add_option("NAME", *name, "The diagnostic, as a report names it")->required();
+  command.add_option("NAME", *name, "The diagnostic, as a report names it; or: hooks")->required();
   return [name] { return run(*name); };
 }
 

@@ -43,6 +43,7 @@ class fiber_stacks final : public fiber_place {
 
   fiber_limits limits;
   fiber_statistics count;
+  std::vector<bool> hooked_descriptors;  ///< numbers that the driver was asked about by hooks
 
  private:
   struct size_class {

@@ -312,7 +312,7 @@ HEDDLE_TEST(stm, "a program whose transaction nobody can wake is reported, with 
   const auto program = [](tvar<int>& on) -> task<> {
     co_await atomically([&](transaction& tx) { tx.wait_until(tx.read(on) != 0); });
   };
-#if !HEDDLE_TSAN  // whose own thread could be the one that sets it
+  if (HEDDLE_TSAN) GTEST_SKIP() << "the sanitizer's own thread could be the one that sets it";
   try {
     v.rt.run(program(never_set));
     ADD_FAILURE() << "it ended";
@@ -320,7 +320,6 @@ HEDDLE_TEST(stm, "a program whose transaction nobody can wake is reported, with 
     EXPECT_EQ(f.code(), std::errc::resource_deadlock_would_occur);
     EXPECT_NE(std::string(f.what()).find("tvar"), std::string::npos) << f.what();
   }
-#endif
 }
 
 HEDDLE_TEST(stm, "a variable must outlive those that wait for it") {

@@ -170,6 +170,7 @@ class fiber_core {
   }
 
   [[nodiscard]] bool hooks() const noexcept { return hooks_; }
+  void set_hooks(bool on) noexcept { hooks_ = on; }
   [[nodiscard]] const fiber_stack& stack() const noexcept { return *stack_; }
   /// The line at which it waited last, 0 before the first.
   [[nodiscard]] site at() const noexcept { return at_; }
