@@ -188,11 +188,11 @@ inline void agree(const std::string& client, const std::string& program) {
   if (!found(program)) GTEST_SKIP() << program << " is not installed (scripts/setup test)";
   const std::string work = std::string(HEDDLE_BUILD_DIR) + "/agreement/" + client;
   std::filesystem::remove_all(work);
-  std::filesystem::create_directories(work + "/root/files");
-  std::ofstream(work + "/root/files/ten.txt") << "0123456789";
-  std::ofstream(work + "/root/files/big.bin") << pattern(300'000);
+  std::filesystem::create_directories(work + "/www/files");
+  std::ofstream(work + "/www/files/ten.txt") << "0123456789";
+  std::ofstream(work + "/www/files/big.bin") << pattern(300'000);
   runtime rt;
-  http::static_files files(work + "/root");
+  http::static_files files(work + "/www");
   rt.run(with_server(routes_of(files, work), {},
                      [&](address at, http::server& web) { return drive(client, work, at, web); }));
 }
