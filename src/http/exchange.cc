@@ -52,7 +52,7 @@ const address& exchange::peer() noexcept {
   return peer_;
 }
 
-task<burst_end> exchange::run(server& owner, tcp_stream& conn, received first) {
+task<bool> exchange::run(server& owner, tcp_stream& conn, received first) {
   exchange x(owner, conn, std::move(first));
   std::size_t in_a_row = 0;
   bool keep = true;
@@ -68,10 +68,7 @@ task<burst_end> exchange::run(server& owner, tcp_stream& conn, received first) {
       x.rest_.remove_prefix(x.parser_.consumed());
       keep = co_await x.answer_one();
       if (keep) x.parser_.reset();
-      if (keep && x.rest_.empty()) {
-        keep = co_await x.flush();
-        co_return keep ? burst_end::idle : burst_end::close;
-      }
+      if (keep && x.rest_.empty()) co_return co_await x.flush();
       if (++in_a_row == owner.options_.pipeline_max) {
         in_a_row = 0;
         ++owner.counters_.pipeline_pauses;
@@ -81,8 +78,24 @@ task<burst_end> exchange::run(server& owner, tcp_stream& conn, received first) {
     }
     if (!keep || x.out_.size() >= owner.options_.corked_bytes_max) keep &= co_await x.flush();
   }
-  // Closing while something unread has arrived would tell the client of a reset, not our answer.
-  co_return x.linger_ || !x.rest_.empty() ? burst_end::linger : burst_end::close;
+  if (x.linger_ || !x.rest_.empty())
+    static_cast<void>(
+        co_await as_expected(with_timeout(x.linger(), owner.options_.linger_timeout)));
+  co_return false;
+}
+
+/// Closing while the client still sends would tell it of a reset instead of our answer, so what
+/// comes is read and dropped for a while.
+task<> exchange::linger() {
+  let_go(block_);
+  let_go(body_block_);
+  conn_.shutdown_write();
+  std::size_t left = owner_.options_.drain_bytes_max;
+  for (;;) {
+    const received in = co_await conn_.receive();
+    if (in.empty() || in.size() >= left) co_return;
+    left -= in.size();
+  }
 }
 
 /// A head has begun and its end is missing: the part that is there moves, so that the block is

@@ -17,21 +17,15 @@
 
 namespace heddle::http {
 
-enum class burst_end : std::uint8_t {
-  idle,    ///< everything is answered, and the connection may stay
-  close,   ///< nothing more is to be said or read
-  linger,  ///< answered, but the client may still be sending
-};
-
 class exchange {
  public:
   exchange(server& owner, tcp_stream& conn, received&& first);
   exchange(const exchange&) = delete;
   ~exchange();
 
-  /// Answers everything that has arrived. It is no member, so that an idle connection's frame does
-  /// not hold an exchange.
-  [[nodiscard]] static task<burst_end> run(server& owner, tcp_stream& conn, received first);
+  /// Answers everything that has arrived. True: the connection is idle and may stay. It is no
+  /// member, so that an idle connection's frame does not hold an exchange.
+  [[nodiscard]] static task<bool> run(server& owner, tcp_stream& conn, received first);
 
   // For request.
   [[nodiscard]] const request_head& head() const noexcept { return parser_.head(); }
@@ -59,6 +53,7 @@ class exchange {
 
   // exchange.cc
   [[nodiscard]] task<bool> more_head();
+  [[nodiscard]] task<> linger();
   [[nodiscard]] task<bool> answer_one();
   [[nodiscard]] task<bool> flush();
   [[nodiscard]] task<bool> send_body(piece body);

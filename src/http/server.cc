@@ -50,19 +50,19 @@ std::string_view server::date_text() noexcept {
 
 /// One connection. While it is idle this frame and the stream's state are all there is.
 task<> server::connection(tcp_stream conn, std::uint32_t* of_peer) {
-  burst_end end = burst_end::idle;
+  idle_connection idle;
   try {
-    while (end == burst_end::idle && !stopping_) {
-      auto first = co_await as_expected(
-          with_timeout(with_cancel(no_more_, conn.receive()), options_.idle_timeout));
-      if (!first || first->empty()) {
-        if (!first && first.error() == std::errc::timed_out) ++counters_.idle_timeouts;
-        break;
-      }
-      end = co_await exchange::run(*this, conn, std::move(*first));
+    bool stays = true;
+    while (stays && !stopping_) {
+      receive_wait next = conn.receive();
+      idle.waiting = &next;
+      idle.since = worker::running().now;
+      idle_.push_back(idle);
+      auto first = co_await as_expected(next);
+      idle.unlink();
+      if (!first || first->empty()) break;
+      stays = co_await exchange::run(*this, conn, std::move(*first));
     }
-    if (end == burst_end::linger)
-      static_cast<void>(co_await as_expected(with_timeout(linger(conn), options_.linger_timeout)));
   } catch (const std::system_error& e) {
     if (e.code() != std::errc::operation_canceled) ++counters_.errors;
   } catch (...) {
@@ -72,13 +72,27 @@ task<> server::connection(tcp_stream conn, std::uint32_t* of_peer) {
   peers_->leave(of_peer);
 }
 
-task<> server::linger(tcp_stream& conn) {
-  conn.shutdown_write();
-  std::size_t left = options_.drain_bytes_max;
+void server::end_idle(idle_connection& idle) noexcept {
+  idle.unlink();
+  // One that was just woken is no longer idle, only not yet running.
+  if (idle.waiting->linked()) idle.waiting->kind->cancel(*idle.waiting, worker::running());
+}
+
+task<> server::end_idle_ones() {
+  const nanoseconds most = options_.idle_timeout;
   for (;;) {
-    const received in = co_await conn.receive();
-    if (in.empty() || in.size() >= left) co_return;
-    left -= in.size();
+    const time_point now = worker::running().now;
+    time_point due = add_saturated(now, most);
+    while (!idle_.empty()) {
+      idle_connection& longest = idle_.front();
+      due = add_saturated(longest.since, most);
+      if (due > now) break;
+      ++counters_.idle_timeouts;
+      end_idle(longest);
+      due = add_saturated(now, most);
+    }
+    const auto slept = co_await as_expected(with_cancel(no_more_, sleep_until(due)));
+    if (!slept) co_return;
   }
 }
 
@@ -116,6 +130,7 @@ task<> server::serve(tcp_listener on) {
   scope connections;
   {
     detail::context_switch inside(worker::running(), connections.context_of_tasks());
+    connections.spawn(end_idle_ones());
     try {
       co_await accept_loop(connections, on);
     } catch (const std::system_error&) {
@@ -131,6 +146,7 @@ task<> server::serve(tcp_listener on) {
 void server::stop() noexcept {
   if (!std::exchange(stopping_, true)) {
     no_more_.cancel();
+    while (!idle_.empty()) end_idle(idle_.front());
   } else if (connections_ != nullptr) {
     connections_->cancel();
   }

@@ -105,6 +105,26 @@ HEDDLE_TEST(protection, "an idle connection is closed, and one that answers is n
   });
 }
 
+HEDDLE_TEST(protection,
+            "draining closes idle connections at once, and busy ones when they are done") {
+  run_simulated({}, [](address at, http::server& web) -> task<> {
+    tcp_stream idle = co_await tcp_connect(at);
+    co_await idle.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_EQ(status_of(co_await read_until(idle, "ok\n")), "200");
+    tcp_stream busy = co_await tcp_connect(at);
+    co_await busy.write("GET /wait HTTP/1.1\r\nHost: x\r\n\r\n");
+    co_await sleep_for(10ms);
+    const time_point began = clock::now();
+    web.stop();
+    EXPECT_EQ(co_await read_all(idle), "");
+    EXPECT_LT(clock::now() - began, 100ms);
+    const std::string last = co_await read_all(busy);
+    EXPECT_EQ(status_of(last), "200");
+    EXPECT_EQ(field_of(last, "Connection"), "close");
+    EXPECT_EQ(web.counters().idle_timeouts, 0u);
+  });
+}
+
 HEDDLE_TEST(protection, "one address cannot take all the connections") {
   http::server_options options;
   options.connections_per_address_max = 2;
@@ -216,6 +236,7 @@ DRIVER_TEST(protection, "a client that is refused in the middle of its body read
         co_await talk(at, "POST /size HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\n" +
                               std::string(200'000, 'b'));
     EXPECT_EQ(status_of(too_large), "413") << too_large.substr(0, 200);
+    EXPECT_EQ(too_large.find('<'), too_large.npos) << too_large;  // no reset behind it
     EXPECT_EQ(field_of(too_large, "Connection"), "close");
     const std::string chunks = co_await talk(
         at, "POST /size HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1388\r\n" +
@@ -224,6 +245,7 @@ DRIVER_TEST(protection, "a client that is refused in the middle of its body read
     EXPECT_EQ(web.counters().bodies_too_large, 2u);
     const std::string nonsense = co_await talk(at, "NONSENSE\r\n\r\n" + std::string(50'000, 'x'));
     EXPECT_EQ(status_of(nonsense), "400") << nonsense;
+    EXPECT_EQ(nonsense.find('<'), nonsense.npos) << nonsense;
     EXPECT_EQ(web.counters().bad_heads, 1u);
     EXPECT_EQ(status_of(co_await talk(at, "GET /" + std::string(9000, 'a') + " HTTP/1.1\r\n")),
               "414");

@@ -115,8 +115,14 @@ class server {
   friend class exchange;
   [[nodiscard]] task<> connection(tcp_stream conn, std::uint32_t* of_peer);
   [[nodiscard]] task<> accept_loop(scope& connections, tcp_listener& on);
-  /// Lets the client read what it was told before the connection closes under its feet.
-  [[nodiscard]] task<> linger(tcp_stream& conn);
+  /// A connection that waits for its next request. One task looks after all of them, so that none
+  /// needs a timer or a context of its own.
+  struct idle_connection : list_node {
+    time_point since{};
+    wait* waiting = nullptr;
+  };
+  [[nodiscard]] task<> end_idle_ones();
+  static void end_idle(idle_connection& idle) noexcept;
   void take(scope& connections, tcp_stream conn);
 
   handler answer_;
@@ -126,6 +132,7 @@ class server {
   std::unique_ptr<peer_counts> peers_;  // open connections of each address
   std::size_t blocks_held_ = 0;
   std::size_t blocks_max_ = 0;
+  list<idle_connection> idle_;    // the longest idle first
   cancel_source no_more_;         // ends accepting and idle connections
   scope* connections_ = nullptr;  // while they are drained
   bool stopping_ = false;
