@@ -54,6 +54,8 @@ struct variant_table {
   const void* plan = nullptr;
   const variant* first = nullptr;
   std::uint32_t count = 0;
+  std::uint32_t block_at = 0;     ///< this topic's words in the bus's merged block
+  std::uint32_t block_words = 0;  ///< of the whole block
 };
 
 /// What only bind, unbind and the profile need of a bound handler.
@@ -85,12 +87,18 @@ struct topic_calls {
 };
 using make_topic_calls = topic_calls (*)();
 
+/// What merged raises read, laid out by the plan so that they find it without looking for it: for
+/// each topic of the plan its active variant (or null), then the objects of that variant's
+/// handlers.
+struct merged_block {
+  const void* plan = nullptr;  ///< whose layout it has
+  const void** words = nullptr;
+};
+
 struct topic_record {
   /// What a raise runs: bound, or the one profiling function. Fixed while a raise runs.
   const slot* begin = nullptr;
   const slot* end = nullptr;
-  /// The optimized sequence that `bound` agrees with now, or null.
-  const variant* active = nullptr;
 
   topic_info* topic = nullptr;
   bus* owner = nullptr;
@@ -98,6 +106,8 @@ struct topic_record {
   std::vector<slot> bound;
   std::vector<slot_info> infos;  ///< parallel to bound
   list<topic_waiter> waiters;
+  /// The plan's sequence that `bound` agrees with now, or null; see merged_block.
+  const variant* active = nullptr;
   recorder* recording = nullptr;
   slot recorded{};  ///< what begin points to while a profile is made
   bool has_tombstones = false;
