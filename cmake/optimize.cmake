@@ -70,6 +70,10 @@ function(heddle_optimize program)
     # A file of fixed name in a folder of its own: compilers' caches see its text, not its path.
     target_include_directories(${target} PRIVATE "${folder}")
     target_compile_definitions(${target} PRIVATE "HEDDLE_BUS_PLAN=<plan.hh>")
+    if(compiler STREQUAL "gcc")
+      # At -O2, GCC does not inline functions of a handler's size across files.
+      target_compile_options(${target} PRIVATE -O3)
+    endif()
     if(lto)
       set_target_properties(${target} PROPERTIES INTERPROCEDURAL_OPTIMIZATION ON)
     endif()

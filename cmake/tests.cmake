@@ -21,7 +21,8 @@ file(GLOB support_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/support
 set(test_support)
 if(support_sources)
   add_library(test_support STATIC ${support_sources})
-  target_link_libraries(test_support PUBLIC heddle_inside heddle_http heddle_bus heddle GTest::gtest)
+  target_link_libraries(test_support PUBLIC
+    heddle_inside heddle_http heddle_bus heddle GTest::gtest)
   target_include_directories(test_support PUBLIC "${PROJECT_SOURCE_DIR}/tests")
   set(test_support test_support)
 endif()

@@ -71,11 +71,11 @@ void bus::refresh(detail::topic_record& r) noexcept {
 void bus::set_active(detail::topic_record& r, const detail::variant* v) noexcept {
   const detail::variant_table& table = r.calls.variants;
   if (table.count == 0 || table.plan != merged_.plan) return;
-  const void** const words = merged_.words + table.block_at;
-  r.active = v;
-  words[0] = v;
+  detail::merged_topic& merged = merged_.at(table.block_at);
+  r.active = merged.active = v;
+  merged.record = &r;
   if (v == nullptr) return;
-  for (std::uint32_t i = 0; i < v->len; ++i) words[1 + i] = r.bound[i].self;
+  for (std::uint32_t i = 0; i < v->len; ++i) merged.set_self(i, r.bound[i].self);
 }
 
 bool bus::unbind(const binding& b) noexcept {

@@ -76,8 +76,9 @@ detail::topic_record& bus::obtain(detail::topic_info& topic, detail::make_topic_
 
 void bus::take_plan(const detail::variant_table& table) {
   if (table.count == 0 || merged_.plan != nullptr) return;  // the first plan is the bus's
-  merged_words_ = std::make_unique<const void*[]>(table.block_words);
-  merged_ = {table.plan, merged_words_.get()};
+  // All zero: no variant, no record.
+  merged_memory_ = std::make_unique<std::byte[]>(table.block_words * sizeof(void*));
+  merged_ = {table.plan, merged_memory_.get()};
 }
 
 void bus::rebuild_table() {

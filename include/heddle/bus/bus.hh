@@ -199,7 +199,7 @@ class bus {
   std::uint64_t serial_ = 0;
   std::size_t handler_count_ = 0;
   std::size_t delivery_count_ = 0;
-  std::unique_ptr<const void*[]> merged_words_;
+  std::unique_ptr<std::byte[]> merged_memory_;
   std::unique_ptr<detail::recorder> recorder_;
   detail::topic_record nobody_;  // stands for every topic to which nothing was ever bound
   std::vector<std::unique_ptr<detail::topic_record>> records_;

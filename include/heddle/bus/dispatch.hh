@@ -41,25 +41,21 @@ template <class Plan, int Number, class R, class... Args>
 struct planned_call;
 template <class Data, int Number, class R, class... Args>
 struct planned_call<planned<Data>, Number, R, Args...> {
-  template <class FindSlots>
-  [[gnu::always_inline]] static R call(const void* self, std::size_t at, FindSlots&& slots,
+  [[gnu::always_inline]] static R call(const merged_topic& topic, std::size_t at,
                                        pass_t<Args>... args) {
     if constexpr (Number < 0) {
-      return call_slot<R, Args...>(slots().begin[at], static_cast<pass_t<Args>>(args)...);
+      return call_slot<R, Args...>(topic.record->begin[at], static_cast<pass_t<Args>>(args)...);
     } else {
-      return heddle_hot(hot_tag<Data, Number, R, Args...>(), const_cast<void*>(self),
+      return heddle_hot(hot_tag<Data, Number, R, Args...>(), topic.self(at),
                         static_cast<pass_t<Args>>(args)...);
     }
   }
 };
 
-/// Runs the handlers of variant V, which the bindings agree with when it starts. `words` are the
-/// topic's in the merged block; `find` gives its record, which is needed only where the bindings
-/// change meanwhile.
-template <class Plan, int V, class R, class... Args, int... I, class Find>
+/// Runs the handlers of variant V, which the bindings agree with when it starts.
+template <class Plan, int V, class R, class... Args, int... I>
 [[gnu::always_inline]] inline R run_variant(std::integer_sequence<int, I...>,
-                                            const void* const* words, Find find,
-                                            pass_t<Args>... args) {
+                                            const merged_topic& topic, pass_t<Args>... args) {
   constexpr int len = sizeof...(I);
   int ran = 0;
   [[maybe_unused]] bool halted = false;
@@ -67,13 +63,12 @@ template <class Plan, int V, class R, class... Args, int... I, class Find>
     using call = planned_call<Plan, Plan::number_at(V, At), R, Args...>;
     ran = At + 1;
     if constexpr (std::is_void_v<R>) {
-      call::call(words[1 + At], At, find, static_cast<pass_t<Args>>(args)...);
+      call::call(topic, At, static_cast<pass_t<Args>>(args)...);
     } else {
-      halted =
-          call::call(words[1 + At], At, find, static_cast<pass_t<Args>>(args)...) == flow::halt;
+      halted = call::call(topic, At, static_cast<pass_t<Args>>(args)...) == flow::halt;
       if (halted) return false;
     }
-    return At + 1 == len || words[0] == variants_of_plan<Plan>::at(V);
+    return At + 1 == len || topic.active == variants_of_plan<Plan>::at(V);
   };
   const bool whole = (one(std::integral_constant<int, I>()) && ...);
   if constexpr (std::is_void_v<R>) {
@@ -84,35 +79,38 @@ template <class Plan, int V, class R, class... Args, int... I, class Find>
     if (whole) [[likely]]
       return flow::go_on;
   }
-  const topic_record& r = find();
+  const topic_record& r = *topic.record;
   return run_slots<R, Args...>(r.begin + ran, r.end, static_cast<pass_t<Args>>(args)...);
 }
 
-/// Runs a topic: merged where the plan has it and the bindings agree, else generically.
+/// Runs a topic: merged where the plan has it and the bindings agree, else generically. `find`
+/// gives the topic's record.
 template <class T, class Plan, class R, class... Args, class Find>
 [[gnu::always_inline]] inline R run_topic(topic_signature<R, Args...>,
                                           [[maybe_unused]] const merged_block& merged, Find find,
                                           pass_t<Args>... args) {
   constexpr int number = Plan::topic_of(topic_hash<T>);
   if constexpr (number >= 0) {
-    constexpr planned_topic topic = Plan::topic(number);
-    constexpr int first = topic.first_variant;
+    constexpr planned_topic planned = Plan::topic(number);
+    constexpr int first = planned.first_variant;
     using variants = variants_of_plan<Plan>;
     if (merged.plan == variants::id()) [[likely]] {
-      const void* const* const words = merged.words + Plan::block_at(number);
+      const merged_topic& topic = merged.at(Plan::block_at(number));
       const auto run = [&]<int V>(std::integral_constant<int, V>) __attribute__((always_inline)) {
         return run_variant<Plan, V, R, Args...>(std::make_integer_sequence<int, Plan::len_of(V)>(),
-                                                words, find, static_cast<pass_t<Args>>(args)...);
+                                                topic, static_cast<pass_t<Args>>(args)...);
       };
-      const void* const active = words[0];
+      const variant* const active = topic.active;
       if (active == variants::at(first)) [[likely]]
         return run(std::integral_constant<int, first>());
-      if constexpr (topic.variant_count > 1) {
+      if constexpr (planned.variant_count > 1) {
         if (active == variants::at(first + 1)) return run(std::integral_constant<int, first + 1>());
       }
-      if constexpr (topic.variant_count > 2) {
+      if constexpr (planned.variant_count > 2) {
         if (active == variants::at(first + 2)) return run(std::integral_constant<int, first + 2>());
       }
+      if (const topic_record* const r = topic.record)
+        return run_slots<R, Args...>(r->begin, r->end, static_cast<pass_t<Args>>(args)...);
     }
   }
   const topic_record& r = find();

@@ -58,14 +58,14 @@ struct planned {
   [[nodiscard]] static consteval int number_at(int v, int i) {
     return Data::sequence[Data::variants[v].first + i];
   }
-  /// Where a topic's words begin in the merged block: one for the variant, then the objects.
+  /// Where a topic stands in the merged block, in words.
   [[nodiscard]] static consteval std::uint32_t block_at(int topic) {
     std::uint32_t at = 0;
     for (int i = 0; i < topic; ++i) {
       int longest = 0;
       for (int v = 0; v < Data::topics[i].variant_count; ++v)
         longest = std::max(longest, len_of(Data::topics[i].first_variant + v));
-      at += 1 + static_cast<std::uint32_t>(longest);
+      at += merged_topic::words + static_cast<std::uint32_t>(longest);
     }
     return at;
   }

@@ -7,6 +7,7 @@
 // When the outermost raise has ended, bus::settle() brings both up to date.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -87,12 +88,28 @@ struct topic_calls {
 };
 using make_topic_calls = topic_calls (*)();
 
-/// What merged raises read, laid out by the plan so that they find it without looking for it: for
-/// each topic of the plan its active variant (or null), then the objects of that variant's
-/// handlers.
+/// What a merged raise reads of its topic; the objects of the handlers follow it, in order.
+struct merged_topic {
+  const variant* active = nullptr;       ///< what the bindings agree with now, or null
+  const topic_record* record = nullptr;  ///< null until somebody has bound to the topic
+
+  static constexpr std::uint32_t words = 2;  ///< its size in pointers
+  [[nodiscard]] void* self(std::size_t at) const noexcept {
+    return reinterpret_cast<void* const*>(this + 1)[at];
+  }
+  void set_self(std::size_t at, void* object) noexcept {
+    reinterpret_cast<void**>(this + 1)[at] = object;
+  }
+};
+static_assert(sizeof(merged_topic) == merged_topic::words * sizeof(void*));
+
+/// The merged topics of a bus, laid out by the plan: a raise finds its own by a constant offset.
 struct merged_block {
   const void* plan = nullptr;  ///< whose layout it has
-  const void** words = nullptr;
+  std::byte* memory = nullptr;
+  [[nodiscard]] merged_topic& at(std::size_t word) const noexcept {
+    return *reinterpret_cast<merged_topic*>(memory + word * sizeof(void*));
+  }
 };
 
 struct topic_record {

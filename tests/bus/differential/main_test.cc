@@ -110,11 +110,13 @@ int print_merged() {
 
 int print_clash() {
   heddle::test::virtual_runtime v;
-  world w;
-  add_second(w);
-  w.bindings.push_back(w.binders.front()(w, 0));
-  for (int i = 0; i < 3; ++i) w.bus.raise<alpha>(&w, i);
-  std::printf("%s%zu\n", w.trace.c_str(), w.bus.merged<alpha>());
+  for (const bool from_first : {true, false}) {
+    world w;
+    (from_first ? add_first : add_second)(w);
+    w.bindings.push_back(w.binders[from_first ? act_4_of_first : act_4_of_second](w, 0));
+    for (int i = 0; i < 3; ++i) w.bus.raise<alpha>(&w, i);
+    std::printf("%s%zu\n", w.trace.c_str(), w.bus.merged<alpha>());
+  }
   return 0;
 }
 

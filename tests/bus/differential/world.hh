@@ -56,5 +56,8 @@ struct generic_part {
   }
 };
 inline generic_part generic_parts;
+/// Which binder of a file binds act<4> to alpha.
+inline constexpr std::size_t act_4_of_first = 5;
+inline constexpr std::size_t act_4_of_second = 0;
 
 }  // namespace differential
