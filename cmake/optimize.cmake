@@ -44,20 +44,19 @@ function(heddle_optimize program)
   # are written only when they change.
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/${program}.plan")
   file(MAKE_DIRECTORY "${folder}")
-  foreach(name plan.hh missing.c)
+  foreach(name plan.hh missing.cc)
     if(NOT EXISTS "${folder}/${name}")
       file(WRITE "${folder}/${name}" "")
     endif()
   endforeach()
   add_custom_target(${program}_plan
     COMMAND ${tool} optimize ${arguments} --header "${folder}/plan.hh"
-            --fallback "${folder}/missing.c"
-    BYPRODUCTS "${folder}/plan.hh" "${folder}/missing.c"
+            --fallback "${folder}/missing.cc"
+    BYPRODUCTS "${folder}/plan.hh" "${folder}/missing.cc"
     VERBATIM)
 
   # Stands behind the program's own objects in the link, and is used where those define nothing.
-  enable_language(C)
-  add_library(${program}_missing STATIC "${folder}/missing.c")
+  add_library(${program}_missing STATIC "${folder}/missing.cc")
   add_dependencies(${program}_missing ${program}_plan)
 
   check_ipo_supported(RESULT lto OUTPUT why LANGUAGES CXX)
