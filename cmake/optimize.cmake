@@ -44,20 +44,19 @@ function(heddle_optimize program)
   # are written only when they change.
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/${program}.plan")
   file(MAKE_DIRECTORY "${folder}")
-  foreach(name plan.hh missing.c)
+  foreach(name plan.hh missing.cc)
     if(NOT EXISTS "${folder}/${name}")
       file(WRITE "${folder}/${name}" "")
     endif()
   endforeach()
   add_custom_target(${program}_plan
     COMMAND ${tool} optimize ${arguments} --header "${folder}/plan.hh"
-            --fallback "${folder}/missing.c"
-    BYPRODUCTS "${folder}/plan.hh" "${folder}/missing.c"
+            --fallback "${folder}/missing.cc"
+    BYPRODUCTS "${folder}/plan.hh" "${folder}/missing.cc"
     VERBATIM)
 
   # Stands behind the program's own objects in the link, and is used where those define nothing.
-  enable_language(C)
-  add_library(${program}_missing STATIC "${folder}/missing.c")
+  add_library(${program}_missing STATIC "${folder}/missing.cc")
   add_dependencies(${program}_missing ${program}_plan)
 
   check_ipo_supported(RESULT lto OUTPUT why LANGUAGES CXX)
@@ -70,6 +69,10 @@ function(heddle_optimize program)
     # A file of fixed name in a folder of its own: compilers' caches see its text, not its path.
     target_include_directories(${target} PRIVATE "${folder}")
     target_compile_definitions(${target} PRIVATE "HEDDLE_BUS_PLAN=<plan.hh>")
+    if(compiler STREQUAL "gcc")
+      # At -O2, GCC does not inline functions of a handler's size across files.
+      target_compile_options(${target} PRIVATE -O3)
+    endif()
     if(lto)
       set_target_properties(${target} PROPERTIES INTERPROCEDURAL_OPTIMIZATION ON)
     endif()

@@ -71,6 +71,13 @@ foreach(room IN LISTS test_rooms)
   endif()
 endforeach()
 
+# Programs that a room's tests run build themselves, with the CMakeLists.txt in its folder.
+file(GLOB folders CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*/CMakeLists.txt")
+foreach(file IN LISTS folders)
+  get_filename_component(folder "${file}" DIRECTORY)
+  add_subdirectory("${folder}")
+endforeach()
+
 include(headers)
 
 if(NOT HEDDLE_SANITIZE)

@@ -11,7 +11,8 @@
 namespace parts {
 
 struct message {
-  std::uint32_t words[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+  std::uint32_t len = 1400;
+  std::uint32_t stamps[8] = {};
 };
 
 inline constexpr int topics = 18;
@@ -36,14 +37,14 @@ class program {
     explicit part(program& p) : owner(p) {}
     void handle(message& m, std::uint32_t n) {
       ++count;
-      sum += m.words[(Topic + Handler) & 7] ^ n;
-      m.words[(Topic * 3 + Handler) & 7] += sum + Handler;
+      bytes += m.len + n;
+      m.stamps[(3 * Topic + Handler) & 7] = count;
       if constexpr (Handler + 1 == handlers[Topic] && Topic + 1 < topics)
         if (Topic + 1 < owner.last_) owner.dispatch_.template raise<Topic + 1>(m, n + 1);
     }
     program& owner;
     std::uint32_t count = 0;
-    std::uint32_t sum = 0;
+    std::uint64_t bytes = 0;
   };
   template <int... Topic>
   void bind_topics(std::integer_sequence<int, Topic...>) {

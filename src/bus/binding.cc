@@ -56,7 +56,7 @@ const detail::variant* matching_variant(const detail::topic_record& r) noexcept 
 }  // namespace
 
 void bus::refresh(detail::topic_record& r) noexcept {
-  r.active = nullptr;
+  set_active(r, nullptr);
   if (r.recording != nullptr) [[unlikely]] {
     r.recording->forget_bindings(r);
     r.begin = &r.recorded;
@@ -65,7 +65,17 @@ void bus::refresh(detail::topic_record& r) noexcept {
   }
   r.begin = r.bound.data();
   r.end = r.begin + r.bound.size();
-  r.active = matching_variant(r);
+  set_active(r, matching_variant(r));
+}
+
+void bus::set_active(detail::topic_record& r, const detail::variant* v) noexcept {
+  const detail::variant_table& table = r.calls.variants;
+  if (table.count == 0 || table.plan != merged_.plan) return;
+  detail::merged_topic& merged = merged_.at(table.block_at);
+  r.active = merged.active = v;
+  merged.record = &r;
+  if (v == nullptr) return;
+  for (std::uint32_t i = 0; i < v->len; ++i) merged.set_self(i, r.bound[i].self);
 }
 
 bool bus::unbind(const binding& b) noexcept {
@@ -111,7 +121,7 @@ void bus::remove(detail::topic_record& r, std::size_t at) noexcept {
     r.infos[at].serial = 0;
     r.infos[at].object = nullptr;
     r.has_tombstones = true;
-    r.active = nullptr;
+    set_active(r, nullptr);
     unsettled_ = true;
     return;
   }

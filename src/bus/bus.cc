@@ -56,20 +56,29 @@ detail::topic_record& bus::find_slow(detail::topic_info& topic) noexcept {
 }
 
 detail::topic_record& bus::obtain(detail::topic_info& topic, detail::make_topic_calls calls) {
+  const detail::topic_calls known = calls();
+  take_plan(known.variants);
   if (detail::topic_record* const found = look_up(topic)) {
     // A part of the program that was built without the plan may have been first.
-    if (found->calls.variants.count == 0) found->calls.variants = calls().variants;
+    if (found->calls.variants.count == 0) found->calls.variants = known.variants;
     return *found;
   }
   auto made = std::make_unique<detail::topic_record>();
   made->topic = &topic;
   made->owner = this;
-  made->calls = calls();
+  made->calls = known;
   made->recording = recorder_.get();
   made->recorded = {made->calls.recorded, made.get()};
   records_.push_back(std::move(made));
   rebuild_table();
   return *records_.back();
+}
+
+void bus::take_plan(const detail::variant_table& table) {
+  if (table.count == 0 || merged_.plan != nullptr) return;  // the first plan is the bus's
+  // All zero: no variant, no record.
+  merged_memory_ = std::make_unique<std::byte[]>(table.block_words * sizeof(void*));
+  merged_ = {table.plan, merged_memory_.get()};
 }
 
 void bus::rebuild_table() {

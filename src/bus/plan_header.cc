@@ -79,13 +79,15 @@ std::string plan_fallback(const plan& p) {
   std::string out =
       "/* Made by `heddle optimize`: stands in for handlers that the program no longer has. No "
       "raise\n"
-      "   calls one. The program's own definitions come first, and win. */\n";
-  if (p.handlers.empty()) out += "typedef int heddle_nothing_to_define;\n";
+      "   calls one. The program's own definitions come first, and win. C and C++. */\n"
+      "#ifdef __cplusplus\nextern \"C\" {\n#endif\n"
+      "typedef int heddle_nothing_to_define;\n";
   for (std::size_t i = 0; i < p.handlers.size(); ++i) {
     const std::string name = symbol_of(p, i);
     out += "void " + name + "(void);\n__attribute__((weak, visibility(\"hidden\"))) void " + name +
            "(void) { __builtin_trap(); }\n";
   }
+  out += "#ifdef __cplusplus\n}\n#endif\n";
   return out;
 }
 

@@ -46,18 +46,20 @@ void write_if_changed(const std::string& path, const std::string& text) {
 
 /// In a build, a profile of no use is no error: the program is built without a plan.
 profile_data profile_for_build(const optimize_options& o) {
+  const bool quiet = !o.check.empty();  // it was said when the plan was made
   if (!contents_of(o.profile)) {
-    std::fprintf(stderr,
-                 "heddle: no profile %s yet: generic build (run the program once with "
-                 "HEDDLE_PROFILE=%s, then build again)\n",
-                 o.profile.c_str(), o.profile.c_str());
+    if (!quiet)
+      std::fprintf(stderr,
+                   "heddle: no profile %s yet: generic build (run the program once with "
+                   "HEDDLE_PROFILE=%s, then build again)\n",
+                   o.profile.c_str(), o.profile.c_str());
     return {};
   }
   try {
     return read_profile(o.profile);
   } catch (const failure& e) {
     if (o.strict) throw;
-    std::fprintf(stderr, "heddle: generic build: %s\n", e.what());
+    if (!quiet) std::fprintf(stderr, "heddle: generic build: %s\n", e.what());
     return {};
   }
 }
@@ -86,7 +88,7 @@ int check(const optimize_options& o, const plan& p, const profile_data& profile)
 int run(const optimize_options& o) {
   try {
     const profile_data profile = o.build ? profile_for_build(o) : read_profile(o.profile);
-    const plan p = make_plan(profile, o.plan);
+    const plan p = profile.topics.empty() ? plan() : make_plan(profile, o.plan);
     if (!o.check.empty()) return check(o, p, profile);
     write_if_changed(o.header, plan_header(p, profile));
     write_if_changed(o.fallback, plan_fallback(p));

@@ -63,7 +63,7 @@ int main(int argc, char** argv) {
     for (long i = 0; i < count / 10; ++i) p.bus.raise<player::step<0>>(m, 7u);
     least = std::min(least, (cpu_ns() - began) / static_cast<double>(count / 10));
   }
-  for (const std::uint32_t word : m.words) sum ^= word;
+  for (const std::uint32_t stamp : m.stamps) sum ^= stamp;
   std::printf(
       "{\"case\":\"%s\",\"metric\":\"cpu_ns\",\"value\":%.3f,\"unit\":\"ns\","
       "\"merged\":%zu,\"checksum\":%u}\n",

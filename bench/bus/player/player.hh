@@ -8,7 +8,8 @@
 namespace player {
 
 struct message {
-  std::uint32_t words[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+  std::uint32_t len = 1400;
+  std::uint32_t stamps[8] = {};
 };
 
 template <int Topic>

@@ -22,6 +22,13 @@
 
 namespace heddle {
 
+namespace detail {
+/// A raise; the arguments as handlers get them.
+template <class T, class Plan, class R, class... Args>
+[[gnu::always_inline]] inline R raise_topic(topic_signature<R, Args...>, bus& b,
+                                            pass_t<Args>... args);
+}  // namespace detail
+
 /// Names one bound handler, also when it is bound no more.
 struct binding {
   detail::topic_info* topic = nullptr;
@@ -78,10 +85,8 @@ class bus {
 
   /// Runs the handlers. For a haltable topic, tells whether one halted.
   template <any_topic T, class Plan = detail::plan, class... Us>
-  auto raise(Us&&... args) -> typename T::signature::answer {
-    detail::topic_record& r = find<T>();
-    const raising inside(*this);
-    return detail::run_topic<T, Plan>(typename T::signature(), r, std::forward<Us>(args)...);
+  [[gnu::always_inline]] auto raise(Us&&... args) -> typename T::signature::answer {
+    return detail::raise_topic<T, Plan>(typename T::signature(), *this, std::forward<Us>(args)...);
   }
 
   /// Raises T later, from the queue, behind everything that is ready; with copies of the arguments.
@@ -119,6 +124,8 @@ class bus {
   template <any_topic T>
   friend class next_raise;
   friend struct detail::delivery;
+  template <class T, class Plan, class R, class... Args>
+  friend R detail::raise_topic(topic_signature<R, Args...>, bus&, detail::pass_t<Args>...);
 
   struct entry {
     detail::topic_info* key;
@@ -181,13 +188,18 @@ class bus {
 
   [[nodiscard]] std::size_t count_merged(const detail::topic_info& topic) const noexcept;
 
+  void set_active(detail::topic_record& r, const detail::variant* v) noexcept;
+  void take_plan(const detail::variant_table& table);
+
   entry* table_;
   std::size_t table_mask_ = 0;
   bool raising_ = false;    // inside of a raise
   bool unsettled_ = false;  // settle() has work
+  detail::merged_block merged_;
   std::uint64_t serial_ = 0;
   std::size_t handler_count_ = 0;
   std::size_t delivery_count_ = 0;
+  std::unique_ptr<std::byte[]> merged_memory_;
   std::unique_ptr<detail::recorder> recorder_;
   detail::topic_record nobody_;  // stands for every topic to which nothing was ever bound
   std::vector<std::unique_ptr<detail::topic_record>> records_;

@@ -10,6 +10,17 @@ namespace heddle {
 
 namespace detail {
 
+template <class T, class Plan, class R, class... Args>
+[[gnu::always_inline]] inline R raise_topic(topic_signature<R, Args...> signature, bus& b,
+                                            pass_t<Args>... args) {
+  const bus::raising inside(b);
+  const auto find = [&b]() __attribute__((always_inline)) -> const topic_record& {
+    return b.template find<T>();
+  };
+  return run_topic<T, Plan, R, Args...>(signature, b.merged_, find,
+                                        static_cast<pass_t<Args>>(args)...);
+}
+
 template <class Who>
 inline constexpr handler_info handler_info_of{
     handler_name<Who>::hash, occurrence<handler_name<Who>::hash, Who>(), handler_name<Who>::text};

@@ -35,15 +35,18 @@ inline R run_slots(const slot* at, const slot* end, pass_t<Args>... args) {
   }
 }
 
+/// One handler of a merged raise: called by its number in the plan, or through its slot where the
+/// plan leaves a hole.
 template <class Plan, int Number, class R, class... Args>
 struct planned_call;
 template <class Data, int Number, class R, class... Args>
 struct planned_call<planned<Data>, Number, R, Args...> {
-  static R call(const slot& s, pass_t<Args>... args) {
+  [[gnu::always_inline]] static R call(const merged_topic& topic, std::size_t at,
+                                       pass_t<Args>... args) {
     if constexpr (Number < 0) {
-      return call_slot<R, Args...>(s, static_cast<pass_t<Args>>(args)...);
+      return call_slot<R, Args...>(topic.record->begin[at], static_cast<pass_t<Args>>(args)...);
     } else {
-      return heddle_hot(hot_tag<Data, Number, R, Args...>(), s.self,
+      return heddle_hot(hot_tag<Data, Number, R, Args...>(), topic.self(at),
                         static_cast<pass_t<Args>>(args)...);
     }
   }
@@ -51,55 +54,66 @@ struct planned_call<planned<Data>, Number, R, Args...> {
 
 /// Runs the handlers of variant V, which the bindings agree with when it starts.
 template <class Plan, int V, class R, class... Args, int... I>
-inline R run_variant(std::integer_sequence<int, I...>, topic_record& r, pass_t<Args>... args) {
+[[gnu::always_inline]] inline R run_variant(std::integer_sequence<int, I...>,
+                                            const merged_topic& topic, pass_t<Args>... args) {
   constexpr int len = sizeof...(I);
-  const slot* const slots = r.begin;
   int ran = 0;
   [[maybe_unused]] bool halted = false;
-  const auto one = [&]<int At>(std::integral_constant<int, At>) {
-    using planned = planned_call<Plan, Plan::number_at(V, At), R, Args...>;
+  const auto one = [&]<int At>(std::integral_constant<int, At>) __attribute__((always_inline)) {
+    using call = planned_call<Plan, Plan::number_at(V, At), R, Args...>;
     ran = At + 1;
     if constexpr (std::is_void_v<R>) {
-      planned::call(slots[At], static_cast<pass_t<Args>>(args)...);
+      call::call(topic, At, static_cast<pass_t<Args>>(args)...);
     } else {
-      halted = planned::call(slots[At], static_cast<pass_t<Args>>(args)...) == flow::halt;
+      halted = call::call(topic, At, static_cast<pass_t<Args>>(args)...) == flow::halt;
       if (halted) return false;
     }
-    return At + 1 == len || r.active == variants_of_plan<Plan>::at(V);
+    return At + 1 == len || topic.active == variants_of_plan<Plan>::at(V);
   };
   const bool whole = (one(std::integral_constant<int, I>()) && ...);
   if constexpr (std::is_void_v<R>) {
-    if (!whole) [[unlikely]]
-      run_slots<R, Args...>(slots + ran, r.end, static_cast<pass_t<Args>>(args)...);
+    if (whole) [[likely]]
+      return;
   } else {
     if (halted) return flow::halt;
-    if (whole) return flow::go_on;
-    return run_slots<R, Args...>(slots + ran, r.end, static_cast<pass_t<Args>>(args)...);
+    if (whole) [[likely]]
+      return flow::go_on;
   }
+  const topic_record& r = *topic.record;
+  return run_slots<R, Args...>(r.begin + ran, r.end, static_cast<pass_t<Args>>(args)...);
 }
 
-template <class T, class Plan, class R, class... Args>
-inline R run_topic(topic_signature<R, Args...>, topic_record& r, pass_t<Args>... args) {
+/// Runs a topic: merged where the plan has it and the bindings agree, else generically. `find`
+/// gives the topic's record.
+template <class T, class Plan, class R, class... Args, class Find>
+[[gnu::always_inline]] inline R run_topic(topic_signature<R, Args...>,
+                                          [[maybe_unused]] const merged_block& merged, Find find,
+                                          pass_t<Args>... args) {
   constexpr int number = Plan::topic_of(topic_hash<T>);
   if constexpr (number >= 0) {
-    constexpr planned_topic topic = Plan::topic(number);
-    const variant* const active = r.active;
-    const auto run = [&]<int V>(std::integral_constant<int, V>) {
-      return run_variant<Plan, V, R, Args...>(std::make_integer_sequence<int, Plan::len_of(V)>(), r,
-                                              static_cast<pass_t<Args>>(args)...);
-    };
-    constexpr int first = topic.first_variant;
-    if (active == variants_of_plan<Plan>::at(first)) [[likely]]
-      return run(std::integral_constant<int, first>());
-    if constexpr (topic.variant_count > 1) {
-      if (active == variants_of_plan<Plan>::at(first + 1))
-        return run(std::integral_constant<int, first + 1>());
-    }
-    if constexpr (topic.variant_count > 2) {
-      if (active == variants_of_plan<Plan>::at(first + 2))
-        return run(std::integral_constant<int, first + 2>());
+    constexpr planned_topic planned = Plan::topic(number);
+    constexpr int first = planned.first_variant;
+    using variants = variants_of_plan<Plan>;
+    if (merged.plan == variants::id()) [[likely]] {
+      const merged_topic& topic = merged.at(Plan::block_at(number));
+      const auto run = [&]<int V>(std::integral_constant<int, V>) __attribute__((always_inline)) {
+        return run_variant<Plan, V, R, Args...>(std::make_integer_sequence<int, Plan::len_of(V)>(),
+                                                topic, static_cast<pass_t<Args>>(args)...);
+      };
+      const variant* const active = topic.active;
+      if (active == variants::at(first)) [[likely]]
+        return run(std::integral_constant<int, first>());
+      if constexpr (planned.variant_count > 1) {
+        if (active == variants::at(first + 1)) return run(std::integral_constant<int, first + 1>());
+      }
+      if constexpr (planned.variant_count > 2) {
+        if (active == variants::at(first + 2)) return run(std::integral_constant<int, first + 2>());
+      }
+      if (const topic_record* const r = topic.record)
+        return run_slots<R, Args...>(r->begin, r->end, static_cast<pass_t<Args>>(args)...);
     }
   }
+  const topic_record& r = find();
   return run_slots<R, Args...>(r.begin, r.end, static_cast<pass_t<Args>>(args)...);
 }
 

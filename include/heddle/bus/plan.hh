@@ -6,9 +6,11 @@
 // nothing either.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "heddle/bus/record.hh"
 
@@ -56,6 +58,17 @@ struct planned {
   [[nodiscard]] static consteval int number_at(int v, int i) {
     return Data::sequence[Data::variants[v].first + i];
   }
+  /// Where a topic stands in the merged block, in words.
+  [[nodiscard]] static consteval std::uint32_t block_at(int topic) {
+    std::uint32_t at = 0;
+    for (int i = 0; i < topic; ++i) {
+      int longest = 0;
+      for (int v = 0; v < Data::topics[i].variant_count; ++v)
+        longest = std::max(longest, len_of(Data::topics[i].first_variant + v));
+      at += merged_topic::words + static_cast<std::uint32_t>(longest);
+    }
+    return at;
+  }
   [[nodiscard]] static constexpr variant_table variants_of(std::uint64_t hash);
 };
 
@@ -83,16 +96,25 @@ template <class Plan>
 struct variants_of_plan;
 template <class Data>
 struct variants_of_plan<planned<Data>> {
+  [[nodiscard]] static constexpr const void* id() { return &variants_in<Data>; }
   [[nodiscard]] static constexpr const variant* at(int v) { return &variants_in<Data>.all[v]; }
 };
 
+template <class Data, int... Topic>
+constexpr variant_table variants_among(std::uint64_t hash, std::integer_sequence<int, Topic...>) {
+  variant_table found;
+  const auto look_at = [&]<int I>(std::integral_constant<int, I>) {
+    if (Data::topics[I].hash != hash || found.count != 0) return;
+    found = {&variants_in<Data>, &variants_in<Data>.all[Data::topics[I].first_variant],
+             static_cast<std::uint32_t>(Data::topics[I].variant_count), planned<Data>::block_at(I),
+             planned<Data>::block_at(Data::topic_count)};
+  };
+  (look_at(std::integral_constant<int, Topic>()), ...);
+  return found;
+}
 template <class Data>
 constexpr variant_table planned<Data>::variants_of(std::uint64_t hash) {
-  for (int i = 0; i < Data::topic_count; ++i)
-    if (Data::topics[i].hash == hash)
-      return {&variants_in<Data>, &variants_in<Data>.all[Data::topics[i].first_variant],
-              static_cast<std::uint32_t>(Data::topics[i].variant_count)};
-  return {};
+  return variants_among<Data>(hash, std::make_integer_sequence<int, Data::topic_count>());
 }
 
 /// The function that is handler number `Number` of a plan, by a name that needs none of the

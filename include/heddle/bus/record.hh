@@ -7,6 +7,7 @@
 // When the outermost raise has ended, bus::settle() brings both up to date.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -54,6 +55,8 @@ struct variant_table {
   const void* plan = nullptr;
   const variant* first = nullptr;
   std::uint32_t count = 0;
+  std::uint32_t block_at = 0;     ///< this topic's words in the bus's merged block
+  std::uint32_t block_words = 0;  ///< of the whole block
 };
 
 /// What only bind, unbind and the profile need of a bound handler.
@@ -85,12 +88,34 @@ struct topic_calls {
 };
 using make_topic_calls = topic_calls (*)();
 
+/// What a merged raise reads of its topic; the objects of the handlers follow it, in order.
+struct merged_topic {
+  const variant* active = nullptr;       ///< what the bindings agree with now, or null
+  const topic_record* record = nullptr;  ///< null until somebody has bound to the topic
+
+  static constexpr std::uint32_t words = 2;  ///< its size in pointers
+  [[nodiscard]] void* self(std::size_t at) const noexcept {
+    return reinterpret_cast<void* const*>(this + 1)[at];
+  }
+  void set_self(std::size_t at, void* object) noexcept {
+    reinterpret_cast<void**>(this + 1)[at] = object;
+  }
+};
+static_assert(sizeof(merged_topic) == merged_topic::words * sizeof(void*));
+
+/// The merged topics of a bus, laid out by the plan: a raise finds its own by a constant offset.
+struct merged_block {
+  const void* plan = nullptr;  ///< whose layout it has
+  std::byte* memory = nullptr;
+  [[nodiscard]] merged_topic& at(std::size_t word) const noexcept {
+    return *reinterpret_cast<merged_topic*>(memory + word * sizeof(void*));
+  }
+};
+
 struct topic_record {
   /// What a raise runs: bound, or the one profiling function. Fixed while a raise runs.
   const slot* begin = nullptr;
   const slot* end = nullptr;
-  /// The optimized sequence that `bound` agrees with now, or null.
-  const variant* active = nullptr;
 
   topic_info* topic = nullptr;
   bus* owner = nullptr;
@@ -98,6 +123,8 @@ struct topic_record {
   std::vector<slot> bound;
   std::vector<slot_info> infos;  ///< parallel to bound
   list<topic_waiter> waiters;
+  /// The plan's sequence that `bound` agrees with now, or null; see merged_block.
+  const variant* active = nullptr;
   recorder* recording = nullptr;
   slot recorded{};  ///< what begin points to while a profile is made
   bool has_tombstones = false;
