@@ -108,6 +108,35 @@ class ServeStart(SiteTest):
             s.close()
 
 
+class ServeActivated(SiteTest):
+    """As systemd does it: the socket is descriptor 3, and two variables say so."""
+
+    # The shell puts its own number, which the program keeps, into LISTEN_PID.
+    GIVE = 'fd=$1; count=$2; shift 2; eval "exec 3<&$fd"; LISTEN_PID=$$ LISTEN_FDS=$count exec "$@"'
+
+    def give(self, fd, count="1", **more):
+        return self.serve(port=None, fds=(fd,), wrap=("sh", "-c", self.GIVE, "sh", str(fd), count),
+                          **more)
+
+    def test_a_socket_that_is_given_is_served_with_what_waits_in_it(self):
+        with socket.create_server(("127.0.0.1", 0)) as door:
+            early = socket.create_connection(door.getsockname())
+            early.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            with self.give(door.fileno()) as server:
+                self.assertEqual(server.port, door.getsockname()[1])
+                self.assertIn(b"200 OK", early.recv(4096))
+                self.assertEqual(server.ask("/")[0], 200)
+                self.assertEqual(server.stop(), 0)
+            early.close()
+
+    def test_what_is_no_listening_socket_is_refused(self):
+        with socket.socket() as door, self.give(door.fileno()).process as process:
+            self.assertIn(b"descriptor 3 is no listening TCP socket", process.stderr.read())
+        with socket.create_server(("127.0.0.1", 0)) as door, \
+                self.give(door.fileno(), "2").process as process:
+            self.assertIn(b"gives 2 sockets, and one is served", process.stderr.read())
+
+
 class ServeMistakes(SiteTest):
     def expect(self, pattern, *words, code=2, **variables):
         got, out, err = run("serve", *words, **variables)
