@@ -65,7 +65,8 @@ def syndromes(code, count):
 
 class ServeQr(SiteTest):
     def read(self, talk):
-        lines = [line for line in talk.splitlines() if line and set(line) <= set("\u2588\u2580\u2584 ")]
+        drawn = set("\u2588\u2580\u2584 ")
+        lines = [line for line in talk.splitlines() if line and set(line) <= drawn]
         m = modules(lines)
         bits = format_bits(m) ^ 0x5412
         self.assertEqual(bits >> 13, 1, "level L")

@@ -47,7 +47,7 @@ HEDDLE_TEST(content_coding, "a star stands for what is not named") {
 }
 
 HEDDLE_TEST(content_coding, "a weight that is none counts as one, since the coding was named") {
-  for (const char* weight : {"q=", "q=x", "q=2", "q=1.5", "q=0.1234", "q=0,1", "level=9", ""})
+  for (const char* weight : {"q=", "q=x", "q=2", "q=1.5", "q=0.1234", "q=0x1", "level=9", ""})
     EXPECT_EQ(chosen(std::string("br;q=0.9, gzip;") + weight), "gzip") << weight;
 }
 
