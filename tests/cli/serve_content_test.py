@@ -102,6 +102,9 @@ class ServeParts(SiteTest):
         message = email.parser.BytesParser(policy=email.policy.HTTP).parsebytes(head + body)
         self.assertEqual(message.get_content_type(), "multipart/byteranges")
         self.assertEqual(message.defects, [])
+        # The parser forgives bare line feeds; RFC 2046 does not.
+        lines = body.count(b"\r\n--" + message.get_boundary().encode())
+        self.assertEqual(lines, len(message.get_payload()) + 1)
         return [(p["Content-Range"], p.get_payload(decode=True)) for p in message.iter_parts()]
 
     def test_ranges_one_several_and_none_are_what_was_asked_for(self):

@@ -63,6 +63,9 @@ class ServeStart(SiteTest):
             for _ in range(size // 400):
                 connection.request("GET", "/" + "n" * 450)
                 self.assertEqual(connection.getresponse().read()[:3], b"404")
+            time.sleep(0.3)  # it writes five times a second, and the pipe is full by now
+            connection.request("GET", "/")
+            self.assertEqual(connection.getresponse().read(), b"<p>index")
             connection.close()
             self.assertEqual(server.stop(), 0)
 
