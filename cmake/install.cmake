@@ -25,6 +25,10 @@ set(HEDDLE_PC_REQUIRES)
 if(HEDDLE_WITH_URING)
   set(HEDDLE_PC_REQUIRES "liburing >= 2.3")
 endif()
+set(HEDDLE_PC_ZLIB)
+if(HEDDLE_WITH_ZLIB)
+  set(HEDDLE_PC_ZLIB ", zlib")
+endif()
 # The prefix is told from where the pc file lies, so that a moved installation still works.
 file(RELATIVE_PATH HEDDLE_PC_PREFIX
      "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")

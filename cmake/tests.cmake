@@ -78,6 +78,15 @@ foreach(file IN LISTS folders)
   add_subdirectory("${folder}")
 endforeach()
 
+# The heddle program as its users run it: tests/cli/*_test.py against the built program.
+file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/cli/*_test.py")
+if(sources AND TARGET heddle_cli)
+  add_test(NAME program COMMAND python3 -B -m unittest discover -s tests/cli -p "*_test.py"
+           WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+  set_tests_properties(program PROPERTIES LABELS cli TIMEOUT ${test_timeout_s}
+                       ENVIRONMENT "HEDDLE=$<TARGET_FILE:heddle_cli>")
+endif()
+
 include(headers)
 
 if(NOT HEDDLE_SANITIZE)
