@@ -146,6 +146,18 @@ HEDDLE_TEST(protection, "one address cannot take all the connections") {
   });
 }
 
+HEDDLE_TEST(protection, "by default an address has three quarters of the connections") {
+  http::server_options options;
+  options.connections_max = 8;
+  run_simulated(options, [](address at, http::server& web) -> task<> {
+    std::vector<tcp_stream> many;
+    for (int i = 0; i < 6; ++i) many.push_back(co_await tcp_connect(at));
+    EXPECT_EQ(co_await talk(at, ""), "");
+    EXPECT_EQ(web.counters().refused_connections, 1u);
+    EXPECT_EQ(web.counters().open, 6u);
+  });
+}
+
 HEDDLE_TEST(protection, "connections beyond the limit wait until one ends") {
   http::server_options options;
   options.connections_max = 1;
