@@ -97,7 +97,10 @@ task<> server::end_idle_ones() {
 }
 
 void server::take(scope& connections, tcp_stream conn) {
-  std::uint32_t* const of_peer = peers_->enter(conn.peer(), options_.connections_per_address_max);
+  const std::size_t asked = options_.connections_per_address_max;
+  const std::size_t most =
+      asked != 0 ? asked : options_.connections_max - options_.connections_max / 4;
+  std::uint32_t* const of_peer = peers_->enter(conn.peer(), most);
   if (of_peer == nullptr) {
     ++counters_.refused_connections;
     return;

@@ -32,6 +32,12 @@ void run_simulated(http::server_options options, std::function<task<>(address, h
   rt.run(with_server(answer, std::move(options), std::move(body)));
 }
 
+std::string pattern(std::size_t size) {
+  std::string text(size, '\0');
+  for (std::size_t i = 0; i < size; ++i) text[i] = static_cast<char>('a' + i % 26);
+  return text;
+}
+
 /// Sends text a byte at a time with a pause before each, until the server answers or closes.
 task<std::string> trickle(address at, std::string text, nanoseconds pause) {
   tcp_stream conn = co_await tcp_connect(at);
@@ -140,6 +146,18 @@ HEDDLE_TEST(protection, "one address cannot take all the connections") {
   });
 }
 
+HEDDLE_TEST(protection, "by default an address has three quarters of the connections") {
+  http::server_options options;
+  options.connections_max = 8;
+  run_simulated(options, [](address at, http::server& web) -> task<> {
+    std::vector<tcp_stream> many;
+    for (int i = 0; i < 6; ++i) many.push_back(co_await tcp_connect(at));
+    EXPECT_EQ(co_await talk(at, ""), "");
+    EXPECT_EQ(web.counters().refused_connections, 1u);
+    EXPECT_EQ(web.counters().open, 6u);
+  });
+}
+
 HEDDLE_TEST(protection, "connections beyond the limit wait until one ends") {
   http::server_options options;
   options.connections_max = 1;
@@ -199,17 +217,21 @@ HEDDLE_TEST(protection, "requests in progress do not keep the driver's blocks fr
 }
 
 HEDDLE_TEST(protection, "heads and bodies keep their places wherever a pipeline of them is cut") {
+  // Bodies of several cuts, so that a block that was given back is used again before the end.
+  const std::string body = pattern(400);
   std::string text;
   for (int i = 0; i < 4; ++i)
     text += "POST /again HTTP/1.1\r\nHost: x\r\nX-Name: n" + std::to_string(i) +
-            "\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n" +
+            "\r\nTransfer-Encoding: chunked\r\n\r\n190\r\n" + body + "\r\n0\r\n\r\n" +
             "POST /again HTTP/1.1\r\nHost: x\r\nX-Name: m" + std::to_string(i) +
-            "\r\nContent-Length: 5\r\n\r\n12345";
+            "\r\nContent-Length: 400\r\n\r\n" + body;
   text += "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
   for (const std::size_t blocks : {0u, 1u, 100u}) {
     http::server_options options;
     options.blocks_max = blocks;
-    run_simulated(options, [&text](address at, http::server&) -> task<> {
+    sim_options world;
+    world.limits.block_count = 4;  // so that one that was given back too early is soon overwritten
+    const auto cut = [&text, &body](address at, http::server&) -> task<> {
       for (std::size_t step = 1; step < text.size(); step += step < 40 ? 1 : 37) {
         tcp_stream conn = co_await tcp_connect(at);
         for (std::size_t from = 0; from < text.size(); from += step) {
@@ -219,11 +241,12 @@ HEDDLE_TEST(protection, "heads and bodies keep their places wherever a pipeline 
         const std::string all = co_await read_all(conn);
         EXPECT_EQ(count_of(all, "200 OK"), 9u) << step;
         for (int i = 0; i < 4; ++i) {
-          EXPECT_EQ(count_of(all, "n" + std::to_string(i) + "=abcde;"), 1u) << step << all;
-          EXPECT_EQ(count_of(all, "m" + std::to_string(i) + "=12345;"), 1u) << step << all;
+          EXPECT_EQ(count_of(all, "n" + std::to_string(i) + "=" + body + ";"), 1u) << step << all;
+          EXPECT_EQ(count_of(all, "m" + std::to_string(i) + "=" + body + ";"), 1u) << step << all;
         }
       }
-    });
+    };
+    run_simulated(options, cut, world);
   }
 }
 

@@ -51,8 +51,9 @@ struct server_options {
   nanoseconds write_timeout = std::chrono::seconds(30);  ///< of one send: write_timeouts
   std::size_t send_bytes_max = 256 * 1024;               ///< what one send may hold
   std::size_t connections_max = 16384;  ///< further ones wait in the listener's queue: full_waits
-  /// Of one IPv4 address or IPv6 /64 network; further ones are closed: refused_connections.
-  std::size_t connections_per_address_max = 12288;
+  /// Of one IPv4 address or IPv6 /64 network; further ones are closed: refused_connections. 0:
+  /// three quarters of connections_max. Behind a proxy all clients have the proxy's address.
+  std::size_t connections_per_address_max = 0;
   std::size_t corked_bytes_max = 64 * 1024;  ///< answers to pipelined requests gathered in one send
   std::size_t pipeline_max = 64;             ///< answered before others get a turn: pipeline_pauses
   std::size_t drain_bytes_max = 256 * 1024;  ///< of a body that the handler did not read
