@@ -14,6 +14,7 @@
 #include "heddle/core/reusable_event.hh"
 #include "heddle/core/twait.hh"
 #include "heddle/heddle.hh"
+#include "heddle/sync/condition.hh"
 #include "support/drivers.hh"
 #include "support/test.hh"
 #include "support/virtual_runtime.hh"
@@ -327,6 +328,29 @@ DRIVER_TEST(hedged, "S5 the next call starts after the delay, and the first answ
   EXPECT_EQ(rt.run(hedge(failing)), 2);  // a failure starts the next at once
   replicas hopeless{{1ms, 1ms}, {}};
   EXPECT_THROW(rt.run(hedge(hopeless)), std::runtime_error);
+}
+
+namespace {
+task<int> waits_for(condition& c, std::size_t i) {
+  co_await c.wait();
+  co_return static_cast<int>(i);
+}
+}  // namespace
+
+HEDDLE_TEST(hedged, "of answers that come together the first is taken") {
+  virtual_runtime v;
+  v.rt.run([]() -> task<> {
+    condition ready;
+    scope s;
+    s.spawn([](condition& c) -> task<> {
+      co_await sleep_for(5ms);
+      EXPECT_EQ(c.notify_all(), 3u);
+    }(ready));
+    const int first =
+        co_await hedged(3, 1ms, [&ready](std::size_t i) { return waits_for(ready, i); });
+    EXPECT_EQ(first, 0);
+    co_await s.join();
+  }());
 }
 
 HEDDLE_TEST(hedged, "a hedged call that is cancelled cancels its calls") {
