@@ -92,6 +92,14 @@ HEDDLE_TEST(adapt, "dropping what was made of an event drops that event, and ada
   EXPECT_FALSE(r.has_waiting());
 }
 
+HEDDLE_TEST(adapt, "an outstanding bound event with a string takes at most 200 bytes in all") {
+  const auto cell = [](std::size_t bytes) { return (bytes + 15) / 16 * 16; };
+  using bound = detail::relay<event<std::string>, detail::pass_bound<std::string>>;
+  const std::size_t record_with_slot = sizeof(event_record) + sizeof(void*);
+  EXPECT_LE(cell(record_with_slot), 64u);
+  EXPECT_LE(cell(record_with_slot) + cell(sizeof(event_record)) + cell(sizeof(bound)), 200u);
+}
+
 HEDDLE_TEST(event, "E5 the unblocker of an adapted event unblocks, whatever values it carries") {
   virtual_runtime v;
   rendezvous<> r;
