@@ -14,6 +14,9 @@ from bench_plan import Measure, Plan
 
 CASES = ("yield_2", "yield_10000", "await_empty_child", "spawn_join", "event", "parked_bytes")
 
+# What some rivals do besides: events on a timer of zero, a timeout that does not fire, channels.
+MORE = {"asio": ("benchfn_explicit", "task_timeout", "channel_1", "channel_128")}
+
 # How many threads are parked. Ten million show what a runtime in bytes does at its scale; the
 # others take less, for lack of memory or (pthread) of process numbers: bytes each are the same.
 PARKED = {"coroutine_floor": 10_000_000, "asio": 1_000_000, "tokio": 1_000_000, "go": 300_000,
@@ -121,7 +124,7 @@ def plan(context):
             out.skip(name, rivals.missing[name])
             continue
         rival = Rival(name, program, seconds)
-        for case in CASES:
+        for case in CASES + MORE.get(name, ()):
             if (name, case) not in ABSENT:
                 parked = case == "parked_bytes"
                 out.add(Measure(case, name, 1.0 if parked else seconds,

@@ -14,6 +14,7 @@
 #include "heddle/core/reusable_event.hh"
 #include "heddle/core/twait.hh"
 #include "heddle/heddle.hh"
+#include "heddle/sync/condition.hh"
 #include "support/drivers.hh"
 #include "support/test.hh"
 #include "support/virtual_runtime.hh"
@@ -89,6 +90,14 @@ HEDDLE_TEST(adapt, "dropping what was made of an event drops that event, and ada
   ASSERT_EQ(v.reports.size(), 1u);
   EXPECT_EQ(v.reports[0].kind, diagnostic_kind::abandoned_event);
   EXPECT_FALSE(r.has_waiting());
+}
+
+HEDDLE_TEST(adapt, "an outstanding bound event with a string takes at most 200 bytes in all") {
+  const auto cell = [](std::size_t bytes) { return (bytes + 15) / 16 * 16; };
+  using bound = detail::relay<event<std::string>, detail::pass_bound<std::string>>;
+  const std::size_t record_with_slot = sizeof(event_record) + sizeof(void*);
+  EXPECT_LE(cell(record_with_slot), 64u);
+  EXPECT_LE(cell(record_with_slot) + cell(sizeof(event_record)) + cell(sizeof(bound)), 200u);
 }
 
 HEDDLE_TEST(event, "E5 the unblocker of an adapted event unblocks, whatever values it carries") {
@@ -327,6 +336,29 @@ DRIVER_TEST(hedged, "S5 the next call starts after the delay, and the first answ
   EXPECT_EQ(rt.run(hedge(failing)), 2);  // a failure starts the next at once
   replicas hopeless{{1ms, 1ms}, {}};
   EXPECT_THROW(rt.run(hedge(hopeless)), std::runtime_error);
+}
+
+namespace {
+task<int> waits_for(condition& c, std::size_t i) {
+  co_await c.wait();
+  co_return static_cast<int>(i);
+}
+}  // namespace
+
+HEDDLE_TEST(hedged, "of answers that come together the first is taken") {
+  virtual_runtime v;
+  v.rt.run([]() -> task<> {
+    condition ready;
+    scope s;
+    s.spawn([](condition& c) -> task<> {
+      co_await sleep_for(5ms);
+      EXPECT_EQ(c.notify_all(), 3u);
+    }(ready));
+    const int first =
+        co_await hedged(3, 1ms, [&ready](std::size_t i) { return waits_for(ready, i); });
+    EXPECT_EQ(first, 0);
+    co_await s.join();
+  }());
 }
 
 HEDDLE_TEST(hedged, "a hedged call that is cancelled cancels its calls") {

@@ -89,13 +89,13 @@ void programs(benchmark::State& state) {
   for (auto _ : state) rt.run(Program());
   state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations()) * rounds);
 }
-BENCHMARK(programs<hand_over<0>>)->Name("sync/channel_0");
-BENCHMARK(programs<hand_over<1>>)->Name("sync/channel_1");
-BENCHMARK(programs<hand_over<128>>)->Name("sync/channel_128");
-BENCHMARK(programs<batches>)->Name("sync/channel_batches");
-BENCHMARK(programs<contended>)->Name("sync/mutex_hand_over");
-BENCHMARK(programs<uncontended>)->Name("sync/mutex_free");
-BENCHMARK(programs<permits>)->Name("sync/semaphore_free");
+BENCHMARK(programs<hand_over<0>>)->Name("core/channel_0");
+BENCHMARK(programs<hand_over<1>>)->Name("core/channel_1");
+BENCHMARK(programs<hand_over<128>>)->Name("core/channel_128");
+BENCHMARK(programs<batches>)->Name("core/channel_batches");
+BENCHMARK(programs<contended>)->Name("core/mutex_hand_over");
+BENCHMARK(programs<uncontended>)->Name("core/mutex_free");
+BENCHMARK(programs<permits>)->Name("core/semaphore_free");
 
 }  // namespace
 
