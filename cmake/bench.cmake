@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Each bench/<room>/<name>.cc is one program on Google Benchmark, at <build>/bench/<room>_<name>;
-# bench/support/*.cc is linked into all. bench/rivals/ builds itself, where it has a CMakeLists.txt.
+# bench/support/*.cc is linked into all. bench/rivals/, and a room's programs of several files,
+# build themselves: with the CMakeLists.txt in their folder.
 
 find_package(benchmark QUIET)
 heddle_optional(HEDDLE_BENCH benchmark_FOUND "benchmarks (Google Benchmark)" HEDDLE_WITH_BENCH)
@@ -22,12 +23,13 @@ foreach(source IN LISTS sources)
   set_target_properties(bench_${name} PROPERTIES
     OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bench")
   target_include_directories(bench_${name} PRIVATE "${PROJECT_SOURCE_DIR}/bench")
-  string(REGEX REPLACE "_.*" "" room "${name}")
   target_link_libraries(bench_${name} PRIVATE
-    heddle_inside $<TARGET_NAME_IF_EXISTS:heddle::${room}> heddle_http heddle
-    benchmark::benchmark benchmark::benchmark_main)
+    heddle_inside heddle_rooms benchmark::benchmark benchmark::benchmark_main)
   add_dependencies(benches bench_${name})
 endforeach()
-if(EXISTS "${PROJECT_SOURCE_DIR}/bench/rivals/CMakeLists.txt")
-  add_subdirectory(bench/rivals)
-endif()
+file(GLOB folders CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/*/CMakeLists.txt")
+foreach(file IN LISTS folders)
+  get_filename_component(folder "${file}" DIRECTORY)
+  file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}" "${folder}")
+  add_subdirectory("${folder}")
+endforeach()

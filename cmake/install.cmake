@@ -17,6 +17,7 @@ write_basic_package_version_file(
   "${PROJECT_BINARY_DIR}/package/heddle-config-version.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/package/heddle-config.cmake"
               "${PROJECT_BINARY_DIR}/package/heddle-config-version.cmake"
+              "${PROJECT_SOURCE_DIR}/cmake/optimize.cmake"
         DESTINATION ${HEDDLE_PACKAGE_DIR})
 
 # Only static libraries are installed, so a user's link needs what they need: not "private".
@@ -24,11 +25,15 @@ set(HEDDLE_PC_REQUIRES)
 if(HEDDLE_WITH_URING)
   set(HEDDLE_PC_REQUIRES "liburing >= 2.3")
 endif()
+set(HEDDLE_PC_ZLIB)
+if(HEDDLE_WITH_ZLIB)
+  set(HEDDLE_PC_ZLIB ", zlib")
+endif()
 # The prefix is told from where the pc file lies, so that a moved installation still works.
 file(RELATIVE_PATH HEDDLE_PC_PREFIX
      "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
 # A room that has no sources yet is headers only: its pc file must not name an archive.
-set(HEDDLE_PC_ROOMS heddle http)
+set(HEDDLE_PC_ROOMS heddle http bus)
 if(HEDDLE_WITH_FIBER)
   list(APPEND HEDDLE_PC_ROOMS fiber)
 endif()

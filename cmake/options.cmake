@@ -46,14 +46,22 @@ if(HEDDLE_WITH_URING)
   set(HEDDLE_URING_TARGET PkgConfig::URING)
 endif()
 
+find_package(ZLIB QUIET)
+heddle_optional(HEDDLE_ZLIB ZLIB_FOUND "compression on the fly (zlib)" HEDDLE_WITH_ZLIB)
+set(HEDDLE_ZLIB_TARGET)
+if(HEDDLE_WITH_ZLIB)
+  set(HEDDLE_ZLIB_TARGET ZLIB::ZLIB)
+endif()
+
 # Everything built here, but nothing that a user's program inherits.
 add_library(heddle_inside INTERFACE)
 target_include_directories(heddle_inside INTERFACE
   "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}")
-target_compile_options(heddle_inside INTERFACE -Wall -Wextra -fno-omit-frame-pointer
+target_compile_options(heddle_inside INTERFACE -Wall -Wextra
   $<$<BOOL:${HEDDLE_WERROR}>:-Werror>)
 target_compile_definitions(heddle_inside INTERFACE
-  $<$<BOOL:${HEDDLE_WITH_URING}>:HEDDLE_WITH_URING=1>)
+  $<$<BOOL:${HEDDLE_WITH_URING}>:HEDDLE_WITH_URING=1>
+  $<$<BOOL:${HEDDLE_WITH_ZLIB}>:HEDDLE_WITH_ZLIB=1>)
 
 if(HEDDLE_SANITIZE)
   add_compile_options(-fsanitize=${HEDDLE_SANITIZE} -fno-sanitize-recover=all)

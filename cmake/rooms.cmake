@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: MIT
 # heddle_room(NAME [ROOMS room...] [LINKS target...]) makes one static library of the sources in
 # src/<room>/ (ROOMS defaults to NAME), with the alias heddle::NAME, installed and exported. A room
-# without sources yet becomes an interface library, so that others can already link it.
+# without sources yet becomes an interface library, so that others can already link it. What is
+# built beside the rooms (tests, examples, benchmarks) links heddle_rooms: all that were made.
+
+add_library(heddle_rooms INTERFACE)
 
 function(heddle_room name)
   cmake_parse_arguments(room "" "" "ROOMS;LINKS" ${ARGN})
@@ -36,5 +39,6 @@ function(heddle_room name)
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(${target} ${scope} ${room_LINKS})
+  target_link_libraries(heddle_rooms INTERFACE ${target})
   install(TARGETS ${target} EXPORT heddle-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()

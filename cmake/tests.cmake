@@ -21,7 +21,7 @@ file(GLOB support_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/support
 set(test_support)
 if(support_sources)
   add_library(test_support STATIC ${support_sources})
-  target_link_libraries(test_support PUBLIC heddle_inside heddle_http heddle GTest::gtest)
+  target_link_libraries(test_support PUBLIC heddle_inside heddle_rooms GTest::gtest)
   target_include_directories(test_support PUBLIC "${PROJECT_SOURCE_DIR}/tests")
   set(test_support test_support)
 endif()
@@ -45,9 +45,9 @@ foreach(room IN LISTS test_rooms)
   # GoogleTest's checks are if-else statements; `if (a) EXPECT_EQ(...)` is no mistake.
   target_compile_options(${room}_test PRIVATE -Wno-dangling-else)
   target_link_libraries(${room}_test PRIVATE
-    heddle_inside ${test_support} $<TARGET_NAME_IF_EXISTS:heddle::${room}> heddle_http heddle
-    GTest::gtest_main)
+    heddle_inside ${test_support} heddle_rooms GTest::gtest_main)
   if(room STREQUAL "hook")
+    target_link_libraries(${room}_test PRIVATE heddle::hook)
     # A library that knows nothing of us, against a server that the test starts.
     find_library(HEDDLE_PQ pq)
     find_path(HEDDLE_PQ_INCLUDE libpq-fe.h PATH_SUFFIXES postgresql)
@@ -70,6 +70,22 @@ foreach(room IN LISTS test_rooms)
     set_tests_properties(${room} PROPERTIES TIMEOUT 600)
   endif()
 endforeach()
+
+# Programs that a room's tests run build themselves, with the CMakeLists.txt in its folder.
+file(GLOB folders CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*/CMakeLists.txt")
+foreach(file IN LISTS folders)
+  get_filename_component(folder "${file}" DIRECTORY)
+  add_subdirectory("${folder}")
+endforeach()
+
+# The heddle program as its users run it: tests/cli/*_test.py against the built program.
+file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/cli/*_test.py")
+if(sources AND TARGET heddle_cli)
+  add_test(NAME program COMMAND python3 -B -m unittest discover -s tests/cli -p "*_test.py"
+           WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+  set_tests_properties(program PROPERTIES LABELS cli TIMEOUT ${test_timeout_s}
+                       ENVIRONMENT "HEDDLE=$<TARGET_FILE:heddle_cli>")
+endif()
 
 include(headers)
 

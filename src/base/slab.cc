@@ -4,6 +4,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 
@@ -105,7 +106,9 @@ slabs::cell* slabs::carve(void* memory, std::size_t cell_bytes) {
 
 slabs::cell* slabs::refill(std::size_t index) {
   collect_remote();
-  if (free_[index] == nullptr) free_[index] = carve(region_.take_chunks(1, false), index * 16);
+  // A cell has room for what the list of remote frees keeps in it.
+  const std::size_t bytes = std::max(index * 8, sizeof(cell));
+  if (free_[index] == nullptr) free_[index] = carve(region_.take_chunks(1, false), bytes);
   return free_[index];
 }
 

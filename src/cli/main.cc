@@ -80,6 +80,8 @@ int run(int argc, char** argv) {
   add("serve", "Serve a directory over HTTP", &add_serve);
   add("doctor", "Say what runs on this machine, and what to do about what does not", &add_doctor);
   add("explain", "Explain a diagnostic", &add_explain);
+  add("optimize", "Merge the handlers that a profile found busy", &add_optimize);
+  add("graph", "Draw a profile of topics and handlers", &add_graph);
   if (argc < 2) {
     std::fputs(examples, stdout);
     return 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// heddle serve [DIR]: a web server for a directory. The first Ctrl-C drains, the second stops; on
-// exit one line says what was done. Results (the access log) go to stdout, talk goes to stderr.
+// heddle serve [DIR]: a web server for a directory. The first Ctrl-C drains, the second stops;
+// SIGHUP reads the settings again; on exit one line says what was done. Results (the access log) go
+// to stdout, talk goes to stderr.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -8,142 +9,126 @@
 #include <cstdio>
 #include <memory>
 
+#include "cli/serve_banner.hh"
+#include "cli/serve_door.hh"
+#include "cli/serve_options.hh"
+#include "cli/serve_site.hh"
 #include "cli/verbs.hh"
 #include "heddle/core/sleep.hh"
-#include "heddle/http/static_files.hh"
 #include "heddle/io/signal.hh"
 #include "heddle/sched/runtime.hh"
 
 namespace heddle::cli {
 namespace {
 
-struct serve_options {
-  std::string directory = ".";
-  int port = -1;
-  bool everywhere = false;
-  std::string log = "plain";
-  bool hidden = false;
-  bool no_listing = false;
-};
-
-constexpr int default_port = 8000;
-constexpr int ports_tried = 20;  // when the port was not asked for
-constexpr nanoseconds log_interval = std::chrono::milliseconds(200);
-
-/// The access log: lines are gathered and written a few times a second.
-class access_log {
+/// The running server: its settings as they are now, and the sites that they made.
+class service {
  public:
-  void add(const http::access& a) {
-    const std::time_t now =
-        std::chrono::floor<std::chrono::seconds>(runtime::here().io().wall_time()).count();
-    std::tm local{};
-    ::localtime_r(&now, &local);
-    char text[96];
-    const int len = std::snprintf(text, sizeof text, "%02d:%02d:%02d  %d  ", local.tm_hour,
-                                  local.tm_min, local.tm_sec, a.status);
-    text_.append(text, static_cast<std::size_t>(len));
-    // The parser refuses control characters, so a line cannot be forged.
-    if (a.head != nullptr) {
-      (text_ += a.head->method_text()) += ' ';
-      text_ += a.head->target().substr(0, 512);
-    } else {
-      text_ += "(not a request)";
-    }
-    std::snprintf(text, sizeof text, "  %llu B  %.1f ms  ",
-                  static_cast<unsigned long long>(a.bytes),
-                  static_cast<double>(a.took.count()) / 1e6);
-    text_ += text;
-    (text_ += a.peer->to_string()) += '\n';
-    if (text_.size() >= flush_bytes) flush();
+  service(const std::vector<setting_request>& flags, const serve_options& o)
+      : flags_(flags), log_({.form = o.log.value_or(http::log_form::plain)}), logs_(o.log) {
+    http::server_options limits;
+    limits.connections_max = o.connections_max;
+    limits.idle_timeout = o.idle_timeout;
+    limits.header_timeout = o.header_timeout;
+    limits.write_timeout = o.write_timeout;
+    if (logs_) limits.log = [this](const http::access& a) { log_.add(a); };
+    web_.emplace([this](http::request& r) { return now_->answer(r); }, std::move(limits));
+    now_ = make_site(o);
   }
-  void flush() {
-    std::fwrite(text_.data(), 1, text_.size(), stdout);
-    std::fflush(stdout);
-    text_.clear();
+
+  task<int> run(const serve_options& o) {
+    std::optional<tcp_listener> given = activated_door();
+    tcp_listener door = given ? std::move(*given) : open_door(o, ::isatty(STDERR_FILENO) != 0);
+    std::fputs(banner(o, door.local()).c_str(), stderr);
+    scope side;
+    side.spawn(stop_on_signals(o.drain_timeout));
+    side.spawn(reload_on_signal());
+    if (logs_) side.spawn(log_.write_to(STDOUT_FILENO));
+    co_await web_->serve(std::move(door));
+    side.cancel();
+    static_cast<void>(co_await as_expected(side.join()));
+    if (logs_) co_await last_lines();
+    std::fputs(farewell(web_->counters()).c_str(), stderr);
+    co_return 0;
   }
 
  private:
-  static constexpr std::size_t flush_bytes = 64 * 1024;
-  std::string text_;
-};
+  static constexpr nanoseconds last_lines_timeout = std::chrono::seconds(2);
 
-task<> flush_log(access_log& log) {
-  for (;;) {
-    co_await sleep_for(log_interval);
-    log.flush();
+  std::unique_ptr<site> make_site(const serve_options& o) {
+    return std::make_unique<site>(o, [this](http::metrics_page& page) {
+      page.server(web_->counters())
+          .counter("heddle_log_dropped_total", "Lines that nobody read.", log_.dropped());
+    });
   }
-}
 
-tcp_listener open_listener(const serve_options& o) {
-  const bool asked = o.port >= 0;
-  const int first = asked ? o.port : default_port;
-  for (int port = first;; ++port) {
-    const auto number = static_cast<std::uint16_t>(port);
-    try {
-      return tcp_listener::listen(o.everywhere ? address::any_v4(number)
-                                               : address::loopback(number));
-    } catch (const failure& e) {
-      if (e.code() != std::errc::address_in_use) throw;
-      if (!asked && port + 1 < first + ports_tried) continue;
-      throw failure(e.code(), "port " + std::to_string(port) +
-                                  " is taken; -p PORT takes another, -p 0 any that is free");
+  task<> last_lines() {
+    const auto done =
+        co_await as_expected(with_timeout(log_.flush(STDOUT_FILENO), last_lines_timeout));
+    if (!done) std::fputs("the last lines of the log were not read\n", stderr);
+  }
+
+  task<> stop_on_signals(nanoseconds drain_timeout) {
+    signal_set asked{SIGINT, SIGTERM};
+    co_await asked.next();
+    std::fprintf(stderr, "\nDraining: %llu connections. Ctrl-C again stops at once.\n",
+                 static_cast<unsigned long long>(web_->counters().open));
+    web_->stop();
+    if (drain_timeout > nanoseconds::zero()) {
+      const auto again = co_await as_expected(with_timeout(asked.next(), drain_timeout));
+      if (!again && again.error() != std::errc::timed_out) co_return;
+    } else {
+      co_await asked.next();
+    }
+    web_->stop();
+  }
+
+  /// What is wrong with the new settings is said, and the old ones stay.
+  task<> reload_on_signal() {
+    signal_set asked{SIGHUP};
+    for (;;) {
+      co_await asked.next();
+      try {
+        std::unique_ptr<site> next = make_site(put_together(flags_));
+        // Answers that are being made belong to the old site until they are done.
+        old_.push_back(std::exchange(now_, std::move(next)));
+        std::fputs("Settings read again.\n", stderr);
+      } catch (const std::exception& e) {
+        print_error(e.what(), "the settings from before stay; correct them and send SIGHUP again");
+      }
+      std::erase_if(old_, [](const std::unique_ptr<site>& s) { return !s->busy(); });
     }
   }
+
+  const std::vector<setting_request>& flags_;
+  http::access_log log_;
+  bool logs_;
+  std::optional<http::server> web_;
+  std::unique_ptr<site> now_;
+  std::vector<std::unique_ptr<site>> old_;
+};
+
+task<int> serve(const std::vector<setting_request>& flags, const serve_options& o) {
+  service s(flags, o);
+  co_return co_await s.run(o);
 }
 
-task<> stop_on_signals(http::server& web, access_log& log) {
-  signal_set asked{SIGINT, SIGTERM};
-  co_await asked.next();
-  const std::uint64_t open = web.counters().open;
-  log.flush();
-  std::fprintf(stderr, "\nDraining: %llu connections. Ctrl-C again stops at once.\n",
-               static_cast<unsigned long long>(open));
-  web.stop();
-  co_await asked.next();
-  web.stop();
-}
-
-task<int> serve(const serve_options& o) {
-  http::static_options files_options;
-  files_options.listing = !o.no_listing;
-  files_options.hidden = o.hidden;
-  http::static_files files(o.directory, files_options);
-  access_log log;
-  http::server_options options;
-  if (o.log == "plain") options.log = [&log](const http::access& a) { log.add(a); };
-  http::server web([&files](http::request& r) { return files.answer(r); }, std::move(options));
-
-  tcp_listener door = open_listener(o);
-  const address at = door.local();
-  std::fprintf(stderr,
-               "Serving  %s/\n  here     http://127.0.0.1:%d/\n  network  %s\n  1 worker, %s"
-               "      Ctrl-C stops\n",
-               o.directory.c_str(), at.port(),
-               o.everywhere ? "on, every interface" : "off  add --public to share on this network",
-               runtime::here().io().name());
-  scope side;
-  side.spawn(stop_on_signals(web, log));
-  if (options.log || o.log == "plain") side.spawn(flush_log(log));
-  co_await web.serve(std::move(door));
-  side.cancel();
-  static_cast<void>(co_await as_expected(side.join()));
-  log.flush();
-  const http::server_counters& c = web.counters();
-  std::fprintf(stderr, "%llu requests, %llu bytes, p50 %.0f us, p99 %.0f us, %llu errors\n",
-               static_cast<unsigned long long>(c.requests),
-               static_cast<unsigned long long>(c.bytes),
-               static_cast<double>(c.latency_ns.quantile(0.5)) / 1e3,
-               static_cast<double>(c.latency_ns.quantile(0.99)) / 1e3,
-               static_cast<unsigned long long>(c.errors));
-  co_return 0;
-}
-
-int run(const serve_options& o) {
-  runtime rt;
+int run(const std::vector<setting_request>& flags) {
+  serve_options o;
   try {
-    return rt.run(serve(o));
+    o = put_together(flags);
+  } catch (const bad_setting& e) {
+    print_error(e.what(), "heddle serve --help lists the settings");
+    return 2;
+  }
+  runtime_options limits;
+  limits.driver = o.driver;
+  limits.memory_bytes = o.memory_bytes_max;
+  runtime rt(std::move(limits));
+  try {
+    return rt.run(serve(flags, o));
   } catch (const failure& e) {
-    print_error(e.what(), "heddle serve --help lists the options");
+    print_error(e.what(), "heddle serve --help lists the settings");
     return 1;
   }
 }
@@ -151,17 +136,40 @@ int run(const serve_options& o) {
 }  // namespace
 
 verb_function add_serve(CLI::App& command) {
-  auto o = std::make_shared<serve_options>();
-  command.add_option("DIR", o->directory, "What to serve")->capture_default_str();
-  command.add_option("-p,--port", o->port, "Port; 0 takes any that is free (default 8000 or next)")
-      ->check(CLI::Range(0, 65535));
-  command.add_flag("--public", o->everywhere, "Listen on every interface, not on loopback only");
-  command.add_option("--log", o->log, "plain or off")
-      ->check(CLI::IsMember({"plain", "off"}))
-      ->capture_default_str();
-  command.add_flag("--hidden", o->hidden, "Serve names that begin with a dot too");
-  command.add_flag("--no-listing", o->no_listing, "No pages for directories without an index");
-  return [o] { return run(*o); };
+  auto flags = std::make_shared<std::vector<setting_request>>();
+  for (const setting& s : settings()) {
+    const std::string flag = "--" + std::string(s.name);
+    const std::string names = (s.letter != 0 ? std::string("-") + s.letter + ',' : "") + flag;
+    if (s.kind == setting_kind::on_off) {
+      command.add_flag_function(
+          names, [flags, &s, flag](std::int64_t) { flags->push_back({&s, "", flag}); });
+      continue;
+    }
+    if (s.kind == setting_kind::repeated) {
+      command
+          .add_option_function<std::vector<std::string>>(
+              names,
+              [flags, &s, flag](const std::vector<std::string>& values) {
+                for (const std::string& v : values) flags->push_back({&s, v, flag});
+              })
+          ->allow_extra_args(false);
+      continue;
+    }
+    const bool positional = s.name == "directory";
+    CLI::Option* option = command.add_option_function<std::string>(
+        positional ? "DIR," + flag : names,
+        [flags, &s, flag](const std::string& v) { flags->push_back({&s, v, flag}); });
+    if (!positional) option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  }
+  auto limits = std::make_shared<bool>(false);
+  command.add_flag("--help-limits", *limits, "Limits and times");
+  command.formatter_fn(
+      [](const CLI::App*, std::string, CLI::AppFormatMode) { return serve_help(false); });
+  return [flags, limits] {
+    if (!*limits) return run(*flags);
+    std::fputs(serve_help(true).c_str(), stdout);
+    return 0;
+  };
 }
 
 }  // namespace heddle::cli

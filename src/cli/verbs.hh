@@ -18,6 +18,8 @@ using verb_function = std::function<int()>;
 verb_function add_serve(CLI::App& command);
 verb_function add_doctor(CLI::App& command);
 verb_function add_explain(CLI::App& command);
+verb_function add_optimize(CLI::App& command);
+verb_function add_graph(CLI::App& command);
 
 /// "error: what", then where, then what to do; on stderr.
 void print_error(const std::string& what, const std::string& help);

@@ -20,8 +20,9 @@ std::vector<site> chain_of(link l) {
   while (l != no_link && !is_plain(l) && lines.size() < chain_max) {
     const promise_base& p = promise_of(l);
     lines.push_back(p.at);
-    if (p.parent == nullptr || p.parent->done != nullptr) break;
-    l = link_of(p.parent->waiter);
+    const join* const owner = p.parent();
+    if (owner == nullptr || owner->done != nullptr) break;
+    l = link_of(owner->waiter);
   }
   return lines;
 }

@@ -50,14 +50,16 @@ void event_set::end_set(worker& w) noexcept {
   waiter& x = *std::exchange(waiter_, nullptr);
   x.set = nullptr;
   const link l = x.frame;
-  join* const owner = promise_of(l).parent;
+  join* const owner = promise_of(l).parent();
   if (owner->done == nullptr) {  // somebody awaits it: it unwinds, and they go on
     x.canceled = true;
     x.woken = l;
     wake(x, w);
     return;
   }
+  const std::uint32_t running_in = w.context_low;
   std::coroutine_handle<>::from_address(reinterpret_cast<void*>(l)).destroy();
+  w.context_low = running_in;  // what the frame kept may have put back a context of its own
   if (const std::coroutine_handle<> next = owner->done(*owner, w)) w.post(link_of(next));
 }
 

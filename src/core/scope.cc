@@ -5,7 +5,7 @@
 namespace heddle {
 
 // The children are asked through the tree of contexts; the joiner waits for them in any case.
-const wait_kind scope::joiner::kind_of_wait{"children", [](wait&, worker&) noexcept {}};
+const wait_kind scope::joiner::kind_of_wait{"children", [](wait&, worker&) noexcept {}, true};
 
 scope::scope(std::source_location where)
     : context_(&context::open(worker::here(), &worker::here().current_context())),
@@ -26,7 +26,7 @@ void scope::spawn(task<> t) {
   HEDDLE_ASSERT(t, "this task was awaited, spawned or moved from already; make a new one");
   const auto h = t.release();
   detail::task_promise<void>& promise = h.promise();
-  promise.parent = &children_;
+  promise.set_parent(children_);
   promise.context_low = context_->low();
   ++live_;
   worker::here().post(link_of(h));
@@ -81,6 +81,10 @@ std::coroutine_handle<> scope::last_left(worker& w) noexcept {
   joiner& x = *std::exchange(waiter_, nullptr);
   x.unlink();
   const link l = std::exchange(x.frame, no_link);
+  if (is_plain(l)) {  // the function that waited here ends with an object: lifetime.hh
+    w.post(l);
+    return {};
+  }
   w.context_low = promise_of(l).context_low;
   return detail::transfer_to(std::coroutine_handle<>::from_address(reinterpret_cast<void*>(l)));
 }

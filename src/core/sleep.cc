@@ -45,20 +45,23 @@ struct event_timer : timer_node, event_notifier {
 
 /// A plain frame that fires an event when its turn comes.
 struct delivery : frame {
-  static heddle_link run(frame* f, heddle_worker*) {
+  static heddle_link run(frame* f, heddle_worker* at) {
     auto* self = static_cast<delivery*>(f);
-    event<> target = std::move(self->target);
-    end(f, nullptr);
+    const event<> target = std::move(self->target);
+    end(f, at);
     target.trigger();
     return no_link;
   }
-  static void end(frame* f, heddle_worker*) {
+  static void end(frame* f, heddle_worker* at) {
     auto* self = static_cast<delivery*>(f);
-    worker& w = worker::here();
     std::destroy_at(self);
-    w.memory.release(self, sizeof(delivery));
+    reinterpret_cast<worker*>(at)->memory.release(self, sizeof(delivery));
   }
-  explicit delivery(event<> e) noexcept
+  static void post(worker& w, event<>& e) {
+    auto* d = new (w.memory.allocate(sizeof(delivery))) delivery(e);
+    w.post(link_of(*d));
+  }
+  explicit delivery(event<>& e) noexcept
       : frame{&run, &end, no_link, HEDDLE_AT_QUEUED, 0}, target(std::move(e)) {}
   event<> target;
 };
@@ -69,7 +72,7 @@ void timer(nanoseconds span, event<> done) {
   if (!done) return;
   worker& w = worker::here();
   if (span <= nanoseconds::zero()) {
-    asap(std::move(done));
+    delivery::post(w, done);
     return;
   }
   auto* t = new (w.memory.allocate(sizeof(event_timer))) event_timer(std::move(done));
@@ -79,9 +82,7 @@ void timer(nanoseconds span, event<> done) {
 
 void asap(event<> done) {
   if (!done) return;
-  worker& w = worker::here();
-  auto* d = new (w.memory.allocate(sizeof(delivery))) delivery(std::move(done));
-  w.post(link_of(*d));
+  delivery::post(worker::here(), done);
 }
 
 }  // namespace heddle

@@ -20,7 +20,7 @@ void worker::no_worker() noexcept {
 }
 
 inline void worker::run_coroutine(link l) noexcept {
-  context_low = promise_of(l).context_low;
+  if (context_low != promise_of(l).context_low) context_low = promise_of(l).context_low;
   std::coroutine_handle<>::from_address(reinterpret_cast<void*>(l)).resume();
 }
 
@@ -38,15 +38,13 @@ void worker::run_plain(link l) noexcept {
 }
 
 std::size_t worker::run_ready(std::size_t limit) noexcept {
-  std::size_t ran = 0;
-  for (; ran < limit && !ready.empty(); ++ran) {
-    const link l = ready.pop();
+  const std::size_t ran = ready.run_each(limit, [this](link l) noexcept {
     if (is_plain(l)) [[unlikely]] {
       run_plain(l);
     } else {
       run_coroutine(l);
     }
-  }
+  });
   frames_run += ran;
   return ran;
 }

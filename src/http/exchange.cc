@@ -1,70 +1,121 @@
 // SPDX-License-Identifier: MIT
-// Request after request: parse, call the handler, gather the answers, send them in one go.
+// Request after request: parse, call the handler, gather the answers. Bodies of requests are read
+// in request_body.cc, answers are sent in send_answer.cc and, bit by bit, in stream_answer.cc.
 #include "http/exchange.hh"
 
-#include <algorithm>
-
 #include "heddle/core/deadline.hh"
-#include "heddle/http/head_writer.hh"
+#include "heddle/core/yield.hh"
+#include "heddle/http/problem_details.hh"
 #include "heddle/http/status.hh"
-#include "http/driver_call.hh"
 
 namespace heddle::http {
 namespace {
 
 constexpr std::size_t small_body = 16 * 1024;  // copied behind its head: one send, no second piece
-constexpr std::size_t head_room = 512;         // what the writer needs besides the handler's lines
-constexpr std::size_t file_part = 128 * 1024;  // read and sent in turn
 
 }  // namespace
 
 exchange::exchange(server& owner, tcp_stream& conn, received&& first)
     : owner_(owner),
       conn_(conn),
-      block_(std::move(first)),
-      rest_(block_.text()),
-      parser_(owner.options_.bounds),
-      chunks_(owner.options_.bounds) {}
+      rest_(hold(block_, std::move(first), carry_)),
+      parser_(owner.head_bounds_),
+      chunks_(owner.head_bounds_) {}
+
+exchange::~exchange() {
+  let_go(block_);
+  let_go(body_block_);
+}
+
+/// Keeps a block, or a copy of it when requests in progress hold too many: a slow client may hold
+/// memory of its own, never the blocks that all the others need.
+std::string_view exchange::hold(received& slot, received&& in, std::string& copy) {
+  if (owner_.blocks_held_ < owner_.blocks_max_) [[likely]] {
+    ++owner_.blocks_held_;
+    slot = std::move(in);
+    return slot.text();
+  }
+  ++owner_.counters_.block_copies;
+  copy.assign(in.text());
+  in.release();
+  return copy;
+}
+
+void exchange::let_go(received& slot) noexcept {
+  if (slot.empty()) return;
+  --owner_.blocks_held_;
+  slot.release();
+}
 
 const address& exchange::peer() noexcept {
   if (!peer_) peer_ = conn_.peer();
   return peer_;
 }
 
-task<bool> exchange::run() {
+task<bool> exchange::run(server& owner, tcp_stream& conn, received first) {
+  exchange x(owner, conn, std::move(first));
+  std::size_t in_a_row = 0;
   bool keep = true;
   while (keep) {
-    const parse_state state = parser_.feed(rest_);
+    const parse_state state = x.parser_.feed(x.rest_);
     if (state == parse_state::failed) {
-      refuse(status_of(parser_.error()), describe(parser_.error()));
+      x.refuse_head();
       keep = false;
     } else if (state == parse_state::need_more) {
-      keep = co_await more_head();
-      if (!keep) co_return false;
+      keep = co_await x.more_head();
+      if (!keep) break;
     } else {
-      rest_.remove_prefix(parser_.consumed());
-      keep = co_await answer_one();
-      if (keep) parser_.reset();
-      if (keep && rest_.empty()) co_return co_await flush();
+      x.rest_.remove_prefix(x.parser_.consumed());
+      keep = co_await x.answer_one();
+      if (keep) x.parser_.reset();
+      if (keep && x.rest_.empty()) co_return co_await x.flush();
+      if (++in_a_row == owner.options_.pipeline_max) {
+        in_a_row = 0;
+        ++owner.counters_.pipeline_pauses;
+        keep &= co_await x.flush();
+        if (keep) co_await yield();
+      }
     }
-    if (!keep || out_.size() >= owner_.options_.corked_bytes_max) keep &= co_await flush();
+    if (!keep || x.out_.size() >= owner.options_.corked_bytes_max) keep &= co_await x.flush();
   }
+  if (x.linger_ || !x.rest_.empty())
+    static_cast<void>(
+        co_await as_expected(with_timeout(x.linger(), owner.options_.linger_timeout)));
   co_return false;
 }
 
+/// Closing while the client still sends would tell it of a reset instead of our answer, so what
+/// comes is read and dropped for a while.
+task<> exchange::linger() {
+  let_go(block_);
+  let_go(body_block_);
+  conn_.shutdown_write();
+  std::size_t left = owner_.options_.drain_bytes_max;
+  for (;;) {
+    const received in = co_await conn_.receive();
+    if (in.empty() || in.size() >= left) co_return;
+    left -= in.size();
+  }
+}
+
 /// A head has begun and its end is missing: the part that is there moves, so that the block is
-/// free.
+/// free. All of the head has to come before one deadline.
 task<bool> exchange::more_head() {
   if (carry_.empty() || rest_.data() != carry_.data()) {
     std::string kept(rest_);
     carry_ = std::move(kept);
-    block_.release();
-    body_block_.release();
+    let_go(block_);
+    let_go(body_block_);
+    body_copy_.clear();
   }
   if (!co_await flush()) co_return false;
-  auto in = co_await as_expected(with_timeout(conn_.receive(), owner_.options_.header_timeout));
-  if (!in && in.error() == std::errc::timed_out)
+  if (head_due_ == never)
+    head_due_ = add_saturated(worker::running().now, owner_.options_.header_timeout);
+  auto in = co_await as_expected(with_deadline(conn_.receive(), head_due_));
+  if (!in && in.error() == std::errc::timed_out) {
+    ++owner_.counters_.header_timeouts;
     refuse(408, "the head of the request took too long");
+  }
   if (!in || in->empty()) {
     co_await flush();
     co_return false;
@@ -74,78 +125,36 @@ task<bool> exchange::more_head() {
   co_return true;
 }
 
-void exchange::begin_body() {
-  const request_head& head = parser_.head();
-  body_ = head.body();
-  body_left_ = head.content_length();
-  body_read_ = 0;
-  chunks_.reset();
-  continue_due_ = head.expects_continue();
-}
-
-task<std::string_view> exchange::read_body() {
-  if (body_ == framing::none || (body_ == framing::length && body_left_ == 0)) {
-    body_ = framing::none;
-    co_return std::string_view{};
-  }
-  for (;;) {
-    if (!rest_.empty()) {
-      if (body_ == framing::length) {
-        const std::string_view part = rest_.substr(
-            0, static_cast<std::size_t>(std::min<std::uint64_t>(rest_.size(), body_left_)));
-        rest_.remove_prefix(part.size());
-        body_left_ -= part.size();
-        body_read_ += part.size();
-        co_return part;
-      }
-      const chunk_piece piece = chunks_.feed(rest_);
-      rest_.remove_prefix(piece.consumed);
-      switch (piece.what) {
-        case chunk_piece::kind::data:
-          body_read_ += piece.bytes.size();
-          co_return piece.bytes;
-        case chunk_piece::kind::done:
-          body_ = framing::none;
-          co_return std::string_view{};
-        case chunk_piece::kind::failed:
-          throw failure(
-              std::make_error_code(status_of(chunks_.error()) == 413 ? std::errc::message_size
-                                                                     : std::errc::bad_message),
-              std::string(describe(chunks_.error())));
-        case chunk_piece::kind::trailer:
-        case chunk_piece::kind::need_more:
-          continue;
-      }
-    }
-    if (std::exchange(continue_due_, false)) {
-      out_ += "HTTP/1.1 100 Continue\r\n\r\n";
-      const bool sent = co_await flush();
-      if (!sent) throw failure(std::make_error_code(std::errc::connection_reset));
-    }
-    body_block_.release();
-    body_block_ = co_await with_timeout(conn_.receive(), owner_.options_.body_timeout);
-    if (body_block_.empty())
-      throw failure(std::make_error_code(std::errc::connection_reset),
-                    "the connection ended inside a request body");
-    rest_ = body_block_.text();
-  }
-}
-
-/// What the handler left unread must go before the next request; too much of it ends the
-/// connection.
-task<bool> exchange::finish_body() {
-  if (continue_due_ && body_read_ == 0 && rest_.empty()) co_return false;  // it was never sent
-  const std::uint64_t before = body_read_;
+/// The handler threw: what that means to the client. A cancelled handler goes on unwinding.
+response exchange::answer_of_failure() {
+  response r;
   try {
-    while (body_ != framing::none) {
-      const std::string_view part = co_await read_body();
-      if (part.empty()) break;
-      if (body_read_ - before > owner_.options_.drain_bytes_max) co_return false;
+    throw;
+  } catch (const status_error& e) {
+    r = owner_.options_.error_page ? error(&head(), e.status(), e.details().detail)
+                                   : problem_response(head(), e.details());
+    if (body_failed_ != 0) r.close();
+    return r;
+  } catch (const std::system_error& e) {
+    if (e.code() == std::errc::operation_canceled) throw;
+    if (body_failed_ != 0) {
+      r = error(&head(), body_failed_, e.what());
+    } else if (e.code() == std::errc::timed_out) {
+      r = error(&head(), 503, "the answer took too long");
+    } else {
+      r = error(&head(), 500, "");
     }
-  } catch (const std::system_error&) {
-    co_return false;
+  } catch (...) {
+    r = error(&head(), 500, "");
   }
-  co_return true;
+  r.close();
+  return r;
+}
+
+response exchange::error(const request_head* head, int status, std::string_view why) const {
+  if (owner_.options_.error_page) return owner_.options_.error_page(head, status, why);
+  if (head == nullptr) return error_response(status, why);
+  return problem_response(*head, {.status = status, .detail = std::string(why)});
 }
 
 task<bool> exchange::answer_one() {
@@ -153,100 +162,69 @@ task<bool> exchange::answer_one() {
   const time_point since = worker::running().now;  // when this turn began: queueing counts too
   begin_body();
   const request_head& head = parser_.head();
-  const bool head_only = head.verb() == method::head;
   request asked(*this);
   response r;
   try {
     r = co_await s.answer_(asked);
-  } catch (const std::system_error& e) {
-    if (e.code() == std::errc::operation_canceled) throw;
-    if (e.code() == std::errc::message_size) {
-      r = error_response(413, "the body is larger than this server takes");
-    } else if (e.code() == std::errc::bad_message) {
-      r = error_response(400, e.what());
-    } else if (e.code() == std::errc::timed_out) {
-      r = error_response(408, "the body took too long");
-    } else {
-      r = error_response(500, "");
-    }
-    r.close();
-  } catch (const std::exception&) {
-    r = error_response(500, "");
-    r.close();
+  } catch (...) {
+    r = answer_of_failure();
+  }
+  if (stream_status_ != 0) [[unlikely]] {
+    const bool whole = r.sent_ && end_stream();
+    if (!whole) ++s.counters_.errors;
+    count(stream_status_, stream_bytes_, since, true);
+    stream_status_ = 0;
+    linger_ = whole && body_ != framing::none;
+    if (!whole || !stream_keep_) co_return false;
+    linger_ = !co_await finish_body();
+    co_return !linger_;
   }
   if (!r.headers_ok()) {
-    r = error_response(500, "");
+    r = error(&head, 500, "");
     r.close();
   }
+  // What is left of the body is read after the answer has been gathered, so that nobody waits for
+  // an answer that is known.
   bool keep = head.keep_alive() && !r.closes_ && !s.stopping_;
-  if (body_ != framing::none && !co_await finish_body()) keep = false;
-
+  const bool unread = body_ != framing::none;
+  if (unread && !(keep && worth_reading())) {
+    keep = false;
+    linger_ = true;
+  }
   const bool has_body = body_allowed(r.status());
-  write_head(r, !keep, has_body);
-  const std::uint64_t length = head_only || !has_body ? 0 : r.length();
+  write_head(r, !keep, has_body ? ending::length : ending::none);
+  const std::uint64_t length = head.verb() == method::head || !has_body ? 0 : r.length();
   count(r.status(), length, since, true);
-  if (length == 0) co_return keep;
-  if (r.file_) co_return co_await send_file(r) && keep;
-  if (r.body_.size() <= small_body) {
-    out_.append(r.body_.bytes().text());
-    co_return keep;
+  if (length != 0) {
+    if (r.file_) {
+      keep = co_await send_file(r) && keep;
+    } else if (r.body_.size() <= small_body) {
+      out_.append(r.body_.bytes().text());
+    } else {
+      keep = co_await send_body(std::move(r.body_)) && keep;
+    }
   }
-  chain both(std::move(out_));
-  out_.clear();
-  both.append(std::move(r.body_));
-  s.counters_.bytes += both.size();
-  auto sent =
-      co_await as_expected(with_timeout(conn_.write(std::move(both)), s.options_.write_timeout));
-  if (!sent) ++s.counters_.errors;
-  co_return keep&& sent;
+  if (unread && keep) {
+    linger_ = !co_await finish_body();
+    keep = !linger_;
+  }
+  co_return keep;
 }
 
-task<bool> exchange::send_file(response& r) {
-  if (!co_await flush()) co_return false;
-  std::string part;
-  std::uint64_t at = r.file_offset_;
-  std::uint64_t left = r.file_length_;
-  while (left > 0) {
-    part.resize(static_cast<std::size_t>(std::min<std::uint64_t>(left, file_part)));
-    const std::int64_t got = co_await read_at(r.file_.number(), part.data(), part.size(), at);
-    if (got <= 0) {  // the file shrank: the promised length cannot be kept
-      ++owner_.counters_.errors;
-      co_return false;
-    }
-    part.resize(static_cast<std::size_t>(got));
-    at += static_cast<std::uint64_t>(got);
-    left -= static_cast<std::uint64_t>(got);
-    auto sent = co_await as_expected(
-        with_timeout(conn_.write(byte_view(part)), owner_.options_.write_timeout));
-    if (!sent) {
-      ++owner_.counters_.errors;
-      co_return false;
-    }
-    owner_.counters_.bytes += part.size();
-  }
-  co_return true;
-}
-
-void exchange::write_head(response& r, bool closes, bool has_body) {
-  const std::size_t before = out_.size();
-  out_.resize(before + head_room + r.lines_.size() + r.shared_lines_.size());
-  head_writer writer(std::span<char>(out_).subspan(before));
-  writer.status(r.status()).lines(owner_.fixed_lines_).lines(owner_.date_text());
-  writer.lines(r.shared_lines_.bytes().text()).lines(r.lines_);
-  if (has_body) writer.content_length(r.length());
-  if (closes) {
-    writer.lines("Connection: close\r\n");
-  } else if (parser_.head().minor_version() == 0) {
-    writer.lines("Connection: keep-alive\r\n");
-  }
-  out_.resize(before + writer.finish().size());
+void exchange::refuse_head() {
+  const int status = status_of(parser_.error());
+  server_counters& c = owner_.counters_;
+  ++(status == 414 ? c.uris_too_long : status == 431 ? c.heads_too_large : c.bad_heads);
+  refuse(status, describe(parser_.error()));
 }
 
 void exchange::refuse(int status, std::string_view why) {
-  response r = error_response(status, why);
-  write_head(r, true, true);
+  added_lines_.clear();
+  response r = error(nullptr, status, why);
+  write_head(r, true, ending::length);
   out_.append(r.body_.bytes().text());
   count(status, r.length(), worker::running().now, false);
+  linger_ = true;
 }
 
 void exchange::count(int status, std::uint64_t bytes, time_point since, bool parsed) {
@@ -257,32 +235,6 @@ void exchange::count(int status, std::uint64_t bytes, time_point since, bool par
   c.latency_ns.record(static_cast<std::uint64_t>(took.count()));
   if (owner_.options_.log)
     owner_.options_.log({parsed ? &parser_.head() : nullptr, &peer(), status, bytes, took});
-}
-
-task<bool> exchange::flush() {
-  if (out_.empty()) co_return true;
-  auto sent = co_await as_expected(
-      with_timeout(conn_.write(byte_view(out_)), owner_.options_.write_timeout));
-  if (sent) {
-    owner_.counters_.bytes += out_.size();
-  } else {
-    ++owner_.counters_.errors;
-  }
-  out_.clear();
-  co_return static_cast<bool>(sent);
-}
-
-const request_head& request::head() const noexcept { return on_->head(); }
-const address& request::peer() const noexcept { return on_->peer(); }
-task<std::string_view> request::read() { return on_->read_body(); }
-
-task<std::string> request::text() {
-  std::string all;
-  for (;;) {
-    const std::string_view part = co_await on_->read_body();
-    if (part.empty()) co_return all;
-    all += part;
-  }
 }
 
 }  // namespace heddle::http

@@ -4,28 +4,11 @@
 
 #include <cstring>
 
-#include "charset.hh"
 #include "decimal.hh"
 #include "heddle/http/headers.hh"
 #include "heddle/http/status.hh"
-#include "scan.hh"
 
 namespace heddle::http {
-namespace {
-
-// The wide search stops at tabs, which are allowed; what stops it otherwise is not.
-bool sendable(std::string_view value) {
-  const char* at = value.data();
-  const char* end = at + value.size();
-  while (true) {
-    at = detail::find<detail::value_end>(at, end, value.data());
-    if (at == end) return true;
-    if (*at++ != '\t') return false;
-  }
-}
-
-}  // namespace
-
 head_writer& head_writer::fail(problem what) {
   if (problem_ == problem::none) problem_ = what;
   return *this;
@@ -50,7 +33,7 @@ head_writer& head_writer::status(int code, std::string_view phrase) {
   if (std::string_view line = status_line(code); phrase.empty() && !line.empty()) {
     return lines(line);
   }
-  if (!sendable(phrase)) return fail(problem::value_bad);
+  if (!value_valid(phrase)) return fail(problem::value_bad);
   if (!room(phrase.size() + 15)) return *this;
   put("HTTP/1.1 ");
   length_ += detail::write_decimal(out_.data() + length_, static_cast<unsigned>(code));
@@ -62,7 +45,7 @@ head_writer& head_writer::status(int code, std::string_view phrase) {
 
 head_writer& head_writer::field(std::string_view name, std::string_view value) {
   if (!token_valid(name)) return fail(problem::name_bad);
-  if (!sendable(value)) return fail(problem::value_bad);
+  if (!value_valid(value)) return fail(problem::value_bad);
   if (!room(name.size() + value.size() + 4)) return *this;
   put(name);
   put(": ");

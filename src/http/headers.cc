@@ -4,6 +4,7 @@
 
 #include "charset.hh"
 #include "header_table.hh"
+#include "scan.hh"
 
 namespace heddle::http {
 namespace {
@@ -47,7 +48,16 @@ bool token_valid(std::string_view text) {
   return !text.empty() && detail::all(text, detail::token_byte);
 }
 
-bool value_valid(std::string_view text) { return detail::all(text, detail::value_byte); }
+// The wide search stops at tabs, which are allowed; what stops it otherwise is not.
+bool value_valid(std::string_view text) {
+  const char* at = text.data();
+  const char* end = at + text.size();
+  while (true) {
+    at = detail::find<detail::value_end>(at, end, text.data());
+    if (at == end) return true;
+    if (*at++ != '\t') return false;
+  }
+}
 
 bool take_list_element(std::string_view& rest, std::string_view& element) {
   while (!rest.empty()) {

@@ -192,11 +192,14 @@ problem request_meaning::codings(const request_head& head) {
   for (std::size_t i = head.next(id, 0); i < head.header_count(); i = head.next(id, i + 1)) {
     std::string_view list = head.header_at(i).value;
     std::string_view element;
+    const std::size_t before = count;
     while (take_list_element(list, element)) {
       ++count;
       last_is_chunked = equal_ignoring_case(element, "chunked");
       chunked += last_is_chunked;
     }
+    // A reader that looks at one of several lines would see no coding in an empty one.
+    if (count == before) return problem::encoding_not_chunked;
   }
   if (!last_is_chunked) return problem::encoding_not_chunked;
   if (chunked > 1) return problem::encoding_chunked_twice;

@@ -2,25 +2,14 @@
 // Putting an answer together.
 #include "heddle/http/response.hh"
 
-#include <array>
-
-#include "heddle/http/head_writer.hh"
 #include "heddle/http/status.hh"
 #include "heddle/sched/runtime.hh"
+#include "http/header_line.hh"
 
 namespace heddle::http {
 
 response& response::header(std::string_view name, std::string_view value) & {
-  // The checks are the writer's; its status line is not wanted.
-  std::string line(64 + name.size() + value.size(), '\0');
-  head_writer checked(line);
-  checked.status(200).field(name, value);
-  if (checked.error() != head_writer::problem::none) {
-    headers_ok_ = false;
-    return *this;
-  }
-  const std::string_view text = checked.text();
-  lines_ += text.substr(text.find('\n') + 1);
+  headers_ok_ &= append_line(lines_, name, value);
   return *this;
 }
 
@@ -42,6 +31,12 @@ response& response::body(piece bytes) & noexcept {
 
 response& response::close() & noexcept {
   closes_ = true;
+  return *this;
+}
+
+response& response::length(std::uint64_t bytes) & noexcept {
+  promise_ = bytes;
+  has_promise_ = true;
   return *this;
 }
 

@@ -7,12 +7,14 @@
 #include "heddle/http/head_writer.hh"
 #include "heddle/sched/runtime.hh"
 #include "http/exchange.hh"
+#include "http/peer_counts.hh"
 
 namespace heddle::http {
 namespace {
 
 constexpr nanoseconds wall_step = std::chrono::milliseconds(100);
 constexpr nanoseconds accept_pause = std::chrono::milliseconds(50);  // when descriptors run out
+constexpr nanoseconds full_pause = std::chrono::milliseconds(10);    // with connections_max open
 
 std::string assemble_fixed(std::string_view name) {
   if (name.empty()) return {};
@@ -28,7 +30,13 @@ std::string assemble_fixed(std::string_view name) {
 server::server(handler answer, server_options options)
     : answer_(std::move(answer)),
       options_(std::move(options)),
-      fixed_lines_(assemble_fixed(options_.server_name)) {}
+      head_bounds_(options_.bounds),
+      peers_(std::make_unique<peer_counts>()),
+      fixed_lines_(assemble_fixed(options_.server_name)) {
+  head_bounds_.body_bytes_max = ~std::uint64_t{0};  // a route decides when the handler reads
+}
+
+server::~server() = default;
 
 std::string_view server::date_text() noexcept {
   const time_point now = worker::running().now;
@@ -41,30 +49,73 @@ std::string_view server::date_text() noexcept {
 }
 
 /// One connection. While it is idle this frame and the stream's state are all there is.
-task<> server::connection(tcp_stream conn) {
-  ++counters_.connections;
-  ++counters_.open;
+task<> server::connection(tcp_stream conn, std::uint32_t* of_peer) {
+  idle_connection idle;
   try {
-    for (;;) {
-      auto first = co_await as_expected(
-          with_timeout(with_cancel(no_more_, conn.receive()), options_.idle_timeout));
+    bool stays = true;
+    while (stays && !stopping_) {
+      receive_wait next = conn.receive();
+      idle.waiting = &next;
+      idle.since = worker::running().now;
+      idle_.push_back(idle);
+      auto first = co_await as_expected(next);
+      idle.unlink();
       if (!first || first->empty()) break;
-      exchange burst(*this, conn, std::move(*first));
-      if (!co_await burst.run() || stopping_) break;
+      stays = co_await exchange::run(*this, conn, std::move(*first));
     }
   } catch (const std::system_error& e) {
     if (e.code() != std::errc::operation_canceled) ++counters_.errors;
+  } catch (...) {
+    ++counters_.errors;  // one connection's trouble is no other's
   }
   --counters_.open;
+  peers_->leave(of_peer);
+}
+
+void server::end_idle(idle_connection& idle) noexcept {
+  idle.unlink();
+  // One that was just woken is no longer idle, only not yet running.
+  if (idle.waiting->linked()) idle.waiting->kind->cancel(*idle.waiting, worker::running());
+}
+
+task<> server::end_idle_ones() {
+  const nanoseconds most = options_.idle_timeout;
+  for (;;) {
+    const time_point now = worker::running().now;
+    time_point due = add_saturated(now, most);
+    while (!idle_.empty()) {
+      idle_connection& longest = idle_.front();
+      due = add_saturated(longest.since, most);
+      if (due > now) break;
+      ++counters_.idle_timeouts;
+      end_idle(longest);
+      due = add_saturated(now, most);
+    }
+    const auto slept = co_await as_expected(with_cancel(no_more_, sleep_until(due)));
+    if (!slept) co_return;
+  }
+}
+
+void server::take(scope& connections, tcp_stream conn) {
+  std::uint32_t* const of_peer = peers_->enter(conn.peer(), options_.connections_per_address_max);
+  if (of_peer == nullptr) {
+    ++counters_.refused_connections;
+    return;
+  }
+  ++counters_.connections;
+  ++counters_.open;
+  connections.spawn(connection(std::move(conn), of_peer));
 }
 
 task<> server::accept_loop(scope& connections, tcp_listener& on) {
   for (;;) {
+    if (counters_.open >= options_.connections_max) ++counters_.full_waits;
     while (counters_.open >= options_.connections_max)
-      co_await with_cancel(no_more_, sleep_for(std::chrono::milliseconds(10)));
+      co_await with_cancel(no_more_, sleep_for(full_pause));
     auto conn = co_await as_expected(with_cancel(no_more_, on.accept()));
+    counters_.accept_pauses = on.pauses();
     if (conn) {
-      connections.spawn(connection(std::move(*conn)));
+      take(connections, std::move(*conn));
     } else if (conn.error() == std::errc::operation_canceled) {
       co_return;
     } else {
@@ -74,9 +125,12 @@ task<> server::accept_loop(scope& connections, tcp_listener& on) {
 }
 
 task<> server::serve(tcp_listener on) {
+  blocks_max_ =
+      options_.blocks_max != 0 ? options_.blocks_max : runtime::here().options().io.block_count / 4;
   scope connections;
   {
     detail::context_switch inside(worker::running(), connections.context_of_tasks());
+    connections.spawn(end_idle_ones());
     try {
       co_await accept_loop(connections, on);
     } catch (const std::system_error&) {
@@ -92,20 +146,21 @@ task<> server::serve(tcp_listener on) {
 void server::stop() noexcept {
   if (!std::exchange(stopping_, true)) {
     no_more_.cancel();
+    while (!idle_.empty()) end_idle(idle_.front());
   } else if (connections_ != nullptr) {
     connections_->cancel();
   }
 }
 
 namespace {
-task<> serve_default(tcp_listener on, handler answer) {
-  server s(std::move(answer));
+task<> serve_with(tcp_listener on, handler answer, server_options options) {
+  server s(std::move(answer), std::move(options));
   co_await s.serve(std::move(on));
 }
 }  // namespace
 
-task<> serve(tcp_listener on, handler answer) {
-  return serve_default(std::move(on), std::move(answer));
+task<> serve(tcp_listener on, handler answer, server_options options) {
+  return serve_with(std::move(on), std::move(answer), std::move(options));
 }
 
 }  // namespace heddle::http

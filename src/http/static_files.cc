@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// From a path to an answer: cache, or open beneath the root, look, read; conditions and ranges
-// after.
+// From a path to an answer: memory, or open beneath the root and look. What a representation makes
+// of a request's conditions is file_answer.cc's; reading and packing files is static_load.cc's.
 #include "heddle/http/static_files.hh"
 
 #include <fcntl.h>
@@ -8,19 +8,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <cstring>
 
-#include "heddle/http/conditional.hh"
-#include "heddle/http/etag.hh"
 #include "heddle/http/head_writer.hh"
 #include "heddle/http/mime.hh"
-#include "heddle/http/range.hh"
 #include "heddle/http/uri.hh"
 #include "heddle/sched/runtime.hh"
 #include "http/driver_call.hh"
-#include "http/listing.hh"
+#include "http/file_answer.hh"
+#include "http/page.hh"
+#include "http/static_open.hh"
 
 namespace heddle::http {
 namespace {
@@ -29,117 +26,41 @@ bool hidden_path(std::string_view path) noexcept {
   return path.find("/.") != std::string_view::npos;
 }
 
-/// What of a file's state is told to clients.
-struct file_facts {
-  std::uint64_t inode = 0;
-  std::uint64_t size = 0;
-  std::int64_t modified = 0;
-  std::uint64_t changed_ns = 0;
-  bool operator==(const file_facts&) const = default;
-};
-
-file_facts facts_of(const struct statx& s) noexcept {
-  return {s.stx_ino, s.stx_size, s.stx_mtime.tv_sec,
-          static_cast<std::uint64_t>(s.stx_mtime.tv_sec) * 1'000'000'000 + s.stx_mtime.tv_nsec};
-}
-
-int status_for(std::int64_t error) noexcept {
-  switch (-error) {
-    case ENOENT:
-    case ENOTDIR:
-    case ENAMETOOLONG:
-    case EXDEV:  // it would leave the root
-    case ELOOP:
-      return 404;
-    case EACCES:
-    case EPERM:
-      return 403;
-    case EMFILE:
-    case ENFILE:
-    case ENOMEM:
-    case EAGAIN:
-      return 503;
-    default:
-      return 500;
-  }
-}
-
-}  // namespace
-
-struct static_files::entry {
-  std::string path;
-  piece lines;  // Content-Type, Last-Modified, ETag, Accept-Ranges, nosniff
-  std::string etag;
-  file_facts facts;
-  piece body;
-  time_point seen_at{};
-};
-
-namespace {
-
-std::string lines_for(std::string_view path, const file_facts& facts, std::string_view etag) {
-  std::string room(1024, '\0');
-  head_writer writer(room);
-  char date[date_bytes];
-  write_date(facts.modified, date);
-  writer.status(200)
-      .field("Content-Type", mime_type_of(path))
-      .field("Last-Modified", std::string_view(date, date_bytes))
-      .field("ETag", etag)
-      .lines("Accept-Ranges: bytes\r\nX-Content-Type-Options: nosniff\r\n");
-  const std::string_view text = writer.text();
-  return std::string(text.substr(text.find('\n') + 1));
-}
-
-/// What the conditions and the range make of a file: the status, and the part to send.
-struct selection {
-  int status = 200;
-  std::uint64_t first = 0;
-  std::uint64_t length = 0;
-  bool partial = false;
-};
-
-selection select(const request_head& head, std::string_view etag, const file_facts& facts,
-                 std::int64_t now) {
-  selection chosen{200, 0, facts.size, false};
-  const condition_result c = evaluate(head, {etag, facts.modified, true}, now);
-  if (c.what == condition::not_modified) return {304, 0, 0, false};
-  if (c.what == condition::precondition_failed) return {412, 0, 0, false};
-  if (!c.use_range) return chosen;
-  const range_set ranges = parse_ranges(head.value(header_id::range), facts.size);
-  if (ranges.answer() == range_answer::unsatisfiable) return {416, 0, 0, false};
-  if (ranges.answer() != range_answer::single) return chosen;
-  return {206, ranges.front().first, ranges.front().length(), true};
-}
-
 std::int64_t wall_now() {
   return std::chrono::floor<std::chrono::seconds>(runtime::here().io().wall_time()).count();
 }
 
-response begin_response(const selection& chosen, std::uint64_t size) {
-  if (chosen.status == 412) return error_response(412, "the file is not what was expected");
-  if (chosen.status == 416) {
-    response r = error_response(416, "");
-    r.header("Content-Range", content_range::unsatisfied(size).text());
-    return r;
-  }
-  response r(chosen.status);
-  if (chosen.partial)
-    r.header("Content-Range",
-             content_range({chosen.first, chosen.first + chosen.length - 1}, size).text());
-  return r;
+bool wants_html(const request_head& head) noexcept {
+  return head.value(header_id::accept).find("text/html") != std::string_view::npos;
 }
 
-bool has_conditions(const request_head& head) noexcept {
-  return head.has(header_id::if_none_match) || head.has(header_id::if_modified_since) ||
-         head.has(header_id::if_match) || head.has(header_id::if_unmodified_since) ||
-         head.has(header_id::range);
+/// The part behind the last slash has a dot: a file of some kind, not a page of an application.
+bool names_a_file(std::string_view path) noexcept {
+  return path.find('.', path.rfind('/')) != std::string_view::npos;
+}
+
+std::string checked_lines(const std::vector<std::pair<std::string, std::string>>& headers) {
+  std::string lines;
+  for (const auto& [name, value] : headers) {
+    std::string room(64 + name.size() + value.size(), '\0');
+    head_writer writer(room);
+    writer.status(200).field(name, value);
+    if (writer.error() != head_writer::problem::none)
+      throw failure(
+          std::make_error_code(std::errc::invalid_argument),
+          "the header '" + name + "' cannot be sent: " + std::string(describe(writer.error())));
+    const std::string_view text = writer.text();
+    lines += text.substr(text.find('\n') + 1);
+  }
+  return lines;
 }
 
 }  // namespace
 
 static_files::static_files(const std::string& root, static_options options)
-    : options_(std::move(options)) {
+    : options_(std::move(options)),
+      cache_(options_.cache_bytes_max),
+      extra_lines_(checked_lines(options_.headers)) {
   root_fd_ = ::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (root_fd_ < 0)
     throw failure({errno, std::generic_category()}, "cannot serve the directory '" + root + "'");
@@ -147,102 +68,121 @@ static_files::static_files(const std::string& root, static_options options)
 
 static_files::~static_files() { ::close(root_fd_); }
 
+/// What is in memory and was looked at a moment ago.
+content* static_files::trusted(std::string_view path) {
+  content* c = cache_.find(path);
+  return c != nullptr && worker::running().now - c->seen_at < options_.trust ? c : nullptr;
+}
+
 task<response> static_files::answer(request& asked) {
+  struct mark {
+    explicit mark(std::size_t& n) : count(n) { ++count; }
+    ~mark() { --count; }
+    std::size_t& count;
+  } const at_work(busy_);
   const method verb = asked.verb();
   if (verb != method::get && verb != method::head) {
     response r =
-        error_response(verb == method::other ? 501 : 405, "this server answers GET and HEAD");
+        refuse(asked, verb == method::other ? 501 : 405, "this server answers GET and HEAD");
     r.header("Allow", "GET, HEAD");
     co_return r;
   }
   const std::string_view raw = asked.path();
-  if (const auto at = by_path_.find(raw); at != by_path_.end()) {
-    entry& e = *at->second;
-    if (worker::running().now - e.seen_at < options_.trust) {
-      ++counters_.hits;
-      co_return from_cache(e, asked);
-    }
+  content* c = trusted(raw);
+  if (c == nullptr && raw.ends_with('/')) c = trusted(std::string(raw) + options_.index);
+  if (c != nullptr) {
+    ++counters_.hits;
+    if (c->codings.empty() && !packable(*c)) [[likely]]
+      co_return send(*c, content_coding::identity, asked);
+    co_return co_await respond(*c, asked);
   }
   std::string room(raw.size(), '\0');
   const auto path = decode_path(raw, room);
-  if (!path) {
-    co_return error_response(path.error() == path_problem::too_long ? 414 : 400,
-                             describe(path.error()));
+  if (!path)
+    co_return refuse(asked, path.error() == path_problem::too_long ? 414 : 400,
+                     describe(path.error()));
+  if (!options_.hidden && hidden_path(*path)) co_return refuse(asked, 404);
+  if (c = trusted(*path); c != nullptr) {  // a path with escapes
+    ++counters_.hits;
+    co_return co_await respond(*c, asked);
   }
-  if (!options_.hidden && hidden_path(*path)) co_return error_response(404, "");
-  ++counters_.misses;
-  co_return co_await from_disk(asked, std::string(*path));
+  co_return co_await find(asked, std::string(*path));
 }
 
-response static_files::from_cache(entry& e, request& asked) {
-  if (&e != &entries_.front())
-    entries_.splice(entries_.begin(), entries_, by_path_.find(e.path)->second);
+/// Which representation, and compressing it first if nobody has.
+task<response> static_files::respond(content& c, request& asked) {
+  const std::string_view accept = asked.header(header_id::accept_encoding);
+  content* from = &c;
+  if (packable(c) &&
+      choose_coding(accept, c.codings.with(content_coding::gzip)) == content_coding::gzip) {
+    from = co_await pack(c.path);
+    if (from == nullptr) co_return refuse(asked, 503, "the file changes while it is read");
+  }
+  const content_coding coding = choose_coding(accept, from->codings);
+  if (coding == content_coding::identity && from->plain.body.size() != from->plain.facts.size) {
+    content large;
+    large.type = from->type;
+    large.codings = from->codings;
+    large.plain.facts = from->plain.facts;
+    large.plain.etag = from->plain.etag;
+    opened file = co_await open(std::string(from->path));
+    if (file.error != 0 || !(file.facts == large.plain.facts))
+      co_return refuse(asked, 503, "the file changes while it is read");
+    co_return co_await send_large(asked, std::move(file), std::move(large));
+  }
+  co_return send(*from, coding, asked);
+}
+
+response static_files::send(const content& c, content_coding coding, request& asked) {
+  const representation& r = c.in(coding);
   if (!has_conditions(asked.head())) [[likely]] {
-    response r(200);
-    r.shared_lines(e.lines).body(e.body);
-    return r;
+    response whole(200);
+    whole.shared_lines(r.lines).body(r.body);
+    return whole;
   }
-  const selection chosen = select(asked.head(), e.etag, e.facts, wall_now());
-  response r = begin_response(chosen, e.facts.size);
-  if (chosen.status == 412 || chosen.status == 416) return r;
-  r.shared_lines(e.lines);
-  if (chosen.status != 304) r.body(e.body.slice(chosen.first, chosen.length));
-  return r;
+  const std::uint64_t size = r.body.size();
+  const selection chosen = select_part(asked.head(), r, size, wall_now());
+  if (chosen.status == 412) return refuse(asked, 412);
+  if (chosen.status == 304 || chosen.status == 416) return answer_without_body(chosen, r, size);
+  const auto ranges = chosen.ranges.ranges();
+  response part(chosen.status);
+  if (ranges.empty()) {
+    part.shared_lines(r.lines).body(r.body);
+  } else if (ranges.size() == 1) {
+    part.header("Content-Range", content_range(ranges[0], size).text());
+    part.shared_lines(r.lines).body(r.body.slice(ranges[0].first, ranges[0].length()));
+  } else {
+    multipart parts(c.type, size, runtime::here().io().random());
+    for (const byte_range& range : ranges)
+      parts.add(range, r.body.bytes().text().substr(range.first, range.length()));
+    part.shared_lines(piece(
+        assemble_lines(parts.content_type(), r, coding, varies(c), extra_lines_.bytes().text())));
+    part.body(piece(parts.finish()));
+  }
+  return part;
 }
 
-task<response> static_files::from_disk(request& asked, std::string path) {
-  open_how how{};
-  how.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
-  const std::string relative = path == "/" ? "." : path.substr(1);
-  const std::int64_t opened = co_await open_beneath(root_fd_, relative.c_str(), how);
-  if (opened < 0) {
-    if (const auto stale = by_path_.find(path); stale != by_path_.end()) forget(stale->second);
-    co_return error_response(status_for(opened), "");
-  }
-  open_file file(static_cast<int>(opened));
-  struct statx state{};
-  if (const std::int64_t error = co_await stat_open(file.number(), state); error < 0)
-    co_return error_response(status_for(error), "");
-  if (S_ISDIR(state.stx_mode))
-    co_return co_await directory(asked, std::move(file), std::move(path));
-  if (!S_ISREG(state.stx_mode)) co_return error_response(404, "");
-  if (path.ends_with('/')) co_return error_response(404, "");
-
-  const file_facts facts = facts_of(state);
-  if (const auto known = by_path_.find(path); known != by_path_.end()) {
-    entry& e = *known->second;
-    if (e.facts == facts) {
-      e.seen_at = worker::running().now;
-      co_return from_cache(e, asked);
+task<response> static_files::find(request& asked, std::string path) {
+  ++counters_.misses;
+  // Others that ask meanwhile get what is in memory: one look a second is enough.
+  if (content* known = cache_.find(path)) known->seen_at = worker::running().now;
+  opened found = co_await open(path);
+  if (found.error != 0) {
+    cache_.erase(path);
+    const int status = status_for(found.error);
+    if (status == 404 && options_.single_page && !names_a_file(path)) {
+      if (content* page = trusted('/' + options_.index)) co_return co_await respond(*page, asked);
+      std::string index = '/' + options_.index;
+      opened page = co_await open(index);
+      if (page.error == 0 && !page.is_directory)
+        co_return co_await from_disk(asked, std::move(page), std::move(index));
     }
-    forget(known->second);
+    co_return refuse(asked, status);
   }
-  entry e;
-  e.facts = facts;
-  e.etag = file_etag(facts.inode, facts.size, facts.changed_ns).text();
-  e.lines = piece(lines_for(path, facts, e.etag));
-  e.path = std::move(path);
-  if (facts.size > options_.cached_file_bytes_max) {
-    const selection chosen = select(asked.head(), e.etag, facts, wall_now());
-    response r = begin_response(chosen, facts.size);
-    if (chosen.status == 412 || chosen.status == 416) co_return r;
-    r.shared_lines(e.lines);
-    if (chosen.status != 304) r.file(std::move(file), chosen.first, chosen.length);
-    co_return r;
-  }
-  std::string content(static_cast<std::size_t>(facts.size), '\0');
-  std::size_t have = 0;
-  while (have < content.size()) {
-    const std::int64_t got =
-        co_await read_at(file.number(), content.data() + have, content.size() - have, have);
-    if (got <= 0) co_return error_response(503, "the file changes while it is read");
-    have += static_cast<std::size_t>(got);
-  }
-  e.body = piece(std::move(content));
-  e.seen_at = worker::running().now;
-  remember(std::move(e));
-  co_return from_cache(entries_.front(), asked);
+  if (found.is_directory)
+    co_return co_await directory(asked, std::move(found.file), std::move(path));
+  if (path.ends_with('/')) co_return refuse(asked, 404);
+  co_return co_await from_disk(asked, std::move(found), std::move(path));
 }
 
 task<response> static_files::directory(request& asked, open_file dir, std::string path) {
@@ -250,50 +190,40 @@ task<response> static_files::directory(request& asked, open_file dir, std::strin
     std::string target;
     append_encoded_path(target, path + "/");
     if (!asked.query().empty()) (target += '?') += asked.query();
-    response r = error_response(301, "");
+    response r = refuse(asked, 301);
     r.header("Location", target);
     co_return r;
   }
-  // Whoever has the index in the cache needs no second open of the directory next time.
-  open_how how{};
-  how.flags = O_PATH | O_CLOEXEC;
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
-  const std::int64_t index = co_await open_beneath(dir.number(), options_.index.c_str(), how);
-  if (index >= 0) {
-    const open_file probe(static_cast<int>(index));
-    std::string file = path + options_.index;
-    if (const auto at = by_path_.find(file);
-        at != by_path_.end() && worker::running().now - at->second->seen_at < options_.trust)
-      co_return from_cache(*at->second, asked);
-    co_return co_await from_disk(asked, std::move(file));
-  }
-  if (!options_.listing) co_return error_response(404, "");
+  std::string index = path + options_.index;
+  if (content* c = trusted(index)) co_return co_await respond(*c, asked);
+  opened page = co_await open(index);
+  if (page.error == 0 && !page.is_directory)
+    co_return co_await from_disk(asked, std::move(page), std::move(index));
+  if (!options_.listing) co_return refuse(asked, 404);
   co_return co_await list_directory(std::move(dir), std::move(path));
 }
 
 task<response> static_files::list_directory(open_file dir, std::string path) {
-  std::vector<directory_entry> names;
-  if (const std::int64_t error = co_await list_open(dir.number(), names); error < 0)
-    co_return error_response(status_for(error), "");
-  if (!options_.hidden)
-    std::erase_if(names, [](const directory_entry& e) { return e.name.starts_with('.'); });
-  response r(200);
-  r.body("text/html; charset=utf-8", listing_page(path, std::move(names)));
+  listing_request wanted{dir.number(), options_.hidden, options_.listing_entries_max, {}, 0};
+  const std::int64_t error = co_await list_with_sizes(wanted);
+  response r(error < 0 ? status_for(error) : 200);
+  r.shared_lines(extra_lines_).header("X-Content-Type-Options", "nosniff");
+  r.body("text/html; charset=utf-8",
+         error < 0 ? error_page(r.status(), "")
+                   : listing_page(path, std::move(wanted.names), wanted.left_out));
   co_return r;
 }
 
-void static_files::remember(entry&& e) {
-  counters_.cached_bytes += e.facts.size;
-  entries_.push_front(std::move(e));
-  by_path_.insert_or_assign(entries_.front().path, entries_.begin());
-  while (counters_.cached_bytes > options_.cache_bytes_max && entries_.size() > 1)
-    forget(std::prev(entries_.end()));
-}
-
-void static_files::forget(order::iterator at) {
-  counters_.cached_bytes -= at->facts.size;
-  by_path_.erase(at->path);
-  entries_.erase(at);
+/// A page for browsers, a line for programs.
+response static_files::refuse(request& asked, int status, std::string_view what) {
+  response r(status);
+  if (wants_html(asked.head())) {
+    r.body("text/html; charset=utf-8", error_page(status, what));
+  } else {
+    r = error_response(status, what);
+  }
+  r.shared_lines(extra_lines_);
+  return r;
 }
 
 }  // namespace heddle::http

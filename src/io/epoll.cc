@@ -23,6 +23,8 @@ class epoll_driver final : public readiness_driver {
   }
   ~epoll_driver() override { ::close(epoll_fd_); }
 
+  int descriptor() noexcept override { return epoll_fd_; }
+
   [[nodiscard]] const char* name() const noexcept override { return "epoll"; }
 
  private:

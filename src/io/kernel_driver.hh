@@ -19,6 +19,13 @@ class kernel_driver : public driver {
  public:
   ~kernel_driver() override;
 
+  // For a foreign loop (foreign_loop.hh), which sleeps in our place.
+  /// Becomes readable when turn() would find something; -1 where the driver has no such descriptor.
+  [[nodiscard]] virtual int descriptor() noexcept { return -1; }
+  /// Before the turns that follow from its being readable.
+  virtual void drain_descriptor() noexcept {}
+  /// Requests that the kernel has not been told of: one more turn, before anybody sleeps.
+  [[nodiscard]] virtual bool unsent() const noexcept { return false; }
   void wake() noexcept override;
   [[nodiscard]] std::size_t pending() const noexcept override { return pending_; }
   void read_pool(pool_statistics& out) noexcept override { pool_.read(out); }

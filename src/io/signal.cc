@@ -9,8 +9,18 @@
 
 namespace heddle {
 
-signal_set::signal_set(std::initializer_list<int> signals) {
-  for (const int s : signals) mask_ |= std::uint64_t{1} << (s - 1);
+namespace {
+signal_list list_of(std::initializer_list<int> signals) {
+  HEDDLE_ASSERT(signals.size() > 0, "a signal_set needs at least one signal");
+  signal_list all(*signals.begin());
+  for (const int s : signals) all = all + s;
+  return all;
+}
+}  // namespace
+
+signal_set::signal_set(std::initializer_list<int> signals) : signal_set(list_of(signals)) {}
+
+signal_set::signal_set(signal_list signals) : mask_(signals.mask()) {
   fd_ = driver_here().signal_source(mask_);
   if (fd_ < 0) throw failure(kernel_error(fd_), "cannot listen to signals");
 }

@@ -2,9 +2,13 @@
 // TCP handles; connecting by address and by name.
 #include "heddle/io/tcp.hh"
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+
+#include <cerrno>
+#include <string_view>
 
 #include "heddle/core/expected.hh"
 #include "heddle/io/resolve.hh"
@@ -39,6 +43,26 @@ void tcp_stream::set_no_delay(bool on) const noexcept {
 
 tcp_listener tcp_listener::listen(const address& on, listen_options options) {
   return tcp_listener(detail::listen_at(on.native(), on.native_len(), on.to_string(), options));
+}
+
+tcp_listener tcp_listener::adopt(int fd, listen_options options) {
+  const std::string name = "descriptor " + std::to_string(fd);
+  if (driver_here().name() == std::string_view("sim"))
+    throw failure(std::make_error_code(std::errc::operation_not_supported),
+                  "a simulated program has no " + name + " of the system's");
+  int listens = 0;
+  socklen_t len = sizeof listens;
+  if (::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) < 0)
+    throw failure({errno, std::generic_category()}, "cannot take " + name);
+  if (listens == 0 || !name_of(fd, &driver::local_name))
+    throw failure(std::make_error_code(std::errc::invalid_argument),
+                  name + " is no listening TCP socket");
+  // Whoever opened it may have wanted to wait in accept(), and to keep it in its children.
+  if (const int flags = ::fcntl(fd, F_GETFL); flags < 0 ||
+                                              ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ||
+                                              ::fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
+    throw failure({errno, std::generic_category()}, "cannot take " + name);
+  return tcp_listener(detail::descriptor_state::make<detail::listener_state>(fd, options));
 }
 
 address tcp_listener::local() const noexcept { return name_of(number(), &driver::local_name); }

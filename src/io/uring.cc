@@ -50,6 +50,9 @@ class uring_driver final : public kernel_driver {
   }
 
   [[nodiscard]] const char* name() const noexcept override { return "io_uring"; }
+  [[nodiscard]] int descriptor() noexcept override { return ring_.notices(); }
+  void drain_descriptor() noexcept override { ring_.drain_notices(); }
+  [[nodiscard]] bool unsent() const noexcept override { return ring_.batched(); }
 
   // Descriptors are blocking: the ring waits where a call would block, instead of giving EAGAIN.
   [[nodiscard]] int socket(int domain, int type, int protocol) noexcept override {

@@ -2,6 +2,7 @@
 // Setup with fall-back, and the call into the kernel.
 #include "io/uring_ring.hh"
 
+#include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -72,6 +73,25 @@ void uring_ring::start() noexcept {
   if (io_uring_register_ring_fd(&ring_) == 1) enter_flags_ |= IORING_ENTER_REGISTERED_RING;
   unsigned threads_max[2] = {iowq_threads_max_, iowq_threads_max_};
   (void)io_uring_register_iowq_max_workers(&ring_, threads_max);
+}
+
+uring_ring::~uring_ring() {
+  io_uring_queue_exit(&ring_);
+  if (notices_ >= 0) ::close(notices_);
+}
+
+int uring_ring::notices() noexcept {
+  if (notices_ >= 0) return notices_;
+  if (!started_) start();  // the thread that asks is the one that will run it
+  const int fd = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  if (fd >= 0 && io_uring_register_eventfd(&ring_, fd) == 0) return notices_ = fd;
+  if (fd >= 0) ::close(fd);
+  return -1;
+}
+
+void uring_ring::drain_notices() noexcept {
+  std::uint64_t count;
+  if (notices_ >= 0) static_cast<void>(!::read(notices_, &count, sizeof count));
 }
 
 bool uring_ring::enter(nanoseconds timeout) noexcept {

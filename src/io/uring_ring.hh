@@ -35,7 +35,7 @@ class uring_ring {
  public:
   /// Throws failure when the kernel refuses.
   uring_ring(std::uint32_t entries, std::uint32_t iowq_threads_max);
-  ~uring_ring() { io_uring_queue_exit(&ring_); }
+  ~uring_ring();
   uring_ring(const uring_ring&) = delete;
   uring_ring& operator=(const uring_ring&) = delete;
 
@@ -50,6 +50,12 @@ class uring_ring {
   /// Sends what is batched; may sleep until there is a completion or `timeout` has passed (zero or
   /// less does not sleep, nanoseconds::max() has no end). False when the kernel could not take any.
   bool enter(nanoseconds timeout) noexcept;
+
+  /// An eventfd that the kernel counts up for each completion, also for one that only a call brings
+  /// out; made when first asked for, -1 if it cannot be. The ring's own descriptor will not do:
+  /// with deferred completions, who polls it is not woken.
+  [[nodiscard]] int notices() noexcept;
+  void drain_notices() noexcept;
 
   /// Requests that were not sent yet.
   [[nodiscard]] bool batched() const noexcept {
@@ -94,6 +100,7 @@ class uring_ring {
   std::deque<io_uring_sqe> backlog_;  // empty unless the kernel is out of memory
   unsigned enter_flags_ = IORING_ENTER_GETEVENTS;
   unsigned iowq_threads_max_;
+  int notices_ = -1;  // only inside a foreign loop
   bool started_ = false;
 };
 

@@ -8,11 +8,14 @@
 
 #include "heddle/core/twait.hh"
 #include "heddle/heddle.hh"
+#include "support/drivers.hh"
+#include "support/reporting_runtime.hh"
 #include "support/test.hh"
 #include "support/virtual_runtime.hh"
 
 using namespace heddle;
 using namespace std::chrono_literals;
+using heddle::test::reporting_runtime;
 using heddle::test::virtual_runtime;
 
 HEDDLE_TEST(event,
@@ -113,8 +116,8 @@ task<> drop_while_waiting(site& waits) {
 }
 }  // namespace
 
-HEDDLE_TEST(event, "E6 dropping the last handle of an expected event fires it and reports it") {
-  virtual_runtime v;
+DRIVER_TEST(event, "E6 dropping the last handle of an expected event fires it and reports it") {
+  reporting_runtime v(make);
   site waits = 0;
   v.rt.run(drop_while_waiting(waits));
   ASSERT_EQ(v.reports.size(), 1u);
@@ -125,7 +128,7 @@ HEDDLE_TEST(event, "E6 dropping the last handle of an expected event fires it an
 
 namespace {
 tamed forgets(event<> done) {
-  co_await sleep_for(1s);
+  co_await sleep_for(1ms);
   static_cast<void>(done);
 }
 task<> waits_in_vain() {
@@ -135,8 +138,8 @@ task<> waits_in_vain() {
 }
 }  // namespace
 
-HEDDLE_TEST(event, "E6 the report names the line that made the event and the line that waits") {
-  virtual_runtime v;
+DRIVER_TEST(event, "E6 the report names the line that made the event and the line that waits") {
+  reporting_runtime v(make);
   v.rt.run(waits_in_vain());
   ASSERT_EQ(v.reports.size(), 1u);
   const source_line made = resolve_site(v.reports[0].made);

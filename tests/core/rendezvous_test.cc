@@ -7,11 +7,14 @@
 
 #include "heddle/core/twait.hh"
 #include "heddle/heddle.hh"
+#include "support/drivers.hh"
+#include "support/reporting_runtime.hh"
 #include "support/test.hh"
 #include "support/virtual_runtime.hh"
 
 using namespace heddle;
 using namespace std::chrono_literals;
+using heddle::test::reporting_runtime;
 using heddle::test::virtual_runtime;
 
 HEDDLE_TEST(rendezvous,
@@ -128,7 +131,7 @@ task<int> twait_forms() {
   int total = 0;
   int x = 0, y = 0;
   twait {
-    timer(2s, mkevent());
+    timer(2ms, mkevent());
     asap(mkevent());
   }
   if (total == 0) twait {
@@ -171,9 +174,9 @@ task<std::uint64_t> frames_for_ready_twait() {
 }
 }  // namespace
 
-HEDDLE_TEST(twait,
+DRIVER_TEST(twait,
             "T1 and T2 twait is one statement anywhere, and waits for every event of its body") {
-  virtual_runtime v;
+  reporting_runtime v(make);
   EXPECT_EQ(v.rt.run(twait_forms()), 11);
 }
 

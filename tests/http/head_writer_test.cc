@@ -95,6 +95,10 @@ HEDDLE_TEST(mime, "knows what browsers need, by the last extension in any case")
   EXPECT_EQ(mime_type_of("x.woff2"), "font/woff2");
   EXPECT_EQ(mime_type_of("x.json"), "application/json");
   EXPECT_EQ(mime_type_of("x.mp4"), "video/mp4");
+  EXPECT_EQ(mime_type_of("x.blend"), "application/x-blender");  // from shared-mime-info alone
+  EXPECT_EQ(mime_type_of("x.ts"), "video/mp2t");                // which has another there
+  EXPECT_EQ(mime_type_of("x.zig"), "application/octet-stream");
+  EXPECT_GT(mime_extension_count(), 800u);
   for (std::string_view unknown : {"", ".", "a", "a.", "a.b/c", "x.nonesuch",
                                    "x.anextensionfarlongerthananyother", "x.\xff"}) {
     EXPECT_EQ(mime_type_of(unknown), mime_default) << unknown;

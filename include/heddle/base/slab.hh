@@ -6,9 +6,9 @@
 // lies. Contexts live in the region's first 4 GiB, which start at a multiple of 4 GiB: 32 bits name
 // one.
 //
-// Sizes: cells are multiples of 16 bytes up to 2 KiB, then powers of two up to 32 KiB; larger ones
-// take whole chunks. Memory stays with the region until it dies. Thread: one worker; cells freed
-// elsewhere are sent home (release_elsewhere).
+// Sizes: cells are multiples of 8 bytes up to 2 KiB (aligned to 16 where their size is too), then
+// powers of two up to 32 KiB; larger ones take whole chunks. Memory stays with the region until it
+// dies. Thread: one worker; cells freed elsewhere are sent home (release_elsewhere).
 #pragma once
 
 #include <array>
@@ -81,11 +81,11 @@ class slabs {
   [[nodiscard]] void* allocate(std::size_t bytes) {
     if (bytes > slab_small_max) [[unlikely]]
       return allocate_large(bytes);
-    const std::size_t index = (bytes + 15) / 16;
+    const std::size_t index = (bytes + 7) / 8;
     cell* c = free_[index];
     if (c == nullptr) [[unlikely]]
       c = refill(index);
-    unpoison(c, index * 16);
+    unpoison(c, index * 8);
     free_[index] = c->next;
     ++live_;
     return c;
@@ -97,11 +97,11 @@ class slabs {
       release_slow(address, bytes);
       return;
     }
-    const std::size_t index = (bytes + 15) / 16;
+    const std::size_t index = (bytes + 7) / 8;
     cell* c = static_cast<cell*>(address);
     c->next = free_[index];
     free_[index] = c;
-    poison(c, index * 16);
+    poison(c, index * 8);
     --live_;
   }
 
@@ -146,7 +146,7 @@ class slabs {
     std::uint32_t chunk_count;  // > 1 for a cell of several chunks
     std::uint32_t first;
   };
-  static constexpr std::size_t small_classes = slab_small_max / 16 + 1;
+  static constexpr std::size_t small_classes = slab_small_max / 8 + 1;
   static constexpr std::size_t large_classes = 4;  // 4, 8, 16, 32 KiB
 
   /// The header of a cell that is known to be small, so that it lies in one chunk.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Waiting for several awaitables at once: all() for every one, any() for the first. any() cancels
-// the others, waits for them to end, and returns everything that finished.
+// the others, waits for them to end, and returns everything that finished. Locks and channels are
+// asked for with one choice, so that a branch that loses takes nothing from them.
 //
 //   auto [a, b] = co_await all(fetch(x), fetch(y));
 //   auto won = co_await any(conn.read(buf), sleep_for(5s));
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "heddle/core/awaitable.hh"
+#include "heddle/core/choice.hh"
 #include "heddle/core/scope.hh"
 
 namespace heddle {
@@ -30,9 +32,39 @@ template <class A>
 using outcome_t = stored_t<await_value_t<A&&>>;
 
 struct race {
-  std::size_t winner = ~std::size_t{0};
+  choice winner;
+  bool ended = false;         ///< a branch has finished, and the others were asked to end
   scope* branches = nullptr;  ///< cancelled by the first to finish; null to let all go on
 };
+
+/// An awaitable that, in any(), commits its branch of the choice before it takes anything.
+template <class A>
+class [[nodiscard("co_await it")]] branch_awaiter {
+ public:
+  branch_awaiter(A&& a, race& r, std::size_t branch) : inner_(static_cast<A&&>(a)) {
+    if (r.branches != nullptr) inner_.get().join_choice(r.winner, branch);
+  }
+  branch_awaiter(const branch_awaiter&) = delete;
+
+  [[nodiscard]] bool await_ready() { return inner_.get().await_ready(); }
+  template <frame_promise P>
+  [[nodiscard]] std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
+    return suspend_with(inner_.get(), h);
+  }
+  decltype(auto) await_resume() { return inner_.get().await_resume(); }
+
+ private:
+  kept_awaitable<A> inner_;
+};
+
+template <class A>
+[[nodiscard]] decltype(auto) as_branch(A&& awaitable, race& r, std::size_t index) {
+  if constexpr (joins_choice<std::remove_reference_t<awaiter_t<A&&>>>) {
+    return branch_awaiter<A>(static_cast<A&&>(awaitable), r, index);
+  } else {
+    return static_cast<A&&>(awaitable);
+  }
+}
 
 /// A awaits one branch; A is as deduced for A&&: an lvalue stays a reference.
 template <class A>
@@ -40,21 +72,21 @@ task<> run_branch(A awaitable, std::optional<outcome_t<A>>& out, race& r, std::s
   std::exception_ptr error;
   try {
     if constexpr (std::is_void_v<await_value_t<A&&>>) {
-      co_await static_cast<A&&>(awaitable);
+      co_await as_branch<A>(static_cast<A&&>(awaitable), r, index);
       out.emplace();
     } else {
-      out.emplace(co_await static_cast<A&&>(awaitable));
+      out.emplace(co_await as_branch<A>(static_cast<A&&>(awaitable), r, index));
     }
   } catch (...) {
     error = std::current_exception();
   }
-  if (r.branches != nullptr && r.winner == ~std::size_t{0}) {
-    r.winner = index;
-    if (error) r.branches->fail(error);
-    r.branches->cancel();
-  } else if (error && r.branches == nullptr) {
-    std::rethrow_exception(error);
+  if (r.branches == nullptr) {
+    if (error) std::rethrow_exception(error);
+    co_return;
   }
+  // A lock or channel may have made the choice already, for a branch that has yet to run.
+  if (r.winner.commit(index) && error) r.branches->fail(error);
+  if (!std::exchange(r.ended, true)) r.branches->cancel();
 }
 
 template <class... As, std::size_t... I>
@@ -94,8 +126,8 @@ task<any_results<outcome_t<As>...>> any_of(As... as) {
   spawn_branches<As...>(s, r, out.results, std::index_sequence_for<As...>(),
                         static_cast<As&&>(as)...);
   co_await s.join();
-  if (r.winner == ~std::size_t{0}) throw_failure(canceled_error());
-  out.index = r.winner;
+  if (!r.winner.made()) throw_failure(canceled_error());
+  out.index = r.winner.made_for();
   co_return out;
 }
 

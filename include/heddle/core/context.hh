@@ -25,6 +25,8 @@ struct wait_kind {
   const char* name;  ///< for dumps: "event", "sleep", "read", ...
   /// Asks the wait to end. It unlinks and queues its frame now or, for the kernel's, later.
   void (*cancel)(wait&, worker&) noexcept;
+  /// It waits for tasks that borrow its frame's variables, and ends with the last of them.
+  bool for_children = false;
 };
 
 /// A suspended frame's entry in its context; a member or base of the awaiter, so it lies in the
@@ -92,15 +94,37 @@ class context : public list_node {
 
 static_assert(sizeof(context) <= slabs::context_bytes);
 
-/// What a promise of ours begins with; it lies at offset 16 of the coroutine frame.
-struct promise_base {
-  link next = no_link;            ///< offset 16 of the frame: see frame.hh
-  struct join* parent = nullptr;  ///< who gets the result
+/// What a promise of ours begins with; it lies at offset 16 of the coroutine frame. It is 22 bytes
+/// and not 24, so that what the compiler keeps behind it still fits in a frame of 40.
+#pragma pack(push, 2)
+class promise_base {
+ public:
+  link next = no_link;  ///< offset 16 of the frame: see frame.hh
+
+ private:
+  std::uint32_t parent_low_ = 0;
+
+ public:
   std::uint32_t context_low = 0;  ///< saved while suspended
   site at = 0;                    ///< the line of the last co_await
-};
 
-static_assert(sizeof(promise_base) == 24);
+ private:
+  std::uint16_t parent_high_ = 0;
+
+ public:
+  /// Who gets the result. User addresses have at most 48 bits.
+  [[nodiscard]] struct join* parent() const noexcept {
+    return reinterpret_cast<join*>(std::uintptr_t{parent_high_} << 32 | parent_low_);
+  }
+  void set_parent(join& to) noexcept {
+    const auto address = reinterpret_cast<std::uintptr_t>(&to);
+    parent_low_ = static_cast<std::uint32_t>(address);
+    parent_high_ = static_cast<std::uint16_t>(address >> 32);
+  }
+};
+#pragma pack(pop)
+
+static_assert(sizeof(promise_base) == 22);
 
 [[nodiscard]] inline promise_base& promise_of(link coroutine) noexcept {
   return *reinterpret_cast<promise_base*>(coroutine + next_offset);

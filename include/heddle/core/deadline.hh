@@ -9,6 +9,7 @@
 #pragma once
 
 #include "heddle/core/awaitable.hh"
+#include "heddle/core/choice.hh"
 #include "heddle/core/expected.hh"
 #include "heddle/core/promise.hh"
 
@@ -24,66 +25,84 @@ class [[nodiscard("co_await it")]] bounded_awaiter {
 
   template <class... BoundArgs>
   explicit bounded_awaiter(A&& a, BoundArgs&&... args)
-      : inner_(static_cast<A&&>(a)), bound_(std::forward<BoundArgs>(args)...) {}
+      : opened_(std::forward<BoundArgs>(args)...), inner_(static_cast<A&&>(a)) {}
   bounded_awaiter(bounded_awaiter&& other) = default;
-  ~bounded_awaiter() { close(); }
+
+  /// What is inside commits a branch of the choice before it takes anything.
+  template <class Inner = A>
+    requires joins_choice<std::remove_reference_t<awaiter_t<Inner&&>>>
+  void join_choice(choice& c, std::size_t branch) {
+    inner_.get().join_choice(c, branch);
+  }
 
   [[nodiscard]] bool await_ready() {
-    worker& w = worker::running();
-    outer_ = w.context_low;
-    context_ = &context::open(w, &w.current_context());
-    w.context_low = context_->low();
-    bound_.open(*context_, w);
+    opened_.open(worker::running());
     return inner_.get().await_ready();
   }
   template <frame_promise P>
   [[nodiscard]] std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
-    context_->opened_at = static_cast<promise_base&>(h.promise()).at;
+    opened_.own->opened_at = static_cast<promise_base&>(h.promise()).at;
     return suspend_with(inner_.get(), h);
   }
   value_type await_resume() {
-    const closer at_end{*this};  // after the awaiter inside, whose context is below this one
+    const closer at_end{opened_};  // after the awaiter inside, whose context is below this one
     if constexpr (is_result<value_type>) {
       value_type r = inner_.get().await_resume();
-      if (!r) r.error() = bound_.translate(r.error());
+      if (!r) r.error() = opened_.bound.translate(r.error());
       return r;
     } else {
-      if (!bound_.hit()) [[likely]]
+      if (!opened_.bound.hit()) [[likely]]
         return inner_.get().await_resume();
       try {
         return inner_.get().await_resume();
       } catch (const std::system_error& e) {
-        if (bound_.translate(e.code()) == e.code()) throw;
-        throw_failure(bound_.translate(e.code()));
+        if (opened_.bound.translate(e.code()) == e.code()) throw;
+        throw_failure(opened_.bound.translate(e.code()));
       }
     }
   }
   [[nodiscard]] result<value_type> await_result()
     requires(!is_result<value_type>)
   {
-    const closer at_end{*this};
+    const closer at_end{opened_};
     auto r = result_of<value_type>(inner_.get());
-    if (!r) r.error() = bound_.translate(r.error());
+    if (!r) r.error() = opened_.bound.translate(r.error());
     return r;
   }
 
  private:
-  struct closer {
-    bounded_awaiter& self;
-    ~closer() { self.close(); }
-  };
-  void close() noexcept {
-    if (context_ == nullptr) return;
-    worker& w = worker::running();
-    bound_.close();
-    w.context_low = outer_;
-    context::close(w, *std::exchange(context_, nullptr));
-  }
+  /// The context, open while the wait goes on.
+  struct opened {
+    template <class... BoundArgs>
+    explicit opened(BoundArgs&&... args) : bound(std::forward<BoundArgs>(args)...) {}
+    opened(opened&& other) = default;  // before it waits
+    ~opened() { close(); }
 
-  kept_awaitable<A> inner_;
-  context* context_ = nullptr;
-  std::uint32_t outer_ = 0;
-  Bound bound_;
+    void open(worker& w) {
+      outer = w.context_low;
+      own = &context::open(w, &w.current_context());
+      w.context_low = own->low();
+      bound.open(*own, w);
+    }
+    void close() noexcept {
+      if (own == nullptr) return;
+      worker& w = worker::running();
+      bound.close();
+      w.context_low = outer;
+      context::close(w, *std::exchange(own, nullptr));
+    }
+
+    context* own = nullptr;
+    std::uint32_t outer = 0;
+    Bound bound;
+  };
+  struct closer {
+    opened& at;
+    ~closer() { at.close(); }
+  };
+
+  opened opened_;
+  kept_awaitable<A> inner_;  // dies first: its contexts are below
 };
 
 /// A timer that cancels a context.

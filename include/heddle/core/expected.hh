@@ -6,6 +6,7 @@
 #pragma once
 
 #include "heddle/core/awaitable.hh"
+#include "heddle/core/choice.hh"
 #include "heddle/core/promise.hh"
 
 namespace heddle {
@@ -17,6 +18,13 @@ class [[nodiscard("co_await it")]] expected_awaiter {
 
   explicit expected_awaiter(A&& a) : inner_(static_cast<A&&>(a)) {}
   expected_awaiter(expected_awaiter&&) = default;
+
+  /// What is inside commits a branch of the choice before it takes anything.
+  template <class Inner = A>
+    requires detail::joins_choice<std::remove_reference_t<detail::awaiter_t<Inner&&>>>
+  void join_choice(choice& c, std::size_t branch) {
+    inner_.get().join_choice(c, branch);
+  }
 
   [[nodiscard]] bool await_ready() { return inner_.get().await_ready(); }
   template <frame_promise P>

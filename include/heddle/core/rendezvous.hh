@@ -195,6 +195,14 @@ class rendezvous final : public detail::event_set {
     while (event_record* record = ready_.pop_front()) forget(*record, w);
   }
 
+  /// Empties one event that is expected here, without a message.
+  template <class... Ts>
+  void cancel(const event<Ts...>& e) {
+    if (!e || e.record()->home != this) return;
+    std::destroy_at(id(*e.record()));
+    detail::cancel_event(*e.record(), worker::running());
+  }
+
   class awaiter {
    public:
     explicit awaiter(rendezvous& r) noexcept : home_(r) {}

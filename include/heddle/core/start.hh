@@ -26,7 +26,7 @@ class starter {
     auto* r =
         new (w.memory.allocate(sizeof(record<T, Ts...>))) record<T, Ts...>(w, std::move(done));
     const auto h = t.release();
-    h.promise().parent = r;
+    h.promise().set_parent(*r);
     detail::context_switch inside(w, *r->own);
     h.resume();
   }
@@ -59,6 +59,10 @@ class starter {
       auto& self = static_cast<record&>(static_cast<join_of<T>&>(j));
       const bool wanted = static_cast<bool>(self.target);
       if (wanted) detail::remove_notifier(*self.target.record(), self);
+      if (!wanted && self.own->canceled() && is_cancellation(self.error)) {
+        finish(self, w);  // it did what the event's end asked of it
+        return w.sched.root().leave(w);
+      }
       if (self.error) {
         scope& root = w.sched.root();
         if (wanted) self.target.unblock();
@@ -73,6 +77,16 @@ class starter {
       }
       finish(self, w);
       return w.sched.root().leave(w);
+    }
+    [[nodiscard]] static bool is_cancellation(const std::exception_ptr& error) noexcept {
+      if (!error) return false;
+      try {
+        std::rethrow_exception(error);
+      } catch (const std::system_error& e) {
+        return e.code() == std::errc::operation_canceled;
+      } catch (...) {
+        return false;
+      }
     }
     static void finish(record& self, worker& w) noexcept {
       context::close(w, *self.own);

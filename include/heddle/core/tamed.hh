@@ -75,7 +75,7 @@ struct tamed::promise_type : detail::task_promise_base {
   void return_void() noexcept { end_of_function(); }
   void unhandled_exception() noexcept {
     detail::note_exception(worker::running(), at);
-    parent->error = std::current_exception();
+    parent()->error = std::current_exception();
   }
 };
 
@@ -83,7 +83,7 @@ inline tamed::ramp::ramp(promise_type& p) noexcept {
   worker& w = worker::running();
   outer_ = w.context_low;
   w.context_low = w.root_context_low;
-  p.parent = &call_;
+  p.set_parent(call_);
   call_.running = &p;
 }
 
@@ -92,7 +92,7 @@ inline tamed::tamed(call& from) noexcept {
   call_.error = std::move(from.error);
   if (!call_.ended) {
     call_.running = from.running;
-    call_.running->parent = &call_;
+    call_.running->set_parent(call_);
   }
 }
 
@@ -101,7 +101,7 @@ inline bool tamed::give_to(join& owner) noexcept {
     owner.error = std::exchange(call_.error, nullptr);
     return false;
   }
-  if (call_.running != nullptr) std::exchange(call_.running, nullptr)->parent = &owner;
+  if (call_.running != nullptr) std::exchange(call_.running, nullptr)->set_parent(owner);
   return true;
 }
 

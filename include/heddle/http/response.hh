@@ -12,11 +12,12 @@
 
 namespace heddle::http {
 
+class set_cookie;
+
 /// Thread: one color.
 /// Owns: its body; a shared piece is kept until its last byte has left.
 /// Fails: a header that must not be sent (bad name, line end in a value) turns the answer into a
-/// 500
-///   when it is written; headers_ok() tells before.
+///   500 when it is written; headers_ok() tells before.
 ///
 ///   co_return response(200).header("X-Answer", "42").text("hello\n");
 class response {
@@ -24,6 +25,8 @@ class response {
   explicit response(int status = 200) noexcept : status_(status) {}
 
   response& header(std::string_view name, std::string_view value) &;
+  /// A Set-Cookie line; one that cannot be sent spoils the answer as a bad header does.
+  response& cookie(const set_cookie& wanted) &;
   /// Whole header lines that were checked and are shared by many answers.
   response& shared_lines(piece lines) & noexcept;
   response& body(piece bytes) & noexcept;
@@ -34,11 +37,14 @@ class response {
   response& file(open_file from, std::uint64_t offset, std::uint64_t length) & noexcept;
   /// The connection ends after this answer.
   response& close() & noexcept;
+  /// For request::start(): how long the body will be. Without it the body is sent in chunks.
+  response& length(std::uint64_t bytes) & noexcept;
 
   // The same on a temporary, so that an answer can be written in one expression.
   response&& header(std::string_view name, std::string_view value) && {
     return std::move(header(name, value));
   }
+  response&& cookie(const set_cookie& wanted) && { return std::move(cookie(wanted)); }
   response&& shared_lines(piece lines) && noexcept {
     return std::move(shared_lines(std::move(lines)));
   }
@@ -51,18 +57,26 @@ class response {
     return std::move(file(std::move(from), offset, length));
   }
   response&& close() && noexcept { return std::move(close()); }
+  response&& length(std::uint64_t bytes) && noexcept { return std::move(length(bytes)); }
 
   [[nodiscard]] int status() const noexcept { return status_; }
   [[nodiscard]] bool headers_ok() const noexcept { return headers_ok_; }
   [[nodiscard]] std::uint64_t length() const noexcept {
+    if (has_promise_) return promise_;
     return file_ ? file_length_ : body_.size();
   }
+  /// It was sent by a body_writer; only its status means something.
+  [[nodiscard]] bool sent() const noexcept { return sent_; }
 
  private:
   friend class exchange;
+  friend class body_writer;
+  friend class upgraded;
 
   int status_;
   bool closes_ = false;
+  bool has_promise_ = false;  // of a length, for an answer that is written bit by bit
+  bool sent_ = false;         // the head has left already
   bool headers_ok_ = true;
   std::string lines_;
   piece shared_lines_;
@@ -70,6 +84,7 @@ class response {
   open_file file_;
   std::uint64_t file_offset_ = 0;
   std::uint64_t file_length_ = 0;
+  std::uint64_t promise_ = 0;
 };
 
 /// The answer to a request that could not be carried out: a short text body saying what and why.

@@ -10,13 +10,15 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "heddle/core/deadline.hh"
 #include "heddle/core/scope.hh"
 #include "heddle/http/date.hh"
-#include "heddle/http/request.hh"
+#include "heddle/http/incoming.hh"
+#include "heddle/http/limits.hh"
 #include "heddle/http/response.hh"
 #include "heddle/io/tcp.hh"
 #include "heddle/probe/histogram.hh"
@@ -24,33 +26,7 @@
 namespace heddle::http {
 
 class exchange;
-
-/// What a handler sees: the head, and the body as it arrives.
-///
-/// Thread: the connection's color. Owns: nothing; views are valid until the handler has ended.
-/// Fails: reading the body fails with failure: message_size when it is larger than the limit,
-/// bad_message
-///   when it is malformed, timed_out, or as the connection does.
-class request {
- public:
-  explicit request(exchange& on) noexcept : on_(&on) {}
-
-  [[nodiscard]] const request_head& head() const noexcept;
-  [[nodiscard]] method verb() const noexcept { return head().verb(); }
-  /// Still encoded; decode_path() makes a name of it.
-  [[nodiscard]] std::string_view path() const noexcept { return head().path(); }
-  [[nodiscard]] std::string_view query() const noexcept { return head().query(); }
-  [[nodiscard]] std::string_view header(header_id id) const noexcept { return head().value(id); }
-  [[nodiscard]] const address& peer() const noexcept;
-
-  /// The next part of the body, valid until the next call; empty at its end.
-  [[nodiscard]] task<std::string_view> read();
-  /// The whole body.
-  [[nodiscard]] task<std::string> text();
-
- private:
-  exchange* on_;
-};
+class peer_counts;
 
 using handler = std::function<task<response>(request&)>;
 
@@ -63,33 +39,68 @@ struct access {
   nanoseconds took{};
 };
 
+/// Every limit is safe on a public network as it stands. Which counter grows when one is reached
+/// stands beside it; those of `bounds` count as bad_heads, uris_too_long, heads_too_large.
 struct server_options {
-  limits bounds = {};
-  nanoseconds idle_timeout = std::chrono::seconds(75);    ///< between requests
-  nanoseconds header_timeout = std::chrono::seconds(10);  ///< for the rest of a head that has begun
-  nanoseconds body_timeout = std::chrono::seconds(30);    ///< between two parts of a body
-  nanoseconds write_timeout = std::chrono::seconds(30);   ///< for one batch of answers
-  std::size_t connections_max = 16384;       ///< further ones wait in the listener's queue
+  limits bounds = {};  ///< of heads and bodies; a route may have another limit for its bodies
+  nanoseconds idle_timeout = std::chrono::seconds(75);    ///< between requests: idle_timeouts
+  nanoseconds header_timeout = std::chrono::seconds(10);  ///< of a whole head: header_timeouts
+  nanoseconds body_timeout = std::chrono::seconds(30);    ///< between two parts: body_timeouts
+  /// A body that comes slower than this, with body_timeout in advance, is given up the same way.
+  std::uint32_t body_bytes_per_second_min = 240;
+  nanoseconds write_timeout = std::chrono::seconds(30);  ///< of one send: write_timeouts
+  std::size_t send_bytes_max = 256 * 1024;               ///< what one send may hold
+  std::size_t connections_max = 16384;  ///< further ones wait in the listener's queue: full_waits
+  /// Of one IPv4 address or IPv6 /64 network; further ones are closed: refused_connections.
+  std::size_t connections_per_address_max = 12288;
   std::size_t corked_bytes_max = 64 * 1024;  ///< answers to pipelined requests gathered in one send
+  std::size_t pipeline_max = 64;             ///< answered before others get a turn: pipeline_pauses
   std::size_t drain_bytes_max = 256 * 1024;  ///< of a body that the handler did not read
+  /// How long, and for drain_bytes_max, a client that was refused may go on sending, so that it
+  /// reads the answer before it sees the connection close.
+  nanoseconds linger_timeout = std::chrono::seconds(2);
+  /// Receive blocks of the driver that requests in progress may hold; further ones are copied.
+  /// 0: a quarter of what the driver has. Block_copies counts.
+  std::size_t blocks_max = 0;
   std::string_view server_name = "heddle";
   std::function<void(const access&)> log = {};
+  /// Shows an error: the status, and what to tell the client. The head is null when the request
+  /// could not be parsed. Without it, clients that ask for text get text, all others a problem
+  /// document.
+  std::function<response(const request_head*, int, std::string_view)> error_page = {};
 };
 
-/// Counters of one server; they only grow.
+/// Counters of one server; they only grow, but for `open`.
 struct server_counters {
   std::uint64_t connections = 0;
   std::uint64_t open = 0;
   std::uint64_t requests = 0;
   std::uint64_t bytes = 0;   ///< sent, heads included
   std::uint64_t errors = 0;  ///< answers of 500 and above, and connections that broke in an answer
-  histogram latency_ns;      ///< from a parsed head to an answer that is ready to be sent
+  std::uint64_t bad_heads = 0;
+  std::uint64_t uris_too_long = 0;
+  std::uint64_t heads_too_large = 0;
+  std::uint64_t bodies_too_large = 0;
+  std::uint64_t bad_bodies = 0;
+  std::uint64_t idle_timeouts = 0;
+  std::uint64_t header_timeouts = 0;
+  std::uint64_t body_timeouts = 0;
+  std::uint64_t write_timeouts = 0;
+  std::uint64_t full_waits = 0;
+  std::uint64_t refused_connections = 0;
+  std::uint64_t accept_pauses = 0;  ///< descriptors or memory ran out
+  std::uint64_t pipeline_pauses = 0;
+  std::uint64_t block_copies = 0;
+  histogram latency_ns;  ///< from a parsed head to an answer that is ready to be sent
 };
 
 /// Thread: one color. Owns: nothing of the listener's; it lives as long as serve() runs.
 class server {
  public:
   server(handler answer, server_options options = {});
+  server(const server&) = delete;
+  server& operator=(const server&) = delete;
+  ~server();
 
   /// Accepts until it is cancelled or stop() is called; then no new connection is taken, idle ones
   /// are closed, and those in the middle of a request finish it.
@@ -102,12 +113,26 @@ class server {
 
  private:
   friend class exchange;
-  [[nodiscard]] task<> connection(tcp_stream conn);
+  [[nodiscard]] task<> connection(tcp_stream conn, std::uint32_t* of_peer);
   [[nodiscard]] task<> accept_loop(scope& connections, tcp_listener& on);
+  /// A connection that waits for its next request. One task looks after all of them, so that none
+  /// needs a timer or a context of its own.
+  struct idle_connection : list_node {
+    time_point since{};
+    wait* waiting = nullptr;
+  };
+  [[nodiscard]] task<> end_idle_ones();
+  static void end_idle(idle_connection& idle) noexcept;
+  void take(scope& connections, tcp_stream conn);
 
   handler answer_;
   server_options options_;
   server_counters counters_;
+  limits head_bounds_;                  // what the parser holds to: bodies are limited by route
+  std::unique_ptr<peer_counts> peers_;  // open connections of each address
+  std::size_t blocks_held_ = 0;
+  std::size_t blocks_max_ = 0;
+  list<idle_connection> idle_;    // the longest idle first
   cancel_source no_more_;         // ends accepting and idle connections
   scope* connections_ = nullptr;  // while they are drained
   bool stopping_ = false;
@@ -120,7 +145,7 @@ class server {
   time_point wall_read_at_ = time_point::min();
 };
 
-/// Serves with default options until cancelled.
-[[nodiscard]] task<> serve(tcp_listener on, handler answer);
+/// Serves until cancelled.
+[[nodiscard]] task<> serve(tcp_listener on, handler answer, server_options options = {});
 
 }  // namespace heddle::http

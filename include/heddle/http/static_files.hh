@@ -1,35 +1,47 @@
 // SPDX-License-Identifier: MIT
 // Serving a directory: files beneath a root that nothing escapes (openat2 with RESOLVE_BENEATH),
-// index pages, listings, types, validators, conditional requests and one range. Small files are
-// kept in a bounded cache and looked at again once a second.
+// index pages, listings, types, validators, conditional requests and ranges; FILE.br, FILE.zst and
+// FILE.gz beside a file, or gzip made on the fly, for clients that take them. Small files are kept
+// in a bounded cache; the file itself is looked at again once a second, so a change shows after
+// that time at the latest.
 #pragma once
 
 #include <cstdint>
-#include <list>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "heddle/base/clock.hh"
 #include "heddle/core/task.hh"
+#include "heddle/http/content_cache.hh"
 #include "heddle/http/server.hh"
 
 namespace heddle::http {
 
+struct listed_name;
+
 struct static_options {
-  bool listing = true;  ///< pages for directories without an index
-  bool hidden = false;  ///< names that begin with a dot are served
+  bool listing = true;        ///< pages for directories without an index
+  bool hidden = false;        ///< names that begin with a dot are served
+  bool single_page = false;   ///< the index of the root answers for paths that name no file
+  bool precompressed = true;  ///< FILE.br, FILE.zst, FILE.gz, if not older than FILE
+  bool compress = false;      ///< text that has none of these is packed when first asked for
   std::string index = "index.html";
-  std::uint64_t cache_bytes_max = 64ull << 20;    ///< bodies in memory
+  /// Fields of every answer. The constructor throws failure when one must not be sent.
+  std::vector<std::pair<std::string, std::string>> headers = {};
+  std::uint64_t cache_bytes_max = 64ull << 20;    ///< in memory, bookkeeping included
   std::uint64_t cached_file_bytes_max = 1 << 20;  ///< larger files are read when asked for
-  nanoseconds trust =
-      std::chrono::seconds(1);  ///< a cached file is not looked at again for so long
+  std::uint64_t compress_bytes_min = 256;         ///< smaller ones gain nothing
+  std::size_t listing_entries_max = 10'000;       ///< names on one page
+  /// A cached file is not looked at again for so long.
+  nanoseconds trust = std::chrono::seconds(1);
 };
 
 struct static_counters {
-  std::uint64_t hits = 0;
-  std::uint64_t misses = 0;
-  std::uint64_t cached_bytes = 0;
+  std::uint64_t hits = 0;        ///< answered from memory without looking at the file
+  std::uint64_t misses = 0;      ///< the file was opened
+  std::uint64_t compressed = 0;  ///< files packed on the fly
 };
 
 /// Thread: one color. Owns: the root's descriptor and the cache.
@@ -45,26 +57,37 @@ class static_files {
   [[nodiscard]] task<response> answer(request& asked);
 
   [[nodiscard]] const static_counters& counters() const noexcept { return counters_; }
+  [[nodiscard]] const content_cache& cache() const noexcept { return cache_; }
+  /// Requests that are being answered; it must not be destroyed before there are none.
+  [[nodiscard]] std::size_t busy() const noexcept { return busy_; }
+  /// Header lines that options().headers became, for answers that are made elsewhere.
+  [[nodiscard]] const piece& extra_lines() const noexcept { return extra_lines_; }
 
  private:
-  struct entry;
-  struct text_hash : std::hash<std::string_view> {
-    using is_transparent = void;
-  };
-  using order = std::list<entry>;
+  struct opened;
 
-  [[nodiscard]] response from_cache(entry& e, request& asked);
-  [[nodiscard]] task<response> from_disk(request& asked, std::string path);
+  [[nodiscard]] content* trusted(std::string_view path);
+  [[nodiscard]] task<response> respond(content& c, request& asked);
+  [[nodiscard]] response send(const content& c, content_coding coding, request& asked);
+  [[nodiscard]] task<response> find(request& asked, std::string path);
+  [[nodiscard]] task<response> from_disk(request& asked, opened file, std::string path);
+  [[nodiscard]] task<response> send_large(request& asked, opened file, content c);
+  [[nodiscard]] task<> add_precompressed(content& c);
+  [[nodiscard]] task<content*> pack(std::string path);
   [[nodiscard]] task<response> directory(request& asked, open_file dir, std::string path);
   [[nodiscard]] task<response> list_directory(open_file dir, std::string path);
-  void remember(entry&& e);
-  void forget(order::iterator at);
+  [[nodiscard]] task<opened> open(std::string path);
+  [[nodiscard]] response refuse(request& asked, int status, std::string_view what = {});
+  [[nodiscard]] bool varies(const content& c) const noexcept;
+  [[nodiscard]] bool packable(const content& c) const noexcept;
+  void assemble(content& c, content_coding coding);
 
   int root_fd_ = -1;
   static_options options_;
   static_counters counters_;
-  order entries_;  // most recently used first
-  std::unordered_map<std::string, order::iterator, text_hash, std::equal_to<>> by_path_;
+  content_cache cache_;
+  piece extra_lines_;
+  std::size_t busy_ = 0;
 };
 
 }  // namespace heddle::http

@@ -6,6 +6,7 @@
 //   int which = co_await stop.next();
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 
@@ -13,11 +14,37 @@
 
 namespace heddle {
 
+/// Signals by number: one, some, or a range.
+class signal_list {
+ public:
+  template <std::same_as<int>... Numbers>
+    requires(sizeof...(Numbers) > 0)
+  signal_list(Numbers... numbers) noexcept : mask_((bit(numbers) | ...)) {}
+  [[nodiscard]] static signal_list range(int first, int last) noexcept {
+    signal_list all(first);
+    for (int number = first; number <= last; ++number) all.mask_ |= bit(number);
+    return all;
+  }
+  [[nodiscard]] signal_list operator+(int number) const noexcept {
+    signal_list more = *this;
+    more.mask_ |= bit(number);
+    return more;
+  }
+  [[nodiscard]] std::uint64_t mask() const noexcept { return mask_; }
+
+ private:
+  [[nodiscard]] static std::uint64_t bit(int number) noexcept {
+    return std::uint64_t{1} << (number - 1);
+  }
+  std::uint64_t mask_;
+};
+
 /// Thread: one color.
 /// Cancel: next() ends, and a signal that comes meanwhile stays for the next one.
 class signal_set {
  public:
   signal_set(std::initializer_list<int> signals);
+  explicit signal_set(signal_list signals);
   signal_set(const signal_set&) = delete;
   signal_set& operator=(const signal_set&) = delete;
   ~signal_set();

@@ -41,6 +41,11 @@ class tcp_listener : public listener {
   /// Port 0 picks a free one; local() tells which.
   [[nodiscard]] static tcp_listener listen(const address& on, listen_options options = {});
 
+  /// Takes a listening TCP socket of the system's that somebody else opened: a service manager, or
+  /// the process before this one. It then belongs to the listener. Fails, and leaves it alone, when
+  /// it is none; with operation_not_supported under the simulation driver.
+  [[nodiscard]] static tcp_listener adopt(int fd, listen_options options = {});
+
   /// The next connection. Survives a lack of descriptors: it waits and tries again.
   [[nodiscard]] accept_of<tcp_stream> accept() const noexcept {
     return accept_of<tcp_stream>(state_);

@@ -112,7 +112,7 @@ class runtime final : public scheduler {
   static std::coroutine_handle<> program_ended(join& j, worker& w) noexcept;
   template <class P>
   void start_program(std::coroutine_handle<P> h, join& kept) {
-    h.promise().parent = &kept;
+    h.promise().set_parent(kept);
     h.promise().context_low = root_->context_of_tasks().low();
     worker_->post(link_of(h));
   }

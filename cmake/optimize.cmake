@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: MIT
+# heddle_optimize(TARGET [TARGET...] PROFILE file [THETA share] [STRICT]) builds a program with the
+# plan that `heddle optimize` makes of its profile. Name the program first, then every library of
+# yours that binds handlers or raises topics. Without a profile, or with one that fits no more, the
+# program is built all the same, and the build says what is missing. STRICT makes that an error.
+#
+#   add_executable(app main.cc)
+#   heddle_optimize(app parts PROFILE ${CMAKE_SOURCE_DIR}/app.prof)
+
+include_guard(GLOBAL)
+include(CheckIPOSupported)
+
+function(heddle_optimize program)
+  cmake_parse_arguments(opt "STRICT" "PROFILE;THETA" "" ${ARGN})
+  if(NOT opt_PROFILE)
+    message(FATAL_ERROR "heddle_optimize(${program}): name the profile: PROFILE file")
+  endif()
+  get_filename_component(profile "${opt_PROFILE}" ABSOLUTE)
+  if(TARGET heddle::cli)
+    set(tool heddle::cli)
+  elseif(TARGET heddle_cli)
+    set(tool heddle_cli)
+  else()
+    message(STATUS "heddle: ${program} is not optimized: the heddle program was not built (CLI11)")
+    return()
+  endif()
+
+  string(TOLOWER "${CMAKE_CXX_COMPILER_ID}" compiler)
+  string(REGEX MATCH "^[0-9]+" version "${CMAKE_CXX_COMPILER_VERSION}")
+  if(compiler MATCHES "clang")
+    set(compiler clang)
+  elseif(compiler STREQUAL "gnu")
+    set(compiler gcc)
+  endif()
+  set(arguments "${profile}" --build --compiler "${compiler} ${version}")
+  if(opt_THETA)
+    list(APPEND arguments --theta ${opt_THETA})
+  endif()
+  if(opt_STRICT)
+    list(APPEND arguments --strict)
+  endif()
+
+  # Asked at each build, because the profile may appear or change between two builds. The files
+  # are written only when they change.
+  set(folder "${CMAKE_CURRENT_BINARY_DIR}/${program}.plan")
+  file(MAKE_DIRECTORY "${folder}")
+  foreach(name plan.hh missing.cc)
+    if(NOT EXISTS "${folder}/${name}")
+      file(WRITE "${folder}/${name}" "")
+    endif()
+  endforeach()
+  add_custom_target(${program}_plan
+    COMMAND ${tool} optimize ${arguments} --header "${folder}/plan.hh"
+            --fallback "${folder}/missing.cc"
+    BYPRODUCTS "${folder}/plan.hh" "${folder}/missing.cc"
+    VERBATIM)
+
+  # Stands behind the program's own objects in the link, and is used where those define nothing.
+  add_library(${program}_missing STATIC "${folder}/missing.cc")
+  add_dependencies(${program}_missing ${program}_plan)
+
+  check_ipo_supported(RESULT lto OUTPUT why LANGUAGES CXX)
+  if(NOT lto)
+    message(STATUS "heddle: ${program} without link-time optimization: handlers of other files "
+                   "are called, not inlined")
+  endif()
+  foreach(target IN ITEMS ${program} ${opt_UNPARSED_ARGUMENTS})
+    add_dependencies(${target} ${program}_plan)
+    # A file of fixed name in a folder of its own: compilers' caches see its text, not its path.
+    target_include_directories(${target} PRIVATE "${folder}")
+    target_compile_definitions(${target} PRIVATE "HEDDLE_BUS_PLAN=<plan.hh>")
+    if(compiler STREQUAL "gcc")
+      # At -O2, GCC does not inline functions of a handler's size across files.
+      target_compile_options(${target} PRIVATE -O3)
+    endif()
+    if(lto)
+      set_target_properties(${target} PROPERTIES INTERPROCEDURAL_OPTIMIZATION ON)
+    endif()
+  endforeach()
+  target_link_libraries(${program} PRIVATE ${program}_missing)
+  if(lto AND compiler STREQUAL "clang")
+    include(CheckLinkerFlag)
+    check_linker_flag(CXX "-fuse-ld=lld" HEDDLE_HAS_LLD)
+    if(HEDDLE_HAS_LLD)
+      target_link_options(${program} PRIVATE -fuse-ld=lld)
+    endif()
+  endif()
+  add_custom_command(TARGET ${program} POST_BUILD
+    COMMAND ${tool} optimize ${arguments} --check "$<TARGET_FILE:${program}>"
+    VERBATIM)
+endfunction()

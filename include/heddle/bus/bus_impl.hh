@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+// The typed half of class bus: what is instantiated for each topic and each handler. Included by
+// bus.hh and by nobody else.
+#pragma once
+
+#include "heddle/bus/bus.hh"
+#include "heddle/bus/hot.hh"
+
+namespace heddle {
+
+namespace detail {
+
+template <class T, class Plan, class R, class... Args>
+[[gnu::always_inline]] inline R raise_topic(topic_signature<R, Args...> signature, bus& b,
+                                            pass_t<Args>... args) {
+  const bus::raising inside(b);
+  const auto find = [&b]() __attribute__((always_inline)) -> const topic_record& {
+    return b.template find<T>();
+  };
+  return run_topic<T, Plan, R, Args...>(signature, b.merged_, find,
+                                        static_cast<pass_t<Args>>(args)...);
+}
+
+template <class Who>
+inline constexpr handler_info handler_info_of{
+    handler_name<Who>::hash, occurrence<handler_name<Who>::hash, Who>(), handler_name<Who>::text};
+
+/// What the untyped half of a bus needs of a topic.
+template <class Plan, class Signature, class T>
+struct calls_for;
+template <class Plan, class R, class... Args, class T>
+struct calls_for<Plan, topic_signature<R, Args...>, T> {
+  using waiters = waiters_handler<topic_signature<R, Args...>, T>;
+
+  static R tombstone(void*, pass_t<Args>...) {
+    if constexpr (!std::is_void_v<R>) return flow::go_on;
+  }
+  static topic_calls make() {
+    return {reinterpret_cast<any_function>(&tombstone),
+            reinterpret_cast<any_function>(&waiters::call),
+            &handler_info_of<waiters>,
+            reinterpret_cast<any_function>(&run_recorded<R, Args...>),
+            compiler_name,
+            hot_number<Plan, topic_signature<R, Args...>, waiters>::get(),
+            Plan::variants_of(topic_hash<T>)};
+  }
+};
+
+template <class T, class Plan>
+inline constexpr make_topic_calls make_calls_of = &calls_for<Plan, typename T::signature, T>::make;
+
+/// A delivery with its arguments.
+template <class T, class Plan>
+struct delivery_of : delivery {
+  using copies = typename T::signature::copies;
+
+  template <class... Us>
+  explicit delivery_of(bus& b, Us&&... args)
+      : delivery(b, sizeof(delivery_of), &raise_now_of, &drop_of) {
+    std::construct_at(std::addressof(arguments), std::forward<Us>(args)...);
+  }
+  static void raise_now_of(delivery& d, bus& b) {
+    std::apply([&](auto&... args) { static_cast<void>(b.raise<T, Plan>(args...)); },
+               static_cast<delivery_of&>(d).arguments);
+  }
+  static void drop_of(delivery& d) noexcept {
+    std::destroy_at(std::addressof(static_cast<delivery_of&>(d).arguments));
+  }
+  union {
+    copies arguments;  // until they are dropped
+  };
+};
+
+template <class T, class Plan, class... Us>
+[[nodiscard]] delivery& make_delivery(bus& b, Us&&... args) {
+  using record = delivery_of<T, Plan>;
+  worker& w = worker::here();
+  void* const cell = w.memory.allocate(sizeof(record));
+  try {
+    return *new (cell) record(b, std::forward<Us>(args)...);
+  } catch (...) {
+    w.memory.release(cell, sizeof(record));
+    throw;
+  }
+}
+
+}  // namespace detail
+
+template <any_topic T, class Plan, class Who>
+binding bus::bind_handler(void* self, int order, const void* object, void (*destroy)(void*)) {
+  return bind_slot(
+      obtain(detail::topic_info_of<T>, detail::make_calls_of<T, Plan>),
+      {reinterpret_cast<detail::any_function>(&Who::call), self},
+      {&detail::handler_info_of<Who>, detail::hot_number<Plan, typename T::signature, Who>::get(),
+       order, 0, object, destroy});
+}
+
+template <any_topic T, class Plan, class F>
+binding bus::bind_callable(F f, int order, const void* object) {
+  using signature = typename T::signature;
+  if constexpr (detail::is_task<typename detail::answer_type<signature, F&>::type>) {
+    using who = detail::task_handler<signature, F>;
+    auto cell = std::make_unique<typename who::cell>(std::move(f), options_.tasks);
+    const binding b = bind_handler<T, Plan, who>(cell.get(), order, object, &who::destroy);
+    static_cast<void>(cell.release());
+    return b;
+  } else {
+    using who = detail::callable_handler<signature, F>;
+    if constexpr (who::stateless) {
+      return bind_handler<T, Plan, who>(nullptr, order, object, nullptr);
+    } else {
+      auto kept = std::make_unique<F>(std::move(f));
+      const binding b = bind_handler<T, Plan, who>(kept.get(), order, object, &who::destroy);
+      static_cast<void>(kept.release());
+      return b;
+    }
+  }
+}
+
+template <any_topic T, auto Function, class Plan, class... Bound>
+  requires(!std::is_member_pointer_v<decltype(Function)>)
+binding bus::bind(int order, Bound... bound) {
+  using signature = typename T::signature;
+  using callable = detail::bound_function<Function, Bound...>;
+  using answer = typename detail::answer_type<signature, decltype(Function), detail::around<>,
+                                              detail::around<Bound&...>>::type;
+  if constexpr (sizeof...(Bound) == 0 && !detail::is_task<answer>) {
+    return bind_handler<T, Plan, detail::function_handler<signature, Function>>(nullptr, order,
+                                                                                nullptr, nullptr);
+  } else {
+    return bind_callable<T, Plan>(callable{{std::move(bound)...}}, order, nullptr);
+  }
+}
+
+template <any_topic T, auto Member, class Plan, class Object, class... Bound>
+  requires(std::is_member_function_pointer_v<decltype(Member)>)
+binding bus::bind(Object* object, int order, Bound... bound) {
+  using signature = typename T::signature;
+  using callable = detail::bound_member<Member, Object, Bound...>;
+  HEDDLE_ASSERT(object != nullptr, "bind a member function of an object, not of a null pointer");
+  const void* const key = object;
+  using answer = typename detail::answer_type<signature, decltype(Member), detail::around<Object&>,
+                                              detail::around<Bound&...>>::type;
+  if constexpr (sizeof...(Bound) == 0 && !detail::is_task<answer>) {
+    return bind_handler<T, Plan, detail::member_handler<signature, Member, Object>>(
+        const_cast<void*>(key), order, key, nullptr);
+  } else {
+    return bind_callable<T, Plan>(callable{object, {std::move(bound)...}}, order, key);
+  }
+}
+
+template <any_topic T, class Plan, class F, class... Bound>
+  requires(!std::is_pointer_v<F> || std::is_function_v<std::remove_pointer_t<F>>)
+binding bus::bind(F f, int order, Bound... bound) {
+  if constexpr (sizeof...(Bound) == 0) {
+    return bind_callable<T, Plan>(std::move(f), order, nullptr);
+  } else {
+    using callable = detail::bound_callable<F, Bound...>;
+    return bind_callable<T, Plan>(callable{std::move(f), {std::move(bound)...}}, order, nullptr);
+  }
+}
+
+template <any_topic T, class Plan>
+void bus::note_request() {
+  if (recorder_ != nullptr) [[unlikely]]
+    recorder_->asked_for(obtain(detail::topic_info_of<T>, detail::make_calls_of<T, Plan>));
+}
+
+template <any_topic T, class Plan, class... Us>
+void bus::post(Us&&... args) {
+  if (worker* const w = worker::current(); w != nullptr && w == home_) [[likely]] {
+    check_deliveries();
+    note_request<T, Plan>();
+    deliver_later(detail::make_delivery<T, Plan>(*this, std::forward<Us>(args)...),
+                  nanoseconds::zero());
+    return;
+  }
+  using copies = typename T::signature::copies;
+  deliver_from_elsewhere([kept = copies(std::forward<Us>(args)...)](bus& b) mutable {
+    std::apply([&](auto&... each) { b.post<T, Plan>(std::move(each)...); }, kept);
+  });
+}
+
+template <any_topic T, class Plan, class... Us>
+delayed bus::after(nanoseconds span, Us&&... args) {
+  check_deliveries();
+  note_request<T, Plan>();
+  detail::delivery& d = detail::make_delivery<T, Plan>(*this, std::forward<Us>(args)...);
+  delayed handle(d);
+  deliver_later(d, span);
+  return handle;
+}
+
+template <any_topic T>
+template <frame_promise P>
+bool next_raise<T>::await_suspend(std::coroutine_handle<P> h) {
+  worker& w = worker::running();
+  if (w.current_context().canceled()) return false;
+  bus_.wait_for(detail::topic_info_of<T>, detail::make_calls_of<T, detail::plan>, *this);
+  closed = &end_wait;
+  park(*this, link_of(h), w);
+  return true;
+}
+
+}  // namespace heddle

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+// How a raise runs handlers. Generic: a walk over an array of {function, object}, one indirect call
+// each. Merged: the handlers that the plan expects are called directly, so that the compiler can
+// inline them and what they raise; after each the bindings are looked at, and once they differ from
+// the plan the rest runs generically.
+#pragma once
+
+#include <utility>
+
+#include "heddle/bus/plan.hh"
+#include "heddle/bus/record.hh"
+
+namespace heddle::detail {
+
+/// The function type behind a slot's any_function.
+template <class R, class... Args>
+using call_type = R (*)(void*, pass_t<Args>...);
+
+template <class R, class... Args>
+inline R call_slot(const slot& s, pass_t<Args>... args) {
+  return reinterpret_cast<call_type<R, Args...>>(s.call)(s.self,
+                                                         static_cast<pass_t<Args>>(args)...);
+}
+
+/// Runs these handlers in order, until one halts.
+template <class R, class... Args>
+inline R run_slots(const slot* at, const slot* end, pass_t<Args>... args) {
+  if constexpr (std::is_void_v<R>) {
+    for (; at != end; ++at) call_slot<R, Args...>(*at, static_cast<pass_t<Args>>(args)...);
+  } else {
+    for (; at != end; ++at)
+      if (call_slot<R, Args...>(*at, static_cast<pass_t<Args>>(args)...) == flow::halt)
+        return flow::halt;
+    return flow::go_on;
+  }
+}
+
+/// One handler of a merged raise: called by its number in the plan, or through its slot where the
+/// plan leaves a hole.
+template <class Plan, int Number, class R, class... Args>
+struct planned_call;
+template <class Data, int Number, class R, class... Args>
+struct planned_call<planned<Data>, Number, R, Args...> {
+  [[gnu::always_inline]] static R call(const merged_topic& topic, std::size_t at,
+                                       pass_t<Args>... args) {
+    if constexpr (Number < 0) {
+      return call_slot<R, Args...>(topic.record->begin[at], static_cast<pass_t<Args>>(args)...);
+    } else {
+      return heddle_hot(hot_tag<Data, Number, R, Args...>(), topic.self(at),
+                        static_cast<pass_t<Args>>(args)...);
+    }
+  }
+};
+
+/// Runs the handlers of variant V, which the bindings agree with when it starts.
+template <class Plan, int V, class R, class... Args, int... I>
+[[gnu::always_inline]] inline R run_variant(std::integer_sequence<int, I...>,
+                                            const merged_topic& topic, pass_t<Args>... args) {
+  constexpr int len = sizeof...(I);
+  int ran = 0;
+  [[maybe_unused]] bool halted = false;
+  const auto one = [&]<int At>(std::integral_constant<int, At>) __attribute__((always_inline)) {
+    using call = planned_call<Plan, Plan::number_at(V, At), R, Args...>;
+    ran = At + 1;
+    if constexpr (std::is_void_v<R>) {
+      call::call(topic, At, static_cast<pass_t<Args>>(args)...);
+    } else {
+      halted = call::call(topic, At, static_cast<pass_t<Args>>(args)...) == flow::halt;
+      if (halted) return false;
+    }
+    return At + 1 == len || topic.active == variants_of_plan<Plan>::at(V);
+  };
+  const bool whole = (one(std::integral_constant<int, I>()) && ...);
+  if constexpr (std::is_void_v<R>) {
+    if (whole) [[likely]]
+      return;
+  } else {
+    if (halted) return flow::halt;
+    if (whole) [[likely]]
+      return flow::go_on;
+  }
+  const topic_record& r = *topic.record;
+  return run_slots<R, Args...>(r.begin + ran, r.end, static_cast<pass_t<Args>>(args)...);
+}
+
+/// Runs a topic: merged where the plan has it and the bindings agree, else generically. `find`
+/// gives the topic's record.
+template <class T, class Plan, class R, class... Args, class Find>
+[[gnu::always_inline]] inline R run_topic(topic_signature<R, Args...>,
+                                          [[maybe_unused]] const merged_block& merged, Find find,
+                                          pass_t<Args>... args) {
+  constexpr int number = Plan::topic_of(topic_hash<T>);
+  if constexpr (number >= 0) {
+    constexpr planned_topic planned = Plan::topic(number);
+    constexpr int first = planned.first_variant;
+    using variants = variants_of_plan<Plan>;
+    if (merged.plan == variants::id()) [[likely]] {
+      const merged_topic& topic = merged.at(Plan::block_at(number));
+      const auto run = [&]<int V>(std::integral_constant<int, V>) __attribute__((always_inline)) {
+        return run_variant<Plan, V, R, Args...>(std::make_integer_sequence<int, Plan::len_of(V)>(),
+                                                topic, static_cast<pass_t<Args>>(args)...);
+      };
+      const variant* const active = topic.active;
+      if (active == variants::at(first)) [[likely]]
+        return run(std::integral_constant<int, first>());
+      if constexpr (planned.variant_count > 1) {
+        if (active == variants::at(first + 1)) return run(std::integral_constant<int, first + 1>());
+      }
+      if constexpr (planned.variant_count > 2) {
+        if (active == variants::at(first + 2)) return run(std::integral_constant<int, first + 2>());
+      }
+      if (const topic_record* const r = topic.record)
+        return run_slots<R, Args...>(r->begin, r->end, static_cast<pass_t<Args>>(args)...);
+    }
+  }
+  const topic_record& r = find();
+  return run_slots<R, Args...>(r.begin, r.end, static_cast<pass_t<Args>>(args)...);
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+// Handlers that a plan has merged: each gets a function under its plan's number, which raises call
+// directly and link-time optimization inlines.
+//
+// Two translation units may disagree about a number, because a compiler prints two handlers alike
+// and each unit met them in another order. The linker would keep one of the two functions. So every
+// unit registers (number, handler) for each that it defines, before any constructor of the
+// program's own runs, and a number with two handlers is never used.
+#pragma once
+
+#include "heddle/bus/dispatch.hh"
+#include "heddle/bus/handler.hh"
+
+namespace heddle::detail {
+
+/// One entry of the register; never changed after the program has started.
+struct hot_node {
+  const void* plan;
+  int number;
+  any_function handler;
+  hot_node* next;
+  const char* mark;  ///< found in the program's file by `heddle optimize --check`
+};
+[[gnu::visibility("hidden")]] inline constinit hot_node* hot_nodes = nullptr;
+
+/// "heddle-hot-handler:" with the hash and the occurrence.
+template <std::uint64_t Hash, int Occurrence>
+inline constexpr auto hot_mark = [] {
+  fixed_text<64> out;
+  out.add("heddle-hot-handler:");
+  for (int shift = 60; shift >= 0; shift -= 4)
+    out.text[out.len++] = "0123456789abcdef"[(Hash >> shift) & 15];
+  out.add(":");
+  char digits[12] = {};
+  int count = 0;
+  for (int n = Occurrence; n > 0 || count == 0; n /= 10)
+    digits[count++] = static_cast<char>('0' + n % 10);
+  while (count > 0) out.text[out.len++] = digits[--count];
+  out.add(";");
+  return out;
+}();
+
+template <class Tag, class Who>
+struct hot_definition;
+template <class Data, int Number, class R, class... Args, class Who>
+struct hot_definition<hot_tag<Data, Number, R, Args...>, Who> {
+  using tag = hot_tag<Data, Number, R, Args...>;
+  static_assert(sizeof(tag) > 0);  // declared before it is defined
+
+  friend __attribute__((used)) R heddle_hot(tag, void* self, pass_t<Args>... args) {
+    return Who::call(self, static_cast<pass_t<Args>>(args)...);
+  }
+  /// Never called: makes the compiler emit the function above.
+  static R use(void* self, pass_t<Args>... args) {
+    return heddle_hot(tag(), self, static_cast<pass_t<Args>>(args)...);
+  }
+
+  static inline constinit hot_node node{
+      &variants_in<Data>, Number, nullptr, nullptr,
+      hot_mark<handler_name<Who>::hash, occurrence<handler_name<Who>::hash, Who>()>.text};
+
+  // 101: before the constructors of the program's own objects, which may raise.
+  [[gnu::constructor(101), gnu::used]] static void enter() {
+    node.handler = reinterpret_cast<any_function>(&Who::call);
+    node.next = hot_nodes;
+    hot_nodes = &node;
+  }
+
+  /// Whether this number means this handler everywhere.
+  [[nodiscard]] static bool sound() noexcept {
+    static_cast<void>(&enter);
+    static_cast<void>(&use);
+    bool found = false;
+    for (const hot_node* n = hot_nodes; n != nullptr; n = n->next) {
+      if (n->plan != node.plan || n->number != Number) continue;
+      if (n->handler != reinterpret_cast<any_function>(&Who::call)) return false;
+      found = true;
+    }
+    return found;
+  }
+};
+
+template <class Plan, class Signature, class Who>
+struct hot_number {
+  [[nodiscard]] static planned_number get() noexcept { return {}; }
+};
+template <class Data, class R, class... Args, class Who>
+struct hot_number<planned<Data>, topic_signature<R, Args...>, Who> {
+  [[nodiscard]] static planned_number get() noexcept {
+    constexpr std::uint64_t hash = handler_name<Who>::hash;
+    constexpr int number = planned<Data>::number_of(hash, occurrence<hash, Who>());
+    if constexpr (number < 0) {
+      return {};
+    } else {
+      using definition = hot_definition<hot_tag<Data, number, R, Args...>, Who>;
+      if (!definition::sound()) return {};
+      return {&variants_in<Data>, number};
+    }
+  }
+};
+
+}  // namespace heddle::detail

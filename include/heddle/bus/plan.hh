@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+// Which handlers of which topics a build merges. Without a plan (the usual build) nothing here
+// costs anything. `heddle optimize` writes a plan from a profile: a header of integer constants,
+// which the build names in HEDDLE_BUS_PLAN. It knows no type and no function of the program, only
+// hashes of their names, so what does not fit the program any more is never found, and costs
+// nothing either.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "heddle/bus/record.hh"
+
+namespace heddle::detail {
+
+// What a plan's constants are made of.
+struct planned_topic {
+  std::uint64_t hash;
+  int first_variant;
+  int variant_count;
+};
+struct planned_handler {
+  std::uint64_t hash;
+  int occurrence;
+};
+struct planned_variant {
+  int first;  ///< of `sequence`
+  int len;
+};
+
+/// A build without a plan.
+struct no_plan {
+  [[nodiscard]] static consteval int topic_of(std::uint64_t) { return -1; }
+  [[nodiscard]] static consteval int number_of(std::uint64_t, int) { return -1; }
+  [[nodiscard]] static constexpr variant_table variants_of(std::uint64_t) { return {}; }
+};
+
+/// A build with the plan whose constants Data has. Every function that depends on the plan has it
+/// as a template argument: parts of a program that were built with another plan, or with none, have
+/// functions of other names.
+template <class Data>
+struct planned {
+  [[nodiscard]] static consteval int topic_of(std::uint64_t hash) {
+    for (int i = 0; i < Data::topic_count; ++i)
+      if (Data::topics[i].hash == hash) return i;
+    return -1;
+  }
+  [[nodiscard]] static consteval int number_of(std::uint64_t hash, int occurrence) {
+    for (int i = 0; i < Data::handler_count; ++i)
+      if (Data::handlers[i].hash == hash && Data::handlers[i].occurrence == occurrence) return i;
+    return -1;
+  }
+  [[nodiscard]] static consteval planned_topic topic(int i) { return Data::topics[i]; }
+  [[nodiscard]] static consteval int len_of(int v) { return Data::variants[v].len; }
+  [[nodiscard]] static consteval int number_at(int v, int i) {
+    return Data::sequence[Data::variants[v].first + i];
+  }
+  /// Where a topic stands in the merged block, in words.
+  [[nodiscard]] static consteval std::uint32_t block_at(int topic) {
+    std::uint32_t at = 0;
+    for (int i = 0; i < topic; ++i) {
+      int longest = 0;
+      for (int v = 0; v < Data::topics[i].variant_count; ++v)
+        longest = std::max(longest, len_of(Data::topics[i].first_variant + v));
+      at += merged_topic::words + static_cast<std::uint32_t>(longest);
+    }
+    return at;
+  }
+  [[nodiscard]] static constexpr variant_table variants_of(std::uint64_t hash);
+};
+
+/// A plan that was made from another compiler's names would match nothing, or by chance the wrong
+/// thing: then the build has none.
+template <class Data>
+using plan_if_names_agree =
+    std::conditional_t<std::string_view(Data::compiler) == compiler_name, planned<Data>, no_plan>;
+
+/// The plan's sequences as the untyped half of a bus sees them: one array in each shared library.
+template <class Data>
+struct variant_array {
+  variant all[Data::variant_count];
+  consteval variant_array() : all{} {
+    for (int v = 0; v < Data::variant_count; ++v) {
+      all[v].numbers = &Data::sequence[Data::variants[v].first];
+      all[v].len = static_cast<std::uint32_t>(Data::variants[v].len);
+    }
+  }
+};
+template <class Data>
+[[gnu::visibility("hidden")]] inline constexpr variant_array<Data> variants_in;
+
+template <class Plan>
+struct variants_of_plan;
+template <class Data>
+struct variants_of_plan<planned<Data>> {
+  [[nodiscard]] static constexpr const void* id() { return &variants_in<Data>; }
+  [[nodiscard]] static constexpr const variant* at(int v) { return &variants_in<Data>.all[v]; }
+};
+
+template <class Data, int... Topic>
+constexpr variant_table variants_among(std::uint64_t hash, std::integer_sequence<int, Topic...>) {
+  variant_table found;
+  const auto look_at = [&]<int I>(std::integral_constant<int, I>) {
+    if (Data::topics[I].hash != hash || found.count != 0) return;
+    found = {&variants_in<Data>, &variants_in<Data>.all[Data::topics[I].first_variant],
+             static_cast<std::uint32_t>(Data::topics[I].variant_count), planned<Data>::block_at(I),
+             planned<Data>::block_at(Data::topic_count)};
+  };
+  (look_at(std::integral_constant<int, Topic>()), ...);
+  return found;
+}
+template <class Data>
+constexpr variant_table planned<Data>::variants_of(std::uint64_t hash) {
+  return variants_among<Data>(hash, std::make_integer_sequence<int, Data::topic_count>());
+}
+
+/// The function that is handler number `Number` of a plan, by a name that needs none of the
+/// program's types: raises call it, and the translation unit that binds the handler defines it.
+template <class Data, int Number, class R, class... Args>
+struct hot_tag;
+
+}  // namespace heddle::detail
+
+// One line of a plan for each handler. Where a handler is gone from the program, its name stays
+// undefined; no raise calls it then. GCC links a weak name that is not defined. Clang would not
+// inline weak functions: there the name is an assembler's, and `heddle optimize` gives a source
+// file that defines it in case nobody else does.
+#if defined(__clang__)
+#define HEDDLE_BUS_HOT(data, stamp, number)                                            \
+  template <class R, class... Args>                                                    \
+  struct hot_tag<data, number, R, Args...> {                                           \
+    friend __attribute__((visibility("hidden"))) R                                     \
+    heddle_hot(hot_tag, void*, pass_t<Args>...) asm("heddle_hot_" #stamp "_" #number); \
+  };
+#else
+#define HEDDLE_BUS_HOT(data, stamp, number)                                           \
+  template <class R, class... Args>                                                   \
+  struct hot_tag<data, number, R, Args...> {                                          \
+    friend __attribute__((weak, visibility("hidden"))) R heddle_hot(hot_tag, void*,   \
+                                                                    pass_t<Args>...); \
+  };
+#endif
+
+#if defined(HEDDLE_BUS_PLAN)
+#if !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wnon-template-friend"
+#endif
+#include HEDDLE_BUS_PLAN
+#if !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+#else
+namespace heddle::detail {
+using plan = no_plan;
+}  // namespace heddle::detail
+#endif

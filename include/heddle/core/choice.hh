@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// A choice between waits that exactly one of them can commit. Whoever gives something away (a lock,
+// a channel) asks the waiter's choice first, and moves on to the next waiter when it was made for
+// another branch: so a wait that loses takes nothing. any() makes one choice over its branches.
+//
+// States of a choice: open -> made for one branch, for good. One color, so no atomics.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+#include "heddle/core/context.hh"
+
+namespace heddle {
+
+class choice {
+ public:
+  choice() noexcept = default;
+  choice(const choice&) = delete;
+  choice& operator=(const choice&) = delete;
+
+  /// Makes the choice for this branch; false when it was made for another one.
+  [[nodiscard]] bool commit(std::size_t branch) noexcept {
+    if (made_for_ == none) made_for_ = branch;
+    return made_for_ == branch;
+  }
+  [[nodiscard]] bool open_to(std::size_t branch) const noexcept {
+    return made_for_ == none || made_for_ == branch;
+  }
+  [[nodiscard]] bool made() const noexcept { return made_for_ != none; }
+  /// Only when it was made.
+  [[nodiscard]] std::size_t made_for() const noexcept { return made_for_; }
+
+ private:
+  static constexpr std::size_t none = ~std::size_t{0};
+  std::size_t made_for_ = none;
+};
+
+/// What can be one branch of a choice: the base of awaiters that are given something.
+class choosable {
+ public:
+  /// From now on it takes something only if it can commit this branch. Before it waits.
+  void join_choice(choice& c, std::size_t branch) noexcept {
+    choice_ = &c;
+    branch_ = branch;
+  }
+  /// Whether it could still take what it is offered.
+  [[nodiscard]] bool open() const noexcept {
+    return choice_ == nullptr || choice_->open_to(branch_);
+  }
+  /// The last step before it takes something: from here on it must.
+  [[nodiscard]] bool commit() noexcept { return choice_ == nullptr || choice_->commit(branch_); }
+  /// Two branches of one choice cannot deal with each other.
+  [[nodiscard]] bool rivals(const choosable& other) const noexcept {
+    return choice_ != nullptr && choice_ == other.choice_;
+  }
+
+ protected:
+  /// A new wait in a cancelled context, or in a choice that was made, ends at once.
+  [[nodiscard]] bool refused(const worker& w) const noexcept {
+    return w.current_context().canceled() || !open();
+  }
+  /// The usual case: no choice, and nobody asked this context to end.
+  [[nodiscard]] bool plain(const worker& w) const noexcept {
+    return choice_ == nullptr && !w.current_context().canceled();
+  }
+
+ private:
+  choice* choice_ = nullptr;
+  std::size_t branch_ = 0;
+};
+
+namespace detail {
+
+/// An awaiter that can be told of a choice; adapters pass it on to what they keep.
+template <class Awaiter>
+concept joins_choice = requires(Awaiter& a, choice& c, std::size_t i) { a.join_choice(c, i); };
+
+/// Room for the record of a wait, which is made only when a function suspends: most locks are free
+/// and most channels have room.
+template <class Record>
+class wait_room {
+ public:
+  wait_room() noexcept {}
+  wait_room(const wait_room&) = delete;
+  wait_room& operator=(const wait_room&) = delete;
+  ~wait_room() {
+    if (made_) [[unlikely]]
+      std::destroy_at(&record_);
+  }
+  template <class... Args>
+  [[nodiscard]] Record& make(Args&&... args) noexcept {
+    made_ = true;
+    return *std::construct_at(&record_, std::forward<Args>(args)...);
+  }
+
+ private:
+  union {
+    Record record_;
+  };
+  bool made_ = false;
+};
+
+}  // namespace detail
+}  // namespace heddle

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// hedged: the same question to several, against the slow ones. The first call starts at once, the
+// next after a delay without an answer, or as soon as one fails; the first answer is taken and the
+// others are cancelled and waited for.
+//
+//   task<reply> ask(std::size_t i);                   // asks replica number i
+//   reply r = co_await hedged(3, 50ms, ask);
+#pragma once
+
+#include <exception>
+#include <optional>
+#include <utility>
+
+#include "heddle/core/deadline.hh"
+#include "heddle/core/rendezvous.hh"
+#include "heddle/core/scope.hh"
+
+namespace heddle {
+
+namespace detail {
+
+template <class T>
+struct hedge {
+  std::optional<T> answer;
+  std::exception_ptr failure;
+  rendezvous<> ended;
+};
+
+/// One call; tells the rendezvous when it ends, and never throws.
+template <class T>
+task<> hedge_call(task<T> call, hedge<T>& h, event<> ended) {
+  try {
+    T answer = co_await std::move(call);
+    if (!h.answer) h.answer.emplace(std::move(answer));
+  } catch (...) {
+    h.failure = std::current_exception();
+  }
+  ended.trigger();
+}
+
+}  // namespace detail
+
+/// Calls make(0), make(1), ... up to `calls` tasks. When all fail, the last failure is rethrown.
+/// `make` is kept in the frame; it must not capture what dies before.
+template <class F>
+[[nodiscard]] auto hedged(std::size_t calls, nanoseconds delay, F make)
+    -> task<typename detail::task_value<std::invoke_result_t<F&, std::size_t>>::type> {
+  using value = typename detail::task_value<std::invoke_result_t<F&, std::size_t>>::type;
+  HEDDLE_ASSERT(calls > 0, "hedged needs at least one call");
+  detail::hedge<value> h;
+  scope s;
+  std::exception_ptr stopped;
+  std::size_t started = 0, ended = 0;
+  try {
+    while (!h.answer && ended < calls) {
+      if (started < calls) {
+        s.spawn(detail::hedge_call<value>(make(started), h, h.ended.make_event()));
+        ++started;
+      }
+      if (started < calls) {
+        const auto told = co_await as_expected(with_timeout(h.ended, delay));
+        if (told) {
+          ++ended;
+        } else if (told.error() != std::errc::timed_out) {
+          detail::throw_failure(told.error());
+        }
+      } else {
+        co_await h.ended;
+        ++ended;
+      }
+    }
+  } catch (...) {
+    stopped = std::current_exception();  // cancelled from above
+  }
+  s.cancel();
+  co_await s.join();
+  if (h.answer) co_return std::move(*h.answer);
+  std::rethrow_exception(stopped ? stopped : h.failure);
+}
+
+}  // namespace heddle

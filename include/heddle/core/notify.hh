@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// Told when an event ends, and events that end with time.
+//
+//   at_cancel(e, f)                 f runs when e ends without having fired: nobody wants it now
+//   with_timeout(e, 5s)             e, unblocked after 5 s if nobody triggers it before
+//   with_timeout(e, 5s, outcome)    the same; outcome says timed_out then, and nothing otherwise
+//   add_timeout(e, 5s, v)           e, triggered with v after 5 s if nobody does before
+//
+// e.at_trigger(n) is a member of every event: n fires however e ends.
+#pragma once
+
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include "heddle/core/adapt.hh"
+#include "heddle/core/deadline.hh"
+#include "heddle/core/sleep.hh"
+
+namespace heddle {
+
+namespace detail {
+
+/// Runs f when its event was cancelled; lies in a cell of its own and goes with the event.
+template <class F>
+struct cancel_notifier final : event_notifier {
+  cancel_notifier(event_record& r, F f) noexcept
+      : event_notifier(&ended), record(r), function(std::move(f)) {}
+  static void ended(event_notifier& n, worker& w) noexcept {
+    auto& self = static_cast<cancel_notifier&>(n);
+    const bool fired = (self.record.flags & event_record::has_fired) != 0;
+    F f = std::move(self.function);
+    std::destroy_at(&self);
+    w.memory.release(&self, sizeof(cancel_notifier));
+    if (!fired) f();
+  }
+  event_record& record;
+  F function;
+};
+
+/// An event that stores `code` into `outcome`, unless the frame that holds the variable has ended,
+/// and then fires the unblocker.
+[[nodiscard]] event<> note_outcome(event<> unblocker, std::error_code& outcome,
+                                   std::error_code code);
+
+}  // namespace detail
+
+/// f runs when e ends because its home went or was cleared, or because the last handle was dropped;
+/// not when e is triggered or unblocked. On an empty event that fired nothing happens.
+template <class F, class... Ts>
+  requires std::invocable<F&>
+void at_cancel(const event<Ts...>& e, F f) {
+  if (!e) return;
+  worker& w = worker::here();
+  using notifier = detail::cancel_notifier<F>;
+  auto* n = new (w.memory.allocate(sizeof(notifier))) notifier(*e.record(), std::move(f));
+  detail::add_notifier(*e.record(), *n);
+}
+
+/// e, which is unblocked after this span unless it ends before.
+template <class... Ts>
+[[nodiscard]] event<Ts...> with_timeout(event<Ts...> e, nanoseconds span) {
+  timer(span, e.unblocker());
+  return e;
+}
+
+/// The same; `outcome` is cleared now and becomes timed_out when the time has passed first.
+template <class... Ts>
+[[nodiscard]] event<Ts...> with_timeout(event<Ts...> e, nanoseconds span,
+                                        std::error_code& outcome) {
+  outcome.clear();
+  if (e) timer(span, detail::note_outcome(e.unblocker(), outcome, timed_out_error()));
+  return e;
+}
+
+/// e, which is triggered with these values after this span unless it ends before.
+template <class... Ts, class... Vs>
+  requires(sizeof...(Ts) == sizeof...(Vs) && (std::constructible_from<Ts, Vs &&> && ...))
+[[nodiscard]] event<Ts...> add_timeout(event<Ts...> e, nanoseconds span, Vs&&... values) {
+  timer(span, bind(e, std::forward<Vs>(values)...));
+  return e;
+}
+
+}  // namespace heddle

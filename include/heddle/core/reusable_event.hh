@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// reusable_event<Ts...>: an event that may happen many times. Each trigger stores its values in the
+// slots and queues one notification at the rendezvous, until finish(). A slot holds the values of
+// the last trigger; where each must be seen, push into a channel instead.
+//
+//   rendezvous<int> r;
+//   auto line = make_reusable(r, 1, slot);
+//   read_lines(line);                       // calls line.trigger(text) again and again
+//   while (line) { co_await r; use(slot); }
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <source_location>
+#include <utility>
+
+#include "heddle/core/rendezvous.hh"
+
+namespace heddle {
+
+namespace detail {
+template <class... Ids>
+struct reusable_maker;
+}
+
+/// Thread: the color that made it.
+/// Resumes: the waiter later, once for each trigger.
+/// Owns: copies share one source; the slots belong to whoever named them.
+/// Cancel: when its rendezvous goes or is cleared, it is empty, and a trigger does nothing.
+/// Fails: dropping the last copy without finish() is reported, as for any event that is expected.
+template <class... Ts>
+class reusable_event {
+ public:
+  reusable_event() noexcept = default;
+
+  /// Whether a trigger would reach anybody.
+  [[nodiscard]] explicit operator bool() const noexcept { return state_ && state_->next; }
+
+  template <class... Us>
+    requires(sizeof...(Us) == sizeof...(Ts) && (std::constructible_from<Ts, Us &&> && ...))
+  void trigger(Us&&... values) const {
+    if (!*this) return;
+    const event<Ts...> now = std::move(state_->next);
+    state_->next = state_->again();  // before this one: the waiter may finish it
+    now.trigger(std::forward<Us>(values)...);
+  }
+  template <class... Us>
+  void operator()(Us&&... values) const {
+    trigger(std::forward<Us>(values)...);
+  }
+  /// No more: the rendezvous expects it no longer. What is queued stays queued.
+  void finish() const {
+    if (*this) state_->forget(state_->next);
+  }
+
+ private:
+  template <class... Ids>
+  friend struct detail::reusable_maker;
+
+  struct state {
+    event<Ts...> next;
+    std::move_only_function<event<Ts...>()> again;
+    std::move_only_function<void(const event<Ts...>&)> forget;
+  };
+  explicit reusable_event(std::shared_ptr<state> s) noexcept : state_(std::move(s)) {}
+
+  std::shared_ptr<state> state_;
+};
+
+template <class... Ids>
+struct detail::reusable_maker {
+  template <class... Slots>
+  [[nodiscard]] static reusable_event<Slots...> make(std::source_location where,
+                                                     rendezvous<Ids...>& r, Ids... ids,
+                                                     Slots&... slots) {
+    auto state = std::make_shared<typename reusable_event<Slots...>::state>();
+    state->again = [&r, where, ids..., &slots...] {
+      return r.make_event_at(where, Ids(ids)..., slots...);
+    };
+    state->forget = [&r](const event<Slots...>& e) { r.cancel(e); };
+    state->next = state->again();
+    return reusable_event<Slots...>(std::move(state));
+  }
+};
+
+/// make_reusable(r, ids..., slots...): the ids and slots as for r.make_event().
+template <class... Ids, class... Rest>
+[[nodiscard]] auto make_reusable(rendezvous<Ids...>& r, Rest&&... rest) {
+  return detail::reusable_maker<Ids...>::make(std::source_location::current(), r,
+                                              std::forward<Rest>(rest)...);
+}
+
+}  // namespace heddle

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// The runtime inside somebody else's loop: one descriptor to watch, one call to make.
+//
+//   foreign_loop ours(rt);
+//   watch(ours.descriptor(), readable, [&] { rearm(ours.step()); });   // their words
+//   on_timer([&] { rearm(ours.step()); });                             // after what step() said
+//
+// watched_descriptor.hh is the other direction.
+#pragma once
+
+#include "heddle/sched/runtime.hh"
+
+namespace heddle {
+
+class kernel_driver;
+
+/// Thread: the runtime's.
+/// Owns: nothing; the runtime must outlive it.
+/// Fails: making one throws failure(operation_not_supported) when the driver has no descriptor
+///   (poll and the simulation have none: choose io_uring or epoll).
+class foreign_loop {
+ public:
+  explicit foreign_loop(runtime& rt);
+
+  /// Readable while there is something to do. It belongs to the runtime; only watch it.
+  [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
+  /// Does what is there to do, and does not sleep. Gives how long the loop may sleep unless the
+  /// descriptor becomes readable: zero when more stands ready, nanoseconds::max() without a timer.
+  /// Call it once after spawning from outside, so that what was spawned starts.
+  nanoseconds step();
+
+ private:
+  /// Turns in one step: then the foreign loop's other sources have their turn.
+  static constexpr int turns_max = 16;
+  runtime& runtime_;
+  kernel_driver* driver_;
+  int descriptor_;
+};
+
+}  // namespace heddle

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: MIT
+// Who waits at a channel: functions that push, functions that pop, and events that pop. A value
+// moves only after both sides have committed their choices; two branches of one choice never deal
+// with each other.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "heddle/core/choice.hh"
+#include "heddle/core/event.hh"
+#include "heddle/core/promise.hh"
+
+namespace heddle {
+
+template <class T>
+class channel;
+
+namespace detail {
+
+/// Somebody who waits to push. The functions take it out of its line and wake it.
+template <class T>
+struct push_place : list_node {
+  T (*take)(push_place&, worker&) noexcept;
+  void (*refuse)(push_place&, worker&) noexcept;
+  const choosable* chooser;  ///< whose choice must be open
+  bool front;
+};
+
+/// Somebody who waits to pop.
+template <class T>
+struct pop_place : list_node {
+  void (*give)(pop_place&, worker&, T&&) noexcept;
+  void (*refuse)(pop_place&, worker&) noexcept;
+  const choosable* chooser;  ///< null for an event
+};
+
+/// The first in line whose choice is open and not that of `other`.
+template <class Place>
+[[nodiscard]] Place* first_for(list<Place>& line, const choosable* other) noexcept {
+  const auto fits = [other](const Place& p) {
+    const choosable* c = p.chooser;
+    return c == nullptr || (c->open() && (other == nullptr || !c->rivals(*other)));
+  };
+  if (line.empty()) [[likely]]
+    return nullptr;
+  if (Place& first = line.front(); fits(first)) [[likely]]
+    return &first;
+  Place* found = nullptr;  // rare: the first ones have made their choices in this turn
+  line.each([&](Place& p) {
+    if (found == nullptr && fits(p)) found = &p;
+  });
+  return found;
+}
+
+template <class T>
+class [[nodiscard("co_await it")]] push_wait : public choosable {
+ public:
+  push_wait(channel<T>& home, T&& value, bool at_front)
+      : home_(home), value_(std::move(value)), front_(at_front) {}
+  push_wait(push_wait&& other)  // before it waits
+      : push_wait(other.home_, std::move(other.value_), other.front_) {}
+
+  [[nodiscard]] bool await_ready() {
+    worker& w = worker::running();
+    if (!plain(w) || front_ || !home_.enqueue_at_once(value_)) return meet(w);
+    end_ = end::done;
+    return true;
+  }
+  template <frame_promise P>
+  void await_suspend(std::coroutine_handle<P> h) noexcept {
+    record& r = room_.make(*this);
+    park(r, link_of(h), worker::running());
+    home_.pushers_.push_back(static_cast<push_place<T>&>(r));
+  }
+  void await_resume() const {
+    if (end_ != end::done) [[unlikely]]
+      throw_failure(error());
+  }
+  [[nodiscard]] result<void> await_result() const noexcept {
+    if (end_ != end::done) return std::unexpected(error());
+    return {};
+  }
+
+ private:
+  enum class end : std::uint8_t { canceled, done, closed };
+
+  /// The rest of await_ready(): somebody else is concerned.
+  [[nodiscard, gnu::noinline]] bool meet(worker& w) {
+    if (refused(w)) [[unlikely]]
+      return true;
+    if (home_.closed_) [[unlikely]] {
+      end_ = end::closed;
+      return true;
+    }
+    pop_place<T>* const to = home_.popper_for(this);
+    if ((to == nullptr && home_.full()) || !commit()) return false;
+    end_ = end::done;
+    if (to != nullptr) {
+      to->give(*to, w, std::move(value_));
+    } else {
+      home_.enqueue(std::move(value_), front_);
+    }
+    return true;
+  }
+
+  struct record : wait, push_place<T> {
+    explicit record(push_wait& p) noexcept
+        : wait(kind_of_wait), push_place<T>{{}, &take, &refuse, &p, p.front_}, owner(p) {}
+    static T take(push_place<T>& p, worker& w) noexcept {
+      auto& self = static_cast<record&>(p);
+      p.unlink();
+      static_cast<void>(self.owner.commit());  // it was open: whoever takes asked before
+      self.owner.end_ = end::done;
+      wake(self, w);
+      return std::move(self.owner.value_);
+    }
+    static void refuse(push_place<T>& p, worker& w) noexcept {
+      auto& self = static_cast<record&>(p);
+      if (!self.owner.open()) return;  // it ends by its choice
+      self.owner.end_ = end::closed;
+      wake(self, w);
+    }
+    static void cancel(wait& x, worker& w) noexcept {
+      static_cast<push_place<T>&>(static_cast<record&>(x)).unlink();
+      wake(x, w);
+    }
+    static constexpr wait_kind kind_of_wait{"push", &cancel};
+    push_wait& owner;
+  };
+
+  [[nodiscard]] std::error_code error() const noexcept {
+    return end_ == end::closed ? std::make_error_code(std::errc::broken_pipe) : canceled_error();
+  }
+
+  channel<T>& home_;
+  T value_;
+  end end_ = end::canceled;
+  bool front_;
+  wait_room<record> room_;
+};
+
+template <class T>
+class [[nodiscard("co_await it")]] pop_wait : public choosable {
+ public:
+  pop_wait(channel<T>& home, bool back) noexcept : home_(home), back_(back) {}
+  pop_wait(const pop_wait& other) noexcept : pop_wait(other.home_, other.back_) {}  // not yet begun
+  ~pop_wait() {
+    if (value_) [[unlikely]]
+      home_.give_again(std::move(*value_));  // its function was ended between the wake and the run
+  }
+
+  [[nodiscard]] bool await_ready() {
+    worker& w = worker::running();
+    if (!plain(w) || back_ || home_.queue_.empty()) return meet(w);
+    end_ = end::done;
+    value_.emplace(home_.queue_.pop_front());
+    if (!home_.pushers_.empty()) home_.refill();
+    return true;
+  }
+  template <frame_promise P>
+  void await_suspend(std::coroutine_handle<P> h) noexcept {
+    record& r = room_.make(*this);
+    park(r, link_of(h), worker::running());
+    home_.poppers_.push_back(static_cast<pop_place<T>&>(r));
+  }
+  [[nodiscard]] std::optional<T> await_resume() {
+    if (end_ != end::done) [[unlikely]]
+      throw_failure(canceled_error());
+    return std::exchange(value_, std::nullopt);
+  }
+  [[nodiscard]] result<std::optional<T>> await_result() {
+    if (end_ != end::done) return std::unexpected(canceled_error());
+    return std::exchange(value_, std::nullopt);
+  }
+
+ private:
+  enum class end : std::uint8_t { canceled, done };
+
+  /// The rest of await_ready(): somebody else is concerned.
+  [[nodiscard, gnu::noinline]] bool meet(worker& w) {
+    if (refused(w)) [[unlikely]]
+      return true;
+    if (!home_.queue_.empty()) {
+      if (!commit()) return true;
+      end_ = end::done;
+      value_.emplace(back_ ? home_.queue_.pop_back() : home_.queue_.pop_front());
+      home_.refill();
+      return true;
+    }
+    if (push_place<T>* const from = home_.pusher_for(this)) {
+      if (!commit()) return true;
+      end_ = end::done;
+      value_.emplace(from->take(*from, w));
+      return true;
+    }
+    if (home_.closed_ && commit()) end_ = end::done;
+    return home_.closed_;
+  }
+
+  struct record : wait, pop_place<T> {
+    explicit record(pop_wait& p) noexcept
+        : wait(kind_of_wait), pop_place<T>{{}, &give, &refuse, &p}, owner(p) {}
+    static void give(pop_place<T>& p, worker& w, T&& value) noexcept {
+      auto& self = static_cast<record&>(p);
+      p.unlink();
+      static_cast<void>(self.owner.commit());  // it was open: whoever gives asked before
+      self.owner.value_.emplace(std::move(value));
+      self.owner.end_ = end::done;
+      wake(self, w);
+    }
+    static void refuse(pop_place<T>& p, worker& w) noexcept {
+      auto& self = static_cast<record&>(p);
+      if (!self.owner.commit()) return;  // it ends by its choice
+      self.owner.end_ = end::done;
+      wake(self, w);
+    }
+    static void cancel(wait& x, worker& w) noexcept {
+      static_cast<pop_place<T>&>(static_cast<record&>(x)).unlink();
+      wake(x, w);
+    }
+    static constexpr wait_kind kind_of_wait{"pop", &cancel};
+    pop_wait& owner;
+  };
+
+  channel<T>& home_;
+  std::optional<T> value_;
+  end end_ = end::canceled;
+  bool back_;
+  wait_room<record> room_;
+};
+
+/// A pop that takes more values once it has one.
+template <class T>
+class [[nodiscard("co_await it")]] pop_many_wait : public pop_wait<T> {
+ public:
+  pop_many_wait(channel<T>& home, std::vector<T>& out, std::size_t most) noexcept
+      : pop_wait<T>(home, false), from_(home), out_(out), most_(most) {
+    HEDDLE_ASSERT(most > 0, "pop_many needs room for one value");
+  }
+  [[nodiscard]] std::size_t await_resume() { return append(pop_wait<T>::await_resume()); }
+  [[nodiscard]] result<std::size_t> await_result() {
+    auto first = pop_wait<T>::await_result();
+    if (!first) return std::unexpected(first.error());
+    return append(std::move(*first));
+  }
+
+ private:
+  [[nodiscard]] std::size_t append(std::optional<T> first) {
+    if (!first) return 0;
+    const std::size_t before = out_.size();
+    out_.push_back(std::move(*first));
+    from_.take_ready(out_, most_ - 1);
+    return out_.size() - before;
+  }
+  channel<T>& from_;
+  std::vector<T>& out_;
+  std::size_t most_;
+};
+
+/// An event in the line of those who pop; goes with its event.
+template <class T>
+struct pop_event final : pop_place<T>, event_notifier {
+  [[nodiscard]] static pop_event& make(event<T> done) {
+    worker& w = worker::here();
+    auto* self = new (w.memory.allocate(sizeof(pop_event))) pop_event(std::move(done));
+    add_notifier(*self->target.record(), *self);
+    return *self;
+  }
+
+ private:
+  explicit pop_event(event<T> done) noexcept
+      : pop_place<T>{{}, &give_value, &refuse_value, nullptr},
+        event_notifier(&ended),
+        target(std::move(done)) {}
+
+  /// Frees the place and gives its event.
+  [[nodiscard]] static event<T> leave(pop_event& self, worker& w) noexcept {
+    event<T> target = std::move(self.target);
+    std::destroy_at(&self);
+    w.memory.release(&self, sizeof(pop_event));
+    return target;
+  }
+  static void give_value(pop_place<T>& p, worker& w, T&& value) noexcept {
+    auto& self = static_cast<pop_event&>(p);
+    remove_notifier(*self.target.record(), self);
+    leave(self, w).trigger(std::move(value));
+  }
+  static void refuse_value(pop_place<T>& p, worker& w) noexcept {
+    auto& self = static_cast<pop_event&>(p);
+    remove_notifier(*self.target.record(), self);
+    leave(self, w).unblock();
+  }
+  static void ended(event_notifier& n, worker& w) noexcept {
+    static_cast<void>(leave(static_cast<pop_event&>(n), w));
+  }
+
+  event<T> target;
+};
+
+}  // namespace detail
+}  // namespace heddle

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+// What locks and semaphores have in common: a number of units that are handed out strictly in the
+// order of asking. The first in line waits until all the units that it wants are free, and nobody
+// passes it; those behind that fit enter together with it. A mutex has one unit, a reader of a
+// shared mutex takes one of many and a writer takes all.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "heddle/core/choice.hh"
+#include "heddle/core/event.hh"
+#include "heddle/core/promise.hh"
+
+namespace heddle {
+
+/// Thread: one color.
+/// Resumes: a waiter later, from the queue, never inside release().
+/// Owns: nothing; it must outlive its holds and those who wait.
+/// Cancel: a waiter leaves the line at once and takes nothing; those behind it move up.
+class gate {
+ public:
+  explicit gate(std::uint32_t units) noexcept : units_(units), free_(units) {}
+  gate(const gate&) = delete;
+  gate& operator=(const gate&) = delete;
+  ~gate() {
+    HEDDLE_ASSERT(line_.empty(), "a lock ends while functions wait for it; end them first");
+  }
+
+  /// Units that were taken, given back when this dies. Movable; an empty one holds nothing.
+  class [[nodiscard("what is not kept is given back at once")]] hold {
+   public:
+    hold() noexcept = default;
+    hold(hold&& other) noexcept
+        : home_(std::exchange(other.home_, nullptr)), units_(other.units_) {}
+    hold& operator=(hold&& other) noexcept {
+      if (this != &other) {
+        release();
+        home_ = std::exchange(other.home_, nullptr);
+        units_ = other.units_;
+      }
+      return *this;
+    }
+    ~hold() { release(); }
+
+    void release() noexcept {
+      if (home_ != nullptr) std::exchange(home_, nullptr)->give_back(units_);
+    }
+    [[nodiscard]] explicit operator bool() const noexcept { return home_ != nullptr; }
+    [[nodiscard]] std::uint32_t units() const noexcept { return home_ == nullptr ? 0 : units_; }
+    [[nodiscard]] gate* home() const noexcept { return home_; }
+
+   private:
+    friend class gate;
+    hold(gate& home, std::uint32_t units) noexcept : home_(&home), units_(units) {}
+    gate* home_ = nullptr;
+    std::uint32_t units_ = 0;
+  };
+
+  class awaiter;
+
+  /// Units in nobody's hands. Those in line may want them all.
+  [[nodiscard]] std::uint32_t free_units() const noexcept { return free_; }
+  [[nodiscard]] std::size_t waiting() const noexcept { return line_.size(); }
+
+ protected:
+  [[nodiscard]] awaiter acquire_units(std::uint32_t units) noexcept;
+  /// The event gets the hold; when it ends before, its place in line goes.
+  void acquire_units(std::uint32_t units, event<hold> done);
+  /// An empty hold when that would mean waiting.
+  [[nodiscard]] hold try_acquire_units(std::uint32_t units) noexcept {
+    return take(units) ? hold(*this, units) : hold();
+  }
+  /// More units than there were.
+  void add_units(std::uint32_t units) noexcept {
+    units_ += units;
+    give_back(units);
+  }
+
+ private:
+  /// Somebody in line.
+  struct place : list_node {
+    /// Gives the units to whoever stands here; false when it cannot take them any more.
+    using give_function = bool (*)(place&, worker&) noexcept;
+    place(give_function f, std::uint32_t n) noexcept : give(f), units(n) {}
+    give_function give;
+    std::uint32_t units;
+  };
+  struct event_place;
+
+  [[nodiscard]] bool could_take(std::uint32_t units) const noexcept {
+    return units <= free_ && line_.empty();
+  }
+  [[nodiscard]] bool take(std::uint32_t units) noexcept {
+    if (!could_take(units)) return false;
+    free_ -= units;
+    return true;
+  }
+  void give_back(std::uint32_t units) noexcept {
+    free_ += units;
+    if (!line_.empty()) admit();
+  }
+  /// Lets in whoever fits, from the front.
+  void admit() noexcept;
+  /// Somebody left the line, perhaps the one that the others waited for.
+  void left() noexcept {
+    if (!line_.empty()) admit();
+  }
+
+  std::uint32_t units_;
+  std::uint32_t free_;
+  list<place> line_;
+};
+
+/// Gives a hold. In a cancelled context it ends at once with operation_canceled.
+class [[nodiscard("co_await it")]] gate::awaiter : public choosable {
+ public:
+  awaiter(gate& home, std::uint32_t units) noexcept : home_(home), units_(units) {}
+  awaiter(const awaiter& other) noexcept : awaiter(other.home_, other.units_) {}  // not yet begun
+  ~awaiter() {
+    if (given_) [[unlikely]]
+      home_.give_back(units_);  // its function was ended between the wake and the run
+  }
+
+  [[nodiscard]] bool await_ready() noexcept {
+    if (refused(worker::running())) [[unlikely]]
+      return true;
+    if (!home_.could_take(units_) || !commit()) return false;
+    given_ = home_.take(units_);
+    return true;
+  }
+  template <frame_promise P>
+  void await_suspend(std::coroutine_handle<P> h) noexcept {
+    record& r = room_.make(*this);
+    park(r, link_of(h), worker::running());
+    home_.line_.push_back(static_cast<place&>(r));
+  }
+  hold await_resume() {
+    if (!given_) [[unlikely]]
+      detail::throw_failure(canceled_error());
+    given_ = false;
+    return {home_, units_};
+  }
+  [[nodiscard]] result<hold> await_result() noexcept {
+    if (!std::exchange(given_, false)) return std::unexpected(canceled_error());
+    return hold(home_, units_);
+  }
+
+ private:
+  struct record : wait, place {
+    explicit record(awaiter& a) noexcept : wait(kind_of_wait), place(&give, a.units_), owner(a) {}
+    ~record() {
+      if (parked()) [[unlikely]]
+        leave();
+    }
+    static bool give(place& p, worker& w) noexcept;
+    static void cancel(wait& x, worker& w) noexcept;
+    void leave() noexcept;
+    static const wait_kind kind_of_wait;
+    awaiter& owner;
+  };
+
+  gate& home_;
+  std::uint32_t units_;
+  bool given_ = false;
+  detail::wait_room<record> room_;
+};
+
+inline gate::awaiter gate::acquire_units(std::uint32_t units) noexcept {
+  HEDDLE_ASSERT(units > 0 && units <= units_, "more units are asked for than there are");
+  return {*this, units};
+}
+
+}  // namespace heddle

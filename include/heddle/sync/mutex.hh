@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// mutex: one holder at a time, in the order of asking. Functions of one color need it only across
+// waits: between two waits nobody else runs.
+//
+//   auto held = co_await m.lock();                        // given back at the end of the block
+//   auto late = co_await as_expected(with_timeout(m.lock(), 1s));
+#pragma once
+
+#include "heddle/sync/gate.hh"
+
+namespace heddle {
+
+/// Thread: one color.
+/// Resumes: the next in line later, from the queue, never inside the release.
+/// Owns: nothing; it must outlive its holds and those who wait.
+/// Cancel: a waiter leaves the line and takes nothing; a hold that was given already is yours.
+class mutex : public gate {
+ public:
+  mutex() noexcept : gate(1) {}
+
+  [[nodiscard]] awaiter lock() noexcept { return acquire_units(1); }
+  /// The event gets the hold; when it ends before, its place in line goes.
+  void lock(event<hold> done) { acquire_units(1, std::move(done)); }
+  /// An empty hold when somebody has it or waits for it.
+  [[nodiscard]] hold try_lock() noexcept { return try_acquire_units(1); }
+  [[nodiscard]] bool locked() const noexcept { return free_units() == 0; }
+};
+
+}  // namespace heddle

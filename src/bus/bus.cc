@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+// Finding a topic's record. The table is indexed by the low bits of the topic's hash, and grows
+// until no two topics share an entry, so that a raise looks at one entry; where 16 entries a topic
+// do not suffice, those that found theirs taken are searched for.
+#include "heddle/bus/bus.hh"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace heddle {
+
+bus::bus(bus_options options)
+    : entries_(1),
+      self_(std::make_shared<bus*>(this)),
+      home_(worker::current()),
+      options_(std::move(options)) {
+  table_ = entries_.data();
+  if (options_.profile.empty()) {
+    if (const char* named = std::getenv("HEDDLE_PROFILE")) options_.profile = named;
+  }
+  if (!options_.profile.empty()) recorder_ = std::make_unique<detail::recorder>(options_.profile);
+}
+
+bus::~bus() {
+  HEDDLE_ASSERT(!in_raise(), "a bus ends inside one of its own raises; end it from a task");
+  *self_ = nullptr;
+  while (detail::delivery* d = delivered_later_.pop_front()) d->cancel();
+  for (const auto& r : records_) {
+    while (!r->waiters.empty()) r->waiters.front().closed(r->waiters.front());
+    for (std::size_t i = 0; i < r->infos.size(); ++i)
+      if (r->infos[i].destroy != nullptr) r->infos[i].destroy(r->bound[i].self);
+  }
+  if (recorder_ == nullptr) return;
+  bool written = true;
+  try {
+    recorder_->finish();
+  } catch (...) {
+    written = false;
+  }
+  HEDDLE_ASSERT(written,
+                "the profile could not be added to its file; is the disk full, or did "
+                "another program change the file?");
+}
+
+detail::topic_record* bus::look_up(const detail::topic_info& topic) const noexcept {
+  const entry& e = table_[topic.hash & table_mask_];
+  if (e.key == &topic) return e.record;
+  for (const auto& r : records_)
+    if (r->topic == &topic) return r.get();
+  return nullptr;
+}
+
+detail::topic_record& bus::find_slow(detail::topic_info& topic) noexcept {
+  detail::topic_record* const found = look_up(topic);
+  return found != nullptr ? *found : nobody_;
+}
+
+detail::topic_record& bus::obtain(detail::topic_info& topic, detail::make_topic_calls calls) {
+  const detail::topic_calls known = calls();
+  take_plan(known.variants);
+  if (detail::topic_record* const found = look_up(topic)) {
+    // A part of the program that was built without the plan may have been first.
+    if (found->calls.variants.count == 0) found->calls.variants = known.variants;
+    return *found;
+  }
+  auto made = std::make_unique<detail::topic_record>();
+  made->topic = &topic;
+  made->owner = this;
+  made->calls = known;
+  made->recording = recorder_.get();
+  made->recorded = {made->calls.recorded, made.get()};
+  records_.push_back(std::move(made));
+  rebuild_table();
+  return *records_.back();
+}
+
+void bus::take_plan(const detail::variant_table& table) {
+  if (table.count == 0 || merged_.plan != nullptr) return;  // the first plan is the bus's
+  // All zero: no variant, no record.
+  merged_memory_ = std::make_unique<std::byte[]>(table.block_words * sizeof(void*));
+  merged_ = {table.plan, merged_memory_.get()};
+}
+
+void bus::rebuild_table() {
+  std::size_t size = std::bit_ceil(2 * records_.size());
+  for (const std::size_t most = 16 * size;; size *= 2) {
+    std::vector<entry> entries(size);
+    bool clash = false;
+    for (const auto& r : records_) {
+      entry& e = entries[r->topic->hash & (size - 1)];
+      clash = clash || e.key != nullptr;
+      if (e.key == nullptr) e = {r->topic, r.get()};
+    }
+    if (clash && size < most) continue;
+    entries_ = std::move(entries);
+    table_ = entries_.data();
+    table_mask_ = size - 1;
+    return;
+  }
+}
+
+std::size_t bus::count_handlers(const detail::topic_info& topic) const noexcept {
+  const detail::topic_record* const r = look_up(topic);
+  if (r == nullptr) return 0;
+  const auto bound = std::ranges::count_if(
+      r->infos, [](const detail::slot_info& info) { return info.serial != 0; });
+  const auto waiting =
+      std::ranges::count_if(pending_, [&](const pending_bind& p) { return p.record == r; });
+  return static_cast<std::size_t>(bound + waiting) - (r->serves_waiters ? 1 : 0);
+}
+
+std::size_t bus::count_merged(const detail::topic_info& topic) const noexcept {
+  const detail::topic_record* const r = look_up(topic);
+  return r == nullptr || r->active == nullptr ? 0 : r->active->len;
+}
+
+}  // namespace heddle

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// Raises that happen later: queueing, cancelling, and what becomes of an exception.
+#include "heddle/bus/delivery.hh"
+
+#include "heddle/bus/bus.hh"
+#include "heddle/sched/runtime.hh"
+
+namespace heddle {
+
+namespace detail {
+
+namespace {
+
+heddle_link run_frame(frame* f, heddle_worker*) {
+  static_cast<delivery*>(f)->run(worker::running());
+  return no_link;
+}
+void destroy_frame(frame* f, heddle_worker*) { static_cast<delivery*>(f)->leave(); }
+
+/// Nobody joins a posted raise: its exception is reported as that of a task of the root scope.
+void report_exception(worker& w) noexcept {
+  scope& root = w.sched.root();
+  w.trail = {};
+  root.enter();
+  root.owner().error = std::current_exception();
+  static_cast<void>(root.owner().done(root.owner(), w));
+}
+
+}  // namespace
+
+delivery::delivery(bus& b, std::size_t cell_bytes, run_function raise,
+                   destroy_function drop) noexcept
+    : frame{&run_frame, &destroy_frame, no_link, 0, 0},
+      owner(&b),
+      raise_now(raise),
+      drop_arguments(drop),
+      bytes(static_cast<std::uint32_t>(cell_bytes)) {}
+
+void delivery::alarm::fire(timer_node& t, worker& w) noexcept {
+  w.post(link_of(static_cast<alarm&>(t).owner));
+}
+
+void delivery::run(worker& w) noexcept {
+  if (bus* const b = std::exchange(owner, nullptr)) {
+    static_cast<list_node&>(*this).unlink();
+    --b->delivery_count_;
+    try {
+      raise_now(*this, *b);
+    } catch (...) {
+      report_exception(w);
+    }
+    drop_arguments(*this);
+  }
+  leave();
+}
+
+bool delivery::cancel() noexcept {
+  bus* const b = std::exchange(owner, nullptr);
+  if (b == nullptr) return false;
+  static_cast<list_node&>(*this).unlink();
+  --b->delivery_count_;
+  const bool timed = timer.armed();
+  timer.disarm();
+  ++uses;  // the arguments may hold the last handle
+  drop_arguments(*this);
+  if (timed) leave();
+  leave();
+  return true;
+}
+
+void delivery::leave() noexcept {
+  if (--uses != 0) return;
+  const std::size_t cell_bytes = bytes;
+  worker* const w = worker::current();
+  std::destroy_at(this);
+  if (w != nullptr) {
+    w->memory.release(this, cell_bytes);
+  } else {
+    slabs::release_elsewhere(this, cell_bytes);
+  }
+}
+
+}  // namespace detail
+
+void bus::check_deliveries() const {
+  HEDDLE_ASSERT(home_ != nullptr && worker::current() == home_,
+                "post() and after() need a runtime: build it first, then the bus, on its thread");
+  if (delivery_count_ < options_.deliveries_max) return;
+  throw failure(std::make_error_code(std::errc::no_buffer_space),
+                std::to_string(delivery_count_) +
+                    " raises are posted or delayed; post fewer, or raise "
+                    "bus_options::deliveries_max");
+}
+
+void bus::deliver_later(detail::delivery& d, nanoseconds span) {
+  delivered_later_.push_back(d);
+  ++delivery_count_;
+  if (span <= nanoseconds::zero()) {
+    home_->post(link_of(d));
+  } else {
+    home_->sched.arm(*home_, d.timer, add_saturated(home_->now, span));
+  }
+}
+
+void bus::deliver_from_elsewhere(std::move_only_function<void(bus&)> f) {
+  HEDDLE_ASSERT(home_ != nullptr, "post() needs a runtime: build it first, then the bus");
+  static_cast<runtime&>(home_->sched).post([self = self_, f = std::move(f)]() mutable {
+    if (*self != nullptr) f(**self);
+  });
+}
+
+}  // namespace heddle

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+// What is counted when a raise is recorded.
+#include "heddle/bus/recorder.hh"
+
+#include <algorithm>
+
+namespace heddle::detail {
+
+namespace {
+
+std::uint64_t ns_between(recorder::moment from, recorder::moment to) noexcept {
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(to - from).count());
+}
+
+std::string bounded(const char* name, const profile_limits& limits) {
+  return std::string(std::string_view(name).substr(0, limits.name_len_max));
+}
+
+}  // namespace
+
+recorder::recorder(std::string path) : path_(std::move(path)) {
+  add_profile_to_file(path_, {});  // fails now, not when the program ends
+}
+
+void recorder::finish() {
+  if (!data_.topics.empty()) add_profile_to_file(path_, data_);
+}
+
+std::uint32_t recorder::number_of(const topic_record& r) {
+  const auto known = topic_numbers_.find(r.topic->hash);
+  if (known != topic_numbers_.end()) return known->second;
+  if (data_.topics.size() >= limits_.topics_max) return profile_edge::none;
+  const auto number = static_cast<std::uint32_t>(data_.topics.size());
+  data_.topics.push_back(
+      {r.topic->hash, 0, 0, r.topic->haltable, bounded(r.topic->name, limits_), {}});
+  topic_numbers_.emplace(r.topic->hash, number);
+  data_.compiler = r.calls.compiler;
+  return number;
+}
+
+std::uint32_t recorder::number_of(const handler_info& h) {
+  const auto known = handler_numbers_.find({h.hash, h.occurrence});
+  if (known != handler_numbers_.end()) return known->second;
+  if (data_.handlers.size() >= limits_.handlers_max) return profile_edge::none;
+  const auto number = static_cast<std::uint32_t>(data_.handlers.size());
+  data_.handlers.push_back(
+      {h.hash, static_cast<std::uint32_t>(h.occurrence), 0, 0, bounded(h.name, limits_)});
+  handler_numbers_.emplace(std::pair(h.hash, h.occurrence), number);
+  return number;
+}
+
+void recorder::bring_up_to_date(topic_notes& notes, const topic_record& r) {
+  notes.current = true;
+  notes.topic = number_of(r);
+  notes.handlers.clear();
+  for (const slot_info& info : r.infos) notes.handlers.push_back(number_of(*info.handler));
+  notes.sequence = ~std::size_t{0};
+  const bool whole = std::ranges::find(notes.handlers, profile_edge::none) == notes.handlers.end();
+  if (notes.topic == profile_edge::none || !whole ||
+      notes.handlers.size() > limits_.sequence_len_max)
+    return;
+  auto& sequences = data_.topics[notes.topic].sequences;
+  const auto known = std::ranges::find(sequences, notes.handlers, &profile_sequence::handlers);
+  if (known == sequences.end() && sequences.size() >= limits_.sequences_max) return;
+  notes.sequence = static_cast<std::size_t>(known - sequences.begin());
+  if (known == sequences.end()) sequences.push_back({0, notes.handlers});
+}
+
+void recorder::count_edge(edge_kind kind, place from, std::uint32_t to) {
+  const auto key = std::tuple(kind, from.topic, from.handler, to);
+  const auto known = edge_numbers_.find(key);
+  if (known != edge_numbers_.end()) {
+    ++data_.edges[known->second].count;
+  } else if (to == profile_edge::none || data_.edges.size() >= limits_.edges_max) {
+    ++data_.dropped;
+  } else {
+    edge_numbers_.emplace(key, data_.edges.size());
+    data_.edges.push_back({kind, from.topic, from.handler, to, 1});
+  }
+}
+
+recorder::topic_notes& recorder::begin_raise(const topic_record& r) {
+  topic_notes& notes = notes_[&r];
+  if (!notes.current) bring_up_to_date(notes, r);
+  if (notes.topic == profile_edge::none) {
+    ++data_.dropped;
+    return notes;
+  }
+  ++data_.topics[notes.topic].raises;
+  if (notes.sequence < data_.topics[notes.topic].sequences.size()) {
+    ++data_.topics[notes.topic].sequences[notes.sequence].count;
+  } else {
+    ++data_.dropped;
+  }
+  if (here_.handler != profile_edge::none) count_edge(edge_kind::nested, here_, notes.topic);
+  if (last_raised_ != profile_edge::none)
+    count_edge(edge_kind::follows, {last_raised_, profile_edge::none}, notes.topic);
+  last_raised_ = notes.topic;
+  return notes;
+}
+
+void recorder::end_raise(const topic_notes& notes, const place& outer, moment began) {
+  here_ = outer;
+  if (notes.topic != profile_edge::none)
+    data_.topics[notes.topic].ns += ns_between(began, std::chrono::steady_clock::now());
+}
+
+void recorder::end_handler(const topic_notes& notes, std::size_t index, moment began,
+                           moment ended) {
+  const std::uint32_t number = notes.handlers[index];
+  if (number == profile_edge::none) return;
+  ++data_.handlers[number].calls;
+  data_.handlers[number].ns += ns_between(began, ended);
+}
+
+void recorder::asked_for(const topic_record& r) {
+  count_edge(edge_kind::posted, here_.handler == profile_edge::none ? place{} : here_,
+             number_of(r));
+}
+
+void recorder::forget_bindings(const topic_record& r) {
+  const auto known = notes_.find(&r);
+  if (known != notes_.end()) known->second.current = false;
+}
+
+recorded_raise::recorded_raise(topic_record& r)
+    : to_(*r.recording),
+      outer_(to_.here()),
+      notes_(to_.begin_raise(r)),
+      began_(std::chrono::steady_clock::now()),
+      last_(began_) {}
+
+recorded_raise::~recorded_raise() { to_.end_raise(notes_, outer_, began_); }
+
+void recorded_raise::after(std::size_t index) {
+  const recorder::moment now = std::chrono::steady_clock::now();
+  to_.end_handler(notes_, index, last_, now);
+  last_ = now;
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+// heddle graph --bus PROFILE: draws what a profile holds, as DOT, or as SVG where Graphviz is
+// installed: the whole graph of topics, its busy part, or the handlers and what they raise.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+
+#include "bus/profile_graph.hh"
+#include "cli/verbs.hh"
+#include "heddle/base/error.hh"
+
+namespace heddle::cli {
+namespace {
+
+struct cli_graph_options {
+  std::string profile;
+  std::string output;
+  std::string kind = "topics";
+  graph_options graph = {};
+};
+
+/// The text goes to Graphviz by its standard input; no word of it reaches a shell.
+int write_svg(const std::string& dot, const std::string& path) {
+  if (path.find_first_of("'\n") != std::string::npos) {
+    print_error(path + ": a quote or a line end in a file name", "name another file");
+    return 2;
+  }
+  std::FILE* graphviz = ::popen(("dot -Tsvg -o '" + path + "'").c_str(), "w");
+  const bool sent =
+      graphviz != nullptr && std::fwrite(dot.data(), 1, dot.size(), graphviz) == dot.size();
+  if (graphviz == nullptr || ::pclose(graphviz) != 0 || !sent) {
+    print_error(path + ": Graphviz could not draw it",
+                "install graphviz (its program is dot), or name a .dot file");
+    return 1;
+  }
+  return 0;
+}
+
+int run(const cli_graph_options& o) {
+  try {
+    graph_options options = o.graph;
+    options.handlers = o.kind == "handlers";
+    const std::string dot = profile_graph(read_profile(o.profile), options);
+    if (o.output.empty() || o.output == "-") {
+      std::fputs(dot.c_str(), stdout);
+      return 0;
+    }
+    if (o.output.ends_with(".svg")) return write_svg(dot, o.output);
+    std::ofstream out(o.output, std::ios::trunc);
+    out << dot;
+    out.close();
+    if (!out)
+      throw failure(std::make_error_code(std::errc::io_error), o.output + ": cannot be written");
+    return 0;
+  } catch (const failure& e) {
+    print_error(e.what(), "heddle graph --help lists the options");
+    return 1;
+  }
+}
+
+}  // namespace
+
+verb_function add_graph(CLI::App& command) {
+  auto o = std::make_shared<cli_graph_options>();
+  command.add_option("--bus", o->profile, "What HEDDLE_PROFILE=FILE PROGRAM has made")->required();
+  command.add_option("-o,--output", o->output, "A .dot or .svg file; otherwise DOT is printed");
+  command.add_option("--kind", o->kind, "topics: which follows which; handlers: who raises what")
+      ->check(CLI::IsMember({"topics", "handlers"}))
+      ->capture_default_str();
+  command
+      .add_option("--threshold", o->graph.threshold,
+                  "Leave out what happened less often than this share of the busiest edge")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  return [o] { return run(*o); };
+}
+
+}  // namespace heddle::cli

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+// The first words and the last.
+#include "cli/serve_banner.hh"
+
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "cli/qr.hh"
+#include "heddle/sched/runtime.hh"
+
+namespace heddle::cli {
+namespace {
+
+constexpr std::size_t files_counted_max = 10'000;  // a banner must not keep anybody waiting
+constexpr std::size_t addresses_max = 16;
+
+/// The files that could be asked for, as far as a glance tells.
+std::string count_files(const serve_options& o) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  std::size_t files = 0;
+  std::size_t seen = 0;
+  fs::recursive_directory_iterator at(o.directory, fs::directory_options::skip_permission_denied,
+                                      error);
+  for (; !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
+    if (++seen > files_counted_max) return "more than " + std::to_string(files) + " files";
+    if (!o.hidden && at->path().filename().native().starts_with('.')) {
+      at.disable_recursion_pending();
+      continue;
+    }
+    std::error_code unknown;
+    files += at->is_regular_file(unknown) ? 1 : 0;
+  }
+  return std::to_string(files) + (files == 1 ? " file" : " files");
+}
+
+/// The addresses under which others on the network find this machine.
+std::vector<address> network_addresses(std::uint16_t port) {
+  std::vector<address> all;
+  ifaddrs* list = nullptr;
+  if (::getifaddrs(&list) != 0) return all;
+  for (const ifaddrs* i = list; i != nullptr && all.size() < addresses_max; i = i->ifa_next) {
+    if (i->ifa_addr == nullptr || (i->ifa_flags & IFF_LOOPBACK) != 0 ||
+        (i->ifa_flags & IFF_UP) == 0)
+      continue;
+    if (i->ifa_addr->sa_family != AF_INET) continue;  // --public listens on version 4
+    if (const auto a = address::from(i->ifa_addr, sizeof(sockaddr_in))) {
+      all.push_back(a->with_port(port));
+    }
+  }
+  ::freeifaddrs(list);
+  return all;
+}
+
+std::string url(const address& at) { return "http://" + at.to_string() + '/'; }
+
+}  // namespace
+
+std::string banner(const serve_options& o, const address& at) {
+  std::string text = "Serving  " + o.directory + (o.directory.ends_with('/') ? "" : "/") + "  (" +
+                     count_files(o) + ")\n";
+  const address any = address::any_v4(at.port());
+  const bool everywhere = at == any || at == address::any(at.port());
+  const address local = everywhere ? address::loopback(at.port()) : at;
+  std::string to_share = url(local);
+  text += "  here     " + url(local) + '\n';
+  if (everywhere) {
+    const std::vector<address> others = network_addresses(at.port());
+    for (const address& a : others) text += "  network  " + url(a) + '\n';
+    if (others.empty()) text += "  network  on, but this machine has no address there\n";
+    if (!others.empty()) to_share = url(others.front());
+  } else if (at.host() == "127.0.0.1" || at.host() == "::1") {
+    text += "  network  off  add --public to share on this network\n";
+  }
+  if (!o.auth.empty()) text += "  auth     " + o.auth.substr(0, o.auth.find(':')) + '\n';
+  if (o.metrics) text += "  metrics  " + url(local) + "metrics\n";
+  text += std::string("  1 worker, ") + runtime::here().io().name() +
+          "      Ctrl-C stops, twice at once\n";
+  if (o.qr) text += qr_picture(to_share);
+  return text;
+}
+
+std::string readable_bytes(std::uint64_t bytes) {
+  constexpr const char* units[] = {"B", "kB", "MB", "GB", "TB"};
+  auto value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  while (value >= 1000 && unit + 1 < std::size(units)) {
+    value /= 1000;
+    ++unit;
+  }
+  char text[32];
+  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.1f %s", value, units[unit]);
+  return text;
+}
+
+std::string farewell(const http::server_counters& c) {
+  char text[200];
+  std::snprintf(text, sizeof text, "%llu requests, %s, p50 %.1f us, p99 %.1f us, %llu errors\n",
+                static_cast<unsigned long long>(c.requests), readable_bytes(c.bytes).c_str(),
+                static_cast<double>(c.latency_ns.quantile(0.5)) / 1e3,
+                static_cast<double>(c.latency_ns.quantile(0.99)) / 1e3,
+                static_cast<unsigned long long>(c.errors));
+  return text;
+}
+
+}  // namespace heddle::cli

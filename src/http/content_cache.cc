@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// Least recently used, by bytes. The map's keys are views of the paths in the entries.
+#include "heddle/http/content_cache.hh"
+
+namespace heddle::http {
+namespace {
+
+constexpr std::uint64_t entry_overhead = 512;  // list and map nodes, etags, owners of pieces
+
+std::uint64_t bytes_of(const representation& r) noexcept { return r.lines.size() + r.body.size(); }
+
+}  // namespace
+
+std::uint64_t content::bytes() const noexcept {
+  std::uint64_t sum = entry_overhead + path.size() + bytes_of(plain);
+  for (const representation& r : coded) sum += bytes_of(r);
+  return sum;
+}
+
+content* content_cache::find(std::string_view path) {
+  const auto at = by_path_.find(path);
+  if (at == by_path_.end()) return nullptr;
+  if (at->second != entries_.begin()) entries_.splice(entries_.begin(), entries_, at->second);
+  return &at->second->held;
+}
+
+content& content_cache::insert(content&& c) {
+  erase(c.path);
+  entries_.push_front({std::move(c), 0});
+  entry& e = entries_.front();
+  by_path_.emplace(e.held.path, entries_.begin());
+  grew(e.held);
+  return e.held;
+}
+
+void content_cache::grew(content& c) {
+  entry& e = *by_path_.find(c.path)->second;
+  const std::uint64_t now = c.bytes();
+  bytes_ += now - e.counted;
+  e.counted = now;
+  // The one that grew is wanted now: it must not be what goes.
+  entries_.splice(entries_.begin(), entries_, by_path_.find(c.path)->second);
+  shrink();
+}
+
+void content_cache::shrink() {
+  while (bytes_ > bytes_max_ && entries_.size() > 1) {
+    ++evictions_;
+    forget(std::prev(entries_.end()));
+  }
+}
+
+void content_cache::erase(std::string_view path) {
+  if (const auto at = by_path_.find(path); at != by_path_.end()) forget(at->second);
+}
+
+void content_cache::forget(order::iterator at) {
+  bytes_ -= at->counted;
+  by_path_.erase(at->held.path);
+  entries_.erase(at);
+}
+
+void content_cache::clear() noexcept {
+  by_path_.clear();
+  entries_.clear();
+  bytes_ = 0;
+}
+
+}  // namespace heddle::http

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+// Accept-Encoding: weights, the star, and what is refused.
+#include "heddle/http/content_coding.hh"
+
+#include <array>
+
+#include "heddle/http/headers.hh"
+
+namespace heddle::http {
+namespace {
+
+using weight = int;  // thousandths; -1: not mentioned
+
+constexpr std::string_view blank = " \t";
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(blank);
+  if (first == text.npos) return {};
+  return text.substr(first, text.find_last_not_of(blank) - first + 1);
+}
+
+/// "q=0.5" -> 500; a weight that is none counts as 1, because the client did name the coding.
+weight weight_of(std::string_view parameter) {
+  parameter = trimmed(parameter);
+  if (parameter.size() < 3 || (parameter[0] | 0x20) != 'q' || parameter[1] != '=') return 1000;
+  parameter.remove_prefix(2);
+  if (parameter[0] != '0' && parameter[0] != '1') return 1000;
+  weight w = (parameter[0] - '0') * 1000;
+  if (parameter.size() > 1 && (parameter[1] != '.' || parameter.size() > 5)) return 1000;
+  int unit = 100;
+  for (std::size_t i = 2; i < parameter.size(); ++i, unit /= 10) {
+    if (parameter[i] < '0' || parameter[i] > '9') return 1000;
+    w += (parameter[i] - '0') * unit;
+  }
+  return w > 1000 ? 1000 : w;
+}
+
+std::optional<content_coding> coding_of(std::string_view name) {
+  if (equal_ignoring_case(name, "gzip") || equal_ignoring_case(name, "x-gzip"))
+    return content_coding::gzip;
+  if (equal_ignoring_case(name, "br")) return content_coding::brotli;
+  if (equal_ignoring_case(name, "zstd")) return content_coding::zstd;
+  if (equal_ignoring_case(name, "identity")) return content_coding::identity;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string_view name_of(content_coding coding) {
+  constexpr std::string_view names[] = {"br", "zstd", "gzip", ""};
+  return names[static_cast<std::size_t>(coding)];
+}
+
+std::string_view suffix_of(content_coding coding) {
+  constexpr std::string_view suffixes[] = {".br", ".zst", ".gz", ""};
+  return suffixes[static_cast<std::size_t>(coding)];
+}
+
+content_coding choose_coding(std::string_view accept_encoding, coding_set have) {
+  if (have.empty() || accept_encoding.empty()) return content_coding::identity;
+  std::array<weight, content_coding_count + 1> weights;
+  weights.fill(-1);
+  weight others = -1;  // what "*" says
+  std::string_view element;
+  while (take_list_element(accept_encoding, element)) {
+    const std::size_t end = element.find(';');
+    const weight w = end == element.npos ? 1000 : weight_of(element.substr(end + 1));
+    const std::string_view name = trimmed(element.substr(0, end));
+    if (name == "*") {
+      others = w;
+    } else if (const auto coding = coding_of(name)) {
+      weights[static_cast<std::size_t>(*coding)] = w;
+    }
+  }
+  // Identity that is not mentioned is acceptable, but anything that is asked for comes before it.
+  content_coding best = content_coding::identity;
+  weight most = weights[static_cast<std::size_t>(content_coding::identity)];
+  if (most < 0) most = 0;
+  for (std::size_t i = 0; i < content_coding_count; ++i) {
+    const auto coding = static_cast<content_coding>(i);
+    const weight w = weights[i] >= 0 ? weights[i] : others;
+    if (!have.has(coding) || w <= 0) continue;
+    const bool first = best == content_coding::identity;
+    if (first ? w >= most : w > most) {
+      best = coding;
+      most = w;
+    }
+  }
+  return best;
+}
+
+}  // namespace heddle::http

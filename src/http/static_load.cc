@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT
+// Files into memory: opening beneath the root, reading, what lies packed beside a file, and
+// packing.
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "heddle/http/etag.hh"
+#include "heddle/http/mime.hh"
+#include "heddle/sched/runtime.hh"
+#include "http/driver_call.hh"
+#include "http/file_answer.hh"
+#include "http/static_open.hh"
+
+namespace heddle::http {
+namespace {
+
+/// Fills `out` with the whole file. False: it is not what it was, or cannot be read.
+task<bool> read_whole(int file, std::uint64_t size, std::string& out) {
+  out.resize(static_cast<std::size_t>(size));
+  std::size_t have = 0;
+  while (have < out.size()) {
+    const std::int64_t got = co_await read_at(file, out.data() + have, out.size() - have, have);
+    if (got <= 0) co_return false;
+    have += static_cast<std::size_t>(got);
+  }
+  co_return true;
+}
+
+std::string etag_of(const file_facts& f) {
+  return std::string(file_etag(f.inode, f.size, f.changed_ns).text());
+}
+
+}  // namespace
+
+int status_for(std::int64_t error) noexcept {
+  switch (-error) {
+    case ENOENT:
+    case ENOTDIR:
+    case ENAMETOOLONG:
+    case EXDEV:  // it would leave the root
+    case ELOOP:
+      return 404;
+    case EACCES:
+    case EPERM:
+      return 403;
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+    case EAGAIN:
+      return 503;
+    default:
+      return 500;
+  }
+}
+
+task<static_files::opened> static_files::open(std::string path) {
+  const std::string relative = path == "/" ? "." : path.substr(1);
+  open_how how{};
+  how.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;  // a pipe must not keep us waiting for a writer
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+  opened result;
+  const std::int64_t fd = co_await open_beneath(root_fd_, relative.c_str(), how);
+  if (fd < 0) {
+    result.error = fd;
+    co_return result;
+  }
+  result.file = open_file(static_cast<int>(fd));
+  struct statx state{};
+  result.error = std::min<std::int64_t>(co_await stat_open(result.file.number(), state), 0);
+  result.is_directory = S_ISDIR(state.stx_mode);
+  if (result.error == 0 && !result.is_directory && !S_ISREG(state.stx_mode))
+    result.error = -ENOENT;  // pipes, sockets and devices are not for visitors
+  result.facts = {
+      state.stx_ino, state.stx_size, state.stx_mtime.tv_sec,
+      static_cast<std::uint64_t>(state.stx_mtime.tv_sec) * 1'000'000'000 + state.stx_mtime.tv_nsec};
+  co_return result;
+}
+
+bool static_files::packable(const content& c) const noexcept {
+  return options_.compress && !c.gzip_tried;
+}
+
+bool static_files::varies(const content& c) const noexcept {
+  return !c.codings.empty() || (options_.compress && mime_compressible(c.type) && can_compress());
+}
+
+void static_files::assemble(content& c, content_coding coding) {
+  representation& r = c.in(coding);
+  r.lines = piece(assemble_lines(c.type, r, coding, varies(c), extra_lines_.bytes().text()));
+}
+
+task<response> static_files::from_disk(request& asked, opened file, std::string path) {
+  content fresh;
+  fresh.type = mime_type_of(path);
+  fresh.plain.facts = file.facts;
+  fresh.plain.etag = etag_of(file.facts);
+  fresh.seen_at = worker::running().now;
+  fresh.gzip_tried = !mime_compressible(fresh.type) || !can_compress() ||
+                     file.facts.size < options_.compress_bytes_min ||
+                     file.facts.size > options_.cached_file_bytes_max;
+  fresh.path = std::move(path);
+  const bool large = file.facts.size > options_.cached_file_bytes_max;
+  if (content* known = cache_.find(fresh.path);
+      known != nullptr && known->plain.facts == file.facts)
+    fresh.plain.body = known->plain.body;
+  co_await add_precompressed(fresh);
+  // Packed it may be small enough to be kept although the file itself is not.
+  if (large && fresh.codings.empty()) {
+    cache_.erase(fresh.path);
+    co_return co_await send_large(asked, std::move(file), std::move(fresh));
+  }
+  content* now = cache_.find(fresh.path);
+  bool same = now != nullptr && now->plain.facts == fresh.plain.facts;
+  for (std::size_t i = 0; same && i < content_coding_count; ++i) {
+    const auto coding = static_cast<content_coding>(i);
+    // What was packed here has no file to compare; it is as new as the plain file.
+    const bool packed_here = now->codings.has(coding) && now->in(coding).facts == now->plain.facts;
+    same = packed_here ? !fresh.codings.has(coding)
+                       : now->codings.has(coding) == fresh.codings.has(coding) &&
+                             now->in(coding).facts == fresh.in(coding).facts;
+  }
+  if (same) {
+    now->seen_at = worker::running().now;
+    co_return co_await respond(*now, asked);
+  }
+  if (!large && fresh.plain.body.size() != file.facts.size) {
+    std::string text;
+    const bool whole = co_await read_whole(file.file.number(), file.facts.size, text);
+    if (!whole) co_return refuse(asked, 503, "the file changes while it is read");
+    fresh.plain.body = piece(std::move(text));
+  }
+  assemble(fresh, content_coding::identity);
+  for (std::size_t i = 0; i < content_coding_count; ++i)
+    if (const auto coding = static_cast<content_coding>(i); fresh.codings.has(coding))
+      assemble(fresh, coding);
+  content& kept = cache_.insert(std::move(fresh));
+  co_return co_await respond(kept, asked);
+}
+
+/// What lies packed beside a file and is not older than it.
+task<> static_files::add_precompressed(content& c) {
+  if (!options_.precompressed || !mime_compressible(c.type)) co_return;
+  const content* known = cache_.find(c.path);
+  for (std::size_t i = 0; i < content_coding_count; ++i) {
+    const auto coding = static_cast<content_coding>(i);
+    opened packed = co_await open(c.path + std::string(suffix_of(coding)));
+    if (packed.error != 0 || packed.is_directory ||
+        packed.facts.changed_ns < c.plain.facts.changed_ns ||
+        packed.facts.size > options_.cached_file_bytes_max)
+      continue;
+    representation r;
+    r.facts = packed.facts;
+    r.etag = etag_of(packed.facts);
+    known = cache_.find(c.path);
+    if (known != nullptr && known->codings.has(coding) && known->in(coding).facts == packed.facts) {
+      r.body = known->in(coding).body;
+    } else {
+      std::string text;
+      const bool whole = co_await read_whole(packed.file.number(), packed.facts.size, text);
+      if (!whole) continue;
+      r.body = piece(std::move(text));
+    }
+    c.in(coding) = std::move(r);
+    c.codings = c.codings.with(coding);
+  }
+}
+
+/// gzip of an entry, made once; others that ask meanwhile get it plain. Null: it is gone.
+task<content*> static_files::pack(std::string path) {
+  content* c = cache_.find(path);
+  c->gzip_tried = true;
+  const piece plain = c->plain.body;  // stays, whatever happens to the entry
+  const file_facts facts = c->plain.facts;
+  pack_request wanted{plain.bytes().text(), {}};
+  const std::int64_t error = co_await pack_apart(wanted);
+  c = cache_.find(path);
+  if (c == nullptr || !(c->plain.facts == facts) || error < 0 || !wanted.packed) co_return c;
+  ++counters_.compressed;
+  representation& r = c->in(content_coding::gzip);
+  r.facts = facts;
+  r.etag = c->plain.etag;
+  r.etag.insert(r.etag.size() - 1, "-gz");  // other bytes, so another strong tag
+  r.body = piece(std::move(*wanted.packed));
+  c->codings = c->codings.with(content_coding::gzip);
+  assemble(*c, content_coding::gzip);
+  cache_.grew(*c);
+  co_return c;
+}
+
+/// Too large to keep: sent from the file. Several ranges are gathered as long as they are small
+/// together; else the whole is the answer, as RFC 9110 section 14.2 allows.
+task<response> static_files::send_large(request& asked, opened file, content c) {
+  assemble(c, content_coding::identity);
+  const std::uint64_t size = file.facts.size;
+  const std::int64_t now =
+      std::chrono::floor<std::chrono::seconds>(runtime::here().io().wall_time()).count();
+  const selection chosen = select_part(asked.head(), c.plain, size, now);
+  if (chosen.status == 412) co_return refuse(asked, 412);
+  if (chosen.status == 304 || chosen.status == 416)
+    co_return answer_without_body(chosen, c.plain, size);
+  const auto ranges = chosen.ranges.ranges();
+  if (ranges.size() == 1) {
+    response part(206);
+    part.header("Content-Range", content_range(ranges[0], size).text()).shared_lines(c.plain.lines);
+    part.file(std::move(file.file), ranges[0].first, ranges[0].length());
+    co_return part;
+  }
+  std::uint64_t sum = 0;
+  for (const byte_range& r : ranges) sum += r.length();
+  if (!ranges.empty() && sum <= options_.cached_file_bytes_max) {
+    multipart parts(c.type, size, runtime::here().io().random());
+    std::string text;
+    for (const byte_range& r : ranges) {
+      text.resize(static_cast<std::size_t>(r.length()));
+      const std::int64_t got =
+          co_await read_at(file.file.number(), text.data(), text.size(), r.first);
+      if (got != static_cast<std::int64_t>(text.size()))
+        co_return refuse(asked, 503, "the file changes while it is read");
+      parts.add(r, text);
+    }
+    response several(206);
+    several.shared_lines(
+        piece(assemble_lines(parts.content_type(), c.plain, content_coding::identity, false,
+                             extra_lines_.bytes().text())));
+    several.body(piece(parts.finish()));
+    co_return several;
+  }
+  response whole(200);
+  whole.shared_lines(c.plain.lines).file(std::move(file.file), 0, size);
+  co_return whole;
+}
+
+list_with_sizes::list_with_sizes(listing_request& wanted) noexcept
+    : one_operation(op_code::call, -1, "list") {
+  more = &wanted;
+  function = [](void* argument) noexcept -> std::int64_t {
+    auto& r = *static_cast<listing_request*>(argument);
+    // A descriptor of its own: closing the stream closes it.
+    const int own = ::openat(r.directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR* stream = own < 0 ? nullptr : ::fdopendir(own);
+    if (stream == nullptr) {
+      const int error = errno;
+      if (own >= 0) ::close(own);
+      return -error;
+    }
+    try {
+      while (const dirent* e = ::readdir(stream)) {
+        const std::string_view name = e->d_name;
+        if (name == "." || name == ".." || (!r.hidden && name.starts_with('.'))) continue;
+        if (r.names.size() >= r.entries_max) {
+          ++r.left_out;
+          continue;
+        }
+        listed_name one{{std::string(name), entry_type::other}, 0, 0};
+        struct stat state{};
+        // Links are not followed: what they lead to may lie outside, and is nobody's business.
+        if (::fstatat(r.directory, e->d_name, &state, AT_SYMLINK_NOFOLLOW) == 0 &&
+            !S_ISLNK(state.st_mode)) {
+          one.entry.type = S_ISDIR(state.st_mode) ? entry_type::directory : entry_type::file;
+          one.size = static_cast<std::uint64_t>(state.st_size);
+          one.modified = state.st_mtime;
+        }
+        r.names.push_back(std::move(one));
+      }
+    } catch (const std::bad_alloc&) {
+      ::closedir(stream);
+      return -ENOMEM;
+    }
+    ::closedir(stream);
+    return 0;
+  };
+}
+
+pack_apart::pack_apart(pack_request& wanted) noexcept : one_operation(op_code::call, -1, "pack") {
+  more = &wanted;
+  function = [](void* argument) noexcept -> std::int64_t {
+    auto& r = *static_cast<pack_request*>(argument);
+    try {
+      r.packed = gzip(r.plain);
+    } catch (const std::bad_alloc&) {
+      return -ENOMEM;
+    }
+    return 0;
+  };
+}
+
+}  // namespace heddle::http

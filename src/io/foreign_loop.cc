@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// Turns that do not sleep, until nothing is ready.
+#include "heddle/io/foreign_loop.hh"
+
+#include "io/kernel_driver.hh"
+
+namespace heddle {
+
+foreign_loop::foreign_loop(runtime& rt)
+    : runtime_(rt),
+      driver_(dynamic_cast<kernel_driver*>(&rt.io())),
+      descriptor_(driver_ == nullptr ? -1 : driver_->descriptor()) {
+  if (descriptor_ < 0)
+    throw failure(std::make_error_code(std::errc::operation_not_supported),
+                  std::string("driver ") + rt.io().name() +
+                      " has no descriptor that another loop could watch; choose io_uring or epoll");
+}
+
+nanoseconds foreign_loop::step() {
+  const ready_queue& ready = runtime_.main_worker().ready;
+  driver_->drain_descriptor();
+  for (int turn = 0; turn < turns_max; ++turn)
+    if (!runtime_.once() && ready.empty() && !driver_->unsent()) break;
+  if (!ready.empty() || driver_->unsent()) return nanoseconds::zero();
+  const time_point due = runtime_.next_wake();
+  if (due == never) return nanoseconds::max();
+  const nanoseconds left = due - runtime_.io().now();
+  return left > nanoseconds::zero() ? left : nanoseconds::zero();
+}
+
+}  // namespace heddle

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// Notifications, and the lock that is given up for the time of a wait.
+#include "heddle/sync/condition.hh"
+
+#include "heddle/core/deadline.hh"
+
+namespace heddle {
+
+const wait_kind condition::record::kind_of_wait{"condition",
+                                                [](heddle::wait& x, worker& w) noexcept {
+                                                  auto& self = static_cast<record&>(x);
+                                                  if (self.place::linked()) self.leave();
+                                                  wake(self, w);
+                                                }};
+
+void condition::record::leave() noexcept {
+  place::unlink();
+  --owner.home_.waiting_;
+}
+
+std::size_t condition::waiting_open() noexcept {
+  std::size_t count = 0;
+  line_.each([&](place& p) { count += static_cast<record&>(p).owner.open() ? 1 : 0; });
+  return count;
+}
+
+bool condition::notify_one() noexcept {
+  while (place* first = line_.pop_front()) {
+    auto& r = static_cast<record&>(*first);
+    --waiting_;
+    if (!r.owner.commit()) continue;  // its choice went elsewhere; it ends by itself
+    r.owner.woken_ = true;
+    wake(r, worker::here());
+    return true;
+  }
+  return false;
+}
+
+std::size_t condition::notify_all() noexcept {
+  std::size_t count = 0;
+  while (notify_one()) ++count;
+  return count;
+}
+
+task<> condition::wait(mutex::hold& held) {
+  HEDDLE_ASSERT(held, "wait(held) needs a hold of the mutex that guards the condition");
+  auto& lock = static_cast<mutex&>(*held.home());
+  held.release();
+  const result<void> woken = co_await as_expected(wait());
+  // Whoever waits under a lock goes on under it, also to clean up: this wait is not cancelled.
+  held = co_await shield(lock.lock(), nanoseconds::max());
+  if (!woken) detail::throw_failure(woken.error());
+}
+
+}  // namespace heddle

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: MIT
+"""heddle serve from its first words to its last: banner, ports, log, drain, exit, mistakes."""
+
+import fcntl
+import json
+import os
+import pty
+import signal
+import socket
+import time
+import unittest
+
+from program import LIMIT_S, SiteTest, Server, run
+
+
+class ServeStart(SiteTest):
+    def test_it_says_where_it_serves_answers_there_and_ends_with_a_line_of_figures(self):
+        self.put("files/a.txt", "a")
+        self.put(".hidden/b.txt", "b")
+        with self.serve() as server:
+            self.assertIn(f"Serving  {self.site}/  (2 files)\n", server.talk)
+            self.assertEqual(server.host, "127.0.0.1")
+            server.wait_for("network  off  add --public")
+            server.wait_for("Ctrl-C stops")
+            status, headers, body = server.ask("/")
+            self.assertEqual((status, body), (200, b"<p>index"))
+            self.assertEqual(headers["X-Content-Type-Options"], "nosniff")
+            self.assertEqual(server.stop(signal.SIGINT), 0)
+            self.assertRegex(server.talk, r"Draining: \d+ connections\. Ctrl-C again")
+            self.assertRegex(server.talk, r"\n1 requests, \d+ B, p50 [\d.]+ us, .* 0 errors\n$")
+
+    def test_the_log_is_one_line_an_answer_and_cannot_be_forged(self):
+        with self.serve() as server:
+            server.ask("/none?a=1")
+            server.wait_for(r"\d\d:\d\d:\d\d  404  GET /none\?a=1  \d+ B  \d+\.\d ms  127", "log")
+            with socket.create_connection((server.host, server.port)) as raw:
+                raw.sendall(b"GET /x\n12:00:00  200  GET /forged HTTP/1.1\r\nHost: x\r\n\r\n")
+                self.assertIn(b" 400 ", raw.recv(4096))
+            server.wait_for(r"  400  \(not a request\)", "log")
+            server.stop()
+            self.assertEqual(len(server.log.splitlines()), 2)
+
+    def test_the_log_as_json_is_json(self):
+        with self.serve("--log", "json") as server:
+            server.ask("/%22quoted%22\\")
+            server.stop()
+            line = json.loads(server.log)
+            self.assertEqual(line["target"], '/%22quoted%22\\')
+            self.assertEqual((line["status"], line["method"]), (400, "GET"))
+            self.assertRegex(line["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+            self.assertTrue(line["peer"].startswith("127.0.0.1:"))
+
+    def test_no_log_was_asked_for_and_none_is_written(self):
+        with self.serve("--log", "off") as server:
+            server.ask("/")
+            server.stop()
+            self.assertEqual(server.log, "")
+
+    def test_a_log_that_nobody_reads_does_not_stop_the_server(self):
+        with self.serve() as server:
+            connection = server.connect()
+            size = fcntl.fcntl(server.process.stdout, 1032)  # F_GETPIPE_SZ
+            for _ in range(size // 400):
+                connection.request("GET", "/" + "n" * 450)
+                self.assertEqual(connection.getresponse().read()[:3], b"404")
+            time.sleep(0.3)  # it writes five times a second, and the pipe is full by now
+            connection.request("GET", "/")
+            self.assertEqual(connection.getresponse().read(), b"<p>index")
+            connection.close()
+            self.assertEqual(server.stop(), 0)
+
+    def wait_until_refused(self, server):
+        """It says that it drains a moment before the port is closed."""
+        end = time.monotonic() + LIMIT_S
+        while time.monotonic() < end:
+            try:
+                socket.create_connection((server.host, server.port)).close()
+            except ConnectionRefusedError:
+                return
+            time.sleep(0.01)
+        self.fail("new connections are still taken")
+
+    def test_the_first_ctrl_c_finishes_what_is_open_and_the_second_stops(self):
+        for again in (False, True):
+            with self.serve() as server, \
+                    socket.create_connection((server.host, server.port)) as raw:
+                raw.sendall(b"GET / HTTP/1.1\r\n")  # a request has begun
+                time.sleep(0.05)
+                server.send()
+                server.wait_for("Draining: 1 connections")
+                self.wait_until_refused(server)
+                if again:
+                    self.assertEqual(server.stop(signal.SIGINT), 0)
+                else:
+                    raw.sendall(b"Host: x\r\n\r\n")
+                    self.assertIn(b"200 OK", raw.recv(4096))
+                    server.process.wait(10)
+
+    def test_a_port_that_is_taken_is_an_error_for_programs_and_for_who_asked_for_it(self):
+        with socket.create_server(("127.0.0.1", 0)) as other:
+            port = str(other.getsockname()[1])
+            code, _, err = run("serve", str(self.site), "-p", port)
+        self.assertEqual(code, 1)
+        self.assertTrue(err.startswith(f"error: port {port} is taken; -p PORT"), err)
+
+    def test_a_person_at_a_terminal_gets_the_next_free_port(self):
+        taken = []
+        try:
+            taken.append(socket.create_server(("127.0.0.1", 8000)))
+        except OSError:
+            pass  # somebody else has it, which is as good
+        ours, theirs = pty.openpty()
+        server = Server(str(self.site), port=None, tty=theirs)
+        server.read_from = os.fdopen(ours, "rb", buffering=0)
+        with server:
+            self.assertGreater(server.port, 8000)
+            self.assertEqual(server.ask("/")[0], 200)
+        server.read_from.close()
+        os.close(theirs)
+        for s in taken:
+            s.close()
+
+
+class ServeActivated(SiteTest):
+    """As systemd does it: the socket is descriptor 3, and two variables say so."""
+
+    # The shell puts its own number, which the program keeps, into LISTEN_PID.
+    GIVE = 'fd=$1; count=$2; shift 2; eval "exec 3<&$fd"; LISTEN_PID=$$ LISTEN_FDS=$count exec "$@"'
+
+    def give(self, fd, count="1", **more):
+        return self.serve(port=None, fds=(fd,), wrap=("sh", "-c", self.GIVE, "sh", str(fd), count),
+                          **more)
+
+    def test_a_socket_that_is_given_is_served_with_what_waits_in_it(self):
+        with socket.create_server(("127.0.0.1", 0)) as door:
+            early = socket.create_connection(door.getsockname())
+            early.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            with self.give(door.fileno()) as server:
+                self.assertEqual(server.port, door.getsockname()[1])
+                self.assertIn(b"200 OK", early.recv(4096))
+                self.assertEqual(server.ask("/")[0], 200)
+                self.assertEqual(server.stop(), 0)
+            early.close()
+
+    def test_what_is_no_listening_socket_is_refused(self):
+        with socket.socket() as door, self.give(door.fileno()).process as process:
+            self.assertIn(b"descriptor 3 is no listening TCP socket", process.stderr.read())
+        with socket.create_server(("127.0.0.1", 0)) as door, \
+                self.give(door.fileno(), "2").process as process:
+            self.assertIn(b"gives 2 sockets, and one is served", process.stderr.read())
+
+
+class ServeMistakes(SiteTest):
+    def expect(self, pattern, *words, code=2, **variables):
+        got, out, err = run("serve", *words, **variables)
+        self.assertEqual((got, out), (code, ""))
+        self.assertRegex(err, r"^error: " + pattern)
+        self.assertRegex(err, r"\n  help: .+\n$")
+
+    def test_every_mistake_says_what_where_and_what_to_do(self):
+        self.expect(r"cannot serve the directory '/none'", "/none", code=1)
+        self.expect(r".*--prot", "--prot", "1")
+        self.expect(r"--port: 'x' is no port; write a number", "-p", "x")
+        self.expect(r"--port: a port is at most 65535", "-p", "65536")
+        self.expect(r"--log: 'loud' is no form of log; write plain, json or off", "--log", "loud")
+        self.expect(r"--header: 'X' is no header; write", "--header", "X")
+        self.expect(r"--auth: write USER:PASSWORD", "--auth", "me")
+        self.expect(r"--cache: '1Q' is no size; write 512, 16K", "--cache", "1Q")
+        self.expect(r"--idle-timeout: 'soon' is no time; write 500ms", "--idle-timeout", "soon")
+        self.expect(r"'here' is no address; write", "--bind", "here", str(self.site), code=1)
+        self.expect(r"HEDDLE_SERVE_CORS: 'maybe' is neither on nor off",
+                    HEDDLE_SERVE_CORS="maybe")
+        self.expect(r".*steam", str(self.site), "--driver", "steam", code=1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+"""heddle and its verbs but serve: help, doctor, explain, and what is said of mistakes."""
+
+import json
+import unittest
+
+from program import run
+
+
+class Verbs(unittest.TestCase):
+    def test_no_argument_shows_examples_that_name_real_verbs(self):
+        code, out, err = run()
+        self.assertEqual((code, err), (0, ""))
+        self.assertEqual(out, run("-h")[1])
+        for line in out.splitlines():
+            if line.startswith("  heddle "):
+                verb = line.split()[1]
+                self.assertEqual(run(verb, "--help")[0], 0, line)
+
+    def test_a_wrong_verb_suggests_the_nearest(self):
+        code, out, err = run("sevre")
+        self.assertEqual((code, out), (2, ""))
+        self.assertEqual(err, "error: there is no verb 'sevre'\n  help: did you mean 'serve'?\n")
+
+    def test_the_help_of_serve_fits_a_screen(self):
+        code, out, _ = run("serve", "--help")
+        self.assertEqual(code, 0)
+        self.assertLessEqual(len(out.splitlines()), 24)
+        self.assertLessEqual(max(map(len, out.splitlines())), 100)
+        for flag in ("--public", "--spa", "--cors", "--auth", "--metrics", "--qr"):
+            self.assertIn(flag, out)
+        self.assertIn("--idle-timeout", run("serve", "--help-limits")[1])
+
+    def test_doctor_speaks_json_and_agrees_with_itself(self):
+        code, out, _ = run("doctor", "--json")
+        report = json.loads(out)
+        self.assertEqual(report["schema"], 1)
+        usable = {f["what"] for f in report["findings"] if f["ok"]}
+        self.assertEqual(code, 0 if "driver " + report["driver"] in usable else 1)
+        for finding in report["findings"]:
+            self.assertTrue(finding["ok"] or finding["advice"], finding)
+
+    def test_doctor_says_when_the_named_driver_does_not_exist(self):
+        code, out, _ = run("doctor", "--json", HEDDLE_DRIVER="steam")
+        self.assertEqual(code, 1)
+        self.assertIn("io_uring, epoll, poll", json.loads(out)["why"])
+
+    def test_explain_has_a_page_for_each_name_that_it_lists(self):
+        code, _, err = run("explain", "nothing")
+        self.assertEqual(code, 2)
+        names = err.split("the diagnostics are ")[1].strip().split(", ")
+        self.assertGreaterEqual(len(names), 6)
+        for name in names:
+            code, out, _ = run("explain", name)
+            self.assertEqual(code, 0)
+            self.assertTrue(out.startswith(name + "\n\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()

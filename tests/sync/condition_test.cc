@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+// Conditions, latches, barriers, locks by name, and windows.
+#include "heddle/sync/condition.hh"
+
+#include <stdexcept>
+#include <string>
+
+#include "heddle/heddle.hh"
+#include "heddle/sync/barrier.hh"
+#include "heddle/sync/latch.hh"
+#include "heddle/sync/lock_table.hh"
+#include "heddle/sync/windowed.hh"
+#include "support/drivers.hh"
+#include "support/test.hh"
+#include "support/virtual_runtime.hh"
+
+using namespace heddle;
+using namespace std::chrono_literals;
+using heddle::test::virtual_runtime;
+
+namespace {
+task<> waits(condition& c, std::string& log, char name) {
+  const auto woken = co_await as_expected(with_timeout(c.wait(), 1s));
+  log += woken ? name : '-';
+}
+}  // namespace
+
+HEDDLE_TEST(condition, "a notification wakes the one that waits longest, and no one without") {
+  virtual_runtime v;
+  condition c;
+  std::string log;
+  for (char name = 'a'; name < 'e'; ++name) v.rt.spawn(waits(c, log, name));
+  EXPECT_FALSE(c.notify_one());
+  v.rt.once();
+  EXPECT_TRUE(c.notify_one());
+  EXPECT_EQ(log, "");
+  v.rt.once();
+  EXPECT_EQ(log, "a");
+  EXPECT_EQ(c.notify_all(), 3u);
+  v.rt.run();
+  EXPECT_EQ(log, "abcd");
+  v.rt.spawn(waits(c, log, 'e'));
+  v.rt.run();
+  EXPECT_EQ(log, "abcd-");
+  EXPECT_EQ(c.waiting(), 0u);
+}
+
+HEDDLE_TEST(condition, "a wait under a lock gives it up and holds it again, also when cancelled") {
+  virtual_runtime v;
+  v.rt.run([]() -> task<> {
+    mutex m;
+    condition changed;
+    bool ready = false;
+    scope s;
+    s.spawn([](mutex& lock, condition& on, bool& flag) -> task<> {
+      auto held = co_await lock.lock();
+      while (!flag) co_await on.wait(held);
+      EXPECT_TRUE(held);
+      const auto ended = co_await as_expected(with_timeout(on.wait(held), 1ms));
+      EXPECT_EQ(ended.error(), std::errc::timed_out);
+      EXPECT_TRUE(held);
+    }(m, changed, ready));
+    co_await yield();
+    {
+      auto held = co_await m.lock();
+      ready = true;
+      changed.notify_all();
+    }
+    co_await s.join();
+    EXPECT_FALSE(m.locked());
+  }());
+}
+
+HEDDLE_TEST(latch, "waiters go on when the count is zero, and later ones at once") {
+  virtual_runtime v;
+  v.rt.run([]() -> task<> {
+    latch l(2);
+    scope s;
+    int passed = 0;
+    for (int i = 0; i < 3; ++i)
+      s.spawn([](latch& on, int& count) -> task<> {
+        co_await on.wait();
+        ++count;
+      }(l, passed));
+    co_await yield();
+    l.count_down();
+    co_await yield();
+    EXPECT_EQ(passed, 0);
+    co_await l.arrive_and_wait();
+    co_await l.wait();
+    co_await s.join();
+    EXPECT_EQ(passed, 3);
+  }());
+}
+
+namespace {
+task<> rounds(barrier& b, std::string& log, int count, int& last) {
+  for (int i = 0; i < count; ++i) {
+    log += static_cast<char>('0' + i);
+    const bool was_last = co_await b.arrive();
+    last += was_last ? 1 : 0;
+  }
+}
+}  // namespace
+
+HEDDLE_TEST(barrier, "all go on when the last has come, again and again") {
+  virtual_runtime v;
+  v.rt.run([]() -> task<> {
+    barrier b(3);
+    std::string log;
+    int last = 0;
+    scope s;
+    for (int i = 0; i < 3; ++i) s.spawn(rounds(b, log, 4, last));
+    co_await s.join();
+    EXPECT_EQ(log, "000111222333");
+    EXPECT_EQ(last, 4);
+    EXPECT_EQ(b.phase(), 4u);
+  }());
+}
+
+HEDDLE_TEST(barrier, "an arrival that times out is taken back, and a party may leave") {
+  virtual_runtime v;
+  v.rt.run([]() -> task<> {
+    barrier b(2);
+    const auto alone = co_await as_expected(with_timeout(b.arrive(), 1ms));
+    EXPECT_EQ(alone.error(), std::errc::timed_out);
+    scope s;
+    s.spawn([](barrier& on) -> task<> { static_cast<void>(co_await on.arrive()); }(b));
+    co_await yield();
+    EXPECT_EQ(b.phase(), 0u);
+    b.leave();
+    co_await s.join();
+    EXPECT_EQ(b.phase(), 1u);
+  }());
+}
+
+HEDDLE_TEST(lock_table, "equal names share a lock, which goes with its last handle") {
+  virtual_runtime v;
+  v.rt.run([]() -> task<> {
+    lock_table<std::string> table;
+    {
+      auto a = table.open("a");
+      auto same = table.open("a");
+      auto other = table.open("b");
+      EXPECT_EQ(table.size(), 2u);
+      auto held = co_await a->lock();
+      EXPECT_FALSE(same->try_lock());
+      EXPECT_TRUE(other->try_lock_shared());
+      const auto copy = same;
+      EXPECT_EQ(copy.name(), "a");
+      held.release();
+    }
+    EXPECT_EQ(table.size(), 0u);
+  }());
+}
+
+namespace {
+task<> one_call(int& out, int& most, int& ended) {
+  most = std::max(most, ++out);
+  co_await sleep_for(1ms);
+  --out;
+  ++ended;
+}
+task<> fails_third(int i, int& started) {
+  ++started;
+  co_await sleep_for(1ms);
+  if (i == 2) throw std::runtime_error("third");
+}
+}  // namespace
+
+DRIVER_TEST(windowed, "S5 never more than W calls are out, and flush waits for all") {
+  runtime rt(make());
+  rt.run([]() -> task<> {
+    int out = 0, most = 0, ended = 0;
+    windowed w(4);
+    for (int i = 0; i < 20; ++i) {
+      co_await w.spawn(one_call(out, most, ended));
+      EXPECT_LE(w.running(), 4u);
+    }
+    co_await w.flush();
+    EXPECT_EQ(most, 4);
+    EXPECT_EQ(ended, 20);
+    co_await w.spawn(one_call(out, most, ended));
+    co_await w.flush();
+    EXPECT_EQ(ended, 21);
+  }());
+}
+
+HEDDLE_TEST(windowed, "the first failure ends the window and is rethrown") {
+  virtual_runtime v;
+  v.rt.run([]() -> task<> {
+    int started = 0;
+    std::string what;
+    try {
+      co_await each_windowed(
+          100, 3, [&started](std::size_t i) { return fails_third(static_cast<int>(i), started); });
+    } catch (const std::runtime_error& e) {
+      what = e.what();
+    }
+    EXPECT_EQ(what, "third");
+    EXPECT_LT(started, 10);
+  }());
+}
