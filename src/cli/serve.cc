@@ -11,6 +11,7 @@
 
 #include "cli/serve_banner.hh"
 #include "cli/serve_door.hh"
+#include "cli/serve_handover.hh"
 #include "cli/serve_options.hh"
 #include "cli/serve_site.hh"
 #include "cli/verbs.hh"
@@ -37,14 +38,21 @@ class service {
   }
 
   task<int> run(const serve_options& o) {
-    std::optional<tcp_listener> given = activated_door();
-    tcp_listener door = given ? std::move(*given) : open_door(o, ::isatty(STDERR_FILENO) != 0);
-    std::fputs(banner(o, door.local()).c_str(), stderr);
+    takeover before(o.handover);
+    std::optional<tcp_listener> given = before.door();
+    if (!given) given = activated_door();
+    door_ = given ? std::move(*given) : open_door(o, ::isatty(STDERR_FILENO) != 0);
+    // Before anybody is told that we are here: a signal must find somebody who listens.
+    signal_set stops{SIGINT, SIGTERM};
+    signal_set reloads{SIGHUP};
     scope side;
-    side.spawn(stop_on_signals(o.drain_timeout));
-    side.spawn(reload_on_signal());
+    if (!o.handover.empty()) side.spawn(hand_over(open_handover(o.handover)));
+    std::fputs(banner(o, door_.local()).c_str(), stderr);
+    side.spawn(stop_on_signals(stops, o.drain_timeout));
+    side.spawn(reload_on_signal(reloads));
     if (logs_) side.spawn(log_.write_to(STDOUT_FILENO));
-    co_await web_->serve(std::move(door));
+    before.done();
+    co_await web_->serve(door_);
     side.cancel();
     static_cast<void>(co_await as_expected(side.join()));
     if (logs_) co_await last_lines();
@@ -53,6 +61,10 @@ class service {
   }
 
  private:
+  // A server that is full takes nothing from the door; what waits there must not keep it from
+  // stopping.
+  static constexpr nanoseconds close_door_timeout = std::chrono::seconds(1);
+  static constexpr nanoseconds handover_grace = std::chrono::seconds(1);
   static constexpr nanoseconds last_lines_timeout = std::chrono::seconds(2);
 
   std::unique_ptr<site> make_site(const serve_options& o) {
@@ -68,11 +80,11 @@ class service {
     if (!done) std::fputs("the last lines of the log were not read\n", stderr);
   }
 
-  task<> stop_on_signals(nanoseconds drain_timeout) {
-    signal_set asked{SIGINT, SIGTERM};
+  task<> stop_on_signals(signal_set& asked, nanoseconds drain_timeout) {
     co_await asked.next();
     std::fprintf(stderr, "\nDraining: %llu connections. Ctrl-C again stops at once.\n",
                  static_cast<unsigned long long>(web_->counters().open));
+    co_await close_door();
     web_->stop();
     if (drain_timeout > nanoseconds::zero()) {
       const auto again = co_await as_expected(with_timeout(asked.next(), drain_timeout));
@@ -83,9 +95,26 @@ class service {
     web_->stop();
   }
 
+  /// No new connections; those that the system has given us already are served.
+  task<> close_door() {
+    door_.finish();
+    const time_point limit = clock::now() + close_door_timeout;
+    while (door_.is_open() && clock::now() < limit)
+      co_await sleep_for(std::chrono::milliseconds(1));
+  }
+
+  task<> hand_over(unix_listener at) {
+    co_await give_to_next(std::move(at), door_);
+    std::fprintf(stderr, "\nHanded over. Draining: %llu connections.\n",
+                 static_cast<unsigned long long>(web_->counters().open));
+    co_await close_door();
+    // Clients that have connected and whose request is still on its way are answered here.
+    co_await sleep_for(handover_grace);
+    web_->stop();
+  }
+
   /// What is wrong with the new settings is said, and the old ones stay.
-  task<> reload_on_signal() {
-    signal_set asked{SIGHUP};
+  task<> reload_on_signal(signal_set& asked) {
     for (;;) {
       co_await asked.next();
       try {
@@ -104,6 +133,7 @@ class service {
   http::access_log log_;
   bool logs_;
   std::optional<http::server> web_;
+  tcp_listener door_;  // also the server's; it closes it when no more is to be taken
   std::unique_ptr<site> now_;
   std::vector<std::unique_ptr<site>> old_;
 };

@@ -127,6 +127,8 @@ constexpr setting table[] = {
     {"log", 0, once, "FORM", "plain, json or off (default plain, on stdout)", false, &set_log},
     {"metrics", 0, on_off, "", "/metrics for Prometheus, to this machine only", false,
      [](serve_options& o, sv v) { o.metrics = truth_of(v); }},
+    {"handover", 0, once, "SOCKET", "take over from the server at this path, and give to the next",
+     false, [](serve_options& o, sv v) { o.handover = v; }},
     {"config", 'c', once, "FILE", "read NAME = VALUE lines; SIGHUP reads them again", false,
      [](serve_options& o, sv v) { o.config = v; }},
 

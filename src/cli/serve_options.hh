@@ -38,6 +38,7 @@ struct serve_options {
   bool metrics = false;
   bool qr = false;
 
+  std::string handover;  ///< the socket through which the next process takes over
   std::string config;
   std::string driver;
 

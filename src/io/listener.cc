@@ -56,6 +56,10 @@ detail::descriptor_state* accept_wait::take() {
   return detail::descriptor_state::make<detail::socket_state>(fd, options.streams);
 }
 
+void listener::finish() const noexcept {
+  if (state_ != nullptr) static_cast<detail::listener_state*>(state_)->finish(worker::here());
+}
+
 std::uint64_t listener::pauses() const noexcept {
   return state_ == nullptr ? 0 : static_cast<detail::listener_state*>(state_)->pauses();
 }
@@ -128,6 +132,19 @@ void listener_state::stop(worker& w) noexcept {
   while (count_ != 0) driver_here().close(pop(), w);
 }
 
+void listener_state::finish(worker& w) noexcept {
+  if (fd < 0 || std::exchange(finishing_, true)) return;
+  pause_.disarm();
+  if (accepting_.pending) {
+    driver_here().cancel(accepting_, w);  // its last completion comes behind what it has taken
+    return;
+  }
+  ++pins;
+  error_ = -ECANCELED;
+  advance(reads, w);
+  unpin_one();
+}
+
 bool listener_state::arrived(operation& op, worker& w, const completion& c) noexcept {
   auto& self = *static_cast<listener_state*>(op.more);
   const auto error = static_cast<int>(c.result < 0 ? -c.result : 0);
@@ -141,9 +158,10 @@ bool listener_state::arrived(operation& op, worker& w, const completion& c) noex
   } else if (error != ECANCELED && !of_connection(error)) {  // ECANCELED: the queue was full
     self.error_ = -error;
   }
+  if (self.finishing_ && !c.more) self.error_ = -ECANCELED;
   ++self.pins;
   self.advance(self.reads, w);
-  const bool go_on = self.fd >= 0 && self.count_ < self.options.accept_queue;
+  const bool go_on = self.fd >= 0 && !self.finishing_ && self.count_ < self.options.accept_queue;
   if (!c.more) self.unpin_one();
   self.unpin_one();
   return go_on;

@@ -21,6 +21,9 @@ class listener_state : public descriptor_state {
   /// The listener closes: connections that nobody took close too.
   void stop(worker& w) noexcept;
 
+  /// Ends accepting, and then the entries for which nothing is left.
+  void finish(worker& w) noexcept;
+
   [[nodiscard]] std::uint64_t pauses() const noexcept { return pauses_; }
   const listen_options options;
 
@@ -45,6 +48,7 @@ class listener_state : public descriptor_state {
   std::uint16_t first_ = 0;
   std::uint16_t count_ = 0;
   int error_ = 0;
+  bool finishing_ = false;
 };
 
 /// A socket that listens at a native address. Throws failure; `name` is what the message says.

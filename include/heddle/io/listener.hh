@@ -66,6 +66,9 @@ class [[nodiscard("co_await it")]] accept_of : public accept_wait {
 /// Owns: the socket, together with its copies.
 class listener : public descriptor {
  public:
+  /// Takes no new connections from the system. accept() gives those that were taken already, and
+  /// then fails with operation_canceled: nothing is lost on the way to whoever listens next.
+  void finish() const noexcept;
   /// How often accepting had to pause because descriptors or memory had run out.
   [[nodiscard]] std::uint64_t pauses() const noexcept;
 
