@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Each examples/*.cc and examples/*.c is one program, at <build>/examples/<name>. One whose head says
-# `// Needs: PACKAGE` is built where pkg-config knows the package, and left out elsewhere.
+# Each examples/*.cc and examples/*.c is one program, at <build>/examples/<name>. One whose head
+# says `// Needs: PACKAGE` is built where pkg-config knows the package, and left out elsewhere.
 
 if(NOT HEDDLE_EXAMPLES)
   return()
