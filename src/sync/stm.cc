@@ -70,8 +70,20 @@ void transaction::begin() noexcept {
   ++attempts_;
   doomed_ = retries_ = false;
   written_ = 0;
+  // A view of the past will do: what was read in it and has not changed since is the present, and
+  // what is newer moves the view forward. So the first attempt takes what this worker knows, and
+  // transactions on different data meet at the clock only once, when they commit.
+  if (attempts_ == 1) {
+    if (const worker* const w = worker::current()) seen_ = w->commit_seen;
+    return;
+  }
   // acquire: pairs with the clock's step in commit(): what has that version is stored or locked
   seen_ = stm.clock.load(std::memory_order_acquire);
+}
+
+void transaction::know(std::uint64_t version) noexcept {
+  if (worker* const w = worker::current(); w != nullptr && w->commit_seen < version)
+    w->commit_seen = version;
 }
 
 void transaction::conflict() {
@@ -147,6 +159,7 @@ bool transaction::extend() noexcept {
   const std::uint64_t now = stm.clock.load(std::memory_order_acquire);  // acquire: as in begin()
   if (!reads_hold()) return false;
   seen_ = now;
+  know(now);
   return true;
 }
 
@@ -214,6 +227,7 @@ bool transaction::commit() noexcept {
     stm_access::lock(*w.var).store(version, std::memory_order_release);
   }
   written_ = version;
+  know(version);
   yield_turn();
   woken.wake();
   return true;

@@ -99,6 +99,7 @@ class worker {
   scheduler& sched;
   slot_guards* guards = nullptr;
   std::unique_ptr<worker_part> fibers;  ///< room fiber's: stacks, and which fiber runs
+  std::uint64_t commit_seen = 0;        ///< room sync's: the last commit this worker knows of
   strictness on_double_trigger = strictness::off;
   strictness on_leftovers = strictness::off;
   std::uint64_t frames_run = 0;

@@ -153,6 +153,7 @@ class transaction {
   void write_words(detail::tvar_base& v, detail::stm_cell* cells, std::size_t count, bool boxed,
                    const detail::stm_words& words);
   [[nodiscard]] bool extend() noexcept;
+  static void know(std::uint64_t version) noexcept;
   [[nodiscard]] bool reads_hold() const noexcept;
   [[nodiscard]] bool lock_writes(std::size_t& locked) noexcept;
   void unlock_writes(std::size_t locked) noexcept;
