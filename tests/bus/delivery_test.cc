@@ -103,6 +103,16 @@ HEDDLE_TEST(delivery,
   EXPECT_EQ(witness.use_count(), 1);
 }
 
+HEDDLE_TEST(delivery, "a cancelled raise keeps nobody waiting for its time") {
+  virtual_runtime v;
+  bus b;
+  delayed kept = b.after<tick>(1h);
+  EXPECT_TRUE(kept.cancel());
+  const time_point before = clock::now();
+  v.rt.run();
+  EXPECT_LT(clock::now() - before, 1min);
+}
+
 HEDDLE_TEST(delivery, "a raise cannot be cancelled from inside itself") {
   virtual_runtime v;
   bus b;

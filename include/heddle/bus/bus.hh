@@ -46,7 +46,8 @@ struct bus_options {
   std::string profile = {};
 };
 
-/// Thread: the color that built it; only post() may be called from elsewhere.
+/// Thread: the color that built it; only post() may be called from elsewhere. It ends before the
+///   runtime that it was built in.
 /// Owns: closures and arguments given to bind; not the objects of member functions, which must be
 ///   unbound before they go. Destroying a bus during one of its raises is a misuse.
 /// Cancel: destroying it forgets what was posted, and ends next() with operation_canceled.
