@@ -55,6 +55,7 @@ constexpr page pages[] = {
 
 int print_hooks() {
   std::printf(
+      "hooks\n\n"
       "In a program that links heddle::hook, inside a fiber that was started with\n"
       "fiber_options{.hooks = true}, these calls of the C library wait without blocking the "
       "worker:\n"

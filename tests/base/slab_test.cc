@@ -35,6 +35,16 @@ HEDDLE_TEST(slab, "cells of all sizes are apart, writable and found by address")
   EXPECT_EQ(s.live(), 0u);
 }
 
+HEDDLE_TEST(slab, "a cell above 48 bytes, or of a multiple of 16, is aligned to 16") {
+  region r(std::size_t{1} << 32);
+  slabs s(r);
+  for (std::size_t bytes = 1; bytes < 70'000; bytes += 1 + bytes / 32) {
+    const std::size_t alignment = bytes > 48 || bytes % 16 == 0 ? 16 : 8;
+    for (int i = 0; i < 3; ++i)
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(s.allocate(bytes)) % alignment, 0u) << bytes;
+  }
+}
+
 HEDDLE_TEST(slab, "what is freed is used again, also large cells") {
   region r(std::size_t{1} << 32);
   slabs s(r);

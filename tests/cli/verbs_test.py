@@ -2,6 +2,7 @@
 """heddle and its verbs but serve: help, doctor, explain, and what is said of mistakes."""
 
 import json
+import re
 import unittest
 
 from program import run
@@ -48,7 +49,7 @@ class Verbs(unittest.TestCase):
     def test_explain_has_a_page_for_each_name_that_it_lists(self):
         code, _, err = run("explain", "nothing")
         self.assertEqual(code, 2)
-        names = err.split("the diagnostics are ")[1].strip().split(", ")
+        names = re.split(", |; and ", err.split("the diagnostics are ")[1].strip())
         self.assertGreaterEqual(len(names), 6)
         for name in names:
             code, out, _ = run("explain", name)

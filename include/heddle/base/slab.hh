@@ -6,7 +6,8 @@
 // lies. Contexts live in the region's first 4 GiB, which start at a multiple of 4 GiB: 32 bits name
 // one.
 //
-// Sizes: cells are multiples of 8 bytes up to 2 KiB (aligned to 16 where their size is too), then
+// Sizes: cells are multiples of 8 bytes up to 48 and of 16 up to 2 KiB (aligned as their size is),
+// then
 // powers of two up to 32 KiB; larger ones take whole chunks. Memory stays with the region until it
 // dies. Thread: one worker; cells freed elsewhere are sent home (release_elsewhere).
 #pragma once
@@ -81,7 +82,7 @@ class slabs {
   [[nodiscard]] void* allocate(std::size_t bytes) {
     if (bytes > slab_small_max) [[unlikely]]
       return allocate_large(bytes);
-    const std::size_t index = (bytes + 7) / 8;
+    const std::size_t index = class_of(bytes);
     cell* c = free_[index];
     if (c == nullptr) [[unlikely]]
       c = refill(index);
@@ -97,7 +98,7 @@ class slabs {
       release_slow(address, bytes);
       return;
     }
-    const std::size_t index = (bytes + 7) / 8;
+    const std::size_t index = class_of(bytes);
     cell* c = static_cast<cell*>(address);
     c->next = free_[index];
     free_[index] = c;
@@ -149,6 +150,12 @@ class slabs {
   static constexpr std::size_t small_classes = slab_small_max / 8 + 1;
   static constexpr std::size_t large_classes = 4;  // 4, 8, 16, 32 KiB
 
+  /// A cell's size in units of 8 bytes. Compilers take a coroutine frame to be aligned to 16 when
+  /// something in it is; then it lies behind the promise, and the frame is larger than 48 bytes.
+  [[nodiscard]] static constexpr std::size_t class_of(std::size_t bytes) noexcept {
+    const std::size_t units = (bytes + 7) / 8;
+    return units <= 6 ? units : (units + 1) & ~std::size_t{1};
+  }
   /// The header of a cell that is known to be small, so that it lies in one chunk.
   [[nodiscard]] static chunk* chunk_of(const void* address) noexcept {
     return reinterpret_cast<chunk*>(reinterpret_cast<std::uintptr_t>(address) &
