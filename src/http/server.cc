@@ -53,13 +53,14 @@ task<> server::connection(tcp_stream conn, std::uint32_t* of_peer) {
   idle_connection idle;
   try {
     bool stays = true;
-    while (stays && !stopping_) {
+    while (stays && (idle.fresh || !stopping_)) {
       receive_wait next = conn.receive();
       idle.waiting = &next;
       idle.since = worker::running().now;
       idle_.push_back(idle);
       auto first = co_await as_expected(next);
       idle.unlink();
+      idle.fresh = false;
       if (!first || first->empty()) break;
       stays = co_await exchange::run(*this, conn, std::move(*first));
     }
@@ -94,6 +95,16 @@ task<> server::end_idle_ones() {
     const auto slept = co_await as_expected(with_cancel(no_more_, sleep_until(due)));
     if (!slept) co_return;
   }
+}
+
+/// While it drains: connections that have asked nothing yet may still do so.
+task<> server::end_fresh_ones() {
+  const time_point end = add_saturated(worker::running().now, options_.drain_grace);
+  while (!idle_.empty() && worker::running().now < end) {
+    const auto slept = co_await as_expected(sleep_for(full_pause));
+    if (!slept) co_return;
+  }
+  while (!idle_.empty()) end_idle(idle_.front());
 }
 
 void server::take(scope& connections, tcp_stream conn) {
@@ -141,6 +152,7 @@ task<> server::serve(tcp_listener on) {
     }
   }
   on.close();
+  connections.spawn(end_fresh_ones());
   connections_ = &connections;
   co_await connections.join();
   connections_ = nullptr;
@@ -149,7 +161,9 @@ task<> server::serve(tcp_listener on) {
 void server::stop() noexcept {
   if (!std::exchange(stopping_, true)) {
     no_more_.cancel();
-    while (!idle_.empty()) end_idle(idle_.front());
+    idle_.each([](idle_connection& idle) {
+      if (!idle.fresh) end_idle(idle);
+    });
   } else if (connections_ != nullptr) {
     connections_->cancel();
   }

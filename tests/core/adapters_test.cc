@@ -122,6 +122,7 @@ task<> event_timeouts(std::size_t& reported) {
   event<int> kept;
   twait { kept = with_timeout(mkevent(slot), 1ms, outcome); }
   EXPECT_EQ(outcome, std::errc::timed_out);
+  EXPECT_EQ(worker::here().foreign_slots, 0u);  // nothing goes on pointing to the stored outcome
   EXPECT_EQ(slot, 1);
   EXPECT_FALSE(kept);
   twait {

@@ -140,6 +140,25 @@ DRIVER_TEST(http_server, "large answers arrive whole, and draining waits for the
   }));
 }
 
+DRIVER_TEST(http_server, "a first request that is on its way when draining begins is answered") {
+  runtime rt(make());
+  rt.run(with_server(answer, {}, [](address at, http::server& web) -> task<> {
+    tcp_stream fresh = co_await tcp_connect(at), silent = co_await tcp_connect(at);
+    tcp_stream idle = co_await tcp_connect(at);
+    co_await idle.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_TRUE(co_await idle.receive());
+    while (web.counters().open != 3) co_await sleep_for(1ms);
+    web.stop();
+    EXPECT_FALSE(co_await with_timeout(idle.receive(), 500ms));  // at once
+    co_await fresh.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    std::string all;
+    while (received in = co_await with_timeout(fresh.receive(), 10s)) all += in.text();
+    EXPECT_EQ(all.find("HTTP/1.1 200 OK"), 0u);
+    EXPECT_NE(all.find("Connection: close"), std::string::npos) << all;
+    EXPECT_FALSE(co_await with_timeout(silent.receive(), 10s));  // after its grace
+  }));
+}
+
 namespace {
 std::string make_site() {
   std::string root = "/tmp/heddle-site-XXXXXX";

@@ -242,8 +242,13 @@ class event : public detail::event_handle {
     worker& w;
     event_home& home;
     ~finisher() {
-      // An assignment may have ended the home: it then unlinked the record.
-      if (record.linked()) detail::finish_event(record, w, home);
+      // An assignment may have ended the home: it then unlinked the record. Homes that only store
+      // never link it; what they need is done here.
+      if (record.linked()) [[likely]] {
+        detail::finish_event(record, w, home);
+      } else if (record.flags & event_record::foreign_slot) {
+        detail::forget_slots(w, record);
+      }
     }
   };
   template <std::size_t... I, class... Us>

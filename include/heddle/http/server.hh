@@ -60,6 +60,7 @@ struct server_options {
   /// How long, and for drain_bytes_max, a client that was refused may go on sending, so that it
   /// reads the answer before it sees the connection close.
   nanoseconds linger_timeout = std::chrono::seconds(2);
+  nanoseconds drain_grace = std::chrono::seconds(1);  ///< for first requests when draining begins
   /// Receive blocks of the driver that requests in progress may hold; further ones are copied.
   /// 0: a quarter of what the driver has. Block_copies counts.
   std::size_t blocks_max = 0;
@@ -104,7 +105,8 @@ class server {
   ~server();
 
   /// Accepts until it is cancelled or stop() is called; then no new connection is taken, idle ones
-  /// are closed, and those in the middle of a request finish it.
+  /// are closed, those in the middle of a request finish it, and those whose first request has not
+  /// come yet have drain_grace for it.
   [[nodiscard]] task<> serve(tcp_listener on);
   /// Begins to drain. The second call closes what is left.
   void stop() noexcept;
@@ -121,8 +123,10 @@ class server {
   struct idle_connection : list_node {
     time_point since{};
     wait* waiting = nullptr;
+    bool fresh = true;  // nothing has come yet: its first request may be on its way
   };
   [[nodiscard]] task<> end_idle_ones();
+  [[nodiscard]] task<> end_fresh_ones();
   static void end_idle(idle_connection& idle) noexcept;
   void take(scope& connections, tcp_stream conn);
 
