@@ -18,10 +18,14 @@ void event_dropped(event_record& record) noexcept {
   }
   if (record.linked()) return;  // its home still holds the id
   if (w != nullptr) {
-    w->memory.release(&record, record.cell_bytes);
+    w->memory.release_units(&record, record.cell_units);
   } else {
-    slabs::release_elsewhere(&record, record.cell_bytes);
+    slabs::release_elsewhere(&record, std::size_t{record.cell_units} * 8);
   }
+}
+
+void end_unlinked(event_record& record, worker& w) noexcept {
+  if (record.flags & event_record::foreign_slot) forget_slots(w, record);
 }
 
 void run_notifiers(event_record& record, worker& w) noexcept {

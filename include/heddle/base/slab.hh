@@ -98,12 +98,19 @@ class slabs {
       release_slow(address, bytes);
       return;
     }
-    const std::size_t index = class_of(bytes);
-    cell* c = static_cast<cell*>(address);
-    c->next = free_[index];
-    free_[index] = c;
-    poison(c, index * 8);
-    --live_;
+    put(static_cast<cell*>(address), class_of(bytes));
+  }
+  /// The same for those who keep a cell's size with it: `units` is units_of() what allocate() was
+  /// given, so that nothing has to be calculated here.
+  void release_units(void* address, std::size_t units) noexcept {
+    if (units > slab_small_max / 8 || owner_of(address) != this) [[unlikely]] {
+      release_slow(address, units * 8);
+      return;
+    }
+    put(static_cast<cell*>(address), units);
+  }
+  [[nodiscard]] static constexpr std::size_t units_of(std::size_t bytes) noexcept {
+    return class_of(bytes);
   }
 
   /// A cell in the context window; freed with release_context.
@@ -163,6 +170,12 @@ class slabs {
   }
   [[nodiscard]] static slabs* owner_of(const void* address) noexcept {
     return chunk_of(address)->owner;
+  }
+  void put(cell* c, std::size_t index) noexcept {
+    c->next = free_[index];
+    free_[index] = c;
+    poison(c, index * 8);
+    --live_;
   }
   [[nodiscard]] cell* refill(std::size_t index);
   [[nodiscard]] cell* carve(void* memory, std::size_t cell_bytes);

@@ -67,7 +67,7 @@ struct event_record : list_node {
   event_notifier* notifiers = nullptr;
   std::uint32_t handles = 0;
   site made = 0;
-  std::uint16_t cell_bytes = 0;
+  std::uint16_t cell_units = 0;
   std::uint8_t slot_count = 0;
   std::uint8_t flags = 0;
   std::uint32_t color = 0;
@@ -84,7 +84,7 @@ struct event_record : list_node {
     const std::size_t bytes = sizeof(event_record) + slot_count * sizeof(void*) + id_bytes;
     auto* record = new (w.memory.allocate(bytes)) event_record;
     record->home = &home;
-    record->cell_bytes = static_cast<std::uint16_t>(bytes);
+    record->cell_units = static_cast<std::uint16_t>(slabs::units_of(bytes));
     record->slot_count = static_cast<std::uint8_t>(slot_count);
     record->made = made;
     record->color = w.color;
@@ -99,13 +99,14 @@ namespace detail {
 /// Frees the record if nothing refers to it: no handle, no home, no list.
 inline void release_if_done(event_record& record, worker& w) noexcept {
   if (record.handles == 0 && record.home == nullptr && !record.linked())
-    w.memory.release(&record, record.cell_bytes);
+    w.memory.release_units(&record, record.cell_units);
 }
 
 /// The record's notifiers, in the order in which they were registered.
 [[gnu::noinline]] void run_notifiers(event_record& record, worker& w) noexcept;
 [[gnu::noinline]] void event_dropped(event_record& record) noexcept;
 [[gnu::cold, gnu::noinline]] void triggered_again(event_record& record, worker& w) noexcept;
+[[gnu::cold, gnu::noinline]] void end_unlinked(event_record& record, worker& w) noexcept;
 void add_notifier(event_record& record, event_notifier& n) noexcept;
 void remove_notifier(event_record& record, event_notifier& n) noexcept;
 
@@ -148,7 +149,7 @@ class event_handle {
     if (record_ == nullptr || --record_->handles != 0) return;
     worker* w = worker::current();
     if (w != nullptr && record_->home == nullptr && !record_->linked()) [[likely]] {
-      w->memory.release(record_, record_->cell_bytes);
+      w->memory.release_units(record_, record_->cell_units);
     } else {
       event_dropped(*record_);
     }
@@ -246,8 +247,8 @@ class event : public detail::event_handle {
       // never link it; what they need is done here.
       if (record.linked()) [[likely]] {
         detail::finish_event(record, w, home);
-      } else if (record.flags & event_record::foreign_slot) {
-        detail::forget_slots(w, record);
+      } else {
+        detail::end_unlinked(record, w);
       }
     }
   };
