@@ -81,7 +81,7 @@ uint64_t heddle_now(heddle_worker* w);
 
 /* A wake-up at a time; the record lies in the frame's own data. Zero it before the first use. */
 typedef struct heddle_timer {
-  void* opaque[6];
+  void* opaque[7];
 } heddle_timer;
 /* Wakes the frame (heddle_post) at `when`, at once if that has passed. */
 void heddle_wake_at(heddle_worker* w, heddle_timer* t, heddle_frame* f, uint64_t when);

@@ -144,7 +144,7 @@ void* slabs::allocate_large(std::size_t bytes) {
 void slabs::release_slow(void* address, std::size_t bytes) noexcept {
   chunk* header = chunk_of(address);  // of the first chunk: a span's address lies in it
   if (header->owner != this) {
-    release_elsewhere(address, bytes);
+    if (header->owner != nullptr) send_home(*header->owner, address, bytes);
     return;
   }
   --live_;
@@ -169,20 +169,47 @@ void slabs::release_elsewhere(void* address, std::size_t bytes) noexcept {
   if (owner == nullptr) return;  // its runtime is gone
   auto* c = static_cast<cell*>(address);
   c->bytes = bytes;
-  c->next = owner->remote_.load(std::memory_order_relaxed);
+  owner->take_remote(c, c);
+}
+
+void slabs::take_remote(cell* first, cell* last) noexcept {
+  last->next = remote_.load(std::memory_order_relaxed);
   // release: pairs with the acquire in collect_remote()
-  while (!owner->remote_.compare_exchange_weak(c->next, c, std::memory_order_release,
-                                               std::memory_order_relaxed)) {
+  while (!remote_.compare_exchange_weak(last->next, first, std::memory_order_release,
+                                        std::memory_order_relaxed)) {
   }
 }
 
+void slabs::send_home(slabs& owner, void* address, std::size_t bytes) noexcept {
+  if (away_owner_ != &owner || away_count_ == away_max) flush_away();
+  auto* const c = static_cast<cell*>(address);
+  c->bytes = bytes;
+  c->next = away_first_;
+  if (away_first_ == nullptr) away_last_ = c;
+  away_first_ = c;
+  away_owner_ = &owner;
+  ++away_count_;
+}
+
+void slabs::flush_away() noexcept {
+  if (away_first_ == nullptr) return;
+  away_owner_->take_remote(away_first_, away_last_);
+  away_first_ = nullptr;
+  away_count_ = 0;
+}
+
 void slabs::collect_remote() noexcept {
+  flush_away();
   if (remote_.load(std::memory_order_relaxed) == nullptr) return;
   // acquire: pairs with the release in release_elsewhere()
   cell* c = remote_.exchange(nullptr, std::memory_order_acquire);
   while (c != nullptr) {
     cell* next = c->next;
-    release(c, c->bytes);
+    if (c->bytes == context_mark) {
+      release_context(c);
+    } else {
+      release(c, c->bytes);
+    }
     c = next;
   }
 }
@@ -197,6 +224,11 @@ void* slabs::allocate_context() {
 }
 
 void slabs::release_context(void* address) noexcept {
+  slabs* const owner = owner_of(address);
+  if (owner != this) [[unlikely]] {
+    if (owner != nullptr) send_home(*owner, address, context_mark);
+    return;
+  }
   auto* c = static_cast<cell*>(address);
   c->next = free_context_;
   free_context_ = c;

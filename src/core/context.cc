@@ -2,6 +2,7 @@
 // The tree of contexts: opening, closing, and cancelling everything below one.
 #include "heddle/core/context.hh"
 
+#include "heddle/core/enter.hh"
 #include "heddle/core/promise.hh"
 
 namespace heddle {
@@ -27,6 +28,20 @@ void context::close(worker& w, context& c) noexcept {
   w.memory.release_context(&c);
 }
 
+context& context::open_away(worker& w, context& parent, visit& v) {
+  char* const cell = static_cast<char*>(w.memory.allocate_context());
+  auto* const c = new (cell + away_bit) context(&parent);
+  c->visiting = &v;
+  return *c;
+}
+
+void context::close_away(worker& w, context& c) noexcept {
+  HEDDLE_ASSERT(c.children_.empty() && c.waits_.empty(),
+                "a function leaves a color while something of its own waits there");
+  c.~context();
+  w.memory.release_context(reinterpret_cast<char*>(&c) - away_bit);
+}
+
 void context::cancel(worker& w) noexcept {
   if (canceled()) return;
   flags_ |= canceled_flag;
@@ -34,7 +49,11 @@ void context::cancel(worker& w) noexcept {
   // here.
   waits_.each([&](wait& x) { x.kind->cancel(x, w); });
   children_.each([&](context& child) {
-    if ((child.flags_ & shielded_flag) == 0) child.cancel(w);
+    if (child.visiting != nullptr) {
+      child.visiting->ask_to_cancel(w);  // its flags are another color's
+    } else if ((child.flags_ & shielded_flag) == 0) {
+      child.cancel(w);
+    }
   });
 }
 

@@ -27,13 +27,6 @@ std::vector<site> chain_of(link l) {
   return lines;
 }
 
-void walk(context& c, time_point now, std::vector<suspended_task>& out) {
-  c.waits().each([&](wait& x) {
-    out.push_back({x.kind->name, chain_of(x.frame), now - x.since, c.color, c.trace_id, {}});
-  });
-  c.children().each([&](context& child) { walk(child, now, out); });
-}
-
 std::string span_text(nanoseconds span) {
   const auto ns = static_cast<double>(span.count());
   char text[32];
@@ -61,15 +54,15 @@ std::string first_line(const suspended_task& t) {
 
 }  // namespace
 
-std::vector<suspended_task> suspended_tasks(worker& w, context& root) {
-  std::vector<suspended_task> out;
-  w.ready.each([&](link l) {
-    if (is_plain(l)) return;  // listed by the runtime that adopted it
-    context& c = w.context_at(promise_of(l).context_low);
-    out.push_back({"ready", chain_of(l), {}, c.color, c.trace_id, {}});
+void suspended_below(context& root, time_point now, std::vector<suspended_task>& out) {
+  root.waits().each([&](wait& x) {
+    out.push_back({x.kind->name, chain_of(x.frame), now - x.since, root.color, root.trace_id, {}});
   });
-  walk(root, w.now, out);
-  return out;
+  root.children().each([&](context& child) { suspended_below(child, now, out); });
+}
+
+suspended_task ready_task(link l, const context& c) {
+  return {"ready", chain_of(l), {}, c.color, c.trace_id, {}};
 }
 
 suspended_task suspended_plain(const frame& f, const std::vector<wait_table>& tables) {

@@ -6,6 +6,9 @@ namespace heddle::detail {
 
 void event_dropped(event_record& record) noexcept {
   worker* w = worker::current();
+  // acquire: what other colors did before they dropped theirs
+  record.handles = record.handles_afar.exchange(0, std::memory_order_acquire);
+  if (record.handles != 0) return;  // they have some still
   if (record.home != nullptr) {
     HEDDLE_ASSERT(w != nullptr, "an expected event was dropped on a thread without a runtime");
     event_home* home = record.home;
@@ -22,6 +25,23 @@ void event_dropped(event_record& record) noexcept {
   } else {
     slabs::release_elsewhere(&record, std::size_t{record.cell_units} * 8);
   }
+}
+
+void copied_afar(event_record& record) noexcept {
+  const auto before = record.handles_afar.fetch_add(1, std::memory_order_relaxed);
+  HEDDLE_ASSERT(before != 0xffff,
+                "more than 65535 handles of one event in other colors; share one by reference");
+}
+
+void dropped_afar(event_record& record, worker& w) noexcept {
+  std::uint16_t others = record.handles_afar.load(std::memory_order_relaxed);
+  while (others != 0) {
+    // release: pairs with the acquire in event_dropped()
+    if (record.handles_afar.compare_exchange_weak(others, others - 1, std::memory_order_release,
+                                                  std::memory_order_relaxed))
+      return;
+  }
+  send_message(w, record.color, [&record] { static_cast<void>(event_handle::adopt(record)); });
 }
 
 void end_unlinked(event_record& record, worker& w) noexcept {

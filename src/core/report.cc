@@ -37,6 +37,12 @@ words words_of(diagnostic_kind kind) {
     case diagnostic_kind::blocking_pile_up:
       return {"blocking-pile-up", "blocking calls wait long for a thread of the pool", "first at",
               "make the calls shorter, or raise driver_options::pool_threads_max"};
+    case diagnostic_kind::slow_handler:
+      return {"slow-handler", "a function kept its worker for long", "went on at",
+              "yield() within long work, or give it to blocking() or to a color of its own"};
+    case diagnostic_kind::wrong_color:
+      return {"wrong-color", "a value of one color was touched in another", "first touched at",
+              "send a message to its color, or co_await enter() it before the touch"};
   }
   return {"unknown", "unknown", "at", ""};
 }
@@ -60,8 +66,12 @@ std::string to_string(const diagnostic& d) {
   std::string text = std::string("heddle: ") + say.name + ": " + say.what;
   if (d.count > 1) text += " (" + std::to_string(d.count) + ")";
   if (d.error) text += ": " + describe(d.error);
+  if (d.took != nanoseconds::zero())
+    text += ": " + std::to_string(d.took.count() / 1000) + " us";
   if (d.made != 0) text += std::string("\n  ") + say.made + " " + to_string(resolve_site(d.made));
-  if (d.waits != 0) text += "\n  waits at " + to_string(resolve_site(d.waits));
+  if (d.waits != 0)
+    text += std::string(d.kind == diagnostic_kind::wrong_color ? "\n  touched at " : "\n  waits at ") +
+            to_string(resolve_site(d.waits));
   for (const site s : d.stack) {
     const source_line where = resolve_site(s);
     text += "\n  in " + function_name(where) + " at " + to_string(where);

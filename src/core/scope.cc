@@ -2,6 +2,8 @@
 // Children in, children out, and the first failure.
 #include "heddle/core/scope.hh"
 
+#include "heddle/core/enter.hh"
+
 namespace heddle {
 
 // The children are asked through the tree of contexts; the joiner waits for them in any case.
@@ -34,29 +36,24 @@ void scope::spawn(task<> t) {
 
 namespace {
 
-/// A task in a context of its own, because its color differs from its scope's.
+/// A task whose color differs from its scope's.
 task<> run_colored(color c, task<> t) {
-  worker& w = worker::here();
-  context& own = context::open(w, &w.current_context());
-  own.color = c.number;
-  struct closer {
-    context& opened;
-    std::uint32_t outer;
-    ~closer() {
-      worker& at_end = worker::here();
-      at_end.context_low = outer;
-      context::close(at_end, opened);
-    }
-  } const guard{own, w.context_low};
-  w.context_low = own.low();
+  co_await enter(c);
   co_await std::move(t);
 }
 
 }  // namespace
 
 void scope::spawn(color c, task<> t) {
-  if (c.number == context_->color) {
+  worker& w = worker::here();
+  const std::uint32_t place = w.place_of(c.number);
+  if (place == w.color) {
     spawn(std::move(t));
+  } else if (kind_ == kind::root) {
+    HEDDLE_ASSERT(t, "this task was awaited, spawned or moved from already; make a new one");
+    const auto h = t.release();
+    h.promise().context_low = 0;  // that color's root takes it in
+    w.post_to(place, link_of(h));
   } else {
     spawn(run_colored(c, std::move(t)));
   }

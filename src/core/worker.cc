@@ -2,7 +2,7 @@
 // The trampoline: takes frames from the ready queue and resumes each by its kind.
 #include "heddle/core/worker.hh"
 
-#include "heddle/core/context.hh"
+#include "heddle/core/scope.hh"
 
 namespace heddle {
 
@@ -19,8 +19,22 @@ void worker::no_worker() noexcept {
                            "worker", 0);
 }
 
+void scheduler::disarm_shared(timer_node&) noexcept {}
+void scheduler::post(worker& w, std::uint32_t, link l) noexcept { w.post(l); }
+
+/// A task that came from another color and has no context yet: it belongs to this color's root.
+void worker::adopt(link l) noexcept {
+  promise_of(l).set_parent(root_scope->owner());
+  promise_of(l).context_low = root_context_low;
+  root_scope->enter();
+}
+
 inline void worker::run_coroutine(link l) noexcept {
-  if (context_low != promise_of(l).context_low) context_low = promise_of(l).context_low;
+  if (context_low != promise_of(l).context_low) {
+    if (promise_of(l).context_low == 0) [[unlikely]]
+      adopt(l);
+    context_low = promise_of(l).context_low;
+  }
   std::coroutine_handle<>::from_address(reinterpret_cast<void*>(l)).resume();
 }
 

@@ -43,7 +43,7 @@ bool detail::blocking_base::completed(operation& op, worker& w, const completion
 
 void detail::blocking_base::asked_to_end(wait& x, worker& w) noexcept {
   auto& self = static_cast<blocking_base&>(x);
-  driver_here().cancel(self, w);  // ends it here and now if it is still queued
+  runtime::here().cancel(self, w);  // ends it here and now if it is still queued
   if (self.pending && self.stop_ != nullptr) self.stop_(self);
 }
 

@@ -28,7 +28,10 @@ class descriptor_state {
 
   void close(worker& w) noexcept;
   void unpin_one() noexcept {
-    if (--pins == 0 && handles == 0) destroy();
+    if (--pins != 0) return;
+    if (fd < -1) [[unlikely]]
+      close_late();
+    if (handles == 0) destroy();
   }
   void drop_handle() noexcept;
 
@@ -40,7 +43,8 @@ class descriptor_state {
   /// The turn of e has come. Returns true when it is done at once.
   [[nodiscard]] bool start(lane_entry& e, worker& w) noexcept;
 
-  int fd;
+  int fd;  ///< -1 when it is closed; below: closed for users, while another worker's driver ends what
+           ///< it holds, and then to be closed under the number -2 - fd
   std::uint32_t handles = 1;
   std::uint32_t pins = 0;
   descriptor_kind kind;
@@ -51,6 +55,9 @@ class descriptor_state {
 
  private:
   void destroy() noexcept;
+  [[gnu::cold]] void close_late() noexcept;
+  /// Asks what other workers' drivers hold to end; whether there was anything.
+  [[nodiscard]] bool cancel_elsewhere(worker& w) noexcept;
 };
 
 /// A multishot receive and the blocks it brought. An idle connection is this and nothing else.
@@ -64,6 +71,7 @@ class socket_state : public descriptor_state {
   enum class served : std::uint8_t { done, waits, direct };
   [[nodiscard]] served serve(lane_entry& e, worker& w) noexcept;
   void drop_blocks() noexcept;
+  [[nodiscard]] operation& receiving() noexcept { return receiving_; }
 
  private:
   struct block {
@@ -87,7 +95,7 @@ class socket_state : public descriptor_state {
 };
 
 // An idle connection: this cell and the frame that waits, together at most 300 bytes.
-static_assert(sizeof(socket_state) <= 160);
+static_assert(sizeof(socket_state) <= 168);
 
 template <class State, class... Args>
 State* descriptor_state::make(int fd, Args... args) {

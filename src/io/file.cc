@@ -135,7 +135,7 @@ void file_transfer::asked_to_end(wait& x, worker& w) noexcept {
   auto& self = static_cast<file_transfer&>(static_cast<operation&>(x));
   if (self.ending_) return;
   self.ending_ = true;
-  driver_here().cancel(self, w);
+  runtime::here().cancel(self, w);
 }
 
 file_transfer file::read_at(std::uint64_t at, byte_span into) const noexcept {

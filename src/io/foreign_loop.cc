@@ -10,6 +10,9 @@ foreign_loop::foreign_loop(runtime& rt)
     : runtime_(rt),
       driver_(dynamic_cast<kernel_driver*>(&rt.io())),
       descriptor_(driver_ == nullptr ? -1 : driver_->descriptor()) {
+  if (rt.workers() > 1)
+    throw failure(std::make_error_code(std::errc::operation_not_supported),
+                  "a runtime inside another loop has one worker; set runtime_options::workers to 1");
   if (descriptor_ < 0)
     throw failure(std::make_error_code(std::errc::operation_not_supported),
                   std::string("driver ") + rt.io().name() +
@@ -17,11 +20,11 @@ foreign_loop::foreign_loop(runtime& rt)
 }
 
 nanoseconds foreign_loop::step() {
-  const ready_queue& ready = runtime_.main_worker().ready;
+  const worker& first = runtime_.main_worker();
   driver_->drain_descriptor();
   for (int turn = 0; turn < turns_max; ++turn)
-    if (!runtime_.once() && ready.empty() && !driver_->unsent()) break;
-  if (!ready.empty() || driver_->unsent()) return nanoseconds::zero();
+    if (!runtime_.once() && first.idle() && !driver_->unsent()) break;
+  if (!first.idle() || driver_->unsent()) return nanoseconds::zero();
   const time_point due = runtime_.next_wake();
   if (due == never) return nanoseconds::max();
   const nanoseconds left = due - runtime_.io().now();

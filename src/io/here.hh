@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The driver of the runtime that runs this thread.
+// The driver of the worker that runs this thread, and of an operation.
 #pragma once
 
 #include "heddle/sched/driver.hh"
@@ -7,6 +7,11 @@
 
 namespace heddle {
 
-[[nodiscard]] inline driver& driver_here() noexcept { return runtime::here().io(); }
+[[nodiscard]] inline driver& driver_here() noexcept { return *worker::here().io; }
+
+/// The driver that has an operation, or had it last.
+[[nodiscard]] inline driver& driver_of(const operation& op) noexcept {
+  return runtime::here().driver_at(op.home);
+}
 
 }  // namespace heddle

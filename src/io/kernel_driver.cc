@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 namespace heddle {
@@ -41,6 +42,28 @@ kernel_driver::kernel_driver(const driver_options& options)
   }
   blocks_ = static_cast<std::byte*>(memory);
   free_blocks_.reserve(options_.block_count);  // so that returning one never allocates
+}
+
+void kernel_driver::return_from_afar(std::uint32_t block) noexcept {
+  {
+    const std::lock_guard hold(afar_lock_);
+    afar_.push_back(block);
+    blocks_afar_.store(static_cast<std::uint32_t>(afar_.size()), std::memory_order_seq_cst);
+  }
+  if (wants_blocks_.exchange(false, std::memory_order_seq_cst)) wake();
+}
+
+void kernel_driver::take_back_from_afar() noexcept {
+  const std::lock_guard hold(afar_lock_);
+  for (const std::uint32_t block : afar_) take_back(block);
+  afar_.clear();
+  blocks_afar_.store(0, std::memory_order_relaxed);
+}
+
+void kernel_driver::share_with(driver&) {
+  // Only where several workers are: room for every block, so that returning one never allocates.
+  const std::lock_guard hold(afar_lock_);
+  afar_.reserve(std::max<std::size_t>(options_.block_count, 32768));
 }
 
 kernel_driver::~kernel_driver() {
@@ -148,7 +171,7 @@ bool kernel_driver::send_to_pool(operation& op, worker& w, completion& now) noex
     return false;
   }
   if (use != nullptr) ++use->calls;
-  hold(op);
+  hold(op, w);
   if (taken == blocking_pool::taken::queued) watch_.queued(w);
   return true;
 }

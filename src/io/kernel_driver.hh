@@ -5,8 +5,10 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "heddle/sched/driver.hh"
@@ -29,6 +31,7 @@ class kernel_driver : public driver {
   void wake() noexcept override;
   [[nodiscard]] std::size_t pending() const noexcept override { return pending_; }
   void read_pool(pool_statistics& out) noexcept override { pool_.read(out); }
+  void share_with(driver& first) override;
   [[nodiscard]] time_point now() noexcept override;
   [[nodiscard]] nanoseconds wall_time() noexcept override;
   [[nodiscard]] std::uint64_t random() noexcept override;
@@ -37,7 +40,14 @@ class kernel_driver : public driver {
     return blocks_ + std::size_t{block} * options_.block_bytes;
   }
   [[nodiscard]] std::uint32_t block_bytes() const noexcept override { return options_.block_bytes; }
-  void return_block(std::uint32_t block) noexcept override { free_blocks_.push_back(block); }
+  void return_block(std::uint32_t block) noexcept final {
+    const worker* const w = worker::current();
+    if (w == nullptr || w->io == this || w->io == nullptr) [[likely]] {
+      take_back(block);
+    } else {
+      return_from_afar(block);
+    }
+  }
 
   [[nodiscard]] int socket(int domain, int type, int protocol) noexcept override;
   [[nodiscard]] int bind(int fd, const ::sockaddr* to, unsigned len) noexcept override;
@@ -69,19 +79,30 @@ class kernel_driver : public driver {
     return !free_blocks_.empty() || fresh_blocks_ < options_.block_count;
   }
 
+  /// A block of this driver's is free again.
+  virtual void take_back(std::uint32_t block) noexcept { free_blocks_.push_back(block); }
+  /// Takes back what other workers returned. `starving`: the next one that they return wakes us.
+  void collect_blocks(bool starving) noexcept {
+    // seq_cst, both here and there: either we see the block or they see that we want it.
+    if (starving) wants_blocks_.store(true, std::memory_order_seq_cst);
+    if (blocks_afar_.load(std::memory_order_seq_cst) != 0) take_back_from_afar();
+  }
+
   /// Marks an operation as held by the driver.
-  void hold(operation& op) noexcept {
-    op.pending = true;
-    op.cancel_asked = false;
+  void hold(operation& op, const worker& w) noexcept {
+    op.pending = op.held = true;
+    op.cancel_asked = op.cancel_out = op.ended = false;
+    op.home = static_cast<std::uint8_t>(w.index);
+    op.color = static_cast<std::uint16_t>(w.color);
     ++pending_;
   }
   /// Delivers a completion of a held operation; gives what its complete function says.
   bool deliver(operation& op, worker& w, const completion& c) noexcept {
     if (!c.more) {
-      op.pending = false;
+      op.held = false;
       --pending_;
     }
-    return op.complete(op, w, c);
+    return bring(op, w, c);
   }
 
   /// Gives an operation to the blocking pool, which holds it from now on. False: it did not take
@@ -116,6 +137,13 @@ class kernel_driver : public driver {
   };
   [[nodiscard]] pool_use* use_of(const operation& op);
   void left_pool(operation& op) noexcept;
+  [[gnu::cold, gnu::noinline]] void return_from_afar(std::uint32_t block) noexcept;
+  [[gnu::cold, gnu::noinline]] void take_back_from_afar() noexcept;
+
+  std::mutex afar_lock_;
+  std::vector<std::uint32_t> afar_;  // guarded by it; capacity block_count
+  std::atomic<std::uint32_t> blocks_afar_{0};
+  std::atomic<bool> wants_blocks_{false};
 
   blocking_pool pool_;
   pool_watch watch_{pool_, options_.pool_wait_report};

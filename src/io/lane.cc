@@ -100,7 +100,7 @@ void lane_entry::cancel(wait& x, worker& w) noexcept {
   ending = true;
   operation* op = operation_of(*this);
   if (op != nullptr && op->pending) {
-    driver_here().cancel(*op, w);
+    runtime::here().cancel(*op, w);
     return;
   }
   static_cast<void>(x);
@@ -164,14 +164,39 @@ void descriptor_state::finish(lane_entry& e, worker& w) noexcept {
   if (was_head) advance(line, w);
 }
 
+bool descriptor_state::cancel_elsewhere(worker& w) noexcept {
+  bool any = false;
+  const auto ask = [&](operation* op) {
+    if (op == nullptr || !op->pending || op->home == w.index) return;
+    runtime::here().cancel(*op, w);
+    any = true;
+  };
+  if (kind == descriptor_kind::socket) ask(&static_cast<socket_state*>(this)->receiving());
+  if (kind == descriptor_kind::listener) ask(&static_cast<listener_state*>(this)->accepting());
+  if (lane_entry* e = reads.head()) ask(operation_of(*e));
+  if (lane_entry* e = writes.head()) ask(operation_of(*e));
+  return any;
+}
+
+void descriptor_state::close_late() noexcept {
+  const int number = -2 - fd;
+  fd = -1;
+  driver_here().close(number, worker::here());
+}
+
 void descriptor_state::close(worker& w) noexcept {
   if (fd < 0) return;
   const int number = fd;
   ++pins;
   fd = -1;
   if (kind == descriptor_kind::listener) static_cast<listener_state*>(this)->stop(w);
-  // The driver ends what it holds; those entries leave when their completions come.
-  driver_here().close(number, w);
+  if (cancel_elsewhere(w)) [[unlikely]] {
+    // Until the last of them has ended, the number must not name anything else.
+    fd = -2 - number;
+  } else {
+    // The driver ends what it holds; those entries leave when their completions come.
+    driver_here().close(number, w);
+  }
   if (kind == descriptor_kind::socket) static_cast<socket_state*>(this)->drop_blocks();
   advance(reads, w);
   advance(writes, w);

@@ -136,7 +136,7 @@ void listener_state::finish(worker& w) noexcept {
   if (fd < 0 || std::exchange(finishing_, true)) return;
   pause_.disarm();
   if (accepting_.pending) {
-    driver_here().cancel(accepting_, w);  // its last completion comes behind what it has taken
+    runtime::here().cancel(accepting_, w);  // its last completion comes behind what it has taken
     return;
   }
   ++pins;

@@ -24,6 +24,7 @@ class listener_state : public descriptor_state {
   /// Ends accepting, and then the entries for which nothing is left.
   void finish(worker& w) noexcept;
 
+  [[nodiscard]] operation& accepting() noexcept { return accepting_; }
   [[nodiscard]] std::uint64_t pauses() const noexcept { return pauses_; }
   const listen_options options;
 

@@ -42,7 +42,7 @@ class [[nodiscard("co_await it")]] one_operation : public operation {
     return false;
   }
   static void ask_to_end(wait& x, worker& w) noexcept {
-    driver_here().cancel(static_cast<one_operation&>(x), w);
+    runtime::here().cancel(static_cast<one_operation&>(x), w);
   }
   wait_kind own_kind_;
   std::int64_t outcome_ = 0;

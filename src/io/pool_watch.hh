@@ -13,7 +13,9 @@ namespace heddle {
 class pool_watch : timer_node {
  public:
   pool_watch(blocking_pool& pool, nanoseconds limit) noexcept
-      : timer_node(&look), pool_(pool), limit_(limit), next_limit_(limit) {}
+      : timer_node(&look), pool_(pool), limit_(limit), next_limit_(limit) {
+    for_worker = true;
+  }
 
   /// A call was queued.
   void queued(worker& w) noexcept;

@@ -39,8 +39,27 @@ void readiness_driver::op_queue::remove(operation& op) noexcept {
   (op.driver_next != nullptr ? op.driver_next->driver_prev : last) = op.driver_prev;
 }
 
+void readiness_driver::share_with(driver& first) {
+  kernel_driver::share_with(first);
+  auto& other = static_cast<readiness_driver&>(first);
+  if (other.epochs_ == nullptr) other.epochs_ = std::make_shared<fd_epochs>();
+  epochs_ = other.epochs_;
+}
+
+/// What was noted before another worker closed the number: nothing waits there any more.
+void readiness_driver::forget_old(int fd, fd_state& state) noexcept {
+  const std::uint32_t epoch = epochs_->of(fd);
+  if (state.epoch == epoch) return;
+  if (state.watched) unwatch(fd);
+  if (state.starved) std::erase(starved_, fd);
+  const bool kicked = state.kicked;  // it stays listed, and then finds nothing to do
+  state = {};
+  state.kicked = kicked;
+  state.epoch = epoch;
+}
+
 readiness_driver::fd_kind readiness_driver::kind_of(int fd) noexcept {
-  fd_state& state = states_.at(fd);
+  fd_state& state = state_of(fd);
   if (state.kind != fd_kind::unknown) return state.kind;
   struct stat s;
   if (::fstat(fd, &s) != 0) return fd_kind::unknown;  // not open: the call itself will say so
@@ -58,21 +77,21 @@ readiness_driver::fd_kind readiness_driver::kind_of(int fd) noexcept {
 int readiness_driver::socket(int domain, int type, int protocol) noexcept {
   const int fd = kernel_driver::socket(domain, type, protocol);
   const bool stream = (type & ~(SOCK_NONBLOCK | SOCK_CLOEXEC)) == SOCK_STREAM;
-  if (fd >= 0) states_.at(fd).kind = stream ? fd_kind::stream : fd_kind::packets;
+  if (fd >= 0) state_of(fd).kind = stream ? fd_kind::stream : fd_kind::packets;
   return fd;
 }
 
 int readiness_driver::socket_pair(int (&ends)[2]) noexcept {
   const int error = kernel_driver::socket_pair(ends);
   if (error >= 0)
-    for (const int fd : ends) states_.at(fd).kind = fd_kind::stream;
+    for (const int fd : ends) state_of(fd).kind = fd_kind::stream;
   return error;
 }
 
 int readiness_driver::pipe(int (&ends)[2]) noexcept {
   const int error = kernel_driver::pipe(ends);
   if (error >= 0)
-    for (const int fd : ends) states_.at(fd).kind = fd_kind::stream;
+    for (const int fd : ends) state_of(fd).kind = fd_kind::stream;
   return error;
 }
 
@@ -97,7 +116,7 @@ bool readiness_driver::try_once(operation& op, std::int64_t& result) noexcept {
       case op_code::accept:
       case op_code::accept_all:
         result = outcome(::accept4(op.fd, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-        if (result >= 0) states_.at(static_cast<int>(result)).kind = kind_of(op.fd);
+        if (result >= 0) state_of(static_cast<int>(result)).kind = kind_of(op.fd);
         break;
       case op_code::receive:
         result = outcome(::recv(op.fd, op.data, op.len, static_cast<int>(op.flags) | MSG_DONTWAIT));
@@ -209,12 +228,12 @@ bool readiness_driver::submit(operation& op, worker& w, completion& now) noexcep
     }
     return !send_to_pool(op, w, now);
   }
-  fd_state& state = states_.at(op.fd);
+  fd_state& state = state_of(op.fd);
   op_queue& queue = queue_of(state, op);
   const bool waits = (&queue == &state.readers && state.read_waits) ||
                      (&queue == &state.writers && state.write_waits);
   if (op.code == op_code::accept_all || op.code == op_code::receive_all) {
-    hold(op);
+    hold(op, w);
     queue.push(op);
     if (!waits) kick(op.fd);
     return false;
@@ -229,7 +248,7 @@ bool readiness_driver::submit(operation& op, worker& w, completion& now) noexcep
       return true;
     }
   }
-  hold(op);
+  hold(op, w);
   queue.push(op);
   return false;
 }
@@ -361,16 +380,17 @@ void readiness_driver::feed_starved(worker& w) noexcept {
 
 void readiness_driver::turn(worker& w, time_point until) noexcept {
   collect_from_pool(w);
+  collect_blocks(!starved_.empty());
   if (!starved_.empty()) feed_starved(w);
   if (!kicked_.empty()) run_kicked(w);
-  if (!kicked_.empty() || !w.ready.empty()) until = time_point::min();
+  if (!kicked_.empty() || !w.idle()) until = time_point::min();
   if (until == time_point::min() && pending_ == 0) return;
   wait_reports(w, until);
   collect_from_pool(w);
 }
 
 void readiness_driver::cancel(operation& op, worker& w) noexcept {
-  if (!op.pending || op.cancel_asked) return;
+  if (!op.held || op.cancel_asked) return;
   op.cancel_asked = true;
   if (in_pool(op)) {
     cancel_in_pool(op, w);
@@ -394,6 +414,7 @@ void readiness_driver::close(int fd, worker& w) noexcept {
     if (state->starved) std::erase(starved_, fd);
     *state = {};
   }
+  if (epochs_ != nullptr) epochs_->closing(fd);
   close_number(fd, w);
 }
 

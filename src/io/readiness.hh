@@ -10,6 +10,7 @@
 
 #include <vector>
 
+#include "io/fd_epochs.hh"
 #include "io/fd_table.hh"
 #include "io/kernel_driver.hh"
 
@@ -21,6 +22,7 @@ class readiness_driver : public kernel_driver {
   void cancel(operation& op, worker& w) noexcept override;
   void turn(worker& w, time_point until) noexcept override;
   void close(int fd, worker& w) noexcept override;
+  void share_with(driver& first) override;
 
   [[nodiscard]] int socket(int domain, int type, int protocol) noexcept override;
   [[nodiscard]] int socket_pair(int (&ends)[2]) noexcept override;
@@ -51,6 +53,7 @@ class readiness_driver : public kernel_driver {
     bool kicked = false;   // listed in kicked_
     bool starved = false;  // listed in starved_
     fd_kind kind = fd_kind::unknown;
+    std::uint32_t epoch = 0;  // with several workers: when this was noted
   };
 
   /// Begins to watch: 0 when reports come from now on, and what is ready already is reported too;
@@ -69,6 +72,13 @@ class readiness_driver : public kernel_driver {
  private:
   enum class attempt_result : std::uint8_t { done, would_block, again_later, starved };
 
+  [[nodiscard]] fd_state& state_of(int fd) noexcept {
+    fd_state& state = states_.at(fd);
+    if (epochs_ != nullptr) [[unlikely]]
+      forget_old(fd, state);
+    return state;
+  }
+  void forget_old(int fd, fd_state& state) noexcept;
   [[nodiscard]] fd_kind kind_of(int fd) noexcept;
   [[nodiscard]] static op_queue& queue_of(fd_state& state, const operation& op) noexcept;
   /// One non-blocking try. False: it would block.
@@ -85,6 +95,7 @@ class readiness_driver : public kernel_driver {
   void run_kicked(worker& w) noexcept;
   void feed_starved(worker& w) noexcept;
 
+  std::shared_ptr<fd_epochs> epochs_;  // with several workers
   std::vector<int> kicked_;  // to be tried at the next turn
   std::vector<int> kicking_;
   std::vector<int> starved_;      // receive_all waits for a block

@@ -72,13 +72,13 @@ void socket_state::pop_block(worker& w) noexcept {
 
 void socket_state::drop_blocks() noexcept {
   while (first_ != end_) {
-    driver_here().return_block(blocks_[first_].number);
+    driver_of(receiving_).return_block(blocks_[first_].number);
     pop_block(worker::here());
   }
 }
 
 socket_state::served socket_state::serve(lane_entry& e, worker& w) noexcept {
-  driver& d = driver_here();
+  driver& d = driver_of(receiving_);
   while (first_ != end_) {
     block& b = blocks_[first_];
     std::byte* data = d.block_at(b.number) + partial_;
@@ -121,7 +121,7 @@ bool socket_state::arrived(operation& op, worker& w, const completion& c) noexce
   if (c.has_block) {
     const auto len = static_cast<std::uint32_t>(std::max<std::int64_t>(c.result, 0));
     if (self.fd < 0 || len == 0 || !self.push_block({c.block, len}, w)) {
-      driver_here().return_block(c.block);
+      driver_of(op).return_block(c.block);
       if (self.fd >= 0 && len != 0) self.error_ = -ENOMEM;
     }
   }

@@ -13,7 +13,7 @@ namespace heddle {
 using sim::node;
 
 sim_driver::sim_driver(sim_options options)
-    : world_(std::make_unique<sim::world>(std::move(options))) {}
+    : world_(std::make_unique<sim::world>(*this, std::move(options))) {}
 sim_driver::~sim_driver() = default;
 
 void sim_driver::write_file(std::string_view path, std::string_view content) {
@@ -73,7 +73,11 @@ std::size_t sim_driver::open_descriptors() const noexcept { return world_->open_
 std::size_t sim_driver::blocks_out() const noexcept { return world_->blocks_out(); }
 std::uint64_t sim_driver::faults_injected() const noexcept { return world_->trouble.injected(); }
 
-bool sim_driver::submit(operation& op, worker&, completion& now) noexcept {
+bool sim_driver::submit(operation& op, worker& w, completion& now) noexcept {
+  op.held = true;
+  op.cancel_out = op.ended = false;
+  op.home = 0;
+  op.color = static_cast<std::uint16_t>(w.color);
   return world_->submit(op, now);
 }
 void sim_driver::cancel(operation& op, worker& w) noexcept { world_->cancel(op, w); }

@@ -50,14 +50,14 @@ void world::deliver(std::uint64_t number, worker& w) {
   r.ready.pop_front();
   log.add(time_, trace_kind::complete, number, op.code, op.fd, c.result);
   if (!c.more) {
-    op.pending = false;
+    op.held = false;
     by_operation_.erase(&op);
     requests_.erase(number);
-    op.complete(op, w, c);  // the record may be gone from here on
+    driver_.bring(op, w, c);  // the record may be gone from here on
     return;
   }
   const std::uint64_t outer = std::exchange(delivering_, number);
-  const bool go_on = op.complete(op, w, c);
+  const bool go_on = driver_.bring(op, w, c);
   delivering_ = outer;
   request* again = find_request(number);
   if (again == nullptr || again->finished) return;

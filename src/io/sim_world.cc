@@ -10,7 +10,7 @@
 
 namespace heddle::sim {
 
-world::world(sim_options o)
+world::world(sim_driver& owner, sim_options o)
     : options(std::move(o)),
       choices{options.choices},
       log(options.trace_lines_max),
@@ -19,6 +19,7 @@ world::world(sim_options o)
       program(options.seed, 'p'),
       net(*this),
       files(*this),
+      driver_(owner),
       time_(options.start),
       next_descriptor_(options.first_descriptor) {
   ::sem_init(&bell_, 0, 0);

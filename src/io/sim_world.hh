@@ -38,7 +38,7 @@ struct request {
 
 class world {
  public:
-  explicit world(sim_options o);
+  world(sim_driver& owner, sim_options o);
   ~world();
 
   // What the driver forwards (sim.cc and sim_requests.cc).
@@ -101,6 +101,7 @@ class world {
   std::atomic<int> outside{0};
 
  private:
+  sim_driver& driver_;
   using key = std::pair<time_point, std::uint64_t>;
 
   [[nodiscard]] request* find_request(std::uint64_t number) noexcept;

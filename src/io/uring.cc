@@ -69,8 +69,6 @@ class uring_driver final : public kernel_driver {
   [[nodiscard]] std::byte* block_at(std::uint32_t block) noexcept override {
     return blocks_.at(block);
   }
-  void return_block(std::uint32_t block) noexcept override { blocks_.give(block); }
-
   [[nodiscard]] bool submit(operation& op, worker& w, completion& now) noexcept override {
     op.driver_state = 0;
     if (!native_to_uring(op.code)) {
@@ -80,7 +78,7 @@ class uring_driver final : public kernel_driver {
       now = {-EBADF, false, false, 0};
       return true;
     }
-    hold(op);
+    hold(op, w);
     fd_state& fd = state_of(op.fd);
     ++fd.pending;
     op.driver_state = fd.epoch;
@@ -89,7 +87,7 @@ class uring_driver final : public kernel_driver {
   }
 
   void cancel(operation& op, worker& w) noexcept override {
-    if (!op.pending || op.cancel_asked) return;
+    if (!op.held || op.cancel_asked) return;
     op.cancel_asked = true;
     if (in_pool(op)) {
       cancel_in_pool(op, w);
@@ -125,10 +123,11 @@ class uring_driver final : public kernel_driver {
 
   void turn(worker& w, time_point until) noexcept override {
     collect_from_pool(w);
+    collect_blocks(!starved_.empty());
     rearm_starved();
     blocks_.refill();
     nanoseconds timeout = nanoseconds::zero();
-    if (until != time_point::min() && w.ready.empty() && ring_.completions() == 0)
+    if (until != time_point::min() && w.idle() && ring_.completions() == 0)
       timeout = until == never ? nanoseconds::max() : until - now();
     if (timeout > nanoseconds::zero() || ring_.batched() || ring_.kernel_waits())
       ring_.enter(timeout);
@@ -137,6 +136,8 @@ class uring_driver final : public kernel_driver {
   }
 
  private:
+  void take_back(std::uint32_t block) noexcept override { blocks_.give(block); }
+
   struct fd_state {
     std::uint32_t pending = 0;
     std::uint8_t epoch = 0;
@@ -212,7 +213,7 @@ class uring_driver final : public kernel_driver {
     }
     if (multishot(op.code) && (res > 0 || (res == 0 && op.code == op_code::accept_all))) {
       const bool wanted =
-          op.complete(op, w, {res, true, has_block && res > 0, has_block ? block : 0});
+          deliver(op, w, {res, true, has_block && res > 0, has_block ? block : 0});
       if (more) {
         if (!wanted && !op.cancel_asked) {
           op.cancel_asked = true;

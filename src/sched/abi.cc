@@ -57,6 +57,12 @@ void heddle_finish(heddle_worker* w, heddle_frame* f) {
 }
 
 void heddle_post(heddle_worker* w, heddle_frame* f) {
+  const std::uint32_t place = from(w).place_of(f->color);
+  if (place != from(w).color) {  // only its color may look at it
+    send_message(from(w), place,
+                 [f] { heddle_post(reinterpret_cast<heddle_worker*>(&worker::running()), f); });
+    return;
+  }
   if ((f->at & HEDDLE_AT_QUEUED) != 0) return;
   f->at |= HEDDLE_AT_QUEUED;
   from(w).post(link_of(*f));

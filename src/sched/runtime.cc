@@ -1,69 +1,146 @@
 // SPDX-License-Identifier: MIT
 // The loop: ready frames in batches, then completions and timers, then sleep. A turn that has ready
 // work makes no system call; the clock is read once a batch, and I/O is looked at by time, not by
-// count.
+// count. What several workers add stands in workers.cc, and what colors need in colors.cc.
 #include "heddle/sched/runtime.hh"
 
 #include <sys/stat.h>
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+
+#include "sched/seat.hh"
 
 namespace heddle {
+namespace {
 
-runtime::runtime(runtime_options options)
-    : options_(std::move(options)),
-      region_(options_.memory_bytes),
-      driver_(make_driver(options_.driver, options_.io)),
-      wheel_(driver_->now()) {
-  setup();
+unsigned workers_wanted(const runtime_options& options) {
+  constexpr unsigned workers_max = 64;
+  unsigned long n = options.workers;
+  const char* const text = n == 0 ? std::getenv("HEDDLE_WORKERS") : nullptr;
+  if (text != nullptr && *text != '\0') {
+    char* end = nullptr;
+    n = std::strtoul(text, &end, 10);
+    if (*end != '\0' || n == 0)
+      throw failure(std::make_error_code(std::errc::invalid_argument),
+                    "HEDDLE_WORKERS is '" + std::string(text) + "'; it may be 1 to 64");
+  }
+  if (n > workers_max)
+    throw failure(std::make_error_code(std::errc::invalid_argument),
+                  std::to_string(n) + " workers are asked for; at most 64 are possible");
+  return n == 0 ? 1 : static_cast<unsigned>(n);
+}
+
+}  // namespace
+
+runtime::runtime(runtime_options options) : options_(std::move(options)), region_(options_.memory_bytes) {
+  setup(make_driver(options_.driver, options_.io));
 }
 
 runtime::runtime(std::unique_ptr<class driver> io, runtime_options options)
-    : options_(std::move(options)),
-      region_(options_.memory_bytes),
-      driver_(std::move(io)),
-      wheel_(driver_->now()) {
-  setup();
+    : options_(std::move(options)), region_(options_.memory_bytes) {
+  setup(std::move(io));
 }
 
-void runtime::setup() {
+void runtime::setup(std::unique_ptr<class driver> first) {
   if (options_.ignore_sigpipe) std::signal(SIGPIPE, SIG_IGN);
-  worker_ = std::make_unique<worker>(region_, *this);
-  worker_->now = driver_->now();
-  worker_->on_double_trigger = options_.on_double_trigger;
-  worker_->on_leftovers = options_.on_leftovers;
-  outer_worker_ = std::exchange(heddle_current_worker, worker_.get());
-  root_ = std::make_unique<scope>(*worker_, scope::kind::root);
-  worker_->root_context_low = root_->context_of_tasks().low();
-  worker_->context_low = worker_->root_context_low;
+  const unsigned workers = workers_wanted(options_);
+  options_.color_batch = std::max<std::size_t>(options_.color_batch, 1);
+  colors_ = std::make_unique<color_table>(options_.color_places);
+  pause_ = std::make_unique<world_pause>();
+  simulated_ = workers > 1 && first->name() == std::string_view("sim");
+  shared_ = workers > 1;
+  const std::string kind = first->name();
+  class driver* const main_driver = first.get();
+  for (unsigned i = 0; i != workers; ++i) {
+    auto s = std::make_unique<seat>(region_, *this, main_driver->now());
+    if (i == 0) {
+      s->own = std::move(first);
+    } else if (!simulated_) {
+      s->own = make_driver(kind, options_.io);
+      s->own->share_with(*main_driver);
+    }
+    s->io = s->own != nullptr ? s->own.get() : main_driver;
+    s->io->route_to(*this);
+    worker& w = s->w;
+    w.index = i;
+    w.io = s->io;
+    w.color = no_color;
+    w.color_mask = colors_->places() - 1;
+    w.now = main_driver->now();
+    w.on_double_trigger = options_.on_double_trigger;
+    w.on_leftovers = options_.on_leftovers;
+    if (options_.policy) s->queue.set_policy(options_.policy());
+    s->count.number = i;
+    seats_.push_back(std::move(s));
+  }
+  if (shared_ && !simulated_) main_driver->share_with(*main_driver);
+  if (simulated_) draw_ = main_driver->random() | 1;
+  outer_worker_ = std::exchange(heddle_current_worker, &seats_[0]->w);
+  static_cast<void>(enter_for(*seats_[0], 0));
 }
 
 runtime::~runtime() {
-  const std::size_t left = drain();
+  std::size_t left = drain();
   preblock_.clear();
   posted_.clear();
-  worker& w = *worker_;
-  w.memory.collect_remote();
-  if (left == 0) root_.reset();
-  const std::size_t cells = w.memory.live() - (left == 0 ? 0 : 1);
+  pause_->leave();
+  for (const auto& s : seats_)
+    if (s->thread.joinable()) s->thread.join();
+  seat& main = *seats_[0];
+  if (main.held != nullptr) leave_color(main);
+  // Freed on this thread: what belongs to other workers goes home, and they take it.
+  std::size_t roots = 0;
+  for (color_record* r = used_.load(); r != nullptr; r = r->next_used) {
+    main.w.guards = r->guards;
+    detail::free_guards(main.w);
+    if (left != 0) {
+      ++roots;
+      continue;
+    }
+    std::destroy_at(r->root);
+    main.w.memory.release(r->root, sizeof(scope));
+  }
+  std::size_t cells = 0;
+  main.w.memory.collect_remote();
+  for (const auto& s : seats_) s->w.memory.collect_remote();
+  for (const auto& s : seats_) {
+    s->w.memory.collect_remote();
+    cells += s->w.memory.live();
+  }
+  cells -= 2 * roots;  // each has its scope and its context
   if (cells != 0 || left != 0) {
     report({diagnostic_kind::leaked_memory, 0, 0, cells, {}, {}});
     region_.abandon();  // what still points into it must not fault
-    if (left != 0) static_cast<void>(root_.release());
   }
-  detail::free_guards(w);
-  driver_.reset();
+  for (const auto& s : seats_) s->w.io = nullptr;
+  for (const auto& s : seats_) s->own.reset();
   heddle_current_worker = outer_worker_;
 }
 
 runtime& runtime::here() { return static_cast<runtime&>(worker::here().sched); }
 
-std::coroutine_handle<> runtime::program_ended(join& j, worker&) noexcept {
-  j.waiter = std::noop_coroutine();  // seen by run_program
-  return {};
+class driver& runtime::io() noexcept {
+  const worker* const w = worker::current();
+  return w != nullptr && &w->sched == this ? *w->io : *seats_[0]->io;
+}
+class driver& runtime::driver_at(std::size_t worker) noexcept { return *seats_[worker]->io; }
+worker& runtime::main_worker() noexcept { return seats_[0]->w; }
+time_point runtime::next_wake() noexcept { return seats_[0]->wheel.next_due(); }
+
+scope& runtime::root() noexcept {
+  worker* const w = worker::current();
+  return w != nullptr && &w->sched == this ? *w->root_scope : *seats_[0]->w.root_scope;
 }
 
+std::coroutine_handle<> runtime::program_ended(join& j, worker& w) noexcept {
+  auto& rt = static_cast<runtime&>(w.sched);
+  // release: pairs with the acquire in run_program(), which then reads the result
+  rt.ended_.store(&j, std::memory_order_release);
+  if (w.index != 0) rt.seats_[0]->io->wake();
+  return {};
+}
 // GCC before 12.3 compiles such a coroutine to nothing (its bug 106188): it starts and never ends.
 #if defined(__GNUC__) && !defined(__clang__) && \
     (__GNUC__ < 12 || (__GNUC__ == 12 && __GNUC_MINOR__ < 3))
@@ -75,56 +152,107 @@ std::coroutine_handle<> runtime::program_ended(join& j, worker&) noexcept {
 #endif
 
 void runtime::run_program(join& kept) {
-  while (!kept.waiter) {
+  const auto ended = [&] { return ended_.load(std::memory_order_acquire) == &kept; };
+  begin_world();
+  while (!ended()) {
     if (turn(true)) continue;
-    if (kept.waiter) break;
+    if (ended()) break;
     // Nothing can wake the program any more: it must not be left with a pointer to our stack.
+    end_world();
     const std::string where = dump();
-    root_->context_of_tasks().cancel(*worker_);
-    while (!kept.waiter && turn(true)) {
+    static_cast<void>(cancel_roots());
+    draining_ = false;
+    begin_world();
+    while (!ended() && turn(true)) {
     }
-    HEDDLE_ASSERT(kept.waiter, "a task can neither go on nor be cancelled" HEDDLE_LOST_TASK_HINT);
+    HEDDLE_ASSERT(ended(), "a task can neither go on nor be cancelled" HEDDLE_LOST_TASK_HINT);
+    end_world();
+    ended_.store(nullptr);
     throw failure(std::make_error_code(std::errc::resource_deadlock_would_occur),
                   "the program waits for something that nobody will do\n" + where);
   }
+  end_world();
+  ended_.store(nullptr);
   if (kept.error) std::rethrow_exception(std::exchange(kept.error, nullptr));
 }
 
 void runtime::run() {
+  begin_world();
   while (!stop_.exchange(false) && turn(true)) {
   }
+  end_world();
 }
 
 bool runtime::once() {
-  const std::uint64_t before = worker_->frames_run;
-  turn(false);
-  return worker_->frames_run != before;
+  const std::uint64_t before = main_worker().frames_run;
+  if (simulated_) {
+    turn_simulated(false);
+  } else if (shared_) {
+    turn_shared(*seats_[0], false);
+  } else {
+    turn(false);
+  }
+  end_world();
+  return main_worker().frames_run != before;
 }
 
 void runtime::stop() noexcept {
   stop_.store(true);
-  driver_->wake();
+  seats_[0]->io->wake();
+}
+
+/// Every root, wherever its color is; gives how many there are. The workers stand still.
+std::size_t runtime::cancel_roots() {
+  worker& w = main_worker();
+  std::size_t roots = 0;
+  draining_ = true;
+  for (color_record* r = used_.load(); r != nullptr; r = r->next_used) {
+    ++roots;
+    send_message(w, r->place_, [root = r->root] {
+      root->context_of_tasks().cancel(worker::running());
+    });
+  }
+  return roots;
 }
 
 std::size_t runtime::drain() {
-  worker& w = *worker_;
-  root_->context_of_tasks().cancel(w);
+  worker& w = main_worker();
+  static_cast<void>(cancel_roots());
   for (frame* f : std::vector<frame*>(plain_frames_.begin(), plain_frames_.end())) {
-    f->at |= HEDDLE_AT_CANCELED;
-    if ((f->at & HEDDLE_AT_QUEUED) != 0) continue;
-    f->at |= HEDDLE_AT_QUEUED;
-    w.post(link_of(*f));
+    send_message(w, f->color, [f] {
+      f->at |= HEDDLE_AT_CANCELED;
+      if ((f->at & HEDDLE_AT_QUEUED) != 0) return;
+      f->at |= HEDDLE_AT_QUEUED;
+      worker::running().post(link_of(*f));
+    });
   }
-  const time_point end = add_saturated(driver_->now(), options_.drain_timeout);
+  const time_point end = add_saturated(io().now(), options_.drain_timeout);
   struct alarm : timer_node {
-    alarm() noexcept : timer_node([](timer_node&, worker&) noexcept {}) {}
+    alarm() noexcept : timer_node([](timer_node&, worker&) noexcept {}) { for_worker = true; }
   } bound;
   arm(w, bound, end);  // so that a sleep ends there
-  while (root_->live() != 0 || !w.ready.empty() || driver_->pending() > 0) {
+  begin_world();
+  const auto busy = [&] {
+    if (live_roots_.load(std::memory_order_relaxed) != 0 || !w.ready.empty()) return true;
+    if (w.root_scope != nullptr && w.color != no_color && w.root_scope->live() != 0) return true;
+    if (seats_[0]->io->pending() > 0) return true;
+    for (const auto& s : seats_) {
+      if (!s->queue.empty()) return true;
+      if (s->w.index != 0 && shared_ && !simulated_ &&
+          (!s->parked.load() || s->pending.load(std::memory_order_relaxed) != 0))
+        return true;
+    }
+    return false;
+  };
+  while (busy()) {
     if (w.now >= end) break;
     if (!turn(true)) break;
   }
-  return root_->live();
+  end_world();
+  std::size_t left = 0;
+  for (color_record* r = used_.load(); r != nullptr; r = r->next_used) left += r->root->live();
+  draining_ = false;
+  return left;
 }
 
 namespace {
@@ -138,37 +266,45 @@ bool other_threads() noexcept {
 
 }  // namespace
 
-bool runtime::anything_outside() noexcept {
-  return driver_->pending() > static_cast<std::size_t>(background_) || has_posted_.load() ||
-         (foreign_ > 0 && other_threads());
+bool runtime::anything_outside(seat& s) noexcept {
+  return s.io->pending() > static_cast<std::size_t>(background_.load(std::memory_order_relaxed)) ||
+         has_posted_.load() || (foreign_.load(std::memory_order_relaxed) > 0 && other_threads());
 }
 
 bool runtime::turn(bool may_sleep) {
-  worker& w = *worker_;
-  if (!w.ready.empty()) {
-    w.run_ready(options_.batch);
-    w.now = driver_->now();
-    const bool idle = w.ready.empty();
-    if (!idle && w.now - polled_at_ < options_.poll_interval) return true;
+  if (!shared_) return turn_alone(*seats_[0], may_sleep);
+  if (simulated_) return turn_simulated(may_sleep);
+  seat& s = *seats_[0];
+  if (in_world_ && pause_->asked()) {  // another worker wants to look at everything
+    stand_still(s);
+    static_cast<void>(pause_->wait());
+  }
+  return turn_shared(s, may_sleep);
+}
+
+bool runtime::turn_alone(seat& s, bool may_sleep) {
+  worker& w = s.w;
+  if (!w.idle()) {
+    run_colors(s, options_.batch);
+    w.now = s.io->now();
+    const bool idle = w.idle();
+    if (!idle && w.now - s.polled_at < options_.poll_interval) return true;
     if (idle && may_sleep) return true;  // the next turn looks at I/O and may sleep
   }
   if (has_posted_.load(std::memory_order_acquire)) run_posted();
-  if (w.ready.empty() && !preblock_.empty()) {
-    std::vector<event<>> ripe = std::exchange(preblock_, {});
-    for (event<>& e : ripe) e.trigger();
-  }
+  if (w.idle() && !preblock_.empty()) run_preblock();
   time_point until = time_point::min();
-  if (may_sleep && w.ready.empty()) {
-    until = wheel_.next_due();
-    if (until == never && !anything_outside()) return false;
+  if (may_sleep && w.idle()) {
+    until = s.wheel.next_due();
+    if (until == never && !anything_outside(s)) return false;
   }
-  driver_->turn(w, until);
-  if (until == never && driver_->stalled() && !has_posted_.load()) return false;
-  w.now = polled_at_ = driver_->now();
-  wheel_.expire(w.now, w);
+  s.io->turn(w, until);
+  if (until == never && s.io->stalled() && !has_posted_.load()) return false;
+  w.now = s.polled_at = s.io->now();
+  expire(s);
   if (has_posted_.load(std::memory_order_acquire)) run_posted();
   w.memory.collect_remote();
-  return may_sleep || !w.ready.empty();
+  return may_sleep || !w.idle();
 }
 
 void runtime::post(std::move_only_function<void()> f) {
@@ -178,7 +314,7 @@ void runtime::post(std::move_only_function<void()> f) {
     // release: pairs with the acquire in turn()
     has_posted_.store(true, std::memory_order_release);
   }
-  driver_->wake();
+  seats_[0]->io->wake();
 }
 
 void runtime::run_posted() {
@@ -188,14 +324,73 @@ void runtime::run_posted() {
     calls.swap(posted_);
     has_posted_.store(false, std::memory_order_relaxed);
   }
-  worker& w = *worker_;
-  const std::uint32_t outer = std::exchange(w.context_low, w.root_context_low);
-  for (auto& call : calls) call();
-  w.context_low = outer;
+  worker& w = worker::here();
+  if (!shared_ && enter_for(seat_of(w), 0)) {
+    const std::uint32_t outer = std::exchange(w.context_low, w.root_context_low);
+    for (auto& call : calls) call();
+    w.context_low = outer;
+    return;
+  }
+  for (auto& call : calls) send_message(w, 0, std::move(call));
 }
 
+void runtime::run_preblock() {
+  std::vector<event<>> ripe = std::exchange(preblock_, {});
+  worker& w = worker::here();
+  if (!shared_) static_cast<void>(enter_for(seat_of(w), 0));
+  for (event<>& e : ripe) {
+    if (shared_) {
+      send_message(w, 0, [kept = std::move(e)] { kept.trigger(); });
+    } else {
+      e.trigger();
+    }
+  }
+}
+
+namespace {
+
+/// Whoever looks at all colors has the others stand still.
+template <class Wake>
+class stillness {
+ public:
+  stillness(world_pause* pause, std::size_t others, Wake wake) : pause_(pause) {
+    if (pause_ != nullptr) pause_->begin(others, wake);
+  }
+  ~stillness() {
+    if (pause_ != nullptr) pause_->end();
+  }
+  stillness(const stillness&) = delete;
+  stillness& operator=(const stillness&) = delete;
+
+ private:
+  world_pause* pause_;
+};
+
+}  // namespace
+
 std::vector<suspended_task> runtime::suspended() {
-  std::vector<suspended_task> tasks = suspended_tasks(*worker_, root_->context_of_tasks());
+  worker& w = worker::here();
+  const bool others = shared_ && !simulated_ && in_world_;
+  std::unique_lock<std::mutex> turn_to_look;
+  if (others) {
+    turn_to_look = std::unique_lock(pause_->one_at_a_time, std::try_to_lock);
+    if (!turn_to_look.owns_lock()) return {};  // somebody else is just looking, and waits for us
+  }
+  const stillness still(others ? pause_.get() : nullptr, seats_.size() - 1, [&] {
+    for (const auto& s : seats_)
+      if (s->w.index != w.index) s->io->wake();
+  });
+  std::vector<suspended_task> tasks;
+  const auto ready = [&](link l) {
+    if (!is_plain(l) && promise_of(l).context_low != 0)
+      tasks.push_back(ready_task(l, w.context_at(promise_of(l).context_low)));
+  };
+  w.ready.each(ready);
+  for (color_record* r = used_.load(); r != nullptr; r = r->next_used) {
+    for (link l = r->waiting.first; l != no_link; l = next_of(l)) ready(l);
+    for (link l = r->inbox.load(); l > color_record::busy; l = next_of(l)) ready(l);
+    suspended_below(r->root->context_of_tasks(), w.now, tasks);
+  }
   for (const frame* f : plain_frames_) tasks.push_back(suspended_plain(*f, wait_tables_));
   return tasks;
 }
@@ -204,10 +399,39 @@ std::string runtime::dump() { return dump_text(suspended()); }
 
 std::string runtime::dump_json() { return heddle::dump_json(suspended()); }
 
-void runtime::arm(worker&, timer_node& node, time_point due) noexcept { wheel_.arm(node, due); }
+std::vector<worker_statistics> runtime::read_workers() {
+  std::vector<worker_statistics> all;
+  for (const auto& s : seats_) {
+    all.push_back(s->count);
+    all.back().waiting = s->queue.size();
+    all.back().frames = s->w.frames_run;
+  }
+  return all;
+}
+
+std::vector<color_statistics> runtime::read_colors() {
+  std::vector<color_statistics> all;
+  for (color_record* r = used_.load(); r != nullptr; r = r->next_used) {
+    color_statistics c;
+    c.number = color(r->place_);
+    c.worker = r->last_worker == 0 ? 0 : r->last_worker - 1U;
+    for (link l = r->waiting.first; l != no_link; l = next_of(l)) ++c.waiting;
+    c.turns = r->turns;
+    c.frames = r->frames;
+    c.moves = r->moves;
+    c.run = r->run;
+    c.waited = r->waited;
+    c.waited_most = r->waited_most;
+    c.longest = r->longest;
+    all.push_back(c);
+  }
+  return all;
+}
 
 void runtime::report(const diagnostic& d) noexcept {
   try {
+    const std::unique_lock hold =
+        shared_ ? std::unique_lock(report_lock_) : std::unique_lock<std::mutex>();
     if (options_.report) {
       options_.report(d);
     } else {
@@ -224,13 +448,19 @@ void runtime::report(const diagnostic& d) noexcept {
 }
 
 void runtime::adopt(frame& f) {
-  plain_frames_.insert(&f);
-  root_->enter();
+  {
+    const std::lock_guard hold(plain_lock_);
+    plain_frames_.insert(&f);
+  }
+  root().enter();
 }
 
 void runtime::release(frame& f) noexcept {
-  plain_frames_.erase(&f);
-  root_->leave_later(*worker_);
+  {
+    const std::lock_guard hold(plain_lock_);
+    plain_frames_.erase(&f);
+  }
+  root().leave_later(worker::here());
 }
 
 }  // namespace heddle

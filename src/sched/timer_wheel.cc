@@ -39,7 +39,7 @@ timer_wheel::found_slot timer_wheel::next_slot() noexcept {
   return {};
 }
 
-std::size_t timer_wheel::expire(time_point now, worker& w) noexcept {
+std::size_t timer_wheel::expire(time_point now, fire_function fire, void* context) noexcept {
   const std::uint64_t target = tick_of(now);
   std::size_t fired = 0;
   for (;;) {
@@ -65,7 +65,7 @@ std::size_t timer_wheel::expire(time_point now, worker& w) noexcept {
         node.insert_before(*at->next());
       });
       while (timer_node* node = due.pop_front()) {  // firing may disarm others that are due
-        node->fire_(*node, w);
+        fire(*node, context);
         ++fired;
       }
     }

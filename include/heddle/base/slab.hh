@@ -136,7 +136,8 @@ class slabs {
   [[nodiscard]] const region& home() const noexcept { return region_; }
   /// Cells in use. Cells that wait in the list of remote frees still count.
   [[nodiscard]] std::size_t live() const noexcept { return live_; }
-  /// Takes back what other threads freed; called once a turn and before live() is trusted.
+  /// Takes back what other threads freed, and sends home what was freed here for them; called once
+  /// a turn and before live() is trusted.
   void collect_remote() noexcept;
 
   static constexpr std::size_t context_bytes = 192;
@@ -181,6 +182,9 @@ class slabs {
   [[nodiscard]] cell* carve(void* memory, std::size_t cell_bytes);
   [[nodiscard]] void* allocate_large(std::size_t bytes);
   void release_slow(void* address, std::size_t bytes) noexcept;
+  void send_home(slabs& owner, void* address, std::size_t bytes) noexcept;
+  void flush_away() noexcept;
+  void take_remote(cell* first, cell* last) noexcept;
   [[gnu::noinline]] bool find_cell(const void* address) noexcept;
 
 #if HEDDLE_ASAN
@@ -203,7 +207,14 @@ class slabs {
     std::size_t count;
   };
   span* free_spans_ = nullptr;
-  std::atomic<cell*> remote_{nullptr};
+  // Cells of one other worker that were freed here: they go home together.
+  static constexpr std::uint32_t away_max = 64;
+  static constexpr std::size_t context_mark = ~std::size_t{0};  // as cell::bytes
+  cell* away_first_ = nullptr;
+  cell* away_last_ = nullptr;
+  slabs* away_owner_ = nullptr;
+  std::uint32_t away_count_ = 0;
+  alignas(64) std::atomic<cell*> remote_{nullptr};
 };
 
 }  // namespace heddle

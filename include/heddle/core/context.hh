@@ -9,6 +9,7 @@
 // Thread: the color's worker. Owns: a context belongs to the adapter or scope that opened it.
 #pragma once
 
+#include <concepts>
 #include <system_error>
 
 #include "heddle/base/list.hh"
@@ -41,17 +42,33 @@ struct wait : list_node {
   [[nodiscard]] bool parked() const noexcept { return frame != no_link; }
 };
 
-/// A number that orders frames: equal colors never run at once.
+/// A number that orders frames: equal colors never run at once. Any integer will do: a descriptor,
+/// a user's id, a shard.
 struct color {
-  std::uint32_t number = 0;
+  constexpr color() noexcept = default;
+  template <std::integral Number>
+  constexpr explicit color(Number n) noexcept : number(static_cast<std::uint64_t>(n)) {}
+
+  std::uint64_t number = 0;
   friend bool operator==(color, color) = default;
 };
+
+struct visit;
 
 class context : public list_node {
  public:
   /// Opens a context below `parent`, in memory of the worker. Close it with close().
   [[nodiscard]] static context& open(worker& w, context* parent);
   static void close(worker& w, context& c) noexcept;
+
+  /// A context for a function that runs in another color than the context around it (core/enter.hh).
+  /// Its address tells: see is_away().
+  [[nodiscard]] static context& open_away(worker& w, context& parent, visit& v);
+  static void close_away(worker& w, context& c) noexcept;
+  /// Whether this is the low half of a context that open_away() made.
+  [[nodiscard]] static constexpr bool is_away(std::uint32_t low) noexcept {
+    return (low & away_bit) != 0;
+  }
 
   [[nodiscard]] bool canceled() const noexcept { return (flags_ & canceled_flag) != 0; }
   /// Marks this context and everything below it, and asks each wait there to end.
@@ -73,12 +90,15 @@ class context : public list_node {
   [[nodiscard]] list<wait>& waits() noexcept { return waits_; }
   [[nodiscard]] list<context>& children() noexcept { return children_; }
 
-  std::uint32_t color = 0;
+  std::uint32_t color = 0;  ///< its place in the table of colors
   site opened_at = 0;
   std::uint64_t trace_id = 0;
-  void* locals = nullptr;  ///< task-local values, inherited
+  void* locals = nullptr;     ///< task-local values, inherited
+  visit* visiting = nullptr;  ///< of a context that open_away() made
 
  private:
+  // Cells of contexts are multiples of 64 bytes; one that is away begins in the middle of a line.
+  static constexpr std::uint32_t away_bit = 32;
   static constexpr std::uint8_t canceled_flag = 1;
   static constexpr std::uint8_t shielded_flag = 2;
 
@@ -92,7 +112,7 @@ class context : public list_node {
   std::uint8_t flags_ = 0;
 };
 
-static_assert(sizeof(context) <= slabs::context_bytes);
+static_assert(sizeof(context) + 32 <= slabs::context_bytes && slabs::context_bytes % 64 == 0);
 
 /// What a promise of ours begins with; it lies at offset 16 of the coroutine frame. It is 22 bytes
 /// and not 24, so that what the compiler keeps behind it still fits in a frame of 40.

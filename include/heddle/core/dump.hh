@@ -27,8 +27,10 @@ struct wait_table {
   std::uint32_t count;
 };
 
-/// Every task of this worker, in no particular order. Thread: the worker's.
-[[nodiscard]] std::vector<suspended_task> suspended_tasks(worker& w, context& root);
+/// Appends every task that waits below this context. Thread: the color's, or all stand still.
+void suspended_below(context& root, time_point now, std::vector<suspended_task>& out);
+/// A task that is queued.
+[[nodiscard]] suspended_task ready_task(link l, const context& c);
 /// A plain frame as a suspended task; its line comes from the table of its resume function.
 [[nodiscard]] suspended_task suspended_plain(const frame& f, const std::vector<wait_table>& tables);
 

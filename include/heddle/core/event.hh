@@ -8,12 +8,15 @@
 // freed when no handle is left and its home has let go of it.
 #pragma once
 
+#include <atomic>
 #include <concepts>
 #include <cstdint>
 #include <source_location>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
+#include "heddle/core/message.hh"
 #include "heddle/core/slot_guard.hh"
 #include "heddle/core/worker.hh"
 
@@ -57,7 +60,10 @@ class event_sink : public event_home {
   ~event_sink() = default;
 };
 
-/// 48 bytes; the slots and then the id follow. One cell of the worker's slabs.
+/// 48 bytes; the slots and then the id follow. One cell of the worker's slabs. Only the event's color
+/// touches it, but for handles_afar: handles that other colors copied. A color that drops one takes
+/// it from there, or sends word when there is none left, so that `handles` counts at least one as
+/// long as any other color has any.
 struct event_record : list_node {
   static constexpr std::uint8_t sink = 1;          ///< the home is an event_sink<Ts...>
   static constexpr std::uint8_t foreign_slot = 2;  ///< listed in the worker's slot guards
@@ -70,7 +76,8 @@ struct event_record : list_node {
   std::uint16_t cell_units = 0;
   std::uint8_t slot_count = 0;
   std::uint8_t flags = 0;
-  std::uint32_t color = 0;
+  std::uint16_t color = 0;  ///< a place in the table of colors
+  std::atomic<std::uint16_t> handles_afar{0};
 
   [[nodiscard]] bool expected() const noexcept { return home != nullptr; }
   [[nodiscard]] void** slots() noexcept { return reinterpret_cast<void**>(this + 1); }
@@ -87,7 +94,7 @@ struct event_record : list_node {
     record->cell_units = static_cast<std::uint16_t>(slabs::units_of(bytes));
     record->slot_count = static_cast<std::uint8_t>(slot_count);
     record->made = made;
-    record->color = w.color;
+    record->color = static_cast<std::uint16_t>(w.color);
     return *record;
   }
 };
@@ -108,6 +115,8 @@ inline void release_if_done(event_record& record, worker& w) noexcept {
 [[gnu::cold, gnu::noinline]] void triggered_again(event_record& record, worker& w) noexcept;
 [[gnu::cold, gnu::noinline]] void end_unlinked(event_record& record, worker& w) noexcept;
 void add_notifier(event_record& record, event_notifier& n) noexcept;
+[[gnu::cold, gnu::noinline]] void copied_afar(event_record& record) noexcept;
+[[gnu::cold, gnu::noinline]] void dropped_afar(event_record& record, worker& w) noexcept;
 void remove_notifier(event_record& record, event_notifier& n) noexcept;
 
 /// Ends an expected event: tells the home, then the notifiers.
@@ -139,16 +148,30 @@ class event_handle {
   explicit event_handle(event_record* record) noexcept : record_(record) {
     if (record_ != nullptr) ++record_->handles;
   }
-  event_handle(const event_handle& other) noexcept : event_handle(other.record_) {}
+  event_handle(const event_handle& other) noexcept : record_(other.record_) {
+    if (record_ == nullptr) return;
+    if (const worker* const w = worker::current(); w != nullptr && w->color != record_->color)
+        [[unlikely]] {
+      detail::copied_afar(*record_);
+    } else {
+      ++record_->handles;
+    }
+  }
   event_handle(event_handle&& other) noexcept : record_(std::exchange(other.record_, nullptr)) {}
   event_handle& operator=(event_handle other) noexcept {
     std::swap(record_, other.record_);
     return *this;
   }
   ~event_handle() {
-    if (record_ == nullptr || --record_->handles != 0) return;
-    worker* w = worker::current();
-    if (w != nullptr && record_->home == nullptr && !record_->linked()) [[likely]] {
+    if (record_ == nullptr) return;
+    worker* const w = worker::current();
+    if (w != nullptr && w->color != record_->color) [[unlikely]] {
+      dropped_afar(*record_, *w);
+      return;
+    }
+    if (--record_->handles != 0) return;
+    if (w != nullptr && record_->home == nullptr && !record_->linked() &&
+        record_->handles_afar.load(std::memory_order_relaxed) == 0) [[likely]] {
       w->memory.release_units(record_, record_->cell_units);
     } else {
       event_dropped(*record_);
@@ -157,13 +180,22 @@ class event_handle {
 
   [[nodiscard]] event_record* record() const noexcept { return record_; }
 
+  /// A handle that was counted already.
+  [[nodiscard]] static event_handle adopt(event_record& record) noexcept {
+    event_handle h;
+    h.record_ = &record;
+    return h;
+  }
+
  protected:
   event_record* record_ = nullptr;
 };
 
 }  // namespace detail
 
-/// Thread: the color that made it.
+/// Thread: the color that made it; handles may be passed to other colors, where trigger(), unblock()
+///   and at_trigger() travel as messages and take effect in the event's color, in the order of the
+///   calls, and where an event always seems to be expected.
 /// Resumes: the waiter later, in the order in which functions became unblocked.
 /// Owns: copies share one occurrence; the slots belong to whoever named them, and are cut off when
 /// their
@@ -181,7 +213,7 @@ class event : public detail::event_handle {
 
   /// Whether it is still expected.
   [[nodiscard]] explicit operator bool() const noexcept {
-    return record_ != nullptr && record_->expected();
+    return record_ != nullptr && (is_afar() || record_->expected());
   }
   [[nodiscard]] bool empty() const noexcept { return !*this; }
 
@@ -192,6 +224,10 @@ class event : public detail::event_handle {
     event_record* const record = record_;
     if (record == nullptr) return;
     worker& w = worker::here();
+    if (record->color != w.color) [[unlikely]] {
+      trigger_afar(w, Ts(std::forward<Us>(values))...);
+      return;
+    }
     event_home* const home = record->home;
     if (home == nullptr) [[unlikely]] {
       if (w.on_double_trigger != strictness::off) detail::triggered_again(*record, w);
@@ -227,6 +263,10 @@ class event : public detail::event_handle {
   void unblock() const {
     if (record_ == nullptr) return;
     worker& w = worker::here();
+    if (record_->color != w.color) [[unlikely]] {
+      send_message(w, record_->color, [target = *this] { target.unblock(); });
+      return;
+    }
     event_home* const home = std::exchange(record_->home, nullptr);
     if (home != nullptr) detail::finish_event(*record_, w, *home);
   }
@@ -238,6 +278,17 @@ class event : public detail::event_handle {
   void at_trigger(event<> n) const;
 
  private:
+  /// Another color than the event's runs.
+  [[nodiscard]] bool is_afar() const noexcept {
+    const worker* const w = worker::current();
+    return w != nullptr && w->color != record_->color;
+  }
+  [[gnu::cold, gnu::noinline]] void trigger_afar(worker& w, Ts&&... values) const {
+    send_message(w, record_->color,
+                 [target = *this, kept = std::tuple<Ts...>(std::move(values)...)]() mutable {
+                   std::apply([&](Ts&... v) { target.trigger(std::move(v)...); }, kept);
+                 });
+  }
   struct finisher {  // so that the event ends even when an assignment throws
     event_record& record;
     worker& w;
@@ -292,6 +343,11 @@ template <class... Slots>
 template <class... Ts>
 void event<Ts...>::at_trigger(event<> n) const {
   if (!n) return;
+  if (record_ != nullptr && is_afar()) [[unlikely]] {
+    send_message(worker::here(), record_->color,
+                 [target = *this, n = std::move(n)]() mutable { target.at_trigger(std::move(n)); });
+    return;
+  }
   if (!*this) {
     n.trigger();
     return;

@@ -36,10 +36,24 @@ static_assert(sizeof(frame) == 32 && offsetof(frame, next) == next_offset);
   return *reinterpret_cast<link*>((l & ~plain_bit) + next_offset);
 }
 
+/// Frames in order, where none of them runs: two words, and all zeros is empty.
+struct frame_list {
+  link first = no_link;
+  link* end = nullptr;  ///< where the next one is linked
+
+  [[nodiscard]] bool empty() const noexcept { return first == no_link; }
+  void push(link l) noexcept {
+    next_of(l) = no_link;
+    *(first == no_link ? &first : end) = l;
+    end = &next_of(l);
+  }
+};
+
 /// A FIFO of frames, linked through the frames themselves.
 class ready_queue {
  public:
   [[nodiscard]] bool empty() const noexcept { return head_ == no_link; }
+  [[nodiscard]] link first() const noexcept { return head_; }
 
   void push(link l) noexcept {
     next_of(l) = no_link;
@@ -81,6 +95,21 @@ class ready_queue {
       --left;
     } while (left != 0 && l != no_link);
     return limit - left;
+  }
+
+  /// Appends a list, which is empty afterwards.
+  void append(frame_list& other) noexcept {
+    if (other.empty()) return;
+    *tail_ = other.first;
+    tail_ = other.end;
+    other = {};
+  }
+  /// Gives everything to a list that is empty.
+  void move_to(frame_list& other) noexcept {
+    if (empty()) return;
+    other = {head_, tail_};
+    head_ = no_link;
+    tail_ = &head_;
   }
 
   /// Takes one frame out of the middle; for the rare frame that is destroyed after its wake.

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "heddle/base/clock.hh"
 #include "heddle/probe/site.hh"
 
 namespace heddle {
@@ -19,6 +20,8 @@ enum class diagnostic_kind : std::uint8_t {
   unhandled_exception,  ///< a task that nobody joins ended with an exception
   leaked_memory,        ///< cells are still in use when the runtime ends
   blocking_pile_up,     ///< calls wait long for a thread of the blocking pool
+  slow_handler,         ///< a frame ran for longer than runtime_options::slow_handler
+  wrong_color,          ///< what belongs to one color was touched in another (checked<T>)
 };
 
 /// The diagnostic's name as people type it: "abandoned-event", ...
@@ -31,6 +34,7 @@ struct diagnostic {
   std::size_t count = 1;             ///< how many, for leftovers and leaks
   std::exception_ptr error = {};     ///< for unhandled_exception
   std::span<const site> stack = {};  ///< who awaited whom, innermost first, where known
+  nanoseconds took{};                ///< for slow_handler
 };
 
 /// One line saying what happened, one line a place, and one saying what to do. No final newline.

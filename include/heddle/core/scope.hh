@@ -51,7 +51,7 @@ class scope {
   template <class F, class... Args>
     requires std::invocable<F&, Args&...>
   void spawn(F f, Args... args);
-  /// The task and what it spawns run in this color.
+  /// The task and what it spawns run in this color; its end is told in the scope's.
   void spawn(color c, task<> t);
 
   /// Asks every child to end.
@@ -180,7 +180,8 @@ auto with_scope(Body body, Args... args)
   if constexpr (!std::is_void_v<value>) co_return kept.take();
 }
 
-/// Spawns into the runtime's root scope, which is drained at shutdown.
+/// Spawns into the root scope of the running color, or of the color that is named; all of them are
+/// drained at shutdown.
 template <class T>
 void spawn(task<T> t) {
   worker::here().sched.root().spawn(std::move(t));

@@ -4,6 +4,8 @@
 // itself.
 #pragma once
 
+#include <cstdint>
+
 #include "heddle/base/clock.hh"
 #include "heddle/base/list.hh"
 
@@ -16,15 +18,47 @@ class timer_node : public list_node {
   using fire_function = void (*)(timer_node&, worker&) noexcept;
   explicit timer_node(fire_function fire) noexcept : fire_(fire) {}
 
-  [[nodiscard]] bool armed() const noexcept { return linked(); }
+  ~timer_node() {
+    if (shared_) [[unlikely]]
+      disarm_shared();
+  }
+
+  /// Thread: the color's that armed it.
+  [[nodiscard]] bool armed() const noexcept { return linked() || shared_; }
   [[nodiscard]] time_point due() const noexcept { return due_; }
-  void disarm() noexcept { unlink(); }
+  void disarm() noexcept {
+    if (shared_) [[unlikely]] {
+      disarm_shared();
+    } else {
+      unlink();
+    }
+  }
+
+  /// For room sched: calls the function. The node may be gone afterwards.
+  void fire(worker& w) noexcept { fire_(*this, w); }
+
+  // The scheduler's own.
+  std::uint32_t color = 0;  ///< in which it fires: a place in the table, or no_color
+  std::uint8_t home = 0;    ///< the worker whose wheel has it
+
+ protected:
+  bool for_worker = false;  ///< fires between colors, on the worker that armed it
 
  private:
   friend class timer_wheel;
+  friend class runtime;
+  void disarm_shared() noexcept;
+
+  // Armed where another worker may look at it at any time, so that only its wheel's lock lets its
+  // links, and the two below, be touched.
+  bool shared_ = false;
+  bool on_its_way_ = false;  // taken from the wheel: message_ brings it to its color
   fire_function fire_;
   time_point due_{};
-  std::uint64_t order_ = 0;  // registration order: ties fire in it
+  union {
+    std::uint64_t order_ = 0;  // registration order: ties fire in it
+    void* message_;
+  };
 };
 
 }  // namespace heddle

@@ -17,9 +17,13 @@
 namespace heddle {
 
 class context;
+class driver;
 class scope;
 class worker;
 struct slot_guards;
+
+/// What worker::color is while no color runs.
+inline constexpr std::uint32_t no_color = ~std::uint32_t{0};
 
 extern "C" {
 extern __thread worker* heddle_current_worker;
@@ -36,12 +40,18 @@ struct worker_part {
 /// What the core asks of a scheduler.
 class scheduler {
  public:
-  /// Calls the node's function at `due`, in order of time, ties in order of arming.
+  /// Calls the node's function at `due`, in order of time, ties in order of arming, in the color
+  /// that runs now.
   virtual void arm(worker& w, timer_node& node, time_point due) noexcept = 0;
+  /// Takes back a node that another worker may be looking at. A scheduler with one worker has none.
+  virtual void disarm_shared(timer_node& node) noexcept;
+  /// Queues a frame in another color than the one that runs. A scheduler that knows no colors queues
+  /// it as any other. Thread: any worker's.
+  virtual void post(worker& w, std::uint32_t place, link l) noexcept;
   /// A fresh reading of the driver's clock.
   [[nodiscard]] virtual time_point read_clock() noexcept = 0;
   virtual void report(const diagnostic& d) noexcept = 0;
-  /// Where tasks without an owner belong.
+  /// Where the running color's tasks without an owner belong.
   [[nodiscard]] virtual scope& root() noexcept = 0;
 
  protected:
@@ -78,8 +88,23 @@ class worker {
   /// The same where a frame of ours runs, so that there is one.
   [[nodiscard]] static worker& running() noexcept { return *current(); }
 
-  /// Queues a frame behind all that are ready.
+  /// Queues a frame of the running color behind all that are ready.
   void post(link l) noexcept { ready.push(l); }
+  /// Queues a frame in a color, named by its place in the table of colors.
+  void post_to(std::uint32_t place, link l) noexcept {
+    if (place == color) {
+      ready.push(l);
+    } else {
+      sched.post(*this, place, l);
+    }
+  }
+  /// A color's place in the table; two colors with one place count as one.
+  [[nodiscard]] std::uint32_t place_of(std::uint64_t number) const noexcept {
+    if (number <= color_mask) return static_cast<std::uint32_t>(number);
+    return static_cast<std::uint32_t>((number * 0x9e3779b97f4a7c15) >> 40) & color_mask;
+  }
+  /// Nothing of this worker's is ready, in no color.
+  [[nodiscard]] bool idle() const noexcept { return ready.empty() && !colors_wait; }
 
   /// Runs at most `limit` of the frames that are ready; returns how many ran.
   std::size_t run_ready(std::size_t limit) noexcept;
@@ -91,13 +116,20 @@ class worker {
 
   ready_queue ready;
   std::uint32_t context_low = 0;       ///< low half of the running frame's context
+  // Of the running color; they change with it.
   std::uint32_t root_context_low = 0;  ///< what tasks without an owner and plain frames run in
-  std::uint32_t color = 0;             ///< of the running frame
+  std::uint32_t color = 0;             ///< its place in the table of colors, or no_color
+  scope* root_scope = nullptr;
   std::size_t foreign_slots = 0;  ///< events whose slot lies in another frame than their rendezvous
+  slot_guards* guards = nullptr;
+
+  std::uint32_t color_mask = 0xffff;  ///< places in the table, less one
+  std::uint32_t index = 0;            ///< of this worker
+  bool colors_wait = false;           ///< other colors of this worker have work
+  driver* io = nullptr;               ///< room sched's
   time_point now{};               ///< when this turn began
   slabs memory;
   scheduler& sched;
-  slot_guards* guards = nullptr;
   std::unique_ptr<worker_part> fibers;  ///< room fiber's: stacks, and which fiber runs
   std::uint64_t commit_seen = 0;        ///< room sync's: the last commit this worker knows of
   strictness on_double_trigger = strictness::off;
@@ -114,6 +146,7 @@ class worker {
 
  private:
   void run_coroutine(link l) noexcept;
+  [[gnu::noinline]] void adopt(link l) noexcept;
   [[gnu::noinline]] void run_plain(link l) noexcept;
   [[nodiscard, gnu::noinline]] static worker* current_slow() noexcept;
   [[noreturn, gnu::cold, gnu::noinline]] static void no_worker() noexcept;

@@ -166,6 +166,7 @@ class sim_driver final : public driver {
   void close(int fd, worker& w) noexcept override;
 
  private:
+  friend class sim::world;
   std::unique_ptr<sim::world> world_;
 };
 

@@ -31,7 +31,20 @@ struct driver_options {
   nanoseconds pool_wait_report = std::chrono::seconds(1);
 };
 
-/// Thread: the worker's, except wake().
+/// Where a driver's completions go: to the runtime, which brings each to its color.
+class completion_router {
+ public:
+  /// Gives what the operation's function says, as far as that is known by then.
+  virtual bool complete(operation& op, worker& w, const completion& c) noexcept = 0;
+
+ protected:
+  ~completion_router() = default;
+};
+
+/// Each worker has one of its own (the simulation: one for all). An operation goes to the driver of
+/// the worker that runs its color; its completions are brought to the color wherever that runs by
+/// then. Thread: the worker's, except where a member
+/// says otherwise.
 class driver {
  public:
   virtual ~driver() = default;
@@ -73,7 +86,12 @@ class driver {
   [[nodiscard]] virtual nanoseconds wall_time() noexcept = 0;
   [[nodiscard]] virtual std::uint64_t random() noexcept = 0;
 
-  // Receive blocks.
+  /// Told once, before it runs. Without it, completions go straight to their operations.
+  void route_to(completion_router& r) noexcept { router_ = &r; }
+  /// Told once, before it runs: it belongs to one runtime with `first`, each on a worker of its own.
+  virtual void share_with([[maybe_unused]] driver& first) {}
+
+  // Receive blocks. return_block: thread: any worker's.
   [[nodiscard]] virtual std::byte* block_at(std::uint32_t block) noexcept = 0;
   [[nodiscard]] virtual std::uint32_t block_bytes() const noexcept = 0;
   virtual void return_block(std::uint32_t block) noexcept = 0;
@@ -96,6 +114,18 @@ class driver {
   virtual void release_signals(std::uint64_t signal_mask) noexcept = 0;
   /// Ends the operations that are pending on it with -ECANCELED, and closes.
   virtual void close(int fd, worker& w) noexcept = 0;
+
+ protected:
+  /// Delivers a completion; the operation may be gone afterwards if it was the last.
+  bool bring(operation& op, worker& w, const completion& c) noexcept {
+    if (router_ != nullptr) [[likely]]
+      return router_->complete(op, w, c);
+    if (!c.more) op.pending = false;
+    return op.complete(op, w, c);
+  }
+
+ private:
+  completion_router* router_ = nullptr;
 };
 
 /// Why a driver was or was not chosen, for `heddle doctor` and for errors.

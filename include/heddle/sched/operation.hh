@@ -46,12 +46,12 @@ inline constexpr std::uint64_t at_cursor = ~std::uint64_t{0};
 struct completion {
   std::int64_t result = 0;  ///< what op_code says, or -errno
   bool more = false;        ///< further completions of this operation will come
-  bool has_block = false;   ///< receive_all: `result` bytes stand in block number `block`
+  bool has_block = false;   ///< receive_all: `result` bytes stand in block `block` of that driver
   std::uint32_t block = 0;
 };
 
-/// Thread: the worker it was submitted on. Lifetime: fixed in memory from submit() to the
-/// completion that has `more` false.
+/// Thread: the color it was submitted in; the driver is that of the worker it was submitted on.
+/// Lifetime: fixed in memory from submit() to the completion that has `more` false.
 struct operation : wait {
   /// Called once for each completion, outside of user code; must not block. It may submit again. A
   /// multishot operation that gets false is ended by the driver: what was already on the way is
@@ -66,12 +66,17 @@ struct operation : wait {
 
   complete_function complete;
   op_code code;
-  bool pending = false;           ///< set by the driver while the record belongs to it
-  bool cancel_asked = false;      ///< set by the driver: at most one request goes out
   std::uint8_t driver_state = 0;  ///< the driver's own
+  std::uint8_t home = 0;          ///< the worker whose driver has it
+  bool held = false;              ///< the driver has it; only that worker may look
+  bool pending = false;           ///< from submit() until its color has its last completion
+  bool cancel_asked = false;      ///< set by the driver: at most one request goes out
+  std::uint16_t color = 0;        ///< where it completes: a place in the table of colors
   int fd;
   std::uint32_t len = 0;
   std::uint32_t flags = 0;
+  bool cancel_out = false;  ///< the scheduler's own: a request is on its way to the home worker
+  bool ended = false;       ///< the scheduler's own: and the last completion waits for its return
   void* data = nullptr;
   void* more = nullptr;
   union {

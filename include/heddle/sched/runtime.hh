@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
-// The runtime: a worker, its timers, a driver, and the root scope. main builds one and hands it
-// down.
+// The runtime: workers, each with its timers and its driver, the table of colors, and the root
+// scopes. main builds one and hands it down.
 //
 //   task<int> program();
-//   int main() { heddle::runtime rt; return rt.run(program()); }
+//   int main() { heddle::runtime rt; return rt.run(program()); }       // color 0
 //
-// One worker for now; colors are accepted everywhere and kept with each task.
+// One number puts every core to work: runtime_options::workers, or HEDDLE_WORKERS in the
+// environment. A color runs on one worker at a time, and moves to another when that one has nothing
+// to do; what never names a color is in color 0 and runs as on one thread.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -16,12 +19,19 @@
 #include <vector>
 
 #include "heddle/core/dump.hh"
+#include "heddle/core/enter.hh"
 #include "heddle/core/event.hh"
 #include "heddle/core/scope.hh"
 #include "heddle/sched/driver.hh"
+#include "heddle/sched/policy.hh"
+#include "heddle/sched/statistics.hh"
 #include "heddle/sched/timer_wheel.hh"
 
 namespace heddle {
+
+struct color_record;
+class color_table;
+class world_pause;
 
 /// Every limit has a default that is safe on a small machine.
 struct runtime_options {
@@ -34,14 +44,31 @@ struct runtime_options {
   bool ignore_sigpipe = true;
   strictness on_double_trigger = strictness::off;
   strictness on_leftovers = strictness::off;
-  /// Gets every diagnostic; empty: one block of text on stderr.
+  /// Gets every diagnostic; empty: one block of text on stderr. With several workers it may be
+  /// called on any of them, one call at a time.
   std::function<void(const diagnostic&)> report = {};
+
+  // Workers and colors.
+  unsigned workers = 0;  ///< threads that run frames; 0: HEDDLE_WORKERS, and without it one; at most
+                         ///< 64. The simulation runs all of them on one thread, in a seeded order
+  std::size_t color_batch = 16;          ///< frames of one color while other colors wait
+  std::uint32_t color_places = 65536;    ///< in the table of colors; at most this
+  std::function<std::unique_ptr<policy>()> policy = {};  ///< one for each worker; empty: FIFO
+  bool stealing = true;  ///< a worker with nothing to do takes colors from one that has more
+  nanoseconds steal_after = std::chrono::microseconds(20);  ///< a color that waits alone behind one
+                                                            ///< that runs is left there so long
+  nanoseconds spin = std::chrono::microseconds(20);  ///< before a worker sleeps, if that paid lately
+  bool watch = false;  ///< keep time for each color: two looks at the clock a turn
+  /// A frame that runs longer than this is reported (slow-handler), at most once a second for each
+  /// line; zero: never. It costs a look at the clock before and after each frame.
+  nanoseconds slow_handler{};
 };
 
 /// Thread: the one that built it, except where a member says otherwise. It becomes that thread's
-/// current runtime until it is destroyed; an inner one hides an outer one. Owns: every frame and
-/// event; the destructor cancels the root scope and waits until it is empty.
-class runtime final : public scheduler {
+/// current runtime until it is destroyed; an inner one hides an outer one. Other workers' threads run
+/// only inside run() and drain(): in between, the builder's thread is color 0 and alone. Owns: every
+/// frame and event; the destructor cancels the root scopes and waits until they are empty.
+class runtime final : public scheduler, public completion_router {
  public:
   explicit runtime(runtime_options options = {});
   explicit runtime(std::unique_ptr<class driver> io, runtime_options options = {});
@@ -49,8 +76,8 @@ class runtime final : public scheduler {
   runtime& operator=(const runtime&) = delete;
   ~runtime();
 
-  /// Runs until this task has ended; gives its value or rethrows. Other tasks go on at the next
-  /// run. Throws failure(resource_deadlock_would_occur), with a dump, when it can never end.
+  /// Runs until this task, in color 0, has ended; gives its value or rethrows. Other tasks go on at
+  /// the next run. Throws failure(resource_deadlock_would_occur), with a dump, when it can never end.
   template <class T>
   T run(task<T> program) {
     join_of<T> kept(&program_ended);
@@ -60,47 +87,64 @@ class runtime final : public scheduler {
   }
   /// Runs until nothing is left that could wake anything (rule D1), or stop().
   void run();
-  /// One turn: what is ready, timers that are due, completions that are there. Does not sleep.
-  /// Returns whether anything ran.
+  /// One turn of the first worker: what is ready, timers that are due, completions that are there.
+  /// Does not sleep, and does not run the other workers. Returns whether anything ran.
   bool once();
   /// Makes run() return after the current turn. Thread: any; async-signal-safe.
   void stop() noexcept;
-  /// Cancels the root scope and runs until it is empty, at most drain_timeout. Returns the number
+  /// Cancels the root scopes and runs until they are empty, at most drain_timeout. Returns the number
   /// of tasks that are left.
   std::size_t drain();
 
+  /// Into the root scope of the running color, or of the color that is named. Thread: any worker's.
   template <class T>
   void spawn(task<T> t) {
-    root_->spawn(std::move(t));
+    root().spawn(std::move(t));
   }
-  void spawn(color c, task<> t) { root_->spawn(c, std::move(t)); }
-  /// Calls f in the worker soon. Thread: any.
+  void spawn(color c, task<> t) { root().spawn(c, std::move(t)); }
+  /// Calls f in color 0 soon. Thread: any.
   void post(std::move_only_function<void()> f);
-  /// Fires the event before the worker may sleep (rule D6).
+  /// Fires the event before the first worker may sleep (rule D6).
   void preblock(event<> e) { preblock_.push_back(std::move(e)); }
-  /// When the next timer is due; never if none.
-  [[nodiscard]] time_point next_wake() noexcept { return wheel_.next_due(); }
+  /// When the first worker's next timer is due; never if none.
+  [[nodiscard]] time_point next_wake() noexcept;
 
+  /// Of the worker that runs this thread.
   [[nodiscard]] static runtime& here();
-  [[nodiscard]] class driver& io() noexcept { return *driver_; }
-  [[nodiscard]] worker& main_worker() noexcept { return *worker_; }
-  [[nodiscard]] scope& root() noexcept override { return *root_; }
+  /// The driver of the worker that runs this thread; elsewhere the first worker's.
+  [[nodiscard]] class driver& io() noexcept;
+  [[nodiscard]] class driver& driver_at(std::size_t worker) noexcept;
+  [[nodiscard]] worker& main_worker() noexcept;
+  [[nodiscard]] std::size_t workers() const noexcept { return seats_.size(); }
+  [[nodiscard]] scope& root() noexcept override;
   [[nodiscard]] const runtime_options& options() const noexcept { return options_; }
 
-  /// Where everything waits.
+  /// Where everything waits. With several workers, the others stand still meanwhile.
   [[nodiscard]] std::string dump();
   [[nodiscard]] std::string dump_json();
   [[nodiscard]] std::vector<suspended_task> suspended();
+  /// What each worker, and each color that ever ran, did so far.
+  [[nodiscard]] std::vector<worker_statistics> read_workers();
+  [[nodiscard]] std::vector<color_statistics> read_colors();
 
   /// An operation or timer that does not keep run() going (signals that are only listened to).
-  void add_background(int change) noexcept { background_ += change; }
+  void add_background(int change) noexcept { background_.fetch_add(change); }
   /// A wait that another thread may end: as long as there is another thread, it keeps run() going.
-  void add_foreign(int change) noexcept { foreign_ += change; }
+  void add_foreign(int change) noexcept { foreign_.fetch_add(change); }
 
   // What the core asks.
   void arm(worker& w, timer_node& node, time_point due) noexcept override;
-  [[nodiscard]] time_point read_clock() noexcept override { return driver_->now(); }
+  void disarm_shared(timer_node& node) noexcept override;
+  void post(worker& w, std::uint32_t place, link l) noexcept override;
+  [[nodiscard]] time_point read_clock() noexcept override { return io().now(); }
   void report(const diagnostic& d) noexcept override;
+
+  // What drivers ask, and those who have operations with them.
+  /// Brings a completion to the operation's color: at once when this worker can hold it, else as a
+  /// message. Gives what the operation's function said, as far as it is known. Thread: the worker's.
+  bool complete(operation& op, worker& w, const completion& c) noexcept override;
+  /// Asks the driver that has it to end a pending operation. Thread: the operation's color.
+  void cancel(operation& op, worker& w) noexcept;
 
   // Plain frames (abi.h).
   void adopt(frame& f);
@@ -108,39 +152,90 @@ class runtime final : public scheduler {
 
  private:
   friend struct abi_calls;
+  friend class world_pause;
+  struct seat;
+  struct mail;
+  struct timer_message;
 
   static std::coroutine_handle<> program_ended(join& j, worker& w) noexcept;
   template <class P>
   void start_program(std::coroutine_handle<P> h, join& kept) {
     h.promise().set_parent(kept);
-    h.promise().context_low = root_->context_of_tasks().low();
-    worker_->post(link_of(h));
+    h.promise().context_low = main_worker().root_context_low;
+    main_worker().post(link_of(h));
   }
   void run_program(join& kept);
-  void setup();
+  void setup(std::unique_ptr<class driver> first);
+  [[nodiscard]] std::size_t cancel_roots();
+
+  // Turns (runtime.cc, workers.cc).
   /// Runs what is ready, then lets the driver and the timers make more; sleeps only if `may_sleep`.
   /// False when nothing is ready and nothing will ever come.
   bool turn(bool may_sleep);
+  bool turn_alone(seat& s, bool may_sleep);
+  bool turn_shared(seat& s, bool may_sleep);
+  bool turn_simulated(bool may_sleep);
   void run_posted();
-  [[nodiscard]] bool anything_outside() noexcept;
+  void run_preblock();
+  [[nodiscard]] bool anything_outside(seat& s) noexcept;
+  void expire(seat& s) noexcept;
+
+  // Colors (colors.cc).
+  [[nodiscard]] seat& seat_of(const worker& w) noexcept;
+  void enter_color(seat& s, color_record& r) noexcept;
+  void leave_color(seat& s) noexcept;
+  [[nodiscard]] bool enter_for(seat& s, std::uint32_t place) noexcept;
+  void make_root(seat& s, color_record& r) noexcept;
+  bool run_colors(seat& s, std::size_t limit) noexcept;
+  std::size_t run_frames(seat& s, std::size_t limit) noexcept;
+  std::size_t run_watched(seat& s, std::size_t limit) noexcept;
+  void report_slow(seat& s, std::span<const site> stack, nanoseconds took) noexcept;
+  void queue_color(seat& s, color_record& r, link first) noexcept;
+  void count_root(color_record& r) noexcept;
+  void fire_timer(timer_node& node, worker& w) noexcept;
+
+  // Workers (workers.cc).
+  [[nodiscard]] color_record* next_color(seat& s) noexcept;
+  [[nodiscard]] color_record* steal(seat& s) noexcept;
+  void push_color(seat& from, seat& to, color_record& r) noexcept;
+  void wake_one(seat& from) noexcept;
+  [[nodiscard]] bool park(seat& s, bool hopeless) noexcept;
+  void unpark(seat& s) noexcept;
+  [[nodiscard]] bool spin_for_work(seat& s) noexcept;
+  [[nodiscard]] bool others_rest(const seat& s) const noexcept;
+  void send_mail(seat& to, mail& m) noexcept;
+  void read_mail(seat& s) noexcept;
+  void run_worker(seat& s) noexcept;
+  void begin_world();
+  void end_world() noexcept;
+  void stand_still(seat& s) noexcept;
 
   runtime_options options_;
   region region_;
-  std::unique_ptr<class driver> driver_;
+  std::unique_ptr<color_table> colors_;
+  std::vector<std::unique_ptr<seat>> seats_;
   worker* outer_worker_ = nullptr;
-  std::unique_ptr<worker> worker_;
-  timer_wheel wheel_;
-  std::unique_ptr<scope> root_;
-  time_point polled_at_{};
+  bool shared_ = false;     ///< several workers: records are held as color_table.hh says
+  bool simulated_ = false;  ///< all of them on one thread
+  bool draining_ = false;
+  bool in_world_ = false;
+  std::uint64_t draw_ = 0;  ///< state of the simulated order
+  std::atomic<color_record*> used_{nullptr};
+  std::atomic<long> live_roots_{0};
+  std::atomic<const join*> ended_{nullptr};
   std::atomic<bool> stop_{false};
   std::atomic<bool> has_posted_{false};
   std::mutex posted_lock_;
   std::vector<std::move_only_function<void()>> posted_;
   std::vector<event<>> preblock_;
+  std::mutex plain_lock_;
   std::unordered_set<frame*> plain_frames_;
   std::vector<wait_table> wait_tables_;
-  long background_ = 0;
-  long foreign_ = 0;
+  std::mutex report_lock_;
+  std::atomic<long> background_{0};
+  std::atomic<long> foreign_{0};
+  std::atomic<std::uint32_t> resting_{0};  ///< workers that are parked
+  std::unique_ptr<world_pause> pause_;
 };
 
 }  // namespace heddle

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// co_await enter(color): the rest of this function, and what it awaits, runs in that color. When the
+// function ends, its caller goes on in the color that the function was called in, with its result or
+// exception. Values pass between colors by being in the function's frame; nothing is copied.
+//
+//   task<sealed> seal(record r, color c) {        // called from any color
+//     co_await enter(c);                          // now in c: other colors run beside it
+//     co_return encrypt(r);
+//   }                                             // the caller goes on where it was
+//
+// A visit is the function's stay. While it lasts, a context of its own stands below the caller's, so
+// a request to cancel reaches it as a message, and its end comes back as one.
+// States: on its way -> away -> coming home -> over; it is freed when it is over and no request to
+// cancel is on its way.
+#pragma once
+
+#include "heddle/core/promise.hh"
+
+namespace heddle {
+
+struct visit {
+  /// Thread: the color that the visit came from.
+  void ask_to_cancel(worker& w) noexcept;
+
+  frame coming_home;        ///< told in the color it came from
+  frame canceling;          ///< told in the color visited, and then, as an answer, back home
+  context* own = nullptr;   ///< what the function runs in while it is away
+  link function = no_link;  ///< that called enter()
+  struct join* waiter = nullptr;   ///< who waits for the function; null: it goes on itself
+  std::uint32_t outer_low = 0;     ///< the context it came from
+  std::uint32_t home = 0;          ///< the color it came from: a place in the table
+  std::uint32_t next = no_color;   ///< the color to go to from home, if it only passes through
+  bool cancel_out = false;         ///< a request is on its way, or its answer
+  bool over = false;
+};
+
+namespace detail {
+/// The function goes to the color at this place, below its present context.
+void leave_again(link function, std::uint32_t place);
+}  // namespace detail
+
+/// Cancel: a function in a cancelled context does not go; it sees operation_canceled. Where it was
+///   cancelled on its way, it sees that at its next wait.
+class [[nodiscard("co_await it")]] enter_awaiter {
+ public:
+  explicit enter_awaiter(color to) noexcept : to_(to) {}
+
+  [[nodiscard]] bool await_ready() noexcept {
+    const worker& w = worker::running();
+    place_ = w.place_of(to_.number);
+    return w.color == place_;
+  }
+  template <frame_promise P>
+  void await_suspend(std::coroutine_handle<P> h) {
+    leave(link_of(h), place_);
+  }
+  static void await_resume() noexcept {}
+
+ private:
+  static void leave(link function, std::uint32_t place);
+  color to_;
+  std::uint32_t place_ = 0;
+};
+
+[[nodiscard]] inline enter_awaiter enter(color to) noexcept { return enter_awaiter(to); }
+
+}  // namespace heddle

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+// Visits: going to another color, coming home, and cancelling what is away.
+#include "heddle/core/enter.hh"
+
+#include <cstddef>
+#include <memory>
+
+#include "heddle/core/scope.hh"
+
+namespace heddle {
+namespace {
+
+visit& visit_of(frame* f, std::size_t offset) noexcept {
+  return *reinterpret_cast<visit*>(reinterpret_cast<char*>(f) - offset);
+}
+
+worker& from(heddle_worker* w) noexcept { return *reinterpret_cast<worker*>(w); }
+
+void free_visit(visit& v, worker& w) noexcept {
+  context::close_away(w, *v.own);
+  std::destroy_at(&v);
+  w.memory.release(&v, sizeof(visit));
+}
+
+void go(visit& v, std::uint32_t place, worker& w) {
+  v.own->color = place;
+  promise_of(v.function).context_low = v.own->low();
+  w.post_to(place, v.function);
+}
+
+/// In the color that the visit came from: whoever waited goes on.
+heddle_link arrive(frame* f, heddle_worker* at) {
+  visit& v = visit_of(f, offsetof(visit, coming_home));
+  worker& w = from(at);
+  if (v.next != no_color && !v.cancel_out) {  // through here to a third color
+    go(v, std::exchange(v.next, no_color), w);
+    return no_link;
+  }
+  const std::uint32_t outer = v.outer_low;
+  const link function = v.function;
+  join* const waiter = v.waiter;
+  const std::uint32_t next_place = v.next;
+  v.own->unlink();  // what is around may close now
+  v.over = true;
+  if (!v.cancel_out) free_visit(v, w);
+  w.context_low = outer;
+  link next = no_link;
+  if (waiter == nullptr) {
+    if (next_place != no_color) {
+      // It was cancelled while it passed through: a new stay, below what is cancelled.
+      promise_of(function).context_low = outer;
+      detail::leave_again(function, next_place);
+      return no_link;
+    }
+    next = function;
+  } else if (waiter->done == nullptr) {
+    next = link_of(waiter->waiter);
+  } else {
+    next = link_of(waiter->done(*waiter, w));
+    if (next == no_link) return no_link;
+  }
+  promise_of(next).context_low = w.context_low;
+  return next;
+}
+
+heddle_link answered(frame* f, heddle_worker* at) {
+  visit& v = visit_of(f, offsetof(visit, canceling));
+  v.cancel_out = false;
+  if (v.over) free_visit(v, from(at));
+  return no_link;
+}
+
+/// In the color visited.
+heddle_link cancel_away(frame* f, heddle_worker* at) {
+  visit& v = visit_of(f, offsetof(visit, canceling));
+  worker& w = from(at);
+  v.own->cancel(w);
+  f->resume = &answered;
+  f->at |= HEDDLE_AT_QUEUED;
+  w.post_to(v.home, link_of(*f));
+  return no_link;
+}
+
+void nothing(frame*, heddle_worker*) {}
+
+}  // namespace
+
+void visit::ask_to_cancel(worker& w) noexcept {
+  if (cancel_out || over) return;
+  cancel_out = true;
+  canceling = {&cancel_away, &nothing, no_link, HEDDLE_AT_QUEUED, 0};
+  w.post_to(own->color, link_of(canceling));
+}
+
+namespace detail {
+
+void go_home(visit& v, join& j) noexcept {
+  v.waiter = &j;
+  v.coming_home.at |= HEDDLE_AT_QUEUED;
+  worker::running().post_to(v.home, link_of(v.coming_home));
+}
+
+visit* ends_visit(worker& w, link function) noexcept {
+  visit* const v = w.current_context().visiting;
+  return v->function == function ? v : nullptr;
+}
+
+void leave_again(link function, std::uint32_t place) {
+  worker& w = worker::running();
+  auto* const v = new (w.memory.allocate(sizeof(visit))) visit;
+  v->coming_home = {&arrive, &nothing, no_link, 0, 0};
+  v->outer_low = w.context_low;
+  v->home = w.color;
+  v->function = function;
+  try {
+    v->own = &context::open_away(w, w.current_context(), *v);
+  } catch (...) {
+    w.memory.release(v, sizeof(visit));
+    throw;
+  }
+  v->own->opened_at = promise_of(function).at;
+  go(*v, place, w);
+}
+
+}  // namespace detail
+
+void enter_awaiter::leave(link function, std::uint32_t place) {
+  worker& w = worker::running();
+  if (w.current_context().canceled()) detail::throw_failure(canceled_error());
+  if (context::is_away(w.context_low)) {
+    visit& v = *w.current_context().visiting;
+    if (v.function == function) {  // home first; from there perhaps on
+      v.waiter = nullptr;
+      v.next = place == v.home ? no_color : place;
+      v.coming_home.at |= HEDDLE_AT_QUEUED;
+      w.post_to(v.home, link_of(v.coming_home));
+      return;
+    }
+  }
+  detail::leave_again(function, place);
+}
+
+}  // namespace heddle

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// A worker's queue of colors that have work, in the order of its policy. With several workers, others
+// push here what belongs here, and take from here when they have nothing else: so nothing that waits
+// is behind what runs. `parked` is guarded by the same lock: who pushes sees whether the worker
+// sleeps, and who goes to sleep sees whether anything was pushed, so no wake-up is lost.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "sched/color_table.hh"
+
+namespace heddle {
+
+/// A lock that is held for a few instructions.
+class short_lock {
+ public:
+  void lock() noexcept {
+    while (locked_.exchange(true, std::memory_order_acquire)) wait();
+  }
+  [[nodiscard]] bool try_lock() noexcept {
+    return !locked_.load(std::memory_order_relaxed) &&
+           !locked_.exchange(true, std::memory_order_acquire);
+  }
+  void unlock() noexcept { locked_.store(false, std::memory_order_release); }
+  /// Tells the processor that this is a loop that waits.
+  static void pause() noexcept {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+  }
+
+ private:
+  [[gnu::noinline]] void wait() noexcept;
+  std::atomic<bool> locked_{false};
+};
+
+class run_queue {
+ public:
+  /// The caller has the lock, or there is one worker.
+  void push(color_record& c) noexcept {
+    if (policy_ != nullptr) [[unlikely]] {
+      policy_->push(c);
+    } else {
+      list_.push(c);
+    }
+    count_.store(size() + 1, std::memory_order_relaxed);
+  }
+  [[nodiscard]] color_record* pop() noexcept {
+    if (size() == 0) return nullptr;
+    ready_color* const c = policy_ != nullptr ? policy_->pop() : list_.pop();
+    if (c == nullptr) return nullptr;
+    count_.store(size() - 1, std::memory_order_relaxed);
+    return static_cast<color_record*>(c);
+  }
+  /// Thread: any.
+  [[nodiscard]] std::uint32_t size() const noexcept {
+    return count_.load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+  [[nodiscard]] class policy* policy() noexcept { return policy_.get(); }
+  void set_policy(std::unique_ptr<class policy> p) noexcept { policy_ = std::move(p); }
+
+  short_lock lock;
+  bool parked = false;  // guarded by the lock: the worker sleeps, or is about to
+
+ private:
+  std::atomic<std::uint32_t> count_{0};
+  color_list list_;
+  std::unique_ptr<class policy> policy_;
+};
+
+}  // namespace heddle

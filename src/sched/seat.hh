@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// One worker with all that is its own, and how workers are made to stand still.
+#pragma once
+
+#include <condition_variable>
+#include <thread>
+
+#include "heddle/sched/runtime.hh"
+#include "sched/color_table.hh"
+#include "sched/run_queue.hh"
+
+namespace heddle {
+
+/// A request that only an operation's home worker can carry out, and its answer.
+struct runtime::mail : frame {
+  operation* op = nullptr;
+  mail* after = nullptr;
+};
+
+struct runtime::seat {
+  seat(region& memory, runtime& owner, time_point start) noexcept
+      : w(memory, owner), wheel(start) {}
+
+  worker w;
+  timer_wheel wheel;
+  short_lock wheel_lock;  // with several workers
+  std::unique_ptr<class driver> own;
+  class driver* io = nullptr;
+  color_record* held = nullptr;  ///< whose frames are in w.ready
+  bool running = false;          ///< a frame runs: no color may be entered now
+  time_point polled_at{};
+  time_point turn_began{};  ///< with options.watch
+  nanoseconds nap{};        ///< how long it sleeps at most while others work
+  unsigned spins_left = 0;
+  worker_statistics count;
+  std::vector<std::pair<site, time_point>> slow_reports;
+
+  alignas(64) run_queue queue;
+  mail* letters = nullptr;  // guarded by the queue's lock
+  bool woken_by_push = false;
+
+  // Thread: any reads them.
+  alignas(64) std::atomic<bool> parked{false};
+  std::atomic<bool> hopeless{false};       ///< parked, and nothing of its own can come
+  std::atomic<std::size_t> pending{0};     ///< operations, when it was last between turns
+  std::atomic<std::int64_t> round_at{0};   ///< when it last came round, in ns
+  std::thread thread;
+};
+
+/// Makes workers wait between two turns. Thread: any worker's, one at a time.
+class world_pause {
+ public:
+  [[nodiscard]] bool asked() const noexcept { return asked_.load(std::memory_order_relaxed); }
+  /// Returns when `count` workers stand still; wake(i) is called until they do.
+  template <class Wake>
+  void begin(std::size_t count, Wake&& wake) {
+    std::unique_lock hold(lock_);
+    asked_.store(true, std::memory_order_relaxed);
+    while (still_ != count) {
+      wake();
+      changed_.wait_for(hold, std::chrono::milliseconds(1));
+    }
+  }
+  void end() noexcept {
+    const std::lock_guard hold(lock_);
+    asked_.store(false, std::memory_order_relaxed);
+    changed_.notify_all();
+  }
+  /// For a worker that is asked: returns when end() was called, or with false when it must leave.
+  bool wait() noexcept {
+    std::unique_lock hold(lock_);
+    ++still_;
+    changed_.notify_all();
+    changed_.wait(hold, [this] { return !asked() || leaving_; });
+    --still_;
+    return !leaving_;
+  }
+  void leave() noexcept {
+    const std::lock_guard hold(lock_);
+    leaving_ = true;
+    changed_.notify_all();
+  }
+
+  std::mutex one_at_a_time;
+
+ private:
+  std::mutex lock_;
+  std::condition_variable changed_;
+  std::atomic<bool> asked_{true};  // workers are born still
+  std::size_t still_ = 0;
+  bool leaving_ = false;
+};
+
+}  // namespace heddle
