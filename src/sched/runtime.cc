@@ -6,6 +6,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -49,7 +50,7 @@ void runtime::setup(std::unique_ptr<class driver> first) {
   options_.color_batch = std::max<std::size_t>(options_.color_batch, 1);
   colors_ = std::make_unique<color_table>(options_.color_places);
   pause_ = std::make_unique<world_pause>();
-  simulated_ = workers > 1 && first->name() == std::string_view("sim");
+  simulated_ = workers > 1 && first->simulated();
   shared_ = workers > 1;
   const std::string kind = first->name();
   class driver* const main_driver = first.get();
@@ -184,16 +185,29 @@ void runtime::run() {
 }
 
 bool runtime::once() {
-  const std::uint64_t before = main_worker().frames_run;
+  const auto frames = [this] {
+    std::uint64_t n = 0;
+    for (const auto& s : seats_) n += s->w.frames_run;
+    return n;
+  };
+  const std::uint64_t before = frames();
+  stop_speaking();
   if (simulated_) {
-    turn_simulated(false);
+    const auto work = [this] {
+      return std::any_of(seats_.begin(), seats_.end(),
+                         [](const auto& s) { return !s->queue.empty(); });
+    };
+    std::size_t turns = options_.batch;
+    do {
+      turn_simulated(false);
+    } while (work() && --turns != 0);
   } else if (shared_) {
     turn_shared(*seats_[0], false);
   } else {
     turn(false);
   }
   end_world();
-  return main_worker().frames_run != before;
+  return frames() != before;
 }
 
 void runtime::stop() noexcept {

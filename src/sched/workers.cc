@@ -259,9 +259,21 @@ void runtime::run_worker(seat& s) noexcept {
   heddle_current_worker = nullptr;
 }
 
+/// What was queued in the name of color 0, while that stood in a queue, goes there.
+void runtime::stop_speaking() noexcept {
+  seat& s = *seats_[0];
+  if (!shared_ || s.held != nullptr || s.w.color == no_color) return;
+  color_record& first = (*colors_)[0];
+  first.guards = s.w.guards;
+  first.foreign_slots = s.w.foreign_slots;
+  s.w.color = no_color;
+  while (!s.w.ready.empty()) post(s.w, 0, s.w.ready.pop());
+}
+
 /// The other workers run from here on.
 void runtime::begin_world() {
   if (!shared_ || in_world_) return;
+  stop_speaking();
   in_world_ = true;
   if (simulated_) return;
   for (const auto& s : seats_) {
@@ -283,15 +295,17 @@ void runtime::begin_world() {
 
 /// The first thread is alone again, and is color 0.
 void runtime::end_world() noexcept {
-  if (!in_world_) return;
-  in_world_ = false;
-  if (!simulated_)
+  if (std::exchange(in_world_, false) && !simulated_)
     pause_->begin(seats_.size() - 1, [this] {
       for (const auto& s : seats_)
         if (s->w.index != 0) s->io->wake();
     });
   seat& s = *seats_[0];
   if (s.w.color == 0) return;
+  if (!shared_) {
+    static_cast<void>(enter_for(s, 0));
+    return;
+  }
   if (s.held != nullptr) leave_color(s);
   color_record& first = (*colors_)[0];
   if (first.hold()) {

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <memory>
 
 #include "heddle/sched/runtime.hh"
@@ -13,6 +14,7 @@ namespace heddle::test {
 
 struct virtual_driver : driver {
   const char* name() const noexcept override { return "virtual"; }
+  bool simulated() const noexcept override { return true; }
   bool submit(operation&, worker&, completion&) noexcept override { return false; }
   void cancel(operation&, worker&) noexcept override {}
   void turn(worker&, time_point until) noexcept override {
@@ -22,7 +24,11 @@ struct virtual_driver : driver {
   std::size_t pending() const noexcept override { return 0; }
   time_point now() noexcept override { return t += std::chrono::microseconds(1); }
   nanoseconds wall_time() noexcept override { return {}; }
-  std::uint64_t random() noexcept override { return 0; }
+  /// The order of several workers: HEDDLE_SEED in the environment.
+  std::uint64_t random() noexcept override {
+    const char* const seed = std::getenv("HEDDLE_SEED");
+    return seed == nullptr ? 0 : std::strtoull(seed, nullptr, 10);
+  }
   std::byte* block_at(std::uint32_t) noexcept override { return nullptr; }
   std::uint32_t block_bytes() const noexcept override { return 0; }
   void return_block(std::uint32_t) noexcept override {}

@@ -76,6 +76,9 @@ class driver {
   /// knows that.
   [[nodiscard]] virtual bool stalled() const noexcept { return false; }
 
+  /// Its world is made up: all workers run on one thread and share it.
+  [[nodiscard]] virtual bool simulated() const noexcept { return false; }
+
   /// Operations that the driver holds.
   [[nodiscard]] virtual std::size_t pending() const noexcept = 0;
   /// Of the pool for calls that block; zeros where the driver has none (simulation).

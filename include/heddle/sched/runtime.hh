@@ -207,6 +207,7 @@ class runtime final : public scheduler, public completion_router {
   void read_mail(seat& s) noexcept;
   void run_worker(seat& s) noexcept;
   void begin_world();
+  void stop_speaking() noexcept;
   void end_world() noexcept;
   void stand_still(seat& s) noexcept;
 
