@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// checked<T>: a value that belongs to one color: the first that touches it. A touch in another color
+// is reported (wrong-color) with both lines, once for each value.
+//
+//   checked<std::map<user, session>> sessions;
+//   sessions.get().emplace(...);             // or sessions->find(u)
+#pragma once
+
+#include <source_location>
+#include <utility>
+
+#include "heddle/core/worker.hh"
+#include "heddle/probe/site.hh"
+
+namespace heddle {
+
+/// What checked<T> does for any T. Thread: it is a mistake to touch it in two colors, and harmless to
+/// this record only as far as the report goes.
+class color_check {
+ public:
+  void touch(std::source_location where) noexcept {
+    const worker* const w = worker::current();
+    if (w == nullptr) return;
+    if (color_ == w->color) [[likely]]
+      return;
+    first_or_wrong(where);
+  }
+  /// The next touch decides whose it is: after the value was handed over in a message.
+  void give_up() noexcept { color_ = nobody; }
+
+ private:
+  static constexpr std::uint32_t nobody = no_color;
+  [[gnu::cold, gnu::noinline]] void first_or_wrong(std::source_location where) noexcept;
+  std::uint32_t color_ = nobody;
+  site first_ = 0;
+  bool reported_ = false;
+};
+
+template <class T>
+class checked {
+ public:
+  template <class... Args>
+  explicit checked(Args&&... args) : value_(std::forward<Args>(args)...) {}
+
+  [[nodiscard]] T& get(std::source_location where = std::source_location::current()) noexcept {
+    check_.touch(where);
+    return value_;
+  }
+  [[nodiscard]] const T& get(
+      std::source_location where = std::source_location::current()) const noexcept {
+    check_.touch(where);
+    return value_;
+  }
+  /// The value may move to another color now: the next to touch it is its owner.
+  void give_up() noexcept { check_.give_up(); }
+
+ private:
+  T value_;
+  mutable color_check check_;
+};
+
+}  // namespace heddle
