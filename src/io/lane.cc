@@ -167,7 +167,7 @@ void descriptor_state::finish(lane_entry& e, worker& w) noexcept {
 bool descriptor_state::cancel_elsewhere(worker& w) noexcept {
   bool any = false;
   const auto ask = [&](operation* op) {
-    if (op == nullptr || !op->pending || op->home == w.index) return;
+    if (op == nullptr || !op->pending || &driver_of(*op) == w.io) return;
     runtime::here().cancel(*op, w);
     any = true;
   };

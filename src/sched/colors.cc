@@ -123,6 +123,10 @@ bool runtime::run_colors(seat& s, std::size_t limit) noexcept {
   worker& w = s.w;
   std::size_t left = limit;
   while (left != 0) {
+    if (shared_ && s.held != nullptr) {  // what came while it was held
+      s.held->take_inbox();
+      w.ready.append(s.held->waiting);
+    }
     if (w.ready.empty() || !s.queue.empty()) {
       color_record* const next = next_color(s);
       if (next == nullptr) {

@@ -126,7 +126,7 @@ DRIVER_TEST(crowd, "F7 thousands of connections each get their own answer") {
 DRIVER_TEST(crowd, "a connection that waits costs at most 300 bytes") {
   auto d = make();
   const std::size_t count = connections_for(*d, 4000);
-  runtime rt(std::move(d), {});
+  runtime rt(std::move(d), test::one_worker());
   std::size_t bytes = 0;
   rt.run(idle(count, bytes));
 #if defined(__clang__)

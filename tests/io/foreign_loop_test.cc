@@ -56,7 +56,7 @@ int their_loop(foreign_loop& ours, const std::function<bool()>& finished) {
 }  // namespace
 
 DRIVER_TEST(foreign_loop, "another loop runs the runtime by one descriptor and one call") {
-  runtime rt(make());
+  runtime rt(make(), test::one_worker());
   if (make.name() == "poll" || make.name() == "sim") {
     try {
       const foreign_loop ours(rt);
@@ -97,7 +97,7 @@ task<> writes_later(int fd) {
 
 DRIVER_TEST(watched_descriptor, "a descriptor of another library is waited for, again and again") {
   if (!make.real()) GTEST_SKIP() << "a descriptor of the system's";
-  runtime rt(make());
+  runtime rt(make(), test::one_worker());
   for (int round = 0; round < 3; ++round) {  // the numbers come again
     int ends[2];
     ASSERT_EQ(::pipe(ends), 0);

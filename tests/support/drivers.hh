@@ -14,7 +14,7 @@
 #include <string_view>
 
 #include "heddle/io/sim.hh"
-#include "heddle/sched/driver.hh"
+#include "heddle/sched/runtime.hh"
 #include "support/test.hh"
 
 namespace heddle::test {
@@ -45,6 +45,13 @@ class driver_maker {
  private:
   std::string name_;
 };
+
+/// For what is about one worker, whatever HEDDLE_WORKERS says.
+[[nodiscard]] inline runtime_options one_worker() {
+  runtime_options options;
+  options.workers = 1;
+  return options;
+}
 
 inline constexpr const char* driver_names[] = {"io_uring", "epoll", "poll", "sim"};
 
