@@ -249,11 +249,11 @@ std::size_t runtime::drain() {
   const auto busy = [&] {
     if (live_roots_.load(std::memory_order_relaxed) != 0 || !w.ready.empty()) return true;
     if (w.root_scope != nullptr && w.color != no_color && w.root_scope->live() != 0) return true;
-    if (seats_[0]->io->pending() > 0) return true;
+    if (seats_[0]->io->pending() > 0 || seats_[0]->letters != nullptr) return true;
     for (const auto& s : seats_) {
       if (!s->queue.empty()) return true;
       if (s->w.index != 0 && shared_ && !simulated_ &&
-          (!s->parked.load() || s->pending.load(std::memory_order_relaxed) != 0))
+          (!s->parked.load() || s->pending.load(std::memory_order_relaxed) != 0 || !rests(*s)))
         return true;
     }
     return false;

@@ -36,7 +36,7 @@ struct runtime::seat {
   std::vector<std::pair<site, time_point>> slow_reports;
 
   alignas(64) run_queue queue;
-  mail* letters = nullptr;  // guarded by the queue's lock
+  std::atomic<mail*> letters{nullptr};  // changed under the queue's lock
   bool woken_by_push = false;
 
   // Thread: any reads them.

@@ -136,12 +136,20 @@ void runtime::unpark(seat& s) noexcept {
   if (pushed) s.spins_left = spins_after_hit;
 }
 
+/// It sleeps, and nobody has sent it anything since.
+bool runtime::rests(seat& s) noexcept {
+  s.queue.lock.lock();
+  const bool asleep = s.queue.parked && s.queue.empty() && s.letters == nullptr;
+  s.queue.lock.unlock();
+  return asleep;
+}
+
 /// Nothing of any other worker's can come any more.
 bool runtime::others_rest(const seat& s) const noexcept {
   for (const auto& other : seats_) {
     if (other.get() == &s) continue;
     if (!other->parked.load(std::memory_order_seq_cst) ||
-        !other->hopeless.load(std::memory_order_relaxed) || !other->queue.empty())
+        !other->hopeless.load(std::memory_order_relaxed) || !rests(*other))
       return false;
   }
   return true;
@@ -174,7 +182,8 @@ bool runtime::spin_for_work(seat& s) noexcept {
 
 void runtime::send_mail(seat& to, mail& m) noexcept {
   to.queue.lock.lock();
-  m.after = std::exchange(to.letters, &m);
+  m.after = to.letters.load(std::memory_order_relaxed);
+  to.letters.store(&m, std::memory_order_relaxed);
   const bool slept = std::exchange(to.queue.parked, false);
   to.queue.lock.unlock();
   if (slept) to.io->wake();
@@ -182,7 +191,8 @@ void runtime::send_mail(seat& to, mail& m) noexcept {
 
 void runtime::read_mail(seat& s) noexcept {
   s.queue.lock.lock();
-  mail* m = std::exchange(s.letters, nullptr);
+  mail* m = s.letters.load(std::memory_order_relaxed);
+  s.letters.store(nullptr, std::memory_order_relaxed);
   s.queue.lock.unlock();
   while (m != nullptr) {
     mail* const after = m->after;
@@ -203,7 +213,7 @@ bool runtime::turn_shared(seat& s, bool may_sleep) {
     s.nap = nap_least;
     return true;  // the next turn looks at I/O and may sleep
   }
-  if (s.letters != nullptr) read_mail(s);
+  if (s.letters.load(std::memory_order_relaxed) != nullptr) read_mail(s);
   if (w.index == 0) {
     if (has_posted_.load(std::memory_order_acquire)) run_posted();
     if (!more && !preblock_.empty()) run_preblock();

@@ -202,6 +202,7 @@ class runtime final : public scheduler, public completion_router {
   [[nodiscard]] bool park(seat& s, bool hopeless) noexcept;
   void unpark(seat& s) noexcept;
   [[nodiscard]] bool spin_for_work(seat& s) noexcept;
+  [[nodiscard]] static bool rests(seat& s) noexcept;
   [[nodiscard]] bool others_rest(const seat& s) const noexcept;
   void send_mail(seat& to, mail& m) noexcept;
   void read_mail(seat& s) noexcept;
