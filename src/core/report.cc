@@ -66,12 +66,12 @@ std::string to_string(const diagnostic& d) {
   std::string text = std::string("heddle: ") + say.name + ": " + say.what;
   if (d.count > 1) text += " (" + std::to_string(d.count) + ")";
   if (d.error) text += ": " + describe(d.error);
-  if (d.took != nanoseconds::zero())
-    text += ": " + std::to_string(d.took.count() / 1000) + " us";
+  if (d.took != nanoseconds::zero()) text += ": " + std::to_string(d.took.count() / 1000) + " us";
   if (d.made != 0) text += std::string("\n  ") + say.made + " " + to_string(resolve_site(d.made));
   if (d.waits != 0)
-    text += std::string(d.kind == diagnostic_kind::wrong_color ? "\n  touched at " : "\n  waits at ") +
-            to_string(resolve_site(d.waits));
+    text +=
+        std::string(d.kind == diagnostic_kind::wrong_color ? "\n  touched at " : "\n  waits at ") +
+        to_string(resolve_site(d.waits));
   for (const site s : d.stack) {
     const source_line where = resolve_site(s);
     text += "\n  in " + function_name(where) + " at " + to_string(where);

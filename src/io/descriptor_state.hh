@@ -43,8 +43,8 @@ class descriptor_state {
   /// The turn of e has come. Returns true when it is done at once.
   [[nodiscard]] bool start(lane_entry& e, worker& w) noexcept;
 
-  int fd;  ///< -1 when it is closed; below: closed for users, while another worker's driver ends what
-           ///< it holds, and then to be closed under the number -2 - fd
+  int fd;  ///< -1 when it is closed; below: closed for users, while another worker's driver ends
+           ///< what it holds, and then to be closed under the number -2 - fd
   std::uint32_t handles = 1;
   std::uint32_t pins = 0;
   descriptor_kind kind;
@@ -76,6 +76,7 @@ class socket_state : public descriptor_state {
  private:
   struct block {
     std::uint32_t number;
+    std::uint32_t begin;  // what stands before was taken
     std::uint32_t len;
   };
   static bool arrived(operation& op, worker& w, const completion& c) noexcept;
@@ -89,13 +90,12 @@ class socket_state : public descriptor_state {
   std::uint16_t capacity_ = 0;
   std::uint16_t first_ = 0;
   std::uint16_t end_ = 0;
-  std::uint32_t partial_ = 0;  // bytes of the first block that were taken already
-  std::int16_t error_ = 0;
-  bool ended_ = false;
+  std::int16_t error_ = 0;  // -errno, or at_end
+  static constexpr std::int16_t at_end = 1;
 };
 
 // An idle connection: this cell and the frame that waits, together at most 300 bytes.
-static_assert(sizeof(socket_state) <= 168);
+static_assert(sizeof(socket_state) <= 160);
 
 template <class State, class... Args>
 State* descriptor_state::make(int fd, Args... args) {

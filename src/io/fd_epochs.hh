@@ -21,7 +21,8 @@ class fd_epochs {
   fd_epochs() {
     void* const at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (at == MAP_FAILED) throw failure(kernel_error(-errno), "cannot reserve a table of descriptors");
+    if (at == MAP_FAILED)
+      throw failure(kernel_error(-errno), "cannot reserve a table of descriptors");
     epochs_ = static_cast<std::atomic<std::uint32_t>*>(at);
   }
   ~fd_epochs() { ::munmap(static_cast<void*>(epochs_), bytes); }
@@ -36,7 +37,8 @@ class fd_epochs {
   void closing(int fd) noexcept { at(fd).fetch_add(1, std::memory_order_release); }
 
  private:
-  static constexpr std::size_t numbers = std::size_t{1} << 22;  // four times the kernel's usual limit
+  static constexpr std::size_t numbers = std::size_t{1}
+                                         << 22;  // four times the kernel's usual limit
   static constexpr std::size_t bytes = numbers * sizeof(std::uint32_t);
   [[nodiscard]] std::atomic<std::uint32_t>& at(int fd) const noexcept {
     HEDDLE_ASSERT(static_cast<std::size_t>(fd) < numbers,

@@ -11,8 +11,9 @@ foreign_loop::foreign_loop(runtime& rt)
       driver_(dynamic_cast<kernel_driver*>(&rt.io())),
       descriptor_(driver_ == nullptr ? -1 : driver_->descriptor()) {
   if (rt.workers() > 1)
-    throw failure(std::make_error_code(std::errc::operation_not_supported),
-                  "a runtime inside another loop has one worker; set runtime_options::workers to 1");
+    throw failure(
+        std::make_error_code(std::errc::operation_not_supported),
+        "a runtime inside another loop has one worker; set runtime_options::workers to 1");
   if (descriptor_ < 0)
     throw failure(std::make_error_code(std::errc::operation_not_supported),
                   std::string("driver ") + rt.io().name() +

@@ -96,7 +96,7 @@ class readiness_driver : public kernel_driver {
   void feed_starved(worker& w) noexcept;
 
   std::shared_ptr<fd_epochs> epochs_;  // with several workers
-  std::vector<int> kicked_;  // to be tried at the next turn
+  std::vector<int> kicked_;            // to be tried at the next turn
   std::vector<int> kicking_;
   std::vector<int> starved_;      // receive_all waits for a block
   operation* current_ = nullptr;  // inside its completion; null when it ended there

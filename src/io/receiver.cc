@@ -81,8 +81,8 @@ socket_state::served socket_state::serve(lane_entry& e, worker& w) noexcept {
   driver& d = driver_of(receiving_);
   while (first_ != end_) {
     block& b = blocks_[first_];
-    std::byte* data = d.block_at(b.number) + partial_;
-    const std::uint32_t len = b.len - partial_;
+    std::byte* data = d.block_at(b.number) + b.begin;
+    const std::uint32_t len = b.len;
     if (e.role == lane_role::readable) {
       e.outcome = 1;
       return served::done;
@@ -90,23 +90,22 @@ socket_state::served socket_state::serve(lane_entry& e, worker& w) noexcept {
     if (e.role == lane_role::receive) {
       static_cast<receive_wait&>(e).give(received(d, data, b.number, len));
       e.outcome = 0;
-      partial_ = 0;
       pop_block(w);
       return served::done;
     }
     auto& reader = static_cast<transfer&>(e);
     const std::size_t taken = reader.take({data, len});
     if (taken < len) {
-      partial_ += static_cast<std::uint32_t>(taken);
+      b.begin += static_cast<std::uint32_t>(taken);
+      b.len -= static_cast<std::uint32_t>(taken);
       return served::done;
     }
     d.return_block(b.number);
-    partial_ = 0;
     pop_block(w);
     if (reader.satisfied()) return served::done;
   }
-  if (error_ != 0 || ended_) {
-    e.outcome = error_;
+  if (error_ != 0) {
+    e.outcome = error_ == at_end ? 0 : error_;
     return served::done;
   }
   if (!receiving_.pending) {
@@ -120,12 +119,12 @@ bool socket_state::arrived(operation& op, worker& w, const completion& c) noexce
   socket_state& self = *static_cast<socket_state*>(op.more);
   if (c.has_block) {
     const auto len = static_cast<std::uint32_t>(std::max<std::int64_t>(c.result, 0));
-    if (self.fd < 0 || len == 0 || !self.push_block({c.block, len}, w)) {
+    if (self.fd < 0 || len == 0 || !self.push_block({c.block, 0, len}, w)) {
       driver_of(op).return_block(c.block);
       if (self.fd >= 0 && len != 0) self.error_ = -ENOMEM;
     }
   }
-  if (c.result == 0 && !c.more) self.ended_ = true;
+  if (c.result == 0 && !c.more && self.error_ == 0) self.error_ = at_end;
   switch (c.result < 0 ? -c.result : 0) {
     case 0:
     case ECANCELED:  // stopped at the window, or closed

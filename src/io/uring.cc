@@ -212,8 +212,7 @@ class uring_driver final : public kernel_driver {
       if (res <= 0) blocks_.give(block);
     }
     if (multishot(op.code) && (res > 0 || (res == 0 && op.code == op_code::accept_all))) {
-      const bool wanted =
-          deliver(op, w, {res, true, has_block && res > 0, has_block ? block : 0});
+      const bool wanted = deliver(op, w, {res, true, has_block && res > 0, has_block ? block : 0});
       if (more) {
         if (!wanted && !op.cancel_asked) {
           op.cancel_asked = true;

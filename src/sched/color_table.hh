@@ -7,8 +7,8 @@
 //   busy               queued or held; nothing has come
 //   a chain of links   queued or held; these have come, newest first
 // Whoever makes an idle record busy must queue it or hold it. Only who holds it makes it idle, when
-// the inbox is empty. So it is in one queue at most, and what runs in it is ordered by the inbox: the
-// release of one holder is seen by the next.
+// the inbox is empty. So it is in one queue at most, and what runs in it is ordered by the inbox:
+// the release of one holder is seen by the next.
 //
 // With one worker nothing of that is needed: `queued` says that it is in the worker's queue.
 #pragma once
@@ -45,9 +45,9 @@ struct color_record : ready_color {
   std::uint64_t frames = 0;
   std::uint64_t moves = 0;
   nanoseconds run{};
-  nanoseconds waited{};       ///< from having work to running, in all
+  nanoseconds waited{};  ///< from having work to running, in all
   nanoseconds waited_most{};
-  nanoseconds longest{};      ///< the longest turn
+  nanoseconds longest{};  ///< the longest turn
   time_point ready_since{};
 
   /// Sends a frame. True: it was idle, and the caller must queue it. Thread: any.
@@ -56,8 +56,8 @@ struct color_record : ready_color {
     do {
       next_of(l) = old;
       // release: the frame's content; acquire: what the last holder left, for who queues it
-    } while (!inbox.compare_exchange_weak(old, l, std::memory_order_acq_rel,
-                                          std::memory_order_relaxed));
+    } while (
+        !inbox.compare_exchange_weak(old, l, std::memory_order_acq_rel, std::memory_order_relaxed));
     return old == idle;
   }
   /// Takes what has come, behind what waits. Thread: the holder.

@@ -65,8 +65,8 @@ void runtime::leave_color(seat& s) noexcept {
   }
 }
 
-/// Makes a color the current one between frames; false when another worker holds it, or it stands in
-/// a queue that others may take it from.
+/// Makes a color the current one between frames; false when another worker holds it, or it stands
+/// in a queue that others may take it from.
 bool runtime::enter_for(seat& s, std::uint32_t place) noexcept {
   if (s.w.color == place) return true;
   color_record& r = (*colors_)[place];
@@ -88,8 +88,7 @@ void runtime::queue_color(seat& s, color_record& r, link first) noexcept {
   r.place_ = colors_->place_of(r);
   if (shared_) {
     // Where it ran last, or, the first time, wherever its number says.
-    const std::size_t home =
-        r.last_worker != 0 ? r.last_worker - 1U : r.place_ % seats_.size();
+    const std::size_t home = r.last_worker != 0 ? r.last_worker - 1U : r.place_ % seats_.size();
     push_color(s, *seats_[home], r);
     return;
   }
@@ -112,8 +111,8 @@ void runtime::post(worker& w, std::uint32_t place, link l) noexcept {
 /// Up to `limit` frames of the current color.
 std::size_t runtime::run_frames(seat& s, std::size_t limit) noexcept {
   s.running = true;
-  const std::size_t ran = options_.slow_handler > nanoseconds::zero() ? run_watched(s, limit)
-                                                                     : s.w.run_ready(limit);
+  const std::size_t ran =
+      options_.slow_handler > nanoseconds::zero() ? run_watched(s, limit) : s.w.run_ready(limit);
   s.running = false;
   return ran;
 }
@@ -183,8 +182,8 @@ bool runtime::complete(operation& op, worker& w, const completion& c) noexcept {
     if (!c.more) op.pending = false;
     return op.complete(op, w, c);
   }
-  // Another worker has the color, or a frame of another one runs: a message brings it. It also waits
-  // for a request to cancel that is still on its way here, because that names the operation.
+  // Another worker has the color, or a frame of another one runs: a message brings it. It also
+  // waits for a request to cancel that is still on its way here, because that names the operation.
   struct bring {
     void operator()() {
       worker& at = worker::running();

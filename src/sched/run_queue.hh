@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A worker's queue of colors that have work, in the order of its policy. With several workers, others
-// push here what belongs here, and take from here when they have nothing else: so nothing that waits
-// is behind what runs. `parked` is guarded by the same lock: who pushes sees whether the worker
-// sleeps, and who goes to sleep sees whether anything was pushed, so no wake-up is lost.
+// A worker's queue of colors that have work, in the order of its policy. With several workers,
+// others push here what belongs here, and take from here when they have nothing else: so nothing
+// that waits is behind what runs. `parked` is guarded by the same lock: who pushes sees whether the
+// worker sleeps, and who goes to sleep sees whether anything was pushed, so no wake-up is lost.
 #pragma once
 
 #include <atomic>

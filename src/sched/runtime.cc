@@ -35,7 +35,8 @@ unsigned workers_wanted(const runtime_options& options) {
 
 }  // namespace
 
-runtime::runtime(runtime_options options) : options_(std::move(options)), region_(options_.memory_bytes) {
+runtime::runtime(runtime_options options)
+    : options_(std::move(options)), region_(options_.memory_bytes) {
   setup(make_driver(options_.driver, options_.io));
 }
 
@@ -222,9 +223,8 @@ std::size_t runtime::cancel_roots() {
   draining_ = true;
   for (color_record* r = used_.load(); r != nullptr; r = r->next_used) {
     ++roots;
-    send_message(w, r->place_, [root = r->root] {
-      root->context_of_tasks().cancel(worker::running());
-    });
+    send_message(w, r->place_,
+                 [root = r->root] { root->context_of_tasks().cancel(worker::running()); });
   }
   return roots;
 }

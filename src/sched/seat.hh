@@ -41,9 +41,9 @@ struct runtime::seat {
 
   // Thread: any reads them.
   alignas(64) std::atomic<bool> parked{false};
-  std::atomic<bool> hopeless{false};       ///< parked, and nothing of its own can come
-  std::atomic<std::size_t> pending{0};     ///< operations, when it was last between turns
-  std::atomic<std::int64_t> round_at{0};   ///< when it last came round, in ns
+  std::atomic<bool> hopeless{false};      ///< parked, and nothing of its own can come
+  std::atomic<std::size_t> pending{0};    ///< operations, when it was last between turns
+  std::atomic<std::int64_t> round_at{0};  ///< when it last came round, in ns
   std::thread thread;
 };
 

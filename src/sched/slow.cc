@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Frames that run for too long: with runtime_options::slow_handler each frame is timed, and the line
-// where it went on, with who awaited it, is kept from before it runs: afterwards it may be gone.
+// Frames that run for too long: with runtime_options::slow_handler each frame is timed, and the
+// line where it went on, with who awaited it, is kept from before it runs: afterwards it may be
+// gone.
 #include <array>
 
 #include "heddle/core/join.hh"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Several workers: whose color runs where, who sleeps, who is woken, who takes from whom, and all of
-// it on one thread under the simulation.
+// Several workers: whose color runs where, who sleeps, who is woken, who takes from whom, and all
+// of it on one thread under the simulation.
 #include <signal.h>
 
 #include <algorithm>
@@ -45,7 +45,8 @@ color_record* runtime::steal(seat& s) noexcept {
     const std::uint32_t waiting = from.queue.size();
     if (waiting == 0) continue;
     if (waiting == 1 && !simulated_) {
-      const std::int64_t since = since_epoch(s.io->now()) - from.round_at.load(std::memory_order_relaxed);
+      const std::int64_t since =
+          since_epoch(s.io->now()) - from.round_at.load(std::memory_order_relaxed);
       if (since < options_.steal_after.count()) continue;
     }
     if (!from.queue.lock.try_lock()) continue;
@@ -162,7 +163,8 @@ bool runtime::spin_for_work(seat& s) noexcept {
   const time_point end = s.io->now() + options_.spin;
   do {
     for (int i = 0; i < 64; ++i) {
-      if (s.held != nullptr && s.held->inbox.load(std::memory_order_relaxed) != color_record::busy) {
+      if (s.held != nullptr &&
+          s.held->inbox.load(std::memory_order_relaxed) != color_record::busy) {
         s.held->take_inbox();
         s.w.ready.append(s.held->waiting);
         s.spins_left = spins_after_hit;
@@ -330,8 +332,8 @@ void runtime::end_world() noexcept {
   s.w.foreign_slots = first.foreign_slots;
 }
 
-/// All workers on one thread: one of them, drawn by the seed, runs a few frames; sometimes the driver
-/// is looked at in between.
+/// All workers on one thread: one of them, drawn by the seed, runs a few frames; sometimes the
+/// driver is looked at in between.
 bool runtime::turn_simulated(bool may_sleep) {
   const auto draw = [this](std::uint64_t below) {
     draw_ = draw_ * 6364136223846793005 + 1442695040888963407;

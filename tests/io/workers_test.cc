@@ -112,8 +112,7 @@ task<> moved_about(int pairs) {
     for (int i = 0; i != pairs; ++i) {
       tcp_stream out = co_await tcp_connect(on.local());
       const auto at = static_cast<std::size_t>(i);
-      s.spawn(color(4 * i + 4),
-              read_with_timeouts(co_await on.accept(), timeouts[at], got[at]));
+      s.spawn(color(4 * i + 4), read_with_timeouts(co_await on.accept(), timeouts[at], got[at]));
       s.spawn(color(4 * i + 5), trickle(std::move(out), 20));
     }
     co_await s.join();

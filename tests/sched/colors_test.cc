@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Colors: who runs where, never two at once, messages, visits, cancellation and shutdown over colors,
-// policies. Most bodies run with one worker, with four simulated ones in seeded orders, and with four
-// threads.
+// Colors: who runs where, never two at once, messages, visits, cancellation and shutdown over
+// colors, policies. Most bodies run with one worker, with four simulated ones in seeded orders, and
+// with four threads.
 #include <atomic>
 #include <functional>
 #include <thread>
@@ -241,9 +241,7 @@ task<> sleep_in(color c, bool& canceled) {
   const auto slept = co_await as_expected(sleep_for(1h));
   canceled = !slept && slept.error() == std::errc::operation_canceled;
 }
-task<> time_out(bool& canceled) {
-  co_await with_timeout(sleep_in(color(6), canceled), 1ms);
-}
+task<> time_out(bool& canceled) { co_await with_timeout(sleep_in(color(6), canceled), 1ms); }
 
 HEDDLE_TEST(color, "a timeout reaches what waits in another color") {
   in_every_world([](runtime& rt) {
@@ -270,7 +268,8 @@ task<> first_failure(int& canceled) {
   }
 }
 
-HEDDLE_TEST(color, "a failure in one color cancels its siblings in others, and the scope waits for them") {
+HEDDLE_TEST(color,
+            "a failure in one color cancels its siblings in others, and the scope waits for them") {
   in_every_world([](runtime& rt) {
     int canceled = 0;
     rt.run(first_failure(canceled));
@@ -284,7 +283,8 @@ task<> number_after(color c, nanoseconds span, int n, int& out) {
   out = n;
 }
 task<> race_in_colors(std::size_t& index, int& fast, int& slow) {
-  auto won = co_await any(number_after(color(1), 1ms, 1, fast), number_after(color(2), 1h, 2, slow));
+  auto won =
+      co_await any(number_after(color(1), 1ms, 1, fast), number_after(color(2), 1h, 2, slow));
   index = won.index;
   co_await all(number_after(color(3), 1ms, 3, slow), number_after(color(4), 2ms, 4, fast));
 }
@@ -431,11 +431,12 @@ HEDDLE_TEST(policy, "first come, first served") {
 }
 
 HEDDLE_TEST(policy, "strict priorities run lower levels first") {
-  EXPECT_EQ(order_under([] { return strict_priorities([](color c) { return c.number % 2 ? 0U : 9U; }); },
-                        [](runtime& rt, std::vector<int>& out) {
-                          for (const int c : {2, 1, 4, 3}) rt.spawn(color(c), note(c, out));
-                        }),
-            (std::vector<int>{1, 3, 2, 4}));
+  EXPECT_EQ(
+      order_under([] { return strict_priorities([](color c) { return c.number % 2 ? 0U : 9U; }); },
+                  [](runtime& rt, std::vector<int>& out) {
+                    for (const int c : {2, 1, 4, 3}) rt.spawn(color(c), note(c, out));
+                  }),
+      (std::vector<int>{1, 3, 2, 4}));
 }
 
 task<> note_by(time_point due, color c, int n, std::vector<int>& out) {
@@ -517,7 +518,8 @@ HEDDLE_TEST(color_heap, "gives the least key first, and ties in the order of the
   }
 }
 
-HEDDLE_TEST(checked, "a value of one color that is touched in another is reported with both lines") {
+HEDDLE_TEST(checked,
+            "a value of one color that is touched in another is reported with both lines") {
   std::vector<diagnostic> reports;
   runtime_options options;
   options.workers = 1;
@@ -536,7 +538,9 @@ HEDDLE_TEST(checked, "a value of one color that is touched in another is reporte
   EXPECT_EQ(resolve_site(reports[0].waits).line, resolve_site(reports[0].made).line + 3);
 }
 
-HEDDLE_TEST(watch, "each color's turns and frames are counted, and a slow handler is reported with its line") {
+HEDDLE_TEST(
+    watch,
+    "each color's turns and frames are counted, and a slow handler is reported with its line") {
   std::vector<diagnostic> reports;
   std::vector<std::uint32_t> lines;
   runtime_options options;
@@ -576,7 +580,8 @@ HEDDLE_TEST(workers, "a dump from inside shows what waits in every color") {
   in_every_world([](runtime& rt) {
     std::string text;
     for (int i = 0; i != 5; ++i)
-      rt.spawn(color(i), []() -> task<> { static_cast<void>(co_await as_expected(sleep_for(1h))); }());
+      rt.spawn(color(i),
+               []() -> task<> { static_cast<void>(co_await as_expected(sleep_for(1h))); }());
     rt.run([](runtime& inside, std::string& out) -> task<> {
       for (int i = 0; i != 100 && out.find("       5") == std::string::npos; ++i) {
         co_await sleep_for(1ms);
@@ -590,11 +595,11 @@ HEDDLE_TEST(workers, "a dump from inside shows what waits in every color") {
 HEDDLE_TEST(workers, "a program that can never go on is an error with several workers too") {
   in_every_world([](runtime& rt) {
     EXPECT_THROW(rt.run([]() -> task<> {
-                   event<> e;
-                   rendezvous<> r;
-                   e = r.make_event();
-                   co_await r;
-                 }()),
+      event<> e;
+      rendezvous<> r;
+      e = r.make_event();
+      co_await r;
+    }()),
                  failure);
   });
 }

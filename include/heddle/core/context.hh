@@ -61,8 +61,8 @@ class context : public list_node {
   [[nodiscard]] static context& open(worker& w, context* parent);
   static void close(worker& w, context& c) noexcept;
 
-  /// A context for a function that runs in another color than the context around it (core/enter.hh).
-  /// Its address tells: see is_away().
+  /// A context for a function that runs in another color than the context around it
+  /// (core/enter.hh). Its address tells: see is_away().
   [[nodiscard]] static context& open_away(worker& w, context& parent, visit& v);
   static void close_away(worker& w, context& c) noexcept;
   /// Whether this is the low half of a context that open_away() made.

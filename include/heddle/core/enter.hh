@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
-// co_await enter(color): the rest of this function, and what it awaits, runs in that color. When the
-// function ends, its caller goes on in the color that the function was called in, with its result or
-// exception. Values pass between colors by being in the function's frame; nothing is copied.
+// co_await enter(color): the rest of this function, and what it awaits, runs in that color. When
+// the function ends, its caller goes on in the color that the function was called in, with its
+// result or exception. Values pass between colors by being in the function's frame; nothing is
+// copied.
 //
 //   task<sealed> seal(record r, color c) {        // called from any color
 //     co_await enter(c);                          // now in c: other colors run beside it
 //     co_return encrypt(r);
 //   }                                             // the caller goes on where it was
 //
-// A visit is the function's stay. While it lasts, a context of its own stands below the caller's, so
-// a request to cancel reaches it as a message, and its end comes back as one.
-// States: on its way -> away -> coming home -> over; it is freed when it is over and no request to
-// cancel is on its way.
+// A visit is the function's stay. While it lasts, a context of its own stands below the caller's,
+// so a request to cancel reaches it as a message, and its end comes back as one. States: on its way
+// -> away -> coming home -> over; it is freed when it is over and no request to cancel is on its
+// way.
 #pragma once
 
 #include "heddle/core/promise.hh"
@@ -22,15 +23,15 @@ struct visit {
   /// Thread: the color that the visit came from.
   void ask_to_cancel(worker& w) noexcept;
 
-  frame coming_home;        ///< told in the color it came from
-  frame canceling;          ///< told in the color visited, and then, as an answer, back home
-  context* own = nullptr;   ///< what the function runs in while it is away
-  link function = no_link;  ///< that called enter()
-  struct join* waiter = nullptr;   ///< who waits for the function; null: it goes on itself
-  std::uint32_t outer_low = 0;     ///< the context it came from
-  std::uint32_t home = 0;          ///< the color it came from: a place in the table
-  std::uint32_t next = no_color;   ///< the color to go to from home, if it only passes through
-  bool cancel_out = false;         ///< a request is on its way, or its answer
+  frame coming_home;              ///< told in the color it came from
+  frame canceling;                ///< told in the color visited, and then, as an answer, back home
+  context* own = nullptr;         ///< what the function runs in while it is away
+  link function = no_link;        ///< that called enter()
+  struct join* waiter = nullptr;  ///< who waits for the function; null: it goes on itself
+  std::uint32_t outer_low = 0;    ///< the context it came from
+  std::uint32_t home = 0;         ///< the color it came from: a place in the table
+  std::uint32_t next = no_color;  ///< the color to go to from home, if it only passes through
+  bool cancel_out = false;        ///< a request is on its way, or its answer
   bool over = false;
 };
 

@@ -60,10 +60,10 @@ class event_sink : public event_home {
   ~event_sink() = default;
 };
 
-/// 48 bytes; the slots and then the id follow. One cell of the worker's slabs. Only the event's color
-/// touches it, but for handles_afar: handles that other colors copied. A color that drops one takes
-/// it from there, or sends word when there is none left, so that `handles` counts at least one as
-/// long as any other color has any.
+/// 48 bytes; the slots and then the id follow. One cell of the worker's slabs. Only the event's
+/// color touches it, but for handles_afar: handles that other colors copied. A color that drops one
+/// takes it from there, or sends word when there is none left, so that `handles` counts at least
+/// one as long as any other color has any.
 struct event_record : list_node {
   static constexpr std::uint8_t sink = 1;          ///< the home is an event_sink<Ts...>
   static constexpr std::uint8_t foreign_slot = 2;  ///< listed in the worker's slot guards
@@ -193,7 +193,8 @@ class event_handle {
 
 }  // namespace detail
 
-/// Thread: the color that made it; handles may be passed to other colors, where trigger(), unblock()
+/// Thread: the color that made it; handles may be passed to other colors, where trigger(),
+/// unblock()
 ///   and at_trigger() travel as messages and take effect in the event's color, in the order of the
 ///   calls, and where an event always seems to be expected.
 /// Resumes: the waiter later, in the order in which functions became unblocked.

@@ -41,7 +41,8 @@ struct message final : frame {
 /// Calls f in the color at this place of the table.
 template <class F>
 void send_message(worker& w, std::uint32_t place, F f) {
-  auto* const m = new (w.memory.allocate(sizeof(detail::message<F>))) detail::message<F>(std::move(f));
+  auto* const m =
+      new (w.memory.allocate(sizeof(detail::message<F>))) detail::message<F>(std::move(f));
   w.post_to(place, link_of(*m));
 }
 

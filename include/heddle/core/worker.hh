@@ -45,8 +45,8 @@ class scheduler {
   virtual void arm(worker& w, timer_node& node, time_point due) noexcept = 0;
   /// Takes back a node that another worker may be looking at. A scheduler with one worker has none.
   virtual void disarm_shared(timer_node& node) noexcept;
-  /// Queues a frame in another color than the one that runs. A scheduler that knows no colors queues
-  /// it as any other. Thread: any worker's.
+  /// Queues a frame in another color than the one that runs. A scheduler that knows no colors
+  /// queues it as any other. Thread: any worker's.
   virtual void post(worker& w, std::uint32_t place, link l) noexcept;
   /// A fresh reading of the driver's clock.
   [[nodiscard]] virtual time_point read_clock() noexcept = 0;
@@ -115,7 +115,7 @@ class worker {
   [[nodiscard]] context& current_context() const noexcept { return context_at(context_low); }
 
   ready_queue ready;
-  std::uint32_t context_low = 0;       ///< low half of the running frame's context
+  std::uint32_t context_low = 0;  ///< low half of the running frame's context
   // Of the running color; they change with it.
   std::uint32_t root_context_low = 0;  ///< what tasks without an owner and plain frames run in
   std::uint32_t color = 0;             ///< its place in the table of colors, or no_color
@@ -127,7 +127,7 @@ class worker {
   std::uint32_t index = 0;            ///< of this worker
   bool colors_wait = false;           ///< other colors of this worker have work
   driver* io = nullptr;               ///< room sched's
-  time_point now{};               ///< when this turn began
+  time_point now{};                   ///< when this turn began
   slabs memory;
   scheduler& sched;
   std::unique_ptr<worker_part> fibers;  ///< room fiber's: stacks, and which fiber runs

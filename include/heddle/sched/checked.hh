@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// checked<T>: a value that belongs to one color: the first that touches it. A touch in another color
-// is reported (wrong-color) with both lines, once for each value.
+// checked<T>: a value that belongs to one color: the first that touches it. A touch in another
+// color is reported (wrong-color) with both lines, once for each value.
 //
 //   checked<std::map<user, session>> sessions;
 //   sessions.get().emplace(...);             // or sessions->find(u)
@@ -14,8 +14,8 @@
 
 namespace heddle {
 
-/// What checked<T> does for any T. Thread: it is a mistake to touch it in two colors, and harmless to
-/// this record only as far as the report goes.
+/// What checked<T> does for any T. Thread: it is a mistake to touch it in two colors, and harmless
+/// to this record only as far as the report goes.
 class color_check {
  public:
   void touch(std::source_location where) noexcept {

@@ -91,7 +91,8 @@ class driver {
 
   /// Told once, before it runs. Without it, completions go straight to their operations.
   void route_to(completion_router& r) noexcept { router_ = &r; }
-  /// Told once, before it runs: it belongs to one runtime with `first`, each on a worker of its own.
+  /// Told once, before it runs: it belongs to one runtime with `first`, each on a worker of its
+  /// own.
   virtual void share_with([[maybe_unused]] driver& first) {}
 
   // Receive blocks. return_block: thread: any worker's.

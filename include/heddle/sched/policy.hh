@@ -6,8 +6,8 @@
 //   o.policy = [] { return strict_priorities([](color c) { return c.number < 10 ? 0u : 1u; }); };
 //
 // A color is in at most one policy at a time, and only while it has work and does not run. A policy
-// must not allocate in push() or pop(): it links the colors through the two members that are its own,
-// as color_list and color_heap do.
+// must not allocate in push() or pop(): it links the colors through the two members that are its
+// own, as color_list and color_heap do.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +54,8 @@ class policy {
   /// Takes out the color to run next, for this worker or for one that steals; null when there is
   /// none.
   [[nodiscard]] virtual ready_color* pop() noexcept = 0;
-  /// The color ran for this long. Only where uses_time() says so; the simulation counts 1 us a frame.
+  /// The color ran for this long. Only where uses_time() says so; the simulation counts 1 us a
+  /// frame.
   virtual void ran([[maybe_unused]] ready_color& c, [[maybe_unused]] nanoseconds span) noexcept {}
   [[nodiscard]] virtual bool uses_time() const noexcept { return false; }
   [[nodiscard]] virtual bool uses_deadlines() const noexcept { return false; }
@@ -93,15 +94,15 @@ class color_heap {
   ready_color* top_ = nullptr;
 };
 
-/// Lower levels first, whatever waits in higher ones; within a level first come, first served. Levels
-/// from 0 to 63; higher numbers count as 63.
+/// Lower levels first, whatever waits in higher ones; within a level first come, first served.
+/// Levels from 0 to 63; higher numbers count as 63.
 [[nodiscard]] std::unique_ptr<policy> strict_priorities(std::function<unsigned(color)> level_of);
 
 /// The color whose first waiting frame has the earliest deadline (with_deadline, with_timeout).
 [[nodiscard]] std::unique_ptr<policy> earliest_deadline();
 
-/// Colors get time in proportion to their weights (1 and above). A color that slept is not owed what
-/// it did not use.
+/// Colors get time in proportion to their weights (1 and above). A color that slept is not owed
+/// what it did not use.
 [[nodiscard]] std::unique_ptr<policy> weighted_shares(std::function<unsigned(color)> weight_of);
 
 /// Any order, drawn from the seed: for tests.

@@ -49,25 +49,27 @@ struct runtime_options {
   std::function<void(const diagnostic&)> report = {};
 
   // Workers and colors.
-  unsigned workers = 0;  ///< threads that run frames; 0: HEDDLE_WORKERS, and without it one; at most
-                         ///< 64. The simulation runs all of them on one thread, in a seeded order
-  std::size_t color_batch = 16;          ///< frames of one color while other colors wait
-  std::uint32_t color_places = 65536;    ///< in the table of colors; at most this
+  unsigned workers =
+      0;  ///< threads that run frames; 0: HEDDLE_WORKERS, and without it one; at most
+          ///< 64. The simulation runs all of them on one thread, in a seeded order
+  std::size_t color_batch = 16;        ///< frames of one color while other colors wait
+  std::uint32_t color_places = 65536;  ///< in the table of colors; at most this
   std::function<std::unique_ptr<policy>()> policy = {};  ///< one for each worker; empty: FIFO
   bool stealing = true;  ///< a worker with nothing to do takes colors from one that has more
   nanoseconds steal_after = std::chrono::microseconds(20);  ///< a color that waits alone behind one
                                                             ///< that runs is left there so long
-  nanoseconds spin = std::chrono::microseconds(20);  ///< before a worker sleeps, if that paid lately
-  bool watch = false;  ///< keep time for each color: two looks at the clock a turn
+  nanoseconds spin =
+      std::chrono::microseconds(20);  ///< before a worker sleeps, if that paid lately
+  bool watch = false;                 ///< keep time for each color: two looks at the clock a turn
   /// A frame that runs longer than this is reported (slow-handler), at most once a second for each
   /// line; zero: never. It costs a look at the clock before and after each frame.
   nanoseconds slow_handler{};
 };
 
 /// Thread: the one that built it, except where a member says otherwise. It becomes that thread's
-/// current runtime until it is destroyed; an inner one hides an outer one. Other workers' threads run
-/// only inside run() and drain(): in between, the builder's thread is color 0 and alone. Owns: every
-/// frame and event; the destructor cancels the root scopes and waits until they are empty.
+/// current runtime until it is destroyed; an inner one hides an outer one. Other workers' threads
+/// run only inside run() and drain(): in between, the builder's thread is color 0 and alone. Owns:
+/// every frame and event; the destructor cancels the root scopes and waits until they are empty.
 class runtime final : public scheduler, public completion_router {
  public:
   explicit runtime(runtime_options options = {});
@@ -77,7 +79,8 @@ class runtime final : public scheduler, public completion_router {
   ~runtime();
 
   /// Runs until this task, in color 0, has ended; gives its value or rethrows. Other tasks go on at
-  /// the next run. Throws failure(resource_deadlock_would_occur), with a dump, when it can never end.
+  /// the next run. Throws failure(resource_deadlock_would_occur), with a dump, when it can never
+  /// end.
   template <class T>
   T run(task<T> program) {
     join_of<T> kept(&program_ended);
@@ -92,8 +95,8 @@ class runtime final : public scheduler, public completion_router {
   bool once();
   /// Makes run() return after the current turn. Thread: any; async-signal-safe.
   void stop() noexcept;
-  /// Cancels the root scopes and runs until they are empty, at most drain_timeout. Returns the number
-  /// of tasks that are left.
+  /// Cancels the root scopes and runs until they are empty, at most drain_timeout. Returns the
+  /// number of tasks that are left.
   std::size_t drain();
 
   /// Into the root scope of the running color, or of the color that is named. Thread: any worker's.
@@ -141,7 +144,8 @@ class runtime final : public scheduler, public completion_router {
 
   // What drivers ask, and those who have operations with them.
   /// Brings a completion to the operation's color: at once when this worker can hold it, else as a
-  /// message. Gives what the operation's function said, as far as it is known. Thread: the worker's.
+  /// message. Gives what the operation's function said, as far as it is known. Thread: the
+  /// worker's.
   bool complete(operation& op, worker& w, const completion& c) noexcept override;
   /// Asks the driver that has it to end a pending operation. Thread: the operation's color.
   void cancel(operation& op, worker& w) noexcept;

@@ -12,13 +12,13 @@ namespace heddle {
 
 struct worker_statistics {
   std::uint32_t number = 0;
-  std::uint32_t waiting = 0;    ///< colors in its queue
-  std::uint64_t frames = 0;     ///< that ran here
-  std::uint64_t turns = 0;      ///< of colors
-  std::uint64_t steals = 0;     ///< colors taken from others
-  std::uint64_t parks = 0;      ///< times it went to sleep
-  std::uint64_t wakes = 0;      ///< times it woke another worker
-  std::uint64_t messages = 0;   ///< completions and timers that had to be sent to a color
+  std::uint32_t waiting = 0;   ///< colors in its queue
+  std::uint64_t frames = 0;    ///< that ran here
+  std::uint64_t turns = 0;     ///< of colors
+  std::uint64_t steals = 0;    ///< colors taken from others
+  std::uint64_t parks = 0;     ///< times it went to sleep
+  std::uint64_t wakes = 0;     ///< times it woke another worker
+  std::uint64_t messages = 0;  ///< completions and timers that had to be sent to a color
 };
 
 /// Times only with runtime_options::watch. A color is named by its place in the table.
@@ -28,7 +28,7 @@ struct color_statistics {
   std::uint32_t waiting = 0;  ///< frames that are ready
   std::uint64_t turns = 0;
   std::uint64_t frames = 0;
-  std::uint64_t moves = 0;    ///< turns on another worker than the turn before
+  std::uint64_t moves = 0;  ///< turns on another worker than the turn before
   nanoseconds run{};
   nanoseconds waited{};       ///< between having work and running, in all
   nanoseconds waited_most{};  ///< the longest of these: how long it starved

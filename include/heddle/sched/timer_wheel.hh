@@ -17,8 +17,8 @@ class timer_wheel {
 
   /// Links the node; a time that has passed fires at the next expire().
   void arm(timer_node& node, time_point due) noexcept;
-  /// Takes out everything that is due, each through fire(node, context): in order, ties in the order
-  /// of arming. Returns how many there were. `fire` may arm and disarm.
+  /// Takes out everything that is due, each through fire(node, context): in order, ties in the
+  /// order of arming. Returns how many there were. `fire` may arm and disarm.
   using fire_function = void (*)(timer_node&, void* context) noexcept;
   std::size_t expire(time_point now, fire_function fire, void* context) noexcept;
   /// No timer fires before this; never when there is none. Exact unless a coarse slot holds many.
