@@ -160,6 +160,11 @@ class Parsing(unittest.TestCase):
         self.assertEqual(bench_core.benchmark_values(text, "yield_2"),
                          [("bytes", 48.0, "B"), ("cpu_ns", 2.0, "ns")])
 
+    def test_with_several_threads_both_times_are_metrics(self):
+        text = self.benchmark(items_per_second=5e8, cpu_ns=3.5)
+        self.assertEqual(bench_core.benchmark_values(text, "yield_2"),
+                         [("cpu_ns", 3.5, "ns"), ("wall_ns", 2.0, "ns")])
+
     def test_a_benchmark_that_failed_or_is_absent_is_no_figure(self):
         failed = self.benchmark(error_occurred=True, error_message="lost a frame")
         for text, case in ((failed, "yield_2"), (self.benchmark(), "event")):
@@ -169,6 +174,8 @@ class Parsing(unittest.TestCase):
     def test_cases_are_the_second_word_of_a_benchmarks_name(self):
         self.assertEqual(bench_core.case_of("core/yield_2/process_time"), "yield_2")
         self.assertIsNone(bench_core.case_of("http/parse"))
+        self.assertEqual(bench_core.case_of("colors/stream", "colors"), "stream")
+        self.assertIsNone(bench_core.case_of("core/stream", "colors"))
 
     def test_wrong_answers_are_no_figure(self):
         with self.assertRaises(machine.Failed):
