@@ -27,6 +27,7 @@ import bench_figures as figures
 import bench_http
 import bench_machine as machine
 import bench_plan
+import bench_sealed
 import bench_servers as servers
 import bench_svg
 
@@ -182,6 +183,14 @@ class Parsing(unittest.TestCase):
             bench_http.load_values('{"errors": 1, "requests": 100}')
         with self.assertRaises(machine.Failed):
             bench_http.wrk_values("9 requests in\nRequests/sec: 4\nNon-2xx responses: 9", 1.0)
+
+    def test_what_sealed_load_prints_becomes_metrics_and_nothing_sent_is_no_figure(self):
+        said = {"seconds": 1, "answers": 3, "bytes_per_s": 9e8, "bytes_per_server_cpu_s": 1e9,
+                "server_cpus": 0.9, "client_cpus": 0.03}
+        self.assertEqual([v[1] for v in bench_sealed.values(json.dumps(said))],
+                         [9e8, 1e9, 0.9, 0.03])
+        with self.assertRaises(machine.Failed):
+            bench_sealed.values(json.dumps({**said, "bytes_per_s": 0}))
 
     def test_a_burst_gives_its_processor_time_alone(self):
         text = json.dumps({"errors": 0, "requests": 1000, "seconds": 1, "requests_per_s": 1000,
