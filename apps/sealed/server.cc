@@ -20,6 +20,15 @@ struct server::client {
   sealed_record asked;
 };
 
+namespace {
+struct counted_open {
+  explicit counted_open(std::uint32_t& open) noexcept : count(open) {}
+  counted_open(const counted_open&) = delete;
+  ~counted_open() { --count; }
+  std::uint32_t& count;
+};
+}  // namespace
+
 server::server(heddle::directory root, const shared_key& key, server_options options)
     : key_(key),
       options_(std::move(options)),
@@ -55,6 +64,8 @@ task<> server::session_in(tcp_stream conn, heddle::semaphore::hold place) {
 
 task<> server::session(tcp_stream conn) {
   ++counters_.connections;
+  counters_.open_max = std::max(counters_.open_max, ++counters_.open);
+  const counted_open until_end(counters_.open);
   const heddle::address peer = conn.peer();
   std::string why;
   try {

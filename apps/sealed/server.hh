@@ -28,6 +28,8 @@ struct server_options {
 
 struct server_counters {
   std::uint64_t connections = 0;
+  std::uint32_t open = 0;      ///< now
+  std::uint32_t open_max = 0;  ///< at once, so far
   std::uint64_t files = 0;     ///< sent to their last byte
   std::uint64_t bytes = 0;     ///< of files, as sent
   std::uint64_t refusals = 0;  ///< requests that were answered with a reason

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "client.hh"
 #include "heddle/core/expected.hh"
@@ -42,13 +43,23 @@ class sealed_world {
 
   explicit sealed_world(const heddle::test::driver_maker& make) : sealed_world(make()) {}
   explicit sealed_world(std::unique_ptr<heddle::driver> io)
-      : folder_(*io), sim_(dynamic_cast<heddle::sim_driver*>(io.get())), rt_(std::move(io)) {
+      : folder_(*io),
+        sim_(dynamic_cast<heddle::sim_driver*>(io.get())),
+        rt_(std::move(io), with_hook(reports_)) {
     make_folder("public");
   }
+  /// No test of ours may leave a diagnostic behind: an event that nobody triggers, for one.
+  ~sealed_world() {
+    for (const std::string& said : reports_) ADD_FAILURE() << said;
+  }
 
-  /// A file that the server offers, or, with a path that leaves its root, one that it must not.
+  /// A file that the server offers.
   void plant(const std::string& name, const std::string& content) {
-    const std::string path = folder_ / ("public/" + name);
+    plant_at("public/" + name, content);
+  }
+  /// A file anywhere beneath the test's folder.
+  void plant_at(const std::string& name, const std::string& content) {
+    const std::string path = folder_ / name;
     if (sim_ != nullptr) {
       sim_->write_file(path, content);
     } else {
@@ -80,6 +91,11 @@ class sealed_world {
   [[nodiscard]] const heddle::test::folder& folder() const noexcept { return folder_; }
 
  private:
+  static heddle::runtime_options with_hook(std::vector<std::string>& reports) {
+    heddle::runtime_options o;
+    o.report = [&reports](const heddle::diagnostic& d) { reports.push_back(to_string(d)); };
+    return o;
+  }
   static task<> serving(std::string root, server_options o, program body) {
     server files(co_await heddle::open_directory(root), test_key(), std::move(o));
     tcp_listener door = tcp_listener::listen(address::loopback(0));
@@ -92,6 +108,7 @@ class sealed_world {
 
   heddle::test::folder folder_;
   heddle::sim_driver* sim_;
+  std::vector<std::string> reports_;
   heddle::runtime rt_;
 };
 
