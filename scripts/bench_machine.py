@@ -18,7 +18,7 @@ class Failed(Exception):
 
 
 def pin_to(core):
-    """For preexec_fn: keeps the child on one core, where the machine has it."""
+    """For preexec_fn: keeps the child on one core, where the machine has it; None: on any."""
     def pin():
         if core in os.sched_getaffinity(0):
             os.sched_setaffinity(0, {core})
@@ -26,7 +26,7 @@ def pin_to(core):
 
 
 def run(command, core=SERVER_CORE, timeout=300, env=None):
-    """The standard output of a pinned command that must succeed."""
+    """The standard output of a command that must succeed, pinned to a core (None: not pinned)."""
     try:
         done = subprocess.run([str(c) for c in command], capture_output=True, text=True,
                               timeout=timeout, preexec_fn=pin_to(core), env=env)

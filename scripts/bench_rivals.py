@@ -53,11 +53,12 @@ class Rivals:
         if not shutil.which("go"):
             self.missing["go"] = "no go command"
             return
-        self.say("building the rival in Go")
-        why = self._try(["go", "build", "-trimpath", "-o", self.build / "go" / "core", "."],
-                        cwd=self.source / "go")
-        if why:
-            self.missing["go"] = why
+        self.say("building the rivals in Go")
+        for program, package in (("core", "."), ("colors", "./colors")):
+            why = self._try(["go", "build", "-trimpath", "-o", self.build / "go" / program,
+                             package], cwd=self.source / "go")
+            if why:
+                self.missing["go"] = why
 
     def build_tokio(self):
         """Cargo works on a copy, so that it writes nothing into the source tree."""
@@ -66,12 +67,13 @@ class Rivals:
             return
         copy = self.build / "tokio"
         shutil.copytree(self.source / "tokio", copy, dirs_exist_ok=True)
-        self.say("building the rival in Rust (fetches tokio the first time)")
+        self.say("building the rivals in Rust (fetches tokio the first time)")
         why = self._try(["cargo", "build", "--release", "--quiet"], cwd=copy)
         if why:
             self.missing["tokio"] = why
             return
-        shutil.copy2(copy / "target" / "release" / "core_tokio", copy / "core")
+        for program, made in (("core", "core_tokio"), ("colors", "colors")):
+            shutil.copy2(copy / "target" / "release" / made, copy / program)
 
     @staticmethod
     def _try(command, cwd=None):

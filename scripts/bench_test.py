@@ -27,6 +27,7 @@ import bench_figures as figures
 import bench_http
 import bench_machine as machine
 import bench_plan
+import bench_sealed
 import bench_servers as servers
 import bench_svg
 
@@ -160,6 +161,11 @@ class Parsing(unittest.TestCase):
         self.assertEqual(bench_core.benchmark_values(text, "yield_2"),
                          [("bytes", 48.0, "B"), ("cpu_ns", 2.0, "ns")])
 
+    def test_with_several_threads_both_times_are_metrics(self):
+        text = self.benchmark(items_per_second=5e8, cpu_ns=3.5)
+        self.assertEqual(bench_core.benchmark_values(text, "yield_2"),
+                         [("cpu_ns", 3.5, "ns"), ("wall_ns", 2.0, "ns")])
+
     def test_a_benchmark_that_failed_or_is_absent_is_no_figure(self):
         failed = self.benchmark(error_occurred=True, error_message="lost a frame")
         for text, case in ((failed, "yield_2"), (self.benchmark(), "event")):
@@ -169,12 +175,22 @@ class Parsing(unittest.TestCase):
     def test_cases_are_the_second_word_of_a_benchmarks_name(self):
         self.assertEqual(bench_core.case_of("core/yield_2/process_time"), "yield_2")
         self.assertIsNone(bench_core.case_of("http/parse"))
+        self.assertEqual(bench_core.case_of("colors/stream", "colors"), "stream")
+        self.assertIsNone(bench_core.case_of("core/stream", "colors"))
 
     def test_wrong_answers_are_no_figure(self):
         with self.assertRaises(machine.Failed):
             bench_http.load_values('{"errors": 1, "requests": 100}')
         with self.assertRaises(machine.Failed):
             bench_http.wrk_values("9 requests in\nRequests/sec: 4\nNon-2xx responses: 9", 1.0)
+
+    def test_what_sealed_load_prints_becomes_metrics_and_nothing_sent_is_no_figure(self):
+        said = {"seconds": 1, "answers": 3, "bytes_per_s": 9e8, "bytes_per_server_cpu_s": 1e9,
+                "server_cpus": 0.9, "client_cpus": 0.03}
+        self.assertEqual([v[1] for v in bench_sealed.values(json.dumps(said))],
+                         [9e8, 1e9, 0.9, 0.03])
+        with self.assertRaises(machine.Failed):
+            bench_sealed.values(json.dumps({**said, "bytes_per_s": 0}))
 
     def test_a_burst_gives_its_processor_time_alone(self):
         text = json.dumps({"errors": 0, "requests": 1000, "seconds": 1, "requests_per_s": 1000,

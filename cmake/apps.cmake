@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: MIT
+# Each apps/<name>/ is a program of several files, at <build>/apps/<name>: main.cc, and the rest as
+# a library heddle_app_<name>, so that tests/apps/ can link it. An app may need what the rooms do
+# not; where that is missing it is left out, which is said.
+
+find_package(OpenSSL 3.0 QUIET COMPONENTS Crypto)
+set(sealed_possible OFF)
+if(OPENSSL_FOUND AND CLI11_FOUND)
+  set(sealed_possible ON)
+endif()
+heddle_optional(HEDDLE_SEALED sealed_possible "apps/sealed (OpenSSL 3, CLI11)" HEDDLE_WITH_SEALED)
+
+function(heddle_app name)
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/apps/${name}/*.cc")
+  list(FILTER sources EXCLUDE REGEX "/main\\.cc$")
+  add_library(heddle_app_${name} STATIC ${sources})
+  target_include_directories(heddle_app_${name} PUBLIC "${PROJECT_SOURCE_DIR}/apps/${name}")
+  # An app sees what a user sees: the public headers, and the warnings that we promise.
+  target_compile_options(heddle_app_${name} PRIVATE -Wall -Wextra
+    $<$<BOOL:${HEDDLE_WERROR}>:-Werror>)
+  target_link_libraries(heddle_app_${name} PUBLIC heddle ${ARGN})
+  add_executable(app_${name} "${PROJECT_SOURCE_DIR}/apps/${name}/main.cc")
+  set_target_properties(app_${name} PROPERTIES
+    OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/apps")
+  target_compile_options(app_${name} PRIVATE -Wall -Wextra $<$<BOOL:${HEDDLE_WERROR}>:-Werror>)
+  target_link_libraries(app_${name} PRIVATE heddle_app_${name} CLI11::CLI11)
+endfunction()
+
+if(HEDDLE_WITH_SEALED)
+  heddle_app(sealed OpenSSL::Crypto)
+endif()
