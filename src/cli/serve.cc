@@ -32,6 +32,10 @@ class service {
     limits.idle_timeout = o.idle_timeout;
     limits.header_timeout = o.header_timeout;
     limits.write_timeout = o.write_timeout;
+    limits.overload.target = o.queue_delay;
+    limits.overload.retry_after = std::chrono::ceil<std::chrono::seconds>(o.retry_after);
+    // Whoever watches the server wants to see it most when it has too much to do.
+    if (o.metrics) limits.overload.exempt = &site::asks_for_metrics;
     if (logs_) limits.log = [this](const http::access& a) { log_.add(a); };
     web_.emplace([this](http::request& r) { return now_->answer(r); }, std::move(limits));
     now_ = make_site(o);

@@ -99,12 +99,14 @@ std::string readable_bytes(std::uint64_t bytes) {
 
 std::string farewell(const http::server_counters& c) {
   char text[200];
-  std::snprintf(text, sizeof text, "%llu requests, %s, p50 %.1f us, p99 %.1f us, %llu errors\n",
+  std::snprintf(text, sizeof text, "%llu requests, %s, p50 %.1f us, p99 %.1f us, %llu errors",
                 static_cast<unsigned long long>(c.requests), readable_bytes(c.bytes).c_str(),
                 static_cast<double>(c.latency_ns.quantile(0.5)) / 1e3,
                 static_cast<double>(c.latency_ns.quantile(0.99)) / 1e3,
                 static_cast<unsigned long long>(c.errors));
-  return text;
+  std::string line = text;
+  if (c.shed != 0) line += ", " + std::to_string(c.shed) + " shed (overload)";
+  return line + '\n';
 }
 
 }  // namespace heddle::cli

@@ -51,6 +51,8 @@ struct serve_options {
   nanoseconds write_timeout = std::chrono::seconds(30);
   nanoseconds trust = std::chrono::seconds(1);
   nanoseconds drain_timeout = std::chrono::seconds(0);
+  nanoseconds queue_delay = std::chrono::milliseconds(10);
+  nanoseconds retry_after = std::chrono::seconds(1);
 };
 
 /// A value that a setting does not take; what() says which would do.

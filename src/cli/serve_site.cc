@@ -64,6 +64,10 @@ site::site(const serve_options& o, std::function<void(http::metrics_page&)> own_
                   "--compress: this program was built without zlib");
 }
 
+bool site::asks_for_metrics(const http::request_head& head) noexcept {
+  return head.path() == metrics_path;
+}
+
 bool site::admits(const http::request& asked) const noexcept {
   std::string_view given = asked.header(http::header_id::authorization);
   if (given.size() < 6 || !http::equal_ignoring_case(given.substr(0, 6), "Basic ")) return false;

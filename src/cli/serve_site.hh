@@ -21,6 +21,8 @@ class site {
   site(const serve_options& o, std::function<void(http::metrics_page&)> own_metrics);
 
   [[nodiscard]] task<http::response> answer(http::request& asked);
+  /// Whether a head asks for the page of metrics, as far as its target tells.
+  [[nodiscard]] static bool asks_for_metrics(const http::request_head& head) noexcept;
   [[nodiscard]] bool busy() const noexcept { return files_.busy() != 0; }
 
  private:
