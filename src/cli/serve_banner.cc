@@ -78,7 +78,9 @@ std::string banner(const serve_options& o, const address& at) {
   }
   if (!o.auth.empty()) text += "  auth     " + o.auth.substr(0, o.auth.find(':')) + '\n';
   if (o.metrics) text += "  metrics  " + url(local) + "metrics\n";
-  text += std::string("  1 worker, ") + runtime::here().io().name() +
+  const std::size_t workers = runtime::here().workers();
+  text += "  " + std::to_string(workers) + (workers == 1 ? " worker, " : " workers, ") +
+          runtime::here().io().name() +
           "      Ctrl-C stops, twice at once\n";
   if (o.qr) text += qr_picture(to_share);
   return text;

@@ -42,6 +42,7 @@ struct serve_options {
   std::string config;
   std::string driver;
 
+  unsigned workers = 1;
   std::uint64_t connections_max = 16384;
   std::uint64_t cache_bytes_max = 64ull << 20;
   std::uint64_t cached_file_bytes_max = 1ull << 20;

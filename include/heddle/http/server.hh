@@ -104,6 +104,9 @@ struct server_counters {
   std::uint64_t accept_holds = 0;  ///< pauses of accepting because of it
   histogram queue_delay_ns;        ///< how long requests waited before they were begun, or shed
   histogram latency_ns;  ///< from a parsed head to an answer that is ready to be sent; not of shed
+
+  /// Those of several servers together.
+  server_counters& operator+=(const server_counters& other) noexcept;
 };
 
 /// Thread: one color. Owns: nothing of the listener's; it lives as long as serve() runs.
