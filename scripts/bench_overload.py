@@ -5,8 +5,8 @@ Subjects: Heddle with its overload control, Heddle without it, nginx; one worker
 file from memory or the page cache, so large that a request costs the server several times what it
 costs the client (metric client_core shows it). The client (bench/rivals/load/open.cc) asks at a
 given rate whatever the server does. Load is counted in shares of what the same server answers in a
-closed loop, measured anew before and after each run, so that a slow moment of the machine counts for
-both; the larger of the two is the peak.
+closed loop, measured anew before and after each run, so that a slow moment of the machine counts
+for both; the larger of the two is the peak.
 """
 
 import json
