@@ -11,7 +11,8 @@ LOOKS = {                        # light, dark, dashes
     "heddle_unbounded": ("#8250df", "#d2a8ff", "6 4"),
     "nginx": ("#0969da", "#79c0ff", "2 3"),
 }
-NAMES = {"heddle": "heddle serve", "heddle_unbounded": "heddle serve --queue-delay 0"}
+NAMES = {"heddle": "heddle serve --queue-delay 5ms",
+         "heddle_unbounded": "heddle serve --queue-delay 0"}
 
 
 def curves_of(rows, metric):

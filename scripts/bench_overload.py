@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Suite overload: what becomes of answers when more is asked than a server can do.
 
-Subjects: Heddle with its overload control, Heddle without it, nginx; one worker each, one static
-file from memory or the page cache, so large that a request costs the server several times what it
-costs the client (metric client_core shows it). The client (bench/rivals/load/open.cc) asks at a
-given rate whatever the server does. Load is counted in shares of what the same server answers in a
-closed loop, measured anew before and after each run, so that a slow moment of the machine counts for
-both; the larger of the two is the peak.
+Subjects: Heddle with its overload control at 5 ms, without it, and nginx; one worker each, one
+static file from memory or the page cache, so large that a request costs the server several times
+what a refusal costs (client_core shows that the client is not the limit). The client
+(bench/rivals/load/open.cc) asks at a given rate whatever the server does. Load is counted in shares
+of what the same server answers in a closed loop, measured anew before and after each run, so that a
+slow moment of the machine counts for both; the larger of the two is the peak.
 """
 
 import json
@@ -72,7 +72,7 @@ class Suite:
 
         cached = ("open_file_cache max=1000 inactive=600s; open_file_cache_valid 600s; "
                   "open_file_cache_min_uses 1;")
-        self.subjects = [servers.Server("heddle", serve(), missing),
+        self.subjects = [servers.Server("heddle", serve("--queue-delay", "5ms"), missing),
                          servers.Server("heddle_unbounded", serve("--queue-delay", "0"), missing),
                          servers.nginx(home, site, "nginx", cached)]
         for server in self.subjects:

@@ -166,8 +166,10 @@ class play {
     for (std::size_t i = 0; i < conns.size(); ++i)
       clients.spawn(ask(std::move(conns[i]), i, speeds[i], out_.start + who_.span));
     if (beside_) {
-      while (web.counters().overloads == 0) co_await sleep_for(std::chrono::milliseconds(10));
-      co_await beside_(at, web);
+      while (web.counters().overloads == 0 && clock::now() < out_.start + who_.span)
+        co_await sleep_for(std::chrono::milliseconds(10));
+      EXPECT_EQ(web.counters().overloads, 1u);
+      if (web.counters().overloads != 0) co_await beside_(at, web);
     }
     co_await clients.join();
     out_.counters = web.counters();
