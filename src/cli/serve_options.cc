@@ -156,7 +156,7 @@ constexpr setting table[] = {
     {"drain-timeout", 0, once, "TIME", "after Ctrl-C, then all is closed (default 0: no limit)",
      true, [](serve_options& o, sv v) { o.drain_timeout = time_of(v); }},
     {"queue-delay", 0, once, "TIME",
-     "under overload, refuse what waited longer (default 10ms; 0: never)", true,
+     "under overload, refuse what waited longer (default 100ms; 0: never)", true,
      [](serve_options& o, sv v) { o.queue_delay = time_of(v); }},
     {"retry-after", 0, once, "TIME", "what refused clients are told, in seconds (default 1s)", true,
      [](serve_options& o, sv v) { o.retry_after = time_of(v); }},

@@ -52,7 +52,7 @@ struct serve_options {
   nanoseconds write_timeout = std::chrono::seconds(30);
   nanoseconds trust = std::chrono::seconds(1);
   nanoseconds drain_timeout = std::chrono::seconds(0);
-  nanoseconds queue_delay = std::chrono::milliseconds(10);
+  nanoseconds queue_delay = std::chrono::milliseconds(100);
   nanoseconds retry_after = std::chrono::seconds(1);
 };
 

@@ -68,10 +68,17 @@ struct outcome {
   }
 };
 
+/// A target that a short simulation reaches.
+inline http::server_options impatient() {
+  http::server_options options;
+  options.overload.target = std::chrono::milliseconds(10);
+  return options;
+}
+
 /// A server in a world of its own, and a crowd that asks it.
 class play {
  public:
-  play(crowd who, nanoseconds cost, http::server_options options = {})
+  play(crowd who, nanoseconds cost, http::server_options options = impatient())
       : who_(who), cost_(cost), options_(std::move(options)), chance_(who.seed) {
     sim_options world;
     world.socket_buffer_bytes = 256u << 20;

@@ -29,7 +29,7 @@ task<std::string> until_refused(tcp_stream conn, std::string line, std::string m
 }  // namespace
 
 HEDDLE_TEST(overload_refusal, "it says when to come again, and the connection goes on") {
-  http::server_options options;
+  http::server_options options = impatient();
   options.overload.retry_after = 7s;
   const auto beside = [](address at, http::server& web) -> task<> {
     tcp_stream conn = co_await tcp_connect(at);
@@ -53,7 +53,7 @@ HEDDLE_TEST(overload_refusal, "it says when to come again, and the connection go
 }
 
 HEDDLE_TEST(overload_refusal, "it ends the connection where the options say so") {
-  http::server_options options;
+  http::server_options options = impatient();
   options.overload.close = true;
   bool refused = false;
   const auto beside = [&refused](address at, http::server&) -> task<> {
@@ -67,7 +67,7 @@ HEDDLE_TEST(overload_refusal, "it ends the connection where the options say so")
 }
 
 HEDDLE_TEST(overload_refusal, "an exempt request is answered while others are refused") {
-  http::server_options options;
+  http::server_options options = impatient();
   options.overload.exempt = [](const http::request_head& h) { return h.path() == "/health"; };
   const auto beside = [](address at, http::server&) -> task<> {
     tcp_stream conn = co_await tcp_connect(at);
@@ -79,7 +79,7 @@ HEDDLE_TEST(overload_refusal, "an exempt request is answered while others are re
 }
 
 HEDDLE_TEST(overload_refusal, "new connections wait while it is overloaded, but not for long") {
-  http::server_options options;
+  http::server_options options = impatient();
   options.overload.accept_hold_max = 50ms;
   const auto beside = [](address at, http::server& web) -> task<> {
     for (int i = 0; i < 5; ++i) {

@@ -18,7 +18,7 @@ class request_head;
 struct overload_options {
   /// Requests may wait so long before they are begun. When most of them wait longer for an
   /// interval on end, those that waited longer are refused: shed. Zero: never.
-  nanoseconds target = std::chrono::milliseconds(10);
+  nanoseconds target = std::chrono::milliseconds(100);
   /// Where one request takes long, the target is 16 of them, but at most this.
   nanoseconds target_max = std::chrono::seconds(1);
   /// How long a queue must stand before anything is refused. It grows with the target.
