@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // All cores without locks: many accounts, each a color. Transfers touch two accounts, one after the
-// other; nobody else touches them at the time, so plain numbers do. HEDDLE_WORKERS=4 runs it on four
-// workers; nothing in it changes.
+// other; nobody else touches them at the time, so plain numbers do. HEDDLE_WORKERS=4 runs it on
+// four workers; nothing in it changes.
 #include <cstdio>
 #include <heddle/core/enter.hh>
 #include <heddle/sched/checked.hh>

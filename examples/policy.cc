@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A scheduler of one's own: interactive colors (below 100) go first, but every fourth turn belongs to
-// the others, so that nobody starves. A policy is told which colors have work, and asked for the next.
+// A scheduler of one's own: interactive colors (below 100) go first, but every fourth turn belongs
+// to the others, so that nobody starves. A policy is told which colors have work, and asked for the
+// next.
 #include <cstdio>
 #include <heddle/core/yield.hh>
 #include <heddle/sched/runtime.hh>

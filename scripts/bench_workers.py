@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Suite workers: one `heddle serve` with one and with two workers, under the same client load.
 
-On a machine with two cores the client and two workers cannot each have a core. So the server is held
-to 15 % of a core for each worker (a control group's CPU quota): the client
-then has more than a core, and says how much of it it used (client_core). Without a control group
-that we may make (root, cgroup version 1 with its cpu controller) the suite is skipped.
+On a machine with two cores the client and two workers cannot each have a core. So the server is
+held to 15 % of a core for each worker (a control group's CPU quota): the client then has more than
+a core, and says how much of it it used (client_core). Without a control group that we may make
+(root, cgroup version 1 with its cpu controller) the suite is skipped.
 
-Subject heddle_2_workers has one process with two workers; heddle_2_processes, two processes with one
+Subject heddle_2_workers is one process with two workers; heddle_2_processes, two processes with one
 worker and half of the clients each, is the upper bound.
 """
 

@@ -84,9 +84,10 @@ void delivery::leave() noexcept {
 
 void bus::check_deliveries() const {
   const worker* const w = worker::current();
-  HEDDLE_ASSERT(home_ != nullptr && w != nullptr && &w->sched == home_ && w->color == home_color_,
-                "post() and after() need a runtime: build it first, then the bus, in the color that "
-                "uses it");
+  HEDDLE_ASSERT(
+      home_ != nullptr && w != nullptr && &w->sched == home_ && w->color == home_color_,
+      "post() and after() need a runtime: build it first, then the bus, in the color that "
+      "uses it");
   if (delivery_count_ < options_.deliveries_max) return;
   throw failure(std::make_error_code(std::errc::no_buffer_space),
                 std::to_string(delivery_count_) +

@@ -80,8 +80,7 @@ std::string banner(const serve_options& o, const address& at) {
   if (o.metrics) text += "  metrics  " + url(local) + "metrics\n";
   const std::size_t workers = runtime::here().workers();
   text += "  " + std::to_string(workers) + (workers == 1 ? " worker, " : " workers, ") +
-          runtime::here().io().name() +
-          "      Ctrl-C stops, twice at once\n";
+          runtime::here().io().name() + "      Ctrl-C stops, twice at once\n";
   if (o.qr) text += qr_picture(to_share);
   return text;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // One worker's part of `heddle serve`: a server, its site, its log and its door, in a color of its
-// own. Shards share nothing but the listening socket: a connection belongs to the shard that took it.
+// own. Shards share nothing but the listening socket: a connection belongs to the shard that took
+// it.
 #pragma once
 
 #include <memory>
@@ -30,7 +31,8 @@ struct shard_totals {
 class shard {
  public:
   /// `show_metrics` fills the page, in this shard's color; of() tells which shard that is.
-  shard(const serve_options& o, unsigned number, unsigned count, site::metrics_function show_metrics);
+  shard(const serve_options& o, unsigned number, unsigned count,
+        site::metrics_function show_metrics);
 
   [[nodiscard]] color own_color() const noexcept { return color(number_); }
 
@@ -40,8 +42,8 @@ class shard {
   void drain(nanoseconds grace);
   /// Closes what is open.
   void stop() noexcept { web_->stop(); }
-  /// Answers from now on as these settings say; what is being answered keeps the old ones. Throws as
-  /// site's constructor.
+  /// Answers from now on as these settings say; what is being answered keeps the old ones. Throws
+  /// as site's constructor.
   void change(const serve_options& o);
 
   /// Thread: any color's: it comes here and goes home.

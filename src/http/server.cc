@@ -32,19 +32,18 @@ std::string assemble_fixed(std::string_view name) {
 server_counters& server_counters::operator+=(const server_counters& other) noexcept {
   using member = std::uint64_t server_counters::*;
   using counters = server_counters;
-  for (const member each :
-       {&counters::connections,      &counters::open,
-        &counters::requests,         &counters::bytes,
-        &counters::errors,           &counters::bad_heads,
-        &counters::uris_too_long,    &counters::heads_too_large,
-        &counters::bodies_too_large, &counters::bad_bodies,
-        &counters::idle_timeouts,    &counters::header_timeouts,
-        &counters::body_timeouts,    &counters::write_timeouts,
-        &counters::full_waits,       &counters::refused_connections,
-        &counters::accept_pauses,    &counters::pipeline_pauses,
-        &counters::block_copies,     &counters::shed,
-        &counters::overloads,        &counters::overloaded,
-        &counters::accept_holds})
+  for (const member each : {&counters::connections,      &counters::open,
+                            &counters::requests,         &counters::bytes,
+                            &counters::errors,           &counters::bad_heads,
+                            &counters::uris_too_long,    &counters::heads_too_large,
+                            &counters::bodies_too_large, &counters::bad_bodies,
+                            &counters::idle_timeouts,    &counters::header_timeouts,
+                            &counters::body_timeouts,    &counters::write_timeouts,
+                            &counters::full_waits,       &counters::refused_connections,
+                            &counters::accept_pauses,    &counters::pipeline_pauses,
+                            &counters::block_copies,     &counters::shed,
+                            &counters::overloads,        &counters::overloaded,
+                            &counters::accept_holds})
     this->*each += other.*each;
   queue_delay_ns.merge(other.queue_delay_ns);
   latency_ns.merge(other.latency_ns);

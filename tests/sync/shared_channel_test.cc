@@ -60,7 +60,8 @@ task<> givers_and_takers() {
   EXPECT_EQ(sums[0] + sums[1], 4L * (199 * 200 / 2) + 200L * (1000 + 2000 + 3000));
 }
 
-HEDDLE_TEST(shared_channel, "values pass between colors, in each sender's order, and none is lost") {
+HEDDLE_TEST(shared_channel,
+            "values pass between colors, in each sender's order, and none is lost") {
   in_three_worlds([](runtime& rt) { rt.run(givers_and_takers()); });
 }
 

@@ -18,10 +18,9 @@
 
 namespace heddle {
 
-/// Thread: any color's, but for its end, when nobody may use it any more. A visit costs two messages
-/// (with one worker about 40 ns, across cores two hand-overs of a cache line); push_many and pop_many
-/// spread that over many values.
-/// Cancel, Fails: as channel<T>.
+/// Thread: any color's, but for its end, when nobody may use it any more. A visit costs two
+/// messages (with one worker about 40 ns, across cores two hand-overs of a cache line); push_many
+/// and pop_many spread that over many values. Cancel, Fails: as channel<T>.
 template <class T>
 class shared_channel {
  public:
