@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Suite colors: messages within a color, between colors and between cores, beside the rivals.
 
-Heddle's cases come from build/release/bench/core_*: a benchmark named `colors/CASE`. Where several
-threads take part, its user counter `cpu_ns` is the processor time of all of them and its real time
-is metric wall_ns. A rival is a program `colors CASE COUNT` that prints both.
+Heddle's cases come from build/release/bench/core_*: a benchmark named `colors/CASE`; its user
+counter `cpu_ns` is the processor time of all threads, and its real time is metric wall_ns.
+A benchmark `colors/CASE_VARIANT` is another subject of the case. A rival is a program
+`colors CASE COUNT` that prints both metrics.
 """
 
 import json
@@ -17,6 +18,9 @@ CASES = ONE_CORE + ("stream", "latency", "unbalanced_2", "many_colors")
 # The machine's own cost has no strands; see rivals/pthread/colors.cc.
 RIVALS = {"pthread": ("stream", "latency", "unbalanced_1"), "asio": CASES, "tokio": CASES,
           "go": CASES}
+# A benchmark's name -> the case that it is another way of doing, and its name as a subject.
+VARIANTS = {"post_run_message": ("post_run", "heddle_message"),
+            "unbalanced_2_no_stealing": ("unbalanced_2", "heddle_no_stealing")}
 # The least count that means something: each of the 100,000 colors gets ten messages.
 LEAST = {"many_colors": 1_000_000}
 
@@ -60,9 +64,10 @@ def plan(context):
     own = bench_core.heddle_programs(context.root, "colors")
     if not own:
         out.skip("heddle", "no benchmark of colors in build/release/bench/core_* (make bench)")
-    for case, program in own.items():
-        out.add(Measure(case, "heddle", seconds + 0.2, lambda p=program, c=case:
-                        bench_core.heddle_run(p, c, seconds, "colors", core_of(c))))
+    for name, program in own.items():
+        case, subject = VARIANTS.get(name, (name, "heddle"))
+        out.add(Measure(case, subject, seconds + 0.2, lambda p=program, n=name, c=case:
+                        bench_core.heddle_run(p, n, seconds, "colors", core_of(c))))
     for name, cases in RIVALS.items():
         program = rivals.path(name, "colors")
         if program is None:
@@ -72,4 +77,5 @@ def plan(context):
         for case in cases:
             out.add(Measure(case, name, seconds, lambda r=rival, c=case: r.run(c)))
         out.pairs += [("heddle", name, metric) for metric in ("cpu_ns", "wall_ns")]
+    out.pairs += [("heddle_no_stealing", "heddle", "wall_ns")]
     return out

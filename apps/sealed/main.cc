@@ -35,6 +35,7 @@ struct serve_settings {
   std::string at = "127.0.0.1:9443";
   std::string cipher = "aes-256-gcm";
   bool quiet = false;
+  heddle::runtime_options runtime;
   server_options options;
 };
 
@@ -121,6 +122,8 @@ int run(int argc, char** argv) {
       ->capture_default_str();
   serve_verb->add_option("--connections", s.options.connections_max, "Connections at once")
       ->capture_default_str();
+  serve_verb->add_option("-w,--workers", s.runtime.workers, "Threads that encrypt")
+      ->check(CLI::Range(1, 64));
   serve_verb->add_flag("-q,--quiet", s.quiet, "Say nothing about connections that fail");
 
   CLI::App* get_verb = app.add_subcommand("get", "Fetch a file");
@@ -145,7 +148,7 @@ int run(int argc, char** argv) {
   for (const std::string& at : servers) l.servers.push_back(parse_address(at));
   s.key = key;
   if (load_verb->parsed()) return load(l, key);
-  heddle::runtime rt;
+  heddle::runtime rt(s.runtime);
   if (key_verb->parsed()) return rt.run(make_key(target));
   if (serve_verb->parsed()) return rt.run(serve(s));
   return rt.run(get(name, target, servers.front(), key));

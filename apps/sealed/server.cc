@@ -3,6 +3,7 @@
 #include "server.hh"
 
 #include "heddle/core/deadline.hh"
+#include "heddle/core/enter.hh"
 
 namespace sealed {
 
@@ -11,10 +12,14 @@ using heddle::tcp_stream;
 using heddle::with_timeout;
 
 struct server::client {
-  client(const tcp_stream& c, cipher algorithm, const session_secrets& secrets)
-      : conn(c), opener(algorithm, secrets.from_client), sealer(algorithm, secrets.from_server) {}
+  client(const tcp_stream& c, heddle::color own, cipher algorithm, const session_secrets& secrets)
+      : conn(c),
+        seals_in(own),
+        opener(algorithm, secrets.from_client),
+        sealer(algorithm, secrets.from_server) {}
 
   const tcp_stream& conn;
+  heddle::color seals_in;
   record_opener opener;
   record_sealer sealer;
   sealed_record asked;
@@ -63,13 +68,13 @@ task<> server::session_in(tcp_stream conn, heddle::semaphore::hold place) {
 }
 
 task<> server::session(tcp_stream conn) {
-  ++counters_.connections;
+  const heddle::color own(++counters_.connections);
   counters_.open_max = std::max(counters_.open_max, ++counters_.open);
   const counted_open until_end(counters_.open);
   const heddle::address peer = conn.peer();
   std::string why;
   try {
-    co_await converse(conn);
+    co_await converse(conn, own);
     co_return;
   } catch (const std::system_error& e) {
     if (e.code() == std::errc::operation_canceled) throw;
@@ -81,8 +86,8 @@ task<> server::session(tcp_stream conn) {
   if (options_.note) options_.note(peer.to_string() + ": " + why);
 }
 
-task<> server::converse(const tcp_stream& conn) {
-  client c(conn, options_.records.algorithm,
+task<> server::converse(const tcp_stream& conn, heddle::color own) {
+  client c(conn, own, options_.records.algorithm,
            co_await with_timeout(greet(conn), options_.greeting_timeout));
   for (;;) {
     const bool more =
@@ -130,12 +135,17 @@ task<> server::send_file(client& c, content file) {
   std::string batch(sealed_size(most, record), '\0');
   for (std::size_t at = 0; at < file->size(); at += most) {
     const std::string_view part = std::string_view(*file).substr(at, most);
-    const std::size_t sealed = c.sealer.seal_data(part, record, batch);
+    const std::size_t sealed = co_await seal_part(c, part, batch);
     co_await with_timeout(c.conn.write(std::string_view(batch.data(), sealed)),
                           options_.write_timeout);
     counters_.bytes += part.size();
   }
   ++counters_.files;
+}
+
+task<std::size_t> server::seal_part(client& c, std::string_view part, heddle::byte_span out) {
+  co_await heddle::enter(c.seals_in);
+  co_return c.sealer.seal_data(part, options_.records.record_bytes, out);
 }
 
 task<> server::send_text(client& c, record_type type, std::string text) {

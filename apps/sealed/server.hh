@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The server: accepts, greets, and answers requests for files with sealed records. Sessions and the
-// cache share plain data; everything here runs in one color.
+// cache share plain data, in one color; what encrypts runs in a color of each client's own, so
+// several workers encrypt for several clients at once.
 #pragma once
 
 #include <functional>
@@ -36,7 +37,8 @@ struct server_counters {
   std::uint64_t failures = 0;  ///< connections that ended in the middle, or broke a rule
 };
 
-/// Thread: one color. Owns: the cache. It outlives serve().
+/// Thread: one color; a connection's keys are used in the client's. Owns: the cache. It outlives
+/// serve().
 /// Cancel: serve() ends when its sessions have ended; each ends at its next wait.
 ///
 ///   server files(co_await open_directory("public"), key);
@@ -59,10 +61,12 @@ class server {
   struct client;
 
   [[nodiscard]] heddle::task<> session_in(heddle::tcp_stream conn, heddle::semaphore::hold place);
-  [[nodiscard]] heddle::task<> converse(const heddle::tcp_stream& conn);
+  [[nodiscard]] heddle::task<> converse(const heddle::tcp_stream& conn, heddle::color own);
   [[nodiscard]] heddle::task<session_secrets> greet(const heddle::tcp_stream& conn);
   [[nodiscard]] heddle::task<> answer(client& c, std::string name);
   [[nodiscard]] heddle::task<> send_file(client& c, content file);
+  [[nodiscard]] heddle::task<std::size_t> seal_part(client& c, std::string_view part,
+                                                    heddle::byte_span out);
   [[nodiscard]] heddle::task<> send_text(client& c, record_type type, std::string text);
 
   shared_key key_;

@@ -7,7 +7,7 @@
 #include <map>
 #include <tuple>
 
-#include "heddle/core/join.hh"
+#include "heddle/core/enter.hh"
 #include "heddle/probe/json.hh"
 
 namespace heddle {
@@ -21,7 +21,8 @@ std::vector<site> chain_of(link l) {
     const promise_base& p = promise_of(l);
     lines.push_back(p.at);
     const join* const owner = p.parent();
-    if (owner == nullptr || owner->done != nullptr) break;
+    if (owner == nullptr || (owner->done != nullptr && !detail::is_taken_over(*owner))) break;
+    if (!owner->waiter) break;
     l = link_of(owner->waiter);
   }
   return lines;

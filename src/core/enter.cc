@@ -28,7 +28,16 @@ void go(visit& v, std::uint32_t place, worker& w) {
   w.post_to(place, v.function);
 }
 
-/// In the color that the visit came from: whoever waited goes on.
+/// The function has ended, in the color visited: the news goes home.
+std::coroutine_handle<> function_ended(join&, worker& w) noexcept {
+  visit& v = *w.current_context().visiting;
+  v.ended = true;
+  v.coming_home.at |= HEDDLE_AT_QUEUED;
+  w.post_to(v.home, link_of(v.coming_home));
+  return {};
+}
+
+/// In the color that the visit came from: the function goes on, or whoever waited for it.
 heddle_link arrive(frame* f, heddle_worker* at) {
   visit& v = visit_of(f, offsetof(visit, coming_home));
   worker& w = from(at);
@@ -38,14 +47,16 @@ heddle_link arrive(frame* f, heddle_worker* at) {
   }
   const std::uint32_t outer = v.outer_low;
   const link function = v.function;
-  join* const waiter = v.waiter;
   const std::uint32_t next_place = v.next;
+  const bool ended = v.ended;
+  join& waiter = *v.waiter;
+  v.give_back_join();
   v.own->unlink();  // what is around may close now
   v.over = true;
   if (!v.cancel_out) free_visit(v, w);
   w.context_low = outer;
   link next = no_link;
-  if (waiter == nullptr) {
+  if (!ended) {
     if (next_place != no_color) {
       // It was cancelled while it passed through: a new stay, below what is cancelled.
       promise_of(function).context_low = outer;
@@ -53,10 +64,10 @@ heddle_link arrive(frame* f, heddle_worker* at) {
       return no_link;
     }
     next = function;
-  } else if (waiter->done == nullptr) {
-    next = link_of(waiter->waiter);
+  } else if (waiter.done == nullptr) {
+    next = link_of(waiter.waiter);
   } else {
-    next = link_of(waiter->done(*waiter, w));
+    next = link_of(waiter.done(waiter, w));
     if (next == no_link) return no_link;
   }
   promise_of(next).context_low = w.context_low;
@@ -85,6 +96,29 @@ void nothing(frame*, heddle_worker*) {}
 
 }  // namespace
 
+visit::visit() noexcept : stand_in(&function_ended) {}
+
+void visit::take_over_join() noexcept {
+  promise_base& p = promise_of(function);
+  waiter = p.parent();
+  stands_in = scope::serves_many(*waiter);
+  if (stands_in) {
+    p.set_parent(stand_in);
+  } else {
+    waiters_own = std::exchange(waiter->done, &function_ended);
+  }
+}
+
+void visit::give_back_join() noexcept {
+  if (!stands_in) {
+    waiter->done = waiters_own;
+  } else if (ended) {
+    waiter->error = std::move(stand_in.error);
+  } else {
+    promise_of(function).set_parent(*waiter);
+  }
+}
+
 void visit::ask_to_cancel(worker& w) noexcept {
   if (cancel_out || over) return;
   cancel_out = true;
@@ -94,16 +128,7 @@ void visit::ask_to_cancel(worker& w) noexcept {
 
 namespace detail {
 
-void go_home(visit& v, join& j) noexcept {
-  v.waiter = &j;
-  v.coming_home.at |= HEDDLE_AT_QUEUED;
-  worker::running().post_to(v.home, link_of(v.coming_home));
-}
-
-visit* ends_visit(worker& w, link function) noexcept {
-  visit* const v = w.current_context().visiting;
-  return v->function == function ? v : nullptr;
-}
+bool is_taken_over(const join& j) noexcept { return j.done == &function_ended; }
 
 void leave_again(link function, std::uint32_t place) {
   worker& w = worker::running();
@@ -119,6 +144,7 @@ void leave_again(link function, std::uint32_t place) {
     throw;
   }
   v->own->opened_at = promise_of(function).at;
+  v->take_over_join();
   go(*v, place, w);
 }
 
@@ -130,7 +156,6 @@ void enter_awaiter::leave(link function, std::uint32_t place) {
   if (context::is_away(w.context_low)) {
     visit& v = *w.current_context().visiting;
     if (v.function == function) {  // home first; from there perhaps on
-      v.waiter = nullptr;
       v.next = place == v.home ? no_color : place;
       v.coming_home.at |= HEDDLE_AT_QUEUED;
       w.post_to(v.home, link_of(v.coming_home));

@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 
+#include "heddle/core/enter.hh"
 #include "heddle/core/twait.hh"
 
 namespace heddle::detail {
@@ -51,7 +52,7 @@ void event_set::end_set(worker& w) noexcept {
   x.set = nullptr;
   const link l = x.frame;
   join* const owner = promise_of(l).parent();
-  if (owner->done == nullptr) {  // somebody awaits it: it unwinds, and they go on
+  if (owner->done == nullptr || is_taken_over(*owner)) {  // somebody awaits it: it unwinds
     x.canceled = true;
     x.woken = l;
     wake(x, w);

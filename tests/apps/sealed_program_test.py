@@ -42,8 +42,8 @@ class Sealed(unittest.TestCase):
         return server, server.stderr.readline().split(" on ")[1].split(",")[0]
 
     def test_a_file_is_fetched_and_ctrl_c_says_what_was_done(self):
-        for cipher in ("aes-256-gcm", "chacha20-poly1305"):
-            server, at = self.serve("--cipher", cipher)
+        for cipher, workers in (("aes-256-gcm", 1), ("chacha20-poly1305", 2)):
+            server, at = self.serve("--cipher", cipher, "--workers", str(workers))
             done = run("get", "file", "--key", self.key, "--at", at, cwd=self.home)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual((self.home / "file").read_bytes(), self.file.read_bytes())
@@ -70,6 +70,7 @@ class Sealed(unittest.TestCase):
                 ("is no address", ("get", "file", "--key", self.key, "--at", "nowhere")),
                 ("no cipher 'rot13'", ("serve", "--key", self.key, "--cipher", "rot13")),
                 ("--record", ("serve", "--key", self.key, "--record", "3")),
+                ("--workers", ("serve", "--key", self.key, "--workers", "65")),
                 ("--key is required", ("serve",))):
             done = run(*words, cwd=self.home)
             self.assertNotEqual(done.returncode, 0, words)

@@ -41,11 +41,12 @@ class sealed_world {
  public:
   using program = std::function<task<>(server&, address)>;
 
-  explicit sealed_world(const heddle::test::driver_maker& make) : sealed_world(make()) {}
-  explicit sealed_world(std::unique_ptr<heddle::driver> io)
+  explicit sealed_world(const heddle::test::driver_maker& make, unsigned workers = 0)
+      : sealed_world(make(), workers) {}
+  explicit sealed_world(std::unique_ptr<heddle::driver> io, unsigned workers = 0)
       : folder_(*io),
         sim_(dynamic_cast<heddle::sim_driver*>(io.get())),
-        rt_(std::move(io), with_hook(reports_)) {
+        rt_(std::move(io), options_of(workers, reports_)) {
     make_folder("public");
   }
   /// No test of ours may leave a diagnostic behind: an event that nobody triggers, for one.
@@ -91,8 +92,9 @@ class sealed_world {
   [[nodiscard]] const heddle::test::folder& folder() const noexcept { return folder_; }
 
  private:
-  static heddle::runtime_options with_hook(std::vector<std::string>& reports) {
+  static heddle::runtime_options options_of(unsigned workers, std::vector<std::string>& reports) {
     heddle::runtime_options o;
+    o.workers = workers;
     o.report = [&reports](const heddle::diagnostic& d) { reports.push_back(to_string(d)); };
     return o;
   }

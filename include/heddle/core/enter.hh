@@ -15,27 +15,40 @@
 // way.
 #pragma once
 
+#include "heddle/core/join.hh"
 #include "heddle/core/promise.hh"
 
 namespace heddle {
 
 struct visit {
+  visit() noexcept;
   /// Thread: the color that the visit came from.
   void ask_to_cancel(worker& w) noexcept;
 
-  frame coming_home;              ///< told in the color it came from
-  frame canceling;                ///< told in the color visited, and then, as an answer, back home
+  /// Whoever waits for the function learns of its end in their own color: their join gets a call of
+  /// ours while it is away. A scope's join serves many; there the function reports to `stand_in`.
+  void take_over_join() noexcept;
+  void give_back_join() noexcept;
+
+  heddle::join stand_in;
+  heddle::join* waiter = nullptr;  ///< who waits for the function
+  heddle::join::done_function waiters_own = nullptr;
+  frame coming_home{};            ///< told in the color it came from
+  frame canceling{};              ///< told in the color visited, and then, as an answer, back home
   context* own = nullptr;         ///< what the function runs in while it is away
   link function = no_link;        ///< that called enter()
-  struct join* waiter = nullptr;  ///< who waits for the function; null: it goes on itself
   std::uint32_t outer_low = 0;    ///< the context it came from
   std::uint32_t home = 0;         ///< the color it came from: a place in the table
   std::uint32_t next = no_color;  ///< the color to go to from home, if it only passes through
-  bool cancel_out = false;        ///< a request is on its way, or its answer
+  bool stands_in = false;
+  bool ended = false;       ///< the function has; else it comes home itself
+  bool cancel_out = false;  ///< a request is on its way, or its answer
   bool over = false;
 };
 
 namespace detail {
+/// A join that a visit has taken over.
+[[nodiscard]] bool is_taken_over(const join& j) noexcept;
 /// The function goes to the color at this place, below its present context.
 void leave_again(link function, std::uint32_t place);
 }  // namespace detail

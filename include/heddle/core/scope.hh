@@ -95,6 +95,10 @@ class scope {
   }
   /// The same for callers that cannot resume: the joiner is queued.
   void leave_later(worker& w) noexcept;
+  /// Whether this is a scope's, to which all of its tasks report.
+  [[nodiscard]] static bool serves_many(const heddle::join& j) noexcept {
+    return j.done == &children_join::ended;
+  }
   /// Where a task of this scope reports its end.
   [[nodiscard]] struct join& owner() noexcept { return children_; }
 

@@ -16,11 +16,6 @@ class task;
 
 namespace detail {
 
-/// The visit of another color that ends with this function, or null (core/enter.hh).
-[[nodiscard, gnu::cold, gnu::noinline]] visit* ends_visit(worker& w, link function) noexcept;
-/// Whoever waits at `j` goes on in the color that the visit came from.
-[[gnu::cold, gnu::noinline]] void go_home(visit& v, join& j) noexcept;
-
 struct final_awaiter {
   [[nodiscard]] static bool await_ready() noexcept { return false; }
   template <frame_promise P>
@@ -28,16 +23,7 @@ struct final_awaiter {
       std::coroutine_handle<P> ended) noexcept {
     join* j = ended.promise().parent();
     asm("" : "+r"(j));  // one register over the call below, not the two halves
-    if (context::is_away(worker::running().context_low)) [[unlikely]] {
-      visit* const v = ends_visit(worker::running(), link_of(ended));
-      ended.destroy();
-      if (v != nullptr) {
-        go_home(*v, *j);
-        return std::noop_coroutine();
-      }
-    } else {
-      ended.destroy();
-    }
+    ended.destroy();
     if (j->done == nullptr) [[likely]]
       return transfer_to(j->waiter);
     const std::coroutine_handle<> next = j->done(*j, worker::running());
