@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "heddle/core/scope.hh"
+#include "heddle/core/tamed.hh"
 
 namespace heddle {
 namespace {
@@ -101,6 +102,9 @@ visit::visit() noexcept : stand_in(&function_ended) {}
 void visit::take_over_join() noexcept {
   promise_base& p = promise_of(function);
   waiter = p.parent();
+  HEDDLE_ASSERT(
+      !tamed::holds(*waiter),
+      "a tamed function enters a color in its first run; let it wait before, or spawn a task");
   stands_in = scope::serves_many(*waiter);
   if (stands_in) {
     p.set_parent(stand_in);

@@ -31,6 +31,8 @@ class tamed {
   /// The function goes on by itself.
   ~tamed();
 
+  /// Whether this join is a return value that the caller still holds.
+  [[nodiscard]] static bool holds(const join& j) noexcept { return j.done == &call::note_end; }
   /// Whether the function has ended.
   [[nodiscard]] bool done() const noexcept { return call_.ended; }
 
