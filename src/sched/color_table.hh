@@ -2,13 +2,7 @@
 // The fixed table of colors. A color's number gives its place; there is nothing to make or to end.
 //
 // With several workers a record is held by at most one of them, and whoever holds it may run the
-// color. Its inbox says how it stands:
-//   idle               nothing to do, and nobody holds it
-//   busy               queued or held; nothing has come
-//   a chain of links   queued or held; these have come, newest first
-// Whoever makes an idle record busy must queue it or hold it. Only who holds it makes it idle, when
-// the inbox is empty. So it is in one queue at most, and what runs in it is ordered by the inbox:
-// the release of one holder is seen by the next.
+// color: inbox.hh says how that is settled.
 //
 // With one worker nothing of that is needed: `queued` says that it is in the worker's queue.
 #pragma once
@@ -23,15 +17,13 @@
 #include "heddle/core/frame.hh"
 #include "heddle/core/scope.hh"
 #include "heddle/sched/policy.hh"
+#include "sched/inbox.hh"
 
 namespace heddle {
 
 /// All zeros is an unused color.
 struct color_record : ready_color {
-  static constexpr link idle = 0;
-  static constexpr link busy = 2;  // no link: links are multiples of 8, or of 8 and 1
-
-  alignas(64) std::atomic<link> inbox{idle};
+  alignas(64) color_inbox<std::atomic<link>> inbox;
   frame_list waiting;  ///< the holder's, while the color does not run
   scope* root = nullptr;
   slot_guards* guards = nullptr;
@@ -49,47 +41,6 @@ struct color_record : ready_color {
   nanoseconds waited_most{};
   nanoseconds longest{};  ///< the longest turn
   time_point ready_since{};
-
-  /// Sends a frame. True: it was idle, and the caller must queue it. Thread: any.
-  [[nodiscard]] bool send(link l) noexcept {
-    link old = inbox.load(std::memory_order_relaxed);
-    do {
-      next_of(l) = old;
-      // release: the frame's content; acquire: what the last holder left, for who queues it
-    } while (
-        !inbox.compare_exchange_weak(old, l, std::memory_order_acq_rel, std::memory_order_relaxed));
-    return old == idle;
-  }
-  /// Takes what has come, behind what waits. Thread: the holder.
-  void take_inbox() noexcept {
-    if (inbox.load(std::memory_order_relaxed) == busy) return;
-    link l = inbox.exchange(busy, std::memory_order_acquire);
-    link oldest = no_link;
-    while (l > busy) {
-      const link before = next_of(l);
-      next_of(l) = oldest;
-      oldest = l;
-      l = before;
-    }
-    while (oldest != no_link) {
-      const link after = next_of(oldest);
-      waiting.push(oldest);
-      oldest = after;
-    }
-  }
-  /// Takes hold of an idle record.
-  [[nodiscard]] bool hold() noexcept {
-    link expected = idle;
-    return inbox.load(std::memory_order_relaxed) == idle &&
-           inbox.compare_exchange_strong(expected, busy, std::memory_order_acquire,
-                                         std::memory_order_relaxed);
-  }
-  /// Lets go of it; false when something has come, so that it stays held.
-  [[nodiscard]] bool let_go() noexcept {
-    link expected = busy;
-    return inbox.compare_exchange_strong(expected, idle, std::memory_order_release,
-                                         std::memory_order_relaxed);
-  }
 };
 
 /// 65,536 records by default, in memory that the kernel commits as it is touched.

@@ -26,7 +26,7 @@ void runtime::make_root(seat& s, color_record& r) noexcept {
 void runtime::enter_color(seat& s, color_record& r) noexcept {
   worker& w = s.w;
   s.held = &r;
-  if (shared_) r.take_inbox();
+  if (shared_) r.inbox.take(r.waiting);
   w.ready.append(r.waiting);
   w.color = colors_->place_of(r);
   if (r.root == nullptr) [[unlikely]]
@@ -59,7 +59,7 @@ void runtime::leave_color(seat& s) noexcept {
   const bool more = !w.ready.empty();
   w.ready.move_to(r.waiting);
   if (shared_) {
-    if (more || !r.let_go()) queue_color(s, r, r.waiting.first);
+    if (more || !r.inbox.let_go()) queue_color(s, r, r.waiting.first);
   } else if (more && !r.queued) {
     queue_color(s, r, r.waiting.first);
   }
@@ -70,7 +70,7 @@ void runtime::leave_color(seat& s) noexcept {
 bool runtime::enter_for(seat& s, std::uint32_t place) noexcept {
   if (s.w.color == place) return true;
   color_record& r = (*colors_)[place];
-  if (shared_ && !r.hold()) return false;
+  if (shared_ && !r.inbox.hold()) return false;
   if (s.held != nullptr) leave_color(s);
   enter_color(s, r);
   return true;
@@ -101,7 +101,7 @@ void runtime::post(worker& w, std::uint32_t place, link l) noexcept {
   color_record& r = (*colors_)[place];
   seat& s = seat_of(w);
   if (shared_) {
-    if (r.send(l)) queue_color(s, r, l);
+    if (r.inbox.send(l)) queue_color(s, r, l);
     return;
   }
   r.waiting.push(l);
@@ -123,7 +123,7 @@ bool runtime::run_colors(seat& s, std::size_t limit) noexcept {
   std::size_t left = limit;
   while (left != 0) {
     if (shared_ && s.held != nullptr) {  // what came while it was held
-      s.held->take_inbox();
+      s.held->inbox.take(s.held->waiting);
       w.ready.append(s.held->waiting);
     }
     if (w.ready.empty() || !s.queue.empty()) {

@@ -402,7 +402,10 @@ std::vector<suspended_task> runtime::suspended() {
   w.ready.each(ready);
   for (color_record* r = used_.load(); r != nullptr; r = r->next_used) {
     for (link l = r->waiting.first; l != no_link; l = next_of(l)) ready(l);
-    for (link l = r->inbox.load(); l > color_record::busy; l = next_of(l)) ready(l);
+    for (link l = r->inbox.newest(); l != no_link; l = next_of(l)) {
+      ready(l);
+      if (decltype(r->inbox)::ends_chain(next_of(l))) break;
+    }
     suspended_below(r->root->context_of_tasks(), w.now, tasks);
   }
   for (const frame* f : plain_frames_) tasks.push_back(suspended_plain(*f, wait_tables_));

@@ -164,8 +164,8 @@ bool runtime::spin_for_work(seat& s) noexcept {
   do {
     for (int i = 0; i < 64; ++i) {
       if (s.held != nullptr &&
-          s.held->inbox.load(std::memory_order_relaxed) != color_record::busy) {
-        s.held->take_inbox();
+          s.held->inbox.has_more()) {
+        s.held->inbox.take(s.held->waiting);
         s.w.ready.append(s.held->waiting);
         s.spins_left = spins_after_hit;
         return true;
@@ -320,7 +320,7 @@ void runtime::end_world() noexcept {
   }
   if (s.held != nullptr) leave_color(s);
   color_record& first = (*colors_)[0];
-  if (first.hold()) {
+  if (first.inbox.hold()) {
     enter_color(s, first);
     return;
   }

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// What comes to a color from other workers, and at the same time whose turn it is to look after it.
+// One word:
+//   idle               nothing to do, and nobody holds the color
+//   busy               queued or held; nothing has come
+//   a chain of links   queued or held; these have come, newest first
+// Whoever makes an idle color busy must queue it or hold it. Only who holds it makes it idle, when
+// nothing has come. So it is in one queue at most, one worker at most runs it, and each holder sees
+// what the one before did. tests/sched/interleavings_test.cc tries every order of the steps here.
+#pragma once
+
+#include <atomic>
+
+#include "heddle/core/frame.hh"
+
+namespace heddle {
+
+/// Word is std::atomic<link>, or what a test puts in its place. All zeros is idle.
+template <class Word>
+class color_inbox {
+ public:
+  static constexpr link idle = 0;
+  static constexpr link busy = 2;  // no link: links are multiples of 8, or of 8 and 1
+
+  /// Sends a frame. True: it was idle, and the caller must queue it. Thread: any.
+  [[nodiscard]] bool send(link l) noexcept {
+    link old = word_.load(std::memory_order_relaxed);
+    do {
+      next_of(l) = old;
+      // release: the frame's content; acquire: what the last holder left, for who queues it
+    } while (
+        !word_.compare_exchange_weak(old, l, std::memory_order_acq_rel, std::memory_order_relaxed));
+    return old == idle;
+  }
+  /// Takes what has come, oldest first, behind what waits. Thread: the holder.
+  void take(frame_list& waiting) noexcept {
+    if (word_.load(std::memory_order_relaxed) == busy) return;
+    link l = word_.exchange(busy, std::memory_order_acquire);
+    link oldest = no_link;
+    while (l > busy) {
+      const link before = next_of(l);
+      next_of(l) = oldest;
+      oldest = l;
+      l = before;
+    }
+    while (oldest != no_link) {
+      const link after = next_of(oldest);
+      waiting.push(oldest);
+      oldest = after;
+    }
+  }
+  /// Takes hold of an idle color. Thread: any.
+  [[nodiscard]] bool hold() noexcept {
+    link expected = idle;
+    return word_.load(std::memory_order_relaxed) == idle &&
+           word_.compare_exchange_strong(expected, busy, std::memory_order_acquire,
+                                         std::memory_order_relaxed);
+  }
+  /// Lets go of it; false when something has come, so that it stays held. Thread: the holder.
+  [[nodiscard]] bool let_go() noexcept {
+    link expected = busy;
+    return word_.compare_exchange_strong(expected, idle, std::memory_order_release,
+                                         std::memory_order_relaxed);
+  }
+  /// The holder's glance: something has come.
+  [[nodiscard]] bool has_more() const noexcept {
+    return word_.load(std::memory_order_relaxed) != busy;
+  }
+  /// The newest frame that has come, or no_link. While everybody stands still.
+  [[nodiscard]] link newest() const noexcept {
+    const link l = word_.load(std::memory_order_relaxed);
+    return l > busy ? l : no_link;
+  }
+  /// Whether this ends a chain that newest() began.
+  [[nodiscard]] static bool ends_chain(link l) noexcept { return l <= busy; }
+
+ private:
+  Word word_{idle};
+};
+
+}  // namespace heddle
