@@ -69,6 +69,16 @@ foreach(room IN LISTS test_rooms)
   if(room STREQUAL "soak")
     set_tests_properties(${room} PROPERTIES TIMEOUT 600)
   endif()
+  # The same bodies on several workers, in another order each time; the seed is in the output.
+  if(room MATCHES "^(core|sync|io)$")
+    foreach(workers 2 4)
+      add_test(NAME ${room}_on_${workers}_workers COMMAND
+               "${PROJECT_SOURCE_DIR}/scripts/with_workers" ${workers}
+               $<TARGET_FILE:${room}_test> --gtest_brief=1)
+      set_tests_properties(${room}_on_${workers}_workers PROPERTIES
+                           LABELS "${room}" TIMEOUT ${test_timeout_s})
+    endforeach()
+  endif()
 endforeach()
 
 # Programs that a room's tests run build themselves, with the CMakeLists.txt in its folder.

@@ -52,6 +52,7 @@ class Server:
         self.missing = missing
         self.env = env or {}
         self.prepare = prepare
+        self.group = None                # a bench_machine.Group
         self.process = None
         self.port = None
         self.failure = None
@@ -68,7 +69,7 @@ class Server:
             self.process = subprocess.Popen(
                 [str(c) for c in self.command(self.port)], env={**os.environ, **self.env},
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                preexec_fn=machine.pin_to(machine.SERVER_CORE))
+                preexec_fn=machine.pin_to(machine.SERVER_CORE, self.group))
             machine.wait_for_port(self.process, self.port)
         except (OSError, Failed) as why:
             self.failure = str(why)

@@ -14,7 +14,9 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
+import xml.etree.ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 while not (ROOT / "scripts" / "bench").exists():
@@ -23,9 +25,11 @@ sys.path.insert(0, str(ROOT / "scripts"))
 sys.dont_write_bytecode = True
 
 import bench_core
+import bench_curves
 import bench_figures as figures
 import bench_http
 import bench_machine as machine
+import bench_overload
 import bench_plan
 import bench_sealed
 import bench_servers as servers
@@ -203,6 +207,36 @@ class Parsing(unittest.TestCase):
                          [("wrk_cpu_us", 10.0, "us"), ("wrk_requests_per_s", 500.25, "1/s")])
 
 
+class Overload(unittest.TestCase):
+    ANSWER = {"asked": 100, "errors": 0, "refused": 25, "goodput_per_s": 900.0, "p50_us": 10,
+              "p99_us": 60, "client_cpu_s": 0.5, "client_s": 2.0}
+
+    def test_goodput_is_a_share_of_the_peak(self):
+        found = {m: v for m, v, _ in bench_overload.values_of(json.dumps(self.ANSWER), 1000, 20)}
+        self.assertEqual(found["goodput_share"], 0.9)
+        self.assertEqual(found["refused_share"], 0.25)
+        self.assertEqual(found["client_core"], 0.25)
+        self.assertEqual(found["p99_to_load_80"], 3)
+
+    def test_broken_answers_are_no_figures(self):
+        for wrong in ({"errors": 1}, {"asked": 0}):
+            with self.assertRaises(machine.Failed):
+                bench_overload.values_of(json.dumps({**self.ANSWER, **wrong}), 1000, None)
+
+    def test_the_curves_are_a_picture_for_light_and_dark(self):
+        rows = [{"suite": "overload", "case": f"load_{load}", "subject": s, "metric": m, "value": v}
+                for load in (50, 300) for s in ("heddle", "nginx")
+                for m, v in (("goodput_share", load / 300), ("p99", 10 * load))]
+        text = bench_curves.plot(rows)
+        self.assertIn("prefers-color-scheme:dark", text)
+        lines = [e for e in xml.etree.ElementTree.fromstring(text).iter()
+                 if e.tag.endswith("polyline")]
+        self.assertEqual([e.get("class") for e in lines], ["heddle", "nginx"] * 2)
+        for x, y in (p.split(",") for e in lines for p in e.get("points").split()):
+            self.assertTrue(0 < float(x) < 900 and 0 < float(y) < 400)
+        self.assertIsNone(bench_curves.plot([]))
+
+
 class Gates(unittest.TestCase):
     def test_the_start_cancels(self):
         self.assertEqual(gates.measure("x", 100, run=lambda p, n: 123_456 + 18 * n), 18)
@@ -227,7 +261,8 @@ class Programs(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory()
         compiler = shutil.which("clang++-19") or shutil.which("g++")
         rivals = ROOT / "bench" / "rivals"
-        for source, flags in (("load/load", []), ("ceiling/ceiling_epoll", []),
+        for source, flags in (("load/load", []), ("load/open", []),
+                              ("ceiling/ceiling_epoll", []),
                               ("ceiling/ceiling_uring", ["-luring"])):
             subprocess.run([compiler, "-std=c++23", "-O1", rivals / f"{source}.cc", "-o",
                             cls.program(source), *flags], check=True)
@@ -322,6 +357,44 @@ class Programs(unittest.TestCase):
         result = self.load(server.port, "--requests", "1000", "--seconds", "30")
         self.assertGreaterEqual(result["requests"], 1000)
         self.assertLess(result["seconds"], 10)
+
+    def open(self, port, *options):
+        done = subprocess.run([self.program("open"), "--port", str(port), "--seconds", "0.3",
+                               "--warmup", "0.05", *options], capture_output=True, text=True)
+        return json.loads(done.stdout)
+
+    def test_the_open_client_asks_at_its_rate(self):
+        server = self.ceiling("epoll", "--body", "100000")
+        result = self.open(server.port, "--rate", "1000", "--connections", "20")
+        self.assertEqual((result["errors"], result["refused"]), (0, 0))
+        self.assertTrue(200 < result["asked"] < 400, result)
+        full = self.open(server.port, "--rate", "0", "--connections", "4")
+        self.assertEqual(full["errors"], 0)
+        self.assertGreater(full["answered"], 100)
+
+    def test_the_open_client_waits_for_nobody(self):
+        """One connection to a server that takes 0.1 s: what waits for it is late or given up."""
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(listener.close)
+
+        def dawdle():
+            s, _ = listener.accept()
+            with s:
+                for head in (b"200 OK", b"503 Busy") * 10:
+                    if not s.recv(1000):
+                        return
+                    time.sleep(0.1)
+                    try:
+                        s.sendall(b"HTTP/1.1 " + head + b"\r\nContent-Length: 2\r\n\r\nok")
+                    except OSError:
+                        return
+        threading.Thread(target=dawdle, daemon=True).start()
+        result = self.open(listener.getsockname()[1], "--rate", "500", "--connections", "1",
+                           "--seconds", "0.6", "--patience", "0.05")
+        self.assertEqual((result["errors"], result["good"]), (0, 0))
+        self.assertGreater(result["answered"], 0)
+        self.assertGreater(result["refused"], 0)
+        self.assertGreater(result["given_up"], 100)
 
     def test_wrong_answers_are_errors(self):
         listener = socket.create_server(("127.0.0.1", 0))

@@ -12,7 +12,8 @@ namespace heddle {
 bus::bus(bus_options options)
     : entries_(1),
       self_(std::make_shared<bus*>(this)),
-      home_(worker::current()),
+      home_(worker::current() == nullptr ? nullptr : &worker::current()->sched),
+      home_color_(worker::current() == nullptr ? 0 : worker::current()->color),
       options_(std::move(options)) {
   table_ = entries_.data();
   if (options_.profile.empty()) {

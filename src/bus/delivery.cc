@@ -83,8 +83,11 @@ void delivery::leave() noexcept {
 }  // namespace detail
 
 void bus::check_deliveries() const {
-  HEDDLE_ASSERT(home_ != nullptr && worker::current() == home_,
-                "post() and after() need a runtime: build it first, then the bus, on its thread");
+  const worker* const w = worker::current();
+  HEDDLE_ASSERT(
+      home_ != nullptr && w != nullptr && &w->sched == home_ && w->color == home_color_,
+      "post() and after() need a runtime: build it first, then the bus, in the color that "
+      "uses it");
   if (delivery_count_ < options_.deliveries_max) return;
   throw failure(std::make_error_code(std::errc::no_buffer_space),
                 std::to_string(delivery_count_) +
@@ -96,16 +99,25 @@ void bus::deliver_later(detail::delivery& d, nanoseconds span) {
   delivered_later_.push_back(d);
   ++delivery_count_;
   if (span <= nanoseconds::zero()) {
-    home_->post(link_of(d));
+    worker::running().post(link_of(d));
   } else {
-    home_->sched.arm(*home_, d.timer, add_saturated(home_->now, span));
+    worker& w = worker::running();
+    w.sched.arm(w, d.timer, add_saturated(w.now, span));
   }
 }
 
 void bus::deliver_from_elsewhere(std::move_only_function<void(bus&)> f) {
   HEDDLE_ASSERT(home_ != nullptr, "post() needs a runtime: build it first, then the bus");
-  static_cast<runtime&>(home_->sched).post([self = self_, f = std::move(f)]() mutable {
+  auto call = [self = self_, f = std::move(f)]() mutable {
     if (*self != nullptr) f(**self);
+  };
+  if (worker* const w = worker::current(); w != nullptr && &w->sched == home_) {
+    send_message(*w, home_color_, std::move(call));
+    return;
+  }
+  // From a thread that is no worker's: by way of color 0.
+  static_cast<runtime*>(home_)->post([to = home_color_, call = std::move(call)]() mutable {
+    send_message(worker::running(), to, std::move(call));
   });
 }
 

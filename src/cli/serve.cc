@@ -13,7 +13,7 @@
 #include "cli/serve_door.hh"
 #include "cli/serve_handover.hh"
 #include "cli/serve_options.hh"
-#include "cli/serve_site.hh"
+#include "cli/serve_shard.hh"
 #include "cli/verbs.hh"
 #include "heddle/core/sleep.hh"
 #include "heddle/io/signal.hh"
@@ -22,120 +22,108 @@
 namespace heddle::cli {
 namespace {
 
-/// The running server: its settings as they are now, and the sites that they made.
+/// The running server: its shards, one a worker, and what concerns all of them. Color 0.
 class service {
  public:
-  service(const std::vector<setting_request>& flags, const serve_options& o)
-      : flags_(flags), log_({.form = o.log.value_or(http::log_form::plain)}), logs_(o.log) {
-    http::server_options limits;
-    limits.connections_max = o.connections_max;
-    limits.idle_timeout = o.idle_timeout;
-    limits.header_timeout = o.header_timeout;
-    limits.write_timeout = o.write_timeout;
-    if (logs_) limits.log = [this](const http::access& a) { log_.add(a); };
-    web_.emplace([this](http::request& r) { return now_->answer(r); }, std::move(limits));
-    now_ = make_site(o);
+  service(const std::vector<setting_request>& flags, const serve_options& o) : flags_(flags) {
+    const auto count = static_cast<unsigned>(runtime::here().workers());
+    for (unsigned i = 0; i != count; ++i)
+      shards_.push_back(std::make_unique<shard>(
+          o, i, count, [this](http::metrics_page& page) { return show_metrics(page); }));
   }
 
   task<int> run(const serve_options& o) {
     takeover before(o.handover);
     std::optional<tcp_listener> given = before.door();
     if (!given) given = activated_door();
-    door_ = given ? std::move(*given) : open_door(o, ::isatty(STDERR_FILENO) != 0);
+    tcp_listener door = given ? std::move(*given) : open_door(o, ::isatty(STDERR_FILENO) != 0);
     // Before anybody is told that we are here: a signal must find somebody who listens.
     signal_set stops{SIGINT, SIGTERM};
     signal_set reloads{SIGHUP};
     scope side;
-    if (!o.handover.empty()) side.spawn(hand_over(open_handover(o.handover)));
-    std::fputs(banner(o, door_.local()).c_str(), stderr);
+    if (!o.handover.empty()) side.spawn(hand_over(open_handover(o.handover), door));
+    std::fputs(banner(o, door.local()).c_str(), stderr);
     side.spawn(stop_on_signals(stops, o.drain_timeout));
     side.spawn(reload_on_signal(reloads));
-    if (logs_) side.spawn(log_.write_to(STDOUT_FILENO));
-    before.done();
-    co_await web_->serve(door_);
+    {
+      scope serving;
+      for (std::size_t i = 1; i < shards_.size(); ++i)
+        serving.spawn(shards_[i]->own_color(), serve_in(*shards_[i], another_door(door)));
+      serving.spawn(serve_in(*shards_[0], std::move(door)));
+      before.done();
+      co_await serving.join();
+    }
     side.cancel();
     static_cast<void>(co_await as_expected(side.join()));
-    if (logs_) co_await last_lines();
-    std::fputs(farewell(web_->counters()).c_str(), stderr);
+    std::fputs(farewell((co_await totals()).server).c_str(), stderr);
     co_return 0;
   }
 
  private:
-  // A server that is full takes nothing from the door; what waits there must not keep it from
-  // stopping.
-  static constexpr nanoseconds close_door_timeout = std::chrono::seconds(1);
   static constexpr nanoseconds handover_grace = std::chrono::seconds(1);
-  static constexpr nanoseconds last_lines_timeout = std::chrono::seconds(2);
 
-  std::unique_ptr<site> make_site(const serve_options& o) {
-    return std::make_unique<site>(o, [this](http::metrics_page& page) {
-      page.server(web_->counters())
-          .counter("heddle_log_dropped_total", "Lines that nobody read.", log_.dropped());
-    });
+  static task<> serve_in(shard& s, tcp_listener door) { co_await s.serve(std::move(door)); }
+
+  task<shard_totals> totals() {
+    shard_totals all;
+    for (const auto& s : shards_) all += co_await s->totals();
+    co_return all;
+  }
+  task<> show_metrics(http::metrics_page& page) {
+    const shard_totals all = co_await totals();
+    page.server(all.server)
+        .counter("heddle_log_dropped_total", "Lines that nobody read.", all.log_dropped)
+        .gauge("heddle_workers", "Workers, each with a cache of its own.", shards_.size());
+    show(all.site, page);
   }
 
-  task<> last_lines() {
-    const auto done =
-        co_await as_expected(with_timeout(log_.flush(STDOUT_FILENO), last_lines_timeout));
-    if (!done) std::fputs("the last lines of the log were not read\n", stderr);
+  void drain_all(nanoseconds grace) {
+    for (const auto& s : shards_)
+      post(s->own_color(), [each = s.get(), grace] { each->drain(grace); });
   }
 
   task<> stop_on_signals(signal_set& asked, nanoseconds drain_timeout) {
     co_await asked.next();
     std::fprintf(stderr, "\nDraining: %llu connections. Ctrl-C again stops at once.\n",
-                 static_cast<unsigned long long>(web_->counters().open));
-    co_await close_door();
-    web_->stop();
+                 static_cast<unsigned long long>((co_await totals()).server.open));
+    drain_all(nanoseconds::zero());
     if (drain_timeout > nanoseconds::zero()) {
       const auto again = co_await as_expected(with_timeout(asked.next(), drain_timeout));
       if (!again && again.error() != std::errc::timed_out) co_return;
     } else {
       co_await asked.next();
     }
-    web_->stop();
+    for (const auto& s : shards_) post(s->own_color(), [each = s.get()] { each->stop(); });
   }
 
-  /// No new connections; those that the system has given us already are served.
-  task<> close_door() {
-    door_.finish();
-    const time_point limit = clock::now() + close_door_timeout;
-    while (door_.is_open() && clock::now() < limit)
-      co_await sleep_for(std::chrono::milliseconds(1));
-  }
-
-  task<> hand_over(unix_listener at) {
-    co_await give_to_next(std::move(at), door_);
+  task<> hand_over(unix_listener at, tcp_listener door) {
+    co_await give_to_next(std::move(at), std::move(door));
     std::fprintf(stderr, "\nHanded over. Draining: %llu connections.\n",
-                 static_cast<unsigned long long>(web_->counters().open));
-    co_await close_door();
+                 static_cast<unsigned long long>((co_await totals()).server.open));
     // Clients that have connected and whose request is still on its way are answered here.
-    co_await sleep_for(handover_grace);
-    web_->stop();
+    drain_all(handover_grace);
   }
 
+  static task<> change_in(shard& s, const serve_options& o) {
+    co_await enter(s.own_color());
+    s.change(o);
+  }
   /// What is wrong with the new settings is said, and the old ones stay.
   task<> reload_on_signal(signal_set& asked) {
     for (;;) {
       co_await asked.next();
       try {
-        std::unique_ptr<site> next = make_site(put_together(flags_));
-        // Answers that are being made belong to the old site until they are done.
-        old_.push_back(std::exchange(now_, std::move(next)));
+        const serve_options next = put_together(flags_);
+        for (const auto& s : shards_) co_await change_in(*s, next);
         std::fputs("Settings read again.\n", stderr);
       } catch (const std::exception& e) {
         print_error(e.what(), "the settings from before stay; correct them and send SIGHUP again");
       }
-      std::erase_if(old_, [](const std::unique_ptr<site>& s) { return !s->busy(); });
     }
   }
 
   const std::vector<setting_request>& flags_;
-  http::access_log log_;
-  bool logs_;
-  std::optional<http::server> web_;
-  tcp_listener door_;  // also the server's; it closes it when no more is to be taken
-  std::unique_ptr<site> now_;
-  std::vector<std::unique_ptr<site>> old_;
+  std::vector<std::unique_ptr<shard>> shards_;
 };
 
 task<int> serve(const std::vector<setting_request>& flags, const serve_options& o) {
@@ -154,6 +142,7 @@ int run(const std::vector<setting_request>& flags) {
   runtime_options limits;
   limits.driver = o.driver;
   limits.memory_bytes = o.memory_bytes_max;
+  limits.workers = o.workers;
   runtime rt(std::move(limits));
   try {
     return rt.run(serve(flags, o));

@@ -78,8 +78,9 @@ std::string banner(const serve_options& o, const address& at) {
   }
   if (!o.auth.empty()) text += "  auth     " + o.auth.substr(0, o.auth.find(':')) + '\n';
   if (o.metrics) text += "  metrics  " + url(local) + "metrics\n";
-  text += std::string("  1 worker, ") + runtime::here().io().name() +
-          "      Ctrl-C stops, twice at once\n";
+  const std::size_t workers = runtime::here().workers();
+  text += "  " + std::to_string(workers) + (workers == 1 ? " worker, " : " workers, ") +
+          runtime::here().io().name() + "      Ctrl-C stops, twice at once\n";
   if (o.qr) text += qr_picture(to_share);
   return text;
 }
@@ -99,12 +100,14 @@ std::string readable_bytes(std::uint64_t bytes) {
 
 std::string farewell(const http::server_counters& c) {
   char text[200];
-  std::snprintf(text, sizeof text, "%llu requests, %s, p50 %.1f us, p99 %.1f us, %llu errors\n",
+  std::snprintf(text, sizeof text, "%llu requests, %s, p50 %.1f us, p99 %.1f us, %llu errors",
                 static_cast<unsigned long long>(c.requests), readable_bytes(c.bytes).c_str(),
                 static_cast<double>(c.latency_ns.quantile(0.5)) / 1e3,
                 static_cast<double>(c.latency_ns.quantile(0.99)) / 1e3,
                 static_cast<unsigned long long>(c.errors));
-  return text;
+  std::string line = text;
+  if (c.shed != 0) line += ", " + std::to_string(c.shed) + " shed (overload)";
+  return line + '\n';
 }
 
 }  // namespace heddle::cli

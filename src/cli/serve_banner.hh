@@ -13,7 +13,7 @@ namespace heddle::cli {
 /// Several lines, for stderr. `at` is where it really listens.
 [[nodiscard]] std::string banner(const serve_options& o, const address& at);
 
-/// One line: requests, bytes, times, errors.
+/// One line: requests, bytes, times, errors, and what was shed if anything was.
 [[nodiscard]] std::string farewell(const http::server_counters& c);
 
 /// 1240 -> "1.2 kB".

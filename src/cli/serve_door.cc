@@ -2,8 +2,10 @@
 // Opening, or taking over, the listening socket.
 #include "cli/serve_door.hh"
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
@@ -48,6 +50,12 @@ tcp_listener open_door(const serve_options& o, bool interactive) {
       throw;
     }
   }
+}
+
+tcp_listener another_door(const tcp_listener& door) {
+  const int fd = ::fcntl(door.number(), F_DUPFD_CLOEXEC, 0);
+  if (fd < 0) throw failure({errno, std::generic_category()}, "cannot share the listening socket");
+  return tcp_listener::adopt(fd);
 }
 
 std::optional<tcp_listener> activated_door() {

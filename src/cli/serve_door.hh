@@ -17,4 +17,7 @@ namespace heddle::cli {
 /// socket, or more than one.
 [[nodiscard]] std::optional<tcp_listener> activated_door();
 
+/// The same socket again, for another worker: whichever is free takes the next connection.
+[[nodiscard]] tcp_listener another_door(const tcp_listener& door);
+
 }  // namespace heddle::cli

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <thread>
 
 namespace heddle::cli {
 namespace {
@@ -97,6 +98,15 @@ void set_connections(serve_options& o, std::string_view text) {
   if (o.connections_max == 0) throw bad_setting("a server takes at least one connection");
 }
 
+void set_workers(serve_options& o, std::string_view text) {
+  constexpr std::uint64_t workers_max = 64;
+  const std::uint64_t cores = std::clamp<std::uint64_t>(std::thread::hardware_concurrency(), 1, 64);
+  const std::uint64_t n =
+      text == "auto" ? cores : number(text, "number of workers; write 1 to 64, or auto");
+  if (n == 0 || n > workers_max) throw bad_setting("workers may be 1 to 64, or auto");
+  o.workers = static_cast<unsigned>(n);
+}
+
 using enum setting_kind;
 using sv = std::string_view;
 
@@ -129,6 +139,7 @@ constexpr setting table[] = {
      [](serve_options& o, sv v) { o.metrics = truth_of(v); }},
     {"handover", 0, once, "SOCKET", "take over from the server at this path, and give to the next",
      false, [](serve_options& o, sv v) { o.handover = v; }},
+    {"workers", 'w', once, "COUNT", "cores to use, auto for all (default 1)", false, &set_workers},
     {"config", 'c', once, "FILE", "read NAME = VALUE lines; SIGHUP reads them again", false,
      [](serve_options& o, sv v) { o.config = v; }},
 
@@ -144,6 +155,11 @@ constexpr setting table[] = {
      [](serve_options& o, sv v) { o.write_timeout = time_of(v); }},
     {"drain-timeout", 0, once, "TIME", "after Ctrl-C, then all is closed (default 0: no limit)",
      true, [](serve_options& o, sv v) { o.drain_timeout = time_of(v); }},
+    {"queue-delay", 0, once, "TIME",
+     "under overload, refuse what waited longer (default 100ms; 0: never)", true,
+     [](serve_options& o, sv v) { o.queue_delay = time_of(v); }},
+    {"retry-after", 0, once, "TIME", "what refused clients are told, in seconds (default 1s)", true,
+     [](serve_options& o, sv v) { o.retry_after = time_of(v); }},
     {"cache", 0, once, "SIZE", "memory for files (default 64M)", true,
      [](serve_options& o, sv v) { o.cache_bytes_max = size_of(v); }},
     {"cached-file", 0, once, "SIZE", "larger files are read when asked for (default 1M)", true,

@@ -42,6 +42,7 @@ struct serve_options {
   std::string config;
   std::string driver;
 
+  unsigned workers = 1;
   std::uint64_t connections_max = 16384;
   std::uint64_t cache_bytes_max = 64ull << 20;
   std::uint64_t cached_file_bytes_max = 1ull << 20;
@@ -51,6 +52,8 @@ struct serve_options {
   nanoseconds write_timeout = std::chrono::seconds(30);
   nanoseconds trust = std::chrono::seconds(1);
   nanoseconds drain_timeout = std::chrono::seconds(0);
+  nanoseconds queue_delay = std::chrono::milliseconds(100);
+  nanoseconds retry_after = std::chrono::seconds(1);
 };
 
 /// A value that a setting does not take; what() says which would do.

@@ -53,21 +53,57 @@ http::static_options options_of(const serve_options& o) {
 
 }  // namespace
 
-site::site(const serve_options& o, std::function<void(http::metrics_page&)> own_metrics)
+site::site(const serve_options& o, metrics_function show_metrics)
     : files_(o.directory, options_of(o)),
       credentials_(o.auth.empty() ? "" : base64(o.auth)),
       cors_(o.cors),
       metrics_(o.metrics),
-      own_metrics_(std::move(own_metrics)) {
+      show_metrics_(std::move(show_metrics)) {
   if (o.compress && !http::can_compress())
     throw failure(std::make_error_code(std::errc::not_supported),
                   "--compress: this program was built without zlib");
+}
+
+bool site::asks_for_metrics(const http::request_head& head) noexcept {
+  return head.path() == metrics_path;
 }
 
 bool site::admits(const http::request& asked) const noexcept {
   std::string_view given = asked.header(http::header_id::authorization);
   if (given.size() < 6 || !http::equal_ignoring_case(given.substr(0, 6), "Basic ")) return false;
   return same_secret(given.substr(6), credentials_);
+}
+
+site_counters& site_counters::operator+=(const site_counters& other) noexcept {
+  files.hits += other.files.hits;
+  files.misses += other.files.misses;
+  files.compressed += other.files.compressed;
+  evictions += other.evictions;
+  cached_bytes += other.cached_bytes;
+  cached += other.cached;
+  return *this;
+}
+
+void show(const site_counters& c, http::metrics_page& page) {
+  page.counter("heddle_files_hits_total", "Answered from memory.", c.files.hits)
+      .counter("heddle_files_misses_total", "A file was opened.", c.files.misses)
+      .counter("heddle_files_compressed_total", "Files packed on the fly.", c.files.compressed)
+      .counter("heddle_files_evictions_total", "Files that had to leave the cache.", c.evictions)
+      .gauge("heddle_files_cached_bytes", "Memory of cached files.", c.cached_bytes)
+      .gauge("heddle_files_cached", "Cached files.", c.cached);
+}
+
+site_counters site::counters() const noexcept {
+  return {files_.counters(), files_.cache().evictions(), files_.cache().bytes(),
+          files_.cache().count()};
+}
+
+task<http::response> site::metrics() {
+  http::metrics_page page;
+  co_await show_metrics_(page);
+  http::response r(200);
+  r.body(http::metrics_type, std::move(page).text());
+  co_return r;
 }
 
 task<http::response> site::answer(http::request& asked) {
@@ -88,19 +124,7 @@ task<http::response> site::answer(http::request& asked) {
   }
   if (metrics_ && asked.path() == metrics_path) {
     if (!local(asked.peer())) return at_once(http::error_response(404, ""));
-    http::metrics_page page;
-    own_metrics_(page);
-    const http::static_counters& c = files_.counters();
-    page.counter("heddle_files_hits_total", "Answered from memory.", c.hits)
-        .counter("heddle_files_misses_total", "A file was opened.", c.misses)
-        .counter("heddle_files_compressed_total", "Files packed on the fly.", c.compressed)
-        .counter("heddle_files_evictions_total", "Files that had to leave the cache.",
-                 files_.cache().evictions())
-        .gauge("heddle_files_cached_bytes", "Memory of cached files.", files_.cache().bytes())
-        .gauge("heddle_files_cached", "Cached files.", files_.cache().count());
-    http::response r(200);
-    r.body(http::metrics_type, std::move(page).text());
-    return at_once(std::move(r));
+    return metrics();
   }
   return files_.answer(asked);
 }

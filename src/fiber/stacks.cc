@@ -37,6 +37,8 @@ std::size_t guard_of(const fiber_stack& s) noexcept {
 
 }  // namespace
 
+void fiber_place::make(worker& w) { w.fibers = std::make_unique<fiber_stacks>(); }
+
 fiber_stacks& fiber_stacks::here() {
   worker& w = worker::here();
   if (w.fibers == nullptr) [[unlikely]]
@@ -69,7 +71,8 @@ fiber_stack& fiber_stacks::take(std::size_t bytes) {
     throw failure(std::make_error_code(std::errc::invalid_argument),
                   "a fiber's stack of " + std::to_string(bytes) +
                       " bytes is above fiber_limits::stack_bytes_max");
-  if (count.running >= limits.fibers_max)
+  // Fibers that began here may end on another worker, which then counts less than none.
+  if (static_cast<std::ptrdiff_t>(count.running) >= static_cast<std::ptrdiff_t>(limits.fibers_max))
     throw failure(std::make_error_code(std::errc::not_enough_memory),
                   "there are " + std::to_string(count.running) +
                       " fibers already: limit how many run at once, or raise "
@@ -93,6 +96,7 @@ void fiber_stacks::give_back(fiber_stack& s) noexcept {
     unmap(s);
     return;
   }
+  s.class_index = class_of(s.bytes);  // it may come from another worker
   size_class& c = classes_[s.class_index];
   s.next = std::exchange(c.free, &s);
   ++count.stacks_kept;

@@ -133,7 +133,11 @@ task<> access_log::flush(int descriptor) {
       co_return;
     }
     if (events < 0 && events != -EPERM && events != -EINTR) co_return;
-    const std::size_t size = std::min(text.size() - written, slice_bytes);
+    std::size_t size = std::min(text.size() - written, slice_bytes);
+    // Whole lines, where it can be: another worker's log may go to the same place.
+    if (const std::size_t line = text.rfind('\n', written + size - 1);
+        line != text.npos && line >= written)
+      size = line + 1 - written;
     const ssize_t got = ::write(descriptor, text.data() + written, size);
     if (got < 0 && errno != EAGAIN && errno != EINTR) co_return;  // nobody reads it any more
     if (got > 0) written += static_cast<std::size_t>(got);

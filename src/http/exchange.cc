@@ -15,12 +15,14 @@ constexpr std::size_t small_body = 16 * 1024;  // copied behind its head: one se
 
 }  // namespace
 
-exchange::exchange(server& owner, tcp_stream& conn, received&& first)
+exchange::exchange(server& owner, tcp_stream& conn, received&& first,
+                   overload_control::credit& credit)
     : owner_(owner),
       conn_(conn),
       rest_(hold(block_, std::move(first), carry_)),
       parser_(owner.head_bounds_),
-      chunks_(owner.head_bounds_) {}
+      chunks_(owner.head_bounds_),
+      credit_(credit) {}
 
 exchange::~exchange() {
   let_go(block_);
@@ -52,8 +54,9 @@ const address& exchange::peer() noexcept {
   return peer_;
 }
 
-task<bool> exchange::run(server& owner, tcp_stream& conn, received first) {
-  exchange x(owner, conn, std::move(first));
+task<bool> exchange::run(server& owner, tcp_stream& conn, received first,
+                         overload_control::credit& credit) {
+  exchange x(owner, conn, std::move(first), credit);
   std::size_t in_a_row = 0;
   bool keep = true;
   while (keep) {
@@ -164,10 +167,15 @@ task<bool> exchange::answer_one() {
   const request_head& head = parser_.head();
   request asked(*this);
   response r;
-  try {
-    r = co_await s.answer_(asked);
-  } catch (...) {
-    r = answer_of_failure();
+  shed_ = !s.admit(head, credit_);
+  if (shed_) [[unlikely]] {
+    r = s.refusal();
+  } else {
+    try {
+      r = co_await s.answer_(asked);
+    } catch (...) {
+      r = answer_of_failure();
+    }
   }
   if (stream_status_ != 0) [[unlikely]] {
     const bool whole = r.sent_ && end_stream();
@@ -219,6 +227,7 @@ void exchange::refuse_head() {
 }
 
 void exchange::refuse(int status, std::string_view why) {
+  shed_ = false;
   added_lines_.clear();
   response r = error(nullptr, status, why);
   write_head(r, true, ending::length);
@@ -230,9 +239,11 @@ void exchange::refuse(int status, std::string_view why) {
 void exchange::count(int status, std::uint64_t bytes, time_point since, bool parsed) {
   server_counters& c = owner_.counters_;
   ++c.requests;
-  if (status >= 500) ++c.errors;
-  const nanoseconds took = worker::running().sched.read_clock() - since;
-  c.latency_ns.record(static_cast<std::uint64_t>(took.count()));
+  if (status >= 500 && !shed_) ++c.errors;
+  const time_point now = worker::running().sched.read_clock();
+  owner_.control_.meter().note_time(now);
+  const nanoseconds took = now - since;
+  if (!shed_) c.latency_ns.record(static_cast<std::uint64_t>(took.count()));
   if (owner_.options_.log)
     owner_.options_.log({parsed ? &parser_.head() : nullptr, &peer(), status, bytes, took});
 }

@@ -19,13 +19,14 @@ namespace heddle::http {
 
 class exchange {
  public:
-  exchange(server& owner, tcp_stream& conn, received&& first);
+  exchange(server& owner, tcp_stream& conn, received&& first, overload_control::credit& credit);
   exchange(const exchange&) = delete;
   ~exchange();
 
   /// Answers everything that has arrived. True: the connection is idle and may stay. It is no
   /// member, so that an idle connection's frame does not hold an exchange.
-  [[nodiscard]] static task<bool> run(server& owner, tcp_stream& conn, received first);
+  [[nodiscard]] static task<bool> run(server& owner, tcp_stream& conn, received first,
+                                      overload_control::credit& credit);
 
   // For request.
   [[nodiscard]] const request_head& head() const noexcept { return parser_.head(); }
@@ -109,6 +110,8 @@ class exchange {
   bool stream_muted_ = false;  // an answer to HEAD
   bool continue_due_ = false;
   bool linger_ = false;
+  bool shed_ = false;
+  overload_control::credit& credit_;  // of the connection
   address peer_;
 };
 

@@ -61,6 +61,13 @@ metrics_page& metrics_page::server(const server_counters& c) {
   counter("heddle_http_sent_bytes_total", "Bytes sent, heads included.", c.bytes);
   counter("heddle_http_errors_total",
           "Answers of 500 and above, and connections that broke in an answer.", c.errors);
+  counter("heddle_http_shed_total", "Requests refused because they had waited too long.", c.shed);
+  counter("heddle_http_overloads_total", "Times at which shedding began.", c.overloads);
+  gauge("heddle_http_overloaded", "1 while requests may be shed.", c.overloaded);
+  counter("heddle_http_accept_holds_total", "Pauses of accepting because of overload.",
+          c.accept_holds);
+  summary("heddle_http_queue_delay_seconds", "What requests waited before they were begun.",
+          c.queue_delay_ns);
   return summary("heddle_http_latency_seconds",
                  "From a parsed head to an answer that is ready to be sent.", c.latency_ns);
 }

@@ -7,6 +7,7 @@
 #include "heddle/http/head_writer.hh"
 #include "heddle/sched/runtime.hh"
 #include "http/exchange.hh"
+#include "http/overload_lines.hh"
 #include "http/peer_counts.hh"
 
 namespace heddle::http {
@@ -15,6 +16,7 @@ namespace {
 constexpr nanoseconds wall_step = std::chrono::milliseconds(100);
 constexpr nanoseconds accept_pause = std::chrono::milliseconds(50);  // when descriptors run out
 constexpr nanoseconds full_pause = std::chrono::milliseconds(10);    // with connections_max open
+constexpr std::size_t takes_after_hold = 64;  // what a listener has accepted ahead, by default
 
 std::string assemble_fixed(std::string_view name) {
   if (name.empty()) return {};
@@ -27,11 +29,37 @@ std::string assemble_fixed(std::string_view name) {
 
 }  // namespace
 
+server_counters& server_counters::operator+=(const server_counters& other) noexcept {
+  using member = std::uint64_t server_counters::*;
+  using counters = server_counters;
+  for (const member each : {&counters::connections,      &counters::open,
+                            &counters::requests,         &counters::bytes,
+                            &counters::errors,           &counters::bad_heads,
+                            &counters::uris_too_long,    &counters::heads_too_large,
+                            &counters::bodies_too_large, &counters::bad_bodies,
+                            &counters::idle_timeouts,    &counters::header_timeouts,
+                            &counters::body_timeouts,    &counters::write_timeouts,
+                            &counters::full_waits,       &counters::refused_connections,
+                            &counters::accept_pauses,    &counters::pipeline_pauses,
+                            &counters::block_copies,     &counters::shed,
+                            &counters::overloads,        &counters::overloaded,
+                            &counters::accept_holds})
+    this->*each += other.*each;
+  queue_delay_ns.merge(other.queue_delay_ns);
+  latency_ns.merge(other.latency_ns);
+  return *this;
+}
+static_assert(sizeof(server_counters) == 23 * sizeof(std::uint64_t) + 2 * sizeof(histogram),
+              "a new counter is added up too");
+
 server::server(handler answer, server_options options)
     : answer_(std::move(answer)),
       options_(std::move(options)),
       head_bounds_(options_.bounds),
       peers_(std::make_unique<peer_counts>()),
+      control_(options_.overload),
+      refusal_lines_(refusal_lines(options_.overload)),
+      refusal_body_(std::string(refusal_text)),
       fixed_lines_(assemble_fixed(options_.server_name)) {
   head_bounds_.body_bytes_max = ~std::uint64_t{0};  // a route decides when the handler reads
 }
@@ -51,6 +79,7 @@ std::string_view server::date_text() noexcept {
 /// One connection. While it is idle this frame and the stream's state are all there is.
 task<> server::connection(tcp_stream conn, std::uint32_t* of_peer) {
   idle_connection idle;
+  idle.credit = control_.first_credit();
   try {
     bool stays = true;
     while (stays && (idle.fresh || !stopping_)) {
@@ -62,7 +91,7 @@ task<> server::connection(tcp_stream conn, std::uint32_t* of_peer) {
       idle.unlink();
       idle.fresh = false;
       if (!first || first->empty()) break;
-      stays = co_await exchange::run(*this, conn, std::move(*first));
+      stays = co_await exchange::run(*this, conn, std::move(*first), idle.credit);
     }
   } catch (const std::system_error& e) {
     if (e.code() != std::errc::operation_canceled) ++counters_.errors;
@@ -122,10 +151,17 @@ void server::take(scope& connections, tcp_stream conn) {
 }
 
 task<> server::accept_loop(scope& connections, tcp_listener& on) {
+  std::size_t free_takes = 0;
   for (;;) {
     if (counters_.open >= options_.connections_max) ++counters_.full_waits;
     while (counters_.open >= options_.connections_max)
       co_await with_cancel(no_more_, sleep_for(full_pause));
+    if (free_takes != 0) {
+      --free_takes;
+    } else if (control_.holds_accepts(worker::running().now)) {
+      co_await hold_accepting();
+      free_takes = takes_after_hold;
+    }
     auto conn = co_await as_expected(with_cancel(no_more_, on.accept()));
     counters_.accept_pauses = on.pauses();
     if (conn) {
@@ -142,6 +178,12 @@ task<> server::serve(tcp_listener on) {
   blocks_max_ =
       options_.blocks_max != 0 ? options_.blocks_max : runtime::here().options().io.block_count / 4;
   scope connections;
+  // A second listener of this server leaves the measuring to the first.
+  const bool measures = tasks_ == nullptr;
+  if (measures) {
+    tasks_ = &connections;
+    open_probe();
+  }
   {
     detail::context_switch inside(worker::running(), connections.context_of_tasks());
     connections.spawn(end_idle_ones());
@@ -156,6 +198,11 @@ task<> server::serve(tcp_listener on) {
   connections_ = &connections;
   co_await connections.join();
   connections_ = nullptr;
+  if (measures) {
+    tasks_ = nullptr;
+    probe_in_.close();
+    probe_out_.close();
+  }
 }
 
 void server::stop() noexcept {

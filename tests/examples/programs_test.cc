@@ -2,7 +2,9 @@
 // The examples as built programs: each runs, and does what its file says.
 #include <signal.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 
@@ -100,6 +102,24 @@ HEDDLE_TEST(examples, "multidns: parallel beats windowed beats serial, and all h
   for (std::size_t at = 0; (at = text.find("dddd is 192.0.2.4\n", at)) != std::string::npos; ++at)
     ++right;
   EXPECT_EQ(right, 3u) << text;
+}
+
+HEDDLE_TEST(examples, "policy: background work gets every fourth turn") {
+  runtime rt;
+  const std::string out = rt.run(output_of("policy"));
+  EXPECT_EQ(std::count(out.begin(), out.end(), 'i'), 12) << out;
+  EXPECT_EQ(std::count(out.begin(), out.end(), 'b'), 6) << out;
+  EXPECT_GE(out.find("bb"), 12u) << out;  // never two in a row while others want their turn
+}
+
+HEDDLE_TEST(examples, "colors: no money appears or vanishes, on any number of workers") {
+  runtime rt;
+  for (const char* workers : {"1", "2", "4"}) {
+    ::setenv("HEDDLE_WORKERS", workers, 1);
+    const std::string out = rt.run(output_of("colors"));
+    ::unsetenv("HEDDLE_WORKERS");
+    EXPECT_EQ(out, "20000 transfers, and 0 appeared or vanished\n");
+  }
 }
 
 HEDDLE_TEST(examples, "echo: two connections at once, each gets its own lines back") {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// With one worker nothing that makes, triggers, queues or runs executes an atomic read-modify-write or
-// a fence. Seen, not believed: a child process runs the paths one instruction at a time, and its
+// With one worker nothing that makes, triggers, queues or runs executes an atomic read-modify-write
+// or a fence. Seen, not believed: a child process runs the paths one instruction at a time, and its
 // parent looks at each.
 #include <sys/ptrace.h>
 #include <sys/user.h>
@@ -40,7 +40,7 @@ bool orders_memory(std::uint64_t code) noexcept {
   if (lock) return true;
   const unsigned op = byte(at), mod = byte(at + 1);
   if ((op == 0x86 || op == 0x87) && (mod & 0xc0) != 0xc0) return true;  // xchg with memory
-  return op == 0x0f && mod == 0xae && byte(at + 2) >= 0xe8;  // lfence, mfence, sfence
+  return op == 0x0f && mod == 0xae && byte(at + 2) >= 0xe8;             // lfence, mfence, sfence
 }
 
 struct counted {
@@ -121,7 +121,8 @@ void run_every_path() {
   rt.run(every_path());
 }
 
-HEDDLE_TEST(one_worker, "events, tasks, yields, timers and colors execute no atomic update and no fence") {
+HEDDLE_TEST(one_worker,
+            "events, tasks, yields, timers and colors execute no atomic update and no fence") {
   const counted n = step_through(&run_every_path);
   EXPECT_GT(n.instructions, 4'000);
   EXPECT_EQ(n.ordering, 0);

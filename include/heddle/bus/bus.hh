@@ -207,8 +207,9 @@ class bus {
   std::vector<entry> entries_;
   std::vector<pending_bind> pending_;
   list<detail::delivery> delivered_later_;
-  std::shared_ptr<bus*> self_;  // emptied at the end, for posts that are still on their way
-  worker* home_;
+  std::shared_ptr<bus*> self_;    // emptied at the end, for posts that are still on their way
+  scheduler* home_;               // of the runtime that it was made in
+  std::uint32_t home_color_ = 0;  // the color that it belongs to: a place in the table
   bus_options options_;
 };
 

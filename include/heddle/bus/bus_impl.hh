@@ -168,7 +168,8 @@ void bus::note_request() {
 
 template <any_topic T, class Plan, class... Us>
 void bus::post(Us&&... args) {
-  if (worker* const w = worker::current(); w != nullptr && w == home_) [[likely]] {
+  if (worker* const w = worker::current();
+      w != nullptr && &w->sched == home_ && w->color == home_color_) [[likely]] {
     check_deliveries();
     note_request<T, Plan>();
     deliver_later(detail::make_delivery<T, Plan>(*this, std::forward<Us>(args)...),

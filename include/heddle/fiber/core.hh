@@ -75,9 +75,16 @@ struct fiber_place : worker_part {
   fiber_core* current = nullptr;
   exception_state* exceptions = nullptr;  ///< the thread's
 
-  [[nodiscard]] static fiber_place& running() noexcept {
-    return static_cast<fiber_place&>(*worker::running().fibers);
+  /// The running worker's. A fiber may have begun on another worker, so this one may have none yet.
+  [[nodiscard]] static fiber_place& running() {
+    worker& w = worker::running();
+    if (w.fibers == nullptr) [[unlikely]]
+      make(w);
+    return static_cast<fiber_place&>(*w.fibers);
   }
+
+ private:
+  [[gnu::cold, gnu::noinline]] static void make(worker& w);
 };
 
 /// Our carriers are suspended through this handle: what an awaiter sees of a promise is its base.

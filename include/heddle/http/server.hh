@@ -19,8 +19,10 @@
 #include "heddle/http/date.hh"
 #include "heddle/http/incoming.hh"
 #include "heddle/http/limits.hh"
+#include "heddle/http/overload.hh"
 #include "heddle/http/response.hh"
 #include "heddle/io/tcp.hh"
+#include "heddle/io/unix.hh"
 #include "heddle/probe/histogram.hh"
 
 namespace heddle::http {
@@ -64,6 +66,8 @@ struct server_options {
   /// Receive blocks of the driver that requests in progress may hold; further ones are copied.
   /// 0: a quarter of what the driver has. Block_copies counts.
   std::size_t blocks_max = 0;
+  /// Requests that would be late are refused with 503, and new connections wait: shed, overloads.
+  overload_options overload = {};
   std::string_view server_name = "heddle";
   std::function<void(const access&)> log = {};
   /// Shows an error: the status, and what to tell the client. The head is null when the request
@@ -72,13 +76,14 @@ struct server_options {
   std::function<response(const request_head*, int, std::string_view)> error_page = {};
 };
 
-/// Counters of one server; they only grow, but for `open`.
+/// Counters of one server; they only grow, but for `open` and `overloaded`.
 struct server_counters {
   std::uint64_t connections = 0;
   std::uint64_t open = 0;
   std::uint64_t requests = 0;
-  std::uint64_t bytes = 0;   ///< sent, heads included
-  std::uint64_t errors = 0;  ///< answers of 500 and above, and connections that broke in an answer
+  std::uint64_t bytes = 0;  ///< sent, heads included
+  /// Answers of 500 and above, but for those that were shed; connections that broke in an answer.
+  std::uint64_t errors = 0;
   std::uint64_t bad_heads = 0;
   std::uint64_t uris_too_long = 0;
   std::uint64_t heads_too_large = 0;
@@ -93,7 +98,15 @@ struct server_counters {
   std::uint64_t accept_pauses = 0;  ///< descriptors or memory ran out
   std::uint64_t pipeline_pauses = 0;
   std::uint64_t block_copies = 0;
-  histogram latency_ns;  ///< from a parsed head to an answer that is ready to be sent
+  std::uint64_t shed = 0;          ///< refused, because they had waited too long
+  std::uint64_t overloads = 0;     ///< times at which shedding began
+  std::uint64_t overloaded = 0;    ///< 1 while it goes on
+  std::uint64_t accept_holds = 0;  ///< pauses of accepting because of it
+  histogram queue_delay_ns;        ///< how long requests waited before they were begun, or shed
+  histogram latency_ns;  ///< from a parsed head to an answer that is ready to be sent; not of shed
+
+  /// Those of several servers together.
+  server_counters& operator+=(const server_counters& other) noexcept;
 };
 
 /// Thread: one color. Owns: nothing of the listener's; it lives as long as serve() runs.
@@ -124,11 +137,18 @@ class server {
     time_point since{};
     wait* waiting = nullptr;
     bool fresh = true;  // nothing has come yet: its first request may be on its way
+    overload_control::credit credit = 0;
   };
   [[nodiscard]] task<> end_idle_ones();
   [[nodiscard]] task<> end_fresh_ones();
   static void end_idle(idle_connection& idle) noexcept;
   void take(scope& connections, tcp_stream conn);
+  // overload_shed.cc
+  [[nodiscard]] bool admit(const request_head& head, overload_control::credit& of_connection);
+  [[nodiscard]] response refusal() const;
+  [[nodiscard]] task<> hold_accepting();
+  void open_probe();
+  [[nodiscard]] static task<> watch_turn(server& self);
 
   handler answer_;
   server_options options_;
@@ -140,6 +160,12 @@ class server {
   list<idle_connection> idle_;    // the longest idle first
   cancel_source no_more_;         // ends accepting and idle connections
   scope* connections_ = nullptr;  // while they are drained
+  scope* tasks_ = nullptr;        // while it serves
+  overload_control control_;
+  unix_stream probe_in_;  // both ends of the meter's probe
+  unix_stream probe_out_;
+  piece refusal_lines_;  // what those get that are shed
+  piece refusal_body_;
   bool stopping_ = false;
   /// "Date: ...", made once a second; the wall clock is read ten times a second at most.
   [[nodiscard]] std::string_view date_text() noexcept;

@@ -6,6 +6,7 @@
 //   sessions.get().emplace(...);             // or sessions->find(u)
 #pragma once
 
+#include <concepts>
 #include <source_location>
 #include <utility>
 
@@ -39,8 +40,11 @@ class color_check {
 template <class T>
 class checked {
  public:
+  checked() = default;
   template <class... Args>
-  explicit checked(Args&&... args) : value_(std::forward<Args>(args)...) {}
+    requires std::constructible_from<T, Args&&...>
+  explicit checked(std::in_place_t, Args&&... args) : value_(std::forward<Args>(args)...) {}
+  explicit checked(T value) : value_(std::move(value)) {}
 
   [[nodiscard]] T& get(std::source_location where = std::source_location::current()) noexcept {
     check_.touch(where);
@@ -55,7 +59,7 @@ class checked {
   void give_up() noexcept { check_.give_up(); }
 
  private:
-  T value_;
+  T value_{};
   mutable color_check check_;
 };
 

@@ -54,7 +54,7 @@ struct runtime_options {
           ///< 64. The simulation runs all of them on one thread, in a seeded order
   std::size_t color_batch = 16;        ///< frames of one color while other colors wait
   std::uint32_t color_places = 65536;  ///< in the table of colors; at most this
-  std::function<std::unique_ptr<policy>()> policy = {};  ///< one for each worker; empty: FIFO
+  std::function<std::unique_ptr<class policy>()> policy = {};  ///< one for each worker; empty: FIFO
   bool stealing = true;  ///< a worker with nothing to do takes colors from one that has more
   nanoseconds steal_after = std::chrono::microseconds(20);  ///< a color that waits alone behind one
                                                             ///< that runs is left there so long

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// Serving, draining and changing settings in one color.
+#include "cli/serve_shard.hh"
+
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "heddle/core/sleep.hh"
+
+namespace heddle::cli {
+namespace {
+
+/// A limit of all shards together, for one of them.
+std::uint64_t part_of(std::uint64_t whole, unsigned count) { return (whole + count - 1) / count; }
+
+serve_options part_of(serve_options o, unsigned count) {
+  o.cache_bytes_max = part_of(o.cache_bytes_max, count);
+  return o;
+}
+
+}  // namespace
+
+shard_totals& shard_totals::operator+=(const shard_totals& other) {
+  server += other.server;
+  site += other.site;
+  log_dropped += other.log_dropped;
+  return *this;
+}
+
+shard::shard(const serve_options& o, unsigned number, unsigned count,
+             site::metrics_function show_metrics)
+    : number_(number),
+      count_(count),
+      log_({.form = o.log.value_or(http::log_form::plain)}),
+      logs_(o.log),
+      show_metrics_(std::move(show_metrics)) {
+  http::server_options limits;
+  limits.connections_max = part_of(o.connections_max, count);
+  limits.idle_timeout = o.idle_timeout;
+  limits.header_timeout = o.header_timeout;
+  limits.write_timeout = o.write_timeout;
+  limits.overload.target = o.queue_delay;
+  limits.overload.retry_after = std::chrono::ceil<std::chrono::seconds>(o.retry_after);
+  // Whoever watches the server wants to see it most when it has too much to do.
+  if (o.metrics) limits.overload.exempt = &site::asks_for_metrics;
+  if (logs_) limits.log = [this](const http::access& a) { log_.add(a); };
+  web_.emplace([this](http::request& r) { return now_->answer(r); }, std::move(limits));
+  now_ = std::make_unique<site>(part_of(o, count), show_metrics_);
+}
+
+task<> shard::serve(tcp_listener door) {
+  door_ = std::move(door);
+  scope side;
+  side_ = &side;
+  if (logs_) side.spawn(log_.write_to(STDOUT_FILENO));
+  co_await web_->serve(door_);
+  side_ = nullptr;
+  side.cancel();
+  static_cast<void>(co_await as_expected(side.join()));
+  if (logs_) co_await last_lines();
+}
+
+task<> shard::last_lines() {
+  const auto done =
+      co_await as_expected(with_timeout(log_.flush(STDOUT_FILENO), last_lines_timeout));
+  if (!done) std::fputs("the last lines of the log were not read\n", stderr);
+}
+
+void shard::drain(nanoseconds grace) {
+  if (side_ != nullptr) {
+    side_->spawn(close_door(grace));
+  } else {
+    web_->stop();  // it has not begun, or has ended
+  }
+}
+
+task<> shard::close_door(nanoseconds grace) {
+  // Connections that the system has given us already are served. A server that is full takes
+  // nothing from the door; what waits there must not keep it from stopping.
+  door_.finish();
+  const time_point limit = clock::now() + close_door_timeout;
+  while (door_.is_open() && clock::now() < limit) co_await sleep_for(std::chrono::milliseconds(1));
+  if (grace > nanoseconds::zero()) co_await sleep_for(grace);
+  web_->stop();
+}
+
+void shard::change(const serve_options& o) {
+  auto next = std::make_unique<site>(part_of(o, count_), show_metrics_);
+  old_.push_back(std::exchange(now_, std::move(next)));
+  std::erase_if(old_, [](const std::unique_ptr<site>& s) { return !s->busy(); });
+}
+
+task<shard_totals> shard::totals() {
+  co_await enter(own_color());
+  co_return shard_totals{web_->counters(), now_->counters(), log_.dropped()};
+}
+
+}  // namespace heddle::cli
