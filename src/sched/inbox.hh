@@ -24,7 +24,8 @@ class color_inbox {
 
   /// Sends a frame. True: it was idle, and the caller must queue it. Thread: any.
   [[nodiscard]] bool send(link l) noexcept {
-    link old = word_.load(std::memory_order_relaxed);
+    // A guess, not a look: what is looked at first must be fetched twice from the other core.
+    link old = busy;
     do {
       next_of(l) = old;
       // release: the frame's content; acquire: what the last holder left, for who queues it

@@ -163,8 +163,7 @@ bool runtime::spin_for_work(seat& s) noexcept {
   const time_point end = s.io->now() + options_.spin;
   do {
     for (int i = 0; i < 64; ++i) {
-      if (s.held != nullptr &&
-          s.held->inbox.has_more()) {
+      if (s.held != nullptr && s.held->inbox.has_more()) {
         s.held->inbox.take(s.held->waiting);
         s.w.ready.append(s.held->waiting);
         s.spins_left = spins_after_hit;
