@@ -85,7 +85,7 @@ void runtime::setup(std::unique_ptr<class driver> first) {
 
 runtime::~runtime() {
   std::size_t left = drain();
-  preblock_.clear();
+  for (const auto& s : seats_) s->preblock.clear();
   posted_.clear();
   pause_->leave();
   for (const auto& s : seats_)
@@ -306,7 +306,7 @@ bool runtime::turn_alone(seat& s, bool may_sleep) {
     if (idle && may_sleep) return true;  // the next turn looks at I/O and may sleep
   }
   if (has_posted_.load(std::memory_order_acquire)) run_posted();
-  if (w.idle() && !preblock_.empty()) run_preblock();
+  if (w.idle() && !s.preblock.empty()) run_preblock(s);
   time_point until = time_point::min();
   if (may_sleep && w.idle()) {
     until = s.wheel.next_due();
@@ -348,16 +348,18 @@ void runtime::run_posted() {
   for (auto& call : calls) send_message(w, 0, std::move(call));
 }
 
-void runtime::run_preblock() {
-  std::vector<event<>> ripe = std::exchange(preblock_, {});
-  worker& w = worker::here();
-  if (!shared_) static_cast<void>(enter_for(seat_of(w), 0));
+void runtime::preblock(event<> e) {
+  const worker* const w = worker::current();
+  seat& s = w != nullptr && &w->sched == this ? seat_of(*w) : *seats_[0];
+  s.preblock.push_back(std::move(e));
+}
+
+/// With several workers no color may be entered here: what is of another travels as a message.
+void runtime::run_preblock(seat& s) {
+  std::vector<event<>> ripe = std::exchange(s.preblock, {});
   for (event<>& e : ripe) {
-    if (shared_) {
-      send_message(w, 0, [kept = std::move(e)] { kept.trigger(); });
-    } else {
-      e.trigger();
-    }
+    if (!shared_) static_cast<void>(enter_for(s, e.record() == nullptr ? 0 : e.record()->color));
+    e.trigger();
   }
 }
 

@@ -32,6 +32,7 @@ struct runtime::seat {
   time_point turn_began{};  ///< with options.watch
   nanoseconds nap{};        ///< how long it sleeps at most while others work
   unsigned spins_left = 0;
+  std::vector<event<>> preblock;
   worker_statistics count;
   std::vector<std::pair<site, time_point>> slow_reports;
 

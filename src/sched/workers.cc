@@ -217,8 +217,8 @@ bool runtime::turn_shared(seat& s, bool may_sleep) {
   if (s.letters.load(std::memory_order_relaxed) != nullptr) read_mail(s);
   if (w.index == 0) {
     if (has_posted_.load(std::memory_order_acquire)) run_posted();
-    if (!more && !preblock_.empty()) run_preblock();
   }
+  if (!more && !s.preblock.empty()) run_preblock(s);
   more = !w.ready.empty() || !s.queue.empty();
   time_point until = time_point::min();
   bool parked = false;
@@ -355,7 +355,12 @@ bool runtime::turn_simulated(bool may_sleep) {
   bool comes = true;
   if (looks) {
     if (has_posted_.load(std::memory_order_acquire)) run_posted();
-    if (!ran && !preblock_.empty()) run_preblock();
+    for (const auto& each : seats_) {
+      if (ran || each->preblock.empty()) continue;
+      heddle_current_worker = &each->w;
+      run_preblock(*each);
+    }
+    heddle_current_worker = &s.w;
     bool more = ran;
     time_point due = never;
     for (const auto& each : seats_) {

@@ -107,8 +107,8 @@ class runtime final : public scheduler, public completion_router {
   void spawn(color c, task<> t) { root().spawn(c, std::move(t)); }
   /// Calls f in color 0 soon. Thread: any.
   void post(std::move_only_function<void()> f);
-  /// Fires the event before the first worker may sleep (rule D6).
-  void preblock(event<> e) { preblock_.push_back(std::move(e)); }
+  /// Fires the event before this worker may sleep (rule D6). Thread: any worker's.
+  void preblock(event<> e);
   /// When the first worker's next timer is due; never if none.
   [[nodiscard]] time_point next_wake() noexcept;
 
@@ -180,7 +180,7 @@ class runtime final : public scheduler, public completion_router {
   bool turn_shared(seat& s, bool may_sleep);
   bool turn_simulated(bool may_sleep);
   void run_posted();
-  void run_preblock();
+  void run_preblock(seat& s);
   [[nodiscard]] bool anything_outside(seat& s) noexcept;
   void expire(seat& s) noexcept;
 
@@ -233,7 +233,6 @@ class runtime final : public scheduler, public completion_router {
   std::atomic<bool> has_posted_{false};
   std::mutex posted_lock_;
   std::vector<std::move_only_function<void()>> posted_;
-  std::vector<event<>> preblock_;
   std::mutex plain_lock_;
   std::unordered_set<frame*> plain_frames_;
   std::vector<wait_table> wait_tables_;
