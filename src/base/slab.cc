@@ -168,6 +168,7 @@ void slabs::release_elsewhere(void* address, std::size_t bytes) noexcept {
   slabs* owner = owner_of(address);
   if (owner == nullptr) return;  // its runtime is gone
   auto* c = static_cast<cell*>(address);
+  unpoison(c, sizeof(cell));
   c->bytes = bytes;
   owner->take_remote(c, c);
 }
@@ -183,6 +184,7 @@ void slabs::take_remote(cell* first, cell* last) noexcept {
 void slabs::send_home(slabs& owner, void* address, std::size_t bytes) noexcept {
   if (away_owner_ != &owner || away_count_ == away_max) flush_away();
   auto* const c = static_cast<cell*>(address);
+  unpoison(c, sizeof(cell));  // a cell may be larger than what was asked for
   c->bytes = bytes;
   c->next = away_first_;
   if (away_first_ == nullptr) away_last_ = c;
