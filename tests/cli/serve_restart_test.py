@@ -79,11 +79,9 @@ class ServeRestart(SiteTest):
             self.assertEqual(server.stop(), 0)
             server.__exit__()
 
-    def test_workers_share_the_door_through_reloads_and_a_handover(self):
-        path = str(self.root / "handover")
-        words = ("--workers", "3", "--metrics", "--handover", path)
+    def test_workers_share_the_door_through_reloads(self):
         for driver in ("io_uring", "epoll", "poll"):
-            with self.serve(*words, "--driver", driver) as server:
+            with self.serve("--workers", "3", "--metrics", "--driver", driver) as server:
                 server.wait_for("3 workers, " + driver)
                 with Churn((server.host, server.port)) as churn:
                     for _ in range(5):
@@ -93,15 +91,9 @@ class ServeRestart(SiteTest):
                         churn.wait_for_more()
                     page = server.ask("/metrics")[2].decode()
                     self.assertIn("heddle_workers 3", page)
-                    following = self.serve(*words, "--driver", driver).__enter__()
-                    self.assertEqual(following.port, server.port)
-                    server.wait_for("Handed over")
-                    churn.wait_for_more()
-                    self.assertEqual(server.process.wait(LIMIT_S), 0)
-                    churn.wait_for_more()
                 self.assertEqual(churn.wrong, [])
-                self.assertEqual(following.stop(), 0)
-                following.__exit__()
+                self.assertGreater(churn.answers, 50)
+                self.assertEqual(server.stop(), 0)
                 server.wait_for(r"\n\d+ requests, .* 0 errors\n$")
 
     def test_a_next_server_that_fails_changes_nothing(self):
