@@ -3,6 +3,7 @@
 #include "io/kernel_driver.hh"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -128,6 +129,10 @@ int kernel_driver::pipe(int (&ends)[2]) noexcept {
   return outcome(::pipe2(ends, O_NONBLOCK | O_CLOEXEC));
 }
 int kernel_driver::shutdown(int fd, int how) noexcept { return outcome(::shutdown(fd, how)); }
+bool kernel_driver::has_input(int fd) noexcept {
+  ::pollfd asked{fd, POLLIN, 0};
+  return ::poll(&asked, 1, 0) == 1 && (asked.revents & POLLIN) != 0;
+}
 
 int kernel_driver::signal_source(std::uint64_t signal_mask) noexcept {
   sigset_t set;

@@ -112,6 +112,8 @@ class driver {
   [[nodiscard]] virtual int socket_pair(int (&ends)[2]) noexcept = 0;  ///< Unix stream sockets
   [[nodiscard]] virtual int pipe(int (&ends)[2]) noexcept = 0;         ///< read end, write end
   [[nodiscard]] virtual int shutdown(int fd, int how) noexcept = 0;
+  /// Whether reading or accepting would find something now.
+  [[nodiscard]] virtual bool has_input([[maybe_unused]] int fd) noexcept { return false; }
   /// A descriptor from which `read` gives one signalfd_siginfo (128 bytes) a signal; the signals
   /// are blocked in this process from now on until release_signals.
   [[nodiscard]] virtual int signal_source(std::uint64_t signal_mask) noexcept = 0;
