@@ -39,8 +39,8 @@ void readiness_driver::op_queue::remove(operation& op) noexcept {
   (op.driver_next != nullptr ? op.driver_next->driver_prev : last) = op.driver_prev;
 }
 
-void readiness_driver::share_with(driver& first) {
-  kernel_driver::share_with(first);
+void readiness_driver::share_with(driver& first, std::uint32_t worker) {
+  kernel_driver::share_with(first, worker);
   auto& other = static_cast<readiness_driver&>(first);
   if (other.epochs_ == nullptr) other.epochs_ = std::make_shared<fd_epochs>();
   epochs_ = other.epochs_;

@@ -22,7 +22,7 @@ class readiness_driver : public kernel_driver {
   void cancel(operation& op, worker& w) noexcept override;
   void turn(worker& w, time_point until) noexcept override;
   void close(int fd, worker& w) noexcept override;
-  void share_with(driver& first) override;
+  void share_with(driver& first, std::uint32_t worker) override;
 
   [[nodiscard]] int socket(int domain, int type, int protocol) noexcept override;
   [[nodiscard]] int socket_pair(int (&ends)[2]) noexcept override;

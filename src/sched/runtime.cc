@@ -61,7 +61,7 @@ void runtime::setup(std::unique_ptr<class driver> first) {
       s->own = std::move(first);
     } else if (!simulated_) {
       s->own = make_driver(kind, options_.io);
-      s->own->share_with(*main_driver);
+      s->own->share_with(*main_driver, i);
     }
     s->io = s->own != nullptr ? s->own.get() : main_driver;
     s->io->route_to(*this);
@@ -77,7 +77,7 @@ void runtime::setup(std::unique_ptr<class driver> first) {
     s->count.number = i;
     seats_.push_back(std::move(s));
   }
-  if (shared_ && !simulated_) main_driver->share_with(*main_driver);
+  if (shared_ && !simulated_) main_driver->share_with(*main_driver, 0);
   if (simulated_) draw_ = main_driver->random() | 1;
   outer_worker_ = std::exchange(heddle_current_worker, &seats_[0]->w);
   static_cast<void>(enter_for(*seats_[0], 0));

@@ -91,9 +91,9 @@ class driver {
 
   /// Told once, before it runs. Without it, completions go straight to their operations.
   void route_to(completion_router& r) noexcept { router_ = &r; }
-  /// Told once, before it runs: it belongs to one runtime with `first`, each on a worker of its
-  /// own.
-  virtual void share_with([[maybe_unused]] driver& first) {}
+  /// Told once, before it runs: it belongs to one runtime with `first`, and to the worker of this
+  /// number.
+  virtual void share_with([[maybe_unused]] driver& first, [[maybe_unused]] std::uint32_t worker) {}
 
   // Receive blocks. return_block: thread: any worker's.
   [[nodiscard]] virtual std::byte* block_at(std::uint32_t block) noexcept = 0;
