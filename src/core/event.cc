@@ -92,6 +92,7 @@ void remove_notifier(event_record& record, event_notifier& n) noexcept {
 }
 
 void triggered_again(event_record& record, worker& w) noexcept {
+  if (!w.reports(diagnostic_kind::double_trigger)) return;
   if ((record.flags & event_record::has_fired) == 0)
     return;  // cancelled: a late trigger is no mistake
   w.sched.report({diagnostic_kind::double_trigger, record.made, 0, 1, {}, {}});

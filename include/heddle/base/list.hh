@@ -133,6 +133,16 @@ class open_list {
   }
   [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
   [[nodiscard]] T& front() noexcept { return static_cast<T&>(*first_); }
+  /// Calls f for each node in order; f must not change the list.
+  template <class F>
+  void each(F&& f) const {
+    for (const list_node* node = first_; node != nullptr; node = node->next_)
+      f(static_cast<const T&>(*node));
+  }
+  /// Whether this is the address of one of the list's own two pointers.
+  [[nodiscard]] bool is_end(const void* address) const noexcept {
+    return address == &first_ || address == &last_;
+  }
   [[nodiscard]] std::size_t size() const noexcept {
     std::size_t n = 0;
     for (const list_node* node = first_; node != nullptr; node = node->next_) ++n;

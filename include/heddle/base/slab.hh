@@ -16,6 +16,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "heddle/base/compiler.hh"
 #include "heddle/base/error.hh"
@@ -128,6 +129,11 @@ class slabs {
   /// The start of the cell that holds `address`, or null outside of the region. The cell must be
   /// live.
   [[nodiscard]] void* cell_of(const void* address) noexcept;
+  /// The whole cell that holds `address`; empty outside of the region.
+  [[nodiscard]] std::span<const std::byte> cell_around(const void* address) noexcept {
+    const void* const begin = cell_of(address);
+    return {static_cast<const std::byte*>(begin), begin == nullptr ? 0 : found_bytes_};
+  }
   /// Whether two addresses lie in one cell of the region. The cell that was found last is
   /// remembered: cells never change their bounds, so asking about one frame again takes two
   /// comparisons.

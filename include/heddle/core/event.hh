@@ -295,7 +295,7 @@ class event : public detail::event_handle {
     }
     event_home* const home = record->home;
     if (home == nullptr) [[unlikely]] {
-      if (w.on_double_trigger != strictness::off) detail::triggered_again(*record, w);
+      detail::triggered_again(*record, w);
       return;
     }
     if (record->flags & event_record::sink) [[unlikely]] {

@@ -28,6 +28,9 @@ class event_set : public event_home {
   /// Whether events are still expected.
   [[nodiscard]] bool has_waiting() const noexcept { return !expected_.empty(); }
   [[nodiscard]] site waits_at() const noexcept override;
+  [[nodiscard]] const open_list<event_record>& expected() const noexcept { return expected_; }
+  /// Whether a function waits here for every event that is expected, and not for any one.
+  [[nodiscard]] virtual bool needs_all() const noexcept = 0;
 
   void dropped(event_record& record, worker& w) noexcept override;
 
@@ -223,6 +226,7 @@ class rendezvous final : public detail::event_set {
   /// Waits for one event and gives its id.
   [[nodiscard]] awaiter operator co_await() noexcept { return awaiter(*this); }
 
+  [[nodiscard]] bool needs_all() const noexcept override { return false; }
   void fired(event_record& record, worker& w) noexcept override {
     ready_.move_back(record, expected_);
     wake_waiter(w);
@@ -276,7 +280,7 @@ class rendezvous final : public detail::event_set {
     end_set(w);
   }
   void report_leftovers(worker& w) noexcept {
-    if (w.on_leftovers == strictness::off || !has_waiting()) return;
+    if (!has_waiting() || !w.reports(diagnostic_kind::leftover_events)) return;
     w.sched.report({diagnostic_kind::leftover_events,
                     expected_.front().made,
                     made_,

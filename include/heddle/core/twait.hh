@@ -65,6 +65,7 @@ class twait_block final : public event_set {
   }
   void await_resume() { room_.resumed(); }
 
+  [[nodiscard]] bool needs_all() const noexcept override { return true; }
   void fired(event_record& record, worker& w) noexcept override {
     expected_.remove(record);
     release_if_done(record, w);
