@@ -128,6 +128,7 @@ def table(rows):
     """Lines for people, grouped by suite and case."""
     head = ("subject", "metric", "median", "unit", "lowest .. highest", "n", "target", "")
     lines = []
+
     def subject(r):
         return r["subject"] + (f" ({r['best']})" if "best" in r else "")
 

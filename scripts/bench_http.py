@@ -15,13 +15,15 @@ import shutil
 
 import bench_http_idle as idle
 import bench_http_peers as peers
+import bench_http_table
 import bench_machine as machine
 import bench_servers as servers
 from bench_http_values import burst_values, load_values, wrk_values
 from bench_machine import Failed
 from bench_plan import Measure, Plan
 
-ROUNDS = (5, 3)   # whole, brief
+ROUNDS = (5, 2)   # whole, brief
+table = bench_http_table.lines
 SIZES = {"100B": 100, "16KB": 16 << 10, "128KB": 128 << 10, "10MB": 10 << 20}
 # Sizes that sites are made of: most files are small, most bytes are in a few large ones.
 MIXED = ("100B",) * 5 + ("16KB",) * 2 + ("128KB",)
@@ -72,6 +74,8 @@ class Suite:
         self.plan = Plan([*CASES, ECHO_CASE, IDLE_CASE])
         self.plan.close = self.close
         self.started = []
+        self.checked = set()             # (server, case) whose answers were looked at
+        self.group = machine.Group("heddle_http")
         rivals = context.rivals
         rivals.build_cpp()
         self.client = rivals.path("load", "load")
@@ -94,9 +98,7 @@ class Suite:
                 self.plan.skip(f"{server.name}, all cases", server.missing)
         self.add_cases()
         self.add_echo()
-        for server in self.own():
-            self.add_idle(server)
-        for server in peers.everyone(rivals, self.home, self.site):
+        for server in [*self.own(), *peers.everyone(rivals, self.home / "idle", self.site)]:
             self.add_idle(server)
         for kind in ("epoll", "uring"):
             against = [f"ceiling_{kind}", *peers.NAMES, peers.NAMES]
@@ -133,6 +135,7 @@ class Suite:
         server = self.web[0]
         if server.missing:
             return {}
+        server.group = self.group
         try:
             server.start()
             return {size: ("--total", servers.get(server.port, path_of(size))[2])
@@ -159,7 +162,8 @@ class Suite:
                 more = [*words, "--connections", connections, "--seconds", seconds,
                         "--burst", int(values is burst_values)]
                 self.plan.add(Measure(case, server.name, seconds + self.warmup + 0.05,
-                                      lambda m=more, v=values: self.load(server, m, check, v)))
+                                      lambda m=more, v=values:
+                                      self.load(case, server, m, check, v)))
 
     def add_echo(self):
         subjects = [*servers.ceilings(self.context.rivals, "--echo"),
@@ -181,16 +185,20 @@ class Suite:
                 lambda: idle.measure(server, self.client, self.idle, path_of("100B"), IDLE),
                 rounds_max=1 if self.context.brief else 3))
 
-    def load(self, server, words, check, values):
+    def load(self, case, server, words, check, values):
+        server.group = self.group
         server.start()
-        try:
-            check()
-        except OSError as why:
-            raise Failed(f"{server.name}: {why}") from None
+        if (server, case) not in self.checked:
+            try:
+                check()
+            except OSError as why:
+                raise Failed(f"{server.name}: {why}") from None
+            self.checked.add((server, case))
         command = [self.client, "--port", server.port, "--warmup", self.warmup, *words]
         for pid in server.pids():
             command += ["--server", pid]
-        found = values(machine.run(command, core=machine.CLIENT_CORE, timeout=60))
+        found = values(machine.run(command, core=machine.CLIENT_CORE, timeout=60,
+                                   group=self.group))
         if values is load_values:
             resident, anonymous = machine.memory(server.pids())
             found += [("resident", resident, "B"), ("anonymous", anonymous, "B")]
@@ -203,12 +211,13 @@ class Suite:
         text = machine.run(["wrk", "-t1", f"-c{shape.connections}",
                             f"-d{max(1, round(self.seconds))}s",
                             f"http://127.0.0.1:{server.port}{path_of(shape.sizes[0])}"],
-                           core=machine.CLIENT_CORE, timeout=60)
+                           core=machine.CLIENT_CORE, timeout=60, group=self.group)
         return wrk_values(text, machine.cpu_seconds(pids) - before)
 
     def close(self):
         for server in self.started:
             server.stop()
+        self.group.close()
 
 
 def plan(context):

@@ -26,7 +26,8 @@ class Group:
     (root, cgroup version 1 with its cpu controller); elsewhere it changes nothing.
     """
 
-    def __init__(self, name, shares=65536):
+    def __init__(self, name):
+        shares = int(os.environ.get("HEDDLE_BENCH_SHARE", 65536))   # 1024: as anybody else
         self.path = pathlib.Path("/sys/fs/cgroup/cpu") / f"{name}_{os.getpid()}"
         try:
             self.path.mkdir()

@@ -88,11 +88,12 @@ class answer {
     const std::size_t pad_head = std::strlen("X-Pad: \r\n");
     if (total >= bare + pad_head)
       one += "X-Pad: " + std::string(total - bare - pad_head, 'x') + "\r\n";
-    one += "\r\n" + std::string(body, 'x');
-    size_ = one.size();
+    one += "\r\n";
+    size_ = one.size() + body;
     copies_ = std::clamp<std::size_t>(copied_max / size_, 1, copies_max);
-    for (std::string& text : texts_)
-      for (std::size_t i = 0; i < copies_; ++i) text += one;
+    texts_[0].reserve(copies_ * size_);  // nothing long is ever there a third time
+    for (std::size_t i = 0; i < copies_; ++i) texts_[0].append(one).append(body, 'x');
+    texts_[1] = texts_[0];
     refresh();
   }
 
