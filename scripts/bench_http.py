@@ -178,10 +178,11 @@ class Suite:
                            lambda s=server: servers.check_echo(s), True)
 
     def add_idle(self, server):
+        server.group = self.group
         if not server.missing:
             self.started.append(server)
             self.plan.add(Measure(
-                IDLE_CASE, server.name, 2.0,
+                IDLE_CASE, server.name, 3.0,
                 lambda: idle.measure(server, self.client, self.idle, path_of("100B"), IDLE),
                 rounds_max=1 if self.context.brief else 3))
 

@@ -21,7 +21,7 @@ def measure(server, client, idle, path, count):
     server.restart()
     try:
         machine.run([client, "--port", server.port, "--path", path, *WARMUP],
-                    core=machine.CLIENT_CORE, timeout=ANSWER_S)
+                    core=machine.CLIENT_CORE, timeout=ANSWER_S, group=server.group)
         before = machine.memory(server.pids())
         after = hold(server, idle, path, count)
     finally:
@@ -34,7 +34,8 @@ def hold(server, idle, path, count):
     process = subprocess.Popen([str(idle), str(server.port), str(count), path], text=True,
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE,
-                               preexec_fn=machine.pin_to(machine.CLIENT_CORE))
+                               preexec_fn=machine.pin_to(machine.CLIENT_CORE,
+                                                         server.group))
     with process:
         try:
             if not process.stdout.readline():

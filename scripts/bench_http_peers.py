@@ -14,14 +14,14 @@ IN_MEMORY = ("hyper", "monoio", "beast", "go")
 FROM_FILES = ("nginx", "nginx_cached", "lighttpd", "apache", "h2o")
 NAMES = FROM_FILES + IN_MEMORY
 
-# Connections that rest cost event's worker threads nothing, but their number is bounded by that of
-# the threads: (1 + factor) * threads.
+# A connection that asks while all threads are busy makes event close resting ones: so there are more
+# threads than connections of any case. Those that rest are bounded by (1 + factor) * threads.
 APACHE = """
 ServerRoot "{home}"
 ServerName localhost
 Listen 127.0.0.1:{port}
 ListenBacklog 4096
-PidFile "{home}/apache.pid"
+PidFile "{home}/apache.{port}.pid"
 Mutex file:{home}
 ErrorLog "{home}/error.log"
 LogLevel error
@@ -29,10 +29,10 @@ LogLevel error
 {user}
 StartServers 1
 ServerLimit 1
-ThreadLimit 64
-ThreadsPerChild 64
-MaxRequestWorkers 64
-AsyncRequestWorkerFactor 300
+ThreadLimit 600
+ThreadsPerChild 600
+MaxRequestWorkers 600
+AsyncRequestWorkerFactor 30
 MaxConnectionsPerChild 0
 KeepAlive On
 MaxKeepAliveRequests 0
@@ -58,7 +58,7 @@ max-connections: 16384
 listen:
   host: 127.0.0.1
   port: {port}
-pid-file: {home}/h2o.pid
+pid-file: {home}/h2o.{port}.pid
 error-log: {home}/error.log
 http1-request-timeout: 600
 file.send-compressed: OFF

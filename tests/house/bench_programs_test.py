@@ -137,7 +137,7 @@ class Programs(unittest.TestCase):
             self.assertLess(machine.memory([server.process.pid])[1], 2.5 * body)
             self.assertEqual(self.load(server.port)["errors"], 0)
 
-    def site(self, idle_s=None, closes=True):
+    def site(self, idle_s=None):
         """A server of Python's; gives its port, its requests by path, and its connections."""
         seen, links = {}, []
 
@@ -160,7 +160,6 @@ class Programs(unittest.TestCase):
                 self.end_headers()
                 self.wfile.write(body)
                 self.wfile.flush()
-                self.close_connection = self.close_connection and closes
 
             def log_message(self, *_):
                 pass
