@@ -14,8 +14,8 @@ IN_MEMORY = ("hyper", "monoio", "beast", "go")
 FROM_FILES = ("nginx", "nginx_cached", "lighttpd", "apache", "h2o")
 NAMES = FROM_FILES + IN_MEMORY
 
-# A connection that asks while all threads are busy makes event close resting ones: so there are more
-# threads than connections of any case. Those that rest are bounded by (1 + factor) * threads.
+# A connection that asks while all threads are busy makes event close resting ones: so there are
+# more threads than connections in any case. Those that rest are bounded by (1 + factor) * threads.
 APACHE = """
 ServerRoot "{home}"
 ServerName localhost

@@ -151,7 +151,7 @@ class FileServers(unittest.TestCase):
         link = http.client.HTTPConnection("127.0.0.1", server.port, timeout=5)
         link.connect()
         sock = link.sock
-        for _ in range(150):   # more than servers grant a connection by default
+        for _ in range(550):   # more than servers grant a connection by default
             for file in site.iterdir():
                 link.request("GET", f"/{file.name}")
                 answer = link.getresponse()

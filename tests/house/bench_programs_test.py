@@ -173,20 +173,22 @@ class Programs(unittest.TestCase):
     def test_the_client_takes_a_new_connection_for_each_request(self):
         for options in ((), ("--burst", "1")):
             port, _, links = self.site()
-            result = self.load(port, "--close", "1", "--path", "/20000", *options)
+            result = self.load(port, "--close", "1", "--path", "/20000", *options,
+                               "--requests", "100", "--seconds", "30")
             self.assertEqual((result["errors"], result["reconnects"]), (0, 0))
-            self.assertGreater(result["requests"], 20)
+            self.assertGreaterEqual(result["requests"], 100)
             self.assertEqual(max(link.asked for link in links), 1)
             # Not counted: those of the first turn, and those under way at the end.
             self.assertIn(len(links) - result["requests"], range(10))
 
     def test_the_client_asks_for_several_paths_in_turn(self):
         port, seen, _ = self.site()
-        paths = ("/10", "/30000", "/700")
-        result = self.load(port, *(w for p in paths for w in ("--path", p)))
+        paths = ("/10", "/30000", "/700", "/6")   # one more than connections
+        result = self.load(port, *(w for p in paths for w in ("--path", p)),
+                           "--requests", "200", "--seconds", "30")
         self.assertEqual(result["errors"], 0)
-        self.assertGreater(min(seen[p] for p in paths), 10)
-        self.assertLessEqual(max(seen.values()) - min(seen.values()), 9)
+        # Each connection goes round by itself; a slow one may be behind.
+        self.assertGreater(min(seen.get(p, 0) for p in paths), 20)
 
     def test_options_that_contradict_each_other_are_refused(self):
         for wrong in (("--pipeline", "2", "--close", "1"), ("--echo", "9", "--close", "1"),
