@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
 # The few commands that people type. The work is done by CMake presets and scripts/.
 #   make serve [ARGS="DIR -p PORT"]   make build   make test   make bench [SUITE=core]
-#   make format   make clean
+#   make bench-http [ARGS=--brief]   make format   make clean
 JOBS ?= $(shell nproc)
-ARGS ?= examples/site
 SUITE ?=
+serve_args = $(or $(ARGS),examples/site)
 say = @printf 'make: %s\n'
 quiet_configure = cmake --preset $(1) --log-level=WARNING >/dev/null
 
-.PHONY: help build serve test bench format clean setup-build setup-test setup-bench
+.PHONY: help build serve test bench bench-http format clean setup-build setup-test setup-bench
 
 help:
 	@sed -n 's/^#  //p' Makefile
@@ -28,8 +28,8 @@ build: setup-build
 	@cmake --build --preset release -j $(JOBS) --target heddle_cli
 
 serve: build
-	$(say) "serving $(firstword $(ARGS)); Ctrl-C stops"
-	@build/release/bin/heddle serve $(ARGS)
+	$(say) "serving $(firstword $(serve_args)); Ctrl-C stops"
+	@build/release/bin/heddle serve $(serve_args)
 
 test: setup-test
 	@JOBS=$(JOBS) scripts/check release gcc
@@ -39,6 +39,13 @@ bench: setup-bench
 	@$(call quiet_configure,release) -DHEDDLE_BENCH=ON
 	@cmake --build --preset release -j $(JOBS) --target benches heddle_cli examples
 	@scripts/bench $(SUITE)
+
+# Heddle beside nginx, lighttpd, Apache, h2o, hyper, monoio, Beast and Go: some 20 minutes.
+bench-http: setup-bench
+	$(say) "measuring suite http; figures go to build/bench/figures.json, plots to build/bench/plots"
+	@$(call quiet_configure,release)
+	@cmake --build --preset release -j $(JOBS) --target heddle_cli example_echo
+	@scripts/bench http --svg $(ARGS)
 
 format: setup-test
 	$(say) "laying out C++ and C with clang-format"

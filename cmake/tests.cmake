@@ -111,7 +111,5 @@ if(HEDDLE_HOUSE_TESTS)
            WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
   add_test(NAME docs COMMAND "${PROJECT_SOURCE_DIR}/scripts/doc_blocks"
            --build "${PROJECT_BINARY_DIR}" --cxx "${CMAKE_CXX_COMPILER}")
-  add_test(NAME apparatus COMMAND python3 -B -m unittest scripts/bench_test.py
-           WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
-  set_tests_properties(tidy house docs apparatus PROPERTIES LABELS house TIMEOUT 600)
+  set_tests_properties(tidy house docs PROPERTIES LABELS house TIMEOUT 600)
 endif()

@@ -60,7 +60,11 @@ def row(targets, suite, case, subject, metric, unit, values):
 
 
 def rows_of(suite, samples, pairs, targets):
-    """Rows of every metric, then of every comparison: (numerator, denominator, metric)."""
+    """Rows of every metric, then of every comparison: (numerator, denominator, metric).
+
+    A denominator may be a list: then it is the one with the lowest median in that case, the row's
+    subject is `A/best_peer`, and field `best` names it.
+    """
     values = collections.OrderedDict()
     units = {}
     for s in samples:
@@ -70,13 +74,23 @@ def rows_of(suite, samples, pairs, targets):
             for key, by_round in values.items()]
     for case in dict.fromkeys(key[0] for key in values):
         for upper, lower, metric in pairs:
+            best = None if isinstance(lower, str) else best_of(values, case, lower, metric)
             a = values.get((case, upper, metric), {})
-            b = values.get((case, lower, metric), {})
+            b = values.get((case, best, metric) if best else (case, str(lower), metric), {})
             ratios = [a[r] / b[r] for r in a if b.get(r)]
             if ratios:
-                rows.append(row(targets, suite, case, f"{upper}/{lower}", metric + "_ratio", "x",
-                                ratios))
+                name = f"{upper}/{'best_peer' if best else lower}"
+                rows.append(row(targets, suite, case, name, metric + "_ratio", "x", ratios))
+                if best:
+                    rows[-1]["best"] = best
     return rows
+
+
+def best_of(values, case, subjects, metric):
+    """Of the subjects the one with the lowest median, or None where none was measured."""
+    medians = {s: statistics.median(values[case, s, metric].values())
+               for s in subjects if values.get((case, s, metric))}
+    return min(medians, key=medians.get) if medians else None
 
 
 def key_of(r):
@@ -114,7 +128,11 @@ def table(rows):
     """Lines for people, grouped by suite and case."""
     head = ("subject", "metric", "median", "unit", "lowest .. highest", "n", "target", "")
     lines = []
-    cells = {id(r): (r["subject"], r["metric"], f"{r['value']:g}", r["unit"],
+
+    def subject(r):
+        return r["subject"] + (f" ({r['best']})" if "best" in r else "")
+
+    cells = {id(r): (subject(r), r["metric"], f"{r['value']:g}", r["unit"],
                      f"{r['spread'][0]:g} .. {r['spread'][1]:g}", str(r["n"]),
                      r.get("target", ""), {True: "ok", False: "MISS"}.get(r.get("ok"), ""))
              for r in rows}

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 
 
-CPP_RIVALS = ("coroutine_floor", "pthread", "asio", "boost_fiber", "ceiling", "load")
+CPP_RIVALS = ("coroutine_floor", "pthread", "asio", "beast", "boost_fiber", "ceiling", "load")
 
 
 class Rivals:
@@ -54,33 +54,42 @@ class Rivals:
             self.missing["go"] = "no go command"
             return
         self.say("building the rivals in Go")
-        for program, package in (("core", "."), ("colors", "./colors")):
+        # What is here has no dependencies; another Go than the one at hand is not fetched.
+        env = {**os.environ, "GOTOOLCHAIN": "local"}
+        for program, package in (("core", "."), ("colors", "./colors"), ("http", "./http")):
             why = self._try(["go", "build", "-trimpath", "-o", self.build / "go" / program,
-                             package], cwd=self.source / "go")
+                             package], cwd=self.source / "go", env=env)
             if why:
                 self.missing["go"] = why
 
     def build_tokio(self):
-        """Cargo works on a copy, so that it writes nothing into the source tree."""
+        self.build_rust("tokio", {"core": "core_tokio", "colors": "colors"})
+
+    def build_rust(self, name, programs):
+        """Cargo works on a copy, so that it writes nothing into the source tree.
+
+        `programs` are the names that we want and those that Cargo gives.
+        """
         if not shutil.which("cargo"):
-            self.missing["tokio"] = "no cargo command"
+            self.missing[name] = "no cargo command"
             return
-        copy = self.build / "tokio"
-        shutil.copytree(self.source / "tokio", copy, dirs_exist_ok=True)
-        self.say("building the rivals in Rust (fetches tokio the first time)")
+        copy = self.build / name
+        shutil.copytree(self.source / name, copy, dirs_exist_ok=True)
+        self.say(f"building {name} in Rust (fetches it the first time)")
         why = self._try(["cargo", "build", "--release", "--quiet"], cwd=copy)
         if why:
-            self.missing["tokio"] = why
+            self.missing[name] = why
             return
-        for program, made in (("core", "core_tokio"), ("colors", "colors")):
+        for program, made in programs.items():
             shutil.copy2(copy / "target" / "release" / made, copy / program)
 
     @staticmethod
-    def _try(command, cwd=None):
+    def _try(command, cwd=None, env=None):
         """None, or the last line of what a failed command said."""
         try:
-            done = subprocess.run([str(c) for c in command], cwd=cwd, text=True, timeout=900,
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            done = subprocess.run([str(c) for c in command], cwd=cwd, env=env, text=True,
+                                  timeout=900, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT)
         except (OSError, subprocess.TimeoutExpired) as error:
             return str(error)
         if done.returncode == 0:

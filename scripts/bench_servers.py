@@ -28,6 +28,9 @@ http {{
 }}
 """
 
+OPEN_FILE_CACHE = ("open_file_cache max=1000 inactive=600s; open_file_cache_valid 600s; "
+                   "open_file_cache_min_uses 1;")
+
 # 65,535 requests are the most that lighttpd grants a connection; the client then reconnects.
 LIGHTTPD = """
 server.document-root = "{site}"
@@ -35,7 +38,7 @@ server.port = {port}
 server.bind = "127.0.0.1"
 server.errorlog = "{home}/error.log"
 server.max-fds = 20000
-server.max-connections = 10000
+server.max-connections = 16384
 server.max-keep-alive-requests = 65535
 server.max-keep-alive-idle = 600
 server.listen-backlog = 4096
@@ -75,6 +78,10 @@ class Server:
             self.failure = str(why)
             self.stop()
             raise Failed(self.failure) from None
+
+    def restart(self):
+        self.stop()
+        self.start()
 
     def pids(self):
         return machine.family(self.process.pid)
@@ -141,28 +148,29 @@ def heddle(root, words, program_path):
                      env={"HEDDLE_DRIVER": driver})
 
 
-def nginx(home, site, name, cache):
-    path = program("nginx")
+def configured(name, path, home, text, command, **words):
+    """A server with a file of settings; `command` makes its words from the file's name."""
     home = home / name
-    config = home / "nginx.conf"
+    config = home / f"{name}.conf"
 
     def prepare(port):
         home.mkdir(parents=True, exist_ok=True)
-        user = "user root;" if os.geteuid() == 0 else ""
-        config.write_text(NGINX.format(home=home, site=site, port=port, cache=cache, user=user))
+        config.write_text(text.format(home=home, port=port, **words))
 
-    return Server(name, lambda port: [path, "-p", home, "-c", config],
-                  None if path else "no nginx (scripts/setup bench)", prepare=prepare)
+    return Server(name, lambda port: command(config),
+                  None if path else f"no {name.partition('_')[0]} (scripts/setup bench)",
+                  prepare=prepare)
+
+
+def nginx(home, site, name, cache):
+    path = program("nginx")
+    user = "user root;" if os.geteuid() == 0 else ""
+    return configured(name, path, home, NGINX,
+                      lambda config: [path, "-p", config.parent, "-c", config],
+                      site=site, cache=cache, user=user)
 
 
 def lighttpd(home, site):
     path = program("lighttpd")
-    home = home / "lighttpd"
-    config = home / "lighttpd.conf"
-
-    def prepare(port):
-        home.mkdir(parents=True, exist_ok=True)
-        config.write_text(LIGHTTPD.format(home=home, site=site, port=port))
-
-    return Server("lighttpd", lambda port: [path, "-D", "-f", config],
-                  None if path else "no lighttpd (scripts/setup bench)", prepare=prepare)
+    return configured("lighttpd", path, home, LIGHTTPD,
+                      lambda config: [path, "-D", "-f", config], site=site)

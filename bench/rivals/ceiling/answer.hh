@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // What both ceilings share: their options, the listening socket, the one answer they give
-// (kept in several copies, so that pipelined requests are answered by one send), and the
-// search for the ends of requests. Nothing here is part of Heddle.
+// (a short one is kept in several copies, so that pipelined requests are answered by one send),
+// and the search for the ends of requests. Nothing here is part of Heddle.
 #pragma once
 
 #include <arpa/inet.h>
@@ -10,6 +10,7 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -71,11 +72,12 @@ inline int listen_loopback(int port) {
   return fd;
 }
 
-// The answer, `copies` times in a row. Its date is rewritten in place when the second
+// The answer, `copies()` times in a row. Its date is rewritten in place when the second
 // changes; two texts take turns, so that a send under way never sees its bytes change.
 class answer {
  public:
-  static constexpr std::size_t copies = 32;
+  static constexpr std::size_t copies_max = 32;
+  static constexpr std::size_t copied_max = 256 * 1024;  // long answers need no company
 
   answer(std::size_t body, std::size_t total) {
     std::string one = "HTTP/1.1 200 OK\r\nServer: ceiling\r\nDate: ";
@@ -86,10 +88,12 @@ class answer {
     const std::size_t pad_head = std::strlen("X-Pad: \r\n");
     if (total >= bare + pad_head)
       one += "X-Pad: " + std::string(total - bare - pad_head, 'x') + "\r\n";
-    one += "\r\n" + std::string(body, 'x');
-    size_ = one.size();
-    for (std::string& text : texts_)
-      for (std::size_t i = 0; i < copies; ++i) text += one;
+    one += "\r\n";
+    size_ = one.size() + body;
+    copies_ = std::clamp<std::size_t>(copied_max / size_, 1, copies_max);
+    texts_[0].reserve(copies_ * size_);  // nothing long is ever there a third time
+    for (std::size_t i = 0; i < copies_; ++i) texts_[0].append(one).append(body, 'x');
+    texts_[1] = texts_[0];
     refresh();
   }
 
@@ -104,16 +108,18 @@ class answer {
     char date[32];
     std::strftime(date, sizeof date, "%a, %d %b %Y %H:%M:%S GMT", &parts);
     current_ ^= 1;
-    for (std::size_t i = 0; i < copies; ++i)
+    for (std::size_t i = 0; i < copies_; ++i)
       std::memcpy(texts_[current_].data() + i * size_ + date_at_, date, 29);
   }
 
   const char* data() const { return texts_[current_].data(); }
   std::size_t size() const { return size_; }
+  std::size_t copies() const { return copies_; }
 
  private:
   std::string texts_[2];
   std::size_t size_ = 0;
+  std::size_t copies_ = 1;
   std::size_t date_at_ = 0;
   int current_ = 0;
   std::time_t second_ = -1;

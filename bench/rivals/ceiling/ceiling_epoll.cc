@@ -19,8 +19,11 @@ constexpr std::size_t read_max = 16384;
 constexpr int batch_max = 512;
 
 struct connection {
-  std::string backlog;  // bytes that a full socket refused
+  std::string backlog;     // echo: bytes that a full socket refused
+  std::size_t unsent = 0;  // HTTP: bytes of all answers that are owed
   std::uint8_t matched = 0;
+
+  bool idle() const { return unsent == 0 && backlog.empty(); }
 };
 
 class server {
@@ -71,12 +74,8 @@ class server {
 
   void serve(int fd, std::uint32_t what) {
     connection& c = connections_[static_cast<std::size_t>(fd)];
-    if (!c.backlog.empty()) {
-      std::string rest = std::move(c.backlog);
-      c.backlog.clear();
-      if (!send(fd, c, rest.data(), rest.size())) return;
-    }
-    while (c.backlog.empty()) {
+    if (!c.idle() && !send_rest(fd, c)) return;
+    while (c.idle()) {
       const ssize_t n = ::recv(fd, buffer_, read_max, 0);
       if (n <= 0) {
         if (n == 0 || errno != EAGAIN) ::close(fd);
@@ -84,32 +83,37 @@ class server {
       }
       const auto len = static_cast<std::size_t>(n);
       if (echo_) {
-        if (!send(fd, c, buffer_, len)) return;
+        c.backlog.assign(buffer_, len);
       } else {
-        std::size_t owed = ceiling::count_requests(buffer_, len, c.matched);
-        for (; owed > 0; owed -= std::min(owed, answer_.copies)) {
-          const std::size_t now = std::min(owed, answer_.copies);
-          if (!send(fd, c, answer_.data(), now * answer_.size())) return;
-        }
+        c.unsent = ceiling::count_requests(buffer_, len, c.matched) * answer_.size();
       }
+      if (!send_rest(fd, c)) return;
       // A short read means empty, and an edge will tell of more; but the edge of an end that
       // is there already has been spent.
       if (len < read_max && !(what & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))) return;
     }
   }
 
-  bool send(int fd, connection& c, const char* data, std::size_t len) {
-    if (!c.backlog.empty()) {
-      c.backlog.append(data, len);
-      return true;
+  // Sends what is owed until the socket is full; false when the connection is gone.
+  bool send_rest(int fd, connection& c) {
+    while (!c.idle()) {
+      const std::size_t in_answer = (answer_.size() - c.unsent % answer_.size()) % answer_.size();
+      const char* const data = echo_ ? c.backlog.data() : answer_.data() + in_answer;
+      const std::size_t len =
+          echo_ ? c.backlog.size()
+                : std::min(c.unsent, answer_.copies() * answer_.size() - in_answer);
+      const ssize_t n = ::send(fd, data, len, MSG_NOSIGNAL);
+      if (n < 0 && errno != EAGAIN) {
+        ::close(fd);
+        return false;
+      }
+      const std::size_t sent = n < 0 ? 0 : static_cast<std::size_t>(n);
+      if (echo_)
+        c.backlog.erase(0, sent);
+      else
+        c.unsent -= sent;
+      if (sent < len) break;
     }
-    const ssize_t n = ::send(fd, data, len, MSG_NOSIGNAL);
-    if (n < 0 && errno != EAGAIN) {
-      ::close(fd);
-      return false;
-    }
-    const std::size_t sent = n < 0 ? 0 : static_cast<std::size_t>(n);
-    if (sent < len) c.backlog.assign(data + sent, len - sent);
     return true;
   }
 

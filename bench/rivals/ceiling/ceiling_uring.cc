@@ -176,7 +176,7 @@ class server {
       c.flight = chunks_[c.first].len;
     } else {
       if (c.owed == 0) return;
-      const std::size_t now = std::min(c.owed, answer_.copies);
+      const std::size_t now = std::min(c.owed, answer_.copies());
       c.owed -= now;
       data = answer_.data();
       c.flight = static_cast<std::uint32_t>(now * answer_.size());
