@@ -196,6 +196,8 @@ task<bool> exchange::answer_one() {
   bool keep = head.keep_alive() && !r.closes_ && !s.stopping_;
   const bool unread = body_ != framing::none;
   if (unread && !(keep && worth_reading())) {
+    const bool none_sent = continue_due_ && rest_.empty();
+    if (keep && body_failed_ == 0 && !none_sent) ++s.counters_.bodies_abandoned;
     keep = false;
     linger_ = true;
   }

@@ -21,13 +21,7 @@ std::uint64_t key_of(const address& of) {
   } else if (of.is_v6()) {
     ::sockaddr_in6 in;
     std::memcpy(&in, of.native(), sizeof in);
-    if (IN6_IS_ADDR_V4MAPPED(&in.sin6_addr)) {
-      std::uint32_t tail;
-      std::memcpy(&tail, in.sin6_addr.s6_addr + 12, sizeof tail);
-      key = ntohl(tail);
-    } else {
-      std::memcpy(&key, in.sin6_addr.s6_addr, sizeof key);
-    }
+    std::memcpy(&key, in.sin6_addr.s6_addr, sizeof key);
   }
   return key;
 }

@@ -32,24 +32,36 @@ std::string assemble_fixed(std::string_view name) {
 server_counters& server_counters::operator+=(const server_counters& other) noexcept {
   using member = std::uint64_t server_counters::*;
   using counters = server_counters;
-  for (const member each : {&counters::connections,      &counters::open,
-                            &counters::requests,         &counters::bytes,
-                            &counters::errors,           &counters::bad_heads,
-                            &counters::uris_too_long,    &counters::heads_too_large,
-                            &counters::bodies_too_large, &counters::bad_bodies,
-                            &counters::idle_timeouts,    &counters::header_timeouts,
-                            &counters::body_timeouts,    &counters::write_timeouts,
-                            &counters::full_waits,       &counters::refused_connections,
-                            &counters::accept_pauses,    &counters::pipeline_pauses,
-                            &counters::block_copies,     &counters::shed,
-                            &counters::overloads,        &counters::overloaded,
+  for (const member each : {&counters::connections,
+                            &counters::open,
+                            &counters::requests,
+                            &counters::bytes,
+                            &counters::errors,
+                            &counters::bad_heads,
+                            &counters::uris_too_long,
+                            &counters::heads_too_large,
+                            &counters::bodies_too_large,
+                            &counters::bad_bodies,
+                            &counters::bodies_abandoned,
+                            &counters::idle_timeouts,
+                            &counters::header_timeouts,
+                            &counters::body_timeouts,
+                            &counters::write_timeouts,
+                            &counters::full_waits,
+                            &counters::refused_connections,
+                            &counters::accept_pauses,
+                            &counters::pipeline_pauses,
+                            &counters::block_copies,
+                            &counters::shed,
+                            &counters::overloads,
+                            &counters::overloaded,
                             &counters::accept_holds})
     this->*each += other.*each;
   queue_delay_ns.merge(other.queue_delay_ns);
   latency_ns.merge(other.latency_ns);
   return *this;
 }
-static_assert(sizeof(server_counters) == 23 * sizeof(std::uint64_t) + 2 * sizeof(histogram),
+static_assert(sizeof(server_counters) == 24 * sizeof(std::uint64_t) + 2 * sizeof(histogram),
               "a new counter is added up too");
 
 server::server(handler answer, server_options options)
@@ -136,11 +148,16 @@ task<> server::end_fresh_ones() {
   while (!idle_.empty()) end_idle(idle_.front());
 }
 
-void server::take(scope& connections, tcp_stream conn) {
+std::size_t server::most_of(const address& peer) const noexcept {
+  for (const network& n : options_.trusted)
+    if (n.contains(peer)) return options_.connections_max;
   const std::size_t asked = options_.connections_per_address_max;
-  const std::size_t most =
-      asked != 0 ? asked : options_.connections_max - options_.connections_max / 4;
-  std::uint32_t* const of_peer = peers_->enter(conn.peer(), most);
+  return asked != 0 ? asked : options_.connections_max - options_.connections_max / 4;
+}
+
+void server::take(scope& connections, tcp_stream conn) {
+  const address peer = conn.peer();
+  std::uint32_t* const of_peer = peers_->enter(peer, most_of(peer));
   if (of_peer == nullptr) {
     ++counters_.refused_connections;
     return;

@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "heddle/core/deadline.hh"
 #include "heddle/core/scope.hh"
@@ -21,6 +22,7 @@
 #include "heddle/http/limits.hh"
 #include "heddle/http/overload.hh"
 #include "heddle/http/response.hh"
+#include "heddle/io/network.hh"
 #include "heddle/io/tcp.hh"
 #include "heddle/io/unix.hh"
 #include "heddle/probe/histogram.hh"
@@ -56,9 +58,11 @@ struct server_options {
   /// Of one IPv4 address or IPv6 /64 network; further ones are closed: refused_connections. 0:
   /// three quarters of connections_max. Behind a proxy all clients have the proxy's address.
   std::size_t connections_per_address_max = 0;
+  std::vector<network> trusted = {};         ///< peers that may have connections_max: a proxy, say
   std::size_t corked_bytes_max = 64 * 1024;  ///< answers to pipelined requests gathered in one send
   std::size_t pipeline_max = 64;             ///< answered before others get a turn: pipeline_pauses
-  std::size_t drain_bytes_max = 256 * 1024;  ///< of a body that the handler did not read
+  /// Of a body that the handler did not read; with more the connection ends: bodies_abandoned.
+  std::size_t drain_bytes_max = 256 * 1024;
   /// How long, and for drain_bytes_max, a client that was refused may go on sending, so that it
   /// reads the answer before it sees the connection close.
   nanoseconds linger_timeout = std::chrono::seconds(2);
@@ -89,6 +93,7 @@ struct server_counters {
   std::uint64_t heads_too_large = 0;
   std::uint64_t bodies_too_large = 0;
   std::uint64_t bad_bodies = 0;
+  std::uint64_t bodies_abandoned = 0;
   std::uint64_t idle_timeouts = 0;
   std::uint64_t header_timeouts = 0;
   std::uint64_t body_timeouts = 0;
@@ -143,6 +148,8 @@ class server {
   [[nodiscard]] task<> end_fresh_ones();
   static void end_idle(idle_connection& idle) noexcept;
   void take(scope& connections, tcp_stream conn);
+  /// How many connections this address may have.
+  [[nodiscard]] std::size_t most_of(const address& peer) const noexcept;
   // overload_shed.cc
   [[nodiscard]] bool admit(const request_head& head, overload_control::credit& of_connection);
   [[nodiscard]] response refusal() const;
