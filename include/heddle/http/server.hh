@@ -134,22 +134,16 @@ class server {
 
  private:
   friend class exchange;
-  [[nodiscard]] task<> connection(tcp_stream conn, std::uint32_t* of_peer);
-  [[nodiscard]] task<> accept_loop(scope& connections, tcp_listener& on);
-  /// A connection that waits for its next request. One task looks after all of them, so that none
-  /// needs a timer or a context of its own.
-  struct idle_connection : list_node {
-    time_point since{};
-    wait* waiting = nullptr;
-    bool fresh = true;  // nothing has come yet: its first request may be on its way
-    overload_control::credit credit = 0;
-  };
-  [[nodiscard]] task<> end_idle_ones();
-  [[nodiscard]] task<> end_fresh_ones();
-  static void end_idle(idle_connection& idle) noexcept;
-  void take(scope& connections, tcp_stream conn);
+  /// One call of serve(): where its connections rest. One task looks after all that do, so that
+  /// none needs a timer, a context or a list of its own.
+  struct entrance;
+  [[nodiscard]] static task<> connection(entrance& at, tcp_stream conn, std::uint32_t of_peer);
+  [[nodiscard]] task<> accept_loop(entrance& at, tcp_listener& on);
+  [[nodiscard]] task<> end_idle_ones(entrance& at);
+  [[nodiscard]] task<> end_fresh_ones(entrance& at);
   /// How many connections this address may have.
   [[nodiscard]] std::size_t most_of(const address& peer) const noexcept;
+  void take(entrance& at, tcp_stream conn);
   // overload_shed.cc
   [[nodiscard]] bool admit(const request_head& head, overload_control::credit& of_connection);
   [[nodiscard]] response refusal() const;
@@ -164,10 +158,9 @@ class server {
   std::unique_ptr<peer_counts> peers_;  // open connections of each address
   std::size_t blocks_held_ = 0;
   std::size_t blocks_max_ = 0;
-  list<idle_connection> idle_;    // the longest idle first
-  cancel_source no_more_;         // ends accepting and idle connections
-  scope* connections_ = nullptr;  // while they are drained
-  scope* tasks_ = nullptr;        // while it serves
+  list<entrance> entrances_;  // that are open
+  cancel_source no_more_;     // ends accepting
+  scope* tasks_ = nullptr;    // while it serves
   overload_control control_;
   unix_stream probe_in_;  // both ends of the meter's probe
   unix_stream probe_out_;
