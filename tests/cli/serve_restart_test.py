@@ -56,8 +56,8 @@ class ServeRestart(SiteTest):
     def test_the_next_server_takes_over_and_nobody_notices(self):
         path = str(self.root / "handover")
         words = (str(self.site), "--log", "off", "--handover", path)
-        for driver in ("", "epoll"):
-            more = ("--driver", driver) if driver else ()
+        for driver, workers in (("io_uring", 1), ("epoll", 1), ("io_uring", 3), ("epoll", 3)):
+            more = ("--driver", driver, "--workers", str(workers))
             server = self.serve(*words[1:], *more).__enter__()
             port = server.port
             self.assertTrue(stat.S_ISSOCK(os.lstat(path).st_mode))
