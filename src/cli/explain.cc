@@ -25,7 +25,7 @@ constexpr page pages[] = {
      "Trigger it on every path, or call unblock() where there is no value.\n"},
     {"double-trigger",
      "An event that has happened was triggered again. The second trigger does nothing; slots\n"
-     "keep the first values. Reported only when runtime_options::on_double_trigger asks for it.\n\n"
+     "keep the first values. Off unless asked for: HEDDLE_DIAGNOSTICS=double-trigger=report.\n\n"
      "If either of two sources may come first, test the event before triggering, or give each\n"
      "source an event of its own on one rendezvous.\n"},
     {"two-waiters",
@@ -34,7 +34,8 @@ constexpr page pages[] = {
      "Give each function a rendezvous of its own, and trigger two events.\n"},
     {"leftover-events",
      "A rendezvous ended while events made on it were still expected; they became empty, and\n"
-     "later triggers do nothing. Reported only when runtime_options::on_leftovers asks for it.\n\n"
+     "later triggers do nothing. Off unless asked for:\n"
+     "HEDDLE_DIAGNOSTICS=leftover-events=report.\n\n"
      "Wait for them, or call clear() to say that they do not matter.\n"},
     {"unhandled-exception",
      "A task that nobody joins ended with an exception. The report shows the lines through which\n"
@@ -51,6 +52,16 @@ constexpr page pages[] = {
      "has waited longest. It comes again each time that this wait has doubled.\n\n"
      "Make the calls shorter, limit how many are made at once, or raise\n"
      "driver_options::pool_threads_max. blocking_statistics() has the waiting times.\n"},
+    {"slow-handler",
+     "A function ran for longer than runtime_options::slow_handler without a wait, so the other\n"
+     "functions of its worker stood still. The report has the line at which it went on, and where\n"
+     "it was when the time was over. Each line is reported at most once a second.\n\n"
+     "co_await yield() within long work, give it to blocking(), or to a color of its own, which\n"
+     "another worker can run.\n"},
+    {"wrong-color",
+     "A checked<T> was touched in another color than the one that owns it. The report has the\n"
+     "line of the first touch, which made the owner, and the line of this one.\n\n"
+     "Send a message to its color (post), or co_await enter() it before the touch.\n"},
 };
 
 int print_hooks() {

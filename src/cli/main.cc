@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <stdexcept>
 #include <system_error>
 #include <vector>
 
@@ -123,6 +124,11 @@ int main(int argc, char** argv) {
   } catch (const std::system_error& e) {
     heddle::cli::print_error(e.what(), "heddle doctor says what works on this machine");
     return 1;
+  } catch (const std::invalid_argument& e) {  // the runtime read it from the environment
+    heddle::cli::print_error(e.what(),
+                             "HEDDLE_DIAGNOSTICS switches diagnostics, as in "
+                             "double-trigger=report,two-waiters=off");
+    return 2;
   } catch (const std::exception& e) {
     heddle::cli::print_error(e.what(), "this is a mistake of heddle's; please report it");
     return 70;

@@ -5,7 +5,10 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
@@ -38,21 +41,49 @@ std::string count_files(const serve_options& o) {
   return std::to_string(files) + (files == 1 ? " file" : " files");
 }
 
-/// The addresses under which others on the network find this machine.
-std::vector<address> network_addresses(std::uint16_t port) {
+/// Others can come to it: it is no zone of one cable only, which a browser could not be told.
+bool reachable(const ::sockaddr* native) {
+  if (native->sa_family == AF_INET) return true;
+  if (native->sa_family != AF_INET6) return false;
+  const auto& six = *reinterpret_cast<const sockaddr_in6*>(native);
+  return !IN6_IS_ADDR_LINKLOCAL(&six.sin6_addr);
+}
+
+/// The address that this machine has towards the rest of the world: where the way there begins. A
+/// connected datagram socket knows, and nothing is sent. The destination is nobody's (RFC 5737).
+address outward() {
+  const address nobody = address::parse("203.0.113.1", 9).value();
+  const int fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return {};
+  sockaddr_storage here{};
+  socklen_t len = sizeof here;
+  auto* out = reinterpret_cast<::sockaddr*>(&here);
+  const bool known =
+      ::connect(fd, nobody.native(), nobody.native_len()) == 0 && ::getsockname(fd, out, &len) == 0;
+  ::close(fd);
+  return known ? address::from(out, len).value_or(address()) : address();
+}
+
+/// The addresses under which others on the network find this machine, the likeliest first: of a
+/// machine with bridges for its containers, a phone reaches one only.
+std::vector<address> network_addresses(const address& at) {
   std::vector<address> all;
   ifaddrs* list = nullptr;
   if (::getifaddrs(&list) != 0) return all;
   for (const ifaddrs* i = list; i != nullptr && all.size() < addresses_max; i = i->ifa_next) {
     if (i->ifa_addr == nullptr || (i->ifa_flags & IFF_LOOPBACK) != 0 ||
-        (i->ifa_flags & IFF_UP) == 0)
+        (i->ifa_flags & IFF_UP) == 0 || !reachable(i->ifa_addr))
       continue;
-    if (i->ifa_addr->sa_family != AF_INET) continue;  // --public listens on version 4
-    if (const auto a = address::from(i->ifa_addr, sizeof(sockaddr_in))) {
-      all.push_back(a->with_port(port));
-    }
+    const unsigned len =
+        i->ifa_addr->sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+    const auto a = address::from(i->ifa_addr, len);
+    if (a && (a->is_v4() || at.is_v6())) all.push_back(a->with_port(at.port()));
   }
   ::freeifaddrs(list);
+  const address first = outward().with_port(at.port());
+  const auto rank = [&](const address& a) { return a == first ? 0 : a.is_v4() ? 1 : 2; };
+  std::sort(all.begin(), all.end(),
+            [&](const address& a, const address& b) { return rank(a) < rank(b); });
   return all;
 }
 
@@ -69,7 +100,7 @@ std::string banner(const serve_options& o, const address& at) {
   std::string to_share = url(local);
   text += "  here     " + url(local) + '\n';
   if (everywhere) {
-    const std::vector<address> others = network_addresses(at.port());
+    const std::vector<address> others = network_addresses(at);
     for (const address& a : others) text += "  network  " + url(a) + '\n';
     if (others.empty()) text += "  network  on, but this machine has no address there\n";
     if (!others.empty()) to_share = url(others.front());

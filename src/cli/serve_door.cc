@@ -23,7 +23,24 @@ address address_for(const serve_options& o, std::uint16_t port) {
       throw failure(at.error(), "'" + o.bind + "' is no address; write 192.0.2.7 or ::1, say");
     return *at;
   }
-  return o.everywhere ? address::any_v4(port) : address::loopback(port);
+  return o.everywhere ? address::any(port) : address::loopback(port);
+}
+
+/// A kernel without version 6, or one that was told to have none.
+bool no_v6(const std::error_code& error) noexcept {
+  return error == std::errc::address_family_not_supported ||
+         error == std::errc::address_not_available;
+}
+
+tcp_listener listen_at(const serve_options& o, std::uint16_t port) {
+  const address at = address_for(o, port);
+  try {
+    return tcp_listener::listen(at);
+  } catch (const failure& e) {
+    if (at == address::any(port) && o.bind.empty() && no_v6(e.code()))
+      return tcp_listener::listen(address::any_v4(port));
+    throw;
+  }
 }
 
 }  // namespace
@@ -34,7 +51,7 @@ tcp_listener open_door(const serve_options& o, bool interactive) {
   const int last = asked || !interactive ? first : first + ports_tried - 1;
   for (int port = first;; ++port) {
     try {
-      return tcp_listener::listen(address_for(o, static_cast<std::uint16_t>(port)));
+      return listen_at(o, static_cast<std::uint16_t>(port));
     } catch (const failure& e) {
       if (e.code() == std::errc::address_in_use) {
         if (port < last) continue;

@@ -3,62 +3,21 @@
 #include "cli/serve_options.hh"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <thread>
+
+#include "cli/serve_values.hh"
 
 namespace heddle::cli {
 namespace {
 
-bool truth_of(std::string_view text) {
-  if (text.empty() || text == "on" || text == "true" || text == "yes" || text == "1") return true;
-  if (text == "off" || text == "false" || text == "no" || text == "0") return false;
-  throw bad_setting("'" + std::string(text) + "' is neither on nor off");
-}
-
-std::uint64_t number(std::string_view text, std::string_view unit) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size())
-    throw bad_setting("'" + std::string(text) + "' is no " + std::string(unit));
-  return value;
-}
-
-/// 512, 16K, 64M, 2G.
-std::uint64_t size_of(std::string_view text) {
-  constexpr std::string_view example = "size; write 512, 16K, 64M or 2G";
-  unsigned shift = 0;
-  if (!text.empty()) {
-    constexpr std::string_view letters = "KMG";
-    const std::size_t at = letters.find(static_cast<char>(text.back() & ~0x20));
-    if (at != letters.npos) {
-      shift = static_cast<unsigned>(at + 1) * 10;
-      text.remove_suffix(1);
-    }
-  }
-  const std::uint64_t value = number(text, example);
-  if (value > (std::numeric_limits<std::uint64_t>::max() >> 1 >> shift))
-    throw bad_setting("'" + std::string(text) + "' is too large a size");
-  return value << shift;
-}
-
-/// 500ms, 10s, 5m; a bare number counts seconds.
-nanoseconds time_of(std::string_view text) {
-  constexpr std::string_view example = "time; write 500ms, 10s or 5m";
-  nanoseconds unit = std::chrono::seconds(1);
-  if (text.ends_with("ms")) {
-    unit = std::chrono::milliseconds(1);
-    text.remove_suffix(2);
-  } else if (text.ends_with('s')) {
-    text.remove_suffix(1);
-  } else if (text.ends_with('m')) {
-    unit = std::chrono::minutes(1);
-    text.remove_suffix(1);
-  }
-  const std::uint64_t value = number(text, example);
-  if (value > 1'000'000) throw bad_setting("'" + std::string(text) + "' is too long a time");
-  return static_cast<std::int64_t>(value) * unit;
-}
+constexpr std::uint64_t no_limit = std::numeric_limits<std::size_t>::max();
+// Beyond these a value is a slip: a head this long would be held whole, a send this long never
+// ends.
+constexpr std::uint64_t head_bytes_max = 1 << 20;
+constexpr std::uint64_t pipeline_most = 1 << 20;
+constexpr std::uint64_t body_rate_most = 1 << 30;
+constexpr std::uint64_t send_bytes_most = 1 << 30;
 
 void add_header(serve_options& o, std::string_view line) {
   const std::size_t colon = line.find(':');
@@ -96,6 +55,40 @@ void set_auth(serve_options& o, std::string_view text) {
 void set_connections(serve_options& o, std::string_view text) {
   o.connections_max = number(text, "number of connections");
   if (o.connections_max == 0) throw bad_setting("a server takes at least one connection");
+}
+
+void set_per_address(serve_options& o, std::string_view text) {
+  const std::uint64_t n = number(text, "number of connections");
+  o.connections_per_address_max = n == 0 ? no_limit : n;
+}
+
+void add_trusted(serve_options& o, std::string_view text) {
+  const auto trusted = network::parse(text);
+  if (!trusted)
+    throw bad_setting("'" + std::string(text) + "' is no network; write 192.0.2.7 or 10.0.0.0/8");
+  o.trusted.push_back(*trusted);
+}
+
+template <std::uint32_t http::limits::* Member>
+void set_head_size(serve_options& o, std::string_view text) {
+  o.bounds.*Member = static_cast<std::uint32_t>(size_within(text, 64, head_bytes_max));
+}
+
+void set_header_count(serve_options& o, std::string_view text) {
+  o.bounds.header_count_max =
+      static_cast<std::uint32_t>(number_within(text, "number of fields", 1, http::header_capacity));
+}
+
+void set_pipeline(serve_options& o, std::string_view text) {
+  o.pipeline_max = number_within(text, "number of requests", 1, pipeline_most);
+}
+
+void set_body_rate(serve_options& o, std::string_view text) {
+  o.body_bytes_per_second_min = static_cast<std::uint32_t>(size_within(text, 0, body_rate_most));
+}
+
+void set_send(serve_options& o, std::string_view text) {
+  o.send_bytes_max = size_within(text, 4096, send_bytes_most);
 }
 
 void set_workers(serve_options& o, std::string_view text) {
@@ -147,16 +140,36 @@ constexpr setting table[] = {
      [](serve_options& o, sv v) { o.driver = v; }},
     {"connections", 0, once, "COUNT", "open at once; more wait (default 16384)", true,
      &set_connections},
+    {"connections-per-address", 0, once, "COUNT",
+     "of one visitor; 0: no limit (default three quarters of all)", true, &set_per_address},
+    {"trusted", 0, repeated, "NETWORK", "not limited by address: your proxy, 10.0.0.0/8", true,
+     &add_trusted},
+    {"request-line", 0, once, "SIZE", "method and address; longer is 414 (default 8K)", true,
+     &set_head_size<&http::limits::request_line_bytes_max>},
+    {"header-bytes", 0, once, "SIZE", "all fields of a request; more is 431 (default 16K)", true,
+     &set_head_size<&http::limits::header_bytes_max>},
+    {"header-count", 0, once, "COUNT", "fields of a request; more is 431 (default 100)", true,
+     &set_header_count},
+    {"body", 0, once, "SIZE", "of a body, read and dropped; more ends it (default 256K)", true,
+     [](serve_options& o, sv v) { o.bounds.body_bytes_max = size_of(v); }},
+    {"pipeline", 0, once, "COUNT", "answers in a row, then others go first (default 64)", true,
+     &set_pipeline},
+    {"send", 0, once, "SIZE", "of one send, that write-timeout is for (default 256K)", true,
+     &set_send},
     {"idle-timeout", 0, once, "TIME", "between two requests (default 75s)", true,
      [](serve_options& o, sv v) { o.idle_timeout = time_of(v); }},
     {"header-timeout", 0, once, "TIME", "for a head that has begun (default 10s)", true,
      [](serve_options& o, sv v) { o.header_timeout = time_of(v); }},
+    {"body-timeout", 0, once, "TIME", "between two parts of a body (default 30s)", true,
+     [](serve_options& o, sv v) { o.body_timeout = time_of(v); }},
+    {"body-rate", 0, once, "SIZE", "a second; slower bodies are given up (default 240)", true,
+     &set_body_rate},
     {"write-timeout", 0, once, "TIME", "for one send to be taken (default 30s)", true,
      [](serve_options& o, sv v) { o.write_timeout = time_of(v); }},
     {"drain-timeout", 0, once, "TIME", "after Ctrl-C, then all is closed (default 0: no limit)",
      true, [](serve_options& o, sv v) { o.drain_timeout = time_of(v); }},
     {"queue-delay", 0, once, "TIME",
-     "under overload, refuse what waited longer (default 100ms; 0: never)", true,
+     "overloaded: refuse what waited longer (default 100ms; 0: never)", true,
      [](serve_options& o, sv v) { o.queue_delay = time_of(v); }},
     {"retry-after", 0, once, "TIME", "what refused clients are told, in seconds (default 1s)", true,
      [](serve_options& o, sv v) { o.retry_after = time_of(v); }},
@@ -183,7 +196,7 @@ std::string serve_help(bool limits) {
     if (s.letter != 0) (flag += '-') += {s.letter, ',', ' '};
     (flag += "--") += s.name;
     if (!s.value_name.empty()) (flag += ' ') += s.value_name;
-    flag.resize(std::max<std::size_t>(flag.size() + 1, 26), ' ');
+    flag.resize(std::max<std::size_t>(flag.size() + 1, limits ? 34 : 26), ' ');
     ((text += flag) += s.help) += '\n';
   }
   if (!limits) {

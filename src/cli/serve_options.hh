@@ -16,6 +16,8 @@
 
 #include "heddle/base/clock.hh"
 #include "heddle/http/access_log.hh"
+#include "heddle/http/limits.hh"
+#include "heddle/io/network.hh"
 
 namespace heddle::cli {
 
@@ -44,11 +46,19 @@ struct serve_options {
 
   unsigned workers = 1;
   std::uint64_t connections_max = 16384;
+  /// 0: three quarters of connections_max.
+  std::uint64_t connections_per_address_max = 0;
+  std::vector<network> trusted;
+  http::limits bounds = {.body_bytes_max = 256 * 1024};
+  std::uint64_t pipeline_max = 64;
+  std::uint64_t send_bytes_max = 256 * 1024;
   std::uint64_t cache_bytes_max = 64ull << 20;
   std::uint64_t cached_file_bytes_max = 1ull << 20;
   std::uint64_t memory_bytes_max = 64ull << 30;
   nanoseconds idle_timeout = std::chrono::seconds(75);
   nanoseconds header_timeout = std::chrono::seconds(10);
+  nanoseconds body_timeout = std::chrono::seconds(30);
+  std::uint32_t body_bytes_per_second_min = 240;
   nanoseconds write_timeout = std::chrono::seconds(30);
   nanoseconds trust = std::chrono::seconds(1);
   nanoseconds drain_timeout = std::chrono::seconds(0);

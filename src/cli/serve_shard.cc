@@ -36,7 +36,16 @@ shard::shard(const serve_options& o, unsigned number, unsigned count,
       logs_(o.log),
       show_metrics_(std::move(show_metrics)) {
   http::server_options limits;
+  limits.bounds = o.bounds;
+  limits.drain_bytes_max = o.bounds.body_bytes_max;  // no file wants one: what is read is dropped
   limits.connections_max = part_of(o.connections_max, count);
+  // Not divided: which worker takes a connection is chance, and nobody is to be refused by it.
+  limits.connections_per_address_max = o.connections_per_address_max;
+  limits.trusted = o.trusted;
+  limits.pipeline_max = o.pipeline_max;
+  limits.send_bytes_max = o.send_bytes_max;
+  limits.body_timeout = o.body_timeout;
+  limits.body_bytes_per_second_min = o.body_bytes_per_second_min;
   limits.idle_timeout = o.idle_timeout;
   limits.header_timeout = o.header_timeout;
   limits.write_timeout = o.write_timeout;

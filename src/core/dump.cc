@@ -13,20 +13,7 @@
 namespace heddle {
 namespace {
 
-constexpr std::size_t chain_max = 64;  // deeper chains are cut: a dump must stay readable
-
-std::vector<site> chain_of(link l) {
-  std::vector<site> lines;
-  while (l != no_link && !is_plain(l) && lines.size() < chain_max) {
-    const promise_base& p = promise_of(l);
-    lines.push_back(p.at);
-    const join* const owner = p.parent();
-    if (owner == nullptr || (owner->done != nullptr && !detail::is_taken_over(*owner))) break;
-    if (!owner->waiter) break;
-    l = link_of(owner->waiter);
-  }
-  return lines;
-}
+constexpr std::size_t cycles_max = 20;  // in the table; JSON has them all
 
 std::string span_text(nanoseconds span) {
   const auto ns = static_cast<double>(span.count());
@@ -55,30 +42,54 @@ std::string first_line(const suspended_task& t) {
 
 }  // namespace
 
-void suspended_below(context& root, time_point now, std::vector<suspended_task>& out) {
-  root.waits().each([&](wait& x) {
-    out.push_back({x.kind->name, chain_of(x.frame), now - x.since, root.color, root.trace_id, {}});
-  });
-  root.children().each([&](context& child) { suspended_below(child, now, out); });
-}
-
-suspended_task ready_task(link l, const context& c) {
-  return {"ready", chain_of(l), {}, c.color, c.trace_id, {}};
-}
-
-suspended_task suspended_plain(const frame& f, const std::vector<wait_table>& tables) {
-  suspended_task task;
-  task.state = (f.at & HEDDLE_AT_QUEUED) != 0 ? "ready" : "plain";
-  task.color = f.color;
-  const std::uint32_t number = HEDDLE_AT_NUMBER(f.at);
-  for (const wait_table& table : tables) {
-    if (table.resume != f.resume || number >= table.count) continue;
-    const heddle_wait_line& line = table.lines[number];
-    if ((f.at & HEDDLE_AT_QUEUED) == 0) task.state = line.what;
-    task.plain_at = std::string(line.file) + ":" + std::to_string(line.line);
+std::vector<std::vector<std::size_t>> wait_cycles(const std::vector<suspended_task>& tasks) {
+  std::vector<std::vector<std::size_t>> cycles;
+  std::vector<std::size_t> seen_from(tasks.size(), suspended_task::nobody);
+  for (std::size_t i = 0; i != tasks.size(); ++i) {
+    std::size_t at = i;
+    while (at != suspended_task::nobody && seen_from[at] == suspended_task::nobody) {
+      seen_from[at] = i;
+      at = tasks[at].behind;
+    }
+    if (at == suspended_task::nobody || seen_from[at] != i) continue;  // it ends, or is known
+    std::vector<std::size_t>& ring = cycles.emplace_back();
+    const std::size_t first = at;
+    do {
+      ring.push_back(at);
+      at = tasks[at].behind;
+    } while (at != first);
   }
-  return task;
+  const auto age = [&](const std::vector<std::size_t>& ring) {
+    nanoseconds youngest = nanoseconds::max();
+    for (const std::size_t i : ring) youngest = std::min(youngest, tasks[i].waited);
+    return youngest;
+  };
+  std::sort(cycles.begin(), cycles.end(), [&](const auto& a, const auto& b) {
+    return age(a) != age(b) ? age(a) > age(b) : a < b;
+  });
+  return cycles;
 }
+
+namespace {
+
+std::string cycle_text(const std::vector<suspended_task>& tasks,
+                       const std::vector<std::size_t>& ring) {
+  std::string text =
+      ring.size() == 1 ? std::string("a task waits for an event that only itself could trigger:\n")
+                       : std::to_string(ring.size()) + " tasks wait for each other:\n";
+  for (std::size_t i = 0; i != ring.size(); ++i) {
+    const suspended_task& t = tasks[ring[i]];
+    const suspended_task& holder = tasks[t.behind];
+    char head[32];
+    std::snprintf(head, sizeof head, "  %-10s  ", span_text(t.waited).c_str());
+    text += head + first_line(t) + "\n              waits for the event made at " +
+            to_string(resolve_site(t.expects)) + "\n              held at " + first_line(holder) +
+            "\n";
+  }
+  return text;
+}
+
+}  // namespace
 
 std::string dump_text(const std::vector<suspended_task>& tasks) {
   struct row {
@@ -109,6 +120,11 @@ std::string dump_text(const std::vector<suspended_task>& tasks) {
     for (std::size_t i = 1; i < r.example->chain.size(); ++i)
       text += "                                 awaited at " + place(r.example->chain[i]) + "\n";
   }
+  const auto cycles = wait_cycles(tasks);
+  for (std::size_t i = 0; i != std::min(cycles.size(), cycles_max); ++i)
+    text += cycle_text(tasks, cycles[i]);
+  if (cycles.size() > cycles_max)
+    text += std::to_string(cycles.size() - cycles_max) + " more cycles\n";
   return text;
 }
 
@@ -128,6 +144,14 @@ std::string dump_json(const std::vector<suspended_task>& tasks) {
               ",\"in\":" + json_quoted(function_name(where)) + "}";
     }
     json += "]}";
+  }
+  json += "],\"cycles\":[";
+  const auto cycles = wait_cycles(tasks);
+  for (std::size_t c = 0; c != cycles.size(); ++c) {
+    json += c == 0 ? "[" : ",[";
+    for (std::size_t i = 0; i != cycles[c].size(); ++i)
+      json += (i == 0 ? "" : ",") + std::to_string(cycles[c][i]);
+    json += ']';
   }
   return json + "]}";
 }

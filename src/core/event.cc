@@ -4,7 +4,10 @@
 
 namespace heddle::detail {
 
-void event_dropped(event_record& record) noexcept {
+namespace {
+
+/// The last handle in the event's color went away.
+void dropped(event_record& record) noexcept {
   worker* w = worker::current();
   // acquire: what other colors did before they dropped theirs
   record.handles = record.handles_afar.exchange(0, std::memory_order_acquire);
@@ -27,21 +30,35 @@ void event_dropped(event_record& record) noexcept {
   }
 }
 
-void copied_afar(event_record& record) noexcept {
-  const auto before = record.handles_afar.fetch_add(1, std::memory_order_relaxed);
-  HEDDLE_ASSERT(before != 0xffff,
-                "more than 65535 handles of one event in other colors; share one by reference");
-}
-
 void dropped_afar(event_record& record, worker& w) noexcept {
   std::uint16_t others = record.handles_afar.load(std::memory_order_relaxed);
   while (others != 0) {
-    // release: pairs with the acquire in event_dropped()
+    // release: pairs with the acquire in dropped()
     if (record.handles_afar.compare_exchange_weak(others, others - 1, std::memory_order_release,
                                                   std::memory_order_relaxed))
       return;
   }
   send_message(w, record.color, [&record] { static_cast<void>(event_handle::adopt(record)); });
+}
+
+}  // namespace
+
+void event_handle::drop(event_record& record) noexcept {
+  if (worker* const w = worker::current(); w != nullptr && w->color != record.color) {
+    dropped_afar(record, *w);
+  } else if (--record.handles == 0) {
+    dropped(record);
+  }
+}
+
+void event_handle::release_afar(event_record& record) noexcept {
+  worker::running().memory.release_units(&record, record.cell_units);
+}
+
+void copied_afar(event_record& record) noexcept {
+  const auto before = record.handles_afar.fetch_add(1, std::memory_order_relaxed);
+  HEDDLE_ASSERT(before != 0xffff,
+                "more than 65535 handles of one event in other colors; share one by reference");
 }
 
 void end_unlinked(event_record& record, worker& w) noexcept {
@@ -75,6 +92,7 @@ void remove_notifier(event_record& record, event_notifier& n) noexcept {
 }
 
 void triggered_again(event_record& record, worker& w) noexcept {
+  if (!w.reports(diagnostic_kind::double_trigger)) return;
   if ((record.flags & event_record::has_fired) == 0)
     return;  // cancelled: a late trigger is no mistake
   w.sched.report({diagnostic_kind::double_trigger, record.made, 0, 1, {}, {}});

@@ -28,7 +28,7 @@ struct pass_outcome {
 event<> note_outcome(event<> unblocker, std::error_code& outcome, std::error_code code) {
   static constinit storing_home stores;  // without state
   worker& w = worker::here();
-  event_record& record = make_event_record(w, stores, &stores, 0, 0, outcome);
+  event_record& record = make_event_record(w, stores, &stores, 0, 0, nullptr, outcome);
   return relay<event<>, pass_outcome>::make(std::move(unblocker),
                                             pass_outcome(event<std::error_code>(&record), code));
 }

@@ -18,12 +18,8 @@ const wait_kind event_set::waiter::kind{"event", [](wait& x, worker& w) noexcept
                                         }};
 
 bool event_set::waiter::suspend(link l, worker& w) {
-  if (set->waiter_ != nullptr) {
-    const source_line first = resolve_site(set->waits_at());
-    w.sched.report({diagnostic_kind::two_waiters, promise_of(l).at, set->waits_at(), 1, {}, {}});
-    throw std::logic_error("another function waits on this rendezvous already, at " +
-                           to_string(first));
-  }
+  if (set->waiter_ != nullptr) [[unlikely]]
+    refuse_second(l, w);
   if (w.current_context().canceled()) {
     canceled = true;
     return false;
@@ -31,6 +27,13 @@ bool event_set::waiter::suspend(link l, worker& w) {
   set->waiter_ = this;
   park(*this, l, w);
   return true;
+}
+
+void event_set::waiter::refuse_second(link l, worker& w) {
+  const source_line first = resolve_site(set->waits_at());
+  w.sched.report({diagnostic_kind::two_waiters, promise_of(l).at, set->waits_at(), 1, {}, {}});
+  throw std::logic_error("another function waits on this rendezvous already, at " +
+                         to_string(first));
 }
 
 void event_set::waiter::unqueue() noexcept { worker::here().ready.remove(woken); }
@@ -66,7 +69,7 @@ void event_set::end_set(worker& w) noexcept {
 
 void twait_block::leave() noexcept {
   worker& w = worker::here();
-  while (!expected_.empty()) cancel_event(expected_.front(), w);
+  while (event_record* const record = expected_.pop_front()) cancel_event(*record, w);
   end_set(w);
 }
 

@@ -2,6 +2,7 @@
 // What a diagnostic says to a person.
 #include "heddle/core/report.hh"
 
+#include <stdexcept>
 #include <string>
 
 namespace heddle {
@@ -60,6 +61,55 @@ std::string describe(const std::exception_ptr& error) {
 }  // namespace
 
 const char* to_string(diagnostic_kind kind) noexcept { return words_of(kind).name; }
+
+diagnostic_switches::diagnostic_switches() noexcept {
+  for (auto& how : how_) how.store(strictness::report, std::memory_order_relaxed);
+  set(diagnostic_kind::double_trigger, strictness::off);
+  set(diagnostic_kind::leftover_events, strictness::off);
+}
+
+diagnostic_switches::diagnostic_switches(const diagnostic_switches& other) noexcept {
+  *this = other;
+}
+
+diagnostic_switches& diagnostic_switches::operator=(const diagnostic_switches& other) noexcept {
+  for (std::size_t i = 0; i != diagnostic_kinds; ++i) {
+    const auto kind = static_cast<diagnostic_kind>(i);
+    set(kind, other[kind]);
+  }
+  return *this;
+}
+
+void diagnostic_switches::change(std::string_view text) {
+  diagnostic_switches changed = *this;
+  while (!text.empty()) {
+    const std::string_view entry = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(entry.size() + 1, text.size()));
+    const std::size_t sign = entry.find('=');
+    const std::string_view name = entry.substr(0, sign);
+    const std::string_view value =
+        sign == std::string_view::npos ? std::string_view() : entry.substr(sign + 1);
+    if (value != "off" && value != "report" && value != "abort")
+      throw std::invalid_argument("diagnostics: '" + std::string(entry) +
+                                  "' is not NAME=off, NAME=report or NAME=abort");
+    const strictness how = value == "off"      ? strictness::off
+                           : value == "report" ? strictness::report
+                                               : strictness::abort;
+    bool known = false;
+    std::string names;
+    for (std::size_t i = 0; i != diagnostic_kinds; ++i) {
+      const auto kind = static_cast<diagnostic_kind>(i);
+      (names += ", ") += to_string(kind);
+      if (name != "all" && name != to_string(kind)) continue;
+      changed.set(kind, how);
+      known = true;
+    }
+    if (!known)
+      throw std::invalid_argument("diagnostics: there is no '" + std::string(name) +
+                                  "'; there are: all" + names);
+  }
+  *this = changed;
+}
 
 std::string to_string(const diagnostic& d) {
   const words say = words_of(d.kind);

@@ -24,6 +24,11 @@ struct event_timer : timer_node, event_notifier {
   event_timer(event<> e) noexcept
       : timer_node(&due_now), event_notifier(&event_ended), target(std::move(e)) {}
 
+  [[gnu::noinline]] static void arm(worker& w, nanoseconds span, event<>& done) {
+    auto* t = new (w.memory.allocate(sizeof(event_timer))) event_timer(std::move(done));
+    detail::add_notifier(*t->target.record(), *t);
+    w.sched.arm(w, *t, add_saturated(w.now, span));
+  }
   static void due_now(timer_node& t, worker& w) noexcept {
     auto& self = static_cast<event_timer&>(t);
     detail::remove_notifier(*self.target.record(), self);
@@ -46,13 +51,12 @@ struct event_timer : timer_node, event_notifier {
 /// A plain frame that fires an event when its turn comes.
 struct delivery : frame {
   static heddle_link run(frame* f, heddle_worker* at) {
-    auto* self = static_cast<delivery*>(f);
-    const event<> target = std::move(self->target);
+    const event<> target = std::move(static_cast<delivery*>(f)->target);
     end(f, at);
     target.trigger();
     return no_link;
   }
-  static void end(frame* f, heddle_worker* at) {
+  [[gnu::always_inline]] static inline void end(frame* f, heddle_worker* at) {
     auto* self = static_cast<delivery*>(f);
     std::destroy_at(self);
     reinterpret_cast<worker*>(at)->memory.release(self, sizeof(delivery));
@@ -73,11 +77,9 @@ void timer(nanoseconds span, event<> done) {
   worker& w = worker::here();
   if (span <= nanoseconds::zero()) {
     delivery::post(w, done);
-    return;
+  } else {
+    event_timer::arm(w, span, done);
   }
-  auto* t = new (w.memory.allocate(sizeof(event_timer))) event_timer(std::move(done));
-  detail::add_notifier(*t->target.record(), *t);
-  w.sched.arm(w, *t, add_saturated(w.now, span));
 }
 
 void asap(event<> done) {

@@ -15,11 +15,10 @@ constexpr std::size_t small_body = 16 * 1024;  // copied behind its head: one se
 
 }  // namespace
 
-exchange::exchange(server& owner, tcp_stream& conn, received&& first,
-                   overload_control::credit& credit)
+exchange::exchange(server& owner, tcp_stream& conn, overload_control::credit& credit)
     : owner_(owner),
       conn_(conn),
-      rest_(hold(block_, std::move(first), carry_)),
+      rest_(hold(block_, conn.take(), carry_)),
       parser_(owner.head_bounds_),
       chunks_(owner.head_bounds_),
       credit_(credit) {}
@@ -32,6 +31,8 @@ exchange::~exchange() {
 /// Keeps a block, or a copy of it when requests in progress hold too many: a slow client may hold
 /// memory of its own, never the blocks that all the others need.
 std::string_view exchange::hold(received& slot, received&& in, std::string& copy) {
+  if (in.empty()) [[unlikely]]
+    return {};
   if (owner_.blocks_held_ < owner_.blocks_max_) [[likely]] {
     ++owner_.blocks_held_;
     slot = std::move(in);
@@ -54,9 +55,8 @@ const address& exchange::peer() noexcept {
   return peer_;
 }
 
-task<bool> exchange::run(server& owner, tcp_stream& conn, received first,
-                         overload_control::credit& credit) {
-  exchange x(owner, conn, std::move(first), credit);
+task<bool> exchange::run(server& owner, tcp_stream& conn, overload_control::credit& credit) {
+  exchange x(owner, conn, credit);
   std::size_t in_a_row = 0;
   bool keep = true;
   while (keep) {
@@ -196,6 +196,8 @@ task<bool> exchange::answer_one() {
   bool keep = head.keep_alive() && !r.closes_ && !s.stopping_;
   const bool unread = body_ != framing::none;
   if (unread && !(keep && worth_reading())) {
+    const bool none_sent = continue_due_ && rest_.empty();
+    if (keep && body_failed_ == 0 && !none_sent) ++s.counters_.bodies_abandoned;
     keep = false;
     linger_ = true;
   }

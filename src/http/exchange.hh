@@ -19,13 +19,13 @@ namespace heddle::http {
 
 class exchange {
  public:
-  exchange(server& owner, tcp_stream& conn, received&& first, overload_control::credit& credit);
+  exchange(server& owner, tcp_stream& conn, overload_control::credit& credit);
   exchange(const exchange&) = delete;
   ~exchange();
 
   /// Answers everything that has arrived. True: the connection is idle and may stay. It is no
   /// member, so that an idle connection's frame does not hold an exchange.
-  [[nodiscard]] static task<bool> run(server& owner, tcp_stream& conn, received first,
+  [[nodiscard]] static task<bool> run(server& owner, tcp_stream& conn,
                                       overload_control::credit& credit);
 
   // For request.

@@ -15,6 +15,45 @@ void append_seconds(std::string& out, std::uint64_t ns) {
                                      static_cast<unsigned long long>(ns % 1'000'000'000))));
 }
 
+struct limit_counter {
+  std::string_view name;
+  std::string_view help;
+  std::uint64_t server_counters::* value;
+};
+
+/// What each limit of the server has met.
+constexpr limit_counter limit_counters[] = {
+    {"heddle_http_bad_heads_total", "Requests that are no HTTP/1.1.", &server_counters::bad_heads},
+    {"heddle_http_uris_too_long_total", "Request lines over their limit: 414.",
+     &server_counters::uris_too_long},
+    {"heddle_http_heads_too_large_total", "Heads over their bytes or fields: 431.",
+     &server_counters::heads_too_large},
+    {"heddle_http_bodies_too_large_total", "Bodies over their limit: 413.",
+     &server_counters::bodies_too_large},
+    {"heddle_http_bad_bodies_total", "Bodies that are no HTTP/1.1, or are not whole.",
+     &server_counters::bad_bodies},
+    {"heddle_http_bodies_abandoned_total", "Connections ended because of a body nobody reads.",
+     &server_counters::bodies_abandoned},
+    {"heddle_http_idle_timeouts_total", "Connections closed between requests.",
+     &server_counters::idle_timeouts},
+    {"heddle_http_header_timeouts_total", "Heads that came too slowly: 408.",
+     &server_counters::header_timeouts},
+    {"heddle_http_body_timeouts_total", "Bodies that came too slowly: 408.",
+     &server_counters::body_timeouts},
+    {"heddle_http_write_timeouts_total", "Answers that were taken too slowly.",
+     &server_counters::write_timeouts},
+    {"heddle_http_full_waits_total", "Times at which all connections were taken.",
+     &server_counters::full_waits},
+    {"heddle_http_refused_connections_total", "Closed because one address had too many.",
+     &server_counters::refused_connections},
+    {"heddle_http_accept_pauses_total", "Times at which descriptors or memory had run out.",
+     &server_counters::accept_pauses},
+    {"heddle_http_pipeline_pauses_total", "Long pipelines that had to let others go first.",
+     &server_counters::pipeline_pauses},
+    {"heddle_http_block_copies_total", "Data copied because receive blocks were scarce.",
+     &server_counters::block_copies},
+};
+
 }  // namespace
 
 void metrics_page::start(std::string_view name, std::string_view help, std::string_view type) {
@@ -66,6 +105,7 @@ metrics_page& metrics_page::server(const server_counters& c) {
   gauge("heddle_http_overloaded", "1 while requests may be shed.", c.overloaded);
   counter("heddle_http_accept_holds_total", "Pauses of accepting because of overload.",
           c.accept_holds);
+  for (const limit_counter& each : limit_counters) counter(each.name, each.help, c.*each.value);
   summary("heddle_http_queue_delay_seconds", "What requests waited before they were begun.",
           c.queue_delay_ns);
   return summary("heddle_http_latency_seconds",

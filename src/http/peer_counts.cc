@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include <cstring>
+#include <utility>
 
 namespace heddle::http {
 namespace {
@@ -21,35 +22,42 @@ std::uint64_t key_of(const address& of) {
   } else if (of.is_v6()) {
     ::sockaddr_in6 in;
     std::memcpy(&in, of.native(), sizeof in);
-    if (IN6_IS_ADDR_V4MAPPED(&in.sin6_addr)) {
-      std::uint32_t tail;
-      std::memcpy(&tail, in.sin6_addr.s6_addr + 12, sizeof tail);
-      key = ntohl(tail);
-    } else {
-      std::memcpy(&key, in.sin6_addr.s6_addr, sizeof key);
-    }
+    std::memcpy(&key, in.sin6_addr.s6_addr, sizeof key);
   }
   return key;
 }
 
 }  // namespace
 
-std::uint32_t* peer_counts::enter(const address& of, std::size_t max) {
-  const std::uint64_t key = key_of(of);
-  const auto [at, is_new] = counts_.try_emplace(key);
-  record& r = at->second;
-  if (r.open >= max) {
-    if (is_new) counts_.erase(at);
-    return nullptr;
+peer_counts::place peer_counts::take_record() {
+  if (free_ == none) {
+    records_.emplace_back();
+    return static_cast<place>(records_.size() - 1);
   }
-  r.key = key;
-  ++r.open;
-  return &r.open;
+  const place found = free_;
+  free_ = records_[found].next_free;
+  return found;
 }
 
-void peer_counts::leave(std::uint32_t* count) noexcept {
-  if (--*count != 0) return;
-  counts_.erase(reinterpret_cast<record*>(count)->key);
+peer_counts::place peer_counts::enter(const address& of, std::size_t max) {
+  const std::uint64_t key = key_of(of);
+  const auto known = places_.find(key);
+  if ((known == places_.end() ? 0 : records_[known->second].open) >= max) return none;
+  if (known != places_.end()) {
+    ++records_[known->second].open;
+    return known->second;
+  }
+  const place fresh = take_record();
+  places_.emplace(key, fresh);
+  records_[fresh] = {key, 1, none};
+  return fresh;
+}
+
+void peer_counts::leave(place of) noexcept {
+  record& r = records_[of];
+  if (--r.open != 0) return;
+  places_.erase(r.key);
+  r.next_free = std::exchange(free_, of);
 }
 
 }  // namespace heddle::http

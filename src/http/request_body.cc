@@ -128,7 +128,10 @@ task<bool> exchange::finish_body() {
   try {
     while (body_ != framing::none) {
       const std::string_view part = co_await read_body();
-      if (body_read_ - before > most) co_return false;
+      if (body_read_ - before > most) {
+        ++owner_.counters_.bodies_abandoned;
+        co_return false;
+      }
       if (part.empty()) break;
     }
   } catch (const std::system_error& e) {

@@ -32,24 +32,36 @@ std::string assemble_fixed(std::string_view name) {
 server_counters& server_counters::operator+=(const server_counters& other) noexcept {
   using member = std::uint64_t server_counters::*;
   using counters = server_counters;
-  for (const member each : {&counters::connections,      &counters::open,
-                            &counters::requests,         &counters::bytes,
-                            &counters::errors,           &counters::bad_heads,
-                            &counters::uris_too_long,    &counters::heads_too_large,
-                            &counters::bodies_too_large, &counters::bad_bodies,
-                            &counters::idle_timeouts,    &counters::header_timeouts,
-                            &counters::body_timeouts,    &counters::write_timeouts,
-                            &counters::full_waits,       &counters::refused_connections,
-                            &counters::accept_pauses,    &counters::pipeline_pauses,
-                            &counters::block_copies,     &counters::shed,
-                            &counters::overloads,        &counters::overloaded,
+  for (const member each : {&counters::connections,
+                            &counters::open,
+                            &counters::requests,
+                            &counters::bytes,
+                            &counters::errors,
+                            &counters::bad_heads,
+                            &counters::uris_too_long,
+                            &counters::heads_too_large,
+                            &counters::bodies_too_large,
+                            &counters::bad_bodies,
+                            &counters::bodies_abandoned,
+                            &counters::idle_timeouts,
+                            &counters::header_timeouts,
+                            &counters::body_timeouts,
+                            &counters::write_timeouts,
+                            &counters::full_waits,
+                            &counters::refused_connections,
+                            &counters::accept_pauses,
+                            &counters::pipeline_pauses,
+                            &counters::block_copies,
+                            &counters::shed,
+                            &counters::overloads,
+                            &counters::overloaded,
                             &counters::accept_holds})
     this->*each += other.*each;
   queue_delay_ns.merge(other.queue_delay_ns);
   latency_ns.merge(other.latency_ns);
   return *this;
 }
-static_assert(sizeof(server_counters) == 23 * sizeof(std::uint64_t) + 2 * sizeof(histogram),
+static_assert(sizeof(server_counters) == 24 * sizeof(std::uint64_t) + 2 * sizeof(histogram),
               "a new counter is added up too");
 
 server::server(handler answer, server_options options)
@@ -76,50 +88,85 @@ std::string_view server::date_text() noexcept {
   return date_.at(wall_second_);
 }
 
-/// One connection. While it is idle this frame and the stream's state are all there is.
-task<> server::connection(tcp_stream conn, std::uint32_t* of_peer) {
-  idle_connection idle;
-  idle.credit = control_.first_credit();
+/// Connections rest in contexts that hold nothing else, so the waits there, the oldest first, are
+/// the list of those that are idle.
+struct server::entrance : list_node {
+  explicit entrance(server& s)
+      : owner(s),
+        fresh(context::open(worker::here(), &connections.context_of_tasks())),
+        idle(context::open(worker::here(), &connections.context_of_tasks())) {
+    s.entrances_.push_back(*this);
+  }
+  ~entrance() {
+    context::close(worker::here(), idle);
+    context::close(worker::here(), fresh);
+  }
+
+  server& owner;
+  scope connections;
+  context& fresh;  // of those that have asked nothing yet: their first request may be on its way
+  context& idle;
+};
+
+namespace {
+
+// What a connection waits for, told in as few bytes of its frame as can be. Where these are not
+// inlined, what they need for a moment stands on the stack and not in the frame.
+
+/// readable(), and what goes wrong is the end.
+struct rest_wait : readable_wait {
+  [[gnu::noinline]] explicit rest_wait(const tcp_stream& conn) noexcept
+      : readable_wait(conn.readable()) {}
+  [[nodiscard]] bool await_resume() const noexcept { return outcome > 0; }
+};
+
+/// The end of a burst of requests.
+struct burst_wait : task<bool>::awaiter {
+  [[gnu::noinline]] burst_wait(server& owner, tcp_stream& conn, overload_control::credit& credit)
+      : awaiter(exchange::run(owner, conn, credit).release()) {}
+  [[nodiscard, gnu::noinline]] bool await_resume() { return awaiter::await_resume(); }
+};
+
+}  // namespace
+
+/// One connection. While it rests, this frame and the stream's state are all there is: every
+/// variable here counts (tests/http/idle_test.cc). What happens around the wait happens in
+/// functions, and what a request needs is in the frame of exchange::run().
+task<> server::connection(entrance& at, tcp_stream conn, std::uint32_t of_peer) {
+  overload_control::credit credit = at.owner.control_.first_credit();
   try {
-    bool stays = true;
-    while (stays && (idle.fresh || !stopping_)) {
-      receive_wait next = conn.receive();
-      idle.waiting = &next;
-      idle.since = worker::running().now;
-      idle_.push_back(idle);
-      auto first = co_await as_expected(next);
-      idle.unlink();
-      idle.fresh = false;
-      if (!first || first->empty()) break;
-      stays = co_await exchange::run(*this, conn, std::move(*first), idle.credit);
+    for (bool fresh = true;; fresh = false) {
+      worker::running().context_low = (fresh ? at.fresh : at.idle).low();
+      const bool has_data = co_await rest_wait(conn);
+      worker::running().context_low = at.connections.context_of_tasks().low();
+      if (!has_data) break;
+      if (!co_await burst_wait(at.owner, conn, credit)) break;
     }
   } catch (const std::system_error& e) {
-    if (e.code() != std::errc::operation_canceled) ++counters_.errors;
+    if (e.code() != std::errc::operation_canceled) ++at.owner.counters_.errors;
   } catch (...) {
-    ++counters_.errors;  // one connection's trouble is no other's
+    ++at.owner.counters_.errors;  // one connection's trouble is no other's
   }
-  --counters_.open;
-  peers_->leave(of_peer);
+  --at.owner.counters_.open;
+  at.owner.peers_->leave(of_peer);
 }
 
-void server::end_idle(idle_connection& idle) noexcept {
-  idle.unlink();
-  // One that was just woken is no longer idle, only not yet running.
-  if (idle.waiting->linked()) idle.waiting->kind->cancel(*idle.waiting, worker::running());
-}
-
-task<> server::end_idle_ones() {
+task<> server::end_idle_ones(entrance& at) {
   const nanoseconds most = options_.idle_timeout;
   for (;;) {
-    const time_point now = worker::running().now;
-    time_point due = add_saturated(now, most);
-    while (!idle_.empty()) {
-      idle_connection& longest = idle_.front();
-      due = add_saturated(longest.since, most);
-      if (due > now) break;
-      ++counters_.idle_timeouts;
-      end_idle(longest);
-      due = add_saturated(now, most);
+    worker& w = worker::running();  // another one after each wait, perhaps
+    time_point due = add_saturated(w.now, most);
+    for (context* place : {&at.fresh, &at.idle}) {
+      while (!place->waits().empty()) {
+        wait& longest = place->waits().front();
+        const time_point ends = add_saturated(longest.since, most);
+        if (ends > w.now) {
+          due = std::min(due, ends);
+          break;
+        }
+        ++counters_.idle_timeouts;
+        longest.kind->cancel(longest, w);
+      }
     }
     const auto slept = co_await as_expected(with_cancel(no_more_, sleep_until(due)));
     if (!slept) co_return;
@@ -127,30 +174,35 @@ task<> server::end_idle_ones() {
 }
 
 /// While it drains: connections that have asked nothing yet may still do so.
-task<> server::end_fresh_ones() {
+task<> server::end_fresh_ones(entrance& at) {
   const time_point end = add_saturated(worker::running().now, options_.drain_grace);
-  while (!idle_.empty() && worker::running().now < end) {
+  while (!at.fresh.waits().empty() && worker::running().now < end) {
     const auto slept = co_await as_expected(sleep_for(full_pause));
     if (!slept) co_return;
   }
-  while (!idle_.empty()) end_idle(idle_.front());
+  at.fresh.cancel(worker::running());
 }
 
-void server::take(scope& connections, tcp_stream conn) {
+std::size_t server::most_of(const address& peer) const noexcept {
+  for (const network& n : options_.trusted)
+    if (n.contains(peer)) return options_.connections_max;
   const std::size_t asked = options_.connections_per_address_max;
-  const std::size_t most =
-      asked != 0 ? asked : options_.connections_max - options_.connections_max / 4;
-  std::uint32_t* const of_peer = peers_->enter(conn.peer(), most);
-  if (of_peer == nullptr) {
+  return asked != 0 ? asked : options_.connections_max - options_.connections_max / 4;
+}
+
+void server::take(entrance& at, tcp_stream conn) {
+  const address peer = conn.peer();
+  const peer_counts::place of_peer = peers_->enter(peer, most_of(peer));
+  if (of_peer == peer_counts::none) {
     ++counters_.refused_connections;
     return;
   }
   ++counters_.connections;
   ++counters_.open;
-  connections.spawn(connection(std::move(conn), of_peer));
+  at.connections.spawn(connection(at, std::move(conn), of_peer));
 }
 
-task<> server::accept_loop(scope& connections, tcp_listener& on) {
+task<> server::accept_loop(entrance& at, tcp_listener& on) {
   std::size_t free_takes = 0;
   for (;;) {
     if (counters_.open >= options_.connections_max) ++counters_.full_waits;
@@ -165,7 +217,7 @@ task<> server::accept_loop(scope& connections, tcp_listener& on) {
     auto conn = co_await as_expected(with_cancel(no_more_, on.accept()));
     counters_.accept_pauses = on.pauses();
     if (conn) {
-      take(connections, std::move(*conn));
+      take(at, std::move(*conn));
     } else if (conn.error() == std::errc::operation_canceled) {
       co_return;
     } else {
@@ -177,27 +229,25 @@ task<> server::accept_loop(scope& connections, tcp_listener& on) {
 task<> server::serve(tcp_listener on) {
   blocks_max_ =
       options_.blocks_max != 0 ? options_.blocks_max : runtime::here().options().io.block_count / 4;
-  scope connections;
+  entrance at(*this);
   // A second listener of this server leaves the measuring to the first.
   const bool measures = tasks_ == nullptr;
   if (measures) {
-    tasks_ = &connections;
+    tasks_ = &at.connections;
     open_probe();
   }
   {
-    detail::context_switch inside(worker::running(), connections.context_of_tasks());
-    connections.spawn(end_idle_ones());
+    detail::context_switch inside(worker::running(), at.connections.context_of_tasks());
+    at.connections.spawn(end_idle_ones(at));
     try {
-      co_await accept_loop(connections, on);
+      co_await accept_loop(at, on);
     } catch (const std::system_error&) {
       // Cancelled from outside: the connections are in the same context and end too.
     }
   }
   on.close();
-  connections.spawn(end_fresh_ones());
-  connections_ = &connections;
-  co_await connections.join();
-  connections_ = nullptr;
+  at.connections.spawn(end_fresh_ones(at));
+  co_await at.connections.join();
   if (measures) {
     tasks_ = nullptr;
     probe_in_.close();
@@ -206,14 +256,11 @@ task<> server::serve(tcp_listener on) {
 }
 
 void server::stop() noexcept {
-  if (!std::exchange(stopping_, true)) {
-    no_more_.cancel();
-    idle_.each([](idle_connection& idle) {
-      if (!idle.fresh) end_idle(idle);
-    });
-  } else if (connections_ != nullptr) {
-    connections_->cancel();
-  }
+  worker& w = worker::here();
+  const bool again = std::exchange(stopping_, true);
+  if (!again) no_more_.cancel();
+  entrances_.each(
+      [&](entrance& at) { (again ? at.connections.context_of_tasks() : at.idle).cancel(w); });
 }
 
 namespace {

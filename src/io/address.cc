@@ -135,6 +135,15 @@ address address::with_port(std::uint16_t port) const noexcept {
   return a;
 }
 
+address address::unmapped() const noexcept {
+  if (!is_v6()) return *this;
+  const auto& native = as<sockaddr_in6>(bytes_);
+  if (!IN6_IS_ADDR_V4MAPPED(&native.sin6_addr)) return *this;
+  address v4 = any_v4(port());
+  std::memcpy(&as<sockaddr_in>(v4.bytes_).sin_addr, native.sin6_addr.s6_addr + 12, 4);
+  return v4;
+}
+
 std::string address::host() const {
   char text[INET6_ADDRSTRLEN] = {};
   if (is_v4()) {

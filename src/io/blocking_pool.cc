@@ -35,6 +35,12 @@ std::int64_t blocking_pool::clock_ns() noexcept {
 
 std::int64_t blocking_pool::result_of(const operation& op) noexcept { return kept_number(op); }
 
+void blocking_pool::open_port(std::uint32_t worker, int wake_fd) {
+  const std::lock_guard hold(lock_);
+  while (ports_.size() <= worker) ports_.emplace_back();
+  ports_[worker].wake_fd = wake_fd;
+}
+
 void blocking_pool::end() noexcept {
   {
     const std::lock_guard hold(lock_);
@@ -93,6 +99,7 @@ blocking_pool::taken blocking_pool::submit(operation& op) noexcept {
   keep_number(op, now);
   (last_ != nullptr ? last_->driver_next : first_) = &op;
   last_ = &op;
+  ++ports_[op.home].queued;
   if (++count_.queued > count_.queued_peak) count_.queued_peak = count_.queued;
   return taken::queued;
 }
@@ -106,6 +113,7 @@ operation* blocking_pool::take_first(Wanted wanted) noexcept {
     (before != nullptr ? before->driver_next : first_) = at->driver_next;
     if (last_ == at) last_ = before;
     --count_.queued;
+    --ports_[at->home].queued;
     ++count_.taken_back;
     return at;
   }
@@ -116,27 +124,33 @@ bool blocking_pool::take_back(operation& op) noexcept {
   return take_first([&op](const operation& each) { return &each == &op; }) != nullptr;
 }
 
-operation* blocking_pool::take_back_one(int fd) noexcept {
-  return take_first([fd](const operation& each) {
-    return each.fd == fd && each.code != op_code::call && each.code != op_code::resolve;
+operation* blocking_pool::take_back_one(std::uint32_t worker, int fd) noexcept {
+  return take_first([=](const operation& each) {
+    return each.home == worker && each.fd == fd && each.code != op_code::call &&
+           each.code != op_code::resolve;
   });
 }
 
-operation* blocking_pool::collect() noexcept {
+operation* blocking_pool::collect(std::uint32_t worker) noexcept {
+  port& p = ports_[worker];
   // acquire: pairs with the release in run()
-  if (!finished_any_.load(std::memory_order_acquire)) return nullptr;
+  if (!p.finished_any.load(std::memory_order_acquire)) return nullptr;
   const std::lock_guard hold(lock_);
-  finished_any_.store(false, std::memory_order_relaxed);
-  operation* list = finished_;
-  finished_ = nullptr;
-  finished_end_ = &finished_;
-  return list;
+  p.finished_any.store(false, std::memory_order_relaxed);
+  p.finished_end = &p.finished;
+  return std::exchange(p.finished, nullptr);
 }
 
-blocking_pool::waiting_call blocking_pool::oldest() noexcept {
+blocking_pool::waiting_call blocking_pool::oldest(std::uint32_t worker) noexcept {
   const std::lock_guard hold(lock_);
-  if (first_ == nullptr) return {};
-  return {first_, kept_number(*first_), count_.queued};
+  for (operation* at = first_; at != nullptr; at = at->driver_next)
+    if (at->home == worker) return {at, kept_number(*at), ports_[worker].queued};
+  return {};
+}
+
+std::uint32_t blocking_pool::waiting(std::uint32_t worker) noexcept {
+  const std::lock_guard hold(lock_);
+  return ports_[worker].queued;
 }
 
 void blocking_pool::read(pool_statistics& out) noexcept {
@@ -158,6 +172,7 @@ operation* blocking_pool::next_call(seat& own, std::unique_lock<std::mutex>& hol
     first_ = op->driver_next;
     if (first_ == nullptr) last_ = nullptr;
     --count_.queued;
+    --ports_[op->home].queued;
     own.given_since = kept_number(*op);
     return op;
   }
@@ -184,14 +199,15 @@ void blocking_pool::run(seat& own) noexcept {
     ++count_.finished;
     keep_number(*op, result);
     op->driver_next = nullptr;
-    *finished_end_ = op;
-    finished_end_ = &op->driver_next;
+    port& p = ports_[op->home];
+    *p.finished_end = op;
+    p.finished_end = &op->driver_next;
     // One wake is enough for all that finish before the worker looks.
     // release: pairs with collect()
-    if (finished_any_.exchange(true, std::memory_order_release)) continue;
+    if (p.finished_any.exchange(true, std::memory_order_release)) continue;
     hold.unlock();  // so that the worker, once awake, finds it free
     const std::uint64_t one = 1;
-    static_cast<void>(!::write(wake_fd_, &one, sizeof one));
+    static_cast<void>(!::write(p.wake_fd, &one, sizeof one));
     hold.lock();
   }
   own.occupied = false;

@@ -4,8 +4,11 @@
 // none a thread is made, up to threads_max, and beyond that calls queue. A thread ends after
 // `idle_limit` without a call. A queued call can be taken back; a running one is waited for.
 //
-// State of an operation here: queued -> running -> finished (-> collected by the worker), or
-// running at once. The lock guards the lists, the seats and the counts; `finished_any_` lets the
+// A runtime has one, whatever its number of workers: each driver gives calls and takes them back
+// through a port of its own, the one of its worker's number (operation::home).
+//
+// State of an operation here: queued -> running -> finished (-> collected by its worker), or
+// running at once. The lock guards the lists, the seats and the counts; `finished_any` lets a
 // worker look without it. While queued, an operation's driver_prev holds the time at which it came;
 // once finished, its result.
 #pragma once
@@ -13,6 +16,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -24,42 +28,53 @@ namespace heddle {
 
 class blocking_pool {
  public:
-  /// `wake_fd` is an eventfd that ends the worker's sleep.
-  blocking_pool(const driver_options& options, const int& wake_fd) noexcept
+  explicit blocking_pool(const driver_options& options) noexcept
       : threads_max_(options.pool_threads_max),
         queue_max_(options.pool_queue_max),
-        idle_limit_(options.pool_idle),
-        wake_fd_(wake_fd) {}
+        idle_limit_(options.pool_idle) {}
   ~blocking_pool() { end(); }
-  /// Waits for the calls that run; queued ones are forgotten (their owners have been told).
+  /// Makes the ports up to this worker's; its eventfd ends the worker's sleep. Before calls of it.
+  void open_port(std::uint32_t worker, int wake_fd);
+  /// Waits for the calls that run; queued ones are forgotten (their owners have been told). Once
+  /// for all workers: the runtime goes.
   void end() noexcept;
 
   enum class taken : std::uint8_t { no, running, queued };
-  /// Gives the call to a thread, or queues it. `no` when the queue is full or no thread can be
-  /// made.
+  /// Gives the call to a thread, or queues it; op.home names its worker. `no` when the queue is
+  /// full or no thread can be made.
   [[nodiscard]] taken submit(operation& op) noexcept;
   /// Takes a queued call back; false when it runs or has run.
   [[nodiscard]] bool take_back(operation& op) noexcept;
-  /// Takes one queued call on a descriptor back; null when there is none.
-  [[nodiscard]] operation* take_back_one(int fd) noexcept;
-  /// A list, through driver_next, of what has finished.
-  [[nodiscard]] operation* collect() noexcept;
+  /// Takes one queued call of a worker on a descriptor back; null when there is none.
+  [[nodiscard]] operation* take_back_one(std::uint32_t worker, int fd) noexcept;
+  /// A list, through driver_next, of what has finished for a worker.
+  [[nodiscard]] operation* collect(std::uint32_t worker) noexcept;
   /// The result of a finished call.
   [[nodiscard]] static std::int64_t result_of(const operation& op) noexcept;
 
-  /// The call that has waited longest for a thread, or null, with how many wait. It may begin to
-  /// run at any time; what belongs to the worker can be read nevertheless.
+  /// A worker's call that has waited longest for a thread, or null, with how many of its calls
+  /// wait. It may begin to run at any time; what belongs to the worker can be read nevertheless.
+  /// Linear.
   struct waiting_call {
     operation* op = nullptr;
     std::int64_t since_ns = 0;
     std::uint32_t count = 0;
   };
-  [[nodiscard]] waiting_call oldest() noexcept;
+  [[nodiscard]] waiting_call oldest(std::uint32_t worker) noexcept;
+  /// How many calls of a worker wait.
+  [[nodiscard]] std::uint32_t waiting(std::uint32_t worker) noexcept;
   void read(pool_statistics& out) noexcept;
   /// The clock of since_ns.
   [[nodiscard]] static std::int64_t clock_ns() noexcept;
 
  private:
+  struct port {
+    int wake_fd = -1;
+    std::uint32_t queued = 0;
+    operation* finished = nullptr;
+    operation** finished_end = &finished;
+    std::atomic<bool> finished_any{false};
+  };
   /// A thread, or room for one. Seats stay where they are, so that a seat can be notified without
   /// the lock.
   struct seat {
@@ -82,16 +97,13 @@ class blocking_pool {
   const std::uint32_t threads_max_;
   const std::uint32_t queue_max_;
   const nanoseconds idle_limit_;
-  const int& wake_fd_;
+  std::deque<port> ports_;  // they stay where they are
   std::mutex lock_;
   operation* first_ = nullptr;
   operation* last_ = nullptr;
   seat* idle_ = nullptr;  // the one that was busy last comes first
   std::vector<std::unique_ptr<seat>> seats_;
   bool ending_ = false;
-  operation* finished_ = nullptr;
-  operation** finished_end_ = &finished_;
-  std::atomic<bool> finished_any_{false};
   pool_statistics count_;
 };
 

@@ -50,6 +50,7 @@ class descriptor_state {
   descriptor_kind kind;
   std::uint8_t burst = 0;   ///< entries in a row that were done without waiting
   std::uint8_t window = 0;  ///< sockets: blocks that may stand untaken
+  std::uint8_t error = 0;   ///< sockets: why nothing more will come, errno or at_end
   lane reads;
   lane writes;
 
@@ -70,6 +71,8 @@ class socket_state : public descriptor_state {
   /// A transfer with nothing to take is left to an operation of its own, if none is armed.
   enum class served : std::uint8_t { done, waits, direct };
   [[nodiscard]] served serve(lane_entry& e, worker& w) noexcept;
+  /// The next block, when it is here and nobody waits for it; else nothing.
+  [[nodiscard]] received take(worker& w) noexcept;
   void drop_blocks() noexcept;
   [[nodiscard]] operation& receiving() noexcept { return receiving_; }
 
@@ -79,23 +82,37 @@ class socket_state : public descriptor_state {
     std::uint32_t begin;  // what stands before was taken
     std::uint32_t len;
   };
+  /// Blocks that nobody has taken yet, with room for some behind it: a cell of the worker's.
+  struct block_queue {
+    std::uint32_t capacity;
+    std::uint16_t first;
+    std::uint16_t end;
+    [[nodiscard]] block* blocks() noexcept { return reinterpret_cast<block*>(this + 1); }
+    [[nodiscard]] static std::size_t bytes_for(std::size_t count) noexcept {
+      return sizeof(block_queue) + count * sizeof(block);
+    }
+  };
+  /// Null while there are none. It stands in an argument that this operation does not have, so that
+  /// an idle connection pays nothing for it.
+  [[nodiscard]] block_queue* queue() const noexcept {
+    return static_cast<block_queue*>(receiving_.data);
+  }
+  [[nodiscard]] std::size_t untaken() const noexcept {
+    return queue() == nullptr ? 0u : static_cast<std::size_t>(queue()->end - queue()->first);
+  }
+  void note_error(std::int64_t result) noexcept;
   static bool arrived(operation& op, worker& w, const completion& c) noexcept;
   [[nodiscard]] bool push_block(block b, worker& w) noexcept;
   void pop_block(worker& w) noexcept;
   void arm(worker& w) noexcept;
   static const wait_kind kind_of_wait;
 
-  operation receiving_;      // its `more` names this
-  block* blocks_ = nullptr;  // a cell of the worker's while there are any
-  std::uint16_t capacity_ = 0;
-  std::uint16_t first_ = 0;
-  std::uint16_t end_ = 0;
-  std::int16_t error_ = 0;  // -errno, or at_end
-  static constexpr std::int16_t at_end = 1;
+  operation receiving_;  // its `more` names this, its `data` the queue
+  static constexpr std::uint8_t at_end = 0xff;
 };
 
-// An idle connection: this cell and the frame that waits, together at most 300 bytes.
-static_assert(sizeof(socket_state) <= 160);
+// An idle HTTP connection is this cell and a frame of 128 bytes: tests/http/idle_test.cc.
+static_assert(sizeof(socket_state) <= 144);
 
 template <class State, class... Args>
 State* descriptor_state::make(int fd, Args... args) {

@@ -3,6 +3,7 @@
 #include "io/kernel_driver.hh"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -29,7 +30,7 @@ nanoseconds read_time(clockid_t which) noexcept {
 }  // namespace
 
 kernel_driver::kernel_driver(const driver_options& options)
-    : options_(options), pool_(options, wake_fd_) {
+    : options_(options), pool_(std::make_shared<blocking_pool>(options)) {
   wake_fd_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   if (wake_fd_ < 0) throw failure({errno, std::generic_category()}, "cannot make an eventfd");
   const std::size_t bytes = std::size_t{options_.block_bytes} * options_.block_count;
@@ -41,6 +42,7 @@ kernel_driver::kernel_driver(const driver_options& options)
     throw failure({error, std::generic_category()}, "cannot reserve receive blocks");
   }
   blocks_ = static_cast<std::byte*>(memory);
+  pool_->open_port(0, wake_fd_);
   free_blocks_.reserve(options_.block_count);  // so that returning one never allocates
 }
 
@@ -60,14 +62,17 @@ void kernel_driver::take_back_from_afar() noexcept {
   blocks_afar_.store(0, std::memory_order_relaxed);
 }
 
-void kernel_driver::share_with(driver&) {
+void kernel_driver::share_with(driver& first, std::uint32_t worker) {
+  pool_ = static_cast<kernel_driver&>(first).pool_;
+  port_ = worker;
+  pool_->open_port(worker, wake_fd_);
   // Only where several workers are: room for every block, so that returning one never allocates.
   const std::lock_guard hold(afar_lock_);
   afar_.reserve(std::max<std::size_t>(options_.block_count, 32768));
 }
 
 kernel_driver::~kernel_driver() {
-  pool_.end();
+  pool_->end();
   for (const int fd : closing_) ::close(fd);
   ::munmap(blocks_, std::size_t{options_.block_bytes} * options_.block_count);
   for (int signal = 1; signal < 65; ++signal)
@@ -128,6 +133,10 @@ int kernel_driver::pipe(int (&ends)[2]) noexcept {
   return outcome(::pipe2(ends, O_NONBLOCK | O_CLOEXEC));
 }
 int kernel_driver::shutdown(int fd, int how) noexcept { return outcome(::shutdown(fd, how)); }
+bool kernel_driver::has_input(int fd) noexcept {
+  ::pollfd asked{fd, POLLIN, 0};
+  return ::poll(&asked, 1, 0) == 1 && (asked.revents & POLLIN) != 0;
+}
 
 int kernel_driver::signal_source(std::uint64_t signal_mask) noexcept {
   sigset_t set;
@@ -165,14 +174,16 @@ bool kernel_driver::send_to_pool(operation& op, worker& w, completion& now) noex
     now = {-EBADF, false, false, 0};
     return false;
   }
-  const blocking_pool::taken taken = pool_.submit(op);
+  hold(op, w);  // before the pool's threads may look at it
+  const blocking_pool::taken taken = pool_->submit(op);
   if (taken == blocking_pool::taken::no) {
+    op.pending = op.held = false;
+    --pending_;
     now = {-EAGAIN, false, false, 0};
     return false;
   }
   if (use != nullptr) ++use->calls;
-  hold(op, w);
-  if (taken == blocking_pool::taken::queued) watch_.queued(w);
+  if (taken == blocking_pool::taken::queued) watch_.queued(w, *pool_);
   return true;
 }
 
@@ -186,9 +197,9 @@ void kernel_driver::left_pool(operation& op) noexcept {
 }
 
 void kernel_driver::collect_from_pool(worker& w) noexcept {
-  operation* op = pool_.collect();
+  operation* op = pool_->collect(port_);
   if (op == nullptr) return;
-  watch_.settle();
+  watch_.settle(w);
   while (op != nullptr) {
     operation* next = op->driver_next;
     left_pool(*op);
@@ -198,9 +209,9 @@ void kernel_driver::collect_from_pool(worker& w) noexcept {
 }
 
 void kernel_driver::cancel_in_pool(operation& op, worker& w) noexcept {
-  if (!pool_.take_back(op)) return;  // it runs: its result will come
+  if (!pool_->take_back(op)) return;  // it runs: its result will come
   left_pool(op);
-  watch_.settle();
+  watch_.settle(w);
   deliver(op, w, {-ECANCELED, false, false, 0});
 }
 
@@ -208,7 +219,7 @@ void kernel_driver::close_number(int fd, worker& w) noexcept {
   pool_use* const use = uses_.find(fd);
   if (use != nullptr && use->calls != 0) {
     // One at a time: a completion may take back others.
-    while (operation* op = pool_.take_back_one(fd)) {
+    while (operation* op = pool_->take_back_one(port_, fd)) {
       left_pool(*op);
       deliver(*op, w, {-ECANCELED, false, false, 0});
     }

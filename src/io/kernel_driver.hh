@@ -30,8 +30,8 @@ class kernel_driver : public driver {
   [[nodiscard]] virtual bool unsent() const noexcept { return false; }
   void wake() noexcept override;
   [[nodiscard]] std::size_t pending() const noexcept override { return pending_; }
-  void read_pool(pool_statistics& out) noexcept override { pool_.read(out); }
-  void share_with(driver& first) override;
+  void read_pool(pool_statistics& out) noexcept override { pool_->read(out); }
+  void share_with(driver& first, std::uint32_t worker) override;
   [[nodiscard]] time_point now() noexcept override;
   [[nodiscard]] nanoseconds wall_time() noexcept override;
   [[nodiscard]] std::uint64_t random() noexcept override;
@@ -59,6 +59,7 @@ class kernel_driver : public driver {
   [[nodiscard]] int socket_pair(int (&ends)[2]) noexcept override;
   [[nodiscard]] int pipe(int (&ends)[2]) noexcept override;
   [[nodiscard]] int shutdown(int fd, int how) noexcept override;
+  [[nodiscard]] bool has_input(int fd) noexcept override;
   [[nodiscard]] int signal_source(std::uint64_t signal_mask) noexcept override;
   void release_signals(std::uint64_t signal_mask) noexcept override;
 
@@ -145,8 +146,9 @@ class kernel_driver : public driver {
   std::atomic<std::uint32_t> blocks_afar_{0};
   std::atomic<bool> wants_blocks_{false};
 
-  blocking_pool pool_;
-  pool_watch watch_{pool_, options_.pool_wait_report};
+  std::shared_ptr<blocking_pool> pool_;  // the runtime's: see share_with()
+  std::uint32_t port_ = 0;               // of its worker there
+  pool_watch watch_{options_.pool_wait_report};
   fd_table<pool_use> uses_;
   std::vector<int> closing_;
   std::array<std::uint64_t, 32> entropy_{};

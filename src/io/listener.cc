@@ -139,10 +139,19 @@ void listener_state::finish(worker& w) noexcept {
     runtime::here().cancel(accepting_, w);  // its last completion comes behind what it has taken
     return;
   }
+  if (sweep(w)) return;
   ++pins;
   error_ = -ECANCELED;
   advance(reads, w);
   unpin_one();
+}
+
+bool listener_state::sweep(worker& w) noexcept {
+  if (fd < 0 || sweeps_left_ == 0 || !driver_here().has_input(fd)) return false;
+  --sweeps_left_;
+  arm(w);
+  w.sched.arm(w, pause_, add_saturated(w.now, sweep_span));
+  return true;
 }
 
 bool listener_state::arrived(operation& op, worker& w, const completion& c) noexcept {
@@ -158,8 +167,11 @@ bool listener_state::arrived(operation& op, worker& w, const completion& c) noex
   } else if (error != ECANCELED && !of_connection(error)) {  // ECANCELED: the queue was full
     self.error_ = -error;
   }
-  if (self.finishing_ && !c.more) self.error_ = -ECANCELED;
   ++self.pins;
+  if (self.finishing_ && !c.more) {
+    self.pause_.disarm();
+    if (out_of_something(error) || !self.sweep(w)) self.error_ = -ECANCELED;
+  }
   self.advance(self.reads, w);
   const bool go_on = self.fd >= 0 && !self.finishing_ && self.count_ < self.options.accept_queue;
   if (!c.more) self.unpin_one();
@@ -169,7 +181,11 @@ bool listener_state::arrived(operation& op, worker& w, const completion& c) noex
 
 void listener_state::alarm::over(timer_node& t, worker& w) noexcept {
   listener_state& self = static_cast<alarm&>(t).owner;
-  self.advance(self.reads, w);
+  if (self.finishing_ && self.accepting_.pending) {
+    runtime::here().cancel(self.accepting_, w);
+  } else {
+    self.advance(self.reads, w);
+  }
 }
 
 listener_state* listen_at(const ::sockaddr* at, unsigned len, const std::string& name,

@@ -21,7 +21,9 @@ class listener_state : public descriptor_state {
   /// The listener closes: connections that nobody took close too.
   void stop(worker& w) noexcept;
 
-  /// Ends accepting, and then the entries for which nothing is left.
+  /// Ends accepting, and then the entries for which nothing is left. Connections that the system
+  /// had by then are taken: io_uring wakes one ring for each, and that of a ring whose accept is
+  /// being cancelled would wake nobody.
   void finish(worker& w) noexcept;
 
   [[nodiscard]] operation& accepting() noexcept { return accepting_; }
@@ -36,10 +38,14 @@ class listener_state : public descriptor_state {
   };
   static bool arrived(operation& op, worker& w, const completion& c) noexcept;
   void arm(worker& w) noexcept;
+  /// While it finishes: accepts what waits now, for a moment. False when nothing does.
+  [[nodiscard]] bool sweep(worker& w) noexcept;
   [[nodiscard]] int pop() noexcept;
   /// False when there is neither room nor memory.
   [[nodiscard]] bool push(int fd, worker& w) noexcept;
   static const wait_kind kind_of_wait;
+  static constexpr std::uint8_t sweeps_max = 64;       ///< under load there is always one more
+  static constexpr nanoseconds sweep_span{1'000'000};  ///< somebody else may take what waits
 
   operation accepting_;  // its `more` names this
   alarm pause_;
@@ -48,6 +54,7 @@ class listener_state : public descriptor_state {
   std::uint16_t room_;
   std::uint16_t first_ = 0;
   std::uint16_t count_ = 0;
+  std::uint8_t sweeps_left_ = sweeps_max;
   int error_ = 0;
   bool finishing_ = false;
 };

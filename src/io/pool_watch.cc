@@ -6,19 +6,20 @@
 
 namespace heddle {
 
-void pool_watch::queued(worker& w) noexcept {
+void pool_watch::queued(worker& w, blocking_pool& pool) noexcept {
   if (armed()) return;
+  pool_ = &pool;
   next_limit_ = limit_;
   w.sched.arm(w, *this, add_saturated(w.sched.read_clock(), limit_));
 }
 
-void pool_watch::settle() noexcept {
-  if (armed() && pool_.oldest().op == nullptr) disarm();
+void pool_watch::settle(worker& w) noexcept {
+  if (armed() && pool_->waiting(w.index) == 0) disarm();
 }
 
 void pool_watch::look(timer_node& t, worker& w) noexcept {
   auto& self = static_cast<pool_watch&>(t);
-  const blocking_pool::waiting_call call = self.pool_.oldest();
+  const blocking_pool::waiting_call call = self.pool_->oldest(w.index);
   if (call.op == nullptr) return;
   const nanoseconds waited{blocking_pool::clock_ns() - call.since_ns};
   if (waited >= self.next_limit_) {

@@ -12,20 +12,20 @@ namespace heddle {
 /// Thread: the worker's.
 class pool_watch : timer_node {
  public:
-  pool_watch(blocking_pool& pool, nanoseconds limit) noexcept
-      : timer_node(&look), pool_(pool), limit_(limit), next_limit_(limit) {
+  explicit pool_watch(nanoseconds limit) noexcept
+      : timer_node(&look), limit_(limit), next_limit_(limit) {
     for_worker = true;
   }
 
-  /// A call was queued.
-  void queued(worker& w) noexcept;
+  /// A call of this worker was queued in its pool.
+  void queued(worker& w, blocking_pool& pool) noexcept;
   /// Calls have finished or were taken back: when none waits, nothing is watched.
-  void settle() noexcept;
+  void settle(worker& w) noexcept;
 
  private:
   static void look(timer_node& t, worker& w) noexcept;
 
-  blocking_pool& pool_;
+  blocking_pool* pool_ = nullptr;
   nanoseconds limit_;
   nanoseconds next_limit_;
 };

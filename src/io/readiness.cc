@@ -29,18 +29,22 @@ std::int64_t outcome(ssize_t result) noexcept { return result < 0 ? -errno : res
 
 void readiness_driver::op_queue::push(operation& op) noexcept {
   op.driver_next = nullptr;
-  op.driver_prev = last;
-  (last != nullptr ? last->driver_next : first) = &op;
-  last = &op;
+  if (first == nullptr) {
+    first = op.driver_prev = &op;
+    return;
+  }
+  op.driver_prev = std::exchange(first->driver_prev, &op);
+  op.driver_prev->driver_next = &op;
 }
 
 void readiness_driver::op_queue::remove(operation& op) noexcept {
-  (op.driver_prev != nullptr ? op.driver_prev->driver_next : first) = op.driver_next;
-  (op.driver_next != nullptr ? op.driver_next->driver_prev : last) = op.driver_prev;
+  (&op == first ? first : op.driver_prev->driver_next) = op.driver_next;
+  operation* const behind = op.driver_next != nullptr ? op.driver_next : first;
+  if (behind != nullptr) behind->driver_prev = op.driver_prev;
 }
 
-void readiness_driver::share_with(driver& first) {
-  kernel_driver::share_with(first);
+void readiness_driver::share_with(driver& first, std::uint32_t worker) {
+  kernel_driver::share_with(first, worker);
   auto& other = static_cast<readiness_driver&>(first);
   if (other.epochs_ == nullptr) other.epochs_ = std::make_shared<fd_epochs>();
   epochs_ = other.epochs_;

@@ -22,7 +22,7 @@ class readiness_driver : public kernel_driver {
   void cancel(operation& op, worker& w) noexcept override;
   void turn(worker& w, time_point until) noexcept override;
   void close(int fd, worker& w) noexcept override;
-  void share_with(driver& first) override;
+  void share_with(driver& first, std::uint32_t worker) override;
 
   [[nodiscard]] int socket(int domain, int type, int protocol) noexcept override;
   [[nodiscard]] int socket_pair(int (&ends)[2]) noexcept override;
@@ -31,10 +31,9 @@ class readiness_driver : public kernel_driver {
  protected:
   explicit readiness_driver(const driver_options& options) : kernel_driver(options) {}
 
-  /// Operations through driver_next and driver_prev.
+  /// Operations through driver_next and driver_prev; the first one's driver_prev is the last one.
   struct op_queue {
     operation* first = nullptr;
-    operation* last = nullptr;
     [[nodiscard]] bool empty() const noexcept { return first == nullptr; }
     void push(operation& op) noexcept;
     void remove(operation& op) noexcept;
@@ -46,15 +45,16 @@ class readiness_driver : public kernel_driver {
     op_queue readers;
     op_queue writers;
     op_queue polls;
-    bool watched = false;     // the kernel reports on it
-    bool read_waits = false;  // watched, and known not to be readable
-    bool write_waits = false;
-    bool ended = false;    // the peer has ended: a short read is not the last
-    bool kicked = false;   // listed in kicked_
-    bool starved = false;  // listed in starved_
-    fd_kind kind = fd_kind::unknown;
     std::uint32_t epoch = 0;  // with several workers: when this was noted
+    fd_kind kind = fd_kind::unknown;
+    bool kicked = false;          // listed in kicked_
+    bool starved = false;         // listed in starved_
+    bool watched : 1 = false;     // the kernel reports on it
+    bool read_waits : 1 = false;  // watched, and known not to be readable
+    bool write_waits : 1 = false;
+    bool ended : 1 = false;  // the peer has ended: a short read is not the last
   };
+  static_assert(sizeof(fd_state) == 32, "there is one for each connection");
 
   /// Begins to watch: 0 when reports come from now on, and what is ready already is reported too;
   /// else -errno.

@@ -42,45 +42,61 @@ void socket_state::arm(worker& w) noexcept {
 }
 
 bool socket_state::push_block(block b, worker& w) noexcept {
-  if (end_ == capacity_) {
-    const auto wider = static_cast<std::uint16_t>(capacity_ == 0 ? window : 2 * capacity_);
-    block* room;
+  block_queue* q = queue();
+  if (q == nullptr || q->end == q->capacity) {
+    const std::uint32_t wider = q == nullptr ? window : 2 * q->capacity;
+    block_queue* room;
     try {
-      room = static_cast<block*>(w.memory.allocate(wider * sizeof(block)));
+      room = static_cast<block_queue*>(w.memory.allocate(block_queue::bytes_for(wider)));
     } catch (...) {
       return false;
     }
-    if (blocks_ != nullptr) {
-      std::copy(blocks_ + first_, blocks_ + end_, room);
-      w.memory.release(blocks_, capacity_ * sizeof(block));
+    *room = {wider, 0, 0};
+    if (q != nullptr) {
+      std::copy(q->blocks() + q->first, q->blocks() + q->end, room->blocks());
+      room->end = static_cast<std::uint16_t>(q->end - q->first);
+      w.memory.release(q, block_queue::bytes_for(q->capacity));
     }
-    blocks_ = room;
-    capacity_ = wider;
-    end_ = static_cast<std::uint16_t>(end_ - first_);
-    first_ = 0;
+    receiving_.data = q = room;
   }
-  blocks_[end_++] = b;
+  q->blocks()[q->end++] = b;
   return true;
 }
 
 void socket_state::pop_block(worker& w) noexcept {
-  if (++first_ != end_) return;
-  w.memory.release(blocks_, capacity_ * sizeof(block));
-  blocks_ = nullptr;
-  capacity_ = first_ = end_ = 0;
+  block_queue* q = queue();
+  if (++q->first != q->end) return;
+  w.memory.release(q, block_queue::bytes_for(q->capacity));
+  receiving_.data = nullptr;
 }
 
 void socket_state::drop_blocks() noexcept {
-  while (first_ != end_) {
-    driver_of(receiving_).return_block(blocks_[first_].number);
+  while (queue() != nullptr) {
+    driver_of(receiving_).return_block(queue()->blocks()[queue()->first].number);
     pop_block(worker::here());
   }
 }
 
+received socket_state::take(worker& w) noexcept {
+  // While somebody waits there is nothing: what comes goes to them.
+  if (queue() == nullptr) return {};
+  driver& d = driver_of(receiving_);
+  const block b = queue()->blocks()[queue()->first];
+  pop_block(w);
+  return received(d, d.block_at(b.number) + b.begin, b.number, b.len);
+}
+
+/// Only the first counts.
+void socket_state::note_error(std::int64_t result) noexcept {
+  if (error != 0) return;
+  // What the system gives is far below at_end; this only keeps the two apart.
+  error = static_cast<std::uint8_t>(std::min<std::int64_t>(-result, at_end - 1));
+}
+
 socket_state::served socket_state::serve(lane_entry& e, worker& w) noexcept {
   driver& d = driver_of(receiving_);
-  while (first_ != end_) {
-    block& b = blocks_[first_];
+  while (queue() != nullptr) {
+    block& b = queue()->blocks()[queue()->first];
     std::byte* data = d.block_at(b.number) + b.begin;
     const std::uint32_t len = b.len;
     if (e.role == lane_role::readable) {
@@ -104,8 +120,8 @@ socket_state::served socket_state::serve(lane_entry& e, worker& w) noexcept {
     pop_block(w);
     if (reader.satisfied()) return served::done;
   }
-  if (error_ != 0) {
-    e.outcome = error_ == at_end ? 0 : error_;
+  if (error != 0) {
+    e.outcome = error == at_end ? 0 : -error;
     return served::done;
   }
   if (!receiving_.pending) {
@@ -121,10 +137,10 @@ bool socket_state::arrived(operation& op, worker& w, const completion& c) noexce
     const auto len = static_cast<std::uint32_t>(std::max<std::int64_t>(c.result, 0));
     if (self.fd < 0 || len == 0 || !self.push_block({c.block, 0, len}, w)) {
       driver_of(op).return_block(c.block);
-      if (self.fd >= 0 && len != 0) self.error_ = -ENOMEM;
+      if (self.fd >= 0 && len != 0) self.note_error(-ENOMEM);
     }
   }
-  if (c.result == 0 && !c.more && self.error_ == 0) self.error_ = at_end;
+  if (c.result == 0 && !c.more && self.error == 0) self.error = at_end;
   switch (c.result < 0 ? -c.result : 0) {
     case 0:
     case ECANCELED:  // stopped at the window, or closed
@@ -133,11 +149,11 @@ bool socket_state::arrived(operation& op, worker& w, const completion& c) noexce
     case ENOBUFS:
       break;  // whoever waits arms it again
     default:
-      self.error_ = static_cast<std::int16_t>(c.result);
+      self.note_error(c.result);
   }
   ++self.pins;
   self.advance(self.reads, w);
-  const bool go_on = self.fd >= 0 && self.end_ - self.first_ < self.window;
+  const bool go_on = self.fd >= 0 && self.untaken() < self.window;
   if (!c.more) self.unpin_one();
   self.unpin_one();
   return go_on;

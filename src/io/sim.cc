@@ -3,6 +3,7 @@
 // checks and records that belong to descriptors.
 #include "heddle/io/sim.hh"
 
+#include <poll.h>
 #include <sys/socket.h>
 
 #include "heddle/base/error.hh"
@@ -147,6 +148,10 @@ int sim_driver::pipe(int (&ends)[2]) noexcept {
 int sim_driver::shutdown(int fd, int how) noexcept {
   const auto found = world_->find(fd);
   return found == nullptr ? -EBADF : found->shutdown(how);
+}
+bool sim_driver::has_input(int fd) noexcept {
+  const auto found = world_->find(fd);
+  return found != nullptr && (found->events() & POLLIN) != 0;
 }
 int sim_driver::signal_source(std::uint64_t signal_mask) noexcept {
   if (const int e = world_->trouble.draw(sim_call::signal_source); e != 0) return e;

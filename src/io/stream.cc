@@ -60,6 +60,11 @@ chain_transfer stream::write(const text_list& texts) const {
   return {state_, std::move(out), nullptr};
 }
 
+received stream::take() const noexcept {
+  if (state_ == nullptr || state_->kind != detail::descriptor_kind::socket) return {};
+  return static_cast<detail::socket_state*>(state_)->take(worker::here());
+}
+
 void stream::shutdown_write() const { shut_down(number(), SHUT_WR); }
 void stream::shutdown_read() const { shut_down(number(), SHUT_RD); }
 

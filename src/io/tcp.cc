@@ -23,7 +23,7 @@ address name_of(int fd, int (driver::*ask)(int, ::sockaddr*, unsigned*) noexcept
   unsigned len = sizeof native;
   auto* out = reinterpret_cast<::sockaddr*>(&native);
   if (fd < 0 || (driver_here().*ask)(fd, out, &len) < 0) return {};
-  return address::from(out, len).value_or(address());
+  return address::from(out, len).value_or(address()).unmapped();
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "heddle/core/wait_walk.hh"
 #include "sched/seat.hh"
 
 namespace heddle {
@@ -48,6 +49,8 @@ runtime::runtime(std::unique_ptr<class driver> io, runtime_options options)
 void runtime::setup(std::unique_ptr<class driver> first) {
   if (options_.ignore_sigpipe) std::signal(SIGPIPE, SIG_IGN);
   const unsigned workers = workers_wanted(options_);
+  diagnostics_ = options_.diagnostics;
+  if (const char* const wanted = std::getenv("HEDDLE_DIAGNOSTICS")) diagnostics_.change(wanted);
   options_.color_batch = std::max<std::size_t>(options_.color_batch, 1);
   colors_ = std::make_unique<color_table>(options_.color_places);
   pause_ = std::make_unique<world_pause>();
@@ -61,7 +64,7 @@ void runtime::setup(std::unique_ptr<class driver> first) {
       s->own = std::move(first);
     } else if (!simulated_) {
       s->own = make_driver(kind, options_.io);
-      s->own->share_with(*main_driver);
+      s->own->share_with(*main_driver, i);
     }
     s->io = s->own != nullptr ? s->own.get() : main_driver;
     s->io->route_to(*this);
@@ -71,13 +74,12 @@ void runtime::setup(std::unique_ptr<class driver> first) {
     w.color = no_color;
     w.color_mask = colors_->places() - 1;
     w.now = main_driver->now();
-    w.on_double_trigger = options_.on_double_trigger;
-    w.on_leftovers = options_.on_leftovers;
+    w.diagnostics = &diagnostics_;
     if (options_.policy) s->queue.set_policy(options_.policy());
     s->count.number = i;
     seats_.push_back(std::move(s));
   }
-  if (shared_ && !simulated_) main_driver->share_with(*main_driver);
+  if (shared_ && !simulated_) main_driver->share_with(*main_driver, 0);
   if (simulated_) draw_ = main_driver->random() | 1;
   outer_worker_ = std::exchange(heddle_current_worker, &seats_[0]->w);
   static_cast<void>(enter_for(*seats_[0], 0));
@@ -396,10 +398,10 @@ std::vector<suspended_task> runtime::suspended() {
     for (const auto& s : seats_)
       if (s->w.index != w.index) s->io->wake();
   });
-  std::vector<suspended_task> tasks;
+  wait_walk walk(w.memory);
   const auto ready = [&](link l) {
     if (!is_plain(l) && promise_of(l).context_low != 0)
-      tasks.push_back(ready_task(l, w.context_at(promise_of(l).context_low)));
+      walk.add_ready(l, w.context_at(promise_of(l).context_low));
   };
   w.ready.each(ready);
   for (color_record* r = used_.load(); r != nullptr; r = r->next_used) {
@@ -408,10 +410,10 @@ std::vector<suspended_task> runtime::suspended() {
       ready(l);
       if (decltype(r->inbox)::ends_chain(next_of(l))) break;
     }
-    suspended_below(r->root->context_of_tasks(), w.now, tasks);
+    walk.add_below(r->root->context_of_tasks(), w.now);
   }
-  for (const frame* f : plain_frames_) tasks.push_back(suspended_plain(*f, wait_tables_));
-  return tasks;
+  for (const frame* f : plain_frames_) walk.add_plain(*f, wait_tables_);
+  return std::move(walk).finish();
 }
 
 std::string runtime::dump() { return dump_text(suspended()); }
@@ -448,6 +450,8 @@ std::vector<color_statistics> runtime::read_colors() {
 }
 
 void runtime::report(const diagnostic& d) noexcept {
+  const strictness how = diagnostics_[d.kind];
+  if (how == strictness::off) return;
   try {
     const std::unique_lock hold =
         shared_ ? std::unique_lock(report_lock_) : std::unique_lock<std::mutex>();
@@ -459,11 +463,7 @@ void runtime::report(const diagnostic& d) noexcept {
   } catch (...) {
     std::fputs("heddle: a report hook threw; the report is lost\n", stderr);
   }
-  const bool fatal =
-      (d.kind == diagnostic_kind::double_trigger &&
-       options_.on_double_trigger == strictness::abort) ||
-      (d.kind == diagnostic_kind::leftover_events && options_.on_leftovers == strictness::abort);
-  HEDDLE_ASSERT(!fatal, "the report above was configured to end the program");
+  HEDDLE_ASSERT(how != strictness::abort, "the report above was configured to end the program");
 }
 
 void runtime::adopt(frame& f) {

@@ -2,6 +2,7 @@
 """The QR code that heddle serve draws, read back as a phone would: modules, format, mask, words,
 and the remainder that error correction needs."""
 
+import re
 import unittest
 
 from program import SiteTest
@@ -90,6 +91,15 @@ class ServeQr(SiteTest):
                 text, version = self.read(server.talk)
                 self.assertEqual(text, url)
                 self.assertIn(version, versions)
+
+    def test_with_public_it_says_an_address_that_others_reach(self):
+        with self.serve("--public", "--qr") as server:
+            server.stop()
+            others = re.findall(r"network  (http://\S+)", server.talk)
+            if not others:
+                self.skipTest("this machine has no network address")
+            self.assertEqual(self.read(server.talk)[0], others[0])
+            self.assertNotIn("127.0.0.1", others[0])
 
 
 if __name__ == "__main__":

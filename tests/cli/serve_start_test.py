@@ -5,12 +5,22 @@ import fcntl
 import json
 import os
 import pty
+import re
 import signal
 import socket
 import time
 import unittest
 
 from program import LIMIT_S, SiteTest, Server, run
+
+
+def has_v6():
+    try:
+        with socket.socket(socket.AF_INET6) as probe:
+            probe.bind(("::1", 0))
+        return True
+    except OSError:
+        return False
 
 
 class ServeStart(SiteTest):
@@ -28,6 +38,26 @@ class ServeStart(SiteTest):
             self.assertEqual(server.stop(signal.SIGINT), 0)
             self.assertRegex(server.talk, r"Draining: \d+ connections\. Ctrl-C again")
             self.assertRegex(server.talk, r"\n1 requests, \d+ B, p50 [\d.]+ us, .* 0 errors\n$")
+
+    def test_public_is_every_interface_of_both_versions_under_addresses_that_answer(self):
+        with self.serve("--public", "--metrics") as server:
+            server.wait_for("Ctrl-C stops")
+            self.assertEqual(server.host, "127.0.0.1")
+            hosts = ["127.0.0.1"]
+            if has_v6():
+                hosts.append("::1")
+            for url in re.findall(r"network  http://(\S+):\d+/", server.talk):
+                self.assertNotRegex(url, r"^\[fe80|%")  # of one cable only: no browser takes it
+                hosts.append(url.strip("[]"))
+            for host in hosts:
+                server.host = host
+                self.assertEqual(server.ask("/")[0], 200, host)
+            # A visitor by version 4 is logged, and trusted, as one by version 4.
+            server.host = "127.0.0.1"
+            self.assertEqual(server.ask("/metrics")[0], 200)
+            server.stop()
+            self.assertRegex(server.log, r"GET /metrics .* 127\.0\.0\.1:\d+\n")
+            self.assertNotIn("ffff", server.log)
 
     def test_the_log_is_one_line_an_answer_and_cannot_be_forged(self):
         with self.serve() as server:
@@ -167,6 +197,11 @@ class ServeMistakes(SiteTest):
         self.expect(r"--auth: write USER:PASSWORD", "--auth", "me")
         self.expect(r"--cache: '1Q' is no size; write 512, 16K", "--cache", "1Q")
         self.expect(r"--idle-timeout: 'soon' is no time; write 500ms", "--idle-timeout", "soon")
+        self.expect(r"--trusted: '10.0.0.1/8' is no network; write", "--trusted", "10.0.0.1/8")
+        self.expect(r"--header-count: '129' is not from 1 to 128", "--header-count", "129")
+        self.expect(r"--request-line: '1' is not from 64 to", "--request-line", "1")
+        self.expect(r"--pipeline: '0' is not from 1 to", "--pipeline", "0")
+        self.expect(r"--body: 'x' is no size; write 512", "--body", "x")
         self.expect(r"'here' is no address; write", "--bind", "here", str(self.site), code=1)
         self.expect(r"HEDDLE_SERVE_CORS: 'maybe' is neither on nor off",
                     HEDDLE_SERVE_CORS="maybe")

@@ -2,10 +2,13 @@
 """heddle and its verbs but serve: help, doctor, explain, and what is said of mistakes."""
 
 import json
+import pathlib
 import re
 import unittest
 
 from program import run
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 class Verbs(unittest.TestCase):
@@ -45,6 +48,22 @@ class Verbs(unittest.TestCase):
         code, out, _ = run("doctor", "--json", HEDDLE_DRIVER="steam")
         self.assertEqual(code, 1)
         self.assertIn("io_uring, epoll, poll", json.loads(out)["why"])
+
+    def test_a_mistake_in_the_environment_is_the_users(self):
+        code, _, err = run("serve", "-p", "0", "/", HEDDLE_DIAGNOSTICS="two-waiters=loud")
+        self.assertEqual(code, 2)
+        self.assertIn("NAME=off, NAME=report or NAME=abort", err)
+        self.assertIn("help: HEDDLE_DIAGNOSTICS", err)
+
+    def test_explain_has_a_page_for_each_diagnostic(self):
+        header = (ROOT / "include/heddle/core/report.hh").read_text()
+        kinds = re.search(r"enum class diagnostic_kind[^{]*{(.*?)};", header, re.S)[1]
+        names = [n.replace("_", "-") for n in re.findall(r"^\s*(\w+),", kinds, re.M)]
+        self.assertGreater(len(names), 5)
+        page = (ROOT / "docs/reference/diagnostics.md").read_text()
+        for name in names:
+            self.assertEqual(run("explain", name)[0], 0, name)
+            self.assertIn(f"`{name}`", page)
 
     def test_explain_has_a_page_for_each_name_that_it_lists(self):
         code, _, err = run("explain", "nothing")

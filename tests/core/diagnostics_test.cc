@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Rules S3, S4, T4, K3 and K4: what is reported and how it is switched, where functions wait, and
 // what becomes of their variables.
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -21,7 +22,7 @@ namespace {
 
 void trigger_twice(strictness how, std::vector<diagnostic>& reports, unsigned& line) {
   runtime_options options;
-  options.on_double_trigger = how;
+  options.diagnostics.set(diagnostic_kind::double_trigger, how);
   virtual_runtime v(options);
   rendezvous<> r;
   line = __LINE__ + 1;
@@ -33,7 +34,7 @@ void trigger_twice(strictness how, std::vector<diagnostic>& reports, unsigned& l
 
 void leave_two(strictness how, std::vector<diagnostic>& reports, unsigned& line) {
   runtime_options options;
-  options.on_leftovers = how;
+  options.diagnostics.set(diagnostic_kind::leftover_events, how);
   virtual_runtime v(options);
   event<> a, b, c;
   {
@@ -107,6 +108,140 @@ HEDDLE_TEST(dump, "T4 a blocked function is listed with the line of its wait") {
   b.trigger();
   v.rt.run();
   EXPECT_EQ(v.rt.dump().find("diagnostics_test.cc"), std::string::npos);
+}
+
+namespace {
+
+tamed fires_after(rendezvous<>& own, event<> other) {
+  co_await own;
+  other.trigger();
+}
+
+unsigned own_line = 0;
+tamed holds_its_own() {
+  own_line = __LINE__ + 1;
+  twait {
+    event<> kept = mkevent();
+    co_await sleep_for(1s);
+    kept.trigger();
+  }
+}
+tamed waits_for_itself() {
+  rendezvous<> r;
+  own_line = __LINE__ + 1;
+  event<> kept = r.make_event();
+  co_await r;
+  kept.trigger();
+}
+tamed waits_until(rendezvous<>& own, nanoseconds span) {
+  static_cast<void>(co_await as_expected(with_timeout(
+      [](rendezvous<>& r) -> task<> {
+        event<> kept = r.make_event();
+        co_await r;
+      }(own),
+      span)));
+}
+tamed sleeps_with(event<> e) {
+  co_await sleep_for(1h);
+  e.trigger();
+}
+
+std::size_t cycles_now(virtual_runtime& v) { return wait_cycles(v.rt.suspended()).size(); }
+
+}  // namespace
+
+HEDDLE_TEST(dump, "tasks that hold each other's events are a cycle, with all lines") {
+  virtual_runtime v;
+  rendezvous<> a, b, c;
+  event<> first = a.make_event();
+  const unsigned second_line = __LINE__ + 1;
+  event<> second = b.make_event();
+  event<> third = c.make_event();
+  event<> again = first;
+  fires_after(a, std::move(second));
+  fires_after(b, std::move(third));
+  fires_after(c, std::move(again));
+  EXPECT_EQ(cycles_now(v), 0u) << "the test can still trigger the first";
+  first = {};
+  const auto cycles = wait_cycles(v.rt.suspended());
+  ASSERT_EQ(cycles.size(), 1u);
+  EXPECT_EQ(cycles[0].size(), 3u);
+  const std::string text = v.rt.dump();
+  EXPECT_NE(text.find("3 tasks wait for each other"), std::string::npos) << text;
+  EXPECT_NE(text.find("diagnostics_test.cc:" + std::to_string(second_line)), std::string::npos)
+      << text;
+  EXPECT_NE(v.rt.dump_json().find("\"cycles\":[["), std::string::npos);
+  v.rt.drain();
+}
+
+HEDDLE_TEST(dump, "a function that keeps the only handle of what it waits for waits for itself") {
+  virtual_runtime v;
+  waits_for_itself();
+  const std::string text = v.rt.dump();
+  EXPECT_NE(text.find("only itself could trigger"), std::string::npos) << text;
+  EXPECT_NE(text.find("diagnostics_test.cc:" + std::to_string(own_line)), std::string::npos)
+      << text;
+  v.rt.drain();
+}
+
+HEDDLE_TEST(dump, "no cycle is seen where anything else could trigger") {
+  virtual_runtime v;
+  rendezvous<> a, b, c, d, e;
+  fires_after(a, b.make_event());  // b's is held by one that waits for a, a's by one that sleeps
+  fires_after(b, event<>());
+  sleeps_with(a.make_event());
+  fires_after(c, d.make_event());  // both hold each other's, and a timer holds one more
+  fires_after(d, c.make_event());
+  timer(1h, d.make_event());
+  waits_until(e, 1h);  // holds its own, but not for ever
+  holds_its_own();     // is in its sleep
+  const std::vector<event<>> on_the_heap = {};
+  EXPECT_EQ(cycles_now(v), 0u) << v.rt.dump();
+  v.rt.drain();
+}
+
+HEDDLE_TEST(diagnostics, "every diagnostic can be switched, by its name, while all runs") {
+  virtual_runtime v;
+  v.rt.diagnostics().change("abandoned-event=off");
+  static_cast<void>(rendezvous<>().make_event());
+  {
+    rendezvous<> r;
+    static_cast<void>(r.make_event());
+    EXPECT_TRUE(v.reports.empty());
+    v.rt.diagnostics().change("all=off,abandoned-event=report");
+    static_cast<void>(r.make_event());
+    ASSERT_EQ(v.reports.size(), 1u);
+    EXPECT_EQ(v.reports[0].kind, diagnostic_kind::abandoned_event);
+  }
+  EXPECT_DEATH(
+      {
+        v.rt.diagnostics().change("abandoned-event=abort");
+        rendezvous<> r;
+        static_cast<void>(r.make_event());
+      },
+      "configured to end the program");
+  for (const char* wrong : {"abandoned-event", "abandoned=off", "abandoned-event=loud", "=off"}) {
+    EXPECT_THROW(v.rt.diagnostics().change(std::string("two-waiters=off,") + wrong),
+                 std::invalid_argument)
+        << wrong;
+    EXPECT_EQ(v.rt.diagnostics()[diagnostic_kind::two_waiters], strictness::off);
+  }
+  v.rt.diagnostics().change("all=report");
+  EXPECT_THROW(v.rt.diagnostics().change("two-waiters=off,nothing=off"), std::invalid_argument);
+  EXPECT_EQ(v.rt.diagnostics()[diagnostic_kind::two_waiters], strictness::report)
+      << "a text with an error changes nothing";
+}
+
+HEDDLE_TEST(diagnostics, "HEDDLE_DIAGNOSTICS switches them from outside, and names its mistakes") {
+  ::setenv("HEDDLE_DIAGNOSTICS", "double-trigger=report,two-waiters=off", 1);
+  {
+    virtual_runtime v;
+    EXPECT_EQ(v.rt.diagnostics()[diagnostic_kind::double_trigger], strictness::report);
+    EXPECT_EQ(v.rt.diagnostics()[diagnostic_kind::two_waiters], strictness::off);
+  }
+  ::setenv("HEDDLE_DIAGNOSTICS", "double-triger=report", 1);
+  EXPECT_THROW(virtual_runtime(), std::invalid_argument);
+  ::unsetenv("HEDDLE_DIAGNOSTICS");
 }
 
 namespace {

@@ -214,7 +214,7 @@ HEDDLE_TEST(event, "E9 an id may be of any copyable type") {
 
 HEDDLE_TEST(event, "a double trigger is reported when asked for, with the maker's line") {
   runtime_options options;
-  options.on_double_trigger = strictness::report;
+  options.diagnostics.set(diagnostic_kind::double_trigger, strictness::report);
   virtual_runtime v(options);
   rendezvous<> r;
   event<> e = r.make_event();

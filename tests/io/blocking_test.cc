@@ -304,6 +304,39 @@ DRIVER_TEST(blocking, "there are never more threads than the limit") {
   run_on(make(few), [] { return never_more_threads(200, 2); });
 }
 
+DRIVER_TEST(blocking, "the limit is that of the runtime, whatever its number of workers") {
+  if (!make.real()) GTEST_SKIP() << "the simulation has no threads";
+  driver_options few;
+  few.pool_threads_max = 2;
+  runtime_options options;
+  options.workers = 4;
+  options.io = few;
+  runtime rt(make(few), std::move(options));
+  rt.run([]() -> task<> {
+    scope s;
+    std::atomic<int> running = 0, most = 0, wrong = 0;
+    for (int i = 0; i < 200; ++i) {
+      s.spawn(color(i),
+              [](std::atomic<int>& now, std::atomic<int>& peak, std::atomic<int>& bad) -> task<> {
+                const auto before = worker::here().color;
+                co_await blocking([&] {
+                  const int n = ++now;
+                  for (int seen = peak; seen < n && !peak.compare_exchange_weak(seen, n);) {
+                  }
+                  std::this_thread::sleep_for(50us);
+                  --now;
+                });
+                if (worker::here().color != before) ++bad;
+              }(running, most, wrong));
+    }
+    co_await s.join();
+    EXPECT_EQ(wrong, 0) << "a result comes back to the caller's color";
+    EXPECT_LE(most, 2);
+    EXPECT_EQ(blocking_statistics().finished, 200u);
+    EXPECT_EQ(blocking_statistics().queued, 0u);
+  }());
+}
+
 DRIVER_TEST(blocking, "threads without work end, and come again") {
   if (!make.real()) GTEST_SKIP() << "the simulation has no threads";
   driver_options quick;

@@ -101,6 +101,13 @@ HEDDLE_TEST(chain, "every way to cut it agrees with a string") {
   }
 }
 
+HEDDLE_TEST(address, "version 4 in version 6 form is version 4, and nothing else changes") {
+  EXPECT_EQ(address::parse("[::ffff:192.0.2.1]:80")->unmapped(), *address::parse("192.0.2.1:80"));
+  for (const char* text : {"192.0.2.1:80", "[::192.0.2.1]:80", "[2001:db8::1]:80"})
+    EXPECT_EQ(address::parse(text)->unmapped(), *address::parse(text)) << text;
+  EXPECT_EQ(address().unmapped(), address());
+}
+
 HEDDLE_TEST(address, "text and address agree") {
   for (const char* text : {"1.2.3.4:80", "0.0.0.0:0", "[::1]:443", "[2001:db8::1]:65535"})
     EXPECT_EQ(address::parse(text)->to_string(), text);

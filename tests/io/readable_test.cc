@@ -42,7 +42,34 @@ task<> tells_what_happened() {
   EXPECT_EQ(third.error(), std::errc::operation_canceled);
 }
 
+task<> what_is_there_is_taken() {
+  tcp_listener door = tcp_listener::listen(address::loopback(0));
+  auto [here, there] = co_await all(tcp_connect(door.local()), door.accept());
+  EXPECT_TRUE(here.take().empty());
+  co_await there.write(std::string("first"));
+  EXPECT_TRUE(co_await here.readable());
+  EXPECT_EQ(here.take().text(), "first");
+  EXPECT_TRUE(here.take().empty());  // nothing waits in it, and nothing is lost by asking
+  rendezvous<> r;
+  result<received> next;
+  start(here.receive(), r.make_event(next));
+  co_await there.write(std::string("second"));
+  co_await r;
+  EXPECT_EQ(next->text(), "second");
+  there.close();
+  EXPECT_FALSE(co_await here.readable());
+  EXPECT_TRUE(here.take().empty());
+  here.close();
+  EXPECT_TRUE(here.take().empty());
+  EXPECT_TRUE(tcp_stream().take().empty());
+}
+
 }  // namespace
+
+DRIVER_TEST(readable, "what has arrived can be taken without waiting") {
+  runtime rt(make());
+  rt.run(what_is_there_is_taken());
+}
 
 DRIVER_TEST(readable, "D7 readable is told once: data, the end, or that it was closed") {
   runtime rt(make());

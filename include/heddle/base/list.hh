@@ -11,9 +11,15 @@ namespace heddle {
 class list_node {
  public:
   list_node() noexcept : prev_(this), next_(this) {}
+  /// A node that its maker puts into a list at once.
+  struct linked_at_once {};
+  // NOLINTNEXTLINE: both pointers get their values by insert_before()
+  explicit list_node(linked_at_once) noexcept {}
   list_node(const list_node&) = delete;
   list_node& operator=(const list_node&) = delete;
-  ~list_node() { unlink(); }
+  ~list_node() {
+    if (linked()) unlink();
+  }
 
   void unlink() noexcept {
     prev_->next_ = next_;
@@ -32,11 +38,14 @@ class list_node {
     next_->prev_ = prev_;
     insert_before(other);
   }
+  /// Also while it stands in an open_list.
   [[nodiscard]] bool linked() const noexcept { return next_ != this; }
   [[nodiscard]] list_node* next() const noexcept { return next_; }
   [[nodiscard]] list_node* prev() const noexcept { return prev_; }
 
  private:
+  template <class T>
+  friend class open_list;
   list_node* prev_;
   list_node* next_;
 };
@@ -81,6 +90,85 @@ class list {
 
  private:
   list_node head_;
+};
+
+/// A list of the same nodes that must be named to leave it. It ends in null pointers, so that its
+/// ends are found by branches, which the processor foresees; in a list each step waits for a
+/// pointer that the one before has stored. For lists that are mostly empty or hold one node, and
+/// are hot.
+template <class T>
+class open_list {
+ public:
+  open_list() noexcept = default;
+  open_list(const open_list&) = delete;
+  open_list& operator=(const open_list&) = delete;
+
+  void push_back(T& node) noexcept {
+    list_node& n = node;
+    n.prev_ = last_;
+    n.next_ = nullptr;
+    if (last_ == nullptr) {
+      stay_a_branch();
+      first_ = &n;
+    } else {
+      last_->next_ = &n;
+    }
+    last_ = &n;
+  }
+  void remove(T& node) noexcept {
+    take(node);
+    list_node& n = node;
+    n.prev_ = n.next_ = &n;
+  }
+  /// Takes a node that stands in `from` to the end of this one.
+  void move_back(T& node, open_list& from) noexcept {
+    from.take(node);
+    push_back(node);
+  }
+  [[nodiscard]] T* pop_front() noexcept {
+    if (empty()) return nullptr;
+    T& first = front();
+    remove(first);
+    return &first;
+  }
+  [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
+  [[nodiscard]] T& front() noexcept { return static_cast<T&>(*first_); }
+  /// Calls f for each node in order; f must not change the list.
+  template <class F>
+  void each(F&& f) const {
+    for (const list_node* node = first_; node != nullptr; node = node->next_)
+      f(static_cast<const T&>(*node));
+  }
+  /// Whether this is the address of one of the list's own two pointers.
+  [[nodiscard]] bool is_end(const void* address) const noexcept {
+    return address == &first_ || address == &last_;
+  }
+  [[nodiscard]] std::size_t size() const noexcept {
+    std::size_t n = 0;
+    for (const list_node* node = first_; node != nullptr; node = node->next_) ++n;
+    return n;
+  }
+
+ private:
+  /// Or a compiler would calculate where to store, and the store would wait for that.
+  static void stay_a_branch() noexcept { asm volatile(""); }
+  void take(list_node& n) noexcept {
+    if (n.prev_ == nullptr) {
+      stay_a_branch();
+      first_ = n.next_;
+    } else {
+      n.prev_->next_ = n.next_;
+    }
+    if (n.next_ == nullptr) {
+      stay_a_branch();
+      last_ = n.prev_;
+    } else {
+      n.next_->prev_ = n.prev_;
+    }
+  }
+
+  list_node* first_ = nullptr;
+  list_node* last_ = nullptr;
 };
 
 }  // namespace heddle

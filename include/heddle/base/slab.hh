@@ -16,7 +16,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
+#include "heddle/base/compiler.hh"
 #include "heddle/base/error.hh"
 #include "heddle/base/sanitizer.hh"
 
@@ -109,6 +111,13 @@ class slabs {
     }
     put(static_cast<cell*>(address), units);
   }
+  /// release_units(), but only where that is a few stores; false where it is more.
+  [[nodiscard]] bool try_release_units(void* address, std::size_t units) noexcept {
+    if (units > slab_small_max / 8 || owner_of(address) != this) [[unlikely]]
+      return false;
+    put(static_cast<cell*>(address), units);
+    return true;
+  }
   [[nodiscard]] static constexpr std::size_t units_of(std::size_t bytes) noexcept {
     return class_of(bytes);
   }
@@ -120,6 +129,11 @@ class slabs {
   /// The start of the cell that holds `address`, or null outside of the region. The cell must be
   /// live.
   [[nodiscard]] void* cell_of(const void* address) noexcept;
+  /// The whole cell that holds `address`; empty outside of the region.
+  [[nodiscard]] std::span<const std::byte> cell_around(const void* address) noexcept {
+    const void* const begin = cell_of(address);
+    return {static_cast<const std::byte*>(begin), begin == nullptr ? 0 : found_bytes_};
+  }
   /// Whether two addresses lie in one cell of the region. The cell that was found last is
   /// remembered: cells never change their bounds, so asking about one frame again takes two
   /// comparisons.
@@ -178,14 +192,14 @@ class slabs {
     poison(c, index * 8);
     --live_;
   }
-  [[nodiscard]] cell* refill(std::size_t index);
+  [[nodiscard]] HEDDLE_RARE cell* refill(std::size_t index);
   [[nodiscard]] cell* carve(void* memory, std::size_t cell_bytes);
-  [[nodiscard]] void* allocate_large(std::size_t bytes);
-  void release_slow(void* address, std::size_t bytes) noexcept;
+  [[nodiscard]] HEDDLE_RARE void* allocate_large(std::size_t bytes);
+  HEDDLE_RARE void release_slow(void* address, std::size_t bytes) noexcept;
   void send_home(slabs& owner, void* address, std::size_t bytes) noexcept;
   void flush_away() noexcept;
   void take_remote(cell* first, cell* last) noexcept;
-  [[gnu::noinline]] bool find_cell(const void* address) noexcept;
+  HEDDLE_RARE bool find_cell(const void* address) noexcept;
 
 #if HEDDLE_ASAN
   static void poison(void* address, std::size_t bytes) noexcept;

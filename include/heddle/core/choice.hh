@@ -40,6 +40,7 @@ class choice {
 /// What can be one branch of a choice: the base of awaiters that are given something.
 class choosable {
  public:
+  choosable() noexcept {}
   /// From now on it takes something only if it can commit this branch. Before it waits.
   void join_choice(choice& c, std::size_t branch) noexcept {
     choice_ = &c;
@@ -51,6 +52,8 @@ class choosable {
   }
   /// The last step before it takes something: from here on it must.
   [[nodiscard]] bool commit() noexcept { return choice_ == nullptr || choice_->commit(branch_); }
+  /// No branch of any choice: it deals with everybody.
+  [[nodiscard]] bool alone() const noexcept { return choice_ == nullptr; }
   /// Two branches of one choice cannot deal with each other.
   [[nodiscard]] bool rivals(const choosable& other) const noexcept {
     return choice_ != nullptr && choice_ == other.choice_;
@@ -68,7 +71,7 @@ class choosable {
 
  private:
   choice* choice_ = nullptr;
-  std::size_t branch_ = 0;
+  std::size_t branch_;  // set with the choice: storing both at once delays the next look at it
 };
 
 namespace detail {
@@ -89,8 +92,10 @@ class wait_room {
     if (made_) [[unlikely]]
       std::destroy_at(&record_);
   }
+  /// Whoever woke the function has unlinked its record: there is nothing to destroy.
+  void resumed() noexcept { made_ = false; }
   template <class... Args>
-  [[nodiscard]] Record& make(Args&&... args) noexcept {
+  Record& make(Args&&... args) noexcept {
     made_ = true;
     return *std::construct_at(&record_, std::forward<Args>(args)...);
   }

@@ -34,6 +34,8 @@ struct wait_kind {
 /// frame.
 struct wait : list_node {
   explicit wait(const wait_kind& k) noexcept : kind(&k) {}
+  /// Parks the frame at once, which is cheaper than park() later.
+  wait(const wait_kind& k, link f, worker& w) noexcept;
 
   const wait_kind* kind;
   link frame = no_link;
@@ -148,6 +150,12 @@ static_assert(sizeof(promise_base) == 22);
 
 [[nodiscard]] inline promise_base& promise_of(link coroutine) noexcept {
   return *reinterpret_cast<promise_base*>(coroutine + next_offset);
+}
+
+inline wait::wait(const wait_kind& k, link f, worker& w) noexcept
+    : list_node(linked_at_once()), kind(&k), frame(f), since(w.now) {
+  promise_of(f).context_low = w.context_low;
+  w.current_context().waits().push_back(*this);
 }
 
 /// Parks a coroutine in its current context; the wait is then found by cancellation and by dump().

@@ -12,13 +12,22 @@ namespace heddle {
 
 /// One suspended task: its innermost frame, and who awaits whom above it.
 struct suspended_task {
+  static constexpr std::size_t nobody = ~std::size_t{0};
+
   const char* state = "";   ///< what it waits for: "event", "sleep", "read", ...; "ready" if queued
   std::vector<site> chain;  ///< lines, innermost first; each frame was awaited at the next line
   nanoseconds waited{};
   std::uint32_t color = 0;
   std::uint64_t trace_id = 0;
   std::string plain_at = {};  ///< a plain frame's "file:line"
+  /// It can never go on: what it waits for could be triggered only by functions that wait so
+  /// themselves. Of those, one, as a place in the same list.
+  std::size_t behind = nobody;
+  site expects = 0;  ///< the line that made what that one holds
 };
+
+/// Deeper chains of who awaits whom are cut: a dump must stay readable.
+inline constexpr std::size_t chain_max = 64;
 
 /// The wait points of plain frames that share a resume function (heddle_describe).
 struct wait_table {
@@ -27,16 +36,16 @@ struct wait_table {
   std::uint32_t count;
 };
 
-/// Appends every task that waits below this context. Thread: the color's, or all stand still.
-void suspended_below(context& root, time_point now, std::vector<suspended_task>& out);
-/// A task that is queued.
-[[nodiscard]] suspended_task ready_task(link l, const context& c);
-/// A plain frame as a suspended task; its line comes from the table of its resume function.
-[[nodiscard]] suspended_task suspended_plain(const frame& f, const std::vector<wait_table>& tables);
+/// Places of tasks that wait for each other in a ring, each behind the next and the last behind the
+/// first; a ring of one waits for itself.
+[[nodiscard]] std::vector<std::vector<std::size_t>> wait_cycles(
+    const std::vector<suspended_task>& tasks);
 
-/// A table: one row a wait point, with how many wait there, what for, and how long.
+/// A table: one row a wait point, with how many wait there, what for, and how long; then the
+/// cycles, oldest first.
 [[nodiscard]] std::string dump_text(const std::vector<suspended_task>& tasks);
-/// {"schema":1,"tasks":[{"state":...,"color":...,"waited_ns":...,"chain":[{"at":...,"in":...}]}]}
+/// {"schema":1,"tasks":[{"state":...,"color":...,"waited_ns":...,"chain":[{"at":...,"in":...}]}],
+///  "cycles":[[task, ...]]}
 [[nodiscard]] std::string dump_json(const std::vector<suspended_task>& tasks);
 
 }  // namespace heddle

@@ -65,6 +65,9 @@ class event_sink : public event_home {
 /// takes it from there, or sends word when there is none left, so that `handles` counts at least
 /// one as long as any other color has any.
 struct event_record : list_node {
+  event_record() noexcept = default;
+  explicit event_record(linked_at_once l) noexcept : list_node(l) {}
+
   static constexpr std::uint8_t sink = 1;          ///< the home is an event_sink<Ts...>
   static constexpr std::uint8_t foreign_slot = 2;  ///< listed in the worker's slot guards
   static constexpr std::uint8_t has_fired = 4;     ///< ended by a trigger or an unblock
@@ -85,11 +88,20 @@ struct event_record : list_node {
   [[nodiscard]] void* id_space() noexcept { return slots() + slot_count; }
 
   // Inlined everywhere: its sizes are constants there, which halves what it does.
+  // `in` is where the record stands from now on, if anywhere.
   [[gnu::always_inline]] static event_record& make(worker& w, event_home& home,
                                                    std::size_t slot_count, std::size_t id_bytes,
-                                                   site made) {
+                                                   site made,
+                                                   open_list<event_record>* in = nullptr) {
     const std::size_t bytes = sizeof(event_record) + slot_count * sizeof(void*) + id_bytes;
-    auto* record = new (w.memory.allocate(bytes)) event_record;
+    void* const cell = w.memory.allocate(bytes);
+    event_record* record;
+    if (in != nullptr) {
+      record = new (cell) event_record(linked_at_once());
+      in->push_back(*record);
+    } else {
+      record = new (cell) event_record;
+    }
     record->home = &home;
     record->cell_units = static_cast<std::uint16_t>(slabs::units_of(bytes));
     record->slot_count = static_cast<std::uint8_t>(slot_count);
@@ -110,13 +122,11 @@ inline void release_if_done(event_record& record, worker& w) noexcept {
 }
 
 /// The record's notifiers, in the order in which they were registered.
-[[gnu::noinline]] void run_notifiers(event_record& record, worker& w) noexcept;
-[[gnu::noinline]] void event_dropped(event_record& record) noexcept;
-[[gnu::cold, gnu::noinline]] void triggered_again(event_record& record, worker& w) noexcept;
-[[gnu::cold, gnu::noinline]] void end_unlinked(event_record& record, worker& w) noexcept;
+HEDDLE_RARE void run_notifiers(event_record& record, worker& w) noexcept;
+HEDDLE_RARE void triggered_again(event_record& record, worker& w) noexcept;
+HEDDLE_RARE void end_unlinked(event_record& record, worker& w) noexcept;
 void add_notifier(event_record& record, event_notifier& n) noexcept;
-[[gnu::cold, gnu::noinline]] void copied_afar(event_record& record) noexcept;
-[[gnu::cold, gnu::noinline]] void dropped_afar(event_record& record, worker& w) noexcept;
+HEDDLE_RARE void copied_afar(event_record& record) noexcept;
 void remove_notifier(event_record& record, event_notifier& n) noexcept;
 
 /// Ends an expected event: tells the home, then the notifiers.
@@ -124,19 +134,21 @@ inline void finish_event(event_record& record, worker& w, event_home& home) noex
   record.flags |= event_record::has_fired;
   if (record.flags & event_record::foreign_slot) [[unlikely]]
     forget_slots(w, record);
-  home.fired(record, w);
-  if (record.notifiers == nullptr) [[likely]]
+  if (record.notifiers == nullptr) [[likely]] {  // none can come: the event is empty
+    home.fired(record, w);
     return;
+  }
+  home.fired(record, w);
   run_notifiers(record, w);
   release_if_done(record, w);
 }
 
-/// Ends an expected event without telling its home, which is going away or has been told.
+/// Ends an expected event without telling its home, which is going away or has been told, and has
+/// taken it from its list.
 inline void cancel_event(event_record& record, worker& w) noexcept {
   record.home = nullptr;
   if (record.flags & event_record::foreign_slot) [[unlikely]]
     forget_slots(w, record);
-  record.unlink();
   if (record.notifiers != nullptr) [[unlikely]]
     run_notifiers(record, w);
   release_if_done(record, w);
@@ -163,19 +175,18 @@ class event_handle {
     return *this;
   }
   ~event_handle() {
-    if (record_ == nullptr) return;
+    event_record* const record = record_;
+    if (record == nullptr) return;
     worker* const w = worker::current();
-    if (w != nullptr && w->color != record_->color) [[unlikely]] {
-      dropped_afar(*record_, *w);
+    if (w == nullptr || w->color != record->color || record->handles != 1 ||
+        record->home != nullptr || record->handles_afar.load(std::memory_order_relaxed) != 0) {
+      drop(*record);
       return;
     }
-    if (--record_->handles != 0) return;
-    if (w != nullptr && record_->home == nullptr && !record_->linked() &&
-        record_->handles_afar.load(std::memory_order_relaxed) == 0) [[likely]] {
-      w->memory.release_units(record_, record_->cell_units);
-    } else {
-      event_dropped(*record_);
-    }
+    record->handles = 0;
+    if (record->linked()) return;  // its home still holds the id
+    if (!w->memory.try_release_units(record, record->cell_units)) [[unlikely]]
+      release_afar(*record);
   }
 
   [[nodiscard]] event_record* record() const noexcept { return record_; }
@@ -189,6 +200,11 @@ class event_handle {
 
  protected:
   event_record* record_ = nullptr;
+
+ private:
+  /// All cases of a handle that goes away.
+  [[gnu::noinline]] static void drop(event_record& record) noexcept;
+  [[gnu::noinline]] static void release_afar(event_record& record) noexcept;
 };
 
 }  // namespace detail
@@ -225,34 +241,19 @@ class event : public detail::event_handle {
     event_record* const record = record_;
     if (record == nullptr) return;
     worker& w = worker::here();
-    if (record->color != w.color) [[unlikely]] {
-      trigger_afar(w, Ts(std::forward<Us>(values))...);
-      return;
-    }
     event_home* const home = record->home;
-    if (home == nullptr) [[unlikely]] {
-      if (w.on_double_trigger != strictness::off) detail::triggered_again(*record, w);
-      return;
-    }
-    if (record->flags & event_record::sink) [[unlikely]] {
-      if constexpr (sizeof...(Ts) == 0) {
-        if (record->slot_count != 0) return unblock();  // an unblocker: its sink takes values
+    // The usual case needs nothing after the home has been told, so that telling it is a jump.
+    if constexpr (plain_values<Us...>) {
+      if (record->color == w.color && home != nullptr && record->flags == 0 &&
+          record->notifiers == nullptr) [[likely]] {
+        record->home = nullptr;
+        record->flags = event_record::has_fired;
+        store(std::index_sequence_for<Ts...>(), std::forward<Us>(values)...);
+        home->fired(*record, w);
+        return;
       }
-      record->home = nullptr;
-      record->flags |= event_record::has_fired;
-      static_cast<event_sink<Ts...>*>(home)->receive(*record, w, Ts(std::forward<Us>(values))...);
-      if (record->notifiers == nullptr) return;
-      detail::run_notifiers(*record, w);
-      detail::release_if_done(*record, w);
-      return;
     }
-    record->home = nullptr;  // before the values: an assignment may trigger again
-    if constexpr (sizeof...(Ts) > 0) {
-      finisher finish{*record, w, *home};
-      store(std::index_sequence_for<Ts...>(), std::forward<Us>(values)...);
-    } else {
-      detail::finish_event(*record, w, *home);
-    }
+    trigger_slow(*record, w, std::forward<Us>(values)...);
   }
   template <class... Us>
     requires(sizeof...(Us) == sizeof...(Ts) && (std::constructible_from<Ts, Us &&> && ...))
@@ -279,12 +280,50 @@ class event : public detail::event_handle {
   void at_trigger(event<> n) const;
 
  private:
+  /// Values whose assignment runs none of the programmer's code.
+  template <class... Us>
+  static constexpr bool plain_values =
+      ((std::is_trivially_copyable_v<Ts> && std::is_same_v<Ts, std::remove_cvref_t<Us>>) && ...);
+
+  /// All cases of a trigger.
+  template <class... Us>
+  [[gnu::noinline]] void trigger_slow(event_record& of, worker& w, Us&&... values) const {
+    event_record* const record = &of;
+    if (record->color != w.color) [[unlikely]] {
+      trigger_afar(w, Ts(std::forward<Us>(values))...);
+      return;
+    }
+    event_home* const home = record->home;
+    if (home == nullptr) [[unlikely]] {
+      detail::triggered_again(*record, w);
+      return;
+    }
+    if (record->flags & event_record::sink) [[unlikely]] {
+      if constexpr (sizeof...(Ts) == 0) {
+        if (record->slot_count != 0) return unblock();  // an unblocker: its sink takes values
+      }
+      record->home = nullptr;
+      record->flags |= event_record::has_fired;
+      static_cast<event_sink<Ts...>*>(home)->receive(*record, w, Ts(std::forward<Us>(values))...);
+      if (record->notifiers == nullptr) return;
+      detail::run_notifiers(*record, w);
+      detail::release_if_done(*record, w);
+      return;
+    }
+    record->home = nullptr;  // before the values: an assignment may trigger again
+    if constexpr (sizeof...(Ts) > 0) {
+      finisher finish{*record, w, *home};
+      store(std::index_sequence_for<Ts...>(), std::forward<Us>(values)...);
+    } else {
+      detail::finish_event(*record, w, *home);
+    }
+  }
   /// Another color than the event's runs.
   [[nodiscard]] bool is_afar() const noexcept {
     const worker* const w = worker::current();
     return w != nullptr && w->color != record_->color;
   }
-  [[gnu::cold, gnu::noinline]] void trigger_afar(worker& w, Ts&&... values) const {
+  HEDDLE_RARE void trigger_afar(worker& w, Ts&&... values) const {
     send_message(w, record_->color,
                  [target = *this, kept = std::tuple<Ts...>(std::move(values)...)]() mutable {
                    std::apply([&](Ts&... v) { target.trigger(std::move(v)...); }, kept);
@@ -318,7 +357,7 @@ namespace detail {
 void notify_event(event_record* watched, event<> n);
 
 /// Notes the slots that lie in another frame than the home does.
-[[gnu::noinline]] void check_slot_slow(worker& w, event_record& record, void* slot);
+HEDDLE_RARE void check_slot_slow(worker& w, event_record& record, void* slot);
 
 inline void check_slot(worker& w, event_record& record, const void* home, void* slot) {
   if (w.memory.same_cell(home, slot)) [[likely]]
@@ -327,12 +366,12 @@ inline void check_slot(worker& w, event_record& record, const void* home, void* 
   check_slot_slow(w, record, slot);
 }
 
-/// Makes an event of `home`, which lies at `home_address`, with these slots.
+/// Makes an event of `home`, which lies at `home_address`, with these slots, in a list or in none.
 template <class... Slots>
 [[nodiscard, gnu::always_inline]] inline event_record& make_event_record(
     worker& w, event_home& home, [[maybe_unused]] const void* home_address, std::size_t id_bytes,
-    site made, Slots&... slots) {
-  event_record& record = event_record::make(w, home, sizeof...(Slots), id_bytes, made);
+    site made, open_list<event_record>* in, Slots&... slots) {
+  event_record& record = event_record::make(w, home, sizeof...(Slots), id_bytes, made, in);
   [[maybe_unused]] void** at = record.slots();
   ((*at++ = const_cast<void*>(static_cast<const void*>(std::addressof(slots)))), ...);
   (check_slot(w, record, home_address, std::addressof(slots)), ...);

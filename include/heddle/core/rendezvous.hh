@@ -28,6 +28,9 @@ class event_set : public event_home {
   /// Whether events are still expected.
   [[nodiscard]] bool has_waiting() const noexcept { return !expected_.empty(); }
   [[nodiscard]] site waits_at() const noexcept override;
+  [[nodiscard]] const open_list<event_record>& expected() const noexcept { return expected_; }
+  /// Whether a function waits here for every event that is expected, and not for any one.
+  [[nodiscard]] virtual bool needs_all() const noexcept = 0;
 
   void dropped(event_record& record, worker& w) noexcept override;
 
@@ -45,6 +48,7 @@ class event_set : public event_home {
     /// Suspends; false when the context is cancelled.
     [[nodiscard]] bool suspend(link l, worker& w);
     void unqueue() noexcept;
+    [[noreturn, gnu::cold, gnu::noinline]] void refuse_second(link l, worker& w);
 
     event_set* set;
     link woken = no_link;  // queued, but not yet running
@@ -71,11 +75,8 @@ class event_set : public event_home {
     void resumed() {
       if (!made_) [[likely]]
         return;
-      made_ = false;
-      const bool canceled = waiter_.canceled;
-      waiter_.woken = no_link;
-      std::destroy_at(&waiter_);
-      if (canceled) [[unlikely]]
+      made_ = false;  // whoever woke it has unlinked it: there is nothing to destroy
+      if (waiter_.canceled) [[unlikely]]
         throw_failure(canceled_error());
     }
 
@@ -101,7 +102,7 @@ class event_set : public event_home {
   }
   [[nodiscard]] const void* address() const noexcept { return this; }
 
-  list<event_record> expected_;
+  open_list<event_record> expected_;
   waiter* waiter_ = nullptr;
   site made_;
 
@@ -132,6 +133,8 @@ template <class... Ids>
 class rendezvous final : public detail::event_set {
  public:
   using id_type = typename detail::id_of<Ids...>::type;
+  static_assert((std::is_nothrow_move_constructible_v<Ids> && ...),
+                "an id moves into a record that is expected already");
 
   explicit rendezvous(std::source_location where = std::source_location::current()) noexcept
       : event_set(site_of(where)) {}
@@ -168,10 +171,9 @@ class rendezvous final : public detail::event_set {
   [[nodiscard]] event<Slots...> make_event_at(std::source_location where, Ids... ids,
                                               Slots&... slots) {
     worker& w = worker::here();
-    event_record& record =
-        detail::make_event_record(w, *this, address(), id_bytes, site_of(where), slots...);
+    event_record& record = detail::make_event_record(w, *this, address(), id_bytes, site_of(where),
+                                                     &expected_, slots...);
     if constexpr (id_bytes > 0) std::construct_at(id(record), std::move(ids)...);
-    expected_.push_back(record);
     return event<Slots...>(&record);
   }
 
@@ -200,6 +202,7 @@ class rendezvous final : public detail::event_set {
   void cancel(const event<Ts...>& e) {
     if (!e || e.record()->home != this) return;
     std::destroy_at(id(*e.record()));
+    expected_.remove(*e.record());
     detail::cancel_event(*e.record(), worker::running());
   }
 
@@ -223,8 +226,9 @@ class rendezvous final : public detail::event_set {
   /// Waits for one event and gives its id.
   [[nodiscard]] awaiter operator co_await() noexcept { return awaiter(*this); }
 
+  [[nodiscard]] bool needs_all() const noexcept override { return false; }
   void fired(event_record& record, worker& w) noexcept override {
-    ready_.move_back(record);
+    ready_.move_back(record, expected_);
     wake_waiter(w);
   }
 
@@ -262,10 +266,9 @@ class rendezvous final : public detail::event_set {
     detail::release_if_done(record, w);
   }
   void cancel_expected(worker& w) noexcept {
-    while (!expected_.empty()) {
-      event_record& record = expected_.front();
-      std::destroy_at(id(record));
-      detail::cancel_event(record, w);
+    while (event_record* const record = expected_.pop_front()) {
+      std::destroy_at(id(*record));
+      detail::cancel_event(*record, w);
     }
   }
   void end() noexcept {
@@ -277,7 +280,7 @@ class rendezvous final : public detail::event_set {
     end_set(w);
   }
   void report_leftovers(worker& w) noexcept {
-    if (w.on_leftovers == strictness::off || !has_waiting()) return;
+    if (!has_waiting() || !w.reports(diagnostic_kind::leftover_events)) return;
     w.sched.report({diagnostic_kind::leftover_events,
                     expected_.front().made,
                     made_,
@@ -286,7 +289,7 @@ class rendezvous final : public detail::event_set {
                     {}});
   }
 
-  list<event_record> ready_;
+  open_list<event_record> ready_;
 };
 
 }  // namespace heddle

@@ -3,9 +3,12 @@
 // line that made the thing and the line that waits for it; the library itself never prints.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <exception>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "heddle/base/clock.hh"
 #include "heddle/probe/site.hh"
@@ -24,6 +27,9 @@ enum class diagnostic_kind : std::uint8_t {
   wrong_color,          ///< what belongs to one color was touched in another (checked<T>)
 };
 
+inline constexpr std::size_t diagnostic_kinds =
+    static_cast<std::size_t>(diagnostic_kind::wrong_color) + 1;
+
 /// The diagnostic's name as people type it: "abandoned-event", ...
 [[nodiscard]] const char* to_string(diagnostic_kind kind) noexcept;
 
@@ -40,7 +46,29 @@ struct diagnostic {
 /// One line saying what happened, one line a place, and one saying what to do. No final newline.
 [[nodiscard]] std::string to_string(const diagnostic& d);
 
-/// What to do with a diagnostic that can be switched.
+/// What to do with a diagnostic.
 enum class strictness : std::uint8_t { off, report, abort };
+
+/// What becomes of each diagnostic. Reported are all but double triggers and leftover events, which
+/// many programs mean. Thread: any, for each operation.
+class diagnostic_switches {
+ public:
+  diagnostic_switches() noexcept;
+  diagnostic_switches(const diagnostic_switches& other) noexcept;
+  diagnostic_switches& operator=(const diagnostic_switches& other) noexcept;
+
+  [[nodiscard]] strictness operator[](diagnostic_kind kind) const noexcept {
+    return how_[static_cast<std::size_t>(kind)].load(std::memory_order_relaxed);
+  }
+  void set(diagnostic_kind kind, strictness how) noexcept {
+    how_[static_cast<std::size_t>(kind)].store(how, std::memory_order_relaxed);
+  }
+  /// "NAME=off|report|abort", several with commas between, "all" for every one. Throws
+  /// std::invalid_argument, which says what is wrong, and then changes nothing.
+  void change(std::string_view text);
+
+ private:
+  std::array<std::atomic<strictness>, diagnostic_kinds> how_;
+};
 
 }  // namespace heddle

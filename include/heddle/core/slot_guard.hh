@@ -6,6 +6,8 @@
 
 #include <cstddef>
 
+#include "heddle/base/compiler.hh"
+
 namespace heddle {
 
 class worker;
@@ -16,9 +18,9 @@ namespace detail {
 /// Remembers that `record` writes into the cell that starts at `frame`.
 void guard_slot(worker& w, void* frame, event_record& record);
 /// The event has ended.
-void forget_slots(worker& w, event_record& record) noexcept;
+HEDDLE_RARE void forget_slots(worker& w, event_record& record) noexcept;
 /// The frame has ended: its slots are cut off from the events that would write there.
-void detach_slots_of(worker& w, void* frame) noexcept;
+HEDDLE_RARE void detach_slots_of(worker& w, void* frame) noexcept;
 /// Frees the table; the worker is going away.
 void free_guards(worker& w) noexcept;
 

@@ -53,8 +53,8 @@ class twait_block final : public event_set {
   template <class... Slots>
   [[nodiscard]] event<Slots...> make_event_at(std::source_location where, Slots&... slots) {
     worker& w = worker::here();
-    event_record& record = make_event_record(w, *this, address(), 0, site_of(where), slots...);
-    expected_.push_back(record);
+    event_record& record =
+        make_event_record(w, *this, address(), 0, site_of(where), &expected_, slots...);
     return event<Slots...>(&record);
   }
 
@@ -65,8 +65,9 @@ class twait_block final : public event_set {
   }
   void await_resume() { room_.resumed(); }
 
+  [[nodiscard]] bool needs_all() const noexcept override { return true; }
   void fired(event_record& record, worker& w) noexcept override {
-    record.unlink();
+    expected_.remove(record);
     release_if_done(record, w);
     if (expected_.empty()) wake_waiter(w);
   }

@@ -103,6 +103,9 @@ class worker {
     if (number <= color_mask) return static_cast<std::uint32_t>(number);
     return static_cast<std::uint32_t>((number * 0x9e3779b97f4a7c15) >> 40) & color_mask;
   }
+  [[nodiscard]] bool reports(diagnostic_kind kind) const noexcept {
+    return diagnostics != nullptr && (*diagnostics)[kind] != strictness::off;
+  }
   /// Nothing of this worker's is ready, in no color.
   [[nodiscard]] bool idle() const noexcept { return ready.empty() && !colors_wait; }
 
@@ -132,8 +135,7 @@ class worker {
   scheduler& sched;
   std::unique_ptr<worker_part> fibers;  ///< room fiber's: stacks, and which fiber runs
   std::uint64_t commit_seen = 0;        ///< room sync's: the last commit this worker knows of
-  strictness on_double_trigger = strictness::off;
-  strictness on_leftovers = strictness::off;
+  const diagnostic_switches* diagnostics = nullptr;  ///< the runtime's; null: all are off
   std::uint64_t frames_run = 0;
 
   /// The lines through which the exception now in flight left tasks, innermost first.

@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "heddle/core/deadline.hh"
 #include "heddle/core/scope.hh"
@@ -21,6 +22,7 @@
 #include "heddle/http/limits.hh"
 #include "heddle/http/overload.hh"
 #include "heddle/http/response.hh"
+#include "heddle/io/network.hh"
 #include "heddle/io/tcp.hh"
 #include "heddle/io/unix.hh"
 #include "heddle/probe/histogram.hh"
@@ -56,9 +58,11 @@ struct server_options {
   /// Of one IPv4 address or IPv6 /64 network; further ones are closed: refused_connections. 0:
   /// three quarters of connections_max. Behind a proxy all clients have the proxy's address.
   std::size_t connections_per_address_max = 0;
+  std::vector<network> trusted = {};         ///< peers that may have connections_max: a proxy, say
   std::size_t corked_bytes_max = 64 * 1024;  ///< answers to pipelined requests gathered in one send
   std::size_t pipeline_max = 64;             ///< answered before others get a turn: pipeline_pauses
-  std::size_t drain_bytes_max = 256 * 1024;  ///< of a body that the handler did not read
+  /// Of a body that the handler did not read; with more the connection ends: bodies_abandoned.
+  std::size_t drain_bytes_max = 256 * 1024;
   /// How long, and for drain_bytes_max, a client that was refused may go on sending, so that it
   /// reads the answer before it sees the connection close.
   nanoseconds linger_timeout = std::chrono::seconds(2);
@@ -89,6 +93,7 @@ struct server_counters {
   std::uint64_t heads_too_large = 0;
   std::uint64_t bodies_too_large = 0;
   std::uint64_t bad_bodies = 0;
+  std::uint64_t bodies_abandoned = 0;
   std::uint64_t idle_timeouts = 0;
   std::uint64_t header_timeouts = 0;
   std::uint64_t body_timeouts = 0;
@@ -129,20 +134,16 @@ class server {
 
  private:
   friend class exchange;
-  [[nodiscard]] task<> connection(tcp_stream conn, std::uint32_t* of_peer);
-  [[nodiscard]] task<> accept_loop(scope& connections, tcp_listener& on);
-  /// A connection that waits for its next request. One task looks after all of them, so that none
-  /// needs a timer or a context of its own.
-  struct idle_connection : list_node {
-    time_point since{};
-    wait* waiting = nullptr;
-    bool fresh = true;  // nothing has come yet: its first request may be on its way
-    overload_control::credit credit = 0;
-  };
-  [[nodiscard]] task<> end_idle_ones();
-  [[nodiscard]] task<> end_fresh_ones();
-  static void end_idle(idle_connection& idle) noexcept;
-  void take(scope& connections, tcp_stream conn);
+  /// One call of serve(): where its connections rest. One task looks after all that do, so that
+  /// none needs a timer, a context or a list of its own.
+  struct entrance;
+  [[nodiscard]] static task<> connection(entrance& at, tcp_stream conn, std::uint32_t of_peer);
+  [[nodiscard]] task<> accept_loop(entrance& at, tcp_listener& on);
+  [[nodiscard]] task<> end_idle_ones(entrance& at);
+  [[nodiscard]] task<> end_fresh_ones(entrance& at);
+  /// How many connections this address may have.
+  [[nodiscard]] std::size_t most_of(const address& peer) const noexcept;
+  void take(entrance& at, tcp_stream conn);
   // overload_shed.cc
   [[nodiscard]] bool admit(const request_head& head, overload_control::credit& of_connection);
   [[nodiscard]] response refusal() const;
@@ -157,10 +158,9 @@ class server {
   std::unique_ptr<peer_counts> peers_;  // open connections of each address
   std::size_t blocks_held_ = 0;
   std::size_t blocks_max_ = 0;
-  list<idle_connection> idle_;    // the longest idle first
-  cancel_source no_more_;         // ends accepting and idle connections
-  scope* connections_ = nullptr;  // while they are drained
-  scope* tasks_ = nullptr;        // while it serves
+  list<entrance> entrances_;  // that are open
+  cancel_source no_more_;     // ends accepting
+  scope* tasks_ = nullptr;    // while it serves
   overload_control control_;
   unix_stream probe_in_;  // both ends of the meter's probe
   unix_stream probe_out_;

@@ -40,6 +40,9 @@ class address {
   [[nodiscard]] explicit operator bool() const noexcept { return len_ != 0; }
   [[nodiscard]] std::uint16_t port() const noexcept;
   [[nodiscard]] address with_port(std::uint16_t port) const noexcept;
+  /// A version 4 address in version 6 form (::ffff:192.0.2.1), as sockets for both versions have
+  /// it, as version 4; every other as it is.
+  [[nodiscard]] address unmapped() const noexcept;
   [[nodiscard]] int family() const noexcept;
   /// As parse() takes it: "1.2.3.4:80", "[::1]:80"; "" for no address.
   [[nodiscard]] std::string to_string() const;

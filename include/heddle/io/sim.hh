@@ -162,6 +162,7 @@ class sim_driver final : public driver {
   [[nodiscard]] int socket_pair(int (&ends)[2]) noexcept override;
   [[nodiscard]] int pipe(int (&ends)[2]) noexcept override;
   [[nodiscard]] int shutdown(int fd, int how) noexcept override;
+  [[nodiscard]] bool has_input(int fd) noexcept override;
   [[nodiscard]] int signal_source(std::uint64_t signal_mask) noexcept override;
   void release_signals(std::uint64_t signal_mask) noexcept override;
   void close(int fd, worker& w) noexcept override;

@@ -59,6 +59,10 @@ class stream : public descriptor {
   /// True when there is data, false at the end of the stream; takes nothing.
   [[nodiscard]] readable_wait readable() const noexcept { return readable_wait(state_); }
 
+  /// What has arrived and nobody waits for, one block of it, or nothing. After readable() it is
+  /// what made that true, unless somebody else took it.
+  [[nodiscard]] received take() const noexcept;
+
   /// No more will be written: the peer sees the end of the stream. Fails as the system says.
   void shutdown_write() const;
   /// No more will be read.

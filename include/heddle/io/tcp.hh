@@ -22,7 +22,8 @@ class tcp_stream : public stream {
   /// Takes a connected socket of the driver's.
   explicit tcp_stream(int fd, stream_options options = {});
 
-  /// No address when it is closed or the connection is gone.
+  /// No address when it is closed or the connection is gone. Version 4 is version 4, also where the
+  /// listener takes both.
   [[nodiscard]] address local() const noexcept;
   [[nodiscard]] address peer() const noexcept;
   /// Small writes are sent at once (true, as it starts) or gathered by the kernel.

@@ -91,9 +91,9 @@ class driver {
 
   /// Told once, before it runs. Without it, completions go straight to their operations.
   void route_to(completion_router& r) noexcept { router_ = &r; }
-  /// Told once, before it runs: it belongs to one runtime with `first`, each on a worker of its
-  /// own.
-  virtual void share_with([[maybe_unused]] driver& first) {}
+  /// Told once, before it runs: it belongs to one runtime with `first`, and to the worker of this
+  /// number.
+  virtual void share_with([[maybe_unused]] driver& first, [[maybe_unused]] std::uint32_t worker) {}
 
   // Receive blocks. return_block: thread: any worker's.
   [[nodiscard]] virtual std::byte* block_at(std::uint32_t block) noexcept = 0;
@@ -112,6 +112,8 @@ class driver {
   [[nodiscard]] virtual int socket_pair(int (&ends)[2]) noexcept = 0;  ///< Unix stream sockets
   [[nodiscard]] virtual int pipe(int (&ends)[2]) noexcept = 0;         ///< read end, write end
   [[nodiscard]] virtual int shutdown(int fd, int how) noexcept = 0;
+  /// Whether reading or accepting would find something now.
+  [[nodiscard]] virtual bool has_input([[maybe_unused]] int fd) noexcept { return false; }
   /// A descriptor from which `read` gives one signalfd_siginfo (128 bytes) a signal; the signals
   /// are blocked in this process from now on until release_signals.
   [[nodiscard]] virtual int signal_source(std::uint64_t signal_mask) noexcept = 0;

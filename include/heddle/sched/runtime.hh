@@ -42,8 +42,9 @@ struct runtime_options {
   std::size_t batch = 256;                               ///< frames between two looks at the clock
   nanoseconds poll_interval = std::chrono::microseconds(200);  ///< I/O is looked at this often
   bool ignore_sigpipe = true;
-  strictness on_double_trigger = strictness::off;
-  strictness on_leftovers = strictness::off;
+  /// What is off, reported or the end of the program; HEDDLE_DIAGNOSTICS changes it
+  /// ("double-trigger=report,abandoned-event=abort"), and runtime::diagnostics() later.
+  diagnostic_switches diagnostics = {};
   /// Gets every diagnostic; empty: one block of text on stderr. With several workers it may be
   /// called on any of them, one call at a time.
   std::function<void(const diagnostic&)> report = {};
@@ -121,6 +122,8 @@ class runtime final : public scheduler, public completion_router {
   [[nodiscard]] std::size_t workers() const noexcept { return seats_.size(); }
   [[nodiscard]] scope& root() noexcept override;
   [[nodiscard]] const runtime_options& options() const noexcept { return options_; }
+  /// Changes take effect at once. Thread: any.
+  [[nodiscard]] diagnostic_switches& diagnostics() noexcept { return diagnostics_; }
 
   /// Where everything waits. With several workers, the others stand still meanwhile.
   [[nodiscard]] std::string dump();
@@ -217,6 +220,7 @@ class runtime final : public scheduler, public completion_router {
   void stand_still(seat& s) noexcept;
 
   runtime_options options_;
+  diagnostic_switches diagnostics_;
   region region_;
   std::unique_ptr<color_table> colors_;
   std::vector<std::unique_ptr<seat>> seats_;

@@ -106,7 +106,7 @@ class channel {
   /// Puts back what a function took that was ended before it ran.
   void give_again(T&& value) {
     if (pop_place* to = popper_for(nullptr)) {
-      to->give(*to, worker::here(), std::move(value));
+      to->give(worker::here(), std::move(value));
     } else {
       queue_.push_front(std::move(value));
     }
@@ -115,8 +115,8 @@ class channel {
   [[gnu::noinline]] void refill() noexcept {
     if (pushers_.empty() || full()) return;
     if (push_place* from = pusher_for(nullptr)) {
-      const bool front = from->front;
-      enqueue(from->take(*from, worker::here()), front);
+      const bool front = push_awaiter::at_front(*from);
+      enqueue(from->take(worker::here()), front);
     }
   }
   void pop_into(event<T> done, bool back);
@@ -151,7 +151,7 @@ bool channel<T>::try_push(T&& value) {
   if (enqueue_at_once(value)) return true;
   if (closed_) return false;
   if (pop_place* to = popper_for(nullptr)) {
-    to->give(*to, worker::here(), std::move(value));
+    to->give(worker::here(), std::move(value));
     return true;
   }
   if (full()) return false;
@@ -166,15 +166,15 @@ std::optional<T> channel<T>::try_pop() noexcept {
     refill();
     return value;
   }
-  if (push_place* from = pusher_for(nullptr)) return from->take(*from, worker::here());
+  if (push_place* from = pusher_for(nullptr)) return from->take(worker::here());
   return std::nullopt;
 }
 
 template <class T>
 void channel<T>::close() noexcept {
   closed_ = true;
-  while (push_place* p = pushers_.pop_front()) p->refuse(*p, worker::here());
-  while (pop_place* p = poppers_.pop_front()) p->refuse(*p, worker::here());
+  while (push_place* p = pushers_.pop_front()) p->refuse(worker::here());
+  while (pop_place* p = poppers_.pop_front()) p->refuse(worker::here());
 }
 
 template <class T>
@@ -185,11 +185,11 @@ void channel<T>::pop_into(event<T> done, bool back) {
     refill();
     done.trigger(std::move(value));
   } else if (push_place* from = pusher_for(nullptr)) {
-    done.trigger(from->take(*from, worker::here()));
+    done.trigger(from->take(worker::here()));
   } else if (closed_) {
     done.unblock();
   } else {
-    poppers_.push_back(pop_event::make(std::move(done)));
+    pop_event::make(poppers_, std::move(done));
   }
 }
 

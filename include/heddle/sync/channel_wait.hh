@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "heddle/base/compiler.hh"
 #include "heddle/core/choice.hh"
 #include "heddle/core/event.hh"
 #include "heddle/core/promise.hh"
@@ -19,39 +20,74 @@ class channel;
 
 namespace detail {
 
-/// Somebody who waits to push. The functions take it out of its line and wake it.
+template <class T>
+class push_wait;
+template <class T>
+class pop_wait;
+template <class T>
+struct pop_event;
+
+/// A function that waits to push.
 template <class T>
 struct push_place : list_node {
-  T (*take)(push_place&, worker&) noexcept;
-  void (*refuse)(push_place&, worker&) noexcept;
-  const choosable* chooser;  ///< whose choice must be open
-  bool front;
+  push_place(list<push_place>& line, push_wait<T>& c) noexcept
+      : list_node(linked_at_once()), chooser(&c) {
+    line.push_back(*this);
+  }
+  /// Both take it out of its line and wake it.
+  [[nodiscard]] T take(worker& w) noexcept { return push_wait<T>::record::take(*this, w); }
+  void refuse(worker& w) noexcept { push_wait<T>::record::refuse(*this, w); }
+
+  push_wait<T>* chooser;  ///< whose choice must be open
 };
 
-/// Somebody who waits to pop.
+/// A function or an event that waits to pop.
 template <class T>
 struct pop_place : list_node {
-  void (*give)(pop_place&, worker&, T&&) noexcept;
-  void (*refuse)(pop_place&, worker&) noexcept;
-  const choosable* chooser;  ///< null for an event
+  pop_place(list<pop_place>& line, pop_wait<T>* c) noexcept
+      : list_node(linked_at_once()), chooser(c) {
+    line.push_back(*this);
+  }
+  void give(worker& w, T&& value) noexcept {
+    if (chooser != nullptr) {
+      pop_wait<T>::record::give(*this, w, std::move(value));
+    } else {
+      pop_event<T>::give(*this, w, std::move(value));
+    }
+  }
+  void refuse(worker& w) noexcept {
+    if (chooser != nullptr) {
+      pop_wait<T>::record::refuse(*this, w);
+    } else {
+      pop_event<T>::refuse(*this, w);
+    }
+  }
+
+  pop_wait<T>* chooser;  ///< null for an event
 };
+
+/// first_for() where choices stand in line, some of which were made in this turn.
+template <class Place>
+[[nodiscard]] HEDDLE_RARE Place* first_choice_for(list<Place>& line,
+                                                  const choosable* other) noexcept {
+  Place* found = nullptr;
+  line.each([&](Place& p) {
+    const choosable* const c = p.chooser;
+    if (found == nullptr &&
+        (c == nullptr || (c->open() && (other == nullptr || !c->rivals(*other)))))
+      found = &p;
+  });
+  return found;
+}
 
 /// The first in line whose choice is open and not that of `other`.
 template <class Place>
 [[nodiscard]] Place* first_for(list<Place>& line, const choosable* other) noexcept {
-  const auto fits = [other](const Place& p) {
-    const choosable* c = p.chooser;
-    return c == nullptr || (c->open() && (other == nullptr || !c->rivals(*other)));
-  };
-  if (line.empty()) [[likely]]
-    return nullptr;
-  if (Place& first = line.front(); fits(first)) [[likely]]
+  if (line.empty()) return nullptr;
+  Place& first = line.front();
+  if (first.chooser == nullptr || first.chooser->alone()) [[likely]]
     return &first;
-  Place* found = nullptr;  // rare: the first ones have made their choices in this turn
-  line.each([&](Place& p) {
-    if (found == nullptr && fits(p)) found = &p;
-  });
-  return found;
+  return first_choice_for(line, other);
 }
 
 template <class T>
@@ -70,18 +106,21 @@ class [[nodiscard("co_await it")]] push_wait : public choosable {
   }
   template <frame_promise P>
   void await_suspend(std::coroutine_handle<P> h) noexcept {
-    record& r = room_.make(*this);
-    park(r, link_of(h), worker::running());
-    home_.pushers_.push_back(static_cast<push_place<T>&>(r));
+    room_.make(*this, link_of(h), worker::running());
   }
-  void await_resume() const {
+  void await_resume() {
+    room_.resumed();
     if (end_ != end::done) [[unlikely]]
       throw_failure(error());
   }
-  [[nodiscard]] result<void> await_result() const noexcept {
+  [[nodiscard]] result<void> await_result() noexcept {
+    room_.resumed();
     if (end_ != end::done) return std::unexpected(error());
     return {};
   }
+
+  /// Whether the function at this place wants its value before all others.
+  [[nodiscard]] static bool at_front(const push_place<T>& p) noexcept { return p.chooser->front_; }
 
  private:
   enum class end : std::uint8_t { canceled, done, closed };
@@ -98,36 +137,36 @@ class [[nodiscard("co_await it")]] push_wait : public choosable {
     if ((to == nullptr && home_.full()) || !commit()) return false;
     end_ = end::done;
     if (to != nullptr) {
-      to->give(*to, w, std::move(value_));
+      to->give(w, std::move(value_));
     } else {
       home_.enqueue(std::move(value_), front_);
     }
     return true;
   }
 
+  friend struct push_place<T>;
   struct record : wait, push_place<T> {
-    explicit record(push_wait& p) noexcept
-        : wait(kind_of_wait), push_place<T>{{}, &take, &refuse, &p, p.front_}, owner(p) {}
+    record(push_wait& p, link frame, worker& w) noexcept
+        : wait(kind_of_wait, frame, w), push_place<T>(p.home_.pushers_, p) {}
     static T take(push_place<T>& p, worker& w) noexcept {
-      auto& self = static_cast<record&>(p);
+      push_wait& self = *p.chooser;
       p.unlink();
-      static_cast<void>(self.owner.commit());  // it was open: whoever takes asked before
-      self.owner.end_ = end::done;
-      wake(self, w);
-      return std::move(self.owner.value_);
+      static_cast<void>(self.commit());  // it was open: whoever takes asked before
+      self.end_ = end::done;
+      wake(static_cast<record&>(p), w);
+      return std::move(self.value_);
     }
     static void refuse(push_place<T>& p, worker& w) noexcept {
-      auto& self = static_cast<record&>(p);
-      if (!self.owner.open()) return;  // it ends by its choice
-      self.owner.end_ = end::closed;
-      wake(self, w);
+      push_wait& self = *p.chooser;
+      if (!self.open()) return;  // it ends by its choice
+      self.end_ = end::closed;
+      wake(static_cast<record&>(p), w);
     }
     static void cancel(wait& x, worker& w) noexcept {
       static_cast<push_place<T>&>(static_cast<record&>(x)).unlink();
       wake(x, w);
     }
     static constexpr wait_kind kind_of_wait{"push", &cancel};
-    push_wait& owner;
   };
 
   [[nodiscard]] std::error_code error() const noexcept {
@@ -161,16 +200,16 @@ class [[nodiscard("co_await it")]] pop_wait : public choosable {
   }
   template <frame_promise P>
   void await_suspend(std::coroutine_handle<P> h) noexcept {
-    record& r = room_.make(*this);
-    park(r, link_of(h), worker::running());
-    home_.poppers_.push_back(static_cast<pop_place<T>&>(r));
+    room_.make(*this, link_of(h), worker::running());
   }
   [[nodiscard]] std::optional<T> await_resume() {
+    room_.resumed();
     if (end_ != end::done) [[unlikely]]
       throw_failure(canceled_error());
     return std::exchange(value_, std::nullopt);
   }
   [[nodiscard]] result<std::optional<T>> await_result() {
+    room_.resumed();
     if (end_ != end::done) return std::unexpected(canceled_error());
     return std::exchange(value_, std::nullopt);
   }
@@ -192,36 +231,36 @@ class [[nodiscard("co_await it")]] pop_wait : public choosable {
     if (push_place<T>* const from = home_.pusher_for(this)) {
       if (!commit()) return true;
       end_ = end::done;
-      value_.emplace(from->take(*from, w));
+      value_.emplace(from->take(w));
       return true;
     }
     if (home_.closed_ && commit()) end_ = end::done;
     return home_.closed_;
   }
 
+  friend struct pop_place<T>;
   struct record : wait, pop_place<T> {
-    explicit record(pop_wait& p) noexcept
-        : wait(kind_of_wait), pop_place<T>{{}, &give, &refuse, &p}, owner(p) {}
+    record(pop_wait& p, link frame, worker& w) noexcept
+        : wait(kind_of_wait, frame, w), pop_place<T>(p.home_.poppers_, &p) {}
     static void give(pop_place<T>& p, worker& w, T&& value) noexcept {
-      auto& self = static_cast<record&>(p);
+      pop_wait& self = *p.chooser;
       p.unlink();
-      static_cast<void>(self.owner.commit());  // it was open: whoever gives asked before
-      self.owner.value_.emplace(std::move(value));
-      self.owner.end_ = end::done;
-      wake(self, w);
+      static_cast<void>(self.commit());  // it was open: whoever gives asked before
+      self.value_.emplace(std::move(value));
+      self.end_ = end::done;
+      wake(static_cast<record&>(p), w);
     }
     static void refuse(pop_place<T>& p, worker& w) noexcept {
-      auto& self = static_cast<record&>(p);
-      if (!self.owner.commit()) return;  // it ends by its choice
-      self.owner.end_ = end::done;
-      wake(self, w);
+      pop_wait& self = *p.chooser;
+      if (!self.commit()) return;  // it ends by its choice
+      self.end_ = end::done;
+      wake(static_cast<record&>(p), w);
     }
     static void cancel(wait& x, worker& w) noexcept {
       static_cast<pop_place<T>&>(static_cast<record&>(x)).unlink();
       wake(x, w);
     }
     static constexpr wait_kind kind_of_wait{"pop", &cancel};
-    pop_wait& owner;
   };
 
   channel<T>& home_;
@@ -262,18 +301,16 @@ class [[nodiscard("co_await it")]] pop_many_wait : public pop_wait<T> {
 /// An event in the line of those who pop; goes with its event.
 template <class T>
 struct pop_event final : pop_place<T>, event_notifier {
-  [[nodiscard]] static pop_event& make(event<T> done) {
+  static void make(list<pop_place<T>>& line, event<T> done) {
     worker& w = worker::here();
-    auto* self = new (w.memory.allocate(sizeof(pop_event))) pop_event(std::move(done));
+    auto* self = new (w.memory.allocate(sizeof(pop_event))) pop_event(line, std::move(done));
     add_notifier(*self->target.record(), *self);
-    return *self;
   }
 
  private:
-  explicit pop_event(event<T> done) noexcept
-      : pop_place<T>{{}, &give_value, &refuse_value, nullptr},
-        event_notifier(&ended),
-        target(std::move(done)) {}
+  friend struct pop_place<T>;
+  pop_event(list<pop_place<T>>& line, event<T> done) noexcept
+      : pop_place<T>(line, nullptr), event_notifier(&ended), target(std::move(done)) {}
 
   /// Frees the place and gives its event.
   [[nodiscard]] static event<T> leave(pop_event& self, worker& w) noexcept {
@@ -282,12 +319,12 @@ struct pop_event final : pop_place<T>, event_notifier {
     w.memory.release(&self, sizeof(pop_event));
     return target;
   }
-  static void give_value(pop_place<T>& p, worker& w, T&& value) noexcept {
+  static void give(pop_place<T>& p, worker& w, T&& value) noexcept {
     auto& self = static_cast<pop_event&>(p);
     remove_notifier(*self.target.record(), self);
     leave(self, w).trigger(std::move(value));
   }
-  static void refuse_value(pop_place<T>& p, worker& w) noexcept {
+  static void refuse(pop_place<T>& p, worker& w) noexcept {
     auto& self = static_cast<pop_event&>(p);
     remove_notifier(*self.target.record(), self);
     leave(self, w).unblock();

@@ -131,8 +131,7 @@ class [[nodiscard("co_await it")]] gate::awaiter : public choosable {
   }
   template <frame_promise P>
   void await_suspend(std::coroutine_handle<P> h) noexcept {
-    record& r = room_.make(*this);
-    park(r, link_of(h), worker::running());
+    record& r = room_.make(*this, link_of(h), worker::running());
     home_.line_.push_back(static_cast<place&>(r));
   }
   hold await_resume() {
@@ -148,7 +147,8 @@ class [[nodiscard("co_await it")]] gate::awaiter : public choosable {
 
  private:
   struct record : wait, place {
-    explicit record(awaiter& a) noexcept : wait(kind_of_wait), place(&give, a.units_), owner(a) {}
+    record(awaiter& a, link frame, worker& w) noexcept
+        : wait(kind_of_wait, frame, w), place(&give, a.units_), owner(a) {}
     ~record() {
       if (parked()) [[unlikely]]
         leave();

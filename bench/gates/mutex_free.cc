@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// Instructions of a lock that is free.
+#include <cstdlib>
+
+#include "heddle/heddle.hh"
+#include "heddle/sync/mutex.hh"
+
+using namespace heddle;
+
+namespace {
+
+task<> program(long n) {
+  mutex m;
+  for (long i = 0; i < n; ++i) auto held = co_await m.lock();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  runtime_options options;  // small and simple: what counts here never reaches the driver
+  options.driver = "poll";
+  options.memory_bytes = std::size_t{1} << 30;
+  runtime rt(options);
+  rt.run(program(argc > 1 ? std::atol(argv[1]) : 1000));
+}

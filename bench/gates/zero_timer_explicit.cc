@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// Instructions of a fork and a join on a timer of zero through an explicit rendezvous.
+#include <cstdlib>
+
+#include "heddle/heddle.hh"
+
+using namespace heddle;
+
+namespace {
+
+task<> program(long n) {
+  rendezvous<> r;
+  for (long i = 0; i < n; ++i) {
+    timer(nanoseconds::zero(), r.make_event());
+    co_await r;
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  runtime_options options;  // small and simple: what counts here never reaches the driver
+  options.driver = "poll";
+  options.memory_bytes = std::size_t{1} << 30;
+  runtime rt(options);
+  rt.run(program(argc > 1 ? std::atol(argv[1]) : 1000));
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+// Who waits for whom: handles of events, looked for in frames.
+#include "heddle/core/wait_walk.hh"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "heddle/core/enter.hh"
+#include "heddle/core/rendezvous.hh"
+
+namespace heddle {
+namespace {
+
+/// Calls f for the frame and for those that await it, as far as they are functions of one task.
+template <class F>
+void each_frame(link l, F&& f) {
+  for (std::size_t depth = 0; l != no_link && !is_plain(l) && depth < chain_max; ++depth) {
+    f(l);
+    const join* const owner = promise_of(l).parent();
+    if (owner == nullptr || (owner->done != nullptr && !detail::is_taken_over(*owner))) break;
+    if (!owner->waiter) break;
+    l = link_of(owner->waiter);
+  }
+}
+
+std::vector<site> chain_of(link l) {
+  std::vector<site> lines;
+  each_frame(l, [&](link each) { lines.push_back(promise_of(each).at); });
+  return lines;
+}
+
+}  // namespace
+
+void wait_walk::add_below(context& root, time_point now) {
+  root.waits().each([&](wait& x) {
+    if (x.kind == &detail::event_set::waiter::kind)
+      // One with a deadline will go on.
+      waiting_.push_back({tasks_.size(), static_cast<detail::event_set::waiter&>(x).set, x.frame,
+                          root.deadline() == never});
+    tasks_.push_back(
+        {x.kind->name, chain_of(x.frame), now - x.since, root.color, root.trace_id, {}});
+  });
+  root.children().each([&](context& child) { add_below(child, now); });
+}
+
+void wait_walk::add_ready(link l, const context& c) {
+  tasks_.push_back({"ready", chain_of(l), {}, c.color, c.trace_id, {}});
+}
+
+void wait_walk::add_plain(const frame& f, const std::vector<wait_table>& tables) {
+  suspended_task task;
+  task.state = (f.at & HEDDLE_AT_QUEUED) != 0 ? "ready" : "plain";
+  task.color = f.color;
+  const std::uint32_t number = HEDDLE_AT_NUMBER(f.at);
+  for (const wait_table& table : tables) {
+    if (table.resume != f.resume || number >= table.count) continue;
+    const heddle_wait_line& line = table.lines[number];
+    if ((f.at & HEDDLE_AT_QUEUED) == 0) task.state = line.what;
+    task.plain_at = std::string(line.file) + ":" + std::to_string(line.line);
+  }
+  tasks_.push_back(std::move(task));
+}
+
+void wait_walk::note_events() {
+  for (std::size_t i = 0; i != waiting_.size(); ++i) {
+    if (waiting_[i].set == nullptr) {  // its set has gone: it is about to be told
+      waiting_[i].stuck = false;
+      continue;
+    }
+    waiting_[i].set->expected().each([&](const event_record& r) {
+      events_[&r] = {i, std::size_t{r.handles} + r.handles_afar.load(std::memory_order_relaxed)};
+    });
+  }
+}
+
+void wait_walk::look_through_frames(std::size_t holder) {
+  each_frame(waiting_[holder].innermost, [&](link l) {
+    const std::span<const std::byte> cell = memory_.cell_around(reinterpret_cast<void*>(l));
+    for (std::size_t at = 0; at + sizeof(void*) <= cell.size(); at += sizeof(void*)) {
+      const void* word;
+      std::memcpy(&word, cell.data() + at, sizeof word);
+      if (!memory_.home().contains(word)) continue;
+      const auto found = events_.find(word);
+      if (found == events_.end()) continue;
+      // A set refers to its own events at both ends of its list; those are no handles.
+      const detail::event_set* const set = waiting_[found->second.waits].set;
+      if (set->expected().is_end(cell.data() + at)) continue;
+      found->second.held_by.push_back(holder);
+    }
+  });
+}
+
+bool wait_walk::is_stuck(const waiting& x) const {
+  bool any = false, all = true;
+  x.set->expected().each([&](const event_record& r) {
+    const expected_event& e = events_.at(&r);
+    const auto found = static_cast<std::size_t>(std::count_if(
+        e.held_by.begin(), e.held_by.end(), [&](std::size_t by) { return waiting_[by].stuck; }));
+    const bool out_of_reach = e.handles != 0 && found >= e.handles;
+    any = any || out_of_reach;
+    all = all && out_of_reach;
+  });
+  return x.set->needs_all() ? any : any && all;
+}
+
+std::vector<suspended_task> wait_walk::finish() && {
+  note_events();
+  if (events_.empty()) return std::move(tasks_);
+  for (std::size_t i = 0; i != waiting_.size(); ++i) look_through_frames(i);
+  for (bool changed = true; std::exchange(changed, false);)
+    for (waiting& x : waiting_)
+      if (x.stuck && !is_stuck(x)) {
+        x.stuck = false;
+        changed = true;
+      }
+  for (const waiting& x : waiting_) {
+    if (!x.stuck) continue;
+    suspended_task& task = tasks_[x.task];
+    x.set->expected().each([&](const event_record& r) {
+      for (const std::size_t by : events_.at(&r).held_by) {
+        if (task.behind != suspended_task::nobody || !waiting_[by].stuck) continue;
+        task.behind = waiting_[by].task;
+        task.expects = r.made;
+      }
+    });
+  }
+  return std::move(tasks_);
+}
+
+}  // namespace heddle

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: MIT
+"""Each limit of heddle serve: the flag sets it, what is beyond it is refused, and the metrics page
+counts that. One line a limit; a limit without a line here fails the last test."""
+
+import re
+import socket
+import time
+import unittest
+
+from program import LIMIT_S, SiteTest, run
+
+GET = b"GET / HTTP/1.1\r\nHost: x\r\n"
+POST = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5000\r\n"
+
+# Flag, value, what a client sends, the status that it gets (None: the connection closes without
+# one), and the counter.
+LIMITS = (
+    ("request-line", "64", b"GET /" + b"a" * 64 + b" HTTP/1.1\r\n\r\n", 414, "uris_too_long"),
+    ("header-bytes", "100", GET + b"X: " + b"a" * 200 + b"\r\n\r\n", 431, "heads_too_large"),
+    ("header-count", "2", GET + b"A: 1\r\nB: 2\r\n\r\n", 431, "heads_too_large"),
+    ("body", "4K", POST + b"\r\n" + b"b" * 5000, 405, "bodies_abandoned"),
+    ("body-timeout", "100ms", POST + b"\r\n" + b"b" * 10, 405, "body_timeouts"),
+    ("header-timeout", "100ms", GET, 408, "header_timeouts"),
+    ("idle-timeout", "100ms", b"", None, "idle_timeouts"),
+    ("pipeline", "2", (GET + b"\r\n") * 5 + GET + b"Connection: close\r\n\r\n", 200,
+     "pipeline_pauses"),
+)
+# Those whose tests stand elsewhere, or below.
+ELSEWHERE = {"driver", "connections", "connections-per-address", "trusted", "body-rate",
+             "write-timeout", "send", "drain-timeout", "queue-delay", "retry-after", "cache",
+             "cached-file", "recheck", "address-space"}
+
+
+class ServeLimits(SiteTest):
+    def counter(self, server, name):
+        page = server.ask("/metrics")[2].decode()
+        return int(re.search(rf"^heddle_http_{name}(?:_total)? (\d+)$", page, re.M)[1])
+
+    def until_closed(self, server, sent):
+        with socket.create_connection((server.host, server.port), timeout=LIMIT_S) as conn:
+            conn.sendall(sent)
+            answer = b""
+            while data := conn.recv(65536):
+                answer += data
+        return answer
+
+    def test_what_is_beyond_a_limit_is_refused_and_counted(self):
+        for flag, value, sent, status, counter in LIMITS:
+            with self.subTest(flag), self.serve("--metrics", "--" + flag, value) as server:
+                answer = self.until_closed(server, sent)
+                got = int(answer[9:12]) if answer else None
+                self.assertEqual(got, status)
+                self.assertGreaterEqual(self.counter(server, counter), 1, counter)
+
+    def test_within_the_limits_nothing_is_counted(self):
+        with self.serve("--metrics") as server:
+            self.assertEqual(server.ask("/")[0], 200)
+            for _, _, _, _, counter in LIMITS:
+                self.assertEqual(self.counter(server, counter), 0, counter)
+
+    def open_and_ask(self, server, count):
+        """How many of so many connections at once get an answer; the others are closed."""
+        conns = [socket.create_connection((server.host, server.port), timeout=LIMIT_S)
+                 for _ in range(count)]
+        answered = 0
+        for conn in conns:
+            try:
+                conn.sendall(GET + b"\r\n")
+                answered += conn.recv(65536).startswith(b"HTTP/1.1 200 ")
+            except (ConnectionResetError, BrokenPipeError):
+                pass
+        for conn in conns:
+            conn.close()
+        time.sleep(0.05)  # until the server has seen it
+        return answered
+
+    def test_one_visitor_has_a_limit_of_its_own_unless_it_is_trusted(self):
+        with self.serve("--metrics", "--connections-per-address", "3") as server:
+            self.assertEqual(self.open_and_ask(server, 8), 3)
+            self.assertEqual(self.counter(server, "refused_connections"), 5)
+        with self.serve("--connections", "8") as server:
+            self.assertEqual(self.open_and_ask(server, 8), 6)
+        for words in (("--connections-per-address", "0"),
+                      ("--connections-per-address", "3", "--trusted", "10.0.0.0/8",
+                       "--trusted", "127.0.0.0/8")):
+            with self.serve("--connections", "8", *words) as server:
+                self.assertEqual(self.open_and_ask(server, 8), 8, words)
+        with self.serve("--connections-per-address", "3", "--trusted", "10.0.0.0/8") as server:
+            self.assertEqual(self.open_and_ask(server, 8), 3)
+
+    def test_more_connections_than_the_limit_wait(self):
+        with self.serve("--metrics", "--connections", "4", "--connections-per-address", "0",
+                        "--idle-timeout", "200ms") as server:
+            self.assertEqual(self.open_and_ask(server, 8), 8)
+            self.assertGreaterEqual(self.counter(server, "full_waits"), 1)
+
+    def test_a_client_that_does_not_read_is_cut(self):
+        self.put("large", b"x" * 20_000_000)
+        for size in ("512K", "64M"):  # from the file, and from memory
+            with self.serve("--metrics", "--write-timeout", "200ms", "--cached-file", size,
+                            "--send", "64K") as server, socket.socket() as conn:
+                conn.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                conn.connect((server.host, server.port))
+                conn.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
+                end = time.monotonic() + LIMIT_S
+                while self.counter(server, "write_timeouts") == 0 and time.monotonic() < end:
+                    time.sleep(0.05)
+                self.assertEqual(self.counter(server, "write_timeouts"), 1, size)
+
+    def test_a_body_has_a_least_rate(self):
+        with self.serve("--metrics", "--body-rate", "1M", "--body-timeout", "300ms") as server, \
+                socket.create_connection((server.host, server.port), timeout=LIMIT_S) as conn:
+            conn.sendall(POST + b"\r\n")
+            try:
+                for _ in range(40):
+                    conn.sendall(b"b" * 10)  # no pause as long as body-timeout
+                    time.sleep(0.02)
+            except (ConnectionResetError, BrokenPipeError):
+                pass
+            self.assertEqual(self.counter(server, "body_timeouts"), 1)
+
+    def test_every_limit_of_the_help_has_a_default_there_and_a_test(self):
+        code, out, _ = run("serve", "--help-limits")
+        self.assertEqual(code, 0)
+        self.assertLessEqual(len(out.splitlines()), 50)
+        self.assertLessEqual(max(map(len, out.splitlines())), 100)
+        flags = set()
+        for line in out.splitlines()[1:]:
+            flags.add(line.split()[0].removeprefix("--"))
+            self.assertRegex(line, r"\(default|trusted")
+        self.assertEqual(flags, {limit[0] for limit in LIMITS} | ELSEWHERE)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+// What a connection holds between two requests: cells of the worker's and bytes of the heap,
+// counted where they are taken, so the figure is the same in every run. docs/reference/http.md says
+// what it is made of.
+#include <fcntl.h>
+#include <malloc.h>
+#include <netinet/in.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <vector>
+
+#include "heddle/base/sanitizer.hh"
+#include "http/harness.hh"
+
+using namespace heddle;
+using namespace heddle::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+// What epoll and poll remember of each descriptor, in user memory.
+constexpr std::size_t readiness_bytes = 40;
+
+#if !defined(__OPTIMIZE__) || HEDDLE_ASAN || HEDDLE_TSAN
+constexpr std::size_t bytes_max = 0;  // frames have their size for users where they are optimized
+#elif defined(__clang__)
+constexpr std::size_t bytes_max = 300;
+#else
+constexpr std::size_t bytes_max = 450;  // GCC keeps in a frame what lives between two waits only
+#endif
+
+constexpr std::size_t warm_count = 500;  // tables have their first pages, and free cells are used
+constexpr std::size_t count = 4000;
+constexpr int first_number = 2 * (warm_count + count);
+constexpr std::string_view get = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+
+task<http::response> answer(http::request&) { co_return http::response(200).text("ok\n"); }
+
+/// Clients that cost our side nothing: plain sockets, which the kernel connects by itself.
+class clients {
+ public:
+  explicit clients(const address& at) : at_(at) {}
+  ~clients() {
+    for (const int fd : fds_) ::close(fd);
+  }
+  /// Connects and asks; the answers are read when they are there.
+  void ask(std::size_t more) {
+    for (std::size_t i = 0; i < more; ++i) {
+      const int low = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+      // Away from the server's numbers: drivers keep tables by number.
+      const int fd = ::fcntl(low, F_DUPFD_CLOEXEC, first_number);
+      ::close(low);
+      ASSERT_GE(fd, 0) << "too few descriptors";
+      fds_.push_back(fd);
+      ASSERT_EQ(::connect(fd, at_.native(), at_.native_len()), 0);
+      ASSERT_EQ(::send(fd, get.data(), get.size(), 0), static_cast<ssize_t>(get.size()));
+    }
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return fds_.size(); }
+  void read_answers() const {
+    char text[1024];
+    for (const int fd : fds_)
+      while (::recv(fd, text, sizeof text, MSG_DONTWAIT) > 0) {
+      }
+  }
+
+ private:
+  address at_;
+  std::vector<int> fds_;
+};
+
+std::size_t bytes_taken() {
+  const struct ::mallinfo2 heap = ::mallinfo2();
+  return worker::here().memory.home().chunks_taken() * slab_chunk_bytes + heap.uordblks +
+         heap.hblkhd;
+}
+
+bool enough_descriptors() {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  constexpr rlim_t wanted = first_number + warm_count + count + 200;
+  if (limit.rlim_max < wanted) return false;
+  limit.rlim_cur = std::max(limit.rlim_cur, wanted);
+  return ::setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
+}  // namespace
+
+DRIVER_TEST(idle, "a connection between two requests holds at most 300 bytes") {
+  if (bytes_max == 0) GTEST_SKIP() << "frames are larger in this build";
+  if (!make.real()) GTEST_SKIP() << "a simulated client lies in the same memory";
+  if (!enough_descriptors()) GTEST_SKIP() << "ulimit -n is too low";
+  runtime rt(make(), one_worker());
+  http::server_options options;
+  options.connections_per_address_max = options.connections_max;
+  const std::size_t most = bytes_max + (make.name() == "io_uring" ? 0 : readiness_bytes);
+  rt.run(with_server(answer, options, [most](address at, http::server& web) -> task<> {
+    clients all(at);
+    const auto open = [&](std::size_t more) -> task<> {
+      for (std::size_t left = more; left != 0;) {
+        const std::size_t batch = std::min<std::size_t>(left, 250);
+        all.ask(batch);
+        left -= batch;
+        while (web.counters().requests < all.size()) co_await sleep_for(1ms);
+      }
+      all.read_answers();
+    };
+    co_await open(warm_count);
+    const std::size_t before = bytes_taken();
+    co_await open(count);
+    EXPECT_EQ(web.counters().open, warm_count + count);
+    const std::size_t each = (bytes_taken() - before) / count;
+    EXPECT_LE(each, most);
+    // One that weighs nothing was not counted.
+    EXPECT_GE(each, 200u);
+  }));
+}
