@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Tests of suite http: its cases and targets, its peers' settings, memory, and what it prints."""
 
-import http.client
 import json
 import pathlib
+import socket
 import sys
 import tempfile
 import unittest
@@ -18,6 +18,7 @@ import bench_http_table as table
 import bench_http_values as values
 import bench_machine as machine
 import bench_plan
+import bench_servers as servers
 
 
 class Values(unittest.TestCase):
@@ -143,21 +144,24 @@ class FileServers(unittest.TestCase):
                 with self.subTest(server.name):
                     server.start()
                     self.addCleanup(server.stop)
-                    self.ask(server, site)
+                    self.ask(server)
                     server.stop()
             self.assertEqual([str(p) for p in folder.rglob("*access*")], [])
 
-    def ask(self, server, site):
-        link = http.client.HTTPConnection("127.0.0.1", server.port, timeout=5)
-        link.connect()
-        sock = link.sock
-        for _ in range(550):   # more than servers grant a connection by default
-            for file in site.iterdir():
-                link.request("GET", f"/{file.name}")
-                answer = link.getresponse()
-                self.assertEqual((answer.status, len(answer.read())), (200, file.stat().st_size))
-        self.assertIs(link.sock, sock)
-        link.close()
+    def ask(self, server):
+        servers.check_http(server, "/16384.txt", 16384)
+        one = servers.get(server.port, "/100.txt")[2]
+        batch, answers = 100, 0
+        with socket.create_connection(("127.0.0.1", server.port), 5) as link:
+            while answers < 1100:   # more than servers grant a connection by default
+                link.sendall(b"GET /100.txt HTTP/1.1\r\nHost: localhost\r\n\r\n" * batch)
+                text = b""
+                while len(text) < batch * one:
+                    part = link.recv(65536)
+                    self.assertTrue(part, f"closed after {answers} answers")
+                    text += part
+                answers += text.count(b"HTTP/1.1 200")
+                self.assertEqual((len(text), answers % batch), (batch * one, 0))
 
 
 class Table(unittest.TestCase):
