@@ -56,12 +56,12 @@ bool exchange::note_sent(const result<std::size_t>& sent, std::size_t bytes) {
 task<bool> exchange::send_body(piece body) {
   const std::size_t step = owner_.options_.send_bytes_max;
   for (std::size_t at = 0; at < body.size(); at += step) {
-    chain part(std::move(out_));
-    out_.clear();
-    part.append(body.slice(at, step));
+    chain part;
+    part.append_view(byte_view(out_)).append(body.slice(at, step));
     const std::size_t size = part.size();
     auto sent = co_await as_expected(
         with_timeout(conn_.write(std::move(part)), owner_.options_.write_timeout));
+    out_.clear();
     if (!note_sent(sent, size)) co_return false;
   }
   co_return true;
