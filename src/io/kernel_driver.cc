@@ -41,6 +41,7 @@ kernel_driver::kernel_driver(const driver_options& options)
     ::close(wake_fd_);
     throw failure({error, std::generic_category()}, "cannot reserve receive blocks");
   }
+  static_cast<void>(::madvise(memory, bytes, MADV_NOHUGEPAGE));  // it is touched as it is used
   blocks_ = static_cast<std::byte*>(memory);
   pool_->open_port(0, wake_fd_);
   free_blocks_.reserve(options_.block_count);  // so that returning one never allocates

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <utility>
 
 #include "heddle/base/error.hh"
 
@@ -42,6 +43,8 @@ uring_blocks::uring_blocks(io_uring& ring, std::uint32_t count, std::uint32_t by
   spare_.reserve(count_);
   for (std::uint32_t i = count_; i-- > 0;) spare_.push_back(static_cast<std::uint16_t>(i));
   memory_ = static_cast<std::byte*>(map(std::size_t{count_} * stride_));
+  // Huge pages would make memory of all blocks when the first ones are used.
+  static_cast<void>(::madvise(memory_, std::size_t{count_} * stride_, MADV_NOHUGEPAGE));
   int answer = 0;
   try {
     entries_ = static_cast<io_uring_buf_ring*>(map(ring_bytes(count_)));
@@ -69,6 +72,7 @@ void uring_blocks::top_up() noexcept {
   most_used_ = std::max(most_used_, used_);
   if (2 * used_ > window_) window_ = std::min(2 * window_, count_);
   used_ = 0;
+  grown_ = false;
   if (--turns_left_ == 0) {
     if (8 * most_used_ < window_) window_ = std::max(window_ / 2, std::min(count_, window_min));
     most_used_ = 0;
@@ -88,6 +92,9 @@ void uring_blocks::top_up() noexcept {
   in_ring_ += added;
 }
 
-void uring_blocks::starved() noexcept { window_ = std::min(2 * window_, count_); }
+void uring_blocks::starved() noexcept {
+  // Many receives may find it empty at once: that is one reason to grow, not many.
+  if (!std::exchange(grown_, true)) window_ = std::min(2 * window_, count_);
+}
 
 }  // namespace heddle

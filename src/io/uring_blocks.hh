@@ -64,6 +64,7 @@ class uring_blocks {
   std::uint32_t in_ring_ = 0;
   std::uint32_t used_ = 0;            // since the last refill
   std::uint32_t most_used_ = 0;       // between two refills, since the window was last looked at
+  bool grown_ = false;                // for a receive that starved, since the last refill
   std::uint32_t turns_left_;          // until it is looked at again
   std::vector<std::uint16_t> spare_;  // capacity count_: never grows
 };
