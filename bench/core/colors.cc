@@ -55,7 +55,7 @@ void post_run(benchmark::State& state) {
   measure(state, with_workers(1), 1'000'000,
           [](runtime& rt, long n) { rt.run(hop_on_the_spot(n)); });
 }
-BENCHMARK(post_run)->Name("colors/post_run")->UseManualTime();
+BENCHMARK(post_run)->Name("sched/post_run")->UseManualTime();
 
 /// A message that sends the next one, to and fro between two colors; each is allocated.
 struct message_hop {
@@ -82,10 +82,10 @@ void message_hops(benchmark::State& state) {
     }));
   });
 }
-BENCHMARK(message_hops<1, 0, 0>)->Name("colors/post_run_message")->UseManualTime();
-BENCHMARK(message_hops<1, 1, 2>)->Name("colors/across_one")->UseManualTime();
+BENCHMARK(message_hops<1, 0, 0>)->Name("sched/post_run_message")->UseManualTime();
+BENCHMARK(message_hops<1, 1, 2>)->Name("sched/across_one")->UseManualTime();
 // Colors 2 and 3 are at home on different workers.
-BENCHMARK(message_hops<2, 2, 3>)->Name("colors/latency")->UseManualTime();
+BENCHMARK(message_hops<2, 2, 3>)->Name("sched/latency")->UseManualTime();
 
 // --- a stream between two cores
 
@@ -131,7 +131,7 @@ void stream(benchmark::State& state) {
     benchmark::DoNotOptimize(all.sum);
   });
 }
-BENCHMARK(stream)->Name("colors/stream")->UseManualTime();
+BENCHMARK(stream)->Name("sched/stream")->UseManualTime();
 
 // --- work for which somebody else may have time
 
@@ -151,9 +151,9 @@ void unbalanced_2(benchmark::State& state) { unbalanced(state, with_workers(2));
 void unbalanced_2_no_stealing(benchmark::State& state) {
   unbalanced(state, with_workers(2, false));
 }
-BENCHMARK(unbalanced_1)->Name("colors/unbalanced_1")->UseManualTime();
-BENCHMARK(unbalanced_2)->Name("colors/unbalanced_2")->UseManualTime();
-BENCHMARK(unbalanced_2_no_stealing)->Name("colors/unbalanced_2_no_stealing")->UseManualTime();
+BENCHMARK(unbalanced_1)->Name("sched/unbalanced_1")->UseManualTime();
+BENCHMARK(unbalanced_2)->Name("sched/unbalanced_2")->UseManualTime();
+BENCHMARK(unbalanced_2_no_stealing)->Name("sched/unbalanced_2_no_stealing")->UseManualTime();
 
 void many_colors(benchmark::State& state) {
   measure(state, with_workers(2), 1'000'000, [](runtime& rt, long n) {
@@ -170,7 +170,7 @@ void many_colors(benchmark::State& state) {
       if (one != n / rival::many_colors) std::abort();
   });
 }
-BENCHMARK(many_colors)->Name("colors/many_colors")->UseManualTime();
+BENCHMARK(many_colors)->Name("sched/many_colors")->UseManualTime();
 
 }  // namespace
 

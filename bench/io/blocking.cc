@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A blocking call's round trip on each driver, beside the least that handing work to a thread and
-// waiting for its answer can cost: a mutex and two condition variables. Processor time of both
-// threads, so that whoever else uses the machine does not matter.
+// Suite io: a blocking call's round trip on each driver, beside the least that handing work to a
+// thread and waiting for its answer can cost: a mutex and two condition variables. Processor time
+// of both threads, so that whoever else uses the machine does not matter.
 #include <benchmark/benchmark.h>
 
 #include <condition_variable>
@@ -30,9 +30,15 @@ void calls(benchmark::State& state, const char* driver) {
   for (auto _ : state) rt.run(round_trips());
   state.SetItemsProcessed(state.iterations() * rounds);
 }
-BENCHMARK_CAPTURE(calls, io_uring, "io_uring")->Name("blocking/io_uring")->MeasureProcessCPUTime();
-BENCHMARK_CAPTURE(calls, epoll, "epoll")->Name("blocking/epoll")->MeasureProcessCPUTime();
-BENCHMARK_CAPTURE(calls, poll, "poll")->Name("blocking/poll")->MeasureProcessCPUTime();
+BENCHMARK_CAPTURE(calls, io_uring, "io_uring")
+    ->Name("io/blocking_call/heddle_uring")
+    ->MeasureProcessCPUTime();
+BENCHMARK_CAPTURE(calls, epoll, "epoll")
+    ->Name("io/blocking_call/heddle_epoll")
+    ->MeasureProcessCPUTime();
+BENCHMARK_CAPTURE(calls, poll, "poll")
+    ->Name("io/blocking_call/heddle_poll")
+    ->MeasureProcessCPUTime();
 
 struct bare {
   std::mutex lock;
@@ -81,7 +87,7 @@ void hand_off(benchmark::State& state) {
   server.join();
   state.SetItemsProcessed(state.iterations() * rounds);
 }
-BENCHMARK(hand_off)->Name("condition_variable/hand_off")->MeasureProcessCPUTime();
+BENCHMARK(hand_off)->Name("io/blocking_call/condition_variable")->MeasureProcessCPUTime();
 
 }  // namespace
 

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: MIT
 // Figure 17 of paper 003: tasks read random blocks of 4 KB from a file of 1 GB that is open without
-// the page cache. The number is how many tasks read at once; one item is one block. What runs out
-// first is the disk, so the time that counts is the clock's. The file is made at the first run, in
+// the page cache: `io/direct_reads_N/heddle_DRIVER`, N tasks at once. What runs out first is the
+// disk, so reads_per_s goes by the clock; cpu_us is what a read costs all threads of the process.
+// Rivals do the same as `reads N COUNT FILE` (bench/rivals). The file is made at the first run, in
 // the folder that HEDDLE_BENCH_DIR names, else in the working folder.
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <atomic>
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <memory>
 #include <random>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "heddle/heddle.hh"
@@ -26,7 +28,6 @@ using namespace heddle;
 constexpr std::size_t block_bytes = 4096;
 constexpr std::size_t file_bytes = std::size_t{1} << 30;
 constexpr std::size_t blocks = file_bytes / block_bytes;
-constexpr std::int64_t reads_each_run = 16384;
 
 std::string file_name() {
   const char* folder = std::getenv("HEDDLE_BENCH_DIR");
@@ -62,11 +63,11 @@ task<> reader(int fd, std::byte* into, std::int64_t& left, std::mt19937_64& rand
   }
 }
 
-task<> read_all(int fd, std::size_t count, std::byte* memory, std::mt19937_64& random) {
-  std::int64_t left = reads_each_run;
+task<> read_all(int fd, std::size_t count, std::byte* memory, std::mt19937_64& random,
+                std::int64_t reads) {
   scope s;
   for (std::size_t i = 0; i < count; ++i)
-    s.spawn(reader(fd, memory + i * block_bytes, left, random));
+    s.spawn(reader(fd, memory + i * block_bytes, reads, random));
   co_await s.join();
 }
 
@@ -74,7 +75,13 @@ struct aligned_free {
   void operator()(void* p) const { std::free(p); }
 };
 
-void direct_reads(benchmark::State& state, const char* driver) {
+double cpu_s() {
+  timespec t;
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+
+void direct_reads(benchmark::State& state, const char* driver, std::size_t count) {
   const int fd = open_data();
   if (fd < 0) {
     state.SkipWithError("no file can be opened without the page cache here");
@@ -83,53 +90,34 @@ void direct_reads(benchmark::State& state, const char* driver) {
   driver_options io;
   io.pool_threads_max = 64;  // epoll reads by the pool
   runtime rt({.driver = driver, .io = io});
-  const auto count = static_cast<std::size_t>(state.range(0));
   const std::unique_ptr<void, aligned_free> memory(
       std::aligned_alloc(block_bytes, block_bytes * count));
   std::mt19937_64 random(1);
-  for (auto _ : state) rt.run(read_all(fd, count, static_cast<std::byte*>(memory.get()), random));
-  state.SetItemsProcessed(state.iterations() * reads_each_run);
+  // Enough to fill what is in flight twice; few where each waits for the one before.
+  const std::size_t reads = count == 1 ? 2048 : std::max<std::size_t>(8192, 2 * count);
+  const auto begin = std::chrono::steady_clock::now();
+  const double cpu_begin = cpu_s();
+  for (auto _ : state)
+    rt.run(read_all(fd, count, static_cast<std::byte*>(memory.get()), random,
+                    static_cast<std::int64_t>(reads)));
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+  const double made = static_cast<double>(static_cast<std::size_t>(state.iterations()) * reads);
+  state.counters["reads_per_s"] = made / passed.count();
+  state.counters["cpu_us"] = (cpu_s() - cpu_begin) / made * 1e6;
   ::close(fd);
 }
-
-BENCHMARK_CAPTURE(direct_reads, io_uring, "io_uring")
-    ->Name("direct_reads/io_uring")
-    ->RangeMultiplier(8)
-    ->Range(1, 65536)
-    ->UseRealTime();
-BENCHMARK_CAPTURE(direct_reads, epoll, "epoll")
-    ->Name("direct_reads/epoll")
-    ->RangeMultiplier(8)
-    ->Range(1, 65536)
-    ->UseRealTime();
-
-/// The same with a thread each, as far as there are threads.
-void threads(benchmark::State& state) {
-  const int fd = open_data();
-  if (fd < 0) {
-    state.SkipWithError("no file can be opened without the page cache here");
-    return;
-  }
-  for (auto _ : state) {
-    std::atomic<std::int64_t> left = reads_each_run;
-    std::vector<std::thread> all;
-    for (std::int64_t i = 0; i < state.range(0); ++i)
-      all.emplace_back([&, i] {
-        const std::unique_ptr<void, aligned_free> into(
-            std::aligned_alloc(block_bytes, block_bytes));
-        std::mt19937_64 random(static_cast<std::uint64_t>(i));
-        while (left.fetch_sub(1) > 0)
-          if (::pread(fd, into.get(), block_bytes,
-                      static_cast<off_t>((random() % blocks) * block_bytes)) != block_bytes)
-            std::abort();
-      });
-    for (std::thread& t : all) t.join();
-  }
-  state.SetItemsProcessed(state.iterations() * reads_each_run);
-  ::close(fd);
-}
-BENCHMARK(threads)->Name("direct_reads/threads")->RangeMultiplier(8)->Range(1, 4096)->UseRealTime();
 
 }  // namespace
 
-BENCHMARK_MAIN();
+int main(int argc, char** argv) {
+  for (const char* const driver : {"io_uring", "epoll"})
+    for (const std::size_t count : {1, 8, 64, 512, 4096, 16'384, 65'536}) {
+      const std::string subject = driver[0] == 'e' ? "heddle_epoll" : "heddle_uring";
+      benchmark::RegisterBenchmark(
+          ("io/direct_reads_" + std::to_string(count) + "/" + subject).c_str(), direct_reads,
+          driver, count)
+          ->UseRealTime();
+    }
+  benchmark::Initialize(&argc, argv);
+  benchmark::RunSpecifiedBenchmarks();
+}

@@ -11,8 +11,8 @@
 namespace heddle::http {
 namespace {
 
-// Copied behind its head. Above it a second piece in the same send is cheaper: the copies of a whole
-// batch would live at once, and the allocator gives such memory back to the system each time.
+// Copied behind its head. Above it a second piece in the same send is cheaper: the copies of a
+// whole batch would live at once, and the allocator gives such memory back to the system each time.
 constexpr std::size_t small_body = 4 * 1024;
 
 }  // namespace

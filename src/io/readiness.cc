@@ -62,13 +62,12 @@ void readiness_driver::forget_old(int fd, fd_state& state) noexcept {
   state.epoch = epoch;
 }
 
-readiness_driver::fd_kind readiness_driver::kind_of(int fd) noexcept {
-  fd_state& state = state_of(fd);
-  if (state.kind != fd_kind::unknown) return state.kind;
+readiness_driver::fd_kind readiness_driver::ask_kind(fd_state& state, int fd) noexcept {
   struct stat s;
   if (::fstat(fd, &s) != 0) return fd_kind::unknown;  // not open: the call itself will say so
   state.kind = fd_kind::packets;
-  if (S_ISREG(s.st_mode) || S_ISDIR(s.st_mode) || S_ISBLK(s.st_mode)) state.kind = fd_kind::file;
+  if (S_ISREG(s.st_mode) || S_ISDIR(s.st_mode) || S_ISBLK(s.st_mode))
+    state.kind = (::fcntl(fd, F_GETFL) & O_DIRECT) != 0 ? fd_kind::uncached : fd_kind::file;
   if (S_ISFIFO(s.st_mode)) state.kind = fd_kind::stream;
   int type = 0;
   socklen_t len = sizeof type;
@@ -120,7 +119,10 @@ bool readiness_driver::try_once(operation& op, std::int64_t& result) noexcept {
       case op_code::accept:
       case op_code::accept_all:
         result = outcome(::accept4(op.fd, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-        if (result >= 0) state_of(static_cast<int>(result)).kind = kind_of(op.fd);
+        if (result >= 0) {
+          const fd_kind kind = kind_of(state_of(op.fd), op.fd);
+          state_of(static_cast<int>(result)).kind = kind;
+        }
         break;
       case op_code::receive:
         result = outcome(::recv(op.fd, op.data, op.len, static_cast<int>(op.flags) | MSG_DONTWAIT));
@@ -181,7 +183,7 @@ void readiness_driver::learn(fd_state& state, const operation& op, std::int64_t 
   const bool in = op.code == op_code::receive || op.code == op_code::read;
   const bool out = op.code == op_code::send || op.code == op_code::write;
   if (!in && !out) return;
-  if (kind_of(op.fd) != fd_kind::stream || (op.flags & (MSG_PEEK | MSG_OOB)) != 0) return;
+  if (kind_of(state, op.fd) != fd_kind::stream || (op.flags & (MSG_PEEK | MSG_OOB)) != 0) return;
   if (out) state.write_waits = true;
   if (in && !state.ended) state.read_waits = true;
 }
@@ -220,8 +222,11 @@ bool readiness_driver::submit(operation& op, worker& w, completion& now) noexcep
     now.result = -EBADF;
     return true;
   }
-  if ((op.code == op_code::read || op.code == op_code::write) && kind_of(op.fd) == fd_kind::file) {
-    if (op.code == op_code::read && op.offset != at_cursor) {
+  fd_state& state = state_of(op.fd);
+  const fd_kind kind = op.code == op_code::read || op.code == op_code::write ? kind_of(state, op.fd)
+                                                                             : fd_kind::unknown;
+  if (kind == fd_kind::file || kind == fd_kind::uncached) {
+    if (op.code == op_code::read && op.offset != at_cursor && kind == fd_kind::file) {
       // What the page cache holds needs no thread.
       iovec piece{op.data, op.len};
       const ssize_t got = ::preadv2(op.fd, &piece, 1, static_cast<off_t>(op.offset), RWF_NOWAIT);
@@ -232,7 +237,6 @@ bool readiness_driver::submit(operation& op, worker& w, completion& now) noexcep
     }
     return !send_to_pool(op, w, now);
   }
-  fd_state& state = state_of(op.fd);
   op_queue& queue = queue_of(state, op);
   const bool waits = (&queue == &state.readers && state.read_waits) ||
                      (&queue == &state.writers && state.write_waits);
@@ -290,7 +294,7 @@ readiness_driver::attempt_result readiness_driver::run_multishot(operation& op, 
         c.has_block = true;
         c.block = block;
         drained = state.watched && c.result < options_.block_bytes && !state.ended &&
-                  kind_of(fd) == fd_kind::stream;
+                  kind_of(state, fd) == fd_kind::stream;
       }
     }
     if (c.result < 0 || (op.code == op_code::receive_all && c.result == 0)) {

@@ -39,8 +39,9 @@ class readiness_driver : public kernel_driver {
     void remove(operation& op) noexcept;
   };
   /// `stream`: bytes without borders (stream sockets and pipes), where a short transfer says that
-  /// there is no more. `packets`: everything else that can be waited for.
-  enum class fd_kind : std::uint8_t { unknown, stream, packets, file };
+  /// there is no more. `packets`: everything else that can be waited for. `uncached`: a file opened
+  /// past the page cache, where even a try that is not to wait sleeps until the disk has answered.
+  enum class fd_kind : std::uint8_t { unknown, stream, packets, file, uncached };
   struct fd_state {
     op_queue readers;
     op_queue writers;
@@ -79,7 +80,11 @@ class readiness_driver : public kernel_driver {
     return state;
   }
   void forget_old(int fd, fd_state& state) noexcept;
-  [[nodiscard]] fd_kind kind_of(int fd) noexcept;
+  /// Asks the system at the first call.
+  [[nodiscard]] static fd_kind kind_of(fd_state& state, int fd) noexcept {
+    return state.kind != fd_kind::unknown ? state.kind : ask_kind(state, fd);
+  }
+  [[nodiscard, gnu::cold]] static fd_kind ask_kind(fd_state& state, int fd) noexcept;
   [[nodiscard]] static op_queue& queue_of(fd_state& state, const operation& op) noexcept;
   /// One non-blocking try. False: it would block.
   [[nodiscard]] bool try_once(operation& op, std::int64_t& result) noexcept;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Transactions with a version for each variable and one clock for all. A transaction sees the world
-// as of the clock's value when it began (moved forward when everything read so far still holds). To
-// commit it locks what it wrote, takes the next value of the clock, checks what it read, stores
-// and unlocks with that value as the new version.
+// Transactions with a version for each variable, and a count of commits for each worker
+// (sync/stm_seat.hh). A transaction reads what its worker has seen; what is newer moves its view
+// forward, when everything read so far still holds. To commit it locks what it wrote, checks what
+// it read, takes the next number of its own seat, stores, and unlocks with that as the version.
+#include <algorithm>
 #include <exception>
 
 #include "heddle/sync/atomically.hh"
-#include "sync/stm_clock.hh"
+#include "sync/stm_seat.hh"
+#include "sync/stm_turn.hh"
 #include "sync/stm_wait.hh"
 
 namespace heddle {
@@ -23,6 +25,11 @@ constexpr unsigned failures_before_first = 8;
 // Rounds of waiting for a variable's lock while holding others: then it is a conflict, so that two
 // commits cannot wait for each other for ever.
 constexpr unsigned lock_rounds_max = 128;
+// Who fails lets others alone for some microseconds, and twice as long each time. Two threads on
+// one variable hinder each other at every transaction that overlaps; so one of them does some
+// dozens in a row meanwhile, as it would with a lock that the other sleeps on.
+constexpr unsigned back_off_rounds = 256;
+constexpr unsigned back_off_doublings_max = 3;
 
 std::uint64_t lock_word(const transaction& tx) noexcept {
   return reinterpret_cast<std::uintptr_t>(&tx) | 1;
@@ -66,69 +73,95 @@ std::uint64_t detail::swap_box(stm_cell& cell, std::uint64_t box) noexcept {
 }
 
 void transaction::begin() noexcept {
-  log_.clear();
-  ++attempts_;
-  doomed_ = retries_ = false;
-  written_ = 0;
-  // A view of the past will do: what was read in it and has not changed since is the present, and
-  // what is newer moves the view forward. So the first attempt takes what this worker knows, and
-  // transactions on different data meet at the clock only once, when they commit.
-  if (attempts_ == 1) {
-    if (const worker* const w = worker::current()) seen_ = w->commit_seen;
+  if (attempts_++ != 0) {
+    log_.clear();
+    doomed_ = retries_ = false;
     return;
   }
-  // acquire: pairs with the clock's step in commit(): what has that version is stored or locked
-  seen_ = stm.clock.load(std::memory_order_acquire);
+  worker* const w = worker::current();
+  if (w == nullptr) return;
+  stm_seat& seat = stm_seat::of(*w);
+  if (seat.in_use) return;  // inside of another transaction, whose view is not ours to move
+  seat.in_use = true;
+  seat_ = &seat;
 }
 
-void transaction::know(std::uint64_t version) noexcept {
-  if (worker* const w = worker::current(); w != nullptr && w->commit_seen < version)
-    w->commit_seen = version;
-}
-
-void transaction::conflict() {
-  doomed_ = true;
-  throw stm_signal();
-}
+void transaction::leave_seat() noexcept { seat_->in_use = false; }
 
 void transaction::retry() {
   retries_ = true;
   throw stm_signal();
 }
 
+std::uint64_t transaction::unlocked_version(const tvar_base& v) noexcept {
+  const std::atomic<std::uint64_t>& lock = stm_access::lock(v);
+  // acquire: pairs with the release that stored this version
+  std::uint64_t word = lock.load(std::memory_order_acquire);
+  if (is_locked(word)) [[unlikely]] {
+    stm_pause pause;
+    do {
+      pause();  // its commit waits for nobody that reads
+      word = lock.load(std::memory_order_acquire);
+    } while (is_locked(word));
+  }
+  return word;
+}
+
+/// After the value was looked at: it is this version's, and the transaction may see it.
+bool transaction::still_holds(const tvar_base& v, std::uint64_t version) noexcept {
+  const bool known = seat_ != nullptr && seat_->has_seen(version);
+  if (!known && !extend(version)) [[unlikely]] {
+    doomed_ = true;
+    return false;
+  }
+  return stm_access::lock(v).load(std::memory_order_relaxed) == version;
+}
+
+std::uint64_t transaction::read_word(const tvar_base& v, const stm_cell& cell) {
+  if (doomed_ || retries_) [[unlikely]]
+    throw stm_signal();  // somebody caught it and goes on
+  if (const stm_write* const own = log_.find(v); own != nullptr) return own->words[0];
+  for (;;) {
+    const std::uint64_t version = unlocked_version(v);
+    // acquire: the look at the lock in still_holds() comes after
+    const std::uint64_t word = cell.load(std::memory_order_acquire);
+    if (still_holds(v, version)) [[likely]] {
+      log_.note_read(v, version);
+      return word;
+    }
+    if (doomed_) throw stm_signal();
+  }
+}
+
 stm_words transaction::read_words(const tvar_base& v, stm_cell* cells, std::size_t count,
                                   bool boxed) {
   if (doomed_ || retries_) [[unlikely]]
-    throw stm_signal();  // somebody caught it and goes on
+    throw stm_signal();
   if (const stm_write* const own = log_.find(v); own != nullptr) return own->words;
-  std::atomic<std::uint64_t>& lock = stm_access::lock(v);
-  stm_pause pause;
   for (;;) {
-    // acquire: pairs with the release that stored this version
-    const std::uint64_t before = lock.load(std::memory_order_acquire);
-    if (is_locked(before)) [[unlikely]] {
-      pause();  // its commit waits for nobody that reads
-      continue;
-    }
+    const std::uint64_t version = unlocked_version(v);
     stm_words words{};
     if (boxed) {
-      stm_box* const box = hold_box(*cells);
-      words[0] = reinterpret_cast<std::uintptr_t>(box);
+      words[0] = reinterpret_cast<std::uintptr_t>(hold_box(*cells));
     } else {
-      // acquire: the look at the lock below comes after
+      // acquire: as in read_word()
       for (std::size_t i = 0; i < count; ++i) words[i] = cells[i].load(std::memory_order_acquire);
     }
-    if (before > seen_ || lock.load(std::memory_order_relaxed) != before) [[unlikely]] {
-      if (boxed) box_in(words[0])->release();
-      // Newer than what this transaction sees: it moves forward if it can, and reads again, because
-      // the variable may have changed once more before that.
-      if (before > seen_ && !extend()) conflict();
-      continue;
+    const bool good = still_holds(v, version);
+    if (boxed && good) log_.pin(box_in(words[0]));
+    if (boxed && !good) box_in(words[0])->release();
+    if (good) {
+      log_.note_read(v, version);
+      return words;
     }
-    if (boxed) log_.pin(box_in(words[0]));
-    log_.reads.push({&v, before});
-    return words;
+    if (doomed_) throw stm_signal();
   }
+}
+
+void transaction::write_word(tvar_base& v, stm_cell& cell, std::uint64_t word) {
+  if (doomed_ || retries_) [[unlikely]]
+    throw stm_signal();
+  log_.write(v, cell, word);
 }
 
 void transaction::write_words(tvar_base& v, stm_cell* cells, std::size_t count, bool boxed,
@@ -143,8 +176,8 @@ void transaction::write_words(tvar_base& v, stm_cell* cells, std::size_t count, 
 bool transaction::reads_hold() const noexcept {
   const std::uint64_t own = lock_word(*this);
   for (const stm_read& r : log_.reads) {
-    // acquire: as in read_words()
-    const std::uint64_t word = stm_access::lock(*r.var).load(std::memory_order_acquire);
+    // seq_cst: of two commits that each read what the other writes, one sees the other's lock
+    const std::uint64_t word = stm_access::lock(*r.var).load(std::memory_order_seq_cst);
     if (word == r.version) [[likely]]
       continue;
     if (word != own) return false;
@@ -155,32 +188,50 @@ bool transaction::reads_hold() const noexcept {
   return true;
 }
 
-bool transaction::extend() noexcept {
-  const std::uint64_t now = stm.clock.load(std::memory_order_acquire);  // acquire: as in begin()
+/// Moves the view forward to where it includes a stamp. What was read must still be there at a
+/// moment after the number was looked up; the caller looks at the variable itself once more.
+bool transaction::extend(std::uint64_t stamp) noexcept {
+  if (log_.reads.empty()) {
+    if (seat_ != nullptr) seat_->note(stamp);
+    return true;
+  }
+  const std::uint64_t newest = seat_ != nullptr ? stm_seat::newest_like(stamp) : stamp;
   if (!reads_hold()) return false;
-  seen_ = now;
-  know(now);
+  if (seat_ != nullptr) seat_->note(newest);
   return true;
 }
 
-bool transaction::lock_writes(std::size_t& locked) noexcept {
-  const std::uint64_t own = lock_word(*this);
-  for (locked = 0; locked < log_.writes.size(); ++locked) {
-    stm_write& w = log_.writes[locked];
-    std::atomic<std::uint64_t>& lock = stm_access::lock(*w.var);
-    stm_pause pause;
-    for (;;) {
-      std::uint64_t word = lock.load(std::memory_order_relaxed);
-      // acquire: this commit's stores come after
-      if (!is_locked(word) && lock.compare_exchange_weak(word, own, std::memory_order_acquire,
-                                                         std::memory_order_relaxed)) {
-        w.version = word;
-        break;
-      }
-      if (!first_ && pause.rounds() > lock_rounds_max) return false;
-      pause();
-    }
+bool transaction::lock_write(stm_write& w) noexcept {
+  std::atomic<std::uint64_t>& lock = stm_access::lock(*w.var);
+  // seq_cst: with reads_hold(); and this commit's stores come after
+  w.version = lock.load(std::memory_order_relaxed);
+  if (!is_locked(w.version) &&
+      lock.compare_exchange_strong(w.version, lock_word(*this), std::memory_order_seq_cst,
+                                   std::memory_order_relaxed)) [[likely]]
+    return true;
+  return lock_slowly(w);
+}
+
+bool transaction::lock_slowly(stm_write& w) noexcept {
+  std::atomic<std::uint64_t>& lock = stm_access::lock(*w.var);
+  stm_pause pause;
+  for (;;) {
+    w.version = lock.load(std::memory_order_relaxed);
+    if (!is_locked(w.version) &&
+        lock.compare_exchange_weak(w.version, lock_word(*this), std::memory_order_seq_cst,
+                                   std::memory_order_relaxed))
+      return true;
+    if (!first_ && pause.rounds() > lock_rounds_max) return false;
+    pause();
   }
+}
+
+bool transaction::lock_writes() noexcept {
+  for (std::size_t i = 0; i < log_.writes.size(); ++i)
+    if (!lock_write(log_.writes[i])) {
+      unlock_writes(i);
+      return false;
+    }
   return true;
 }
 
@@ -191,27 +242,55 @@ void transaction::unlock_writes(std::size_t locked) noexcept {
   }
 }
 
+std::uint64_t transaction::take_stamp() noexcept {
+  // Inside of another transaction the number is the seat's, too; only its notes are not touched.
+  return (seat_ != nullptr ? *seat_ : stm_seat::of(worker::here())).next_stamp();
+}
+
 bool transaction::commit() noexcept {
   if (log_.writes.empty()) {
     yield_turn();
-    return true;  // every read was checked against `seen_` when it was made
+    return true;  // every read was checked when it was made
   }
-  if (!first_) {
+  if (!first_ && stm.first.load(std::memory_order_acquire) != nullptr) [[unlikely]] {
     stm_pause pause;
     while (stm.first.load(std::memory_order_acquire) != nullptr) pause();
   }
-  std::size_t locked = 0;
-  if (!lock_writes(locked)) {
-    unlock_writes(locked);
+  const bool one = log_.writes.size() == 1 && !log_.writes[0].boxed;
+  return one ? commit_one(log_.writes[0]) : commit_many();
+}
+
+/// The same as commit_many(), for what most transactions write.
+bool transaction::commit_one(stm_write& w) noexcept {
+  if (!lock_write(w)) return false;
+  for (const stm_read& r : log_.reads) {
+    // seq_cst: as in reads_hold()
+    const std::uint64_t now =
+        r.var == w.var ? w.version : stm_access::lock(*r.var).load(std::memory_order_seq_cst);
+    if (now == r.version) [[likely]]
+      continue;
+    unlock_writes(1);
     return false;
   }
-  // acq_rel: pairs with begin(): who sees this version sees the locks
-  const std::uint64_t version = stm.clock.fetch_add(2, std::memory_order_acq_rel) + 2;
-  // When nobody has committed since `seen_`, nothing can have changed.
-  if (version != seen_ + 2 && !reads_hold()) {
-    unlock_writes(locked);
+  const std::uint64_t version = take_stamp();
+  for (std::size_t i = 0; i < w.count; ++i)
+    w.cells[i].store(w.words[i], std::memory_order_release);  // release: as in commit_many()
+  stm_wake_list woken;
+  if (stm_access::watches(*w.var) != nullptr) [[unlikely]]
+    woken.take_from(*w.var);
+  stm_access::lock(*w.var).store(version, std::memory_order_release);  // release: the same
+  committed(version);
+  woken.wake();
+  return true;
+}
+
+bool transaction::commit_many() noexcept {
+  if (!lock_writes()) return false;
+  if (!reads_hold()) {
+    unlock_writes(log_.writes.size());
     return false;
   }
+  const std::uint64_t version = take_stamp();
   stm_wake_list woken;
   for (stm_write& w : log_.writes) {
     if (w.boxed) {
@@ -223,14 +302,18 @@ bool transaction::commit() noexcept {
     }
     if (stm_access::watches(*w.var) != nullptr) [[unlikely]]
       woken.take_from(*w.var);
-    // release: pairs with the acquire of read_words(), lock_writes()
+    // release: pairs with the acquire of unlocked_version(), lock_write()
     stm_access::lock(*w.var).store(version, std::memory_order_release);
   }
-  written_ = version;
-  know(version);
-  yield_turn();
+  committed(version);
   woken.wake();
   return true;
+}
+
+void transaction::committed(std::uint64_t version) noexcept {
+  if (seat_ != nullptr) [[likely]]
+    seat_->note(version);
+  yield_turn();
 }
 
 stm_outcome transaction::give_up() noexcept {
@@ -239,16 +322,13 @@ stm_outcome transaction::give_up() noexcept {
     // acq_rel: pairs with the acquire in commit() and the release below
     first_ = stm.first.compare_exchange_strong(nobody, this, std::memory_order_acq_rel);
   }
-  // Others are in the way: let them finish, longer each time up to some microseconds.
-  stm_pause pause;
-  const unsigned rounds = 1u << (attempts_ < 6 ? attempts_ : 6);
-  for (unsigned i = 0; i < rounds; ++i) pause();
-  if (attempts_ > 6) std::this_thread::yield();
+  const unsigned doublings = std::min(attempts_ - 1, back_off_doublings_max);
+  for (unsigned i = 0; i < back_off_rounds << doublings && !first_; ++i) stm_relax();
+  if (attempts_ > back_off_doublings_max) std::this_thread::yield();
   return stm_outcome::conflict;
 }
 
-void transaction::yield_turn() noexcept {
-  if (!first_) return;
+void transaction::end_turn() noexcept {
   first_ = false;
   stm.first.store(nullptr, std::memory_order_release);  // release: pairs with commit()
 }

@@ -14,26 +14,24 @@ stm_write* stm_log::find_written(const tvar_base& v) noexcept {
   return nullptr;
 }
 
-void stm_log::write(tvar_base& v, stm_cell* cells, std::size_t count, bool boxed,
-                    const stm_words& words) {
-  if (stm_write* const w = find(v); w != nullptr) {
-    const auto index = static_cast<std::size_t>(w - writes.begin());
-    if (depth != 0) {
-      undos_.push({index, w->words});  // a box's reference goes with it
-    } else if (boxed) {
-      pins_.push(box_in(w->words[0]));  // a reader may still refer to it
-    }
-    w->words = words;
-    return;
+void stm_log::write_again(tvar_base& v, bool boxed, const stm_words& words) {
+  stm_write* const w = find(v);
+  const auto index = static_cast<std::size_t>(w - writes.begin());
+  if (depth != 0) {
+    undos_.push({index, w->words});  // a box's reference goes with it
+  } else if (boxed) {
+    pins_.push(box_in(w->words[0]));  // a reader may still refer to it
   }
-  writes.push({&v, cells, words, 0, static_cast<std::uint8_t>(count), boxed});
-  written_bits_ |= bit_of(v);
-  if (writes.size() < index_from) return;
+  w->words = words;
+}
+
+/// After an entry was added.
+void stm_log::index_writes() {
   if (index_ == nullptr) {
     index_ = std::make_unique<std::unordered_map<const tvar_base*, std::size_t>>();
     for (std::size_t i = 0; i < writes.size(); ++i) index_->emplace(writes[i].var, i);
   } else {
-    index_->emplace(&v, writes.size() - 1);
+    index_->emplace(writes.back().var, writes.size() - 1);
   }
 }
 
@@ -53,12 +51,17 @@ void stm_log::roll_back(const stm_mark& to) noexcept {
   }
 }
 
-void stm_log::clear() noexcept {
+void stm_log::release_boxes() noexcept {
   for (const stm_undo& u : undos_)
     if (writes[u.index].boxed) box_in(u.words[0])->release();
   for (const stm_write& w : writes)
     if (w.boxed) box_in(w.words[0])->release();
   for (stm_box* box : pins_) box->release();
+  holds_boxes_ = false;
+}
+
+void stm_log::clear() noexcept {
+  if (holds_boxes_) release_boxes();
   reads.truncate(0);
   writes.truncate(0);
   undos_.truncate(0);

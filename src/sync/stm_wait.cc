@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "sync/stm_clock.hh"
+#include "sync/stm_turn.hh"
 
 namespace heddle::detail {
 namespace {
@@ -181,7 +181,7 @@ void stm_wake_list::take_from(const tvar_base& v) noexcept {
   }
 }
 
-void stm_wake_list::wake() noexcept {
+void stm_wake_list::wake_all() noexcept {
   while (stm_waiter* const w = first_) {
     first_ = w->next_woken;
     w->wake();

@@ -62,9 +62,14 @@ class stm_wake_list {
   /// Thread: the holder of the variable's lock.
   void take_from(const tvar_base& v) noexcept;
   /// After everything is unlocked.
-  void wake() noexcept;
+  void wake() noexcept {
+    if (first_ != nullptr) [[unlikely]]
+      wake_all();
+  }
 
  private:
+  void wake_all() noexcept;
+
   stm_waiter* first_ = nullptr;
 };
 

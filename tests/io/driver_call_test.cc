@@ -7,6 +7,9 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
 #include <thread>
 
 #include "folder.hh"
@@ -143,4 +146,25 @@ DRIVER_TEST(driver_call,
     ::close(writer);
     return;
   }
+}
+
+DRIVER_TEST(driver_call, "a read past the page cache never makes the worker wait for the disk") {
+  if (!make.real()) GTEST_SKIP() << "its disk is memory";
+  driver_harness h(make());
+  const folder dir(*h.io);
+  constexpr std::size_t size = 4096;
+  const std::unique_ptr<void, void (*)(void*)> block(std::aligned_alloc(size, size), &std::free);
+  std::memset(block.get(), 'x', size);
+  const std::string path = dir / "uncached";
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_DIRECT | O_CLOEXEC, 0600);
+  if (fd < 0) GTEST_SKIP() << "no uncached files in " << dir.path();
+  ASSERT_EQ(::pwrite(fd, block.get(), size, 0), static_cast<ssize_t>(size));
+  std::memset(block.get(), 0, size);
+  request r(op_code::read, fd, block.get(), size);
+  r.offset = 0;
+  h.submit(r);
+  EXPECT_FALSE(r.from_submit);
+  EXPECT_EQ(h.finish(r), static_cast<std::int64_t>(size));
+  EXPECT_EQ(static_cast<const char*>(block.get())[size - 1], 'x');
+  h.io->close(fd, h.w);
 }

@@ -1,134 +1,23 @@
 // SPDX-License-Identifier: MIT
-// Transactions on several threads, each with a runtime of its own: histories against a sequential
-// model, opacity, waiting across threads, and transactions that are long.
-#include <algorithm>
-#include <array>
+// Transactions on several threads, each with a runtime of its own: counting, waiting across
+// threads, views, seats, and transactions that are long. Histories: stm_history_test.cc.
 #include <atomic>
 #include <memory>
-#include <random>
-#include <string>
 #include <thread>
 #include <vector>
 
 #include "heddle/base/sanitizer.hh"
 #include "heddle/heddle.hh"
 #include "heddle/sync/atomically.hh"
+#include "on_threads.hh"
 #include "support/test.hh"
+#include "support/virtual_runtime.hh"
 
 using namespace heddle;
+using heddle::test::on_threads;
+using heddle::test::virtual_runtime;
 
 namespace {
-
-/// Runs program(number) on so many threads, each with a runtime.
-template <class Program>
-void on_threads(int count, Program program) {
-  std::atomic<int> ready = 0;
-  std::vector<std::thread> all;
-  for (int i = 0; i < count; ++i)
-    all.emplace_back([&, i] {
-      runtime rt({.driver = "epoll"});
-      ++ready;
-      while (ready < count) std::this_thread::yield();  // so that they overlap
-      rt.run(program(i));
-    });
-  for (std::thread& t : all) t.join();
-}
-
-/// One committed transaction as it saw the world.
-struct record {
-  struct access {
-    std::size_t variable;
-    int value;
-  };
-  std::uint64_t place = 0;
-  std::vector<access> reads;   // of what it had not written itself
-  std::vector<access> writes;  // in order
-};
-
-struct history {
-  static constexpr std::size_t variables = 6;
-  std::array<tvar<int>, variables> plain;
-  std::array<tvar<std::string>, variables> boxed;  // the same values, as text
-  std::vector<std::vector<record>> threads;
-};
-
-/// A random mix of reads and writes, drawn before so that each run of it does the same.
-struct step {
-  std::size_t variable;
-  bool write;
-  bool pause;
-  int value;
-};
-
-task<> make_history(history& h, int self, std::uint64_t seed, int rounds) {
-  std::mt19937_64 random(seed * 1000 + static_cast<std::uint64_t>(self));
-  int next = self * 1'000'000 + 1;
-  for (int round = 0; round < rounds; ++round) {
-    std::vector<step> plan(1 + random() % 6);
-    for (step& s : plan)
-      s = {random() % history::variables, random() % 2 == 0, random() % 8 == 0, next++};
-    record seen;
-    auto call = atomically([&](transaction& tx) {
-      seen.reads.clear();
-      seen.writes.clear();
-      for (const step& s : plan) {
-        if (s.pause) std::this_thread::yield();  // so that others come in between
-        if (s.write) {
-          tx.write(h.plain[s.variable], s.value);
-          tx.write(h.boxed[s.variable], std::to_string(s.value));
-          seen.writes.push_back({s.variable, s.value});
-          continue;
-        }
-        const int value = tx.read(h.plain[s.variable]);
-        // Opacity: also a run that will not commit sees values that belong together.
-        EXPECT_EQ(std::to_string(value), tx.read(h.boxed[s.variable]));
-        const auto own = [&](const record::access& w) { return w.variable == s.variable; };
-        if (std::none_of(seen.writes.begin(), seen.writes.end(), own))
-          seen.reads.push_back({s.variable, value});
-      }
-    });
-    co_await call;
-    seen.place = call.place();
-    h.threads[static_cast<std::size_t>(self)].push_back(seen);
-  }
-}
-
-/// Replays all transactions one after another in the order of their places.
-void check_history(const history& h, std::uint64_t seed) {
-  std::vector<const record*> order;
-  for (const auto& thread : h.threads)
-    for (const record& r : thread) order.push_back(&r);
-  std::sort(order.begin(), order.end(), [](const record* a, const record* b) {
-    // One that only reads comes after the one that wrote with its number.
-    if (a->place != b->place) return a->place < b->place;
-    return !a->writes.empty() && b->writes.empty();
-  });
-  std::array<int, history::variables> model{};
-  std::uint64_t last_write = 0;
-  for (const record* r : order) {
-    for (const auto& [variable, value] : r->reads)
-      ASSERT_EQ(model[variable], value) << "seed " << seed << ", place " << r->place;
-    for (const auto& [variable, value] : r->writes) model[variable] = value;
-    if (r->writes.empty()) continue;
-    ASSERT_GT(r->place, last_write) << "two commits have one place; seed " << seed;
-    last_write = r->place;
-  }
-  for (std::size_t i = 0; i < history::variables; ++i)
-    EXPECT_EQ(model[i], h.plain[i].value()) << "seed " << seed;
-}
-
-void run_history(std::uint64_t seed, int threads, int rounds) {
-  history h;
-  for (auto& text : h.boxed) {
-    runtime rt({.driver = "epoll"});
-    rt.run([](tvar<std::string>& v) -> task<> {
-      co_await atomically([&](transaction& tx) { tx.write(v, "0"); });
-    }(text));
-  }
-  h.threads.resize(static_cast<std::size_t>(threads));
-  on_threads(threads, [&](int self) { return make_history(h, self, seed, rounds); });
-  check_history(h, seed);
-}
 
 task<> add_many(tvar<long>& counter, int times) {
   for (int i = 0; i < times; ++i)
@@ -204,8 +93,48 @@ constexpr int scale = HEDDLE_TSAN || HEDDLE_ASAN ? 1 : 5;
 
 }  // namespace
 
-HEDDLE_TEST(stm_threads, "every history is one of a sequential model") {
-  for (std::uint64_t seed = 1; seed <= 4; ++seed) run_history(seed, 3, 50 * scale);
+/// Reads two variables that are always equal; on its first run somebody changes both in between.
+task<> read_both(tvar<int>& a, tvar<int>& b, std::atomic<int>& step) {
+  unsigned attempts = 0;
+  co_await atomically([&](transaction& tx) {
+    attempts = tx.attempt();
+    const int first = tx.read(a);
+    if (attempts == 1) {
+      step = 1;
+      while (step != 2) std::this_thread::yield();
+      EXPECT_EQ(b.value(), 1);  // a look of its own, which must not count as this transaction's
+    }
+    EXPECT_EQ(tx.read(b), first);
+  });
+  EXPECT_EQ(attempts, 2u);
+}
+task<> change_both(tvar<int>& a, tvar<int>& b, std::atomic<int>& step) {
+  while (step != 1) std::this_thread::yield();
+  co_await atomically([&](transaction& tx) {
+    tx.write(a, 1);
+    tx.write(b, 1);
+  });
+  step = 2;
+}
+
+HEDDLE_TEST(stm_threads, "a value looked at on the way does not move a transaction's view") {
+  tvar<int> a = 0, b = 0;
+  std::atomic<int> step = 0;
+  on_threads(2,
+             [&](int self) { return self == 0 ? read_both(a, b, step) : change_both(a, b, step); });
+}
+
+HEDDLE_TEST(stm_threads, "workers beyond the seats share one, and lose nothing") {
+  // Each that has run a transaction keeps its seat until it ends; there are 255 and the shared one.
+  tvar<long> counter = 0;
+  std::vector<std::unique_ptr<virtual_runtime>> crowd;
+  for (int i = 0; i < 260; ++i) {
+    crowd.push_back(std::make_unique<virtual_runtime>());
+    crowd.back()->rt.run(add_many(counter, 1));
+  }
+  on_threads(3, [&](int) { return add_many(counter, 500 * scale); });
+  while (!crowd.empty()) crowd.pop_back();  // the last first, as each lies inside the one before
+  EXPECT_EQ(counter.value(), 260 + 3 * 500 * scale);
 }
 
 HEDDLE_TEST(stm_threads, "no addition is lost") {

@@ -26,17 +26,19 @@ struct side {
   long left;  // of its messages, sent and received
   std::unique_ptr<char[]> bytes = std::make_unique<char[]>(message_bytes);
 
-  /// Goes on until it would block; false when it has done everything.
+  /// Goes on until it would block, which a short answer tells without asking again; false when it
+  /// has done everything.
   bool run() {
     while (left > 0) {
-      const ssize_t n = writing ? ::write(out, bytes.get() + moved, message_bytes - moved)
-                                : ::read(in, bytes.get() + moved, message_bytes - moved);
+      const std::size_t wanted = message_bytes - moved;
+      const ssize_t n = writing ? ::write(out, bytes.get() + moved, wanted)
+                                : ::read(in, bytes.get() + moved, wanted);
       if (n < 0) {
         if (errno == EAGAIN) return true;
         std::abort();
       }
       moved += static_cast<std::size_t>(n);
-      if (moved < message_bytes) continue;
+      if (static_cast<std::size_t>(n) < wanted) return true;
       moved = 0;
       writing = !writing;
       --left;

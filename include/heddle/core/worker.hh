@@ -133,8 +133,8 @@ class worker {
   time_point now{};                   ///< when this turn began
   slabs memory;
   scheduler& sched;
-  std::unique_ptr<worker_part> fibers;  ///< room fiber's: stacks, and which fiber runs
-  std::uint64_t commit_seen = 0;        ///< room sync's: the last commit this worker knows of
+  std::unique_ptr<worker_part> fibers;        ///< room fiber's: stacks, and which fiber runs
+  std::unique_ptr<worker_part> transactions;  ///< room sync's: what it has seen of others' commits
   const diagnostic_switches* diagnostics = nullptr;  ///< the runtime's; null: all are off
   std::uint64_t frames_run = 0;
 

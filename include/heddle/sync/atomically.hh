@@ -84,9 +84,6 @@ class [[nodiscard("co_await it")]] atomic_call {
     if (later_) later_->await_resume();
     return result_.take();
   }
-  /// Its place in the order of all transactions: it saw every one that wrote with a smaller number,
-  /// and if it wrote, no other has the same. After it was awaited.
-  [[nodiscard]] std::uint64_t place() const noexcept { return place_; }
 
  private:
   /// True when it has committed, false when it is to wait.
@@ -105,7 +102,6 @@ class [[nodiscard("co_await it")]] atomic_call {
       waiting_ = watch_reads(own.tx);
       if (waiting_ != nullptr) return false;
     }
-    place_ = stm_access::place_of(own.tx);
     return true;
   }
   static task<> run_when_changed(atomic_call& self) {
@@ -121,7 +117,6 @@ class [[nodiscard("co_await it")]] atomic_call {
   stm_result<value_type> result_;
   stm_waiting waiting_;
   std::optional<task<>::awaiter> later_;
-  std::uint64_t place_ = 0;
 };
 
 }  // namespace detail

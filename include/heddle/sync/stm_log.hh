@@ -29,15 +29,17 @@ class stm_vector {
   [[nodiscard]] E* end() noexcept { return data_ + size_; }
   [[nodiscard]] const E* begin() const noexcept { return data_; }
   [[nodiscard]] const E* end() const noexcept { return data_ + size_; }
-  void push(const E& e) {
+  void push(const E& e) { add() = e; }
+  /// A record to fill in.
+  [[nodiscard]] E& add() {
     if (size_ == capacity_) [[unlikely]]
       grow();
-    data_[size_++] = e;
+    return data_[size_++];
   }
   void truncate(std::size_t size) noexcept { size_ = size; }
 
  private:
-  void grow() {
+  [[gnu::cold, gnu::noinline]] void grow() {
     auto larger = std::make_unique_for_overwrite<E[]>(capacity_ * 2);
     for (std::size_t i = 0; i < size_; ++i) larger[i] = data_[i];
     heap_ = std::move(larger);
@@ -82,7 +84,10 @@ struct stm_mark {
 class stm_log {
  public:
   stm_log() noexcept = default;
-  ~stm_log() { clear(); }
+  ~stm_log() {
+    if (holds_boxes_) [[unlikely]]
+      release_boxes();
+  }
   stm_log(const stm_log&) = delete;
   stm_log& operator=(const stm_log&) = delete;
 
@@ -95,10 +100,27 @@ class stm_log {
       return nullptr;
     return find_written(v);
   }
+  /// A variable was read that had this version.
+  void note_read(const tvar_base& v, std::uint64_t version) {
+    stm_read& r = reads.add();
+    r.var = &v;
+    r.version = version;
+  }
   /// Takes the words over (a box with its reference).
-  void write(tvar_base& v, stm_cell* cells, std::size_t count, bool boxed, const stm_words& words);
+  void write(tvar_base& v, stm_cell* cells, std::size_t count, bool boxed, const stm_words& words) {
+    if (find(v) != nullptr) return write_again(v, boxed, words);
+    new_entry(v, cells, count, boxed).words = words;
+  }
+  /// The same for a variable of one plain cell: most are, and a register is faster than an array.
+  void write(tvar_base& v, stm_cell& cell, std::uint64_t word) {
+    if (find(v) != nullptr) return write_again(v, false, {word});
+    new_entry(v, &cell, 1, false).words[0] = word;
+  }
   /// Keeps a box until the log is cleared.
-  void pin(stm_box* box) { pins_.push(box); }
+  void pin(stm_box* box) {
+    holds_boxes_ = true;
+    pins_.push(box);
+  }
 
   [[nodiscard]] stm_mark mark() const noexcept { return {writes.size(), undos_.size()}; }
   void roll_back(const stm_mark& to) noexcept;
@@ -112,11 +134,29 @@ class stm_log {
     return std::uint64_t{1} << ((reinterpret_cast<std::uintptr_t>(&v) * 0x9E3779B97F4A7C15u) >> 58);
   }
   [[nodiscard]] stm_write* find_written(const tvar_base& v) noexcept;
+  void write_again(tvar_base& v, bool boxed, const stm_words& words);
+  [[gnu::cold]] void index_writes();
+  void release_boxes() noexcept;
+
+  /// All but its words.
+  [[nodiscard]] stm_write& new_entry(tvar_base& v, stm_cell* cells, std::size_t count, bool boxed) {
+    stm_write& w = writes.add();
+    w.var = &v;
+    w.cells = cells;
+    w.count = static_cast<std::uint8_t>(count);
+    w.boxed = boxed;
+    holds_boxes_ |= boxed;
+    written_bits_ |= bit_of(v);
+    if (writes.size() >= index_from) [[unlikely]]
+      index_writes();
+    return w;
+  }
 
   // From this many writes on, a table finds them.
   static constexpr std::size_t index_from = 16;
 
   std::uint64_t written_bits_ = 0;
+  bool holds_boxes_ = false;
   stm_vector<stm_undo, 2> undos_;
   stm_vector<stm_box*, 4> pins_;
   std::unique_ptr<std::unordered_map<const tvar_base*, std::size_t>> index_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a function inside atomically() is given: reads, writes, retry, alternatives, nesting.
 // Writes stay in the transaction's log until it commits. Every read is checked against the moment
-// from which the transaction sees the world, so no function ever sees values that do not belong
+// as of which the transaction sees the world, so no function ever sees values that do not belong
 // together, not even one that will have to run again.
 #pragma once
 
@@ -15,6 +15,8 @@
 namespace heddle {
 
 namespace detail {
+
+class stm_seat;
 
 /// Thrown by retry() and by a read that can no longer be right; let it pass.
 struct stm_signal {};
@@ -37,7 +39,6 @@ struct stm_access {
   struct frame;
   template <class Body>
   [[nodiscard]] static stm_outcome run(transaction& tx, Body&& body);
-  [[nodiscard]] static std::uint64_t place_of(const transaction& tx) noexcept;
   [[nodiscard]] static const stm_vector<stm_read, 24>& reads(const transaction& tx) noexcept;
 };
 
@@ -54,20 +55,21 @@ class transaction {
   /// values of up to 32 bytes are returned; others as a reference that is good until the end.
   template <class T>
   [[nodiscard]] decltype(auto) read(const tvar<T>& v) {
-    const detail::stm_words words = read_words(v, detail::stm_access::cells(v),
-                                               detail::stm_cell_count<T>, detail::stm_boxed<T>);
-    if constexpr (detail::stm_boxed<T>) {
-      const auto* box = static_cast<const detail::stm_box_of<T>*>(detail::box_in(words[0]));
-      return (box->value);
+    if constexpr (detail::stm_one_word<T>) {
+      return detail::from_word<T>(read_word(v, *detail::stm_access::cells(v)));
     } else {
-      return detail::from_words<T>(words);
+      return read_wide(v);
     }
   }
   template <class T, class U>
     requires std::convertible_to<U&&, T>
   void write(tvar<T>& v, U&& value) {
-    write_words(v, detail::stm_access::cells(v), detail::stm_cell_count<T>, detail::stm_boxed<T>,
-                detail::to_words<T>(std::forward<U>(value)));
+    if constexpr (detail::stm_one_word<T>) {
+      write_word(v, *detail::stm_access::cells(v), detail::to_word<T>(std::forward<U>(value)));
+    } else {
+      write_words(v, detail::stm_access::cells(v), detail::stm_cell_count<T>, detail::stm_boxed<T>,
+                  detail::to_words<T>(std::forward<U>(value)));
+    }
   }
   /// Writes f(value).
   template <class T, class F>
@@ -123,7 +125,10 @@ class transaction {
   friend struct detail::stm_access;
 
   transaction() noexcept = default;
-  ~transaction() { yield_turn(); }
+  ~transaction() {
+    yield_turn();
+    if (seat_ != nullptr) leave_seat();
+  }
 
   template <class Body>
   [[nodiscard]] detail::stm_outcome run(Body&& body) {
@@ -146,21 +151,44 @@ class transaction {
   [[nodiscard]] bool commit() noexcept;
   /// After a conflict: waits a little, and asks for the right to go first after too many.
   [[nodiscard, gnu::cold]] detail::stm_outcome give_up() noexcept;
-  void yield_turn() noexcept;
+  void yield_turn() noexcept {
+    if (first_) [[unlikely]]
+      end_turn();
+  }
+  void end_turn() noexcept;
 
+  template <class T>
+  [[nodiscard]] decltype(auto) read_wide(const tvar<T>& v) {
+    const detail::stm_words words = read_words(v, detail::stm_access::cells(v),
+                                               detail::stm_cell_count<T>, detail::stm_boxed<T>);
+    if constexpr (detail::stm_boxed<T>) {
+      const auto* box = static_cast<const detail::stm_box_of<T>*>(detail::box_in(words[0]));
+      return (box->value);
+    } else {
+      return detail::from_words<T>(words);
+    }
+  }
+  [[nodiscard]] std::uint64_t read_word(const detail::tvar_base& v, const detail::stm_cell& cell);
+  void write_word(detail::tvar_base& v, detail::stm_cell& cell, std::uint64_t word);
   [[nodiscard]] detail::stm_words read_words(const detail::tvar_base& v, detail::stm_cell* cells,
                                              std::size_t count, bool boxed);
   void write_words(detail::tvar_base& v, detail::stm_cell* cells, std::size_t count, bool boxed,
                    const detail::stm_words& words);
-  [[nodiscard]] bool extend() noexcept;
-  static void know(std::uint64_t version) noexcept;
+  [[nodiscard]] std::uint64_t unlocked_version(const detail::tvar_base& v) noexcept;
+  [[nodiscard]] bool still_holds(const detail::tvar_base& v, std::uint64_t version) noexcept;
+  [[nodiscard]] bool extend(std::uint64_t stamp) noexcept;
+  [[nodiscard]] std::uint64_t take_stamp() noexcept;
+  void leave_seat() noexcept;
   [[nodiscard]] bool reads_hold() const noexcept;
-  [[nodiscard]] bool lock_writes(std::size_t& locked) noexcept;
+  [[nodiscard]] bool commit_one(detail::stm_write& w) noexcept;
+  [[nodiscard]] bool commit_many() noexcept;
+  void committed(std::uint64_t version) noexcept;
+  [[nodiscard]] bool lock_write(detail::stm_write& w) noexcept;
+  [[nodiscard, gnu::cold]] bool lock_slowly(detail::stm_write& w) noexcept;
+  [[nodiscard]] bool lock_writes() noexcept;
   void unlock_writes(std::size_t locked) noexcept;
-  [[noreturn, gnu::cold]] void conflict();
 
-  std::uint64_t seen_ = 0;     ///< it sees what had been committed at this version
-  std::uint64_t written_ = 0;  ///< the version of its own commit, 0 when it wrote nothing
+  detail::stm_seat* seat_ = nullptr;  ///< whose notes say what it sees; null: nothing but its reads
   unsigned attempts_ = 0;
   bool doomed_ = false;   ///< a read conflicted: it must run again
   bool retries_ = false;  ///< retry() was called
@@ -178,9 +206,6 @@ struct stm_access::frame {
 template <class Body>
 stm_outcome stm_access::run(transaction& tx, Body&& body) {
   return tx.run(std::forward<Body>(body));
-}
-inline std::uint64_t stm_access::place_of(const transaction& tx) noexcept {
-  return tx.written_ != 0 ? tx.written_ : tx.seen_;
 }
 inline const stm_vector<stm_read, 24>& stm_access::reads(const transaction& tx) noexcept {
   return tx.log_.reads;

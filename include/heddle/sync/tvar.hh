@@ -80,6 +80,22 @@ template <class T, class U>
   }
   return words;
 }
+/// The same for what one plain cell holds.
+template <class T>
+inline constexpr bool stm_one_word = !stm_boxed<T> && sizeof(T) <= sizeof(std::uint64_t);
+template <class T>
+[[nodiscard]] T from_word(std::uint64_t word) noexcept {
+  alignas(T) std::byte room[sizeof(T)];
+  std::memcpy(room, &word, sizeof(T));
+  return *std::launder(reinterpret_cast<T*>(room));
+}
+template <class T, class U>
+[[nodiscard]] std::uint64_t to_word(U&& value) {
+  const T plain(std::forward<U>(value));
+  std::uint64_t word = 0;
+  std::memcpy(&word, &plain, sizeof(T));
+  return word;
+}
 [[nodiscard]] inline stm_box* box_in(std::uint64_t word) noexcept {
   return reinterpret_cast<stm_box*>(word);
 }
@@ -94,7 +110,7 @@ class tvar_base {
   tvar_base(const tvar_base&) = delete;
   tvar_base& operator=(const tvar_base&) = delete;
 
-  /// Which commit wrote it last: larger is later, over all variables. 0: none since it was made.
+  /// Which commit wrote it last: a number of its own for each commit. 0: none since it was made.
   [[nodiscard]] std::uint64_t version() const noexcept;
 
  protected:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // Go: a goroutine with a channel is a color. One P where one worker is asked for, else two.
-// Same arguments and output as the other rivals of suite colors: see ../../harness.hh.
+// Same arguments and output as the other rivals of suite sched: see ../../harness.hh.
 package main
 
 import (

@@ -2,7 +2,7 @@
 
 //! tokio's multi-thread runtime: a task with a channel is a color. Where two cores must take part,
 //! each side is a current-thread runtime on a thread of its own, because the pool may run both ends
-//! of a chain on the same thread. Same arguments and output as the other rivals of suite colors:
+//! of a chain on the same thread. Same arguments and output as the other rivals of suite sched:
 //! see ../../../harness.hh.
 
 use std::hint::black_box;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What transactions of all threads share: the clock that orders commits, and the right to go first.
-// These are the only words of the process that transactions share besides the variables. They hold
-// no state of anybody's: any value of the clock would do to begin with.
+// Who goes first, and how transactions wait for each other. The word here and the seats' records
+// (sync/stm_seat.hh) are all that transactions of a process share besides the variables.
 //
 // Starvation: a transaction that has failed several times takes the right to go first. From then on
 // no other begins to commit until it has committed, thrown or begun to wait; those that are
@@ -20,13 +19,18 @@ class transaction;
 namespace detail {
 
 struct stm_shared {
-  /// The version of the last commit, an even number.
-  alignas(64) std::atomic<std::uint64_t> clock{0};
   /// Who goes first, or null.
   alignas(64) std::atomic<const transaction*> first{nullptr};
 };
 
 extern constinit stm_shared stm;
+
+/// A few dozen cycles in which another thread of the same core goes faster.
+inline void stm_relax() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#endif
+}
 
 /// Waiting for another thread's few instructions: first on the processor, then by giving it away,
 /// in case that thread is not running.
@@ -35,11 +39,9 @@ class stm_pause {
   void operator()() noexcept {
     if (++rounds_ > 64) {
       std::this_thread::yield();
-      return;
+    } else {
+      stm_relax();
     }
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#endif
   }
   [[nodiscard]] unsigned rounds() const noexcept { return rounds_; }
 

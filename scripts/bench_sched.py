@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Suite colors: messages within a color, between colors and between cores, beside the rivals.
+"""Suite sched: messages within a color, between colors and between cores, beside the rivals.
 
-Heddle's cases come from build/release/bench/core_*: a benchmark named `colors/CASE`; its user
+Heddle's cases come from build/release/bench/core_*: a benchmark named `sched/CASE`; its user
 counter `cpu_ns` is the processor time of all threads, and its real time is metric wall_ns.
-A benchmark `colors/CASE_VARIANT` is another subject of the case. A rival is a program
+A benchmark `sched/CASE_VARIANT` is another subject of the case. A rival is a program
 `colors CASE COUNT` that prints both metrics.
 """
 
@@ -61,13 +61,13 @@ def plan(context):
     rivals.build_tokio()
     seconds = 0.05 if context.brief else 0.3
     out = Plan(CASES)
-    own = bench_core.heddle_programs(context.root, "colors")
+    own = bench_core.heddle_programs(context.root, "sched")
     if not own:
         out.skip("heddle", "no benchmark of colors in build/release/bench/core_* (make bench)")
     for name, program in own.items():
         case, subject = VARIANTS.get(name, (name, "heddle"))
         out.add(Measure(case, subject, seconds + 0.2, lambda p=program, n=name, c=case:
-                        bench_core.heddle_run(p, n, seconds, "colors", core_of(c))))
+                        bench_core.heddle_run(p, n, seconds, "sched", core_of(c))))
     for name, cases in RIVALS.items():
         program = rivals.path(name, "colors")
         if program is None:

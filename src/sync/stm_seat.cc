@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// Taking and giving back seats, and stepping their numbers.
+#include "sync/stm_seat.hh"
+
+#include <memory>
+
+namespace heddle::detail {
+namespace {
+
+constinit std::array<stm_seat_record, stm_seats_max> records;
+
+stm_seat_record& take_record() noexcept {
+  for (std::size_t i = 1; i < records.size(); ++i)
+    // acquire: pairs with the release in ~stm_seat(), so the number goes on where it stopped
+    if (!records[i].taken.load(std::memory_order_relaxed) &&
+        !records[i].taken.exchange(true, std::memory_order_acquire))
+      return records[i];
+  return records[0];
+}
+
+}  // namespace
+
+stm_seat::stm_seat() noexcept : record_(&take_record()) {
+  const auto index = static_cast<std::uint64_t>(record_ - records.data());
+  own_ = record_->last.load(std::memory_order_relaxed) | index << 1;
+  seen_[index] = own_;
+}
+
+stm_seat::~stm_seat() {
+  // release: pairs with take_record()
+  if (record_ != records.data()) record_->taken.store(false, std::memory_order_release);
+}
+
+void stm_seat::make(worker& w) { w.transactions = std::make_unique<stm_seat>(); }
+
+std::uint64_t stm_seat::newest_like(std::uint64_t stamp) noexcept {
+  // acquire: pairs with next_stamp(): the locks of that commit are seen, too
+  const std::uint64_t last = records[seat_of(stamp)].last.load(std::memory_order_acquire);
+  return last < stamp ? stamp : last;
+}
+
+std::uint64_t stm_seat::next_stamp() noexcept {
+  if (record_ == records.data()) [[unlikely]] {
+    // acq_rel: as below; and whoever steps later has the locks of all before it behind it
+    own_ = record_->last.fetch_add(stm_step, std::memory_order_acq_rel) + stm_step;
+  } else {
+    own_ += stm_step;
+    // release: pairs with newest_like(), after the locks were taken
+    record_->last.store(own_, std::memory_order_release);
+  }
+  return own_;
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// Who commits: each worker that runs transactions has a seat, and counts its own commits. A
+// variable's version is a stamp: the seat of the commit that wrote it, and that commit's number
+// there. So commits on different data write nothing in common, not even a clock.
+//
+// What makes this enough: a commit takes its number once it holds the locks of all that it writes.
+// Who has seen number n of a seat, in a variable or in the seat's record, therefore finds every
+// variable that commits up to n write locked or written. A worker notes the last number that it has
+// seen of each seat; a read whose stamp is not beyond it belongs to the moment of the note or
+// before. A stamp beyond it makes the transaction check all that it has read, then note and go on.
+//
+// A seat that is given back keeps its number for whoever takes it next. When all are taken, the
+// others share seat 0, whose number they step together.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "heddle/core/worker.hh"
+
+namespace heddle::detail {
+
+/// A stamp: bit 0 is the lock's and clear, then the seat, then the commit's number there. Those of
+/// one seat compare as numbers. 0 is what every variable begins with.
+inline constexpr unsigned stm_seat_bits = 8;
+inline constexpr std::size_t stm_seats_max = std::size_t{1} << stm_seat_bits;
+inline constexpr std::uint64_t stm_step = std::uint64_t{2} << stm_seat_bits;
+
+[[nodiscard]] inline std::size_t seat_of(std::uint64_t stamp) noexcept {
+  return (stamp >> 1) & (stm_seats_max - 1);
+}
+
+/// On a line of its own: its owner steps it at each commit.
+struct alignas(64) stm_seat_record {
+  std::atomic<bool> taken{false};
+  std::atomic<std::uint64_t> last{0};  ///< the stamp of the last commit that began to write
+};
+
+/// Thread: its worker's. Owns: the seat, which is free again when the worker ends.
+class stm_seat final : public worker_part {
+ public:
+  /// The worker's, made at its first transaction.
+  [[nodiscard]] static stm_seat& of(worker& w) {
+    if (w.transactions == nullptr) [[unlikely]]
+      make(w);
+    return static_cast<stm_seat&>(*w.transactions);
+  }
+  explicit stm_seat() noexcept;
+  ~stm_seat() override;
+
+  [[nodiscard]] bool has_seen(std::uint64_t stamp) const noexcept {
+    return stamp <= seen_[seat_of(stamp)];
+  }
+  void note(std::uint64_t stamp) noexcept {
+    std::uint64_t& last = seen_[seat_of(stamp)];
+    if (last < stamp) last = stamp;
+  }
+  /// The last stamp of the seat that this one is of.
+  [[nodiscard]] static std::uint64_t newest_like(std::uint64_t stamp) noexcept;
+  /// For a commit that holds its locks.
+  [[nodiscard]] std::uint64_t next_stamp() noexcept;
+
+  bool in_use = false;  ///< by a transaction under way, whose view the notes are
+
+ private:
+  [[gnu::cold, gnu::noinline]] static void make(worker& w);
+
+  stm_seat_record* record_;
+  std::uint64_t own_ = 0;  // the seat's last stamp; that of seat 0 is in its record only
+  std::array<std::uint64_t, stm_seats_max> seen_{};
+};
+
+}  // namespace heddle::detail
