@@ -29,3 +29,9 @@ endfunction()
 if(HEDDLE_WITH_SEALED)
   heddle_app(sealed OpenSSL::Crypto)
 endif()
+
+if(CLI11_FOUND)
+  heddle_app(player heddle_bus)
+  target_include_directories(heddle_app_player PUBLIC
+    "${PROJECT_SOURCE_DIR}/apps/player/dispatch")
+endif()
