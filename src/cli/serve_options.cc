@@ -156,6 +156,8 @@ constexpr setting table[] = {
      &set_pipeline},
     {"send", 0, once, "SIZE", "of one send, that write-timeout is for (default 256K)", true,
      &set_send},
+    {"file-parts", 0, once, "SIZE", "memory for large files on their way (default 16M)", true,
+     [](serve_options& o, sv v) { o.file_bytes_max = size_of(v); }},
     {"idle-timeout", 0, once, "TIME", "between two requests (default 75s)", true,
      [](serve_options& o, sv v) { o.idle_timeout = time_of(v); }},
     {"header-timeout", 0, once, "TIME", "for a head that has begun (default 10s)", true,

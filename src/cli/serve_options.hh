@@ -52,6 +52,7 @@ struct serve_options {
   http::limits bounds = {.body_bytes_max = 256 * 1024};
   std::uint64_t pipeline_max = 64;
   std::uint64_t send_bytes_max = 256 * 1024;
+  std::uint64_t file_bytes_max = 16ull << 20;
   std::uint64_t cache_bytes_max = 64ull << 20;
   std::uint64_t cached_file_bytes_max = 1ull << 20;
   std::uint64_t memory_bytes_max = 64ull << 30;

@@ -44,6 +44,7 @@ shard::shard(const serve_options& o, unsigned number, unsigned count,
   limits.trusted = o.trusted;
   limits.pipeline_max = o.pipeline_max;
   limits.send_bytes_max = o.send_bytes_max;
+  limits.file_bytes_max = part_of(o.file_bytes_max, count);
   limits.body_timeout = o.body_timeout;
   limits.body_bytes_per_second_min = o.body_bytes_per_second_min;
   limits.idle_timeout = o.idle_timeout;

@@ -17,6 +17,8 @@
 
 namespace heddle::http {
 
+class kernel_copy;
+
 class exchange {
  public:
   exchange(server& owner, tcp_stream& conn, overload_control::credit& credit);
@@ -58,7 +60,11 @@ class exchange {
   [[nodiscard]] task<bool> answer_one();
   [[nodiscard]] task<bool> flush();
   [[nodiscard]] task<bool> send_body(piece body);
+  // send_file.cc
   [[nodiscard]] task<bool> send_file(response& r);
+  [[nodiscard]] task<std::int64_t> send_cached(const kernel_copy& way, int file, std::uint64_t at,
+                                               std::size_t size);
+  [[nodiscard]] task<std::int64_t> send_read(int file, std::uint64_t at, std::size_t size);
   [[nodiscard]] response answer_of_failure();
   void write_head(response& r, bool closes, ending how);
   void put_head(head_writer& writer, const response& r, bool closes, ending how);

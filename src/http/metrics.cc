@@ -52,6 +52,8 @@ constexpr limit_counter limit_counters[] = {
      &server_counters::pipeline_pauses},
     {"heddle_http_block_copies_total", "Data copied because receive blocks were scarce.",
      &server_counters::block_copies},
+    {"heddle_http_file_parts_short_total", "Short parts because files on their way had all memory.",
+     &server_counters::file_parts_short},
 };
 
 }  // namespace

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Answers on their way out: the head's lines, gathered small bodies, large ones and files in steps.
+// Answers on their way out: the head's lines, gathered small bodies, large ones in steps. Files are
+// sent in send_file.cc.
 #include <algorithm>
 
 #include "heddle/core/deadline.hh"
 #include "heddle/http/head_writer.hh"
-#include "http/driver_call.hh"
 #include "http/exchange.hh"
 
 namespace heddle::http {
 namespace {
 
-constexpr std::size_t head_room = 512;         // what the writer needs besides the handler's lines
-constexpr std::size_t file_part = 128 * 1024;  // read and sent in turn
+constexpr std::size_t head_room = 512;  // what the writer needs besides the handler's lines
 
 }  // namespace
 
@@ -63,28 +62,6 @@ task<bool> exchange::send_body(piece body) {
         with_timeout(conn_.write(std::move(part)), owner_.options_.write_timeout));
     out_.clear();
     if (!note_sent(sent, size)) co_return false;
-  }
-  co_return true;
-}
-
-task<bool> exchange::send_file(response& r) {
-  if (!co_await flush()) co_return false;
-  std::string part;
-  std::uint64_t at = r.file_offset_;
-  std::uint64_t left = r.file_length_;
-  while (left > 0) {
-    part.resize(static_cast<std::size_t>(std::min<std::uint64_t>(left, file_part)));
-    const std::int64_t got = co_await read_at(r.file_.number(), part.data(), part.size(), at);
-    if (got <= 0) {  // the file shrank: the promised length cannot be kept
-      ++owner_.counters_.errors;
-      co_return false;
-    }
-    part.resize(static_cast<std::size_t>(got));
-    at += static_cast<std::uint64_t>(got);
-    left -= static_cast<std::uint64_t>(got);
-    auto sent = co_await as_expected(
-        with_timeout(conn_.write(byte_view(part)), owner_.options_.write_timeout));
-    if (!note_sent(sent, part.size())) co_return false;
   }
   co_return true;
 }

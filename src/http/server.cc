@@ -52,6 +52,7 @@ server_counters& server_counters::operator+=(const server_counters& other) noexc
                             &counters::accept_pauses,
                             &counters::pipeline_pauses,
                             &counters::block_copies,
+                            &counters::file_parts_short,
                             &counters::shed,
                             &counters::overloads,
                             &counters::overloaded,
@@ -61,7 +62,7 @@ server_counters& server_counters::operator+=(const server_counters& other) noexc
   latency_ns.merge(other.latency_ns);
   return *this;
 }
-static_assert(sizeof(server_counters) == 24 * sizeof(std::uint64_t) + 2 * sizeof(histogram),
+static_assert(sizeof(server_counters) == 25 * sizeof(std::uint64_t) + 2 * sizeof(histogram),
               "a new counter is added up too");
 
 server::server(handler answer, server_options options)

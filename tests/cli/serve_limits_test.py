@@ -28,7 +28,8 @@ LIMITS = (
 # Those whose tests stand elsewhere, or below.
 ELSEWHERE = {"driver", "connections", "connections-per-address", "trusted", "body-rate",
              "write-timeout", "send", "drain-timeout", "queue-delay", "retry-after", "cache",
-             "cached-file", "recheck", "address-space"}
+             "cached-file", "recheck", "address-space",
+             "file-parts"}
 
 
 class ServeLimits(SiteTest):

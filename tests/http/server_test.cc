@@ -142,7 +142,9 @@ DRIVER_TEST(http_server, "large answers arrive whole, and draining waits for the
 
 DRIVER_TEST(http_server, "a first request that is on its way when draining begins is answered") {
   runtime rt(make());
-  rt.run(with_server(answer, {}, [](address at, http::server& web) -> task<> {
+  http::server_options options;
+  options.drain_grace = 200ms;
+  rt.run(with_server(answer, options, [](address at, http::server& web) -> task<> {
     tcp_stream fresh = co_await tcp_connect(at), silent = co_await tcp_connect(at);
     tcp_stream idle = co_await tcp_connect(at);
     co_await idle.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -160,6 +162,8 @@ DRIVER_TEST(http_server, "a first request that is on its way when draining begin
 }
 
 namespace {
+constexpr nanoseconds trust = 100ms;
+
 std::string make_site() {
   std::string root = "/tmp/heddle-site-XXXXXX";
   EXPECT_NE(::mkdtemp(root.data()), nullptr);
@@ -210,7 +214,7 @@ task<> check_site(address at, const std::string& root) {
   EXPECT_EQ(status_of(co_await get(at, "/%2e%2e/etc/passwd")), "400");
   EXPECT_EQ(status_of(co_await get(at, "/none")), "404");
   std::ofstream(root + "/a b.txt") << "changed";
-  co_await sleep_for(1100ms);
+  co_await sleep_for(trust + 10ms);
   EXPECT_TRUE((co_await get(at, "/a%20b.txt")).ends_with("changed"));
 }
 }  // namespace
@@ -223,7 +227,9 @@ DRIVER_TEST(static_files,
   const std::string root = make_site();
   {
     runtime rt(std::move(io));
-    http::static_files files(root);
+    http::static_options options;
+    options.trust = trust;
+    http::static_files files(root, options);
     rt.run(
         with_server([&files](http::request& r) { return files.answer(r); }, {},
                     [&root](address at, http::server&) -> task<> { return check_site(at, root); }));

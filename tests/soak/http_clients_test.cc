@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The agreement of tests/http/agreement with clients that take seconds to build or to start.
+// The agreement of tests/http/agreement with clients that take seconds to build, to start, or to
+// ask one by one.
 #include "http/agreement/server.hh"
 
 using heddle::test::agree;
 
+HEDDLE_TEST(agreement, "curl sees every answer as the table has it") { agree("curl", "curl"); }
+HEDDLE_TEST(agreement, "wget sees every answer as the table has it") { agree("wget", "wget"); }
 HEDDLE_TEST(agreement, "Go's client sees every answer as the table has it") { agree("go", "go"); }
 HEDDLE_TEST(agreement, "Chromium sees every answer as the table has it") {
   agree("chromium", "chromium");

@@ -54,6 +54,9 @@ struct server_options {
   std::uint32_t body_bytes_per_second_min = 240;
   nanoseconds write_timeout = std::chrono::seconds(30);  ///< of one send: write_timeouts
   std::size_t send_bytes_max = 256 * 1024;               ///< what one send may hold
+  /// Memory for files that are read and sent in parts, of all connections together; with more, the
+  /// parts are of 4 KiB: file_parts_short.
+  std::size_t file_bytes_max = 16 * 1024 * 1024;
   std::size_t connections_max = 16384;  ///< further ones wait in the listener's queue: full_waits
   /// Of one IPv4 address or IPv6 /64 network; further ones are closed: refused_connections. 0:
   /// three quarters of connections_max. Behind a proxy all clients have the proxy's address.
@@ -103,6 +106,7 @@ struct server_counters {
   std::uint64_t accept_pauses = 0;  ///< descriptors or memory ran out
   std::uint64_t pipeline_pauses = 0;
   std::uint64_t block_copies = 0;
+  std::uint64_t file_parts_short = 0;
   std::uint64_t shed = 0;          ///< refused, because they had waited too long
   std::uint64_t overloads = 0;     ///< times at which shedding began
   std::uint64_t overloaded = 0;    ///< 1 while it goes on
@@ -131,6 +135,8 @@ class server {
 
   [[nodiscard]] const server_counters& counters() const noexcept { return counters_; }
   [[nodiscard]] bool stopping() const noexcept { return stopping_; }
+  /// Memory that parts of files on their way take at present.
+  [[nodiscard]] std::size_t file_bytes_held() const noexcept { return file_bytes_held_; }
 
  private:
   friend class exchange;
@@ -158,6 +164,7 @@ class server {
   std::unique_ptr<peer_counts> peers_;  // open connections of each address
   std::size_t blocks_held_ = 0;
   std::size_t blocks_max_ = 0;
+  std::size_t file_bytes_held_ = 0;
   list<entrance> entrances_;  // that are open
   cancel_source no_more_;     // ends accepting
   scope* tasks_ = nullptr;    // while it serves
