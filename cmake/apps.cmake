@@ -8,7 +8,8 @@ set(sealed_possible OFF)
 if(OPENSSL_FOUND AND CLI11_FOUND)
   set(sealed_possible ON)
 endif()
-heddle_optional(HEDDLE_SEALED sealed_possible "apps/sealed (OpenSSL 3, CLI11)" HEDDLE_WITH_SEALED)
+heddle_optional(HEDDLE_SEALED sealed_possible "apps/sealed, apps/seccomm (OpenSSL 3, CLI11)"
+                HEDDLE_WITH_SEALED)
 
 function(heddle_app name)
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/apps/${name}/*.cc")
@@ -28,10 +29,20 @@ endfunction()
 
 if(HEDDLE_WITH_SEALED)
   heddle_app(sealed OpenSSL::Crypto)
+  heddle_app(seccomm heddle_bus OpenSSL::Crypto)
 endif()
 
 if(CLI11_FOUND)
   heddle_app(player heddle_bus)
   target_include_directories(heddle_app_player PUBLIC
     "${PROJECT_SOURCE_DIR}/apps/player/dispatch")
+endif()
+
+if(CLI11_FOUND AND PkgConfig_FOUND)
+  pkg_check_modules(XCB QUIET IMPORTED_TARGET xcb)
+  if(XCB_FOUND)
+    heddle_app(xclient heddle_bus PkgConfig::XCB)
+  else()
+    message(STATUS "heddle: without apps/xclient (libxcb; scripts/setup installs it)")
+  endif()
 endif()

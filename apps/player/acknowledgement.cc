@@ -11,7 +11,7 @@
 namespace player {
 namespace {
 
-constexpr std::uint32_t places = 4096;  // of segments that wait for an ack; twice the window_max
+constexpr std::uint32_t places = 2048;  // of segments that wait for an ack, and window_max's limit
 constexpr std::uint32_t told = 1024;  // segments behind the first missing one that an ack tells of
 constexpr std::uint32_t overtaken = 3;  // later segments that came: then it is lost, not late
 

@@ -16,12 +16,17 @@ namespace player {
 enum class segment_kind : std::uint8_t { data = 1, parity, ack, end };
 
 /// What the network sees of a segment, and what the micro-protocols of one side note on it. Each
-/// field belongs to the micro-protocol named.
+/// field belongs to the micro-protocol named. It fills one cache line: segments are copied much.
 struct segment {
   segment_kind kind = segment_kind::data;
   bool last = false;           ///< of the last frame (source)
   bool group_end = false;      ///< completes its parity group (parity)
   std::uint8_t group_len = 0;  ///< of a parity segment: how many it covers
+  // Not sent.
+  bool held = false;       ///< kept back for now (flow_control)
+  bool again = false;      ///< sent before (acknowledgement)
+  bool recovered = false;  ///< made from its group, not received (parity)
+
   std::uint32_t session = 0;   ///< (guard)
   std::uint32_t sequence = 0;  ///< (sequencing); of an ack: all before it have come
   std::uint32_t group = 0;     ///< the group's first sequence (parity)
@@ -29,17 +34,12 @@ struct segment {
   std::uint32_t offset = 0;    ///< in the frame
   std::uint32_t total = 0;     ///< bytes of the frame
   std::uint32_t check = 0;     ///< (guard)
-  /// Of an ack, bit n: sequence + 1 + n has come as well; of data: all before it are acknowledged
-  /// or given up (acknowledgement).
+  /// All segments before it are acknowledged or given up (acknowledgement).
   std::uint32_t settled = 0;
+  heddle::time_point sent = {};  ///< (round_trip); not sent
   std::span<const std::byte> payload = {};
-
-  // Not sent.
-  heddle::time_point sent = {};  ///< (round_trip)
-  bool held = false;             ///< kept back for now (flow_control)
-  bool again = false;            ///< sent before (acknowledgement)
-  bool recovered = false;        ///< made from its group, not received (parity)
 };
+static_assert(sizeof(segment) == 64);
 
 /// One frame of the video. The sender's bytes stand in the file; a receiver's are its own.
 struct message {

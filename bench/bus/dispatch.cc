@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What a raise costs as every program gets it, without a plan: through a bus, through
-// Boost.Signals2 where it is installed, and through a table of names with marshalled arguments,
-// which is what event systems in C do. One item is one raise of topic 0 with all that follows from
-// it.
+// What a raise costs as every program gets it, without a plan: through a bus, through typed
+// callables in a vector, and through a table of names with marshalled arguments, which is what
+// event systems in C do. One item is one raise of topic 0 with all that follows from it. Signal
+// libraries do the same in bench/rivals/signals/.
 #include <benchmark/benchmark.h>
 
 #include <any>
@@ -14,11 +14,6 @@
 
 #include "bus/parts.hh"
 #include "heddle/bus/bus.hh"
-
-#if __has_include(<boost/signals2.hpp>)
-#include <boost/signals2.hpp>
-#define HAVE_SIGNALS2 1
-#endif
 
 namespace {
 
@@ -70,25 +65,6 @@ struct by_functions {
   std::vector<std::function<void(message&, std::uint32_t)>> table[parts::topics];
 };
 
-#if HAVE_SIGNALS2
-template <class Signal>
-struct by_signals2 {
-  template <int Topic, auto Member, class Part>
-  void bind(Part& p, int order) {
-    table[Topic].connect(order, [&p](message& m, std::uint32_t n) { (p.*Member)(m, n); });
-  }
-  template <int Topic>
-  void raise(message& m, std::uint32_t n) {
-    table[Topic](m, n);
-  }
-  Signal table[parts::topics];
-};
-using locked_signal = boost::signals2::signal<void(message&, std::uint32_t)>;
-using unlocked_signal = boost::signals2::signal_type<
-    void(message&, std::uint32_t),
-    boost::signals2::keywords::mutex_type<boost::signals2::dummy_mutex>>::type;
-#endif
-
 template <class Dispatch, int Topics>
 void raises(benchmark::State& state) {
   parts::program<Dispatch> p;
@@ -106,10 +82,6 @@ void raises(benchmark::State& state) {
 CASES("", by_bus);
 CASES(":functions", by_functions);
 CASES(":by_name", by_name);
-#if HAVE_SIGNALS2
-CASES(":signals2", by_signals2<locked_signal>);
-CASES(":signals2_unlocked", by_signals2<unlocked_signal>);
-#endif
 
 }  // namespace
 

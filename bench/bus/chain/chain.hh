@@ -4,8 +4,9 @@
 #pragma once
 
 #include "heddle/bus/bus.hh"
+#include "player_bus.hh"
 
-namespace player {
+namespace chain {
 
 struct message {
   std::uint32_t len = 1400;
@@ -34,7 +35,7 @@ consteval place place_of(int handler) {
 
 /// What all parts share.
 struct program {
-  heddle::bus bus;
+  player::event_bus bus;
   int topics_wanted = short_chain;
 };
 
@@ -42,4 +43,4 @@ struct program {
 template <int Part>
 void bind_part(program& p);
 
-}  // namespace player
+}  // namespace chain
