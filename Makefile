@@ -19,8 +19,9 @@ setup-build:
 setup-test:
 	@scripts/setup test
 
+# A brief run is to see that everything works: it goes without the large peers.
 setup-bench:
-	@scripts/setup bench
+	@scripts/setup $(if $(filter 1,$(BRIEF)),bench,peers)
 
 build: setup-build
 	$(say) "building build/release/bin/heddle with Clang"

@@ -168,7 +168,7 @@ def add_dispatch(out, context, seconds):
         out.skip("heddle", "bus_dispatch is not built (make bench builds it)")
     for name in SIGNALS:
         if context.rivals.path("signals", name) is None:
-            out.skip(name, "its library was not found (scripts/setup bench installs it)")
+            out.skip(name, "its library was not found (scripts/setup peers installs it)")
 
 
 def plan(context):

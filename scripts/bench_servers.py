@@ -158,7 +158,7 @@ def configured(name, path, home, text, command, **words):
         config.write_text(text.format(home=home, port=port, **words))
 
     return Server(name, lambda port: command(config),
-                  None if path else f"no {name.partition('_')[0]} (scripts/setup bench)",
+                  None if path else f"no {name.partition('_')[0]} (scripts/setup peers)",
                   prepare=prepare)
 
 
