@@ -20,8 +20,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// What epoll and poll remember of each descriptor, in user memory.
-constexpr std::size_t readiness_bytes = 40;
+// What epoll and poll remember of each descriptor, and the room in which poll's array grows.
+constexpr std::size_t readiness_bytes = 64;
 
 #if !defined(__OPTIMIZE__) || HEDDLE_ASAN || HEDDLE_TSAN
 constexpr std::size_t bytes_max = 0;  // frames have their size for users where they are optimized
