@@ -56,11 +56,11 @@ const detail::variant* matching_variant(const detail::topic_record& r) noexcept 
 }  // namespace
 
 void bus::refresh(detail::topic_record& r) noexcept {
-  set_active(r, nullptr);
   if (r.recording != nullptr) [[unlikely]] {
     r.recording->forget_bindings(r);
     r.begin = &r.recorded;
     r.end = r.begin + (r.bound.empty() ? 0 : 1);
+    set_active(r, nullptr);
     return;
   }
   r.begin = r.bound.data();
@@ -73,7 +73,8 @@ void bus::set_active(detail::topic_record& r, const detail::variant* v) noexcept
   if (table.count == 0 || table.plan != merged_.plan) return;
   detail::merged_topic& merged = merged_.at(table.block_at);
   r.active = merged.active = v;
-  merged.record = &r;
+  merged.begin = r.begin;
+  merged.end = r.end;
   if (v == nullptr) return;
   for (std::uint32_t i = 0; i < v->len; ++i) merged.set_self(i, r.bound[i].self);
 }

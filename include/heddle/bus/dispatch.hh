@@ -44,7 +44,7 @@ struct planned_call<planned<Data>, Number, R, Args...> {
   [[gnu::always_inline]] static R call(const merged_topic& topic, std::size_t at,
                                        pass_t<Args>... args) {
     if constexpr (Number < 0) {
-      return call_slot<R, Args...>(topic.record->begin[at], static_cast<pass_t<Args>>(args)...);
+      return call_slot<R, Args...>(topic.begin[at], static_cast<pass_t<Args>>(args)...);
     } else {
       return heddle_hot(hot_tag<Data, Number, R, Args...>(), topic.self(at),
                         static_cast<pass_t<Args>>(args)...);
@@ -79,8 +79,7 @@ template <class Plan, int V, class R, class... Args, int... I>
     if (whole) [[likely]]
       return flow::go_on;
   }
-  const topic_record& r = *topic.record;
-  return run_slots<R, Args...>(r.begin + ran, r.end, static_cast<pass_t<Args>>(args)...);
+  return run_slots<R, Args...>(topic.begin + ran, topic.end, static_cast<pass_t<Args>>(args)...);
 }
 
 /// Runs a topic: merged where the plan has it and the bindings agree, else generically. `find`
@@ -109,8 +108,8 @@ template <class T, class Plan, class R, class... Args, class Find>
       if constexpr (planned.variant_count > 2) {
         if (active == variants::at(first + 2)) return run(std::integral_constant<int, first + 2>());
       }
-      if (const topic_record* const r = topic.record)
-        return run_slots<R, Args...>(r->begin, r->end, static_cast<pass_t<Args>>(args)...);
+      if (const slot* const begin = topic.begin)
+        return run_slots<R, Args...>(begin, topic.end, static_cast<pass_t<Args>>(args)...);
     }
   }
   const topic_record& r = find();

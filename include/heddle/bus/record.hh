@@ -90,10 +90,11 @@ using make_topic_calls = topic_calls (*)();
 
 /// What a merged raise reads of its topic; the objects of the handlers follow it, in order.
 struct merged_topic {
-  const variant* active = nullptr;       ///< what the bindings agree with now, or null
-  const topic_record* record = nullptr;  ///< null until somebody has bound to the topic
+  const variant* active = nullptr;  ///< what the bindings agree with now, or null
+  const slot* begin = nullptr;      ///< the record's; null until somebody has bound to the topic
+  const slot* end = nullptr;
 
-  static constexpr std::uint32_t words = 2;  ///< its size in pointers
+  static constexpr std::uint32_t words = 3;  ///< its size in pointers
   [[nodiscard]] void* self(std::size_t at) const noexcept {
     return reinterpret_cast<void* const*>(this + 1)[at];
   }
