@@ -316,12 +316,20 @@ void transaction::committed(std::uint64_t version) noexcept {
   yield_turn();
 }
 
-stm_outcome transaction::give_up() noexcept {
-  if (attempts_ >= failures_before_first && !first_) {
+/// Waits for it, holding nothing: to run again while another goes first would be in vain.
+void transaction::take_turn() noexcept {
+  stm_pause pause;
+  for (;; pause()) {
     const transaction* nobody = nullptr;
     // acq_rel: pairs with the acquire in commit() and the release below
     first_ = stm.first.compare_exchange_strong(nobody, this, std::memory_order_acq_rel);
+    // Inside of another transaction it must not wait: that one may be who goes first.
+    if (first_ || seat_ == nullptr) return;
   }
+}
+
+stm_outcome transaction::give_up() noexcept {
+  if (attempts_ >= failures_before_first && !first_) take_turn();
   const unsigned doublings = std::min(attempts_ - 1, back_off_doublings_max);
   for (unsigned i = 0; i < back_off_rounds << doublings && !first_; ++i) stm_relax();
   if (attempts_ > back_off_doublings_max) std::this_thread::yield();

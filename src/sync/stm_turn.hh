@@ -2,8 +2,8 @@
 // Who goes first, and how transactions wait for each other. The word here and the seats' records
 // (sync/stm_seat.hh) are all that transactions of a process share besides the variables.
 //
-// Starvation: a transaction that has failed several times takes the right to go first. From then on
-// no other begins to commit until it has committed, thrown or begun to wait; those that are
+// Starvation: a transaction that has failed several times waits for the right to go first. From
+// then on no other begins to commit until it has committed, thrown or begun to wait; those that are
 // committing already can make it fail once each. So it commits after at most as many more
 // failures as there are threads.
 #pragma once

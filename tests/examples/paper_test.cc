@@ -7,35 +7,15 @@
 #include <filesystem>
 #include <string>
 
+#include "output.hh"
 #include "support/test.hh"
+
+using heddle::test::expect_output;
+using heddle::test::output_of;
 
 #define HEDDLE_NEEDS_EXAMPLE(name)                                  \
   if (!std::filesystem::exists(HEDDLE_BUILD_DIR "/examples/" name)) \
   GTEST_SKIP() << "not built: it needs a library that is not installed"
-
-namespace {
-
-/// What an example prints, its exit status in `status`.
-std::string output_of(const std::string& name, int& status, const std::string& driver) {
-  const std::string command =
-      "HEDDLE_DRIVER=" + driver + " " HEDDLE_BUILD_DIR "/examples/" + name + " 2>&1";
-  std::FILE* from = ::popen(command.c_str(), "r");
-  std::string text;
-  std::array<char, 4096> part;
-  while (const std::size_t n = std::fread(part.data(), 1, part.size(), from))
-    text.append(part.data(), n);
-  status = ::pclose(from);
-  return text;
-}
-
-void expect_output(const std::string& name, const std::string& wanted,
-                   const std::string& driver = "sim") {
-  int status = -1;
-  EXPECT_EQ(output_of(name, status, driver), wanted);
-  EXPECT_EQ(status, 0);
-}
-
-}  // namespace
 
 HEDDLE_TEST(paper, "multidns looks names up one by one, all at once, and in a window") {
   expect_output("multidns",

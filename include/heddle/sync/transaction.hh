@@ -156,6 +156,7 @@ class transaction {
       end_turn();
   }
   void end_turn() noexcept;
+  void take_turn() noexcept;
 
   template <class T>
   [[nodiscard]] decltype(auto) read_wide(const tvar<T>& v) {
