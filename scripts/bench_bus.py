@@ -120,7 +120,9 @@ def add_compiler(out, folder, tail, brief, screen):
 
     def add(case, subject, program, run):
         if not (folder / program).exists():
-            out.skip(subject + tail, f"{program} is not built (make bench builds it)")
+            entry = (subject + tail, f"{program} is not built (make bench builds it)")
+            if entry not in out.skipped:
+                out.skip(*entry)
             return
         out.add(Measure(case, subject + tail, 0.2, functools.partial(run, folder / program)))
 
