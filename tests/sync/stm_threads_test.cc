@@ -125,6 +125,7 @@ HEDDLE_TEST(stm_threads, "a value looked at on the way does not move a transacti
 }
 
 HEDDLE_TEST(stm_threads, "workers beyond the seats share one, and lose nothing") {
+  if (HEDDLE_TSAN || HEDDLE_ASAN) GTEST_SKIP() << "no address space for so many runtimes";
   // Each that has run a transaction keeps its seat until it ends; there are 255 and the shared one.
   tvar<long> counter = 0;
   std::vector<std::unique_ptr<virtual_runtime>> crowd;
