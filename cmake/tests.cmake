@@ -74,7 +74,7 @@ foreach(room IN LISTS test_rooms)
     set_tests_properties(${room} PROPERTIES TIMEOUT 600)
   endif()
   # The same bodies on several workers, in another order each time; the seed is in the output.
-  if(room MATCHES "^(core|sync|io)$")
+  if(room MATCHES "^(core|sync|io|fiber)$")
     foreach(workers 2 4)
       add_test(NAME ${room}_on_${workers}_workers COMMAND
                "${PROJECT_SOURCE_DIR}/scripts/with_workers" ${workers}

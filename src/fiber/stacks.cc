@@ -22,7 +22,7 @@ namespace heddle {
 
 void limit_fibers(const fiber_limits& limits) { detail::fiber_stacks::here().limits = limits; }
 
-fiber_statistics read_fibers() { return detail::fiber_stacks::here().count; }
+fiber_statistics read_fibers() { return detail::fiber_stacks::here().read(); }
 
 namespace detail {
 namespace {
@@ -71,10 +71,9 @@ fiber_stack& fiber_stacks::take(std::size_t bytes) {
     throw failure(std::make_error_code(std::errc::invalid_argument),
                   "a fiber's stack of " + std::to_string(bytes) +
                       " bytes is above fiber_limits::stack_bytes_max");
-  // Fibers that began here may end on another worker, which then counts less than none.
-  if (static_cast<std::ptrdiff_t>(count.running) >= static_cast<std::ptrdiff_t>(limits.fibers_max))
+  if (const std::size_t running = read().running; running >= limits.fibers_max)
     throw failure(std::make_error_code(std::errc::not_enough_memory),
-                  "there are " + std::to_string(count.running) +
+                  "there are " + std::to_string(running) +
                       " fibers already: limit how many run at once, or raise "
                       "fiber_limits::fibers_max");
   // Powers of two: few classes, so few stacks that nobody can use.
@@ -82,24 +81,29 @@ fiber_stack& fiber_stacks::take(std::size_t bytes) {
   fiber_stack* s = classes_[index].free;
   if (s != nullptr) {
     classes_[index].free = s->next;
-    --count.stacks_kept;
+    --count_.stacks_kept;
   } else {
     s = &map(index);
   }
-  ++count.running;
+  ++count_.running;
+  s->lender = this;
   return *s;
 }
 
 void fiber_stacks::give_back(fiber_stack& s) noexcept {
-  --count.running;
-  if (count.stacks_kept >= limits.stacks_kept) {
+  if (s.lender == this) {
+    --count_.running;
+  } else {
+    s.lender->ended_afar_.fetch_add(1, std::memory_order_relaxed);  // a count, and nothing else
+  }
+  if (count_.stacks_kept >= limits.stacks_kept) {
     unmap(s);
     return;
   }
   s.class_index = class_of(s.bytes);  // it may come from another worker
   size_class& c = classes_[s.class_index];
   s.next = std::exchange(c.free, &s);
-  ++count.stacks_kept;
+  ++count_.stacks_kept;
 }
 
 fiber_stack& fiber_stacks::map(std::uint32_t class_index) {
@@ -124,9 +128,9 @@ fiber_stack& fiber_stacks::map(std::uint32_t class_index) {
   }
   // Tops at different places of a page, so that the stacks of many fibers do not fight for the
   // same lines of the cache: 16 places, 192 bytes apart.
-  s->top = s->low + bytes - (count.stacks_made % 16) * 192;
+  s->top = s->low + bytes - (count_.stacks_made % 16) * 192;
   s->valgrind_id = VALGRIND_STACK_REGISTER(s->low, s->low + bytes);
-  ++count.stacks_made;
+  ++count_.stacks_made;
   return *s.release();
 }
 

@@ -3,6 +3,7 @@
 // record of a stack lies outside of it, so that an overflow or a free stack damages nothing.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -42,7 +43,12 @@ class fiber_stacks final : public fiber_place {
   [[nodiscard]] static bool in_guard(const fiber_stack& s, const void* address) noexcept;
 
   fiber_limits limits;
-  fiber_statistics count;
+  /// A fiber that began here may end on another worker.
+  [[nodiscard]] fiber_statistics read() const noexcept {
+    fiber_statistics now = count_;
+    now.running -= ended_afar_.load(std::memory_order_relaxed);
+    return now;
+  }
   std::vector<bool> hooked_descriptors;  ///< numbers that the driver was asked about by hooks
 
  private:
@@ -54,6 +60,8 @@ class fiber_stacks final : public fiber_place {
   static void unmap(fiber_stack& s) noexcept;
   [[nodiscard]] std::uint32_t class_of(std::size_t bytes);
 
+  fiber_statistics count_;  // running: less those that ended afar
+  std::atomic<std::size_t> ended_afar_{0};
   std::vector<size_class> classes_;
   std::unique_ptr<overflow_watch> watch_;
 };

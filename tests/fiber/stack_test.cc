@@ -136,11 +136,18 @@ task<> overflow(std::size_t bytes, int levels) {
   co_await fiber(fiber_options{.stack_bytes = bytes}, deep, levels);
 }
 
+/// Stacks, limits and counts are a worker's.
+runtime_options one_worker() {
+  runtime_options options;
+  options.workers = 1;
+  return options;
+}
+
 }  // namespace
 
 #define STACK_TEST(sentence, program)                               \
   HEDDLE_TEST(stack, sentence) {                                    \
-    virtual_runtime v;                                              \
+    virtual_runtime v(one_worker());                                \
     v.rt.run((program)());                                          \
     EXPECT_TRUE(v.reports.empty()) << to_string(v.reports.front()); \
   }                                                                 \

@@ -38,10 +38,11 @@ struct fiber_limits {
 void limit_fibers(const fiber_limits& limits);
 
 struct fiber_statistics {
-  std::size_t running = 0;      ///< fibers that have begun and not ended
+  std::size_t running = 0;      ///< fibers that began here and have not ended, anywhere
   std::size_t stacks_kept = 0;  ///< unused ones
   std::size_t stacks_made = 0;  ///< since the worker began
 };
+/// Of the running worker.
 [[nodiscard]] fiber_statistics read_fibers();
 
 namespace detail {
@@ -59,7 +60,8 @@ struct fiber_stack {
   std::size_t bytes = 0;
   std::uint32_t class_index = 0;
   std::uint32_t valgrind_id = 0;
-  fiber_stack* next = nullptr;  ///< in the pool's list
+  fiber_stack* next = nullptr;           ///< in the pool's list
+  class fiber_stacks* lender = nullptr;  ///< of the worker where its fiber began
 };
 
 /// The exceptions that a stack is handling, and how many it threw that are not caught yet. The C++
