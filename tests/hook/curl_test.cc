@@ -37,12 +37,14 @@ class slow_server {
       home_ = &rt;
       server_ = &server;
       rt.run(serve(listening));
+      told_.get_future().wait();  // a post() that wakes us may not have returned yet
     });
     port_ = port.get();
   }
   slow_server(const slow_server&) = delete;
   ~slow_server() {
     home_->post([this] { server_->stop(); });
+    told_.set_value();
     thread_.join();
   }
   [[nodiscard]] std::string url(int number) const {
@@ -67,6 +69,7 @@ class slow_server {
   runtime* home_ = nullptr;
   http::server* server_ = nullptr;
   std::uint16_t port_ = 0;
+  std::promise<void> told_;
   std::thread thread_;
 };
 
