@@ -17,14 +17,19 @@ if(HEDDLE_SANITIZE)
   set(test_timeout_s 300)
 endif()
 
-file(GLOB support_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/support/*.cc")
-set(test_support)
-if(support_sources)
-  add_library(test_support STATIC ${support_sources})
-  target_link_libraries(test_support PUBLIC heddle_inside heddle_rooms GTest::gtest)
-  target_include_directories(test_support PUBLIC "${PROJECT_SOURCE_DIR}/tests")
-  set(test_support test_support)
-endif()
+# What all test programs have, and the precompiled headers that they share.
+file(WRITE "${PROJECT_BINARY_DIR}/test_support.cc" "")
+add_library(test_support OBJECT "${PROJECT_BINARY_DIR}/test_support.cc")
+target_link_libraries(test_support PUBLIC heddle_inside heddle_rooms GTest::gtest)
+target_include_directories(test_support PUBLIC "${PROJECT_SOURCE_DIR}/tests")
+target_compile_definitions(test_support PUBLIC
+  HEDDLE_SOURCE_DIR="${PROJECT_SOURCE_DIR}" HEDDLE_BUILD_DIR="${PROJECT_BINARY_DIR}")
+# GoogleTest's checks are if-else statements; `if (a) EXPECT_EQ(...)` is no mistake.
+# Precompiled as the code of a program, which it becomes part of.
+set_target_properties(test_support PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+target_compile_options(test_support PUBLIC -Wno-dangling-else -fPIE)
+heddle_precompile(test_support
+  <gtest/gtest.h> <heddle/heddle.hh> "${PROJECT_SOURCE_DIR}/tests/support/drivers.hh")
 
 # Rooms of the house, then what is tested across rooms; a soak may take its time.
 set(test_rooms base probe core sched io fiber hook sync
@@ -39,13 +44,12 @@ foreach(room IN LISTS test_rooms)
   add_executable(${room}_test ${sources})
   set_target_properties(${room}_test PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
-  target_include_directories(${room}_test PRIVATE "${PROJECT_SOURCE_DIR}/tests")
-  target_compile_definitions(${room}_test PRIVATE
-    HEDDLE_SOURCE_DIR="${PROJECT_SOURCE_DIR}" HEDDLE_BUILD_DIR="${PROJECT_BINARY_DIR}")
-  # GoogleTest's checks are if-else statements; `if (a) EXPECT_EQ(...)` is no mistake.
-  target_compile_options(${room}_test PRIVATE -Wno-dangling-else)
-  target_link_libraries(${room}_test PRIVATE
-    heddle_inside ${test_support} heddle_rooms GTest::gtest_main)
+  target_link_libraries(${room}_test PRIVATE test_support GTest::gtest_main)
+  if(HEDDLE_PRECOMPILE)
+    file(GLOB c_sources "${PROJECT_SOURCE_DIR}/tests/${room}/*.c")
+    set_source_files_properties(${c_sources} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+    target_precompile_headers(${room}_test REUSE_FROM test_support)
+  endif()
   if(room STREQUAL "hook")
     target_link_libraries(${room}_test PRIVATE heddle::hook)
     # Libraries that know nothing of us, against servers that the tests start.

@@ -4,6 +4,8 @@
 
 #ifdef HEDDLE_WITH_ZLIB
 #include <zlib.h>
+
+#include <algorithm>
 #endif
 
 namespace heddle::http {
@@ -30,7 +32,7 @@ std::optional<std::string> gzip(std::string_view plain) {
   stream.next_out = reinterpret_cast<Bytef*>(packed.data());
   stream.avail_out = static_cast<uInt>(packed.size());
   const int outcome = deflate(&stream, Z_FINISH);
-  packed.resize(packed.size() - stream.avail_out);
+  packed.resize(std::min<std::size_t>(packed.size(), stream.total_out));
   deflateEnd(&stream);
   if (outcome != Z_STREAM_END) return std::nullopt;
   return packed;
