@@ -72,24 +72,51 @@ std::uint64_t detail::swap_box(stm_cell& cell, std::uint64_t box) noexcept {
   }
 }
 
-void transaction::begin() noexcept {
+void transaction::begin() {
+  worker* const w = worker::current();
+  if (attempts_ != 0 || w == nullptr || w->transactions == nullptr || stm_seat::of(*w).in_use)
+      [[unlikely]]
+    return begin_slowly();
+  attempts_ = 1;
+  take_seat(stm_seat::of(*w));
+}
+
+inline void transaction::take_seat(stm_seat& seat) noexcept {
+  seat.in_use = true;
+  seat_ = &seat;
+  log_ = &seat.log;
+}
+
+void transaction::begin_slowly() {
   if (attempts_++ != 0) {
-    log_.clear();
-    doomed_ = retries_ = false;
+    log_->clear();
+    ends_ = ending::none;
     return;
   }
   worker* const w = worker::current();
-  if (w == nullptr) return;
-  stm_seat& seat = stm_seat::of(*w);
-  if (seat.in_use) return;  // inside of another transaction, whose view is not ours to move
-  seat.in_use = true;
-  seat_ = &seat;
+  if (w != nullptr && !stm_seat::of(*w).in_use) return take_seat(stm_seat::of(*w));
+  log_ = new stm_log;  // inside of another transaction, whose view is not ours to move
 }
 
-void transaction::leave_seat() noexcept { seat_->in_use = false; }
+void transaction::finish() noexcept {
+  if (first_ || seat_ == nullptr || log_->unusual()) [[unlikely]]
+    return finish_slowly();
+  log_->clear_usual();
+  seat_->in_use = false;
+}
+
+void transaction::finish_slowly() noexcept {
+  yield_turn();
+  if (seat_ == nullptr) {
+    delete log_;
+    return;
+  }
+  log_->clear();
+  seat_->in_use = false;
+}
 
 void transaction::retry() {
-  retries_ = true;
+  if (ends_ == ending::none) ends_ = ending::retry;
   throw stm_signal();
 }
 
@@ -111,33 +138,50 @@ std::uint64_t transaction::unlocked_version(const tvar_base& v) noexcept {
 bool transaction::still_holds(const tvar_base& v, std::uint64_t version) noexcept {
   const bool known = seat_ != nullptr && seat_->has_seen(version);
   if (!known && !extend(version)) [[unlikely]] {
-    doomed_ = true;
+    ends_ = ending::conflict;
     return false;
   }
   return stm_access::lock(v).load(std::memory_order_relaxed) == version;
 }
 
 std::uint64_t transaction::read_word(const tvar_base& v, const stm_cell& cell) {
-  if (doomed_ || retries_) [[unlikely]]
+  // What nearly every read is; whatever else there may be is looked at again in read_word_slowly().
+  if (ends_ == ending::none && seat_ != nullptr && log_->surely_unwritten(v) && !log_->reads.full())
+      [[likely]] {
+    const std::atomic<std::uint64_t>& lock = stm_access::lock(v);
+    // acquire: as in unlocked_version(), and as below
+    const std::uint64_t version = lock.load(std::memory_order_acquire);
+    const std::uint64_t word = cell.load(std::memory_order_acquire);
+    if (!is_locked(version) && seat_->has_seen(version) &&
+        lock.load(std::memory_order_relaxed) == version) [[likely]] {
+      log_->note_read_in_place(v, version);
+      return word;
+    }
+  }
+  return read_word_slowly(v, cell);
+}
+
+std::uint64_t transaction::read_word_slowly(const tvar_base& v, const stm_cell& cell) {
+  if (ends_ != ending::none) [[unlikely]]
     throw stm_signal();  // somebody caught it and goes on
-  if (const stm_write* const own = log_.find(v); own != nullptr) return own->words[0];
+  if (const stm_write* const own = log_->find(v); own != nullptr) return own->words[0];
   for (;;) {
     const std::uint64_t version = unlocked_version(v);
     // acquire: the look at the lock in still_holds() comes after
     const std::uint64_t word = cell.load(std::memory_order_acquire);
     if (still_holds(v, version)) [[likely]] {
-      log_.note_read(v, version);
+      log_->note_read(v, version);
       return word;
     }
-    if (doomed_) throw stm_signal();
+    if (ends_ == ending::conflict) throw stm_signal();
   }
 }
 
 stm_words transaction::read_words(const tvar_base& v, stm_cell* cells, std::size_t count,
                                   bool boxed) {
-  if (doomed_ || retries_) [[unlikely]]
+  if (ends_ != ending::none) [[unlikely]]
     throw stm_signal();
-  if (const stm_write* const own = log_.find(v); own != nullptr) return own->words;
+  if (const stm_write* const own = log_->find(v); own != nullptr) return own->words;
   for (;;) {
     const std::uint64_t version = unlocked_version(v);
     stm_words words{};
@@ -148,41 +192,46 @@ stm_words transaction::read_words(const tvar_base& v, stm_cell* cells, std::size
       for (std::size_t i = 0; i < count; ++i) words[i] = cells[i].load(std::memory_order_acquire);
     }
     const bool good = still_holds(v, version);
-    if (boxed && good) log_.pin(box_in(words[0]));
+    if (boxed && good) log_->pin(box_in(words[0]));
     if (boxed && !good) box_in(words[0])->release();
     if (good) {
-      log_.note_read(v, version);
+      log_->note_read(v, version);
       return words;
     }
-    if (doomed_) throw stm_signal();
+    if (ends_ == ending::conflict) throw stm_signal();
   }
 }
 
 void transaction::write_word(tvar_base& v, stm_cell& cell, std::uint64_t word) {
-  if (doomed_ || retries_) [[unlikely]]
-    throw stm_signal();
-  log_.write(v, cell, word);
+  if (ends_ == ending::none && log_->write_in_place(v, cell, word)) [[likely]]
+    return;
+  write_word_slowly(v, cell, word);
+}
+
+void transaction::write_word_slowly(tvar_base& v, stm_cell& cell, std::uint64_t word) {
+  if (ends_ != ending::none) throw stm_signal();
+  log_->write(v, cell, word);
 }
 
 void transaction::write_words(tvar_base& v, stm_cell* cells, std::size_t count, bool boxed,
                               const stm_words& words) {
-  if (doomed_ || retries_) [[unlikely]] {
+  if (ends_ != ending::none) [[unlikely]] {
     if (boxed) box_in(words[0])->release();
     throw stm_signal();
   }
-  log_.write(v, cells, count, boxed, words);
+  log_->write(v, cells, count, boxed, words);
 }
 
 bool transaction::reads_hold() const noexcept {
   const std::uint64_t own = lock_word(*this);
-  for (const stm_read& r : log_.reads) {
+  for (const stm_read& r : log_->reads) {
     // seq_cst: of two commits that each read what the other writes, one sees the other's lock
     const std::uint64_t word = stm_access::lock(*r.var).load(std::memory_order_seq_cst);
     if (word == r.version) [[likely]]
       continue;
     if (word != own) return false;
     // This commit holds it: what counts is the version that it had.
-    const stm_write* const w = const_cast<stm_log&>(log_).find(*r.var);
+    const stm_write* const w = log_->find(*r.var);
     if (w->version != r.version) return false;
   }
   return true;
@@ -191,7 +240,7 @@ bool transaction::reads_hold() const noexcept {
 /// Moves the view forward to where it includes a stamp. What was read must still be there at a
 /// moment after the number was looked up; the caller looks at the variable itself once more.
 bool transaction::extend(std::uint64_t stamp) noexcept {
-  if (log_.reads.empty()) {
+  if (log_->reads.empty()) {
     if (seat_ != nullptr) seat_->note(stamp);
     return true;
   }
@@ -227,8 +276,8 @@ bool transaction::lock_slowly(stm_write& w) noexcept {
 }
 
 bool transaction::lock_writes() noexcept {
-  for (std::size_t i = 0; i < log_.writes.size(); ++i)
-    if (!lock_write(log_.writes[i])) {
+  for (std::size_t i = 0; i < log_->writes.size(); ++i)
+    if (!lock_write(log_->writes[i])) {
       unlock_writes(i);
       return false;
     }
@@ -237,7 +286,7 @@ bool transaction::lock_writes() noexcept {
 
 void transaction::unlock_writes(std::size_t locked) noexcept {
   for (std::size_t i = 0; i < locked; ++i) {
-    const stm_write& w = log_.writes[i];
+    const stm_write& w = log_->writes[i];
     stm_access::lock(*w.var).store(w.version, std::memory_order_release);  // nothing has changed
   }
 }
@@ -247,8 +296,38 @@ std::uint64_t transaction::take_stamp() noexcept {
   return (seat_ != nullptr ? *seat_ : stm_seat::of(worker::here())).next_stamp();
 }
 
+/// What nearly every commit is: one plain word, that nobody waits for and nobody else commits to.
+/// For whatever else there may be, nothing is done here, and commit_slowly() begins anew.
 bool transaction::commit() noexcept {
-  if (log_.writes.empty()) {
+  stm_log& log = *log_;
+  if (log.writes.size() != 1 || seat_ == nullptr || first_ ||
+      stm.first.load(std::memory_order_acquire) != nullptr) [[unlikely]]
+    return commit_slowly();
+  stm_write& w = log.writes[0];
+  std::atomic<std::uint64_t>& lock = stm_access::lock(*w.var);
+  std::uint64_t before = lock.load(std::memory_order_relaxed);
+  if (w.boxed || w.count != 1 || is_locked(before)) [[unlikely]]
+    return commit_slowly();
+  // seq_cst: as in lock_write()
+  if (!lock.compare_exchange_strong(before, lock_word(*this), std::memory_order_seq_cst,
+                                    std::memory_order_relaxed)) [[unlikely]]
+    return commit_slowly();
+  const bool only_itself = log.reads.size() == 1 && log.reads[0].var == w.var;
+  w.version = before;
+  if (!(only_itself ? log.reads[0].version == before : reads_hold()) ||
+      stm_access::watches(*w.var) != nullptr) [[unlikely]] {
+    lock.store(before, std::memory_order_release);
+    return commit_slowly();
+  }
+  const std::uint64_t version = seat_->next_stamp();
+  w.cells->store(w.words[0], std::memory_order_release);  // release: as in commit_many()
+  lock.store(version, std::memory_order_release);         // release: the same
+  seat_->note_own(version);
+  return true;
+}
+
+bool transaction::commit_slowly() noexcept {
+  if (log_->writes.empty()) {
     yield_turn();
     return true;  // every read was checked when it was made
   }
@@ -256,43 +335,18 @@ bool transaction::commit() noexcept {
     stm_pause pause;
     while (stm.first.load(std::memory_order_acquire) != nullptr) pause();
   }
-  const bool one = log_.writes.size() == 1 && !log_.writes[0].boxed;
-  return one ? commit_one(log_.writes[0]) : commit_many();
-}
-
-/// The same as commit_many(), for what most transactions write.
-bool transaction::commit_one(stm_write& w) noexcept {
-  if (!lock_write(w)) return false;
-  for (const stm_read& r : log_.reads) {
-    // seq_cst: as in reads_hold()
-    const std::uint64_t now =
-        r.var == w.var ? w.version : stm_access::lock(*r.var).load(std::memory_order_seq_cst);
-    if (now == r.version) [[likely]]
-      continue;
-    unlock_writes(1);
-    return false;
-  }
-  const std::uint64_t version = take_stamp();
-  for (std::size_t i = 0; i < w.count; ++i)
-    w.cells[i].store(w.words[i], std::memory_order_release);  // release: as in commit_many()
-  stm_wake_list woken;
-  if (stm_access::watches(*w.var) != nullptr) [[unlikely]]
-    woken.take_from(*w.var);
-  stm_access::lock(*w.var).store(version, std::memory_order_release);  // release: the same
-  committed(version);
-  woken.wake();
-  return true;
+  return commit_many();
 }
 
 bool transaction::commit_many() noexcept {
   if (!lock_writes()) return false;
   if (!reads_hold()) {
-    unlock_writes(log_.writes.size());
+    unlock_writes(log_->writes.size());
     return false;
   }
   const std::uint64_t version = take_stamp();
   stm_wake_list woken;
-  for (stm_write& w : log_.writes) {
+  for (stm_write& w : log_->writes) {
     if (w.boxed) {
       w.words[0] = swap_box(*w.cells, w.words[0]);  // the old one goes with the log
     } else {

@@ -18,9 +18,10 @@ void stm_log::write_again(tvar_base& v, bool boxed, const stm_words& words) {
   stm_write* const w = find(v);
   const auto index = static_cast<std::size_t>(w - writes.begin());
   if (depth != 0) {
+    unusual_ = true;
     undos_.push({index, w->words});  // a box's reference goes with it
   } else if (boxed) {
-    pins_.push(box_in(w->words[0]));  // a reader may still refer to it
+    pin(box_in(w->words[0]));  // a reader may still refer to it
   }
   w->words = words;
 }
@@ -28,6 +29,7 @@ void stm_log::write_again(tvar_base& v, bool boxed, const stm_words& words) {
 /// After an entry was added.
 void stm_log::index_writes() {
   if (index_ == nullptr) {
+    unusual_ = true;
     index_ = std::make_unique<std::unordered_map<const tvar_base*, std::size_t>>();
     for (std::size_t i = 0; i < writes.size(); ++i) index_->emplace(writes[i].var, i);
   } else {
@@ -60,15 +62,24 @@ void stm_log::release_boxes() noexcept {
   holds_boxes_ = false;
 }
 
-void stm_log::clear() noexcept {
+void stm_log::grow_reads() {
+  unusual_ = true;
+  reads.grow();
+}
+
+void stm_log::grow_writes() {
+  unusual_ = true;
+  writes.grow();
+}
+
+void stm_log::clear_unusual() noexcept {
   if (holds_boxes_) release_boxes();
-  reads.truncate(0);
-  writes.truncate(0);
-  undos_.truncate(0);
-  pins_.truncate(0);
+  reads.clear(bytes_kept);
+  writes.clear(bytes_kept);
+  undos_.clear(bytes_kept);
+  pins_.clear(bytes_kept);
   index_.reset();
-  written_bits_ = 0;
-  depth = 0;
+  unusual_ = false;
 }
 
 }  // namespace heddle::detail

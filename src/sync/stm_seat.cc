@@ -20,7 +20,7 @@ stm_seat_record& take_record() noexcept {
 
 }  // namespace
 
-stm_seat::stm_seat() noexcept : record_(&take_record()) {
+stm_seat::stm_seat() noexcept : record_(&take_record()), shared_(record_ == records.data()) {
   const auto index = static_cast<std::uint64_t>(record_ - records.data());
   own_ = record_->last.load(std::memory_order_relaxed) | index << 1;
   seen_[index] = own_;
@@ -28,7 +28,7 @@ stm_seat::stm_seat() noexcept : record_(&take_record()) {
 
 stm_seat::~stm_seat() {
   // release: pairs with take_record()
-  if (record_ != records.data()) record_->taken.store(false, std::memory_order_release);
+  if (!shared_) record_->taken.store(false, std::memory_order_release);
 }
 
 void stm_seat::make(worker& w) { w.transactions = std::make_unique<stm_seat>(); }
@@ -39,15 +39,9 @@ std::uint64_t stm_seat::newest_like(std::uint64_t stamp) noexcept {
   return last < stamp ? stamp : last;
 }
 
-std::uint64_t stm_seat::next_stamp() noexcept {
-  if (record_ == records.data()) [[unlikely]] {
-    // acq_rel: as below; and whoever steps later has the locks of all before it behind it
-    own_ = record_->last.fetch_add(stm_step, std::memory_order_acq_rel) + stm_step;
-  } else {
-    own_ += stm_step;
-    // release: pairs with newest_like(), after the locks were taken
-    record_->last.store(own_, std::memory_order_release);
-  }
+std::uint64_t stm_seat::next_shared_stamp() noexcept {
+  // acq_rel: as in next_stamp(); and whoever steps later has the locks of all before it behind it
+  own_ = record_->last.fetch_add(stm_step, std::memory_order_acq_rel) + stm_step;
   return own_;
 }
 

@@ -19,6 +19,7 @@
 #include <cstdint>
 
 #include "heddle/core/worker.hh"
+#include "heddle/sync/stm_log.hh"
 
 namespace heddle::detail {
 
@@ -57,17 +58,29 @@ class stm_seat final : public worker_part {
     std::uint64_t& last = seen_[seat_of(stamp)];
     if (last < stamp) last = stamp;
   }
+  /// The same for a stamp that is newer than all that this seat has seen.
+  void note_own(std::uint64_t stamp) noexcept { seen_[seat_of(stamp)] = stamp; }
   /// The last stamp of the seat that this one is of.
   [[nodiscard]] static std::uint64_t newest_like(std::uint64_t stamp) noexcept;
   /// For a commit that holds its locks.
-  [[nodiscard]] std::uint64_t next_stamp() noexcept;
+  [[nodiscard]] std::uint64_t next_stamp() noexcept {
+    if (shared_) [[unlikely]]
+      return next_shared_stamp();
+    own_ += stm_step;
+    // release: pairs with newest_like(), after the locks were taken
+    record_->last.store(own_, std::memory_order_release);
+    return own_;
+  }
 
   bool in_use = false;  ///< by a transaction under way, whose view the notes are
+  stm_log log;          ///< that transaction's
 
  private:
   [[gnu::cold, gnu::noinline]] static void make(worker& w);
+  [[nodiscard]] std::uint64_t next_shared_stamp() noexcept;
 
   stm_seat_record* record_;
+  bool shared_;            // seat 0, which all have that found none of their own
   std::uint64_t own_ = 0;  // the seat's last stamp; that of seat 0 is in its record only
   std::array<std::uint64_t, stm_seats_max> seen_{};
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A transaction's log: what it read, at which version; what it will write; and what nested parts
-// have overwritten in the log, so that they can be undone. Small logs need no memory but their own.
+// have overwritten in the log, so that they can be undone. A worker has one and uses it again and
+// again (sync/stm_seat.hh), so that a small transaction makes and ends nothing.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace heddle::detail {
 
-/// A vector of plain records, the first N of them in place. Never shrinks.
+/// A vector of plain records, the first N of them in place.
 template <class E, std::size_t N>
 class stm_vector {
  public:
@@ -29,16 +30,15 @@ class stm_vector {
   [[nodiscard]] E* end() noexcept { return data_ + size_; }
   [[nodiscard]] const E* begin() const noexcept { return data_; }
   [[nodiscard]] const E* end() const noexcept { return data_ + size_; }
-  void push(const E& e) { add() = e; }
-  /// A record to fill in.
-  [[nodiscard]] E& add() {
-    if (size_ == capacity_) [[unlikely]]
+  [[nodiscard]] bool full() const noexcept { return size_ == capacity_; }
+  void push(const E& e) {
+    if (full()) [[unlikely]]
       grow();
-    return data_[size_++];
+    add() = e;
   }
+  /// A record to fill in, of a vector that is not full.
+  [[nodiscard]] E& add() noexcept { return data_[size_++]; }
   void truncate(std::size_t size) noexcept { size_ = size; }
-
- private:
   [[gnu::cold, gnu::noinline]] void grow() {
     auto larger = std::make_unique_for_overwrite<E[]>(capacity_ * 2);
     for (std::size_t i = 0; i < size_; ++i) larger[i] = data_[i];
@@ -46,7 +46,16 @@ class stm_vector {
     data_ = heap_.get();
     capacity_ *= 2;
   }
+  /// Empties it, and gives back memory beyond this many bytes.
+  void clear(std::size_t bytes_kept) noexcept {
+    size_ = 0;
+    if (capacity_ * sizeof(E) <= bytes_kept || heap_ == nullptr) return;
+    heap_.reset();
+    data_ = inline_;
+    capacity_ = N;
+  }
 
+ private:
   std::size_t size_ = 0;
   std::size_t capacity_ = N;
   std::unique_ptr<E[]> heap_;
@@ -84,10 +93,7 @@ struct stm_mark {
 class stm_log {
  public:
   stm_log() noexcept = default;
-  ~stm_log() {
-    if (holds_boxes_) [[unlikely]]
-      release_boxes();
-  }
+  ~stm_log() { clear(); }
   stm_log(const stm_log&) = delete;
   stm_log& operator=(const stm_log&) = delete;
 
@@ -96,15 +102,39 @@ class stm_log {
 
   /// Its entry, or null. Most variables are told from those that were written by one bit.
   [[nodiscard]] stm_write* find(const tvar_base& v) noexcept {
-    if ((written_bits_ & bit_of(v)) == 0) [[likely]]
+    if (surely_unwritten(v)) [[likely]]
       return nullptr;
     return find_written(v);
   }
+  /// No write to this variable is in the log; it may be told falsely that there is one.
+  [[nodiscard]] bool surely_unwritten(const tvar_base& v) const noexcept {
+    return (written_bits_ & bit_of(v)) == 0;
+  }
   /// A variable was read that had this version.
   void note_read(const tvar_base& v, std::uint64_t version) {
+    if (reads.full()) [[unlikely]]
+      grow_reads();
+    note_read_in_place(v, version);
+  }
+  /// The same, when `reads` is not full.
+  void note_read_in_place(const tvar_base& v, std::uint64_t version) noexcept {
     stm_read& r = reads.add();
     r.var = &v;
     r.version = version;
+  }
+  /// Notes the first write to a variable of one plain cell, if that needs no more room; else false.
+  [[nodiscard]] bool write_in_place(tvar_base& v, stm_cell& cell, std::uint64_t word) noexcept {
+    const std::uint64_t bit = bit_of(v);
+    if ((written_bits_ & bit) != 0 || writes.full() || index_ != nullptr) [[unlikely]]
+      return false;
+    written_bits_ |= bit;
+    stm_write& w = writes.add();
+    w.var = &v;
+    w.cells = &cell;
+    w.words[0] = word;
+    w.count = 1;
+    w.boxed = false;
+    return true;
   }
   /// Takes the words over (a box with its reference).
   void write(tvar_base& v, stm_cell* cells, std::size_t count, bool boxed, const stm_words& words) {
@@ -118,13 +148,23 @@ class stm_log {
   }
   /// Keeps a box until the log is cleared.
   void pin(stm_box* box) {
-    holds_boxes_ = true;
+    holds_boxes_ = unusual_ = true;
     pins_.push(box);
   }
 
   [[nodiscard]] stm_mark mark() const noexcept { return {writes.size(), undos_.size()}; }
   void roll_back(const stm_mark& to) noexcept;
-  void clear() noexcept;
+  void clear() noexcept {
+    if (unusual_) clear_unusual();
+    clear_usual();
+  }
+  /// There is more to clear than reads and writes in place.
+  [[nodiscard]] bool unusual() const noexcept { return unusual_; }
+  void clear_usual() noexcept {
+    reads.truncate(0);
+    writes.truncate(0);
+    written_bits_ = 0;
+  }
 
   unsigned depth = 0;  ///< of nested parts
 
@@ -137,15 +177,20 @@ class stm_log {
   void write_again(tvar_base& v, bool boxed, const stm_words& words);
   [[gnu::cold]] void index_writes();
   void release_boxes() noexcept;
+  void clear_unusual() noexcept;
+  [[gnu::cold]] void grow_reads();
+  [[gnu::cold]] void grow_writes();
 
   /// All but its words.
   [[nodiscard]] stm_write& new_entry(tvar_base& v, stm_cell* cells, std::size_t count, bool boxed) {
+    if (writes.full()) [[unlikely]]
+      grow_writes();
     stm_write& w = writes.add();
     w.var = &v;
     w.cells = cells;
     w.count = static_cast<std::uint8_t>(count);
     w.boxed = boxed;
-    holds_boxes_ |= boxed;
+    if (boxed) holds_boxes_ = unusual_ = true;
     written_bits_ |= bit_of(v);
     if (writes.size() >= index_from) [[unlikely]]
       index_writes();
@@ -154,9 +199,12 @@ class stm_log {
 
   // From this many writes on, a table finds them.
   static constexpr std::size_t index_from = 16;
+  // What each of its parts keeps between transactions.
+  static constexpr std::size_t bytes_kept = 64 * 1024;
 
   std::uint64_t written_bits_ = 0;
   bool holds_boxes_ = false;
+  bool unusual_ = false;
   stm_vector<stm_undo, 2> undos_;
   stm_vector<stm_box*, 4> pins_;
   std::unique_ptr<std::unordered_map<const tvar_base*, std::size_t>> index_;

@@ -88,32 +88,32 @@ class transaction {
   /// too, the whole transaction waits for what either has read.
   template <class F, class G>
   auto or_else(F&& first, G&& second) -> std::invoke_result_t<F&, transaction&> {
-    const detail::stm_mark before = log_.mark();
+    const detail::stm_mark before = log_->mark();
     try {
-      detail::stm_nesting inside(log_);
+      detail::stm_nesting inside(*log_);
       return std::invoke(first, *this);
     } catch (const detail::stm_signal&) {
-      if (!retries_) throw;  // it cannot commit: the whole must run again
+      if (ends_ != ending::retry) throw;  // it cannot commit: the whole must run again
     } catch (...) {
-      log_.roll_back(before);
+      log_->roll_back(before);
       throw;
     }
-    retries_ = false;
-    log_.roll_back(before);
+    ends_ = ending::none;
+    log_->roll_back(before);
     return std::invoke(second, *this);
   }
   /// f(tx); an exception that leaves it undoes what f has written, and nothing else, so that it can
   /// be caught here and the transaction go on.
   template <class F>
   auto nested(F&& f) -> std::invoke_result_t<F&, transaction&> {
-    const detail::stm_mark before = log_.mark();
+    const detail::stm_mark before = log_->mark();
     try {
-      detail::stm_nesting inside(log_);
+      detail::stm_nesting inside(*log_);
       return std::invoke(f, *this);
     } catch (const detail::stm_signal&) {
       throw;
     } catch (...) {
-      log_.roll_back(before);
+      log_->roll_back(before);
       throw;
     }
   }
@@ -124,30 +124,40 @@ class transaction {
  private:
   friend struct detail::stm_access;
 
+  /// What it has come to before its end.
+  enum class ending : std::uint8_t {
+    none,
+    conflict,  ///< of a read: it must run again
+    retry,     ///< it called retry()
+  };
+
   transaction() noexcept = default;
-  ~transaction() {
-    yield_turn();
-    if (seat_ != nullptr) leave_seat();
-  }
+  ~transaction() { finish(); }
 
   template <class Body>
-  [[nodiscard]] detail::stm_outcome run(Body&& body) {
+  [[nodiscard, gnu::always_inline]] inline detail::stm_outcome run(Body&& body) {
     begin();
     try {
       body(*this);
     } catch (const detail::stm_signal&) {
     } catch (...) {
-      if (!doomed_) {
+      if (ends_ != ending::conflict) {
         yield_turn();
         throw;
       }
     }
-    if (doomed_) return give_up();
-    if (retries_) return detail::stm_outcome::retry;
-    return commit() ? detail::stm_outcome::committed : give_up();
+    if (ends_ == ending::retry) [[unlikely]]
+      return detail::stm_outcome::retry;
+    if (ends_ == ending::none && commit()) [[likely]]
+      return detail::stm_outcome::committed;
+    return give_up();
   }
 
-  void begin() noexcept;
+  void begin();
+  void begin_slowly();
+  void take_seat(detail::stm_seat& seat) noexcept;
+  void finish() noexcept;
+  void finish_slowly() noexcept;
   [[nodiscard]] bool commit() noexcept;
   /// After a conflict: waits a little, and asks for the right to go first after too many.
   [[nodiscard, gnu::cold]] detail::stm_outcome give_up() noexcept;
@@ -173,15 +183,17 @@ class transaction {
   void write_word(detail::tvar_base& v, detail::stm_cell& cell, std::uint64_t word);
   [[nodiscard]] detail::stm_words read_words(const detail::tvar_base& v, detail::stm_cell* cells,
                                              std::size_t count, bool boxed);
+  void write_word_slowly(detail::tvar_base& v, detail::stm_cell& cell, std::uint64_t word);
   void write_words(detail::tvar_base& v, detail::stm_cell* cells, std::size_t count, bool boxed,
                    const detail::stm_words& words);
   [[nodiscard]] std::uint64_t unlocked_version(const detail::tvar_base& v) noexcept;
   [[nodiscard]] bool still_holds(const detail::tvar_base& v, std::uint64_t version) noexcept;
   [[nodiscard]] bool extend(std::uint64_t stamp) noexcept;
   [[nodiscard]] std::uint64_t take_stamp() noexcept;
-  void leave_seat() noexcept;
+  [[nodiscard]] std::uint64_t read_word_slowly(const detail::tvar_base& v,
+                                               const detail::stm_cell& cell);
+  [[nodiscard]] bool commit_slowly() noexcept;
   [[nodiscard]] bool reads_hold() const noexcept;
-  [[nodiscard]] bool commit_one(detail::stm_write& w) noexcept;
   [[nodiscard]] bool commit_many() noexcept;
   void committed(std::uint64_t version) noexcept;
   [[nodiscard]] bool lock_write(detail::stm_write& w) noexcept;
@@ -190,11 +202,10 @@ class transaction {
   void unlock_writes(std::size_t locked) noexcept;
 
   detail::stm_seat* seat_ = nullptr;  ///< whose notes say what it sees; null: nothing but its reads
+  detail::stm_log* log_ = nullptr;    ///< the seat's; without a seat its own
   unsigned attempts_ = 0;
-  bool doomed_ = false;   ///< a read conflicted: it must run again
-  bool retries_ = false;  ///< retry() was called
-  bool first_ = false;    ///< it has the right to go first
-  detail::stm_log log_;
+  ending ends_ = ending::none;
+  bool first_ = false;  ///< it has the right to go first
 };
 
 namespace detail {
@@ -205,11 +216,11 @@ struct stm_access::frame {
   transaction tx;
 };
 template <class Body>
-stm_outcome stm_access::run(transaction& tx, Body&& body) {
+[[gnu::always_inline]] inline stm_outcome stm_access::run(transaction& tx, Body&& body) {
   return tx.run(std::forward<Body>(body));
 }
 inline const stm_vector<stm_read, 24>& stm_access::reads(const transaction& tx) noexcept {
-  return tx.log_.reads;
+  return tx.log_->reads;
 }
 
 }  // namespace detail
