@@ -32,8 +32,9 @@ class poll_driver final : public readiness_driver {
       // Without a block for it, its data would end each sleep at once.
       if (!state.readers.empty() && !state.starved) events |= POLLIN | POLLRDHUP;
       if (!state.writers.empty()) events |= POLLOUT;
-      for (const operation* op = state.polls.first; op != nullptr; op = op->driver_next)
-        events |= static_cast<short>(op->flags);
+      if (state.polled)
+        for (const operation* op = polls_[fd].first; op != nullptr; op = op->driver_next)
+          events |= static_cast<short>(op->flags);
       if (events != 0) polled_.push_back({fd, events, 0});
     }
     if (sleep(until) <= 0) return;

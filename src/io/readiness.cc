@@ -102,7 +102,8 @@ readiness_driver::op_queue& readiness_driver::queue_of(fd_state& state,
                                                        const operation& op) noexcept {
   switch (op.code) {
     case op_code::poll:
-      return state.polls;
+      state.polled = true;
+      return polls_[op.fd];
     case op_code::connect:
     case op_code::send:
     case op_code::send_msg:
@@ -340,13 +341,14 @@ void readiness_driver::run_queue(int fd, op_queue& queue, worker& w) noexcept {
   }
 }
 
-void readiness_driver::run_polls(fd_state& state, worker& w) noexcept {
+void readiness_driver::run_polls(int fd, worker& w) noexcept {
+  op_queue& polls = polls_[fd];
   // From the beginning after each one that ended: its completion may have ended others.
-  for (operation* op = state.polls.first; op != nullptr;) {
+  for (operation* op = polls.first; op != nullptr;) {
     std::int64_t result;
     const bool ready = try_once(*op, result);
-    if (ready) finish(state.polls, *op, w, result);
-    op = ready ? state.polls.first : op->driver_next;
+    if (ready) finish(polls, *op, w, result);
+    op = ready ? polls.first : op->driver_next;
   }
 }
 
@@ -355,7 +357,8 @@ void readiness_driver::ready(int fd, bool readable, bool writable, bool ended, w
   if (ended) state.ended = true;
   if (readable) state.read_waits = false;
   if (writable) state.write_waits = false;
-  if (!state.polls.empty()) run_polls(state, w);
+  if (state.polled) [[unlikely]]
+    run_polls(fd, w);
   if (readable) run_queue(fd, state.readers, w);
   if (writable) run_queue(fd, state.writers, w);
 }
@@ -416,8 +419,12 @@ void readiness_driver::cancel(operation& op, worker& w) noexcept {
 void readiness_driver::close(int fd, worker& w) noexcept {
   if (fd < 0) return;
   if (fd_state* state = states_.find(fd)) {
-    for (op_queue* queue : {&state->readers, &state->writers, &state->polls})
-      while (!queue->empty()) finish(*queue, *queue->first, w, -ECANCELED);
+    const auto end_all = [&](op_queue& queue) {
+      while (!queue.empty()) finish(queue, *queue.first, w, -ECANCELED);
+    };
+    end_all(state->readers);
+    end_all(state->writers);
+    if (state->polled) end_all(polls_[fd]);
     if (state->watched) unwatch(fd);
     if (state->starved) std::erase(starved_, fd);
     *state = {};

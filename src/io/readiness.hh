@@ -8,6 +8,7 @@
 // report.
 #pragma once
 
+#include <unordered_map>
 #include <vector>
 
 #include "io/fd_epochs.hh"
@@ -45,7 +46,6 @@ class readiness_driver : public kernel_driver {
   struct fd_state {
     op_queue readers;
     op_queue writers;
-    op_queue polls;
     std::uint32_t epoch = 0;  // with several workers: when this was noted
     fd_kind kind = fd_kind::unknown;
     bool kicked = false;          // listed in kicked_
@@ -53,9 +53,10 @@ class readiness_driver : public kernel_driver {
     bool watched : 1 = false;     // the kernel reports on it
     bool read_waits : 1 = false;  // watched, and known not to be readable
     bool write_waits : 1 = false;
-    bool ended : 1 = false;  // the peer has ended: a short read is not the last
+    bool ended : 1 = false;   // the peer has ended: a short read is not the last
+    bool polled : 1 = false;  // has had a line in polls_
   };
-  static_assert(sizeof(fd_state) == 32, "there is one for each connection");
+  static_assert(sizeof(fd_state) == 24, "there is one for each connection");
 
   /// Begins to watch: 0 when reports come from now on, and what is ready already is reported too;
   /// else -errno.
@@ -69,6 +70,7 @@ class readiness_driver : public kernel_driver {
   void ready(int fd, bool readable, bool writable, bool ended, worker& w) noexcept;
 
   fd_table<fd_state> states_;
+  std::unordered_map<int, op_queue> polls_;  // few descriptors are ever polled
 
  private:
   enum class attempt_result : std::uint8_t { done, would_block, again_later, starved };
@@ -85,7 +87,7 @@ class readiness_driver : public kernel_driver {
     return state.kind != fd_kind::unknown ? state.kind : ask_kind(state, fd);
   }
   [[nodiscard, gnu::cold]] static fd_kind ask_kind(fd_state& state, int fd) noexcept;
-  [[nodiscard]] static op_queue& queue_of(fd_state& state, const operation& op) noexcept;
+  [[nodiscard]] op_queue& queue_of(fd_state& state, const operation& op) noexcept;
   /// One non-blocking try. False: it would block.
   [[nodiscard]] bool try_once(operation& op, std::int64_t& result) noexcept;
   /// Draws from `result` what it says about the next try.
@@ -94,7 +96,7 @@ class readiness_driver : public kernel_driver {
   [[nodiscard]] int await_report(fd_state& state, const operation& op) noexcept;
   [[nodiscard]] attempt_result run_multishot(operation& op, fd_state& state, worker& w) noexcept;
   void run_queue(int fd, op_queue& queue, worker& w) noexcept;
-  void run_polls(fd_state& state, worker& w) noexcept;
+  void run_polls(int fd, worker& w) noexcept;
   void finish(op_queue& queue, operation& op, worker& w, std::int64_t result) noexcept;
   void kick(int fd) noexcept;
   void run_kicked(worker& w) noexcept;
