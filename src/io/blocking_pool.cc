@@ -133,8 +133,6 @@ operation* blocking_pool::take_back_one(std::uint32_t worker, int fd) noexcept {
 
 operation* blocking_pool::collect(std::uint32_t worker) noexcept {
   port& p = ports_[worker];
-  // acquire: pairs with the release in run()
-  if (!p.finished_any.load(std::memory_order_acquire)) return nullptr;
   const std::lock_guard hold(lock_);
   p.finished_any.store(false, std::memory_order_relaxed);
   p.finished_end = &p.finished;
@@ -203,7 +201,7 @@ void blocking_pool::run(seat& own) noexcept {
     *p.finished_end = op;
     p.finished_end = &op->driver_next;
     // One wake is enough for all that finish before the worker looks.
-    // release: pairs with collect()
+    // release: pairs with has_finished()
     if (p.finished_any.exchange(true, std::memory_order_release)) continue;
     hold.unlock();  // so that the worker, once awake, finds it free
     const std::uint64_t one = 1;

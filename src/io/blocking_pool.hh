@@ -47,6 +47,11 @@ class blocking_pool {
   [[nodiscard]] bool take_back(operation& op) noexcept;
   /// Takes one queued call of a worker on a descriptor back; null when there is none.
   [[nodiscard]] operation* take_back_one(std::uint32_t worker, int fd) noexcept;
+  /// The worker's glance: something has finished for it.
+  [[nodiscard]] bool has_finished(std::uint32_t worker) const noexcept {
+    // acquire: pairs with the release in run()
+    return ports_[worker].finished_any.load(std::memory_order_acquire);
+  }
   /// A list, through driver_next, of what has finished for a worker.
   [[nodiscard]] operation* collect(std::uint32_t worker) noexcept;
   /// The result of a finished call.

@@ -198,6 +198,8 @@ void kernel_driver::left_pool(operation& op) noexcept {
 }
 
 void kernel_driver::collect_from_pool(worker& w) noexcept {
+  if (!pool_->has_finished(port_)) [[likely]]
+    return;
   operation* op = pool_->collect(port_);
   if (op == nullptr) return;
   watch_.settle(w);

@@ -317,8 +317,8 @@ readiness_driver::attempt_result readiness_driver::run_multishot(operation& op, 
 
 void readiness_driver::run_queue(int fd, op_queue& queue, worker& w) noexcept {
   fd_state& state = states_[fd];
-  const bool& waits = &queue == &state.readers ? state.read_waits : state.write_waits;
-  while (!queue.empty() && !waits) {
+  const bool reads = &queue == &state.readers;
+  while (!queue.empty() && !(reads ? state.read_waits : state.write_waits)) {
     operation& op = *queue.first;
     if (op.code == op_code::accept_all || op.code == op_code::receive_all) {
       const attempt_result answer = run_multishot(op, state, w);
