@@ -25,9 +25,10 @@ constexpr unsigned failures_before_first = 8;
 // Rounds of waiting for a variable's lock while holding others: then it is a conflict, so that two
 // commits cannot wait for each other for ever.
 constexpr unsigned lock_rounds_max = 128;
-// Who fails lets others alone for some microseconds, and twice as long each time. Two threads on
-// one variable hinder each other at every transaction that overlaps; so one of them does some
-// dozens in a row meanwhile, as it would with a lock that the other sleeps on.
+// Who fails lets others alone for some microseconds, and twice as long each time, also when its
+// last failure was few commits ago. Two threads on one variable hinder each other at every
+// transaction that overlaps; so one of them does some hundreds in a row meanwhile, as it would with
+// a lock that the other sleeps on.
 constexpr unsigned back_off_rounds = 256;
 constexpr unsigned back_off_doublings_max = 3;
 
@@ -384,7 +385,8 @@ void transaction::take_turn() noexcept {
 
 stm_outcome transaction::give_up() noexcept {
   if (attempts_ >= failures_before_first && !first_) take_turn();
-  const unsigned doublings = std::min(attempts_ - 1, back_off_doublings_max);
+  const unsigned crowded = seat_ != nullptr ? seat_->note_failure() : 0;
+  const unsigned doublings = std::min(attempts_ - 1 + crowded, back_off_doublings_max);
   for (unsigned i = 0; i < back_off_rounds << doublings && !first_; ++i) stm_relax();
   if (attempts_ > back_off_doublings_max) std::this_thread::yield();
   return stm_outcome::conflict;

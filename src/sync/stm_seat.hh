@@ -72,6 +72,15 @@ class stm_seat final : public worker_part {
     return own_;
   }
 
+  /// Counts failures of which each came few commits after the one before; gives their number less
+  /// one.
+  unsigned note_failure() noexcept {
+    const bool soon = own_ - failed_at_ < commits_between * stm_step;
+    failed_at_ = own_;
+    failures_ = soon ? failures_ + 1 : 0;
+    return failures_;
+  }
+
   bool in_use = false;  ///< by a transaction under way, whose view the notes are
   stm_log log;          ///< that transaction's
 
@@ -80,7 +89,10 @@ class stm_seat final : public worker_part {
   [[nodiscard]] std::uint64_t next_shared_stamp() noexcept;
 
   stm_seat_record* record_;
-  bool shared_;            // seat 0, which all have that found none of their own
+  bool shared_;  // seat 0, which all have that found none of their own
+  static constexpr std::uint64_t commits_between = 1024;
+  std::uint64_t failed_at_ = 0;  // own_ at the last failure
+  unsigned failures_ = 0;
   std::uint64_t own_ = 0;  // the seat's last stamp; that of seat 0 is in its record only
   std::array<std::uint64_t, stm_seats_max> seen_{};
 };
