@@ -35,6 +35,11 @@ exchange::~exchange() {
 std::string_view exchange::hold(received& slot, received&& in, std::string& copy) {
   if (in.empty()) [[unlikely]]
     return {};
+  if (!in.on_loan()) [[unlikely]] {  // the driver was short of blocks already
+    ++owner_.counters_.block_copies;
+    slot = std::move(in);
+    return slot.text();
+  }
   if (owner_.blocks_held_ < owner_.blocks_max_) [[likely]] {
     ++owner_.blocks_held_;
     slot = std::move(in);
@@ -47,8 +52,7 @@ std::string_view exchange::hold(received& slot, received&& in, std::string& copy
 }
 
 void exchange::let_go(received& slot) noexcept {
-  if (slot.empty()) return;
-  --owner_.blocks_held_;
+  if (slot.on_loan()) --owner_.blocks_held_;
   slot.release();
 }
 

@@ -228,8 +228,9 @@ task<> server::accept_loop(entrance& at, tcp_listener& on) {
 }
 
 task<> server::serve(tcp_listener on) {
+  // Asked of the driver: a runtime may have been given one with limits of its own.
   blocks_max_ =
-      options_.blocks_max != 0 ? options_.blocks_max : runtime::here().options().io.block_count / 4;
+      options_.blocks_max != 0 ? options_.blocks_max : runtime::here().io().blocks().count / 4;
   entrance at(*this);
   // A second listener of this server leaves the measuring to the first.
   const bool measures = tasks_ == nullptr;
