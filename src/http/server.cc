@@ -74,6 +74,7 @@ server::server(handler answer, server_options options)
       refusal_lines_(refusal_lines(options_.overload)),
       refusal_body_(std::string(refusal_text)),
       fixed_lines_(assemble_fixed(options_.server_name)) {
+  spare_outs_.reserve(spare_outs_max);
   head_bounds_.body_bytes_max = ~std::uint64_t{0};  // a route decides when the handler reads
 }
 

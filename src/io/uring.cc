@@ -176,7 +176,7 @@ class uring_driver final : public kernel_driver {
   }
   void finish(operation& op, worker& w, std::int64_t result) noexcept {
     fd_state& fd = state_of(op.fd);
-    if (!outlived(op) && fd.pending != 0) --fd.pending;
+    if (fd.epoch == (op.driver_state & epoch_mask) && fd.pending != 0) --fd.pending;
     deliver(op, w, {result, false, false, 0});
   }
   /// Starts an operation again that ended without being done.
