@@ -151,9 +151,9 @@ class uring_driver final : public kernel_driver {
   void send(operation& op) noexcept {
     io_uring_sqe& request = ring_.request();
     prepare(request, op);
-    // When the next block is one of the last few, a stream that nobody reads must not take many of
-    // them before it is stopped: one at a time.
-    if (op.code == op_code::receive_all && blocks_.available() <= blocks_.count() / 4) [[unlikely]]
+    // A stream that nobody reads must not take many of the last few before it is stopped: one at a
+    // time.
+    if (op.code == op_code::receive_all && blocks_.short_of_blocks()) [[unlikely]]
       request.ioprio = 0;
     request.user_data = reinterpret_cast<std::uint64_t>(&op);
   }
@@ -221,6 +221,8 @@ class uring_driver final : public kernel_driver {
     if (multishot(op.code) && (res > 0 || (res == 0 && op.code == op_code::accept_all))) {
       completion c{res, true, has_block, has_block ? block : 0};
       c.scarce = has_block && note_scarce(blocks_.available(), blocks_.count());
+      if (c.scarce) [[unlikely]]
+        blocks_.run_short();
       const bool wanted = deliver(op, w, c);
       if (more) {
         if (!wanted && !op.cancel_asked) {
