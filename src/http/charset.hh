@@ -16,6 +16,7 @@ enum byte_class : std::uint8_t {
   value_byte = 8,        // field content: visible, space, tab, and bytes from 0x80
   plain_byte = 16,       // a path byte that means itself: none of % . / \ and no control
   unreserved_byte = 32,  // needs no percent-encoding in a path segment
+  plain_host_byte = 64,  // a host byte that means itself: no %
 };
 
 constexpr bool alphanumeric(unsigned char c) {
@@ -35,6 +36,7 @@ inline constexpr std::array<std::uint8_t, 256> byte_classes = [] {
     unsigned bits = 0;
     if (alphanumeric(byte) || (i != 0 && one_of(c, "!#$%&'*+-.^_`|~"))) bits |= token_byte;
     if (alphanumeric(byte) || (i != 0 && one_of(c, "-._~!$&'()*+,;=%"))) bits |= host_byte;
+    if ((bits & host_byte) != 0 && c != '%') bits |= plain_host_byte;
     if (visible && !one_of(c, "\"#<>")) bits |= target_byte;
     if (visible || i == ' ' || i == '\t' || i >= 0x80) bits |= value_byte;
     if (i >= 0x20 && i != 0x7f && !one_of(c, "%./\\")) bits |= plain_byte;

@@ -23,9 +23,20 @@ exchange::exchange(server& owner, tcp_stream& conn, overload_control::credit& cr
       rest_(hold(block_, conn.take(), carry_)),
       parser_(owner.head_bounds_),
       chunks_(owner.head_bounds_),
-      credit_(credit) {}
+      credit_(credit) {
+  if (owner.spare_outs_.empty()) return;
+  out_ = std::move(owner.spare_outs_.back());
+  owner.spare_outs_.pop_back();
+}
 
 exchange::~exchange() {
+  std::vector<std::string>& spare = owner_.spare_outs_;
+  const std::size_t room = out_.capacity();
+  const bool some = room > std::string().capacity();  // else nothing was gathered
+  if (some && room <= spare_out_bytes_max && spare.size() < spare_outs_max) [[likely]] {
+    out_.clear();
+    spare.push_back(std::move(out_));
+  }
   let_go(block_);
   let_go(body_block_);
 }
@@ -35,6 +46,11 @@ exchange::~exchange() {
 std::string_view exchange::hold(received& slot, received&& in, std::string& copy) {
   if (in.empty()) [[unlikely]]
     return {};
+  if (!in.on_loan()) [[unlikely]] {  // the driver was short of blocks already
+    ++owner_.counters_.block_copies;
+    slot = std::move(in);
+    return slot.text();
+  }
   if (owner_.blocks_held_ < owner_.blocks_max_) [[likely]] {
     ++owner_.blocks_held_;
     slot = std::move(in);
@@ -47,8 +63,7 @@ std::string_view exchange::hold(received& slot, received&& in, std::string& copy
 }
 
 void exchange::let_go(received& slot) noexcept {
-  if (slot.empty()) return;
-  --owner_.blocks_held_;
+  if (slot.on_loan()) --owner_.blocks_held_;
   slot.release();
 }
 

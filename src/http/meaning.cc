@@ -77,9 +77,15 @@ bool authority_valid(std::string_view text, bool host_needed, bool port_needed) 
     port_at = close + 1;
     if (port_at < text.size() && text[port_at] != ':') return false;
   } else {
-    port_at = std::min(text.find(':'), text.size());
+    // One pass: hosts are short, and calls to search them cost more than looking at each byte.
+    port_at = 0;
+    while (port_at < text.size() && detail::is(text[port_at], detail::plain_host_byte)) ++port_at;
+    if (port_at < text.size() && text[port_at] != ':') {
+      port_at = std::min(text.find(':'), text.size());
+      host = text.substr(0, port_at);
+      if (!detail::all(host, detail::host_byte) || !escapes_valid(host)) return false;
+    }
     host = text.substr(0, port_at);
-    if (!detail::all(host, detail::host_byte) || !escapes_valid(host)) return false;
   }
   if (host.empty() && (host_needed || !text.empty())) return false;
   if (port_at == text.size()) return !port_needed;

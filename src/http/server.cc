@@ -74,6 +74,7 @@ server::server(handler answer, server_options options)
       refusal_lines_(refusal_lines(options_.overload)),
       refusal_body_(std::string(refusal_text)),
       fixed_lines_(assemble_fixed(options_.server_name)) {
+  spare_outs_.reserve(spare_outs_max);
   head_bounds_.body_bytes_max = ~std::uint64_t{0};  // a route decides when the handler reads
 }
 
@@ -228,8 +229,9 @@ task<> server::accept_loop(entrance& at, tcp_listener& on) {
 }
 
 task<> server::serve(tcp_listener on) {
+  // Asked of the driver: a runtime may have been given one with limits of its own.
   blocks_max_ =
-      options_.blocks_max != 0 ? options_.blocks_max : runtime::here().options().io.block_count / 4;
+      options_.blocks_max != 0 ? options_.blocks_max : runtime::here().io().blocks().count / 4;
   entrance at(*this);
   // A second listener of this server leaves the measuring to the first.
   const bool measures = tasks_ == nullptr;

@@ -14,6 +14,7 @@
 #include "heddle/http/mime.hh"
 #include "heddle/http/uri.hh"
 #include "heddle/sched/runtime.hh"
+#include "http/counted_body.hh"
 #include "http/driver_call.hh"
 #include "http/file_answer.hh"
 #include "http/page.hh"
@@ -25,6 +26,8 @@ namespace {
 bool hidden_path(std::string_view path) noexcept {
   return path.find("/.") != std::string_view::npos;
 }
+
+constexpr std::string_view changes_text = "the file changes while it is read";
 
 std::int64_t wall_now() {
   return std::chrono::floor<std::chrono::seconds>(runtime::here().io().wall_time()).count();
@@ -60,7 +63,10 @@ std::string checked_lines(const std::vector<std::pair<std::string, std::string>>
 static_files::static_files(const std::string& root, static_options options)
     : options_(std::move(options)),
       cache_(options_.cache_bytes_max),
+      held_bytes_(std::make_shared<std::uint64_t>(0)),
       extra_lines_(checked_lines(options_.headers)) {
+  if (options_.held_bytes_max == 0)
+    options_.held_bytes_max = 2 * options_.cache_bytes_max + (std::uint64_t{16} << 20);
   root_fd_ = ::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (root_fd_ < 0)
     throw failure({errno, std::generic_category()}, "cannot serve the directory '" + root + "'");
@@ -116,7 +122,7 @@ task<response> static_files::respond(content& c, request& asked) {
   if (packable(c) &&
       choose_coding(accept, c.codings.with(content_coding::gzip)) == content_coding::gzip) {
     from = co_await pack(c.path);
-    if (from == nullptr) co_return refuse(asked, 503, "the file changes while it is read");
+    if (from == nullptr) co_return refuse(asked, 503, changes_text);
   }
   const content_coding coding = choose_coding(accept, from->codings);
   if (coding == content_coding::identity && from->plain.body.size() != from->plain.facts.size) {
@@ -125,10 +131,7 @@ task<response> static_files::respond(content& c, request& asked) {
     large.codings = from->codings;
     large.plain.facts = from->plain.facts;
     large.plain.etag = from->plain.etag;
-    opened file = co_await open(std::string(from->path));
-    if (file.error != 0 || !(file.facts == large.plain.facts))
-      co_return refuse(asked, 503, "the file changes while it is read");
-    co_return co_await send_large(asked, std::move(file), std::move(large));
+    co_return co_await send_unkept(asked, std::string(from->path), std::move(large));
   }
   co_return send(*from, coding, asked);
 }
@@ -146,6 +149,12 @@ response static_files::send(const content& c, content_coding coding, request& as
   if (chosen.status == 304 || chosen.status == 416) return answer_without_body(chosen, r, size);
   const auto ranges = chosen.ranges.ranges();
   response part(chosen.status);
+  std::uint64_t sum = 0;
+  for (const byte_range& range : ranges) sum += range.length();
+  if (ranges.size() > 1 && !may_hold(sum)) {
+    ++counters_.unkept;
+    return std::move(response(200).shared_lines(r.lines).body(r.body));
+  }
   if (ranges.empty()) {
     part.shared_lines(r.lines).body(r.body);
   } else if (ranges.size() == 1) {
@@ -157,32 +166,49 @@ response static_files::send(const content& c, content_coding coding, request& as
       parts.add(range, r.body.bytes().text().substr(range.first, range.length()));
     part.shared_lines(piece(
         assemble_lines(parts.content_type(), r, coding, varies(c), extra_lines_.bytes().text())));
-    part.body(piece(parts.finish()));
+    part.body(piece::held_by(counted_body(held_bytes_, parts.finish())));
   }
   return part;
 }
 
 task<response> static_files::find(request& asked, std::string path) {
-  ++counters_.misses;
-  // Others that ask meanwhile get what is in memory: one look a second is enough.
-  if (content* known = cache_.find(path)) known->seen_at = worker::running().now;
-  opened found = co_await open(path);
-  if (found.error != 0) {
-    cache_.erase(path);
-    const int status = status_for(found.error);
+  found f = co_await look(path);
+  if (f.is == found::what::failed) {
+    const int status = status_for(f.error);
     if (status == 404 && options_.single_page && !names_a_file(path)) {
-      if (content* page = trusted('/' + options_.index)) co_return co_await respond(*page, asked);
       std::string index = '/' + options_.index;
-      opened page = co_await open(index);
-      if (page.error == 0 && !page.is_directory)
-        co_return co_await from_disk(asked, std::move(page), std::move(index));
+      found page = co_await look(index);
+      if (page.is == found::what::kept || page.is == found::what::large)
+        co_return co_await give(asked, std::move(page), std::move(index));
     }
-    co_return refuse(asked, status);
+    co_return refuse(asked, status, f.error == file_changes ? changes_text : "");
   }
-  if (found.is_directory)
-    co_return co_await directory(asked, std::move(found.file), std::move(path));
-  if (path.ends_with('/')) co_return refuse(asked, 404);
-  co_return co_await from_disk(asked, std::move(found), std::move(path));
+  if (f.is == found::what::directory)
+    co_return co_await directory(asked, std::move(f.file.file), std::move(path));
+  co_return co_await give(asked, std::move(f), std::move(path));
+}
+
+/// Answers with a file that was found.
+task<response> static_files::give(request& asked, found f, std::string path) {
+  if (f.is == found::what::large)
+    co_return co_await send_large(asked, std::move(f.file), std::move(f.facts));
+  content* const c = cache_.find(path);
+  if (c != nullptr) co_return co_await respond(*c, asked);
+  // Others have pushed it out by now. A second look could end the same way.
+  content gone;
+  gone.type = mime_type_of(path);
+  co_return co_await send_unkept(asked, std::move(path), std::move(gone));
+}
+
+/// From the file, without the cache. With facts in `large` the file has to be the same still.
+task<response> static_files::send_unkept(request& asked, std::string path, content large) {
+  opened file = co_await open(path);
+  if (file.error != 0) co_return refuse(asked, status_for(file.error));
+  if (!large.plain.etag.empty() && !(file.facts == large.plain.facts))
+    co_return refuse(asked, 503, changes_text);
+  large.plain.facts = file.facts;
+  large.plain.etag = etag_of(file.facts);
+  co_return co_await send_large(asked, std::move(file), std::move(large));
 }
 
 task<response> static_files::directory(request& asked, open_file dir, std::string path) {
@@ -195,10 +221,9 @@ task<response> static_files::directory(request& asked, open_file dir, std::strin
     co_return r;
   }
   std::string index = path + options_.index;
-  if (content* c = trusted(index)) co_return co_await respond(*c, asked);
-  opened page = co_await open(index);
-  if (page.error == 0 && !page.is_directory)
-    co_return co_await from_disk(asked, std::move(page), std::move(index));
+  found page = co_await look(index);
+  if (page.is == found::what::kept || page.is == found::what::large)
+    co_return co_await give(asked, std::move(page), std::move(index));
   if (!options_.listing) co_return refuse(asked, 404);
   co_return co_await list_directory(std::move(dir), std::move(path));
 }
@@ -206,11 +231,20 @@ task<response> static_files::directory(request& asked, open_file dir, std::strin
 task<response> static_files::list_directory(open_file dir, std::string path) {
   listing_request wanted{dir.number(), options_.hidden, options_.listing_entries_max, {}, 0};
   const std::int64_t error = co_await list_with_sizes(wanted);
-  response r(error < 0 ? status_for(error) : 200);
+  std::string page;
+  int status = error < 0 ? status_for(error) : 200;
+  if (status == 200) {
+    page = listing_page(path, std::move(wanted.names), wanted.left_out);
+    if (!may_hold(page.size())) {
+      ++counters_.unkept;
+      status = 503;
+    }
+  }
+  if (status != 200) page = error_page(status, "");
+  response r(status);
   r.shared_lines(extra_lines_).header("X-Content-Type-Options", "nosniff");
-  r.body("text/html; charset=utf-8",
-         error < 0 ? error_page(r.status(), "")
-                   : listing_page(path, std::move(wanted.names), wanted.left_out));
+  r.header("Content-Type", "text/html; charset=utf-8");
+  r.body(piece::held_by(counted_body(held_bytes_, std::move(page))));
   co_return r;
 }
 

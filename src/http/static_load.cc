@@ -12,30 +12,28 @@
 #include "heddle/http/etag.hh"
 #include "heddle/http/mime.hh"
 #include "heddle/sched/runtime.hh"
+#include "http/counted_body.hh"
 #include "http/driver_call.hh"
 #include "http/file_answer.hh"
 #include "http/static_open.hh"
 
 namespace heddle::http {
-namespace {
-
-/// Fills `out` with the whole file. False: it is not what it was, or cannot be read.
-task<bool> read_whole(int file, std::uint64_t size, std::string& out) {
-  out.resize(static_cast<std::size_t>(size));
-  std::size_t have = 0;
-  while (have < out.size()) {
-    const std::int64_t got = co_await read_at(file, out.data() + have, out.size() - have, have);
-    if (got <= 0) co_return false;
-    have += static_cast<std::size_t>(got);
-  }
-  co_return true;
-}
-
 std::string etag_of(const file_facts& f) {
   return std::string(file_etag(f.inode, f.size, f.changed_ns).text());
 }
 
-}  // namespace
+/// The whole file; empty when it is not what it was, or cannot be read.
+task<piece> static_files::read_whole(const opened& file) {
+  counted_body body(held_bytes_, std::string(static_cast<std::size_t>(file.facts.size), '\0'));
+  std::size_t have = 0;
+  while (have < body.bytes().size()) {
+    const std::int64_t got = co_await read_at(file.file.number(), body.writable() + have,
+                                              body.bytes().size() - have, have);
+    if (got <= 0) co_return piece();
+    have += static_cast<std::size_t>(got);
+  }
+  co_return piece::held_by(std::move(body));
+}
 
 int status_for(std::int64_t error) noexcept {
   switch (-error) {
@@ -52,6 +50,7 @@ int status_for(std::int64_t error) noexcept {
     case ENFILE:
     case ENOMEM:
     case EAGAIN:
+    case ESTALE:  // file_changes
       return 503;
     default:
       return 500;
@@ -82,7 +81,7 @@ task<static_files::opened> static_files::open(std::string path) {
 }
 
 bool static_files::packable(const content& c) const noexcept {
-  return options_.compress && !c.gzip_tried;
+  return options_.compress && !c.gzip_tried && may_hold(c.plain.body.size());
 }
 
 bool static_files::varies(const content& c) const noexcept {
@@ -92,54 +91,6 @@ bool static_files::varies(const content& c) const noexcept {
 void static_files::assemble(content& c, content_coding coding) {
   representation& r = c.in(coding);
   r.lines = piece(assemble_lines(c.type, r, coding, varies(c), extra_lines_.bytes().text()));
-}
-
-task<response> static_files::from_disk(request& asked, opened file, std::string path) {
-  content fresh;
-  fresh.type = mime_type_of(path);
-  fresh.plain.facts = file.facts;
-  fresh.plain.etag = etag_of(file.facts);
-  fresh.seen_at = worker::running().now;
-  fresh.gzip_tried = !mime_compressible(fresh.type) || !can_compress() ||
-                     file.facts.size < options_.compress_bytes_min ||
-                     file.facts.size > options_.cached_file_bytes_max;
-  fresh.path = std::move(path);
-  const bool large = file.facts.size > options_.cached_file_bytes_max;
-  if (content* known = cache_.find(fresh.path);
-      known != nullptr && known->plain.facts == file.facts)
-    fresh.plain.body = known->plain.body;
-  co_await add_precompressed(fresh);
-  // Packed it may be small enough to be kept although the file itself is not.
-  if (large && fresh.codings.empty()) {
-    cache_.erase(fresh.path);
-    co_return co_await send_large(asked, std::move(file), std::move(fresh));
-  }
-  content* now = cache_.find(fresh.path);
-  bool same = now != nullptr && now->plain.facts == fresh.plain.facts;
-  for (std::size_t i = 0; same && i < content_coding_count; ++i) {
-    const auto coding = static_cast<content_coding>(i);
-    // What was packed here has no file to compare; it is as new as the plain file.
-    const bool packed_here = now->codings.has(coding) && now->in(coding).facts == now->plain.facts;
-    same = packed_here ? !fresh.codings.has(coding)
-                       : now->codings.has(coding) == fresh.codings.has(coding) &&
-                             now->in(coding).facts == fresh.in(coding).facts;
-  }
-  if (same) {
-    now->seen_at = worker::running().now;
-    co_return co_await respond(*now, asked);
-  }
-  if (!large && fresh.plain.body.size() != file.facts.size) {
-    std::string text;
-    const bool whole = co_await read_whole(file.file.number(), file.facts.size, text);
-    if (!whole) co_return refuse(asked, 503, "the file changes while it is read");
-    fresh.plain.body = piece(std::move(text));
-  }
-  assemble(fresh, content_coding::identity);
-  for (std::size_t i = 0; i < content_coding_count; ++i)
-    if (const auto coding = static_cast<content_coding>(i); fresh.codings.has(coding))
-      assemble(fresh, coding);
-  content& kept = cache_.insert(std::move(fresh));
-  co_return co_await respond(kept, asked);
 }
 
 /// What lies packed beside a file and is not older than it.
@@ -160,10 +111,9 @@ task<> static_files::add_precompressed(content& c) {
     if (known != nullptr && known->codings.has(coding) && known->in(coding).facts == packed.facts) {
       r.body = known->in(coding).body;
     } else {
-      std::string text;
-      const bool whole = co_await read_whole(packed.file.number(), packed.facts.size, text);
-      if (!whole) continue;
-      r.body = piece(std::move(text));
+      if (!may_hold(packed.facts.size)) continue;
+      r.body = co_await read_whole(packed);
+      if (r.body.size() != packed.facts.size) continue;
     }
     c.in(coding) = std::move(r);
     c.codings = c.codings.with(coding);
@@ -185,7 +135,7 @@ task<content*> static_files::pack(std::string path) {
   r.facts = facts;
   r.etag = c->plain.etag;
   r.etag.insert(r.etag.size() - 1, "-gz");  // other bytes, so another strong tag
-  r.body = piece(std::move(*wanted.packed));
+  r.body = piece::held_by(counted_body(held_bytes_, std::move(*wanted.packed)));
   c->codings = c->codings.with(content_coding::gzip);
   assemble(*c, content_coding::gzip);
   cache_.grew(*c);
@@ -212,7 +162,7 @@ task<response> static_files::send_large(request& asked, opened file, content c) 
   }
   std::uint64_t sum = 0;
   for (const byte_range& r : ranges) sum += r.length();
-  if (!ranges.empty() && sum <= options_.cached_file_bytes_max) {
+  if (!ranges.empty() && sum <= options_.cached_file_bytes_max && may_hold(sum)) {
     multipart parts(c.type, size, runtime::here().io().random());
     std::string text;
     for (const byte_range& r : ranges) {
@@ -220,14 +170,14 @@ task<response> static_files::send_large(request& asked, opened file, content c) 
       const std::int64_t got =
           co_await read_at(file.file.number(), text.data(), text.size(), r.first);
       if (got != static_cast<std::int64_t>(text.size()))
-        co_return refuse(asked, 503, "the file changes while it is read");
+        co_return refuse(asked, status_for(file_changes));
       parts.add(r, text);
     }
     response several(206);
     several.shared_lines(
         piece(assemble_lines(parts.content_type(), c.plain, content_coding::identity, false,
                              extra_lines_.bytes().text())));
-    several.body(piece(parts.finish()));
+    several.body(piece::held_by(counted_body(held_bytes_, parts.finish())));
     co_return several;
   }
   response whole(200);

@@ -2,6 +2,7 @@
 // The calls of the static server on files and directories.
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
 #include <vector>
 
@@ -20,6 +21,24 @@ struct static_files::opened {
   open_file file = {};
   file_facts facts = {};
 };
+
+/// What looking at a path came to.
+struct static_files::found {
+  enum class what : std::uint8_t {
+    failed,     ///< `error` says why
+    kept,       ///< it is in the cache
+    large,      ///< it is not kept: `file`, and what is known of it
+    directory,  ///< `file`
+  };
+  what is = what::failed;
+  std::int64_t error = 0;  ///< -errno; file_changes when it was not the same to the end
+  opened file = {};
+  content facts = {};
+};
+
+inline constexpr std::int64_t file_changes = -ESTALE;
+
+[[nodiscard]] std::string etag_of(const file_facts& f);
 
 /// The status that tells a client of a failed call. What must not be reached looks like what is not
 /// there.

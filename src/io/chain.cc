@@ -15,6 +15,8 @@ namespace {
 // A response's head and small body fit in one; beyond it, copying costs more than another entry.
 constexpr std::size_t gather_bytes = 2048 - sizeof(detail::piece_owner);
 
+constexpr std::size_t pieces_at_first = 4;  // a head and a body, with one allocation
+
 struct string_owner : detail::piece_owner {
   explicit string_owner(std::string&& t)
       : piece_owner{1, [](piece_owner* o) noexcept { delete static_cast<string_owner*>(o); }},
@@ -92,6 +94,7 @@ chain& chain::append(std::string&& text) {
 chain& chain::append(piece shared) {
   if (shared.empty()) return *this;
   size_ += shared.size();
+  if (pieces_.capacity() == 0) pieces_.reserve(pieces_at_first);
   pieces_.push_back(std::move(shared));
   room_ = 0;
   return *this;

@@ -78,15 +78,17 @@ class socket_state : public descriptor_state {
 
  private:
   struct block {
-    std::uint32_t number;
-    std::uint32_t begin;  // what stands before was taken
+    std::byte* data;
+    std::uint32_t number;  // or `own` and how far data is from the beginning of its memory
     std::uint32_t len;
   };
+  static constexpr std::uint32_t own = std::uint32_t{1} << 31;
   /// Blocks that nobody has taken yet, with room for some behind it: a cell of the worker's.
   struct block_queue {
     std::uint32_t capacity;
     std::uint16_t first;
     std::uint16_t end;
+    [[nodiscard]] block& head() noexcept { return blocks()[first]; }
     [[nodiscard]] block* blocks() noexcept { return reinterpret_cast<block*>(this + 1); }
     [[nodiscard]] static std::size_t bytes_for(std::size_t count) noexcept {
       return sizeof(block_queue) + count * sizeof(block);
@@ -103,6 +105,9 @@ class socket_state : public descriptor_state {
   void note_error(std::int64_t result) noexcept;
   static bool arrived(operation& op, worker& w, const completion& c) noexcept;
   [[nodiscard]] bool push_block(block b, worker& w) noexcept;
+  [[nodiscard]] static block keep(driver& d, const completion& c) noexcept;
+  [[nodiscard]] received lend(const block& b) noexcept;
+  void give_back(const block& b) noexcept;
   void pop_block(worker& w) noexcept;
   void arm(worker& w) noexcept;
   static const wait_kind kind_of_wait;

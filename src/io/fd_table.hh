@@ -16,11 +16,10 @@ class fd_table {
   /// Makes what is missing.
   [[nodiscard]] T& at(int fd) {
     const auto index = static_cast<std::size_t>(fd);
-    while (index / page_size >= pages_.size()) pages_.emplace_back();
-    auto& page = pages_[index / page_size];
-    if (page == nullptr) [[unlikely]]
-      page = std::make_unique<T[]>(page_size);
-    return page[index % page_size];
+    if (index / page_size < pages_.size()) [[likely]]
+      if (T* const page = pages_[index / page_size].get(); page != nullptr) [[likely]]
+        return page[index % page_size];
+    return make(index);
   }
   /// Of a descriptor that was seen before.
   [[nodiscard]] T& operator[](int fd) noexcept {
@@ -35,6 +34,13 @@ class fd_table {
   }
 
  private:
+  [[nodiscard, gnu::noinline]] T& make(std::size_t index) {
+    while (index / page_size >= pages_.size()) pages_.emplace_back();
+    auto& page = pages_[index / page_size];
+    if (page == nullptr) page = std::make_unique<T[]>(page_size);
+    return page[index % page_size];
+  }
+
   static constexpr std::size_t page_size = 128;
   std::vector<std::unique_ptr<T[]>> pages_;
 };

@@ -40,6 +40,9 @@ class kernel_driver : public driver {
     return blocks_ + std::size_t{block} * options_.block_bytes;
   }
   [[nodiscard]] std::uint32_t block_bytes() const noexcept override { return options_.block_bytes; }
+  [[nodiscard]] block_statistics blocks() const noexcept override {
+    return {options_.block_count, free_blocks(), scarce_};
+  }
   void return_block(std::uint32_t block) noexcept final {
     const worker* const w = worker::current();
     if (w == nullptr || w->io == this || w->io == nullptr) [[likely]] {
@@ -79,7 +82,16 @@ class kernel_driver : public driver {
   [[nodiscard]] bool has_block() const noexcept {
     return !free_blocks_.empty() || fresh_blocks_ < options_.block_count;
   }
+  [[nodiscard]] std::uint32_t free_blocks() const noexcept {
+    return static_cast<std::uint32_t>(free_blocks_.size()) + options_.block_count - fresh_blocks_;
+  }
 
+  /// Whether few are left, for the completion that takes one.
+  [[nodiscard]] bool note_scarce(std::uint32_t free, std::uint32_t count) noexcept {
+    const bool few = block_statistics{count, free}.few_left();
+    scarce_ += few ? 1 : 0;
+    return few;
+  }
   /// A block of this driver's is free again.
   virtual void take_back(std::uint32_t block) noexcept { free_blocks_.push_back(block); }
   /// Takes back what other workers returned. `starving`: the next one that they return wakes us.
@@ -130,6 +142,7 @@ class kernel_driver : public driver {
   std::byte* blocks_ = nullptr;
   std::vector<std::uint32_t> free_blocks_;
   std::uint32_t fresh_blocks_ = 0;  // blocks that were never taken
+  std::uint64_t scarce_ = 0;        // completions that said so
 
  private:
   struct pool_use {

@@ -294,6 +294,7 @@ readiness_driver::attempt_result readiness_driver::run_multishot(operation& op, 
       } else {
         c.has_block = true;
         c.block = block;
+        c.scarce = note_scarce(free_blocks(), options_.block_count);
         drained = state.watched && c.result < options_.block_bytes && !state.ended &&
                   kind_of(state, fd) == fd_kind::stream;
       }

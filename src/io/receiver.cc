@@ -3,8 +3,13 @@
 // by the first reader that finds nothing; it is stopped when `window` blocks stand untaken, and
 // armed again by the reader that has taken the last. Blocks on the way at that moment are still
 // kept, so the queue may grow beyond the window.
+//
+// Peers that send and are not read would keep all blocks of the driver this way, and then nobody
+// could receive. So while the driver says that blocks are short, what comes is copied at once to
+// memory of its own, of its size, and the block goes back.
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "heddle/io/transfer.hh"
@@ -13,9 +18,14 @@
 namespace heddle {
 
 void received::release() noexcept {
-  if (driver_ == nullptr) return;
-  driver_->return_block(block_);
+  if (data_ == nullptr) return;
+  if (driver_ != nullptr) [[likely]] {
+    driver_->return_block(block_);
+  } else {
+    std::free(data_ - block_);
+  }
   driver_ = nullptr;
+  data_ = nullptr;
   len_ = 0;
 }
 
@@ -70,9 +80,32 @@ void socket_state::pop_block(worker& w) noexcept {
   receiving_.data = nullptr;
 }
 
+/// What a completion brought: its block, or a copy of it when blocks are short. Without memory for
+/// a copy the block has to do.
+socket_state::block socket_state::keep(driver& d, const completion& c) noexcept {
+  std::byte* const data = d.block_at(c.block);
+  const auto len = static_cast<std::uint32_t>(c.result);
+  if (c.scarce) [[unlikely]] {
+    if (auto* const copy = static_cast<std::byte*>(std::malloc(len))) {
+      std::memcpy(copy, data, len);
+      d.return_block(c.block);
+      return {copy, own, len};
+    }
+  }
+  return {data, c.block, len};
+}
+
+received socket_state::lend(const block& b) noexcept {
+  if ((b.number & own) != 0) [[unlikely]]
+    return received(nullptr, b.data, b.number & ~own, b.len);
+  return received(&driver_of(receiving_), b.data, b.number, b.len);
+}
+
+void socket_state::give_back(const block& b) noexcept { lend(b).release(); }
+
 void socket_state::drop_blocks() noexcept {
   while (queue() != nullptr) {
-    driver_of(receiving_).return_block(queue()->blocks()[queue()->first].number);
+    give_back(queue()->head());
     pop_block(worker::here());
   }
 }
@@ -80,10 +113,9 @@ void socket_state::drop_blocks() noexcept {
 received socket_state::take(worker& w) noexcept {
   // While somebody waits there is nothing: what comes goes to them.
   if (queue() == nullptr) return {};
-  driver& d = driver_of(receiving_);
-  const block b = queue()->blocks()[queue()->first];
+  received in = lend(queue()->head());
   pop_block(w);
-  return received(d, d.block_at(b.number) + b.begin, b.number, b.len);
+  return in;
 }
 
 /// Only the first counts.
@@ -94,29 +126,27 @@ void socket_state::note_error(std::int64_t result) noexcept {
 }
 
 socket_state::served socket_state::serve(lane_entry& e, worker& w) noexcept {
-  driver& d = driver_of(receiving_);
   while (queue() != nullptr) {
-    block& b = queue()->blocks()[queue()->first];
-    std::byte* data = d.block_at(b.number) + b.begin;
-    const std::uint32_t len = b.len;
+    block& b = queue()->head();
     if (e.role == lane_role::readable) {
       e.outcome = 1;
       return served::done;
     }
     if (e.role == lane_role::receive) {
-      static_cast<receive_wait&>(e).give(received(d, data, b.number, len));
+      static_cast<receive_wait&>(e).give(lend(b));
       e.outcome = 0;
       pop_block(w);
       return served::done;
     }
     auto& reader = static_cast<transfer&>(e);
-    const std::size_t taken = reader.take({data, len});
-    if (taken < len) {
-      b.begin += static_cast<std::uint32_t>(taken);
-      b.len -= static_cast<std::uint32_t>(taken);
+    const auto taken = static_cast<std::uint32_t>(reader.take({b.data, b.len}));
+    if (taken < b.len) {
+      b.data += taken;
+      b.len -= taken;
+      if ((b.number & own) != 0) b.number += taken;
       return served::done;
     }
-    d.return_block(b.number);
+    give_back(b);
     pop_block(w);
     if (reader.satisfied()) return served::done;
   }
@@ -134,10 +164,12 @@ socket_state::served socket_state::serve(lane_entry& e, worker& w) noexcept {
 bool socket_state::arrived(operation& op, worker& w, const completion& c) noexcept {
   socket_state& self = *static_cast<socket_state*>(op.more);
   if (c.has_block) {
-    const auto len = static_cast<std::uint32_t>(std::max<std::int64_t>(c.result, 0));
-    if (self.fd < 0 || len == 0 || !self.push_block({c.block, 0, len}, w)) {
-      driver_of(op).return_block(c.block);
-      if (self.fd >= 0 && len != 0) self.note_error(-ENOMEM);
+    driver& d = driver_of(op);
+    if (self.fd < 0 || c.result <= 0) {
+      d.return_block(c.block);
+    } else if (const block in = keep(d, c); !self.push_block(in, w)) {
+      self.give_back(in);
+      self.note_error(-ENOMEM);
     }
   }
   if (c.result == 0 && !c.more && self.error == 0) self.error = at_end;

@@ -100,6 +100,7 @@ std::byte* sim_driver::block_at(std::uint32_t block) noexcept { return world_->b
 std::uint32_t sim_driver::block_bytes() const noexcept {
   return world_->options.limits.block_bytes;
 }
+block_statistics sim_driver::blocks() const noexcept { return world_->blocks(); }
 void sim_driver::return_block(std::uint32_t block) noexcept { world_->return_block(block); }
 
 int sim_driver::socket(int domain, int type, int) noexcept {

@@ -245,6 +245,8 @@ std::int64_t world::attempt_block(request& r, completion& c) {
   c.more = true;
   c.has_block = true;
   c.block = block;
+  c.scarce = blocks().few_left();
+  scarce_ += c.scarce ? 1 : 0;
   return result;
 }
 

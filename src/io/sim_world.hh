@@ -86,6 +86,10 @@ class world {
   [[nodiscard]] std::size_t blocks_out() const noexcept {
     return blocks_.size() - free_blocks_.size();
   }
+  [[nodiscard]] block_statistics blocks() const noexcept {
+    const std::uint32_t count = options.limits.block_count;
+    return {count, count - static_cast<std::uint32_t>(blocks_out()), scarce_};
+  }
 
   [[nodiscard]] std::size_t pending() const noexcept { return requests_.size(); }
 
@@ -142,6 +146,7 @@ class world {
   std::uint64_t delivering_ = 0;
   std::vector<std::unique_ptr<std::byte[]>> blocks_;
   std::vector<std::uint32_t> free_blocks_;
+  std::uint64_t scarce_ = 0;                      // completions that said so
   std::vector<std::shared_ptr<object>> starved_;  // where a receive_all waits for a block
   std::atomic<bool> woken_{false};
   ::sem_t bell_;

@@ -137,6 +137,9 @@ class uring_driver final : public kernel_driver {
 
  private:
   void take_back(std::uint32_t block) noexcept override { blocks_.give(block); }
+  [[nodiscard]] block_statistics blocks() const noexcept override {
+    return {blocks_.count(), blocks_.available(), scarce_};
+  }
 
   struct fd_state {
     std::uint32_t pending = 0;
@@ -148,6 +151,10 @@ class uring_driver final : public kernel_driver {
   void send(operation& op) noexcept {
     io_uring_sqe& request = ring_.request();
     prepare(request, op);
+    // A stream that nobody reads must not take many of the last few before it is stopped: one at a
+    // time.
+    if (op.code == op_code::receive_all && blocks_.short_of_blocks()) [[unlikely]]
+      request.ioprio = 0;
     request.user_data = reinterpret_cast<std::uint64_t>(&op);
   }
   void ask_to_end(operation& op) noexcept {
@@ -169,7 +176,7 @@ class uring_driver final : public kernel_driver {
   }
   void finish(operation& op, worker& w, std::int64_t result) noexcept {
     fd_state& fd = state_of(op.fd);
-    if (!outlived(op) && fd.pending != 0) --fd.pending;
+    if (fd.epoch == (op.driver_state & epoch_mask) && fd.pending != 0) --fd.pending;
     deliver(op, w, {result, false, false, 0});
   }
   /// Starts an operation again that ended without being done.
@@ -212,7 +219,11 @@ class uring_driver final : public kernel_driver {
       if (res <= 0) blocks_.give(block);
     }
     if (multishot(op.code) && (res > 0 || (res == 0 && op.code == op_code::accept_all))) {
-      const bool wanted = deliver(op, w, {res, true, has_block && res > 0, has_block ? block : 0});
+      completion c{res, true, has_block, has_block ? block : 0};
+      c.scarce = has_block && note_scarce(blocks_.available(), blocks_.count());
+      if (c.scarce) [[unlikely]]
+        blocks_.run_short();
+      const bool wanted = deliver(op, w, c);
       if (more) {
         if (!wanted && !op.cancel_asked) {
           op.cancel_asked = true;

@@ -17,6 +17,7 @@ namespace {
 constexpr std::uint32_t count_max = 32768;  // entries of a buffer ring: the kernel's limit
 constexpr std::uint32_t line_bytes = 64;
 constexpr std::uint32_t window_min = 32;
+constexpr std::uint32_t short_window_min = 8;
 // Long enough that a lull of a few milliseconds at full load does not shrink the window.
 constexpr std::uint32_t turns_between_looks = 4096;
 
@@ -78,9 +79,12 @@ void uring_blocks::top_up() noexcept {
     most_used_ = 0;
     turns_left_ = turns_between_looks;
   }
-  if (in_ring_ >= window_) return;
+  if (short_ && available() >= count_ / 2) short_ = false;
+  const std::uint32_t wanted =
+      short_ ? std::min(window_, std::max(count_ / 16, short_window_min)) : window_;
+  if (in_ring_ >= wanted) return;
   const auto added =
-      static_cast<std::uint32_t>(std::min<std::size_t>(window_ - in_ring_, spare_.size()));
+      static_cast<std::uint32_t>(std::min<std::size_t>(wanted - in_ring_, spare_.size()));
   if (added == 0) return;
   const int mask = io_uring_buf_ring_mask(count_);
   for (std::uint32_t i = 0; i != added; ++i) {

@@ -3,7 +3,8 @@
 // ring is first-in first-out, so giving it all blocks would walk through all their memory; instead
 // it holds a window of them, refilled from the block that came back last, which is still warm. The
 // window doubles when a turn uses more than half of it, and shrinks when it was far too large for
-// long: memory is touched as it is needed.
+// long: memory is touched as it is needed. While blocks are short the ring holds a few only, so
+// that streams that nobody reads cannot take many before they are stopped.
 #pragma once
 
 #include <liburing.h>
@@ -39,6 +40,9 @@ class uring_blocks {
   }
   /// A receive found the ring empty.
   void starved() noexcept;
+  /// Few are left; until half of them are.
+  void run_short() noexcept { short_ = true; }
+  [[nodiscard]] bool short_of_blocks() const noexcept { return short_; }
 
   [[nodiscard]] std::byte* at(std::uint32_t block) const noexcept {
     return memory_ + std::size_t{block} * stride_;
@@ -47,6 +51,7 @@ class uring_blocks {
   [[nodiscard]] std::uint32_t available() const noexcept {
     return in_ring_ + static_cast<std::uint32_t>(spare_.size());
   }
+  [[nodiscard]] std::uint32_t in_ring() const noexcept { return in_ring_; }
   [[nodiscard]] std::uint32_t bytes() const noexcept { return bytes_; }
   [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
   [[nodiscard]] std::uint32_t window() const noexcept { return window_; }
@@ -62,8 +67,9 @@ class uring_blocks {
   std::uint32_t stride_;
   std::uint32_t window_;
   std::uint32_t in_ring_ = 0;
-  std::uint32_t used_ = 0;            // since the last refill
-  std::uint32_t most_used_ = 0;       // between two refills, since the window was last looked at
+  std::uint32_t used_ = 0;       // since the last refill
+  std::uint32_t most_used_ = 0;  // between two refills, since the window was last looked at
+  bool short_ = false;
   bool grown_ = false;                // for a receive that starved, since the last refill
   std::uint32_t turns_left_;          // until it is looked at again
   std::vector<std::uint16_t> spare_;  // capacity count_: never grows

@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::size_t many = 200;
 constexpr std::size_t file_bytes = 4'000'000;
+constexpr std::size_t page_bytes = 20'000;  // more than a client's buffer takes unread
 
 task<http::response> answer(http::request& r) {
   if (r.path() == "/file") {
@@ -25,6 +26,7 @@ task<http::response> answer(http::request& r) {
     const std::int64_t fd = co_await http::open_beneath(AT_FDCWD, "/large", how);
     co_return http::response(200).file(http::open_file(static_cast<int>(fd)), 0, file_bytes);
   }
+  if (r.path() == "/page") co_return http::response(200).text(std::string(page_bytes, 'p'));
   if (r.path() == "/size")
     co_return http::response(200).text(std::to_string((co_await r.text()).size()));
   co_return http::response(200).text("ok\n");
@@ -111,4 +113,15 @@ HEDDLE_TEST(hostile, "who does not read a large file is cut, and holds no more t
            });
   EXPECT_GT(held_max, 900'000u);  // they did try
   EXPECT_LE(held_max, 1024 * 1024 + many * 4096);
+}
+
+HEDDLE_TEST(hostile, "who sends request after request and reads nothing keeps no block") {
+  std::string requests;
+  while (requests.size() < 12'000)  // the client's own buffer holds the rest
+    requests += "GET /page HTTP/1.1\r\nHost: x\r\nX: " + std::string(900, 'x') + "\r\n\r\n";
+  hold_out({requests, "", 1s, 40s, &http::server_counters::write_timeouts}, {},
+           [](const http::server& web) {
+             EXPECT_GT(runtime::here().io().blocks().free, 0u);
+             EXPECT_GT(web.counters().block_copies, 0u);
+           });
 }

@@ -33,7 +33,7 @@ constexpr std::size_t bytes_max = 450;  // GCC keeps in a frame what lives betwe
 
 constexpr std::size_t warm_count = 500;  // tables have their first pages, and free cells are used
 constexpr std::size_t count = 4000;
-constexpr std::size_t batch_count = 10;
+constexpr std::size_t batch_count = 25;
 constexpr int first_number = 2 * (warm_count + count);
 constexpr std::string_view get = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 

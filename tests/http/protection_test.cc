@@ -320,3 +320,48 @@ DRIVER_TEST(protection, "running out of descriptors stops accepting for a moment
     EXPECT_GE(web.counters().accept_pauses, 1u);
   }));
 }
+
+namespace {
+
+/// Requests whose bodies do not come, more than may hold blocks, and an honest one.
+/// Servers that share a driver may find it short of blocks before.
+task<> half_asked(address at, http::server& web, std::size_t held_max, bool alone) {
+  std::vector<tcp_stream> slow;
+  for (std::size_t i = 0; i != held_max + 8; ++i) {
+    slow.push_back(co_await tcp_connect(at));
+    co_await slow.back().write("POST /again HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nab");
+  }
+  co_await sleep_for(10ms);
+  EXPECT_GE(web.counters().block_copies, 8u);
+  if (alone) EXPECT_EQ(web.counters().block_copies, 8u);
+  EXPECT_EQ(status_of(co_await ask(at, "GET /")), "200");
+  EXPECT_GE(web.counters().block_copies, 9u);
+  for (tcp_stream& each : slow) {
+    co_await each.write("cd");
+    EXPECT_EQ(status_of(co_await read_until(each, ";")), "200");
+  }
+}
+
+}  // namespace
+
+DRIVER_TEST(protection, "by default requests in progress hold a quarter of the driver's blocks") {
+  runtime rt(make({.block_count = 64}), one_worker());
+  rt.run(with_server(answer, {},
+                     [](address at, http::server& web) { return half_asked(at, web, 16, true); }));
+}
+
+HEDDLE_TEST(protection, "servers on several workers hold a quarter of the blocks of one, each") {
+  runtime_options options;
+  options.workers = 4;
+  options.io.block_count = 64;
+  runtime rt(options);
+  const auto shard = []() -> task<> {
+    return with_server(
+        answer, {}, [](address at, http::server& web) { return half_asked(at, web, 16, false); });
+  };
+  rt.run([](std::function<task<>()> one) -> task<> {
+    scope all;
+    for (int i = 1; i != 5; ++i) all.spawn(color(i), one());
+    co_await all.join();
+  }(shard));
+}

@@ -45,6 +45,42 @@ HEDDLE_TEST(chain, "a piece outlives every chain that shares it") {
   EXPECT_TRUE(rest.slice(5).empty());
 }
 
+namespace {
+
+/// Counts how many of it there are, but for those that were moved from.
+class counted_text {
+ public:
+  counted_text(int& count, std::string text) : count_(&count), text_(std::move(text)) { ++count; }
+  counted_text(counted_text&& other) noexcept
+      : count_(std::exchange(other.count_, nullptr)), text_(std::move(other.text_)) {}
+  ~counted_text() {
+    if (count_ != nullptr) --*count_;
+  }
+  [[nodiscard]] byte_view bytes() const noexcept { return byte_view(text_); }
+
+ private:
+  int* count_;
+  std::string text_;
+};
+
+}  // namespace
+
+HEDDLE_TEST(chain, "what holds bytes ends when nothing refers to them any more") {
+  int alive = 0;
+  {
+    chain c;
+    {
+      const piece short_one = piece::held_by(counted_text(alive, "abcdef"));  // moves its bytes
+      EXPECT_EQ(short_one.bytes().text(), "abcdef");
+      c.append(short_one.slice(2, 3));
+    }
+    EXPECT_EQ(alive, 1);
+    EXPECT_EQ(c.to_string(), "cde");
+    c.remove_prefix(3);
+    EXPECT_EQ(alive, 0);
+  }
+}
+
 HEDDLE_TEST(chain, "a shared piece is not written into") {
   chain c;
   c.append_copy("one");

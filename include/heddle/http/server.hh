@@ -177,7 +177,8 @@ class server {
   /// "Date: ...", made once a second; the wall clock is read ten times a second at most.
   [[nodiscard]] std::string_view date_text() noexcept;
 
-  std::string fixed_lines_;  // header lines that every answer has
+  std::vector<std::string> spare_outs_;  // memory for answers, between bursts of requests
+  std::string fixed_lines_;              // header lines that every answer has
   date_line date_;
   std::int64_t wall_second_ = 0;
   time_point wall_read_at_ = time_point::min();

@@ -5,6 +5,7 @@
 // named.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -24,6 +25,12 @@ struct piece_owner {
 };
 }  // namespace detail
 
+/// What owns bytes and can be moved: a mapping, a counted buffer.
+template <class H>
+concept byte_holder = std::move_constructible<H> && requires(const H& h) {
+  { h.bytes() } noexcept -> std::convertible_to<byte_view>;
+};
+
 /// Some immutable bytes that several chains may share.
 ///
 /// Thread: one color; the count is not atomic. Copies and slices share the bytes.
@@ -37,6 +44,21 @@ class piece {
   [[nodiscard]] static piece copy_of(byte_view bytes);
   /// Names bytes that stay valid and unchanged for as long as anything refers to them.
   [[nodiscard]] static piece of_static(byte_view bytes) noexcept;
+  /// Moves a holder in, which ends when nothing refers to its bytes any more.
+  template <byte_holder H>
+  [[nodiscard]] static piece held_by(H holder) {
+    struct owner : detail::piece_owner {
+      explicit owner(H&& h)
+          : piece_owner{1, [](piece_owner* o) noexcept { delete static_cast<owner*>(o); }},
+            held(std::move(h)) {}
+      H held;
+    };
+    auto* const made = new owner(std::move(holder));
+    piece p;
+    p.owner_ = made;
+    p.bytes_ = made->held.bytes();
+    return p;
+  }
 
   piece(const piece& other) noexcept : bytes_(other.bytes_), owner_(other.owner_) {
     if (owner_ != nullptr) ++owner_->count;

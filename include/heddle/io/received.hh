@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Data as the driver received it, without a copy: a block of the driver's, on loan. Connections
-// that wait hold no buffer; one is theirs only while they look at what came.
+// that wait hold no buffer; one is theirs only while they look at what came. When blocks are short,
+// it is a copy in memory of its own.
 #pragma once
 
 #include <utility>
@@ -44,6 +45,8 @@ class received {
 
   /// Gives the block back to the driver; the bytes are gone.
   void release() noexcept;
+  /// A block of the driver's, which others may need; else memory of its own.
+  [[nodiscard]] bool on_loan() const noexcept { return driver_ != nullptr; }
 
   [[nodiscard]] explicit operator bool() const noexcept { return len_ != 0; }
   [[nodiscard]] bool empty() const noexcept { return len_ == 0; }
@@ -55,12 +58,12 @@ class received {
 
  private:
   friend class detail::socket_state;
-  received(driver& from, std::byte* data, std::uint32_t block, std::uint32_t len) noexcept
-      : driver_(&from), data_(data), block_(block), len_(len) {}
+  received(driver* from, std::byte* data, std::uint32_t block, std::uint32_t len) noexcept
+      : driver_(from), data_(data), block_(block), len_(len) {}
 
-  driver* driver_ = nullptr;
+  driver* driver_ = nullptr;  // of the block; null for memory of its own
   std::byte* data_ = nullptr;
-  std::uint32_t block_ = 0;
+  std::uint32_t block_ = 0;  // of memory of its own: how far data_ is from its beginning
   std::uint32_t len_ = 0;
 };
 

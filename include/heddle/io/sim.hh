@@ -152,6 +152,7 @@ class sim_driver final : public driver {
   [[nodiscard]] std::byte* block_at(std::uint32_t block) noexcept override;
   [[nodiscard]] std::uint32_t block_bytes() const noexcept override;
   void return_block(std::uint32_t block) noexcept override;
+  [[nodiscard]] block_statistics blocks() const noexcept override;
   [[nodiscard]] int socket(int domain, int type, int protocol) noexcept override;
   [[nodiscard]] int bind(int fd, const ::sockaddr* to, unsigned len) noexcept override;
   [[nodiscard]] int listen(int fd, int backlog) noexcept override;

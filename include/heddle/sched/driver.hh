@@ -31,6 +31,16 @@ struct driver_options {
   nanoseconds pool_wait_report = std::chrono::seconds(1);
 };
 
+/// Of one driver's receive blocks.
+struct block_statistics {
+  std::uint32_t count = 0;   ///< that it has
+  std::uint32_t free = 0;    ///< that nobody holds
+  std::uint64_t scarce = 0;  ///< completions that said that few were left
+
+  /// A quarter: enough for a turn of those that read at once.
+  [[nodiscard]] bool few_left() const noexcept { return 4 * std::uint64_t{free} < count; }
+};
+
 /// Where a driver's completions go: to the runtime, which brings each to its color.
 class completion_router {
  public:
@@ -96,6 +106,7 @@ class driver {
   virtual void share_with([[maybe_unused]] driver& first, [[maybe_unused]] std::uint32_t worker) {}
 
   // Receive blocks. return_block: thread: any worker's.
+  [[nodiscard]] virtual block_statistics blocks() const noexcept { return {}; }
   [[nodiscard]] virtual std::byte* block_at(std::uint32_t block) noexcept = 0;
   [[nodiscard]] virtual std::uint32_t block_bytes() const noexcept = 0;
   virtual void return_block(std::uint32_t block) noexcept = 0;

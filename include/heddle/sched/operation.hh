@@ -48,6 +48,7 @@ struct completion {
   bool more = false;        ///< further completions of this operation will come
   bool has_block = false;   ///< receive_all: `result` bytes stand in block `block` of that driver
   std::uint32_t block = 0;
+  bool scarce = false;  ///< has_block, and few are left: who keeps the bytes copies them
 };
 
 /// Thread: the color it was submitted in; the driver is that of the worker it was submitted on.
