@@ -40,7 +40,13 @@ if(HEDDLE_WITH_CLI AND HEDDLE_CLI_SOURCES)
     add_executable(heddle_planner ${HEDDLE_PLANNER_SOURCES})
     set_target_properties(heddle_planner PROPERTIES
       RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tools")
+    target_compile_options(heddle_planner PRIVATE -O0)  # it runs for a moment
     target_link_libraries(heddle_planner PRIVATE heddle_inside heddle_bus CLI11::CLI11)
+    # The verbs are most of the program and bind nothing: linking is quick without them.
+    foreach(verb IN ITEMS main doctor explain graph optimize serve)
+      set_property(SOURCE "${PROJECT_SOURCE_DIR}/src/cli/${verb}.cc" APPEND PROPERTY
+                   COMPILE_OPTIONS -fno-lto)
+    endforeach()
     heddle_optimize(heddle_cli PROFILE "${HEDDLE_CLI_PROFILE}" PLANNER heddle_planner)
   endif()
   add_executable(heddle::cli ALIAS heddle_cli)

@@ -62,6 +62,7 @@ function(heddle_optimize program)
     COMMAND ${tool} optimize ${arguments} --header "${folder}/plan.hh"
             --fallback "${folder}/missing.cc"
     BYPRODUCTS "${folder}/plan.hh" "${folder}/missing.cc"
+    COMMENT "Making the plan of ${program}"
     VERBATIM)
 
   # Stands behind the program's own objects in the link, and is used where those define nothing.
