@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: MIT
 # The few commands that people type. The work is done by CMake presets and scripts/.
 #   make serve [ARGS="DIR -p PORT"]   make build   make test   make bench [SUITE=core]
-#   make bench-http [ARGS=--brief]   make format   make clean
+#   make bench-http [ARGS=--brief]   make profile   make format   make clean
 JOBS ?= $(shell nproc)
 SUITE ?=
 serve_args = $(or $(ARGS),examples/site)
 say = @printf 'make: %s\n'
 quiet_configure = cmake --preset $(1) --log-level=WARNING >/dev/null
 
-.PHONY: help build serve test bench bench-http format clean setup-build setup-test setup-bench
+.PHONY: help build serve test bench bench-http profile format clean
+.PHONY: setup-build setup-test setup-bench
 
 help:
 	@sed -n 's/^#  //p' Makefile
@@ -47,6 +48,10 @@ bench-http: setup-bench
 	@$(call quiet_configure,release)
 	@cmake --build --preset release -j $(JOBS) --target heddle_cli example_echo
 	@scripts/bench http --svg $(ARGS)
+
+# What handlers `heddle serve` runs, for builds from now on: src/cli/serve.*.prof.
+profile: setup-test
+	@scripts/profile_serve $(ARGS)
 
 format: setup-test
 	$(say) "laying out C++ and C with clang-format"

@@ -1,14 +1,54 @@
 # SPDX-License-Identifier: MIT
-# The heddle program: src/cli/*.cc, one file a verb, at <build>/bin/heddle.
+# The heddle program: src/cli/*.cc, one file a verb, at <build>/bin/heddle. A release build merges
+# the handlers of `heddle serve` by the profile of its compiler, src/cli/serve.COMPILER.prof, which
+# `make profile` makes. The plan comes from a smaller program that has the verb optimize only, since
+# the whole one is not there yet.
+include(optimize)
 
 find_package(CLI11 QUIET)
 heddle_optional(HEDDLE_CLI CLI11_FOUND "the heddle program (CLI11)" HEDDLE_WITH_CLI)
 file(GLOB HEDDLE_CLI_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cli/*.cc")
+
+# The profile for this build, or nothing. Sanitized and unoptimized programs are for looking inside.
+function(heddle_cli_profile out)
+  set(${out} "" PARENT_SCOPE)
+  if(HEDDLE_OPTIMIZE STREQUAL "OFF" OR HEDDLE_SANITIZE OR NOT CMAKE_BUILD_TYPE MATCHES "^Rel|^Min")
+    return()
+  endif()
+  heddle_compiler_name(compiler)
+  string(REPLACE " " "-" name "${compiler}")
+  set(profile "${PROJECT_SOURCE_DIR}/src/cli/serve.${name}.prof")
+  if(EXISTS "${profile}")
+    set(${out} "${profile}" PARENT_SCOPE)
+  elseif(HEDDLE_OPTIMIZE STREQUAL "ON")
+    message(FATAL_ERROR "heddle: HEDDLE_OPTIMIZE=ON, but missing: ${profile}. Run make profile.")
+  else()
+    message(STATUS "heddle: the heddle program is generic: no profile for ${compiler} "
+                   "(make profile makes those of Clang 19 and GCC 12)")
+  endif()
+endfunction()
+
 if(HEDDLE_WITH_CLI AND HEDDLE_CLI_SOURCES)
   add_executable(heddle_cli ${HEDDLE_CLI_SOURCES})
   set_target_properties(heddle_cli PROPERTIES OUTPUT_NAME heddle)
   target_compile_definitions(heddle_cli PRIVATE HEDDLE_VERSION="${PROJECT_VERSION}")
   target_link_libraries(heddle_cli PRIVATE heddle_inside heddle_rooms CLI11::CLI11)
+  heddle_cli_profile(HEDDLE_CLI_PROFILE)
+  if(HEDDLE_CLI_PROFILE)
+    set(HEDDLE_PLANNER_SOURCES planner/main.cc optimize.cc print_error.cc)
+    list(TRANSFORM HEDDLE_PLANNER_SOURCES PREPEND "${PROJECT_SOURCE_DIR}/src/cli/")
+    add_executable(heddle_planner ${HEDDLE_PLANNER_SOURCES})
+    set_target_properties(heddle_planner PROPERTIES
+      RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tools")
+    target_compile_options(heddle_planner PRIVATE -O0)  # it runs for a moment
+    target_link_libraries(heddle_planner PRIVATE heddle_inside heddle_bus CLI11::CLI11)
+    # The verbs are most of the program and bind nothing: linking is quick without them.
+    foreach(verb IN ITEMS main doctor explain graph optimize serve)
+      set_property(SOURCE "${PROJECT_SOURCE_DIR}/src/cli/${verb}.cc" APPEND PROPERTY
+                   COMPILE_OPTIONS -fno-lto)
+    endforeach()
+    heddle_optimize(heddle_cli PROFILE "${HEDDLE_CLI_PROFILE}" PLANNER heddle_planner)
+  endif()
   add_executable(heddle::cli ALIAS heddle_cli)
   set_target_properties(heddle_cli PROPERTIES EXPORT_NAME cli)
   install(TARGETS heddle_cli EXPORT heddle-targets RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -3,6 +3,7 @@
 # plan that `heddle optimize` makes of its profile. Name the program first, then every library of
 # yours that binds handlers or raises topics. Without a profile, or with one that fits no more, the
 # program is built all the same, and the build says what is missing. STRICT makes that an error.
+# PLANNER names the target of another program with the verb optimize than heddle itself.
 #
 #   add_executable(app main.cc)
 #   heddle_optimize(app parts PROFILE ${CMAKE_SOURCE_DIR}/app.prof)
@@ -10,13 +11,27 @@
 include_guard(GLOBAL)
 include(CheckIPOSupported)
 
+# The compiler as profiles name it: "clang 19", "gcc 12".
+function(heddle_compiler_name out)
+  string(TOLOWER "${CMAKE_CXX_COMPILER_ID}" compiler)
+  string(REGEX MATCH "^[0-9]+" version "${CMAKE_CXX_COMPILER_VERSION}")
+  if(compiler MATCHES "clang")
+    set(compiler clang)
+  elseif(compiler STREQUAL "gnu")
+    set(compiler gcc)
+  endif()
+  set(${out} "${compiler} ${version}" PARENT_SCOPE)
+endfunction()
+
 function(heddle_optimize program)
-  cmake_parse_arguments(opt "STRICT" "PROFILE;THETA" "" ${ARGN})
+  cmake_parse_arguments(opt "STRICT" "PROFILE;THETA;PLANNER" "" ${ARGN})
   if(NOT opt_PROFILE)
     message(FATAL_ERROR "heddle_optimize(${program}): name the profile: PROFILE file")
   endif()
   get_filename_component(profile "${opt_PROFILE}" ABSOLUTE)
-  if(TARGET heddle::cli)
+  if(opt_PLANNER)
+    set(tool ${opt_PLANNER})
+  elseif(TARGET heddle::cli)
     set(tool heddle::cli)
   elseif(TARGET heddle_cli)
     set(tool heddle_cli)
@@ -25,14 +40,8 @@ function(heddle_optimize program)
     return()
   endif()
 
-  string(TOLOWER "${CMAKE_CXX_COMPILER_ID}" compiler)
-  string(REGEX MATCH "^[0-9]+" version "${CMAKE_CXX_COMPILER_VERSION}")
-  if(compiler MATCHES "clang")
-    set(compiler clang)
-  elseif(compiler STREQUAL "gnu")
-    set(compiler gcc)
-  endif()
-  set(arguments "${profile}" --build --compiler "${compiler} ${version}")
+  heddle_compiler_name(compiler)
+  set(arguments "${profile}" --build --compiler "${compiler}")
   if(opt_THETA)
     list(APPEND arguments --theta ${opt_THETA})
   endif()
@@ -53,6 +62,7 @@ function(heddle_optimize program)
     COMMAND ${tool} optimize ${arguments} --header "${folder}/plan.hh"
             --fallback "${folder}/missing.cc"
     BYPRODUCTS "${folder}/plan.hh" "${folder}/missing.cc"
+    COMMENT "Making the plan of ${program}"
     VERBATIM)
 
   # Stands behind the program's own objects in the link, and is used where those define nothing.
@@ -69,7 +79,7 @@ function(heddle_optimize program)
     # A file of fixed name in a folder of its own: compilers' caches see its text, not its path.
     target_include_directories(${target} PRIVATE "${folder}")
     target_compile_definitions(${target} PRIVATE "HEDDLE_BUS_PLAN=<plan.hh>")
-    if(compiler STREQUAL "gcc")
+    if(compiler MATCHES "^gcc ")
       # At -O2, GCC does not inline functions of a handler's size across files.
       target_compile_options(${target} PRIVATE -O3)
     endif()
@@ -78,7 +88,7 @@ function(heddle_optimize program)
     endif()
   endforeach()
   target_link_libraries(${program} PRIVATE ${program}_missing)
-  if(lto AND compiler STREQUAL "clang")
+  if(lto AND compiler MATCHES "^clang ")
     include(CheckLinkerFlag)
     check_linker_flag(CXX "-fuse-ld=lld" HEDDLE_HAS_LLD)
     if(HEDDLE_HAS_LLD)

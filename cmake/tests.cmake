@@ -103,7 +103,7 @@ if(sources AND TARGET heddle_cli)
            WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
   # A browser starts in it, and a busy machine makes that long.
   set_tests_properties(program PROPERTIES LABELS cli TIMEOUT 300
-                       ENVIRONMENT "HEDDLE=$<TARGET_FILE:heddle_cli>")
+    ENVIRONMENT "HEDDLE=$<TARGET_FILE:heddle_cli>;HEDDLE_PLAN_PROFILE=${HEDDLE_CLI_PROFILE}")
 endif()
 
 include(headers)

@@ -73,8 +73,11 @@ class service {
     const shard_totals all = co_await totals();
     page.server(all.server)
         .counter("heddle_log_dropped_total", "Lines that nobody read.", all.log_dropped)
-        .gauge("heddle_workers", "Workers, each with a cache of its own.", shards_.size());
-    show(all.site, page);
+        .gauge("heddle_workers", "Workers, each with a cache of its own.", shards_.size())
+        .gauge("heddle_handlers_merged", "Handlers of topics that are called directly.",
+               all.handlers_merged);
+    show(all.folder, page);
+    show(all.answers, page);
   }
 
   void drain_all(nanoseconds grace) {

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "heddle/core/sleep.hh"
+#include "heddle/http/problem_details.hh"
 
 namespace heddle::cli {
 namespace {
@@ -23,28 +24,36 @@ serve_options part_of(serve_options o, unsigned count) {
 
 shard_totals& shard_totals::operator+=(const shard_totals& other) {
   server += other.server;
-  site += other.site;
+  folder += other.folder;
+  answers += other.answers;
   log_dropped += other.log_dropped;
+  handlers_merged += other.handlers_merged;
   return *this;
 }
 
-shard::shard(const serve_options& o, unsigned number, unsigned count,
-             site::metrics_function show_metrics)
+shard::shard(const serve_options& o, unsigned number, unsigned count, page_filler show_metrics)
     : number_(number),
       count_(count),
       log_({.form = o.log.value_or(http::log_form::plain)}),
       logs_(o.log),
       show_metrics_(std::move(show_metrics)) {
+  if (logs_) bus_.bind<answered, &http::access_log::add>(&log_, 10);
+  if (o.metrics) answers_.emplace(bus_);
+  web_.emplace([this](http::request& r) { return answer(r); }, options_of(o));
+  now_ = std::make_unique<site>(bus_, part_of(o, count), show_metrics_);
+}
+
+http::server_options shard::options_of(const serve_options& o) {
   http::server_options limits;
   limits.bounds = o.bounds;
   limits.drain_bytes_max = o.bounds.body_bytes_max;  // no file wants one: what is read is dropped
-  limits.connections_max = part_of(o.connections_max, count);
+  limits.connections_max = part_of(o.connections_max, count_);
   // Not divided: which worker takes a connection is chance, and nobody is to be refused by it.
   limits.connections_per_address_max = o.connections_per_address_max;
   limits.trusted = o.trusted;
   limits.pipeline_max = o.pipeline_max;
   limits.send_bytes_max = o.send_bytes_max;
-  limits.file_bytes_max = part_of(o.file_bytes_max, count);
+  limits.file_bytes_max = part_of(o.file_bytes_max, count_);
   limits.body_timeout = o.body_timeout;
   limits.body_bytes_per_second_min = o.body_bytes_per_second_min;
   limits.idle_timeout = o.idle_timeout;
@@ -52,11 +61,30 @@ shard::shard(const serve_options& o, unsigned number, unsigned count,
   limits.write_timeout = o.write_timeout;
   limits.overload.target = o.queue_delay;
   limits.overload.retry_after = std::chrono::ceil<std::chrono::seconds>(o.retry_after);
-  // Whoever watches the server wants to see it most when it has too much to do.
-  if (o.metrics) limits.overload.exempt = &site::asks_for_metrics;
-  if (logs_) limits.log = [this](const http::access& a) { log_.add(a); };
-  web_.emplace([this](http::request& r) { return now_->answer(r); }, std::move(limits));
-  now_ = std::make_unique<site>(part_of(o, count), show_metrics_);
+  limits.overload.exempt = [this](const http::request_head& head) {
+    return bus_.raise<overdue>(head) == flow::halt;
+  };
+  limits.error_page = [this](const http::request_head* head, int status, std::string_view why) {
+    return error(head, status, why);
+  };
+  // Where nobody listens the server need not even say who was answered.
+  if (bus_.handlers<answered>() != 0)
+    limits.log = [this](const http::access& a) { bus_.raise<answered>(a); };
+  return limits;
+}
+
+task<http::response> shard::answer(http::request& r) {
+  question q{r};
+  bus_.raise<asked>(q);
+  return std::move(q.answer);
+}
+
+http::response shard::error(const http::request_head* head, int status, std::string_view why) {
+  http::response r = head == nullptr ? http::error_response(status, why)
+                                     : http::problem_response(
+                                           *head, {.status = status, .detail = std::string(why)});
+  bus_.raise<made_here>(r);
+  return r;
 }
 
 task<> shard::serve(tcp_listener door) {
@@ -96,14 +124,23 @@ task<> shard::close_door(nanoseconds grace) {
 }
 
 void shard::change(const serve_options& o) {
-  auto next = std::make_unique<site>(part_of(o, count_), show_metrics_);
+  // Both are bound for a moment in which nothing is raised.
+  auto next = std::make_unique<site>(bus_, part_of(o, count_), show_metrics_);
   old_.push_back(std::exchange(now_, std::move(next)));
+  old_.back()->retire();
   std::erase_if(old_, [](const std::unique_ptr<site>& s) { return !s->busy(); });
 }
 
 task<shard_totals> shard::totals() {
   co_await enter(own_color());
-  co_return shard_totals{web_->counters(), now_->counters(), log_.dropped()};
+  shard_totals all{.server = web_->counters(),
+                   .folder = now_->counters(),
+                   .answers = {},
+                   .log_dropped = log_.dropped(),
+                   .handlers_merged = bus_.merged<asked>() + bus_.merged<made_here>() +
+                                      bus_.merged<answered>() + bus_.merged<overdue>()};
+  if (answers_) all.answers = answers_->table();
+  co_return all;
 }
 
 }  // namespace heddle::cli

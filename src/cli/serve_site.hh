@@ -1,52 +1,44 @@
 // SPDX-License-Identifier: MIT
-// What `heddle serve` answers with: a folder, and in front of it the visitor's password, other
-// origins, and the metrics. One state of the settings; a reload makes another site.
+// What `heddle serve` answers with: the parts that one state of the settings chooses, bound to the
+// shard's topics. A reload makes another site.
 #pragma once
 
-#include <functional>
-#include <memory>
-#include <string>
+#include <optional>
 
+#include "cli/serve_cross_origin.hh"
+#include "cli/serve_folder.hh"
+#include "cli/serve_metrics_view.hh"
 #include "cli/serve_options.hh"
-#include "heddle/http/metrics.hh"
-#include "heddle/http/static_files.hh"
+#include "cli/serve_password.hh"
 
 namespace heddle::cli {
 
-/// What a site counts.
-struct site_counters {
-  http::static_counters files;
-  std::uint64_t evictions = 0;
-  std::uint64_t cached_bytes = 0;
-  std::uint64_t cached = 0;
-
-  site_counters& operator+=(const site_counters& other) noexcept;
-};
-void show(const site_counters& c, http::metrics_page& page);
-
-/// Thread: one color. Owns: the folder's descriptor and cache; it must stay while busy().
-/// Fails: the constructor throws failure when the folder or a header is not good.
+/// Thread: the shard's color. Owns: its parts; it must stay while busy().
+/// Fails: the constructor throws as folder's, and then leaves nothing bound.
 class site {
  public:
-  /// Fills the metrics page.
-  using metrics_function = std::function<task<>(http::metrics_page&)>;
-  site(const serve_options& o, metrics_function show_metrics);
+  site(bus& b, const serve_options& o, page_filler fill) : folder_(b, o) {
+    if (o.cors) cross_origin_.emplace(b);
+    if (!o.auth.empty()) password_.emplace(b, o.auth);
+    if (o.metrics) metrics_.emplace(b, std::move(fill));
+  }
 
-  [[nodiscard]] task<http::response> answer(http::request& asked);
-  /// Whether a head asks for the page of metrics, as far as its target tells.
-  [[nodiscard]] static bool asks_for_metrics(const http::request_head& head) noexcept;
-  [[nodiscard]] site_counters counters() const noexcept;
-  [[nodiscard]] bool busy() const noexcept { return files_.busy() != 0; }
+  /// Gets no more requests; what it has begun goes on.
+  void retire() noexcept {
+    folder_.retire();
+    cross_origin_.reset();
+    password_.reset();
+    metrics_.reset();
+  }
+
+  [[nodiscard]] folder_counters counters() const noexcept { return folder_.counters(); }
+  [[nodiscard]] bool busy() const noexcept { return folder_.busy(); }
 
  private:
-  [[nodiscard]] task<http::response> metrics();
-  [[nodiscard]] bool admits(const http::request& asked) const noexcept;
-
-  http::static_files files_;
-  std::string credentials_;  // what Authorization must say, or nothing
-  bool cors_;
-  bool metrics_;
-  metrics_function show_metrics_;
+  folder folder_;
+  std::optional<cross_origin> cross_origin_;
+  std::optional<password> password_;
+  std::optional<metrics_view> metrics_;
 };
 
 }  // namespace heddle::cli

@@ -72,6 +72,17 @@ metrics_page& metrics_page::counter(std::string_view name, std::string_view help
   return *this;
 }
 
+metrics_page& metrics_page::counters(std::string_view name, std::string_view help,
+                                     std::span<const labeled_value> values) {
+  if (values.empty()) return *this;
+  start(name, help, "counter");
+  for (const labeled_value& each : values) {
+    (((text_ += name) += '{') += each.labels) += "} ";
+    (text_ += std::to_string(each.value)) += '\n';
+  }
+  return *this;
+}
+
 metrics_page& metrics_page::gauge(std::string_view name, std::string_view help,
                                   std::uint64_t value) {
   start(name, help, "gauge");

@@ -19,6 +19,10 @@ struct number : topic<int> {};
 struct nothing : topic<> {};
 struct key : haltable_topic<int> {};
 struct text : topic<std::string> {};
+struct handed : haltable_topic<std::unique_ptr<int>&> {};
+
+template <class T>
+concept can_wait_for = requires(bus& b) { b.next<T>(); };
 
 void append_f(std::string& out) { out += 'f'; }
 void append_value(std::string& out, char c, int n) { out.append(static_cast<std::size_t>(n), c); }
@@ -329,6 +333,20 @@ HEDDLE_TEST(topic, "what a bus owns goes with it") {
     EXPECT_EQ(witness.use_count(), 3);
   }
   EXPECT_EQ(witness.use_count(), 1);
+}
+
+HEDDLE_TEST(topic, "what cannot be copied is raised by reference, but not waited for") {
+  bus b;
+  b.bind<handed>([](std::unique_ptr<int>& n) {
+    n = std::make_unique<int>(7);
+    return flow::halt;
+  });
+  std::unique_ptr<int> n;
+  EXPECT_EQ(b.raise<handed>(n), flow::halt);
+  ASSERT_NE(n, nullptr);
+  EXPECT_EQ(*n, 7);
+  static_assert(can_wait_for<text> && can_wait_for<trace> && can_wait_for<nothing>);
+  static_assert(!can_wait_for<handed>);
 }
 
 HEDDLE_TEST(topic, "a null object is refused where it is bound") {

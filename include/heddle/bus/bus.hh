@@ -46,8 +46,8 @@ struct bus_options {
   std::string profile = {};
 };
 
-/// Thread: the color that built it; only post() may be called from elsewhere. It ends before the
-///   runtime that it was built in.
+/// Thread: one color's at a time; only post() may be called from elsewhere, and what it posts is
+///   raised in the color that built the bus. It ends before the runtime that it was built in.
 /// Owns: closures and arguments given to bind; not the objects of member functions, which must be
 ///   unbound before they go. Destroying a bus during one of its raises is a misuse.
 /// Cancel: destroying it forgets what was posted, and ends next() with operation_canceled.
@@ -100,7 +100,7 @@ class bus {
 
   /// Waits for the next raise of T, and gives copies of its arguments. It is served behind all
   /// handlers, and not when one of them halts the raise. During a raise: waits for a later one.
-  template <any_topic T>
+  template <copyable_topic T>
   [[nodiscard("co_await it")]] next_raise<T> next() noexcept {
     return next_raise<T>(*this);
   }

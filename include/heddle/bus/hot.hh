@@ -59,8 +59,11 @@ struct hot_definition<hot_tag<Data, Number, R, Args...>, Who> {
       &variants_in<Data>, Number, nullptr, nullptr,
       hot_mark<handler_name<Who>::hash, occurrence<handler_name<Who>::hash, Who>()>.text};
 
-  // 101: before the constructors of the program's own objects, which may raise.
+  // 101: before the constructors of the program's own objects, which may raise. Called once for
+  // each unit that binds the handler (an inline function does so in several): the linker keeps one
+  // `enter`, and what calls it for each. A second entry would close the list to a ring.
   [[gnu::constructor(101), gnu::used]] static void enter() {
+    if (node.handler != nullptr) return;
     node.handler = reinterpret_cast<any_function>(&Who::call);
     node.next = hot_nodes;
     hot_nodes = &node;

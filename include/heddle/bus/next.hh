@@ -75,13 +75,15 @@ template <class R, class... Args, class T>
 struct waiters_handler<topic_signature<R, Args...>, T> {
   static constexpr std::int64_t order = std::numeric_limits<std::int64_t>::max();
 
-  static R call(void* self, pass_t<Args>... args) {
-    static_cast<topic_record*>(self)->waiters.each([&](topic_waiter& x) {
-      if (x.late) return;
-      auto& waiter = static_cast<next_raise<T>&>(x);
-      waiter.value_.emplace(args...);
-      next_raise<T>::end_wait(waiter);
-    });
+  static R call([[maybe_unused]] void* self, [[maybe_unused]] pass_t<Args>... args) {
+    if constexpr (copyable_topic<T>) {  // nobody waits for others
+      static_cast<topic_record*>(self)->waiters.each([&](topic_waiter& x) {
+        if (x.late) return;
+        auto& waiter = static_cast<next_raise<T>&>(x);
+        waiter.value_.emplace(args...);
+        next_raise<T>::end_wait(waiter);
+      });
+    }
     if constexpr (!std::is_void_v<R>) return flow::go_on;
   }
 };

@@ -71,6 +71,12 @@ using pass_t = std::conditional_t<std::is_reference_v<A> || (std::is_trivially_c
                                                              sizeof(A) <= 2 * sizeof(void*)),
                                   A, const A&>;
 
+template <class Signature>
+inline constexpr bool copies_arguments = false;
+template <class R, class... Args>
+inline constexpr bool copies_arguments<topic_signature<R, Args...>> =
+    std::is_constructible_v<typename topic_signature<R, Args...>::copies, pass_t<Args>&...>;
+
 /// One for each topic; its address is the topic's identity. Never written: not const, so that no
 /// linker folds two of them.
 struct topic_info {
@@ -89,4 +95,10 @@ inline constinit topic_info topic_info_of{topic_hash<T>, type_name<T>.text,
                                           std::is_same_v<typename T::signature::answer, flow>};
 
 }  // namespace detail
+
+/// A topic whose arguments can be copied, which tasks that wait for it need. Others can be bound
+/// and raised all the same.
+template <class T>
+concept copyable_topic = any_topic<T> && detail::copies_arguments<typename T::signature>;
+
 }  // namespace heddle

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -12,6 +13,12 @@
 namespace heddle::http {
 
 inline constexpr std::string_view metrics_type = "text/plain; version=0.0.4; charset=utf-8";
+
+/// One value of several that have one name: `method="GET",class="2xx"` and how often.
+struct labeled_value {
+  std::string_view labels;  ///< as they stand in the text: quoted, and escaped where need be
+  std::uint64_t value = 0;
+};
 
 /// Gathers metrics into one page.
 ///
@@ -22,6 +29,9 @@ class metrics_page {
  public:
   metrics_page& server(const server_counters& c);
   metrics_page& counter(std::string_view name, std::string_view help, std::uint64_t value);
+  /// One line for each; none, and the name is not shown either.
+  metrics_page& counters(std::string_view name, std::string_view help,
+                         std::span<const labeled_value> values);
   metrics_page& gauge(std::string_view name, std::string_view help, std::uint64_t value);
   /// Nanoseconds become seconds.
   metrics_page& summary(std::string_view name, std::string_view help, const histogram& ns);

@@ -42,6 +42,7 @@ void add_first(world& w) {
   w.binders.push_back([](world& to, int order) {
     return to.bus.bind<alpha>([](world* x, int n) { x->act(16, n); }, order);
   });
+  w.binders.push_back(&bind_shared);
 }
 
 }  // namespace differential

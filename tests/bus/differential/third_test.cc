@@ -33,6 +33,7 @@ void add_third(world& w) {
     return to.bus.bind<delta>(
         [](world* x, const std::string& s) { x->act(34, s.empty() ? 0 : s[0]); }, order);
   });
+  w.binders.push_back(&bind_shared);
 }
 
 }  // namespace differential

@@ -60,4 +60,14 @@ inline generic_part generic_parts;
 inline constexpr std::size_t act_4_of_first = 5;
 inline constexpr std::size_t act_4_of_second = 0;
 
+/// Bound by an inline function that two files use: both then have the handler's entry in the plan's
+/// register, which is one.
+struct shared_part {
+  void on_beta(world* w, int n) { w->act(40, n); }
+};
+inline shared_part shared_parts;
+inline heddle::binding bind_shared(world& to, int order) {
+  return to.bus.bind<beta, &shared_part::on_beta>(&shared_parts, order);
+}
+
 }  // namespace differential
