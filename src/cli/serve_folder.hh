@@ -15,6 +15,7 @@ struct folder_counters {
   std::uint64_t evictions = 0;
   std::uint64_t cached_bytes = 0;
   std::uint64_t cached = 0;
+  std::uint64_t held_bytes = 0;
 
   folder_counters& operator+=(const folder_counters& other) noexcept;
 };

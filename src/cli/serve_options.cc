@@ -179,6 +179,8 @@ constexpr setting table[] = {
      [](serve_options& o, sv v) { o.cache_bytes_max = size_of(v); }},
     {"cached-file", 0, once, "SIZE", "larger files are read when asked for (default 1M)", true,
      [](serve_options& o, sv v) { o.cached_file_bytes_max = size_of(v); }},
+    {"held", 0, once, "SIZE", "files cached or on their way (default twice cache and 16M)", true,
+     [](serve_options& o, sv v) { o.held_bytes_max = size_of(v); }},
     {"recheck", 0, once, "TIME", "a cached file is looked at again after it (default 1s)", true,
      [](serve_options& o, sv v) { o.trust = time_of(v); }},
     {"address-space", 0, once, "SIZE", "reserved for tasks, not used (default 64G)", true,

@@ -55,6 +55,7 @@ struct serve_options {
   std::uint64_t file_bytes_max = 16ull << 20;
   std::uint64_t cache_bytes_max = 64ull << 20;
   std::uint64_t cached_file_bytes_max = 1ull << 20;
+  std::uint64_t held_bytes_max = 0;
   std::uint64_t memory_bytes_max = 64ull << 30;
   nanoseconds idle_timeout = std::chrono::seconds(75);
   nanoseconds header_timeout = std::chrono::seconds(10);

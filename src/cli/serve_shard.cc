@@ -17,6 +17,7 @@ std::uint64_t part_of(std::uint64_t whole, unsigned count) { return (whole + cou
 
 serve_options part_of(serve_options o, unsigned count) {
   o.cache_bytes_max = part_of(o.cache_bytes_max, count);
+  o.held_bytes_max = part_of(o.held_bytes_max, count);
   return o;
 }
 

@@ -90,7 +90,7 @@ void access_log::add_plain(const access& a) {
   text_ += " B  ";
   append_ms(text_, a.took, 1);
   text_ += " ms  ";
-  if (a.peer != nullptr) text_ += a.peer->to_string();
+  if (a.peer != nullptr) a.peer->append_to(text_);
   text_ += '\n';
 }
 
@@ -105,7 +105,11 @@ void access_log::add_json(const access& a) {
   append_number(text_, a.bytes);
   text_ += ",\"ms\":";
   append_ms(text_, a.took, 3);
-  if (a.peer != nullptr) (text_ += ",\"peer\":") += json_quoted(a.peer->to_string());
+  if (a.peer != nullptr) {
+    text_ += ",\"peer\":\"";  // an address has nothing to quote
+    a.peer->append_to(text_);
+    text_ += '"';
+  }
   text_ += "}\n";
 }
 

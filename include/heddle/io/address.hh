@@ -46,6 +46,8 @@ class address {
   [[nodiscard]] int family() const noexcept;
   /// As parse() takes it: "1.2.3.4:80", "[::1]:80"; "" for no address.
   [[nodiscard]] std::string to_string() const;
+  /// Adds the same text to one that is there.
+  void append_to(std::string& out) const;
   /// Without the port: "1.2.3.4", "::1".
   [[nodiscard]] std::string host() const;
 
@@ -59,6 +61,8 @@ class address {
   }
 
  private:
+  void append_host(std::string& out) const;
+
   alignas(4) unsigned char bytes_[28] = {};  // sockaddr_in or sockaddr_in6, the rest zero
   std::uint32_t len_ = 0;
 };
