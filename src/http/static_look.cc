@@ -99,12 +99,12 @@ bool static_files::same_forms(const content& known, const content& fresh) const 
 }
 
 task<static_files::found> static_files::load(std::string path) {
-  ++counters_.misses;
   // Others that ask meanwhile get what is in memory: one look a second is enough.
   if (content* known = cache_.find(path)) known->seen_at = worker::running().now;
   found f;
   f.file = co_await open(path);
   if (f.file.error == 0 && !f.file.is_directory && path.ends_with('/')) f.file.error = -ENOENT;
+  if (f.file.error != 0 || !f.file.is_directory) ++counters_.misses;
   if (f.file.error != 0) {
     end_if_canceled();
     cache_.erase(path);

@@ -28,14 +28,14 @@ LIMITS = (
 # Those whose tests stand elsewhere, or below.
 ELSEWHERE = {"driver", "connections", "connections-per-address", "trusted", "body-rate",
              "write-timeout", "send", "drain-timeout", "queue-delay", "retry-after", "cache",
-             "cached-file", "recheck", "address-space",
+             "cached-file", "held", "recheck", "address-space",
              "file-parts"}
 
 
 class ServeLimits(SiteTest):
-    def counter(self, server, name):
+    def counter(self, server, name, room="http"):
         page = server.ask("/metrics")[2].decode()
-        return int(re.search(rf"^heddle_http_{name}(?:_total)? (\d+)$", page, re.M)[1])
+        return int(re.search(rf"^heddle_{room}_{name}(?:_total)? (\d+)$", page, re.M)[1])
 
     def until_closed(self, server, sent):
         with socket.create_connection((server.host, server.port), timeout=LIMIT_S) as conn:
@@ -119,6 +119,13 @@ class ServeLimits(SiteTest):
             except (ConnectionResetError, BrokenPipeError):
                 pass
             self.assertEqual(self.counter(server, "body_timeouts"), 1)
+
+    def test_files_beyond_what_may_be_held_are_sent_in_parts(self):
+        (self.site / "big.bin").write_bytes(b"x" * 100_000)
+        with self.serve("--metrics", "--held", "50K") as server:
+            for count in (1, 2):
+                self.assertEqual(len(server.ask("/big.bin")[2]), 100_000)
+                self.assertEqual(self.counter(server, "unkept", "files"), count)
 
     def test_every_limit_of_the_help_has_a_default_there_and_a_test(self):
         code, out, _ = run("serve", "--help-limits")
