@@ -262,9 +262,21 @@ bool readiness_driver::submit(operation& op, worker& w, completion& now) noexcep
   return false;
 }
 
+/// Keeps a part of what is wanted whole; false when it is all, or the end.
+bool readiness_driver::gather(operation& op, std::int64_t result) noexcept {
+  if (!op.whole || result <= 0 || result >= op.len) return false;
+  op.data = static_cast<std::byte*>(op.data) + result;
+  op.len -= static_cast<std::uint32_t>(result);
+  op.moved += static_cast<std::size_t>(result);
+  return true;
+}
+
 void readiness_driver::finish(op_queue& queue, operation& op, worker& w,
                               std::int64_t result) noexcept {
   queue.remove(op);
+  // What was moved counts, whatever came then; the next call meets that again.
+  if (op.whole && op.moved != 0)
+    result = std::max<std::int64_t>(result, 0) + static_cast<std::int64_t>(op.moved);
   if (current_ == &op) current_ = nullptr;
   deliver(op, w, {result, false, false, 0});
 }
@@ -330,7 +342,7 @@ void readiness_driver::run_queue(int fd, op_queue& queue, worker& w) noexcept {
       std::int64_t result;
       if (try_once(op, result)) {
         learn(state, op, result);
-        finish(queue, op, w, result);
+        if (!gather(op, result)) finish(queue, op, w, result);
         continue;
       }
     }

@@ -97,6 +97,7 @@ class readiness_driver : public kernel_driver {
   [[nodiscard]] attempt_result run_multishot(operation& op, fd_state& state, worker& w) noexcept;
   void run_queue(int fd, op_queue& queue, worker& w) noexcept;
   void run_polls(int fd, worker& w) noexcept;
+  [[nodiscard]] static bool gather(operation& op, std::int64_t result) noexcept;
   void finish(op_queue& queue, operation& op, worker& w, std::int64_t result) noexcept;
   void kick(int fd) noexcept;
   void run_kicked(worker& w) noexcept;

@@ -79,6 +79,8 @@ void transfer::prepare() noexcept {
   len = static_cast<std::uint32_t>(std::min(size_ - count_, step_bytes_max));
   flags = code == op_code::send ? MSG_NOSIGNAL : 0;
   offset = at_cursor;
+  whole = !some_ && (code == op_code::read || code == op_code::write);
+  moved = 0;
 }
 
 bool transfer::step(std::int64_t got) noexcept {

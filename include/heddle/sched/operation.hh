@@ -78,8 +78,14 @@ struct operation : wait {
   std::uint32_t flags = 0;
   bool cancel_out = false;  ///< the scheduler's own: a request is on its way to the home worker
   bool ended = false;       ///< the scheduler's own: and the last completion waits for its return
+  /// read, write: nobody wants to know of a part. A driver may gather parts, in `moved`; it need
+  /// not.
+  bool whole = false;
   void* data = nullptr;
-  void* more = nullptr;
+  union {
+    void* more = nullptr;
+    std::size_t moved;
+  };
   union {
     std::uint64_t offset = at_cursor;
     call_function function;
