@@ -79,7 +79,8 @@ void transfer::prepare() noexcept {
   len = static_cast<std::uint32_t>(std::min(size_ - count_, step_bytes_max));
   flags = code == op_code::send ? MSG_NOSIGNAL : 0;
   offset = at_cursor;
-  whole = !some_ && (code == op_code::read || code == op_code::write);
+  // A count that somebody may look at is current at all times.
+  whole = !some_ && counter_ == nullptr && (code == op_code::read || code == op_code::write);
   moved = 0;
 }
 

@@ -66,6 +66,92 @@ task<> partial_count() {
   EXPECT_EQ(co_await ends.reader.read_some(text), 3u);
 }
 
+task<> parts_while_it_waits() {
+  pipe_pair ends = make_pipe();
+  char text[8];
+  std::size_t count = 0;
+  scope s;
+  s.spawn(
+      [](pipe_writer to, const std::size_t& current) -> task<> {
+        std::size_t written = 0;
+        for (const std::string_view part : {"a", "bc", "de"}) {
+          co_await sleep_for(1ms);
+          EXPECT_EQ(current, written);
+          co_await to.write(part);
+          written += part.size();
+        }
+      },
+      ends.writer, std::cref(count));
+  const auto read = co_await as_expected(with_timeout(ends.reader.read(text, count), 20ms));
+  EXPECT_EQ(error_of(read), std::errc::timed_out);
+  EXPECT_EQ(std::string(text, count), "abcde");
+  co_await s.join();
+}
+
+task<> end_after_parts() {
+  pipe_pair ends = make_pipe();
+  scope s;
+  s.spawn(
+      [](pipe_writer& to) -> task<> {
+        for (const char* part : {"a", "bc", "de"}) {
+          co_await sleep_for(1ms);
+          co_await to.write(part);
+        }
+        co_await sleep_for(1ms);
+        to.close();
+      },
+      std::ref(ends.writer));
+  char text[8];
+  const std::size_t got = co_await ends.reader.read(text);
+  EXPECT_EQ(std::string(text, got), "abcde");
+  co_await s.join();
+}
+
+/// Nothing that was read is lost to the next reader, and the next one gets nothing twice.
+task<> one_read_after_the_other() {
+  pipe_pair ends = make_pipe();
+  scope s;
+  s.spawn(
+      [](pipe_writer to) -> task<> {
+        for (char c = 'a'; c <= 'j'; ++c) {
+          co_await sleep_for(1ms);
+          co_await to.write(std::string_view(&c, 1));
+        }
+      },
+      ends.writer);
+  std::string all;
+  for (const std::size_t size : {3u, 1u, 4u, 2u}) {
+    char text[4];
+    EXPECT_EQ(co_await ends.reader.read(byte_span(text).first(size)), size);
+    all.append(text, size);
+  }
+  EXPECT_EQ(all, "abcdefghij");
+  co_await s.join();
+}
+
+task<> reader_goes_in_the_middle() {
+  pipe_pair ends = make_pipe();
+  const std::string sent(1'000'000, 'x');
+  std::size_t count = 0, got = 0;
+  scope s;
+  s.spawn(
+      [](pipe_reader& from, std::size_t& total) -> task<> {
+        std::string room(30'000, '\0');
+        for (int i = 0; i < 10; ++i) {
+          total += co_await from.read(room);
+          co_await sleep_for(1ms);
+        }
+        from.close();
+      },
+      std::ref(ends.reader), std::ref(got));
+  const auto written = co_await as_expected(ends.writer.write(sent, count));
+  EXPECT_EQ(error_of(written), std::errc::broken_pipe);
+  EXPECT_EQ(got, 300'000u);
+  EXPECT_GE(count, got);
+  EXPECT_LE(count, got + 65'536u);  // what the pipe still held
+  co_await s.join();
+}
+
 task<> by_delimiter() {
   pipe_pair ends = make_pipe();
   co_await ends.writer.write("one\r\ntwo\nthr");
@@ -118,6 +204,22 @@ DRIVER_TEST(pipe, "F5 writing where nobody reads is broken_pipe, never a signal"
 DRIVER_TEST(pipe, "F2 the count of a read that timed out is current") {
   runtime rt(make(), {});
   rt.run(partial_count());
+}
+DRIVER_TEST(pipe, "F2 parts that come while it waits are counted, at a timeout and at the end") {
+  runtime rt(make(), {});
+  rt.run(parts_while_it_waits());
+}
+DRIVER_TEST(pipe, "F2 a read that gets its bytes in parts ends with them at the end of the pipe") {
+  runtime rt(make(), {});
+  rt.run(end_after_parts());
+}
+DRIVER_TEST(pipe, "F2 reads that get their bytes in parts follow one another") {
+  runtime rt(make(), {});
+  rt.run(one_read_after_the_other());
+}
+DRIVER_TEST(pipe, "F2 the count of a write that broke off is what the pipe took") {
+  runtime rt(make(), {});
+  rt.run(reader_goes_in_the_middle());
 }
 DRIVER_TEST(line_reader, "F6 takes through the delimiter, within the limit, before the end") {
   runtime rt(make(), {});
