@@ -200,7 +200,7 @@ class stm_log {
   // From this many writes on, a table finds them.
   static constexpr std::size_t index_from = 16;
   // What each of its parts keeps between transactions.
-  static constexpr std::size_t bytes_kept = 64 * 1024;
+  static constexpr std::size_t bytes_kept = 1024 * 1024;
 
   std::uint64_t written_bits_ = 0;
   bool holds_boxes_ = false;
