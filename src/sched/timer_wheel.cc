@@ -21,23 +21,21 @@ void timer_wheel::place(timer_node& node) noexcept {
   const auto level = static_cast<unsigned>(63 - std::countl_zero(differs)) / slot_bits;
   slot_at(level, tick).push_back(node);
   used_[level] |= std::uint64_t{1} << ((tick >> (level * slot_bits)) & (slots - 1));
-  used_levels_ |= 1u << level;
 }
 
 timer_wheel::found_slot timer_wheel::next_slot() noexcept {
-  for (unsigned left = used_levels_; left != 0; left &= left - 1) {
-    const auto level = static_cast<unsigned>(std::countr_zero(left));
+  for (unsigned level = 0; level < levels; ++level) {
+    std::uint64_t& later = used_[level];
+    if (later == 0) continue;
     const std::uint64_t at = tick_ >> (level * slot_bits);
     const unsigned here = at & (slots - 1);
     // What lies behind is of a coarser level; what is not later has been opened.
-    std::uint64_t& later = used_[level];
     later &= here == slots - 1 ? 0 : ~std::uint64_t{0} << (here + 1);
     for (; later != 0; later &= later - 1) {
       const auto bit = static_cast<unsigned>(std::countr_zero(later));
       if (!wheel_[level][bit].empty())
         return {level, ((at & ~(slots - 1)) | bit) << (level * slot_bits)};
     }
-    used_levels_ &= ~(1u << level);
   }
   return {};
 }
