@@ -236,7 +236,9 @@ bool runtime::turn_shared(seat& s, bool may_sleep) {
     }
     parked = park(s, hopeless);
     if (!parked) return true;
-    if (hopeless && w.index == 0 && others_rest(s)) {
+    // Whoever rests was sent nothing, and may have sent us something before. Asked twice, because
+    // one that was asked early may have been sent something by one that was asked late.
+    if (hopeless && w.index == 0 && others_rest(s) && rests(s) && others_rest(s) && rests(s)) {
       unpark(s);
       return false;
     }
