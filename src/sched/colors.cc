@@ -254,13 +254,14 @@ struct runtime::timer_message : frame {
 void runtime::arm(worker& w, timer_node& node, time_point due) noexcept {
   seat& s = seat_of(w);
   node.color = node.for_worker ? no_color : w.color;
-  if (!shared_) {
-    s.wheel.arm(node, due);
-    return;
-  }
+  if (shared_) return arm_shared(s, node, due);
+  s.wheel.arm(node, due);
+}
+
+void runtime::arm_shared(seat& s, timer_node& node, time_point due) noexcept {
   if (node.shared_) disarm_shared(node);
   s.wheel_lock.lock();
-  node.home = static_cast<std::uint8_t>(w.index);
+  node.home = static_cast<std::uint8_t>(s.w.index);
   node.shared_ = true;
   s.wheel.arm(node, due);
   s.wheel_lock.unlock();

@@ -3,30 +3,35 @@
 // slot is opened only when time reaches it, and then its timers move to finer levels.
 #include "heddle/sched/timer_wheel.hh"
 
+#include <algorithm>
 #include <bit>
 
 namespace heddle {
 
 void timer_wheel::arm(timer_node& node, time_point due) noexcept {
-  node.unlink();
+  if (node.linked()) [[unlikely]]
+    node.unlink();
   node.due_ = due;
   node.order_ = order_++;
   place(node);
 }
 
-void timer_wheel::place(timer_node& node) noexcept {
-  std::uint64_t tick = tick_of(node.due_);
-  if (tick < tick_) tick = tick_;
+inline void timer_wheel::place(timer_node& node) noexcept {
+  const std::uint64_t tick = std::max(tick_of(node.due_), tick_);
   const std::uint64_t differs = (tick ^ tick_) | (slots - 1);
-  const auto level = static_cast<unsigned>(63 - std::countl_zero(differs)) / slot_bits;
-  slot_at(level, tick).push_back(node);
-  used_[level] |= std::uint64_t{1} << ((tick >> (level * slot_bits)) & (slots - 1));
+  const auto highest = static_cast<unsigned>(63 - std::countl_zero(differs));
+  static_assert(slot_bits == 6 && levels == 8);
+  const unsigned level = highest * 43 / 256;  // highest / 6, for the 48 bits of a tick
+  const std::uint64_t slot = (tick >> (level * slot_bits)) & (slots - 1);
+  wheel_[level][slot].push_back(node);
+  used_[level] |= std::uint64_t{1} << slot;
+  levels_used_ |= 1U << level;
 }
 
 timer_wheel::found_slot timer_wheel::next_slot() noexcept {
-  for (unsigned level = 0; level < levels; ++level) {
+  for (unsigned left = levels_used_; left != 0; left &= left - 1) {
+    const auto level = static_cast<unsigned>(std::countr_zero(left));
     std::uint64_t& later = used_[level];
-    if (later == 0) continue;
     const std::uint64_t at = tick_ >> (level * slot_bits);
     const unsigned here = at & (slots - 1);
     // What lies behind is of a coarser level; what is not later has been opened.
@@ -36,6 +41,7 @@ timer_wheel::found_slot timer_wheel::next_slot() noexcept {
       if (!wheel_[level][bit].empty())
         return {level, ((at & ~(slots - 1)) | bit) << (level * slot_bits)};
     }
+    levels_used_ &= ~(1U << level);
   }
   return {};
 }

@@ -277,6 +277,90 @@ DRIVER_TEST(adapters, "a timeout throws timed_out, and a result that was there i
   }());
 }
 
+namespace {
+
+/// Waits alone, and notes whether a timer was armed when it was asked to suspend.
+struct lone_wait : wait {
+  lone_wait(bool& armed, bool suspends) noexcept
+      : wait(kind_of_wait), armed_before(armed), suspends_(suspends) {}
+  lone_wait(const lone_wait& other) noexcept : lone_wait(other.armed_before, other.suspends_) {}
+  static bool await_ready() noexcept { return false; }
+  template <frame_promise P>
+  bool await_suspend(std::coroutine_handle<P> h) noexcept {
+    armed_before = runtime::here().next_wake() != never;
+    if (suspends_) park(*this, link_of(h), worker::running());
+    return suspends_;
+  }
+  bool await_resume() const noexcept { return asked; }
+
+  static const wait_kind kind_of_wait;
+  bool& armed_before;
+  bool asked = false;
+
+ private:
+  bool suspends_;
+};
+const wait_kind lone_wait::kind_of_wait{"lone", [](wait& x, worker& w) noexcept {
+                                          static_cast<lone_wait&>(x).asked = true;
+                                          wake(x, w);
+                                        }};
+
+task<bool> within(lone_wait inner, nanoseconds span) {
+  co_return co_await with_timeout(inner, span);
+}
+
+}  // namespace
+
+HEDDLE_TEST(adapters, "a timeout around one wait arms a timer only when the function suspends") {
+  virtual_runtime v;
+  bool armed = true;
+  EXPECT_FALSE(v.rt.run(within(lone_wait(armed, false), 1h)));
+  EXPECT_FALSE(armed);
+  armed = true;
+  EXPECT_TRUE(v.rt.run(within(lone_wait(armed, true), 1h)));  // asked after an hour
+  EXPECT_FALSE(armed);
+  EXPECT_EQ(v.rt.next_wake(), never);
+}
+
+DRIVER_TEST(adapters, "a timeout around one wait keeps every rule of one around a task") {
+  reporting_runtime v(make);
+  v.rt.run([]() -> task<> {
+    constexpr auto timed_out = std::errc::timed_out;
+    const time_point start = clock::now();
+    // The wait ends first, and the timer goes with it.
+    co_await with_timeout(sleep_for(1ms), 1h);
+    const bool alone = runtime::here().next_wake() == never;
+    EXPECT_TRUE(alone);
+    // Adapters inside and outside.
+    auto slept = co_await as_expected(with_timeout(sleep_for(1h), 1ms));
+    EXPECT_EQ(slept.error(), timed_out);
+    result<void> inside = co_await with_timeout(as_expected(sleep_for(1h)), 1ms);
+    EXPECT_EQ(inside.error(), timed_out);
+    auto inner = co_await as_expected(with_timeout(with_timeout(sleep_for(1h), 1ms), 1h));
+    EXPECT_EQ(inner.error(), timed_out);
+    auto outer = co_await as_expected(with_timeout(with_timeout(sleep_for(1h), 2h), 1ms));
+    EXPECT_EQ(outer.error(), timed_out);
+    auto due = co_await as_expected(with_deadline(with_timeout(sleep_for(1h), 1min), start + 9ms));
+    EXPECT_EQ(due.error(), timed_out);
+    // What is due already ends the wait where it would begin.
+    auto at_once = co_await as_expected(with_timeout(sleep_for(1h), 0ms));
+    EXPECT_EQ(at_once.error(), timed_out);
+    auto twice = co_await as_expected(with_timeout(with_timeout(sleep_for(1h), 0ms), 1h));
+    EXPECT_EQ(twice.error(), timed_out);
+    // A request from outside is no timeout.
+    cancel_source stop;
+    scope s;
+    s.spawn([](cancel_source& source) -> task<> {
+      auto ended = co_await as_expected(with_cancel(source, with_timeout(sleep_for(1h), 30min)));
+      EXPECT_EQ(ended.error(), std::errc::operation_canceled);
+    }(stop));
+    co_await yield();
+    stop.cancel();
+    co_await s.join();
+    EXPECT_LT(clock::now() - start, 1min);
+  }());
+}
+
 DRIVER_TEST(adapters, "a deadline is inherited, and the outer one wins when it is earlier") {
   reporting_runtime v(make);
   v.rt.run([]() -> task<> {

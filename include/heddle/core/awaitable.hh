@@ -10,6 +10,10 @@
 
 #include "heddle/base/error.hh"
 
+namespace heddle {
+class worker;
+}
+
 namespace heddle::detail {
 
 template <class A>
@@ -28,6 +32,13 @@ using awaiter_t = typename awaiter_type<A>::type;
 
 template <class A>
 using await_value_t = decltype(std::declval<awaiter_t<A>>().await_resume());
+
+/// An awaiter that waits by itself: it opens no context and starts no task, so whoever wants it to
+/// end asks it, and needs no context around it. Its await_suspend gives bool or nothing.
+template <class Awaiter>
+concept waits_alone = requires(Awaiter& a, worker& w) {
+  { a.ask_to_end(w) } noexcept;
+};
 
 /// The value of an awaitable as adapters give it: a result<T> counts as T with an error channel.
 template <class T>
@@ -109,6 +120,17 @@ template <class Awaiter, class P>
   } else if constexpr (std::is_same_v<outcome, bool>) {
     if (a.await_suspend(h)) return std::noop_coroutine();
     return h;
+  } else {
+    return a.await_suspend(h);
+  }
+}
+
+/// The same for an awaiter that waits alone: whether it suspended.
+template <waits_alone Awaiter, class P>
+[[nodiscard]] bool suspended_by(Awaiter& a, std::coroutine_handle<P> h) {
+  if constexpr (std::is_void_v<decltype(a.await_suspend(h))>) {
+    a.await_suspend(h);
+    return true;
   } else {
     return a.await_suspend(h);
   }

@@ -94,6 +94,10 @@ class wait_room {
   }
   /// Whoever woke the function has unlinked its record: there is nothing to destroy.
   void resumed() noexcept { made_ = false; }
+  /// See wait::ask_to_end().
+  void ask_to_end(worker& w) noexcept {
+    if (made_) record_.ask_to_end(w);
+  }
   template <class... Args>
   Record& make(Args&&... args) noexcept {
     made_ = true;

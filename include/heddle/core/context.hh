@@ -42,6 +42,10 @@ struct wait : list_node {
   time_point since{};
 
   [[nodiscard]] bool parked() const noexcept { return frame != no_link; }
+  /// What a cancelled context does to this wait, and nothing when it has been woken.
+  void ask_to_end(worker& w) noexcept {
+    if (parked()) kind->cancel(*this, w);
+  }
 };
 
 /// A number that orders frames: equal colors never run at once. Any integer will do: a descriptor,

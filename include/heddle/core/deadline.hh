@@ -2,7 +2,8 @@
 // Waits with a bound: with_timeout, with_deadline, with_cancel, shield. Each opens a context around
 // any awaitable (operation, task, rendezvous, another adapter), so whatever waits inside is
 // reached. The wait that loses is cancelled and waited for; if it had succeeded already, its result
-// is what you get.
+// is what you get. A timeout around one wait (an operation, a lock, a rendezvous) needs no context,
+// and its timer is armed only when the function is really suspended.
 //
 //   auto n = co_await with_timeout(conn.read(buf), 5s);          // throws failure(timed_out)
 //   auto r = co_await as_expected(with_timeout(conn.read(buf), 5s));
@@ -20,6 +21,10 @@ namespace detail {
 /// An awaitable inside a context of its own. Bound opens and closes it: see below.
 template <class A, class Bound>
 class [[nodiscard("co_await it")]] bounded_awaiter {
+  using inner_awaiter = std::remove_reference_t<awaiter_t<A&&>>;
+  /// No context, but for a bound that is reached before the wait begins.
+  static constexpr bool alone = Bound::asks_alone && waits_alone<inner_awaiter>;
+
  public:
   using value_type = typename kept_awaitable<A>::value_type;
 
@@ -34,15 +39,38 @@ class [[nodiscard("co_await it")]] bounded_awaiter {
   void join_choice(choice& c, std::size_t branch) {
     inner_.get().join_choice(c, branch);
   }
+  void ask_to_end(worker& w) noexcept
+    requires alone
+  {
+    if (opened_.own != nullptr) {
+      opened_.own->cancel(w);
+    } else {
+      inner_.get().ask_to_end(w);
+    }
+  }
 
   [[nodiscard]] bool await_ready() {
-    opened_.open(worker::running());
+    worker& w = worker::running();
+    if constexpr (alone) {
+      if (!opened_.bound.lies_ahead(w)) [[unlikely]]
+        opened_.open(w);
+    } else {
+      opened_.open(w);
+    }
     return inner_.get().await_ready();
   }
   template <frame_promise P>
-  [[nodiscard]] std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
-    opened_.own->opened_at = static_cast<promise_base&>(h.promise()).at;
-    return suspend_with(inner_.get(), h);
+  [[nodiscard]] auto await_suspend(std::coroutine_handle<P> h) {
+    if (!alone || opened_.own != nullptr)
+      opened_.own->opened_at = static_cast<promise_base&>(h.promise()).at;
+    if constexpr (alone) {
+      const bool suspended = suspended_by(inner_.get(), h);
+      if (suspended && opened_.own == nullptr)
+        opened_.bound.arm_for(inner_.get(), worker::running());
+      return suspended;
+    } else {
+      return suspend_with(inner_.get(), h);
+    }
   }
   value_type await_resume() {
     const closer at_end{opened_};  // after the awaiter inside, whose context is below this one
@@ -76,7 +104,9 @@ class [[nodiscard("co_await it")]] bounded_awaiter {
     template <class... BoundArgs>
     explicit opened(BoundArgs&&... args) : bound(std::forward<BoundArgs>(args)...) {}
     opened(opened&& other) = default;  // before it waits
-    ~opened() { close(); }
+    ~opened() {
+      if (own != nullptr) close();
+    }
 
     void open(worker& w) {
       outer = w.context_low;
@@ -85,9 +115,9 @@ class [[nodiscard("co_await it")]] bounded_awaiter {
       bound.open(*own, w);
     }
     void close() noexcept {
+      bound.close();
       if (own == nullptr) return;
       worker& w = worker::running();
-      bound.close();
       w.context_low = outer;
       context::close(w, *std::exchange(own, nullptr));
     }
@@ -108,11 +138,14 @@ class [[nodiscard("co_await it")]] bounded_awaiter {
 /// A timer that cancels a context.
 class deadline_bound : timer_node {
  public:
+  /// What is awaited inside sees the deadline, so there is a context.
+  static constexpr bool asks_alone = false;
+
   explicit deadline_bound(time_point due) noexcept : timer_node(&reached), due_(due) {}
   deadline_bound(deadline_bound&& other) noexcept : deadline_bound(other.due_) {}
 
   void open(context& c, worker& w) noexcept {
-    context_ = &c;
+    target_ = &c;
     if (due_ >= c.deadline()) return;  // an outer deadline comes first
     c.set_deadline(due_);
     if (due_ <= w.now) {  // no timer for what is due already
@@ -128,27 +161,50 @@ class deadline_bound : timer_node {
   }
 
  protected:
+  /// For a wait that is asked itself.
+  template <waits_alone Inner>
+  void arm_for(Inner& a, worker& w) noexcept {
+    if (due_ >= w.current_context().deadline()) return;  // an outer deadline comes first
+    target_ = &a;
+    fires(&reached_alone<Inner>);
+    w.sched.arm(w, *this, due_);
+  }
+
   time_point due_;
 
  private:
   static void reached(timer_node& t, worker& w) noexcept {
     auto& self = static_cast<deadline_bound&>(t);
     self.hit_ = true;
-    self.context_->cancel(w);
+    static_cast<context*>(self.target_)->cancel(w);
   }
-  context* context_ = nullptr;
+  template <class Inner>
+  static void reached_alone(timer_node& t, worker& w) noexcept {
+    auto& self = static_cast<deadline_bound&>(t);
+    self.hit_ = true;
+    static_cast<Inner*>(self.target_)->ask_to_end(w);
+  }
+  void* target_ = nullptr;  // the context, or the wait
   bool hit_ = false;
 };
 
 /// The same, counted from the moment of waiting.
 class timeout_bound : public deadline_bound {
  public:
+  static constexpr bool asks_alone = true;
+
   explicit timeout_bound(nanoseconds span) noexcept : deadline_bound(never), span_(span) {}
   timeout_bound(timeout_bound&& other) noexcept : timeout_bound(other.span_) {}
   void open(context& c, worker& w) noexcept {
     due_ = add_saturated(w.now, span_);
     deadline_bound::open(c, w);
   }
+  /// Counts from now; false when it is due already.
+  [[nodiscard]] bool lies_ahead(const worker& w) noexcept {
+    due_ = add_saturated(w.now, span_);
+    return due_ > w.now;
+  }
+  using deadline_bound::arm_for;
 
  private:
   nanoseconds span_;
@@ -188,6 +244,8 @@ class cancel_source {
 
 class cancel_bound : cancel_source::entry {
  public:
+  static constexpr bool asks_alone = false;
+
   explicit cancel_bound(cancel_source& s) noexcept : source_(s) {}
   cancel_bound(cancel_bound&& other) noexcept : cancel_bound(other.source_) {}
 
@@ -212,6 +270,8 @@ namespace detail {
 /// Waits inside go on although the context around is cancelled, until a bound of its own.
 class shield_bound : public timeout_bound {
  public:
+  static constexpr bool asks_alone = false;
+
   using timeout_bound::timeout_bound;
   void open(context& c, worker& w) noexcept {
     c.shield();

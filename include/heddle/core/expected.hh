@@ -26,6 +26,12 @@ class [[nodiscard("co_await it")]] expected_awaiter {
     inner_.get().join_choice(c, branch);
   }
 
+  template <class Inner = A>
+    requires detail::waits_alone<std::remove_reference_t<detail::awaiter_t<Inner&&>>>
+  void ask_to_end(worker& w) noexcept {
+    inner_.get().ask_to_end(w);
+  }
+
   [[nodiscard]] bool await_ready() { return inner_.get().await_ready(); }
   template <frame_promise P>
   [[nodiscard]] auto await_suspend(std::coroutine_handle<P> h) {

@@ -71,6 +71,10 @@ class event_set : public event_home {
       made_ = true;
       return waiter_.suspend(l, w);
     }
+    /// See wait::ask_to_end().
+    void ask_to_end(worker& w) noexcept {
+      if (made_) waiter_.ask_to_end(w);
+    }
     /// After the wake, or when there was none: throws when the wait was cancelled.
     void resumed() {
       if (!made_) [[likely]]
@@ -214,6 +218,7 @@ class rendezvous final : public detail::event_set {
     [[nodiscard]] bool await_suspend(std::coroutine_handle<P> h) {
       return room_.suspend(home_, link_of(h), worker::running());
     }
+    void ask_to_end(worker& w) noexcept { room_.ask_to_end(w); }
     id_type await_resume() {
       room_.resumed();
       return home_.take_id();

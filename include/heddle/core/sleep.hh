@@ -15,6 +15,7 @@ class [[nodiscard("co_await it")]] sleep_awaiter : wait {
   /// Not yet started: a copy starts afresh.
   sleep_awaiter(const sleep_awaiter& other) noexcept : sleep_awaiter(other.due_) {}
 
+  using wait::ask_to_end;
   [[nodiscard]] static bool await_ready() noexcept { return false; }
   template <frame_promise P>
   [[nodiscard]] bool await_suspend(std::coroutine_handle<P> h) noexcept {

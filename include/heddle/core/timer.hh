@@ -42,6 +42,9 @@ class timer_node : public list_node {
   std::uint8_t home = 0;    ///< the worker whose wheel has it
 
  protected:
+  /// Another function than it was made with; before it is armed.
+  void fires(fire_function fire) noexcept { fire_ = fire; }
+
   bool for_worker = false;  ///< fires between colors, on the worker that armed it
 
  private:

@@ -63,6 +63,7 @@ class twait_block final : public event_set {
   [[nodiscard]] bool await_suspend(std::coroutine_handle<P> h) {
     return room_.suspend(*this, link_of(h), worker::running());
   }
+  void ask_to_end(worker& w) noexcept { room_.ask_to_end(w); }
   void await_resume() { room_.resumed(); }
 
   [[nodiscard]] bool needs_all() const noexcept override { return true; }

@@ -21,6 +21,8 @@ class [[nodiscard("co_await it")]] yield_awaiter {
     w.ready.push(link_of(h));
   }
   static void await_resume() noexcept {}
+  /// It is queued already.
+  static void ask_to_end(worker&) noexcept {}
 };
 
 [[nodiscard]] inline yield_awaiter yield() noexcept { return {}; }

@@ -189,6 +189,7 @@ class runtime final : public scheduler, public completion_router {
 
   // Colors (colors.cc).
   [[nodiscard]] seat& seat_of(const worker& w) noexcept;
+  [[gnu::noinline]] void arm_shared(seat& s, timer_node& node, time_point due) noexcept;
   void enter_color(seat& s, color_record& r) noexcept;
   void leave_color(seat& s) noexcept;
   [[nodiscard]] bool enter_for(seat& s, std::uint32_t place) noexcept;

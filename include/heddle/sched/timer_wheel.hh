@@ -48,8 +48,9 @@ class timer_wheel {
 
   std::uint64_t tick_;
   std::uint64_t order_ = 0;
-  // A bit a slot; may be set for one that emptied, or that has been opened.
+  // A bit a slot, and one a level; may be set for one that emptied, or that has been opened.
   std::array<std::uint64_t, levels> used_{};
+  unsigned levels_used_ = 0;
   std::array<std::array<list<timer_node>, slots>, levels> wheel_;
 };
 

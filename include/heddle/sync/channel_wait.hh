@@ -104,6 +104,7 @@ class [[nodiscard("co_await it")]] push_wait : public choosable {
     end_ = end::done;
     return true;
   }
+  void ask_to_end(worker& w) noexcept { room_.ask_to_end(w); }
   template <frame_promise P>
   void await_suspend(std::coroutine_handle<P> h) noexcept {
     room_.make(*this, link_of(h), worker::running());
@@ -198,6 +199,7 @@ class [[nodiscard("co_await it")]] pop_wait : public choosable {
     if (!home_.pushers_.empty()) home_.refill();
     return true;
   }
+  void ask_to_end(worker& w) noexcept { room_.ask_to_end(w); }
   template <frame_promise P>
   void await_suspend(std::coroutine_handle<P> h) noexcept {
     room_.make(*this, link_of(h), worker::running());

@@ -68,6 +68,7 @@ class [[nodiscard("co_await it")]] condition::awaiter : public choosable {
   }
 
   [[nodiscard]] bool await_ready() const noexcept { return refused(worker::running()); }
+  void ask_to_end(worker& w) noexcept { room_.ask_to_end(w); }
   template <frame_promise P>
   void await_suspend(std::coroutine_handle<P> h) noexcept {
     record& r = room_.make(*this);

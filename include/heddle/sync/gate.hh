@@ -129,6 +129,7 @@ class [[nodiscard("co_await it")]] gate::awaiter : public choosable {
     given_ = home_.take(units_);
     return true;
   }
+  void ask_to_end(worker& w) noexcept { room_.ask_to_end(w); }
   template <frame_promise P>
   void await_suspend(std::coroutine_handle<P> h) noexcept {
     record& r = room_.make(*this, link_of(h), worker::running());
