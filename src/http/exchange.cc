@@ -88,7 +88,10 @@ task<bool> exchange::run(server& owner, tcp_stream& conn, overload_control::cred
       x.rest_.remove_prefix(x.parser_.consumed());
       keep = co_await x.answer_one();
       if (keep) x.parser_.reset();
-      if (keep && x.rest_.empty()) co_return co_await x.flush();
+      if (keep && x.rest_.empty()) {
+        if (x.sent_at_once()) co_return true;
+        co_return co_await x.flush();
+      }
       if (++in_a_row == owner.options_.pipeline_max) {
         in_a_row = 0;
         ++owner.counters_.pipeline_pauses;

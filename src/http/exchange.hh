@@ -63,6 +63,7 @@ class exchange {
   [[nodiscard]] task<bool> more_head();
   [[nodiscard]] task<> linger();
   [[nodiscard]] task<bool> answer_one();
+  [[nodiscard]] bool sent_at_once();
   [[nodiscard]] task<bool> flush();
   [[nodiscard]] task<bool> send_body(piece body);
   // send_file.cc

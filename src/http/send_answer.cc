@@ -66,6 +66,18 @@ task<bool> exchange::send_body(piece body) {
   co_return true;
 }
 
+/// Whether all that was gathered has left without a wait. What has not stays gathered.
+bool exchange::sent_at_once() {
+  const std::size_t sent = conn_.try_write(byte_view(out_));
+  owner_.counters_.bytes += sent;
+  if (sent == out_.size()) [[likely]] {
+    out_.clear();
+    return true;
+  }
+  out_.erase(0, sent);
+  return false;
+}
+
 task<bool> exchange::flush() {
   if (out_.empty()) co_return true;
   auto sent = co_await as_expected(

@@ -12,10 +12,6 @@
 namespace heddle::detail {
 namespace {
 
-// Entries done in a row without waiting before the frame goes behind the others: a peer that always
-// has data must not keep the worker. 32 small transfers are about 30 us.
-constexpr std::uint8_t burst_max = 32;
-
 operation* operation_of(lane_entry& e) noexcept {
   switch (e.role) {
     case lane_role::transfer:
@@ -84,7 +80,7 @@ bool lane_entry::begin(wait& x, link frame) noexcept {
   line.push(*this);
   if (first && state->start(*this, w)) {
     line.remove(*this);
-    if (++state->burst < burst_max) return false;
+    if (++state->burst < descriptor_state::burst_max) return false;
     state->burst = 0;
     park(x, frame, w);
     wake(x, w);

@@ -262,6 +262,17 @@ bool readiness_driver::submit(operation& op, worker& w, completion& now) noexcep
   return false;
 }
 
+std::size_t readiness_driver::send_now(int fd, const void* data, std::size_t len) noexcept {
+  fd_state& state = state_of(fd);
+  if (!state.writers.empty() || state.write_waits) return 0;
+  const ssize_t sent = ::send(fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (sent <= 0) return 0;  // who then waits to send is told why
+  const auto bytes = static_cast<std::size_t>(sent);
+  if (bytes < len && state.watched && kind_of(state, fd) == fd_kind::stream)
+    state.write_waits = true;
+  return bytes;
+}
+
 /// Keeps a part of what is wanted whole; false when it is all, or the end.
 bool readiness_driver::gather(operation& op, std::int64_t result) noexcept {
   if (!op.whole || result <= 0 || result >= op.len) return false;

@@ -23,6 +23,7 @@ class readiness_driver : public kernel_driver {
   void cancel(operation& op, worker& w) noexcept override;
   void turn(worker& w, time_point until) noexcept override;
   void close(int fd, worker& w) noexcept override;
+  [[nodiscard]] std::size_t send_now(int fd, const void* data, std::size_t len) noexcept override;
   void share_with(driver& first, std::uint32_t worker) override;
 
   [[nodiscard]] int socket(int domain, int type, int protocol) noexcept override;

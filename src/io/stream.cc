@@ -4,6 +4,7 @@
 
 #include <sys/socket.h>
 
+#include "heddle/sched/driver.hh"
 #include "io/descriptor_state.hh"
 
 namespace heddle {
@@ -63,6 +64,16 @@ chain_transfer stream::write(const text_list& texts) const {
 received stream::take() const noexcept {
   if (state_ == nullptr || state_->kind != detail::descriptor_kind::socket) return {};
   return static_cast<detail::socket_state*>(state_)->take(worker::here());
+}
+
+std::size_t stream::try_write(byte_view bytes) const noexcept {
+  if (state_ == nullptr || state_->kind != detail::descriptor_kind::socket) return 0;
+  worker& w = worker::here();
+  if (state_->writes.tail != nullptr || state_->fd < 0 || w.current_context().canceled()) return 0;
+  if (state_->burst + 1 >= detail::descriptor_state::burst_max) return 0;  // write() has its pause
+  const std::size_t sent = w.io->send_now(state_->fd, bytes.data(), bytes.size());
+  if (sent != 0) ++state_->burst;
+  return sent;
 }
 
 void stream::shutdown_write() const { shut_down(number(), SHUT_WR); }

@@ -64,6 +64,61 @@ task<> many_pieces() {
   EXPECT_TRUE(got == expected);
 }
 
+/// Sends what leaves at once, then the rest.
+task<> send(unix_stream& to, std::string_view all) {
+  const std::size_t sent = to.try_write(byte_view(all));
+  EXPECT_LE(sent, all.size());
+  if (sent != all.size()) co_await to.write(all.substr(sent));
+}
+
+task<> what_leaves_at_once() {
+  auto [left, right] = unix_pair();
+  const std::string_view driver = runtime::here().io().name();
+  const bool tries = driver == "epoll" || driver == "poll";
+  EXPECT_EQ(left.try_write(byte_view("first")), tries ? 5u : 0u);
+  if (!tries) co_await left.write("first");
+  // More than the system keeps: a part leaves, and while the rest waits nothing overtakes it.
+  std::string large(2'000'000, '-');
+  for (std::size_t i = 0; i < large.size(); ++i) large[i] = static_cast<char>('a' + i % 23);
+  scope s;
+  s.spawn(
+      [](unix_stream to, std::string_view all) -> task<> { co_await send(to, all); }(left, large));
+  co_await sleep_for(1ms);
+  EXPECT_EQ(s.live(), 1u);
+  EXPECT_EQ(left.try_write(byte_view("overtaking")), 0u);
+  std::string got(5 + large.size(), '\0');
+  EXPECT_EQ(co_await right.read(got), got.size());
+  EXPECT_TRUE(got == "first" + large);
+  co_await s.join();
+  // Who only ever sends lets the others run too.
+  std::size_t ticks = 0;
+  bool over = false;
+  s.spawn(tick(ticks, over));
+  for (int i = 0; i < 160; ++i) co_await send(left, "x");
+  over = true;
+  co_await s.join();
+  EXPECT_GE(ticks, 4u);
+}
+
+task<> what_cannot_leave() {
+  auto [left, right] = unix_pair();
+  scope s;
+  s.cancel();
+  s.spawn([](unix_stream to) -> task<> {
+    EXPECT_EQ(to.try_write(byte_view("x")), 0u);
+    co_return;
+  }(left));
+  static_cast<void>(co_await as_expected(s.join()));
+  right.close();
+  co_await sleep_for(1ms);
+  EXPECT_EQ(left.try_write(byte_view("x")), 0u);  // write() says why
+  const auto sent = co_await as_expected(left.write("x"));
+  EXPECT_FALSE(sent.has_value());
+  left.close();
+  EXPECT_EQ(left.try_write(byte_view("x")), 0u);
+  EXPECT_EQ(unix_stream().try_write(byte_view("x")), 0u);
+}
+
 task<> untaken_blocks_are_few() {
   auto [left, right] = unix_pair({.receive_window = 2});
   EXPECT_FALSE((co_await as_expected(with_timeout(right.readable(), 1ms))).has_value());
@@ -90,6 +145,12 @@ DRIVER_TEST(lane, "a peer that always has data does not keep the worker") {
 }
 DRIVER_TEST(lane, "a chain of many pieces leaves whole and in order") {
   run_plain(make(), &many_pieces);
+}
+DRIVER_TEST(lane, "try_write sends what leaves at once, and write() the rest in order") {
+  run_plain(make(), &what_leaves_at_once);
+}
+DRIVER_TEST(lane, "try_write sends nothing where nothing can leave, and write() says why") {
+  run_plain(make(), &what_cannot_leave);
 }
 HEDDLE_TEST(lane, "blocks that nobody takes are few") {
   run_plain(std::make_unique<sim_driver>(), &untaken_blocks_are_few);

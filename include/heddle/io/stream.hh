@@ -38,6 +38,10 @@ class stream : public descriptor {
   /// What there is, at least one byte; 0 at the end of the stream.
   [[nodiscard]] transfer read_some(byte_span into) const noexcept;
 
+  /// Sends what leaves at once and gives how many bytes; never waits. 0 is no failure: the driver
+  /// may gather what it sends (io_uring), others may stand before it. What is left is for write(),
+  /// which also says what is wrong.
+  [[nodiscard]] std::size_t try_write(byte_view bytes) const noexcept;
   /// Sends everything.
   [[nodiscard]] transfer write(byte_view bytes) const noexcept;
   [[nodiscard]] transfer write(byte_view bytes, std::size_t& count) const noexcept;

@@ -123,6 +123,13 @@ class driver {
   [[nodiscard]] virtual int socket_pair(int (&ends)[2]) noexcept = 0;  ///< Unix stream sockets
   [[nodiscard]] virtual int pipe(int (&ends)[2]) noexcept = 0;         ///< read end, write end
   [[nodiscard]] virtual int shutdown(int fd, int how) noexcept = 0;
+  /// Sends what a socket takes at this moment, without an operation; gives how many bytes. 0 also
+  /// from a driver that gathers what it asks of the kernel, and where others wait to send.
+  [[nodiscard]] virtual std::size_t send_now([[maybe_unused]] int fd,
+                                             [[maybe_unused]] const void* data,
+                                             [[maybe_unused]] std::size_t len) noexcept {
+    return 0;
+  }
   /// Whether reading or accepting would find something now.
   [[nodiscard]] virtual bool has_input([[maybe_unused]] int fd) noexcept { return false; }
   /// A descriptor from which `read` gives one signalfd_siginfo (128 bytes) a signal; the signals
