@@ -62,7 +62,9 @@ class run_queue {
   void set_policy(std::unique_ptr<class policy> p) noexcept { policy_ = std::move(p); }
 
   short_lock lock;
-  bool parked = false;  // guarded by the lock: the worker sleeps, or is about to
+  // Guarded by the lock: the worker sleeps, or is about to; and how often it has.
+  bool parked = false;
+  std::uint64_t sleeps = 0;
 
  private:
   std::atomic<std::uint32_t> count_{0};

@@ -12,13 +12,13 @@
 #include <cstdlib>
 
 #include "heddle/core/wait_walk.hh"
+#include "sched/rest.hh"
 #include "sched/seat.hh"
 
 namespace heddle {
 namespace {
 
 unsigned workers_wanted(const runtime_options& options) {
-  constexpr unsigned workers_max = 64;
   unsigned long n = options.workers;
   const char* const text = n == 0 ? std::getenv("HEDDLE_WORKERS") : nullptr;
   if (text != nullptr && *text != '\0') {
@@ -255,7 +255,8 @@ std::size_t runtime::drain() {
     for (const auto& s : seats_) {
       if (!s->queue.empty()) return true;
       if (s->w.index != 0 && shared_ && !simulated_ &&
-          (!s->parked.load() || s->pending.load(std::memory_order_relaxed) != 0 || !rests(*s)))
+          (!s->parked.load() || s->pending.load(std::memory_order_relaxed) != 0 ||
+           sleep_of(*s) == 0))
         return true;
     }
     return false;

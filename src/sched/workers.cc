@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "sched/rest.hh"
 #include "sched/seat.hh"
 
 namespace heddle {
@@ -114,6 +115,7 @@ bool runtime::park(seat& s, bool hopeless) noexcept {
     return false;
   }
   s.queue.parked = true;
+  ++s.queue.sleeps;
   s.woken_by_push = false;
   s.queue.lock.unlock();
   ++s.count.parks;
@@ -122,7 +124,7 @@ bool runtime::park(seat& s, bool hopeless) noexcept {
   resting_.fetch_add(1, std::memory_order_relaxed);
   // seq_cst: of the workers that give up hope one after the other, the last sees all.
   s.parked.store(true, std::memory_order_seq_cst);
-  if (hopeless && s.w.index != 0 && others_rest(*seats_[0])) seats_[0]->io->wake();
+  if (hopeless && s.w.index != 0 && rest_for_good(1)) seats_[0]->io->wake();
   return true;
 }
 
@@ -137,23 +139,23 @@ void runtime::unpark(seat& s) noexcept {
   if (pushed) s.spins_left = spins_after_hit;
 }
 
-/// It sleeps, and nobody has sent it anything since.
-bool runtime::rests(seat& s) noexcept {
+/// The number of its sleep, if nobody has sent it anything since it began; else 0.
+std::uint64_t runtime::sleep_of(seat& s) noexcept {
   s.queue.lock.lock();
   const bool asleep = s.queue.parked && s.queue.empty() && s.letters == nullptr;
+  const std::uint64_t number = asleep ? s.queue.sleeps : 0;
   s.queue.lock.unlock();
-  return asleep;
+  return number;
 }
 
-/// Nothing of any other worker's can come any more.
-bool runtime::others_rest(const seat& s) const noexcept {
-  for (const auto& other : seats_) {
-    if (other.get() == &s) continue;
-    if (!other->parked.load(std::memory_order_seq_cst) ||
-        !other->hopeless.load(std::memory_order_relaxed) || !rests(*other))
-      return false;
-  }
-  return true;
+/// The workers from this one on sleep, and nothing of theirs can come any more.
+bool runtime::rest_for_good(std::size_t from) const noexcept {
+  return rest_together(seats_.size() - from, [this, from](std::size_t i) -> std::uint64_t {
+    seat& s = *seats_[from + i];
+    const bool for_good =
+        s.parked.load(std::memory_order_seq_cst) && s.hopeless.load(std::memory_order_relaxed);
+    return for_good ? sleep_of(s) : 0;
+  });
 }
 
 /// Looks out for what other workers send before it sleeps, if that paid lately. The color that ran
@@ -236,9 +238,7 @@ bool runtime::turn_shared(seat& s, bool may_sleep) {
     }
     parked = park(s, hopeless);
     if (!parked) return true;
-    // Whoever rests was sent nothing, and may have sent us something before. Asked twice, because
-    // one that was asked early may have been sent something by one that was asked late.
-    if (hopeless && w.index == 0 && others_rest(s) && rests(s) && others_rest(s) && rests(s)) {
+    if (hopeless && w.index == 0 && rest_for_good(0)) {
       unpark(s);
       return false;
     }

@@ -12,6 +12,7 @@
 
 #include "heddle/base/sanitizer.hh"
 #include "sched/inbox.hh"
+#include "sched/rest.hh"
 #include "support/test.hh"
 
 #if !HEDDLE_ASAN && !HEDDLE_TSAN  // they want to be told of every switch of stacks
@@ -258,6 +259,86 @@ struct color_world {
   void check() { EXPECT_TRUE(all_received()); }
 };
 
+/// Workers that hand one piece of work on, each as often as it is told to, and sleep; the first one
+/// ends the run when all rest. It must not while the piece is on its way.
+template <int Workers, int Turns>
+struct resting_world {
+  struct seat {
+    int queued = 0;
+    bool parked = false;
+    std::uint64_t sleeps = 0;
+    bool woken = false;
+  };
+  seat seats[Workers];
+  int turns_left = Turns;
+  bool given_up = false;
+  explorer* with = nullptr;
+
+  void push(int to) {
+    with->step();  // under the queue's lock
+    EXPECT_FALSE(given_up) << "a run is given up while something is on its way";
+    seat& s = seats[to];
+    ++s.queued;
+    if (std::exchange(s.parked, false)) s.woken = true;
+  }
+  bool pop(int self) {
+    with->step();
+    if (seats[self].queued == 0) return false;
+    --seats[self].queued;
+    return true;
+  }
+  bool park(int self) {
+    with->step();
+    seat& s = seats[self];
+    if (s.queued != 0) return false;
+    s.parked = true;
+    ++s.sleeps;
+    return true;
+  }
+  [[nodiscard]] bool rest(int from) {
+    return rest_together(static_cast<std::size_t>(Workers - from), [&](std::size_t i) {
+      with->step();
+      const seat& s = seats[from + static_cast<int>(i)];
+      return s.parked && s.queued == 0 ? s.sleeps : 0;
+    });
+  }
+  void work(int self) {
+    while (!given_up) {
+      if (pop(self)) {
+        if (turns_left != 0) {
+          --turns_left;
+          push((self + 1 + turns_left % (Workers - 1)) % Workers);
+        }
+        continue;
+      }
+      if (!park(self)) continue;
+      if (self == 0 && rest(0)) {
+        EXPECT_EQ(turns_left, 0);
+        given_up = true;
+        return;
+      }
+      if (self != 0 && rest(1)) wake_first();
+      with->wait_until([this, self] { return seats[self].woken || given_up; });
+      with->step();
+      seats[self].parked = seats[self].woken = false;
+    }
+  }
+  void wake_first() {
+    with->step();
+    seats[0].woken = true;
+  }
+
+  void threads(explorer& e) {
+    with = &e;
+    seats[1].queued = 1;
+    for (int i = 0; i != Workers; ++i) e.add([this, i] { work(i); });
+  }
+  void check() {
+    EXPECT_TRUE(given_up);
+    EXPECT_EQ(turns_left, 0);
+  }
+};
+
 template <class World>
 void try_all(std::size_t orders_max) {
   explorer e;
@@ -270,6 +351,21 @@ HEDDLE_TEST(interleavings, "one worker, a sender and a driver: every order") {
 }
 HEDDLE_TEST(interleavings, "two workers that steal, a sender and a driver") {
   try_all<color_world<2, 1, 2>>(40'000);
+}
+HEDDLE_TEST(interleavings, "a run of two workers is given up when both rest, and not before") {
+  try_all<resting_world<2, 3>>(40'000);
+}
+HEDDLE_TEST(interleavings, "a run of three workers is given up when all rest, and not before") {
+  try_all<resting_world<3, 3>>(60'000);
+}
+HEDDLE_TEST(interleavings, "who is always asleep when asked, and awake in between, does not rest") {
+  std::uint64_t sleeps[2] = {1, 1};
+  const auto look = [&](std::size_t asked) {
+    ++sleeps[1 - asked];  // the piece has just gone from this one to the other
+    return sleeps[asked];
+  };
+  EXPECT_FALSE(rest_together(2, look));
+  EXPECT_TRUE(rest_together(2, [](std::size_t) { return std::uint64_t{1}; }));
 }
 HEDDLE_TEST(interleavings, "two workers, two senders and a driver, two frames each") {
   try_all<color_world<3, 2, 2>>(40'000);

@@ -210,8 +210,8 @@ class runtime final : public scheduler, public completion_router {
   [[nodiscard]] bool park(seat& s, bool hopeless) noexcept;
   void unpark(seat& s) noexcept;
   [[nodiscard]] bool spin_for_work(seat& s) noexcept;
-  [[nodiscard]] static bool rests(seat& s) noexcept;
-  [[nodiscard]] bool others_rest(const seat& s) const noexcept;
+  [[nodiscard]] static std::uint64_t sleep_of(seat& s) noexcept;
+  [[nodiscard]] bool rest_for_good(std::size_t from) const noexcept;
   void send_mail(seat& to, mail& m) noexcept;
   void read_mail(seat& s) noexcept;
   void run_worker(seat& s) noexcept;
