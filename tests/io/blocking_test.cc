@@ -7,6 +7,7 @@
 #include <future>
 #include <latch>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -250,7 +251,24 @@ task<> grows_and_shrinks() {
   EXPECT_EQ(blocking_statistics().threads_peak, 3u);
 }
 
-task<> pile_up(std::vector<diagnostic>& reports) {
+/// What was reported, by whichever worker.
+class report_log {
+ public:
+  void add(const diagnostic& d) {
+    const std::lock_guard hold(lock_);
+    reports_.push_back(d);
+  }
+  [[nodiscard]] std::vector<diagnostic> all() {
+    const std::lock_guard hold(lock_);
+    return reports_;
+  }
+
+ private:
+  std::mutex lock_;
+  std::vector<diagnostic> reports_;
+};
+
+task<> pile_up(report_log& log) {
   held_thread h;
   co_await h.hold();
   int a = 0, b = 0;
@@ -258,14 +276,17 @@ task<> pile_up(std::vector<diagnostic>& reports) {
   start(blocking(twice, 1), r.make_event(a));
   start(blocking(twice, 2), r.make_event(b));
   // Two reports: the second when the wait has doubled.
-  co_await until([&reports] { return reports.size() >= 2; });
+  co_await until([&log] { return log.all().size() >= 2; });
   h.g.opener.set_value();
   co_await r;
   co_await r;
   co_await h.s.join();
+  const std::vector<diagnostic> reports = log.all();
   EXPECT_EQ(reports[0].kind, diagnostic_kind::blocking_pile_up);
   EXPECT_EQ(reports[0].count, 2u);
   EXPECT_NE(reports[0].waits, 0u);
+  co_await sleep_for(20ms);
+  EXPECT_EQ(log.all().size(), reports.size()) << "an empty queue is watched no more";
 }
 
 void run_on(std::unique_ptr<driver> io, task<> (*program)()) {
@@ -348,12 +369,11 @@ DRIVER_TEST(blocking, "calls that pile up are reported with the line that waits"
   if (!make.real()) GTEST_SKIP() << "the simulation has no threads";
   driver_options limits = one_thread();
   limits.pool_wait_report = 1ms;
-  std::vector<diagnostic> reports;
+  report_log log;
   runtime_options options;
-  options.report = [&reports](const diagnostic& d) { reports.push_back(d); };
+  options.report = [&log](const diagnostic& d) { log.add(d); };
   runtime rt(make(limits), std::move(options));
-  rt.run(pile_up(reports));
-  EXPECT_EQ(reports.size(), 2u) << "an empty queue is watched no more";
+  rt.run(pile_up(log));
 }
 
 DRIVER_TEST(blocking, "calls that waited only a little leave no timer behind") {
