@@ -2,6 +2,9 @@
 // Least recently used, by bytes. The map's keys are views of the paths in the entries.
 #include "heddle/http/content_cache.hh"
 
+#include <bit>
+#include <cstring>
+
 namespace heddle::http {
 namespace {
 
@@ -10,6 +13,22 @@ constexpr std::uint64_t entry_overhead = 512;  // list and map nodes, etags, own
 std::uint64_t bytes_of(const representation& r) noexcept { return r.lines.size() + r.body.size(); }
 
 }  // namespace
+
+std::size_t content_cache::text_hash::operator()(std::string_view text) const noexcept {
+  constexpr std::uint64_t odd = 0x9e3779b97f4a7c15;  // 2^64 by the golden ratio: spreads all bits
+  const char* p = text.data();
+  std::size_t left = text.size();
+  std::uint64_t mixed = left;
+  for (; left >= 8; left -= 8, p += 8) {
+    std::uint64_t word;
+    std::memcpy(&word, p, sizeof word);
+    mixed = (std::rotl(mixed, 29) ^ word) * odd;
+  }
+  std::uint64_t last = 0;
+  for (; left != 0; --left, ++p) last = last << 8 | static_cast<unsigned char>(*p);
+  mixed = (std::rotl(mixed, 29) ^ last) * odd;
+  return mixed ^ mixed >> 32;
+}
 
 std::uint64_t content::bytes() const noexcept {
   std::uint64_t sum = entry_overhead + path.size() + bytes_of(plain);

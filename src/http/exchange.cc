@@ -21,10 +21,11 @@ exchange::exchange(server& owner, tcp_stream& conn, overload_control::credit& cr
     : owner_(owner),
       conn_(conn),
       rest_(hold(block_, conn.take(), carry_)),
-      parser_(owner.head_bounds_),
+      parser_(owner.head_bounds_, &owner.host_),
       chunks_(owner.head_bounds_),
       credit_(credit) {
   if (owner.spare_outs_.empty()) return;
+  owner.spare_out_bytes_ -= owner.spare_outs_.back().capacity();
   out_ = std::move(owner.spare_outs_.back());
   owner.spare_outs_.pop_back();
 }
@@ -33,7 +34,9 @@ exchange::~exchange() {
   std::vector<std::string>& spare = owner_.spare_outs_;
   const std::size_t room = out_.capacity();
   const bool some = room > std::string().capacity();  // else nothing was gathered
-  if (some && room <= spare_out_bytes_max && spare.size() < spare_outs_max) [[likely]] {
+  if (some && owner_.spare_out_bytes_ + room <= spare_out_bytes_max &&
+      spare.size() < spare_outs_max) [[likely]] {
+    owner_.spare_out_bytes_ += room;
     out_.clear();
     spare.push_back(std::move(out_));
   }

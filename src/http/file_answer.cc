@@ -47,7 +47,7 @@ std::string assemble_lines(std::string_view type, const representation& r, conte
 response answer_without_body(const selection& chosen, const representation& r, std::uint64_t size) {
   response answer(chosen.status);
   if (chosen.status == 416) answer.header("Content-Range", content_range::unsatisfied(size).text());
-  if (chosen.status == 304) answer.shared_lines(r.lines);
+  if (chosen.status == 304) answer.shared_lines(r.lines_of_part());
   return answer;
 }
 

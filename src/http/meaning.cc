@@ -137,7 +137,7 @@ problem request_meaning::absolute_target(request_head& head) {
 }
 
 problem request_meaning::take_fields(request_head& head, const limits& bounds,
-                                     std::uint32_t& where) {
+                                     known_authority* known, std::uint32_t& where) {
   auto at = [&](header_id id) {
     if (head.has(id)) where = head.fields_[head.first_[request_head::bit(id)]].value_at;
   };
@@ -145,8 +145,10 @@ problem request_meaning::take_fields(request_head& head, const limits& bounds,
   if (head.repeated(header_id::host)) return problem::host_repeated;
   if (!head.has(header_id::host)) {
     if (head.minor_version_ == 1) return problem::host_missing;
-  } else if (!authority_valid(head.value(header_id::host), false, false)) {
-    return problem::host_bad;
+  } else if (const std::string_view host = head.value(header_id::host);
+             known == nullptr || !known->is(host)) {
+    if (!authority_valid(host, false, false)) return problem::host_bad;
+    if (known != nullptr) known->note(host);
   }
   head.keep_alive_ = head.minor_version_ == 1;
   if ((head.seen_ & meaningful) == 0) return problem::none;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "heddle/http/limits.hh"
+#include "heddle/http/parser.hh"
 #include "heddle/http/problem.hh"
 #include "heddle/http/request.hh"
 
@@ -15,8 +16,9 @@ struct request_meaning {
   static problem take_target(request_head& head);
 
   // After the last field line: Host, framing, connection options. `where` becomes the offset of
-  // the value that is at fault, and is left alone when a field is missing.
-  static problem take_fields(request_head& head, const limits& bounds, std::uint32_t& where);
+  // the value that is at fault, and is left alone when a field is missing. `known` may be null.
+  static problem take_fields(request_head& head, const limits& bounds, known_authority* known,
+                             std::uint32_t& where);
 
  private:
   static problem absolute_target(request_head& head);

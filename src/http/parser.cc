@@ -52,7 +52,7 @@ parse_state request_parser::fail(problem what, std::size_t at) {
 parse_state request_parser::settle() {
   stage_ = stage::settled;
   std::uint32_t where = at_;
-  problem what = request_meaning::take_fields(head_, *bounds_, where);
+  problem what = request_meaning::take_fields(head_, *bounds_, host_, where);
   return what == problem::none ? parse_state::done : fail(what, where);
 }
 

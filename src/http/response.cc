@@ -15,18 +15,7 @@ response& response::header(std::string_view name, std::string_view value) & {
 
 response& response::body(std::string_view type, std::string&& bytes) & {
   header("Content-Type", type);
-  body_ = piece(std::move(bytes));
-  return *this;
-}
-
-response& response::shared_lines(piece lines) & noexcept {
-  shared_lines_ = std::move(lines);
-  return *this;
-}
-
-response& response::body(piece bytes) & noexcept {
-  body_ = std::move(bytes);
-  return *this;
+  return body(piece(std::move(bytes)));
 }
 
 response& response::close() & noexcept {
@@ -35,6 +24,7 @@ response& response::close() & noexcept {
 }
 
 response& response::length(std::uint64_t bytes) & noexcept {
+  drop_length_line();
   promise_ = bytes;
   has_promise_ = true;
   return *this;
@@ -49,6 +39,7 @@ open_file::~open_file() {
 }
 
 response& response::file(open_file from, std::uint64_t offset, std::uint64_t length) & noexcept {
+  drop_length_line();
   file_ = std::move(from);
   file_offset_ = offset;
   file_length_ = length;

@@ -26,10 +26,20 @@ void exchange::write_head(response& r, bool closes, ending how) {
 }
 
 void exchange::put_head(head_writer& writer, const response& r, bool closes, ending how) {
-  writer.status(r.status()).lines(owner_.fixed_lines_).lines(owner_.date_text());
-  writer.lines(r.shared_lines_.bytes().text()).lines(r.lines_);
+  if (r.status() == 200) [[likely]] {
+    writer.lines(owner_.opening());
+  } else {
+    writer.status(r.status()).lines(owner_.fixed_lines_).lines(owner_.date_text());
+  }
+  const bool stated = r.length_line_ != 0 && how == ending::length;
+  std::string_view shared = r.shared_lines_.bytes().text();
+  if (!stated) shared.remove_suffix(r.length_line_);
+  writer.lines(shared);
+  if (!r.lines_.empty()) writer.lines(r.lines_);
   if (!added_lines_.empty()) writer.lines(added_lines_);
-  if (how == ending::length) {
+  if (stated) {
+    // It is among the shared lines.
+  } else if (how == ending::length) {
     writer.content_length(r.length());
   } else if (how == ending::chunked) {
     writer.lines("Transfer-Encoding: chunked\r\n");

@@ -5,6 +5,7 @@
 
 #include "heddle/core/sleep.hh"
 #include "heddle/http/head_writer.hh"
+#include "heddle/http/status.hh"
 #include "heddle/sched/runtime.hh"
 #include "http/exchange.hh"
 #include "http/overload_lines.hh"
@@ -88,6 +89,15 @@ std::string_view server::date_text() noexcept {
         std::chrono::floor<std::chrono::seconds>(runtime::here().io().wall_time()).count();
   }
   return date_.at(wall_second_);
+}
+
+std::string_view server::opening() {
+  const std::string_view date = date_text();
+  if (opening_second_ != wall_second_) {
+    ((opening_ = status_line(200)) += fixed_lines_) += date;
+    opening_second_ = wall_second_;
+  }
+  return opening_;
 }
 
 /// Connections rest in contexts that hold nothing else, so the waits there, the oldest first, are

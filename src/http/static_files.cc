@@ -140,7 +140,7 @@ response static_files::send(const content& c, content_coding coding, request& as
   const representation& r = c.in(coding);
   if (!has_conditions(asked.head())) [[likely]] {
     response whole(200);
-    whole.shared_lines(r.lines).body(r.body);
+    whole.body(r.body).shared_lines(r.lines, r.length_line);
     return whole;
   }
   const std::uint64_t size = r.body.size();
@@ -153,13 +153,13 @@ response static_files::send(const content& c, content_coding coding, request& as
   for (const byte_range& range : ranges) sum += range.length();
   if (ranges.size() > 1 && !may_hold(sum)) {
     ++counters_.unkept;
-    return std::move(response(200).shared_lines(r.lines).body(r.body));
+    return std::move(response(200).body(r.body).shared_lines(r.lines, r.length_line));
   }
   if (ranges.empty()) {
-    part.shared_lines(r.lines).body(r.body);
+    part.body(r.body).shared_lines(r.lines, r.length_line);
   } else if (ranges.size() == 1) {
     part.header("Content-Range", content_range(ranges[0], size).text());
-    part.shared_lines(r.lines).body(r.body.slice(ranges[0].first, ranges[0].length()));
+    part.shared_lines(r.lines_of_part()).body(r.body.slice(ranges[0].first, ranges[0].length()));
   } else {
     multipart parts(c.type, size, runtime::here().io().random());
     for (const byte_range& range : ranges)

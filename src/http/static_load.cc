@@ -90,7 +90,13 @@ bool static_files::varies(const content& c) const noexcept {
 
 void static_files::assemble(content& c, content_coding coding) {
   representation& r = c.in(coding);
-  r.lines = piece(assemble_lines(c.type, r, coding, varies(c), extra_lines_.bytes().text()));
+  // The file itself may be too large to stand here.
+  const std::uint64_t size = coding == content_coding::identity ? r.facts.size : r.body.size();
+  std::string lines = assemble_lines(c.type, r, coding, varies(c), extra_lines_.bytes().text());
+  const std::size_t before = lines.size();
+  ((lines += "Content-Length: ") += std::to_string(size)) += "\r\n";
+  r.length_line = static_cast<std::uint8_t>(lines.size() - before);
+  r.lines = piece(std::move(lines));
 }
 
 /// What lies packed beside a file and is not older than it.
@@ -156,7 +162,8 @@ task<response> static_files::send_large(request& asked, opened file, content c) 
   const auto ranges = chosen.ranges.ranges();
   if (ranges.size() == 1) {
     response part(206);
-    part.header("Content-Range", content_range(ranges[0], size).text()).shared_lines(c.plain.lines);
+    part.header("Content-Range", content_range(ranges[0], size).text());
+    part.shared_lines(c.plain.lines_of_part());
     part.file(std::move(file.file), ranges[0].first, ranges[0].length());
     co_return part;
   }
@@ -181,7 +188,8 @@ task<response> static_files::send_large(request& asked, opened file, content c) 
     co_return several;
   }
   response whole(200);
-  whole.shared_lines(c.plain.lines).file(std::move(file.file), 0, size);
+  whole.file(std::move(file.file), 0, size);
+  whole.shared_lines(c.plain.lines, c.plain.length_line);
   co_return whole;
 }
 

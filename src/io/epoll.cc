@@ -6,6 +6,7 @@
 
 #include <cerrno>
 
+#include "io/bare_call.hh"
 #include "io/readiness.hh"
 
 namespace heddle {
@@ -34,9 +35,10 @@ class epoll_driver final : public readiness_driver {
     e.data.fd = fd;
     return ::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &e) == 0 || errno == EEXIST ? 0 : -errno;
   }
-  void unwatch(int fd) noexcept override {
-    // Explicit, because a duplicate elsewhere (a child's, say) would keep the registration alive.
-    ::epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, fd, nullptr);
+  void unwatch(int fd, bool shared) noexcept override {
+    // The kernel does it with the last close. A duplicate elsewhere (a child's, say) would keep the
+    // registration alive; where one does after all, its reports find nothing to do.
+    if (shared) ::epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, fd, nullptr);
   }
 
   void wait_reports(worker& w, time_point until) noexcept override {
@@ -56,17 +58,19 @@ class epoll_driver final : public readiness_driver {
   }
 
   int sleep(epoll_event* events, time_point until) noexcept {
-    if (until == time_point::min()) return ::epoll_wait(epoll_fd_, events, batch, 0);
-    if (until == never) return ::epoll_wait(epoll_fd_, events, batch, -1);
+    if (until == time_point::min()) return wait(events, 0);
+    if (until == never) return wait(events, -1);
     const nanoseconds left = until - now();
-    if (left <= nanoseconds::zero()) return ::epoll_wait(epoll_fd_, events, batch, 0);
-    timespec span{left.count() / 1'000'000'000, left.count() % 1'000'000'000};
-    const int n = ::epoll_pwait2(epoll_fd_, events, batch, &span, nullptr);
-    if (n >= 0 || errno != ENOSYS) return n;
+    if (left <= nanoseconds::zero()) return wait(events, 0);
+    const timespec most{left.count() / 1'000'000'000, left.count() % 1'000'000'000};
+    const long n = bare::wait(epoll_fd_, events, batch, most);
+    if (n != -ENOSYS) return static_cast<int>(n);
     // Before Linux 5.11: milliseconds, rounded up so that a timer is never early.
     const std::int64_t ms = (left.count() + 999'999) / 1'000'000;
-    return ::epoll_wait(epoll_fd_, events, batch,
-                        ms > 86'400'000 ? 86'400'000 : static_cast<int>(ms));
+    return wait(events, ms > 86'400'000 ? 86'400'000 : static_cast<int>(ms));
+  }
+  int wait(epoll_event* events, int ms) noexcept {
+    return static_cast<int>(bare::wait(epoll_fd_, events, batch, ms));
   }
 
   static constexpr int batch = 256;

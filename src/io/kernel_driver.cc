@@ -16,6 +16,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "io/bare_call.hh"
+
 namespace heddle {
 namespace {
 
@@ -232,7 +234,7 @@ void kernel_driver::close_number(int fd, worker& w) noexcept {
       return;
     }
   }
-  ::close(fd);
+  bare::close(fd);
 }
 
 }  // namespace heddle

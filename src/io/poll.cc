@@ -21,7 +21,7 @@ class poll_driver final : public readiness_driver {
     watched_.push_back(fd);
     return 0;
   }
-  void unwatch(int fd) noexcept override { std::erase(watched_, fd); }
+  void unwatch(int fd, bool /*shared*/) noexcept override { std::erase(watched_, fd); }
 
   void wait_reports(worker& w, time_point until) noexcept override {
     polled_.clear();

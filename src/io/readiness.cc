@@ -11,7 +11,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <utility>
+
+#include "io/bare_call.hh"
 
 namespace heddle {
 namespace {
@@ -54,7 +57,7 @@ void readiness_driver::share_with(driver& first, std::uint32_t worker) {
 void readiness_driver::forget_old(int fd, fd_state& state) noexcept {
   const std::uint32_t epoch = epochs_->of(fd);
   if (state.epoch == epoch) return;
-  if (state.watched) unwatch(fd);
+  if (state.watched) unwatch(fd, true);
   if (state.starved) std::erase(starved_, fd);
   const bool kicked = state.kicked;  // it stays listed, and then finds nothing to do
   state = {};
@@ -75,6 +78,35 @@ readiness_driver::fd_kind readiness_driver::ask_kind(fd_state& state, int fd) no
       type == SOCK_STREAM)
     state.kind = fd_kind::stream;
   return state.kind;
+}
+
+std::int64_t readiness_driver::accept_one(int listener) noexcept {
+  sockaddr_storage from;
+  socklen_t len = sizeof from;
+  const auto fd = static_cast<int>(bare::accept(listener, reinterpret_cast<::sockaddr*>(&from),
+                                                &len, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  if (fd < 0) return fd;
+  const fd_kind kind = kind_of(state_of(listener), listener);
+  fd_state& state = state_of(fd);
+  state.kind = kind;
+  state.accepted = true;
+  met_peer& peer = met_[static_cast<std::size_t>(fd) % met_.size()];
+  state.met = len <= sizeof peer.address;
+  if (state.met) {
+    peer.fd = fd;
+    peer.len = len;
+    std::memcpy(peer.address, &from, len);
+  }
+  return fd;
+}
+
+int readiness_driver::peer_name(int fd, ::sockaddr* out, unsigned* len) noexcept {
+  const met_peer& peer = met_[static_cast<std::size_t>(fd) % met_.size()];
+  if (peer.fd != fd || !state_of(fd).met || *len < peer.len)
+    return kernel_driver::peer_name(fd, out, len);
+  std::memcpy(out, peer.address, peer.len);
+  *len = peer.len;
+  return 0;
 }
 
 int readiness_driver::socket(int domain, int type, int protocol) noexcept {
@@ -119,32 +151,28 @@ bool readiness_driver::try_once(operation& op, std::int64_t& result) noexcept {
     switch (op.code) {
       case op_code::accept:
       case op_code::accept_all:
-        result = outcome(::accept4(op.fd, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-        if (result >= 0) {
-          const fd_kind kind = kind_of(state_of(op.fd), op.fd);
-          state_of(static_cast<int>(result)).kind = kind;
-        }
+        result = accept_one(op.fd);
         break;
       case op_code::receive:
-        result = outcome(::recv(op.fd, op.data, op.len, static_cast<int>(op.flags) | MSG_DONTWAIT));
+        result = bare::receive(op.fd, op.data, op.len, static_cast<int>(op.flags) | MSG_DONTWAIT);
         break;
       case op_code::send:
-        result = outcome(::send(op.fd, op.data, op.len,
-                                static_cast<int>(op.flags) | MSG_DONTWAIT | MSG_NOSIGNAL));
+        result = bare::send(op.fd, op.data, op.len,
+                            static_cast<int>(op.flags) | MSG_DONTWAIT | MSG_NOSIGNAL);
         break;
       case op_code::receive_msg:
         result = outcome(::recvmsg(op.fd, static_cast<msghdr*>(op.data),
                                    static_cast<int>(op.flags) | MSG_DONTWAIT | MSG_CMSG_CLOEXEC));
         break;
       case op_code::send_msg:
-        result = outcome(::sendmsg(op.fd, static_cast<const msghdr*>(op.data),
-                                   static_cast<int>(op.flags) | MSG_DONTWAIT | MSG_NOSIGNAL));
+        result = bare::send_msg(op.fd, static_cast<const msghdr*>(op.data),
+                                static_cast<int>(op.flags) | MSG_DONTWAIT | MSG_NOSIGNAL);
         break;
       case op_code::read:
-        result = outcome(::read(op.fd, op.data, op.len));
+        result = bare::read(op.fd, op.data, op.len);
         break;
       case op_code::write:
-        result = outcome(::write(op.fd, op.data, op.len));
+        result = bare::write(op.fd, op.data, op.len);
         break;
       case op_code::connect:
         if (op.driver_state == 0) {
@@ -265,7 +293,7 @@ bool readiness_driver::submit(operation& op, worker& w, completion& now) noexcep
 std::size_t readiness_driver::send_now(int fd, const void* data, std::size_t len) noexcept {
   fd_state& state = state_of(fd);
   if (!state.writers.empty() || state.write_waits) return 0;
-  const ssize_t sent = ::send(fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+  const long sent = bare::send(fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL);
   if (sent <= 0) return 0;  // who then waits to send is told why
   const auto bytes = static_cast<std::size_t>(sent);
   if (bytes < len && state.watched && kind_of(state, fd) == fd_kind::stream)
@@ -309,7 +337,7 @@ readiness_driver::attempt_result readiness_driver::run_multishot(operation& op, 
         return attempt_result::starved;
       }
       do {
-        c.result = outcome(::recv(fd, block_at(block), options_.block_bytes, MSG_DONTWAIT));
+        c.result = bare::receive(fd, block_at(block), options_.block_bytes, MSG_DONTWAIT);
       } while (c.result == -EINTR);
       if (c.result <= 0) {
         return_block(block);
@@ -318,7 +346,7 @@ readiness_driver::attempt_result readiness_driver::run_multishot(operation& op, 
         c.has_block = true;
         c.block = block;
         c.scarce = note_scarce(free_blocks(), options_.block_count);
-        drained = state.watched && c.result < options_.block_bytes && !state.ended &&
+        drained = c.result < options_.block_bytes && !state.ended &&
                   kind_of(state, fd) == fd_kind::stream;
       }
     }
@@ -334,7 +362,7 @@ readiness_driver::attempt_result readiness_driver::run_multishot(operation& op, 
       finish(state.readers, op, w, -ECANCELED);
       return attempt_result::done;
     }
-    if (drained) return attempt_result::would_block;
+    if (drained) return state.watched ? attempt_result::would_block : attempt_result::drained;
   }
   return attempt_result::again_later;
 }
@@ -344,10 +372,19 @@ void readiness_driver::run_queue(int fd, op_queue& queue, worker& w) noexcept {
   const bool reads = &queue == &state.readers;
   while (!queue.empty() && !(reads ? state.read_waits : state.write_waits)) {
     operation& op = *queue.first;
-    if (op.code == op_code::accept_all || op.code == op_code::receive_all) {
+    const bool was_empty = reads && state.drained && !state.watched;
+    if (reads) state.drained = false;
+    if (was_empty) {
+      // What came since is reported when watching begins: no need to try before.
+    } else if (op.code == op_code::accept_all || op.code == op_code::receive_all) {
       const attempt_result answer = run_multishot(op, state, w);
       if (answer == attempt_result::done) continue;
       if (answer == attempt_result::starved) return;
+      if (answer == attempt_result::drained) {
+        // Watched from the next turn on, if it is still there: many are closed after one answer.
+        state.drained = true;
+        return kick(fd);
+      }
       if (answer == attempt_result::again_later) return kick(fd);
     } else {
       std::int64_t result;
@@ -449,7 +486,7 @@ void readiness_driver::close(int fd, worker& w) noexcept {
     end_all(state->readers);
     end_all(state->writers);
     if (state->polled) end_all(polls_[fd]);
-    if (state->watched) unwatch(fd);
+    if (state->watched) unwatch(fd, !state->accepted);
     if (state->starved) std::erase(starved_, fd);
     *state = {};
   }

@@ -8,6 +8,7 @@
 // report.
 #pragma once
 
+#include <array>
 #include <unordered_map>
 #include <vector>
 
@@ -27,6 +28,8 @@ class readiness_driver : public kernel_driver {
   void share_with(driver& first, std::uint32_t worker) override;
 
   [[nodiscard]] int socket(int domain, int type, int protocol) noexcept override;
+  [[nodiscard]] bool unsent() const noexcept override { return !kicked_.empty(); }
+  [[nodiscard]] int peer_name(int fd, ::sockaddr* out, unsigned* len) noexcept override;
   [[nodiscard]] int socket_pair(int (&ends)[2]) noexcept override;
   [[nodiscard]] int pipe(int (&ends)[2]) noexcept override;
 
@@ -54,8 +57,11 @@ class readiness_driver : public kernel_driver {
     bool watched : 1 = false;     // the kernel reports on it
     bool read_waits : 1 = false;  // watched, and known not to be readable
     bool write_waits : 1 = false;
-    bool ended : 1 = false;   // the peer has ended: a short read is not the last
-    bool polled : 1 = false;  // has had a line in polls_
+    bool ended : 1 = false;     // the peer has ended: a short read is not the last
+    bool polled : 1 = false;    // has had a line in polls_
+    bool accepted : 1 = false;  // by this driver: nobody else has it open
+    bool met : 1 = false;       // accepted, and its peer may still stand in met_
+    bool drained : 1 = false;   // not watched, and was empty when it was read last
   };
   static_assert(sizeof(fd_state) == 24, "there is one for each connection");
 
@@ -64,8 +70,8 @@ class readiness_driver : public kernel_driver {
   [[nodiscard]] virtual int watch(int fd) noexcept = 0;
   /// Sleeps until `until` (not at all when it is in the past), then calls ready() for each report.
   virtual void wait_reports(worker& w, time_point until) noexcept = 0;
-  /// The descriptor is about to be closed.
-  virtual void unwatch(int fd) noexcept = 0;
+  /// The descriptor is about to be closed. `shared`: it may be open elsewhere too, and so live on.
+  virtual void unwatch(int fd, bool shared) noexcept = 0;
   /// The kernel says that it may be readable or writable, or that the peer has ended or broken off:
   /// what came before that end was reported together with it, so reading goes on to the end.
   void ready(int fd, bool readable, bool writable, bool ended, worker& w) noexcept;
@@ -74,7 +80,13 @@ class readiness_driver : public kernel_driver {
   std::unordered_map<int, op_queue> polls_;  // few descriptors are ever polled
 
  private:
-  enum class attempt_result : std::uint8_t { done, would_block, again_later, starved };
+  enum class attempt_result : std::uint8_t {
+    done,
+    would_block,
+    again_later,
+    starved,
+    drained  // as would_block, of a descriptor that is not watched yet
+  };
 
   [[nodiscard]] fd_state& state_of(int fd) noexcept {
     fd_state& state = states_.at(fd);
@@ -88,6 +100,7 @@ class readiness_driver : public kernel_driver {
     return state.kind != fd_kind::unknown ? state.kind : ask_kind(state, fd);
   }
   [[nodiscard, gnu::cold]] static fd_kind ask_kind(fd_state& state, int fd) noexcept;
+  [[nodiscard]] std::int64_t accept_one(int listener) noexcept;
   [[nodiscard]] op_queue& queue_of(fd_state& state, const operation& op) noexcept;
   /// One non-blocking try. False: it would block.
   [[nodiscard]] bool try_once(operation& op, std::int64_t& result) noexcept;
@@ -103,6 +116,14 @@ class readiness_driver : public kernel_driver {
   void kick(int fd) noexcept;
   void run_kicked(worker& w) noexcept;
   void feed_starved(worker& w) noexcept;
+
+  /// accept4() tells who came; whoever asks soon after needs no call of its own.
+  struct met_peer {
+    int fd = -1;
+    unsigned len = 0;
+    alignas(8) std::byte address[28] = {};  // version 4 or 6
+  };
+  std::array<met_peer, 64> met_;  // the place of fd is fd % 64: as many as are accepted in a turn
 
   std::shared_ptr<fd_epochs> epochs_;  // with several workers
   std::vector<int> kicked_;            // to be tried at the next turn

@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 #include <vector>
 
 #include "io/kernel_driver.hh"
@@ -37,7 +38,7 @@ constexpr std::uint64_t tag_ready = 3;
 
 // operation::driver_state: the epoch of the descriptor in six bits, and where the operation is.
 constexpr std::uint8_t waits_for_readiness = 0x40;
-constexpr std::uint8_t waits_for_block = 0x80;
+constexpr std::uint8_t waits_for_turn = 0x80;  // with us: for a block, or for the next turn
 constexpr std::uint8_t epoch_mask = 0x1f;  // with both bits above it never equals `pooled` (0xff)
 
 class uring_driver final : public kernel_driver {
@@ -52,12 +53,16 @@ class uring_driver final : public kernel_driver {
   [[nodiscard]] const char* name() const noexcept override { return "io_uring"; }
   [[nodiscard]] int descriptor() noexcept override { return ring_.notices(); }
   void drain_descriptor() noexcept override { ring_.drain_notices(); }
-  [[nodiscard]] bool unsent() const noexcept override { return ring_.batched(); }
+  [[nodiscard]] bool unsent() const noexcept override {
+    return ring_.batched() || !first_served_.empty();
+  }
 
   // Descriptors are blocking: the ring waits where a call would block, instead of giving EAGAIN.
   [[nodiscard]] int socket(int domain, int type, int protocol) noexcept override {
     const int fd = ::socket(domain, type | SOCK_CLOEXEC, protocol);
-    return fd < 0 ? -errno : fd;
+    if (fd < 0) return -errno;
+    state_of(fd).fresh = false;
+    return fd;
   }
   [[nodiscard]] int socket_pair(int (&ends)[2]) noexcept override {
     return ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0 ? -errno : 0;
@@ -91,7 +96,8 @@ class uring_driver final : public kernel_driver {
     op.cancel_asked = true;
     if (in_pool(op)) {
       cancel_in_pool(op, w);
-    } else if (op.driver_state & waits_for_block) {
+    } else if (op.driver_state & waits_for_turn) {
+      std::erase(first_served_, &op);
       std::erase(starved_, &op);
       finish(op, w, -ECANCELED);
     } else {
@@ -102,32 +108,30 @@ class uring_driver final : public kernel_driver {
   void close(int number, worker& w) noexcept override {
     if (number < 0) return;
     fd_state& fd = state_of(number);
+    end_waiting(first_served_, number, w);
+    end_waiting(starved_, number, w);
     if (fd.pending != 0) {
-      for (std::size_t i = starved_.size(); i-- > 0;) {
-        operation& op = *starved_[i];
-        if (op.fd != number) continue;
-        starved_.erase(starved_.begin() + static_cast<std::ptrdiff_t>(i));
-        finish(op, w, -ECANCELED);
-      }
       io_uring_sqe& request = ring_.request();
       io_uring_prep_cancel_fd(&request, number, IORING_ASYNC_CANCEL_ALL);
       request.user_data = tag_cancel;
-    }
-    // Whatever is batched for this number must reach the kernel while the number is still ours.
-    while (ring_.batched() && ring_.enter(nanoseconds::zero())) {
+      // Whatever is batched for this number must reach the kernel while it is still ours.
+      while (ring_.batched() && ring_.enter(nanoseconds::zero())) {
+      }
     }
     fd.epoch = (fd.epoch + 1) & epoch_mask;
     fd.pending = 0;
+    fd.fresh = false;
     close_number(number, w);
   }
 
   void turn(worker& w, time_point until) noexcept override {
     collect_from_pool(w);
+    if (!first_served_.empty()) rest_over();
     collect_blocks(!starved_.empty());
     rearm_starved();
     blocks_.refill();
     nanoseconds timeout = nanoseconds::zero();
-    if (until != time_point::min() && w.idle() && ring_.completions() == 0)
+    if (until != time_point::min() && w.idle() && ring_.completions() == 0 && rested_ == 0)
       timeout = until == never ? nanoseconds::max() : until - now();
     if (timeout > nanoseconds::zero() || ring_.batched() || ring_.kernel_waits())
       ring_.enter(timeout);
@@ -144,6 +148,7 @@ class uring_driver final : public kernel_driver {
   struct fd_state {
     std::uint32_t pending = 0;
     std::uint8_t epoch = 0;
+    bool fresh = false;  // accepted, and nothing has come on it yet
   };
   // AT_FDCWD shares the place of descriptor 0, which nothing else of ours uses.
   [[nodiscard]] fd_state& state_of(int fd) { return fds_.at(std::max(fd, 0)); }
@@ -151,9 +156,10 @@ class uring_driver final : public kernel_driver {
   void send(operation& op) noexcept {
     io_uring_sqe& request = ring_.request();
     prepare(request, op);
-    // A stream that nobody reads must not take many of the last few before it is stopped: one at a
-    // time.
-    if (op.code == op_code::receive_all && blocks_.short_of_blocks()) [[unlikely]]
+    // One at a time: a stream that nobody reads must not take many of the last few blocks before it
+    // is stopped. And many connections end after their first request, which then need no request to
+    // cancel.
+    if (op.code == op_code::receive_all && (blocks_.short_of_blocks() || state_of(op.fd).fresh))
       request.ioprio = 0;
     request.user_data = reinterpret_cast<std::uint64_t>(&op);
   }
@@ -219,6 +225,7 @@ class uring_driver final : public kernel_driver {
       if (res <= 0) blocks_.give(block);
     }
     if (multishot(op.code) && (res > 0 || (res == 0 && op.code == op_code::accept_all))) {
+      if (op.code == op_code::accept_all) state_of(res).fresh = true;
       completion c{res, true, has_block, has_block ? block : 0};
       c.scarce = has_block && note_scarce(blocks_.available(), blocks_.count());
       if (c.scarce) [[unlikely]]
@@ -229,6 +236,9 @@ class uring_driver final : public kernel_driver {
           op.cancel_asked = true;
           ask_to_end(op);
         }
+      } else if (wanted && is_first(op)) {
+        op.driver_state |= waits_for_turn;
+        first_served_.push_back(&op);
       } else if (wanted) {
         again(op, w);
       } else {
@@ -249,7 +259,7 @@ class uring_driver final : public kernel_driver {
           return;
         }
         blocks_.starved();
-        op.driver_state |= waits_for_block;
+        op.driver_state |= waits_for_turn;
         starved_.push_back(&op);
         return;
       case -EAGAIN:
@@ -278,24 +288,55 @@ class uring_driver final : public kernel_driver {
     request.user_data = reinterpret_cast<std::uint64_t>(&op) | tag_ready;
   }
 
+  /// The first thing on a connection has come; the receive is started again at the turn after the
+  /// one that sends an answer, if the connection is still there.
+  [[nodiscard]] bool is_first(const operation& op) noexcept {
+    return op.code == op_code::receive_all && !op.cancel_asked && !outlived(op) &&
+           std::exchange(state_of(op.fd).fresh, false);
+  }
+
+  /// Those that have seen a turn.
+  void rest_over() noexcept {
+    const auto end = first_served_.begin() +
+                     static_cast<std::ptrdiff_t>(std::min(rested_, first_served_.size()));
+    starved_.insert(starved_.end(), first_served_.begin(), end);
+    first_served_.erase(first_served_.begin(), end);
+    rested_ = first_served_.size();
+  }
+
   void rearm_starved() noexcept {
     // One receive for each block that is there; the others go on waiting.
-    while (!starved_.empty() && blocks_.available() > rearming_) {
-      operation& op = *starved_.front();
-      starved_.erase(starved_.begin());
-      op.driver_state &= static_cast<std::uint8_t>(~waits_for_block);
+    const std::size_t count = std::min<std::size_t>(starved_.size(), blocks_.available());
+    for (std::size_t i = 0; i != count; ++i) {
+      operation& op = *starved_[i];
+      op.driver_state &= static_cast<std::uint8_t>(~waits_for_turn);
       ++ring_.stats.rearmed;
-      ++rearming_;
       send(op);
     }
-    rearming_ = 0;
+    starved_.erase(starved_.begin(), starved_.begin() + static_cast<std::ptrdiff_t>(count));
+  }
+
+  /// Ends what waits in this list for a descriptor that is being closed. Connections are closed
+  /// about in the order in which they were served, so it stands near the front.
+  void end_waiting(std::vector<operation*>& waiting, int number, worker& w) noexcept {
+    const fd_state& fd = state_of(number);
+    for (std::size_t i = 0; i < waiting.size() && fd.pending != 0;) {
+      operation& op = *waiting[i];
+      if (op.fd != number) {
+        ++i;
+        continue;
+      }
+      waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(i));
+      finish(op, w, -ECANCELED);
+    }
   }
 
   uring_ring ring_;
   uring_blocks blocks_;
   fd_table<fd_state> fds_;
-  std::vector<operation*> starved_;
-  std::uint32_t rearming_ = 0;
+  std::vector<operation*> starved_;       // receives to be started when there is a block
+  std::vector<operation*> first_served_;  // of connections on which the first thing has come
+  std::size_t rested_ = 0;                // of these, how many have seen a turn
 };
 
 }  // namespace

@@ -238,6 +238,26 @@ HEDDLE_TEST(parser, "keeps its answer until it is reset, and starts afresh then"
   ASSERT_EQ(parser.feed("\x01 more"), parse_state::failed);
 }
 
+HEDDLE_TEST(parser, "judges every host alike, whichever was valid before it") {
+  const std::string longest(63, 'h'), longer(64, 'h');
+  const std::string_view hosts[] = {"a.example", "a.example:80", "b.example", "a exampl", "",
+                                    longest,     longer,         "a.example", "a/exampl"};
+  limits bounds;
+  known_authority known;
+  request_parser with(bounds, &known);
+  for (const std::string_view first : hosts) {
+    for (const std::string_view second : hosts) {
+      for (const std::string_view host : {first, second, second}) {
+        const std::string bytes = "GET / HTTP/1.1\r\nHost: " + std::string(host) + "\r\n\r\n";
+        request_parser without(bounds);
+        const std::string expected = summary(without.feed(bytes), without);
+        with.reset();
+        EXPECT_EQ(summary(with.feed(bytes), with), expected) << host << " after " << first;
+      }
+    }
+  }
+}
+
 HEDDLE_TEST(parser, "gives every other byte of a head the right class") {
   // One byte replaced at a time: wide and narrow paths have to agree on all 256 values.
   const std::string good =

@@ -23,6 +23,14 @@ task<http::response> answer(http::request& r) {
     co_return http::response(200).header("X-A", "b\r\nSet-Cookie: c").text("");
   if (r.path() == "/large")
     co_return http::response(200).body("text/plain", std::string(300'000, 'l'));
+  if (r.path().starts_with("/shared")) {
+    const std::string lines = "X-Shared: 1\r\nContent-Length: 5\r\n";
+    http::response made(200);
+    made.body(piece::copy_of(std::string_view("first")))
+        .shared_lines(piece(std::string(lines)), 19);
+    if (r.path() == "/shared/other") made.body(piece::copy_of(std::string_view("the other")));
+    co_return made;
+  }
   co_return http::response(200).header("X-Path", r.path()).text("hi\n");
 }
 
@@ -72,6 +80,22 @@ DRIVER_TEST(http_server, "pipelined requests are answered in order on one connec
     EXPECT_EQ(count_of(all, "hi\n"), 2u);  // HEAD has no body
     EXPECT_EQ(count_of(all, "Connection: close"), 1u);
     EXPECT_EQ(web.counters().requests, 3u);
+  }));
+}
+
+DRIVER_TEST(http_server, "shared lines may say the length, which goes when the body changes") {
+  runtime rt(make());
+  rt.run(with_server(answer, {}, [](address at, http::server&) -> task<> {
+    const std::string same =
+        co_await talk(at, "GET /shared HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    EXPECT_EQ(count_of(same, "X-Shared: 1\r\nContent-Length: 5\r\n"), 1u) << same;
+    EXPECT_EQ(count_of(same, "Content-Length"), 1u);
+    EXPECT_TRUE(same.ends_with("\r\n\r\nfirst"));
+    const std::string other =
+        co_await talk(at, "GET /shared/other HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    EXPECT_EQ(count_of(other, "X-Shared: 1\r\nContent-Length: 9\r\n"), 1u) << other;
+    EXPECT_EQ(count_of(other, "Content-Length"), 1u);
+    EXPECT_TRUE(other.ends_with("\r\n\r\nthe other"));
   }));
 }
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Streams, listeners and datagrams on every driver: rules F in our own terms.
+#include <sys/eventfd.h>
+#include <unistd.h>
+
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -79,6 +82,62 @@ DRIVER_TEST(tcp, "F7 hundreds of connections at once") {
     for (int i = 0; i < 300; ++i) s.spawn(ping(at));
     co_await s.join();
   }));
+}
+
+DRIVER_TEST(tcp, "who came is known at once and later, also when descriptors' numbers come again") {
+  runtime rt(make());
+  rt.run([]() -> task<> {
+    tcp_listener door = tcp_listener::listen(address::loopback(0));
+    for (int round = 0; round < 3; ++round) {
+      std::vector<tcp_stream> callers, called;
+      for (int i = 0; i < 100; ++i) {
+        callers.push_back(co_await tcp_connect(door.local()));
+        called.push_back(co_await door.accept());
+        EXPECT_EQ(called.back().peer(), callers.back().local());
+      }
+      for (int i = 0; i < 100; ++i) {
+        EXPECT_EQ(called[i].peer(), callers[i].local());
+        EXPECT_EQ(callers[i].peer(), door.local());
+      }
+    }
+  }());
+}
+
+DRIVER_TEST(tcp, "a duplicate that outlives a connection does not disturb the next one") {
+  if (!make.real()) return;
+  runtime rt(make(), test::one_worker());
+  rt.run([]() -> task<> {
+    const int lower = ::eventfd(0, 0);
+    tcp_listener door = tcp_listener::listen(address::loopback(0));
+    tcp_stream old_caller = co_await tcp_connect(door.local());
+    tcp_stream old = co_await door.accept();
+    char byte;
+    // Watched by now.
+    EXPECT_FALSE(co_await as_expected(with_timeout(old.read(std::span(&byte, 1)), 2ms)));
+    const int number = old.number();
+    const int copy = ::dup(number);
+    EXPECT_GE(copy, 0);
+    old.close();
+    ::close(lower);  // what the next caller has
+    tcp_stream caller = co_await tcp_connect(door.local());
+    tcp_stream now = co_await door.accept();
+    EXPECT_EQ(now.number(), number);
+    scope s;
+    s.spawn([](tcp_stream& from) -> task<> {
+      char text[3];
+      EXPECT_EQ(co_await from.read(text), 3u);
+      EXPECT_EQ(std::string(text, 3), "new");
+    }(now));
+    for (int i = 0; i < 3; ++i) {
+      co_await old_caller.write("old");
+      co_await sleep_for(2ms);
+    }
+    old_caller.close();
+    co_await sleep_for(2ms);
+    co_await caller.write("new");
+    co_await s.join();
+    ::close(copy);
+  }());
 }
 
 DRIVER_TEST(tcp, "connecting where nobody listens is refused") {

@@ -31,8 +31,14 @@ struct file_facts {
 struct representation {
   file_facts facts;  ///< of the file it stands in
   std::string etag;
-  piece lines;  ///< header lines that every answer with it has
+  piece lines;                   ///< header lines that every answer with it has, and then
+  std::uint8_t length_line = 0;  ///< bytes of a last one: Content-Length, of answers with all of it
   piece body;
+
+  /// For answers with a part of it, or with nothing.
+  [[nodiscard]] piece lines_of_part() const noexcept {
+    return lines.slice(0, lines.size() - length_line);
+  }
 };
 
 /// Everything known about one path.
@@ -83,8 +89,11 @@ class content_cache {
     std::uint64_t counted = 0;
   };
   using order = std::list<entry>;
-  struct text_hash : std::hash<std::string_view> {
+  /// Of eight bytes at a time. Only paths of files that exist stand in the table, so a visitor
+  /// cannot fill a place of it with many.
+  struct text_hash {
     using is_transparent = void;
+    [[nodiscard]] std::size_t operator()(std::string_view text) const noexcept;
   };
   void forget(order::iterator at);
   void shrink();

@@ -9,8 +9,10 @@
 // browsers send `|`, `{` and the like in queries as they are.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 
 #include "heddle/http/limits.hh"
@@ -21,7 +23,25 @@ namespace heddle::http {
 
 enum class parse_state : std::uint8_t { need_more, done, failed };
 
-// Thread: one at a time.  Owns: offsets only; the limits outlive it.
+/// The valid authority that was seen last: what most requests ask for need not be looked at again.
+/// Thread: that of the parsers which share it.
+class known_authority {
+ public:
+  [[nodiscard]] bool is(std::string_view text) const {
+    return text.size() == size_ && std::memcmp(text.data(), text_.data(), size_) == 0;
+  }
+  void note(std::string_view valid) {
+    if (valid.empty() || valid.size() > text_.size()) return;
+    std::memcpy(text_.data(), valid.data(), valid.size());
+    size_ = static_cast<std::uint8_t>(valid.size());
+  }
+
+ private:
+  std::array<char, 63> text_{};
+  std::uint8_t size_ = 0;
+};
+
+// Thread: one at a time.  Owns: offsets only; the limits, and `host` if there is one, outlive it.
 // Fails: `failed`, with error(), and error_at() as an offset into what was fed; the answer is a
 // matter of the bytes alone, never of how they were cut into feeds.
 //
@@ -33,7 +53,8 @@ enum class parse_state : std::uint8_t { need_more, done, failed };
 //   }
 class request_parser {
  public:
-  explicit request_parser(const limits& bounds) : bounds_(&bounds) {}
+  explicit request_parser(const limits& bounds, known_authority* host = nullptr)
+      : bounds_(&bounds), host_(host) {}
 
   // `received` starts at the request's first byte and has grown by zero or more bytes since the
   // last feed; it may have moved. At most 4 GiB, which the limits see to. After `done` or
@@ -83,6 +104,7 @@ class request_parser {
   void add_field(header_id id, std::uint32_t name_length, std::uint32_t value_length);
 
   const limits* bounds_;
+  known_authority* host_;
   std::uint32_t at_ = 0;        // the first byte that has not been looked at
   std::uint32_t token_at_ = 0;  // where the token that is being read starts
   std::uint32_t name_at_ = 0;

@@ -27,9 +27,19 @@ class response {
   response& header(std::string_view name, std::string_view value) &;
   /// A Set-Cookie line; one that cannot be sent spoils the answer as a bad header does.
   response& cookie(const set_cookie& wanted) &;
-  /// Whole header lines that were checked and are shared by many answers.
-  response& shared_lines(piece lines) & noexcept;
-  response& body(piece bytes) & noexcept;
+  /// Whole header lines that were checked and are shared by many answers. Their last `length_line`
+  /// bytes may be the Content-Length of the body that stands here already; they are dropped again
+  /// when that changes.
+  response& shared_lines(piece lines, std::uint8_t length_line = 0) & noexcept {
+    shared_lines_ = std::move(lines);
+    length_line_ = length_line;
+    return *this;
+  }
+  response& body(piece bytes) & noexcept {
+    body_ = std::move(bytes);
+    drop_length_line();
+    return *this;
+  }
   response& body(std::string_view type, std::string&& bytes) &;
   /// A text/plain body.
   response& text(std::string_view plain) &;
@@ -45,8 +55,8 @@ class response {
     return std::move(header(name, value));
   }
   response&& cookie(const set_cookie& wanted) && { return std::move(cookie(wanted)); }
-  response&& shared_lines(piece lines) && noexcept {
-    return std::move(shared_lines(std::move(lines)));
+  response&& shared_lines(piece lines, std::uint8_t length_line = 0) && noexcept {
+    return std::move(shared_lines(std::move(lines), length_line));
   }
   response&& body(piece bytes) && noexcept { return std::move(body(std::move(bytes))); }
   response&& body(std::string_view type, std::string&& bytes) && {
@@ -73,11 +83,18 @@ class response {
   friend class body_writer;
   friend class upgraded;
 
+  void drop_length_line() noexcept {
+    if (length_line_ == 0) return;
+    shared_lines_ = shared_lines_.slice(0, shared_lines_.size() - length_line_);
+    length_line_ = 0;
+  }
+
   int status_;
   bool closes_ = false;
   bool has_promise_ = false;  // of a length, for an answer that is written bit by bit
   bool sent_ = false;         // the head has left already
   bool headers_ok_ = true;
+  std::uint8_t length_line_ = 0;  // bytes at the end of shared_lines_
   std::string lines_;
   piece shared_lines_;
   piece body_;

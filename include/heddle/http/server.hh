@@ -21,6 +21,7 @@
 #include "heddle/http/incoming.hh"
 #include "heddle/http/limits.hh"
 #include "heddle/http/overload.hh"
+#include "heddle/http/parser.hh"
 #include "heddle/http/response.hh"
 #include "heddle/io/network.hh"
 #include "heddle/io/tcp.hh"
@@ -176,9 +177,15 @@ class server {
   bool stopping_ = false;
   /// "Date: ...", made once a second; the wall clock is read ten times a second at most.
   [[nodiscard]] std::string_view date_text() noexcept;
+  /// What most answers begin with, made once a second: status 200, the fixed lines, the date.
+  [[nodiscard]] std::string_view opening();
 
   std::vector<std::string> spare_outs_;  // memory for answers, between bursts of requests
+  std::size_t spare_out_bytes_ = 0;      // of all of them
+  known_authority host_;                 // that was asked for last
   std::string fixed_lines_;              // header lines that every answer has
+  std::string opening_;
+  std::int64_t opening_second_ = -1;
   date_line date_;
   std::int64_t wall_second_ = 0;
   time_point wall_read_at_ = time_point::min();
