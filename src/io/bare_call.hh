@@ -53,31 +53,50 @@ inline long wait(int set, epoll_event* out, int count, const timespec& most) noe
 
 #else
 
+/// Straight to the kernel. Elsewhere than on x86-64 by way of the library's general call.
+inline long call(long number, long a, long b = 0, long c = 0, long d = 0, long e = 0,
+                 long f = 0) noexcept {
+#if defined(__x86_64__)
+  register long fourth asm("r10") = d;
+  register long fifth asm("r8") = e;
+  register long sixth asm("r9") = f;
+  long result;
+  asm volatile("syscall"
+               : "=a"(result)
+               : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth), "r"(fifth), "r"(sixth)
+               : "rcx", "r11", "memory", "cc");
+  return result;
+#else
+  return outcome(::syscall(number, a, b, c, d, e, f));
+#endif
+}
+inline long number_of(const void* at) noexcept { return reinterpret_cast<long>(at); }
+
 inline long receive(int fd, void* to, std::size_t len, int flags) noexcept {
-  return outcome(::syscall(SYS_recvfrom, fd, to, len, flags, nullptr, nullptr));
+  return call(SYS_recvfrom, fd, number_of(to), static_cast<long>(len), flags);
 }
 inline long send(int fd, const void* from, std::size_t len, int flags) noexcept {
-  return outcome(::syscall(SYS_sendto, fd, from, len, flags, nullptr, 0));
+  return call(SYS_sendto, fd, number_of(from), static_cast<long>(len), flags);
 }
 inline long send_msg(int fd, const msghdr* what, int flags) noexcept {
-  return outcome(::syscall(SYS_sendmsg, fd, what, flags));
+  return call(SYS_sendmsg, fd, number_of(what), flags);
 }
 inline long read(int fd, void* to, std::size_t len) noexcept {
-  return outcome(::syscall(SYS_read, fd, to, len));
+  return call(SYS_read, fd, number_of(to), static_cast<long>(len));
 }
 inline long write(int fd, const void* from, std::size_t len) noexcept {
-  return outcome(::syscall(SYS_write, fd, from, len));
+  return call(SYS_write, fd, number_of(from), static_cast<long>(len));
 }
 inline long accept(int fd, sockaddr* from, socklen_t* len, int flags) noexcept {
-  return outcome(::syscall(SYS_accept4, fd, from, len, flags));
+  return call(SYS_accept4, fd, number_of(from), number_of(len), flags);
 }
-inline long close(int fd) noexcept { return outcome(::syscall(SYS_close, fd)); }
+inline long close(int fd) noexcept { return call(SYS_close, fd); }
 inline long wait(int set, epoll_event* out, int count, int ms) noexcept {
-  return outcome(::syscall(SYS_epoll_pwait, set, out, count, ms, nullptr, 0));
+  return call(SYS_epoll_pwait, set, number_of(out), count, ms);
 }
 /// Since Linux 5.11; before it -ENOSYS.
 inline long wait(int set, epoll_event* out, int count, const timespec& most) noexcept {
-  return outcome(::syscall(SYS_epoll_pwait2, set, out, count, &most, nullptr, 0));
+  return call(SYS_epoll_pwait2, set, number_of(out), count, number_of(&most));
 }
 
 #endif
