@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "heddle/core/callback.hh"
 #include "heddle/core/twait.hh"
 #include "heddle/heddle.hh"
 #include "support/drivers.hh"
@@ -102,6 +103,12 @@ HEDDLE_TEST(event, "E5 unblock fires without touching slots, and so does an unbl
   event<> uf = f.unblocker();
   f.trigger(4);
   EXPECT_FALSE(uf);
+  EXPECT_TRUE(r.join());
+  event<int> g = r.make_event(slot);
+  g.unblock();
+  EXPECT_FALSE(g);
+  EXPECT_EQ(slot, 4);
+  EXPECT_TRUE(r.join());
 }
 
 namespace {
@@ -136,6 +143,13 @@ task<> waits_in_vain() {
   constexpr int line = __LINE__ - 1;
   static_assert(line > 0);
 }
+task<> waits_on_another_line(unsigned& made, unsigned& waits) {
+  rendezvous<> r;
+  made = __LINE__ + 1;
+  forgets(r.make_event());
+  waits = __LINE__ + 1;
+  co_await r;
+}
 }  // namespace
 
 DRIVER_TEST(event, "E6 the report names the line that made the event and the line that waits") {
@@ -148,6 +162,11 @@ DRIVER_TEST(event, "E6 the report names the line that made the event and the lin
   EXPECT_GT(made.line, 100u);
   EXPECT_NE(std::string(made.file).find("event_test.cc"), std::string::npos);
   EXPECT_NE(to_string(v.reports[0]).find("event_test.cc:"), std::string::npos);
+  unsigned made_line = 0, waits_line = 0;
+  v.rt.run(waits_on_another_line(made_line, waits_line));
+  ASSERT_EQ(v.reports.size(), 2u);
+  EXPECT_EQ(resolve_site(v.reports[1].made).line, made_line);
+  EXPECT_EQ(resolve_site(v.reports[1].waits).line, waits_line);
 }
 
 HEDDLE_TEST(event,
@@ -158,6 +177,8 @@ HEDDLE_TEST(event,
     rendezvous<> target;
     int slot = 0;
     event<int> e = target.make_event(slot);
+    bool waiter_first = false;
+    e.at_trigger(function_event<>([&] { waiter_first = target.has_ready(); }));
     e.at_trigger(r.make_event(1));
     e.at_trigger(r.make_event(2));
     e.at_trigger(event<>());
@@ -166,6 +187,7 @@ HEDDLE_TEST(event,
     if (how == 1) e.unblock();
     if (how == 2) e = {};
     if (how == 3) target.clear();
+    EXPECT_EQ(waiter_first, how != 3);  // which has nobody to notify
     int id = 0;
     EXPECT_TRUE(r.join(id));
     EXPECT_EQ(id, 1);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <stdexcept>
 
+#include "heddle/core/adapt.hh"
 #include "heddle/core/twait.hh"
 #include "heddle/heddle.hh"
 #include "support/drivers.hh"
@@ -90,11 +91,17 @@ task<> awaits(rendezvous<>& r) { co_await r; }
 }  // namespace
 
 HEDDLE_TEST(rendezvous, "R4 a rendezvous may be global") {
-  virtual_runtime v;
-  global_rendezvous.make_event(3).trigger();
-  int id = 0;
-  EXPECT_TRUE(global_rendezvous.join(id));
-  EXPECT_EQ(id, 3);
+  auto outlives = std::make_unique<rendezvous<int>>();
+  {
+    virtual_runtime v;
+    for (rendezvous<int>* const r : {&global_rendezvous, outlives.get()}) {
+      r->make_event(3).trigger();
+      int id = 0;
+      EXPECT_TRUE(r->join(id));
+      EXPECT_EQ(id, 3);
+    }
+  }
+  outlives.reset();  // as a global one ends: without a runtime
 }
 
 HEDDLE_TEST(rendezvous, "R5 destroying a rendezvous ends the function that is blocked on it") {
@@ -128,13 +135,13 @@ HEDDLE_TEST(rendezvous, "R6 a second waiter is reported with both lines and gets
 
 namespace {
 task<int> twait_forms() {
-  int total = 0;
+  int late = 0;
   int x = 0, y = 0;
   twait {
-    timer(2ms, mkevent());
+    timer(2ms, bind(mkevent(late), 1));
     asap(mkevent());
   }
-  if (total == 0) twait {
+  if (late == 1) twait {
       mkevent(x).trigger(1);
     }
   else
@@ -201,6 +208,7 @@ namespace {
 task<> with_foreign_slot(rendezvous<>& r, event<int>& kept) {
   int slot = 1;
   kept = r.make_event(slot);
+  EXPECT_EQ(kept.record()->slots()[0], &slot);
   co_await yield();
 }
 task<> keeps_the_rendezvous(std::size_t& foreign_before, std::size_t& foreign_after) {
@@ -209,6 +217,7 @@ task<> keeps_the_rendezvous(std::size_t& foreign_before, std::size_t& foreign_af
   auto inner = with_foreign_slot(r, kept);
   co_await std::move(inner);
   foreign_before = worker::here().foreign_slots;
+  EXPECT_EQ(kept.record()->slots()[0], nullptr);
   kept.trigger(5);
   foreign_after = worker::here().foreign_slots;
   co_await r;

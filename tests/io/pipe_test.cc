@@ -156,7 +156,9 @@ task<> by_delimiter() {
   pipe_pair ends = make_pipe();
   co_await ends.writer.write("one\r\ntwo\nthr");
   line_reader lines(ends.reader);
-  EXPECT_EQ(co_await lines.take_until("\r\n", 100), "one\r\n");
+  const auto beyond = co_await as_expected(lines.take_until("\r\n", 4));
+  EXPECT_EQ(error_of(beyond), std::errc::argument_list_too_long);  // the delimiter counts too
+  EXPECT_EQ(co_await lines.take_until("\r\n", 5), "one\r\n");
   EXPECT_EQ(co_await lines.line(), "two");
   scope s;
   s.spawn([](pipe_writer to) -> task<> { co_await to.write("ee\n12345rest"); }, ends.writer);

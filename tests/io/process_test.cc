@@ -138,12 +138,7 @@ DRIVER_TEST(process, "it reads what we write, until we close") { run_real(make, 
 DRIVER_TEST(process, "it runs in the folder and with the variables it was given") {
   run_real(make, &surroundings);
 }
-DRIVER_TEST(process, "it starts with clean signals") {
-  auto d = make();
-  const bool simulated = std::string_view(d->name()) == "sim";
-  runtime rt(std::move(d), {});
-  if (!simulated) rt.run(clean_signals());
-}
+DRIVER_TEST(process, "it starts with clean signals") { run_real(make, &clean_signals); }
 DRIVER_TEST(process, "a wait that times out leaves it running, and a signal ends it") {
   run_real(make, &killed);
 }

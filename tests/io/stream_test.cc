@@ -53,14 +53,19 @@ task<> large(address at) {
   tcp_stream conn = co_await tcp_connect(at);
   std::string sent(3'000'000, '\0');
   for (std::size_t i = 0; i < sent.size(); ++i) sent[i] = static_cast<char>(i * 2654435761u >> 13);
-  std::string got(sent.size(), '\0');
-  scope s;
-  s.spawn([](tcp_stream& c, const std::string& data) -> task<> {
-    co_await c.write(std::string_view(data));
-  }(conn, sent));
-  EXPECT_EQ(co_await conn.read(std::span(got)), got.size());
-  co_await s.join();
-  EXPECT_EQ(got, sent);
+  for (const bool by_blocks : {false, true}) {
+    std::string got(sent.size(), '\0');
+    scope s;
+    s.spawn([](tcp_stream& c, const std::string& data) -> task<> {
+      co_await c.write(std::string_view(data));
+    }(conn, sent));
+    if (by_blocks) {
+      EXPECT_TRUE(co_await conn.readable());
+    }
+    EXPECT_EQ(co_await conn.read(std::span(got)), got.size());
+    co_await s.join();
+    EXPECT_EQ(got, sent);
+  }
 }
 
 }  // namespace

@@ -23,8 +23,13 @@ HEDDLE_TEST(loop, "D1 run returns when nothing is left that could wake anything"
   event<> never_fired = r.make_event();
   v.rt.spawn([](rendezvous<>& on) -> task<> { co_await on; }(r));
   v.rt.run();
+  EXPECT_EQ(v.rt.root().live(), 1u);
   never_fired.trigger();
+  rendezvous<> later;
+  timer(1h, later.make_event());
   v.rt.run();
+  EXPECT_EQ(v.rt.root().live(), 0u);
+  EXPECT_TRUE(later.has_ready());
 }
 
 HEDDLE_TEST(loop, "D1 a program that can never go on is an error that says where it waits") {

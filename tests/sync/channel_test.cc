@@ -71,17 +71,21 @@ HEDDLE_TEST(channel, "H1 both ends can be pushed to and popped from") {
 HEDDLE_TEST(channel, "H1 a value goes to the oldest live waiter, and dead ones are skipped") {
   virtual_runtime v;
   channel<int> c(4);
-  int a = 0, b = 0;
+  int a = 0, b = 0, younger = 0;
   rendezvous<int> kept;
   {
     rendezvous<> gone;
     c.pop(gone.make_event(a));
     c.pop(kept.make_event(1, b));
+    c.pop(kept.make_event(4, younger));
   }
   EXPECT_TRUE(c.try_push(5));
   EXPECT_EQ(a, 0);
   EXPECT_EQ(b, 5);
+  EXPECT_EQ(younger, 0);
   EXPECT_TRUE(kept.has_ready());
+  EXPECT_TRUE(c.try_push(7));
+  EXPECT_EQ(younger, 7);
   EXPECT_TRUE(c.try_push(6));
   c.pop(kept.make_event(2, a));  // a value that is queued comes at once
   EXPECT_EQ(a, 6);
