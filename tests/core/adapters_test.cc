@@ -61,6 +61,7 @@ HEDDLE_TEST(adapt, "A2 map fires with f of the value, and an unblock passes with
   EXPECT_EQ(calls, 1);
   EXPECT_EQ(slot, 4u);
   EXPECT_TRUE(r.join() && r.join() && !r.join());
+  EXPECT_TRUE(v.reports.empty());
   bool seen = false;  // f may have no value: then the event has none either
   map<std::unique_ptr<int>>(r.make_event(), [&](std::unique_ptr<int> p) {
     seen = *p == 3;

@@ -197,6 +197,7 @@ HEDDLE_TEST(event,
     EXPECT_TRUE(r.join(id));
     EXPECT_EQ(id, 3);
   }
+  EXPECT_EQ(v.reports.size(), 1u);  // of the event that was dropped: all others fired
 }
 
 namespace {
@@ -264,6 +265,13 @@ HEDDLE_TEST(combination,
   two.unblock();
   EXPECT_EQ(a, 6);
   EXPECT_TRUE(r.has_ready());
+  const std::string sent(100, 'x');  // which leaves its place when it is moved
+  std::string s, t;
+  event<std::string> texts = r.make_event(1, s) + r.make_event(2, t);
+  texts.trigger(sent);
+  EXPECT_EQ(s, sent);
+  EXPECT_EQ(t, sent);
+  EXPECT_TRUE(v.reports.empty());
 }
 
 HEDDLE_TEST(combination,

@@ -60,7 +60,9 @@ HEDDLE_TEST(rendezvous, "R3 clear and destruction empty what is out, without a m
     rendezvous<> r;
     kept = r.make_event();
     event<int> late = r.make_event(slot);
+    r.make_event().trigger();
     r.clear();
+    EXPECT_FALSE(r.has_events());
     EXPECT_FALSE(kept);
     late.trigger(6);
     EXPECT_EQ(slot, 5);
@@ -87,7 +89,14 @@ tamed blocks_on(rendezvous<>& r, int& destroyed, bool& after) {
   co_await r;
   after = true;
 }
-task<> awaits(rendezvous<>& r) { co_await r; }
+task<> waits_first(rendezvous<>& r, unsigned& line) {
+  line = __LINE__ + 1;
+  co_await r;
+}
+task<> waits_too(rendezvous<>& r, unsigned& line) {
+  line = __LINE__ + 1;
+  co_await r;
+}
 }  // namespace
 
 HEDDLE_TEST(rendezvous, "R4 a rendezvous may be global") {
@@ -122,13 +131,14 @@ HEDDLE_TEST(rendezvous, "R6 a second waiter is reported with both lines and gets
   virtual_runtime v;
   rendezvous<> r;
   event<> e = r.make_event();
-  v.rt.spawn(awaits(r));
+  unsigned first_line = 0, second_line = 0;
+  v.rt.spawn(waits_first(r, first_line));
   v.rt.once();
-  EXPECT_THROW(v.rt.run(awaits(r)), std::logic_error);
+  EXPECT_THROW(v.rt.run(waits_too(r, second_line)), std::logic_error);
   ASSERT_FALSE(v.reports.empty());
   EXPECT_EQ(v.reports[0].kind, diagnostic_kind::two_waiters);
-  EXPECT_NE(v.reports[0].made, 0u);
-  EXPECT_NE(v.reports[0].waits, 0u);
+  EXPECT_EQ(resolve_site(v.reports[0].made).line, second_line);
+  EXPECT_EQ(resolve_site(v.reports[0].waits).line, first_line);
   e.trigger();
   v.rt.run();
 }

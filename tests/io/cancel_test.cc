@@ -146,6 +146,10 @@ task<> last_handle_goes() {
   s.spawn(watch(right.read(room), p[0]));
   s.spawn(watch(right.receive(), p[1]));
   co_await sleep_for(1ms);
+  unix_stream copy = right;
+  copy = {};  // not the last
+  co_await sleep_for(1ms);
+  EXPECT_FALSE(p[0].ended);
   right = {};
   co_await s.join();
   EXPECT_EQ(p[0].code, canceled);
