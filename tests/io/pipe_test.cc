@@ -182,6 +182,7 @@ task<> delimiter_in_two_parts() {
         co_await to.write("abc\r");
         co_await sleep_for(1ms);
         co_await to.write("\ndef\r\n");
+        to.shutdown_write();
       },
       right);
   EXPECT_EQ(co_await lines.take_until("\r\n"), "abc\r\n");

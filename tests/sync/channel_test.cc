@@ -65,6 +65,21 @@ HEDDLE_TEST(channel, "H1 both ends can be pushed to and popped from") {
     EXPECT_EQ(co_await c.pop(), 1);
     EXPECT_EQ(co_await c.pop(), 2);
     EXPECT_TRUE(c.empty());
+    int newest = 0;
+    co_await c.push(4);
+    co_await c.push(5);
+    twait { c.pop_back(mkevent(newest)); }
+    EXPECT_EQ(newest, 5);
+    channel<int> full(2);
+    co_await full.push(1);
+    co_await full.push(2);
+    scope s;
+    s.spawn([](channel<int>& to) -> task<> { co_await to.push_front(0); }(full));
+    co_await yield();
+    EXPECT_EQ(co_await full.pop(), 1);
+    EXPECT_EQ(co_await full.pop(), 0);  // which waited while 2 stood there
+    EXPECT_EQ(co_await full.pop(), 2);
+    co_await s.join();
   }());
 }
 
