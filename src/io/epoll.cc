@@ -45,6 +45,8 @@ class epoll_driver final : public readiness_driver {
     epoll_event events[batch];
     const int n = sleep(events, until);
     for (int i = 0; i < n; ++i) {
+      if (i + 2 < n) expect_second(events[i + 2].data.fd);
+      if (i + 1 < n) expect_next(events[i + 1].data.fd);
       const int fd = events[i].data.fd;
       const std::uint32_t e = events[i].events;
       if (fd == wake_fd_) {

@@ -75,6 +75,20 @@ class readiness_driver : public kernel_driver {
   /// The kernel says that it may be readable or writable, or that the peer has ended or broken off:
   /// what came before that end was reported together with it, so reading goes on to the end.
   void ready(int fd, bool readable, bool writable, bool ended, worker& w) noexcept;
+  // Reports to come: what they are about has slept, and is cold. First where its operations are
+  // noted, then these themselves.
+  void expect_second(int fd) noexcept {
+    if (const fd_state* const state = states_.find(fd)) __builtin_prefetch(state);
+  }
+  void expect_next(int fd) noexcept {
+    const fd_state* const state = states_.find(fd);
+    if (state == nullptr) return;
+    for (const operation* op : {state->readers.first, state->writers.first}) {
+      if (op == nullptr) continue;
+      __builtin_prefetch(op);
+      __builtin_prefetch(reinterpret_cast<const std::byte*>(op) + 64);
+    }
+  }
 
   fd_table<fd_state> states_;
   std::unordered_map<int, op_queue> polls_;  // few descriptors are ever polled
