@@ -34,8 +34,9 @@ exchange::~exchange() {
   std::vector<std::string>& spare = owner_.spare_outs_;
   const std::size_t room = out_.capacity();
   const bool some = room > std::string().capacity();  // else nothing was gathered
-  if (some && owner_.spare_out_bytes_ + room <= spare_out_bytes_max &&
-      spare.size() < spare_outs_max) [[likely]] {
+  if (some && room <= spare_out_bytes_max &&
+      owner_.spare_out_bytes_ + room <= spare_outs_bytes_max && spare.size() < spare_outs_max)
+      [[likely]] {
     owner_.spare_out_bytes_ += room;
     out_.clear();
     spare.push_back(std::move(out_));

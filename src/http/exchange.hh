@@ -22,7 +22,8 @@ class kernel_copy;
 // Memory for gathered answers goes from one burst of requests to the next, so that an answer costs
 // no allocation: as many as a turn needs under load, and together no more than they are worth.
 inline constexpr std::size_t spare_outs_max = 64;
-inline constexpr std::size_t spare_out_bytes_max = 256 * 1024;
+inline constexpr std::size_t spare_out_bytes_max = 16 * 1024;
+inline constexpr std::size_t spare_outs_bytes_max = 256 * 1024;
 
 class exchange {
  public:

@@ -80,6 +80,18 @@ readiness_driver::fd_kind readiness_driver::ask_kind(fd_state& state, int fd) no
   return state.kind;
 }
 
+/// A number that the kernel has just given: whatever was noted of it is about another file.
+readiness_driver::fd_state& readiness_driver::begin(int fd, fd_kind kind) noexcept {
+  fd_state& state = state_of(fd);
+  const std::uint32_t epoch = state.epoch;
+  const bool kicked = state.kicked;  // it stays listed, and then finds nothing to do
+  state = {};
+  state.epoch = epoch;
+  state.kicked = kicked;
+  state.kind = kind;
+  return state;
+}
+
 std::int64_t readiness_driver::accept_one(int listener) noexcept {
   sockaddr_storage from;
   socklen_t len = sizeof from;
@@ -87,8 +99,7 @@ std::int64_t readiness_driver::accept_one(int listener) noexcept {
                                                 &len, SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (fd < 0) return fd;
   const fd_kind kind = kind_of(state_of(listener), listener);
-  fd_state& state = state_of(fd);
-  state.kind = kind;
+  fd_state& state = begin(fd, kind);
   state.accepted = true;
   met_peer& peer = met_[static_cast<std::size_t>(fd) % met_.size()];
   state.met = len <= sizeof peer.address;
@@ -112,21 +123,21 @@ int readiness_driver::peer_name(int fd, ::sockaddr* out, unsigned* len) noexcept
 int readiness_driver::socket(int domain, int type, int protocol) noexcept {
   const int fd = kernel_driver::socket(domain, type, protocol);
   const bool stream = (type & ~(SOCK_NONBLOCK | SOCK_CLOEXEC)) == SOCK_STREAM;
-  if (fd >= 0) state_of(fd).kind = stream ? fd_kind::stream : fd_kind::packets;
+  if (fd >= 0) begin(fd, stream ? fd_kind::stream : fd_kind::packets);
   return fd;
 }
 
 int readiness_driver::socket_pair(int (&ends)[2]) noexcept {
   const int error = kernel_driver::socket_pair(ends);
   if (error >= 0)
-    for (const int fd : ends) state_of(fd).kind = fd_kind::stream;
+    for (const int fd : ends) begin(fd, fd_kind::stream);
   return error;
 }
 
 int readiness_driver::pipe(int (&ends)[2]) noexcept {
   const int error = kernel_driver::pipe(ends);
   if (error >= 0)
-    for (const int fd : ends) state_of(fd).kind = fd_kind::stream;
+    for (const int fd : ends) begin(fd, fd_kind::stream);
   return error;
 }
 

@@ -114,6 +114,7 @@ class readiness_driver : public kernel_driver {
     return state.kind != fd_kind::unknown ? state.kind : ask_kind(state, fd);
   }
   [[nodiscard, gnu::cold]] static fd_kind ask_kind(fd_state& state, int fd) noexcept;
+  fd_state& begin(int fd, fd_kind kind) noexcept;
   [[nodiscard]] std::int64_t accept_one(int listener) noexcept;
   [[nodiscard]] op_queue& queue_of(fd_state& state, const operation& op) noexcept;
   /// One non-blocking try. False: it would block.
