@@ -126,12 +126,12 @@ class uring_driver final : public kernel_driver {
 
   void turn(worker& w, time_point until) noexcept override {
     collect_from_pool(w);
-    if (!first_served_.empty()) rest_over();
+    rest_over();
     collect_blocks(!starved_.empty());
     rearm_starved();
     blocks_.refill();
     nanoseconds timeout = nanoseconds::zero();
-    if (until != time_point::min() && w.idle() && ring_.completions() == 0 && rested_ == 0)
+    if (until != time_point::min() && w.idle() && ring_.completions() == 0 && first_served_.empty())
       timeout = until == never ? nanoseconds::max() : until - now();
     if (timeout > nanoseconds::zero() || ring_.batched() || ring_.kernel_waits())
       ring_.enter(timeout);
@@ -297,6 +297,10 @@ class uring_driver final : public kernel_driver {
 
   /// Those that have seen a turn.
   void rest_over() noexcept {
+    if (first_served_.empty()) {  // those that had rested are closed, perhaps
+      rested_ = 0;
+      return;
+    }
     const auto end = first_served_.begin() +
                      static_cast<std::ptrdiff_t>(std::min(rested_, first_served_.size()));
     starved_.insert(starved_.end(), first_served_.begin(), end);

@@ -3,6 +3,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <time.h>
+
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -142,6 +144,28 @@ DRIVER_TEST(tcp, "a duplicate that outlives a connection does not disturb the ne
     co_await caller.write("new");
     co_await s.join();
     ::close(copy);
+  }());
+}
+
+DRIVER_TEST(tcp, "a worker sleeps when connections have ended after one answer") {
+  if (!make.real()) return;
+  runtime rt(make(), test::one_worker());
+  rt.run([]() -> task<> {
+    tcp_listener door = tcp_listener::listen(address::loopback(0));
+    for (int i = 0; i < 3; ++i) {
+      tcp_stream caller = co_await tcp_connect(door.local());
+      tcp_stream called = co_await door.accept();
+      co_await caller.write("ask");
+      EXPECT_EQ((co_await called.receive()).text(), "ask");
+      co_await called.write("answer");
+    }
+    timespec before, after;
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
+    co_await sleep_for(60ms);
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
+    const auto spent = std::chrono::seconds(after.tv_sec - before.tv_sec) +
+                       std::chrono::nanoseconds(after.tv_nsec - before.tv_nsec);
+    EXPECT_LT(spent, 20ms);
   }());
 }
 
