@@ -19,7 +19,7 @@ class epoll_driver final : public readiness_driver {
     if (epoll_fd_ < 0) throw failure({errno, std::generic_category()}, "cannot make an epoll set");
     epoll_event wake{};
     wake.events = EPOLLIN | EPOLLET;
-    wake.data.fd = wake_fd_;
+    wake.data.ptr = &nobody_;
     ::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, wake_fd_, &wake);
   }
   ~epoll_driver() override { ::close(epoll_fd_); }
@@ -29,10 +29,10 @@ class epoll_driver final : public readiness_driver {
   [[nodiscard]] const char* name() const noexcept override { return "epoll"; }
 
  private:
-  int watch(int fd) noexcept override {
+  int watch(int fd, fd_state& state) noexcept override {
     epoll_event e{};
     e.events = EPOLLIN | EPOLLOUT | EPOLLPRI | EPOLLRDHUP | EPOLLET;
-    e.data.fd = fd;
+    e.data.ptr = &state;
     return ::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &e) == 0 || errno == EEXIST ? 0 : -errno;
   }
   void unwatch(int fd, bool shared) noexcept override {
@@ -42,21 +42,27 @@ class epoll_driver final : public readiness_driver {
   }
 
   void wait_reports(worker& w, time_point until) noexcept override {
-    epoll_event events[batch];
+    epoll_event events[batch + 3];
     const int n = sleep(events, until);
+    if (n <= 0) return;
+    events[n].data.ptr = events[n + 1].data.ptr = events[n + 2].data.ptr = &nobody_;
     for (int i = 0; i < n; ++i) {
-      if (i + 2 < n) expect_second(events[i + 2].data.fd);
-      if (i + 1 < n) expect_next(events[i + 1].data.fd);
-      const int fd = events[i].data.fd;
-      const std::uint32_t e = events[i].events;
-      if (fd == wake_fd_) {
+      expect_third(of(events[i + 3]));
+      expect_second(of(events[i + 2]));
+      expect_next(of(events[i + 1]));
+      fd_state& state = of(events[i]);
+      if (&state == &nobody_) [[unlikely]] {
         drain_wake();
         continue;
       }
+      const std::uint32_t e = events[i].events;
       constexpr std::uint32_t broken = EPOLLERR | EPOLLHUP;
-      ready(fd, (e & (EPOLLIN | EPOLLRDHUP | EPOLLPRI | broken)) != 0,
+      ready(state, (e & (EPOLLIN | EPOLLRDHUP | EPOLLPRI | broken)) != 0,
             (e & (EPOLLOUT | broken)) != 0, (e & (EPOLLRDHUP | broken)) != 0, w);
     }
+  }
+  [[nodiscard]] static fd_state& of(const epoll_event& e) noexcept {
+    return *static_cast<fd_state*>(e.data.ptr);
   }
 
   int sleep(epoll_event* events, time_point until) noexcept {
@@ -77,6 +83,7 @@ class epoll_driver final : public readiness_driver {
 
   static constexpr int batch = 256;
   int epoll_fd_ = -1;
+  fd_state nobody_;  // whose reports are those of wake_fd_
 };
 
 }  // namespace

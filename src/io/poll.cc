@@ -17,7 +17,7 @@ class poll_driver final : public readiness_driver {
   [[nodiscard]] const char* name() const noexcept override { return "poll"; }
 
  private:
-  int watch(int fd) noexcept override {
+  int watch(int fd, fd_state& /*state*/) noexcept override {
     watched_.push_back(fd);
     return 0;
   }
@@ -33,7 +33,7 @@ class poll_driver final : public readiness_driver {
       if (!state.readers.empty() && !state.starved) events |= POLLIN | POLLRDHUP;
       if (!state.writers.empty()) events |= POLLOUT;
       if (state.polled)
-        for (const operation* op = polls_[fd].first; op != nullptr; op = op->driver_next)
+        for (const operation* op = polls_[&state].first; op != nullptr; op = op->driver_next)
           events |= static_cast<short>(op->flags);
       if (events != 0) polled_.push_back({fd, events, 0});
     }
@@ -43,8 +43,8 @@ class poll_driver final : public readiness_driver {
       const short e = polled_[i].revents;
       if (e == 0) continue;
       constexpr short broken = POLLERR | POLLHUP | POLLNVAL;
-      ready(polled_[i].fd, (e & (POLLIN | POLLRDHUP | broken)) != 0, (e & (POLLOUT | broken)) != 0,
-            (e & (POLLRDHUP | broken)) != 0, w);
+      ready(states_[polled_[i].fd], (e & (POLLIN | POLLRDHUP | broken)) != 0,
+            (e & (POLLOUT | broken)) != 0, (e & (POLLRDHUP | broken)) != 0, w);
     }
   }
 

@@ -22,9 +22,9 @@ namespace {
 constexpr int accepts_a_turn = 64;  // then other descriptors get their turn
 constexpr int blocks_a_turn = 4;
 
-bool would_block(std::int64_t result) noexcept {
-  return result == -EAGAIN || result == -EWOULDBLOCK || result == -EINPROGRESS;
-}
+// op.driver_state of a connect.
+constexpr std::uint8_t connect_begun = 1;
+constexpr std::uint8_t connect_refused = 2;  // for now, and nobody will report a change
 
 std::int64_t outcome(ssize_t result) noexcept { return result < 0 ? -errno : result; }
 
@@ -58,7 +58,7 @@ void readiness_driver::forget_old(int fd, fd_state& state) noexcept {
   const std::uint32_t epoch = epochs_->of(fd);
   if (state.epoch == epoch) return;
   if (state.watched) unwatch(fd, true);
-  if (state.starved) std::erase(starved_, fd);
+  if (state.starved) std::erase(starved_, &state);
   const bool kicked = state.kicked;  // it stays listed, and then finds nothing to do
   state = {};
   state.kicked = kicked;
@@ -146,7 +146,7 @@ readiness_driver::op_queue& readiness_driver::queue_of(fd_state& state,
   switch (op.code) {
     case op_code::poll:
       state.polled = true;
-      return polls_[op.fd];
+      return polls_[&state];
     case op_code::connect:
     case op_code::send:
     case op_code::send_msg:
@@ -157,23 +157,21 @@ readiness_driver::op_queue& readiness_driver::queue_of(fd_state& state,
   }
 }
 
-bool readiness_driver::try_once(operation& op, std::int64_t& result) noexcept {
-  do {
+inline bool readiness_driver::would_block(const operation& op, std::int64_t result) noexcept {
+  static_assert(EAGAIN == EWOULDBLOCK);
+  return (result == -EAGAIN || result == -EINPROGRESS) && op.driver_state != connect_refused;
+}
+
+inline std::int64_t readiness_driver::try_once(operation& op) noexcept {
+  for (;;) {
+    std::int64_t result;
     switch (op.code) {
-      case op_code::accept:
-      case op_code::accept_all:
-        result = accept_one(op.fd);
-        break;
       case op_code::receive:
         result = bare::receive(op.fd, op.data, op.len, static_cast<int>(op.flags) | MSG_DONTWAIT);
         break;
       case op_code::send:
         result = bare::send(op.fd, op.data, op.len,
                             static_cast<int>(op.flags) | MSG_DONTWAIT | MSG_NOSIGNAL);
-        break;
-      case op_code::receive_msg:
-        result = outcome(::recvmsg(op.fd, static_cast<msghdr*>(op.data),
-                                   static_cast<int>(op.flags) | MSG_DONTWAIT | MSG_CMSG_CLOEXEC));
         break;
       case op_code::send_msg:
         result = bare::send_msg(op.fd, static_cast<const msghdr*>(op.data),
@@ -185,53 +183,66 @@ bool readiness_driver::try_once(operation& op, std::int64_t& result) noexcept {
       case op_code::write:
         result = bare::write(op.fd, op.data, op.len);
         break;
-      case op_code::connect:
-        if (op.driver_state == 0) {
-          op.driver_state = 1;
-          result = outcome(::connect(op.fd, static_cast<const ::sockaddr*>(op.data), op.len));
-          if (result == -EINTR) result = -EINPROGRESS;
-          // A Unix listener whose queue is full: nothing is in progress, and nobody will report.
-          if (result == -EAGAIN) return true;
-        } else {
-          pollfd p{op.fd, POLLOUT, 0};
-          if (::poll(&p, 1, 0) == 0) {
-            result = -EINPROGRESS;
-            break;
-          }
-          int error = 0;
-          socklen_t len = sizeof error;
-          result = ::getsockopt(op.fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0 ? -errno : -error;
-        }
-        break;
-      case op_code::poll: {
-        pollfd p{op.fd, static_cast<short>(op.flags), 0};
-        const int n = ::poll(&p, 1, 0);
-        result = n < 0 ? -errno : n == 0 ? -EAGAIN : p.revents;
-        if (n > 0 && (p.revents & POLLNVAL) != 0) result = -EBADF;
-        break;
-      }
       default:
-        result = -EOPNOTSUPP;
+        result = try_other(op);
         break;
     }
-  } while (result == -EINTR);
-  return !would_block(result);
+    if (result != -EINTR) [[likely]]
+      return result;
+  }
 }
 
-void readiness_driver::learn(fd_state& state, const operation& op, std::int64_t result) noexcept {
-  if (!state.watched || result <= 0 || result >= op.len) return;
-  const bool in = op.code == op_code::receive || op.code == op_code::read;
-  const bool out = op.code == op_code::send || op.code == op_code::write;
-  if (!in && !out) return;
-  if (kind_of(state, op.fd) != fd_kind::stream || (op.flags & (MSG_PEEK | MSG_OOB)) != 0) return;
-  if (out) state.write_waits = true;
-  if (in && !state.ended) state.read_waits = true;
+/// The calls that are not made all the time.
+[[gnu::noinline]] std::int64_t readiness_driver::try_other(operation& op) noexcept {
+  switch (op.code) {
+    case op_code::accept:
+    case op_code::accept_all:
+      return accept_one(op.fd);
+    case op_code::receive_msg:
+      return outcome(::recvmsg(op.fd, static_cast<msghdr*>(op.data),
+                               static_cast<int>(op.flags) | MSG_DONTWAIT | MSG_CMSG_CLOEXEC));
+    case op_code::connect: {
+      if (op.driver_state == 0) {
+        op.driver_state = connect_begun;
+        const std::int64_t result =
+            outcome(::connect(op.fd, static_cast<const ::sockaddr*>(op.data), op.len));
+        // A Unix listener whose queue is full: nothing is in progress, and nobody will report.
+        if (result == -EAGAIN) op.driver_state = connect_refused;
+        return result == -EINTR ? -EINPROGRESS : result;
+      }
+      pollfd p{op.fd, POLLOUT, 0};
+      if (::poll(&p, 1, 0) == 0) return -EINPROGRESS;
+      int error = 0;
+      socklen_t len = sizeof error;
+      return ::getsockopt(op.fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0 ? -errno : -error;
+    }
+    case op_code::poll: {
+      pollfd p{op.fd, static_cast<short>(op.flags), 0};
+      const int n = ::poll(&p, 1, 0);
+      if (n > 0 && (p.revents & POLLNVAL) != 0) return -EBADF;
+      return n < 0 ? -errno : n == 0 ? -EAGAIN : p.revents;
+    }
+    default:
+      return -EOPNOTSUPP;
+  }
+}
+
+void readiness_driver::learn(fd_state& state, const operation& op) noexcept {
+  if (!state.watched || (op.flags & (MSG_PEEK | MSG_OOB)) != 0) return;
+  const bool in = op.code == op_code::read || op.code == op_code::receive;
+  const bool out = op.code == op_code::write || op.code == op_code::send;
+  if ((!in && !out) || kind_of(state, op.fd) != fd_kind::stream) return;
+  if (out) {
+    state.write_waits = true;
+  } else if (!state.ended) {
+    state.read_waits = true;
+  }
 }
 
 int readiness_driver::await_report(fd_state& state, const operation& op) noexcept {
   if (!state.watched) {
     // What comes between the try and this call is reported.
-    const int error = watch(op.fd);
+    const int error = watch(op.fd, state);
     state.watched = error == 0;
     return error;
   }
@@ -283,12 +294,13 @@ bool readiness_driver::submit(operation& op, worker& w, completion& now) noexcep
   if (op.code == op_code::accept_all || op.code == op_code::receive_all) {
     hold(op, w);
     queue.push(op);
-    if (!waits) kick(op.fd);
+    if (!waits) kick(state);
     return false;
   }
   if ((queue.empty() && !waits) || op.code == op_code::poll) {
-    if (try_once(op, now.result)) {
-      learn(state, op, now.result);
+    now.result = try_once(op);
+    if (!would_block(op, now.result)) {
+      if (now.result > 0 && now.result < op.len) learn(state, op);
       return true;
     }
     if (const int error = await_report(state, op); error != 0) {
@@ -312,15 +324,6 @@ std::size_t readiness_driver::send_now(int fd, const void* data, std::size_t len
   return bytes;
 }
 
-/// Keeps a part of what is wanted whole; false when it is all, or the end.
-bool readiness_driver::gather(operation& op, std::int64_t result) noexcept {
-  if (!op.whole || result <= 0 || result >= op.len) return false;
-  op.data = static_cast<std::byte*>(op.data) + result;
-  op.len -= static_cast<std::uint32_t>(result);
-  op.moved += static_cast<std::size_t>(result);
-  return true;
-}
-
 void readiness_driver::finish(op_queue& queue, operation& op, worker& w,
                               std::int64_t result) noexcept {
   queue.remove(op);
@@ -339,20 +342,22 @@ readiness_driver::attempt_result readiness_driver::run_multishot(operation& op, 
     completion c{0, true, false, 0};
     bool drained = false;
     if (op.code == op_code::accept_all) {
-      if (!try_once(op, c.result)) return attempt_result::would_block;
+      c.result = try_once(op);
+      if (would_block(op, c.result)) return attempt_result::would_block;
       if (c.result == -ECONNABORTED || c.result == -EPROTO) continue;  // gone before we came
     } else {
       const std::uint32_t block = take_block();
       if (block == no_block) {
-        if (!std::exchange(state.starved, true)) starved_.push_back(fd);
-        return attempt_result::starved;
+        if (!state.starved) starved_.push_back(&state);
+        state.starved = true;
+        return attempt_result::later;
       }
       do {
         c.result = bare::receive(fd, block_at(block), options_.block_bytes, MSG_DONTWAIT);
       } while (c.result == -EINTR);
       if (c.result <= 0) {
         return_block(block);
-        if (would_block(c.result)) return attempt_result::would_block;
+        if (would_block(op, c.result)) return attempt_result::would_block;
       } else {
         c.has_block = true;
         c.block = block;
@@ -375,77 +380,76 @@ readiness_driver::attempt_result readiness_driver::run_multishot(operation& op, 
     }
     if (drained) return state.watched ? attempt_result::would_block : attempt_result::drained;
   }
-  return attempt_result::again_later;
+  kick(state);
+  return attempt_result::later;
 }
 
-void readiness_driver::run_queue(int fd, op_queue& queue, worker& w) noexcept {
-  fd_state& state = states_[fd];
-  const bool reads = &queue == &state.readers;
-  while (!queue.empty() && !(reads ? state.read_waits : state.write_waits)) {
+template <bool Readers>
+void readiness_driver::run_queue(fd_state& state, worker& w) noexcept {
+  op_queue& queue = Readers ? state.readers : state.writers;
+  while (!queue.empty() && !(Readers ? state.read_waits : state.write_waits)) {
     operation& op = *queue.first;
-    const bool was_empty = reads && state.drained && !state.watched;
-    if (reads) state.drained = false;
-    if (was_empty) {
+    if (Readers && state.drained && !state.watched) [[unlikely]] {
       // What came since is reported when watching begins: no need to try before.
-    } else if (op.code == op_code::accept_all || op.code == op_code::receive_all) {
+      state.drained = false;
+    } else if (Readers && (op.code == op_code::accept_all || op.code == op_code::receive_all)) {
       const attempt_result answer = run_multishot(op, state, w);
       if (answer == attempt_result::done) continue;
-      if (answer == attempt_result::starved) return;
+      if (answer == attempt_result::later) return;
       if (answer == attempt_result::drained) {
         // Watched from the next turn on, if it is still there: many are closed after one answer.
         state.drained = true;
-        return kick(fd);
+        return kick(state);
       }
-      if (answer == attempt_result::again_later) return kick(fd);
-    } else {
-      std::int64_t result;
-      if (try_once(op, result)) {
-        learn(state, op, result);
-        if (!gather(op, result)) finish(queue, op, w, result);
-        continue;
+    } else if (const std::int64_t result = try_once(op); !would_block(op, result)) {
+      if (result > 0) {
+        const auto moved = std::min<std::int64_t>(result + line_bytes - 1, page_bytes);
+        (Readers ? state.read_lines : state.write_lines) =
+            static_cast<std::uint8_t>(moved / line_bytes);
       }
-    }
-    if (const int error = await_report(state, op); error != 0) {
-      finish(queue, op, w, error);
+      if (result > 0 && result < op.len) {
+        learn(state, op);
+        if (op.whole) {  // the rest is still wanted
+          op.data = static_cast<std::byte*>(op.data) + result;
+          op.len -= static_cast<std::uint32_t>(result);
+          op.moved += static_cast<std::size_t>(result);
+          continue;
+        }
+      }
+      finish(queue, op, w, result);
       continue;
     }
-    return;
+    const int error = await_report(state, op);
+    if (error == 0) return;
+    finish(queue, op, w, error);
   }
 }
+template void readiness_driver::run_queue<true>(fd_state&, worker&) noexcept;
+template void readiness_driver::run_queue<false>(fd_state&, worker&) noexcept;
 
-void readiness_driver::run_polls(int fd, worker& w) noexcept {
-  op_queue& polls = polls_[fd];
+void readiness_driver::run_polls(fd_state& state, worker& w) noexcept {
+  op_queue& polls = polls_[&state];
   // From the beginning after each one that ended: its completion may have ended others.
   for (operation* op = polls.first; op != nullptr;) {
-    std::int64_t result;
-    const bool ready = try_once(*op, result);
+    const std::int64_t result = try_once(*op);
+    const bool ready = !would_block(*op, result);
     if (ready) finish(polls, *op, w, result);
     op = ready ? polls.first : op->driver_next;
   }
 }
 
-void readiness_driver::ready(int fd, bool readable, bool writable, bool ended, worker& w) noexcept {
-  fd_state& state = states_[fd];
-  if (ended) state.ended = true;
-  if (readable) state.read_waits = false;
-  if (writable) state.write_waits = false;
-  if (state.polled) [[unlikely]]
-    run_polls(fd, w);
-  if (readable) run_queue(fd, state.readers, w);
-  if (writable) run_queue(fd, state.writers, w);
-}
-
-void readiness_driver::kick(int fd) noexcept {
-  if (!std::exchange(states_[fd].kicked, true)) kicked_.push_back(fd);
+void readiness_driver::kick(fd_state& state) noexcept {
+  if (!state.kicked) kicked_.push_back(&state);
+  state.kicked = true;
 }
 
 void readiness_driver::run_kicked(worker& w) noexcept {
   kicking_.swap(kicked_);
-  for (const int fd : kicking_) {
-    fd_state& state = states_[fd];
-    if (!std::exchange(state.kicked, false)) continue;  // closed since
-    run_queue(fd, state.readers, w);
-    run_queue(fd, state.writers, w);
+  for (fd_state* const state : kicking_) {
+    if (!state->kicked) continue;  // closed since
+    state->kicked = false;
+    run_queue<true>(*state, w);
+    run_queue<false>(*state, w);
   }
   kicking_.clear();
 }
@@ -454,9 +458,10 @@ void readiness_driver::run_kicked(worker& w) noexcept {
 void readiness_driver::feed_starved(worker& w) noexcept {
   std::size_t fed = 0;
   while (fed < starved_.size() && has_block()) {
-    const int fd = starved_[fed++];
-    fd_state& state = states_[fd];
-    if (std::exchange(state.starved, false)) run_queue(fd, state.readers, w);
+    fd_state& state = *starved_[fed++];
+    const bool starved = state.starved;  // still: it may have been closed
+    state.starved = false;
+    if (starved) run_queue<true>(state, w);
   }
   starved_.erase(starved_.begin(), starved_.begin() + static_cast<std::ptrdiff_t>(fed));
 }
@@ -479,13 +484,12 @@ void readiness_driver::cancel(operation& op, worker& w) noexcept {
     cancel_in_pool(op, w);
     return;
   }
-  const int fd = op.fd;
-  fd_state& state = states_[fd];
+  fd_state& state = states_[op.fd];
   finish(queue_of(state, op), op, w, -ECANCELED);
   // The next in the line was never tried.
   if ((!state.readers.empty() && !state.read_waits) ||
       (!state.writers.empty() && !state.write_waits))
-    kick(fd);
+    kick(state);
 }
 
 void readiness_driver::close(int fd, worker& w) noexcept {
@@ -496,9 +500,9 @@ void readiness_driver::close(int fd, worker& w) noexcept {
     };
     end_all(state->readers);
     end_all(state->writers);
-    if (state->polled) end_all(polls_[fd]);
+    if (state->polled) end_all(polls_[state]);
     if (state->watched) unwatch(fd, !state->accepted);
-    if (state->starved) std::erase(starved_, fd);
+    if (state->starved) std::erase(starved_, state);
     *state = {};
   }
   if (epochs_ != nullptr) epochs_->closing(fd);

@@ -8,7 +8,9 @@
 // report.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <unordered_map>
 #include <vector>
 
@@ -50,10 +52,12 @@ class readiness_driver : public kernel_driver {
   struct fd_state {
     op_queue readers;
     op_queue writers;
-    std::uint32_t epoch = 0;  // with several workers: when this was noted
-    fd_kind kind = fd_kind::unknown;
-    bool kicked = false;          // listed in kicked_
-    bool starved = false;         // listed in starved_
+    std::uint32_t epoch = 0;       // with several workers: when this was noted
+    std::uint8_t read_lines = 0;   // what was moved last after a report, in lines of the cache,
+    std::uint8_t write_lines = 0;  // and at most a page
+    fd_kind kind : 3 = fd_kind::unknown;
+    bool kicked : 1 = false;      // listed in kicked_
+    bool starved : 1 = false;     // listed in starved_
     bool watched : 1 = false;     // the kernel reports on it
     bool read_waits : 1 = false;  // watched, and known not to be readable
     bool write_waits : 1 = false;
@@ -67,41 +71,58 @@ class readiness_driver : public kernel_driver {
 
   /// Begins to watch: 0 when reports come from now on, and what is ready already is reported too;
   /// else -errno.
-  [[nodiscard]] virtual int watch(int fd) noexcept = 0;
+  [[nodiscard]] virtual int watch(int fd, fd_state& state) noexcept = 0;
   /// Sleeps until `until` (not at all when it is in the past), then calls ready() for each report.
   virtual void wait_reports(worker& w, time_point until) noexcept = 0;
   /// The descriptor is about to be closed. `shared`: it may be open elsewhere too, and so live on.
   virtual void unwatch(int fd, bool shared) noexcept = 0;
   /// The kernel says that it may be readable or writable, or that the peer has ended or broken off:
   /// what came before that end was reported together with it, so reading goes on to the end.
-  void ready(int fd, bool readable, bool writable, bool ended, worker& w) noexcept;
-  // Reports to come: what they are about has slept, and is cold. First where its operations are
-  // noted, then these themselves.
-  void expect_second(int fd) noexcept {
-    if (const fd_state* const state = states_.find(fd)) __builtin_prefetch(state);
+  void ready(fd_state& state, bool readable, bool writable, bool ended, worker& w) noexcept {
+    if (ended) state.ended = true;
+    if (readable) state.read_waits = false;
+    if (writable) state.write_waits = false;
+    if (state.polled) [[unlikely]]
+      run_polls(state, w);
+    if (readable) run_queue<true>(state, w);
+    if (writable) run_queue<false>(state, w);
   }
-  void expect_next(int fd) noexcept {
-    const fd_state* const state = states_.find(fd);
-    if (state == nullptr) return;
-    for (const operation* op : {state->readers.first, state->writers.first}) {
-      if (op == nullptr) continue;
-      __builtin_prefetch(op);
-      __builtin_prefetch(reinterpret_cast<const std::byte*>(op) + 64);
-    }
+  // Reports to come: what they are about has slept, and is cold. First where its operations are
+  // noted; then these themselves, the reader or else the writer; then the bytes that the kernel
+  // will move, as many as it moved the last time.
+  static void expect_third(const fd_state& state) noexcept { __builtin_prefetch(&state); }
+  static void expect_second(const fd_state& state) noexcept {
+    const void* op = first_of(state);
+    if (op == nullptr) op = &state;  // what lies at no address is looked for in vain, and for long
+    __builtin_prefetch(op);
+    __builtin_prefetch(static_cast<const std::byte*>(op) + line_bytes);
+  }
+  static void expect_next(const fd_state& state) noexcept {
+    const std::uint32_t lines = state.readers.empty() ? state.write_lines : state.read_lines;
+    if (lines == 0) return;
+    const operation* const op = first_of(state);
+    if (op == nullptr) return;
+    const auto* const begin = static_cast<const std::byte*>(op->data);
+    const auto* const end = begin + std::min(lines * line_bytes, op->len);
+    for (const std::byte* line = begin; line < end; line += line_bytes) __builtin_prefetch(line);
   }
 
   fd_table<fd_state> states_;
-  std::unordered_map<int, op_queue> polls_;  // few descriptors are ever polled
+  std::unordered_map<const fd_state*, op_queue> polls_;  // few descriptors are ever polled
 
  private:
   enum class attempt_result : std::uint8_t {
     done,
     would_block,
-    again_later,
-    starved,
+    later,   // somebody will try again: nothing to be asked of the kernel now
     drained  // as would_block, of a descriptor that is not watched yet
   };
 
+  static constexpr std::uint32_t line_bytes = 64;  // of the cache
+  static constexpr std::uint32_t page_bytes = 4096;
+  [[nodiscard]] static const operation* first_of(const fd_state& state) noexcept {
+    return state.readers.empty() ? state.writers.first : state.readers.first;
+  }
   [[nodiscard]] fd_state& state_of(int fd) noexcept {
     fd_state& state = states_.at(fd);
     if (epochs_ != nullptr) [[unlikely]]
@@ -117,18 +138,22 @@ class readiness_driver : public kernel_driver {
   fd_state& begin(int fd, fd_kind kind) noexcept;
   [[nodiscard]] std::int64_t accept_one(int listener) noexcept;
   [[nodiscard]] op_queue& queue_of(fd_state& state, const operation& op) noexcept;
-  /// One non-blocking try. False: it would block.
-  [[nodiscard]] bool try_once(operation& op, std::int64_t& result) noexcept;
-  /// Draws from `result` what it says about the next try.
-  void learn(fd_state& state, const operation& op, std::int64_t result) noexcept;
+  /// One call that does not block: what it gave, or -errno.
+  [[nodiscard]] std::int64_t try_once(operation& op) noexcept;
+  [[nodiscard]] std::int64_t try_other(operation& op) noexcept;
+  /// Whether that means that it would have blocked.
+  [[nodiscard]] static bool would_block(const operation& op, std::int64_t result) noexcept;
+  /// Draws from a short transfer what it says about the next try.
+  void learn(fd_state& state, const operation& op) noexcept;
   /// After a try that would have blocked. 0, or why nothing will be reported.
   [[nodiscard]] int await_report(fd_state& state, const operation& op) noexcept;
   [[nodiscard]] attempt_result run_multishot(operation& op, fd_state& state, worker& w) noexcept;
-  void run_queue(int fd, op_queue& queue, worker& w) noexcept;
-  void run_polls(int fd, worker& w) noexcept;
-  [[nodiscard]] static bool gather(operation& op, std::int64_t result) noexcept;
+  /// Tries those in the line of readers (or writers), one after the other, while they end.
+  template <bool Readers>
+  void run_queue(fd_state& state, worker& w) noexcept;
+  void run_polls(fd_state& state, worker& w) noexcept;
   void finish(op_queue& queue, operation& op, worker& w, std::int64_t result) noexcept;
-  void kick(int fd) noexcept;
+  void kick(fd_state& state) noexcept;
   void run_kicked(worker& w) noexcept;
   void feed_starved(worker& w) noexcept;
 
@@ -141,10 +166,10 @@ class readiness_driver : public kernel_driver {
   std::array<met_peer, 64> met_;  // the place of fd is fd % 64: as many as are accepted in a turn
 
   std::shared_ptr<fd_epochs> epochs_;  // with several workers
-  std::vector<int> kicked_;            // to be tried at the next turn
-  std::vector<int> kicking_;
-  std::vector<int> starved_;      // receive_all waits for a block
-  operation* current_ = nullptr;  // inside its completion; null when it ended there
+  std::vector<fd_state*> kicked_;      // to be tried at the next turn
+  std::vector<fd_state*> kicking_;
+  std::vector<fd_state*> starved_;  // receive_all waits for a block
+  operation* current_ = nullptr;    // inside its completion; null when it ended there
 };
 
 }  // namespace heddle
