@@ -94,3 +94,14 @@ if(CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND PROJECT_IS_TOP_LEVEL)
     add_link_options(-fuse-ld=lld)
   endif()
 endif()
+
+# The rooms' libraries carry both machine code, which everybody links, and what the heddle program
+# is optimized from as a whole (cli.cmake). Needs Clang 17 and its linker.
+set(HEDDLE_FAT_ROOMS OFF)
+if(HEDDLE_HAS_LLD AND NOT HEDDLE_OPTIMIZE STREQUAL "OFF" AND NOT HEDDLE_SANITIZE
+   AND CMAKE_BUILD_TYPE MATCHES "^Rel|^Min")
+  check_linker_flag(CXX "-fuse-ld=lld;-flto=thin;-ffat-lto-objects" HEDDLE_HAS_FAT_OBJECTS)
+  if(HEDDLE_HAS_FAT_OBJECTS)
+    set(HEDDLE_FAT_ROOMS ON)
+  endif()
+endif()
