@@ -12,8 +12,7 @@ http::static_options options_of(const serve_options& o) {
   s.single_page = o.spa;
   s.precompressed = o.precompressed;
   s.compress = o.compress;
-  s.headers = o.headers;
-  if (o.cors) s.headers.emplace_back("Access-Control-Allow-Origin", "*");
+  s.headers = o.fields_of_answers();
   s.cache_bytes_max = o.cache_bytes_max;
   s.cached_file_bytes_max = o.cached_file_bytes_max;
   s.held_bytes_max = o.held_bytes_max;

@@ -189,6 +189,12 @@ constexpr setting table[] = {
 
 }  // namespace
 
+std::vector<std::pair<std::string, std::string>> serve_options::fields_of_answers() const {
+  auto fields = headers;
+  if (cors) fields.emplace_back("Access-Control-Allow-Origin", "*");
+  return fields;
+}
+
 std::span<const setting> settings() { return table; }
 
 std::string serve_help(bool limits) {

@@ -66,6 +66,9 @@ struct serve_options {
   nanoseconds drain_timeout = std::chrono::seconds(0);
   nanoseconds queue_delay = std::chrono::milliseconds(100);
   nanoseconds retry_after = std::chrono::seconds(1);
+
+  /// What stands in every answer: `headers`, and what `cors` means.
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> fields_of_answers() const;
 };
 
 /// A value that a setting does not take; what() says which would do.

@@ -62,6 +62,7 @@ http::server_options shard::options_of(const serve_options& o) {
   limits.write_timeout = o.write_timeout;
   limits.overload.target = o.queue_delay;
   limits.overload.retry_after = std::chrono::ceil<std::chrono::seconds>(o.retry_after);
+  limits.overload.headers = o.fields_of_answers();
   limits.overload.exempt = [this](const http::request_head& head) {
     return bus_.raise<overdue>(head) == flow::halt;
   };
@@ -127,6 +128,7 @@ task<> shard::close_door(nanoseconds grace) {
 void shard::change(const serve_options& o) {
   // Both are bound for a moment in which nothing is raised.
   auto next = std::make_unique<site>(bus_, part_of(o, count_), show_metrics_);
+  web_->change_refusals(o.fields_of_answers());
   old_.push_back(std::exchange(now_, std::move(next)));
   old_.back()->retire();
   std::erase_if(old_, [](const std::unique_ptr<site>& s) { return !s->busy(); });

@@ -14,7 +14,7 @@ namespace heddle::http {
 inline constexpr std::string_view refusal_text =
     "503 the server has more to do than it can do in time; try again later\n";
 
-/// The header lines that are no server's own.
+/// The header lines that are no server's own. Throws where options.headers cannot be sent.
 [[nodiscard]] std::string refusal_lines(const overload_options& options);
 
 }  // namespace heddle::http

@@ -9,6 +9,7 @@
 #include "heddle/http/server.hh"
 #include "heddle/io/unix.hh"
 #include "heddle/sched/runtime.hh"
+#include "http/fixed_fields.hh"
 #include "http/overload_lines.hh"
 
 namespace heddle::http {
@@ -21,7 +22,13 @@ constexpr nanoseconds hold_step = std::chrono::milliseconds(1);
 std::string refusal_lines(const overload_options& options) {
   const std::int64_t seconds = std::max<std::int64_t>(options.retry_after.count(), 0);
   return "Content-Type: text/plain; charset=utf-8\r\nRetry-After: " + std::to_string(seconds) +
-         "\r\n";
+         "\r\n" + checked_lines(options.headers);
+}
+
+void server::change_refusals(const std::vector<std::pair<std::string, std::string>>& headers) {
+  overload_options changed = options_.overload;
+  changed.headers = headers;
+  refusal_lines_ = piece(refusal_lines(changed));
 }
 
 response server::refusal() const {

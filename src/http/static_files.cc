@@ -10,13 +10,13 @@
 
 #include <cerrno>
 
-#include "heddle/http/head_writer.hh"
 #include "heddle/http/mime.hh"
 #include "heddle/http/uri.hh"
 #include "heddle/sched/runtime.hh"
 #include "http/counted_body.hh"
 #include "http/driver_call.hh"
 #include "http/file_answer.hh"
+#include "http/fixed_fields.hh"
 #include "http/page.hh"
 #include "http/static_open.hh"
 
@@ -40,22 +40,6 @@ bool wants_html(const request_head& head) noexcept {
 /// The part behind the last slash has a dot: a file of some kind, not a page of an application.
 bool names_a_file(std::string_view path) noexcept {
   return path.find('.', path.rfind('/')) != std::string_view::npos;
-}
-
-std::string checked_lines(const std::vector<std::pair<std::string, std::string>>& headers) {
-  std::string lines;
-  for (const auto& [name, value] : headers) {
-    std::string room(64 + name.size() + value.size(), '\0');
-    head_writer writer(room);
-    writer.status(200).field(name, value);
-    if (writer.error() != head_writer::problem::none)
-      throw failure(
-          std::make_error_code(std::errc::invalid_argument),
-          "the header '" + name + "' cannot be sent: " + std::string(describe(writer.error())));
-    const std::string_view text = writer.text();
-    lines += text.substr(text.find('\n') + 1);
-  }
-  return lines;
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ void readiness_driver::forget_old(int fd, fd_state& state) noexcept {
   if (state.watched) unwatch(fd, true);
   if (state.starved) std::erase(starved_, &state);
   const bool kicked = state.kicked;  // it stays listed, and then finds nothing to do
-  state = {};
+  state = fd_state();
   state.kicked = kicked;
   state.epoch = epoch;
 }
@@ -85,7 +85,7 @@ readiness_driver::fd_state& readiness_driver::begin(int fd, fd_kind kind) noexce
   fd_state& state = state_of(fd);
   const std::uint32_t epoch = state.epoch;
   const bool kicked = state.kicked;  // it stays listed, and then finds nothing to do
-  state = {};
+  state = fd_state();
   state.epoch = epoch;
   state.kicked = kicked;
   state.kind = kind;
@@ -503,7 +503,7 @@ void readiness_driver::close(int fd, worker& w) noexcept {
     if (state->polled) end_all(polls_[state]);
     if (state->watched) unwatch(fd, !state->accepted);
     if (state->starved) std::erase(starved_, state);
-    *state = {};
+    *state = fd_state();
   }
   if (epochs_ != nullptr) epochs_->closing(fd);
   close_number(fd, w);

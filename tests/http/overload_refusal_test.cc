@@ -33,18 +33,26 @@ task<std::string> until_refused(tcp_stream conn, std::string line, std::string m
 HEDDLE_TEST(overload_refusal, "it says when to come again, and the connection goes on") {
   http::server_options options = impatient();
   options.overload.retry_after = 7s;
+  options.overload.headers = {{"X-House", "heddle"}, {"X-Two", "2"}};
   const auto beside = [](address at, http::server& web) -> task<> {
     tcp_stream conn = co_await tcp_connect(at);
     const std::string first = co_await until_refused(conn, "GET /a", "\r\n");
     EXPECT_EQ(status_of(first), "503") << first;
     EXPECT_EQ(field_of(first, "Retry-After"), "7");
     EXPECT_EQ(field_of(first, "Connection"), "");
+    EXPECT_EQ(field_of(first, "X-House"), "heddle");
+    EXPECT_EQ(field_of(first, "X-Two"), "2");
+    EXPECT_THROW(web.change_refusals({{"X-Ok", "1"}, {"no name", "1"}}), failure);
+    web.change_refusals({{"X-House", "another"}});
     EXPECT_TRUE(body_of(first).starts_with("503 the server")) << first;
     EXPECT_EQ(field_of(first, "Content-Length"), std::to_string(body_of(first).size()));
     // What a refused request brought is read, so that the next is found.
     const std::string body = "Content-Length: 30000\r\n\r\n" + std::string(30'000, 'b');
     EXPECT_EQ(status_of(co_await until_refused(conn, "POST /b", body)), "503");
     const std::string head = co_await until_refused(conn, "HEAD /c", "\r\n");
+    EXPECT_EQ(field_of(head, "X-House"), "another");
+    EXPECT_EQ(field_of(head, "X-Two"), "");
+    EXPECT_EQ(field_of(head, "X-Ok"), "");
     EXPECT_EQ(status_of(head), "503");
     EXPECT_EQ(body_of(head), "");
     const std::string next = co_await once(conn, "GET /d", "\r\n");

@@ -7,6 +7,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "heddle/http/queue_delay.hh"
 
@@ -27,6 +30,9 @@ struct overload_options {
   nanoseconds accept_hold_max = std::chrono::milliseconds(100);
   std::chrono::seconds retry_after{1};  ///< what a refused client is told
   bool close = false;                   ///< a refused request ends its connection
+  /// More fields of refusals, as of all the program's answers; one that cannot be sent is an
+  /// exception of the server's constructor. server::change_refusals() changes them.
+  std::vector<std::pair<std::string, std::string>> headers = {};
   /// Requests that are answered in any case: a health check, say. Asked only before a refusal.
   std::function<bool(const request_head&)> exempt = {};
 };

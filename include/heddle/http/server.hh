@@ -133,6 +133,9 @@ class server {
   [[nodiscard]] task<> serve(tcp_listener on);
   /// Begins to drain. The second call closes what is left.
   void stop() noexcept;
+  /// What overload_options::headers says, from now on. Throws, and changes nothing, where one
+  /// cannot be sent.
+  void change_refusals(const std::vector<std::pair<std::string, std::string>>& headers);
 
   [[nodiscard]] const server_counters& counters() const noexcept { return counters_; }
   [[nodiscard]] bool stopping() const noexcept { return stopping_; }
