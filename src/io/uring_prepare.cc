@@ -14,7 +14,9 @@ namespace heddle {
 
 void prepare(io_uring_sqe& request, const operation& op) noexcept {
   io_uring_sqe* const r = &request;
-  const auto path = static_cast<const char*>(op.data);
+  // Not looked at before it is known to be one: a receive_all that is sent again may belong to a
+  // color that runs on another worker, which keeps things of its own in `data`.
+  const auto path = [&op] { return static_cast<const char*>(op.data); };
   const auto flags = static_cast<int>(op.flags);
   switch (op.code) {
     case op_code::receive_all:
@@ -58,23 +60,23 @@ void prepare(io_uring_sqe& request, const operation& op) noexcept {
       io_uring_prep_rw(IORING_OP_WRITE, r, op.fd, op.data, op.len, op.offset);
       break;
     case op_code::open:
-      io_uring_prep_openat2(r, op.fd, path, static_cast<open_how*>(op.more));
+      io_uring_prep_openat2(r, op.fd, path(), static_cast<open_how*>(op.more));
       break;
     case op_code::stat:
-      io_uring_prep_statx(r, op.fd, path, *path == '\0' ? flags | AT_EMPTY_PATH : flags,
+      io_uring_prep_statx(r, op.fd, path(), *path() == '\0' ? flags | AT_EMPTY_PATH : flags,
                           STATX_BASIC_STATS | STATX_BTIME, static_cast<struct statx*>(op.more));
       break;
     case op_code::sync:
       io_uring_prep_fsync(r, op.fd, op.flags != 0 ? IORING_FSYNC_DATASYNC : 0);
       break;
     case op_code::remove:
-      io_uring_prep_unlinkat(r, op.fd, path, flags);
+      io_uring_prep_unlinkat(r, op.fd, path(), flags);
       break;
     case op_code::rename:
-      io_uring_prep_renameat(r, op.fd, path, op.fd, static_cast<const char*>(op.more), 0);
+      io_uring_prep_renameat(r, op.fd, path(), op.fd, static_cast<const char*>(op.more), 0);
       break;
     case op_code::make_directory:
-      io_uring_prep_mkdirat(r, op.fd, path, op.len);
+      io_uring_prep_mkdirat(r, op.fd, path(), op.len);
       break;
     case op_code::list:
     case op_code::resolve:

@@ -31,13 +31,20 @@ std::size_t open_descriptors() {
 std::size_t fill(driver_harness& h, int fd, op_code code) {
   std::string much(1 << 20, 'f');
   std::size_t total = 0;
-  for (;;) {
+  // A socket that was full has room again when what is on its way is acknowledged, which takes a
+  // moment; a send that waits sees it only when there is much of it, a new one at once.
+  for (int refusals = 0; refusals < 2;) {
     request r(code, fd, much.data(), much.size());
     h.submit(r);
-    if (!h.turn_until([&] { return r.done; }, 20ms)) h.stop(r);
-    if (r.result() <= 0) return total;
-    total += static_cast<std::size_t>(r.result());
+    if (!h.turn_until([&] { return r.done; }, refusals == 0 ? 100ms : 20ms)) h.stop(r);
+    if (r.result() <= 0) {
+      ++refusals;
+    } else {
+      total += static_cast<std::size_t>(r.result());
+      refusals = 0;
+    }
   }
+  return total;
 }
 
 }  // namespace
