@@ -110,9 +110,10 @@ class Programs(unittest.TestCase):
     def test_the_client_counts_answers(self):
         for server in self.both():
             for options in ((), ("--pipeline", "8"), ("--burst", "1")):
-                result = self.load(server.port, *options, "--server", str(server.process.pid))
+                result = self.load(server.port, *options, "--server", str(server.process.pid),
+                                   "--requests", "2000", "--seconds", "30")
                 self.assertEqual(result["errors"], 0)
-                self.assertGreater(result["requests"], 100)
+                self.assertGreaterEqual(result["requests"], 2000)
                 self.assertGreater(result["server_cpu_s"], 0)
                 self.assertLessEqual(result["p50_us"], result["p99_us"])
 
@@ -234,10 +235,12 @@ class Programs(unittest.TestCase):
         server = self.ceiling("epoll", "--body", "100000")
         result = self.open(server.port, "--rate", "1000", "--connections", "20")
         self.assertEqual((result["errors"], result["refused"]), (0, 0))
-        self.assertTrue(200 < result["asked"] < 400, result)
-        full = self.open(server.port, "--rate", "0", "--connections", "4")
+        # 300 on average, by its seed alone: what was due while the client did not run is asked too.
+        self.assertTrue(250 < result["asked"] < 350, result)
+        self.assertGreater(result["answered"], 0)
+        full = self.open(server.port, "--rate", "0", "--connections", "4", "--seconds", "1")
         self.assertEqual(full["errors"], 0)
-        self.assertGreater(full["answered"], 100)
+        self.assertGreater(full["answered"], 4)  # each connection asks again: the machine's pace
 
     def test_the_open_client_waits_for_nobody(self):
         """One connection to a server that takes 0.1 s: what waits for it is late or given up."""
@@ -261,7 +264,7 @@ class Programs(unittest.TestCase):
         self.assertEqual((result["errors"], result["good"]), (0, 0))
         self.assertGreater(result["answered"], 0)
         self.assertGreater(result["refused"], 0)
-        self.assertGreater(result["given_up"], 100)
+        self.assertGreater(result["given_up"], 20)
 
     def test_wrong_answers_are_errors(self):
         listener = socket.create_server(("127.0.0.1", 0))

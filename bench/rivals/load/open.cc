@@ -92,6 +92,7 @@ class client {
       wait(now);
     }
     const std::uint64_t now = now_ns();
+    while (!closed_loop() && next_ < end_) note_asked();  // due while this client did not run
     report(now);
     return errors_ == 0 ? 0 : 1;
   }
@@ -126,9 +127,8 @@ class client {
       return;
     }
     while (next_ <= now) {
-      if (counts(next_)) ++asked_;
       line_.push_back(next_);
-      next_ += static_cast<std::uint64_t>(gap_(chance_) * 1e9 / o_.rate);
+      note_asked();
     }
     while (!line_.empty()) {
       const std::uint64_t due = line_.front();
@@ -140,6 +140,12 @@ class client {
       else if (counts(due))
         ++given_up_;
     }
+  }
+
+  // The next request is due: it counts, and the one after it gets its time.
+  void note_asked() {
+    if (counts(next_)) ++asked_;
+    next_ += static_cast<std::uint64_t>(gap_(chance_) * 1e9 / o_.rate);
   }
 
   // Of the idle connections the one that has been idle longest.
