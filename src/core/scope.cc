@@ -91,29 +91,27 @@ void scope::leave_later(worker& w) noexcept {
   wake(*std::exchange(waiter_, nullptr), w);
 }
 
-std::coroutine_handle<> scope::children_join::ended(heddle::join& j, worker& w) noexcept {
-  scope& s = static_cast<children_join&>(j).owner;
-  if (j.error) [[unlikely]] {
-    std::exception_ptr error = std::exchange(j.error, nullptr);
-    bool asked_to_end = false;
-    if (s.canceled()) {
-      try {
-        std::rethrow_exception(error);
-      } catch (const std::system_error& e) {
-        asked_to_end = e.code() == std::errc::operation_canceled;
-      } catch (...) {
-      }
-    }
-    if (s.kind_ == kind::root) {
-      if (!asked_to_end) {
-        const std::span<const site> stack(w.trail.lines, w.trail.len);
-        w.sched.report({diagnostic_kind::unhandled_exception, stack.empty() ? 0 : stack.front(), 0,
-                        1, std::move(error), stack});
-      }
-    } else if (!asked_to_end) {
-      s.fail(std::move(error));
+void scope::child_failed(std::exception_ptr error, worker& w) noexcept {
+  bool asked_to_end = false;
+  if (canceled()) {
+    try {
+      std::rethrow_exception(error);
+    } catch (const std::system_error& e) {
+      asked_to_end = e.code() == std::errc::operation_canceled;
+    } catch (...) {
     }
   }
+  if (asked_to_end) return;
+  if (kind_ != kind::root) return fail(std::move(error));
+  const std::span<const site> stack(w.trail.lines, w.trail.len);
+  w.sched.report({diagnostic_kind::unhandled_exception, stack.empty() ? 0 : stack.front(), 0, 1,
+                  std::move(error), stack});
+}
+
+std::coroutine_handle<> scope::children_join::ended(heddle::join& j, worker& w) noexcept {
+  scope& s = static_cast<children_join&>(j).owner;
+  if (j.error) [[unlikely]]
+    s.child_failed(std::exchange(j.error, nullptr), w);
   return s.leave(w);
 }
 

@@ -108,8 +108,7 @@ class open_list {
     n.prev_ = last_;
     n.next_ = nullptr;
     if (last_ == nullptr) {
-      stay_a_branch();
-      first_ = &n;
+      first_ = stay_a_branch(&n);
     } else {
       last_->next_ = &n;
     }
@@ -151,17 +150,18 @@ class open_list {
 
  private:
   /// Or a compiler would calculate where to store, and the store would wait for that.
-  static void stay_a_branch() noexcept { asm volatile(""); }
+  [[nodiscard]] static list_node* stay_a_branch(list_node* stored) noexcept {
+    asm("" : "+r"(stored));
+    return stored;
+  }
   void take(list_node& n) noexcept {
     if (n.prev_ == nullptr) {
-      stay_a_branch();
-      first_ = n.next_;
+      first_ = stay_a_branch(n.next_);
     } else {
       n.prev_->next_ = n.next_;
     }
     if (n.next_ == nullptr) {
-      stay_a_branch();
-      last_ = n.prev_;
+      last_ = stay_a_branch(n.prev_);
     } else {
       n.next_->prev_ = n.prev_;
     }

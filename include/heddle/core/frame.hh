@@ -89,7 +89,7 @@ class ready_queue {
       run(l);
       if (head_ != next) [[unlikely]] {
         next = head_;
-        asm volatile("" : "+r"(next));  // or it would become "next = head_", always
+        asm("" : "+r"(next));  // or it would become "next = head_", always
       }
       l = next;
       --left;

@@ -110,6 +110,8 @@ class scope {
   };
 
   std::coroutine_handle<> last_left(worker& w) noexcept;
+  /// What a child's exception means here: nothing (it was asked to end), a failure, or a report.
+  HEDDLE_RARE void child_failed(std::exception_ptr error, worker& w) noexcept;
 
   context* context_;
   children_join children_;

@@ -187,15 +187,14 @@ class [[nodiscard("co_await it")]] pop_wait : public choosable {
   pop_wait(channel<T>& home, bool back) noexcept : home_(home), back_(back) {}
   pop_wait(const pop_wait& other) noexcept : pop_wait(other.home_, other.back_) {}  // not yet begun
   ~pop_wait() {
-    if (value_) [[unlikely]]
-      home_.give_again(std::move(*value_));  // its function was ended between the wake and the run
+    if (end_ == end::value) [[unlikely]]
+      home_.give_again(take());  // its function was ended between the wake and the run
   }
 
   [[nodiscard]] bool await_ready() {
     worker& w = worker::running();
     if (!plain(w) || back_ || home_.queue_.empty()) return meet(w);
-    end_ = end::done;
-    value_.emplace(home_.queue_.pop_front());
+    keep(home_.queue_.pop_front());
     if (!home_.pushers_.empty()) home_.refill();
     return true;
   }
@@ -206,18 +205,34 @@ class [[nodiscard("co_await it")]] pop_wait : public choosable {
   }
   [[nodiscard]] std::optional<T> await_resume() {
     room_.resumed();
-    if (end_ != end::done) [[unlikely]]
+    if (end_ == end::canceled) [[unlikely]]
       throw_failure(canceled_error());
-    return std::exchange(value_, std::nullopt);
+    return result_of_end();
   }
   [[nodiscard]] result<std::optional<T>> await_result() {
     room_.resumed();
-    if (end_ != end::done) return std::unexpected(canceled_error());
-    return std::exchange(value_, std::nullopt);
+    if (end_ == end::canceled) return std::unexpected(canceled_error());
+    return result_of_end();
   }
 
  private:
-  enum class end : std::uint8_t { canceled, done };
+  enum class end : std::uint8_t { canceled, closed, value };
+
+  void keep(T&& value) noexcept {
+    std::construct_at(std::addressof(value_), std::move(value));
+    end_ = end::value;
+  }
+  [[nodiscard]] T take() noexcept {
+    T value = std::move(value_);
+    std::destroy_at(std::addressof(value_));
+    end_ = end::closed;
+    return value;
+  }
+  [[nodiscard]] std::optional<T> result_of_end() noexcept {
+    if (end_ == end::value) [[likely]]
+      return take();
+    return std::nullopt;
+  }
 
   /// The rest of await_ready(): somebody else is concerned.
   [[nodiscard, gnu::noinline]] bool meet(worker& w) {
@@ -225,18 +240,16 @@ class [[nodiscard("co_await it")]] pop_wait : public choosable {
       return true;
     if (!home_.queue_.empty()) {
       if (!commit()) return true;
-      end_ = end::done;
-      value_.emplace(back_ ? home_.queue_.pop_back() : home_.queue_.pop_front());
+      keep(back_ ? home_.queue_.pop_back() : home_.queue_.pop_front());
       home_.refill();
       return true;
     }
     if (push_place<T>* const from = home_.pusher_for(this)) {
       if (!commit()) return true;
-      end_ = end::done;
-      value_.emplace(from->take(w));
+      keep(from->take(w));
       return true;
     }
-    if (home_.closed_ && commit()) end_ = end::done;
+    if (home_.closed_ && commit()) end_ = end::closed;
     return home_.closed_;
   }
 
@@ -248,14 +261,13 @@ class [[nodiscard("co_await it")]] pop_wait : public choosable {
       pop_wait& self = *p.chooser;
       p.unlink();
       static_cast<void>(self.commit());  // it was open: whoever gives asked before
-      self.value_.emplace(std::move(value));
-      self.end_ = end::done;
+      self.keep(std::move(value));
       wake(static_cast<record&>(p), w);
     }
     static void refuse(pop_place<T>& p, worker& w) noexcept {
       pop_wait& self = *p.chooser;
       if (!self.commit()) return;  // it ends by its choice
-      self.end_ = end::done;
+      self.end_ = end::closed;
       wake(static_cast<record&>(p), w);
     }
     static void cancel(wait& x, worker& w) noexcept {
@@ -266,7 +278,9 @@ class [[nodiscard("co_await it")]] pop_wait : public choosable {
   };
 
   channel<T>& home_;
-  std::optional<T> value_;
+  union {
+    T value_;  // only while end_ says so; no optional, whose parts would be read back as one word
+  };
   end end_ = end::canceled;
   bool back_;
   wait_room<record> room_;
