@@ -8,30 +8,50 @@
 #include <utility>
 
 #include "heddle/io/chain.hh"
+#include "heddle/io/page_store.hh"
 
 namespace heddle::http {
 
+/// In ordinary memory, or in pages that the kernel sends from without a copy.
+///
 /// Thread: one color. The sum outlives whoever reads it, so it is shared.
 class counted_body {
  public:
+  /// From this size on a body is kept in pages. Below it, sendfile costs more than a copy.
+  static constexpr std::size_t pages_from = 16 * 1024;
+
   counted_body(std::shared_ptr<std::uint64_t> sum, std::string&& text)
       : sum_(std::move(sum)), text_(std::move(text)) {
     *sum_ += text_.size();
   }
+  /// Zeros, for the one who fills it.
+  counted_body(std::shared_ptr<std::uint64_t> sum, page_store& pages, std::size_t size)
+      : sum_(std::move(sum)) {
+    if (size >= pages_from) pages_ = pages.allocate(size);
+    if (!pages_) text_.assign(size, '\0');
+    *sum_ += size;
+  }
   counted_body(counted_body&& other) noexcept
-      : sum_(std::move(other.sum_)), text_(std::move(other.text_)) {}
+      : sum_(std::move(other.sum_)),
+        text_(std::move(other.text_)),
+        pages_(std::move(other.pages_)) {}
   counted_body& operator=(counted_body&&) = delete;
   ~counted_body() {
-    if (sum_ != nullptr) *sum_ -= text_.size();
+    if (sum_ != nullptr) *sum_ -= bytes().size();
   }
 
-  [[nodiscard]] byte_view bytes() const noexcept { return byte_view(text_); }
-  /// For the one who fills it; its size is fixed.
-  [[nodiscard]] char* writable() noexcept { return text_.data(); }
+  [[nodiscard]] byte_view bytes() const noexcept {
+    return pages_ ? pages_.bytes() : byte_view(text_);
+  }
+  [[nodiscard]] file_place place() const noexcept { return pages_.place(); }
+  [[nodiscard]] byte_span writable() noexcept {
+    return pages_ ? pages_.writable() : byte_span(text_);
+  }
 
  private:
   std::shared_ptr<std::uint64_t> sum_;
   std::string text_;
+  page_block pages_;
 };
 
 }  // namespace heddle::http

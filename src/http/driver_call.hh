@@ -30,7 +30,7 @@ struct stat_open : detail::one_operation {
 };
 
 struct read_at : detail::one_operation {
-  read_at(int file, char* out, std::size_t size, std::uint64_t from) noexcept
+  read_at(int file, void* out, std::size_t size, std::uint64_t from) noexcept
       : one_operation(op_code::read, file, "read") {
     data = out;
     len = static_cast<std::uint32_t>(size);

@@ -235,7 +235,8 @@ task<bool> exchange::answer_one() {
     } else if (r.body_.size() <= small_body) {
       out_.append(r.body_.bytes().text());
     } else {
-      keep = co_await send_body(std::move(r.body_)) && keep;
+      const piece rest = r.body_.slice(body_sent_at_once(r.body_));
+      if (!rest.empty() || !out_.empty()) keep = co_await send_body(rest) && keep;
     }
   }
   if (unread && keep) {

@@ -17,8 +17,6 @@
 
 namespace heddle::http {
 
-class kernel_copy;
-
 // Memory for gathered answers goes from one burst of requests to the next, so that an answer costs
 // no allocation: as many as a turn needs under load, and together no more than they are worth.
 inline constexpr std::size_t spare_outs_max = 64;
@@ -64,13 +62,15 @@ class exchange {
   [[nodiscard]] task<bool> more_head();
   [[nodiscard]] task<> linger();
   [[nodiscard]] task<bool> answer_one();
+  std::size_t drop_sent(std::size_t bytes);
   [[nodiscard]] bool sent_at_once();
+  [[nodiscard]] std::size_t body_sent_at_once(const piece& body);
   [[nodiscard]] task<bool> flush();
   [[nodiscard]] task<bool> send_body(piece body);
   // send_file.cc
+  [[nodiscard]] task<bool> has_room();
   [[nodiscard]] task<bool> send_file(response& r);
-  [[nodiscard]] task<std::int64_t> send_cached(const kernel_copy& way, int file, std::uint64_t at,
-                                               std::size_t size);
+  [[nodiscard]] task<std::int64_t> send_cached(int file, std::uint64_t at, std::size_t size);
   [[nodiscard]] task<std::int64_t> send_read(int file, std::uint64_t at, std::size_t size);
   [[nodiscard]] response answer_of_failure();
   void write_head(response& r, bool closes, ending how);

@@ -64,28 +64,51 @@ bool exchange::note_sent(const result<std::size_t>& sent, std::size_t bytes) {
 /// What is gathered and a body behind it. A large one goes in steps, each with its own time.
 task<bool> exchange::send_body(piece body) {
   const std::size_t step = owner_.options_.send_bytes_max;
-  for (std::size_t at = 0; at < body.size(); at += step) {
+  while (!body.empty() || !out_.empty()) {
+    if (conn_.sends_uncopied(body)) {
+      if (!co_await has_room()) co_return false;
+      const std::size_t before = out_.size() + body.size();
+      body = body.slice(body_sent_at_once(body));
+      if (out_.size() + body.size() != before) continue;
+    }
+    const std::size_t copied = std::min(body.size(), step);
     chain part;
-    part.append_view(byte_view(out_)).append(body.slice(at, step));
+    part.append_view(byte_view(out_)).append(body.slice(0, copied));
     const std::size_t size = part.size();
     auto sent = co_await as_expected(
         with_timeout(conn_.write(std::move(part)), owner_.options_.write_timeout));
     out_.clear();
     if (!note_sent(sent, size)) co_return false;
+    body = body.slice(copied);
   }
   co_return true;
 }
 
+/// Counts what has left, and drops as much of what was gathered; gives what left beyond that.
+std::size_t exchange::drop_sent(std::size_t bytes) {
+  owner_.counters_.bytes += bytes;
+  if (bytes >= out_.size()) [[likely]] {
+    bytes -= out_.size();
+    out_.clear();
+    return bytes;
+  }
+  out_.erase(0, bytes);
+  return 0;
+}
+
 /// Whether all that was gathered has left without a wait. What has not stays gathered.
 bool exchange::sent_at_once() {
-  const std::size_t sent = conn_.try_write(byte_view(out_));
-  owner_.counters_.bytes += sent;
-  if (sent == out_.size()) [[likely]] {
-    out_.clear();
-    return true;
-  }
-  out_.erase(0, sent);
-  return false;
+  drop_sent(conn_.try_write(byte_view(out_)));
+  return out_.empty();
+}
+
+/// How much of a body has left without a wait, behind all that was gathered.
+std::size_t exchange::body_sent_at_once(const piece& body) {
+  const std::size_t step = owner_.options_.send_bytes_max;
+  const std::size_t sent = body.size() <= step
+                               ? conn_.try_write(byte_view(out_), body)
+                               : conn_.try_write(byte_view(out_), body.slice(0, step));
+  return drop_sent(sent);
 }
 
 task<bool> exchange::flush() {

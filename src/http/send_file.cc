@@ -3,13 +3,14 @@
 // the socket; any other is read by the driver, which waits for the disk without keeping the worker,
 // and sent from a buffer. docs/reference/http.md has the figures that decided it.
 #include <poll.h>
+#include <sys/uio.h>
 
 #include <algorithm>
 
 #include "heddle/core/deadline.hh"
+#include "heddle/sched/driver.hh"
 #include "http/driver_call.hh"
 #include "http/exchange.hh"
-#include "http/kernel_copy.hh"
 
 namespace heddle::http {
 namespace {
@@ -17,6 +18,17 @@ namespace {
 constexpr std::size_t cached_part = 1024 * 1024;  // 128 KiB at a time cost 20 % more
 constexpr std::size_t read_part = 128 * 1024;
 constexpr std::size_t short_part = 4096;
+
+/// Whether the part's first and last byte are in memory: read ahead of need, or read before. A file
+/// system that cannot tell has nothing in memory.
+bool in_memory(int file, std::uint64_t at, std::size_t size) noexcept {
+  for (const std::uint64_t where : {at, at + size - 1}) {
+    char byte;
+    const ::iovec into{&byte, 1};
+    if (::preadv2(file, &into, 1, static_cast<off_t>(where), RWF_NOWAIT) != 1) return false;
+  }
+  return true;
+}
 
 /// Until the socket has room.
 struct room_wait : detail::one_operation {
@@ -53,30 +65,37 @@ class file_share {
 
 }  // namespace
 
-/// Bytes that went; 0: the file is shorter than it was; below: -errno, counted.
-task<std::int64_t> exchange::send_cached(const kernel_copy& way, int file, std::uint64_t at,
-                                         std::size_t size) {
+/// Waits until the socket has room; false when that does not come in time, or it is broken.
+task<bool> exchange::has_room() {
+  room_wait room(conn_.number());
+  const auto waited = co_await as_expected(with_timeout(room, owner_.options_.write_timeout));
+  if (!waited) static_cast<void>(note_sent(std::unexpected(waited.error()), 0));
+  co_return waited.has_value();
+}
+
+/// What is gathered and a part behind it. Bytes of the part that went; 0: the file is shorter than
+/// it was; below: -errno, counted.
+task<std::int64_t> exchange::send_cached(int file, std::uint64_t at, std::size_t size) {
   for (;;) {
-    const std::int64_t sent = way.send(file, at, size);
+    const bool part_only = out_.empty();
+    const std::int64_t sent = worker::running().io->send_file_now(
+        conn_.number(), ::iovec{out_.data(), out_.size()}, file, at, size);
     if (sent >= 0) {
-      owner_.counters_.bytes += static_cast<std::uint64_t>(sent);
-      co_return sent;
+      const std::size_t of_part = drop_sent(static_cast<std::size_t>(sent));
+      if (of_part != 0 || part_only) co_return static_cast<std::int64_t>(of_part);
+      continue;
     }
     if (sent != -EAGAIN && sent != -EINTR) {
       static_cast<void>(note_sent(std::unexpected(kernel_error(static_cast<int>(sent))), 0));
       co_return sent;
     }
-    room_wait room(conn_.number());
-    const auto waited = co_await as_expected(with_timeout(room, owner_.options_.write_timeout));
-    if (!waited) {
-      static_cast<void>(note_sent(std::unexpected(waited.error()), 0));
-      co_return -EIO;
-    }
+    if (!co_await has_room()) co_return -EIO;
   }
 }
 
 /// The same through memory of our own.
 task<std::int64_t> exchange::send_read(int file, std::uint64_t at, std::size_t size) {
+  if (!co_await flush()) co_return -EIO;
   file_share share(owner_.file_bytes_held_, owner_.options_.file_bytes_max);
   const std::size_t granted = share.take(size);
   if (granted < size) ++owner_.counters_.file_parts_short;
@@ -92,16 +111,15 @@ task<std::int64_t> exchange::send_read(int file, std::uint64_t at, std::size_t s
 }
 
 task<bool> exchange::send_file(response& r) {
-  if (!co_await flush()) co_return false;
-  const kernel_copy way(conn_.number());
+  const bool uncopied = worker::running().io->send_file_from() != ~std::size_t{0};
   const int file = r.file_.number();
   std::uint64_t at = r.file_offset_;
   for (std::uint64_t left = r.file_length_; left > 0;) {
     const auto large = static_cast<std::size_t>(std::min<std::uint64_t>(left, cached_part));
     const std::size_t small = std::min(large, read_part);
     std::int64_t sent;
-    if (way.usable() && kernel_copy::in_memory(file, at, large)) {
-      sent = co_await send_cached(way, file, at, large);
+    if (uncopied && in_memory(file, at, large)) {
+      sent = co_await send_cached(file, at, large);
     } else {
       sent = co_await send_read(file, at, small);
     }

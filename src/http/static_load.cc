@@ -24,11 +24,12 @@ std::string etag_of(const file_facts& f) {
 
 /// The whole file; empty when it is not what it was, or cannot be read.
 task<piece> static_files::read_whole(const opened& file) {
-  counted_body body(held_bytes_, std::string(static_cast<std::size_t>(file.facts.size), '\0'));
+  counted_body body(held_bytes_, pages_, static_cast<std::size_t>(file.facts.size));
+  const byte_span into = body.writable();
   std::size_t have = 0;
-  while (have < body.bytes().size()) {
-    const std::int64_t got = co_await read_at(file.file.number(), body.writable() + have,
-                                              body.bytes().size() - have, have);
+  while (have < into.size()) {
+    const std::int64_t got =
+        co_await read_at(file.file.number(), into.data() + have, into.size() - have, have);
     if (got <= 0) co_return piece();
     have += static_cast<std::size_t>(got);
   }

@@ -19,7 +19,8 @@ constexpr std::size_t pieces_at_first = 4;  // a head and a body, with one alloc
 
 struct string_owner : detail::piece_owner {
   explicit string_owner(std::string&& t)
-      : piece_owner{1, [](piece_owner* o) noexcept { delete static_cast<string_owner*>(o); }},
+      : piece_owner{.destroy =
+                        [](piece_owner* o) noexcept { delete static_cast<string_owner*>(o); }},
         text(std::move(t)) {}
   std::string text;
 };
@@ -27,7 +28,7 @@ struct string_owner : detail::piece_owner {
 detail::piece_owner* make_copy_owner(std::size_t capacity) {
   void* memory = ::operator new(sizeof(detail::piece_owner) + capacity);
   return new (memory) detail::piece_owner{
-      1, [](detail::piece_owner* o) noexcept { ::operator delete(static_cast<void*>(o)); }};
+      .destroy = [](detail::piece_owner* o) noexcept { ::operator delete(static_cast<void*>(o)); }};
 }
 
 std::byte* bytes_of(detail::piece_owner* owner) { return reinterpret_cast<std::byte*>(owner + 1); }

@@ -8,8 +8,10 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/sendfile.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -136,6 +138,32 @@ int kernel_driver::pipe(int (&ends)[2]) noexcept {
   return outcome(::pipe2(ends, O_NONBLOCK | O_CLOEXEC));
 }
 int kernel_driver::shutdown(int fd, int how) noexcept { return outcome(::shutdown(fd, how)); }
+/// On a descriptor that does not wait. The head is held back until the file's bytes are behind it.
+std::int64_t kernel_driver::send_from_file(int fd, const ::iovec& head, int file, std::uint64_t at,
+                                           std::size_t count) noexcept {
+  std::int64_t sent = 0;
+  if (head.iov_len != 0) {
+    sent = bare::send(fd, head.iov_base, head.iov_len, MSG_DONTWAIT | MSG_NOSIGNAL | MSG_MORE);
+    if (sent < static_cast<std::int64_t>(head.iov_len)) return sent;
+  }
+  auto from = static_cast<off_t>(at);
+  const ssize_t behind = ::sendfile(fd, file, &from, count);
+  if (behind >= 0) return sent + behind;
+  return sent != 0 ? sent : -errno;
+}
+
+std::int64_t kernel_driver::send_file_now(int fd, const ::iovec& head, int file, std::uint64_t at,
+                                          std::size_t count) noexcept {
+  // sendfile has no flag that says "do not wait"; the socket has.
+  const int mode = ::fcntl(fd, F_GETFL);
+  if (mode < 0) return -errno;
+  const bool waits = (mode & O_NONBLOCK) == 0;
+  if (waits && ::fcntl(fd, F_SETFL, mode | O_NONBLOCK) < 0) return -errno;
+  const std::int64_t sent = send_from_file(fd, head, file, at, count);
+  if (waits) ::fcntl(fd, F_SETFL, mode);
+  return sent;
+}
+
 bool kernel_driver::has_input(int fd) noexcept {
   ::pollfd asked{fd, POLLIN, 0};
   return ::poll(&asked, 1, 0) == 1 && (asked.revents & POLLIN) != 0;

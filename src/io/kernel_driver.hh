@@ -62,12 +62,18 @@ class kernel_driver : public driver {
   [[nodiscard]] int socket_pair(int (&ends)[2]) noexcept override;
   [[nodiscard]] int pipe(int (&ends)[2]) noexcept override;
   [[nodiscard]] int shutdown(int fd, int how) noexcept override;
+  [[nodiscard]] std::int64_t send_file_now(int fd, const ::iovec& head, int file, std::uint64_t at,
+                                           std::size_t count) noexcept override;
+  [[nodiscard]] std::size_t send_file_from() const noexcept override { return 16 * 1024; }
   [[nodiscard]] bool has_input(int fd) noexcept override;
   [[nodiscard]] int signal_source(std::uint64_t signal_mask) noexcept override;
   void release_signals(std::uint64_t signal_mask) noexcept override;
 
  protected:
   explicit kernel_driver(const driver_options& options);
+
+  [[nodiscard]] static std::int64_t send_from_file(int fd, const ::iovec& head, int file,
+                                                   std::uint64_t at, std::size_t count) noexcept;
 
   static constexpr std::uint32_t no_block = ~std::uint32_t{0};
   [[nodiscard]] std::uint32_t take_block() noexcept {

@@ -89,6 +89,7 @@ readiness_driver::fd_state& readiness_driver::begin(int fd, fd_kind kind) noexce
   state.epoch = epoch;
   state.kicked = kicked;
   state.kind = kind;
+  state.made_here = true;
   return state;
 }
 
@@ -313,15 +314,34 @@ bool readiness_driver::submit(operation& op, worker& w, completion& now) noexcep
   return false;
 }
 
-std::size_t readiness_driver::send_now(int fd, const void* data, std::size_t len) noexcept {
+std::size_t readiness_driver::send_now(int fd, const ::iovec* pieces, std::size_t count) noexcept {
   fd_state& state = state_of(fd);
   if (!state.writers.empty() || state.write_waits) return 0;
-  const long sent = bare::send(fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+  constexpr int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
+  long sent;
+  if (count == 1) {
+    sent = bare::send(fd, pieces->iov_base, pieces->iov_len, flags);
+  } else {
+    msghdr all{};
+    all.msg_iov = const_cast<::iovec*>(pieces);
+    all.msg_iovlen = count;
+    sent = bare::send_msg(fd, &all, flags);
+  }
   if (sent <= 0) return 0;  // who then waits to send is told why
   const auto bytes = static_cast<std::size_t>(sent);
+  std::size_t len = 0;
+  for (std::size_t i = 0; i != count; ++i) len += pieces[i].iov_len;
   if (bytes < len && state.watched && kind_of(state, fd) == fd_kind::stream)
     state.write_waits = true;
   return bytes;
+}
+
+std::int64_t readiness_driver::send_file_now(int fd, const ::iovec& head, int file,
+                                             std::uint64_t at, std::size_t count) noexcept {
+  const fd_state& state = state_of(fd);
+  if (!state.writers.empty()) return -EAGAIN;
+  return state.made_here ? send_from_file(fd, head, file, at, count)
+                         : kernel_driver::send_file_now(fd, head, file, at, count);
 }
 
 void readiness_driver::finish(op_queue& queue, operation& op, worker& w,

@@ -26,7 +26,10 @@ class readiness_driver : public kernel_driver {
   void cancel(operation& op, worker& w) noexcept override;
   void turn(worker& w, time_point until) noexcept override;
   void close(int fd, worker& w) noexcept override;
-  [[nodiscard]] std::size_t send_now(int fd, const void* data, std::size_t len) noexcept override;
+  [[nodiscard]] std::size_t send_now(int fd, const ::iovec* pieces,
+                                     std::size_t count) noexcept override;
+  [[nodiscard]] std::int64_t send_file_now(int fd, const ::iovec& head, int file, std::uint64_t at,
+                                           std::size_t count) noexcept override;
   void share_with(driver& first, std::uint32_t worker) override;
 
   [[nodiscard]] int socket(int domain, int type, int protocol) noexcept override;
@@ -61,11 +64,12 @@ class readiness_driver : public kernel_driver {
     bool watched : 1 = false;     // the kernel reports on it
     bool read_waits : 1 = false;  // watched, and known not to be readable
     bool write_waits : 1 = false;
-    bool ended : 1 = false;     // the peer has ended: a short read is not the last
-    bool polled : 1 = false;    // has had a line in polls_
-    bool accepted : 1 = false;  // by this driver: nobody else has it open
-    bool met : 1 = false;       // accepted, and its peer may still stand in met_
-    bool drained : 1 = false;   // not watched, and was empty when it was read last
+    bool ended : 1 = false;      // the peer has ended: a short read is not the last
+    bool polled : 1 = false;     // has had a line in polls_
+    bool accepted : 1 = false;   // by this driver: nobody else has it open
+    bool met : 1 = false;        // accepted, and its peer may still stand in met_
+    bool drained : 1 = false;    // not watched, and was empty when it was read last
+    bool made_here : 1 = false;  // by this driver, so it never waits
   };
   static_assert(sizeof(fd_state) == 24, "there is one for each connection");
 

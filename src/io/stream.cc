@@ -3,6 +3,7 @@
 #include "heddle/io/stream.hh"
 
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #include "heddle/sched/driver.hh"
 #include "io/descriptor_state.hh"
@@ -66,14 +67,51 @@ received stream::take() const noexcept {
   return static_cast<detail::socket_state*>(state_)->take(worker::here());
 }
 
+namespace {
+/// The driver to send with, or null where nothing may leave now.
+driver* sender(const detail::descriptor_state* to) noexcept {
+  if (to == nullptr || to->kind != detail::descriptor_kind::socket) return nullptr;
+  const worker& w = worker::here();
+  if (to->writes.tail != nullptr || to->fd < 0 || w.current_context().canceled()) return nullptr;
+  // write() has a pause for those that only ever send.
+  return to->burst + 1 < detail::descriptor_state::burst_max ? w.io : nullptr;
+}
+
+::iovec entry_of(byte_view bytes) noexcept {
+  return {const_cast<std::byte*>(bytes.data()), bytes.size()};
+}
+}  // namespace
+
 std::size_t stream::try_write(byte_view bytes) const noexcept {
-  if (state_ == nullptr || state_->kind != detail::descriptor_kind::socket) return 0;
-  worker& w = worker::here();
-  if (state_->writes.tail != nullptr || state_->fd < 0 || w.current_context().canceled()) return 0;
-  if (state_->burst + 1 >= detail::descriptor_state::burst_max) return 0;  // write() has its pause
-  const std::size_t sent = w.io->send_now(state_->fd, bytes.data(), bytes.size());
+  driver* const io = bytes.empty() ? nullptr : sender(state_);
+  if (io == nullptr) return 0;
+  const ::iovec only = entry_of(bytes);
+  const std::size_t sent = io->send_now(state_->fd, &only, 1);
   if (sent != 0) ++state_->burst;
   return sent;
+}
+
+std::size_t stream::try_write(byte_view head, const piece& body) const noexcept {
+  if (body.empty()) return try_write(head);
+  driver* const io = sender(state_);
+  if (io == nullptr) return 0;
+  const ::iovec both[] = {entry_of(head), entry_of(body.bytes())};
+  std::size_t sent = 0;
+  if (const file_place from = body.place(); from && body.size() >= io->send_file_from()) {
+    const std::int64_t left =
+        io->send_file_now(state_->fd, both[0], from.file, from.at, body.size());
+    if (left > 0) sent = static_cast<std::size_t>(left);
+  } else {
+    const bool headless = head.empty();
+    sent = io->send_now(state_->fd, both + headless, headless ? 1 : 2);
+  }
+  if (sent != 0) ++state_->burst;
+  return sent;
+}
+
+bool stream::sends_uncopied(const piece& body) const noexcept {
+  return state_ != nullptr && state_->kind == detail::descriptor_kind::socket && body.place() &&
+         body.size() >= worker::here().io->send_file_from();
 }
 
 void stream::shutdown_write() const { shut_down(number(), SHUT_WR); }

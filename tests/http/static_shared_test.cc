@@ -260,3 +260,92 @@ DRIVER_TEST(static_shared, "a body on its way may outlive the files it came from
                        }(at, files, slow);
                      }));
 }
+
+namespace {
+
+std::string varied(std::size_t size) {
+  std::string text(size, '\0');
+  for (std::size_t i = 0; i != size; ++i) text[i] = static_cast<char>('!' + (i * 7 + i / 251) % 94);
+  return text;
+}
+
+/// Reads with pauses, so that the server meets a full socket many times.
+task<std::string> read_slowly(address at, std::string path) {
+  tcp_stream conn = co_await tcp_connect(at);
+  const std::string asked = "GET " + path + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+  co_await conn.write(std::string_view(asked));
+  std::string all;
+  std::string part(40'000, '\0');
+  for (;;) {
+    const std::size_t got = co_await conn.read(part);
+    all.append(part, 0, got);
+    if (got < part.size()) co_return all;
+    if (all.size() < 600'000) co_await sleep_for(1ms);
+  }
+}
+
+task<> large_bodies(address at, http::server& web, const served_folder& here,
+                    http::static_files& files) {
+  const std::string text = varied(1'000'000);
+  here.write("large.txt", text);
+  EXPECT_TRUE(body_of(co_await ask(at, "GET /large.txt")) == text);
+  EXPECT_EQ(files.held_bytes(), text.size());
+  const std::uint64_t sent_before = web.counters().bytes;
+  const auto [one, two] =
+      co_await all(read_slowly(at, "/large.txt"), read_slowly(at, "/large.txt"));
+  EXPECT_TRUE(body_of(one) == text);
+  EXPECT_TRUE(body_of(two) == text);
+  EXPECT_EQ(web.counters().bytes - sent_before, one.size() + two.size());
+  const std::string part = co_await ask(at, "GET /large.txt", "Range: bytes=4095-704094\r\n");
+  EXPECT_EQ(status_of(part), "206");
+  EXPECT_TRUE(body_of(part) == text.substr(4095, 700'000));
+  // The file changes: what is in memory is what it was, until it is looked at again.
+  here.write("large.txt", "short");
+  EXPECT_TRUE(body_of(co_await ask(at, "GET /large.txt")) == text);
+  EXPECT_EQ(files.counters().misses, 1u);
+  EXPECT_EQ(web.counters().errors, 0u);
+  // Answers in a row, large and small.
+  const std::string get = "GET /large.txt HTTP/1.1\r\nHost: x\r\n\r\n";
+  const std::string head = "HEAD /large.txt HTTP/1.1\r\nHost: x\r\n\r\n";
+  const std::string last = "GET /page.txt HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+  const std::string answers = co_await talk(at, get + head + get + last);
+  EXPECT_EQ(count_of(answers, "HTTP/1.1 200 OK"), 4u);
+  EXPECT_EQ(count_of(answers, text), 2u);
+  EXPECT_TRUE(answers.ends_with("\r\n\r\n" + std::string(page_bytes, 'p')));
+}
+
+/// Asks for a large file again and again, and reads nothing.
+task<> never_read(address at, http::server& web) {
+  tcp_stream conn = co_await tcp_connect(at);
+  std::string requests;
+  for (int i = 0; i != 40; ++i) requests += "GET /large.txt HTTP/1.1\r\nHost: x\r\n\r\n";
+  co_await conn.write(std::string_view(requests));
+  for (int i = 0; i != 2000 && web.counters().write_timeouts == 0; ++i) co_await sleep_for(5ms);
+  EXPECT_EQ(web.counters().write_timeouts, 1u);
+}
+
+}  // namespace
+
+DRIVER_TEST(static_shared, "large bodies arrive as they are, however slowly they are read") {
+  if (!make.real()) GTEST_SKIP() << "the root is opened in the real file system";
+  const served_folder here;
+  http::static_options options;
+  options.trust = 60s;
+  runtime rt(make(), one_worker());
+  http::static_files files(here.root(), options);
+  rt.run(with_server(
+      [&](http::request& r) { return files.answer(r); }, {},
+      [&](address at, http::server& web) { return large_bodies(at, web, here, files); }));
+}
+
+DRIVER_TEST(static_shared, "who does not read a large body is cut after a while") {
+  if (!make.real()) GTEST_SKIP() << "the root is opened in the real file system";
+  const served_folder here;
+  here.write("large.txt", varied(1'000'000));
+  http::server_options limits;
+  limits.write_timeout = 50ms;
+  runtime rt(make(), one_worker());
+  http::static_files files(here.root());
+  rt.run(with_server([&](http::request& r) { return files.answer(r); }, limits,
+                     [](address at, http::server& web) { return never_read(at, web); }));
+}

@@ -18,6 +18,7 @@
 #include "heddle/core/task.hh"
 #include "heddle/http/content_cache.hh"
 #include "heddle/http/server.hh"
+#include "heddle/io/page_store.hh"
 
 namespace heddle::http {
 
@@ -107,6 +108,7 @@ class static_files {
   static_options options_;
   static_counters counters_;
   content_cache cache_;
+  page_store pages_;  // of bodies that the kernel sends without copying them
   std::shared_ptr<std::uint64_t> held_bytes_;              // bodies on their way may outlive this
   std::unordered_map<std::string_view, flight*> flights_;  // by the path that is looked at
   piece extra_lines_;

@@ -8,6 +8,7 @@
 #include <concepts>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -21,14 +22,33 @@ namespace detail {
 /// The counted owner of some bytes. The count is not atomic: its pieces stay in one color.
 struct piece_owner {
   std::uint32_t count = 1;
+  bool in_file = false;  ///< it is a file_owner
   void (*destroy)(piece_owner*) noexcept;
 };
+/// Of bytes that also stand in a file.
+struct file_owner : piece_owner {
+  const std::byte* begin;
+  int file;
+  std::uint64_t at;
+};
 }  // namespace detail
+
+/// Where bytes stand in a file, for a kernel that sends from there without copying them.
+struct file_place {
+  int file = -1;
+  std::uint64_t at = 0;
+  [[nodiscard]] explicit operator bool() const noexcept { return file >= 0; }
+};
 
 /// What owns bytes and can be moved: a mapping, a counted buffer.
 template <class H>
 concept byte_holder = std::move_constructible<H> && requires(const H& h) {
   { h.bytes() } noexcept -> std::convertible_to<byte_view>;
+};
+/// One whose bytes stand in a file too, and do not change there: page_block (page_store.hh).
+template <class H>
+concept page_holder = byte_holder<H> && requires(const H& h) {
+  { h.place() } noexcept -> std::same_as<file_place>;
 };
 
 /// Some immutable bytes that several chains may share.
@@ -47,16 +67,23 @@ class piece {
   /// Moves a holder in, which ends when nothing refers to its bytes any more.
   template <byte_holder H>
   [[nodiscard]] static piece held_by(H holder) {
-    struct owner : detail::piece_owner {
-      explicit owner(H&& h)
-          : piece_owner{1, [](piece_owner* o) noexcept { delete static_cast<owner*>(o); }},
-            held(std::move(h)) {}
+    using base = std::conditional_t<page_holder<H>, detail::file_owner, detail::piece_owner>;
+    struct owner : base {
+      explicit owner(H&& h) : base{}, held(std::move(h)) {}
       H held;
     };
     auto* const made = new owner(std::move(holder));
+    made->destroy = [](detail::piece_owner* o) noexcept { delete static_cast<owner*>(o); };
     piece p;
     p.owner_ = made;
     p.bytes_ = made->held.bytes();
+    if constexpr (page_holder<H>) {
+      const file_place place = made->held.place();
+      made->in_file = static_cast<bool>(place);
+      made->begin = p.bytes_.data();
+      made->file = place.file;
+      made->at = place.at;
+    }
     return p;
   }
 
@@ -80,6 +107,12 @@ class piece {
   [[nodiscard]] byte_view bytes() const noexcept { return bytes_; }
   [[nodiscard]] std::size_t size() const noexcept { return bytes_.size(); }
   [[nodiscard]] bool empty() const noexcept { return bytes_.empty(); }
+  /// Where the bytes stand in a file as well, if their holder says so.
+  [[nodiscard]] file_place place() const noexcept {
+    if (owner_ == nullptr || !owner_->in_file) return {};
+    const auto& in = static_cast<const detail::file_owner&>(*owner_);
+    return {in.file, in.at + static_cast<std::uint64_t>(bytes_.data() - in.begin)};
+  }
 
  private:
   friend class chain;

@@ -42,6 +42,11 @@ class stream : public descriptor {
   /// may gather what it sends (io_uring), others may stand before it. What is left is for write(),
   /// which also says what is wrong.
   [[nodiscard]] std::size_t try_write(byte_view bytes) const noexcept;
+  /// The same for a head, which may be empty, and a body behind it.
+  [[nodiscard]] std::size_t try_write(byte_view head, const piece& body) const noexcept;
+  /// Whether try_write() sends this body without copying it: one that stands in pages (page_store)
+  /// and is large. A full socket is then better waited for than written to.
+  [[nodiscard]] bool sends_uncopied(const piece& body) const noexcept;
   /// Sends everything.
   [[nodiscard]] transfer write(byte_view bytes) const noexcept;
   [[nodiscard]] transfer write(byte_view bytes, std::size_t& count) const noexcept;

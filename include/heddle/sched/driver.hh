@@ -5,6 +5,7 @@
 // simulation driver can replace the world.
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,6 +16,7 @@
 #include "heddle/sched/operation.hh"
 #include "heddle/sched/pool_statistics.hh"
 
+struct iovec;
 struct sockaddr;
 
 namespace heddle {
@@ -123,13 +125,26 @@ class driver {
   [[nodiscard]] virtual int socket_pair(int (&ends)[2]) noexcept = 0;  ///< Unix stream sockets
   [[nodiscard]] virtual int pipe(int (&ends)[2]) noexcept = 0;         ///< read end, write end
   [[nodiscard]] virtual int shutdown(int fd, int how) noexcept = 0;
-  /// Sends what a socket takes at this moment, without an operation; gives how many bytes. 0 also
-  /// from a driver that gathers what it asks of the kernel, and where others wait to send.
+  /// Sends what a socket takes of these pieces at this moment, without an operation; gives how many
+  /// bytes. 0 also from a driver that gathers what it asks of the kernel, and where others wait to
+  /// send.
   [[nodiscard]] virtual std::size_t send_now([[maybe_unused]] int fd,
-                                             [[maybe_unused]] const void* data,
-                                             [[maybe_unused]] std::size_t len) noexcept {
+                                             [[maybe_unused]] const ::iovec* pieces,
+                                             [[maybe_unused]] std::size_t count) noexcept {
     return 0;
   }
+  /// The same for a head, which may be empty, and behind it a part of a file that is in memory,
+  /// which is not copied. Gives how many bytes left: 0 when the file ends there; else -errno,
+  /// -EAGAIN where the socket is full or others wait to send.
+  [[nodiscard]] virtual std::int64_t send_file_now([[maybe_unused]] int fd,
+                                                   [[maybe_unused]] const ::iovec& head,
+                                                   [[maybe_unused]] int file,
+                                                   [[maybe_unused]] std::uint64_t at,
+                                                   [[maybe_unused]] std::size_t count) noexcept {
+    return -EAGAIN;
+  }
+  /// From what size on that costs less than a copy; the largest number: never.
+  [[nodiscard]] virtual std::size_t send_file_from() const noexcept { return ~std::size_t{0}; }
   /// Whether reading or accepting would find something now.
   [[nodiscard]] virtual bool has_input([[maybe_unused]] int fd) noexcept { return false; }
   /// A descriptor from which `read` gives one signalfd_siginfo (128 bytes) a signal; the signals

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+// Blocks in a file without a name. What was sent may still be on its way when its block is given
+// back: the kernel then holds the pages, so pages are never written a second time. A block's place
+// in the file is therefore never taken again; the file is as long as all blocks that ever were, and
+// empty but for those that are.
+#include "heddle/io/page_store.hh"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <new>
+
+namespace heddle {
+namespace {
+
+// Blocks never share a page, not even a large one.
+constexpr std::uint64_t spacing = 2 * 1024 * 1024;
+constexpr std::uint64_t file_end = std::uint64_t{1} << 62;  // some 2^41 blocks
+
+int open_file() noexcept {
+#if defined(MFD_NOEXEC_SEAL)
+  constexpr unsigned not_a_program = MFD_NOEXEC_SEAL;
+#else
+  constexpr unsigned not_a_program = 8;
+#endif
+  const int fd = ::memfd_create("heddle pages", MFD_CLOEXEC | not_a_program);
+  if (fd >= 0 || errno != EINVAL) return fd;
+  return ::memfd_create("heddle pages", MFD_CLOEXEC);  // before Linux 6.3
+}
+
+/// Where the next block may begin.
+std::uint64_t behind(std::uint64_t at, std::size_t bytes) noexcept {
+  return (at + bytes + spacing - 1) / spacing * spacing;
+}
+
+/// All that the pages reach to: what the kernel drops is untouched by it, but of a page that goes
+/// in part it wipes that part.
+void forget(int fd, std::uint64_t at, std::size_t bytes) noexcept {
+  ::fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(at),
+              static_cast<off_t>(behind(at, bytes) - at));
+}
+
+}  // namespace
+
+struct page_store::store_file {
+  explicit store_file(int number) noexcept : fd(number) {
+    // A file that grows beyond this limit would end the process.
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < end) end = limit.rlim_cur;
+  }
+  int fd;
+  std::size_t users = 1;  ///< blocks, and the store
+  std::uint64_t next = 0;
+  std::uint64_t end = file_end;
+};
+
+void page_store::drop(store_file* file) noexcept {
+  if (--file->users != 0) return;
+  ::close(file->fd);
+  delete file;
+}
+
+page_store::~page_store() {
+  if (file_ != nullptr) drop(file_);
+}
+
+page_block page_store::allocate(std::size_t bytes) noexcept {
+  page_block made;
+  if (bytes == 0) return made;
+  if (file_ == nullptr) {
+    const int fd = open_file();
+    if (fd < 0) return made;
+    file_ = new (std::nothrow) store_file(fd);
+    if (file_ == nullptr) {
+      ::close(fd);
+      return made;
+    }
+  }
+  const std::uint64_t at = file_->next;
+  const auto from = static_cast<off_t>(at);
+  if (bytes > file_->end || at > file_->end - bytes) return made;
+  // All of its pages now: touching them later must not fail.
+  if (::fallocate(file_->fd, 0, from, static_cast<off_t>(bytes)) != 0) return made;
+  file_->next = behind(at, bytes);
+  void* const memory =
+      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file_->fd, from);
+  if (memory == MAP_FAILED) {
+    forget(file_->fd, at, bytes);
+    return made;
+  }
+  made.file_ = file_;
+  made.bytes_ = {memory, bytes};
+  made.at_ = at;
+  ++file_->users;
+  return made;
+}
+
+file_place page_block::place() const noexcept {
+  return file_ != nullptr ? file_place{file_->fd, at_} : file_place{};
+}
+
+void page_block::give_back() noexcept {
+  ::munmap(bytes_.data(), bytes_.size());
+  forget(file_->fd, at_, bytes_.size());
+  page_store::drop(file_);
+}
+
+}  // namespace heddle
