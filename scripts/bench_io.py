@@ -6,6 +6,8 @@ and a plain io_uring loop. What counts is the disk, so all have all cores, and r
 the clock. pipes_idle_N: 128 pairs of threads exchange 32 KB over pipes of 4 KB while N others wait;
 one core, bytes for each second of processor time. blocking_call: there and back through the pool,
 beside a bare hand-off by condition variables; processor time of both threads, on one core.
+send_body_N: an answer with a body of N bytes, from ordinary memory and from pages; processor time
+of the sender, whose client has the other core.
 """
 
 import os
@@ -16,9 +18,9 @@ import bench_machine as machine
 import bench_own
 from bench_plan import Measure, Plan
 
-READS, PIPES = "direct_reads_", "pipes_idle_"
+READS, PIPES, BODIES = "direct_reads_", "pipes_idle_", "send_body_"
 BRIEF = {"direct_reads_8", "direct_reads_4096", "pipes_idle_0", "pipes_idle_1000",
-         "blocking_call"}
+         "blocking_call", "send_body_131072"}
 # Threads of the kernel: each has kernel memory of 20 KB and a process number besides its stack.
 THREADS_MAX = 20_000
 FILE_BYTES = 1 << 30
@@ -28,7 +30,7 @@ PIPE_RIVALS = (("ceiling_epoll", "ceiling", "pipes_epoll"), ("pthread", "pthread
 
 
 def number(case):
-    """N of direct_reads_N or pipes_idle_N; 0 for a case without."""
+    """N of direct_reads_N, pipes_idle_N or send_body_N; 0 for a case without."""
     found = re.search(r"\d+$", case)
     return int(found[0]) if found else 0
 
@@ -77,7 +79,7 @@ def plan(context):
 
     narrow = bench_own.measures(context, "io", ("io",), seconds)
     wide = bench_own.measures(context, "io", ("io",), seconds, None, group=group, env=env)
-    own = [w if w.case.startswith(READS) else n for n, w in zip(narrow, wide)]
+    own = [w if w.case.startswith((READS, BODIES)) else n for n, w in zip(narrow, wide)]
     if not own:
         out.skip("heddle", "build/release/bench/io_* is not built (make bench builds it)")
     own = [m for m in own if not context.brief or m.case in BRIEF]
@@ -109,4 +111,5 @@ def plan(context):
         out.pairs += [(ours, subject, "bytes_per_cpu_s") for subject, _, _ in PIPE_RIVALS]
     out.pairs += [(f"heddle_{d}", "condition_variable", "cpu_ns")
                   for d in ("uring", "epoll", "poll")]
+    out.pairs += [(f"pages_{d}", f"copied_{d}", "cpu_ns") for d in ("uring", "epoll")]
     return out

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 
 #include "heddle/http/etag.hh"
 #include "heddle/http/mime.hh"
@@ -142,7 +143,9 @@ task<content*> static_files::pack(std::string path) {
   r.facts = facts;
   r.etag = c->plain.etag;
   r.etag.insert(r.etag.size() - 1, "-gz");  // other bytes, so another strong tag
-  r.body = piece::held_by(counted_body(held_bytes_, std::move(*wanted.packed)));
+  counted_body packed(held_bytes_, pages_, wanted.packed->size());
+  std::memcpy(packed.writable().data(), wanted.packed->data(), wanted.packed->size());
+  r.body = piece::held_by(std::move(packed));
   c->codings = c->codings.with(content_coding::gzip);
   assemble(*c, content_coding::gzip);
   cache_.grew(*c);
