@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: MIT
 // A plan as source: constants for the compiler, and definitions for a linker that finds none.
-#include <cstdio>
-
+#include "bus/hex.hh"
 #include "bus/planner.hh"
 
 namespace heddle {
 
 namespace {
-
-std::string hex(std::uint64_t value) {
-  char digits[17];
-  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(value));
-  return digits;
-}
 
 /// A name of the program's as a comment: it must not end the line, or continue it.
 std::string comment_of(const std::string& name) {

@@ -3,9 +3,10 @@
 #include "heddle/bus/profile.hh"
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <tuple>
+
+#include "bus/hex.hh"
 
 namespace heddle {
 
@@ -22,12 +23,6 @@ const char* to_string(edge_kind kind) noexcept {
 }
 
 namespace {
-
-std::string hex(std::uint64_t value) {
-  char digits[17];
-  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(value));
-  return digits;
-}
 
 std::string number_or_dash(std::uint32_t n) {
   return n == profile_edge::none ? "-" : std::to_string(n);

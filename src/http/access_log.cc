@@ -128,7 +128,7 @@ task<> access_log::flush(int descriptor) {
   const std::string text = take();
   std::size_t written = 0;
   while (written < text.size()) {
-    detail::one_operation ready(op_code::poll, descriptor, "log");
+    heddle::detail::one_operation ready(op_code::poll, descriptor, "log");
     ready.flags = POLLOUT;
     const std::int64_t events = co_await ready;
     // A regular file cannot be asked (EPERM), and takes what it is given.

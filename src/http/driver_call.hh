@@ -16,7 +16,7 @@ struct statx;
 namespace heddle::http {
 
 /// Opens beneath a directory; how.resolve says what is refused.
-struct open_beneath : detail::one_operation {
+struct open_beneath : heddle::detail::one_operation {
   open_beneath(int root, const char* path, open_how& how) noexcept
       : one_operation(op_code::open, root, "open") {
     data = const_cast<char*>(path);
@@ -25,11 +25,11 @@ struct open_beneath : detail::one_operation {
 };
 
 /// The state of an open file.
-struct stat_open : detail::one_operation {
+struct stat_open : heddle::detail::one_operation {
   stat_open(int file, struct ::statx& out) noexcept;
 };
 
-struct read_at : detail::one_operation {
+struct read_at : heddle::detail::one_operation {
   read_at(int file, void* out, std::size_t size, std::uint64_t from) noexcept
       : one_operation(op_code::read, file, "read") {
     data = out;
@@ -38,7 +38,7 @@ struct read_at : detail::one_operation {
   }
 };
 
-struct list_open : detail::one_operation {
+struct list_open : heddle::detail::one_operation {
   list_open(int directory, std::vector<directory_entry>& out) noexcept
       : one_operation(op_code::list, directory, "list") {
     more = &out;

@@ -31,13 +31,13 @@ bool in_memory(int file, std::uint64_t at, std::size_t size) noexcept {
 }
 
 /// Until the socket has room.
-struct room_wait : detail::one_operation {
+struct room_wait : heddle::detail::one_operation {
   explicit room_wait(int socket) noexcept : one_operation(op_code::poll, socket, "send file") {
     flags = POLLOUT;
   }
   [[nodiscard]] std::int64_t await_resume() const {
     const std::int64_t outcome = one_operation::await_resume();
-    detail::check_outcome(outcome);
+    heddle::detail::check_outcome(outcome);
     return outcome;
   }
 };

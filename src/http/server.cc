@@ -250,7 +250,7 @@ task<> server::serve(tcp_listener on) {
     open_probe();
   }
   {
-    detail::context_switch inside(worker::running(), at.connections.context_of_tasks());
+    heddle::detail::context_switch inside(worker::running(), at.connections.context_of_tasks());
     at.connections.spawn(end_idle_ones(at));
     try {
       co_await accept_loop(at, on);

@@ -16,7 +16,7 @@ namespace {
 /// Calls on files end with an error when their request is cancelled. That says nothing of the file:
 /// neither the cache nor those that wait may learn it.
 void end_if_canceled() {
-  if (worker::running().current_context().canceled()) detail::check_outcome(-ECANCELED);
+  if (worker::running().current_context().canceled()) heddle::detail::check_outcome(-ECANCELED);
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ struct listing_request {
   std::vector<listed_name> names;
   std::size_t left_out = 0;
 };
-struct list_with_sizes : detail::one_operation {
+struct list_with_sizes : heddle::detail::one_operation {
   explicit list_with_sizes(listing_request& wanted) noexcept;
 };
 
@@ -61,7 +61,7 @@ struct pack_request {
   std::string_view plain;
   std::optional<std::string> packed;
 };
-struct pack_apart : detail::one_operation {
+struct pack_apart : heddle::detail::one_operation {
   explicit pack_apart(pack_request& wanted) noexcept;
 };
 
