@@ -6,6 +6,17 @@
 #include "sched/seat.hh"
 
 namespace heddle {
+namespace {
+
+/// One worker's next color.
+color_record* next_alone(run_queue& queue, worker& w) noexcept {
+  color_record* const r = queue.pop();
+  if (r != nullptr) r->queued = false;
+  w.colors_wait = !queue.empty();
+  return r;
+}
+
+}  // namespace
 
 runtime::seat& runtime::seat_of(const worker& w) noexcept { return *seats_[w.index]; }
 
@@ -28,9 +39,11 @@ void runtime::enter_color(seat& s, color_record& r) noexcept {
   s.held = &r;
   if (shared_) r.inbox.take(r.waiting);
   w.ready.append(r.waiting);
-  w.color = colors_->place_of(r);
-  if (r.root == nullptr) [[unlikely]]
+  if (r.root == nullptr) [[unlikely]] {
+    w.color = colors_->place_of(r);
     make_root(s, r);
+  }
+  w.color = r.place_;
   w.root_scope = r.root;
   w.context_low = w.root_context_low = r.root->context_of_tasks().low();
   w.guards = r.guards;
@@ -78,14 +91,20 @@ bool runtime::enter_for(seat& s, std::uint32_t place) noexcept {
 
 /// A color that has work now: `first` is, if known, the frame that waits longest.
 void runtime::queue_color(seat& s, color_record& r, link first) noexcept {
-  if (options_.watch) r.ready_since = s.w.now;
-  policy* const p = s.queue.policy();
-  if (p != nullptr && p->uses_deadlines()) [[unlikely]] {
-    r.deadline_ = never;
-    if (first != no_link && !is_plain(first) && promise_of(first).context_low != 0)
-      r.deadline_ = s.w.context_at(promise_of(first).context_low).deadline();
+  if (options_.watch) [[unlikely]]
+    r.ready_since = s.w.now;
+  if (s.queue.policy() != nullptr) [[unlikely]] {
+    // Apart: it would save registers that nobody else needs.
+    const auto note = [](color_record& of, seat& at, link l) __attribute__((noinline)) {
+      if (!at.queue.policy()->uses_deadlines()) return;
+      of.deadline_ = never;
+      if (l != no_link && !is_plain(l) && promise_of(l).context_low != 0)
+        of.deadline_ = at.w.context_at(promise_of(l).context_low).deadline();
+    };
+    note(r, s, first);
   }
-  r.place_ = colors_->place_of(r);
+  if (r.root == nullptr) [[unlikely]]
+    r.place_ = colors_->place_of(r);
   if (shared_) {
     // Where it ran last, or, the first time, wherever its number says.
     const std::size_t home = r.last_worker != 0 ? r.last_worker - 1U : r.place_ % seats_.size();
@@ -120,14 +139,15 @@ std::size_t runtime::run_frames(seat& s, std::size_t limit) noexcept {
 /// Runs up to `limit` frames, a bounded batch of each color in turn. Whether any ran.
 bool runtime::run_colors(seat& s, std::size_t limit) noexcept {
   worker& w = s.w;
+  const bool shared = shared_;
   std::size_t left = limit;
   while (left != 0) {
-    if (shared_ && s.held != nullptr) {  // what came while it was held
+    if (shared && s.held != nullptr) {  // what came while it was held
       s.held->inbox.take(s.held->waiting);
       w.ready.append(s.held->waiting);
     }
     if (w.ready.empty() || !s.queue.empty()) {
-      color_record* const next = next_color(s);
+      color_record* const next = shared ? next_color(s) : next_alone(s.queue, w);
       if (next == nullptr) {
         if (w.ready.empty()) break;
       } else if (next != s.held) {
@@ -146,7 +166,7 @@ bool runtime::run_colors(seat& s, std::size_t limit) noexcept {
     color_record& r = *s.held;
     policy* const p = s.queue.policy();
     const bool timed = options_.watch || (p != nullptr && p->uses_time());
-    if (timed) {
+    if (timed) [[unlikely]] {
       s.turn_began = s.io->now();
       if (options_.watch && r.ready_since != time_point{}) {
         const nanoseconds waited = s.turn_began - std::exchange(r.ready_since, time_point{});
@@ -158,16 +178,16 @@ bool runtime::run_colors(seat& s, std::size_t limit) noexcept {
         run_frames(s, s.queue.empty() ? left : std::min(left, options_.color_batch));
     left -= std::min(left, ran);
     r.frames += ran;
-    if (timed) {
+    if (timed) [[unlikely]] {
       w.now = s.io->now();
       nanoseconds took = w.now - s.turn_began;
       r.run += took;
       r.longest = std::max(r.longest, took);
       if (simulated_ || took == nanoseconds::zero()) took = std::chrono::microseconds(ran);
       if (p != nullptr && p->uses_time()) {
-        if (shared_) s.queue.lock.lock();
+        if (shared) s.queue.lock.lock();
         p->ran(r, took);
-        if (shared_) s.queue.lock.unlock();
+        if (shared) s.queue.lock.unlock();
       }
     }
     if (!s.queue.empty()) leave_color(s);

@@ -19,13 +19,8 @@ std::int64_t since_epoch(time_point t) noexcept { return t.time_since_epoch().co
 
 }  // namespace
 
+/// With several workers; one alone takes what is first in its queue.
 color_record* runtime::next_color(seat& s) noexcept {
-  if (!shared_) {
-    color_record* const r = s.queue.pop();
-    if (r != nullptr) r->queued = false;
-    s.w.colors_wait = !s.queue.empty();
-    return r;
-  }
   color_record* r = nullptr;
   if (!s.queue.empty()) {
     s.queue.lock.lock();
