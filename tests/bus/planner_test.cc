@@ -12,7 +12,7 @@ namespace {
 using namespace heddle;
 
 /// Two busy topics and a quiet one; the first has one usual and three rarer sequences.
-profile_data sample() {
+profile_data three_topics() {
   profile_data p;
   p.compiler = "clang 19";
   p.topics.push_back({0x11, 1000, 0, false, "app::busy", {}});
@@ -34,29 +34,29 @@ profile_data sample() {
 }
 
 HEDDLE_TEST(planner, "the busiest topics are merged until theta of the calls is covered") {
-  const plan most = make_plan(sample(), {.theta = 0.95, .compiler = {}});
+  const plan most = make_plan(three_topics(), {.theta = 0.95, .compiler = {}});
   ASSERT_EQ(most.topics.size(), 2u);
   EXPECT_EQ(most.topics[0].topic, 0u);
   EXPECT_EQ(most.topics[1].topic, 1u);
-  EXPECT_EQ(make_plan(sample(), {.theta = 0.3, .compiler = {}}).topics.size(), 1u);
-  EXPECT_EQ(make_plan(sample(), {.theta = 1, .compiler = {}}).topics.size(), 3u);
-  EXPECT_EQ(make_plan(sample(), {.theta = 0, .compiler = {}}).topics.size(), 0u);
+  EXPECT_EQ(make_plan(three_topics(), {.theta = 0.3, .compiler = {}}).topics.size(), 1u);
+  EXPECT_EQ(make_plan(three_topics(), {.theta = 1, .compiler = {}}).topics.size(), 3u);
+  EXPECT_EQ(make_plan(three_topics(), {.theta = 0, .compiler = {}}).topics.size(), 0u);
 }
 
 HEDDLE_TEST(planner, "at most three sequences are merged, the usual first, no rare ones") {
-  const plan p = make_plan(sample(), {.theta = 0.3, .compiler = {}});
+  const plan p = make_plan(three_topics(), {.theta = 0.3, .compiler = {}});
   ASSERT_EQ(p.topics.at(0).variants.size(), 3u);
   EXPECT_EQ(p.topics[0].variants[0].count, 800u);
   EXPECT_EQ(p.topics[0].variants[1].count, 100u);
   EXPECT_EQ(p.topics[0].variants[2].count, 60u);
-  EXPECT_EQ(make_plan(sample(), {.theta = 0.3, .variant_share_min = 0.09, .compiler = {}})
+  EXPECT_EQ(make_plan(three_topics(), {.theta = 0.3, .variant_share_min = 0.09, .compiler = {}})
                 .topics[0]
                 .variants.size(),
             2u);
 }
 
 HEDDLE_TEST(planner, "handlers that are printed alike in two files are holes, lambdas are not") {
-  const plan p = make_plan(sample(), {.theta = 0.95, .compiler = {}});
+  const plan p = make_plan(three_topics(), {.theta = 0.95, .compiler = {}});
   EXPECT_EQ(p.topics[1].variants.at(0).numbers[0], -1);
   EXPECT_GE(p.topics[1].variants[0].numbers[1], 0);
   EXPECT_TRUE(
@@ -66,27 +66,27 @@ HEDDLE_TEST(planner, "handlers that are printed alike in two files are holes, la
 }
 
 HEDDLE_TEST(planner, "a sequence too long to merge is left generic, and named") {
-  const plan p = make_plan(sample(), {.theta = 0.3, .handlers_max = 2, .compiler = {}});
+  const plan p = make_plan(three_topics(), {.theta = 0.3, .handlers_max = 2, .compiler = {}});
   EXPECT_EQ(p.topics.at(0).variants.size(), 2u);
   EXPECT_NE(p.notes.at(0).find("app::busy: a sequence of 3 handlers"), std::string::npos);
 }
 
 HEDDLE_TEST(planner, "another compiler's profile merges nothing, and says so") {
-  const plan p = make_plan(sample(), {.compiler = "gcc 12"});
+  const plan p = make_plan(three_topics(), {.compiler = "gcc 12"});
   EXPECT_TRUE(p.topics.empty());
   EXPECT_NE(p.notes.at(0).find("made by clang 19, this build is made by gcc 12"),
             std::string::npos);
-  EXPECT_NE(plan_header(p, sample()).find("using plan = no_plan;"), std::string::npos);
+  EXPECT_NE(plan_header(p, three_topics()).find("using plan = no_plan;"), std::string::npos);
 }
 
 HEDDLE_TEST(planner, "the table says what becomes of whom") {
-  const std::string table = plan_table(make_plan(sample()), sample());
+  const std::string table = plan_table(make_plan(three_topics()), three_topics());
   EXPECT_NE(table.find("2 of 3 topics and 3 of 5 handlers are merged"), std::string::npos) << table;
   EXPECT_NE(table.find("700"), std::string::npos);  // raises inside of merged handlers
 }
 
 HEDDLE_TEST(planner, "the header is constants and names, and no name of the program can get out") {
-  profile_data p = sample();
+  profile_data p = three_topics();
   p.handlers[0].name = "&app::f\\";
   p.topics[0].name = "app::busy */ #error \"\\";
   const std::string header = plan_header(make_plan(p), p);
@@ -98,25 +98,25 @@ HEDDLE_TEST(planner, "the header is constants and names, and no name of the prog
 }
 
 HEDDLE_TEST(planner, "what changes the plan changes its stamp") {
-  profile_data changed = sample();
+  profile_data changed = three_topics();
   std::swap(changed.topics[0].sequences[1].handlers[0], changed.topics[0].sequences[1].handlers[1]);
-  EXPECT_EQ(make_plan(sample()).stamp, make_plan(sample()).stamp);
-  EXPECT_NE(make_plan(sample()).stamp, make_plan(changed).stamp);
+  EXPECT_EQ(make_plan(three_topics()).stamp, make_plan(three_topics()).stamp);
+  EXPECT_NE(make_plan(three_topics()).stamp, make_plan(changed).stamp);
 }
 
 HEDDLE_TEST(planner, "handlers that a program lacks are found missing") {
-  const plan p = make_plan(sample(), {.theta = 0.3, .variants_max = 1, .compiler = {}});
+  const plan p = make_plan(three_topics(), {.theta = 0.3, .variants_max = 1, .compiler = {}});
   ASSERT_EQ(p.handlers.size(), 2u);
   const std::string program =
       "...heddle-hot-handler:000000000000000a:0;...heddle-hot-handler:000000000000000c:1;";
-  const auto missing = missing_handlers(p, sample(), program);
+  const auto missing = missing_handlers(p, three_topics(), program);
   ASSERT_EQ(missing.size(), 1u);
   EXPECT_EQ(p.handlers[missing[0]], 3u);
 }
 
 HEDDLE_TEST(profile_graph,
             "topics: solid for nested raises, dashed for later ones, dotted for next") {
-  const std::string dot = profile_graph(sample());
+  const std::string dot = profile_graph(three_topics());
   EXPECT_NE(dot.find("t0 [label=\"busy\""), std::string::npos) << dot;
   EXPECT_NE(dot.find("t0 -> t1 [style=solid, label=\"700\""), std::string::npos);
   EXPECT_NE(dot.find("t0 -> t1 [style=dotted, label=\"700\""), std::string::npos);
@@ -124,14 +124,14 @@ HEDDLE_TEST(profile_graph,
 }
 
 HEDDLE_TEST(profile_graph, "the threshold leaves out rare edges, and topics without any") {
-  const std::string dot = profile_graph(sample(), {.threshold = 0.5});
+  const std::string dot = profile_graph(three_topics(), {.threshold = 0.5});
   EXPECT_EQ(dot.find("quiet"), std::string::npos) << dot;
   EXPECT_EQ(dot.find("dashed"), std::string::npos);
   EXPECT_NE(dot.find("second"), std::string::npos);
 }
 
 HEDDLE_TEST(profile_graph, "handlers: boxes in the usual order, edges from who raises") {
-  const std::string dot = profile_graph(sample(), {.handlers = true});
+  const std::string dot = profile_graph(three_topics(), {.handlers = true});
   EXPECT_NE(dot.find("t0:h0 -> t1 [style=solid, label=\"700\""), std::string::npos) << dot;
   EXPECT_LT(dot.find("port=\"h0\""), dot.find("port=\"h3\""));
   EXPECT_NE(dot.find("&lt;lambda()&gt;"), std::string::npos);

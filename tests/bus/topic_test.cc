@@ -17,7 +17,7 @@ using namespace heddle;
 struct trace : topic<std::string&> {};
 struct number : topic<int> {};
 struct nothing : topic<> {};
-struct key : haltable_topic<int> {};
+struct pressed_key : haltable_topic<int> {};
 struct text : topic<std::string> {};
 struct handed : haltable_topic<std::unique_ptr<int>&> {};
 
@@ -79,7 +79,7 @@ HEDDLE_TEST(topic, "arguments given to bind come behind the topic's") {
 HEDDLE_TEST(topic, "a raise without handlers does nothing") {
   bus b;
   b.raise<nothing>();
-  EXPECT_EQ(b.raise<key>(3), flow::go_on);
+  EXPECT_EQ(b.raise<pressed_key>(3), flow::go_on);
   EXPECT_EQ(b.handlers<nothing>(), 0u);
 }
 
@@ -149,24 +149,24 @@ HEDDLE_TEST(topic, "topics that are named alike in two functions are two topics"
 HEDDLE_TEST(topic, "a handler of a haltable topic ends the raise, and the raiser is told") {
   bus b;
   std::string out;
-  b.bind<key>([&](int) { out += 'a'; }, 1);
-  b.bind<key>(
+  b.bind<pressed_key>([&](int) { out += 'a'; }, 1);
+  b.bind<pressed_key>(
       [&](int k) {
         out += 'b';
         return k == 27 ? flow::halt : flow::go_on;
       },
       2);
-  b.bind<key>([&](int) { out += 'c'; }, 3);
-  EXPECT_EQ(b.raise<key>(1), flow::go_on);
-  EXPECT_EQ(b.raise<key>(27), flow::halt);
+  b.bind<pressed_key>([&](int) { out += 'c'; }, 3);
+  EXPECT_EQ(b.raise<pressed_key>(1), flow::go_on);
+  EXPECT_EQ(b.raise<pressed_key>(27), flow::halt);
   EXPECT_EQ(out, "abcab");
 }
 
 HEDDLE_TEST(topic, "a halt ends its own raise, not the one that raised it") {
   bus b;
   std::string out;
-  b.bind<key>([](int) { return flow::halt; }, 1);
-  b.bind<trace>([&b](std::string&) { b.raise<key>(1); }, 1);
+  b.bind<pressed_key>([](int) { return flow::halt; }, 1);
+  b.bind<trace>([&b](std::string&) { b.raise<pressed_key>(1); }, 1);
   b.bind<trace>([](std::string& s) { s += 'z'; }, 2);
   EXPECT_EQ(raised(b), "z");
 }

@@ -78,14 +78,14 @@ HEDDLE_TEST(rendezvous, "R3 clear and destruction empty what is out, without a m
 namespace {
 rendezvous<int> global_rendezvous;
 
-struct witness {
-  explicit witness(int& count) : count_(count) {}
-  ~witness() { ++count_; }
+struct end_counter {
+  explicit end_counter(int& count) : count_(count) {}
+  ~end_counter() { ++count_; }
   int& count_;
 };
 
 tamed blocks_on(rendezvous<>& r, int& destroyed, bool& after) {
-  witness w(destroyed);
+  end_counter w(destroyed);
   co_await r;
   after = true;
 }

@@ -12,6 +12,7 @@
 #include "support/drivers.hh"
 
 using namespace heddle;
+using namespace heddle::test;
 using heddle::test::error_of;
 using namespace std::chrono_literals;
 
@@ -184,16 +185,6 @@ task<> accepted_and_not_taken() {
   door.close();  // with one in the queue
   const auto rest = co_await as_expected(unwanted.read(c));
   EXPECT_TRUE(!rest || *rest == 0u);
-}
-
-void run_plain(std::unique_ptr<driver> d, task<> (*body)()) {
-  auto* sim = dynamic_cast<sim_driver*>(d.get());
-  runtime rt(std::move(d), {});
-  rt.run(body());
-  if (sim != nullptr) {
-    EXPECT_EQ(sim->open_descriptors(), 0u) << sim->trace_text();
-    EXPECT_EQ(sim->blocks_out(), 0u);
-  }
 }
 
 }  // namespace

@@ -25,11 +25,11 @@ using namespace std::chrono_literals;
 namespace {
 
 /// A call that ends when the test says so.
-struct gate {
+struct turnstile {
   std::atomic<bool> entered{false};
   std::atomic<bool> open{false};
   static std::int64_t pass(void* at) noexcept {
-    auto& self = *static_cast<gate*>(at);
+    auto& self = *static_cast<turnstile*>(at);
     self.entered = true;
     while (!self.open) std::this_thread::sleep_for(100us);
     return 7;
@@ -37,13 +37,13 @@ struct gate {
 };
 
 struct blocking_request : request {
-  explicit blocking_request(gate& at) : request(op_code::call, -1) {
+  explicit blocking_request(turnstile& at) : request(op_code::call, -1) {
     more = &at;
-    function = &gate::pass;
+    function = &turnstile::pass;
   }
 };
 
-driver_options one_thread() {
+driver_options one_pool_thread() {
   driver_options limits;
   limits.pool_threads_max = 1;
   limits.pool_queue_max = 2;
@@ -57,7 +57,7 @@ bool is_open(int fd) { return ::fcntl(fd, F_GETFD) >= 0; }
 DRIVER_TEST(driver_call, "a call runs on a thread of its own, and its return is the result") {
   if (!make.real()) GTEST_SKIP() << "it runs calls in place";
   driver_harness h(make());
-  gate at;
+  turnstile at;
   blocking_request r(at);
   h.submit(r);
   h.settle();
@@ -68,8 +68,8 @@ DRIVER_TEST(driver_call, "a call runs on a thread of its own, and its return is 
 
 DRIVER_TEST(driver_call, "a queued call can be taken back, a running one is waited for") {
   if (!make.real()) GTEST_SKIP() << "it runs calls in place";
-  driver_harness h(make(one_thread()));
-  gate first, second;
+  driver_harness h(make(one_pool_thread()));
+  turnstile first, second;
   blocking_request running(first), queued(second);
   h.submit(running);
   h.turn_until([&] { return first.entered.load(); });
@@ -85,8 +85,8 @@ DRIVER_TEST(driver_call, "a queued call can be taken back, a running one is wait
 
 DRIVER_TEST(driver_call, "more calls than may wait are refused at once") {
   if (!make.real()) GTEST_SKIP() << "it runs calls in place";
-  driver_harness h(make(one_thread()));
-  gate at;
+  driver_harness h(make(one_pool_thread()));
+  turnstile at;
   blocking_request running(at), first(at), second(at), third(at);
   h.submit(running);
   h.turn_until([&] { return at.entered.load(); });
@@ -99,10 +99,10 @@ DRIVER_TEST(driver_call, "more calls than may wait are refused at once") {
 
 DRIVER_TEST(driver_call, "closing ends the calls on a descriptor that still wait for a thread") {
   if (!make.real() || make.name() == "io_uring") GTEST_SKIP() << "files need no thread there";
-  driver_harness h(make(one_thread()));
+  driver_harness h(make(one_pool_thread()));
   const folder at(*h.io);
   const int fd = ::open((at / "file").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  gate busy;
+  turnstile busy;
   blocking_request running(busy);
   h.submit(running);
   h.turn_until([&] { return busy.entered.load(); });

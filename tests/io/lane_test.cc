@@ -10,6 +10,7 @@
 #include "support/drivers.hh"
 
 using namespace heddle;
+using namespace heddle::test;
 using namespace std::chrono_literals;
 
 namespace {
@@ -131,11 +132,6 @@ task<> untaken_blocks_are_few() {
   EXPECT_EQ(s.live(), 1u);
   right = {};
   static_cast<void>(co_await as_expected(s.join()));
-}
-
-void run_plain(std::unique_ptr<driver> d, task<> (*body)()) {
-  runtime rt(std::move(d), {});
-  rt.run(body());
 }
 
 }  // namespace

@@ -121,11 +121,6 @@ task<> broken() {
   EXPECT_EQ(left.try_write(byte_view(), body), 0u);
 }
 
-void run_plain(std::unique_ptr<driver> d, task<> (*body)()) {
-  runtime rt(std::move(d), {});
-  rt.run(body());
-}
-
 }  // namespace
 
 DRIVER_TEST(page_store, "a body arrives whole behind its head, also through a full socket") {

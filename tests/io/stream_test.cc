@@ -51,7 +51,7 @@ task<> ping(address at) {
   EXPECT_EQ(co_await conn.read(back), 0u);
 }
 
-task<> large(address at) {
+task<> large_both_ways(address at) {
   tcp_stream conn = co_await tcp_connect(at);
   std::string sent(3'000'000, '\0');
   for (std::size_t i = 0; i < sent.size(); ++i) sent[i] = static_cast<char>(i * 2654435761u >> 13);
@@ -79,7 +79,7 @@ DRIVER_TEST(tcp, "what is written arrives, and the end of a stream is a short co
 
 DRIVER_TEST(tcp, "F2 megabytes arrive whole while both sides write") {
   runtime rt(make());
-  rt.run(with_echo(large));
+  rt.run(with_echo(large_both_ways));
 }
 
 DRIVER_TEST(tcp, "F7 hundreds of connections at once") {

@@ -173,16 +173,6 @@ void run_in_folder(std::unique_ptr<driver> d, task<> (*body)(std::string)) {
   }
 }
 
-void run_plain(std::unique_ptr<driver> d, task<> (*body)()) {
-  auto* sim = dynamic_cast<sim_driver*>(d.get());
-  runtime rt(std::move(d), {});
-  rt.run(body());
-  if (sim != nullptr) {
-    EXPECT_EQ(sim->open_descriptors(), 0u) << sim->trace_text();
-    EXPECT_EQ(sim->blocks_out(), 0u);
-  }
-}
-
 }  // namespace
 
 DRIVER_TEST(unix_socket, "a listener on a path takes connections") {

@@ -86,12 +86,23 @@ struct driver_registrar {
   }
 };
 
+/// Runs one task on this driver. Of a simulated world nothing may be left open or lent.
+inline void run_plain(std::unique_ptr<driver> d, task<> (*body)()) {
+  auto* const sim = dynamic_cast<sim_driver*>(d.get());
+  runtime rt(std::move(d), {});
+  rt.run(body());
+  if (sim == nullptr) return;
+  EXPECT_EQ(sim->open_descriptors(), 0u) << sim->trace_text();
+  EXPECT_EQ(sim->blocks_out(), 0u);
+}
+
 }  // namespace heddle::test
 
-#define DRIVER_TEST(suite, sentence)                                                             \
-  static void HEDDLE_TEST_JOIN(                                                                  \
-      heddle_driver_body_, __LINE__)([[maybe_unused]] const ::heddle::test::driver_maker& make); \
-  static const ::heddle::test::driver_registrar HEDDLE_TEST_JOIN(heddle_driver_reg_, __LINE__){  \
-      #suite, sentence, __FILE__, __LINE__, &HEDDLE_TEST_JOIN(heddle_driver_body_, __LINE__)};   \
-  static void HEDDLE_TEST_JOIN(                                                                  \
-      heddle_driver_body_, __LINE__)([[maybe_unused]] const ::heddle::test::driver_maker& make)
+#define DRIVER_TEST(suite, sentence) DRIVER_TEST_AS(suite, sentence, __COUNTER__)
+#define DRIVER_TEST_AS(suite, sentence, number)                                                    \
+  static void HEDDLE_TEST_JOIN(heddle_driver_body_,                                                \
+                               number)([[maybe_unused]] const ::heddle::test::driver_maker& make); \
+  static const ::heddle::test::driver_registrar HEDDLE_TEST_JOIN(heddle_driver_reg_, number){      \
+      #suite, sentence, __FILE__, __LINE__, &HEDDLE_TEST_JOIN(heddle_driver_body_, number)};       \
+  static void HEDDLE_TEST_JOIN(heddle_driver_body_,                                                \
+                               number)([[maybe_unused]] const ::heddle::test::driver_maker& make)

@@ -89,7 +89,7 @@ task<> sum_them_all(std::vector<std::unique_ptr<tvar<long>>>& all, std::atomic<b
   done = true;
 }
 
-constexpr int scale = HEDDLE_TSAN || HEDDLE_ASAN ? 1 : 5;
+constexpr int times = HEDDLE_TSAN || HEDDLE_ASAN ? 1 : 5;
 
 }  // namespace
 
@@ -133,21 +133,21 @@ HEDDLE_TEST(stm_threads, "workers beyond the seats share one, and lose nothing")
     crowd.push_back(std::make_unique<virtual_runtime>());
     crowd.back()->rt.run(add_many(counter, 1));
   }
-  on_threads(3, [&](int) { return add_many(counter, 500 * scale); });
+  on_threads(3, [&](int) { return add_many(counter, 500 * times); });
   while (!crowd.empty()) crowd.pop_back();  // the last first, as each lies inside the one before
-  EXPECT_EQ(counter.value(), 260 + 3 * 500 * scale);
+  EXPECT_EQ(counter.value(), 260 + 3 * 500 * times);
 }
 
 HEDDLE_TEST(stm_threads, "no addition is lost") {
   tvar<long> counter = 0;
-  on_threads(4, [&](int) { return add_many(counter, 2000 * scale); });
-  EXPECT_EQ(counter.value(), 4 * 2000 * scale);
+  on_threads(4, [&](int) { return add_many(counter, 2000 * times); });
+  EXPECT_EQ(counter.value(), 4 * 2000 * times);
 }
 
 HEDDLE_TEST(stm_threads, "retry waits for another thread, and is woken by it") {
   bounded queue;
   std::atomic<long> sum = 0;
-  constexpr int each = 300 * scale;
+  constexpr int each = 300 * times;
   on_threads(4, [&](int self) {
     return self % 2 == 0 ? produce(queue, self * each, each) : consume(queue, each, sum);
   });
