@@ -32,7 +32,10 @@ heddle_precompile(test_support
   <gtest/gtest.h> <heddle/heddle.hh> "${PROJECT_SOURCE_DIR}/tests/support/drivers.hh")
 
 # A test that wants a diagnostic takes it from the runtime's hook; one on stderr is a false alarm.
-set(false_alarm "heddle: [a-z]+(-[a-z]+)+: ")
+# Left out are those that a slow machine makes true: slow-handler, blocking-pile-up.
+string(CONCAT false_alarm
+  "heddle: (abandoned-event|double-trigger|two-waiters|leftover-events|unhandled-exception|"
+  "leaked-memory|freed-twice|wrong-color): ")
 
 # Rooms of the house, then what is tested across rooms; a soak may take its time.
 set(test_rooms base probe core sched io fiber hook sync

@@ -62,6 +62,12 @@ constexpr page pages[] = {
      "A checked<T> was touched in another color than the one that owns it. The report has the\n"
      "line of the first touch, which made the owner, and the line of this one.\n\n"
      "Send a message to its color (post), or co_await enter() it before the touch.\n"},
+    {"freed-twice",
+     "More frames, events or tasks were freed than made, seen when the runtime ended: something\n"
+     "was destroyed twice, and the memory of the program can no longer be trusted.\n\n"
+     "Usual cause: GCC 12 compiles `co_await (a ? f() : g())`, and any call around the two that\n"
+     "is awaited, so that their temporaries are destroyed twice. Write `task<int> t = a ? f() :\n"
+     "g();` first, or build with Clang. A build with -fsanitize=address shows other causes.\n"},
 };
 
 int print_hooks() {

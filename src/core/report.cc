@@ -44,6 +44,10 @@ words words_of(diagnostic_kind kind) {
     case diagnostic_kind::wrong_color:
       return {"wrong-color", "a value of one color was touched in another", "first touched at",
               "send a message to its color, or co_await enter() it before the touch"};
+    case diagnostic_kind::freed_twice:
+      return {
+          "freed-twice", "frames or events were destroyed that had already gone", "made at",
+          "with GCC 12, name a task before `co_await (a ? f() : g())`: docs/guide/compilers.md"};
   }
   return {"unknown", "unknown", "at", ""};
 }

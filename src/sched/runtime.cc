@@ -115,7 +115,13 @@ runtime::~runtime() {
   }
   cells -= 2 * roots;  // each has its scope and its context
   if (cells != 0 || left != 0) {
-    report({diagnostic_kind::leaked_memory, 0, 0, cells, {}, {}});
+    const bool negative = static_cast<std::ptrdiff_t>(cells) < 0;
+    report({negative ? diagnostic_kind::freed_twice : diagnostic_kind::leaked_memory,
+            0,
+            0,
+            negative ? -cells : cells,
+            {},
+            {}});
     region_.abandon();  // what still points into it must not fault
   }
   for (const auto& s : seats_) s->w.io = nullptr;

@@ -105,8 +105,9 @@ task<> besieged() {
   EXPECT_GT(io.blocks().scarce, 0u);
 
   for (std::size_t i = 0; i != unread; ++i) {
-    auto all = co_await as_expected(
-        with_timeout(i % 2 == 0 ? read_by_blocks(many[i].near) : read_by_sizes(many[i].near), 5s));
+    task<std::string> reader =
+        i % 2 == 0 ? read_by_blocks(many[i].near) : read_by_sizes(many[i].near);
+    auto all = co_await as_expected(with_timeout(std::move(reader), 5s));
     EXPECT_EQ(all.value_or("<nothing>"), text_of(i)) << i;
     if (!all) break;
   }

@@ -63,11 +63,14 @@ task<> conversations(int count, int rounds) {
 
 DRIVER_TEST(workers, "connections in colors of their own, on four workers") {
   runtime rt(make(), four_workers());
-  rt.run(conversations(40, 30));
   std::uint64_t frames = 0, busy = 0;
-  for (const worker_statistics& w : rt.read_workers()) {
-    frames += w.frames;
-    busy += w.frames != 0;
+  for (int run = 0; run != 50 && busy < 2; ++run) {  // a busy machine may leave one to do all
+    rt.run(conversations(40, 30));
+    frames = busy = 0;
+    for (const worker_statistics& w : rt.read_workers()) {
+      frames += w.frames;
+      busy += w.frames != 0;
+    }
   }
   EXPECT_GT(frames, 2400U);
   EXPECT_GT(busy, 1U);

@@ -189,3 +189,20 @@ HEDDLE_TEST(loop, "a handle that outlives its runtime is reported and harmless")
   ASSERT_EQ(reports.size(), 1u);
   EXPECT_EQ(reports[0].kind, diagnostic_kind::leaked_memory);
 }
+
+#if !HEDDLE_ASAN  // which stops at the second time
+HEDDLE_TEST(loop, "more that was freed than made is reported as that") {
+  std::vector<diagnostic> reports;
+  {
+    runtime_options options;
+    options.report = [&](const diagnostic& d) { reports.push_back(d); };
+    runtime rt(std::make_unique<heddle::test::virtual_driver>(), options);
+    slabs& memory = rt.main_worker().memory;
+    void* const cell = memory.allocate(64);
+    for (int i = 0; i != 3; ++i) memory.release(cell, 64);
+  }
+  ASSERT_EQ(reports.size(), 1u);
+  EXPECT_EQ(reports[0].kind, diagnostic_kind::freed_twice);
+  EXPECT_EQ(reports[0].count, 2u);
+}
+#endif

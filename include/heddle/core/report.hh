@@ -25,10 +25,11 @@ enum class diagnostic_kind : std::uint8_t {
   blocking_pile_up,     ///< calls wait long for a thread of the blocking pool
   slow_handler,         ///< a frame ran for longer than runtime_options::slow_handler
   wrong_color,          ///< what belongs to one color was touched in another (checked<T>)
+  freed_twice,          ///< more cells were freed than made, seen when the runtime ends
 };
 
 inline constexpr std::size_t diagnostic_kinds =
-    static_cast<std::size_t>(diagnostic_kind::wrong_color) + 1;
+    static_cast<std::size_t>(diagnostic_kind::freed_twice) + 1;
 
 /// The diagnostic's name as people type it: "abandoned-event", ...
 [[nodiscard]] const char* to_string(diagnostic_kind kind) noexcept;
