@@ -3,6 +3,7 @@
 # plan that `heddle optimize` makes of its profile. Name the program first, then every library of
 # yours that binds handlers or raises topics. Without a profile, or with one that fits no more, the
 # program is built all the same, and the build says what is missing. STRICT makes that an error.
+# A target whose property INTERPROCEDURAL_OPTIMIZATION is set keeps it.
 # PLANNER names the target of another program with the verb optimize than heddle itself.
 #
 #   add_executable(app main.cc)
@@ -10,6 +11,7 @@
 
 include_guard(GLOBAL)
 include(CheckIPOSupported)
+include(CheckLinkerFlag)
 
 # The compiler as profiles name it: "clang 19", "gcc 12".
 function(heddle_compiler_name out)
@@ -21,6 +23,26 @@ function(heddle_compiler_name out)
     set(compiler gcc)
   endif()
   set(${out} "${compiler} ${version}" PARENT_SCOPE)
+endfunction()
+
+# Whether link-time optimization works, and the options for it where CMake's own are not used. With
+# Clang the objects carry machine code, too, so that every archiver takes them: CMake takes the
+# llvm-ar that it finds, and another version's cannot read what this compiler writes.
+function(heddle_link_time out_works out_options compiler)
+  set(options "")
+  set(works NO)
+  if(compiler MATCHES "^clang ")
+    check_linker_flag(CXX "-fuse-ld=lld;-flto=thin;-ffat-lto-objects" HEDDLE_HAS_FAT_OBJECTS)
+    if(HEDDLE_HAS_FAT_OBJECTS)
+      set(options -flto=thin -ffat-lto-objects)
+      set(works YES)
+    endif()
+  endif()
+  if(NOT works)
+    check_ipo_supported(RESULT works OUTPUT why LANGUAGES CXX)
+  endif()
+  set(${out_works} "${works}" PARENT_SCOPE)
+  set(${out_options} "${options}" PARENT_SCOPE)
 endfunction()
 
 function(heddle_optimize program)
@@ -69,7 +91,7 @@ function(heddle_optimize program)
   add_library(${program}_missing STATIC "${folder}/missing.cc")
   add_dependencies(${program}_missing ${program}_plan)
 
-  check_ipo_supported(RESULT lto OUTPUT why LANGUAGES CXX)
+  heddle_link_time(lto lto_options "${compiler}")
   if(NOT lto)
     message(STATUS "heddle: ${program} without link-time optimization: handlers of other files "
                    "are called, not inlined")
@@ -83,17 +105,22 @@ function(heddle_optimize program)
       # At -O2, GCC does not inline functions of a handler's size across files.
       target_compile_options(${target} PRIVATE -O3)
     endif()
-    if(lto)
-      set_target_properties(${target} PROPERTIES INTERPROCEDURAL_OPTIMIZATION ON)
+    get_target_property(decided ${target} INTERPROCEDURAL_OPTIMIZATION)
+    if(lto AND decided MATCHES "NOTFOUND$")  # else it stays as it was set
+      if(lto_options)
+        target_compile_options(${target} PRIVATE ${lto_options})
+        target_link_options(${target} PRIVATE ${lto_options})
+      else()
+        set_target_properties(${target} PROPERTIES INTERPROCEDURAL_OPTIMIZATION ON)
+      endif()
     endif()
   endforeach()
   target_link_libraries(${program} PRIVATE ${program}_missing)
-  if(lto AND compiler MATCHES "^clang ")
-    include(CheckLinkerFlag)
-    check_linker_flag(CXX "-fuse-ld=lld" HEDDLE_HAS_LLD)
-    if(HEDDLE_HAS_LLD)
-      target_link_options(${program} PRIVATE -fuse-ld=lld)
-    endif()
+  if(lto_options)
+    # LLVM brings only small functions from other files, and ever smaller ones the longer the way to
+    # them: room for a handler with a raise, and one that a handler raises counts as a near one.
+    target_link_options(${program} PRIVATE -fuse-ld=lld LINKER:-mllvm,-import-instr-limit=200
+                        LINKER:-mllvm,-import-instr-evolution-factor=1)
   endif()
   add_custom_command(TARGET ${program} POST_BUILD
     COMMAND ${tool} optimize ${arguments} --check "$<TARGET_FILE:${program}>"

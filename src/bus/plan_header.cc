@@ -35,7 +35,8 @@ std::string plan_header(const plan& p, const profile_data& profile) {
   for (const plan_topic& t : p.topics) {
     const profile_topic& about = profile.topics[t.topic];
     topics += "      {0x" + hex(about.hash) + "u, " + std::to_string(variant_count) + ", " +
-              std::to_string(t.variants.size()) + "},  // " + comment_of(about.name) + '\n';
+              std::to_string(t.variants.size()) + (t.inlined ? ", true" : ", false") + "},  // " +
+              comment_of(about.name) + '\n';
     for (const plan_variant& v : t.variants) {
       variants +=
           "      {" + std::to_string(position) + ", " + std::to_string(v.numbers.size()) + "},\n";

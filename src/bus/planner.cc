@@ -66,6 +66,7 @@ class planner {
       add_topic(t);
     }
     count_nested();
+    choose_inlined();
     note_ambiguous();
     if (profile_.dropped != 0)
       plan_.notes.push_back(std::to_string(profile_.dropped) +
@@ -127,9 +128,37 @@ class planner {
     std::vector<plan_topic*> merged(profile_.topics.size());
     for (plan_topic& t : plan_.topics) merged[t.topic] = &t;
     for (const profile_edge& e : profile_.edges)
-      if (e.kind == edge_kind::nested && merged[e.from_topic] != nullptr &&
-          merged[e.to_topic] != nullptr)
+      if (e.kind == edge_kind::nested && e.from_topic != profile_edge::none &&
+          merged[e.from_topic] != nullptr && merged[e.to_topic] != nullptr)
         merged[e.from_topic]->nested_raises += std::min(e.count, std::uint64_t{1} << 48);
+  }
+
+  /// A topic that one handler alone raises, or none, becomes part of who raises it; after
+  /// levels_max raises in raises a function of its own begins.
+  void choose_inlined() {
+    constexpr std::uint32_t none = profile_edge::none;
+    struct raiser {
+      std::uint32_t topic = none;
+      std::uint32_t handler = none;
+      bool several = false;
+    };
+    std::vector<raiser> of(profile_.topics.size());
+    for (const profile_edge& e : profile_.edges) {
+      if (e.kind != edge_kind::nested || e.from_topic == none) continue;
+      raiser& r = of[e.to_topic];
+      if (r.topic != none && (r.topic != e.from_topic || r.handler != e.from_handler))
+        r.several = true;
+      r.topic = e.from_topic;
+      r.handler = e.from_handler;
+    }
+    for (plan_topic& t : plan_.topics) {
+      std::size_t depth = 0;  // also ends where topics raise each other in a ring
+      for (std::uint32_t up = t.topic;
+           depth != of.size() && of[up].topic != none && !of[up].several; up = of[up].topic)
+        ++depth;
+      const bool begins = depth != 0 && depth % std::max<std::size_t>(options_.levels_max, 1) == 0;
+      t.inlined = !of[t.topic].several && !begins && depth != of.size();
+    }
   }
 
   void note_ambiguous() {
@@ -146,7 +175,7 @@ class planner {
       for (int i = 0; i < 8; ++i, value >>= 8) stamp = (stamp ^ (value & 255)) * 0x100000001b3u;
     };
     for (const plan_topic& t : p.topics) {
-      mix(t.topic);
+      mix(t.topic * 2 + (t.inlined ? 1 : 0));
       for (const plan_variant& v : t.variants)
         for (const std::int32_t n : v.numbers) mix(static_cast<std::uint64_t>(n));
     }

@@ -17,6 +17,8 @@ struct plan_options {
   std::size_t variants_max = 3;     ///< sequences of one topic; class bus tests for at most three
   double variant_share_min = 0.05;  ///< of the topic's raises; a rarer sequence runs generically
   std::size_t handlers_max = 256;   ///< in one sequence: each is a call site in every raiser
+  std::size_t levels_max = 4;  ///< raises in raises that surely become one function: each may stand
+                               ///< at several places, and the copies multiply
   /// Whose names the profile must have; empty: any.
   std::string compiler;
 };
@@ -30,6 +32,7 @@ struct plan_topic {
   std::vector<plan_variant> variants;
   std::uint64_t calls = 0;          ///< handler calls in the profile that the plan makes direct
   std::uint64_t nested_raises = 0;  ///< raises out of its handlers of topics that are merged too
+  bool inlined = false;  ///< its handlers become part of who raises it, whatever their size
 };
 struct plan {
   std::string compiler;

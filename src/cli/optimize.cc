@@ -119,6 +119,9 @@ verb_function add_optimize(CLI::App& command) {
   command.add_option("--variants", o->plan.variants_max, "Sequences of one topic, at most 3")
       ->check(CLI::Range(1, 3))
       ->capture_default_str();
+  command.add_option("--levels", o->plan.levels_max, "Raises in raises that become one function")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
   command.add_option("--handlers", o->plan.handlers_max, "Handlers in one sequence")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();

@@ -7,7 +7,8 @@
 namespace heddle {
 
 extern "C" {
-__thread worker* heddle_current_worker = nullptr;
+// worker::current() names it in assembly, which link-time optimization does not see.
+[[gnu::used]] __thread worker* heddle_current_worker = nullptr;
 }
 
 worker* worker::current_slow() noexcept { return heddle_current_worker; }

@@ -90,7 +90,7 @@ HEDDLE_TEST(planner, "the header is constants and names, and no name of the prog
   p.handlers[0].name = "&app::f\\";
   p.topics[0].name = "app::busy */ #error \"\\";
   const std::string header = plan_header(make_plan(p), p);
-  EXPECT_NE(header.find("{0x0000000000000011u, 0, 3},  // app::busy */ #error \"/\n"),
+  EXPECT_NE(header.find("{0x0000000000000011u, 0, 3, true},  // app::busy */ #error \"/\n"),
             std::string::npos)
       << header;
   EXPECT_EQ(header.find('\\'), std::string::npos);
@@ -102,6 +102,40 @@ HEDDLE_TEST(planner, "what changes the plan changes its stamp") {
   std::swap(changed.topics[0].sequences[1].handlers[0], changed.topics[0].sequences[1].handlers[1]);
   EXPECT_EQ(make_plan(three_topics()).stamp, make_plan(three_topics()).stamp);
   EXPECT_NE(make_plan(three_topics()).stamp, make_plan(changed).stamp);
+}
+
+/// Topics 0 to 5, each raised by the last handler of the one before.
+profile_data chain_of_six() {
+  profile_data p;
+  p.compiler = "clang 19";
+  for (std::uint32_t i = 0; i != 6; ++i) {
+    p.topics.push_back({0x11 + i, 100, 0, false, "app::step", {}});
+    p.handlers.push_back({0xa0 + i, 0, 100, 0, "&app::f"});
+    p.topics[i].sequences = {{100, {i}}};
+    if (i != 0) p.edges.push_back({edge_kind::nested, i - 1, i - 1, i, 100});
+  }
+  return p;
+}
+
+std::string inlined_of(const profile_data& p) {
+  plan made = make_plan(p, {.theta = 1, .compiler = {}});
+  std::ranges::sort(made.topics, {}, &plan_topic::topic);
+  std::string all;
+  for (const plan_topic& t : made.topics) all += t.inlined ? 'i' : '-';
+  return all;
+}
+
+HEDDLE_TEST(planner, "what one handler raises becomes part of it, four levels at a time") {
+  EXPECT_EQ(inlined_of(chain_of_six()), "iiii-i");
+  profile_data two_raisers = chain_of_six();
+  two_raisers.edges.push_back({edge_kind::nested, 0, 0, 2, 1});
+  EXPECT_EQ(inlined_of(two_raisers), "ii-iii");
+  profile_data from_outside = chain_of_six();
+  from_outside.edges.push_back({edge_kind::nested, profile_edge::none, profile_edge::none, 2, 9});
+  EXPECT_EQ(inlined_of(from_outside), "iiii-i");
+  profile_data ring = chain_of_six();
+  ring.edges.push_back({edge_kind::nested, 5, 5, 0, 1});
+  EXPECT_EQ(inlined_of(ring), "------");
 }
 
 HEDDLE_TEST(planner, "handlers that a program lacks are found missing") {

@@ -134,7 +134,9 @@ int main(int argc, char** argv) {
                {"adapt", &bench::adapt}};
   const long count = argc == 3 ? std::atol(argv[2]) : 0;
   if (count > 0) {
-    heddle::runtime rt;
+    heddle::runtime_options options;
+    options.memory_bytes = std::size_t{1} << 30;  // so that it runs under valgrind, too
+    heddle::runtime rt(options);
     double value = 0;
     for (const auto& s : steps)
       if (std::strcmp(argv[1], s.name) == 0) value = rt.run(measure(s.step, count));

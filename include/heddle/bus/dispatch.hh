@@ -7,6 +7,7 @@
 
 #include <utility>
 
+#include "heddle/base/compiler.hh"
 #include "heddle/bus/plan.hh"
 #include "heddle/bus/record.hh"
 
@@ -36,15 +37,18 @@ inline R run_slots(const slot* at, const slot* end, pass_t<Args>... args) {
 }
 
 /// One handler of a merged raise: called by its number in the plan, or through its slot where the
-/// plan leaves a hole.
-template <class Plan, int Number, class R, class... Args>
+/// plan leaves a hole. Inlined: becomes part of who raises, whatever its size.
+template <class Plan, int Number, bool Inlined, class R, class... Args>
 struct planned_call;
-template <class Data, int Number, class R, class... Args>
-struct planned_call<planned<Data>, Number, R, Args...> {
+template <class Data, int Number, bool Inlined, class R, class... Args>
+struct planned_call<planned<Data>, Number, Inlined, R, Args...> {
   [[gnu::always_inline]] static R call(const merged_topic& topic, std::size_t at,
                                        pass_t<Args>... args) {
     if constexpr (Number < 0) {
       return call_slot<R, Args...>(topic.begin[at], static_cast<pass_t<Args>>(args)...);
+    } else if constexpr (Inlined) {
+      HEDDLE_INLINE_CALLS return heddle_hot(hot_tag<Data, Number, R, Args...>(), topic.self(at),
+                                            static_cast<pass_t<Args>>(args)...);
     } else {
       return heddle_hot(hot_tag<Data, Number, R, Args...>(), topic.self(at),
                         static_cast<pass_t<Args>>(args)...);
@@ -52,15 +56,22 @@ struct planned_call<planned<Data>, Number, R, Args...> {
   }
 };
 
+/// The rest of a raise whose bindings have changed inside it. Far away: what merges many raises
+/// into one function must be small where it runs.
+template <class R, class... Args>
+HEDDLE_RARE R run_rest(const merged_topic& topic, std::size_t ran, pass_t<Args>... args) {
+  return run_slots<R, Args...>(topic.begin + ran, topic.end, static_cast<pass_t<Args>>(args)...);
+}
+
 /// Runs the handlers of variant V, which the bindings agree with when it starts.
-template <class Plan, int V, class R, class... Args, int... I>
+template <class Plan, int V, bool Inlined, class R, class... Args, int... I>
 [[gnu::always_inline]] inline R run_variant(std::integer_sequence<int, I...>,
                                             const merged_topic& topic, pass_t<Args>... args) {
   constexpr int len = sizeof...(I);
   int ran = 0;
   [[maybe_unused]] bool halted = false;
   const auto one = [&]<int At>(std::integral_constant<int, At>) __attribute__((always_inline)) {
-    using call = planned_call<Plan, Plan::number_at(V, At), R, Args...>;
+    using call = planned_call<Plan, Plan::number_at(V, At), Inlined, R, Args...>;
     ran = At + 1;
     if constexpr (std::is_void_v<R>) {
       call::call(topic, At, static_cast<pass_t<Args>>(args)...);
@@ -79,7 +90,8 @@ template <class Plan, int V, class R, class... Args, int... I>
     if (whole) [[likely]]
       return flow::go_on;
   }
-  return run_slots<R, Args...>(topic.begin + ran, topic.end, static_cast<pass_t<Args>>(args)...);
+  return run_rest<R, Args...>(topic, static_cast<std::size_t>(ran),
+                              static_cast<pass_t<Args>>(args)...);
 }
 
 /// Runs a topic: merged where the plan has it and the bindings agree, else generically. `find`
@@ -89,6 +101,8 @@ template <class T, class Plan, class R, class... Args, class Find>
                                           [[maybe_unused]] const merged_block& merged, Find find,
                                           pass_t<Args>... args) {
   constexpr int number = Plan::topic_of(topic_hash<T>);
+  const slot* begin = nullptr;
+  const slot* end = nullptr;
   if constexpr (number >= 0) {
     constexpr planned_topic planned = Plan::topic(number);
     constexpr int first = planned.first_variant;
@@ -96,8 +110,10 @@ template <class T, class Plan, class R, class... Args, class Find>
     if (merged.plan == variants::id()) [[likely]] {
       const merged_topic& topic = merged.at(Plan::block_at(number));
       const auto run = [&]<int V>(std::integral_constant<int, V>) __attribute__((always_inline)) {
-        return run_variant<Plan, V, R, Args...>(std::make_integer_sequence<int, Plan::len_of(V)>(),
-                                                topic, static_cast<pass_t<Args>>(args)...);
+        constexpr bool inlined = planned.inlined && V == first;
+        return run_variant<Plan, V, inlined, R, Args...>(
+            std::make_integer_sequence<int, Plan::len_of(V)>(), topic,
+            static_cast<pass_t<Args>>(args)...);
       };
       const variant* const active = topic.active;
       if (active == variants::at(first)) [[likely]]
@@ -108,12 +124,16 @@ template <class T, class Plan, class R, class... Args, class Find>
       if constexpr (planned.variant_count > 2) {
         if (active == variants::at(first + 2)) return run(std::integral_constant<int, first + 2>());
       }
-      if (const slot* const begin = topic.begin)
-        return run_slots<R, Args...>(begin, topic.end, static_cast<pass_t<Args>>(args)...);
+      begin = topic.begin;
+      end = topic.end;
     }
   }
-  const topic_record& r = find();
-  return run_slots<R, Args...>(r.begin, r.end, static_cast<pass_t<Args>>(args)...);
+  if (begin == nullptr) {
+    const topic_record& r = find();
+    begin = r.begin;
+    end = r.end;
+  }
+  return run_slots<R, Args...>(begin, end, static_cast<pass_t<Args>>(args)...);
 }
 
 }  // namespace heddle::detail

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // How a function, a member function, a closure or a task becomes a handler: a plain function of the
 // topic's signature and an object pointer. Each adapter has `call`, a name that is stable between
-// builds, and says what object it needs.
+// builds, and says what object it needs. Those that only pass a call on have `inlined` too: the
+// user's function becomes part of the caller.
 #pragma once
 
 #include <concepts>
@@ -41,6 +42,19 @@ R answer(F&& f, Args&&... args) {
   }
 }
 
+/// The same for a call that f makes and that is to become part of the caller.
+template <class R, class F>
+[[gnu::always_inline]] inline R answer_inlined(const F& f) {
+  if constexpr (std::is_void_v<R>) {
+    static_cast<void>(f());
+  } else if constexpr (std::is_void_v<decltype(f())>) {
+    f();
+    return flow::go_on;
+  } else {
+    return answer_of<R>(f());
+  }
+}
+
 template <class Signature, auto Function>
 struct function_handler;
 template <class R, class... Args, auto Function>
@@ -48,6 +62,11 @@ struct function_handler<topic_signature<R, Args...>, Function> {
   using call_type = R (*)(void*, pass_t<Args>...);
   static R call(void*, pass_t<Args>... args) {
     return answer<R>(Function, static_cast<pass_t<Args>>(args)...);
+  }
+  [[gnu::always_inline]] static R inlined(void*, pass_t<Args>... args) {
+    return answer_inlined<R>([&]() __attribute__((always_inline)) -> decltype(auto) {
+      HEDDLE_INLINE_CALLS return Function(static_cast<pass_t<Args>>(args)...);
+    });
   }
 };
 
@@ -58,6 +77,12 @@ struct member_handler<topic_signature<R, Args...>, Member, Object> {
   using call_type = R (*)(void*, pass_t<Args>...);
   static R call(void* self, pass_t<Args>... args) {
     return answer<R>(Member, *static_cast<Object*>(self), static_cast<pass_t<Args>>(args)...);
+  }
+  [[gnu::always_inline]] static R inlined(void* self, pass_t<Args>... args) {
+    return answer_inlined<R>([&]() __attribute__((always_inline)) -> decltype(auto) {
+      HEDDLE_INLINE_CALLS return (static_cast<Object*>(self)->*Member)(
+          static_cast<pass_t<Args>>(args)...);
+    });
   }
 };
 
@@ -75,6 +100,16 @@ struct callable_handler<topic_signature<R, Args...>, F> {
     } else {
       return answer<R>(*static_cast<F*>(self), static_cast<pass_t<Args>>(args)...);
     }
+  }
+  [[gnu::always_inline]] static R inlined(void* self, pass_t<Args>... args) {
+    return answer_inlined<R>([&]() __attribute__((always_inline)) -> decltype(auto) {
+      if constexpr (stateless) {
+        F f;
+        HEDDLE_INLINE_CALLS return f(static_cast<pass_t<Args>>(args)...);
+      } else {
+        HEDDLE_INLINE_CALLS return (*static_cast<F*>(self))(static_cast<pass_t<Args>>(args)...);
+      }
+    });
   }
   [[nodiscard]] static void* keep(F&& f) {
     if constexpr (stateless) {

@@ -48,7 +48,10 @@ struct hot_definition<hot_tag<Data, Number, R, Args...>, Who> {
   static_assert(sizeof(tag) > 0);  // declared before it is defined
 
   friend __attribute__((used)) R heddle_hot(tag, void* self, pass_t<Args>... args) {
-    return Who::call(self, static_cast<pass_t<Args>>(args)...);
+    if constexpr (requires { &Who::inlined; })
+      return Who::inlined(self, static_cast<pass_t<Args>>(args)...);
+    else
+      return Who::call(self, static_cast<pass_t<Args>>(args)...);
   }
   /// Never called: makes the compiler emit the function above.
   static R use(void* self, pass_t<Args>... args) {

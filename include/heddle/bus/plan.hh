@@ -21,6 +21,7 @@ struct planned_topic {
   std::uint64_t hash;
   int first_variant;
   int variant_count;
+  bool inlined;  ///< its handlers become part of who raises it, whatever their size
 };
 struct planned_handler {
   std::uint64_t hash;

@@ -15,6 +15,14 @@
 #include "heddle/base/list.hh"
 #include "heddle/bus/topic.hh"
 
+// Before a statement: what it calls is inlined, large or not, where that is possible. GCC has the
+// like for functions only, and decides by itself.
+#if defined(__clang__)
+#define HEDDLE_INLINE_CALLS [[clang::always_inline]]
+#else
+#define HEDDLE_INLINE_CALLS
+#endif
+
 namespace heddle {
 
 class bus;
