@@ -34,25 +34,24 @@ class acknowledgement final : public micro_protocol {
   }
 
  private:
-  struct place {
-    segment sent;
-    std::uint32_t tries = 0;  // 0: nobody waits
-  };
-
   // The sender.
-  void remember(segment& s) {
+  [[nodiscard]] kept& place_of(std::uint32_t n) { return waiting_[n % places]; }
+  [[nodiscard]] bool waits(std::uint32_t n) {
+    const kept& s = place_of(n);
+    return s && s->sequence == n;
+  }
+
+  void remember(outgoing& s) {
     if (s.kind != segment_kind::data) return;
-    end_ = std::max(end_, s.sequence + 1);
-    place& p = waiting_[s.sequence % places];
-    if (!s.again) {
-      if (p.tries != 0) [[unlikely]]
-        give_up(p);  // so old that its place is needed
-      p.tries = 0;
-      ++here_.unacked;
-    }
     s.settled = first_;
-    p.sent = s;
-    ++p.tries;
+    ++s.tries;
+    if (s.again) return;
+    end_ = std::max(end_, s.sequence + 1);
+    kept& p = place_of(s.sequence);
+    if (p) [[unlikely]]
+      give_up(p);  // so old that its place is needed
+    p = kept(s);
+    ++here_.unacked;
   }
 
   void take_ack(const segment& ack) {
@@ -76,17 +75,15 @@ class acknowledgement final : public micro_protocol {
   }
 
   void acked(std::uint32_t n) {
-    place& p = waiting_[n % places];
-    if (p.tries == 0 || p.sent.sequence != n) return;
-    p.tries = 0;
+    if (!waits(n)) return;
+    const kept s = std::move(place_of(n));
     --here_.unacked;
-    here_.bus.raise<segment_acked>(p.sent);
+    here_.bus.raise<segment_acked>(*s);
   }
 
   /// Once for the first sending; later ones have their time-out.
   void overtaken_by_others(std::uint32_t n) {
-    place& p = waiting_[n % places];
-    if (p.tries == 1 && p.sent.sequence == n) lose(p);
+    if (waits(n) && place_of(n)->tries == 1) lose(n);
   }
 
   void look_for_lost() {
@@ -94,25 +91,25 @@ class acknowledgement final : public micro_protocol {
     // Of those further on no ack could have told.
     const std::uint32_t end = std::min(end_, first_ + 1 + told);
     for (std::uint32_t n = first_; n < end; ++n) {
-      place& p = waiting_[n % places];
-      if (p.tries != 0 && p.sent.sequence == n && now - sent_at(p) > here_.time_out) lose(p);
+      if (waits(n) && now - sent_at(*place_of(n)) > here_.time_out) lose(n);
     }
-    while (first_ < end_ && waiting_[first_ % places].tries == 0) ++first_;
+    while (first_ < end_ && !place_of(first_)) ++first_;
   }
-  [[nodiscard]] static heddle::time_point sent_at(place& p) {
+  [[nodiscard]] static heddle::time_point sent_at(outgoing& s) {
     // Without round_trip nobody has stamped it: it counts from the first look.
-    if (p.sent.sent == heddle::time_point()) p.sent.sent = heddle::clock::now();
-    return p.sent.sent;
+    if (s.sent == heddle::time_point()) s.sent = heddle::clock::now();
+    return s.sent;
   }
 
-  void lose(place& p) {
-    segment s = p.sent;
-    here_.bus.raise<segment_lost>(s);
+  void lose(std::uint32_t n) {
+    const kept s = place_of(n);
+    here_.bus.raise<segment_lost>(*s);
   }
 
-  void send_again(segment& s) {
-    place& p = waiting_[s.sequence % places];
-    if (p.tries >= here_.options.tries_max) {
+  void send_again(outgoing& s) {
+    kept& p = place_of(s.sequence);
+    if (!p.is(s)) return;  // given up meanwhile
+    if (s.tries >= here_.options.tries_max) {
       give_up(p);
       return;
     }
@@ -121,8 +118,8 @@ class acknowledgement final : public micro_protocol {
     here_.bus.raise<segment_to_net>(s);
   }
 
-  void give_up(place& p) {
-    p.tries = 0;
+  void give_up(kept& p) {
+    p = {};
     --here_.unacked;
     ++here_.count.abandoned;
   }
@@ -150,16 +147,16 @@ class acknowledgement final : public micro_protocol {
 
   void send_ack() {
     ack_planned_ = false;
-    segment s;
-    s.kind = segment_kind::ack;
-    s.sequence = next_;
+    const kept s = here_.segments.make();
+    s->kind = segment_kind::ack;
+    s->sequence = next_;
     came_bits& bits = bits_[next_bits_++ % bits_.size()];  // stay until the outbox lets go of them
     bits = {};
     for (std::uint32_t bit = 0; bit < told; ++bit)
       bits[bit / 64] |= std::uint64_t{came_.test((next_ + 1 + bit) % places)} << (bit % 64);
-    s.payload = std::as_bytes(std::span(bits));
+    s->payload = std::as_bytes(std::span(bits));
     ++here_.count.acks;
-    here_.bus.raise<segment_to_net>(s);
+    here_.bus.raise<segment_to_net>(*s);
   }
 
   void stop() {
@@ -168,11 +165,11 @@ class acknowledgement final : public micro_protocol {
   }
 
   endpoint& here_;
-  std::vector<place> waiting_;
-  std::uint32_t first_ = 0;   // all before it are acknowledged or given up
-  std::uint32_t end_ = 0;     // none from here on was sent
-  std::uint32_t next_ = 0;    // all before it have come
-  std::bitset<places> came_;  // those behind it, modulo their number
+  std::vector<kept> waiting_;  // for an ack; empty: nobody
+  std::uint32_t first_ = 0;    // all before it are acknowledged or given up
+  std::uint32_t end_ = 0;      // none from here on was sent
+  std::uint32_t next_ = 0;     // all before it have come
+  std::bitset<places> came_;   // those behind it, modulo their number
   std::vector<came_bits> bits_;
   std::size_t next_bits_ = 0;
   bool ack_planned_ = false;

@@ -16,8 +16,8 @@ class adaptation final : public micro_protocol {
   }
 
  private:
-  void count_acked(const segment&) { ++acked_; }
-  void count_lost(segment&) { ++lost_; }
+  void count_acked(const outgoing&) { ++acked_; }
+  void count_lost(outgoing&) { ++lost_; }
 
   void report() {
     if (acked_ + lost_ < enough) return;

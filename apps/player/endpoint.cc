@@ -64,7 +64,7 @@ heddle::task<> endpoint::carry_out(heddle::udp_socket socket, heddle::address pe
       ++count.injected;
       continue;
     }
-    const std::size_t size = encode(*s, datagram);
+    const std::size_t size = encode(**s, datagram);
     // A peer that is gone, or a full buffer, is a lost datagram like any other.
     static_cast<void>(co_await heddle::as_expected(
         socket.send_to(peer, heddle::byte_view(datagram.data(), size))));

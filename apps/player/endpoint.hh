@@ -42,8 +42,9 @@ class endpoint {
 
   const stream_options options;
   const std::uint32_t session;
+  segment_pool segments;
   event_bus bus;
-  heddle::channel<segment> outbox;
+  heddle::channel<kept> outbox;
   heddle::latch closed{1};
   counters count;
 

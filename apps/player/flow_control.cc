@@ -30,19 +30,19 @@ class flow_control final : public micro_protocol {
     held_.clear();
   }
 
-  void hold(segment& s) {
+  void hold(outgoing& s) {
     if (under_way_ < window_ && held_.empty()) [[likely]]
       return;
     s.held = true;
-    held_.push_back(s);  // bounded: the source pauses at held_max / 2
+    held_.emplace_back(s);  // bounded: the source pauses at held_max / 2
     ++here_.held;
   }
 
-  void count(segment& s) {
+  void count(outgoing& s) {
     if (s.kind == segment_kind::data) ++under_way_;
   }
 
-  void grow(const segment&) {
+  void grow(const outgoing&) {
     if (under_way_ > 0) --under_way_;
     if (window_ < threshold_) {
       ++window_;
@@ -53,7 +53,7 @@ class flow_control final : public micro_protocol {
     release();
   }
 
-  void shrink(segment&) {
+  void shrink(outgoing&) {
     if (under_way_ > 0) --under_way_;
     const heddle::time_point now = heddle::clock::now();
     if (now - shrunk_at_ > here_.time_out) {
@@ -65,11 +65,11 @@ class flow_control final : public micro_protocol {
 
   void release() {
     while (!held_.empty() && under_way_ < window_) {
-      segment s = held_.front();
+      const kept s = std::move(held_.front());
       held_.pop_front();
       --here_.held;
-      s.held = false;
-      here_.bus.raise<segment_to_net>(s);
+      s->held = false;
+      here_.bus.raise<segment_to_net>(*s);
     }
   }
 
@@ -79,7 +79,7 @@ class flow_control final : public micro_protocol {
   std::uint32_t credit_ = 0;
   std::uint32_t under_way_ = 0;
   heddle::time_point shrunk_at_;
-  std::deque<segment> held_;
+  std::deque<kept> held_;
 };
 
 }  // namespace

@@ -15,19 +15,19 @@ class fragmentation final : public micro_protocol {
   }
 
  private:
-  void cut(message& m) {
+  void cut(const message& m) {
     const std::size_t total = m.bytes.size();
     std::size_t at = 0;
     do {  // a message without bytes is one segment without payload
       const std::size_t size = std::min<std::size_t>(segment_bytes_, total - at);
-      segment s;
-      s.last = m.last;
-      s.frame = m.number;
-      s.offset = static_cast<std::uint32_t>(at);
-      s.total = static_cast<std::uint32_t>(total);
-      s.payload = m.bytes.subspan(at, size);
+      const kept s = here_.segments.make();
+      s->last = m.last;
+      s->frame = m.number;
+      s->offset = static_cast<std::uint32_t>(at);
+      s->total = static_cast<std::uint32_t>(total);
+      s->payload = m.bytes.subspan(at, size);
       at += size;
-      here_.bus.raise<segment_from_user>(s);
+      here_.bus.raise<segment_from_user>(*s);
     } while (at < total);
   }
 

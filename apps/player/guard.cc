@@ -23,19 +23,19 @@ class guard final : public micro_protocol {
     const auto pair = [](std::uint32_t high, std::uint32_t low) {
       return std::uint64_t{high} << 32 | low;
     };
-    const auto kind =
-        static_cast<std::uint32_t>(s.kind) << 24 | static_cast<std::uint32_t>(s.group_len) << 16 |
-        static_cast<std::uint32_t>(s.last) << 1 | static_cast<std::uint32_t>(s.group_end);
+    const auto bits =
+        static_cast<std::uint32_t>(s.kind) | static_cast<std::uint32_t>(s.group_len) << 8 |
+        static_cast<std::uint32_t>(s.last) << 16 | static_cast<std::uint32_t>(s.group_end) << 17;
     // Two lanes, so that the multiplications do not wait for each other.
     std::uint64_t a = (key_ ^ pair(s.sequence, s.group)) * 0xff51afd7ed558ccdu;
     std::uint64_t b = (key_ + pair(s.frame, s.offset)) * 0xc4ceb9fe1a85ec53u;
-    a = (a ^ (a >> 29) ^ pair(s.total, kind)) * 0x9fb21c651e98df25u;
+    a = (a ^ (a >> 29) ^ pair(s.total, bits)) * 0x9fb21c651e98df25u;
     b = (b ^ (b >> 31) ^ s.settled) * 0xd6e8feb86659fd93u;
     const std::uint64_t both = a ^ (a >> 32) ^ b ^ (b >> 28) ^ s.payload.size();
     return static_cast<std::uint32_t>(both ^ (both >> 32));
   }
 
-  void mark(segment& s) {
+  void mark(outgoing& s) {
     s.session = here_.session;
     s.check = check_of(s);
   }

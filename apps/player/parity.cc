@@ -14,7 +14,7 @@
 namespace player {
 namespace {
 
-constexpr std::size_t group_max = 16;      // bits of incoming::members
+constexpr std::size_t group_max = 16;      // bits of incoming_group::members
 constexpr std::size_t outgoing_max = 64;   // complete groups whose parity is not made yet
 constexpr std::size_t incoming_max = 128;  // groups of which something came
 
@@ -27,14 +27,13 @@ struct sum {
   std::uint16_t last = 0;
   std::array<std::byte, data_max> payload = {};
 
-  void add(std::uint32_t of_frame, std::uint32_t at, std::uint32_t whole, bool is_last,
-           std::span<const std::byte> bytes) noexcept {
-    frame ^= of_frame;
-    offset ^= at;
-    total ^= whole;
-    size = static_cast<std::uint16_t>(size ^ bytes.size());
-    last = static_cast<std::uint16_t>(last ^ (is_last ? 1 : 0));
-    add_payload(bytes);
+  void add(const segment& s) noexcept {
+    frame ^= s.frame;
+    offset ^= s.offset;
+    total ^= s.total;
+    size = static_cast<std::uint16_t>(size ^ s.payload.size());
+    last = static_cast<std::uint16_t>(last ^ (s.last ? 1 : 0));
+    add_payload(s.payload);
   }
   void add(const sum& other) noexcept {
     frame ^= other.frame;
@@ -54,18 +53,13 @@ struct sum {
 static_assert(sizeof(sum) == payload_max);
 static_assert(std::endian::native == std::endian::little, "a sum travels as it stands in memory");
 
-struct outgoing {
-  struct member {
-    std::uint32_t frame, offset, total;
-    bool last;
-    std::span<const std::byte> payload;
-  };
+struct outgoing_group {
   std::uint32_t first = 0;
   std::uint32_t len = 0;
-  std::array<member, group_max> members = {};
+  std::array<kept, group_max> members = {};
 };
 
-struct incoming {
+struct incoming_group {
   std::uint32_t first = 0;
   std::uint32_t came = 0;     // a bit for each member
   std::uint32_t members = 0;  // all bits, once the parity says how many there are
@@ -95,7 +89,7 @@ class parity final : public micro_protocol {
 
   // A group ends when it is full, and with a frame when it is half full: the frame should not wait
   // for what comes behind it.
-  void assign(segment& s) {
+  void assign(outgoing& s) {
     if (assigned_ == 0) group_ = s.sequence;
     s.group = group_;
     ++assigned_;
@@ -105,11 +99,11 @@ class parity final : public micro_protocol {
     if (s.group_end) assigned_ = 0;
   }
 
-  void keep(segment& s) {
+  void keep(outgoing& s) {
     if (s.kind != segment_kind::data || s.again) return;
-    outgoing& g = groups_[filling_ % outgoing_max];
+    outgoing_group& g = groups_[filling_ % outgoing_max];
     if (g.len == 0) g.first = s.group;
-    if (g.len < group_max) g.members[g.len++] = {s.frame, s.offset, s.total, s.last, s.payload};
+    if (g.len < group_max) g.members[g.len++] = kept(s);
     if (!s.group_end) return;
     if (++filling_ - sent_ == outgoing_max) ++sent_;  // the oldest goes without parity
     groups_[filling_ % outgoing_max].len = 0;
@@ -118,18 +112,20 @@ class parity final : public micro_protocol {
 
   void send() {
     for (; sent_ != filling_; ++sent_) {
-      const outgoing& g = groups_[sent_ % outgoing_max];
+      outgoing_group& g = groups_[sent_ % outgoing_max];
       sum& all = sums_[next_sum_++ % sums_.size()];  // stays until the outbox has let go of it
       all = {};
-      for (const outgoing::member& m : std::span(g.members).first(g.len))
-        all.add(m.frame, m.offset, m.total, m.last, m.payload);
-      segment s;
-      s.kind = segment_kind::parity;
-      s.group = g.first;
-      s.group_len = static_cast<std::uint8_t>(g.len);
-      s.payload = std::as_bytes(std::span(&all, 1));
+      for (kept& m : std::span(g.members).first(g.len)) {
+        all.add(*m);
+        m = {};
+      }
+      const kept s = here_.segments.make();
+      s->kind = segment_kind::parity;
+      s->group = g.first;
+      s->group_len = static_cast<std::uint8_t>(g.len);
+      s->payload = std::as_bytes(std::span(&all, 1));
       ++here_.count.parities;
-      here_.bus.raise<segment_to_net>(s);
+      here_.bus.raise<segment_to_net>(*s);
     }
   }
 
@@ -137,13 +133,13 @@ class parity final : public micro_protocol {
     if (s.kind == segment_kind::data) {
       const std::uint32_t index = s.sequence - s.group;
       if (index >= group_max) return heddle::flow::go_on;
-      incoming& g = group_of(s.group);
+      incoming_group& g = group_of(s.group);
       if (s.recovered || (g.came >> index & 1) != 0) return heddle::flow::go_on;
       g.came |= 1u << index;
-      g.left.add(s.frame, s.offset, s.total, s.last, s.payload);
+      g.left.add(s);
       recover(g);
     } else if (s.kind == segment_kind::parity && s.payload.size() == sizeof(sum)) {
-      incoming& g = group_of(s.group);
+      incoming_group& g = group_of(s.group);
       if (g.members != 0 || s.group_len == 0 || s.group_len > group_max) return heddle::flow::go_on;
       g.members = (1u << s.group_len) - 1;
       sum received;
@@ -154,7 +150,7 @@ class parity final : public micro_protocol {
     return heddle::flow::go_on;
   }
 
-  void recover(incoming& g) {
+  void recover(incoming_group& g) {
     const std::uint32_t missing = g.members & ~g.came;
     if (!std::has_single_bit(missing)) return;
     g.came |= missing;
@@ -176,11 +172,11 @@ class parity final : public micro_protocol {
     static_cast<void>(here_.bus.raise<segment_from_net>(s));
   }
 
-  incoming& group_of(std::uint32_t first) {
+  incoming_group& group_of(std::uint32_t first) {
     for (std::size_t i = incoming_.size(); i-- > 0;)
       if (incoming_[i]->first == first) return *incoming_[i];
     // The oldest makes room; its memory is used again.
-    auto made = std::make_unique<incoming>();
+    auto made = std::make_unique<incoming_group>();
     if (incoming_.size() == incoming_max) {
       made = std::move(incoming_.front());
       incoming_.erase(incoming_.begin());
@@ -203,10 +199,10 @@ class parity final : public micro_protocol {
   std::uint32_t group_ = 0;     // its first sequence
   std::size_t filling_ = 0;     // of groups_, modulo its size
   std::size_t sent_ = 0;        // groups before it are done
-  std::vector<outgoing> groups_;
+  std::vector<outgoing_group> groups_;
   std::vector<sum> sums_;
   std::size_t next_sum_ = 0;
-  std::vector<std::unique_ptr<incoming>> incoming_;
+  std::vector<std::unique_ptr<incoming_group>> incoming_;
 };
 
 }  // namespace

@@ -25,7 +25,7 @@ class playout final : public micro_protocol {
     bool last;
   };
 
-  void keep(message& m) {
+  void keep(whole_message& m) {
     const heddle::time_point now = heddle::clock::now();
     if (!started_) {
       started_ = true;
@@ -34,7 +34,7 @@ class playout final : public micro_protocol {
       next_clock_ = here_.bus.after<play_clock>(here_.options.buffer);
     }
     if (m.number < next_) return;
-    frames_.try_emplace(m.number, std::move(m.storage), now, m.last);
+    frames_.try_emplace(m.number, std::move(m.bytes), now, m.last);
   }
 
   void show_due() {

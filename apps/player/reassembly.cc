@@ -37,9 +37,8 @@ class reassembly final : public micro_protocol {
     std::ranges::copy(s.payload, f.bytes.begin() + s.offset);
     f.missing -= s.payload.size();
     if (f.missing > 0) return;
-    message m{.number = s.frame, .last = s.last, .storage = std::move(f.bytes)};
+    whole_message m{.number = s.frame, .last = s.last, .bytes = std::move(f.bytes)};
     frames_.erase(at);
-    m.bytes = m.storage;
     here_.bus.raise<message_to_user>(m);
   }
 

@@ -24,9 +24,9 @@ class round_trip final : public micro_protocol {
   }
 
  private:
-  void stamp(segment& s) { s.sent = heddle::clock::now(); }
+  void stamp(outgoing& s) { s.sent = heddle::clock::now(); }
 
-  void learn(const segment& s) {
+  void learn(const outgoing& s) {
     if (s.again) return;
     const heddle::nanoseconds took = heddle::clock::now() - s.sent;
     if (mean_ == 0ns) {
@@ -39,7 +39,7 @@ class round_trip final : public micro_protocol {
     doublings_ = 0;
   }
 
-  void back_off(segment&) { lost_ = true; }
+  void back_off(outgoing&) { lost_ = true; }
 
   void publish() {
     if (std::exchange(lost_, false)) doublings_ = std::min(doublings_ + 1, 2);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What travels: a message is one frame of the video, a segment the part of it that fits a datagram.
-// In memory a segment refers to its payload and does not own it.
+// In memory both refer to their bytes and do not own them.
 #pragma once
 
 #include <cstddef>
@@ -9,23 +9,17 @@
 #include <span>
 #include <vector>
 
-#include "heddle/base/clock.hh"
-
 namespace player {
 
 enum class segment_kind : std::uint8_t { data = 1, parity, ack, end };
 
-/// What the network sees of a segment, and what the micro-protocols of one side note on it. Each
-/// field belongs to the micro-protocol named. It fills one cache line: segments are copied much.
+/// What the network sees of a segment. Each field belongs to the micro-protocol named.
 struct segment {
   segment_kind kind = segment_kind::data;
   bool last = false;           ///< of the last frame (source)
   bool group_end = false;      ///< completes its parity group (parity)
   std::uint8_t group_len = 0;  ///< of a parity segment: how many it covers
-  // Not sent.
-  bool held = false;       ///< kept back for now (flow_control)
-  bool again = false;      ///< sent before (acknowledgement)
-  bool recovered = false;  ///< made from its group, not received (parity)
+  bool recovered = false;      ///< made from its group, not received (parity); not sent
 
   std::uint32_t session = 0;   ///< (guard)
   std::uint32_t sequence = 0;  ///< (sequencing); of an ack: all before it have come
@@ -36,17 +30,20 @@ struct segment {
   std::uint32_t check = 0;     ///< (guard)
   /// All segments before it are acknowledged or given up (acknowledgement).
   std::uint32_t settled = 0;
-  heddle::time_point sent = {};  ///< (round_trip); not sent
   std::span<const std::byte> payload = {};
 };
-static_assert(sizeof(segment) == 64);
 
-/// One frame of the video. The sender's bytes stand in the file; a receiver's are its own.
+/// One frame of the video, whose bytes stand in the file.
 struct message {
   std::uint32_t number = 0;
   bool last = false;
   std::span<const std::byte> bytes = {};
-  std::vector<std::byte> storage = {};
+};
+/// One frame of the video as it arrived.
+struct whole_message {
+  std::uint32_t number = 0;
+  bool last = false;
+  std::vector<std::byte> bytes = {};
 };
 
 inline constexpr std::size_t header_bytes = 40;

@@ -24,7 +24,7 @@ class sequencing final : public micro_protocol {
     seen_.reset();
   }
 
-  void number(segment& s) { s.sequence = next_++; }
+  void number(outgoing& s) { s.sequence = next_++; }
 
   heddle::flow drop_known(segment& s) {
     if (s.kind != segment_kind::data) return heddle::flow::go_on;

@@ -29,9 +29,10 @@ class source final : public micro_protocol {
   void send_frame() {
     if (sent_all_ || here_.held > here_.options.held_max / 2) return;
     const std::size_t size = std::min<std::size_t>(frame_bytes_, file_.size() - at_);
-    message m{.number = number_++, .bytes = file_.subspan(at_, size)};
+    const message m{
+        .number = number_++, .last = at_ + size == file_.size(), .bytes = file_.subspan(at_, size)};
     at_ += size;
-    sent_all_ = m.last = at_ == file_.size();
+    sent_all_ = m.last;
     ++here_.count.frames;
     here_.count.bytes += size;
     here_.bus.raise<message_from_user>(m);

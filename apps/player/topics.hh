@@ -4,7 +4,7 @@
 #pragma once
 
 #include "heddle/bus/topic.hh"
-#include "segment.hh"
+#include "outgoing.hh"
 
 namespace player {
 
@@ -26,20 +26,20 @@ struct control_clock : heddle::topic<> {};  ///< delayed: looks at time-outs, re
 struct adapt : heddle::topic<const network_report&> {};
 
 struct frame_clock : heddle::topic<> {};  ///< delayed: the next frame is to be sent
-struct message_from_user : heddle::topic<message&> {};
-struct segment_from_user : heddle::topic<segment&> {};
-struct segment_to_net : heddle::topic<segment&> {};
+struct message_from_user : heddle::topic<const message&> {};
+struct segment_from_user : heddle::topic<outgoing&> {};
+struct segment_to_net : heddle::topic<outgoing&> {};
 struct parity_due : heddle::topic<> {};  ///< posted: a group is complete
 
 struct segment_from_net : heddle::haltable_topic<segment&> {};  ///< halted where it is of no use
 struct segment_to_user : heddle::topic<segment&> {};
-struct message_to_user : heddle::topic<message&> {};
+struct message_to_user : heddle::topic<whole_message&> {};
 struct play_clock : heddle::topic<> {};  ///< delayed: the next frame is to be shown
 struct frame_shown : heddle::topic<const shown_frame&> {};
 
 struct ack_due : heddle::topic<> {};  ///< delayed: one ack for what came meanwhile
 struct ack_from_net : heddle::topic<const segment&> {};
-struct segment_acked : heddle::topic<const segment&> {};
-struct segment_lost : heddle::topic<segment&> {};
+struct segment_acked : heddle::topic<const outgoing&> {};
+struct segment_lost : heddle::topic<outgoing&> {};
 
 }  // namespace player

@@ -26,13 +26,13 @@ class transmission final : public micro_protocol {
     if (!stopped_) next_ = here_.bus.after<control_clock>(here_.options.control_interval);
   }
 
-  void send(segment& s) {
+  void send(outgoing& s) {
     if (!s.held) here_.bus.raise<segment_to_net>(s);
   }
 
-  void hand_over(segment& s) {
+  void hand_over(outgoing& s) {
     if (s.kind == segment_kind::data) ++(s.again ? here_.count.sent_again : here_.count.segments);
-    if (!here_.outbox.try_push(segment(s))) [[unlikely]]
+    if (!here_.outbox.try_push(kept(s))) [[unlikely]]
       ++here_.count.overflows;
   }
 
@@ -50,9 +50,9 @@ class transmission final : public micro_protocol {
   void stop() {
     if (std::exchange(stopped_, true)) return;
     next_.cancel();
-    segment s;
-    s.kind = segment_kind::end;
-    for (int i = 0; i < farewells; ++i) here_.bus.raise<segment_to_net>(s);
+    const kept s = here_.segments.make();
+    s->kind = segment_kind::end;
+    for (int i = 0; i < farewells; ++i) here_.bus.raise<segment_to_net>(*s);
   }
 
   endpoint& here_;

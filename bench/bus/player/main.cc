@@ -46,26 +46,26 @@ struct bench {
   std::uint32_t sequence = 0;  // for who passes the sequencer
 
   void message() {
-    player::message m{.number = number++, .bytes = std::span(bytes).first(200)};
+    const player::message m{.number = number++, .bytes = std::span(bytes).first(200)};
     e.bus.raise<player::message_from_user>(m);
   }
-  player::segment next() {
-    player::segment s;
-    s.frame = number++;
-    s.total = 200;
-    s.payload = std::span(bytes).first(200);
+  player::kept next() {
+    player::kept s = e.segments.make();
+    s->frame = number++;
+    s->total = 200;
+    s->payload = std::span(bytes).first(200);
     return s;
   }
   void from_user() {
-    player::segment s = next();
-    e.bus.raise<player::segment_from_user>(s);
+    const player::kept s = next();
+    e.bus.raise<player::segment_from_user>(*s);
   }
   void to_net() {
-    player::segment s = next();
-    s.sequence = sequence++;
-    s.group = s.sequence - s.sequence % group;
-    s.group_end = sequence % group == 0;
-    e.bus.raise<player::segment_to_net>(s);
+    const player::kept s = next();
+    s->sequence = sequence++;
+    s->group = s->sequence - s->sequence % group;
+    s->group_end = sequence % group == 0;
+    e.bus.raise<player::segment_to_net>(*s);
   }
   void adapt() { e.bus.raise<player::adapt>(player::network_report{0.001 * (number++ & 63)}); }
 
@@ -74,7 +74,7 @@ struct bench {
     co_await heddle::yield();
     std::uint32_t sent = 0;
     while (const auto s = e.outbox.try_pop())
-      if (s->kind == player::segment_kind::data) sent = std::max(sent, s->sequence + 1);
+      if ((*s)->kind == player::segment_kind::data) sent = std::max(sent, (*s)->sequence + 1);
     const std::vector<std::byte> none(128);
     player::segment ack;
     ack.kind = player::segment_kind::ack;
