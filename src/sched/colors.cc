@@ -35,19 +35,28 @@ void runtime::make_root(seat& s, color_record& r) noexcept {
 
 /// The record is held, or there is one worker; no color is entered.
 void runtime::enter_color(seat& s, color_record& r) noexcept {
+  static constexpr auto make_current = [](worker& w, const color_record& it) {
+    w.color = it.place_;
+    w.root_scope = it.root;
+    w.context_low = w.root_context_low = it.root->context_of_tasks().low();
+    w.guards = it.guards;
+    w.foreign_slots = it.foreign_slots;
+  };
   worker& w = s.w;
   s.held = &r;
   if (shared_) r.inbox.take(r.waiting);
   w.ready.append(r.waiting);
   if (r.root == nullptr) [[unlikely]] {
-    w.color = colors_->place_of(r);
-    make_root(s, r);
+    // Apart, like all that is rare here: it would save registers that nobody else needs.
+    const auto first_time = [](runtime& rt, seat& at, color_record& it) __attribute__((noinline)) {
+      at.w.color = rt.colors_->place_of(it);
+      rt.make_root(at, it);
+      make_current(at.w, it);
+    };
+    first_time(*this, s, r);
+    return;
   }
-  w.color = r.place_;
-  w.root_scope = r.root;
-  w.context_low = w.root_context_low = r.root->context_of_tasks().low();
-  w.guards = r.guards;
-  w.foreign_slots = r.foreign_slots;
+  make_current(w, r);
 }
 
 void runtime::count_root(color_record& r) noexcept {
@@ -91,36 +100,46 @@ bool runtime::enter_for(seat& s, std::uint32_t place) noexcept {
 
 /// A color that has work now: `first` is, if known, the frame that waits longest.
 void runtime::queue_color(seat& s, color_record& r, link first) noexcept {
-  if (options_.watch) [[unlikely]]
-    r.ready_since = s.w.now;
-  if (s.queue.policy() != nullptr) [[unlikely]] {
-    // Apart: it would save registers that nobody else needs.
-    const auto note = [](color_record& of, seat& at, link l) __attribute__((noinline)) {
-      if (!at.queue.policy()->uses_deadlines()) return;
-      of.deadline_ = never;
-      if (l != no_link && !is_plain(l) && promise_of(l).context_low != 0)
-        of.deadline_ = at.w.context_at(promise_of(l).context_low).deadline();
+  static constexpr auto push = [](runtime& rt, seat& from, color_record& it) {
+    if (rt.shared_) {
+      // Where it ran last, or, the first time, wherever its number says.
+      const std::size_t home =
+          it.last_worker != 0 ? it.last_worker - 1U : it.place_ % rt.seats_.size();
+      rt.push_color(from, *rt.seats_[home], it);
+      return;
+    }
+    it.queued = true;
+    from.queue.push(it);
+    from.w.colors_wait = true;
+  };
+  if (options_.watch || s.queue.policy() != nullptr || r.root == nullptr) [[unlikely]] {
+    const auto note_and_push = [](runtime& rt, seat& from, color_record& it,
+                                  link l) __attribute__((noinline)) {
+      if (rt.options_.watch) it.ready_since = from.w.now;
+      if (from.queue.policy() != nullptr && from.queue.policy()->uses_deadlines()) {
+        it.deadline_ = never;
+        if (l != no_link && !is_plain(l) && promise_of(l).context_low != 0)
+          it.deadline_ = from.w.context_at(promise_of(l).context_low).deadline();
+      }
+      it.place_ = rt.colors_->place_of(it);
+      push(rt, from, it);
     };
-    note(r, s, first);
-  }
-  if (r.root == nullptr) [[unlikely]]
-    r.place_ = colors_->place_of(r);
-  if (shared_) {
-    // Where it ran last, or, the first time, wherever its number says.
-    const std::size_t home = r.last_worker != 0 ? r.last_worker - 1U : r.place_ % seats_.size();
-    push_color(s, *seats_[home], r);
+    note_and_push(*this, s, r, first);
     return;
   }
-  r.queued = true;
-  s.queue.push(r);
-  s.w.colors_wait = true;
+  push(*this, s, r);
 }
 
 void runtime::post(worker& w, std::uint32_t place, link l) noexcept {
   color_record& r = (*colors_)[place];
   seat& s = seat_of(w);
   if (shared_) {
-    if (r.inbox.send(l)) queue_color(s, r, l);
+    // Often several are sent to one color in turn, and then the last one is still the newest there.
+    link newest = s.sent_to == &r ? s.sent_last : color_inbox<std::atomic<link>>::busy;
+    const bool was_idle = r.inbox.send(l, newest);
+    s.sent_to = &r;
+    s.sent_last = newest > color_inbox<std::atomic<link>>::busy ? l : newest;
+    if (was_idle) queue_color(s, r, l);
     return;
   }
   r.waiting.push(l);
@@ -138,61 +157,64 @@ std::size_t runtime::run_frames(seat& s, std::size_t limit) noexcept {
 
 /// Runs up to `limit` frames, a bounded batch of each color in turn. Whether any ran.
 bool runtime::run_colors(seat& s, std::size_t limit) noexcept {
-  worker& w = s.w;
-  const bool shared = shared_;
-  std::size_t left = limit;
-  while (left != 0) {
-    if (shared && s.held != nullptr) {  // what came while it was held
-      s.held->inbox.take(s.held->waiting);
-      w.ready.append(s.held->waiting);
-    }
-    if (w.ready.empty() || !s.queue.empty()) {
-      color_record* const next = shared ? next_color(s) : next_alone(s.queue, w);
-      if (next == nullptr) {
-        if (w.ready.empty()) break;
-      } else if (next != s.held) {
-        if (s.held != nullptr) leave_color(s);
-        enter_color(s, *next);
-        ++s.count.turns;
-        ++next->turns;
-        const auto here = static_cast<std::uint16_t>(w.index + 1);
-        if (next->last_worker != here) {
-          if (next->last_worker != 0) ++next->moves;
-          next->last_worker = here;
+  // In two versions, so that a worker alone asks nothing that only several must.
+  const auto run = [this, &s, limit]<bool shared>(std::bool_constant<shared>) {
+    worker& w = s.w;
+    std::size_t left = limit;
+    while (left != 0) {
+      if (shared && s.held != nullptr) {  // what came while it was held
+        s.held->inbox.take(s.held->waiting);
+        w.ready.append(s.held->waiting);
+      }
+      if (w.ready.empty() || !s.queue.empty()) {
+        color_record* const next = shared ? next_color(s) : next_alone(s.queue, w);
+        if (next == nullptr) {
+          if (w.ready.empty()) break;
+        } else if (next != s.held) {
+          if (s.held != nullptr) leave_color(s);
+          enter_color(s, *next);
+          ++s.count.turns;
+          ++next->turns;
+          const auto here = static_cast<std::uint16_t>(w.index + 1);
+          if (next->last_worker != here) {
+            if (next->last_worker != 0) ++next->moves;
+            next->last_worker = here;
+          }
+          if (w.ready.empty()) continue;
         }
-        if (w.ready.empty()) continue;
       }
-    }
-    color_record& r = *s.held;
-    policy* const p = s.queue.policy();
-    const bool timed = options_.watch || (p != nullptr && p->uses_time());
-    if (timed) [[unlikely]] {
-      s.turn_began = s.io->now();
-      if (options_.watch && r.ready_since != time_point{}) {
-        const nanoseconds waited = s.turn_began - std::exchange(r.ready_since, time_point{});
-        r.waited += waited;
-        r.waited_most = std::max(r.waited_most, waited);
+      color_record& r = *s.held;
+      policy* const p = s.queue.policy();
+      const bool timed = options_.watch || (p != nullptr && p->uses_time());
+      if (timed) [[unlikely]] {
+        s.turn_began = s.io->now();
+        if (options_.watch && r.ready_since != time_point{}) {
+          const nanoseconds waited = s.turn_began - std::exchange(r.ready_since, time_point{});
+          r.waited += waited;
+          r.waited_most = std::max(r.waited_most, waited);
+        }
       }
-    }
-    const std::size_t ran =
-        run_frames(s, s.queue.empty() ? left : std::min(left, options_.color_batch));
-    left -= std::min(left, ran);
-    r.frames += ran;
-    if (timed) [[unlikely]] {
-      w.now = s.io->now();
-      nanoseconds took = w.now - s.turn_began;
-      r.run += took;
-      r.longest = std::max(r.longest, took);
-      if (simulated_ || took == nanoseconds::zero()) took = std::chrono::microseconds(ran);
-      if (p != nullptr && p->uses_time()) {
-        if (shared) s.queue.lock.lock();
-        p->ran(r, took);
-        if (shared) s.queue.lock.unlock();
+      const std::size_t ran =
+          run_frames(s, s.queue.empty() ? left : std::min(left, options_.color_batch));
+      left -= std::min(left, ran);
+      r.frames += ran;
+      if (timed) [[unlikely]] {
+        w.now = s.io->now();
+        nanoseconds took = w.now - s.turn_began;
+        r.run += took;
+        r.longest = std::max(r.longest, took);
+        if (simulated_ || took == nanoseconds::zero()) took = std::chrono::microseconds(ran);
+        if (p != nullptr && p->uses_time()) {
+          if (shared) s.queue.lock.lock();
+          p->ran(r, took);
+          if (shared) s.queue.lock.unlock();
+        }
       }
+      if (!s.queue.empty()) leave_color(s);
     }
-    if (!s.queue.empty()) leave_color(s);
-  }
-  return left != limit;
+    return left != limit;
+  };
+  return shared_ ? run(std::true_type()) : run(std::false_type());
 }
 
 bool runtime::complete(operation& op, worker& w, const completion& c) noexcept {

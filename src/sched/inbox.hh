@@ -22,33 +22,36 @@ class color_inbox {
   static constexpr link idle = 0;
   static constexpr link busy = 2;  // no link: links are multiples of 8, or of 8 and 1
 
-  /// Sends a frame. True: it was idle, and the caller must queue it. Thread: any.
-  [[nodiscard]] bool send(link l) noexcept {
-    // A guess, not a look: what is looked at first must be fetched twice from the other core.
-    link old = busy;
+  /// Sends a frame. True: it was idle, and the caller must queue it. `newest` is what the caller
+  /// supposes to stand here, and then what stood here. A guess, not a look: what is looked at first
+  /// must be fetched twice from the other core. Thread: any.
+  [[nodiscard]] bool send(link l, link& newest) noexcept {
     do {
-      next_of(l) = old;
+      next_of(l) = newest;
       // release: the frame's content; acquire: what the last holder left, for who queues it
-    } while (
-        !word_.compare_exchange_weak(old, l, std::memory_order_acq_rel, std::memory_order_relaxed));
-    return old == idle;
+    } while (!word_.compare_exchange_weak(newest, l, std::memory_order_acq_rel,
+                                          std::memory_order_relaxed));
+    return newest == idle;
+  }
+  [[nodiscard]] bool send(link l) noexcept {
+    link newest = busy;
+    return send(l, newest);
   }
   /// Takes what has come, oldest first, behind what waits. Thread: the holder.
   void take(frame_list& waiting) noexcept {
     if (word_.load(std::memory_order_relaxed) == busy) return;
     link l = word_.exchange(busy, std::memory_order_acquire);
+    if (l <= busy) return;
+    link* const end = &next_of(l);
     link oldest = no_link;
-    while (l > busy) {
+    do {
       const link before = next_of(l);
       next_of(l) = oldest;
       oldest = l;
       l = before;
-    }
-    while (oldest != no_link) {
-      const link after = next_of(oldest);
-      waiting.push(oldest);
-      oldest = after;
-    }
+    } while (l > busy);
+    *(waiting.empty() ? &waiting.first : waiting.end) = oldest;
+    waiting.end = end;
   }
   /// Takes hold of an idle color. Thread: any.
   [[nodiscard]] bool hold() noexcept {

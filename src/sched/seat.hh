@@ -26,8 +26,10 @@ struct runtime::seat {
   short_lock wheel_lock;  // with several workers
   std::unique_ptr<class driver> own;
   class driver* io = nullptr;
-  color_record* held = nullptr;  ///< whose frames are in w.ready
-  bool running = false;          ///< a frame runs: no color may be entered now
+  color_record* held = nullptr;           ///< whose frames are in w.ready
+  const color_record* sent_to = nullptr;  ///< where the last frame went,
+  link sent_last = 0;                     ///< and what is probably the newest one there
+  bool running = false;                   ///< a frame runs: no color may be entered now
   time_point polled_at{};
   time_point turn_began{};  ///< with options.watch
   nanoseconds nap{};        ///< how long it sleeps at most while others work

@@ -227,12 +227,15 @@ struct color_world {
       seats[self].parked = seats[self].woken = false;
     }
   }
+  /// As a worker sends: it supposes its last frame to be the newest one there.
   void send(int sender) {
+    link newest = color_inbox<stepped>::busy;
     for (int n = 1; n <= Frames; ++n) {
       numbered& f = frames[sender * Frames + n - 1];
       f.sender = sender;
       f.number = n;
-      if (inbox.send(link_of(f))) push(sender % Workers);
+      if (inbox.send(link_of(f), newest)) push(sender % Workers);
+      newest = link_of(f);
     }
   }
   /// A driver that has a completion for the color: at once if it can hold it, else as a message.
