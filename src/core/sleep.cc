@@ -51,6 +51,20 @@ struct event_timer : timer_node, event_notifier {
 /// A plain frame that fires an event when its turn comes.
 struct delivery : frame {
   static heddle_link run(frame* f, heddle_worker* at) {
+    worker& w = *reinterpret_cast<worker*>(at);
+    event_record* const record = static_cast<delivery*>(f)->target.record();
+    if (record->color == w.color && record->handles == 1 && record->home != nullptr &&
+        record->linked() && record->flags == 0 && record->notifiers == nullptr &&
+        record->handles_afar.load(std::memory_order_relaxed) == 0) [[likely]] {
+      // The usual case: this is the only handle left, so it goes first. A home that has the event
+      // in a list lets go of it, and frees it then.
+      w.memory.release(f, sizeof(delivery));
+      event_home* const home = std::exchange(record->home, nullptr);
+      record->flags = event_record::has_fired;
+      record->handles = 0;
+      home->fired(*record, w);
+      return no_link;
+    }
     const event<> target = std::move(static_cast<delivery*>(f)->target);
     end(f, at);
     target.trigger();
