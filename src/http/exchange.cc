@@ -15,6 +15,44 @@ namespace {
 // whole batch would live at once, and the allocator gives such memory back to the system each time.
 constexpr std::size_t small_body = 4 * 1024;
 
+/// Waits for a handler, and keeps its answer where the handler put it: answers are large to move.
+class answer_wait : public join_of<response> {
+ public:
+  answer_wait() noexcept = default;
+  answer_wait(const answer_wait&) = delete;
+  ~answer_wait() {
+    if (handler_) handler_.destroy();  // the exchange ends while the handler waits
+  }
+  /// An answer that no handler gave, or in the place of what one gave before it failed.
+  void put(response&& other) {
+    if (has_value) {
+      value = std::move(other);
+    } else {
+      store(std::move(other));
+    }
+  }
+  /// Call it, then await this.
+  void begin(task<response> handler) noexcept { handler_ = handler.release(); }
+
+  [[nodiscard]] bool await_ready() const noexcept {
+    HEDDLE_ASSERT(handler_, "a handler gave back a task that was awaited, spawned or moved from");
+    return false;
+  }
+  [[nodiscard]] std::coroutine_handle<> await_suspend(std::coroutine_handle<> here) noexcept {
+    waiter = here;
+    handler_.promise().set_parent(*this);
+    return heddle::detail::transfer_to(handler_);
+  }
+  void await_resume() {
+    handler_ = nullptr;
+    if (error) [[unlikely]]
+      std::rethrow_exception(std::move(error));
+  }
+
+ private:
+  task<response>::handle handler_;
+};
+
 }  // namespace
 
 exchange::exchange(server& owner, tcp_stream& conn, overload_control::credit& credit)
@@ -190,17 +228,19 @@ task<bool> exchange::answer_one() {
   begin_body();
   const request_head& head = parser_.head();
   request asked(*this);
-  response r;
+  answer_wait answer;
   shed_ = !s.admit(head, credit_);
   if (shed_) [[unlikely]] {
-    r = s.refusal();
+    answer.put(s.refusal());
   } else {
     try {
-      r = co_await s.answer_(asked);
+      answer.begin(s.answer_(asked));
+      co_await answer;
     } catch (...) {
-      r = answer_of_failure();
+      answer.put(answer_of_failure());
     }
   }
+  response& r = answer.value;
   if (stream_status_ != 0) [[unlikely]] {
     const bool whole = r.sent_ && end_stream();
     if (!whole) ++s.counters_.errors;

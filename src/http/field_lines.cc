@@ -29,7 +29,7 @@ void request_parser::whole_field_lines(const char* end) {
   const char* base = head_.base_;
   const char* p = base + at_;
   std::uint32_t count_max = std::min<std::uint32_t>(bounds_->header_count_max, header_capacity);
-  while (head_.count_ < count_max) {
+  while (head_.count_ < count_max && p != end && *p != '\r') {
     const char* colon = detail::find<detail::name_end>(p, end, base);
     if (end - colon < 4 || *colon != ':' || colon == p) break;
     auto length = static_cast<std::size_t>(colon - p);
