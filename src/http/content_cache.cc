@@ -37,16 +37,21 @@ std::uint64_t content::bytes() const noexcept {
 }
 
 content* content_cache::find(std::string_view path) {
-  const auto at = by_path_.find(path);
-  if (at == by_path_.end()) return nullptr;
-  if (at->second != entries_.begin()) entries_.splice(entries_.begin(), entries_, at->second);
-  return &at->second->held;
+  entry*& lately = near(path);
+  if (lately == nullptr || lately->held.path != path) {
+    const auto at = by_path_.find(path);
+    if (at == by_path_.end()) return nullptr;
+    lately = &*at->second;
+  }
+  if (lately->self != entries_.begin()) entries_.splice(entries_.begin(), entries_, lately->self);
+  return &lately->held;
 }
 
 content& content_cache::insert(content&& c) {
   erase(c.path);
-  entries_.push_front({std::move(c), 0});
+  entries_.push_front({std::move(c)});
   entry& e = entries_.front();
+  e.self = entries_.begin();
   by_path_.emplace(e.held.path, entries_.begin());
   grew(e.held);
   return e.held;
@@ -75,11 +80,13 @@ void content_cache::erase(std::string_view path) {
 
 void content_cache::forget(order::iterator at) {
   bytes_ -= at->counted;
+  if (entry*& lately = near(at->held.path); lately == &*at) lately = nullptr;
   by_path_.erase(at->held.path);
   entries_.erase(at);
 }
 
 void content_cache::clear() noexcept {
+  near_.fill(nullptr);
   by_path_.clear();
   entries_.clear();
   bytes_ = 0;

@@ -69,6 +69,8 @@ exchange::exchange(server& owner, tcp_stream& conn, overload_control::credit& cr
 }
 
 exchange::~exchange() {
+  if (untimed_ != 0) [[unlikely]]
+    time_answers();
   std::vector<std::string>& spare = owner_.spare_outs_;
   const std::size_t room = out_.capacity();
   const bool some = room > std::string().capacity();  // else nothing was gathered
@@ -307,12 +309,25 @@ void exchange::count(int status, std::uint64_t bytes, time_point since, bool par
   server_counters& c = owner_.counters_;
   ++c.requests;
   if (status >= 500 && !shed_) ++c.errors;
-  const time_point now = worker::running().sched.read_clock();
-  owner_.control_.meter().note_time(now);
-  const nanoseconds took = now - since;
+  if (!rest_.empty() && !owner_.options_.log && !shed_ && untimed_ < untimed_max &&
+      (untimed_ == 0 || since == untimed_since_)) {
+    ++untimed_;
+    untimed_since_ = since;
+    return;
+  }
+  time_answers();
+  const nanoseconds took = owner_.control_.meter().now() - since;
   if (!shed_) c.latency_ns.record(static_cast<std::uint64_t>(took.count()));
   if (owner_.options_.log)
     owner_.options_.log({parsed ? &parser_.head() : nullptr, &peer(), status, bytes, took});
+}
+
+/// Answers to requests that came together leave together, and so the clock is read once for them.
+void exchange::time_answers() {
+  const time_point now = worker::running().sched.read_clock();
+  owner_.control_.meter().note_time(now);
+  for (; untimed_ != 0; --untimed_)
+    owner_.counters_.latency_ns.record(static_cast<std::uint64_t>((now - untimed_since_).count()));
 }
 
 }  // namespace heddle::http

@@ -22,6 +22,9 @@ namespace heddle::http {
 inline constexpr std::size_t spare_outs_max = 64;
 inline constexpr std::size_t spare_out_bytes_max = 16 * 1024;
 inline constexpr std::size_t spare_outs_bytes_max = 256 * 1024;
+// Answers that are gathered for one reading of the clock: what the overload control does not see
+// of a slow handler's time until then.
+inline constexpr std::uint8_t untimed_max = 15;
 
 class exchange {
  public:
@@ -78,6 +81,7 @@ class exchange {
   void refuse(int status, std::string_view why);
   void refuse_head();
   void count(int status, std::uint64_t bytes, time_point since, bool parsed);
+  void time_answers();
   bool note_sent(const result<std::size_t>& sent, std::size_t bytes);
 
   // request_body.cc
@@ -124,6 +128,8 @@ class exchange {
   bool continue_due_ = false;
   bool linger_ = false;
   bool shed_ = false;
+  std::uint8_t untimed_ = 0;  // answers, gathered since a request of the turn
+  time_point untimed_since_{};
   overload_control::credit& credit_;  // of the connection
   address peer_;
 };

@@ -112,6 +112,7 @@ std::size_t exchange::body_sent_at_once(const piece& body) {
 }
 
 task<bool> exchange::flush() {
+  if (untimed_ != 0) time_answers();
   if (out_.empty()) co_return true;
   auto sent = co_await as_expected(
       with_timeout(conn_.write(byte_view(out_)), owner_.options_.write_timeout));
