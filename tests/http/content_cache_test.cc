@@ -2,6 +2,9 @@
 // The cache of contents: bounded, least recently used first, counted right.
 #include "heddle/http/content_cache.hh"
 
+#include <map>
+#include <random>
+
 #include "heddle/sched/runtime.hh"
 #include "support/test.hh"
 #include "support/virtual_runtime.hh"
@@ -55,6 +58,38 @@ HEDDLE_TEST(content_cache, "an entry that grows is counted, and others make room
   EXPECT_EQ(cache.bytes(), of("/a", 10).bytes());
   cache.erase("/a");
   EXPECT_EQ(cache.bytes(), 0u);
+}
+
+HEDDLE_TEST(content_cache, "what is found is what stands there, whatever came and went before") {
+  test::virtual_runtime v;
+  content_cache cache(1 << 30);
+  std::map<std::string, std::size_t> model;
+  std::mt19937 draw(7);
+  for (int i = 0; i < 20'000; ++i) {
+    const std::string path = '/' + std::to_string(draw() % 300);  // more than are kept at hand
+    const auto there = model.find(path);
+    switch (draw() % 4) {
+      case 0:
+        model[path] = static_cast<std::size_t>(i % 50);
+        cache.insert(of(path, model[path]));
+        break;
+      case 1:
+        model.erase(path);
+        cache.erase(path);
+        break;
+      default:
+        content* const c = cache.find(path);
+        ASSERT_EQ(c != nullptr, there != model.end()) << path;
+        if (c == nullptr) break;
+        ASSERT_EQ(c->path, path);
+        ASSERT_EQ(c->plain.body.size(), there->second);
+    }
+    if (i == 10'000) {
+      cache.clear();
+      model.clear();
+    }
+  }
+  EXPECT_EQ(cache.count(), model.size());
 }
 
 HEDDLE_TEST(content_cache, "a piece that is being sent outlives its entry") {

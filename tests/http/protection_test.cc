@@ -190,6 +190,19 @@ HEDDLE_TEST(protection, "a long pipeline is answered in turns, and in order") {
   });
 }
 
+HEDDLE_TEST(protection, "each answer of a pipeline is timed, and of one that is cut off") {
+  run_simulated({}, [](address at, http::server& web) -> task<> {
+    std::string many;
+    for (int i = 0; i < 40; ++i) many += "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+    EXPECT_EQ(count_of(co_await talk(at, many + "GET / HTTP/1.1\r\nHost: x\r\n"), "200 OK"), 40u);
+    EXPECT_EQ(web.counters().requests, 41u);  // the last one is refused: too late
+    EXPECT_EQ(web.counters().latency_ns.count(), 41u);
+    EXPECT_EQ(count_of(co_await talk(at, many + "nonsense\r\n\r\n"), "200 OK"), 40u);
+    EXPECT_EQ(web.counters().requests, 82u);
+    EXPECT_EQ(web.counters().latency_ns.count(), 82u);
+  });
+}
+
 HEDDLE_TEST(protection, "requests in progress do not keep the driver's blocks from the others") {
   http::server_options options;
   options.blocks_max = 2;
