@@ -139,11 +139,13 @@ task<bool> exchange::run(server& owner, tcp_stream& conn, overload_control::cred
       if (++in_a_row == owner.options_.pipeline_max) {
         in_a_row = 0;
         ++owner.counters_.pipeline_pauses;
-        keep &= co_await x.flush();
+        if (!x.sent_at_once()) keep &= co_await x.flush();
         if (keep) co_await yield();
       }
     }
-    if (!keep || x.out_.size() >= owner.options_.corked_bytes_max) keep &= co_await x.flush();
+    if (!keep || x.out_.size() >= owner.options_.corked_bytes_max) {
+      if (!x.sent_at_once()) keep &= co_await x.flush();
+    }
   }
   if (x.linger_ || !x.rest_.empty())
     static_cast<void>(
