@@ -21,7 +21,7 @@ namespace heddle::http {
 // no allocation: as many as a turn needs under load, and together no more than they are worth.
 inline constexpr std::size_t spare_outs_max = 64;
 inline constexpr std::size_t spare_out_bytes_max = 16 * 1024;
-inline constexpr std::size_t spare_outs_bytes_max = 256 * 1024;
+inline constexpr std::size_t spare_outs_bytes_max = 768 * 1024;
 // Answers that are gathered for one reading of the clock: what the overload control does not see
 // of a slow handler's time until then.
 inline constexpr std::uint8_t untimed_max = 15;
