@@ -158,6 +158,8 @@ constexpr setting table[] = {
      &set_send},
     {"file-parts", 0, once, "SIZE", "memory for large files on their way (default 16M)", true,
      [](serve_options& o, sv v) { o.file_bytes_max = size_of(v); }},
+    {"ready", 0, once, "SIZE", "whole answers that are sent often, a worker (default 2M)", true,
+     [](serve_options& o, sv v) { o.ready_bytes_max = size_of(v); }},
     {"idle-timeout", 0, once, "TIME", "between two requests (default 75s)", true,
      [](serve_options& o, sv v) { o.idle_timeout = time_of(v); }},
     {"header-timeout", 0, once, "TIME", "for a head that has begun (default 10s)", true,

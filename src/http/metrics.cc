@@ -54,6 +54,8 @@ constexpr limit_counter limit_counters[] = {
      &server_counters::block_copies},
     {"heddle_http_file_parts_short_total", "Short parts because files on their way had all memory.",
      &server_counters::file_parts_short},
+    {"heddle_http_ready_answers_total", "Answers that stood ready, head and body in one place.",
+     &server_counters::ready_answers},
 };
 
 }  // namespace

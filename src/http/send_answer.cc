@@ -6,6 +6,7 @@
 #include "heddle/core/deadline.hh"
 #include "heddle/http/head_writer.hh"
 #include "http/exchange.hh"
+#include "http/ready_answers.hh"
 
 namespace heddle::http {
 namespace {
@@ -105,6 +106,12 @@ bool exchange::sent_at_once() {
 /// How much of a body has left without a wait, behind all that was gathered.
 std::size_t exchange::body_sent_at_once(const piece& body) {
   const std::size_t step = owner_.options_.send_bytes_max;
+  if (!out_.empty() && body.size() <= step && conn_.sends_uncopied(body)) {
+    if (const piece* const whole = owner_.ready_->find(out_, body)) {
+      ++owner_.counters_.ready_answers;
+      return drop_sent(conn_.try_write({}, *whole));
+    }
+  }
   const std::size_t sent = body.size() <= step
                                ? conn_.try_write(byte_view(out_), body)
                                : conn_.try_write(byte_view(out_), body.slice(0, step));

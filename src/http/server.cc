@@ -10,6 +10,7 @@
 #include "http/exchange.hh"
 #include "http/overload_lines.hh"
 #include "http/peer_counts.hh"
+#include "http/ready_answers.hh"
 
 namespace heddle::http {
 namespace {
@@ -54,6 +55,7 @@ server_counters& server_counters::operator+=(const server_counters& other) noexc
                             &counters::pipeline_pauses,
                             &counters::block_copies,
                             &counters::file_parts_short,
+                            &counters::ready_answers,
                             &counters::shed,
                             &counters::overloads,
                             &counters::overloaded,
@@ -63,7 +65,7 @@ server_counters& server_counters::operator+=(const server_counters& other) noexc
   latency_ns.merge(other.latency_ns);
   return *this;
 }
-static_assert(sizeof(server_counters) == 25 * sizeof(std::uint64_t) + 2 * sizeof(histogram),
+static_assert(sizeof(server_counters) == 26 * sizeof(std::uint64_t) + 2 * sizeof(histogram),
               "a new counter is added up too");
 
 server::server(handler answer, server_options options)
@@ -74,6 +76,7 @@ server::server(handler answer, server_options options)
       control_(options_.overload),
       refusal_lines_(refusal_lines(options_.overload)),
       refusal_body_(std::string(refusal_text)),
+      ready_(std::make_unique<ready_answers>(options_.ready_bytes_max)),
       fixed_lines_(assemble_fixed(options_.server_name)) {
   spare_outs_.reserve(spare_outs_max);
   head_bounds_.body_bytes_max = ~std::uint64_t{0};  // a route decides when the handler reads

@@ -17,7 +17,11 @@ namespace heddle {
 namespace {
 
 // Blocks never share a page, not even a large one.
-constexpr std::uint64_t spacing = 2 * 1024 * 1024;
+constexpr std::uint64_t large_page = page_store::large_page_bytes;
+constexpr std::uint64_t spacing = large_page;
+// Newer than the headers of some systems: Linux 6.1, and 5.14.
+constexpr int madvise_collapse = 25;
+constexpr int madvise_populate_write = 23;
 constexpr std::uint64_t file_end = std::uint64_t{1} << 62;  // some 2^41 blocks
 
 int open_file() noexcept {
@@ -41,6 +45,43 @@ std::uint64_t behind(std::uint64_t at, std::size_t bytes) noexcept {
 void forget(int fd, std::uint64_t at, std::size_t bytes) noexcept {
   ::fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(at),
               static_cast<off_t>(behind(at, bytes) - at));
+}
+
+// All pages of a block are there from the beginning: touching them later must not fail.
+
+void* map_small(int fd, std::uint64_t at, std::size_t bytes) noexcept {
+  const auto from = static_cast<off_t>(at);
+  if (::fallocate(fd, 0, from, static_cast<off_t>(bytes)) != 0) return MAP_FAILED;
+  return ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, from);
+}
+
+/// In large pages if the system gives them, which asks for a mapping that begins where one may and
+/// for a first small page in each.
+void* map_large(int fd, std::uint64_t at, std::size_t bytes) noexcept {
+  const std::size_t reserved = bytes + large_page;
+  void* const room =
+      ::mmap(nullptr, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED) return MAP_FAILED;
+  auto* const first = static_cast<std::byte*>(room);
+  const std::size_t before = -reinterpret_cast<std::uintptr_t>(room) % large_page;
+  std::byte* const begin = first + before;
+  if (before != 0) ::munmap(first, before);
+  if (before != large_page) ::munmap(begin + bytes, large_page - before);
+  const auto from = static_cast<off_t>(at);
+  if (::mmap(begin, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, from) ==
+      MAP_FAILED) {
+    ::munmap(begin, bytes);
+    return MAP_FAILED;
+  }
+  for (std::size_t i = 0; i < bytes; i += large_page)
+    if (::fallocate(fd, 0, from + static_cast<off_t>(i), 1) == 0)
+      ::madvise(begin + i, large_page, madvise_collapse);
+  if (::fallocate(fd, 0, from, static_cast<off_t>(bytes)) != 0) {
+    ::munmap(begin, bytes);
+    return MAP_FAILED;
+  }
+  ::madvise(begin, bytes, madvise_populate_write);
+  return begin;
 }
 
 }  // namespace
@@ -80,17 +121,14 @@ page_block page_store::allocate(std::size_t bytes) noexcept {
     }
   }
   const std::uint64_t at = file_->next;
-  const auto from = static_cast<off_t>(at);
   if (bytes > file_->end || at > file_->end - bytes) return made;
-  // All of its pages now: touching them later must not fail.
-  if (::fallocate(file_->fd, 0, from, static_cast<off_t>(bytes)) != 0) return made;
-  file_->next = behind(at, bytes);
-  void* const memory =
-      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file_->fd, from);
+  const bool large = bytes % large_page == 0;
+  void* const memory = large ? map_large(file_->fd, at, bytes) : map_small(file_->fd, at, bytes);
   if (memory == MAP_FAILED) {
     forget(file_->fd, at, bytes);
     return made;
   }
+  file_->next = behind(at, bytes);
   made.file_ = file_;
   made.bytes_ = {memory, bytes};
   made.at_ = at;

@@ -57,7 +57,8 @@ class uring_driver final : public kernel_driver {
     return ring_.batched() || !first_served_.empty();
   }
 
-  // Descriptors are blocking: the ring waits where a call would block, instead of giving EAGAIN.
+  // What we open is blocking: the ring waits where a call would block, instead of giving EAGAIN.
+  // Accepted sockets are not, for sendfile; receiving and sending in the ring wait there too.
   [[nodiscard]] int socket(int domain, int type, int protocol) noexcept override {
     const int fd = ::socket(domain, type | SOCK_CLOEXEC, protocol);
     if (fd < 0) return -errno;

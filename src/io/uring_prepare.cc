@@ -44,7 +44,8 @@ void prepare(io_uring_sqe& request, const operation& op) noexcept {
     case op_code::accept:
     case op_code::accept_all:
       io_uring_prep_rw(IORING_OP_ACCEPT, r, op.fd, nullptr, 0, 0);
-      r->accept_flags = SOCK_CLOEXEC;
+      // For sendfile, which has no flag of its own.
+      r->accept_flags = SOCK_CLOEXEC | SOCK_NONBLOCK;
       if (op.code == op_code::accept_all) r->ioprio = IORING_ACCEPT_MULTISHOT;
       break;
     case op_code::connect:

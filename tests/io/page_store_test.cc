@@ -66,7 +66,8 @@ task<> arrives() {
   auto [left, right] = unix_pair();
   page_store pages;
   // Around the size from which it is not copied, and more than a socket takes at once.
-  for (const std::size_t size : {1u, 4096u, 16383u, 16384u, 16385u, 100'000u, 3'000'000u}) {
+  for (const std::size_t size :
+       {1u, 4096u, 16383u, 16384u, 16385u, 100'000u, 3'000'000u, 2u << 20}) {
     const std::string text = pattern(size, 1);
     scope s;
     s.spawn([](unix_stream to, piece body) -> task<> { co_await send(to, "head ", body); }, left,
@@ -140,7 +141,9 @@ HEDDLE_TEST(page_store, "blocks are zeros, apart, and outlive the store") {
   std::vector<page_block> blocks;
   {
     page_store pages;
-    for (const std::size_t size : {1u, 5000u, 3'000'000u}) blocks.push_back(pages.allocate(size));
+    // The last ones stand in large pages, where there are any.
+    for (const std::size_t size : {1u, 5000u, 3'000'000u, 2u << 20, 4u << 20})
+      blocks.push_back(pages.allocate(size));
     EXPECT_FALSE(pages.allocate(0));
   }
   unsigned seed = 0;

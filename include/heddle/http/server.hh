@@ -32,6 +32,7 @@ namespace heddle::http {
 
 class exchange;
 class peer_counts;
+class ready_answers;
 
 using handler = std::function<task<response>(request&)>;
 
@@ -58,6 +59,9 @@ struct server_options {
   /// Memory for files that are read and sent in parts, of all connections together; with more, the
   /// parts are of 4 KiB: file_parts_short.
   std::size_t file_bytes_max = 16 * 1024 * 1024;
+  /// Memory for whole answers: one of 16 KiB and more that is sent often stands ready, its head
+  /// before its body, for one call to send it: ready_answers. 0: none; whole 2 MiB are large pages.
+  std::size_t ready_bytes_max = 2 * 1024 * 1024;
   std::size_t connections_max = 16384;  ///< further ones wait in the listener's queue: full_waits
   /// Of one IPv4 address or IPv6 /64 network; further ones are closed: refused_connections. 0:
   /// three quarters of connections_max. Behind a proxy all clients have the proxy's address.
@@ -108,6 +112,7 @@ struct server_counters {
   std::uint64_t pipeline_pauses = 0;
   std::uint64_t block_copies = 0;
   std::uint64_t file_parts_short = 0;
+  std::uint64_t ready_answers = 0;
   std::uint64_t shed = 0;          ///< refused, because they had waited too long
   std::uint64_t overloads = 0;     ///< times at which shedding began
   std::uint64_t overloaded = 0;    ///< 1 while it goes on
@@ -185,8 +190,9 @@ class server {
 
   std::vector<std::string> spare_outs_;  // memory for answers, between bursts of requests
   std::size_t spare_out_bytes_ = 0;      // of all of them
-  known_authority host_;                 // that was asked for last
-  std::string fixed_lines_;              // header lines that every answer has
+  std::unique_ptr<ready_answers> ready_;
+  known_authority host_;     // that was asked for last
+  std::string fixed_lines_;  // header lines that every answer has
   std::string opening_;
   std::int64_t opening_second_ = -1;
   date_line date_;
