@@ -126,6 +126,19 @@ if(NOT HEDDLE_SANITIZE)
   set_tests_properties(package PROPERTIES LABELS house TIMEOUT 120)
 endif()
 
+# ctest runs two tests at once on two cores, but for those that keep several cores busy themselves.
+function(heddle_alone)
+  foreach(test IN LISTS ARGN)
+    if(TEST ${test})
+      set_tests_properties(${test} PROPERTIES PROCESSORS 2)
+    endif()
+  endforeach()
+endfunction()
+heddle_alone(program soak sched)
+foreach(room core sync io fiber)
+  heddle_alone(${room}_on_2_workers ${room}_on_4_workers)
+endforeach()
+
 if(HEDDLE_HOUSE_TESTS)
   add_test(NAME tidy COMMAND "${PROJECT_SOURCE_DIR}/scripts/tidy")
   add_test(NAME house COMMAND python3 -B -m unittest discover -s tests/house -p "*_test.py"
