@@ -111,5 +111,6 @@ def plan(context):
         out.pairs += [(ours, subject, "bytes_per_cpu_s") for subject, _, _ in PIPE_RIVALS]
     out.pairs += [(f"heddle_{d}", "condition_variable", "cpu_ns")
                   for d in ("uring", "epoll", "poll")]
-    out.pairs += [(f"pages_{d}", f"copied_{d}", "cpu_ns") for d in ("uring", "epoll")]
+    out.pairs += [(f"{kind}_{d}", f"copied_{d}", "cpu_ns") for kind in ("pages", "ready")
+                  for d in ("uring", "epoll")]
     return out

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <new>
 
 namespace heddle {
@@ -22,6 +23,9 @@ constexpr std::uint64_t spacing = large_page;
 // Newer than the headers of some systems: Linux 6.1, and 5.14.
 constexpr int madvise_collapse = 25;
 constexpr int madvise_populate_write = 23;
+// A large page takes some 400 us, of which most is to clear it. Where the system has to move others
+// out of the way for it, a worker waits too long.
+constexpr auto patience = std::chrono::milliseconds(20);
 constexpr std::uint64_t file_end = std::uint64_t{1} << 62;  // some 2^41 blocks
 
 int open_file() noexcept {
@@ -93,7 +97,8 @@ struct page_store::store_file {
     if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < end) end = limit.rlim_cur;
   }
   int fd;
-  std::size_t users = 1;  ///< blocks, and the store
+  std::size_t users = 1;    ///< blocks, and the store
+  bool large_pages = true;  ///< the system is quick to give them
   std::uint64_t next = 0;
   std::uint64_t end = file_end;
 };
@@ -122,8 +127,14 @@ page_block page_store::allocate(std::size_t bytes) noexcept {
   }
   const std::uint64_t at = file_->next;
   if (bytes > file_->end || at > file_->end - bytes) return made;
-  const bool large = bytes % large_page == 0;
-  void* const memory = large ? map_large(file_->fd, at, bytes) : map_small(file_->fd, at, bytes);
+  void* memory;
+  if (bytes % large_page == 0 && file_->large_pages) {
+    const auto since = std::chrono::steady_clock::now();
+    memory = map_large(file_->fd, at, bytes);
+    file_->large_pages = std::chrono::steady_clock::now() - since < patience * (bytes / large_page);
+  } else {
+    memory = map_small(file_->fd, at, bytes);
+  }
   if (memory == MAP_FAILED) {
     forget(file_->fd, at, bytes);
     return made;

@@ -34,10 +34,10 @@ class page_store {
   }
   ~page_store();
 
-  /// A block of zeros, in large pages where it is of whole ones and the system gives them (the
-  /// kernel then sends it in fewer parts: an eighth less time for 128 KiB); empty when the system
-  /// has no memory, no descriptor or no mapping left, or knows no such files. Ordinary memory does
-  /// then.
+  /// A block of zeros; one of whole large pages stands in such pages where the system gives them,
+  /// from which the kernel sends in fewer parts (docs/reference/http.md has figures). Empty when
+  /// the system has no memory, no descriptor or no mapping left, or knows no such files. Ordinary
+  /// memory does then.
   [[nodiscard]] page_block allocate(std::size_t bytes) noexcept;
 
  private:
