@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-task<http::response> in_parts(http::request& r) {
+task<http::response> write_in_parts(http::request& r) {
   http::response head(200);
   if (r.path() == "/length") head.length(12);
   if (r.path() == "/short") head.length(20);
@@ -45,7 +45,7 @@ task<http::response> mirror(http::request& r) {
 
 DRIVER_TEST(body_writer, "a body without a length is sent in chunks, with trailers at its end") {
   runtime rt(make());
-  rt.run(with_server(in_parts, {}, [](address at, http::server& web) -> task<> {
+  rt.run(with_server(write_in_parts, {}, [](address at, http::server& web) -> task<> {
     const std::string plain = co_await ask(at, "GET /");
     EXPECT_EQ(field_of(plain, "Transfer-Encoding"), "chunked");
     EXPECT_EQ(body_of(plain), "4\r\none \r\n4\r\ntwo \r\n4\r\nlast\r\n0\r\n\r\n");
@@ -61,7 +61,7 @@ DRIVER_TEST(body_writer, "a body without a length is sent in chunks, with traile
 
 DRIVER_TEST(body_writer, "HTTP/1.0 gets a body that ends with the connection, HEAD and 204 none") {
   runtime rt(make());
-  rt.run(with_server(in_parts, {}, [](address at, http::server&) -> task<> {
+  rt.run(with_server(write_in_parts, {}, [](address at, http::server&) -> task<> {
     const std::string old = co_await talk(at, "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
     EXPECT_EQ(field_of(old, "Transfer-Encoding"), "");
     EXPECT_EQ(field_of(old, "Connection"), "close");
@@ -77,7 +77,7 @@ DRIVER_TEST(body_writer, "HTTP/1.0 gets a body that ends with the connection, HE
 
 DRIVER_TEST(body_writer, "an answer that cannot be finished is cut, so that the client sees it") {
   runtime rt(make());
-  rt.run(with_server(in_parts, {}, [](address at, http::server& web) -> task<> {
+  rt.run(with_server(write_in_parts, {}, [](address at, http::server& web) -> task<> {
     for (const char* target : {"GET /throw", "GET /other"}) {
       const std::string cut = co_await ask(at, target);
       EXPECT_NE(cut.find("two "), std::string::npos);
@@ -92,7 +92,7 @@ DRIVER_TEST(body_writer, "an answer that cannot be finished is cut, so that the 
 
 DRIVER_TEST(body_writer, "answers that are streamed follow each other on one connection") {
   runtime rt(make());
-  rt.run(with_server(in_parts, {}, [](address at, http::server&) -> task<> {
+  rt.run(with_server(write_in_parts, {}, [](address at, http::server&) -> task<> {
     const std::string all = co_await talk(at,
                                           "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
                                           "GET /length HTTP/1.1\r\nHost: x\r\n\r\n"

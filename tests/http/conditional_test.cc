@@ -21,8 +21,8 @@ constexpr std::string_view same = "Sun, 06 Nov 1994 08:49:37 GMT";
 constexpr std::string_view before = "Sun, 06 Nov 1994 08:49:36 GMT";
 constexpr std::string_view after = "Sun, 06 Nov 1994 08:49:38 GMT";
 
-condition_result ask(std::string fields, std::string_view verb = "GET",
-                     validators current = {"\"a\"", changed, true}, std::int64_t at = now) {
+condition_result outcome_of(std::string fields, std::string_view verb = "GET",
+                            validators current = {"\"a\"", changed, true}, std::int64_t at = now) {
   std::string bytes = std::string(verb) + " / HTTP/1.1\r\nHost: h\r\n" + fields + "\r\n";
   limits bounds;
   request_parser parser(bounds);
@@ -35,78 +35,82 @@ std::string line(std::string_view name, std::string_view value) {
 }
 
 HEDDLE_TEST(conditional, "proceeds without preconditions") {
-  EXPECT_EQ(ask("").what, condition::proceed);
-  EXPECT_FALSE(ask("").use_range);
+  EXPECT_EQ(outcome_of("").what, condition::proceed);
+  EXPECT_FALSE(outcome_of("").use_range);
 }
 
 HEDDLE_TEST(conditional, "compares If-Match strongly") {
-  EXPECT_EQ(ask("If-Match: \"a\"\r\n", "PUT").what, condition::proceed);
-  EXPECT_EQ(ask("If-Match: \"b\", \"a\"\r\n", "PUT").what, condition::proceed);
-  EXPECT_EQ(ask("If-Match: \"b\"\r\nIf-Match: \"a\"\r\n", "PUT").what, condition::proceed);
-  EXPECT_EQ(ask("If-Match: \"b\"\r\n", "PUT").what, condition::precondition_failed);
-  EXPECT_EQ(ask("If-Match: W/\"a\"\r\n", "PUT").what, condition::precondition_failed);
-  EXPECT_EQ(ask("If-Match: a\r\n", "PUT").what, condition::precondition_failed);
-  EXPECT_EQ(ask("If-Match: *\r\n", "PUT").what, condition::proceed);
-  EXPECT_EQ(ask("If-Match: *\r\n", "PUT", {"", std::nullopt, false}).what,
+  EXPECT_EQ(outcome_of("If-Match: \"a\"\r\n", "PUT").what, condition::proceed);
+  EXPECT_EQ(outcome_of("If-Match: \"b\", \"a\"\r\n", "PUT").what, condition::proceed);
+  EXPECT_EQ(outcome_of("If-Match: \"b\"\r\nIf-Match: \"a\"\r\n", "PUT").what, condition::proceed);
+  EXPECT_EQ(outcome_of("If-Match: \"b\"\r\n", "PUT").what, condition::precondition_failed);
+  EXPECT_EQ(outcome_of("If-Match: W/\"a\"\r\n", "PUT").what, condition::precondition_failed);
+  EXPECT_EQ(outcome_of("If-Match: a\r\n", "PUT").what, condition::precondition_failed);
+  EXPECT_EQ(outcome_of("If-Match: *\r\n", "PUT").what, condition::proceed);
+  EXPECT_EQ(outcome_of("If-Match: *\r\n", "PUT", {"", std::nullopt, false}).what,
             condition::precondition_failed);
-  EXPECT_EQ(ask("If-Match: W/\"a\"\r\n", "PUT", {"W/\"a\"", changed, true}).what,
+  EXPECT_EQ(outcome_of("If-Match: W/\"a\"\r\n", "PUT", {"W/\"a\"", changed, true}).what,
             condition::precondition_failed);
 }
 
 HEDDLE_TEST(conditional, "compares If-None-Match weakly") {
-  EXPECT_EQ(ask("If-None-Match: \"a\"\r\n").what, condition::not_modified);
-  EXPECT_EQ(ask("If-None-Match: W/\"a\"\r\n").what, condition::not_modified);
-  EXPECT_EQ(ask("If-None-Match: \"b\" , ,W/\"a\"\r\n").what, condition::not_modified);
-  EXPECT_EQ(ask("If-None-Match: \"b\"\r\nIf-None-Match: \"a\"\r\n").what, condition::not_modified);
-  EXPECT_EQ(ask("If-None-Match: \"b\"\r\n").what, condition::proceed);
-  EXPECT_EQ(ask("If-None-Match: *\r\n").what, condition::not_modified);
-  EXPECT_EQ(ask("If-None-Match: *\r\n", "PUT").what, condition::precondition_failed);
-  EXPECT_EQ(ask("If-None-Match: *\r\n", "PUT", {"", std::nullopt, false}).what, condition::proceed);
-  EXPECT_EQ(ask("If-None-Match: \"a\"\r\n", "HEAD").what, condition::not_modified);
-  EXPECT_EQ(ask("If-None-Match: \"a\"\r\n", "DELETE").what, condition::precondition_failed);
+  EXPECT_EQ(outcome_of("If-None-Match: \"a\"\r\n").what, condition::not_modified);
+  EXPECT_EQ(outcome_of("If-None-Match: W/\"a\"\r\n").what, condition::not_modified);
+  EXPECT_EQ(outcome_of("If-None-Match: \"b\" , ,W/\"a\"\r\n").what, condition::not_modified);
+  EXPECT_EQ(outcome_of("If-None-Match: \"b\"\r\nIf-None-Match: \"a\"\r\n").what,
+            condition::not_modified);
+  EXPECT_EQ(outcome_of("If-None-Match: \"b\"\r\n").what, condition::proceed);
+  EXPECT_EQ(outcome_of("If-None-Match: *\r\n").what, condition::not_modified);
+  EXPECT_EQ(outcome_of("If-None-Match: *\r\n", "PUT").what, condition::precondition_failed);
+  EXPECT_EQ(outcome_of("If-None-Match: *\r\n", "PUT", {"", std::nullopt, false}).what,
+            condition::proceed);
+  EXPECT_EQ(outcome_of("If-None-Match: \"a\"\r\n", "HEAD").what, condition::not_modified);
+  EXPECT_EQ(outcome_of("If-None-Match: \"a\"\r\n", "DELETE").what, condition::precondition_failed);
 }
 
 HEDDLE_TEST(conditional, "compares dates to the second") {
-  EXPECT_EQ(ask(line("If-Modified-Since", same)).what, condition::not_modified);
-  EXPECT_EQ(ask(line("If-Modified-Since", after)).what, condition::not_modified);
-  EXPECT_EQ(ask(line("If-Modified-Since", before)).what, condition::proceed);
-  EXPECT_EQ(ask(line("If-Modified-Since", same), "POST").what, condition::proceed);
-  EXPECT_EQ(ask("If-Modified-Since: yesterday\r\n").what, condition::proceed);
-  EXPECT_EQ(ask(line("If-Modified-Since", same), "GET", {"", std::nullopt, true}).what,
+  EXPECT_EQ(outcome_of(line("If-Modified-Since", same)).what, condition::not_modified);
+  EXPECT_EQ(outcome_of(line("If-Modified-Since", after)).what, condition::not_modified);
+  EXPECT_EQ(outcome_of(line("If-Modified-Since", before)).what, condition::proceed);
+  EXPECT_EQ(outcome_of(line("If-Modified-Since", same), "POST").what, condition::proceed);
+  EXPECT_EQ(outcome_of("If-Modified-Since: yesterday\r\n").what, condition::proceed);
+  EXPECT_EQ(outcome_of(line("If-Modified-Since", same), "GET", {"", std::nullopt, true}).what,
             condition::proceed);
-  EXPECT_EQ(ask(line("If-Unmodified-Since", same), "PUT").what, condition::proceed);
-  EXPECT_EQ(ask(line("If-Unmodified-Since", before), "PUT").what, condition::precondition_failed);
-  EXPECT_EQ(ask("If-Unmodified-Since: yesterday\r\n", "PUT").what, condition::proceed);
+  EXPECT_EQ(outcome_of(line("If-Unmodified-Since", same), "PUT").what, condition::proceed);
+  EXPECT_EQ(outcome_of(line("If-Unmodified-Since", before), "PUT").what,
+            condition::precondition_failed);
+  EXPECT_EQ(outcome_of("If-Unmodified-Since: yesterday\r\n", "PUT").what, condition::proceed);
 }
 
 HEDDLE_TEST(conditional, "evaluates in order: a tag silences its date, a failure ends it") {
-  EXPECT_EQ(ask("If-None-Match: \"b\"\r\n" + line("If-Modified-Since", same)).what,
+  EXPECT_EQ(outcome_of("If-None-Match: \"b\"\r\n" + line("If-Modified-Since", same)).what,
             condition::proceed);
-  EXPECT_EQ(ask("If-Match: \"a\"\r\n" + line("If-Unmodified-Since", before)).what,
+  EXPECT_EQ(outcome_of("If-Match: \"a\"\r\n" + line("If-Unmodified-Since", before)).what,
             condition::proceed);
-  EXPECT_EQ(ask("If-None-Match: \"a\"\r\nIf-Match: \"b\"\r\n").what,
+  EXPECT_EQ(outcome_of("If-None-Match: \"a\"\r\nIf-Match: \"b\"\r\n").what,
             condition::precondition_failed);
-  EXPECT_EQ(ask(line("If-Unmodified-Since", before) + "If-None-Match: \"a\"\r\n").what,
+  EXPECT_EQ(outcome_of(line("If-Unmodified-Since", before) + "If-None-Match: \"a\"\r\n").what,
             condition::precondition_failed);
-  EXPECT_EQ(ask("If-Match: \"b\"\r\n", "OPTIONS").what, condition::proceed);
+  EXPECT_EQ(outcome_of("If-Match: \"b\"\r\n", "OPTIONS").what, condition::proceed);
 }
 
 HEDDLE_TEST(conditional, "lets If-Range decide about the range") {
   std::string range = "Range: bytes=0-1\r\n";
-  EXPECT_TRUE(ask(range).use_range);
-  EXPECT_FALSE(ask(range, "HEAD").use_range);
-  EXPECT_FALSE(ask(range + range).use_range);
-  EXPECT_TRUE(ask(range + "If-Range: \"a\"\r\n").use_range);
-  EXPECT_FALSE(ask(range + "If-Range: \"b\"\r\n").use_range);
-  EXPECT_FALSE(ask(range + "If-Range: W/\"a\"\r\n").use_range);
-  EXPECT_FALSE(ask(range + "If-Range: \"a\", \"b\"\r\n").use_range);
-  EXPECT_TRUE(ask(range + line("If-Range", same)).use_range);
-  EXPECT_FALSE(ask(range + line("If-Range", after)).use_range);
-  EXPECT_FALSE(ask(range + line("If-Range", before)).use_range);
+  EXPECT_TRUE(outcome_of(range).use_range);
+  EXPECT_FALSE(outcome_of(range, "HEAD").use_range);
+  EXPECT_FALSE(outcome_of(range + range).use_range);
+  EXPECT_TRUE(outcome_of(range + "If-Range: \"a\"\r\n").use_range);
+  EXPECT_FALSE(outcome_of(range + "If-Range: \"b\"\r\n").use_range);
+  EXPECT_FALSE(outcome_of(range + "If-Range: W/\"a\"\r\n").use_range);
+  EXPECT_FALSE(outcome_of(range + "If-Range: \"a\", \"b\"\r\n").use_range);
+  EXPECT_TRUE(outcome_of(range + line("If-Range", same)).use_range);
+  EXPECT_FALSE(outcome_of(range + line("If-Range", after)).use_range);
+  EXPECT_FALSE(outcome_of(range + line("If-Range", before)).use_range);
   EXPECT_FALSE(
-      ask(range + line("If-Range", same), "GET", {"\"a\"", changed, true}, changed + 1).use_range);
-  EXPECT_FALSE(ask("If-Range: \"a\"\r\n").use_range);
-  EXPECT_FALSE(ask(range + "If-None-Match: \"a\"\r\n").use_range);
+      outcome_of(range + line("If-Range", same), "GET", {"\"a\"", changed, true}, changed + 1)
+          .use_range);
+  EXPECT_FALSE(outcome_of("If-Range: \"a\"\r\n").use_range);
+  EXPECT_FALSE(outcome_of(range + "If-None-Match: \"a\"\r\n").use_range);
 }
 
 HEDDLE_TEST(etag, "is made of what tells two states of a file apart") {

@@ -8,10 +8,10 @@ using namespace heddle::http;
 
 namespace {
 
-constexpr coding_set all =
+constexpr coding_set all_codings =
     coding_set().with(content_coding::brotli).with(content_coding::zstd).with(content_coding::gzip);
 
-std::string_view chosen(std::string_view accept, coding_set have = all) {
+std::string_view chosen(std::string_view accept, coding_set have = all_codings) {
   const std::string_view name = name_of(choose_coding(accept, have));
   return name.empty() ? "identity" : name;
 }

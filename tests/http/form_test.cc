@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-task<http::response> answer(http::request& r) {
+task<http::response> answer_form(http::request& r) {
   if (r.path() == "/upload") {
     r.limit_body(10'000'000);
     http::multipart_reader parts(r);
@@ -55,9 +55,9 @@ task<http::response> ticks(http::request& r) {
   }
 }
 
-void run(std::function<task<>(address, http::server&)> body) {
+void with_forms(std::function<task<>(address, http::server&)> body) {
   runtime rt(std::make_unique<sim_driver>());
-  rt.run(with_server(answer, {}, std::move(body)));
+  rt.run(with_server(answer_form, {}, std::move(body)));
 }
 
 task<std::string> post(address at, std::string path, std::string type, std::string body) {
@@ -67,21 +67,21 @@ task<std::string> post(address at, std::string path, std::string type, std::stri
       body);
 }
 
-std::string field(std::string name, std::string value) {
+std::string part_of(std::string name, std::string value) {
   return "--b\r\nContent-Disposition: form-data; name=\"" + name + "\"\r\n\r\n" + value + "\r\n";
 }
 
 }  // namespace
 
 HEDDLE_TEST(form, "forms of both encodings give the same fields, within their limits") {
-  run([](address at, http::server&) -> task<> {
+  with_forms([](address at, http::server&) -> task<> {
     const std::string pairs = "application/x-www-form-urlencoded";
     const std::string parts = "multipart/form-data; boundary=b";
     const std::string encoded = co_await post(at, "/", pairs, "a=1+2&b=%C3%A9%26&age=41");
     EXPECT_EQ(body_of(encoded), "a=1 2;b=\xC3\xA9&;age=41;42");
     const std::string multi =
         co_await post(at, "/", parts,
-                      field("a", "1 2") +
+                      part_of("a", "1 2") +
                           "--b\r\nContent-Disposition: form-data; name=f; filename=\"x.txt\"\r\n"
                           "Content-Type: text/plain\r\n\r\nfile\r\n--b--\r\n");
     EXPECT_EQ(body_of(multi), "a=1 2;f=file(x.txt);");
@@ -91,16 +91,17 @@ HEDDLE_TEST(form, "forms of both encodings give the same fields, within their li
     EXPECT_EQ(status_of(co_await post(at, "/", pairs, "a=%g1")), "400");
     EXPECT_EQ(status_of(co_await post(at, "/", pairs, "a=1&b=2&c=3&d=4")), "413");
     EXPECT_EQ(status_of(co_await post(at, "/", pairs, "a=" + std::string(21, 'x'))), "413");
-    EXPECT_EQ(status_of(co_await post(at, "/", parts, field("a", std::string(21, 'x')) + "--b--")),
-              "413");
-    EXPECT_EQ(status_of(co_await post(at, "/", parts, field("a", "x"))), "400");
+    EXPECT_EQ(
+        status_of(co_await post(at, "/", parts, part_of("a", std::string(21, 'x')) + "--b--")),
+        "413");
+    EXPECT_EQ(status_of(co_await post(at, "/", parts, part_of("a", "x"))), "400");
   });
 }
 
 HEDDLE_TEST(form, "an upload passes through in parts, and parts may be skipped") {
-  run([](address at, http::server&) -> task<> {
-    const std::string body = field("small", "1") + field("skipped", std::string(100'000, 's')) +
-                             field("large", std::string(3'000'000, 'l')) + field("none", "") +
+  with_forms([](address at, http::server&) -> task<> {
+    const std::string body = part_of("small", "1") + part_of("skipped", std::string(100'000, 's')) +
+                             part_of("large", std::string(3'000'000, 'l')) + part_of("none", "") +
                              "--b--\r\n";
     EXPECT_EQ(body_of(co_await post(at, "/upload", "multipart/form-data; boundary=b", body)),
               "small:1;skipped:large:3000000;none:0;");

@@ -17,16 +17,16 @@ namespace {
 
 constexpr std::size_t many = 200;
 constexpr std::size_t file_bytes = 4'000'000;
-constexpr std::size_t page_bytes = 20'000;  // more than a client's buffer takes unread
+constexpr std::size_t hostile_page_bytes = 20'000;  // more than a client's buffer takes unread
 
-task<http::response> answer(http::request& r) {
+task<http::response> answer_hostile(http::request& r) {
   if (r.path() == "/file") {
     open_how how{};
     how.flags = O_RDONLY;
     const std::int64_t fd = co_await http::open_beneath(AT_FDCWD, "/large", how);
     co_return http::response(200).file(http::open_file(static_cast<int>(fd)), 0, file_bytes);
   }
-  if (r.path() == "/page") co_return http::response(200).text(std::string(page_bytes, 'p'));
+  if (r.path() == "/page") co_return http::response(200).text(std::string(hostile_page_bytes, 'p'));
   if (r.path() == "/size")
     co_return http::response(200).text(std::to_string((co_await r.text()).size()));
   co_return http::response(200).text("ok\n");
@@ -63,7 +63,7 @@ void hold_out(siege s, http::server_options options = {},
   auto driver = std::make_unique<sim_driver>(std::move(world));
   driver->write_file("/large", std::string(file_bytes, 'f'));
   runtime rt(std::move(driver), one_worker());
-  rt.run(with_server(answer, options, [&](address at, http::server& web) -> task<> {
+  rt.run(with_server(answer_hostile, options, [&](address at, http::server& web) -> task<> {
     const auto hold = [](address to, http::server& server, const siege& how,
                          const std::function<void(const http::server&)>& see) -> task<> {
       cancel_source enough;

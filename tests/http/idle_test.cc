@@ -37,7 +37,7 @@ constexpr std::size_t batch_count = 25;
 constexpr int first_number = 2 * (warm_count + count);
 constexpr std::string_view get = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 
-task<http::response> answer(http::request&) { co_return http::response(200).text("ok\n"); }
+task<http::response> answer_ok(http::request&) { co_return http::response(200).text("ok\n"); }
 
 /// Clients that cost our side nothing: plain sockets, which the kernel connects by itself.
 class clients {
@@ -97,7 +97,7 @@ DRIVER_TEST(idle, "a connection between two requests holds at most 300 bytes") {
   http::server_options options;
   options.connections_per_address_max = options.connections_max;
   const std::size_t most = bytes_max + (make.name() == "io_uring" ? 0 : readiness_bytes);
-  rt.run(with_server(answer, options, [most](address at, http::server& web) -> task<> {
+  rt.run(with_server(answer_ok, options, [most](address at, http::server& web) -> task<> {
     clients all(at);
     const auto open = [&](std::size_t batch) -> task<> {
       all.ask(batch);

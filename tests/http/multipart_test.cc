@@ -12,7 +12,7 @@ using namespace heddle::http;
 using heddle::test::case_line;
 using heddle::test::file_case;
 using heddle::test::unescape;
-using kind = multipart_piece::kind;
+using part_kind = multipart_piece::kind;
 
 /// Everything that a decoder says, as the table writes it.
 std::string decode(std::string_view body, std::size_t step, std::size_t first) {
@@ -32,18 +32,18 @@ std::string decode(std::string_view body, std::size_t step, std::size_t first) {
     for (;;) {
       const multipart_piece piece = decoder.feed(input);
       input.remove_prefix(piece.consumed);
-      if (piece.what == kind::part) {
+      if (piece.what == part_kind::part) {
         said += "part " + decoder.part().name;
         if (decoder.part().filename) said += " file=" + *decoder.part().filename;
         if (!decoder.part().type.empty()) said += " type=" + decoder.part().type;
         said += " [";
-      } else if (piece.what == kind::data) {
+      } else if (piece.what == part_kind::data) {
         EXPECT_FALSE(piece.bytes.empty());
         said += piece.bytes;
-      } else if (piece.what == kind::part_end) {
+      } else if (piece.what == part_kind::part_end) {
         said += "]\n";
       } else {
-        ended = piece.what != kind::need_more;
+        ended = piece.what != part_kind::need_more;
         break;
       }
     }

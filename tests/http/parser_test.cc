@@ -48,7 +48,7 @@ void set_limit(limits& bounds, const std::string& text) {
     throw std::runtime_error("unknown limit " + name);
 }
 
-request_case read(const file_case& from) {
+request_case read_request_case(const file_case& from) {
   request_case result;
   for (const case_line& line : from.lines) {
     if (line.word == "|") {
@@ -162,7 +162,7 @@ std::size_t for_each_case(Body body) {
   for (const char* file : files) {
     for (const file_case& entry : heddle::test::read_cases(file)) {
       SCOPED_TRACE(entry.place + " " + entry.name);
-      request_case wanted = read(entry);
+      request_case wanted = read_request_case(entry);
       EXPECT_FALSE(wanted.expected.empty());
       body(wanted);
       ++count;

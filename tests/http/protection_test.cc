@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-task<http::response> answer(http::request& r) {
+task<http::response> answer_any(http::request& r) {
   if (r.path() == "/size")
     co_return http::response(200).text(std::to_string((co_await r.text()).size()));
   if (r.path() == "/wait") co_await sleep_for(1s);
@@ -29,10 +29,10 @@ task<http::response> answer(http::request& r) {
 void run_simulated(http::server_options options, std::function<task<>(address, http::server&)> body,
                    sim_options world = {}) {
   runtime rt(std::make_unique<sim_driver>(std::move(world)));
-  rt.run(with_server(answer, std::move(options), std::move(body)));
+  rt.run(with_server(answer_any, std::move(options), std::move(body)));
 }
 
-std::string pattern(std::size_t size) {
+std::string body_of_bytes(std::size_t size) {
   std::string text(size, '\0');
   for (std::size_t i = 0; i < size; ++i) text[i] = static_cast<char>('a' + i % 26);
   return text;
@@ -231,7 +231,7 @@ HEDDLE_TEST(protection, "requests in progress do not keep the driver's blocks fr
 
 HEDDLE_TEST(protection, "heads and bodies keep their places wherever a pipeline of them is cut") {
   // Bodies of several cuts, so that a block that was given back is used again before the end.
-  const std::string body = pattern(400);
+  const std::string body = body_of_bytes(400);
   std::string text;
   for (int i = 0; i < 4; ++i)
     text += "POST /again HTTP/1.1\r\nHost: x\r\nX-Name: n" + std::to_string(i) +
@@ -267,7 +267,7 @@ DRIVER_TEST(protection, "a client that is refused in the middle of its body read
   runtime rt(make());
   http::server_options options;
   options.bounds.body_bytes_max = 1000;
-  rt.run(with_server(answer, options, [](address at, http::server& web) -> task<> {
+  rt.run(with_server(answer_any, options, [](address at, http::server& web) -> task<> {
     const std::string too_large =
         co_await talk(at, "POST /size HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\n" +
                               std::string(200'000, 'b'));
@@ -294,7 +294,7 @@ DRIVER_TEST(protection, "a client that is refused in the middle of its body read
 
 DRIVER_TEST(protection, "100 Continue comes when the handler reads, and not when it refuses") {
   runtime rt(make());
-  rt.run(with_server(answer, {}, [](address at, http::server&) -> task<> {
+  rt.run(with_server(answer_any, {}, [](address at, http::server&) -> task<> {
     const std::string head = "Host: x\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n";
     tcp_stream conn = co_await tcp_connect(at);
     co_await conn.write("POST /size HTTP/1.1\r\n" + head);
@@ -317,7 +317,7 @@ DRIVER_TEST(protection, "100 Continue comes when the handler reads, and not when
 DRIVER_TEST(protection, "running out of descriptors stops accepting for a moment only") {
   if (!make.real()) GTEST_SKIP() << "the limit is the kernel's";
   runtime rt(make());
-  rt.run(with_server(answer, {}, [](address at, http::server& web) -> task<> {
+  rt.run(with_server(answer_any, {}, [](address at, http::server& web) -> task<> {
     const int lowest_free = ::dup(0);
     ::close(lowest_free);
     rlimit before{};
@@ -360,7 +360,7 @@ task<> half_asked(address at, http::server& web, std::size_t held_max, bool alon
 
 DRIVER_TEST(protection, "by default requests in progress hold a quarter of the driver's blocks") {
   runtime rt(make({.block_count = 64}), one_worker());
-  rt.run(with_server(answer, {},
+  rt.run(with_server(answer_any, {},
                      [](address at, http::server& web) { return half_asked(at, web, 16, true); }));
 }
 
@@ -370,8 +370,9 @@ HEDDLE_TEST(protection, "servers on several workers hold a quarter of the blocks
   options.io.block_count = 64;
   runtime rt(options);
   const auto shard = []() -> task<> {
-    return with_server(
-        answer, {}, [](address at, http::server& web) { return half_asked(at, web, 16, false); });
+    return with_server(answer_any, {}, [](address at, http::server& web) {
+      return half_asked(at, web, 16, false);
+    });
   };
   rt.run([](std::function<task<>()> one) -> task<> {
     scope all;

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-std::string pattern(std::size_t size, unsigned seed) {
+std::string seeded(std::size_t size, unsigned seed) {
   std::string text(size, '\0');
   for (std::size_t i = 0; i != size; ++i)
     text[i] = static_cast<char>('!' + (i * 7 + i / 251 + seed * 31) % 94);
@@ -51,7 +51,7 @@ int found_in(http::ready_answers& ready, std::string_view head, const piece& bod
 /// Large bodies to one connection that reads late, and each second's head with them.
 task<> served() {
   page_store pages;
-  const std::vector<std::string> texts = {pattern(20'000, 1), pattern(130'000, 2)};
+  const std::vector<std::string> texts = {seeded(20'000, 1), seeded(130'000, 2)};
   std::vector<piece> bodies;
   for (const std::string& each : texts) bodies.push_back(in_pages(pages, each));
   http::server_options options;
@@ -97,7 +97,7 @@ task<> served() {
 HEDDLE_TEST(ready_answers, "what is sent again and again becomes ready, also with the next head") {
   page_store pages;
   http::ready_answers ready(2 * 1024 * 1024);
-  const piece body = in_pages(pages, pattern(16'384, 1));
+  const piece body = in_pages(pages, seeded(16'384, 1));
   EXPECT_EQ(found_in(ready, "12:00:00 ", body, 15), 0);
   EXPECT_EQ(found_in(ready, "12:00:00 ", body, 100), 100);
   EXPECT_GE(found_in(ready, "12:00:01 ", body, 100), 50);
@@ -107,7 +107,7 @@ HEDDLE_TEST(ready_answers, "what is sent again and again becomes ready, also wit
 HEDDLE_TEST(ready_answers, "heads that never come again cost few copies") {
   page_store pages;
   http::ready_answers ready(2 * 1024 * 1024);
-  const piece body = in_pages(pages, pattern(16'384, 1));
+  const piece body = in_pages(pages, seeded(16'384, 1));
   int copies = 0;
   for (int i = 0; i != 10'000; ++i) {
     const std::string head = "request " + std::to_string(i);
@@ -122,7 +122,7 @@ HEDDLE_TEST(ready_answers, "heads that never come again cost few copies") {
 HEDDLE_TEST(ready_answers, "an answer that is too large for its memory is never ready") {
   page_store pages;
   http::ready_answers ready(64 * 1024);
-  const piece body = in_pages(pages, pattern(16'384, 1));
+  const piece body = in_pages(pages, seeded(16'384, 1));
   EXPECT_EQ(found_in(ready, "head", body, 100), 0);
   http::ready_answers none(0);
   EXPECT_EQ(found_in(none, "head", body, 100), 0);
@@ -141,7 +141,7 @@ HEDDLE_TEST(ready_answers, "always the bytes that were asked for, whatever comes
     const std::size_t which = random() % bodies.size();
     if (bodies[which].empty() || random() % 300 == 0) {
       bodies[which] = {};  // so that the next one may get its place
-      bodies[which] = in_pages(pages, pattern(16'384 + random() % 3, ++seed));
+      bodies[which] = in_pages(pages, seeded(16'384 + random() % 3, ++seed));
     }
     const piece& body = bodies[random() % 3 == 0 ? which : 0];
     if (body.empty()) continue;

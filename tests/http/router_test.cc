@@ -93,46 +93,47 @@ http::router example() {
   return routes;
 }
 
-void run(std::function<task<>(address, http::server&)> body, http::server_options options = {}) {
+void with_routes(std::function<task<>(address, http::server&)> body,
+                 http::server_options options = {}) {
   runtime rt(std::make_unique<sim_driver>());
   rt.run(with_server(example(), std::move(options), std::move(body)));
 }
 
-task<std::string> get(address at, std::string target, std::string fields = "") {
+task<std::string> get_from(address at, std::string target, std::string fields = "") {
   co_return body_of(co_await ask(at, "GET " + target, fields));
 }
 
 }  // namespace
 
 HEDDLE_TEST(router, "the most exact pattern wins, segment by segment, and gives way when it must") {
-  run([](address at, http::server&) -> task<> {
-    EXPECT_EQ(co_await get(at, "/"), "root");
-    EXPECT_EQ(co_await get(at, "/a"), "a");
-    EXPECT_EQ(co_await get(at, "/a/"), "a/");
-    EXPECT_EQ(co_await get(at, "/a/fixed"), "fixed");
-    EXPECT_EQ(co_await get(at, "/a/1/x/2"), "1|2");
-    EXPECT_EQ(co_await get(at, "/a/fixed/x/2"), "fixed|2");
-    EXPECT_EQ(co_await get(at, "/a/fixed/x/only"), "only");
+  with_routes([](address at, http::server&) -> task<> {
+    EXPECT_EQ(co_await get_from(at, "/"), "root");
+    EXPECT_EQ(co_await get_from(at, "/a"), "a");
+    EXPECT_EQ(co_await get_from(at, "/a/"), "a/");
+    EXPECT_EQ(co_await get_from(at, "/a/fixed"), "fixed");
+    EXPECT_EQ(co_await get_from(at, "/a/1/x/2"), "1|2");
+    EXPECT_EQ(co_await get_from(at, "/a/fixed/x/2"), "fixed|2");
+    EXPECT_EQ(co_await get_from(at, "/a/fixed/x/only"), "only");
     EXPECT_EQ(body_of(co_await ask(at, "POST /a/1/x/2")), "2|1");
     EXPECT_EQ(body_of(co_await ask(at, "POST /a/fixed/x/only")), "only|fixed");
-    EXPECT_EQ(co_await get(at, "/files/"), "tail:");
-    EXPECT_EQ(co_await get(at, "/files/one"), "one");
-    EXPECT_EQ(co_await get(at, "/files/one/two"), "tail:one/two");
-    EXPECT_EQ(co_await get(at, "/admin/1", "Authorization: me\r\n"), "admin");
+    EXPECT_EQ(co_await get_from(at, "/files/"), "tail:");
+    EXPECT_EQ(co_await get_from(at, "/files/one"), "one");
+    EXPECT_EQ(co_await get_from(at, "/files/one/two"), "tail:one/two");
+    EXPECT_EQ(co_await get_from(at, "/admin/1", "Authorization: me\r\n"), "admin");
   });
 }
 
 HEDDLE_TEST(router, "paths are decoded after they were split, and dot segments removed") {
-  run([](address at, http::server&) -> task<> {
-    EXPECT_EQ(co_await get(at, "/a/x%2Fy/x/%7B%20"), "x/y|{ ");
-    EXPECT_EQ(co_await get(at, "/a/%66ixed"), "fixed");
-    EXPECT_EQ(co_await get(at, "/b/../a/./fixed"), "fixed");
-    EXPECT_EQ(co_await get(at, "/a/fixed/.."), "a/");
-    EXPECT_EQ(co_await get(at, "/a/fixed/%2e%2e/"), "a/");
-    EXPECT_EQ(co_await get(at, "/files/b/%2e%2e/c%20d"), "tail:c d");
+  with_routes([](address at, http::server&) -> task<> {
+    EXPECT_EQ(co_await get_from(at, "/a/x%2Fy/x/%7B%20"), "x/y|{ ");
+    EXPECT_EQ(co_await get_from(at, "/a/%66ixed"), "fixed");
+    EXPECT_EQ(co_await get_from(at, "/b/../a/./fixed"), "fixed");
+    EXPECT_EQ(co_await get_from(at, "/a/fixed/.."), "a/");
+    EXPECT_EQ(co_await get_from(at, "/a/fixed/%2e%2e/"), "a/");
+    EXPECT_EQ(co_await get_from(at, "/files/b/%2e%2e/c%20d"), "tail:c d");
     std::string deep = "/files";
     for (int i = 0; i < 50; ++i) deep += "/d";
-    EXPECT_EQ(co_await get(at, deep), "tail:" + deep.substr(7));
+    EXPECT_EQ(co_await get_from(at, deep), "tail:" + deep.substr(7));
     for (const char* bad : {"/..", "/a/../../b", "/%2e%2e/a", "/a%", "/a%0gb", "/a%00b", "/a%0d"})
       EXPECT_EQ(status_of(co_await ask(at, std::string("GET ") + bad)), "400") << bad;
     for (const char* none : {"/b", "/a//", "/a//x/1", "/a/1/x", "/a/1/x/2/", "/files", "/A", "//"})
@@ -142,7 +143,7 @@ HEDDLE_TEST(router, "paths are decoded after they were split, and dot segments r
 
 HEDDLE_TEST(router,
             "another method is told which ones there are; HEAD and OPTIONS come by themselves") {
-  run([](address at, http::server&) -> task<> {
+  with_routes([](address at, http::server&) -> task<> {
     const std::string post = co_await ask(at, "POST /many");
     EXPECT_EQ(status_of(post), "405");
     EXPECT_EQ(field_of(post, "Allow"), "GET, HEAD, PUT, REPORT, OPTIONS");
@@ -166,21 +167,23 @@ HEDDLE_TEST(router,
 }
 
 HEDDLE_TEST(router, "values are typed, and a wrong one is a 400 that names it") {
-  run([](address at, http::server&) -> task<> {
-    EXPECT_EQ(co_await get(at, "/number/7"), "7,1");
-    EXPECT_EQ(co_await get(at, "/number/-7?page=3&all=on&tag=a%20b&t%61g=c+d", "X-Depth: 9\r\n"),
-              "-7,3,all,a b,c d,9");
+  with_routes([](address at, http::server&) -> task<> {
+    EXPECT_EQ(co_await get_from(at, "/number/7"), "7,1");
+    EXPECT_EQ(
+        co_await get_from(at, "/number/-7?page=3&all=on&tag=a%20b&t%61g=c+d", "X-Depth: 9\r\n"),
+        "-7,3,all,a b,c d,9");
     for (const char* bad : {"/number/x", "/number/7x", "/number/99999999999", "/number/7?page=",
                             "/number/7?page=1.5", "/number/7?all=maybe", "/number/7?page=%zz"})
       EXPECT_EQ(status_of(co_await ask(at, std::string("GET ") + bad)), "400") << bad;
-    EXPECT_NE((co_await get(at, "/number/7?page=x")).find(R"(parameter \"page\" is not a whole)"),
-              std::string::npos);
+    EXPECT_NE(
+        (co_await get_from(at, "/number/7?page=x")).find(R"(parameter \"page\" is not a whole)"),
+        std::string::npos);
     EXPECT_EQ(status_of(co_await ask(at, "GET /number/7", "X-Depth: -1\r\n")), "400");
   });
 }
 
 HEDDLE_TEST(router, "a route has its own limits of size and time") {
-  run([](address at, http::server& web) -> task<> {
+  with_routes([](address at, http::server& web) -> task<> {
     EXPECT_EQ(status_of(co_await ask(at, "POST /small", "Content-Length: 10\r\n", "0123456789")),
               "200");
     EXPECT_EQ(status_of(co_await ask(at, "POST /small", "Content-Length: 11\r\n")), "413");
@@ -201,7 +204,7 @@ HEDDLE_TEST(router, "a route has its own limits of size and time") {
 }
 
 HEDDLE_TEST(router, "middleware sees every request, and what lies beneath its path") {
-  run([](address at, http::server&) -> task<> {
+  with_routes([](address at, http::server&) -> task<> {
     const std::string found = co_await ask(at, "GET /a");
     EXPECT_EQ(field_of(found, "X-Outer"), "yes");
     EXPECT_EQ(field_of(found, "X-Status"), "200");
@@ -219,7 +222,7 @@ HEDDLE_TEST(router, "middleware sees every request, and what lies beneath its pa
 
 HEDDLE_TEST(router,
             "errors are problem documents, text for who asks for text, or the program's own") {
-  run([](address at, http::server&) -> task<> {
+  with_routes([](address at, http::server&) -> task<> {
     const std::string json = co_await ask(at, "GET /fail");
     EXPECT_EQ(status_of(json), "409");
     EXPECT_EQ(field_of(json, "Content-Type"), "application/problem+json");
@@ -235,7 +238,7 @@ HEDDLE_TEST(router,
     return http::response(status).text(std::string(head == nullptr ? "-" : head->path()) + " " +
                                        std::string(why));
   };
-  run(
+  with_routes(
       [](address at, http::server&) -> task<> {
         EXPECT_EQ(body_of(co_await ask(at, "GET /fail")), "/fail \"/fail\" is taken");
         EXPECT_EQ(body_of(co_await ask(at, "GET /none")),
@@ -247,13 +250,13 @@ HEDDLE_TEST(router,
 }
 
 HEDDLE_TEST(cookie, "cookies are read from every line, and set so that scripts do not see them") {
-  run([](address at, http::server&) -> task<> {
+  with_routes([](address at, http::server&) -> task<> {
     const std::string some =
         co_await ask(at, "GET /cookies", "Cookie: a=b; xsession=no\r\nCookie: session=\"s 1\"\r\n");
     EXPECT_EQ(body_of(some), "s 1");
     EXPECT_EQ(field_of(some, "Set-Cookie"),
               "seen=1; Path=/; Max-Age=60; HttpOnly; Secure; SameSite=Lax");
-    EXPECT_EQ(co_await get(at, "/cookies", "Cookie: ;;=x; session; ;\r\n"), "none");
+    EXPECT_EQ(co_await get_from(at, "/cookies", "Cookie: ;;=x; session; ;\r\n"), "none");
   });
   using http::set_cookie;
   EXPECT_FALSE(set_cookie("a b", "c").text());

@@ -7,16 +7,16 @@
 #include <fstream>
 #include <string>
 
-#include "heddle/heddle.hh"
 #include "heddle/http/static_files.hh"
-#include "support/drivers.hh"
+#include "http/harness.hh"
 
 using namespace heddle;
+using namespace heddle::test;
 using namespace std::chrono_literals;
 
 namespace {
 
-task<http::response> answer(http::request& r) {
+task<http::response> answer_site(http::request& r) {
   if (r.path() == "/echo") co_return http::response(200).text(co_await r.text());
   if (r.path() == "/throw") throw std::runtime_error("on purpose");
   if (r.path() == "/bad")
@@ -34,42 +34,17 @@ task<http::response> answer(http::request& r) {
   co_return http::response(200).header("X-Path", r.path()).text("hi\n");
 }
 
-/// Sends text and gives everything until the peer closes.
-task<std::string> talk(address at, std::string text) {
-  tcp_stream conn = co_await tcp_connect(at);
-  co_await conn.write(std::string_view(text));
-  std::string all;
-  while (received in = co_await with_timeout(conn.receive(), 10s)) all += in.text();
-  co_return all;
-}
-
 std::size_t count_of(const std::string& text, std::string_view what) {
   std::size_t n = 0;
   for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
   return n;
 }
 
-template <class Body>
-task<> with_server(http::handler handle, http::server_options options, Body body) {
-  tcp_listener door = tcp_listener::listen(address::loopback(0));
-  const address at = door.local();
-  http::server web(std::move(handle), std::move(options));
-  scope s;
-  s.spawn(web.serve(std::move(door)));
-  try {
-    co_await body(at, web);
-  } catch (...) {
-    s.fail(std::current_exception());
-  }
-  web.stop();
-  co_await s.join();
-}
-
 }  // namespace
 
 DRIVER_TEST(http_server, "pipelined requests are answered in order on one connection") {
   runtime rt(make());
-  rt.run(with_server(answer, {}, [](address at, http::server& web) -> task<> {
+  rt.run(with_server(answer_site, {}, [](address at, http::server& web) -> task<> {
     const std::string all =
         co_await talk(at,
                       "GET /a HTTP/1.1\r\nHost: x\r\n\r\nHEAD /b HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -85,7 +60,7 @@ DRIVER_TEST(http_server, "pipelined requests are answered in order on one connec
 
 DRIVER_TEST(http_server, "shared lines may say the length, which goes when the body changes") {
   runtime rt(make());
-  rt.run(with_server(answer, {}, [](address at, http::server&) -> task<> {
+  rt.run(with_server(answer_site, {}, [](address at, http::server&) -> task<> {
     const std::string same =
         co_await talk(at, "GET /shared HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     EXPECT_EQ(count_of(same, "X-Shared: 1\r\nContent-Length: 5\r\n"), 1u) << same;
@@ -102,7 +77,7 @@ DRIVER_TEST(http_server, "shared lines may say the length, which goes when the b
 DRIVER_TEST(http_server,
             "bodies by length and in chunks reach the handler, byte by byte if need be") {
   runtime rt(make());
-  rt.run(with_server(answer, {}, [](address at, http::server&) -> task<> {
+  rt.run(with_server(answer_site, {}, [](address at, http::server&) -> task<> {
     const std::string text =
         "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nfirst"
         "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
@@ -124,7 +99,7 @@ DRIVER_TEST(http_server,
 
 DRIVER_TEST(http_server, "mistakes of clients and of handlers get an answer and lose nothing") {
   runtime rt(make());
-  rt.run(with_server(answer, {}, [](address at, http::server& web) -> task<> {
+  rt.run(with_server(answer_site, {}, [](address at, http::server& web) -> task<> {
     EXPECT_NE((co_await talk(at, "NONSENSE\r\n\r\n")).find("HTTP/1.1 400"), std::string::npos);
     EXPECT_NE((co_await talk(at, "GET / HTTP/1.1\r\n\r\n")).find("HTTP/1.1 400"),
               std::string::npos);
@@ -146,7 +121,7 @@ DRIVER_TEST(http_server, "a head that never ends is given up after its timeout")
   options.header_timeout = 50ms;
   options.idle_timeout = 50ms;
   runtime rt(make());
-  rt.run(with_server(answer, options, [](address at, http::server&) -> task<> {
+  rt.run(with_server(answer_site, options, [](address at, http::server&) -> task<> {
     EXPECT_NE((co_await talk(at, "GET / HT")).find("HTTP/1.1 408"), std::string::npos);
     EXPECT_EQ(co_await talk(at, ""), "");
   }));
@@ -154,7 +129,7 @@ DRIVER_TEST(http_server, "a head that never ends is given up after its timeout")
 
 DRIVER_TEST(http_server, "large answers arrive whole, and draining waits for them") {
   runtime rt(make());
-  rt.run(with_server(answer, {}, [](address at, http::server&) -> task<> {
+  rt.run(with_server(answer_site, {}, [](address at, http::server&) -> task<> {
     const std::string all =
         co_await talk(at,
                       "GET /large HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -168,7 +143,7 @@ DRIVER_TEST(http_server, "a first request that is on its way when draining begin
   runtime rt(make());
   http::server_options options;
   options.drain_grace = 200ms;
-  rt.run(with_server(answer, options, [](address at, http::server& web) -> task<> {
+  rt.run(with_server(answer_site, options, [](address at, http::server& web) -> task<> {
     tcp_stream fresh = co_await tcp_connect(at), silent = co_await tcp_connect(at);
     tcp_stream idle = co_await tcp_connect(at);
     co_await idle.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -201,45 +176,40 @@ std::string make_site() {
   return root;
 }
 
-task<std::string> get(address at, std::string target, std::string more = "") {
+task<std::string> get_page(address at, std::string target, std::string more = "") {
   co_return co_await talk(
       at, "GET " + target + " HTTP/1.1\r\nHost: x\r\n" + more + "Connection: close\r\n\r\n");
 }
-std::string status_of(const std::string& answer) { return answer.substr(9, 3); }
-std::string field(const std::string& answer, const std::string& name) {
-  const auto at = answer.find(name + ": ");
-  if (at == std::string::npos) return "";
-  return answer.substr(at + name.size() + 2, answer.find("\r\n", at) - at - name.size() - 2);
-}
 
 task<> check_site(address at, const std::string& root) {
-  EXPECT_EQ(status_of(co_await get(at, "/")), "200");
-  const std::string file = co_await get(at, "/a%20b.txt");
+  EXPECT_EQ(status_of(co_await get_page(at, "/")), "200");
+  const std::string file = co_await get_page(at, "/a%20b.txt");
   EXPECT_EQ(status_of(file), "200");
   EXPECT_TRUE(file.ends_with("\r\n\r\n0123456789"));
-  EXPECT_EQ(field(file, "Content-Type"), "text/plain; charset=utf-8");
-  const std::string tag = field(file, "ETag");
-  EXPECT_EQ(status_of(co_await get(at, "/a%20b.txt", "If-None-Match: " + tag + "\r\n")), "304");
-  EXPECT_EQ(status_of(co_await get(at, "/a%20b.txt", "If-Match: \"other\"\r\n")), "412");
-  const std::string part = co_await get(at, "/a%20b.txt", "Range: bytes=2-4\r\n");
+  EXPECT_EQ(field_of(file, "Content-Type"), "text/plain; charset=utf-8");
+  const std::string tag = field_of(file, "ETag");
+  EXPECT_EQ(status_of(co_await get_page(at, "/a%20b.txt", "If-None-Match: " + tag + "\r\n")),
+            "304");
+  EXPECT_EQ(status_of(co_await get_page(at, "/a%20b.txt", "If-Match: \"other\"\r\n")), "412");
+  const std::string part = co_await get_page(at, "/a%20b.txt", "Range: bytes=2-4\r\n");
   EXPECT_EQ(status_of(part), "206");
   EXPECT_TRUE(part.ends_with("\r\n\r\n234"));
-  EXPECT_EQ(field(part, "Content-Range"), "bytes 2-4/10");
-  EXPECT_EQ(status_of(co_await get(at, "/a%20b.txt", "Range: bytes=90-\r\n")), "416");
-  EXPECT_EQ(status_of(co_await get(at, "/sub")), "301");
-  const std::string listing = co_await get(at, "/sub/");
+  EXPECT_EQ(field_of(part, "Content-Range"), "bytes 2-4/10");
+  EXPECT_EQ(status_of(co_await get_page(at, "/a%20b.txt", "Range: bytes=90-\r\n")), "416");
+  EXPECT_EQ(status_of(co_await get_page(at, "/sub")), "301");
+  const std::string listing = co_await get_page(at, "/sub/");
   EXPECT_NE(listing.find("big.bin"), std::string::npos);
-  const std::string big = co_await get(at, "/sub/big.bin");
+  const std::string big = co_await get_page(at, "/sub/big.bin");
   EXPECT_EQ(big.size() - big.find("\r\n\r\n") - 4, 3'000'000u);
-  EXPECT_EQ(status_of(co_await get(at, "/sub/inside")), "200");
-  EXPECT_EQ(status_of(co_await get(at, "/.secret")), "404");
-  EXPECT_EQ(status_of(co_await get(at, "/escape")), "404");
-  EXPECT_EQ(status_of(co_await get(at, "/../etc/passwd")), "400");
-  EXPECT_EQ(status_of(co_await get(at, "/%2e%2e/etc/passwd")), "400");
-  EXPECT_EQ(status_of(co_await get(at, "/none")), "404");
+  EXPECT_EQ(status_of(co_await get_page(at, "/sub/inside")), "200");
+  EXPECT_EQ(status_of(co_await get_page(at, "/.secret")), "404");
+  EXPECT_EQ(status_of(co_await get_page(at, "/escape")), "404");
+  EXPECT_EQ(status_of(co_await get_page(at, "/../etc/passwd")), "400");
+  EXPECT_EQ(status_of(co_await get_page(at, "/%2e%2e/etc/passwd")), "400");
+  EXPECT_EQ(status_of(co_await get_page(at, "/none")), "404");
   std::ofstream(root + "/a b.txt") << "changed";
   co_await sleep_for(trust + 10ms);
-  EXPECT_TRUE((co_await get(at, "/a%20b.txt")).ends_with("changed"));
+  EXPECT_TRUE((co_await get_page(at, "/a%20b.txt")).ends_with("changed"));
 }
 }  // namespace
 

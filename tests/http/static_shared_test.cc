@@ -40,21 +40,21 @@ class served_folder {
   std::string root_;
 };
 
-constexpr int crowd = 50;
+constexpr int crowd_size = 50;
 
-/// Asks for the request's file as often as a crowd would, all before the first look has ended. With
-/// `leaves`, the one that looks is cancelled meanwhile. Answers with what the others got.
+/// Asks for the request's file as often as a crowd_size would, all before the first look has ended.
+/// With `leaves`, the one that looks is cancelled meanwhile. Answers with what the others got.
 task<http::response> ask_together(http::static_files& files, bool leaves, http::request& r) {
   cancel_source gone;
-  std::vector<result<http::response>> got(crowd);
+  std::vector<result<http::response>> got(crowd_size);
   rendezvous<int> done;
   start(with_cancel(gone, files.answer(r)), done.make_event(0, got[0]));
-  for (int i = 1; i != crowd; ++i)
+  for (int i = 1; i != crowd_size; ++i)
     start(files.answer(r), done.make_event(i, got[static_cast<std::size_t>(i)]));
   if (leaves) gone.cancel();
   std::string said;
   int of_200 = 0;
-  for (int i = 0; i != crowd; ++i) {
+  for (int i = 0; i != crowd_size; ++i) {
     const int which = co_await done;
     const auto& each = got[static_cast<std::size_t>(which)];
     if (!each) {
@@ -97,14 +97,15 @@ void together(const driver_maker& make, const served_folder& at_root, http::stat
 DRIVER_TEST(static_shared, "a file that many ask for at once is opened and read once") {
   if (!make.real()) GTEST_SKIP() << "the root is opened in the real file system";
   const served_folder here;
-  together(make, here, {}, {"/page.txt", false, "50 whole\n", 1, crowd - 1});
+  together(make, here, {}, {"/page.txt", false, "50 whole\n", 1, crowd_size - 1});
 }
 
 DRIVER_TEST(static_shared, "when the one who looks is cancelled, the others get the file") {
   if (!make.real()) GTEST_SKIP() << "the root is opened in the real file system";
   const served_folder here;
   // The next one looks, and the others join it; each has waited twice.
-  together(make, here, {}, {"/page.txt", true, "cancelled 0; 49 whole\n", 2, 2 * (crowd - 1) - 1});
+  together(make, here, {},
+           {"/page.txt", true, "cancelled 0; 49 whole\n", 2, 2 * (crowd_size - 1) - 1});
 }
 
 DRIVER_TEST(static_shared, "what is too large to keep each one opens, side by side") {
@@ -112,7 +113,7 @@ DRIVER_TEST(static_shared, "what is too large to keep each one opens, side by si
   const served_folder here;
   http::static_options options;
   options.cached_file_bytes_max = page_bytes - 1;
-  together(make, here, options, {"/page.txt", false, "50 whole\n", crowd, crowd - 1});
+  together(make, here, options, {"/page.txt", false, "50 whole\n", crowd_size, crowd_size - 1});
 }
 
 DRIVER_TEST(static_shared,
@@ -121,7 +122,7 @@ DRIVER_TEST(static_shared,
   const served_folder here;
   http::static_options options;
   options.trust = 0s;  // nothing that is known counts
-  together(make, here, options, {"/page.txt", false, "50 whole\n", 1, crowd - 1});
+  together(make, here, options, {"/page.txt", false, "50 whole\n", 1, crowd_size - 1});
 }
 
 DRIVER_TEST(static_shared, "those that joined get the file although the cache may have lost it") {
@@ -145,7 +146,7 @@ DRIVER_TEST(static_shared, "a file that is not there is looked for once, and nob
   if (!make.real()) GTEST_SKIP() << "the root is opened in the real file system";
   const served_folder here;
   std::string all_404;
-  for (int i = 0; i != crowd; ++i) all_404 += "404; ";
+  for (int i = 0; i != crowd_size; ++i) all_404 += "404; ";
   runtime rt(make(), one_worker());
   http::static_files files(here.root());
   rt.run(with_server([&files](http::request& r) { return ask_together(files, false, r); }, {},
