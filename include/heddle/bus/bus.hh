@@ -27,6 +27,9 @@ namespace detail {
 template <class T, class Plan, class R, class... Args>
 [[gnu::always_inline]] inline R raise_topic(topic_signature<R, Args...>, bus& b,
                                             pass_t<Args>... args);
+template <class T, class Plan, class R, class... Args>
+[[gnu::always_inline]] inline R raise_here(topic_signature<R, Args...>, bus& b,
+                                           pass_t<Args>... args);
 }  // namespace detail
 
 /// Names one bound handler, also when it is bound no more.
@@ -126,7 +129,7 @@ class bus {
   friend class next_raise;
   friend struct detail::delivery;
   template <class T, class Plan, class R, class... Args>
-  friend R detail::raise_topic(topic_signature<R, Args...>, bus&, detail::pass_t<Args>...);
+  friend R detail::raise_here(topic_signature<R, Args...>, bus&, detail::pass_t<Args>...);
 
   struct entry {
     detail::topic_info* key;

@@ -11,14 +11,41 @@ namespace heddle {
 namespace detail {
 
 template <class T, class Plan, class R, class... Args>
-[[gnu::always_inline]] inline R raise_topic(topic_signature<R, Args...> signature, bus& b,
-                                            pass_t<Args>... args) {
+[[gnu::always_inline]] inline R raise_here(topic_signature<R, Args...> signature, bus& b,
+                                           pass_t<Args>... args) {
   const bus::raising inside(b);
   const auto find = [&b]() __attribute__((always_inline)) -> const topic_record& {
     return b.template find<T>();
   };
   return run_topic<T, Plan, R, Args...>(signature, b.merged_, find,
                                         static_cast<pass_t<Args>>(args)...);
+}
+
+template <class T, class Plan, class R, class... Args>
+[[gnu::noinline]] R raise_apart(topic_signature<R, Args...> signature, bus& b,
+                                pass_t<Args>... args) {
+  return raise_here<T, Plan>(signature, b, static_cast<pass_t<Args>>(args)...);
+}
+
+/// Whether who raises T calls a function for it. GCC cannot be told what to inline: where one
+/// merged piece of the plan ends in a raise that begins the next, it would fill the handler with
+/// that next piece, and then find it too large to become part of its own. So it is told where
+/// pieces end.
+template <class T, class Plan>
+consteval bool raised_apart() {
+  constexpr int number = Plan::topic_of(topic_hash<T>);
+  if constexpr (number >= 0 && !inlines_calls) return !Plan::topic(number).inlined;
+  return false;
+}
+
+template <class T, class Plan, class R, class... Args>
+[[gnu::always_inline]] inline R raise_topic(topic_signature<R, Args...> signature, bus& b,
+                                            pass_t<Args>... args) {
+  if constexpr (raised_apart<T, Plan>()) {
+    return raise_apart<T, Plan>(signature, b, static_cast<pass_t<Args>>(args)...);
+  } else {
+    return raise_here<T, Plan>(signature, b, static_cast<pass_t<Args>>(args)...);
+  }
 }
 
 template <class Who>

@@ -29,6 +29,13 @@ class bus;
 
 namespace detail {
 
+/// Whether the compiler inlines what it is told to.
+#if defined(__clang__)
+inline constexpr bool inlines_calls = true;
+#else
+inline constexpr bool inlines_calls = false;
+#endif
+
 struct topic_record;
 class recorder;
 
