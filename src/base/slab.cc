@@ -18,6 +18,21 @@ namespace {
 constexpr std::uintptr_t window = std::uintptr_t{1} << 32;  // the context window: 4 GiB
 constexpr std::uint32_t header_bytes = 64;
 
+/// Where in the n-th chunk of cells the first one begins. Chunks lie at multiples of 64 KiB. If all
+/// began alike, the cells used most would share sets of the cache, and a load from one would wait
+/// for stores into others, because processors compare the low twelve bits of addresses first (slab
+/// coloring: Bonwick 1994, section 4). So they are spread over a page, behind the part of it where
+/// workers keep what every frame touches (runtime::seat). Only the first chunks: a program with
+/// more of them uses cells at every place.
+std::uint32_t first_cell(std::uint32_t n) noexcept {
+  constexpr std::uint32_t spread_chunks = 24;
+  constexpr std::uint32_t line = 64;
+  constexpr std::uint32_t worker_lines = 12;
+  constexpr std::uint32_t cell_lines = 4096 / line - worker_lines;
+  constexpr std::uint32_t step = 33;  // few or many, neighbors on the page stay far apart
+  return n < spread_chunks ? (worker_lines + n * step % cell_lines) * line : header_bytes;
+}
+
 void* reserve(std::size_t bytes) {
   void* at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -91,9 +106,9 @@ slabs::cell* slabs::carve(void* memory, std::size_t cell_bytes) {
   header->reciprocal =
       static_cast<std::uint32_t>(((std::uint64_t{1} << 32) + cell_bytes - 1) / cell_bytes);
   header->chunk_count = 1;
-  header->first = header_bytes;
-  char* const begin = static_cast<char*>(memory) + header_bytes;
-  const std::size_t count = (slab_chunk_bytes - header_bytes) / cell_bytes;
+  header->first = first_cell(carved_++);
+  char* const begin = static_cast<char*>(memory) + header->first;
+  const std::size_t count = (slab_chunk_bytes - header->first) / cell_bytes;
   cell* first = nullptr;
   for (std::size_t i = count; i-- > 0;) {  // so that the list runs upward through memory
     auto* c = reinterpret_cast<cell*>(begin + i * cell_bytes);

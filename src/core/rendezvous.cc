@@ -17,21 +17,21 @@ const wait_kind event_set::waiter::kind{"event", [](wait& x, worker& w) noexcept
                                           wake(self, w);
                                         }};
 
-bool event_set::waiter::suspend(link l, worker& w) {
-  if (set->waiter_ != nullptr) [[unlikely]]
-    refuse_second(l, w);
-  if (w.current_context().canceled()) {
-    canceled = true;
+bool event_set::waiter_room::suspend(event_set& on, link l, worker& w) {
+  if (on.waiter_ != nullptr) [[unlikely]]
+    on.refuse_second(l, w);
+  if (w.current_context().canceled()) [[unlikely]] {
+    holds_ = content::refusal;
     return false;
   }
-  set->waiter_ = this;
-  park(*this, l, w);
+  holds_ = content::waiter;
+  on.waiter_ = std::construct_at(&waiter_, on, l, w);
   return true;
 }
 
-void event_set::waiter::refuse_second(link l, worker& w) {
-  const source_line first = resolve_site(set->waits_at());
-  w.sched.report({diagnostic_kind::two_waiters, promise_of(l).at, set->waits_at(), 1, {}, {}});
+void event_set::refuse_second(link l, worker& w) {
+  const source_line first = resolve_site(waits_at());
+  w.sched.report({diagnostic_kind::two_waiters, promise_of(l).at, waits_at(), 1, {}, {}});
   throw std::logic_error("another function waits on this rendezvous already, at " +
                          to_string(first));
 }

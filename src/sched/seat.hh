@@ -3,6 +3,8 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstddef>
+#include <new>
 #include <thread>
 
 #include "heddle/sched/runtime.hh"
@@ -20,6 +22,17 @@ struct runtime::mail : frame {
 struct runtime::seat {
   seat(region& memory, runtime& owner, time_point start) noexcept
       : w(memory, owner), wheel(start) {}
+
+  /// The second line of a page: what is hot here then lies between the headers of chunks and their
+  /// first cells (base/slab.cc), and a store into one does not look like one into another.
+  [[nodiscard]] static void* operator new(std::size_t bytes, std::align_val_t) {
+    return static_cast<std::byte*>(::operator new(bytes + line, page)) + line;
+  }
+  static void operator delete(void* at, std::align_val_t) noexcept {
+    ::operator delete(static_cast<std::byte*>(at) - line, page);
+  }
+  static constexpr std::size_t line = 64;
+  static constexpr std::align_val_t page{4096};
 
   worker w;
   timer_wheel wheel;

@@ -2,6 +2,7 @@
 // Slabs: sizes, reuse, finding cells, and cells freed by other threads.
 #include "heddle/base/slab.hh"
 
+#include <algorithm>
 #include <cstring>
 #include <set>
 #include <thread>
@@ -43,6 +44,38 @@ HEDDLE_TEST(slab, "a cell above 48 bytes, or of a multiple of 16, is aligned to 
     for (int i = 0; i < 3; ++i)
       EXPECT_EQ(reinterpret_cast<std::uintptr_t>(s.allocate(bytes)) % alignment, 0u) << bytes;
   }
+}
+
+HEDDLE_TEST(slab, "first cells of different sizes lie at different places of their pages") {
+  region r(std::size_t{1} << 32);
+  slabs s(r);
+  constexpr std::uintptr_t page = 4096;
+  constexpr std::uintptr_t apart = 192;
+  constexpr std::uintptr_t worker_part = 768;  // where workers keep what is hot
+  std::vector<std::uintptr_t> places;
+  const auto note = [&](const void* cell) {
+    const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(cell) % page;
+    EXPECT_GE(at, worker_part);
+    for (const std::uintptr_t other : places)
+      EXPECT_GE(std::max(at, other) - std::min(at, other), apart);
+    places.push_back(at);
+  };
+  void* const context = s.allocate_context();
+  note(context);
+  for (const std::size_t bytes : {40u, 48u, 64u, 96u, 128u, 160u, 192u, 256u, 320u, 512u, 5000u})
+    note(s.allocate(bytes));
+  s.release_context(context);
+}
+
+HEDDLE_TEST(slab, "no room is lost before the cells where a program has many chunks") {
+  region r(std::size_t{1} << 32);
+  slabs s(r);
+  constexpr std::size_t bytes = 2048;
+  constexpr std::size_t fit = slab_chunk_bytes / bytes - 1;  // the header takes the room of one
+  for (std::size_t i = 0; i < 64 * fit; ++i) static_cast<void>(s.allocate(bytes));
+  const std::size_t before = r.chunks_taken();
+  for (std::size_t i = 0; i < 100 * fit; ++i) static_cast<void>(s.allocate(bytes));
+  EXPECT_LE(r.chunks_taken() - before, 102u);
 }
 
 HEDDLE_TEST(slab, "what is freed is used again, also large cells") {

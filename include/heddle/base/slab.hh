@@ -228,6 +228,7 @@ class slabs {
   cell* away_last_ = nullptr;
   slabs* away_owner_ = nullptr;
   std::uint32_t away_count_ = 0;
+  std::uint32_t carved_ = 0;  // chunks of cells so far
   alignas(64) std::atomic<cell*> remote_{nullptr};
 };
 

@@ -36,7 +36,7 @@ class event_set : public event_home {
 
   /// A function that is suspended here.
   struct waiter : wait {
-    explicit waiter(event_set& s) noexcept : wait(kind), set(&s) {}
+    waiter(event_set& s, link l, worker& w) noexcept : wait(kind, l, w), set(&s) {}
     waiter(const waiter&) = delete;
     ~waiter() {
       if (set != nullptr && set->waiter_ == this) set->waiter_ = nullptr;
@@ -45,10 +45,7 @@ class event_set : public event_home {
     }
     static const wait_kind kind;
 
-    /// Suspends; false when the context is cancelled.
-    [[nodiscard]] bool suspend(link l, worker& w);
     void unqueue() noexcept;
-    [[noreturn, gnu::cold, gnu::noinline]] void refuse_second(link l, worker& w);
 
     event_set* set;
     link woken = no_link;  // queued, but not yet running
@@ -63,32 +60,31 @@ class event_set : public event_home {
     waiter_room(const waiter_room&) = delete;
     waiter_room& operator=(const waiter_room&) = delete;
     ~waiter_room() {
-      if (made_) [[unlikely]]
+      if (holds_ == content::waiter) [[unlikely]]
         std::destroy_at(&waiter_);
     }
-    [[nodiscard]] bool suspend(event_set& on, link l, worker& w) {
-      std::construct_at(&waiter_, on);
-      made_ = true;
-      return waiter_.suspend(l, w);
-    }
+    /// Suspends; false when the context is cancelled.
+    [[nodiscard, gnu::noinline]] bool suspend(event_set& on, link l, worker& w);
     /// See wait::ask_to_end().
     void ask_to_end(worker& w) noexcept {
-      if (made_) waiter_.ask_to_end(w);
+      if (holds_ == content::waiter) waiter_.ask_to_end(w);
     }
     /// After the wake, or when there was none: throws when the wait was cancelled.
     void resumed() {
-      if (!made_) [[likely]]
+      if (holds_ == content::nothing) [[likely]]
         return;
-      made_ = false;  // whoever woke it has unlinked it: there is nothing to destroy
-      if (waiter_.canceled) [[unlikely]]
+      const bool canceled = holds_ == content::refusal || waiter_.canceled;
+      holds_ = content::nothing;  // whoever woke it has unlinked it: there is nothing to destroy
+      if (canceled) [[unlikely]]
         throw_failure(canceled_error());
     }
 
    private:
+    enum class content : std::uint8_t { nothing, waiter, refusal };
     union {
       waiter waiter_;
     };
-    bool made_ = false;
+    content holds_ = content::nothing;
   };
 
  protected:
@@ -112,6 +108,7 @@ class event_set : public event_home {
 
  private:
   friend struct waiter;
+  [[noreturn, gnu::cold, gnu::noinline]] void refuse_second(link l, worker& w);
 };
 
 template <class... Ids>

@@ -62,7 +62,7 @@ class scheduler {
 class worker {
  public:
   worker(region& memory_region, scheduler& owner) noexcept
-      : memory(memory_region), sched(owner), context_base_(memory_region.base()) {}
+      : context_base_(memory_region.base()), sched(owner), memory(memory_region) {}
   worker(const worker&) = delete;
   worker& operator=(const worker&) = delete;
 
@@ -133,17 +133,21 @@ class worker {
   std::size_t foreign_slots = 0;  ///< events whose slot lies in another frame than their rendezvous
   slot_guards* guards = nullptr;
 
+ private:
+  std::uintptr_t context_base_;  // with what every frame touches: one cache line
+
+ public:
   std::uint32_t color_mask = 0xffff;  ///< places in the table, less one
   std::uint32_t index = 0;            ///< of this worker
   bool colors_wait = false;           ///< other colors of this worker have work
   driver* io = nullptr;               ///< room sched's
   time_point now{};                   ///< when this turn began
-  slabs memory;
   scheduler& sched;
-  std::unique_ptr<worker_part> fibers;        ///< room fiber's: stacks, and which fiber runs
-  std::unique_ptr<worker_part> transactions;  ///< room sync's: what it has seen of others' commits
   const diagnostic_switches* diagnostics = nullptr;  ///< the runtime's; null: all are off
   std::uint64_t frames_run = 0;
+  slabs memory;
+  std::unique_ptr<worker_part> fibers;        ///< room fiber's: stacks, and which fiber runs
+  std::unique_ptr<worker_part> transactions;  ///< room sync's: what it has seen of others' commits
 
   /// The lines through which the exception now in flight left tasks, innermost first.
   struct exception_trail {
@@ -159,8 +163,6 @@ class worker {
   [[gnu::noinline]] void run_plain(link l) noexcept;
   [[nodiscard, gnu::noinline]] static worker* current_slow() noexcept;
   [[noreturn, gnu::cold, gnu::noinline]] static void no_worker() noexcept;
-
-  std::uintptr_t context_base_;
 };
 
 }  // namespace heddle

@@ -98,9 +98,9 @@ class channel {
     }
   }
   /// The usual case: room, and nobody who waits for a value.
-  [[nodiscard]] bool enqueue_at_once(T& value) {
-    if (closed_ || full() || !poppers_.empty()) return false;
-    queue_.push_back(std::move(value));
+  [[nodiscard]] bool enqueue_at_once(T& value) noexcept {
+    if (closed_ || full() || queue_.grows() || !poppers_.empty()) return false;
+    queue_.push_back_in_room(std::move(value));
     return true;
   }
   /// Puts back what a function took that was ended before it ran.

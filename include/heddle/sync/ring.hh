@@ -26,17 +26,23 @@ class ring {
 
   [[nodiscard]] bool empty() const noexcept { return len_ == 0; }
   [[nodiscard]] std::size_t size() const noexcept { return len_; }
+  /// The next push needs more memory.
+  [[nodiscard]] bool grows() const noexcept { return len_ == room_; }
   /// Counted from the front.
   [[nodiscard]] T& at(std::size_t i) noexcept { return cells_[(first_ + i) & (room_ - 1)]; }
 
   void push_back(T&& value) {
-    if (len_ == room_) [[unlikely]]
+    if (grows()) [[unlikely]]
       grow();
+    push_back_in_room(std::move(value));
+  }
+  /// The same where it does not grow.
+  void push_back_in_room(T&& value) noexcept {
     std::construct_at(&at(len_), std::move(value));
     ++len_;
   }
   void push_front(T&& value) {
-    if (len_ == room_) [[unlikely]]
+    if (grows()) [[unlikely]]
       grow();
     first_ = (first_ - 1) & (room_ - 1);
     std::construct_at(cells_ + first_, std::move(value));
