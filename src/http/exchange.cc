@@ -270,6 +270,7 @@ task<bool> exchange::answer_one() {
     linger_ = true;
   }
   const bool has_body = body_allowed(r.status());
+  if (!keep) conn_.cork();  // the end leaves with the last bytes
   write_head(r, !keep, has_body ? ending::length : ending::none);
   const std::uint64_t length = head.verb() == method::head || !has_body ? 0 : r.length();
   count(r.status(), length, since, true);
@@ -301,6 +302,7 @@ void exchange::refuse(int status, std::string_view why) {
   shed_ = false;
   added_lines_.clear();
   response r = error(nullptr, status, why);
+  conn_.cork();
   write_head(r, true, ending::length);
   out_.append(r.body_.bytes().text());
   count(status, r.length(), worker::running().now, false);

@@ -26,6 +26,11 @@ address name_of(int fd, int (driver::*ask)(int, ::sockaddr*, unsigned*) noexcept
   return address::from(out, len).value_or(address()).unmapped();
 }
 
+void set(int fd, int option, bool on) noexcept {
+  const int value = on ? 1 : 0;
+  static_cast<void>(driver_here().set_option(fd, IPPROTO_TCP, option, &value, sizeof value));
+}
+
 }  // namespace
 
 tcp_stream::tcp_stream(int fd, stream_options options)
@@ -35,10 +40,10 @@ address tcp_stream::local() const noexcept { return name_of(number(), &driver::l
 address tcp_stream::peer() const noexcept { return name_of(number(), &driver::peer_name); }
 
 void tcp_stream::set_no_delay(bool on) const noexcept {
-  const int value = on ? 1 : 0;
-  if (is_open())
-    static_cast<void>(
-        driver_here().set_option(number(), IPPROTO_TCP, TCP_NODELAY, &value, sizeof value));
+  if (is_open()) set(number(), TCP_NODELAY, on);
+}
+void tcp_stream::cork() const noexcept {
+  if (is_open()) set(number(), TCP_CORK, true);
 }
 
 tcp_listener tcp_listener::listen(const address& on, listen_options options) {

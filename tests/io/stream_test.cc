@@ -82,6 +82,32 @@ DRIVER_TEST(tcp, "F2 megabytes arrive whole while both sides write") {
   rt.run(with_echo(large_both_ways));
 }
 
+DRIVER_TEST(tcp, "what is written behind a cork leaves with the end of the stream") {
+  runtime rt(make());
+  const bool simulated = rt.io().name() == std::string_view("sim");  // knows no segments
+  rt.run([simulated]() -> task<> {
+    tcp_listener door = tcp_listener::listen(address::loopback(0));
+    for (const bool closes : {true, false}) {
+      tcp_stream caller = co_await tcp_connect(door.local());
+      tcp_stream called = co_await door.accept();
+      called.cork();
+      co_await called.write("the last words");
+      if (!simulated) {
+        const auto early = co_await as_expected(with_timeout(caller.readable(), 20ms));
+        EXPECT_FALSE(early) << "it left alone";
+      }
+      if (closes) {
+        called.close();
+      } else {
+        called.shutdown_write();
+      }
+      char got[32];
+      EXPECT_EQ(co_await caller.read(got), 14u);
+      EXPECT_EQ(std::string(got, 14), "the last words");
+    }
+  }());
+}
+
 DRIVER_TEST(tcp, "F7 hundreds of connections at once") {
   runtime rt(make());
   rt.run(with_echo([](address at) -> task<> {

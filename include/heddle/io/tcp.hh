@@ -28,6 +28,10 @@ class tcp_stream : public stream {
   [[nodiscard]] address peer() const noexcept;
   /// Small writes are sent at once (true, as it starts) or gathered by the kernel.
   void set_no_delay(bool on) const noexcept;
+  /// Before the last write: what does not fill a segment is held back, and then leaves in one
+  /// segment with the end of the stream. close() or shutdown_write() must follow; else the system
+  /// sends it after 200 ms.
+  void cork() const noexcept;
 
  private:
   friend class accept_of<tcp_stream>;
