@@ -129,10 +129,18 @@ namespace {
 // inlined, what they need for a moment stands on the stack and not in the frame.
 
 /// readable(), and what goes wrong is the end.
-struct rest_wait : readable_wait {
+class rest_wait {
+ public:
   [[gnu::noinline]] explicit rest_wait(const tcp_stream& conn) noexcept
-      : readable_wait(conn.readable()) {}
-  [[nodiscard]] bool await_resume() const noexcept { return outcome > 0; }
+      : inner_(conn.readable().operator co_await()) {}
+  [[nodiscard]] static bool await_ready() noexcept { return false; }
+  [[nodiscard]] bool await_suspend(std::coroutine_handle<> h) noexcept {
+    return inner_.await_suspend(h);
+  }
+  [[nodiscard]] bool await_resume() const noexcept { return inner_.outcome > 0; }
+
+ private:
+  detail::readable_awaiter inner_;
 };
 
 /// The end of a burst of requests.

@@ -18,6 +18,10 @@ namespace {
 // One system call moves at most about 2 GiB; longer buffers go in several steps.
 constexpr std::size_t step_bytes_max = std::size_t{1} << 30;
 
+byte_span unconst(byte_view bytes) noexcept {
+  return {const_cast<std::byte*>(bytes.data()), bytes.size()};
+}
+
 /// Beside `path`, so that renaming stays within one folder; hidden, and not to be guessed.
 std::string name_beside(const std::string& path) {
   const auto slash = path.rfind('/');
@@ -53,36 +57,26 @@ task<> sync_folder(std::string path) {
 
 }  // namespace
 
-const wait_kind file_transfer::read_kind{"read", &asked_to_end};
-const wait_kind file_transfer::write_kind{"write", &asked_to_end};
+namespace detail {
 
-file_transfer::file_transfer(detail::descriptor_state* on, bool is_write, byte_span bytes,
-                             std::uint64_t at, std::size_t* counter) noexcept
-    : operation(is_write ? write_kind : read_kind, is_write ? op_code::write : op_code::read, -1,
-                &completed),
-      state_(on),
-      bytes_(bytes.data()),
-      size_(bytes.size()),
-      counter_(counter),
-      at_(at) {
-  if (state_ != nullptr) detail::pin(*state_);
-  if (counter_ != nullptr) *counter_ = 0;
-}
+const wait_kind file_awaiter::read_kind{"read", &asked_to_end};
+const wait_kind file_awaiter::write_kind{"write", &asked_to_end};
 
-file_transfer::file_transfer(file_transfer&& other) noexcept
-    : operation(*other.kind, other.code, -1, &completed),
-      state_(std::exchange(other.state_, nullptr)),
-      bytes_(other.bytes_),
-      size_(other.size_),
-      counter_(other.counter_),
-      at_(other.at_) {}
+file_awaiter::file_awaiter(pinned_state&& on, file_asked&& asked) noexcept
+    : operation(asked.write ? write_kind : read_kind, asked.write ? op_code::write : op_code::read,
+                -1, &completed),
+      state_(on.release()),
+      bytes_(asked.bytes.data()),
+      size_(asked.bytes.size()),
+      counter_(asked.counter),
+      at_(asked.at) {}
 
-file_transfer::~file_transfer() {
+file_awaiter::~file_awaiter() {
   HEDDLE_ASSERT(!pending, "a transfer was destroyed while the driver had it: cancel and await it");
-  if (state_ != nullptr) detail::unpin(*state_);
+  if (state_ != nullptr) unpin(*state_);
 }
 
-bool file_transfer::await_suspend(std::coroutine_handle<> h) noexcept {
+bool file_awaiter::await_suspend(std::coroutine_handle<> h) noexcept {
   worker& w = worker::running();
   if (w.current_context().canceled()) {
     outcome_ = -ECANCELED;
@@ -97,7 +91,7 @@ bool file_transfer::await_suspend(std::coroutine_handle<> h) noexcept {
   return true;
 }
 
-bool file_transfer::run(worker& w) noexcept {
+bool file_awaiter::run(worker& w) noexcept {
   for (;;) {
     fd = state_->fd;
     data = bytes_ + count_;
@@ -109,7 +103,7 @@ bool file_transfer::run(worker& w) noexcept {
   }
 }
 
-bool file_transfer::step(std::int64_t got) noexcept {
+bool file_awaiter::step(std::int64_t got) noexcept {
   if (got > 0) {
     count_ += static_cast<std::size_t>(got);
     if (counter_ != nullptr) *counter_ = count_;
@@ -125,30 +119,34 @@ bool file_transfer::step(std::int64_t got) noexcept {
   return outcome_ != 0;
 }
 
-bool file_transfer::completed(operation& op, worker& w, const completion& c) noexcept {
-  auto& self = static_cast<file_transfer&>(op);
+bool file_awaiter::completed(operation& op, worker& w, const completion& c) noexcept {
+  auto& self = static_cast<file_awaiter&>(op);
   if (self.step(c.result) || self.run(w)) wake(self, w);
   return false;
 }
 
-void file_transfer::asked_to_end(wait& x, worker& w) noexcept {
-  auto& self = static_cast<file_transfer&>(static_cast<operation&>(x));
+void file_awaiter::asked_to_end(wait& x, worker& w) noexcept {
+  auto& self = static_cast<file_awaiter&>(static_cast<operation&>(x));
   if (self.ending_) return;
   self.ending_ = true;
   runtime::here().cancel(self, w);
 }
 
+}  // namespace detail
+
 file_transfer file::read_at(std::uint64_t at, byte_span into) const noexcept {
-  return {state_, false, into, at, nullptr};
+  return file_transfer(state_, {into, at});
 }
 file_transfer file::read_at(std::uint64_t at, byte_span into, std::size_t& count) const noexcept {
-  return {state_, false, into, at, &count};
+  count = 0;
+  return file_transfer(state_, {into, at, &count});
 }
 file_transfer file::write_at(std::uint64_t at, byte_view bytes) const noexcept {
-  return {state_, true, {const_cast<std::byte*>(bytes.data()), bytes.size()}, at, nullptr};
+  return file_transfer(state_, {unconst(bytes), at, nullptr, true});
 }
 file_transfer file::write_at(std::uint64_t at, byte_view bytes, std::size_t& count) const noexcept {
-  return {state_, true, {const_cast<std::byte*>(bytes.data()), bytes.size()}, at, &count};
+  count = 0;
+  return file_transfer(state_, {unconst(bytes), at, &count, true});
 }
 
 task<file_status> file::status() const {

@@ -15,11 +15,11 @@ namespace {
 operation* operation_of(lane_entry& e) noexcept {
   switch (e.role) {
     case lane_role::transfer:
-      return &static_cast<transfer&>(e);
+      return &static_cast<transfer_awaiter&>(e);
     case lane_role::chain:
-      return &static_cast<chain_transfer&>(e);
+      return &static_cast<chain_awaiter&>(e);
     case lane_role::message:
-      return &static_cast<datagram_wait&>(e);
+      return &static_cast<datagram_awaiter&>(e);
     default:
       return nullptr;
   }
@@ -116,17 +116,17 @@ void lane_entry::leave() noexcept {
 bool descriptor_state::start(lane_entry& e, worker& w) noexcept {
   switch (e.role) {
     case lane_role::transfer:
-      if (static_cast<transfer&>(e).satisfied()) return true;
+      if (static_cast<transfer_awaiter&>(e).satisfied()) return true;
       if (!e.write && kind == descriptor_kind::socket) {
         const auto served = static_cast<socket_state*>(this)->serve(e, w);
         if (served != socket_state::served::direct) return served == socket_state::served::done;
       }
-      return run_steps(static_cast<transfer&>(e), w);
+      return run_steps(static_cast<transfer_awaiter&>(e), w);
     case lane_role::chain:
-      if (static_cast<chain_transfer&>(e).satisfied()) return true;
-      return run_steps(static_cast<chain_transfer&>(e), w);
+      if (static_cast<chain_awaiter&>(e).satisfied()) return true;
+      return run_steps(static_cast<chain_awaiter&>(e), w);
     case lane_role::message:
-      return run_steps(static_cast<datagram_wait&>(e), w);
+      return run_steps(static_cast<datagram_awaiter&>(e), w);
     case lane_role::receive:
     case lane_role::readable:
       return static_cast<socket_state*>(this)->serve(e, w) == socket_state::served::done;
@@ -230,19 +230,19 @@ void descriptor_state::destroy() noexcept {
 wait& wait_of(lane_entry& e) noexcept {
   switch (e.role) {
     case lane_role::transfer:
-      return static_cast<transfer&>(e);
+      return static_cast<transfer_awaiter&>(e);
     case lane_role::chain:
-      return static_cast<chain_transfer&>(e);
+      return static_cast<chain_awaiter&>(e);
     case lane_role::message:
-      return static_cast<datagram_wait&>(e);
+      return static_cast<datagram_awaiter&>(e);
     case lane_role::receive:
-      return static_cast<receive_wait&>(e);
+      return static_cast<receive_awaiter&>(e);
     case lane_role::readable:
-      return static_cast<readable_wait&>(e);
+      return static_cast<readable_awaiter&>(e);
     case lane_role::accept:
       break;
   }
-  return static_cast<accept_wait&>(e);
+  return static_cast<accept_awaiter&>(e);
 }
 
 }  // namespace heddle::detail

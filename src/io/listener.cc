@@ -14,8 +14,9 @@
 namespace heddle {
 namespace {
 
-const wait_kind accept_kind{
-    "accept", [](wait& x, worker& w) noexcept { static_cast<accept_wait&>(x).cancel(x, w); }};
+const wait_kind accept_kind{"accept", [](wait& x, worker& w) noexcept {
+                              static_cast<detail::accept_awaiter&>(x).cancel(x, w);
+                            }};
 
 void never_asked(wait&, worker&) noexcept {}  // no frame waits in it
 
@@ -37,24 +38,24 @@ bool out_of_something(int error) noexcept {
 
 }  // namespace
 
+namespace detail {
+
 // What it holds until it is taken: a descriptor, or -errno.
-accept_wait::accept_wait(detail::descriptor_state* on) noexcept
-    : wait(accept_kind), lane_entry(on, detail::lane_role::accept, false) {
+accept_awaiter::accept_awaiter(pinned_state&& on) noexcept
+    : wait(accept_kind), lane_entry(std::move(on), lane_role::accept, false) {
   outcome = -ECANCELED;
 }
-accept_wait::accept_wait(accept_wait&& other) noexcept
-    : wait(accept_kind), lane_entry(std::move(other)) {
-  outcome = -ECANCELED;
-}
-accept_wait::~accept_wait() {
+accept_awaiter::~accept_awaiter() {
   if (outcome >= 0) driver_here().close(outcome, worker::here());
 }
 
-detail::descriptor_state* accept_wait::take() {
+descriptor_state* accept_awaiter::take() {
   const int fd = std::exchange(outcome, -ECANCELED);
-  const auto& options = static_cast<detail::listener_state*>(state)->options;
-  return detail::descriptor_state::make<detail::socket_state>(fd, options.streams);
+  const auto& options = static_cast<listener_state*>(state)->options;
+  return descriptor_state::make<socket_state>(fd, options.streams);
 }
+
+}  // namespace detail
 
 void listener::finish() const noexcept {
   if (state_ != nullptr) static_cast<detail::listener_state*>(state_)->finish(worker::here());

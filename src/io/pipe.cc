@@ -12,37 +12,10 @@ detail::descriptor_state* make_end(int fd) {
                                                                   detail::descriptor_kind::plain);
 }
 
-byte_span unconst(byte_view bytes) noexcept {
-  return {const_cast<std::byte*>(bytes.data()), bytes.size()};
-}
-
 }  // namespace
 
 pipe_reader::pipe_reader(int fd) : descriptor(make_end(fd)) {}
 pipe_writer::pipe_writer(int fd) : descriptor(make_end(fd)) {}
-
-transfer pipe_reader::read(byte_span into) const noexcept {
-  return {state_, false, into, false, nullptr};
-}
-transfer pipe_reader::read(byte_span into, std::size_t& count) const noexcept {
-  return {state_, false, into, false, &count};
-}
-transfer pipe_reader::read_some(byte_span into) const noexcept {
-  return {state_, false, into, true, nullptr};
-}
-
-transfer pipe_writer::write(byte_view bytes) const noexcept {
-  return {state_, true, unconst(bytes), false, nullptr};
-}
-transfer pipe_writer::write(byte_view bytes, std::size_t& count) const noexcept {
-  return {state_, true, unconst(bytes), false, &count};
-}
-transfer pipe_writer::write_some(byte_view bytes) const noexcept {
-  return {state_, true, unconst(bytes), true, nullptr};
-}
-chain_transfer pipe_writer::write(chain&& out) const noexcept {
-  return {state_, std::move(out), nullptr};
-}
 
 pipe_pair make_pipe() {
   int ends[2];

@@ -133,12 +133,12 @@ socket_state::served socket_state::serve(lane_entry& e, worker& w) noexcept {
       return served::done;
     }
     if (e.role == lane_role::receive) {
-      static_cast<receive_wait&>(e).give(lend(b));
+      static_cast<receive_awaiter&>(e).give(lend(b));
       e.outcome = 0;
       pop_block(w);
       return served::done;
     }
-    auto& reader = static_cast<transfer&>(e);
+    auto& reader = static_cast<transfer_awaiter&>(e);
     const auto taken = static_cast<std::uint32_t>(reader.take({b.data, b.len}));
     if (taken < b.len) {
       b.data += taken;
@@ -200,18 +200,17 @@ void cancel_program_wait(wait& x, worker& w) noexcept {
   static_cast<Wait&>(x).cancel(x, w);
 }
 
-const wait_kind receive_kind{"receive", &cancel_program_wait<receive_wait>};
-const wait_kind readable_kind{"readable", &cancel_program_wait<readable_wait>};
+const wait_kind receive_kind{"receive", &cancel_program_wait<detail::receive_awaiter>};
+const wait_kind readable_kind{"readable", &cancel_program_wait<detail::readable_awaiter>};
 
 }  // namespace
 
-receive_wait::receive_wait(detail::descriptor_state* on) noexcept
-    : wait(receive_kind), lane_entry(on, detail::lane_role::receive, false) {}
-receive_wait::receive_wait(receive_wait&& other) noexcept
-    : wait(receive_kind), lane_entry(std::move(other)) {}
-readable_wait::readable_wait(detail::descriptor_state* on) noexcept
-    : wait(readable_kind), lane_entry(on, detail::lane_role::readable, false) {}
-readable_wait::readable_wait(readable_wait&& other) noexcept
-    : wait(readable_kind), lane_entry(std::move(other)) {}
+namespace detail {
 
+receive_awaiter::receive_awaiter(pinned_state&& on, nothing_more) noexcept
+    : wait(receive_kind), lane_entry(std::move(on), lane_role::receive, false) {}
+readable_awaiter::readable_awaiter(pinned_state&& on, nothing_more) noexcept
+    : wait(readable_kind), lane_entry(std::move(on), lane_role::readable, false) {}
+
+}  // namespace detail
 }  // namespace heddle

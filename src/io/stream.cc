@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Handles: counting, closing, and the awaiters that streams hand out.
+// Handles: counting, closing, and what is sent without a wait.
 #include "heddle/io/stream.hh"
 
 #include <sys/socket.h>
@@ -23,43 +23,15 @@ void descriptor::close() noexcept {
 int descriptor::number() const noexcept { return state_ != nullptr ? state_->fd : -1; }
 
 namespace {
-byte_span unconst(byte_view bytes) noexcept {
-  return {const_cast<std::byte*>(bytes.data()), bytes.size()};
-}
-
 void shut_down(int fd, int how) {
   detail::check_outcome(fd < 0 ? -EBADF : driver_here().shutdown(fd, how));
 }
 }  // namespace
 
-transfer stream::read(byte_span into) const noexcept {
-  return {state_, false, into, false, nullptr};
-}
-transfer stream::read(byte_span into, std::size_t& count) const noexcept {
-  return {state_, false, into, false, &count};
-}
-transfer stream::read_some(byte_span into) const noexcept {
-  return {state_, false, into, true, nullptr};
-}
-transfer stream::write(byte_view bytes) const noexcept {
-  return {state_, true, unconst(bytes), false, nullptr};
-}
-transfer stream::write(byte_view bytes, std::size_t& count) const noexcept {
-  return {state_, true, unconst(bytes), false, &count};
-}
-transfer stream::write_some(byte_view bytes) const noexcept {
-  return {state_, true, unconst(bytes), true, nullptr};
-}
-chain_transfer stream::write(chain&& out) const noexcept {
-  return {state_, std::move(out), nullptr};
-}
-chain_transfer stream::write(chain&& out, std::size_t& count) const noexcept {
-  return {state_, std::move(out), &count};
-}
 chain_transfer stream::write(const text_list& texts) const {
   chain out;
   for (std::string_view text : texts) out.append_view(text);
-  return {state_, std::move(out), nullptr};
+  return write(std::move(out));
 }
 
 received stream::take() const noexcept {

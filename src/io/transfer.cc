@@ -11,7 +11,7 @@
 
 #include "io/descriptor_state.hh"
 
-namespace heddle {
+namespace heddle::detail {
 namespace {
 
 // One system call moves at most about 2 GiB; longer buffers go in several steps.
@@ -30,18 +30,18 @@ bool transfer_completed(operation& op, worker& w, const completion& c) noexcept 
   return false;
 }
 
-const wait_kind read_kind{"read", &cancel_transfer<transfer>};
-const wait_kind write_kind{"write", &cancel_transfer<transfer>};
-const wait_kind chain_kind{"write", &cancel_transfer<chain_transfer>};
+const wait_kind read_kind{"read", &cancel_transfer<transfer_awaiter>};
+const wait_kind write_kind{"write", &cancel_transfer<transfer_awaiter>};
+const wait_kind chain_kind{"write", &cancel_transfer<chain_awaiter>};
 
-op_code code_for(const detail::descriptor_state* on, bool is_write) {
-  const bool socket = on != nullptr && on->kind != detail::descriptor_kind::plain;
+op_code code_for(const descriptor_state* on, bool is_write) {
+  const bool socket = on != nullptr && on->kind != descriptor_kind::plain;
   if (is_write) return socket ? op_code::send : op_code::write;
   return socket ? op_code::receive : op_code::read;
 }
 
 /// What an unsuccessful step leads to: go on (0), or the final outcome.
-std::int32_t settle(std::int64_t got, bool ending, const detail::descriptor_state& state) {
+std::int32_t settle(std::int64_t got, bool ending, const descriptor_state& state) {
   if (got < 0 && got != -EINTR) return static_cast<std::int32_t>(got);
   if (ending || state.fd < 0) return -ECANCELED;
   return 0;
@@ -49,31 +49,22 @@ std::int32_t settle(std::int64_t got, bool ending, const detail::descriptor_stat
 
 }  // namespace
 
-transfer::transfer(detail::descriptor_state* on, bool is_write, byte_span bytes, bool some,
-                   std::size_t* counter) noexcept
-    : operation(is_write ? write_kind : read_kind, code_for(on, is_write), -1,
-                &transfer_completed<transfer>),
-      lane_entry(on, detail::lane_role::transfer, is_write),
-      bytes_(bytes.data()),
-      size_(bytes.size()),
-      counter_(counter),
-      some_(some) {
-  if (counter_ != nullptr) *counter_ = 0;
+transfer_awaiter::transfer_awaiter(pinned_state&& on, transfer_asked&& asked) noexcept
+    : operation(asked.write ? write_kind : read_kind, op_code::read, -1,
+                &transfer_completed<transfer_awaiter>),
+      lane_entry(std::move(on), lane_role::transfer, asked.write),
+      bytes_(asked.bytes.data()),
+      size_(asked.bytes.size()),
+      counter_(asked.counter),
+      some_(asked.some) {
+  code = code_for(state, write);
 }
 
-transfer::transfer(transfer&& other) noexcept
-    : operation(*other.kind, other.code, -1, other.complete),
-      lane_entry(std::move(other)),
-      bytes_(other.bytes_),
-      size_(other.size_),
-      counter_(other.counter_),
-      some_(other.some_) {}
-
-transfer::~transfer() {
+transfer_awaiter::~transfer_awaiter() {
   HEDDLE_ASSERT(!pending, "a transfer was destroyed while the driver had it: cancel and await it");
 }
 
-void transfer::prepare() noexcept {
+void transfer_awaiter::prepare() noexcept {
   fd = state->fd;
   data = bytes_ + count_;
   len = static_cast<std::uint32_t>(std::min(size_ - count_, step_bytes_max));
@@ -84,7 +75,7 @@ void transfer::prepare() noexcept {
   moved = 0;
 }
 
-bool transfer::step(std::int64_t got) noexcept {
+bool transfer_awaiter::step(std::int64_t got) noexcept {
   if (got > 0) add(static_cast<std::size_t>(got));
   outcome = 0;
   if (satisfied()) return true;
@@ -93,44 +84,35 @@ bool transfer::step(std::int64_t got) noexcept {
   return outcome != 0;
 }
 
-std::size_t transfer::take(byte_view arrived) noexcept {
+std::size_t transfer_awaiter::take(byte_view arrived) noexcept {
   const std::size_t taken = std::min(arrived.size(), size_ - count_);
   std::memcpy(bytes_ + count_, arrived.data(), taken);
   add(taken);
   return taken;
 }
 
-struct chain_transfer::vectors {
+struct chain_awaiter::vectors {
   // Sixteen pieces a call: a head, a body in chunks and their frames; more go in further steps.
   static constexpr std::size_t max = 16;
   msghdr header{};
   iovec pieces[max];
 };
 
-chain_transfer::chain_transfer(detail::descriptor_state* on, chain&& out,
-                               std::size_t* counter) noexcept
-    : operation(chain_kind, code_for(on, true), -1, &transfer_completed<chain_transfer>),
-      lane_entry(on, detail::lane_role::chain, true),
-      out_(std::move(out)),
-      counter_(counter) {
-  if (counter_ != nullptr) *counter_ = 0;
-}
+chain_awaiter::chain_awaiter(pinned_state&& on, chain_asked&& asked) noexcept
+    : operation(chain_kind, op_code::send, -1, &transfer_completed<chain_awaiter>),
+      lane_entry(std::move(on), lane_role::chain, true),
+      out_(std::move(asked.out)),
+      counter_(asked.counter) {}
 
-chain_transfer::chain_transfer(chain_transfer&& other) noexcept
-    : operation(chain_kind, other.code, -1, other.complete),
-      lane_entry(std::move(other)),
-      out_(std::move(other.out_)),
-      counter_(other.counter_) {}
-
-chain_transfer::~chain_transfer() {
+chain_awaiter::~chain_awaiter() {
   HEDDLE_ASSERT(!pending, "a write was destroyed while the driver had it: cancel and await it");
   if (vectors_ != nullptr) worker::here().memory.release(vectors_, sizeof(vectors));
 }
 
-void chain_transfer::prepare() noexcept {
+void chain_awaiter::prepare() noexcept {
   fd = state->fd;
   offset = at_cursor;
-  const bool socket = state->kind != detail::descriptor_kind::plain;
+  const bool socket = state->kind != descriptor_kind::plain;
   flags = socket ? MSG_NOSIGNAL : 0;
   if (socket && out_.piece_count() > 1) {
     try {
@@ -154,7 +136,7 @@ void chain_transfer::prepare() noexcept {
   len = static_cast<std::uint32_t>(std::min(first.size(), step_bytes_max));
 }
 
-bool chain_transfer::step(std::int64_t got) noexcept {
+bool chain_awaiter::step(std::int64_t got) noexcept {
   if (got > 0) {
     count_ += static_cast<std::size_t>(got);
     if (counter_ != nullptr) *counter_ = count_;
@@ -166,4 +148,4 @@ bool chain_transfer::step(std::int64_t got) noexcept {
   return outcome != 0;
 }
 
-}  // namespace heddle
+}  // namespace heddle::detail

@@ -11,7 +11,9 @@
 
 namespace heddle {
 
-struct datagram_wait::message {
+namespace detail {
+
+struct datagram_awaiter::message {
   msghdr header{};
   iovec piece{};
   sockaddr_storage name{};
@@ -19,38 +21,33 @@ struct datagram_wait::message {
 
 namespace {
 
-const wait_kind datagram_kind{
-    "datagram", [](wait& x, worker& w) noexcept { static_cast<datagram_wait&>(x).cancel(x, w); }};
+const wait_kind datagram_kind{"datagram", [](wait& x, worker& w) noexcept {
+                                static_cast<datagram_awaiter&>(x).cancel(x, w);
+                              }};
 
 bool datagram_done(operation& op, worker& w, const completion& c) noexcept {
-  auto& self = static_cast<datagram_wait&>(op);
+  auto& self = static_cast<datagram_awaiter&>(op);
   if (self.step(c.result)) self.state->finish(self, w);
   return false;
 }
 
 }  // namespace
 
-datagram_wait::datagram_wait(detail::descriptor_state* on, bool is_write, byte_span bytes,
-                             const address& to)
-    : operation(datagram_kind, is_write ? op_code::send_msg : op_code::receive_msg,
-                on != nullptr ? on->fd : -1, &datagram_done),
-      lane_entry(on, detail::lane_role::message, is_write),
+datagram_awaiter::datagram_awaiter(pinned_state&& on, datagram_asked&& asked)
+    : operation(datagram_kind, asked.write ? op_code::send_msg : op_code::receive_msg, -1,
+                &datagram_done),
+      lane_entry(std::move(on), lane_role::message, asked.write),
       message_(std::make_unique<message>()) {
-  message_->piece = {bytes.data(), bytes.size()};
-  if (is_write) {
-    std::memcpy(&message_->name, to.native(), to.native_len());
-    message_->header.msg_namelen = to.native_len();
-  }
+  message_->piece = {asked.bytes.data(), asked.bytes.size()};
+  if (!write) return;
+  std::memcpy(&message_->name, asked.to.native(), asked.to.native_len());
+  message_->header.msg_namelen = asked.to.native_len();
 }
 
-datagram_wait::datagram_wait(datagram_wait&& other) noexcept
-    : operation(datagram_kind, other.code, other.fd, &datagram_done),
-      lane_entry(std::move(other)),
-      message_(std::move(other.message_)) {}
+datagram_awaiter::~datagram_awaiter() = default;
 
-datagram_wait::~datagram_wait() = default;
-
-void datagram_wait::prepare() noexcept {
+void datagram_awaiter::prepare() noexcept {
+  fd = state->fd;
   message_->header.msg_name = &message_->name;
   if (!write) message_->header.msg_namelen = sizeof message_->name;
   message_->header.msg_iov = &message_->piece;
@@ -59,12 +56,12 @@ void datagram_wait::prepare() noexcept {
   flags = 0;
 }
 
-bool datagram_wait::step(std::int64_t got) noexcept {
+bool datagram_awaiter::step(std::int64_t got) noexcept {
   outcome = static_cast<std::int32_t>(got);
   return true;
 }
 
-datagram datagram_wait::value() const {
+datagram datagram_awaiter::value() const {
   datagram d;
   d.size = static_cast<std::size_t>(outcome);
   if (write) return d;
@@ -74,6 +71,8 @@ datagram datagram_wait::value() const {
     d.from = *from;
   return d;
 }
+
+}  // namespace detail
 
 udp_socket udp_socket::bind(const address& on) {
   driver& d = driver_here();
@@ -88,10 +87,11 @@ udp_socket udp_socket::bind(const address& on) {
 }
 
 datagram_wait udp_socket::receive_from(byte_span into) const {
-  return {state_, false, into, address()};
+  return datagram_wait(state_, {into, address(), false});
 }
 datagram_wait udp_socket::send_to(const address& to, byte_view bytes) const {
-  return {state_, true, {const_cast<std::byte*>(bytes.data()), bytes.size()}, to};
+  const byte_span from{const_cast<std::byte*>(bytes.data()), bytes.size()};
+  return datagram_wait(state_, {from, to, true});
 }
 
 address udp_socket::local() const {

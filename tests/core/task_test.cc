@@ -309,7 +309,53 @@ task<bool> within(lone_wait inner, nanoseconds span) {
   co_return co_await with_timeout(inner, span);
 }
 
+/// A description; its awaiter counts itself and cannot move.
+class counted_wait {
+ public:
+  explicit counted_wait(int& made) noexcept : made_(made) {}
+  counted_wait(counted_wait&&) = default;
+
+  class awaiter {
+   public:
+    explicit awaiter(int& made) noexcept : made_(++made) {}
+    awaiter(const awaiter&) = delete;
+    [[nodiscard]] static bool await_ready() noexcept { return true; }
+    static void await_suspend(std::coroutine_handle<>) noexcept {}
+    [[nodiscard]] int await_resume() const noexcept { return made_; }
+
+   private:
+    int made_;
+  };
+  [[nodiscard]] awaiter operator co_await() noexcept { return awaiter(made_); }
+
+ private:
+  int& made_;
+};
+
+task<> adapt_a_description() {
+  int made = 0;
+  cancel_source stop;
+  auto all_around =
+      as_expected(with_timeout(with_cancel(stop, with_deadline(counted_wait(made), never)), 1h));
+  EXPECT_EQ(made, 0);  // nothing has begun
+  EXPECT_EQ((co_await all_around).value(), 1);
+  EXPECT_EQ(made, 1);
+  counted_wait again(made);  // an lvalue is kept by reference, and begins each time
+  auto around = with_timeout(again, 1h);
+  EXPECT_EQ(co_await around, 2);
+  EXPECT_EQ(co_await around, 3);
+  const auto won = co_await any(with_timeout(counted_wait(made), 1h), sleep_for(1h));
+  EXPECT_EQ(std::get<0>(won.results), 4);
+}
+
 }  // namespace
+
+HEDDLE_TEST(adapters,
+            "what waits is made once, where it stays, however deep it stands in adapters") {
+  virtual_runtime v;
+  v.rt.run(adapt_a_description());
+  EXPECT_EQ(v.rt.next_wake(), never);
+}
 
 HEDDLE_TEST(adapters, "a timeout around one wait arms a timer only when the function suspends") {
   virtual_runtime v;

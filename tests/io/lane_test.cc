@@ -7,6 +7,7 @@
 #include "heddle/heddle.hh"
 #include "heddle/io/pipe.hh"
 #include "heddle/io/unix.hh"
+#include "outcome.hh"
 #include "support/drivers.hh"
 
 using namespace heddle;
@@ -120,6 +121,37 @@ task<> what_cannot_leave() {
   EXPECT_EQ(unix_stream().try_write(byte_view("x")), 0u);
 }
 
+/// Asking begins nothing: what is never awaited takes no turn, and what is awaited late meets what
+/// has become of its descriptor.
+task<> asked_and_not_begun() {
+  auto [left, right] = unix_pair();
+  char first[1], second[1];
+  std::size_t count = 7;
+  {
+    auto dropped = right.read(first, count);
+    auto other = as_expected(with_timeout(right.receive(), 1h));
+    static_cast<void>(dropped);
+    static_cast<void>(other);
+    EXPECT_EQ(count, 0u);
+  }
+  auto late = as_expected(right.read(second));
+  co_await left.write("ab");
+  EXPECT_EQ(co_await right.read(first), 1u);
+  EXPECT_EQ(first[0], 'a');
+  EXPECT_EQ((co_await late).value(), 1u);
+  EXPECT_EQ(second[0], 'b');
+  auto after_close = as_expected(with_timeout(right.read(first), 1h));
+  right = {};
+  EXPECT_EQ(error_of(co_await after_close), std::errc::bad_file_descriptor);
+  EXPECT_EQ(error_of(co_await after_close), std::errc::bad_file_descriptor);  // it begins once
+  // Nothing else keeps what a call without its handle is about.
+  auto text = [] {
+    auto [one, other] = unix_pair();
+    return as_expected(one.write("nobody"));
+  }();
+  EXPECT_EQ(error_of(co_await text), std::errc::bad_file_descriptor);
+}
+
 task<> untaken_blocks_are_few() {
   auto [left, right] = unix_pair({.receive_window = 2});
   EXPECT_FALSE((co_await as_expected(with_timeout(right.readable(), 1ms))).has_value());
@@ -147,6 +179,10 @@ DRIVER_TEST(lane, "try_write sends what leaves at once, and write() the rest in 
 }
 DRIVER_TEST(lane, "try_write sends nothing where nothing can leave, and write() says why") {
   run_plain(make(), &what_cannot_leave);
+}
+DRIVER_TEST(lane,
+            "a call that is not awaited has not begun, and one awaited late fails as it must") {
+  run_plain(make(), &asked_and_not_begun);
 }
 HEDDLE_TEST(lane, "blocks that nobody takes are few") {
   run_plain(std::make_unique<sim_driver>(), &untaken_blocks_are_few);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What can be awaited, seen alike: an awaiter, or something with operator co_await. Adapters keep
-// the awaitable, and make its awaiter where it will stay.
+// What can be awaited, seen alike: an awaiter, or something with operator co_await. The second is a
+// description, cheap to move: adapters and operations are such, however deep they stand in one
+// another, and the record that waits is made once, in the frame, when co_await asks for it.
 #pragma once
 
 #include <concepts>
@@ -46,47 +47,28 @@ inline constexpr bool is_result = false;
 template <class T>
 inline constexpr bool is_result<result<T>> = true;
 
-/// Keeps an awaitable (an lvalue by reference) and, once asked, its awaiter. A is as deduced for
-/// A&&.
+/// The awaiter of an awaitable, made where it stays; what is an awaiter itself is kept, an lvalue
+/// by reference. A is as deduced for A&&.
 template <class A>
-class kept_awaitable {
+class own_awaiter {
   static constexpr bool made = has_member_co_await<A&&>;
-  using awaiter = std::remove_reference_t<awaiter_t<A&&>>;
+  using held = typename std::conditional_t<made, awaiter_type<A&&>, std::type_identity<A>>::type;
 
  public:
-  using value_type = await_value_t<A&&>;
+  explicit own_awaiter(A&& a) : awaiter_(of(static_cast<A&&>(a))) {}
+  own_awaiter(const own_awaiter&) = delete;
 
-  explicit kept_awaitable(A&& a) : awaitable_(static_cast<A&&>(a)) {}
-  kept_awaitable(kept_awaitable&& other) noexcept(std::is_nothrow_move_constructible_v<A>)
-      : awaitable_(static_cast<A&&>(other.awaitable_)) {}
-  ~kept_awaitable() {
-    if constexpr (made) {
-      if (open_) std::destroy_at(&awaiter_);
-    }
-  }
-
-  /// The awaiter; made at the first call, after which this must not move.
-  [[nodiscard]] awaiter& get() {
-    if constexpr (made) {
-      if (!open_) {
-        ::new (static_cast<void*>(&awaiter_))
-            awaiter(static_cast<A&&>(awaitable_).operator co_await());
-        open_ = true;
-      }
-      return awaiter_;
-    } else {
-      return awaitable_;
-    }
-  }
+  [[nodiscard]] std::remove_reference_t<held>& get() noexcept { return awaiter_; }
 
  private:
-  struct nothing {};
-  A awaitable_;
-  union {
-    nothing none_{};
-    std::conditional_t<made, awaiter, nothing> awaiter_;
-  };
-  bool open_ = false;
+  static held of(A&& a) {
+    if constexpr (made) {
+      return static_cast<A&&>(a).operator co_await();
+    } else {
+      return static_cast<A&&>(a);
+    }
+  }
+  held awaiter_;
 };
 
 /// The outcome of an awaiter without a throw where it can tell, else by catching what it throws.

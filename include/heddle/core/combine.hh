@@ -54,7 +54,7 @@ class [[nodiscard("co_await it")]] branch_awaiter {
   decltype(auto) await_resume() { return inner_.get().await_resume(); }
 
  private:
-  kept_awaitable<A> inner_;
+  own_awaiter<A> inner_;
 };
 
 template <class A>

@@ -26,12 +26,9 @@ class [[nodiscard("co_await it")]] bounded_awaiter {
   static constexpr bool alone = Bound::asks_alone && waits_alone<inner_awaiter>;
 
  public:
-  using value_type = typename kept_awaitable<A>::value_type;
+  using value_type = await_value_t<A&&>;
 
-  template <class... BoundArgs>
-  explicit bounded_awaiter(A&& a, BoundArgs&&... args)
-      : opened_(std::forward<BoundArgs>(args)...), inner_(static_cast<A&&>(a)) {}
-  bounded_awaiter(bounded_awaiter&& other) = default;
+  bounded_awaiter(A&& a, typename Bound::limit at) : opened_(at), inner_(static_cast<A&&>(a)) {}
 
   /// What is inside commits a branch of the choice before it takes anything.
   template <class Inner = A>
@@ -101,9 +98,8 @@ class [[nodiscard("co_await it")]] bounded_awaiter {
  private:
   /// The context, open while the wait goes on.
   struct opened {
-    template <class... BoundArgs>
-    explicit opened(BoundArgs&&... args) : bound(std::forward<BoundArgs>(args)...) {}
-    opened(opened&& other) = default;  // before it waits
+    explicit opened(typename Bound::limit at) noexcept : bound(at) {}
+    opened(const opened&) = delete;
     ~opened() {
       if (own != nullptr) close();
     }
@@ -132,7 +128,21 @@ class [[nodiscard("co_await it")]] bounded_awaiter {
   };
 
   opened opened_;
-  kept_awaitable<A> inner_;  // dies first: its contexts are below
+  own_awaiter<A> inner_;  // dies first: its contexts are below
+};
+
+/// What with_timeout() and the like give: the awaitable, an lvalue by reference, and its limit.
+template <class A, class Bound>
+class [[nodiscard("co_await it")]] bounded {
+ public:
+  bounded(A&& a, typename Bound::limit at) : awaitable_(static_cast<A&&>(a)), limit_(at) {}
+  [[nodiscard]] bounded_awaiter<A, Bound> operator co_await() {
+    return {static_cast<A&&>(awaitable_), limit_};
+  }
+
+ private:
+  A awaitable_;
+  typename Bound::limit limit_;
 };
 
 /// A timer that cancels a context.
@@ -141,8 +151,9 @@ class deadline_bound : timer_node {
   /// What is awaited inside sees the deadline, so there is a context.
   static constexpr bool asks_alone = false;
 
+  using limit = time_point;
+
   explicit deadline_bound(time_point due) noexcept : timer_node(&reached), due_(due) {}
-  deadline_bound(deadline_bound&& other) noexcept : deadline_bound(other.due_) {}
 
   void open(context& c, worker& w) noexcept {
     target_ = &c;
@@ -193,8 +204,9 @@ class timeout_bound : public deadline_bound {
  public:
   static constexpr bool asks_alone = true;
 
+  using limit = nanoseconds;
+
   explicit timeout_bound(nanoseconds span) noexcept : deadline_bound(never), span_(span) {}
-  timeout_bound(timeout_bound&& other) noexcept : timeout_bound(other.span_) {}
   void open(context& c, worker& w) noexcept {
     due_ = add_saturated(w.now, span_);
     deadline_bound::open(c, w);
@@ -246,8 +258,9 @@ class cancel_bound : cancel_source::entry {
  public:
   static constexpr bool asks_alone = false;
 
+  using limit = cancel_source&;
+
   explicit cancel_bound(cancel_source& s) noexcept : source_(s) {}
-  cancel_bound(cancel_bound&& other) noexcept : cancel_bound(other.source_) {}
 
   void open(context& c, worker& w) noexcept {
     target = &c;
@@ -278,9 +291,6 @@ class shield_bound : public timeout_bound {
     timeout_bound::open(c, w);
   }
 };
-
-template <class A, class Bound>
-using bounded = bounded_awaiter<A, Bound>;
 
 }  // namespace detail
 

@@ -14,10 +14,9 @@ namespace heddle {
 template <class A>
 class [[nodiscard("co_await it")]] expected_awaiter {
  public:
-  using value_type = typename detail::kept_awaitable<A>::value_type;
+  using value_type = detail::await_value_t<A&&>;
 
   explicit expected_awaiter(A&& a) : inner_(static_cast<A&&>(a)) {}
-  expected_awaiter(expected_awaiter&&) = default;
 
   /// What is inside commits a branch of the choice before it takes anything.
   template <class Inner = A>
@@ -42,12 +41,25 @@ class [[nodiscard("co_await it")]] expected_awaiter {
   }
 
  private:
-  detail::kept_awaitable<A> inner_;
+  detail::own_awaiter<A> inner_;
+};
+
+/// What as_expected() gives: the awaitable, an lvalue by reference.
+template <class A>
+class [[nodiscard("co_await it")]] expected_of {
+ public:
+  explicit expected_of(A&& a) : awaitable_(static_cast<A&&>(a)) {}
+  [[nodiscard]] expected_awaiter<A> operator co_await() {
+    return expected_awaiter<A>(static_cast<A&&>(awaitable_));
+  }
+
+ private:
+  A awaitable_;
 };
 
 template <class A>
-[[nodiscard]] expected_awaiter<A> as_expected(A&& awaitable) {
-  return expected_awaiter<A>(std::forward<A>(awaitable));
+[[nodiscard]] expected_of<A> as_expected(A&& awaitable) {
+  return expected_of<A>(std::forward<A>(awaitable));
 }
 
 }  // namespace heddle

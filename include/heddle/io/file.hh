@@ -9,6 +9,7 @@
 #include "heddle/core/task.hh"
 #include "heddle/io/buffer.hh"
 #include "heddle/io/descriptor.hh"
+#include "heddle/io/descriptor_call.hh"
 #include "heddle/io/directory_entry.hh"
 
 namespace heddle {
@@ -37,16 +38,25 @@ struct file_status {
   std::uint32_t link_count = 0;
 };
 
-/// Moves bytes between a buffer and a place in a file; see file.
-class [[nodiscard("co_await it")]] file_transfer : public operation {
+namespace detail {
+
+/// Writes read from `bytes` only.
+struct file_asked {
+  byte_span bytes;
+  std::uint64_t at = 0;
+  std::size_t* counter = nullptr;
+  bool write = false;
+};
+
+class file_awaiter : public operation {
  public:
-  file_transfer(file_transfer&& other) noexcept;
-  ~file_transfer();
+  file_awaiter(pinned_state&& on, file_asked&& asked) noexcept;
+  ~file_awaiter();
 
   [[nodiscard]] static bool await_ready() noexcept { return false; }
   [[nodiscard]] bool await_suspend(std::coroutine_handle<> h) noexcept;
   std::size_t await_resume() const {
-    detail::check_outcome(outcome_);
+    check_outcome(outcome_);
     return count_;
   }
   [[nodiscard]] result<std::size_t> await_result() const noexcept {
@@ -55,9 +65,6 @@ class [[nodiscard("co_await it")]] file_transfer : public operation {
   }
 
  private:
-  friend class file;
-  file_transfer(detail::descriptor_state* on, bool is_write, byte_span bytes, std::uint64_t at,
-                std::size_t* counter) noexcept;
   /// Submits until the driver keeps it (false) or all is done (true).
   [[nodiscard]] bool run(worker& w) noexcept;
   /// Takes what a step gave; true when it was the last.
@@ -67,7 +74,7 @@ class [[nodiscard("co_await it")]] file_transfer : public operation {
   static const wait_kind read_kind;
   static const wait_kind write_kind;
 
-  detail::descriptor_state* state_;
+  descriptor_state* state_;  // pinned, or null
   std::byte* bytes_;
   std::size_t size_;
   std::size_t count_ = 0;
@@ -76,6 +83,11 @@ class [[nodiscard("co_await it")]] file_transfer : public operation {
   std::int32_t outcome_ = 0;
   bool ending_ = false;
 };
+
+}  // namespace detail
+
+/// Moves bytes between a buffer and a place in a file; see file.
+using file_transfer = detail::descriptor_call<detail::file_awaiter, detail::file_asked>;
 
 /// An open file. There is no cursor: each transfer names its place, so any number go on at once.
 ///

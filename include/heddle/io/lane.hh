@@ -4,7 +4,7 @@
 // that the next block of data goes to. Part of every awaiter on a descriptor; users name none of
 // this.
 //
-// States of an entry: new (movable) -> queued -> head -> done, or new -> done at once. It leaves
+// States of an entry: new -> queued -> head -> done, or new -> done at once. It leaves
 // early, from any place, when it is cancelled or the descriptor is closed; if the driver holds its
 // operation it stays until the completion comes.
 #pragma once
@@ -33,15 +33,30 @@ enum class lane_role : std::uint8_t {
   accept,    ///< a connection
 };
 
-/// An awaiter's place in a lane. It keeps the descriptor's state alive, not the descriptor open.
-struct lane_entry {
-  lane_entry(descriptor_state* on, lane_role what, bool is_write) noexcept
-      : state(on), role(what), write(is_write) {
-    if (state != nullptr) pin(*state);
+/// Keeps a descriptor's state alive, not the descriptor open. May be empty.
+class pinned_state {
+ public:
+  explicit pinned_state(descriptor_state* state) noexcept : state_(state) {
+    if (state_ != nullptr) pin(*state_);
   }
-  lane_entry(lane_entry&& other) noexcept
-      : state(std::exchange(other.state, nullptr)), role(other.role), write(other.write) {}
-  lane_entry& operator=(lane_entry&&) = delete;
+  pinned_state(pinned_state&& other) noexcept : state_(other.release()) {}
+  pinned_state& operator=(pinned_state&&) = delete;
+  ~pinned_state() {
+    if (state_ != nullptr) unpin(*state_);
+  }
+  /// The pin is the caller's from now on.
+  [[nodiscard]] descriptor_state* release() noexcept { return std::exchange(state_, nullptr); }
+
+ private:
+  descriptor_state* state_;
+};
+
+/// An awaiter's place in a lane.
+struct lane_entry {
+  lane_entry(pinned_state&& on, lane_role what, bool is_write) noexcept
+      : state(on.release()), role(what), write(is_write) {}
+  lane_entry(const lane_entry&) = delete;
+  lane_entry& operator=(const lane_entry&) = delete;
   ~lane_entry() {
     if (queued) leave();
     if (state != nullptr) unpin(*state);
@@ -55,7 +70,7 @@ struct lane_entry {
   void cancel(wait& x, worker& w) noexcept;
 
   lane_entry* next = nullptr;
-  descriptor_state* state;
+  descriptor_state* state;   ///< pinned, or null
   std::int32_t outcome = 0;  ///< of the last step, or -errno
   lane_role role;
   bool write;

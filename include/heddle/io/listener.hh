@@ -23,8 +23,9 @@ struct listen_options {
   nanoseconds pause = std::chrono::milliseconds(50);  ///< when descriptors or memory run out
 };
 
-/// Waits for a connection. Cancel: at once; a connection that came stays for the next accept.
-class accept_wait : public wait, public detail::lane_entry {
+namespace detail {
+
+class accept_awaiter : public wait, public lane_entry {
  public:
   [[nodiscard]] static bool await_ready() noexcept { return false; }
   [[nodiscard]] bool await_suspend(std::coroutine_handle<> h) noexcept {
@@ -32,22 +33,21 @@ class accept_wait : public wait, public detail::lane_entry {
   }
 
  protected:
-  explicit accept_wait(detail::descriptor_state* on) noexcept;
-  accept_wait(accept_wait&& other) noexcept;
-  ~accept_wait();  // closes a connection that nobody took
+  explicit accept_awaiter(pinned_state&& on) noexcept;
+  ~accept_awaiter();  // closes a connection that nobody took
   /// The connection's state; its caller owns one handle. Throws when there is no memory.
-  [[nodiscard]] detail::descriptor_state* take();
+  [[nodiscard]] descriptor_state* take();
 };
 
-/// An accepted connection as a Stream, for the listeners of one family.
+/// It gives a Stream, for the listeners of one family.
 template <class Stream>
-class [[nodiscard("co_await it")]] accept_of : public accept_wait {
+class accept_awaiter_of : public accept_awaiter {
  public:
-  explicit accept_of(detail::descriptor_state* on) noexcept : accept_wait(on) {}
-  accept_of(accept_of&& other) noexcept = default;
+  explicit accept_awaiter_of(pinned_state&& on, nothing_more) noexcept
+      : accept_awaiter(std::move(on)) {}
 
   Stream await_resume() {
-    detail::check_outcome(outcome);
+    check_outcome(outcome);
     return Stream(take());
   }
   [[nodiscard]] result<Stream> await_result() noexcept {
@@ -59,6 +59,12 @@ class [[nodiscard("co_await it")]] accept_of : public accept_wait {
     }
   }
 };
+
+}  // namespace detail
+
+/// Waits for a connection. Cancel: at once; a connection that came stays for the next accept.
+template <class Stream>
+using accept_of = detail::descriptor_call<detail::accept_awaiter_of<Stream>>;
 
 /// A socket that takes connections.
 ///

@@ -24,11 +24,18 @@ class pipe_reader : public descriptor {
   explicit pipe_reader(int fd);
 
   /// Fills the buffer, or stops at the end with a smaller count.
-  [[nodiscard]] transfer read(byte_span into) const noexcept;
+  [[nodiscard]] transfer read(byte_span into) const noexcept {
+    return transfer(state_, detail::reading(into));
+  }
   /// The same; `count` is current at all times, also when it fails.
-  [[nodiscard]] transfer read(byte_span into, std::size_t& count) const noexcept;
+  [[nodiscard]] transfer read(byte_span into, std::size_t& count) const noexcept {
+    count = 0;
+    return transfer(state_, detail::reading(into, &count));
+  }
   /// What there is, at least one byte; 0 at the end.
-  [[nodiscard]] transfer read_some(byte_span into) const noexcept;
+  [[nodiscard]] transfer read_some(byte_span into) const noexcept {
+    return transfer(state_, detail::reading(into, nullptr, true));
+  }
 };
 
 /// Thread: one color. Writes complete in call order. Owns: the end, together with its copies.
@@ -39,10 +46,19 @@ class pipe_writer : public descriptor {
   /// Takes over the writing end of a pipe, which must not block. Throws when there is no memory.
   explicit pipe_writer(int fd);
 
-  [[nodiscard]] transfer write(byte_view bytes) const noexcept;
-  [[nodiscard]] transfer write(byte_view bytes, std::size_t& count) const noexcept;
-  [[nodiscard]] transfer write_some(byte_view bytes) const noexcept;
-  [[nodiscard]] chain_transfer write(chain&& out) const noexcept;
+  [[nodiscard]] transfer write(byte_view bytes) const noexcept {
+    return transfer(state_, detail::writing(bytes));
+  }
+  [[nodiscard]] transfer write(byte_view bytes, std::size_t& count) const noexcept {
+    count = 0;
+    return transfer(state_, detail::writing(bytes, &count));
+  }
+  [[nodiscard]] transfer write_some(byte_view bytes) const noexcept {
+    return transfer(state_, detail::writing(bytes, nullptr, true));
+  }
+  [[nodiscard]] chain_transfer write(chain&& out) const noexcept {
+    return chain_transfer(state_, {std::move(out)});
+  }
   /// Keeps the string until its last byte has left.
   template <class S>
     requires std::same_as<S, std::string>

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "heddle/io/buffer.hh"
-#include "heddle/io/lane.hh"
+#include "heddle/io/descriptor_call.hh"
 
 namespace heddle {
 
@@ -67,18 +67,18 @@ class received {
   std::uint32_t len_ = 0;
 };
 
-/// Waits for the next block. Cancel: at once, and nothing that arrived is lost.
-class [[nodiscard("co_await it")]] receive_wait : public wait, public detail::lane_entry {
+namespace detail {
+
+class receive_awaiter : public wait, public lane_entry {
  public:
-  explicit receive_wait(detail::descriptor_state* on) noexcept;
-  receive_wait(receive_wait&& other) noexcept;
+  explicit receive_awaiter(pinned_state&& on, nothing_more = {}) noexcept;
 
   [[nodiscard]] static bool await_ready() noexcept { return false; }
   [[nodiscard]] bool await_suspend(std::coroutine_handle<> h) noexcept {
     return begin(*this, link_of(h));
   }
   received await_resume() {
-    detail::check_outcome(outcome);
+    check_outcome(outcome);
     return std::move(data_);
   }
   [[nodiscard]] result<received> await_result() noexcept {
@@ -93,19 +93,16 @@ class [[nodiscard("co_await it")]] receive_wait : public wait, public detail::la
   received data_;
 };
 
-/// Waits until there is data (true) or the stream has ended (false), holding almost nothing
-/// meanwhile. Cancel: at once.
-class [[nodiscard("co_await it")]] readable_wait : public wait, public detail::lane_entry {
+class readable_awaiter : public wait, public lane_entry {
  public:
-  explicit readable_wait(detail::descriptor_state* on) noexcept;
-  readable_wait(readable_wait&& other) noexcept;
+  explicit readable_awaiter(pinned_state&& on, nothing_more = {}) noexcept;
 
   [[nodiscard]] static bool await_ready() noexcept { return false; }
   [[nodiscard]] bool await_suspend(std::coroutine_handle<> h) noexcept {
     return begin(*this, link_of(h));
   }
   [[nodiscard]] bool await_resume() const {
-    detail::check_outcome(outcome);
+    check_outcome(outcome);
     return outcome > 0;
   }
   [[nodiscard]] result<bool> await_result() const noexcept {
@@ -113,5 +110,14 @@ class [[nodiscard("co_await it")]] readable_wait : public wait, public detail::l
     return outcome > 0;
   }
 };
+
+}  // namespace detail
+
+/// Waits for the next block. Cancel: at once, and nothing that arrived is lost.
+using receive_wait = detail::descriptor_call<detail::receive_awaiter>;
+
+/// Waits until there is data (true) or the stream has ended (false), holding almost nothing
+/// meanwhile. Cancel: at once.
+using readable_wait = detail::descriptor_call<detail::readable_awaiter>;
 
 }  // namespace heddle

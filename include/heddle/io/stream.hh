@@ -21,7 +21,7 @@ struct stream_options {
 
 /// Thread: one color. Reads complete in call order, writes too; a read and a write go on at once.
 /// Owns: the connection, together with its copies.
-/// Cancel: see transfer and receive_wait.
+/// Cancel: see transfer (io/transfer.hh) and receive_wait (io/received.hh).
 /// Fails: connection_reset or broken_pipe when the peer is gone, never a signal.
 ///
 ///   char head[4];
@@ -32,11 +32,18 @@ class stream : public descriptor {
   stream() noexcept = default;
 
   /// Fills the buffer, or stops at the end of the stream with a smaller count.
-  [[nodiscard]] transfer read(byte_span into) const noexcept;
+  [[nodiscard]] transfer read(byte_span into) const noexcept {
+    return transfer(state_, detail::reading(into));
+  }
   /// The same; `count` is current at all times, also when it fails.
-  [[nodiscard]] transfer read(byte_span into, std::size_t& count) const noexcept;
+  [[nodiscard]] transfer read(byte_span into, std::size_t& count) const noexcept {
+    count = 0;
+    return transfer(state_, detail::reading(into, &count));
+  }
   /// What there is, at least one byte; 0 at the end of the stream.
-  [[nodiscard]] transfer read_some(byte_span into) const noexcept;
+  [[nodiscard]] transfer read_some(byte_span into) const noexcept {
+    return transfer(state_, detail::reading(into, nullptr, true));
+  }
 
   /// Sends what leaves at once and gives how many bytes; never waits. 0 is no failure: the driver
   /// may gather what it sends (io_uring), others may stand before it. What is left is for write(),
@@ -48,12 +55,24 @@ class stream : public descriptor {
   /// and is large. A full socket is then better waited for than written to.
   [[nodiscard]] bool sends_uncopied(const piece& body) const noexcept;
   /// Sends everything.
-  [[nodiscard]] transfer write(byte_view bytes) const noexcept;
-  [[nodiscard]] transfer write(byte_view bytes, std::size_t& count) const noexcept;
+  [[nodiscard]] transfer write(byte_view bytes) const noexcept {
+    return transfer(state_, detail::writing(bytes));
+  }
+  [[nodiscard]] transfer write(byte_view bytes, std::size_t& count) const noexcept {
+    count = 0;
+    return transfer(state_, detail::writing(bytes, &count));
+  }
   /// One transfer; returns how many bytes were taken.
-  [[nodiscard]] transfer write_some(byte_view bytes) const noexcept;
-  [[nodiscard]] chain_transfer write(chain&& out) const noexcept;
-  [[nodiscard]] chain_transfer write(chain&& out, std::size_t& count) const noexcept;
+  [[nodiscard]] transfer write_some(byte_view bytes) const noexcept {
+    return transfer(state_, detail::writing(bytes, nullptr, true));
+  }
+  [[nodiscard]] chain_transfer write(chain&& out) const noexcept {
+    return chain_transfer(state_, {std::move(out)});
+  }
+  [[nodiscard]] chain_transfer write(chain&& out, std::size_t& count) const noexcept {
+    count = 0;
+    return chain_transfer(state_, {std::move(out), &count});
+  }
   /// The texts one after another; they must stay until it has ended.
   [[nodiscard]] chain_transfer write(const text_list& texts) const;
   /// Keeps the string until its last byte has left.

@@ -34,7 +34,7 @@ class tcp_stream : public stream {
   void cork() const noexcept;
 
  private:
-  friend class accept_of<tcp_stream>;
+  friend class detail::accept_awaiter_of<tcp_stream>;
   using stream::stream;
 };
 

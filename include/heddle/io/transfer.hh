@@ -8,27 +8,31 @@
 
 #include "heddle/io/buffer.hh"
 #include "heddle/io/chain.hh"
-#include "heddle/io/lane.hh"
+#include "heddle/io/descriptor_call.hh"
 
 namespace heddle {
 
-/// Moves bytes between a buffer and a descriptor.
-///
-/// Resumes: its frame, from the worker's queue; or it does not suspend when the driver is done at
-/// once. Owns: nothing; the buffer and the counter must stay until it has ended. Cancel: ends with
-/// operation_canceled when the driver has let go; bytes moved by then are counted. Fails: as the
-/// system says; broken_pipe or connection_reset when the peer is gone.
-class [[nodiscard("co_await it")]] transfer : public operation, public detail::lane_entry {
+namespace detail {
+
+/// What transfer_awaiter does; writes read from `bytes` only.
+struct transfer_asked {
+  byte_span bytes;
+  std::size_t* counter = nullptr;
+  bool write = false;
+  bool some = false;
+};
+
+class transfer_awaiter : public operation, public lane_entry {
  public:
-  transfer(transfer&& other) noexcept;
-  ~transfer();
+  transfer_awaiter(pinned_state&& on, transfer_asked&& asked) noexcept;
+  ~transfer_awaiter();
 
   [[nodiscard]] static bool await_ready() noexcept { return false; }
   [[nodiscard]] bool await_suspend(std::coroutine_handle<> h) noexcept {
     return begin(*this, link_of(h));
   }
   std::size_t await_resume() const {
-    detail::check_outcome(outcome);
+    check_outcome(outcome);
     return count_;
   }
   [[nodiscard]] result<std::size_t> await_result() const noexcept {
@@ -45,11 +49,6 @@ class [[nodiscard("co_await it")]] transfer : public operation, public detail::l
   [[nodiscard]] bool satisfied() const noexcept { return count_ == size_ || (some_ && count_ > 0); }
 
  private:
-  friend class stream;
-  friend class pipe_reader;
-  friend class pipe_writer;
-  transfer(detail::descriptor_state* on, bool is_write, byte_span bytes, bool some,
-           std::size_t* counter) noexcept;
   void add(std::size_t count) noexcept {
     count_ += count;
     if (counter_ != nullptr) *counter_ = count_;
@@ -62,18 +61,22 @@ class [[nodiscard("co_await it")]] transfer : public operation, public detail::l
   bool some_;
 };
 
-/// Sends a chain, several pieces a system call. As transfer, and it owns the chain.
-class [[nodiscard("co_await it")]] chain_transfer : public operation, public detail::lane_entry {
+struct chain_asked {
+  chain out;
+  std::size_t* counter = nullptr;
+};
+
+class chain_awaiter : public operation, public lane_entry {
  public:
-  chain_transfer(chain_transfer&& other) noexcept;
-  ~chain_transfer();
+  chain_awaiter(pinned_state&& on, chain_asked&& asked) noexcept;
+  ~chain_awaiter();
 
   [[nodiscard]] static bool await_ready() noexcept { return false; }
   [[nodiscard]] bool await_suspend(std::coroutine_handle<> h) noexcept {
     return begin(*this, link_of(h));
   }
   std::size_t await_resume() const {
-    detail::check_outcome(outcome);
+    check_outcome(outcome);
     return count_;
   }
   [[nodiscard]] result<std::size_t> await_result() const noexcept {
@@ -86,15 +89,35 @@ class [[nodiscard("co_await it")]] chain_transfer : public operation, public det
   [[nodiscard]] bool satisfied() const noexcept { return out_.empty(); }
 
  private:
-  friend class stream;
-  friend class pipe_writer;
   struct vectors;  // what the system wants to see, made when there is more than one piece
-  chain_transfer(detail::descriptor_state* on, chain&& out, std::size_t* counter) noexcept;
 
   chain out_;
   std::size_t count_ = 0;
   std::size_t* counter_;
   vectors* vectors_ = nullptr;
 };
+
+/// A read that fills `into`, or takes what there is.
+[[nodiscard]] inline transfer_asked reading(byte_span into, std::size_t* counter = nullptr,
+                                            bool some = false) noexcept {
+  return {into, counter, false, some};
+}
+[[nodiscard]] inline transfer_asked writing(byte_view out, std::size_t* counter = nullptr,
+                                            bool some = false) noexcept {
+  return {{const_cast<std::byte*>(out.data()), out.size()}, counter, true, some};
+}
+
+}  // namespace detail
+
+/// Moves bytes between a buffer and a descriptor; gives how many.
+///
+/// Resumes: its frame, from the worker's queue; or it does not suspend when the driver is done at
+/// once. Owns: nothing; the buffer and the counter must stay until it has ended. Cancel: ends with
+/// operation_canceled when the driver has let go; bytes moved by then are counted. Fails: as the
+/// system says; broken_pipe or connection_reset when the peer is gone.
+using transfer = detail::descriptor_call<detail::transfer_awaiter, detail::transfer_asked>;
+
+/// Sends a chain, several pieces a system call. As transfer, and it owns the chain.
+using chain_transfer = detail::descriptor_call<detail::chain_awaiter, detail::chain_asked>;
 
 }  // namespace heddle

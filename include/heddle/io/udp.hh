@@ -11,6 +11,7 @@
 #include "heddle/io/address.hh"
 #include "heddle/io/buffer.hh"
 #include "heddle/io/descriptor.hh"
+#include "heddle/io/descriptor_call.hh"
 
 namespace heddle {
 
@@ -20,18 +21,25 @@ struct datagram {
   bool truncated = false;  ///< it was larger than the buffer
 };
 
-/// Sends or receives one datagram. Cancel: ends when the driver has let go.
-class [[nodiscard("co_await it")]] datagram_wait : public operation, public detail::lane_entry {
+namespace detail {
+
+struct datagram_asked {
+  byte_span bytes;
+  address to;
+  bool write = false;
+};
+
+class datagram_awaiter : public operation, public lane_entry {
  public:
-  datagram_wait(datagram_wait&& other) noexcept;
-  ~datagram_wait();
+  datagram_awaiter(pinned_state&& on, datagram_asked&& asked);
+  ~datagram_awaiter();
 
   [[nodiscard]] static bool await_ready() noexcept { return false; }
   [[nodiscard]] bool await_suspend(std::coroutine_handle<> h) noexcept {
     return begin(*this, link_of(h));
   }
   datagram await_resume() const {
-    detail::check_outcome(outcome);
+    check_outcome(outcome);
     return value();
   }
   [[nodiscard]] result<datagram> await_result() const {
@@ -44,13 +52,16 @@ class [[nodiscard("co_await it")]] datagram_wait : public operation, public deta
   [[nodiscard]] bool step(std::int64_t got) noexcept;
 
  private:
-  friend class udp_socket;
   struct message;  // the system's description, in a cell of its own
-  datagram_wait(detail::descriptor_state* on, bool is_write, byte_span bytes, const address& to);
   [[nodiscard]] datagram value() const;
 
   std::unique_ptr<message> message_;
 };
+
+}  // namespace detail
+
+/// Sends or receives one datagram. Cancel: ends when the driver has let go.
+using datagram_wait = detail::descriptor_call<detail::datagram_awaiter, detail::datagram_asked>;
 
 /// Thread: one color. Owns: the socket, together with its copies.
 class udp_socket : public descriptor {

@@ -22,7 +22,7 @@ class unix_stream : public stream {
   explicit unix_stream(int fd, stream_options options = {});
 
  private:
-  friend class accept_of<unix_stream>;
+  friend class detail::accept_awaiter_of<unix_stream>;
   using stream::stream;
 };
 
