@@ -12,27 +12,37 @@ using heddle::tcp_stream;
 using heddle::with_timeout;
 
 struct server::client {
-  client(const tcp_stream& c, heddle::color own, cipher algorithm, const session_secrets& secrets)
+  client(const tcp_stream& c, sent& s, cipher algorithm, const session_secrets& secrets)
       : conn(c),
-        seals_in(own),
+        done(s),
         opener(algorithm, secrets.from_client),
         sealer(algorithm, secrets.from_server) {}
 
   const tcp_stream& conn;
-  heddle::color seals_in;
+  sent& done;
   record_opener opener;
   record_sealer sealer;
   sealed_record asked;
 };
 
-namespace {
-struct counted_open {
-  explicit counted_open(std::uint32_t& open) noexcept : count(open) {}
-  counted_open(const counted_open&) = delete;
-  ~counted_open() { --count; }
-  std::uint32_t& count;
+/// Counts a session while it is open, and in the end what it has sent. In color 0.
+struct server::counted_session {
+  explicit counted_session(server& s) noexcept : of(s) {
+    of.counters_.open_max = std::max(of.counters_.open_max, ++of.counters_.open);
+  }
+  counted_session(const counted_session&) = delete;
+  ~counted_session() {
+    --of.counters_.open;
+    of.count(done);
+  }
+  server& of;
+  sent done;
 };
-}  // namespace
+
+void server::count(sent& done) noexcept {
+  counters_.files += std::exchange(done.files, 0);
+  counters_.bytes += std::exchange(done.bytes, 0);
+}
 
 server::server(heddle::directory root, const shared_key& key, server_options options)
     : key_(key),
@@ -69,12 +79,11 @@ task<> server::session_in(tcp_stream conn, heddle::semaphore::hold place) {
 
 task<> server::session(tcp_stream conn) {
   const heddle::color own(++counters_.connections);
-  counters_.open_max = std::max(counters_.open_max, ++counters_.open);
-  const counted_open until_end(counters_.open);
+  counted_session counted(*this);
   const heddle::address peer = conn.peer();
   std::string why;
   try {
-    co_await converse(conn, own);
+    co_await converse(std::move(conn), own, counted.done);
     co_return;
   } catch (const std::system_error& e) {
     if (e.code() == std::errc::operation_canceled) throw;
@@ -86,12 +95,14 @@ task<> server::session(tcp_stream conn) {
   if (options_.note) options_.note(peer.to_string() + ": " + why);
 }
 
-task<> server::converse(const tcp_stream& conn, heddle::color own) {
-  client c(conn, own, options_.records.algorithm,
-           co_await with_timeout(greet(conn), options_.greeting_timeout));
+task<> server::converse(tcp_stream conn, heddle::color own, sent& done) {
+  co_await heddle::enter(own);
+  const tcp_stream here = std::move(conn);  // closed in this color
+  client c(here, done, options_.records.algorithm,
+           co_await with_timeout(greet(here), options_.greeting_timeout));
   for (;;) {
     const bool more =
-        co_await with_timeout(read_record(conn, text_bytes_max, c.asked), options_.idle_timeout);
+        co_await with_timeout(read_record(here, text_bytes_max, c.asked), options_.idle_timeout);
     if (!more) co_return;
     if (!c.opener.open(c.asked.head, c.asked.body))
       throw trouble("a request was not sealed with this server's key");
@@ -116,15 +127,25 @@ task<> server::answer(client& c, std::string name) {
   content file;
   std::string reason;
   try {
-    file = co_await cache_.get(std::move(name));
+    file = co_await cached(std::move(name), c.done);
   } catch (const refusal& r) {
     reason = r.what();
   }
   if (file != nullptr) {
     co_await send_file(c, std::move(file));
   } else {
-    ++counters_.refusals;
     co_await send_text(c, record_type::refusal, std::move(reason));
+  }
+}
+
+task<content> server::cached(std::string name, sent& done) {
+  co_await heddle::enter(heddle::color(0));
+  count(done);
+  try {
+    co_return co_await cache_.get(std::move(name));
+  } catch (const refusal&) {
+    ++counters_.refusals;
+    throw;
   }
 }
 
@@ -135,17 +156,12 @@ task<> server::send_file(client& c, content file) {
   std::string batch(sealed_size(most, record), '\0');
   for (std::size_t at = 0; at < file->size(); at += most) {
     const std::string_view part = std::string_view(*file).substr(at, most);
-    const std::size_t sealed = co_await seal_part(c, part, batch);
+    const std::size_t sealed = c.sealer.seal_data(part, record, batch);
     co_await with_timeout(c.conn.write(std::string_view(batch.data(), sealed)),
                           options_.write_timeout);
-    counters_.bytes += part.size();
+    c.done.bytes += part.size();
   }
-  ++counters_.files;
-}
-
-task<std::size_t> server::seal_part(client& c, std::string_view part, heddle::byte_span out) {
-  co_await heddle::enter(c.seals_in);
-  co_return c.sealer.seal_data(part, options_.records.record_bytes, out);
+  ++c.done.files;
 }
 
 task<> server::send_text(client& c, record_type type, std::string text) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The server: accepts, greets, and answers requests for files with sealed records. Sessions and the
-// cache share plain data, in one color; what encrypts runs in a color of each client's own, so
-// several workers encrypt for several clients at once.
+// The server: accepts, greets, and answers requests for files with sealed records. Each client has
+// a color of its own, in which its session runs: reading, encrypting and sending go on for several
+// clients at once. What they share, the cache and the counters, is plain data of color 0.
 #pragma once
 
 #include <functional>
@@ -31,15 +31,14 @@ struct server_counters {
   std::uint64_t connections = 0;
   std::uint32_t open = 0;      ///< now
   std::uint32_t open_max = 0;  ///< at once, so far
-  std::uint64_t files = 0;     ///< sent to their last byte
-  std::uint64_t bytes = 0;     ///< of files, as sent
+  std::uint64_t files = 0;     ///< sent to their last byte, as of the client's last request or end
+  std::uint64_t bytes = 0;     ///< of files, as sent by then
   std::uint64_t refusals = 0;  ///< requests that were answered with a reason
   std::uint64_t failures = 0;  ///< connections that ended in the middle, or broke a rule
 };
 
-/// Thread: one color; a connection's keys are used in the client's. Owns: the cache. It outlives
-/// serve().
-/// Cancel: serve() ends when its sessions have ended; each ends at its next wait.
+/// Thread: color 0; a connection and its keys are used in the client's. Owns: the cache. It
+/// outlives serve(). Cancel: serve() ends when its sessions have ended; each ends at its next wait.
 ///
 ///   server files(co_await open_directory("public"), key);
 ///   co_await files.serve(door);
@@ -57,17 +56,26 @@ class server {
   [[nodiscard]] const file_cache& cache() const noexcept { return cache_; }
 
  private:
-  /// A client's connection and keys.
+  /// A client's connection and keys, in its color.
   struct client;
+  /// What a session has sent, until it is counted.
+  struct sent {
+    std::uint64_t files = 0;
+    std::uint64_t bytes = 0;
+  };
+  struct counted_session;
 
   [[nodiscard]] heddle::task<> session_in(heddle::tcp_stream conn, heddle::semaphore::hold place);
-  [[nodiscard]] heddle::task<> converse(const heddle::tcp_stream& conn, heddle::color own);
+  /// In the client's color from here on, but for cached().
+  [[nodiscard]] heddle::task<> converse(heddle::tcp_stream conn, heddle::color own, sent& done);
   [[nodiscard]] heddle::task<session_secrets> greet(const heddle::tcp_stream& conn);
   [[nodiscard]] heddle::task<> answer(client& c, std::string name);
+  /// In color 0: the file, and what was sent so far is counted.
+  [[nodiscard]] heddle::task<content> cached(std::string name, sent& done);
   [[nodiscard]] heddle::task<> send_file(client& c, content file);
-  [[nodiscard]] heddle::task<std::size_t> seal_part(client& c, std::string_view part,
-                                                    heddle::byte_span out);
   [[nodiscard]] heddle::task<> send_text(client& c, record_type type, std::string text);
+
+  void count(sent& done) noexcept;
 
   shared_key key_;
   server_options options_;

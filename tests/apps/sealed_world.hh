@@ -143,6 +143,11 @@ inline task<std::string> why_not(address at, std::string name, std::string expec
   co_return why;
 }
 
+/// Until all that was served has been counted.
+inline task<> sessions_to_end(const server& files) {
+  while (files.counters().open != 0) co_await heddle::sleep_for(std::chrono::milliseconds(1));
+}
+
 /// What somebody in the middle does to one direction, counted in its bytes.
 struct tampering {
   static constexpr std::size_t never = ~std::size_t{0};
