@@ -55,7 +55,7 @@ heddle_link arrive(frame* f, heddle_worker* at) {
   v.own->unlink();  // what is around may close now
   v.over = true;
   if (!v.cancel_out) free_visit(v, w);
-  w.context_low = outer;
+  w.context_now = w.context_at(outer);
   link next = no_link;
   if (!ended) {
     if (next_place != no_color) {
@@ -71,7 +71,7 @@ heddle_link arrive(frame* f, heddle_worker* at) {
     next = link_of(waiter.done(waiter, w));
     if (next == no_link) return no_link;
   }
-  promise_of(next).context_low = w.context_low;
+  promise_of(next).context_low = w.context_now;
   return next;
 }
 
@@ -138,7 +138,7 @@ void leave_again(link function, std::uint32_t place) {
   worker& w = worker::running();
   auto* const v = new (w.memory.allocate(sizeof(visit))) visit;
   v->coming_home = {&arrive, &nothing, no_link, 0, 0};
-  v->outer_low = w.context_low;
+  v->outer_low = w.context_now;
   v->home = w.color;
   v->function = function;
   try {
@@ -157,7 +157,7 @@ void leave_again(link function, std::uint32_t place) {
 void enter_awaiter::leave(link function, std::uint32_t place) {
   worker& w = worker::running();
   if (w.current_context().canceled()) detail::throw_failure(canceled_error());
-  if (context::is_away(w.context_low)) {
+  if (context::is_away(w.context_now)) {
     visit& v = *w.current_context().visiting;
     if (v.function == function) {  // home first; from there perhaps on
       v.next = place == v.home ? no_color : place;

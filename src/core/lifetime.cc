@@ -48,17 +48,17 @@ void destroy_guard::open(const tamed_class& object) {
   void* const start = w.memory.cell_of(this);
   HEDDLE_ASSERT(start != nullptr, "a destroy_guard is a variable of a coroutine, not of this");
   function_ = link_of(std::coroutine_handle<>::from_address(start));
-  outer_ = w.context_low;
+  outer_ = w.context_now;
   own_ = &context::open(w, &w.current_context());
   own_->opened_at = promise_of(function_).at;
-  w.context_low = own_->low();
+  w.context_now = *own_;
   const_cast<tamed_class&>(object).guards_.push_front(*this);
 }
 
 destroy_guard::~destroy_guard() {
   if (own_ == nullptr) return;
   worker& w = worker::running();
-  w.context_low = outer_;
+  w.context_now = w.context_at(outer_);
   context::close(w, *own_);
 }
 
@@ -76,9 +76,9 @@ void destroy_guard::destroy_function(worker& w) noexcept {
   join& owner = *promise_of(function_).parent();
   const link function = function_;
   const std::uint32_t outer = outer_;
-  const std::uint32_t running_in = w.context_low;
+  const context_note running_in = w.context_now;
   std::coroutine_handle<>::from_address(reinterpret_cast<void*>(function)).destroy();
-  w.context_low = running_in;
+  w.context_now = running_in;
   if (owner.done == nullptr) {  // somebody awaits it, and goes on with operation_canceled
     owner.error = std::make_exception_ptr(failure(canceled_error()));
     promise_of(link_of(owner.waiter)).context_low = outer;

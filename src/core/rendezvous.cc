@@ -61,9 +61,9 @@ void event_set::end_set(worker& w) noexcept {
     wake(x, w);
     return;
   }
-  const std::uint32_t running_in = w.context_low;
+  const context_note running_in = w.context_now;
   std::coroutine_handle<>::from_address(reinterpret_cast<void*>(l)).destroy();
-  w.context_low = running_in;  // what the frame kept may have put back a context of its own
+  w.context_now = running_in;  // what the frame kept may have put back a context of its own
   if (const std::coroutine_handle<> next = owner->done(*owner, w)) w.post(link_of(next));
 }
 

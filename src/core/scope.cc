@@ -82,7 +82,7 @@ std::coroutine_handle<> scope::last_left(worker& w) noexcept {
     w.post(l);
     return {};
   }
-  w.context_low = promise_of(l).context_low;
+  w.context_now = w.context_at(promise_of(l).context_low);
   return detail::transfer_to(std::coroutine_handle<>::from_address(reinterpret_cast<void*>(l)));
 }
 

@@ -26,15 +26,15 @@ void scheduler::post(worker& w, std::uint32_t, link l) noexcept { w.post(l); }
 /// A task that came from another color and has no context yet: it belongs to this color's root.
 void worker::adopt(link l) noexcept {
   promise_of(l).set_parent(root_scope->owner());
-  promise_of(l).context_low = root_context_low;
+  promise_of(l).context_low = root_context;
   root_scope->enter();
 }
 
 inline void worker::run_coroutine(link l) noexcept {
-  if (context_low != promise_of(l).context_low) {
+  if (context_now != promise_of(l).context_low) {
     if (promise_of(l).context_low == 0) [[unlikely]]
       adopt(l);
-    context_low = promise_of(l).context_low;
+    context_now = context_at(promise_of(l).context_low);
   }
   std::coroutine_handle<>::from_address(reinterpret_cast<void*>(l)).resume();
 }
@@ -43,7 +43,7 @@ void worker::run_plain(link l) noexcept {
   do {
     frame& f = plain_of(l);
     f.at &= ~std::uint32_t{HEDDLE_AT_QUEUED};
-    context_low = root_context_low;
+    context_now = root_context;
     l = f.resume(&f, reinterpret_cast<heddle_worker*>(this));
     if (l == no_link) return;
     // A hand-over to a frame that is queued: it runs when its turn comes, not twice.

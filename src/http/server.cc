@@ -159,9 +159,9 @@ task<> server::connection(entrance& at, tcp_stream conn, std::uint32_t of_peer) 
   overload_control::credit credit = at.owner.control_.first_credit();
   try {
     for (bool fresh = true;; fresh = false) {
-      worker::running().context_low = (fresh ? at.fresh : at.idle).low();
+      worker::running().context_now = fresh ? at.fresh : at.idle;
       const bool has_data = co_await rest_wait(conn);
-      worker::running().context_low = at.connections.context_of_tasks().low();
+      worker::running().context_now = at.connections.context_of_tasks();
       if (!has_data) break;
       if (!co_await burst_wait(at.owner, conn, credit)) break;
     }

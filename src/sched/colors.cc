@@ -38,7 +38,7 @@ void runtime::enter_color(seat& s, color_record& r) noexcept {
   static constexpr auto make_current = [](worker& w, const color_record& it) {
     w.color = it.place_;
     w.root_scope = it.root;
-    w.context_low = w.root_context_low = it.root->context_of_tasks().low();
+    w.context_now = w.root_context = it.root->context_of_tasks();
     w.guards = it.guards;
     w.foreign_slots = it.foreign_slots;
   };

@@ -349,9 +349,9 @@ void runtime::run_posted() {
   }
   worker& w = worker::here();
   if (!shared_ && enter_for(seat_of(w), 0)) {
-    const std::uint32_t outer = std::exchange(w.context_low, w.root_context_low);
+    const context_note outer = std::exchange(w.context_now, w.root_context);
     for (auto& call : calls) call();
-    w.context_low = outer;
+    w.context_now = outer;
     return;
   }
   for (auto& call : calls) send_message(w, 0, std::move(call));

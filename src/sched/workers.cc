@@ -323,7 +323,7 @@ void runtime::end_world() noexcept {
   // It has work and stands in a queue: we only speak in its name until the next run.
   s.w.color = 0;
   s.w.root_scope = first.root;
-  s.w.root_context_low = s.w.context_low = first.root->context_of_tasks().low();
+  s.w.root_context = s.w.context_now = first.root->context_of_tasks();
   s.w.guards = first.guards;
   s.w.foreign_slots = first.foreign_slots;
 }

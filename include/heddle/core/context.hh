@@ -158,13 +158,13 @@ static_assert(sizeof(promise_base) == 22);
 
 inline wait::wait(const wait_kind& k, link f, worker& w) noexcept
     : list_node(linked_at_once()), kind(&k), frame(f), since(w.now) {
-  promise_of(f).context_low = w.context_low;
+  promise_of(f).context_low = w.context_now;
   w.current_context().waits().push_back(*this);
 }
 
 /// Parks a coroutine in its current context; the wait is then found by cancellation and by dump().
 inline void park(wait& x, link frame, worker& w) noexcept {
-  promise_of(frame).context_low = w.context_low;
+  promise_of(frame).context_low = w.context_now;
   x.frame = frame;
   x.since = w.now;
   w.current_context().waits().push_back(x);

@@ -105,16 +105,16 @@ class [[nodiscard("co_await it")]] bounded_awaiter {
     }
 
     void open(worker& w) {
-      outer = w.context_low;
+      outer = w.context_now;
       own = &context::open(w, &w.current_context());
-      w.context_low = own->low();
+      w.context_now = *own;
       bound.open(*own, w);
     }
     void close() noexcept {
       bound.close();
       if (own == nullptr) return;
       worker& w = worker::running();
-      w.context_low = outer;
+      w.context_now = w.context_at(outer);
       context::close(w, *std::exchange(own, nullptr));
     }
 

@@ -32,7 +32,7 @@ namespace detail {
   return h;
 #else
   worker::running().ready.push_front(link_of(h));
-  promise_of(link_of(h)).context_low = worker::running().context_low;
+  promise_of(link_of(h)).context_low = worker::running().context_now;
   return std::noop_coroutine();
 #endif
 }

@@ -137,15 +137,13 @@ task<> call_later(F f, Args... args) {
 /// Makes `c` the running context until this dies.
 class context_switch {
  public:
-  context_switch(worker& w, context& c) noexcept : saved_(w.context_low) {
-    w.context_low = c.low();
-  }
+  context_switch(worker& w, context& c) noexcept : saved_(w.context_now) { w.context_now = c; }
   context_switch(const context_switch&) = delete;
   context_switch& operator=(const context_switch&) = delete;
-  ~context_switch() { worker::running().context_low = saved_; }
+  ~context_switch() { worker::running().context_now = saved_; }
 
  private:
-  std::uint32_t saved_;
+  context_note saved_;
 };
 
 template <class T>

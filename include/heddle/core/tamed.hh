@@ -62,12 +62,12 @@ class tamed::ramp {
   explicit ramp(promise_type& p) noexcept;
   ramp(const ramp&) = delete;
   ramp& operator=(const ramp&) = delete;
-  ~ramp() { worker::running().context_low = outer_; }
+  ~ramp() { worker::running().context_now = outer_; }
   operator tamed() noexcept { return tamed(call_); }  // after the first run, on both compilers
 
  private:
   call call_;
-  std::uint32_t outer_;
+  context_note outer_;
 };
 
 struct tamed::promise_type : detail::task_promise_base {
@@ -81,10 +81,9 @@ struct tamed::promise_type : detail::task_promise_base {
   }
 };
 
-inline tamed::ramp::ramp(promise_type& p) noexcept {
+inline tamed::ramp::ramp(promise_type& p) noexcept : outer_(worker::running().context_now) {
   worker& w = worker::running();
-  outer_ = w.context_low;
-  w.context_low = w.root_context_low;
+  w.context_now = w.root_context;
   p.set_parent(call_);
   call_.running = &p;
 }

@@ -58,11 +58,34 @@ class scheduler {
   ~scheduler() = default;
 };
 
+/// A worker's note of a context: the whole address, because nearly every wait looks at the context
+/// of the frame that runs. Frames save its low half.
+class context_note {
+ public:
+  explicit context_note(std::uintptr_t base) noexcept : address_(base) {}
+  context_note(const context_note&) noexcept = default;
+  context_note& operator=(const context_note&) noexcept = default;
+  context_note& operator=(context& c) noexcept {
+    address_ = reinterpret_cast<std::uintptr_t>(&c);
+    return *this;
+  }
+  /// The low half.
+  operator std::uint32_t() const noexcept { return static_cast<std::uint32_t>(address_); }
+  [[nodiscard]] std::uintptr_t address() const noexcept { return address_; }
+
+ private:
+  std::uintptr_t address_;
+};
+
 /// Thread: only the thread that runs it, unless a member says otherwise.
 class worker {
  public:
   worker(region& memory_region, scheduler& owner) noexcept
-      : context_base_(memory_region.base()), sched(owner), memory(memory_region) {}
+      : context_now(memory_region.base()),
+        root_context(memory_region.base()),
+        context_base_(memory_region.base()),
+        sched(owner),
+        memory(memory_region) {}
   worker(const worker&) = delete;
   worker& operator=(const worker&) = delete;
 
@@ -122,26 +145,29 @@ class worker {
   [[nodiscard]] context& context_at(std::uint32_t low) const noexcept {
     return *reinterpret_cast<context*>(context_base_ | low);
   }
-  [[nodiscard]] context& current_context() const noexcept { return context_at(context_low); }
+  [[nodiscard]] context& current_context() const noexcept {
+    return *reinterpret_cast<context*>(context_now.address());
+  }
 
+  // What every frame touches: one cache line.
   ready_queue ready;
-  std::uint32_t context_low = 0;  ///< low half of the running frame's context
+  context_note context_now;  ///< of the frame that runs
   // Of the running color; they change with it.
-  std::uint32_t root_context_low = 0;  ///< what tasks without an owner and plain frames run in
-  std::uint32_t color = 0;             ///< its place in the table of colors, or no_color
+  context_note root_context;          ///< what tasks without an owner and plain frames run in
+  std::uint32_t color = 0;            ///< its place in the table of colors, or no_color
+  std::uint32_t color_mask = 0xffff;  ///< places in that table, less one
   scope* root_scope = nullptr;
   std::size_t foreign_slots = 0;  ///< events whose slot lies in another frame than their rendezvous
-  slot_guards* guards = nullptr;
 
  private:
-  std::uintptr_t context_base_;  // with what every frame touches: one cache line
+  std::uintptr_t context_base_;
 
  public:
-  std::uint32_t color_mask = 0xffff;  ///< places in the table, less one
-  std::uint32_t index = 0;            ///< of this worker
-  bool colors_wait = false;           ///< other colors of this worker have work
-  driver* io = nullptr;               ///< room sched's
-  time_point now{};                   ///< when this turn began
+  slot_guards* guards = nullptr;  ///< of the running color
+  std::uint32_t index = 0;        ///< of this worker
+  bool colors_wait = false;       ///< other colors of this worker have work
+  driver* io = nullptr;           ///< room sched's
+  time_point now{};               ///< when this turn began
   scheduler& sched;
   const diagnostic_switches* diagnostics = nullptr;  ///< the runtime's; null: all are off
   std::uint64_t frames_run = 0;

@@ -17,7 +17,7 @@ class [[nodiscard("co_await it")]] yield_awaiter {
     if (w.current_context().canceled()) [[unlikely]]
       detail::throw_failure(canceled_error());
     promise_base& promise = h.promise();
-    promise.context_low = w.context_low;
+    promise.context_low = w.context_now;
     w.ready.push(link_of(h));
   }
   static void await_resume() noexcept {}

@@ -168,7 +168,7 @@ class runtime final : public scheduler, public completion_router {
   template <class P>
   void start_program(std::coroutine_handle<P> h, join& kept) {
     h.promise().set_parent(kept);
-    h.promise().context_low = main_worker().root_context_low;
+    h.promise().context_low = main_worker().root_context;
     main_worker().post(link_of(h));
   }
   void run_program(join& kept);
