@@ -111,6 +111,38 @@ HEDDLE_TEST(channel, "H1 a value goes to the oldest live waiter, and dead ones a
   EXPECT_EQ(b, 5);
 }
 
+HEDDLE_TEST(channel, "H1 functions and events that wait are served in the order of asking") {
+  virtual_runtime v;
+  v.rt.run([]() -> task<> {
+    for (const std::size_t capacity : {std::size_t{0}, std::size_t{1}, std::size_t{2}}) {
+      channel<int> c(capacity);
+      scope s;
+      int got[4] = {};
+      const auto take = [](channel<int>& from, int& out) -> task<> {
+        out = (co_await from.pop()).value();
+      };
+      rendezvous<> told;
+      s.spawn(take(c, got[0]));
+      s.spawn(take(c, got[1]));
+      co_await yield();
+      c.pop(told.make_event(got[2]));
+      s.spawn(take(c, got[3]));
+      co_await yield();
+      for (int i = 1; i <= 4; ++i) co_await c.push(i);
+      co_await s.join();
+      co_await told;
+      for (int i = 0; i != 4; ++i) EXPECT_EQ(got[i], i + 1) << capacity;
+      const int waiting = 5;
+      for (int i = 0; i != waiting; ++i)
+        s.spawn([](channel<int>& to, int n) -> task<> { co_await to.push(n); }(c, i));
+      co_await yield();
+      EXPECT_EQ(c.size(), capacity);
+      for (int i = 0; i != waiting; ++i) EXPECT_EQ(co_await c.pop(), i) << capacity;
+      co_await s.join();
+    }
+  }());
+}
+
 HEDDLE_TEST(channel, "a full channel makes pushers wait in order, and a timeout takes one out") {
   virtual_runtime v;
   v.rt.run([]() -> task<> {

@@ -112,11 +112,24 @@ class channel {
     }
   }
   /// Lets a pusher in, now that there is room.
-  [[gnu::noinline]] void refill() noexcept {
-    if (pushers_.empty() || full()) return;
+  void refill(worker& w) noexcept {
+    if (!pushers_.empty()) let_in(w);
+  }
+  /// The usual case: the first function in line pushes behind all others, and does nothing else.
+  [[gnu::noinline]] void let_in(worker& w) noexcept {
+    push_place& first = pushers_.front();
+    if (full() || queue_.grows() || !first.chooser->alone() || push_awaiter::at_front(first))
+        [[unlikely]] {
+      choose_and_let_in(w);
+    } else {
+      queue_.push_back_in_room(first.take(w));
+    }
+  }
+  [[gnu::noinline]] void choose_and_let_in(worker& w) noexcept {
+    if (full()) return;
     if (push_place* from = pusher_for(nullptr)) {
       const bool front = push_awaiter::at_front(*from);
-      enqueue(from->take(worker::here()), front);
+      enqueue(from->take(w), front);
     }
   }
   void pop_into(event<T> done, bool back);
@@ -124,7 +137,7 @@ class channel {
   void take_ready(std::vector<T>& out, std::size_t most) {
     while (most != 0) {
       for (; most != 0 && !queue_.empty(); --most) out.push_back(queue_.pop_front());
-      while (!full() && pusher_for(nullptr) != nullptr) refill();
+      while (!full() && pusher_for(nullptr) != nullptr) refill(worker::running());
       if (queue_.empty()) return;
     }
   }
@@ -163,7 +176,7 @@ template <class T>
 std::optional<T> channel<T>::try_pop() noexcept {
   if (!queue_.empty()) {
     std::optional<T> value(queue_.pop_front());
-    refill();
+    refill(worker::here());
     return value;
   }
   if (push_place* from = pusher_for(nullptr)) return from->take(worker::here());
@@ -182,7 +195,7 @@ void channel<T>::pop_into(event<T> done, bool back) {
   if (!done) return;
   if (!queue_.empty()) {
     T value = back ? queue_.pop_back() : queue_.pop_front();
-    refill();
+    refill(worker::here());
     done.trigger(std::move(value));
   } else if (push_place* from = pusher_for(nullptr)) {
     done.trigger(from->take(worker::here()));

@@ -98,9 +98,13 @@ class [[nodiscard("co_await it")]] push_wait : public choosable {
   push_wait(push_wait&& other)  // before it waits
       : push_wait(other.home_, std::move(other.value_), other.front_) {}
 
-  [[nodiscard]] bool await_ready() {
+  [[nodiscard, gnu::always_inline]] bool await_ready() {
     worker& w = worker::running();
-    if (!plain(w) || front_ || !home_.enqueue_at_once(value_)) return meet(w);
+    if (!plain(w) || front_ || home_.closed_) return meet(w);
+    if (!home_.poppers_.empty()) return hand_over(w);
+    if (home_.full()) return false;
+    if (home_.queue_.grows()) return meet(w);
+    home_.queue_.push_back_in_room(std::move(value_));
     end_ = end::done;
     return true;
   }
@@ -126,6 +130,15 @@ class [[nodiscard("co_await it")]] push_wait : public choosable {
  private:
   enum class end : std::uint8_t { canceled, done, closed };
 
+  /// To a function that waits, and for nothing else.
+  [[nodiscard, gnu::noinline]] bool hand_over(worker& w) {
+    pop_place<T>& first = home_.poppers_.front();
+    if (first.chooser == nullptr || !first.chooser->alone()) [[unlikely]]
+      return meet(w);
+    first.give(w, std::move(value_));
+    end_ = end::done;
+    return true;
+  }
   /// The rest of await_ready(): somebody else is concerned.
   [[nodiscard, gnu::noinline]] bool meet(worker& w) {
     if (refused(w)) [[unlikely]]
@@ -191,11 +204,12 @@ class [[nodiscard("co_await it")]] pop_wait : public choosable {
       home_.give_again(take());  // its function was ended between the wake and the run
   }
 
-  [[nodiscard]] bool await_ready() {
+  [[nodiscard, gnu::always_inline]] bool await_ready() {
     worker& w = worker::running();
-    if (!plain(w) || back_ || home_.queue_.empty()) return meet(w);
+    if (!plain(w) || back_) return meet(w);
+    if (home_.queue_.empty()) return home_.closed_ || !home_.pushers_.empty() ? meet(w) : false;
     keep(home_.queue_.pop_front());
-    if (!home_.pushers_.empty()) home_.refill();
+    home_.refill(w);
     return true;
   }
   void ask_to_end(worker& w) noexcept { room_.ask_to_end(w); }
@@ -241,7 +255,7 @@ class [[nodiscard("co_await it")]] pop_wait : public choosable {
     if (!home_.queue_.empty()) {
       if (!commit()) return true;
       keep(back_ ? home_.queue_.pop_back() : home_.queue_.pop_front());
-      home_.refill();
+      home_.refill(w);
       return true;
     }
     if (push_place<T>* const from = home_.pusher_for(this)) {

@@ -29,7 +29,7 @@ class ring {
   /// The next push needs more memory.
   [[nodiscard]] bool grows() const noexcept { return len_ == room_; }
   /// Counted from the front.
-  [[nodiscard]] T& at(std::size_t i) noexcept { return cells_[(first_ + i) & (room_ - 1)]; }
+  [[nodiscard]] T& at(std::size_t i) noexcept { return cells_[(first_ + i) & mask_]; }
 
   void push_back(T&& value) {
     if (grows()) [[unlikely]]
@@ -44,7 +44,7 @@ class ring {
   void push_front(T&& value) {
     if (grows()) [[unlikely]]
       grow();
-    first_ = (first_ - 1) & (room_ - 1);
+    first_ = (first_ - 1) & mask_;
     std::construct_at(cells_ + first_, std::move(value));
     ++len_;
   }
@@ -53,7 +53,7 @@ class ring {
     T& cell = cells_[first_];
     T value = std::move(cell);
     std::destroy_at(&cell);
-    first_ = (first_ + 1) & (room_ - 1);
+    first_ = (first_ + 1) & mask_;
     --len_;
     return value;
   }
@@ -75,12 +75,14 @@ class ring {
     if (room_ != 0) memory().deallocate(cells_, room_);
     cells_ = cells;
     room_ = room;
+    mask_ = room - 1;
     first_ = 0;
     len_ = len;
   }
 
   T* cells_ = nullptr;
   std::size_t room_ = 0;  // a power of two, or 0
+  std::size_t mask_ = 0;  // one less
   std::size_t first_ = 0;
   std::size_t len_ = 0;
 };
