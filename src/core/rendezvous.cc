@@ -14,6 +14,7 @@ const wait_kind event_set::waiter::kind{"event", [](wait& x, worker& w) noexcept
                                           self.canceled = true;
                                           self.woken = self.frame;
                                           if (self.set != nullptr) self.set->waiter_ = nullptr;
+                                          self.given = nullptr;
                                           wake(self, w);
                                         }};
 
@@ -57,6 +58,7 @@ void event_set::end_set(worker& w) noexcept {
   join* const owner = promise_of(l).parent();
   if (owner->done == nullptr || is_taken_over(*owner)) {  // somebody awaits it: it unwinds
     x.canceled = true;
+    x.given = nullptr;
     x.woken = l;
     wake(x, w);
     return;
@@ -69,8 +71,8 @@ void event_set::end_set(worker& w) noexcept {
 
 void twait_block::leave() noexcept {
   worker& w = worker::here();
+  if (room_.holds_waiter()) room_.end();  // only its own function waits here, and is going away
   while (event_record* const record = expected_.pop_front()) cancel_event(*record, w);
-  end_set(w);
 }
 
 }  // namespace heddle::detail

@@ -4,8 +4,10 @@
 
 #include <memory>
 #include <stdexcept>
+#include <vector>
 
 #include "heddle/core/adapt.hh"
+#include "heddle/core/lifetime.hh"
 #include "heddle/core/twait.hh"
 #include "heddle/heddle.hh"
 #include "support/drivers.hh"
@@ -31,6 +33,73 @@ HEDDLE_TEST(rendezvous,
     co_return first * 10 + second;
   }(r)),
             21);
+}
+
+namespace {
+task<> takes(rendezvous<int>& from, std::vector<int>& ids) { ids.push_back(co_await from); }
+
+struct holder : tamed_class {
+  tamed takes_pointer(rendezvous<std::shared_ptr<int>>& from, bool& after) {
+    co_await from;
+    after = true;
+  }
+};
+}  // namespace
+
+HEDDLE_TEST(rendezvous, "R1 an event that woke a function is taken by no one else") {
+  virtual_runtime v;
+  std::vector<int> first, second;
+  rendezvous<int> r;
+  event<> a = r.make_event(1), b = r.make_event(2), c = r.make_event(3);
+  v.rt.spawn(takes(r, first));
+  v.rt.once();
+  a.trigger();
+  EXPECT_FALSE(r.has_ready());
+  int id = 77;
+  EXPECT_FALSE(r.join(id));
+  EXPECT_EQ(id, 77);
+  v.rt.spawn(takes(r, second));  // waits for another
+  v.rt.once();
+  EXPECT_EQ(first, std::vector{1});
+  EXPECT_TRUE(second.empty());
+
+  b.trigger();
+  r.clear();  // what has been given is not forgotten
+  v.rt.once();
+  EXPECT_EQ(second, std::vector{2});
+  EXPECT_FALSE(c);
+}
+
+HEDDLE_TEST(rendezvous, "R1 a function that was woken has its event, also when the set goes") {
+  virtual_runtime v;
+  std::vector<int> ids;
+  auto r = std::make_unique<rendezvous<int>>();
+  event<> e = r->make_event(4);
+  v.rt.spawn(takes(*r, ids));
+  v.rt.once();
+  e.trigger();
+  r.reset();
+  v.rt.run();
+  EXPECT_EQ(ids, std::vector{4});
+  EXPECT_TRUE(v.reports.empty());
+}
+
+HEDDLE_TEST(rendezvous, "R1 an event goes with the function that it woke") {
+  virtual_runtime v;
+  bool after = false;
+  auto pointer = std::make_shared<int>(5);
+  rendezvous<std::shared_ptr<int>> r;
+  auto object = std::make_unique<holder>();
+  object->takes_pointer(r, after);
+  event<> e = r.make_event(pointer);
+  e.trigger();
+  EXPECT_EQ(pointer.use_count(), 2);
+  object.reset();
+  EXPECT_EQ(pointer.use_count(), 1);
+  EXPECT_FALSE(r.has_events());
+  v.rt.run();
+  EXPECT_FALSE(after);
+  EXPECT_TRUE(v.reports.empty());
 }
 
 HEDDLE_TEST(rendezvous,

@@ -98,11 +98,11 @@ inline void run_plain(std::unique_ptr<driver> d, task<> (*body)()) {
 
 }  // namespace heddle::test
 
-#define DRIVER_TEST(suite, sentence) DRIVER_TEST_AS(suite, sentence, __COUNTER__)
+#define DRIVER_TEST(suite, sentence) DRIVER_TEST_AS(#suite, sentence, __COUNTER__)
 #define DRIVER_TEST_AS(suite, sentence, number)                                                    \
   static void HEDDLE_TEST_JOIN(heddle_driver_body_,                                                \
                                number)([[maybe_unused]] const ::heddle::test::driver_maker& make); \
   static const ::heddle::test::driver_registrar HEDDLE_TEST_JOIN(heddle_driver_reg_, number){      \
-      #suite, sentence, __FILE__, __LINE__, &HEDDLE_TEST_JOIN(heddle_driver_body_, number)};       \
+      suite, sentence, __FILE__, __LINE__, &HEDDLE_TEST_JOIN(heddle_driver_body_, number)};        \
   static void HEDDLE_TEST_JOIN(heddle_driver_body_,                                                \
                                number)([[maybe_unused]] const ::heddle::test::driver_maker& make)

@@ -35,9 +35,10 @@ struct registrar {
 #define HEDDLE_TEST_JOIN(a, b) HEDDLE_TEST_JOIN2(a, b)
 
 // A number of its own for each, also where several files are compiled as one.
-#define HEDDLE_TEST(suite, sentence) HEDDLE_TEST_AS(suite, sentence, __COUNTER__)
+// The suite becomes text here, before a macro of that name (twait) can take its place.
+#define HEDDLE_TEST(suite, sentence) HEDDLE_TEST_AS(#suite, sentence, __COUNTER__)
 #define HEDDLE_TEST_AS(suite, sentence, number)                                            \
   static void HEDDLE_TEST_JOIN(heddle_test_body_, number)();                               \
   static const ::heddle::test::registrar HEDDLE_TEST_JOIN(heddle_test_registrar_, number){ \
-      #suite, sentence, __FILE__, __LINE__, &HEDDLE_TEST_JOIN(heddle_test_body_, number)}; \
+      suite, sentence, __FILE__, __LINE__, &HEDDLE_TEST_JOIN(heddle_test_body_, number)};  \
   static void HEDDLE_TEST_JOIN(heddle_test_body_, number)()

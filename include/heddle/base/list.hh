@@ -116,6 +116,22 @@ class open_list {
   }
   void remove(T& node) noexcept {
     take(node);
+    let_go(node);
+  }
+  /// Takes out a node that somebody keeps by another pointer: it counts as linked until let_go().
+  void take_out(T& node) noexcept { take(node); }
+  /// The same with the first one; there must be one.
+  [[nodiscard]] T& take_out_front() noexcept {
+    list_node& n = *first_;
+    first_ = stay_a_branch(n.next_);
+    if (n.next_ == nullptr) {
+      last_ = stay_a_branch(nullptr);
+    } else {
+      n.next_->prev_ = nullptr;
+    }
+    return static_cast<T&>(n);
+  }
+  static void let_go(T& node) noexcept {
     list_node& n = node;
     n.prev_ = n.next_ = &n;
   }

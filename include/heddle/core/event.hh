@@ -121,6 +121,15 @@ inline void release_if_done(event_record& record, worker& w) noexcept {
     w.memory.release_units(&record, record.cell_units);
 }
 
+/// The same for a record that has ended and that its home took out of its list.
+inline void release_taken_out(event_record& record, worker& w) noexcept {
+  if (record.handles == 0) {
+    w.memory.release_units(&record, record.cell_units);
+  } else {
+    open_list<event_record>::let_go(record);
+  }
+}
+
 /// The record's notifiers, in the order in which they were registered.
 HEDDLE_RARE void run_notifiers(event_record& record, worker& w) noexcept;
 HEDDLE_RARE void triggered_again(event_record& record, worker& w) noexcept;

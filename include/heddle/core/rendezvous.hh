@@ -39,16 +39,21 @@ class event_set : public event_home {
     waiter(event_set& s, link l, worker& w) noexcept : wait(kind, l, w), set(&s) {}
     waiter(const waiter&) = delete;
     ~waiter() {
-      if (set != nullptr && set->waiter_ == this) set->waiter_ = nullptr;
-      if (frame == no_link && woken != no_link) [[unlikely]]
+      if (woken != no_link) [[unlikely]] {
         unqueue();
+      } else if (set != nullptr) {
+        set->waiter_ = nullptr;
+      }
     }
     static const wait_kind kind;
 
     void unqueue() noexcept;
 
-    event_set* set;
-    link woken = no_link;  // queued, but not yet running
+    union {
+      event_set* set;       ///< until it is woken; null when the set has gone
+      event_record* given;  ///< then: the event that is its own now, if it waits for one
+    };
+    link woken = no_link;  ///< queued, but not yet running
     bool canceled = false;
   };
 
@@ -58,10 +63,16 @@ class event_set : public event_home {
    public:
     waiter_room() noexcept {}
     waiter_room(const waiter_room&) = delete;
+    ~waiter_room() {}  // see end()
     waiter_room& operator=(const waiter_room&) = delete;
-    ~waiter_room() {
-      if (holds_ == content::waiter) [[unlikely]]
-        std::destroy_at(&waiter_);
+    /// Its function is being destroyed while it waits, or after it was woken and before it ran: the
+    /// owner's destructor calls end().
+    [[nodiscard]] bool holds_waiter() const noexcept { return holds_ == content::waiter; }
+    /// Gives the event that the function was woken with and has not taken, if any.
+    event_record* end() noexcept {
+      event_record* const untaken = waiter_.woken == no_link ? nullptr : waiter_.given;
+      std::destroy_at(&waiter_);
+      return untaken;
     }
     /// Suspends; false when the context is cancelled.
     [[nodiscard, gnu::noinline]] bool suspend(event_set& on, link l, worker& w);
@@ -69,14 +80,16 @@ class event_set : public event_home {
     void ask_to_end(worker& w) noexcept {
       if (holds_ == content::waiter) waiter_.ask_to_end(w);
     }
-    /// After the wake, or when there was none: throws when the wait was cancelled.
-    void resumed() {
+    /// After the wake, or when there was none: throws when the wait was cancelled. Gives the event
+    /// that the function was woken with.
+    event_record* resumed() {
       if (holds_ == content::nothing) [[likely]]
-        return;
+        return nullptr;
       const bool canceled = holds_ == content::refusal || waiter_.canceled;
       holds_ = content::nothing;  // whoever woke it has unlinked it: there is nothing to destroy
       if (canceled) [[unlikely]]
         throw_failure(canceled_error());
+      return waiter_.given;
     }
 
    private:
@@ -94,11 +107,14 @@ class event_set : public event_home {
   /// The last step of a concrete set's destructor: empties what is out, ends a function that waits.
   void end_set(worker& w) noexcept;
   void cancel_expected(worker& w) noexcept;
-  void wake_waiter(worker& w) noexcept {
-    if (waiter_ == nullptr) return;
-    waiter_->woken = waiter_->frame;
-    wake(*waiter_, w);
+  /// Wakes the function that waits here. The event is its own from now on: whatever happens to the
+  /// set before it runs, and whoever else takes events.
+  void wake_waiter(worker& w, event_record* given) noexcept {
+    waiter& x = *waiter_;
     waiter_ = nullptr;
+    x.given = given;
+    x.woken = x.frame;
+    wake(x, w);
   }
   [[nodiscard]] const void* address() const noexcept { return this; }
 
@@ -126,10 +142,12 @@ struct id_of<> {
 
 }  // namespace detail
 
-/// Thread: one color. Resumes: the waiter later, from the queue. One function waits at a time; a
-/// second is a reported mistake and gets std::logic_error. Owns: nothing that outlives it: when it
-/// goes, its events are empty and a function that waits on it
-///   ends (tamed) or sees operation_canceled (task).
+/// Thread: one color.
+/// Resumes: the waiter later, from the queue. One function waits at a time; a second is a reported
+///   mistake and gets std::logic_error. The event that wakes it is its own from the trigger on:
+///   nobody else takes it, and if the function is ended before it runs, the event goes with it.
+/// Owns: nothing that outlives it: when it goes, its events are empty and a function that waits on
+///   it ends (tamed) or sees operation_canceled (task).
 template <class... Ids>
 class rendezvous final : public detail::event_set {
  public:
@@ -184,10 +202,8 @@ class rendezvous final : public detail::event_set {
 
   /// Takes one event that has happened; false, and `ids` untouched, when there is none.
   [[nodiscard]] bool join(Ids&... ids) {
-    if (ready_.empty()) return false;
-    take([&](stored_id& from) {
-      if constexpr (sizeof...(Ids) > 0) std::tie(ids...) = std::move(from);
-    });
+    if (!has_ready()) return false;
+    std::tie(ids...) = take(ready_.take_out_front());
     return true;
   }
 
@@ -195,7 +211,7 @@ class rendezvous final : public detail::event_set {
   void clear() {
     worker& w = worker::running();
     cancel_expected(w);
-    while (event_record* record = ready_.pop_front()) forget(*record, w);
+    forget_ready(w);
   }
 
   /// Empties one event that is expected here, without a message.
@@ -216,12 +232,26 @@ class rendezvous final : public detail::event_set {
       return room_.suspend(home_, link_of(h), worker::running());
     }
     void ask_to_end(worker& w) noexcept { room_.ask_to_end(w); }
-    id_type await_resume() {
-      room_.resumed();
-      return home_.take_id();
+    [[gnu::always_inline]] id_type await_resume() {
+      event_record* const given = room_.resumed();
+      stored_id ids = take(given != nullptr ? *given : home_.ready_.take_out_front());
+      if constexpr (sizeof...(Ids) == 1) {
+        return std::get<0>(std::move(ids));
+      } else if constexpr (sizeof...(Ids) > 1) {
+        return ids;
+      }
+    }
+    awaiter(const awaiter&) = delete;
+    ~awaiter() {
+      if (room_.holds_waiter()) [[unlikely]]
+        leave();
     }
 
    private:
+    [[gnu::noinline]] void leave() noexcept {
+      if (event_record* const untaken = room_.end()) forget(*untaken, worker::running());
+    }
+
     rendezvous& home_;
     detail::event_set::waiter_room room_;
   };
@@ -230,8 +260,12 @@ class rendezvous final : public detail::event_set {
 
   [[nodiscard]] bool needs_all() const noexcept override { return false; }
   void fired(event_record& record, worker& w) noexcept override {
-    ready_.move_back(record, expected_);
-    wake_waiter(w);
+    if (waiter_ == nullptr) {
+      ready_.move_back(record, expected_);
+    } else {
+      expected_.take_out(record);
+      wake_waiter(w, &record);
+    }
   }
 
  private:
@@ -241,31 +275,18 @@ class rendezvous final : public detail::event_set {
   [[nodiscard]] static stored_id* id(event_record& record) noexcept {
     return static_cast<stored_id*>(record.id_space());
   }
-  template <class F>
-  void take(F&& use) {
-    event_record& record = *ready_.pop_front();
-    use(*id(record));
-    std::destroy_at(id(record));
-    detail::release_if_done(record, worker::running());
+  /// Takes an event that stands in no list any more.
+  [[nodiscard]] static stored_id take(event_record& record) {
+    stored_id ids = std::move(*id(record));
+    forget(record, worker::running());
+    return ids;
   }
-  [[nodiscard]] id_type take_id() {
-    if constexpr (sizeof...(Ids) == 0) {
-      take([](stored_id&) {});
-    } else {
-      event_record& record = *ready_.pop_front();
-      stored_id ids = std::move(*id(record));
-      std::destroy_at(id(record));
-      detail::release_if_done(record, worker::running());
-      if constexpr (sizeof...(Ids) == 1) {
-        return std::get<0>(std::move(ids));
-      } else {
-        return ids;
-      }
-    }
-  }
-  void forget(event_record& record, worker& w) noexcept {
+  static void forget(event_record& record, worker& w) noexcept {
     std::destroy_at(id(record));
-    detail::release_if_done(record, w);
+    detail::release_taken_out(record, w);
+  }
+  void forget_ready(worker& w) noexcept {
+    while (has_ready()) forget(ready_.take_out_front(), w);
   }
   void cancel_expected(worker& w) noexcept {
     while (event_record* const record = expected_.pop_front()) {
@@ -278,7 +299,7 @@ class rendezvous final : public detail::event_set {
     worker& w = worker::running();
     report_leftovers(w);
     cancel_expected(w);
-    while (event_record* record = ready_.pop_front()) forget(*record, w);
+    forget_ready(w);
     end_set(w);
   }
   void report_leftovers(worker& w) noexcept {

@@ -20,7 +20,7 @@ class twait_block final : public event_set {
   explicit twait_block(std::source_location where = std::source_location::current()) noexcept
       : event_set(site_of(where)) {}
   ~twait_block() {
-    if (has_waiting() || waiter_ != nullptr) [[unlikely]]
+    if (has_waiting() || room_.holds_waiter()) [[unlikely]]
       leave();
   }
 
@@ -68,9 +68,9 @@ class twait_block final : public event_set {
 
   [[nodiscard]] bool needs_all() const noexcept override { return true; }
   void fired(event_record& record, worker& w) noexcept override {
-    expected_.remove(record);
-    release_if_done(record, w);
-    if (expected_.empty()) wake_waiter(w);
+    expected_.take_out(record);
+    release_taken_out(record, w);
+    if (expected_.empty() && waiter_ != nullptr) wake_waiter(w, nullptr);
   }
 
  private:
