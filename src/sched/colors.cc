@@ -9,8 +9,9 @@ namespace heddle {
 namespace {
 
 /// One worker's next color.
+template <bool noted>
 color_record* next_alone(run_queue& queue, worker& w) noexcept {
-  color_record* const r = queue.pop();
+  color_record* const r = noted ? queue.pop() : queue.pop_in_order();
   if (r != nullptr) r->queued = false;
   w.colors_wait = !queue.empty();
   return r;
@@ -100,7 +101,8 @@ bool runtime::enter_for(seat& s, std::uint32_t place) noexcept {
 
 /// A color that has work now: `first` is, if known, the frame that waits longest.
 void runtime::queue_color(seat& s, color_record& r, link first) noexcept {
-  static constexpr auto push = [](runtime& rt, seat& from, color_record& it) {
+  const auto push = []<bool noted>(runtime& rt, seat& from, color_record& it,
+                                   std::bool_constant<noted>) {
     if (rt.shared_) {
       // Where it ran last, or, the first time, wherever its number says.
       const std::size_t home =
@@ -109,12 +111,16 @@ void runtime::queue_color(seat& s, color_record& r, link first) noexcept {
       return;
     }
     it.queued = true;
-    from.queue.push(it);
+    if (noted) {
+      from.queue.push(it);
+    } else {
+      from.queue.push_in_order(it);
+    }
     from.w.colors_wait = true;
   };
-  if (options_.watch || s.queue.policy() != nullptr || r.root == nullptr) [[unlikely]] {
-    const auto note_and_push = [](runtime& rt, seat& from, color_record& it,
-                                  link l) __attribute__((noinline)) {
+  if (noted_ || r.root == nullptr) [[unlikely]] {
+    const auto note_and_push = [push](runtime& rt, seat& from, color_record& it,
+                                      link l) __attribute__((noinline)) {
       if (rt.options_.watch) it.ready_since = from.w.now;
       if (from.queue.policy() != nullptr && from.queue.policy()->uses_deadlines()) {
         it.deadline_ = never;
@@ -122,12 +128,12 @@ void runtime::queue_color(seat& s, color_record& r, link first) noexcept {
           it.deadline_ = from.w.context_at(promise_of(l).context_low).deadline();
       }
       it.place_ = rt.colors_->place_of(it);
-      push(rt, from, it);
+      push(rt, from, it, std::true_type());
     };
     note_and_push(*this, s, r, first);
     return;
   }
-  push(*this, s, r);
+  push(*this, s, r, std::false_type());
 }
 
 void runtime::post(worker& w, std::uint32_t place, link l) noexcept {
@@ -147,18 +153,22 @@ void runtime::post(worker& w, std::uint32_t place, link l) noexcept {
 }
 
 /// Up to `limit` frames of the current color.
+template <bool noted>
 std::size_t runtime::run_frames(seat& s, std::size_t limit) noexcept {
   s.running = true;
-  const std::size_t ran =
-      options_.slow_handler > nanoseconds::zero() ? run_watched(s, limit) : s.w.run_ready(limit);
+  const std::size_t ran = noted && options_.slow_handler > nanoseconds::zero()
+                              ? run_watched(s, limit)
+                              : s.w.run_ready(limit);
   s.running = false;
   return ran;
 }
 
 /// Runs up to `limit` frames, a bounded batch of each color in turn. Whether any ran.
 bool runtime::run_colors(seat& s, std::size_t limit) noexcept {
-  // In two versions, so that a worker alone asks nothing that only several must.
-  const auto run = [this, &s, limit]<bool shared>(std::bool_constant<shared>) {
+  // In versions, so that a worker alone asks nothing that only several must, and nobody asks what
+  // only those must who note something about turns.
+  const auto run = [this, &s, limit]<bool shared, bool noted>(std::bool_constant<shared>,
+                                                              std::bool_constant<noted>) {
     worker& w = s.w;
     std::size_t left = limit;
     while (left != 0) {
@@ -167,7 +177,7 @@ bool runtime::run_colors(seat& s, std::size_t limit) noexcept {
         w.ready.append(s.held->waiting);
       }
       if (w.ready.empty() || !s.queue.empty()) {
-        color_record* const next = shared ? next_color(s) : next_alone(s.queue, w);
+        color_record* const next = shared ? next_color(s) : next_alone<noted>(s.queue, w);
         if (next == nullptr) {
           if (w.ready.empty()) break;
         } else if (next != s.held) {
@@ -184,8 +194,8 @@ bool runtime::run_colors(seat& s, std::size_t limit) noexcept {
         }
       }
       color_record& r = *s.held;
-      policy* const p = s.queue.policy();
-      const bool timed = options_.watch || (p != nullptr && p->uses_time());
+      policy* const p = noted ? s.queue.policy() : nullptr;
+      const bool timed = noted && (options_.watch || (p != nullptr && p->uses_time()));
       if (timed) [[unlikely]] {
         s.turn_began = s.io->now();
         if (options_.watch && r.ready_since != time_point{}) {
@@ -195,7 +205,7 @@ bool runtime::run_colors(seat& s, std::size_t limit) noexcept {
         }
       }
       const std::size_t ran =
-          run_frames(s, s.queue.empty() ? left : std::min(left, options_.color_batch));
+          run_frames<noted>(s, s.queue.empty() ? left : std::min(left, options_.color_batch));
       left -= std::min(left, ran);
       r.frames += ran;
       if (timed) [[unlikely]] {
@@ -214,7 +224,11 @@ bool runtime::run_colors(seat& s, std::size_t limit) noexcept {
     }
     return left != limit;
   };
-  return shared_ ? run(std::true_type()) : run(std::false_type());
+  if (noted_)
+    return shared_ ? run(std::true_type(), std::true_type())
+                   : run(std::false_type(), std::true_type());
+  return shared_ ? run(std::true_type(), std::false_type())
+                 : run(std::false_type(), std::false_type());
 }
 
 bool runtime::complete(operation& op, worker& w, const completion& c) noexcept {

@@ -39,19 +39,23 @@ class run_queue {
  public:
   /// The caller has the lock, or there is one worker.
   void push(color_record& c) noexcept {
-    if (policy_ != nullptr) [[unlikely]] {
-      policy_->push(c);
-    } else {
-      list_.push(c);
-    }
+    if (policy_ == nullptr) return push_in_order(c);
+    policy_->push(c);
     count_.store(size() + 1, std::memory_order_relaxed);
   }
   [[nodiscard]] color_record* pop() noexcept {
+    if (policy_ == nullptr) return pop_in_order();
     if (size() == 0) return nullptr;
-    ready_color* const c = policy_ != nullptr ? policy_->pop() : list_.pop();
-    if (c == nullptr) return nullptr;
-    count_.store(size() - 1, std::memory_order_relaxed);
-    return static_cast<color_record*>(c);
+    return taken(policy_->pop());
+  }
+  /// The same for one that has no policy.
+  void push_in_order(color_record& c) noexcept {
+    list_.push(c);
+    count_.store(size() + 1, std::memory_order_relaxed);
+  }
+  [[nodiscard]] color_record* pop_in_order() noexcept {
+    if (size() == 0) return nullptr;
+    return taken(list_.pop());
   }
   /// Thread: any.
   [[nodiscard]] std::uint32_t size() const noexcept {
@@ -67,6 +71,12 @@ class run_queue {
   std::uint64_t sleeps = 0;
 
  private:
+  [[nodiscard]] color_record* taken(ready_color* c) noexcept {
+    if (c == nullptr) return nullptr;
+    count_.store(size() - 1, std::memory_order_relaxed);
+    return static_cast<color_record*>(c);
+  }
+
   std::atomic<std::uint32_t> count_{0};
   color_list list_;
   std::unique_ptr<class policy> policy_;

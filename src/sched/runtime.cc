@@ -56,6 +56,7 @@ void runtime::setup(std::unique_ptr<class driver> first) {
   pause_ = std::make_unique<world_pause>();
   simulated_ = workers > 1 && first->simulated();
   shared_ = workers > 1;
+  noted_ = options_.watch || options_.policy || options_.slow_handler > nanoseconds::zero();
   const std::string kind = first->name();
   class driver* const main_driver = first.get();
   for (unsigned i = 0; i != workers; ++i) {

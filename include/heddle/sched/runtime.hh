@@ -195,6 +195,7 @@ class runtime final : public scheduler, public completion_router {
   [[nodiscard]] bool enter_for(seat& s, std::uint32_t place) noexcept;
   void make_root(seat& s, color_record& r) noexcept;
   bool run_colors(seat& s, std::size_t limit) noexcept;
+  template <bool noted>
   std::size_t run_frames(seat& s, std::size_t limit) noexcept;
   std::size_t run_watched(seat& s, std::size_t limit) noexcept;
   void report_slow(seat& s, std::span<const site> stack, nanoseconds took) noexcept;
@@ -228,6 +229,7 @@ class runtime final : public scheduler, public completion_router {
   worker* outer_worker_ = nullptr;
   bool shared_ = false;     ///< several workers: records are held as color_table.hh says
   bool simulated_ = false;  ///< all of them on one thread
+  bool noted_ = false;      ///< turns are timed, watched, or in a policy's order
   bool draining_ = false;
   bool in_world_ = false;
   std::uint64_t draw_ = 0;  ///< state of the simulated order
