@@ -27,12 +27,13 @@ task<> article(int id, std::string& out) {
   out = co_await query("article " + std::to_string(id), 5ms);
 }
 
-task<std::vector<std::string>> articles(int count) {
-  std::vector<std::string> found(static_cast<std::size_t>(count));
-  windowed window(4);
-  for (int id = 0; id < count; ++id)
-    co_await window.spawn(article(id, found[static_cast<std::size_t>(id)]));
-  co_await window.flush();
+task<> all_articles(windowed& window, std::vector<std::string>& found) {
+  for (int id = 0; std::string & each : found) co_await window.spawn(article(id++, each));
+}
+
+task<std::vector<std::string>> articles(std::size_t count) {
+  std::vector<std::string> found(count);
+  co_await with_window(4, all_articles, std::ref(found));
   co_return found;
 }
 

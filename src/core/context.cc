@@ -45,16 +45,26 @@ void context::close_away(worker& w, context& c) noexcept {
 void context::cancel(worker& w) noexcept {
   if (canceled()) return;
   flags_ |= canceled_flag;
-  // A wait that ends at once unlinks itself and queues its frame; nothing of the user's runs in
-  // here.
-  waits_.each([&](wait& x) { x.kind->cancel(x, w); });
-  children_.each([&](context& child) {
+  // A wait that ends at once unlinks itself and queues its frame. It may take others along: who
+  // leaves the line of a lock lets those behind it in.
+  list<wait> to_ask;
+  to_ask.take_all(waits_);
+  while (!to_ask.empty()) {
+    wait& x = to_ask.front();
+    waits_.move_back(x);
+    x.kind->cancel(x, w);
+  }
+  list<context> below;
+  below.take_all(children_);
+  while (!below.empty()) {
+    context& child = below.front();
+    children_.move_back(child);
     if (child.visiting != nullptr) {
       child.visiting->ask_to_cancel(w);  // its flags are another color's
     } else if ((child.flags_ & shielded_flag) == 0) {
       child.cancel(w);
     }
-  });
+  }
 }
 
 void detail::note_exception(worker& w, site at) noexcept {

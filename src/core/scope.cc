@@ -20,8 +20,21 @@ scope::scope(worker& w, kind k)
     : context_(&context::open(w, nullptr)), children_(*this), kind_(k) {}
 
 scope::~scope() {
-  HEDDLE_ASSERT(live_ == 0, "a scope ends while tasks run in it; co_await its join() first");
+  if (live_ != 0) [[unlikely]]
+    left_too_early();
   context::close(worker::here(), *context_);
+}
+
+void scope::left_too_early() const noexcept {
+  const source_line made = resolve_site(context_->opened_at);
+  const std::string what =
+      "a scope ends after its tasks (" + std::to_string(live_) + (live_ == 1 ? " runs)" : " run)");
+  const char* const help =
+      std::uncaught_exceptions() != 0
+          ? "an exception leaves the function that made it, a timeout or a cancellation perhaps; "
+            "use with_scope() or with_window(), which wait for the tasks in that case too"
+          : "co_await its join() before it dies, or use with_scope()";
+  detail::assertion_failed(what.c_str(), help, made.file, static_cast<int>(made.line));
 }
 
 void scope::spawn(task<> t) {
@@ -76,6 +89,7 @@ void scope::fail(std::exception_ptr error) noexcept {
 
 std::coroutine_handle<> scope::last_left(worker& w) noexcept {
   joiner& x = *std::exchange(waiter_, nullptr);
+  for (joiner* other = x.next_; other != nullptr;) wake(*std::exchange(other, other->next_), w);
   x.unlink();
   const link l = std::exchange(x.frame, no_link);
   if (is_plain(l)) {  // the function that waited here ends with an object: lifetime.hh
@@ -88,7 +102,15 @@ std::coroutine_handle<> scope::last_left(worker& w) noexcept {
 
 void scope::leave_later(worker& w) noexcept {
   if (--live_ != 0 || waiter_ == nullptr) return;
-  wake(*std::exchange(waiter_, nullptr), w);
+  for (joiner* x = std::exchange(waiter_, nullptr); x != nullptr;)
+    wake(*std::exchange(x, x->next_), w);
+}
+
+void scope::throw_outcome() const {
+  if (error_) std::rethrow_exception(error_);
+  // Who cancelled this scope itself knows that. A request from above is news to the joiner.
+  if (context_->parent() != nullptr && context_->parent()->canceled())
+    detail::throw_failure(canceled_error());
 }
 
 void scope::child_failed(std::exception_ptr error, worker& w) noexcept {
@@ -101,7 +123,10 @@ void scope::child_failed(std::exception_ptr error, worker& w) noexcept {
     } catch (...) {
     }
   }
-  if (asked_to_end) return;
+  if (asked_to_end) {
+    cut_short_ = true;
+    return;
+  }
   if (kind_ != kind::root) return fail(std::move(error));
   const std::span<const site> stack(w.trail.lines, w.trail.len);
   w.sched.report({diagnostic_kind::unhandled_exception, stack.empty() ? 0 : stack.front(), 0, 1,

@@ -180,7 +180,9 @@ void runtime::run_program(join& kept) {
     end_world();
     ended_.store(nullptr);
     throw failure(std::make_error_code(std::errc::resource_deadlock_would_occur),
-                  "the program waits for something that nobody will do\n" + where);
+                  "the program waits for something that nobody will do; where another thread will, "
+                  "let it keep a heddle::outside_work until it has posted\n" +
+                      where);
   }
   end_world();
   ended_.store(nullptr);

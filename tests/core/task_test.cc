@@ -523,3 +523,130 @@ HEDDLE_TEST(dump, "a dump lists suspended tasks by line, with who awaits whom") 
   EXPECT_NE(json.find("\"state\":\"sleep\""), std::string::npos) << json;
   EXPECT_NE(json.find("task_test.cc:"), std::string::npos) << json;
 }
+
+namespace {
+
+task<std::string> says_late() {
+  co_await sleep_for(1h);
+  co_return "late";
+}
+task<std::vector<int>> two_numbers() { co_return {1, 2}; }
+task<int&> refers_to(int& x) { co_return x; }
+
+task<> bounds_all(std::string& log) {
+  const auto pair = co_await as_expected(with_timeout(all(says_late(), says_late()), 1ms));
+  EXPECT_EQ(pair.error(), std::errc::timed_out);
+  std::vector<task<std::string>> many;
+  for (int i = 0; i < 3; ++i) many.push_back(says_late());
+  const auto vector = co_await as_expected(with_timeout(all(std::move(many)), 1ms));
+  EXPECT_EQ(vector.error(), std::errc::timed_out);
+  std::vector<task<>> silent;
+  silent.push_back([]() -> task<> { co_await sleep_for(1h); }());
+  const auto none = co_await as_expected(with_timeout(all(std::move(silent)), 1ms));
+  EXPECT_EQ(none.error(), std::errc::timed_out);
+  const auto scoped =
+      co_await as_expected(with_timeout(with_scope([](scope& s) -> task<> {
+                                          s.spawn([]() -> task<> { co_await sleep_for(1h); }());
+                                          co_return;
+                                        }),
+                                        1ms));
+  EXPECT_EQ(scoped.error(), std::errc::timed_out);
+  log += "done";
+}
+
+}  // namespace
+
+DRIVER_TEST(adapters, "what a time limit cuts short has not succeeded: all(), with_scope()") {
+  reporting_runtime v(make);
+  std::string log;
+  v.rt.run(bounds_all(log));
+  EXPECT_EQ(log, "done");
+  EXPECT_TRUE(v.reports.empty());
+}
+
+HEDDLE_TEST(task, "a scope that its owner cancels has no failure") {
+  virtual_runtime v;
+  v.rt.run([]() -> task<> {
+    scope s;
+    s.spawn([]() -> task<> { co_await sleep_for(1h); }());
+    co_await yield();
+    s.cancel();
+    co_await s.join();
+  }());
+}
+
+HEDDLE_TEST(task, "several functions may join one scope, and each is told its failure") {
+  virtual_runtime v;
+  int told = 0;
+  v.rt.run([](int& count) -> task<> {
+    scope s;
+    s.spawn([]() -> task<> {
+      co_await sleep_for(1ms);
+      throw std::runtime_error("bad");
+    }());
+    const auto joins = [](scope& of, int& n) -> task<> {
+      try {
+        co_await of.join();
+      } catch (const std::runtime_error&) {
+        ++n;
+      }
+    };
+    co_await all(joins(s, count), joins(s, count), joins(s, count));
+    EXPECT_THROW(co_await s.join(), std::runtime_error);
+  }(told));
+  EXPECT_EQ(told, 3);
+}
+
+HEDDLE_TEST(adapters, "a shield goes on past a deadline from above, for as long as its own bound") {
+  virtual_runtime v;
+  v.rt.run([]() -> task<> {
+    const time_point begin = clock::now();
+    const auto outer = co_await as_expected(with_timeout(shield(sleep_for(1h), 20ms), 10ms));
+    EXPECT_EQ(outer.error(), std::errc::timed_out);
+    EXPECT_EQ((clock::now() - begin) / 1ms, 20);
+    const auto cleans = []() -> task<> {
+      static_cast<void>(co_await as_expected(sleep_for(1h)));
+      co_await shield(with_timeout(sleep_for(5ms), 8ms), 20ms);
+      const auto late = co_await as_expected(shield(with_timeout(sleep_for(1h), 8ms), 20ms));
+      EXPECT_EQ(late.error(), std::errc::timed_out);
+    };
+    static_cast<void>(co_await as_expected(with_timeout(cleans(), 10ms)));
+    EXPECT_EQ((clock::now() - begin) / 1ms, 20 + 10 + 5 + 8);
+  }());
+}
+
+HEDDLE_TEST(task, "results of any form come through adapters") {
+  virtual_runtime v;
+  v.rt.run([]() -> task<> {
+    EXPECT_EQ((co_await two_numbers()).size(), 2u);
+    int x = 1, y = 2;
+    const auto referred = co_await as_expected(refers_to(x));
+    EXPECT_EQ(&referred->get(), &x);
+    auto [a, b] = co_await all(refers_to(x), refers_to(y));
+    EXPECT_EQ(&a.get(), &x);
+    EXPECT_EQ(&b.get(), &y);
+    std::vector<task<int&>> both;
+    both.push_back(refers_to(x));
+    both.push_back(refers_to(y));
+    EXPECT_EQ(&(co_await all(std::move(both)))[1].get(), &y);
+  }());
+}
+
+HEDDLE_TEST(adapters, "any() takes a vector of tasks as well") {
+  virtual_runtime v;
+  v.rt.run([]() -> task<> {
+    const auto after = [](nanoseconds span) -> task<int> {
+      co_await sleep_for(span);
+      co_return static_cast<int>(span / 1ms);
+    };
+    std::vector<task<int>> calls;
+    for (const auto span : {5ms, 2ms, 9ms}) calls.push_back(after(span));
+    const auto won = co_await any(std::move(calls));
+    EXPECT_EQ(won.index, 1u);
+    EXPECT_EQ(won.results[1], 2);
+    EXPECT_FALSE(won.results[0] || won.results[2]);
+    std::vector<task<>> silent;
+    silent.push_back([]() -> task<> { co_await sleep_for(1ms); }());
+    EXPECT_EQ((co_await any(std::move(silent))).index, 0u);
+  }());
+}

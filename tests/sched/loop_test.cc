@@ -5,10 +5,12 @@
 #include <thread>
 #include <vector>
 
+#include "heddle/core/callback.hh"
 #include "heddle/core/twait.hh"
 #include "heddle/heddle.hh"
 #include "heddle/io/sim.hh"
 #include "heddle/io/unix.hh"
+#include "support/drivers.hh"
 #include "support/test.hh"
 #include "support/virtual_runtime.hh"
 
@@ -206,3 +208,29 @@ HEDDLE_TEST(loop, "more that was freed than made is reported as that") {
   EXPECT_EQ(reports[0].count, 2u);
 }
 #endif
+
+namespace {
+
+/// What a library does that answers on a thread of its own.
+task<int> asks_a_thread(runtime& rt, std::jthread& thread, bool answers) {
+  int answer = 0;
+  twait {
+    thread = std::jthread(
+        [&rt, answers, work = outside_work(rt), done = as_function(mkevent(answer))]() mutable {
+          std::this_thread::sleep_for(10ms);
+          if (!answers) return;
+          rt.post([work = std::move(work), done = std::move(done)]() mutable { done(42); });
+        });
+  }
+  co_return answer;
+}
+
+}  // namespace
+
+DRIVER_TEST(loop, "a program waits for what another thread will post, as long as that may come") {
+  runtime rt(make());
+  if (rt.io().simulated()) GTEST_SKIP() << "a simulated world has no other threads";
+  std::jthread thread;
+  EXPECT_EQ(rt.run(asks_a_thread(rt, thread, true)), 42);
+  thread.join();
+}

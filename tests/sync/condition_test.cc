@@ -201,3 +201,51 @@ HEDDLE_TEST(windowed, "the first failure ends the window and is rethrown") {
     EXPECT_LT(started, 10);
   }());
 }
+
+namespace {
+
+task<> fills(windowed& w, std::vector<std::string>& log, int tasks) {
+  const auto one = [](std::vector<std::string>& to, int i) -> task<> {
+    to.push_back("start " + std::to_string(i));
+    co_await sleep_for(10ms);
+    if (i == 1) throw std::runtime_error("bad");
+    to.push_back("end " + std::to_string(i));
+  };
+  for (int i = 0; i < tasks; ++i) co_await w.spawn(one(log, i));
+}
+
+}  // namespace
+
+HEDDLE_TEST(windowed, "a failure is told each time, and nothing is started after it") {
+  virtual_runtime v;
+  v.rt.run([]() -> task<> {
+    std::vector<std::string> log;
+    windowed w(2);
+    EXPECT_THROW(co_await fills(w, log, 8), std::runtime_error);
+    const std::size_t begun = log.size();
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_THROW(co_await w.spawn(fills(w, log, 1)), std::runtime_error);
+      EXPECT_THROW(co_await w.flush(), std::runtime_error);
+    }
+    EXPECT_EQ(log.size(), begun);
+  }());
+}
+
+HEDDLE_TEST(windowed, "with_window waits for what runs however its function ends") {
+  virtual_runtime v;
+  v.rt.run([]() -> task<> {
+    std::vector<std::string> log;
+    EXPECT_THROW(co_await with_window(2, fills, std::ref(log), 8), std::runtime_error);
+    log.clear();
+    const auto late =
+        co_await as_expected(with_timeout(with_window(1, fills, std::ref(log), 8), 5ms));
+    EXPECT_EQ(late.error(), std::errc::timed_out);
+    EXPECT_EQ(log, std::vector<std::string>{"start 0"});
+    log.clear();
+    co_await with_window(4, fills, std::ref(log), 1);
+    EXPECT_EQ(log.size(), 2u);
+    const auto each = co_await as_expected(with_timeout(
+        each_windowed(8, 2, [](std::size_t) -> task<> { co_await sleep_for(10ms); }), 15ms));
+    EXPECT_EQ(each.error(), std::errc::timed_out);
+  }());
+}

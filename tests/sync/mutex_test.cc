@@ -239,3 +239,28 @@ HEDDLE_TEST(mutex, "a dump shows who waits for a lock, and where") {
   held.release();
   v.rt.run();
 }
+
+namespace {
+task<> writes(shared_mutex& m) { const auto held = co_await m.lock(); }
+task<> reads(shared_mutex& m) { const auto held = co_await m.lock_shared(); }
+task<> takes(semaphore& s, std::uint32_t units) { const auto held = co_await s.acquire(units); }
+}  // namespace
+
+HEDDLE_TEST(mutex, "cancelling one that waits may let another in that is cancelled with it") {
+  virtual_runtime v;
+  v.rt.run([]() -> task<> {
+    shared_mutex m;
+    semaphore s(2);
+    {
+      const auto reader = co_await m.lock_shared();
+      const auto one = co_await s.acquire(1);
+      for (int i = 0; i < 2; ++i) {
+        const auto r = co_await as_expected(with_timeout(
+            all(writes(m), reads(m), reads(m), takes(s, 2), takes(s, 1), takes(s, 1)), 1ms));
+        EXPECT_EQ(r.error(), std::errc::timed_out);
+      }
+    }
+    EXPECT_TRUE(m.try_lock());
+    EXPECT_TRUE(s.try_acquire(2));
+  }());
+}

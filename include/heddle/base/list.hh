@@ -64,6 +64,12 @@ class list {
     static_cast<list_node&>(first).unlink();
     return &first;
   }
+  /// Takes every node of `other`, in one step. This list must be empty.
+  void take_all(list& other) noexcept {
+    if (other.empty()) return;
+    head_.insert_before(*other.head_.next());
+    other.head_.unlink();
+  }
   /// Moves every node of `other` to the end of this list.
   void splice(list& other) noexcept {
     while (T* node = other.pop_front()) push_back(*node);

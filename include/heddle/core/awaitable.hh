@@ -6,6 +6,7 @@
 
 #include <concepts>
 #include <coroutine>
+#include <functional>
 #include <type_traits>
 #include <utility>
 
@@ -33,6 +34,12 @@ using awaiter_t = typename awaiter_type<A>::type;
 
 template <class A>
 using await_value_t = decltype(std::declval<awaiter_t<A>>().await_resume());
+
+/// A result as adapters keep it: a reference as std::reference_wrapper.
+template <class T>
+using kept_t =
+    std::conditional_t<std::is_lvalue_reference_v<T>,
+                       std::reference_wrapper<std::remove_reference_t<T>>, std::remove_cvref_t<T>>;
 
 /// An awaiter that waits by itself: it opens no context and starts no task, so whoever wants it to
 /// end asks it, and needs no context around it. Its await_suspend gives bool or nothing.

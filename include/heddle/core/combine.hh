@@ -26,7 +26,7 @@ namespace detail {
 
 /// void has no object: std::monostate stands for it in tuples.
 template <class T>
-using stored_t = std::conditional_t<std::is_void_v<T>, std::monostate, std::decay_t<T>>;
+using stored_t = std::conditional_t<std::is_void_v<T>, std::monostate, kept_t<T>>;
 
 template <class A>
 using outcome_t = stored_t<await_value_t<A&&>>;
@@ -134,7 +134,7 @@ task<any_results<outcome_t<As>...>> any_of(As... as) {
 }  // namespace detail
 
 /// Awaits all of them at once. The first failure cancels the rest and is rethrown. A void result is
-/// std::monostate in the tuple.
+/// std::monostate in the tuple, a reference std::reference_wrapper.
 template <class... As>
 [[nodiscard]] auto all(As&&... as) {
   return detail::all_of<As...>(std::forward<As>(as)...);
@@ -149,14 +149,14 @@ template <class... As>
 
 /// All tasks of a vector; results in its order.
 template <class T>
-task<std::vector<T>> all(std::vector<task<T>> tasks) {
-  std::vector<std::optional<T>> out(tasks.size());
+task<std::vector<detail::kept_t<T>>> all(std::vector<task<T>> tasks) {
+  std::vector<std::optional<detail::kept_t<T>>> out(tasks.size());
   detail::race r;
   scope s;
   for (std::size_t i = 0; i < tasks.size(); ++i)
     s.spawn(detail::run_branch<task<T>>(std::move(tasks[i]), out[i], r, i));
   co_await s.join();
-  std::vector<T> values;
+  std::vector<detail::kept_t<T>> values;
   values.reserve(out.size());
   for (auto& o : out) values.push_back(std::move(*o));
   co_return values;
@@ -165,6 +165,30 @@ inline task<> all(std::vector<task<>> tasks) {
   scope s;
   for (auto& t : tasks) s.spawn(std::move(t));
   co_await s.join();
+}
+
+/// What any() of a vector gives: which finished first, and every result there is.
+template <class T>
+struct any_result_of {
+  std::size_t index = 0;
+  std::vector<std::optional<detail::stored_t<T>>> results;
+};
+
+/// The first task of a vector, which must not be empty.
+template <class T>
+task<any_result_of<T>> any(std::vector<task<T>> tasks) {
+  HEDDLE_ASSERT(!tasks.empty(), "any() needs at least one task to wait for");
+  any_result_of<T> out;
+  out.results.resize(tasks.size());
+  detail::race r;
+  scope s;
+  r.branches = &s;
+  for (std::size_t i = 0; i < tasks.size(); ++i)
+    s.spawn(detail::run_branch<task<T>>(std::move(tasks[i]), out.results[i], r, i));
+  co_await s.join();
+  if (!r.winner.made()) detail::throw_failure(canceled_error());
+  out.index = r.winner.made_for();
+  co_return out;
 }
 
 }  // namespace heddle

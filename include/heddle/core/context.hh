@@ -79,9 +79,12 @@ class context : public list_node {
   [[nodiscard]] bool canceled() const noexcept { return (flags_ & canceled_flag) != 0; }
   /// Marks this context and everything below it, and asks each wait there to end.
   void cancel(worker& w) noexcept;
-  /// Waits in here no longer end because of a request from above (a later cancel() on it still
-  /// works).
-  void shield() noexcept { flags_ = shielded_flag; }
+  /// Waits in here no longer end because of a request or a deadline from above (a later cancel() on
+  /// it still works).
+  void shield() noexcept {
+    flags_ = shielded_flag;
+    deadline_ = never;
+  }
 
   /// The earliest deadline set here or above.
   [[nodiscard]] time_point deadline() const noexcept { return deadline_; }

@@ -14,7 +14,7 @@ namespace heddle {
 template <class A>
 class [[nodiscard("co_await it")]] expected_awaiter {
  public:
-  using value_type = detail::await_value_t<A&&>;
+  using value_type = detail::kept_t<detail::await_value_t<A&&>>;
 
   explicit expected_awaiter(A&& a) : inner_(static_cast<A&&>(a)) {}
 

@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "heddle/core/combine.hh"
 #include "heddle/core/deadline.hh"
 #include "heddle/core/rendezvous.hh"
 #include "heddle/core/scope.hh"
@@ -21,7 +22,7 @@ namespace detail {
 
 template <class T>
 struct hedge {
-  std::optional<T> answer;
+  std::optional<stored_t<T>> answer;
   std::exception_ptr failure;
   rendezvous<> ended;
 };
@@ -30,8 +31,13 @@ struct hedge {
 template <class T>
 task<> hedge_call(task<T> call, hedge<T>& h, event<> ended) {
   try {
-    T answer = co_await std::move(call);
-    if (!h.answer) h.answer.emplace(std::move(answer));
+    if constexpr (std::is_void_v<T>) {
+      co_await std::move(call);
+      h.answer.emplace();
+    } else {
+      stored_t<T> answer = co_await std::move(call);
+      if (!h.answer) h.answer.emplace(std::move(answer));
+    }
   } catch (...) {
     h.failure = std::current_exception();
   }
@@ -74,8 +80,8 @@ template <class F>
   }
   s.cancel();
   co_await s.join();
-  if (h.answer) co_return std::move(*h.answer);
-  std::rethrow_exception(stopped ? stopped : h.failure);
+  if (!h.answer) std::rethrow_exception(stopped ? stopped : h.failure);
+  if constexpr (!std::is_void_v<value>) co_return std::move(*h.answer);
 }
 
 }  // namespace heddle

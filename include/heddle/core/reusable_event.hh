@@ -83,11 +83,32 @@ struct detail::reusable_maker {
   }
 };
 
-/// make_reusable(r, ids..., slots...): the ids and slots as for r.make_event().
+/// make_reusable(r, ids..., slots...): the ids and slots as for r.make_event(). Up to three here,
+/// so that the line is known; make_reusable_at takes any number.
 template <class... Ids, class... Rest>
-[[nodiscard]] auto make_reusable(rendezvous<Ids...>& r, Rest&&... rest) {
-  return detail::reusable_maker<Ids...>::make(std::source_location::current(), r,
-                                              std::forward<Rest>(rest)...);
+[[nodiscard]] auto make_reusable_at(std::source_location where, rendezvous<Ids...>& r,
+                                    Rest&&... rest) {
+  return detail::reusable_maker<Ids...>::make(where, r, std::forward<Rest>(rest)...);
+}
+template <class... Ids>
+[[nodiscard]] auto make_reusable(rendezvous<Ids...>& r,
+                                 std::source_location where = std::source_location::current()) {
+  return make_reusable_at(where, r);
+}
+template <class... Ids, class A>
+[[nodiscard]] auto make_reusable(rendezvous<Ids...>& r, A&& a,
+                                 std::source_location where = std::source_location::current()) {
+  return make_reusable_at(where, r, std::forward<A>(a));
+}
+template <class... Ids, class A, class B>
+[[nodiscard]] auto make_reusable(rendezvous<Ids...>& r, A&& a, B&& b,
+                                 std::source_location where = std::source_location::current()) {
+  return make_reusable_at(where, r, std::forward<A>(a), std::forward<B>(b));
+}
+template <class... Ids, class A, class B, class C>
+[[nodiscard]] auto make_reusable(rendezvous<Ids...>& r, A&& a, B&& b, C&& c,
+                                 std::source_location where = std::source_location::current()) {
+  return make_reusable_at(where, r, std::forward<A>(a), std::forward<B>(b), std::forward<C>(c));
 }
 
 }  // namespace heddle

@@ -26,9 +26,13 @@ task<> discard_result(task<T> t) {
 }  // namespace detail
 
 /// Thread: one color.
+/// Owns: its children, which have ended when it dies: with_scope() sees to that however the
+/// function
+///   ends; a scope of your own must be joined also when an exception comes between.
 /// Resumes: join() goes on when the last child has ended.
 /// Cancel: cancel() reaches every child; cancelling the context around reaches them too.
-/// Fails: join() rethrows the first exception of a child.
+/// Fails: join() rethrows the first exception of a child, each time. Where children ended because
+///   the context around was cancelled, it throws operation_canceled.
 class scope {
  public:
   enum class kind : std::uint8_t { children, root };
@@ -53,6 +57,10 @@ class scope {
   void spawn(F f, Args... args);
   /// The task and what it spawns run in this color; its end is told in the scope's.
   void spawn(color c, task<> t);
+  template <class T>
+  void spawn(color c, task<T> t) {
+    spawn(c, detail::discard_result(std::move(t)));
+  }
 
   /// Asks every child to end.
   void cancel() noexcept;
@@ -64,7 +72,7 @@ class scope {
   /// Notes a failure as if a child had had it: cancels the rest.
   void fail(std::exception_ptr error) noexcept;
 
-  /// Waits until all children have ended; rethrows the first failure.
+  /// Waits until all children have ended; rethrows the first failure. Several may wait.
   class joiner : wait {
    public:
     explicit joiner(scope& s) noexcept : wait(kind_of_wait), scope_(s) {}
@@ -72,17 +80,21 @@ class scope {
     [[nodiscard]] bool await_ready() const noexcept { return scope_.live_ == 0; }
     template <frame_promise P>
     void await_suspend(std::coroutine_handle<P> h) noexcept {
-      scope_.waiter_ = this;
+      joiner** at = &scope_.waiter_;
+      while (*at != nullptr) at = &(*at)->next_;
+      *at = this;
       park(*this, link_of(h), worker::running());
     }
     void await_resume() const {
-      if (scope_.error_) std::rethrow_exception(std::exchange(scope_.error_, nullptr));
+      if (scope_.error_ || scope_.cut_short_) [[unlikely]]
+        scope_.throw_outcome();
     }
 
    private:
     friend class scope;
     static const wait_kind kind_of_wait;
     scope& scope_;
+    joiner* next_ = nullptr;
   };
   [[nodiscard]] joiner join() noexcept { return joiner(*this); }
 
@@ -110,6 +122,8 @@ class scope {
   };
 
   std::coroutine_handle<> last_left(worker& w) noexcept;
+  [[gnu::cold, gnu::noinline]] void throw_outcome() const;
+  [[noreturn, gnu::cold, gnu::noinline]] void left_too_early() const noexcept;
   /// What a child's exception means here: nothing (it was asked to end), a failure, or a report.
   HEDDLE_RARE void child_failed(std::exception_ptr error, worker& w) noexcept;
 
@@ -117,8 +131,9 @@ class scope {
   children_join children_;
   std::exception_ptr error_;
   std::size_t live_ = 0;
-  joiner* waiter_ = nullptr;
+  joiner* waiter_ = nullptr;  ///< the first of those who join
   kind kind_;
+  bool cut_short_ = false;  ///< a child ended because it was asked to
 };
 
 namespace detail {
@@ -190,6 +205,9 @@ template <class T>
 void spawn(task<T> t) {
   worker::here().sched.root().spawn(std::move(t));
 }
-inline void spawn(color c, task<> t) { worker::here().sched.root().spawn(c, std::move(t)); }
+template <class T>
+void spawn(color c, task<T> t) {
+  worker::here().sched.root().spawn(c, std::move(t));
+}
 
 }  // namespace heddle

@@ -5,7 +5,11 @@
 //   twait { start(fetch(a), mkevent(x)); start(conn.read(buf), mkevent(n)); timer(1s, mkevent()); }
 //
 // An event<T> gets the value; an event<result<T>> gets the value or the error; an event<> is told
-// that it ended. When the event becomes empty first, what was started is cancelled.
+// that it ended. An exception that is no error code is reported, and a result then holds
+// state_not_recoverable. When the event becomes empty first, what was started is cancelled, and
+// ends soon afterwards: what it refers to (a buffer, say) must live until then, so it must not be a
+// variable of the function that waits. any() and with_timeout() wait for the losers, and have no
+// such rule.
 #pragma once
 
 #include <utility>
@@ -65,7 +69,14 @@ class starter {
       }
       if (self.error) {
         scope& root = w.sched.root();
-        if (wanted) self.target.unblock();
+        if (wanted) {
+          if constexpr (sizeof...(Ts) == 1 && (detail::is_result<Ts> && ...)) {
+            self.target.trigger(
+                std::unexpected(std::make_error_code(std::errc::state_not_recoverable)));
+          } else {
+            self.target.unblock();
+          }
+        }
         root.owner().error = std::exchange(self.error, nullptr);
         finish(self, w);
         return root.owner().done(root.owner(), w);  // reports it, and leaves the root

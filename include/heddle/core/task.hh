@@ -48,7 +48,7 @@ struct task_promise_common : task_promise_base {
 
 template <class T>
 struct task_promise : task_promise_common<T> {
-  template <class U>
+  template <class U = T>  // also for co_return {a, b}
     requires std::convertible_to<U&&, T>
   void return_value(U&& value) {
     static_cast<join_of<T>*>(this->parent())->store(std::forward<U>(value));
@@ -128,6 +128,7 @@ class [[nodiscard("a task does nothing until it is awaited or spawned")]] task {
   };
 
   [[nodiscard]] awaiter operator co_await() && noexcept { return awaiter(release()); }
+  awaiter operator co_await() & = delete;  // awaiting uses it up: co_await std::move(t)
 
  private:
   handle handle_;

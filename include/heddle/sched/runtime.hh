@@ -105,7 +105,10 @@ class runtime final : public scheduler, public completion_router {
   void spawn(task<T> t) {
     root().spawn(std::move(t));
   }
-  void spawn(color c, task<> t) { root().spawn(c, std::move(t)); }
+  template <class T>
+  void spawn(color c, task<T> t) {
+    root().spawn(c, std::move(t));
+  }
   /// Calls f in color 0 soon. Thread: any.
   void post(std::move_only_function<void()> f);
   /// Fires the event before this worker may sleep (rule D6). Thread: any worker's.
@@ -248,6 +251,33 @@ class runtime final : public scheduler, public completion_router {
   std::atomic<long> foreign_{0};
   std::atomic<std::uint32_t> resting_{0};  ///< workers that are parked
   std::unique_ptr<world_pause> pause_;
+};
+
+/// What another thread will do for this runtime. As long as one is kept and the process has another
+/// thread, a program that waits for nothing else is not given up. It travels with what is posted:
+///
+///   std::jthread([&rt, work = outside_work(rt), done = as_function(mkevent(x))]() mutable {
+///     rt.post([work = std::move(work), done = std::move(done), x = compute()]() mutable { done(x);
+///     });
+///   });
+///
+/// Thread: any, while the runtime lives.
+class [[nodiscard("the program is given up when it goes")]] outside_work {
+ public:
+  explicit outside_work(runtime& rt = runtime::here()) noexcept : rt_(&rt) { rt.add_foreign(1); }
+  outside_work(outside_work&& other) noexcept : rt_(std::exchange(other.rt_, nullptr)) {}
+  outside_work& operator=(outside_work other) noexcept {
+    std::swap(rt_, other.rt_);
+    return *this;
+  }
+  ~outside_work() {
+    if (rt_ == nullptr) return;
+    rt_->add_foreign(-1);
+    rt_->post([] {});  // it looks again at whether anything is left to wait for
+  }
+
+ private:
+  runtime* rt_;
 };
 
 }  // namespace heddle

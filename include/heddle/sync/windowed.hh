@@ -2,9 +2,13 @@
 // windowed: runs tasks, never more than a given number at a time. spawn() waits until there is
 // room, flush() until all have ended.
 //
-//   windowed w(16);
-//   for (const auto& name : names) co_await w.spawn(fetch(name));
-//   co_await w.flush();                         // rethrows the first failure
+//   task<> fetch_all(windowed& w, const std::vector<std::string>& names) {
+//     for (const auto& name : names) co_await w.spawn(fetch(name));
+//   }
+//   co_await with_window(16, fetch_all, std::cref(names));     // rethrows the first failure
+//
+// with_window() and each_windowed() wait for what runs however the function ends: by an exception,
+// a timeout, or because it is cancelled.
 #pragma once
 
 #include "heddle/core/scope.hh"
@@ -13,7 +17,8 @@
 namespace heddle {
 
 /// Thread: one color.
-/// Owns: the tasks that run; co_await flush() before it ends.
+/// Owns: the tasks that run; co_await flush() before it ends, also when an exception comes between:
+///   with_window() does.
 /// Cancel: cancelling the context around reaches the tasks; a spawn() that waits starts nothing.
 /// Fails: the first failure cancels the rest; flush() rethrows it, and spawn() from then on.
 class windowed {
@@ -23,13 +28,18 @@ class windowed {
   /// Waits for room, then starts the task.
   template <class T>
   [[nodiscard]] task<> spawn(task<T> t) {
-    if (tasks_.canceled()) co_await flush();
+    if (tasks_.canceled()) [[unlikely]] {
+      co_await flush();
+      detail::throw_failure(canceled_error());
+    }
     semaphore::hold room = co_await room_.acquire();
     tasks_.spawn(run<T>(std::move(t), std::move(room)));
   }
   /// Waits until nothing runs. More can be spawned afterwards, unless a task has failed.
   [[nodiscard]] scope::joiner flush() noexcept { return tasks_.join(); }
   [[nodiscard]] std::size_t running() const noexcept { return tasks_.live(); }
+  /// Notes a failure as if a task had had it: cancels the rest.
+  void fail(std::exception_ptr error) noexcept { tasks_.fail(std::move(error)); }
 
  private:
   template <class T>
@@ -42,19 +52,38 @@ class windowed {
   scope tasks_;
 };
 
+/// Runs body(window, args...) and waits for everything that it spawned. The arguments are kept in
+/// the frame; pass std::ref for what should not be copied. The body must not capture.
+template <class Body, class... Args>
+[[nodiscard]] auto with_window(std::uint32_t limit, Body body, Args... args)
+    -> task<typename detail::task_value<std::invoke_result_t<Body&, windowed&, Args&...>>::type> {
+  using value = typename detail::task_value<std::invoke_result_t<Body&, windowed&, Args&...>>::type;
+  windowed w(limit);
+  join_of<value> kept;
+  try {
+    if constexpr (std::is_void_v<value>) {
+      co_await body(w, args...);
+    } else {
+      kept.store(co_await body(w, args...));
+    }
+  } catch (...) {
+    w.fail(std::current_exception());
+  }
+  co_await w.flush();
+  if constexpr (!std::is_void_v<value>) co_return kept.take();
+}
+
 /// Calls make(i) for i from 0 to count, and awaits the tasks that it gives, at most `limit` at a
 /// time. The function must not capture what dies before; the first failure ends it all.
 template <class F>
 [[nodiscard]] task<> each_windowed(std::size_t count, std::uint32_t limit, F make) {
   windowed w(limit);
-  std::exception_ptr error;
   try {
     for (std::size_t i = 0; i < count; ++i) co_await w.spawn(make(i));
   } catch (...) {
-    error = std::current_exception();
+    w.fail(std::current_exception());
   }
   co_await w.flush();
-  if (error) std::rethrow_exception(error);
 }
 
 }  // namespace heddle
