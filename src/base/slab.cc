@@ -33,6 +33,8 @@ std::uint32_t first_cell(std::uint32_t n) noexcept {
   return n < spread_chunks ? (worker_lines + n * step % cell_lines) * line : header_bytes;
 }
 
+constexpr std::size_t reserve_bytes = 16 * slab_chunk_bytes;
+
 void* reserve(std::size_t bytes) {
   void* at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -48,7 +50,7 @@ std::size_t round_up(std::size_t n, std::size_t unit) { return (n + unit - 1) / 
 }  // namespace
 
 region::region(std::size_t bytes) {
-  bytes_ = window + round_up(bytes, slab_chunk_bytes);
+  bytes_ = window + round_up(bytes, slab_chunk_bytes) + reserve_bytes;
   mapping_bytes_ = bytes_ + window;  // room to start at a multiple of 4 GiB
   mapping_ = reserve(mapping_bytes_);
   base_ = round_up(reinterpret_cast<std::uintptr_t>(mapping_), window);
@@ -84,14 +86,14 @@ void region::abandon() noexcept {
   disown(base_ + window, high_next_);
 }
 
-void* region::take_chunks(std::size_t count, bool low) {
+void* region::take_chunks(std::size_t count, bool low) noexcept {
   std::atomic<std::uintptr_t>& next = low ? low_next_ : high_next_;
-  const std::uintptr_t end = low ? base_ + window : base_ + bytes_;
+  const std::size_t kept = reserve_open_.load(std::memory_order_relaxed) ? 0 : reserve_bytes;
+  const std::uintptr_t end = low ? base_ + window : base_ + bytes_ - kept;
   const std::uintptr_t at = next.fetch_add(count * slab_chunk_bytes, std::memory_order_relaxed);
   if (at + count * slab_chunk_bytes > end) {
     next.fetch_sub(count * slab_chunk_bytes, std::memory_order_relaxed);
-    throw failure(std::make_error_code(std::errc::not_enough_memory),
-                  "no room left for frames; raise options::memory_bytes");
+    return nullptr;
   }
   const auto head = static_cast<std::uint32_t>((at - base_) / slab_chunk_bytes);
   for (std::size_t i = 0; i < count; ++i) heads_[head + i] = head;
@@ -99,7 +101,13 @@ void* region::take_chunks(std::size_t count, bool low) {
   return reinterpret_cast<void*>(at);
 }
 
-slabs::cell* slabs::carve(void* memory, std::size_t cell_bytes) {
+void slabs::no_room() {
+  throw failure(std::make_error_code(std::errc::not_enough_memory),
+                "no room left for frames; raise options::memory_bytes");
+}
+
+slabs::cell* slabs::carve(void* memory, std::size_t cell_bytes) noexcept {
+  if (memory == nullptr) return nullptr;
   auto* header = static_cast<chunk*>(memory);
   header->owner = this;
   header->cell_bytes = static_cast<std::uint32_t>(cell_bytes);
@@ -119,7 +127,7 @@ slabs::cell* slabs::carve(void* memory, std::size_t cell_bytes) {
   return first;
 }
 
-slabs::cell* slabs::refill(std::size_t index) {
+slabs::cell* slabs::refill(std::size_t index) noexcept {
   collect_remote();
   // A cell has room for what the list of remote frees keeps in it.
   const std::size_t bytes = std::max(index * 8, sizeof(cell));
@@ -127,8 +135,7 @@ slabs::cell* slabs::refill(std::size_t index) {
   return free_[index];
 }
 
-void* slabs::allocate_large(std::size_t bytes) {
-  ++live_;
+void* slabs::allocate_large(std::size_t bytes) noexcept {
   if (bytes <= slab_large_max) {
     const std::size_t size = std::bit_ceil(bytes);
     const auto index = static_cast<std::size_t>(std::countr_zero(size)) - 12;  // 4 KiB is class 0
@@ -136,8 +143,10 @@ void* slabs::allocate_large(std::size_t bytes) {
     // A 32 KiB cell and the header do not fit twice in a chunk: that class holds one a chunk.
     if (head == nullptr) head = carve(region_.take_chunks(1, false), size);
     cell* c = head;
+    if (c == nullptr) return nullptr;
     unpoison(c, size);
     head = c->next;
+    ++live_;
     return c;
   }
   const std::size_t count = (bytes + header_bytes + slab_chunk_bytes - 1) / slab_chunk_bytes;
@@ -146,9 +155,12 @@ void* slabs::allocate_large(std::size_t bytes) {
     span* found = *at;
     *at = found->next;
     unpoison(found, bytes);
+    ++live_;
     return found;
   }
   void* memory = region_.take_chunks(count, false);
+  if (memory == nullptr) return nullptr;
+  ++live_;
   auto* header = static_cast<chunk*>(memory);
   // One cell: every offset times 1 is below 2^32, so that find_cell() gives the first and only one.
   *header = {this, static_cast<std::uint32_t>(count * slab_chunk_bytes - header_bytes), 1,
@@ -234,6 +246,7 @@ void slabs::collect_remote() noexcept {
 void* slabs::allocate_context() {
   if (free_context_ == nullptr) free_context_ = carve(region_.take_chunks(1, true), context_bytes);
   cell* c = free_context_;
+  if (c == nullptr) no_room();
   unpoison(c, context_bytes);
   free_context_ = c->next;
   ++live_;

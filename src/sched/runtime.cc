@@ -232,6 +232,7 @@ std::size_t runtime::cancel_roots() {
   worker& w = main_worker();
   std::size_t roots = 0;
   draining_ = true;
+  region_.open_reserve();  // a program may end because its memory is full
   for (color_record* r = used_.load(); r != nullptr; r = r->next_used) {
     ++roots;
     send_message(w, r->place_,

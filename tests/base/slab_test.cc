@@ -111,5 +111,11 @@ HEDDLE_TEST(slab, "a full region is an error that says what to raise") {
     EXPECT_NE(std::string(f.what()).find("memory_bytes"), std::string::npos);
   }
   EXPECT_GE(cells.size(), 31u);
+  const std::size_t live = s.live();
+  for (const std::size_t bytes : {3000u, 30'000u, 300'000u})
+    EXPECT_THROW(static_cast<void>(s.allocate(bytes)), failure);
+  EXPECT_EQ(s.live(), live);
+  r.open_reserve();  // for those that end the program
+  s.release(s.allocate(3000), 3000);
   for (void* c : cells) s.release(c, 2048);
 }

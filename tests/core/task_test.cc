@@ -650,3 +650,57 @@ HEDDLE_TEST(adapters, "any() takes a vector of tasks as well") {
     EXPECT_EQ((co_await any(std::move(silent))).index, 0u);
   }());
 }
+
+namespace {
+
+task<int> adds_length(int n) {
+  const std::string kept(100, 'a');
+  co_await sleep_for(1h);
+  co_return n + static_cast<int>(kept.size());
+}
+
+/// Spawns until there is no memory; what stands in registers then must survive the exception.
+[[gnu::noinline]] std::size_t spawns_until_full(scope& s, const std::string& tag, std::size_t a) {
+  const std::string local = tag + ", long enough to lie on the heap";
+  const auto owned = std::make_unique<std::size_t>(a);
+  for (std::size_t n = 0;; ++n) {
+    try {
+      s.spawn(adds_length(static_cast<int>(n)));
+    } catch (const failure& f) {
+      EXPECT_EQ(f.code(), std::errc::not_enough_memory);
+      EXPECT_EQ(local, tag + ", long enough to lie on the heap");
+      EXPECT_EQ(*owned, a);
+      return n;
+    }
+  }
+}
+
+}  // namespace
+
+DRIVER_TEST(task, "when memory is full a program is told, goes on, and ends in order") {
+  runtime_options options;
+  options.memory_bytes = 4 << 20;
+  std::vector<diagnostic> reports;
+  options.report = [&](const diagnostic& d) { reports.push_back(d); };
+  {
+    runtime rt(make(), options);
+    rt.run([]() -> task<> {
+      const auto fills = [](scope& s) -> task<> {
+        const std::size_t first = spawns_until_full(s, "first", 1);
+        EXPECT_GT(first, 1000u);
+        EXPECT_LT(spawns_until_full(s, "again", 2), 2u);
+        co_await yield();
+        s.cancel();
+      };
+      co_await with_scope(fills);
+      co_await with_scope(fills);  // what was freed is there again
+    }());
+    for (int i = 0; i < 3; ++i) {  // what is left when the runtime goes
+      try {
+        for (;;) rt.spawn(adds_length(i));
+      } catch (const failure&) {
+      }
+    }
+  }
+  EXPECT_TRUE(reports.empty());
+}

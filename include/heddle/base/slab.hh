@@ -46,8 +46,11 @@ class region {
   [[nodiscard]] std::uintptr_t base() const noexcept { return base_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
 
-  /// Takes `count` chunks in a row, for cells (low = false) or contexts (low = true).
-  [[nodiscard]] void* take_chunks(std::size_t count, bool low);
+  /// Takes `count` chunks in a row, for cells (low = false) or contexts (low = true); null when
+  /// there is no room.
+  [[nodiscard]] void* take_chunks(std::size_t count, bool low) noexcept;
+  /// From now on the last chunks may be taken too: what ends a program needs a few cells itself.
+  void open_reserve() noexcept { reserve_open_.store(true, std::memory_order_relaxed); }
 
   /// The first chunk of the cell that holds `address`, which must lie in a chunk that was taken.
   [[nodiscard]] void* head_chunk(const void* address) const noexcept {
@@ -67,6 +70,7 @@ class region {
   std::atomic<std::uintptr_t> low_next_{0};
   std::atomic<std::uintptr_t> high_next_{0};
   std::atomic<std::size_t> chunks_taken_{0};
+  std::atomic<bool> reserve_open_{false};
   std::uint32_t* heads_ = nullptr;  // per chunk: the index of the first chunk of its cell
   void* mapping_ = nullptr;
   std::size_t mapping_bytes_ = 0;
@@ -82,12 +86,17 @@ class slabs {
   slabs& operator=(const slabs&) = delete;
 
   [[nodiscard]] void* allocate(std::size_t bytes) {
-    if (bytes > slab_small_max) [[unlikely]]
-      return allocate_large(bytes);
+    if (bytes > slab_small_max) [[unlikely]] {
+      void* const large = allocate_large(bytes);
+      if (large == nullptr) no_room();
+      return large;
+    }
     const std::size_t index = class_of(bytes);
     cell* c = free_[index];
-    if (c == nullptr) [[unlikely]]
+    if (c == nullptr) [[unlikely]] {
       c = refill(index);
+      if (c == nullptr) no_room();
+    }
     unpoison(c, index * 8);
     free_[index] = c->next;
     ++live_;
@@ -192,9 +201,11 @@ class slabs {
     poison(c, index * 8);
     --live_;
   }
-  [[nodiscard]] HEDDLE_RARE cell* refill(std::size_t index);
-  [[nodiscard]] cell* carve(void* memory, std::size_t cell_bytes);
-  [[nodiscard]] HEDDLE_RARE void* allocate_large(std::size_t bytes);
+  /// Null when there is no room.
+  [[nodiscard]] HEDDLE_RARE cell* refill(std::size_t index) noexcept;
+  [[nodiscard]] cell* carve(void* memory, std::size_t cell_bytes) noexcept;
+  [[nodiscard]] HEDDLE_RARE void* allocate_large(std::size_t bytes) noexcept;
+  [[noreturn, gnu::cold, gnu::noinline]] static void no_room();
   HEDDLE_RARE void release_slow(void* address, std::size_t bytes) noexcept;
   void send_home(slabs& owner, void* address, std::size_t bytes) noexcept;
   void flush_away() noexcept;

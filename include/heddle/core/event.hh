@@ -332,7 +332,7 @@ class event : public detail::event_handle {
     const worker* const w = worker::current();
     return w != nullptr && w->color != record_->color;
   }
-  HEDDLE_RARE void trigger_afar(worker& w, Ts&&... values) const {
+  [[gnu::cold, gnu::noinline]] void trigger_afar(worker& w, Ts&&... values) const {
     send_message(w, record_->color,
                  [target = *this, kept = std::tuple<Ts...>(std::move(values)...)]() mutable {
                    std::apply([&](Ts&... v) { target.trigger(std::move(v)...); }, kept);
