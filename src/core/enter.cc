@@ -136,6 +136,9 @@ bool is_taken_over(const join& j) noexcept { return j.done == &function_ended; }
 
 void leave_again(link function, std::uint32_t place) {
   worker& w = worker::running();
+  // Who triggers them runs here, and the function does not any more.
+  if (w.foreign_slots != 0) [[unlikely]]
+    detach_slots_of(w, reinterpret_cast<void*>(function));
   auto* const v = new (w.memory.allocate(sizeof(visit))) visit;
   v->coming_home = {&arrive, &nothing, no_link, 0, 0};
   v->outer_low = w.context_now;

@@ -76,6 +76,10 @@ void run_notifiers(event_record& record, worker& w) noexcept {
 }
 
 void add_notifier(event_record& record, event_notifier& n) noexcept {
+  HEDDLE_ASSERT(
+      worker::current() == nullptr || worker::current()->color == record.color,
+      "an event of another color is given to an adapter, a timer, a lock or a channel here; other "
+      "colors may trigger() and unblock() it: do the rest in its own color, by post()");
   event_notifier** at = &record.notifiers;
   while (*at != nullptr) at = &(*at)->next;
   n.next = nullptr;

@@ -7,8 +7,9 @@
 //                                         of the function in it, and destroys the function later
 //   nowhere: it runs                      the guard lets go of it
 //
-// Children of the function that are no part of the chain run on borrowed variables; then it is
-// cancelled in the ordinary way, and unwinds.
+// A function that is away in another color is cancelled in the ordinary way, and unwinds there or
+// at home. Children of the function that are no part of the chain run on borrowed variables; then
+// it is cancelled in the ordinary way, and unwinds.
 #include "heddle/core/lifetime.hh"
 
 namespace heddle {
@@ -22,9 +23,17 @@ wait* find_wait(context& c, F&& f) {
     if (found == nullptr && f(x)) found = &x;
   });
   c.children().each([&](context& child) {
-    if (found == nullptr) found = find_wait(child, f);
+    if (found == nullptr && child.visiting == nullptr) found = find_wait(child, f);
   });
   return found;
+}
+
+/// Whether something below runs in another color, which only its own worker may look at.
+bool is_partly_away(context& c) {
+  bool away = false;
+  c.children().each(
+      [&](context& child) { away = away || child.visiting != nullptr || is_partly_away(child); });
+  return away;
 }
 
 bool is_below(const context* c, const context& top) {
@@ -100,6 +109,10 @@ void destroy_guard::end(worker& w) noexcept {
     }
   });
   wait* const at = find_wait(*own_, [&](wait& x) { return leads_here(x.frame); });
+  if (is_partly_away(*own_)) {  // it ends at its next wait, and unwinds
+    own_->cancel(w);
+    return;
+  }
   if (at == nullptr && queued == no_link) return;  // it runs
   const bool for_children = at != nullptr && at->kind->for_children;
   if (!for_children && !others)

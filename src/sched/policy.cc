@@ -107,6 +107,8 @@ class shares final : public policy {
     c.key += static_cast<std::uint64_t>(span.count()) * scale / weight;
   }
   bool uses_time() const noexcept override { return true; }
+  /// Its time was counted by the clock of this worker's shares; elsewhere it begins with theirs.
+  void left(ready_color& c) noexcept override { c.key = 0; }
 
  private:
   static constexpr std::uint64_t scale = 16;  // so that short turns of heavy colors count too

@@ -245,7 +245,11 @@ std::size_t runtime::drain() {
   worker& w = main_worker();
   static_cast<void>(cancel_roots());
   for (frame* f : std::vector<frame*>(plain_frames_.begin(), plain_frames_.end())) {
-    send_message(w, f->color, [f] {
+    send_message(w, f->color, [this, f] {
+      {
+        const std::lock_guard hold(plain_lock_);
+        if (!plain_frames_.contains(f)) return;  // it has finished meanwhile
+      }
       f->at |= HEDDLE_AT_CANCELED;
       if ((f->at & HEDDLE_AT_QUEUED) != 0) return;
       f->at |= HEDDLE_AT_QUEUED;

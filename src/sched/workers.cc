@@ -52,6 +52,11 @@ color_record* runtime::steal(seat& s) noexcept {
     std::uint32_t count = 0;
     for (std::uint32_t half = from.queue.size() / 2; count != std::min(half, along_max); ++count)
       along[count] = from.queue.pop();
+    if (policy* const p = from.queue.policy(); p != nullptr && first != nullptr) {
+      p->left(*first);
+      for (std::uint32_t k = 0; k != count; ++k)
+        if (along[k] != nullptr) p->left(*along[k]);
+    }
     from.queue.lock.unlock();
     if (first == nullptr) continue;
     s.count.steals += count + 1;
@@ -82,8 +87,12 @@ void runtime::push_color(seat& from, seat& to, color_record& r) noexcept {
     to.io->wake();
     return;
   }
-  // Something waits behind what runs there: somebody who rests can do it.
-  if (waiting > 1 && options_.stealing && resting_.load(std::memory_order_relaxed) != 0)
+  // Something waits behind what runs there: somebody who rests can do it. One color alone is worth
+  // no wake-up, because it may well be next; but those who went to rest when nobody worked would
+  // not look again, so one of them is woken once.
+  const bool nobody_looks = &to == &from && std::exchange(from.first_awake, false);
+  if ((waiting > 1 || nobody_looks) && options_.stealing &&
+      resting_.load(std::memory_order_relaxed) != 0)
     wake_one(from);
 }
 
@@ -130,7 +139,7 @@ void runtime::unpark(seat& s) noexcept {
   s.queue.lock.unlock();
   s.parked.store(false, std::memory_order_seq_cst);
   s.hopeless.store(false, std::memory_order_relaxed);
-  resting_.fetch_sub(1, std::memory_order_relaxed);
+  s.first_awake = resting_.fetch_sub(1, std::memory_order_relaxed) == seats_.size();
   if (pushed) s.spins_left = spins_after_hit;
 }
 
@@ -303,12 +312,21 @@ void runtime::begin_world() {
 
 /// The first thread is alone again, and is color 0.
 void runtime::end_world() noexcept {
-  if (std::exchange(in_world_, false) && !simulated_)
-    pause_->begin(seats_.size() - 1, [this] {
-      for (const auto& s : seats_)
-        if (s->w.index != 0) s->io->wake();
-    });
   seat& s = *seats_[0];
+  if (std::exchange(in_world_, false) && !simulated_) {
+    std::unique_lock turn_to_look(pause_->one_at_a_time, std::defer_lock);
+    while (!turn_to_look.try_lock()) {  // another worker looks at everything, and waits for us
+      if (pause_->asked()) {
+        stand_still(s);
+        static_cast<void>(pause_->wait());
+      }
+      std::this_thread::yield();
+    }
+    pause_->begin(seats_.size() - 1, [this] {
+      for (const auto& each : seats_)
+        if (each->w.index != 0) each->io->wake();
+    });
+  }
   if (s.w.color == 0) return;
   if (!shared_) {
     static_cast<void>(enter_for(s, 0));

@@ -24,12 +24,14 @@ std::size_t condition::waiting_open() noexcept {
   return count;
 }
 
-bool condition::notify_one() noexcept {
+bool condition::notify_one() noexcept { return notify_first(wake_of::one); }
+
+bool condition::notify_first(wake_of how) noexcept {
   while (place* first = line_.pop_front()) {
     auto& r = static_cast<record&>(*first);
     --waiting_;
     if (!r.owner.commit()) continue;  // its choice went elsewhere; it ends by itself
-    r.owner.woken_ = true;
+    r.owner.woken_ = how;
     wake(r, worker::here());
     return true;
   }
@@ -38,7 +40,7 @@ bool condition::notify_one() noexcept {
 
 std::size_t condition::notify_all() noexcept {
   std::size_t count = 0;
-  while (notify_one()) ++count;
+  while (notify_first(wake_of::all)) ++count;
   return count;
 }
 

@@ -9,15 +9,18 @@ namespace heddle {
 const wait_kind gate::awaiter::record::kind_of_wait{"lock", &gate::awaiter::record::cancel};
 
 void gate::admit() noexcept {
+  if (admitting_) return;  // inside an event that gives its hold back at once: the loop goes on
   worker& w = worker::here();
+  admitting_ = true;
   while (!line_.empty()) {
     place& first = line_.front();
-    if (first.units > free_) return;
+    if (first.units > free_) break;
     first.unlink();
     const std::uint32_t units = first.units;  // `first` may be gone after it was given them
     free_ -= units;
     if (!first.give(first, w)) free_ += units;
   }
+  admitting_ = false;
 }
 
 bool gate::awaiter::record::give(place& p, worker& w) noexcept {

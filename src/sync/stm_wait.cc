@@ -118,7 +118,7 @@ class changed_wait : public wait {
   bool canceled_ = false;
 };
 
-stm_waiter::stm_waiter() : home_(runtime::here()), home_worker_(worker::here()) {}
+stm_waiter::stm_waiter() : home_(runtime::here()), color_(worker::here().color) {}
 
 void stm_waiter::release() noexcept {
   // acq_rel: the last owner deletes after all uses of the others
@@ -156,16 +156,24 @@ void stm_waiter::unwatch() noexcept {
 void stm_waiter::wake() noexcept {
   // acq_rel: pairs with await_suspend()
   if (now.exchange(state::woken, std::memory_order_acq_rel) != state::parked) return;
-  if (worker::current() == &home_worker_) {
-    if (awaiter != nullptr) awaiter->changed(home_worker_);
+  worker* const w = worker::current();
+  if (w != nullptr && &w->sched == &home_) {
+    wake_from(*w);
     return;
   }
-  struct reference {
-    void operator()(stm_waiter* w) const noexcept { w->release(); }
-  };
   add_ref();
-  home_.post([self = std::unique_ptr<stm_waiter, reference>(this)] {
-    if (self->awaiter != nullptr) self->awaiter->changed(worker::here());
+  home_.post([self = reference(this)] { self->wake_from(worker::here()); });
+}
+
+/// On a worker of the home runtime: in the color that waits.
+void stm_waiter::wake_from(worker& w) noexcept {
+  if (w.color == color_) {
+    if (awaiter != nullptr) awaiter->changed(w);
+    return;
+  }
+  add_ref();
+  send_message(w, color_, [self = reference(this)] {
+    if (self->awaiter != nullptr) self->awaiter->changed(worker::running());
   });
 }
 

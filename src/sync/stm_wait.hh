@@ -45,14 +45,19 @@ class stm_waiter {
   std::atomic<state> now{state::watching};
   std::atomic<bool> claimed{false};  ///< some commit will wake it
   stm_waiter* next_woken = nullptr;  ///< that commit's list
-  changed_wait* awaiter = nullptr;   ///< home's: who is suspended
+  changed_wait* awaiter = nullptr;   ///< its color's: who is suspended
 
  private:
   ~stm_waiter() = default;
+  struct releases {
+    void operator()(stm_waiter* w) const noexcept { w->release(); }
+  };
+  using reference = std::unique_ptr<stm_waiter, releases>;
+  void wake_from(worker& w) noexcept;
 
   std::atomic<std::uint32_t> refs_{1};
   runtime& home_;
-  worker& home_worker_;
+  std::uint32_t color_;  ///< where the function waits: a place in the table of colors
   std::vector<stm_watch> watches_;
 };
 

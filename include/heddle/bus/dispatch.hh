@@ -59,7 +59,8 @@ struct planned_call<planned<Data>, Number, Inlined, R, Args...> {
 /// The rest of a raise whose bindings have changed inside it. Far away: what merges many raises
 /// into one function must be small where it runs.
 template <class R, class... Args>
-[[gnu::cold, gnu::noinline]] R run_rest(const merged_topic& topic, std::size_t ran, pass_t<Args>... args) {
+[[gnu::cold, gnu::noinline]] R run_rest(const merged_topic& topic, std::size_t ran,
+                                        pass_t<Args>... args) {
   return run_slots<R, Args...>(topic.begin + ran, topic.end, static_cast<pass_t<Args>>(args)...);
 }
 

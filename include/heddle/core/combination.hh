@@ -77,7 +77,8 @@ class combination final : public event_sink<Ts...> {
   void take_parts(worker& w, F&& use) noexcept {
     event<Ts...> targets[2];
     for (int i = 0; i < 2; ++i) {
-      if (parts_[i].watched) remove_notifier(*parts_[i].target.record(), parts_[i]);
+      if (!parts_[i].watched) continue;  // it has ended by itself
+      remove_notifier(*parts_[i].target.record(), parts_[i]);
       targets[i] = std::move(parts_[i].target);
     }
     destroy(*this, w);

@@ -58,6 +58,8 @@ class policy {
   /// frame.
   virtual void ran([[maybe_unused]] ready_color& c, [[maybe_unused]] nanoseconds span) noexcept {}
   [[nodiscard]] virtual bool uses_time() const noexcept { return false; }
+  /// Another worker has taken the color, and its policy goes on with it.
+  virtual void left([[maybe_unused]] ready_color& c) noexcept {}
   [[nodiscard]] virtual bool uses_deadlines() const noexcept { return false; }
 };
 

@@ -54,6 +54,11 @@ class condition {
     static const wait_kind kind_of_wait;
     awaiter& owner;
   };
+  /// Whom a notification was meant for. One that was for a single function is passed on where that
+  /// function is ended before it runs.
+  enum class wake_of : std::uint8_t { none, one, all };
+  bool notify_first(wake_of how) noexcept;
+
   list<place> line_;
   std::size_t waiting_ = 0;
 };
@@ -63,7 +68,7 @@ class [[nodiscard("co_await it")]] condition::awaiter : public choosable {
   explicit awaiter(condition& home) noexcept : home_(home) {}
   awaiter(const awaiter& other) noexcept : awaiter(other.home_) {}  // before it waits
   ~awaiter() {
-    if (woken_) [[unlikely]]
+    if (woken_ == wake_of::one) [[unlikely]]
       home_.notify_one();  // its function was ended between the wake and the run
   }
 
@@ -77,18 +82,19 @@ class [[nodiscard("co_await it")]] condition::awaiter : public choosable {
     ++home_.waiting_;
   }
   void await_resume() {
-    if (!std::exchange(woken_, false)) [[unlikely]]
+    if (std::exchange(woken_, wake_of::none) == wake_of::none) [[unlikely]]
       detail::throw_failure(canceled_error());
   }
   [[nodiscard]] result<void> await_result() noexcept {
-    if (!std::exchange(woken_, false)) return std::unexpected(canceled_error());
+    if (std::exchange(woken_, wake_of::none) == wake_of::none)
+      return std::unexpected(canceled_error());
     return {};
   }
 
  private:
   friend class condition;
   condition& home_;
-  bool woken_ = false;
+  wake_of woken_ = wake_of::none;
   detail::wait_room<record> room_;
 };
 

@@ -109,6 +109,7 @@ class gate {
 
   std::uint32_t units_;
   std::uint32_t free_;
+  bool admitting_ = false;
   list<place> line_;
 };
 
