@@ -131,6 +131,17 @@ void destroy_guard::end(worker& w) noexcept {
   if (w.ready.remove(link_of(end_frame_))) destroy_function(w);  // else when the wait has ended
 }
 
+bool guarded_promise::ended_with_object() const noexcept {
+  if (guard_.linked()) return false;
+  try {
+    throw;
+  } catch (const std::system_error& e) {
+    return e.code() == std::errc::operation_canceled;
+  } catch (...) {
+    return false;
+  }
+}
+
 void tamed_class::end_functions() noexcept {
   worker& w = worker::here();
   while (destroy_guard* g = guards_.pop_front()) g->end(w);

@@ -327,3 +327,17 @@ HEDDLE_TEST(combination, "C5 dropping an unfired combination drops its parts") {
   EXPECT_EQ(v.reports.size(), 2u);
   EXPECT_FALSE(r.has_waiting());
 }
+
+HEDDLE_TEST(combination, "a part that has fired alone is no second trigger for the whole") {
+  virtual_runtime v;
+  v.rt.diagnostics().set(diagnostic_kind::double_trigger, strictness::report);
+  rendezvous<> r;
+  int a = 0, b = 0;
+  event<int> first = r.make_event(a), second = r.make_event(b);
+  event<int> whole = first + second;
+  first.trigger(1);
+  whole.trigger(2);
+  EXPECT_EQ(a, 1);
+  EXPECT_EQ(b, 2);
+  EXPECT_TRUE(v.reports.empty());
+}

@@ -13,6 +13,7 @@
 #include "heddle/core/yield.hh"
 #include "heddle/sched/checked.hh"
 #include "heddle/sched/runtime.hh"
+#include "heddle/sync/atomically.hh"
 #include "support/test.hh"
 #include "support/virtual_runtime.hh"
 
@@ -601,6 +602,104 @@ HEDDLE_TEST(workers, "a program that can never go on is an error with several wo
       co_await r;
     }()),
                  failure);
+  });
+}
+
+/// Beside transactions, which are of every color.
+struct counted {
+  tvar<int> changes = 0;
+  one_at_a_time alone;
+  bool over = false;
+};
+
+HEDDLE_TEST(color, "who waited in a transaction goes on in its own color") {
+  in_every_world([](runtime& rt) {
+    counted c;
+    rt.run([](counted& all) -> task<> {
+      const auto changed = [](transaction& tx, tvar<int>& of, int seen) {
+        tx.wait_until(tx.read(of) != seen);
+        return tx.read(of);
+      };
+      const auto waits = [](auto wait_for, counted& it) -> task<> {
+        const worker& before = worker::here();
+        const std::uint32_t mine = before.color;
+        for (int seen = 0; seen < 20;) {
+          seen = co_await atomically(wait_for, std::ref(it.changes), seen);
+          it.alone.enter();
+          EXPECT_EQ(worker::here().color, mine);
+          it.alone.leave();
+          co_await yield();
+        }
+      };
+      const auto changes = [](counted& it) -> task<> {
+        for (int i = 0; i < 20; ++i) {
+          co_await atomically([](transaction& tx, tvar<int>& of) { tx.write(of, tx.read(of) + 1); },
+                              std::ref(it.changes));
+          co_await yield();
+        }
+      };
+      scope s;
+      s.spawn(color(5), waits(changed, all));
+      s.spawn(color(5), waits(changed, all));
+      s.spawn(color(8), changes(all));
+      co_await s.join();
+    }(c));
+  });
+}
+
+HEDDLE_TEST(workers, "a dump by one worker and the end of the program do not wait for each other") {
+  for (int i = 0; i != 100; ++i) {
+    runtime_options options;
+    options.workers = 3;
+    runtime rt(options);
+    spawn(color(7), []() -> task<> {
+      for (;;) {
+        static_cast<void>(runtime::here().suspended());
+        co_await yield();
+      }
+    }());
+    rt.run([]() -> task<> { co_await sleep_for(200us); }());
+  }
+}
+
+HEDDLE_TEST(workers, "what waits behind a long run is found by a worker that rested") {
+  runtime_options options;
+  options.workers = 2;
+  runtime rt(options);
+  rt.run([]() -> task<> {
+    int found = 0;
+    for (int i = 0; i < 5; ++i) {
+      std::atomic<bool> ran = false;
+      co_await sleep_for(30ms);  // all rest
+      post(color(2), [&ran] { ran = true; });
+      const auto begin = std::chrono::steady_clock::now();
+      while (!ran && std::chrono::steady_clock::now() - begin < 2s) {
+      }
+      found += ran ? 1 : 0;
+      while (!ran) co_await yield();
+    }
+    EXPECT_EQ(found, 5);
+  }());
+}
+
+HEDDLE_TEST(color, "K7 a slot in a function that went to another color is cut off") {
+  in_every_world([](runtime& rt) {
+    rt.run([]() -> task<> {
+      rendezvous<> r;
+      event<int> e;
+      int other = 0;
+      const auto goes = [](rendezvous<>& on, event<int>& out, int*& where) -> task<> {
+        int slot = 0;
+        where = &slot;
+        out = on.make_event(slot);
+        co_await enter(color(5));
+      };
+      int* where = &other;
+      co_await goes(r, e, where);
+      EXPECT_EQ(worker::here().foreign_slots, 0u);
+      e.trigger(7);
+      co_await r;
+    }());
   });
 }
 

@@ -5,8 +5,10 @@
 #include <stdexcept>
 #include <string>
 
+#include "heddle/core/lifetime.hh"
 #include "heddle/heddle.hh"
 #include "heddle/sync/barrier.hh"
+#include "heddle/sync/broadcast.hh"
 #include "heddle/sync/latch.hh"
 #include "heddle/sync/lock_table.hh"
 #include "heddle/sync/windowed.hh"
@@ -247,5 +249,46 @@ HEDDLE_TEST(windowed, "with_window waits for what runs however its function ends
     const auto each = co_await as_expected(with_timeout(
         each_windowed(8, 2, [](std::size_t) -> task<> { co_await sleep_for(10ms); }), 15ms));
     EXPECT_EQ(each.error(), std::errc::timed_out);
+  }());
+}
+
+namespace {
+struct listener : tamed_class {
+  tamed waits(broadcast<int>& b) {
+    broadcast<int>::subscription mine(b);
+    static_cast<void>(co_await mine.next());
+  }
+};
+}  // namespace
+
+HEDDLE_TEST(broadcast, "a subscriber that is ended before it runs tells nobody that it is over") {
+  virtual_runtime v;
+  v.rt.run([]() -> task<> {
+    broadcast<int> b(4);
+    auto killed = std::make_unique<listener>();
+    std::string log;
+    const auto reads = [](broadcast<int>& from, std::string& to) -> task<> {
+      broadcast<int>::subscription mine(from);
+      while (const auto value = co_await mine.next()) to += std::to_string(*value);
+      to += from.closed() ? '.' : '!';
+    };
+    const auto kills = [](broadcast<int>& from, std::unique_ptr<listener>& other) -> task<> {
+      broadcast<int>::subscription mine(from);
+      static_cast<void>(co_await mine.next());
+      other.reset();
+    };
+    scope s;
+    s.spawn(reads(b, log));
+    s.spawn(kills(b, killed));
+    co_await yield();
+    co_await yield();
+    killed->waits(b);
+    b.send(1);
+    co_await sleep_for(1ms);
+    b.send(2);
+    co_await sleep_for(1ms);
+    b.close();
+    co_await s.join();
+    EXPECT_EQ(log, "12.");
   }());
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "heddle/core/callback.hh"
 #include "heddle/core/twait.hh"
 #include "heddle/heddle.hh"
 #include "heddle/sync/semaphore.hh"
@@ -263,4 +264,19 @@ HEDDLE_TEST(mutex, "cancelling one that waits may let another in that is cancell
     EXPECT_TRUE(m.try_lock());
     EXPECT_TRUE(s.try_acquire(2));
   }());
+}
+
+HEDDLE_TEST(mutex, "a hold that its event gives back at once lets in the next without recursion") {
+  virtual_runtime v;
+  constexpr int waiting = 200'000;
+  int entered = 0;
+  mutex m;
+  {
+    const auto held = m.try_lock();
+    for (int i = 0; i < waiting; ++i)
+      m.lock(function_event<mutex::hold>([&entered](mutex::hold) { ++entered; }));
+  }
+  v.rt.run();
+  EXPECT_EQ(entered, waiting);
+  EXPECT_TRUE(m.try_lock());
 }

@@ -94,8 +94,14 @@ struct guarded_promise : tamed::promise_type {
     guard_.open(object_);  // in the context of the function, not of the caller
     return {};
   }
+  void unhandled_exception() noexcept {
+    if (!ended_with_object()) tamed::promise_type::unhandled_exception();
+  }
 
  private:
+  /// The exception in flight is how it ends together with its object: nothing to report.
+  [[nodiscard]] bool ended_with_object() const noexcept;
+
   const tamed_class& object_;
   destroy_guard guard_;
 };
