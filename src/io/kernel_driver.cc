@@ -193,15 +193,30 @@ void kernel_driver::release_signals(std::uint64_t signal_mask) noexcept {
 }
 
 /// Null for calls that name no descriptor.
-kernel_driver::pool_use* kernel_driver::use_of(const operation& op) {
+kernel_driver::number_use* kernel_driver::use_of(const operation& op) {
   if (op.fd < 0 || op.code == op_code::call || op.code == op_code::resolve) return nullptr;
   return &uses_.at(op.fd);
 }
 
+bool kernel_driver::enter_number(const operation& op) {
+  number_use* const use = use_of(op);
+  if (use == nullptr) return true;
+  if (use->closing) return false;
+  ++use->calls;
+  return true;
+}
+
+void kernel_driver::leave_number(const operation& op) noexcept {
+  number_use* const use = use_of(op);
+  if (use == nullptr || --use->calls != 0 || !use->closing) return;
+  use->closing = false;
+  std::erase(closing_, op.fd);
+  ::close(op.fd);
+}
+
 bool kernel_driver::send_to_pool(operation& op, worker& w, completion& now) noexcept {
   op.driver_state = pooled;
-  pool_use* const use = use_of(op);
-  if (use != nullptr && use->closing) {
+  if (!enter_number(op)) {
     now = {-EBADF, false, false, 0};
     return false;
   }
@@ -210,21 +225,12 @@ bool kernel_driver::send_to_pool(operation& op, worker& w, completion& now) noex
   if (taken == blocking_pool::taken::no) {
     op.pending = op.held = false;
     --pending_;
+    left_pool(op);
     now = {-EAGAIN, false, false, 0};
     return false;
   }
-  if (use != nullptr) ++use->calls;
   if (taken == blocking_pool::taken::queued) watch_.queued(w, *pool_);
   return true;
-}
-
-void kernel_driver::left_pool(operation& op) noexcept {
-  op.driver_state = 0;
-  pool_use* const use = use_of(op);
-  if (use == nullptr || --use->calls != 0 || !use->closing) return;
-  use->closing = false;
-  std::erase(closing_, op.fd);
-  ::close(op.fd);
 }
 
 void kernel_driver::collect_from_pool(worker& w) noexcept {
@@ -249,15 +255,14 @@ void kernel_driver::cancel_in_pool(operation& op, worker& w) noexcept {
 }
 
 void kernel_driver::close_number(int fd, worker& w) noexcept {
-  pool_use* const use = uses_.find(fd);
-  if (use != nullptr && use->calls != 0) {
+  if (entered(fd)) {
     // One at a time: a completion may take back others.
     while (operation* op = pool_->take_back_one(port_, fd)) {
       left_pool(*op);
       deliver(*op, w, {-ECANCELED, false, false, 0});
     }
-    if (use->calls != 0) {
-      use->closing = true;
+    if (entered(fd)) {
+      uses_[fd].closing = true;
       closing_.push_back(fd);
       return;
     }

@@ -135,8 +135,19 @@ class kernel_driver : public driver {
     return op.driver_state == pooled;
   }
   static constexpr std::uint8_t pooled = 0xff;
-  /// Closes a number. Calls on it that are queued in the pool end; while one of them runs the
-  /// number stays taken, so that the call cannot meet another file under it.
+  /// An operation whose number is looked up by a thread, when that makes the call: until it has
+  /// left, the number stays taken, so that the call cannot meet another file under it. False: the
+  /// number is closed already, and only waits for others to leave. Nothing for operations that name
+  /// no number.
+  [[nodiscard]] bool enter_number(const operation& op);
+  void leave_number(const operation& op) noexcept;
+  /// Whether any has entered this one.
+  [[nodiscard]] bool entered(int fd) noexcept {
+    const number_use* const use = uses_.find(fd);
+    return use != nullptr && use->calls != 0;
+  }
+  /// Closes a number, or leaves that to the last that leaves it. Calls on it that are queued in the
+  /// pool end.
   void close_number(int fd, worker& w) noexcept;
 
   /// Empties the eventfd after a wake.
@@ -151,12 +162,15 @@ class kernel_driver : public driver {
   std::uint64_t scarce_ = 0;        // completions that said so
 
  private:
-  struct pool_use {
-    std::uint32_t calls = 0;  // that the pool has
+  struct number_use {
+    std::uint32_t calls = 0;  // that have entered and not left
     bool closing = false;     // the last of them closes it
   };
-  [[nodiscard]] pool_use* use_of(const operation& op);
-  void left_pool(operation& op) noexcept;
+  [[nodiscard]] number_use* use_of(const operation& op);
+  void left_pool(operation& op) noexcept {
+    op.driver_state = 0;
+    leave_number(op);
+  }
   [[gnu::cold, gnu::noinline]] void return_from_afar(std::uint32_t block) noexcept;
   [[gnu::cold, gnu::noinline]] void take_back_from_afar() noexcept;
 
@@ -168,7 +182,7 @@ class kernel_driver : public driver {
   std::shared_ptr<blocking_pool> pool_;  // the runtime's: see share_with()
   std::uint32_t port_ = 0;               // of its worker there
   pool_watch watch_{options_.pool_wait_report};
-  fd_table<pool_use> uses_;
+  fd_table<number_use> uses_;
   std::vector<int> closing_;
   std::array<std::uint64_t, 32> entropy_{};
   std::size_t entropy_used_ = 32;

@@ -30,22 +30,6 @@ std::int64_t outcome(ssize_t result) noexcept { return result < 0 ? -errno : res
 
 }  // namespace
 
-void readiness_driver::op_queue::push(operation& op) noexcept {
-  op.driver_next = nullptr;
-  if (first == nullptr) {
-    first = op.driver_prev = &op;
-    return;
-  }
-  op.driver_prev = std::exchange(first->driver_prev, &op);
-  op.driver_prev->driver_next = &op;
-}
-
-void readiness_driver::op_queue::remove(operation& op) noexcept {
-  (&op == first ? first : op.driver_prev->driver_next) = op.driver_next;
-  operation* const behind = op.driver_next != nullptr ? op.driver_next : first;
-  if (behind != nullptr) behind->driver_prev = op.driver_prev;
-}
-
 void readiness_driver::share_with(driver& first, std::uint32_t worker) {
   kernel_driver::share_with(first, worker);
   auto& other = static_cast<readiness_driver&>(first);
@@ -142,8 +126,7 @@ int readiness_driver::pipe(int (&ends)[2]) noexcept {
   return error;
 }
 
-readiness_driver::op_queue& readiness_driver::queue_of(fd_state& state,
-                                                       const operation& op) noexcept {
+op_queue& readiness_driver::queue_of(fd_state& state, const operation& op) noexcept {
   switch (op.code) {
     case op_code::poll:
       state.polled = true;

@@ -17,6 +17,7 @@
 #include "io/fd_epochs.hh"
 #include "io/fd_table.hh"
 #include "io/kernel_driver.hh"
+#include "io/op_queue.hh"
 
 namespace heddle {
 
@@ -41,13 +42,6 @@ class readiness_driver : public kernel_driver {
  protected:
   explicit readiness_driver(const driver_options& options) : kernel_driver(options) {}
 
-  /// Operations through driver_next and driver_prev; the first one's driver_prev is the last one.
-  struct op_queue {
-    operation* first = nullptr;
-    [[nodiscard]] bool empty() const noexcept { return first == nullptr; }
-    void push(operation& op) noexcept;
-    void remove(operation& op) noexcept;
-  };
   /// `stream`: bytes without borders (stream sockets and pipes), where a short transfer says that
   /// there is no more. `packets`: everything else that can be waited for. `uncached`: a file opened
   /// past the page cache, where even a try that is not to wait sleeps until the disk has answered.

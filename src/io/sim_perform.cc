@@ -20,7 +20,7 @@ std::int64_t world::perform(request& r) {
   if (op.code == op_code::call) return op.function(op.more);
   if (op.code == op_code::resolve) return resolve(op.more);
 
-  const std::shared_ptr<object> target = op.fd == AT_FDCWD ? nullptr : find(op.fd);
+  const std::shared_ptr<object>& target = r.folder;
   const node_ptr start = op.fd == AT_FDCWD   ? files.root()
                          : target != nullptr ? node_of(*target)
                                              : nullptr;

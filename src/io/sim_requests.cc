@@ -99,7 +99,7 @@ bool world::start(request& r, const fault& f) {
   operation& op = *r.op;
   const bool at_object = waits_at_object(op);
   const bool has_target = at_object || op.code == op_code::sync;
-  if (has_target) r.target = find(op.fd);
+  (has_target ? r.target : r.folder) = find(op.fd);
   if (f.error != 0 || (has_target && r.target == nullptr)) {
     finish(r, {f.error != 0 ? f.error : -EBADF});
     return true;

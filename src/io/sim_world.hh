@@ -27,6 +27,7 @@ struct request {
   std::uint64_t number;
   operation* op;
   std::shared_ptr<object> target;  ///< null for paths, names and calls
+  std::shared_ptr<object> folder;  ///< of paths: open when they were asked for
   std::uint64_t lane;
   time_point not_before;
   std::uint32_t bytes_max;

@@ -10,7 +10,9 @@
 //
 // A descriptor's number may be used again as soon as it is closed, so nothing may be sent for the
 // old one afterwards: close() sends what is batched first, and an operation keeps the epoch of its
-// descriptor, so that a restart after the close is noticed.
+// descriptor, so that a restart after the close is noticed. Calls on names beneath a folder need
+// more: a thread of the kernel looks the folder's number up when it comes to the call, so the
+// number stays taken until the last of them has ended (kernel_driver::enter_number).
 #include "io/uring.hh"
 
 #include <fcntl.h>
@@ -24,6 +26,7 @@
 #include <vector>
 
 #include "io/kernel_driver.hh"
+#include "io/op_queue.hh"
 #include "io/uring_blocks.hh"
 #include "io/uring_prepare.hh"
 #include "io/uring_ring.hh"
@@ -84,6 +87,13 @@ class uring_driver final : public kernel_driver {
       now = {-EBADF, false, false, 0};
       return true;
     }
+    if (looks_up_late(op)) [[unlikely]] {
+      if (!enter_number(op)) {
+        now = {-EBADF, false, false, 0};
+        return true;
+      }
+      late_.push(op);
+    }
     hold(op, w);
     fd_state& fd = state_of(op.fd);
     ++fd.pending;
@@ -111,6 +121,8 @@ class uring_driver final : public kernel_driver {
     fd_state& fd = state_of(number);
     end_waiting(first_served_, number, w);
     end_waiting(starved_, number, w);
+    if (entered(number)) [[unlikely]]
+      end_late(number, w);
     if (fd.pending != 0) {
       io_uring_sqe& request = ring_.request();
       io_uring_prep_cancel_fd(&request, number, IORING_ASYNC_CANCEL_ALL);
@@ -184,6 +196,10 @@ class uring_driver final : public kernel_driver {
   void finish(operation& op, worker& w, std::int64_t result) noexcept {
     fd_state& fd = state_of(op.fd);
     if (fd.epoch == (op.driver_state & epoch_mask) && fd.pending != 0) --fd.pending;
+    if (looks_up_late(op)) [[unlikely]] {
+      late_.remove(op);
+      leave_number(op);
+    }
     deliver(op, w, {result, false, false, 0});
   }
   /// Starts an operation again that ended without being done.
@@ -336,12 +352,20 @@ class uring_driver final : public kernel_driver {
     }
   }
 
+  /// Asks those beneath a folder that is being closed to end: the request that ends all of a
+  /// descriptor does not find them.
+  void end_late(int number, worker& w) noexcept {
+    for (operation* op = late_.first; op != nullptr; op = op->driver_next)
+      if (op->fd == number) cancel(*op, w);
+  }
+
   uring_ring ring_;
   uring_blocks blocks_;
   fd_table<fd_state> fds_;
   std::vector<operation*> starved_;       // receives to be started when there is a block
   std::vector<operation*> first_served_;  // of connections on which the first thing has come
   std::size_t rested_ = 0;                // of these, how many have seen a turn
+  op_queue late_;                         // calls on names beneath an open folder
 };
 
 }  // namespace

@@ -9,7 +9,15 @@ namespace heddle {
 
 /// Whether io_uring carries this operation out itself (the others go to the blocking pool).
 [[nodiscard]] constexpr bool native_to_uring(op_code code) noexcept {
-  return code != op_code::list && code != op_code::resolve && code != op_code::call;
+  return code < op_code::open ||
+         (code != op_code::list && code != op_code::resolve && code != op_code::call);
+}
+/// Whether the number of its descriptor is looked up when a thread of the kernel makes the call. Of
+/// the others the kernel holds the file from the moment that it takes the request.
+[[nodiscard]] constexpr bool looks_up_late(const operation& op) noexcept {
+  static_assert(op_code::open > op_code::write, "transfers pay for one comparison");
+  return op.code >= op_code::open && native_to_uring(op.code) && op.code != op_code::sync &&
+         op.fd >= 0;
 }
 [[nodiscard]] constexpr bool multishot(op_code code) noexcept {
   return code == op_code::accept_all || code == op_code::receive_all;

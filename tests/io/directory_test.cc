@@ -112,6 +112,34 @@ task<> listed(std::string root_path) {
   EXPECT_EQ(twice.size(), 5u);
 }
 
+task<> closed_too_early(std::string root_path) {
+  directory root = co_await open_directory(root_path);
+  for (int round = 0; round != 100; ++round) {
+    for (const char* name : {"/closed", "/other"}) {
+      co_await make_directory(root_path + name);
+      co_await write_file(root_path + name + "/x", "x");
+    }
+    directory closed = co_await root.open_directory("closed");
+    result<void> removed;
+    scope s;
+    s.spawn(
+        [](directory d, result<void>& how) -> task<> { how = co_await as_expected(d.remove("x")); },
+        closed, std::ref(removed));
+    co_await yield();
+    closed.close();
+    directory other = co_await root.open_directory("other");
+    co_await s.join();
+    const bool stands = (co_await as_expected(root.status("closed/x"))).has_value();
+    EXPECT_EQ(removed.has_value(), !stands);
+    if (stands) {
+      EXPECT_EQ(error_of(removed), std::errc::operation_canceled);
+      co_await root.remove("closed/x");
+    }
+    co_await other.remove("x");  // or it would fail: it went with the other folder
+    for (const char* name : {"closed", "other"}) co_await root.remove_directory(name);
+  }
+}
+
 void run_planted(std::unique_ptr<driver> d, task<> (*body)(std::string)) {
   const planted world(*d);
   auto* sim = dynamic_cast<sim_driver*>(d.get());
@@ -130,5 +158,8 @@ DRIVER_TEST(directory, "names are made, renamed and removed beneath it") {
 }
 DRIVER_TEST(directory, "names outside of it cannot be made, renamed or removed") {
   run_planted(make(), &names_do_not_change_outside);
+}
+DRIVER_TEST(directory, "F1 what is pending when it closes is done in it or not at all") {
+  run_planted(make(), &closed_too_early);
 }
 DRIVER_TEST(directory, "its entries are listed by name") { run_planted(make(), &listed); }

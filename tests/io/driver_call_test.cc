@@ -9,6 +9,8 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <thread>
 
@@ -145,6 +147,44 @@ DRIVER_TEST(driver_call,
     EXPECT_FALSE(is_open(number));
     ::close(writer);
     return;
+  }
+}
+
+DRIVER_TEST(driver_call, "what is asked beneath a closed folder never reaches another one") {
+  if (!make.real()) GTEST_SKIP() << "its numbers are its own";
+  driver_harness h(make());
+  const folder at(*h.io);
+  for (const char* name : {"closed", "other"}) std::filesystem::create_directory(at / name);
+  const auto plant = [&](const char* path) { std::ofstream(at / path) << "x"; };
+  const auto stands = [&](const char* path) { return std::filesystem::exists(at / path); };
+  const auto open_folder = [&](const char* name) {
+    return ::open((at / name).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  };
+  for (int round = 0; round != 200; ++round) {
+    plant("closed/x");
+    plant("other/x");
+    const int number = open_folder("closed");
+    request removing(op_code::remove, number);
+    removing.data = const_cast<char*>("x");
+    request making(op_code::make_directory, number);
+    making.data = const_cast<char*>("y");
+    making.len = 0700;
+    h.submit(removing);
+    h.submit(making);
+    if (round % 2 != 0) h.turn();  // some are with the kernel by then, some wait to be sent
+    h.close(number);
+    const int other = open_folder("other");
+    const std::int64_t removed = h.finish(removing);
+    const std::int64_t made = h.finish(making);
+    EXPECT_EQ(removed, stands("closed/x") ? -ECANCELED : 0);
+    EXPECT_EQ(made, stands("closed/y") ? 0 : -ECANCELED);
+    EXPECT_TRUE(stands("other/x"));
+    EXPECT_FALSE(stands("other/y"));
+    if (other != number) {
+      EXPECT_FALSE(is_open(number));
+    }
+    ::close(other);
+    std::filesystem::remove(at / "closed/y");
   }
 }
 
