@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "heddle/base/list.hh"
 #include "heddle/io/lane.hh"
 #include "heddle/io/received.hh"
 #include "heddle/io/stream.hh"
@@ -14,7 +15,9 @@
 
 namespace heddle::detail {
 
-enum class descriptor_kind : std::uint8_t { plain, socket, datagram, listener };
+class file_use;
+
+enum class descriptor_kind : std::uint8_t { plain, file, socket, datagram, listener };
 
 class descriptor_state {
  public:
@@ -26,6 +29,8 @@ class descriptor_state {
   descriptor_state(const descriptor_state&) = delete;
   descriptor_state& operator=(const descriptor_state&) = delete;
 
+  /// -1 when it is closed for users.
+  [[nodiscard]] int number() const noexcept { return fd < 0 ? -1 : fd; }
   void close(worker& w) noexcept;
   void unpin_one() noexcept {
     if (--pins != 0) return;
@@ -61,8 +66,18 @@ class descriptor_state {
  private:
   void destroy() noexcept;
   [[gnu::cold]] void close_late() noexcept;
-  /// Asks what other workers' drivers hold to end; whether there was anything.
+  /// Calls f with each operation on it that a driver may have.
+  template <class F>
+  void each_operation(F&& f) noexcept;
+  /// Where another worker's driver has one of its operations: asks all of them to end.
   [[nodiscard]] bool cancel_elsewhere(worker& w) noexcept;
+};
+
+/// A file or a directory.
+class file_state : public descriptor_state {
+ public:
+  explicit file_state(int number) noexcept : descriptor_state(number, descriptor_kind::file) {}
+  list<file_use> uses;
 };
 
 /// A multishot receive and the blocks it brought. An idle connection is this and nothing else.

@@ -10,7 +10,6 @@
 
 #include "io/descriptor_state.hh"
 #include "io/file_call.hh"
-#include "io/one_operation.hh"
 
 namespace heddle {
 namespace {
@@ -23,15 +22,15 @@ std::uint64_t rules_for(links follow) {
 
 constexpr int folder_flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 
-task<> make_at(int folder, std::string name, unsigned mode) {
-  detail::one_operation making(op_code::make_directory, folder, "make directory");
+task<> make_at(detail::descriptor_state* folder, std::string name, unsigned mode) {
+  detail::file_operation making(op_code::make_directory, folder, "make directory");
   making.data = name.data();
   making.len = mode;
   detail::check_path(co_await making, "make", name);
 }
 
-task<> remove_at(int folder, std::string name, unsigned flags) {
-  detail::one_operation removing(op_code::remove, folder, "remove");
+task<> remove_at(detail::descriptor_state* folder, std::string name, unsigned flags) {
+  detail::file_operation removing(op_code::remove, folder, "remove");
   removing.data = name.data();
   removing.flags = flags;
   detail::check_path(co_await removing, "remove", name);
@@ -60,30 +59,30 @@ task<directory::place> directory::place_of(std::string path) const {
 task<file> directory::open(std::string path, file_options options, links follow) const {
   const directory held = *this;
   const int fd =
-      co_await detail::open_native(detail::open_number(held), path, detail::native_flags(options),
+      co_await detail::open_native(&detail::open_state(held), path, detail::native_flags(options),
                                    options.mode, rules_for(follow));
-  co_return file(detail::make_plain(fd));
+  co_return file(detail::make_file(fd));
 }
 
 task<directory> directory::open_directory(std::string path, links follow) const {
   const directory held = *this;
-  const int fd = co_await detail::open_native(detail::open_number(held), path, folder_flags, 0,
+  const int fd = co_await detail::open_native(&detail::open_state(held), path, folder_flags, 0,
                                               rules_for(follow));
-  co_return directory(detail::make_plain(fd));
+  co_return directory(detail::make_file(fd));
 }
 
 task<file_status> directory::status(std::string path, links follow) const {
   const directory held = *this;
-  const int fd = co_await detail::open_native(detail::open_number(held), path, O_PATH | O_CLOEXEC,
+  const int fd = co_await detail::open_native(&detail::open_state(held), path, O_PATH | O_CLOEXEC,
                                               0, rules_for(follow));
-  const file found(detail::make_plain(fd));
+  const file found(detail::make_file(fd));
   co_return co_await found.status();
 }
 
 task<std::vector<directory_entry>> directory::list(listing_order order) const {
   const directory held = *this;
   std::vector<directory_entry> entries;
-  detail::one_operation listing(op_code::list, detail::open_number(held), "list");
+  detail::file_operation listing(op_code::list, &detail::open_state(held), "list");
   listing.more = &entries;
   detail::check_outcome(co_await listing);
   std::erase_if(entries, [](const directory_entry& e) { return e.name == "." || e.name == ".."; });
@@ -95,17 +94,17 @@ task<std::vector<directory_entry>> directory::list(listing_order order) const {
 
 task<> directory::make_directory(std::string path, unsigned mode) const {
   place where = co_await place_of(std::move(path));
-  co_await make_at(detail::open_number(where.folder), where.name, mode);
+  co_await make_at(&detail::open_state(where.folder), where.name, mode);
 }
 
 task<> directory::remove(std::string path) const {
   place where = co_await place_of(std::move(path));
-  co_await remove_at(detail::open_number(where.folder), where.name, 0);
+  co_await remove_at(&detail::open_state(where.folder), where.name, 0);
 }
 
 task<> directory::remove_directory(std::string path) const {
   place where = co_await place_of(std::move(path));
-  co_await remove_at(detail::open_number(where.folder), where.name, AT_REMOVEDIR);
+  co_await remove_at(&detail::open_state(where.folder), where.name, AT_REMOVEDIR);
 }
 
 task<> directory::rename(std::string from, std::string to) const {
@@ -117,7 +116,7 @@ task<> directory::rename(std::string from, std::string to) const {
   place source = co_await place_of(std::move(from));
   std::string target = to.substr(to.rfind('/') + 1);  // npos + 1 is 0: the whole
   if (target.empty() || target == "." || target == "..") detail::check_path(-EINVAL, "name", to);
-  detail::one_operation renaming(op_code::rename, detail::open_number(source.folder), "rename");
+  detail::file_operation renaming(op_code::rename, &detail::open_state(source.folder), "rename");
   renaming.data = source.name.data();
   renaming.more = target.data();
   detail::check_path(co_await renaming, "rename", source.name);
@@ -125,20 +124,20 @@ task<> directory::rename(std::string from, std::string to) const {
 
 task<> directory::sync() const {
   const directory held = *this;
-  co_await detail::sync_native(detail::open_number(held), false);
+  co_await detail::sync_native(detail::open_state(held), false);
 }
 
 task<directory> open_directory(std::string path) {
-  const int fd = co_await detail::open_native(AT_FDCWD, path, folder_flags, 0, 0);
-  co_return directory(detail::make_plain(fd));
+  const int fd = co_await detail::open_native(nullptr, path, folder_flags, 0, 0);
+  co_return directory(detail::make_file(fd));
 }
 
 task<> make_directory(std::string path, unsigned mode) {
-  return make_at(AT_FDCWD, std::move(path), mode);
+  return make_at(nullptr, std::move(path), mode);
 }
 
 task<> remove_directory(std::string path) {
-  return remove_at(AT_FDCWD, std::move(path), AT_REMOVEDIR);
+  return remove_at(nullptr, std::move(path), AT_REMOVEDIR);
 }
 
 }  // namespace heddle

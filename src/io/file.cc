@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "heddle/core/deadline.hh"
+#include "heddle/io/directory.hh"
 #include "io/descriptor_state.hh"
 #include "io/file_call.hh"
 #include "io/one_operation.hh"
@@ -46,13 +47,8 @@ task<> write_new(std::string path, byte_view content, unsigned mode) {
 }
 
 task<> sync_folder(std::string path) {
-  const int fd =
-      co_await detail::open_native(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, 0);
-  struct closer {
-    int fd;
-    ~closer() { driver_here().close(fd, worker::here()); }
-  } const closing{fd};
-  co_await detail::sync_native(fd, false);
+  const directory folder = co_await open_directory(std::move(path));
+  co_await folder.sync();
 }
 
 }  // namespace
@@ -65,7 +61,7 @@ const wait_kind file_awaiter::write_kind{"write", &asked_to_end};
 file_awaiter::file_awaiter(pinned_state&& on, file_asked&& asked) noexcept
     : operation(asked.write ? write_kind : read_kind, asked.write ? op_code::write : op_code::read,
                 -1, &completed),
-      state_(on.release()),
+      file_(std::move(on), *this),
       bytes_(asked.bytes.data()),
       size_(asked.bytes.size()),
       counter_(asked.counter),
@@ -73,7 +69,6 @@ file_awaiter::file_awaiter(pinned_state&& on, file_asked&& asked) noexcept
 
 file_awaiter::~file_awaiter() {
   HEDDLE_ASSERT(!pending, "a transfer was destroyed while the driver had it: cancel and await it");
-  if (state_ != nullptr) unpin(*state_);
 }
 
 bool file_awaiter::await_suspend(std::coroutine_handle<> h) noexcept {
@@ -82,7 +77,7 @@ bool file_awaiter::await_suspend(std::coroutine_handle<> h) noexcept {
     outcome_ = -ECANCELED;
     return false;
   }
-  if (state_ == nullptr || state_->fd < 0) {
+  if (file_.number() < 0) {
     outcome_ = -EBADF;
     return false;
   }
@@ -93,7 +88,7 @@ bool file_awaiter::await_suspend(std::coroutine_handle<> h) noexcept {
 
 bool file_awaiter::run(worker& w) noexcept {
   for (;;) {
-    fd = state_->fd;
+    fd = file_.number();
     data = bytes_ + count_;
     len = static_cast<std::uint32_t>(std::min(size_ - count_, step_bytes_max));
     offset = at_ + count_;
@@ -115,7 +110,7 @@ bool file_awaiter::step(std::int64_t got) noexcept {
     return true;
   }
   if (got < 0 && got != -EINTR) outcome_ = static_cast<std::int32_t>(got);
-  if (outcome_ == 0 && (ending_ || state_->fd < 0)) outcome_ = -ECANCELED;
+  if (outcome_ == 0 && (ending_ || file_.number() < 0)) outcome_ = -ECANCELED;
   return outcome_ != 0;
 }
 
@@ -151,7 +146,7 @@ file_transfer file::write_at(std::uint64_t at, byte_view bytes, std::size_t& cou
 
 task<file_status> file::status() const {
   const file held = *this;  // open until it has ended
-  co_return co_await detail::status_of(detail::open_number(held));
+  co_return co_await detail::status_of(detail::open_state(held));
 }
 
 task<std::uint64_t> file::size() const {
@@ -161,7 +156,7 @@ task<std::uint64_t> file::size() const {
 
 task<> file::sync(bool data_only) const {
   const file held = *this;
-  co_await detail::sync_native(detail::open_number(held), data_only);
+  co_await detail::sync_native(detail::open_state(held), data_only);
 }
 
 task<std::string> file::read_all(std::size_t limit) const {
@@ -189,8 +184,8 @@ task<std::string> file::read_all(std::size_t limit) const {
 
 task<file> open_file(std::string path, file_options options) {
   const int fd =
-      co_await detail::open_native(AT_FDCWD, path, detail::native_flags(options), options.mode, 0);
-  co_return file(detail::make_plain(fd));
+      co_await detail::open_native(nullptr, path, detail::native_flags(options), options.mode, 0);
+  co_return file(detail::make_file(fd));
 }
 
 task<std::string> read_file(std::string path, std::size_t limit) {

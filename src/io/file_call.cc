@@ -8,7 +8,6 @@
 #include <sys/sysmacros.h>
 
 #include "io/descriptor_state.hh"
-#include "io/one_operation.hh"
 
 namespace heddle::detail {
 namespace {
@@ -21,10 +20,24 @@ entry_type type_of(unsigned mode) {
 
 }  // namespace
 
-int open_number(const descriptor& d) {
-  if (!d.is_open()) throw_failure(kernel_error(-EBADF));
-  return d.number();
+file_use::file_use(pinned_state&& on, operation& asked) noexcept
+    : state_(on.release()), asked_(asked) {
+  if (state_ == nullptr) return;
+  HEDDLE_ASSERT(state_->kind == descriptor_kind::file, "file calls need a file or a directory");
+  static_cast<file_state*>(state_)->uses.push_back(*this);
 }
+
+file_use::~file_use() {
+  if (state_ == nullptr) return;
+  unlink();  // while the list is there
+  unpin(*state_);
+}
+
+int file_use::number() const noexcept { return state_ != nullptr ? state_->number() : -1; }
+
+file_operation::file_operation(op_code code, descriptor_state* on, const char* what) noexcept
+    : one_operation(code, on != nullptr ? on->number() : AT_FDCWD, what),
+      use_(pinned_state(on), *this) {}
 
 void check_path(std::int64_t outcome, const char* verb, const std::string& path) {
   if (outcome < 0)
@@ -42,14 +55,14 @@ int native_flags(const file_options& o) noexcept {
   return flags;
 }
 
-task<int> open_native(int at, const std::string& path, int flags, unsigned mode,
+task<int> open_native(descriptor_state* at, const std::string& path, int flags, unsigned mode,
                       std::uint64_t resolve) {
   if (path.find('\0') != std::string::npos) check_path(-EINVAL, "open", path);
   open_how how{};
   how.flags = static_cast<unsigned>(flags);
   how.mode = (flags & O_CREAT) != 0 ? mode : 0;
   how.resolve = resolve;
-  one_operation opening(op_code::open, at, "open");
+  file_operation opening(op_code::open, at, "open");
   opening.data = const_cast<char*>(path.c_str());
   opening.more = &how;
   const std::int64_t outcome = co_await opening;
@@ -57,9 +70,9 @@ task<int> open_native(int at, const std::string& path, int flags, unsigned mode,
   co_return static_cast<int>(outcome);
 }
 
-task<file_status> status_of(int fd) {
+task<file_status> status_of(descriptor_state& on) {
   struct ::statx native{};
-  one_operation asking(op_code::stat, fd, "stat");
+  file_operation asking(op_code::stat, &on, "stat");
   asking.data = const_cast<char*>("");
   asking.flags = AT_EMPTY_PATH;
   asking.more = &native;
@@ -76,14 +89,12 @@ task<file_status> status_of(int fd) {
   co_return known;
 }
 
-task<> sync_native(int fd, bool data_only) {
-  one_operation syncing(op_code::sync, fd, "sync");
+task<> sync_native(descriptor_state& on, bool data_only) {
+  file_operation syncing(op_code::sync, &on, "sync");
   syncing.flags = data_only ? 1 : 0;
   check_outcome(co_await syncing);
 }
 
-descriptor_state* make_plain(int fd) {
-  return descriptor_state::make<descriptor_state>(fd, descriptor_kind::plain);
-}
+descriptor_state* make_file(int fd) { return descriptor_state::make<file_state>(fd); }
 
 }  // namespace heddle::detail

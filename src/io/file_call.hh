@@ -7,20 +7,28 @@
 
 #include "heddle/core/task.hh"
 #include "heddle/io/file.hh"
+#include "io/one_operation.hh"
 
 namespace heddle::detail {
 
-/// A descriptor's number for an operation, or a throw of bad_file_descriptor.
-[[nodiscard]] int open_number(const descriptor& d);
+/// One operation on an open file, or beneath an open folder; null: beneath the working folder.
+class file_operation : public one_operation {
+ public:
+  file_operation(op_code code, descriptor_state* on, const char* what) noexcept;
+
+ private:
+  file_use use_;
+};
+
 /// Throws the failure that an outcome names, with the verb and the path.
 void check_path(std::int64_t outcome, const char* verb, const std::string& path);
 [[nodiscard]] int native_flags(const file_options& o) noexcept;
 
-/// Opens; how.resolve is `resolve`. `path` must stay until it has ended.
-[[nodiscard]] task<int> open_native(int at, const std::string& path, int flags, unsigned mode,
-                                    std::uint64_t resolve);
-[[nodiscard]] task<file_status> status_of(int fd);
-[[nodiscard]] task<> sync_native(int fd, bool data_only);
-[[nodiscard]] descriptor_state* make_plain(int fd);
+/// Opens; how.resolve is `resolve`. `at` may be null; `path` must stay until it has ended.
+[[nodiscard]] task<int> open_native(descriptor_state* at, const std::string& path, int flags,
+                                    unsigned mode, std::uint64_t resolve);
+[[nodiscard]] task<file_status> status_of(descriptor_state& on);
+[[nodiscard]] task<> sync_native(descriptor_state& on, bool data_only);
+[[nodiscard]] descriptor_state* make_file(int fd);
 
 }  // namespace heddle::detail

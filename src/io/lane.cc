@@ -4,6 +4,7 @@
 
 #include <cerrno>
 
+#include "heddle/io/file.hh"
 #include "heddle/io/transfer.hh"
 #include "heddle/io/udp.hh"
 #include "io/descriptor_state.hh"
@@ -160,18 +161,27 @@ void descriptor_state::finish(lane_entry& e, worker& w) noexcept {
   if (was_head) advance(line, w);
 }
 
+template <class F>
+void descriptor_state::each_operation(F&& f) noexcept {
+  if (kind == descriptor_kind::socket) f(static_cast<socket_state*>(this)->receiving());
+  if (kind == descriptor_kind::listener) f(static_cast<listener_state*>(this)->accepting());
+  if (kind == descriptor_kind::file)
+    static_cast<file_state*>(this)->uses.each([&](file_use& use) { f(use.asked()); });
+  for (const lane* line : {&reads, &writes})
+    if (lane_entry* e = line->head())
+      if (operation* op = operation_of(*e)) f(*op);
+}
+
 bool descriptor_state::cancel_elsewhere(worker& w) noexcept {
   bool any = false;
-  const auto ask = [&](operation* op) {
-    if (op == nullptr || !op->pending || &driver_of(*op) == w.io) return;
-    runtime::here().cancel(*op, w);
-    any = true;
-  };
-  if (kind == descriptor_kind::socket) ask(&static_cast<socket_state*>(this)->receiving());
-  if (kind == descriptor_kind::listener) ask(&static_cast<listener_state*>(this)->accepting());
-  if (lane_entry* e = reads.head()) ask(operation_of(*e));
-  if (lane_entry* e = writes.head()) ask(operation_of(*e));
-  return any;
+  each_operation([&](operation& op) { any |= op.pending && &driver_of(op) != w.io; });
+  if (!any) return false;
+  // Also those that this worker's driver has: it does not close the number now, which would end
+  // them.
+  each_operation([&](operation& op) {
+    if (op.pending) runtime::here().cancel(op, w);
+  });
+  return true;
 }
 
 void descriptor_state::close_late() noexcept {
@@ -218,6 +228,11 @@ void descriptor_state::destroy() noexcept {
       auto* self = static_cast<listener_state*>(this);
       self->~listener_state();
       return w.memory.release(self, sizeof(listener_state));
+    }
+    case descriptor_kind::file: {
+      auto* self = static_cast<file_state*>(this);
+      self->~file_state();
+      return w.memory.release(self, sizeof(file_state));
     }
     case descriptor_kind::plain:
     case descriptor_kind::datagram: {

@@ -5,6 +5,8 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include <cerrno>
+
 #include "heddle/sched/driver.hh"
 #include "io/descriptor_state.hh"
 
@@ -20,7 +22,12 @@ void descriptor::close() noexcept {
   if (state_ != nullptr) state_->close(worker::here());
 }
 
-int descriptor::number() const noexcept { return state_ != nullptr ? state_->fd : -1; }
+int descriptor::number() const noexcept { return state_ != nullptr ? state_->number() : -1; }
+
+detail::descriptor_state& detail::open_state(const descriptor& d) {
+  if (!d.is_open()) throw_failure(kernel_error(-EBADF));
+  return *d.state_;
+}
 
 namespace {
 void shut_down(int fd, int how) {

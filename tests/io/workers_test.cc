@@ -1,13 +1,25 @@
 // SPDX-License-Identifier: MIT
 // Input and output with several workers: connections in colors of their own that move between
 // workers while their operations stay with the driver that has them.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "folder.hh"
 #include "heddle/core/combine.hh"
 #include "heddle/core/deadline.hh"
+#include "heddle/core/enter.hh"
 #include "heddle/core/sleep.hh"
 #include "heddle/core/yield.hh"
+#include "heddle/io/directory.hh"
 #include "heddle/io/file.hh"
 #include "heddle/io/tcp.hh"
 #include "support/drivers.hh"
@@ -159,6 +171,153 @@ DRIVER_TEST(workers, "descriptors that are closed anywhere may be used again at 
   runtime rt(make(), four_workers());
   for (int round = 0; round != 3; ++round) rt.run(churn(150));
   rt.run(conversations(10, 10));
+}
+
+namespace {
+
+std::string content_of(const std::string& path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+task<> remove_x(directory d, result<void>& how, std::uint32_t& from) {
+  from = worker::here().index;
+  how = co_await as_expected(d.remove("x"));
+}
+task<> write_evil(file f, result<std::size_t>& how) {
+  how = co_await as_expected(f.write_at(0, "evil"));
+}
+
+/// Keeps its worker, so that another one takes what is queued there.
+task<> keep_worker(const std::atomic<bool>& over) {
+  const auto end = std::chrono::steady_clock::now() + 20ms;
+  while (!over && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  co_return;
+}
+
+/// Until another worker runs this color; not for ever.
+task<> leave_worker(std::uint32_t from) {
+  std::atomic<bool> moved = false;
+  scope s;
+  for (int i = 0; i != 3; ++i) s.spawn(color(60 + i), keep_worker(moved));
+  for (int i = 0; i != 1000 && worker::here().index == from; ++i) co_await yield();
+  moved = true;
+  co_await s.join();
+}
+
+/// What a FIFO's opening keeps from running is closed on another worker than the one that asked for
+/// it; then the numbers are used again, and the FIFO gets its writer. Says whether the removal was
+/// still to come at the close.
+task<bool> close_elsewhere(const folder& at) {
+  for (const char* name : {"closed/x", "other/x", "own", "victim"})
+    std::ofstream(at / name) << name;
+  directory closed = co_await open_directory(at / "closed");
+  file own = co_await open_file(at / "own", {.write = true});
+  const int numbers[] = {closed.number(), own.number()};
+  result<void> removed = std::unexpected(std::make_error_code(std::errc::operation_in_progress));
+  result<std::size_t> written = std::unexpected(removed.error());
+  std::uint32_t from = worker::here().index;
+  scope s;
+  s.spawn([](std::string path) -> task<> { co_await open_file(path); }(at / "fifo"));
+  s.spawn(remove_x(closed, removed, from));
+  s.spawn(write_evil(own, written));
+  for (int i = 0; i != 3; ++i) co_await yield();
+  co_await leave_worker(from);
+  const bool waits = !removed && removed.error() == std::errc::operation_in_progress &&
+                     worker::here().index != from;
+  closed.close();
+  own.close();
+  const int later[] = {::open((at / "other").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+                       ::open((at / "victim").c_str(), O_RDWR | O_CLOEXEC)};
+  const int fifo = ::open((at / "fifo").c_str(), O_RDWR | O_CLOEXEC);
+  co_await s.join();
+  EXPECT_EQ(content_of(at / "victim"), "victim");
+  EXPECT_EQ(content_of(at / "other/x"), "other/x");
+  EXPECT_EQ(content_of(at / "own"), written ? "evil" : "own");
+  EXPECT_EQ(std::filesystem::exists(at / "closed/x"), !removed);
+  if (!written) {
+    EXPECT_EQ(written.error(), std::errc::operation_canceled);
+  }
+  if (!removed) {
+    EXPECT_EQ(removed.error(), std::errc::operation_canceled);
+  }
+  ::close(fifo);
+  for (const int fd : later) ::close(fd);
+  for (const int fd : numbers) EXPECT_LT(::fcntl(fd, F_GETFD), 0) << "it was never closed";
+  co_return waits;
+}
+
+task<> moved_and_closed(const folder& at) {
+  co_await enter(color(9));
+  int waited = 0;
+  for (int round = 0; round != 200 && waited < 5; ++round) waited += co_await close_elsewhere(at);
+  EXPECT_EQ(waited, 5) << "no other worker took it over in time";
+}
+
+}  // namespace
+
+DRIVER_TEST(workers, "F1 a file that is closed on another worker than it is used on stays alone") {
+  if (!make.real()) GTEST_SKIP() << "its workers share a driver";
+  runtime_options options = four_workers();
+  options.io.pool_threads_max = 1;  // so that one call keeps all others waiting
+  std::unique_ptr<driver> d = make(options.io);
+  const folder at(*d);
+  for (const char* name : {"closed", "other"}) std::filesystem::create_directory(at / name);
+  ASSERT_EQ(::mkfifo((at / "fifo").c_str(), 0600), 0);
+  runtime rt(std::move(d), options);
+  rt.run(moved_and_closed(at));
+}
+
+namespace {
+
+task<> receive_one(tcp_stream conn, result<received>& how) {
+  how = co_await as_expected(with_timeout(conn.receive(), 5s));
+}
+task<> write_much(tcp_stream conn, std::string_view what, result<std::size_t>& how) {
+  how = co_await as_expected(with_timeout(conn.write(what), 5s));
+}
+
+/// The receive waits in one worker's driver, and the write, if all goes well, in another's.
+task<bool> close_both(tcp_listener& on, std::string_view much) {
+  tcp_stream conn = co_await tcp_connect(on.local());
+  const tcp_stream peer = co_await on.accept();
+  result<received> came;
+  result<std::size_t> went = 0;
+  const std::uint32_t from = worker::here().index;
+  scope s;
+  s.spawn(receive_one(conn, came));
+  co_await leave_worker(from);
+  s.spawn(write_much(conn, much, went));
+  for (int i = 0; i != 3; ++i) co_await yield();
+  const bool moved = worker::here().index != from;
+  conn.close();
+  co_await s.join();
+  EXPECT_FALSE(came);
+  if (!came) {
+    EXPECT_EQ(came.error(), std::errc::operation_canceled);
+  }
+  EXPECT_FALSE(went);
+  if (!went) {
+    EXPECT_EQ(went.error(), std::errc::operation_canceled);
+  }
+  co_return moved;
+}
+
+task<> moved_and_closed_both() {
+  co_await enter(color(9));
+  tcp_listener on = tcp_listener::listen(address::loopback(0));
+  const std::string much(std::size_t{64} << 20, 'x');  // more than any socket takes
+  int moved = 0;
+  for (int round = 0; round != 200 && moved < 5; ++round) moved += co_await close_both(on, much);
+  EXPECT_EQ(moved, 5) << "no other worker took it over in time";
+}
+
+}  // namespace
+
+DRIVER_TEST(workers, "F1 closing ends what waits in both directions, whoever's drivers have it") {
+  if (!make.real()) GTEST_SKIP() << "its workers share a driver";
+  runtime rt(make(), four_workers());
+  rt.run(moved_and_closed_both());
 }
 
 DRIVER_TEST(workers, "shutdown ends what waits in every driver") {

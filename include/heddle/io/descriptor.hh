@@ -8,6 +8,13 @@
 
 namespace heddle {
 
+class descriptor;
+
+namespace detail {
+/// What stands behind an open descriptor; a closed one throws bad_file_descriptor.
+[[nodiscard]] descriptor_state& open_state(const descriptor& d);
+}  // namespace detail
+
 /// Thread: one color, while its runtime runs.
 /// Owns: the descriptor, together with its copies.
 /// Cancel: each operation on it says for itself.
@@ -34,6 +41,7 @@ class descriptor {
   [[nodiscard]] int number() const noexcept;
 
  protected:
+  friend detail::descriptor_state& detail::open_state(const descriptor& d);
   explicit descriptor(detail::descriptor_state* state) noexcept : state_(state) {}
   void drop() noexcept;
 

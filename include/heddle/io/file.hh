@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "heddle/base/list.hh"
 #include "heddle/core/task.hh"
 #include "heddle/io/buffer.hh"
 #include "heddle/io/descriptor.hh"
@@ -39,6 +40,23 @@ struct file_status {
 };
 
 namespace detail {
+
+/// Makes an operation known to the file or directory that it is about, from its making to its end:
+/// what closes asks it to end, and keeps the number as long as another worker's driver has it.
+/// Any number are known at once; they take no turns, as those of a lane do.
+class file_use : public list_node {
+ public:
+  file_use(pinned_state&& on, operation& asked) noexcept;
+  ~file_use();
+
+  [[nodiscard]] operation& asked() const noexcept { return asked_; }
+  /// -1 when there is none, or it is closed.
+  [[nodiscard]] int number() const noexcept;
+
+ private:
+  descriptor_state* state_;  // pinned, or null
+  operation& asked_;
+};
 
 /// Writes read from `bytes` only.
 struct file_asked {
@@ -74,7 +92,7 @@ class file_awaiter : public operation {
   static const wait_kind read_kind;
   static const wait_kind write_kind;
 
-  descriptor_state* state_;  // pinned, or null
+  file_use file_;
   std::byte* bytes_;
   std::size_t size_;
   std::size_t count_ = 0;
