@@ -121,7 +121,7 @@ class uring_driver final : public kernel_driver {
     fd_state& fd = state_of(number);
     end_waiting(first_served_, number, w);
     end_waiting(starved_, number, w);
-    if (entered(number)) [[unlikely]]
+    if (!late_.empty() && entered(number)) [[unlikely]]
       end_late(number, w);
     if (fd.pending != 0) {
       io_uring_sqe& request = ring_.request();
