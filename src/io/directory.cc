@@ -23,6 +23,7 @@ std::uint64_t rules_for(links follow) {
 constexpr int folder_flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 
 task<> make_at(detail::descriptor_state* folder, std::string name, unsigned mode) {
+  detail::check_name("make", name);
   detail::file_operation making(op_code::make_directory, folder, "make directory");
   making.data = name.data();
   making.len = mode;
@@ -30,6 +31,7 @@ task<> make_at(detail::descriptor_state* folder, std::string name, unsigned mode
 }
 
 task<> remove_at(detail::descriptor_state* folder, std::string name, unsigned flags) {
+  detail::check_name("remove", name);
   detail::file_operation removing(op_code::remove, folder, "remove");
   removing.data = name.data();
   removing.flags = flags;
@@ -116,6 +118,8 @@ task<> directory::rename(std::string from, std::string to) const {
   place source = co_await place_of(std::move(from));
   std::string target = to.substr(to.rfind('/') + 1);  // npos + 1 is 0: the whole
   if (target.empty() || target == "." || target == "..") detail::check_path(-EINVAL, "name", to);
+  detail::check_name("rename", source.name);
+  detail::check_name("rename", target);
   detail::file_operation renaming(op_code::rename, &detail::open_state(source.folder), "rename");
   renaming.data = source.name.data();
   renaming.more = target.data();

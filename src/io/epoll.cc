@@ -58,7 +58,7 @@ class epoll_driver final : public readiness_driver {
       const std::uint32_t e = events[i].events;
       constexpr std::uint32_t broken = EPOLLERR | EPOLLHUP;
       ready(state, (e & (EPOLLIN | EPOLLRDHUP | EPOLLPRI | broken)) != 0,
-            (e & (EPOLLOUT | broken)) != 0, (e & (EPOLLRDHUP | broken)) != 0, w);
+            (e & (EPOLLOUT | broken)) != 0, (e & (EPOLLRDHUP | EPOLLPRI | broken)) != 0, w);
     }
   }
   [[nodiscard]] static fd_state& of(const epoll_event& e) noexcept {

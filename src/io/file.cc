@@ -166,8 +166,10 @@ task<std::string> file::read_all(std::size_t limit) const {
   std::string content(static_cast<std::size_t>(expected), '\0');
   std::size_t have = 0;
   for (;;) {
-    have += co_await held.read_at(have, byte_span(content.data() + have, content.size() - have));
-    if (have < content.size()) break;
+    if (have < content.size()) {
+      have += co_await held.read_at(have, byte_span(content.data() + have, content.size() - have));
+      if (have < content.size()) break;
+    }
     // The file may have grown, or be one of those that say size 0: look for one byte more.
     char next[4096];
     const std::size_t more = co_await held.read_at(have, next);
@@ -176,7 +178,6 @@ task<std::string> file::read_all(std::size_t limit) const {
     content.append(next, more);
     have += more;
     content.resize(std::min(limit, have * 2));
-    if (content.size() == have) break;
   }
   content.resize(have);
   co_return content;
@@ -211,12 +212,15 @@ task<> write_file(std::string path, byte_view content, unsigned mode) {
 }
 
 task<> remove_file(std::string path) {
+  detail::check_name("remove", path);
   detail::one_operation removing(op_code::remove, AT_FDCWD, "remove");
   removing.data = path.data();
   detail::check_path(co_await removing, "remove", path);
 }
 
 task<> rename_file(std::string from, std::string to) {
+  detail::check_name("rename", from);
+  detail::check_name("rename", to);
   detail::one_operation renaming(op_code::rename, AT_FDCWD, "rename");
   renaming.data = from.data();
   renaming.more = to.data();

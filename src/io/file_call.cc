@@ -45,6 +45,10 @@ void check_path(std::int64_t outcome, const char* verb, const std::string& path)
                   std::string("cannot ") + verb + " " + path);
 }
 
+void check_name(const char* verb, const std::string& path) {
+  if (path.find('\0') != std::string::npos) check_path(-EINVAL, verb, path);
+}
+
 int native_flags(const file_options& o) noexcept {
   int flags = O_CLOEXEC;
   flags |= o.write ? (o.read ? O_RDWR : O_WRONLY) : O_RDONLY;
@@ -57,7 +61,7 @@ int native_flags(const file_options& o) noexcept {
 
 task<int> open_native(descriptor_state* at, const std::string& path, int flags, unsigned mode,
                       std::uint64_t resolve) {
-  if (path.find('\0') != std::string::npos) check_path(-EINVAL, "open", path);
+  check_name("open", path);
   open_how how{};
   how.flags = static_cast<unsigned>(flags);
   how.mode = (flags & O_CREAT) != 0 ? mode : 0;

@@ -22,6 +22,8 @@ class file_operation : public one_operation {
 
 /// Throws the failure that an outcome names, with the verb and the path.
 void check_path(std::int64_t outcome, const char* verb, const std::string& path);
+/// The system would see the part before a zero byte, and so another name: EINVAL.
+void check_name(const char* verb, const std::string& path);
 [[nodiscard]] int native_flags(const file_options& o) noexcept;
 
 /// Opens; how.resolve is `resolve`. `at` may be null; `path` must stay until it has ended.

@@ -56,10 +56,12 @@ readiness_driver::fd_kind readiness_driver::ask_kind(fd_state& state, int fd) no
   if (S_ISREG(s.st_mode) || S_ISDIR(s.st_mode) || S_ISBLK(s.st_mode))
     state.kind = (::fcntl(fd, F_GETFL) & O_DIRECT) != 0 ? fd_kind::uncached : fd_kind::file;
   if (S_ISFIFO(s.st_mode)) state.kind = fd_kind::stream;
-  int type = 0;
-  socklen_t len = sizeof type;
-  if (S_ISSOCK(s.st_mode) && ::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 &&
-      type == SOCK_STREAM)
+  const auto asked = [fd](int option) {
+    int answer = 0;
+    socklen_t len = sizeof answer;
+    return ::getsockopt(fd, SOL_SOCKET, option, &answer, &len) == 0 ? answer : -1;
+  };
+  if (S_ISSOCK(s.st_mode) && asked(SO_TYPE) == SOCK_STREAM && asked(SO_DOMAIN) != AF_UNIX)
     state.kind = fd_kind::stream;
   return state.kind;
 }
@@ -107,7 +109,7 @@ int readiness_driver::peer_name(int fd, ::sockaddr* out, unsigned* len) noexcept
 
 int readiness_driver::socket(int domain, int type, int protocol) noexcept {
   const int fd = kernel_driver::socket(domain, type, protocol);
-  const bool stream = (type & ~(SOCK_NONBLOCK | SOCK_CLOEXEC)) == SOCK_STREAM;
+  const bool stream = (type & ~(SOCK_NONBLOCK | SOCK_CLOEXEC)) == SOCK_STREAM && domain != AF_UNIX;
   if (fd >= 0) begin(fd, stream ? fd_kind::stream : fd_kind::packets);
   return fd;
 }
@@ -115,7 +117,7 @@ int readiness_driver::socket(int domain, int type, int protocol) noexcept {
 int readiness_driver::socket_pair(int (&ends)[2]) noexcept {
   const int error = kernel_driver::socket_pair(ends);
   if (error >= 0)
-    for (const int fd : ends) begin(fd, fd_kind::stream);
+    for (const int fd : ends) begin(fd, fd_kind::packets);
   return error;
 }
 

@@ -42,8 +42,9 @@ class readiness_driver : public kernel_driver {
  protected:
   explicit readiness_driver(const driver_options& options) : kernel_driver(options) {}
 
-  /// `stream`: bytes without borders (stream sockets and pipes), where a short transfer says that
-  /// there is no more. `packets`: everything else that can be waited for. `uncached`: a file opened
+  /// `stream`: bytes without borders (TCP and pipes), where a short transfer says that there is no
+  /// more. `packets`: everything else that can be waited for, Unix sockets among it: there a read
+  /// ends early where a descriptor was passed. `uncached`: a file opened
   /// past the page cache, where even a try that is not to wait sleeps until the disk has answered.
   enum class fd_kind : std::uint8_t { unknown, stream, packets, file, uncached };
   struct fd_state {
@@ -58,7 +59,8 @@ class readiness_driver : public kernel_driver {
     bool watched : 1 = false;     // the kernel reports on it
     bool read_waits : 1 = false;  // watched, and known not to be readable
     bool write_waits : 1 = false;
-    bool ended : 1 = false;      // the peer has ended: a short read is not the last
+    bool ended : 1 = false;      // the peer has ended, or marked a byte as urgent: a short read is
+                                 // not the last
     bool polled : 1 = false;     // has had a line in polls_
     bool accepted : 1 = false;   // by this driver: nobody else has it open
     bool met : 1 = false;        // accepted, and its peer may still stand in met_
@@ -74,8 +76,9 @@ class readiness_driver : public kernel_driver {
   virtual void wait_reports(worker& w, time_point until) noexcept = 0;
   /// The descriptor is about to be closed. `shared`: it may be open elsewhere too, and so live on.
   virtual void unwatch(int fd, bool shared) noexcept = 0;
-  /// The kernel says that it may be readable or writable, or that the peer has ended or broken off:
-  /// what came before that end was reported together with it, so reading goes on to the end.
+  /// The kernel says that it may be readable or writable, or that the peer has ended, broken off,
+  /// or marked a byte as urgent: what came before that end was reported together with it, so
+  /// reading goes on to the end.
   void ready(fd_state& state, bool readable, bool writable, bool ended, worker& w) noexcept {
     if (ended) state.ended = true;
     if (readable) state.read_waits = false;

@@ -53,7 +53,11 @@ void socket_state::arm(worker& w) noexcept {
 
 bool socket_state::push_block(block b, worker& w) noexcept {
   block_queue* q = queue();
-  if (q == nullptr || q->end == q->capacity) {
+  if (q != nullptr && q->end == q->capacity && 2 * q->first >= q->capacity) {
+    std::copy(q->blocks() + q->first, q->blocks() + q->end, q->blocks());
+    q->end = static_cast<std::uint16_t>(q->end - q->first);
+    q->first = 0;
+  } else if (q == nullptr || q->end == q->capacity) {
     const std::uint32_t wider = q == nullptr ? window : 2 * q->capacity;
     block_queue* room;
     try {

@@ -5,7 +5,9 @@
 #include <netdb.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <charconv>
+#include <string>
 
 #include "heddle/io/lane.hh"
 #include "heddle/io/resolve_request.hh"
@@ -65,6 +67,15 @@ const std::error_category& resolver_category() noexcept {
 task<std::vector<address>> resolve(std::string host, std::string service, resolve_options options) {
   if (const address known = numeric(host, service); known && fits(known, options.family))
     co_return std::vector<address>{known};
+
+  // The system would take the rest of a number that is too large, and the part before a zero byte.
+  const bool digits = service.find_first_not_of("0123456789") == std::string::npos;
+  const std::size_t significant =
+      service.size() - std::min(service.find_first_not_of('0'), service.size());
+  if (digits && (significant > 5 || (significant == 5 && std::stoul(service) > 65535)))
+    throw failure({EAI_SERVICE, resolver_category()}, "there is no port " + service);
+  if (host.find('\0') != std::string::npos || service.find('\0') != std::string::npos)
+    throw failure({EAI_NONAME, resolver_category()}, "cannot find " + host);
 
   resolve_request request;
   request.host = host;

@@ -109,6 +109,32 @@ task<> canceled_before(std::string path) {
   EXPECT_EQ(co_await f.read_at(0, text), 4u);
 }
 
+task<> at_the_limit(std::string path) {
+  co_await write_file(path, std::string(4096, 'x'));
+  EXPECT_EQ((co_await read_file(path, 4096)).size(), 4096u);
+  const auto one_less = co_await as_expected(read_file(path, 4095));
+  EXPECT_EQ(error_of(one_less), std::errc::file_too_large);
+}
+
+/// What says that its size is 0 and has more than a limit: nobody may take a part for the whole.
+task<> without_a_size() {
+  for (const std::size_t limit : {1u, 7u, 8u, 4096u}) {
+    const auto part = co_await as_expected(read_file("/proc/self/maps", limit));
+    EXPECT_EQ(error_of(part), std::errc::file_too_large) << limit;
+  }
+  EXPECT_GT((co_await read_file("/proc/self/maps", 1 << 24)).size(), 4096u);
+}
+
+task<> with_a_zero_byte(std::string path) {
+  co_await write_file(path, "text");
+  const std::string hidden = path + std::string("\0.tmp", 5);
+  EXPECT_EQ(error_of(co_await as_expected(remove_file(hidden))), std::errc::invalid_argument);
+  EXPECT_EQ(error_of(co_await as_expected(rename_file(hidden, path))), std::errc::invalid_argument);
+  EXPECT_EQ(error_of(co_await as_expected(rename_file(path, hidden))), std::errc::invalid_argument);
+  EXPECT_EQ(error_of(co_await as_expected(make_directory(hidden))), std::errc::invalid_argument);
+  EXPECT_EQ(co_await read_file(path, 100), "text");
+}
+
 void run_in_folder(std::unique_ptr<driver> d, task<> (*body)(std::string), const char* name) {
   const folder dir(*d);
   auto* sim = dynamic_cast<sim_driver*>(d.get());
@@ -128,6 +154,17 @@ DRIVER_TEST(file, "transfers name their place and a short count is the end") {
 }
 DRIVER_TEST(file, "a whole file is written and read, within the limit") {
   run_in_folder(make(), &large, "f");
+}
+DRIVER_TEST(file, "what just fits a limit is whole, and what is longer is an error") {
+  run_in_folder(make(), &at_the_limit, "f");
+}
+DRIVER_TEST(file, "what does not know its size is read to the end, or is an error") {
+  auto d = make();
+  if (d->simulated()) GTEST_SKIP() << "there is no /proc in a simulated world";
+  run_plain(std::move(d), &without_a_size);
+}
+DRIVER_TEST(file, "a name with a zero byte is refused, and no other one is meant") {
+  run_in_folder(make(), &with_a_zero_byte, "f");
 }
 DRIVER_TEST(file, "write_file replaces in one step and leaves nothing beside it") {
   run_in_folder(make(), &replaced, nullptr);

@@ -31,6 +31,23 @@ task<> known_names() {
   for (const address& a : here) EXPECT_EQ(a.to_string(), "127.0.0.1:8080");
 }
 
+task<> no_such_port() {
+  for (const char* port : {"65536", "99999", "184467440737095516160"}) {
+    for (const char* host : {"127.0.0.1", "localhost"}) {
+      try {
+        co_await resolve(host, port);
+        ADD_FAILURE() << port;
+      } catch (const failure& f) {
+        EXPECT_EQ(f.code().category(), resolver_category());
+        EXPECT_NE(std::string(f.what()).find(port), std::string::npos) << f.what();
+      }
+    }
+  }
+  EXPECT_EQ((co_await resolve("127.0.0.1", "65535")).front().port(), 65535);
+  const auto two = co_await as_expected(resolve(std::string("localhost\0.example", 18), "1"));
+  EXPECT_FALSE(two);
+}
+
 task<> unknown_name() {
   try {
     co_await resolve("no.such.name.invalid", "1");
@@ -76,6 +93,9 @@ void run_planted(std::unique_ptr<driver> d, task<> (*body)()) {
 
 DRIVER_TEST(resolve, "numbers are answered at once, names by the resolver") {
   run_planted(make(), &known_names);
+}
+DRIVER_TEST(resolve, "a port that is none, and a name with a zero byte, are failures") {
+  run_planted(make(), &no_such_port);
 }
 DRIVER_TEST(resolve, "a name that does not exist is a failure that names it") {
   run_planted(make(), &unknown_name);
