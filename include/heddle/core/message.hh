@@ -50,7 +50,7 @@ void send_message(worker& w, std::uint32_t place, F f) {
 /// Thread: any worker's. Fails: std::bad_alloc's kin when memory has run out; nothing is sent then.
 template <class F>
   requires std::is_invocable_v<F&>
-void post(color c, F f) {
+[[gnu::always_inline]] inline void post(color c, F f) {  // or f would pass through memory
   worker& w = worker::here();
   send_message(w, w.place_of(c.number), std::move(f));
 }
