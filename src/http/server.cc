@@ -255,8 +255,16 @@ task<> server::serve(tcp_listener on) {
       options_.blocks_max != 0 ? options_.blocks_max : runtime::here().io().blocks().count / 4;
   entrance at(*this);
   // A second listener of this server leaves the measuring to the first.
-  const bool measures = tasks_ == nullptr;
-  if (measures) {
+  struct measuring {
+    server* of;
+    ~measuring() {  // however this ends
+      if (of == nullptr) return;
+      of->tasks_ = nullptr;
+      of->probe_in_.close();
+      of->probe_out_.close();
+    }
+  } const measures{tasks_ == nullptr ? this : nullptr};
+  if (measures.of != nullptr) {
     tasks_ = &at.connections;
     open_probe();
   }
@@ -272,11 +280,6 @@ task<> server::serve(tcp_listener on) {
   on.close();
   at.connections.spawn(end_fresh_ones(at));
   co_await at.connections.join();
-  if (measures) {
-    tasks_ = nullptr;
-    probe_in_.close();
-    probe_out_.close();
-  }
 }
 
 void server::stop() noexcept {

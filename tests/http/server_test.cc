@@ -230,3 +230,22 @@ DRIVER_TEST(static_files,
   }
   std::filesystem::remove_all(root);
 }
+
+DRIVER_TEST(http_server, "one that was cancelled from outside can serve again, and be stopped") {
+  runtime rt(make());
+  rt.run([]() -> task<> {
+    http::server web(answer_site, {});
+    for (int i = 0; i < 2; ++i) {
+      tcp_listener door = tcp_listener::listen(address::loopback(0));
+      const auto asks_twice = [](address at) -> task<> {
+        EXPECT_EQ(status_of(co_await ask(at, "GET /a")), "200");
+        const tcp_stream idle = co_await tcp_connect(at);
+        co_await sleep_for(1ms);  // the connection is there when all is cancelled
+      };
+      co_await any(web.serve(door), asks_twice(door.local()));
+      EXPECT_EQ(web.counters().open, 0u);
+    }
+    web.stop();
+    EXPECT_EQ(web.counters().requests, 2u);
+  }());
+}
