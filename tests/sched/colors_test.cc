@@ -606,7 +606,7 @@ HEDDLE_TEST(workers, "a program that can never go on is an error with several wo
 }
 
 /// Beside transactions, which are of every color.
-struct counted {
+struct changes_seen {
   tvar<int> changes = 0;
   one_at_a_time alone;
   bool over = false;
@@ -614,13 +614,13 @@ struct counted {
 
 HEDDLE_TEST(color, "who waited in a transaction goes on in its own color") {
   in_every_world([](runtime& rt) {
-    counted c;
-    rt.run([](counted& all) -> task<> {
+    changes_seen c;
+    rt.run([](changes_seen& all) -> task<> {
       const auto changed = [](transaction& tx, tvar<int>& of, int seen) {
         tx.wait_until(tx.read(of) != seen);
         return tx.read(of);
       };
-      const auto waits = [](auto wait_for, counted& it) -> task<> {
+      const auto waits = [](auto wait_for, changes_seen& it) -> task<> {
         const worker& before = worker::here();
         const std::uint32_t mine = before.color;
         for (int seen = 0; seen < 20;) {
@@ -631,7 +631,7 @@ HEDDLE_TEST(color, "who waited in a transaction goes on in its own color") {
           co_await yield();
         }
       };
-      const auto changes = [](counted& it) -> task<> {
+      const auto changes = [](changes_seen& it) -> task<> {
         for (int i = 0; i < 20; ++i) {
           co_await atomically([](transaction& tx, tvar<int>& of) { tx.write(of, tx.read(of) + 1); },
                               std::ref(it.changes));
