@@ -47,7 +47,6 @@ struct runtime::seat {
   time_point turn_began{};  ///< with options.watch
   nanoseconds nap{};        ///< how long it sleeps at most while others work
   unsigned spins_left = 0;
-  bool first_awake = false;  ///< all rested when it woke, and it has woken nobody since
   std::vector<event<>> preblock;
   worker_statistics count;
   std::vector<std::pair<site, time_point>> slow_reports;

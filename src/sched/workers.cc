@@ -87,12 +87,8 @@ void runtime::push_color(seat& from, seat& to, color_record& r) noexcept {
     to.io->wake();
     return;
   }
-  // Something waits behind what runs there: somebody who rests can do it. One color alone is worth
-  // no wake-up, because it may well be next; but those who went to rest when nobody worked would
-  // not look again, so one of them is woken once.
-  const bool nobody_looks = &to == &from && std::exchange(from.first_awake, false);
-  if ((waiting > 1 || nobody_looks) && options_.stealing &&
-      resting_.load(std::memory_order_relaxed) != 0)
+  // Something waits behind what runs there: somebody who rests can do it.
+  if (waiting > 1 && options_.stealing && resting_.load(std::memory_order_relaxed) != 0)
     wake_one(from);
 }
 
@@ -139,7 +135,7 @@ void runtime::unpark(seat& s) noexcept {
   s.queue.lock.unlock();
   s.parked.store(false, std::memory_order_seq_cst);
   s.hopeless.store(false, std::memory_order_relaxed);
-  s.first_awake = resting_.fetch_sub(1, std::memory_order_relaxed) == seats_.size();
+  resting_.fetch_sub(1, std::memory_order_relaxed);
   if (pushed) s.spins_left = spins_after_hit;
 }
 

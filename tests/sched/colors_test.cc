@@ -662,26 +662,6 @@ HEDDLE_TEST(workers, "a dump by one worker and the end of the program do not wai
   }
 }
 
-HEDDLE_TEST(workers, "what waits behind a long run is found by a worker that rested") {
-  runtime_options options;
-  options.workers = 2;
-  runtime rt(options);
-  rt.run([]() -> task<> {
-    int found = 0;
-    for (int i = 0; i < 5; ++i) {
-      std::atomic<bool> ran = false;
-      co_await sleep_for(30ms);  // all rest
-      post(color(2), [&ran] { ran = true; });
-      const auto begin = std::chrono::steady_clock::now();
-      while (!ran && std::chrono::steady_clock::now() - begin < 2s) {
-      }
-      found += ran ? 1 : 0;
-      while (!ran) co_await yield();
-    }
-    EXPECT_EQ(found, 5);
-  }());
-}
-
 HEDDLE_TEST(color, "K7 a slot in a function that went to another color is cut off") {
   in_every_world([](runtime& rt) {
     rt.run([]() -> task<> {
