@@ -309,7 +309,7 @@ void runtime::begin_world() {
 /// The first thread is alone again, and is color 0.
 void runtime::end_world() noexcept {
   seat& s = *seats_[0];
-  if (std::exchange(in_world_, false) && !simulated_) {
+  if (in_world_ && !simulated_) {
     std::unique_lock turn_to_look(pause_->one_at_a_time, std::defer_lock);
     while (!turn_to_look.try_lock()) {  // another worker looks at everything, and waits for us
       if (pause_->asked()) {
@@ -323,6 +323,7 @@ void runtime::end_world() noexcept {
         if (each->w.index != 0) each->io->wake();
     });
   }
+  in_world_ = false;  // now that nobody else looks at it
   if (s.w.color == 0) return;
   if (!shared_) {
     static_cast<void>(enter_for(s, 0));
