@@ -16,21 +16,29 @@ constexpr std::size_t line_bytes = 64;  // an answer begins with a cache line
 
 }  // namespace
 
-ready_answers::entry& ready_answers::entry_of(const piece& body) noexcept {
+ready_answers::entry* ready_answers::entry_of(const piece& body) noexcept {
   // Bodies in pages begin with one; the product (Fibonacci hashing) spreads their numbers.
   const auto page = reinterpret_cast<std::uintptr_t>(body.bytes().data()) >> 12;
-  return entries_[(page * 0x9e3779b97f4a7c15u) >> (64 - entries_log2)];
+  entry_set& set = sets_[(page * 0x9e3779b97f4a7c15u) >> (64 - sets_log2)];
+  for (entry& e : set)
+    if (e.body_at == body.bytes().data() && e.body_size == body.size()) [[likely]]
+      return &e;
+  const auto asked = [](const entry& e) { return std::uint64_t{e.missed} + e.found; };
+  entry& least = *std::ranges::min_element(set, {}, asked);
+  least.missed /= 2;
+  least.found /= 2;
+  if (asked(least) != 0) return nullptr;
+  least = {};
+  least.body_at = body.bytes().data();
+  least.body_size = body.size();
+  return &least;
 }
 
 const piece* ready_answers::find(std::string_view head, const piece& body) noexcept {
-  entry& e = entry_of(body);
-  if (e.body_at != body.bytes().data() || e.body_size != body.size()) [[unlikely]] {
-    // What stands here stays as long as it is found more often than others want its place.
-    if ((e.found /= 2) != 0) return nullptr;
-    e = {};
-    e.body_at = body.bytes().data();
-    e.body_size = body.size();
-  }
+  entry* const at = entry_of(body);
+  if (at == nullptr) [[unlikely]]
+    return nullptr;
+  entry& e = *at;
   if (e.whole.size() == head.size() + body.size() &&
       std::memcmp(e.whole.bytes().data(), head.data(), head.size()) == 0) [[likely]] {
     ++e.found;
@@ -64,10 +72,11 @@ std::byte* ready_answers::room_for(std::size_t bytes) noexcept {
 
 /// What stands in the last block is made anew where it is still asked for.
 void ready_answers::begin_block() noexcept {
-  for (entry& e : entries_) {
-    e.body = {};
-    e.whole = {};
-  }
+  for (entry_set& set : sets_)
+    for (entry& e : set) {
+      e.body = {};
+      e.whole = {};
+    }
   block_ = {};
   memory_ = nullptr;
   used_ = 0;

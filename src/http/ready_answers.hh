@@ -37,9 +37,13 @@ class ready_answers {
     piece body;  // kept, so that no other comes to stand in its place; empty where `whole` is
     piece whole;
   };
-  static constexpr unsigned entries_log2 = 6;
+  // A body may stand in any entry of its set: two that are asked for in turn do not drive each
+  // other out, however their addresses fall.
+  static constexpr unsigned sets_log2 = 4;
+  using entry_set = std::array<entry, 4>;
 
-  [[nodiscard]] entry& entry_of(const piece& body) noexcept;
+  /// The entry of this body; null while what stands in its set is asked for more often.
+  [[nodiscard]] entry* entry_of(const piece& body) noexcept;
   [[nodiscard]] const piece* make(entry& e, std::string_view head, const piece& body) noexcept;
   [[nodiscard]] std::byte* room_for(std::size_t bytes) noexcept;
   void begin_block() noexcept;
@@ -49,7 +53,7 @@ class ready_answers {
   piece block_;
   std::byte* memory_ = nullptr;  // of the block
   std::size_t used_ = 0;         // likewise
-  std::array<entry, std::size_t{1} << entries_log2> entries_;
+  std::array<entry_set, std::size_t{1} << sets_log2> sets_;
 };
 
 }  // namespace heddle::http

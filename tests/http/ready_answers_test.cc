@@ -128,6 +128,19 @@ HEDDLE_TEST(ready_answers, "an answer that is too large for its memory is never 
   EXPECT_EQ(found_in(none, "head", body, 100), 0);
 }
 
+HEDDLE_TEST(ready_answers, "two asked for in turn become ready, however their addresses fall") {
+  page_store pages;
+  std::vector<piece> bodies;
+  for (unsigned i = 0; i != 400; ++i) bodies.push_back(in_pages(pages, seeded(16'384, i)));
+  for (std::size_t i = 1; i != bodies.size(); ++i) {
+    http::ready_answers ready(256 * 1024);
+    int found = 0;
+    for (int round = 0; round != 30; ++round)
+      found += found_in(ready, "head", bodies[0], 1) + found_in(ready, "head", bodies[i], 1);
+    EXPECT_GE(found, 28) << "the first and body " << i;
+  }
+}
+
 HEDDLE_TEST(ready_answers, "always the bytes that were asked for, whatever comes and goes") {
   std::mt19937 random(20261123);
   page_store pages;
