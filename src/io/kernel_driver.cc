@@ -4,12 +4,10 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/sendfile.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -19,6 +17,7 @@
 #include <cerrno>
 
 #include "io/bare_call.hh"
+#include "io/process_signals.hh"
 
 namespace heddle {
 namespace {
@@ -80,11 +79,7 @@ kernel_driver::~kernel_driver() {
   pool_->end();
   for (const int fd : closing_) ::close(fd);
   ::munmap(blocks_, std::size_t{options_.block_bytes} * options_.block_count);
-  for (int signal = 1; signal < 65; ++signal)
-    if (signal_users_[signal] != 0) {
-      signal_users_[signal] = 1;
-      release_signals(std::uint64_t{1} << (signal - 1));
-    }
+  detail::block_again();
   ::close(wake_fd_);
 }
 
@@ -170,26 +165,14 @@ bool kernel_driver::has_input(int fd) noexcept {
 }
 
 int kernel_driver::signal_source(std::uint64_t signal_mask) noexcept {
-  sigset_t set;
-  ::sigemptyset(&set);
-  for (int signal = 1; signal < 65; ++signal)
-    if ((signal_mask >> (signal - 1)) & 1) ::sigaddset(&set, signal);
-  const int fd = ::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-  if (fd < 0) return -errno;
-  for (int signal = 1; signal < 65; ++signal)
-    if ((signal_mask >> (signal - 1)) & 1) ++signal_users_[signal];
-  ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  return fd;
+  return detail::listen_to_signals(signal_mask);
 }
-
-void kernel_driver::release_signals(std::uint64_t signal_mask) noexcept {
-  sigset_t free;
-  ::sigemptyset(&free);
-  for (int signal = 1; signal < 65; ++signal)
-    if (((signal_mask >> (signal - 1)) & 1) && signal_users_[signal] != 0 &&
-        --signal_users_[signal] == 0)
-      ::sigaddset(&free, signal);
-  ::pthread_sigmask(SIG_UNBLOCK, &free, nullptr);
+int kernel_driver::take_signal(std::uint64_t signal_mask) noexcept {
+  return detail::take_signal(signal_mask);
+}
+void kernel_driver::release_signals(int fd, std::uint64_t) noexcept {
+  detail::stop_listening(fd);
+  detail::block_again();
 }
 
 /// Null for calls that name no descriptor.

@@ -67,7 +67,8 @@ class kernel_driver : public driver {
   [[nodiscard]] std::size_t send_file_from() const noexcept override { return 16 * 1024; }
   [[nodiscard]] bool has_input(int fd) noexcept override;
   [[nodiscard]] int signal_source(std::uint64_t signal_mask) noexcept override;
-  void release_signals(std::uint64_t signal_mask) noexcept override;
+  [[nodiscard]] int take_signal(std::uint64_t signal_mask) noexcept override;
+  void release_signals(int fd, std::uint64_t signal_mask) noexcept override;
 
  protected:
   explicit kernel_driver(const driver_options& options);
@@ -186,7 +187,6 @@ class kernel_driver : public driver {
   std::vector<int> closing_;
   std::array<std::uint64_t, 32> entropy_{};
   std::size_t entropy_used_ = 32;
-  std::array<std::uint16_t, 65> signal_users_{};
 };
 
 /// Makes a kernel driver; throws failure when it cannot run here.

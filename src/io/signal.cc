@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// One read of the driver's signal source a signal.
+// What the driver says came, and a read of its source where nothing did.
 #include "heddle/io/signal.hh"
 
 #include <poll.h>
-#include <sys/signalfd.h>
+
+#include <cerrno>
 
 #include "io/one_operation.hh"
 
@@ -26,8 +27,8 @@ signal_set::signal_set(signal_list signals) : mask_(signals.mask()) {
 }
 
 signal_set::~signal_set() {
+  driver_here().release_signals(fd_, mask_);
   driver_here().close(fd_, worker::here());
-  driver_here().release_signals(mask_);
 }
 
 task<int> signal_set::next() {
@@ -37,12 +38,13 @@ task<int> signal_set::next() {
     int by;
   } const in_background(background_ ? 1 : 0);
   for (;;) {
-    signalfd_siginfo info{};
+    if (const int number = driver_here().take_signal(mask_); number != 0) co_return number;
+    std::uint64_t count = 0;
     detail::one_operation reading(op_code::read, fd_, "signal");
-    reading.data = &info;
-    reading.len = sizeof info;
+    reading.data = &count;
+    reading.len = sizeof count;
     const std::int64_t got = co_await reading;
-    if (got >= 0) co_return static_cast<int>(info.ssi_signo);
+    if (got >= 0) continue;
     if (got != -EAGAIN && got != -EINTR) throw failure(kernel_error(static_cast<int>(got)));
     // The source does not block, and io_uring then says so instead of waiting.
     detail::one_operation coming(op_code::poll, fd_, "signal");

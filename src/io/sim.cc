@@ -6,6 +6,8 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <bit>
+
 #include "heddle/base/error.hh"
 #include "io/sim_world.hh"
 
@@ -158,8 +160,13 @@ int sim_driver::signal_source(std::uint64_t signal_mask) noexcept {
   if (const int e = world_->trouble.draw(sim_call::signal_source); e != 0) return e;
   return world_->add_descriptor(std::make_shared<sim::signal_reader>(*world_, signal_mask));
 }
-void sim_driver::release_signals(std::uint64_t signal_mask) noexcept {
-  world_->signals_raised &= ~signal_mask;
+int sim_driver::take_signal(std::uint64_t signal_mask) noexcept {
+  const std::uint64_t mine = world_->signals_raised & signal_mask;
+  world_->signals_raised &= ~(mine & -mine);
+  return mine == 0 ? 0 : std::countr_zero(mine) + 1;
+}
+void sim_driver::release_signals(int fd, std::uint64_t signal_mask) noexcept {
+  world_->forget_signals(fd, signal_mask);
 }
 void sim_driver::close(int fd, worker&) noexcept { world_->close(fd); }
 

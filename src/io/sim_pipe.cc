@@ -3,7 +3,6 @@
 #include "io/sim_pipe.hh"
 
 #include <poll.h>
-#include <sys/signalfd.h>
 
 #include <algorithm>
 #include <bit>
@@ -116,16 +115,12 @@ int copy_name(std::span<const char> name, ::sockaddr* out, unsigned* len) noexce
 }
 
 std::int64_t signal_reader::get(const transfer& t) {
-  const std::uint64_t mine = world_.signals_raised & mask;
+  std::uint64_t count = 1;
   if (t.socket_call) return -ENOTSOCK;
-  if (t.capacity() < sizeof(::signalfd_siginfo)) return -EINVAL;
-  if (mine == 0) return later;
-  const int bit = std::countr_zero(mine);
-  world_.signals_raised &= ~(std::uint64_t{1} << bit);
-  ::signalfd_siginfo info{};
-  info.ssi_signo = static_cast<std::uint32_t>(bit) + 1;
-  t.fill(reinterpret_cast<const char*>(&info), sizeof info);
-  return sizeof info;
+  if (t.capacity() < sizeof count) return -EINVAL;
+  if (events() == 0) return later;
+  t.fill(reinterpret_cast<const char*>(&count), sizeof count);
+  return sizeof count;
 }
 
 short signal_reader::events() { return (world_.signals_raised & mask) != 0 ? POLLIN : 0; }

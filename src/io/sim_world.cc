@@ -91,6 +91,13 @@ bool world::raise_signal(int number) {
   return heard;
 }
 
+void world::forget_signals(int fd, std::uint64_t mask) {
+  for (const auto& [other, o] : descriptors_)
+    if (const auto* reader = dynamic_cast<signal_reader*>(o.get()); reader && other != fd)
+      mask &= ~reader->mask;
+  signals_raised &= ~mask;
+}
+
 void world::return_block(std::uint32_t block) noexcept {
   const bool out = block < blocks_.size() && blocks_[block] != nullptr;
   HEDDLE_ASSERT(out, "a block goes back once: is it returned twice?");

@@ -79,6 +79,8 @@ class world {
 
   // Signals.
   bool raise_signal(int number);
+  /// What came and nobody but `fd` listens to.
+  void forget_signals(int fd, std::uint64_t mask);
   std::uint64_t signals_raised = 0;
 
   // Blocks.

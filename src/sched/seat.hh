@@ -46,6 +46,7 @@ struct runtime::seat {
   time_point polled_at{};
   time_point turn_began{};  ///< with options.watch
   nanoseconds nap{};        ///< how long it sleeps at most while others work
+  bool calm = false;        ///< has looked once more since it last worked or was woken
   unsigned spins_left = 0;
   std::vector<event<>> preblock;
   worker_statistics count;
@@ -53,7 +54,8 @@ struct runtime::seat {
 
   alignas(64) run_queue queue;
   std::atomic<mail*> letters{nullptr};  // changed under the queue's lock
-  bool woken_by_push = false;
+  bool woken_by_push = false;           // likewise
+  bool asleep = false;                  // likewise; counted in asleep_
 
   // Thread: any reads them.
   alignas(64) std::atomic<bool> parked{false};

@@ -87,8 +87,12 @@ void runtime::push_color(seat& from, seat& to, color_record& r) noexcept {
     to.io->wake();
     return;
   }
-  // Something waits behind what runs there: somebody who rests can do it.
-  if (waiting > 1 && options_.stealing && resting_.load(std::memory_order_relaxed) != 0)
+  // Something waits behind what runs there: somebody who rests can do it. One color alone is worth
+  // no wake-up, because it may well be next; but if that takes long, somebody must have seen it.
+  const bool nobody_looks =
+      &to == &from && asleep_.load(std::memory_order_relaxed) + 1 == seats_.size();
+  if ((waiting > 1 || nobody_looks) && options_.stealing &&
+      resting_.load(std::memory_order_relaxed) != 0)
     wake_one(from);
 }
 
@@ -99,6 +103,7 @@ void runtime::wake_one(seat& from) noexcept {
     if (!s.parked.load(std::memory_order_relaxed)) continue;
     s.queue.lock.lock();
     const bool slept = std::exchange(s.queue.parked, false);
+    if (std::exchange(s.asleep, false)) asleep_.fetch_sub(1, std::memory_order_relaxed);
     s.queue.lock.unlock();
     if (!slept) continue;
     ++from.count.wakes;
@@ -108,13 +113,15 @@ void runtime::wake_one(seat& from) noexcept {
 }
 
 /// From here on whoever pushes wakes us; false when something was pushed before.
-bool runtime::park(seat& s, bool hopeless) noexcept {
+bool runtime::park(seat& s, bool hopeless, bool looks_again) noexcept {
   s.queue.lock.lock();
   if (!s.queue.empty() || s.letters != nullptr) {
     s.queue.lock.unlock();
     return false;
   }
   s.queue.parked = true;
+  s.asleep = !looks_again;
+  if (s.asleep) asleep_.fetch_add(1, std::memory_order_relaxed);
   ++s.queue.sleeps;
   s.woken_by_push = false;
   s.queue.lock.unlock();
@@ -130,7 +137,8 @@ bool runtime::park(seat& s, bool hopeless) noexcept {
 
 void runtime::unpark(seat& s) noexcept {
   s.queue.lock.lock();
-  s.queue.parked = false;
+  if (!std::exchange(s.queue.parked, false)) s.calm = false;
+  if (std::exchange(s.asleep, false)) asleep_.fetch_sub(1, std::memory_order_relaxed);
   const bool pushed = s.woken_by_push;
   s.queue.lock.unlock();
   s.parked.store(false, std::memory_order_seq_cst);
@@ -214,6 +222,7 @@ bool runtime::turn_shared(seat& s, bool may_sleep) {
   if (more && w.now - s.polled_at < options_.poll_interval) return true;
   if (ran && !more && may_sleep) {
     s.nap = nap_least;
+    s.calm = false;
     return true;  // the next turn looks at I/O and may sleep
   }
   if (s.letters.load(std::memory_order_relaxed) != nullptr) read_mail(s);
@@ -232,11 +241,14 @@ bool runtime::turn_shared(seat& s, bool may_sleep) {
     s.wheel_lock.unlock();
     const bool hopeless = until == never && !anything_outside(s);
     // While others work, something may come to wait behind a long run of theirs.
-    if (options_.stealing && resting_.load(std::memory_order_relaxed) + 1 != seats_.size()) {
-      s.nap = std::clamp(s.nap * 2, nap_least, nap_most);
+    const bool others_work = resting_.load(std::memory_order_relaxed) + 1 != seats_.size();
+    const bool looks_again = options_.stealing && (others_work || !s.calm);
+    if (looks_again) {
+      s.nap = others_work ? std::clamp(s.nap * 2, nap_least, nap_most) : nap_most;
+      s.calm = !others_work;
       until = std::min(until, add_saturated(w.now, s.nap));
     }
-    parked = park(s, hopeless);
+    parked = park(s, hopeless, looks_again);
     if (!parked) return true;
     if (hopeless && w.index == 0 && rest_for_good(0)) {
       unpark(s);

@@ -386,6 +386,27 @@ HEDDLE_TEST(color, "a color that waits behind a long run moves to another worker
   }(ran));
 }
 
+HEDDLE_TEST(color, "also when all workers had gone to rest before") {
+  runtime_options options;
+  options.workers = 2;
+  options.driver = "epoll";
+  runtime rt(options);
+  rt.run([]() -> task<> {
+    for (int i = 0; i != 5; ++i) {
+      co_await sleep_for(30ms);
+      std::atomic<bool> ran{false};
+      spawn(color(2), [](std::atomic<bool>& flag) -> task<> {
+        flag = true;
+        co_return;
+      }(ran));
+      const auto begin = std::chrono::steady_clock::now();
+      while (!ran && std::chrono::steady_clock::now() - begin < 2s) {
+      }
+      EXPECT_LT(std::chrono::steady_clock::now() - begin, 200ms);
+    }
+  }());
+}
+
 HEDDLE_TEST(color, "one seed gives one order") {
   const auto order_of = [](std::uint64_t seed) {
     std::vector<int> order;

@@ -42,7 +42,8 @@ struct virtual_driver : driver {
   int pipe(int (&)[2]) noexcept override { return -ENOSYS; }
   int shutdown(int, int) noexcept override { return -ENOSYS; }
   int signal_source(std::uint64_t) noexcept override { return -ENOSYS; }
-  void release_signals(std::uint64_t) noexcept override {}
+  int take_signal(std::uint64_t) noexcept override { return 0; }
+  void release_signals(int, std::uint64_t) noexcept override {}
   void close(int, worker&) noexcept override {}
   time_point t{std::chrono::seconds(1'000'000'000)};
 };

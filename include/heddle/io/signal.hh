@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Signals as something to wait for. While a set exists its signals are blocked and queue up, so
-// none is lost between two waits; when the last set for a signal goes, the default action is back.
+// Signals as something to wait for. While a set exists its signals are kept for who asks next, so
+// none is lost between two waits; when the last set for a signal goes, the action that stood before
+// is back. It does not matter which worker made the set, nor which thread the kernel interrupts.
 //
 //   signal_set stop{SIGINT, SIGTERM};
 //   int which = co_await stop.next();
@@ -34,11 +35,14 @@ class signal_list {
 
  private:
   [[nodiscard]] static std::uint64_t bit(int number) noexcept {
+    HEDDLE_ASSERT(number >= 1 && number <= 64, "give a signal number from 1 to 64");
     return std::uint64_t{1} << (number - 1);
   }
   std::uint64_t mask_;
 };
 
+/// A signal that several sets listen to is given to one of them. A standard signal that comes again
+/// before it was taken counts once. Throws failure(invalid_argument) for SIGKILL and SIGSTOP.
 /// Thread: one color.
 /// Cancel: next() ends, and a signal that comes meanwhile stays for the next one.
 class signal_set {

@@ -165,7 +165,8 @@ class sim_driver final : public driver {
   [[nodiscard]] int shutdown(int fd, int how) noexcept override;
   [[nodiscard]] bool has_input(int fd) noexcept override;
   [[nodiscard]] int signal_source(std::uint64_t signal_mask) noexcept override;
-  void release_signals(std::uint64_t signal_mask) noexcept override;
+  [[nodiscard]] int take_signal(std::uint64_t signal_mask) noexcept override;
+  void release_signals(int fd, std::uint64_t signal_mask) noexcept override;
   void close(int fd, worker& w) noexcept override;
 
  private:

@@ -147,10 +147,13 @@ class driver {
   [[nodiscard]] virtual std::size_t send_file_from() const noexcept { return ~std::size_t{0}; }
   /// Whether reading or accepting would find something now.
   [[nodiscard]] virtual bool has_input([[maybe_unused]] int fd) noexcept { return false; }
-  /// A descriptor from which `read` gives one signalfd_siginfo (128 bytes) a signal; the signals
-  /// are blocked in this process from now on until release_signals.
+  /// A descriptor from which `read` gives 8 bytes when a signal came since the last read; or
+  /// -errno. The signals' actions do not take place from now on until release_signals.
   [[nodiscard]] virtual int signal_source(std::uint64_t signal_mask) noexcept = 0;
-  virtual void release_signals(std::uint64_t signal_mask) noexcept = 0;
+  /// The number of one that came and that nobody took; 0: none.
+  [[nodiscard]] virtual int take_signal(std::uint64_t signal_mask) noexcept = 0;
+  /// Before `fd` is closed.
+  virtual void release_signals(int fd, std::uint64_t signal_mask) noexcept = 0;
   /// Ends the operations that are pending on it with -ECANCELED, and closes.
   virtual void close(int fd, worker& w) noexcept = 0;
 

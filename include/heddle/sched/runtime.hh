@@ -211,7 +211,7 @@ class runtime final : public scheduler, public completion_router {
   [[nodiscard]] color_record* steal(seat& s) noexcept;
   void push_color(seat& from, seat& to, color_record& r) noexcept;
   void wake_one(seat& from) noexcept;
-  [[nodiscard]] bool park(seat& s, bool hopeless) noexcept;
+  [[nodiscard]] bool park(seat& s, bool hopeless, bool looks_again) noexcept;
   void unpark(seat& s) noexcept;
   [[nodiscard]] bool spin_for_work(seat& s) noexcept;
   [[nodiscard]] static std::uint64_t sleep_of(seat& s) noexcept;
@@ -250,6 +250,8 @@ class runtime final : public scheduler, public completion_router {
   std::atomic<long> background_{0};
   std::atomic<long> foreign_{0};
   std::atomic<std::uint32_t> resting_{0};  ///< workers that are parked
+  std::atomic<std::uint32_t> asleep_{
+      0};  ///< of those, who look again only when somebody wakes them
   std::unique_ptr<world_pause> pause_;
 };
 

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+// What the handler reads is atomic and stays while a handler runs: who takes a listener out waits
+// for those (`handlers`). Everything else is changed under one lock, which handlers never take.
+#include "io/process_signals.hh"
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cerrno>
+#include <memory>
+#include <mutex>
+#include <new>
+
+#include "io/bare_call.hh"
+
+namespace heddle::detail {
+namespace {
+
+constexpr int numbers = 64;
+constexpr int first_real_time = 32;
+
+[[nodiscard]] std::uint64_t bit(int number) noexcept { return std::uint64_t{1} << (number - 1); }
+
+template <class F>
+void each_of(std::uint64_t mask, F&& f) {
+  for (; mask != 0; mask &= mask - 1) f(std::countr_zero(mask) + 1);
+}
+
+struct listener {
+  int fd;
+  std::uint64_t mask;
+  std::atomic<listener*> next;
+};
+
+struct signal_table {
+  std::mutex lock;
+  std::atomic<listener*> listeners{nullptr};
+  std::atomic<std::uint64_t> heard{0};  // the union of their masks
+  std::atomic<int> handlers{0};         // that run now
+  std::array<std::atomic<std::uint32_t>, numbers + 1> came{};
+  std::array<struct sigaction, numbers + 1> before{};
+};
+constinit signal_table table;
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+thread_local std::uint64_t unblocked_here = 0;
+
+void on_signal(int number) {
+  const int errno_before = errno;
+  table.handlers.fetch_add(1);
+  if ((table.heard.load() & bit(number)) == 0) {
+    // The last listener went just now: what stands for the signal since then takes it.
+    table.handlers.fetch_sub(1);
+    ::raise(number);
+    errno = errno_before;
+    return;
+  }
+  if (number < first_real_time) {
+    table.came[number].store(1);
+  } else {
+    table.came[number].fetch_add(1);
+  }
+  const std::uint64_t one = 1;
+  for (const listener* l = table.listeners.load(); l != nullptr; l = l->next.load())
+    if ((l->mask & bit(number)) != 0) static_cast<void>(bare::write(l->fd, &one, sizeof one));
+  table.handlers.fetch_sub(1);
+  errno = errno_before;
+}
+
+int install(int number) noexcept {
+  struct sigaction ours{};
+  ours.sa_handler = &on_signal;
+  ours.sa_flags = SA_RESTART | SA_ONSTACK;  // fibers' stacks are small
+  ::sigfillset(&ours.sa_mask);
+  return ::sigaction(number, &ours, &table.before[number]) == 0 ? 0 : -errno;
+}
+
+/// Gives these back; none of them is heard any more, and no handler runs that saw them heard.
+void give_back(std::uint64_t mask) noexcept {
+  each_of(mask, [](int number) { ::sigaction(number, &table.before[number], nullptr); });
+  while (table.handlers.load() != 0) ::sched_yield();
+  each_of(mask, [](int number) {
+    for (std::uint32_t n = table.came[number].exchange(0); n != 0; --n) ::kill(::getpid(), number);
+  });
+}
+
+/// While one is there this thread runs no handler. One that raises its signal again, for the action
+/// that this thread is about to give back, would keep it from doing so.
+class handlers_held_off {
+ public:
+  handlers_held_off() noexcept {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  handlers_held_off(const handlers_held_off&) = delete;
+  ~handlers_held_off() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+};
+
+void unblock_here(std::uint64_t mask) noexcept {
+  sigset_t free, before;
+  ::sigemptyset(&free);
+  each_of(mask, [&](int number) { ::sigaddset(&free, number); });
+  ::pthread_sigmask(SIG_UNBLOCK, &free, &before);
+  each_of(mask, [&](int number) {
+    if (::sigismember(&before, number) == 1) unblocked_here |= bit(number);
+  });
+}
+
+}  // namespace
+
+int listen_to_signals(std::uint64_t mask) noexcept {
+  std::unique_ptr<listener> made(new (std::nothrow) listener{-1, mask, nullptr});
+  if (made == nullptr) return -ENOMEM;
+  const int fd = made->fd = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  if (fd < 0) return -errno;
+  {
+    const handlers_held_off quiet;
+    const std::lock_guard held(table.lock);
+    const std::uint64_t heard = table.heard.load();
+    std::uint64_t installed = 0;
+    int error = 0;
+    // Heard first: a handler that runs at once finds what it is for.
+    made->next.store(table.listeners.load());
+    table.heard.store(heard | mask);
+    table.listeners.store(made.get());
+    each_of(mask & ~heard, [&](int number) {
+      if (error == 0 && (error = install(number)) == 0) installed |= bit(number);
+    });
+    if (error != 0) {
+      table.listeners.store(made->next.load());
+      table.heard.store(heard);
+      give_back(installed);
+      ::close(fd);
+      return error;
+    }
+    static_cast<void>(made.release());
+  }
+  unblock_here(mask);
+  return fd;
+}
+
+int take_signal(std::uint64_t mask) noexcept {
+  int found = 0;
+  each_of(mask, [&](int number) {
+    std::atomic<std::uint32_t>& came = table.came[number];
+    std::uint32_t n = found != 0 ? 0 : came.load();
+    while (n != 0 && !came.compare_exchange_weak(n, n - 1)) {
+    }
+    if (n != 0) found = number;
+  });
+  return found;
+}
+
+void stop_listening(int fd) noexcept {
+  const handlers_held_off quiet;
+  const std::lock_guard held(table.lock);
+  std::atomic<listener*>* at = &table.listeners;
+  while (at->load() != nullptr && at->load()->fd != fd) at = &at->load()->next;
+  const std::unique_ptr<listener> gone(at->load());
+  if (gone == nullptr) return;
+  at->store(gone->next.load());
+  std::uint64_t heard = 0;
+  for (const listener* l = table.listeners.load(); l != nullptr; l = l->next.load())
+    heard |= l->mask;
+  table.heard.store(heard);
+  give_back(gone->mask & ~heard);
+}
+
+void block_again() noexcept {
+  const std::uint64_t mask = unblocked_here & ~table.heard.load();
+  if (mask == 0) return;
+  sigset_t again;
+  ::sigemptyset(&again);
+  each_of(mask, [&](int number) { ::sigaddset(&again, number); });
+  ::pthread_sigmask(SIG_BLOCK, &again, nullptr);
+  unblocked_here &= ~mask;
+}
+
+}  // namespace heddle::detail
