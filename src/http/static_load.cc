@@ -17,6 +17,7 @@
 #include "http/driver_call.hh"
 #include "http/file_answer.hh"
 #include "http/static_open.hh"
+#include "io/file_call.hh"
 
 namespace heddle::http {
 std::string etag_of(const file_facts& f) {
@@ -65,7 +66,9 @@ task<static_files::opened> static_files::open(std::string path) {
   how.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;  // a pipe must not keep us waiting for a writer
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
   opened result;
-  const std::int64_t fd = co_await open_beneath(root_fd_, relative.c_str(), how);
+  std::int64_t fd = -EAGAIN;
+  for (int i = 0; fd == -EAGAIN && i != heddle::detail::open_tries; ++i)
+    fd = co_await open_beneath(root_fd_, relative.c_str(), how);
   if (fd < 0) {
     result.error = fd;
     co_return result;
@@ -76,6 +79,7 @@ task<static_files::opened> static_files::open(std::string path) {
   result.is_directory = S_ISDIR(state.stx_mode);
   if (result.error == 0 && !result.is_directory && !S_ISREG(state.stx_mode))
     result.error = -ENOENT;  // pipes, sockets and devices are not for visitors
+  if (result.error == 0) heddle::detail::end_nonblocking_open(static_cast<int>(fd), O_RDONLY);
   result.facts = {
       state.stx_ino, state.stx_size, state.stx_mtime.tv_sec,
       static_cast<std::uint64_t>(state.stx_mtime.tv_sec) * 1'000'000'000 + state.stx_mtime.tv_nsec};

@@ -7,7 +7,10 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include <cerrno>
+
 #include "io/descriptor_state.hh"
+#include "io/here.hh"
 
 namespace heddle::detail {
 namespace {
@@ -64,14 +67,29 @@ task<int> open_native(descriptor_state* at, const std::string& path, int flags, 
   check_name("open", path);
   open_how how{};
   how.flags = static_cast<unsigned>(flags);
+  const bool may_wait = (flags & (O_PATH | O_DIRECTORY)) == 0;
+  if (may_wait) how.flags |= O_NONBLOCK;
   how.mode = (flags & O_CREAT) != 0 ? mode : 0;
   how.resolve = resolve;
-  file_operation opening(op_code::open, at, "open");
-  opening.data = const_cast<char*>(path.c_str());
-  opening.more = &how;
-  const std::int64_t outcome = co_await opening;
+  std::int64_t outcome = -EAGAIN;
+  for (int i = 0; outcome == -EAGAIN && i != open_tries; ++i) {
+    file_operation opening(op_code::open, at, "open");
+    opening.data = const_cast<char*>(path.c_str());
+    opening.more = &how;
+    outcome = co_await opening;
+  }
   check_path(outcome, "open", path);
+  if (may_wait && !driver_here().simulated()) {
+    // Named pipes and terminals stay as they are, so that reading them waits for them only.
+    struct ::stat known{};
+    const int fd = static_cast<int>(outcome);
+    if (::fstat(fd, &known) == 0 && S_ISREG(known.st_mode)) end_nonblocking_open(fd, flags);
+  }
   co_return static_cast<int>(outcome);
+}
+
+void end_nonblocking_open(int fd, int flags) noexcept {
+  if (!driver_here().simulated()) ::fcntl(fd, F_SETFL, flags & O_APPEND);
 }
 
 task<file_status> status_of(descriptor_state& on) {

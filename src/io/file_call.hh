@@ -26,6 +26,12 @@ void check_path(std::int64_t outcome, const char* verb, const std::string& path)
 void check_name(const char* verb, const std::string& path);
 [[nodiscard]] int native_flags(const file_options& o) noexcept;
 
+/// What a look-up beneath a folder says while somebody renames folders above it: to be asked again,
+/// up to this often. With ".." in a path or a link it cannot tell otherwise whether it escapes.
+constexpr int open_tries = 32;
+/// What was opened with these flags and O_NONBLOCK, so that opening waits for nobody, is a regular
+/// file: there that would only keep a ring from reading it elsewhere where the file system waits.
+void end_nonblocking_open(int fd, int flags) noexcept;
 /// Opens; how.resolve is `resolve`. `at` may be null; `path` must stay until it has ended.
 [[nodiscard]] task<int> open_native(descriptor_state* at, const std::string& path, int flags,
                                     unsigned mode, std::uint64_t resolve);

@@ -2,7 +2,10 @@
 // A directory as a root: nothing leads out of it, on every driver.
 #include "heddle/io/directory.hh"
 
+#include <atomic>
+#include <filesystem>
 #include <string>
+#include <thread>
 
 #include "folder.hh"
 #include "heddle/heddle.hh"
@@ -140,6 +143,31 @@ task<> closed_too_early(std::string root_path) {
   }
 }
 
+/// While a folder above it is renamed all the time, a link that goes up is found all the same.
+task<> renamed_about(std::string root_path) {
+  directory root = co_await open_directory(root_path);
+  std::filesystem::create_directories(root_path + "/deep/a/b");
+  std::filesystem::create_symlink("../../../sub/page", root_path + "/deep/a/b/up");
+  std::atomic<bool> over = false;
+  std::thread renames([&] {
+    while (!over) {
+      std::filesystem::rename(root_path + "/sub", root_path + "/moved");
+      std::filesystem::rename(root_path + "/moved", root_path + "/sub");
+    }
+  });
+  int found = 0;
+  for (int i = 0; i != 300; ++i) {
+    const auto page = co_await as_expected(root.open("deep/a/b/up"));
+    if (page)
+      ++found;
+    else
+      EXPECT_EQ(error_of(page), std::errc::no_such_file_or_directory) << i;
+  }
+  over = true;
+  renames.join();
+  EXPECT_GT(found, 0);
+}
+
 void run_planted(std::unique_ptr<driver> d, task<> (*body)(std::string)) {
   const planted world(*d);
   auto* sim = dynamic_cast<sim_driver*>(d.get());
@@ -161,5 +189,10 @@ DRIVER_TEST(directory, "names outside of it cannot be made, renamed or removed")
 }
 DRIVER_TEST(directory, "F1 what is pending when it closes is done in it or not at all") {
   run_planted(make(), &closed_too_early);
+}
+DRIVER_TEST(directory, "what is renamed meanwhile does not keep a link from being followed") {
+  auto d = make();
+  if (d->simulated()) GTEST_SKIP() << "no other thread can rename in a simulated world";
+  run_planted(std::move(d), &renamed_about);
 }
 DRIVER_TEST(directory, "its entries are listed by name") { run_planted(make(), &listed); }

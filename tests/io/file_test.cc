@@ -2,6 +2,10 @@
 // Files on every driver: places, whole files, replacement in one step.
 #include "heddle/io/file.hh"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <string>
 
 #include "folder.hh"
@@ -125,6 +129,29 @@ task<> without_a_size() {
   EXPECT_GT((co_await read_file("/proc/self/maps", 1 << 24)).size(), 4096u);
 }
 
+/// A named pipe keeps nobody waiting who opens it, and who reads it waits alone.
+task<> named_pipes(std::string path) {
+  EXPECT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  const auto writing = co_await as_expected(open_file(path, {.write = true, .read = false}));
+  EXPECT_EQ(error_of(writing), std::errc::no_such_device_or_address);
+  const file reading = co_await open_file(path);
+  const int writer = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  char text[4];
+  const auto nothing = co_await as_expected(with_timeout(reading.read_at(0, text), 5ms));
+  EXPECT_EQ(error_of(nothing), std::errc::timed_out);
+  EXPECT_EQ(::write(writer, "text", 4), 4);
+  EXPECT_EQ(co_await reading.read_at(0, text), 4u);
+  ::close(writer);
+}
+
+/// Appending still appends, though opening changed the file's flags.
+task<> appended(std::string path) {
+  co_await write_file(path, "one");
+  const file out = co_await open_file(path, {.write = true, .append = true});
+  co_await out.write_at(0, std::string_view(" two"));
+  EXPECT_EQ(co_await read_file(path, 100), "one two");
+}
+
 task<> with_a_zero_byte(std::string path) {
   co_await write_file(path, "text");
   const std::string hidden = path + std::string("\0.tmp", 5);
@@ -162,6 +189,14 @@ DRIVER_TEST(file, "what does not know its size is read to the end, or is an erro
   auto d = make();
   if (d->simulated()) GTEST_SKIP() << "there is no /proc in a simulated world";
   run_plain(std::move(d), &without_a_size);
+}
+DRIVER_TEST(file, "a named pipe without its other end keeps nobody waiting") {
+  auto d = make();
+  if (d->simulated()) GTEST_SKIP() << "there are no named pipes in a simulated world";
+  run_in_folder(std::move(d), &named_pipes, "f");
+}
+DRIVER_TEST(file, "what is opened to append is appended to") {
+  run_in_folder(make(), &appended, "f");
 }
 DRIVER_TEST(file, "a name with a zero byte is refused, and no other one is meant") {
   run_in_folder(make(), &with_a_zero_byte, "f");
