@@ -4,6 +4,7 @@
 #include "heddle/sched/timer_wheel.hh"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 namespace heddle {
@@ -46,31 +47,63 @@ timer_wheel::found_slot timer_wheel::next_slot() noexcept {
   return {};
 }
 
+bool timer_wheel::fires_before(const timer_node& a, const timer_node& b) noexcept {
+  return a.due_ < b.due_ || (a.due_ == b.due_ && a.order_ < b.order_);
+}
+
+/// Both in order, and then all in the first.
+void timer_wheel::merge(list<timer_node>& into, list<timer_node>& from) noexcept {
+  list<timer_node> merged;
+  while (!into.empty() && !from.empty())
+    merged.move_back(fires_before(into.front(), from.front()) ? into.front() : from.front());
+  merged.splice(into);
+  merged.splice(from);
+  into.take_all(merged);
+}
+
+/// Puts those that are in no order where they belong among those that are.
+[[gnu::noinline]] void timer_wheel::merge_sorted(list<timer_node>& due,
+                                                 list<timer_node>& unordered) noexcept {
+  std::array<list<timer_node>, 48> runs;  // each empty, or 2 to the power of its place, in order
+  while (timer_node* const node = unordered.pop_front()) {
+    list<timer_node> run;
+    run.push_back(*node);
+    std::size_t i = 0;
+    for (; !runs[i].empty(); ++i) merge(run, runs[i]);
+    runs[i].take_all(run);
+  }
+  for (list<timer_node>& run : runs)
+    if (!run.empty()) merge(due, run);
+}
+
 std::size_t timer_wheel::expire(time_point now, fire_function fire, void* context) noexcept {
   const std::uint64_t target = tick_of(now);
   std::size_t fired = 0;
   for (;;) {
     list<timer_node>& current = slot_at(0, tick_);
     if (!current.empty()) {
-      // Sorted from the back: timers nearly always arrive in order already.
-      list<timer_node> due;
+      // Sorted from the back: timers nearly always arrive in order already, or a few places off.
+      constexpr int steps_max = 8;
+      list<timer_node> due, far_off;
       current.each([&](timer_node& node) {
         if (node.due_ > now) return;
-        node.unlink();
         if (due.empty()) {
-          due.push_back(node);
+          due.move_back(node);
           return;
         }
         list_node* const end = due.front().prev();  // the list's head
         list_node* at = end->prev();
-        while (at != end) {
-          auto& other = static_cast<timer_node&>(*at);
-          if (other.due_ < node.due_ || (other.due_ == node.due_ && other.order_ < node.order_))
-            break;
+        int steps = 0;
+        while (at != end && fires_before(node, static_cast<timer_node&>(*at)) &&
+               ++steps <= steps_max)
           at = at->prev();
-        }
-        node.insert_before(*at->next());
+        if (steps > steps_max)
+          far_off.move_back(node);
+        else
+          node.move_before(*at->next());
       });
+      if (!far_off.empty()) [[unlikely]]
+        merge_sorted(due, far_off);
       while (timer_node* node = due.pop_front()) {  // firing may disarm others that are due
         fire(*node, context);
         ++fired;

@@ -36,6 +36,9 @@ class timer_wheel {
     return ns <= 0 ? 0 : static_cast<std::uint64_t>(ns) >> tick_shift;
   }
   void place(timer_node& node) noexcept;
+  static bool fires_before(const timer_node& a, const timer_node& b) noexcept;
+  static void merge(list<timer_node>& into, list<timer_node>& from) noexcept;
+  static void merge_sorted(list<timer_node>& due, list<timer_node>& unordered) noexcept;
   /// The next slot behind the current tick that holds a timer.
   struct found_slot {
     unsigned level = levels;
