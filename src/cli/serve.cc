@@ -163,8 +163,9 @@ verb_function add_serve(CLI::App& command) {
     const std::string flag = "--" + std::string(s.name);
     const std::string names = (s.letter != 0 ? std::string("-") + s.letter + ',' : "") + flag;
     if (s.kind == setting_kind::on_off) {
-      command.add_flag_function(
-          names, [flags, &s, flag](std::int64_t) { flags->push_back({&s, "", flag}); });
+      // The library says "true" where no value was given, and truth_of() what others mean.
+      command.add_flag(names)->each(
+          [flags, &s, flag](const std::string& v) { flags->push_back({&s, v, flag}); });
       continue;
     }
     if (s.kind == setting_kind::repeated) {

@@ -7,6 +7,8 @@
 #include <thread>
 
 #include "cli/serve_values.hh"
+#include "heddle/io/address.hh"
+#include "http/fixed_fields.hh"
 
 namespace heddle::cli {
 namespace {
@@ -18,6 +20,7 @@ constexpr std::uint64_t head_bytes_max = 1 << 20;
 constexpr std::uint64_t pipeline_most = 1 << 20;
 constexpr std::uint64_t body_rate_most = 1 << 30;
 constexpr std::uint64_t send_bytes_most = 1 << 30;
+constexpr std::uint64_t address_space_least = 16 << 20;  // a server has begun with less, not served
 
 void add_header(serve_options& o, std::string_view line) {
   const std::size_t colon = line.find(':');
@@ -25,7 +28,38 @@ void add_header(serve_options& o, std::string_view line) {
     throw bad_setting("'" + std::string(line) + "' is no header; write \"Name: value\"");
   std::string_view value = line.substr(colon + 1);
   while (value.starts_with(' ')) value.remove_prefix(1);
-  o.headers.emplace_back(line.substr(0, colon), value);
+  std::pair<std::string, std::string> field(line.substr(0, colon), value);
+  try {
+    static_cast<void>(http::checked_lines({field}));
+  } catch (const failure& e) {
+    throw bad_setting(e.what());
+  }
+  o.headers.push_back(std::move(field));
+}
+
+void set_bind(serve_options& o, std::string_view text) {
+  // With a port of its own it would not take the one that is given.
+  const auto at = address::parse(std::string(text), 1);
+  if (!at) throw bad_setting("'" + std::string(text) + "' is no address; write 192.0.2.7 or ::1");
+  if (address::parse(std::string(text), 2)->port() == at->port())
+    throw bad_setting("'" + std::string(text) + "' names a port; give it with -p PORT");
+  o.bind = text;
+}
+
+void set_driver(serve_options& o, std::string_view text) {
+  if (text != "io_uring" && text != "epoll" && text != "poll")
+    throw bad_setting("'" + std::string(text) + "' is no driver; write io_uring, epoll or poll");
+  o.driver = text;
+}
+
+void set_write_timeout(serve_options& o, std::string_view text) {
+  o.write_timeout = time_of(text);
+  if (o.write_timeout == nanoseconds::zero())
+    throw bad_setting("a send needs some time to be taken; write 30s, say");
+}
+
+void set_address_space(serve_options& o, std::string_view text) {
+  o.memory_bytes_max = size_within(text, address_space_least, no_limit);
 }
 
 void set_port(serve_options& o, std::string_view text) {
@@ -109,8 +143,7 @@ constexpr setting table[] = {
      &set_port},
     {"public", 0, on_off, "", "on every interface, for others on this network", false,
      [](serve_options& o, sv v) { o.everywhere = truth_of(v); }},
-    {"bind", 0, once, "ADDRESS", "on this address only", false,
-     [](serve_options& o, sv v) { o.bind = v; }},
+    {"bind", 0, once, "ADDRESS", "on this address only", false, &set_bind},
     {"qr", 0, on_off, "", "show the address as a QR code, for a phone", false,
      [](serve_options& o, sv v) { o.qr = truth_of(v); }},
     {"auth", 0, once, "USER:PASSWORD", "ask every visitor for these", false, &set_auth},
@@ -137,7 +170,7 @@ constexpr setting table[] = {
      [](serve_options& o, sv v) { o.config = v; }},
 
     {"driver", 0, once, "NAME", "io_uring, epoll or poll (default: the best that works)", true,
-     [](serve_options& o, sv v) { o.driver = v; }},
+     &set_driver},
     {"connections", 0, once, "COUNT", "open at once; more wait (default 16384)", true,
      &set_connections},
     {"connections-per-address", 0, once, "COUNT",
@@ -169,7 +202,7 @@ constexpr setting table[] = {
     {"body-rate", 0, once, "SIZE", "a second; slower bodies are given up (default 240)", true,
      &set_body_rate},
     {"write-timeout", 0, once, "TIME", "for one send to be taken (default 30s)", true,
-     [](serve_options& o, sv v) { o.write_timeout = time_of(v); }},
+     &set_write_timeout},
     {"drain-timeout", 0, once, "TIME", "after Ctrl-C, then all is closed (default 0: no limit)",
      true, [](serve_options& o, sv v) { o.drain_timeout = time_of(v); }},
     {"queue-delay", 0, once, "TIME",
@@ -186,7 +219,7 @@ constexpr setting table[] = {
     {"recheck", 0, once, "TIME", "a cached file is looked at again after it (default 1s)", true,
      [](serve_options& o, sv v) { o.trust = time_of(v); }},
     {"address-space", 0, once, "SIZE", "reserved for tasks, not used (default 64G)", true,
-     [](serve_options& o, sv v) { o.memory_bytes_max = size_of(v); }},
+     &set_address_space},
 };
 
 }  // namespace

@@ -13,7 +13,9 @@ namespace heddle::cli {
 namespace {
 
 /// A limit of all shards together, for one of them.
-std::uint64_t part_of(std::uint64_t whole, unsigned count) { return (whole + count - 1) / count; }
+std::uint64_t part_of(std::uint64_t whole, unsigned count) {
+  return whole / count + (whole % count != 0 ? 1 : 0);
+}
 
 serve_options part_of(serve_options o, unsigned count) {
   o.cache_bytes_max = part_of(o.cache_bytes_max, count);

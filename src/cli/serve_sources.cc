@@ -59,6 +59,8 @@ void apply_file(serve_options& o, const std::string& path) {
                         std::string(s->value_name));
     apply(o, *s, equals == text.npos ? "" : trim(text.substr(equals + 1)), where);
   }
+  // A directory can be opened, and only reading it says what it is.
+  if (in.bad()) throw bad_setting("cannot read the settings in '" + path + "'");
 }
 
 void apply_environment(serve_options& o) {

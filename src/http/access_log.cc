@@ -125,8 +125,19 @@ std::string access_log::take() {
 }
 
 task<> access_log::flush(int descriptor) {
-  const std::string text = take();
+  const std::uint64_t told_before = dropped_told_;
+  const bool says_dropped = dropped_ != dropped_told_;
+  const std::string text = (std::exchange(torn_, false) ? "\n" : "") + take();
   std::size_t written = 0;
+  // What stays unwritten is counted as dropped, and said once that is possible again.
+  const auto give_up = [&] {
+    dropped_ += static_cast<std::uint64_t>(std::count(text.begin() + written, text.end(), '\n'));
+    if (says_dropped) {
+      --dropped_;
+      dropped_told_ = told_before;
+    }
+    torn_ = written != 0 && text[written - 1] != '\n';
+  };
   while (written < text.size()) {
     heddle::detail::one_operation ready(op_code::poll, descriptor, "log");
     ready.flags = POLLOUT;
@@ -136,14 +147,20 @@ task<> access_log::flush(int descriptor) {
       text_.insert(0, text, written, text.npos);
       co_return;
     }
-    if (events < 0 && events != -EPERM && events != -EINTR) co_return;
+    if (events < 0 && events != -EPERM && events != -EINTR) {
+      give_up();
+      co_return;
+    }
     std::size_t size = std::min(text.size() - written, slice_bytes);
     // Whole lines, where it can be: another worker's log may go to the same place.
     if (const std::size_t line = text.rfind('\n', written + size - 1);
         line != text.npos && line >= written)
       size = line + 1 - written;
     const ssize_t got = ::write(descriptor, text.data() + written, size);
-    if (got < 0 && errno != EAGAIN && errno != EINTR) co_return;  // nobody reads it any more
+    if (got < 0 && errno != EAGAIN && errno != EINTR) {  // nobody reads it any more, or no room
+      give_up();
+      co_return;
+    }
     if (got > 0) written += static_cast<std::size_t>(got);
   }
 }

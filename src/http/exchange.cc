@@ -147,6 +147,10 @@ task<bool> exchange::run(server& owner, tcp_stream& conn, overload_control::cred
       if (!x.sent_at_once()) keep &= co_await x.flush();
     }
   }
+  if (x.reset_) {
+    conn.set_reset_on_close();
+    co_return false;
+  }
   if (x.linger_ || !x.rest_.empty())
     static_cast<void>(
         co_await as_expected(with_timeout(x.linger(), owner.options_.linger_timeout)));
@@ -248,6 +252,8 @@ task<bool> exchange::answer_one() {
   if (stream_status_ != 0) [[unlikely]] {
     const bool whole = r.sent_ && end_stream();
     if (!whole) ++s.counters_.errors;
+    // Where the end of the connection is the end of the body, an orderly one would say: all of it.
+    reset_ = !whole && stream_end_ == ending::close;
     count(stream_status_, stream_bytes_, since, true);
     stream_status_ = 0;
     linger_ = whole && body_ != framing::none;
@@ -255,7 +261,7 @@ task<bool> exchange::answer_one() {
     linger_ = !co_await finish_body();
     co_return !linger_;
   }
-  if (!r.headers_ok()) {
+  if (!r.sendable(head.verb() == method::head)) [[unlikely]] {
     r = error(&head, 500, "");
     r.close();
   }

@@ -127,6 +127,7 @@ class exchange {
   bool stream_muted_ = false;  // an answer to HEAD
   bool continue_due_ = false;
   bool linger_ = false;
+  bool reset_ = false;  // the connection ends so that nobody takes the answer for a whole one
   bool shed_ = false;
   std::uint8_t untimed_ = 0;  // answers, gathered since a request of the turn
   time_point untimed_since_{};

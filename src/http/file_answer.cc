@@ -2,9 +2,13 @@
 // Conditions and ranges of files.
 #include "http/file_answer.hh"
 
+#include <algorithm>
+#include <chrono>
+
 #include "heddle/http/conditional.hh"
 #include "heddle/http/date.hh"
 #include "heddle/http/head_writer.hh"
+#include "heddle/sched/runtime.hh"
 
 namespace heddle::http {
 
@@ -31,7 +35,9 @@ std::string assemble_lines(std::string_view type, const representation& r, conte
   std::string room(512 + type.size() + extra.size(), '\0');
   head_writer writer(room);
   char date[date_bytes];
-  write_date(r.facts.modified, date);
+  // Never later than the answer's own date (RFC 9110 section 8.8.2.1), whatever the file says.
+  const auto now = std::chrono::floor<std::chrono::seconds>(runtime::here().io().wall_time());
+  write_date(std::min<std::int64_t>(r.facts.modified, now.count()), date);
   writer.status(200)
       .field("Content-Type", type)
       .field("Last-Modified", std::string_view(date, date_bytes))
@@ -44,9 +50,11 @@ std::string assemble_lines(std::string_view type, const representation& r, conte
   return std::string(text.substr(text.find('\n') + 1));
 }
 
-response answer_without_body(const selection& chosen, const representation& r, std::uint64_t size) {
+response answer_without_body(const selection& chosen, const representation& r, std::uint64_t size,
+                             const piece& extra) {
   response answer(chosen.status);
-  if (chosen.status == 416) answer.header("Content-Range", content_range::unsatisfied(size).text());
+  if (chosen.status == 416)
+    answer.shared_lines(extra).header("Content-Range", content_range::unsatisfied(size).text());
   if (chosen.status == 304) answer.shared_lines(r.lines_of_part());
   return answer;
 }

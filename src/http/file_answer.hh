@@ -29,9 +29,9 @@ struct selection {
                                          content_coding coding, bool varies,
                                          std::string_view extra);
 
-/// The answer for a status that has no part of the file in it: 304, 412, 416.
+/// The answer for a status that has no part of the file in it: 304, 416. `extra` are whole lines.
 [[nodiscard]] response answer_without_body(const selection& chosen, const representation& r,
-                                           std::uint64_t size);
+                                           std::uint64_t size, const piece& extra);
 
 /// Several parts as multipart/byteranges (RFC 9110 section 14.6).
 class multipart {

@@ -7,12 +7,18 @@
 
 #include "heddle/base/error.hh"
 #include "heddle/http/head_writer.hh"
+#include "heddle/http/headers.hh"
 
 namespace heddle::http {
 
 std::string checked_lines(const std::vector<std::pair<std::string, std::string>>& fields) {
   std::string lines;
   for (const auto& [name, value] : fields) {
+    for (const std::string_view own :
+         {"Connection", "Content-Length", "Date", "Trailer", "Transfer-Encoding", "Upgrade"})
+      if (equal_ignoring_case(own, name))
+        throw failure(std::make_error_code(std::errc::invalid_argument),
+                      "the header '" + name + "' is the server's own to send");
     std::string room(64 + name.size() + value.size(), '\0');
     head_writer writer(room);
     writer.status(200).field(name, value);

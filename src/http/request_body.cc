@@ -88,7 +88,10 @@ task<std::string_view> exchange::read_body() {
     if (body_ == framing::length && body_left_ == 0) body_ = framing::none;
     if (body_ == framing::none) co_return std::string_view{};
     const std::string_view part = take_part();
-    if (!part.empty()) co_return part;
+    if (!part.empty()) {
+      continue_due_ = false;  // it did not wait to be told
+      co_return part;
+    }
     if (body_ == framing::none) co_return std::string_view{};
     if (std::exchange(continue_due_, false)) out_ += "HTTP/1.1 100 Continue\r\n\r\n";
     const bool sent = co_await flush();

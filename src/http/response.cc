@@ -9,6 +9,14 @@
 namespace heddle::http {
 
 response& response::header(std::string_view name, std::string_view value) & {
+  if (says_itself(name)) [[unlikely]] {
+    // The others would say something else than what is sent.
+    const bool close =
+        equal_ignoring_case(name, "Connection") && equal_ignoring_case(value, "close");
+    closes_ |= close;
+    headers_ok_ &= close;
+    return *this;
+  }
   headers_ok_ &= append_line(lines_, name, value);
   return *this;
 }

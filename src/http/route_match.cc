@@ -82,6 +82,20 @@ std::string_view route_match::tail(std::size_t i) const noexcept {
   return whole_.substr(static_cast<std::size_t>(segments_[i].data() - whole_.data()));
 }
 
+bool route_match::beneath(const std::vector<std::string>& prefix) const noexcept {
+  std::size_t met = 0;
+  for (std::size_t i = 0; i != count_ && met != prefix.size(); ++i) {
+    std::string_view rest = segments_[i];
+    const bool holds_more = cut_ && i + 1 == count_;
+    while (!rest.empty() && met != prefix.size()) {
+      const std::size_t end = holds_more ? std::min(rest.find('/'), rest.size()) : rest.size();
+      if (end != 0 && rest.substr(0, end) != prefix[met++]) return false;
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+  }
+  return met == prefix.size();
+}
+
 std::string_view route_match::param(std::string_view name) const {
   const auto at = names_ == nullptr ? std::vector<std::string>::const_iterator{}
                                     : std::ranges::find(*names_, name);

@@ -26,6 +26,10 @@ class route_match {
   /// There are more segments than segments_max; the last one holds the rest.
   [[nodiscard]] bool cut() const noexcept { return cut_; }
 
+  /// Whether it lies beneath these. Empty segments count as none, as they do to file systems, so
+  /// that what stands before such a handler is not passed by on "//".
+  [[nodiscard]] bool beneath(const std::vector<std::string>& prefix) const noexcept;
+
   /// The names that a pattern gave, in the order in which its parameters stand.
   void name_params(const std::vector<std::string>& names) noexcept { names_ = &names; }
   /// The segment that a parameter took; `tail` for the last one.

@@ -152,7 +152,7 @@ router& router::on(std::string_view method, std::string_view pattern, handler h,
 router& router::use(std::string_view prefix, middleware m) {
   layer l{{}, std::move(m)};
   for (const std::string_view segment : segments_of(prefix)) l.prefix.emplace_back(segment);
-  if (l.prefix.back().empty()) l.prefix.pop_back();  // "/a/" is "/a", "/" is everything
+  std::erase(l.prefix, "");  // "/a/" is "/a", "/" is everything
   layers_.push_back(std::move(l));
   return *this;
 }
@@ -174,14 +174,7 @@ task<response> router::answer(request& r) const {
 }
 
 task<response> router::run(request& r, std::size_t from) const {
-  const auto below = [&r](const layer& l) {
-    const route_match& path = *r.match_;
-    if (path.count() < l.prefix.size()) return false;
-    for (std::size_t i = 0; i < l.prefix.size(); ++i)
-      if (path.segment(i) != l.prefix[i]) return false;
-    return true;
-  };
-  while (from < layers_.size() && !below(layers_[from])) ++from;
+  while (from < layers_.size() && !r.match_->beneath(layers_[from].prefix)) ++from;
   if (from < layers_.size()) return layers_[from].around(r, next(*this, from + 1));
   return route(r);
 }

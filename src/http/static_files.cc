@@ -80,7 +80,8 @@ task<response> static_files::answer(request& asked) {
   const std::string_view raw = asked.path();
   content* c = trusted(raw);
   if (c == nullptr && raw.ends_with('/')) c = trusted(std::string(raw) + options_.index);
-  if (c != nullptr) {
+  // What is kept is named by its decoded path.
+  if (c != nullptr && raw.find('%') == raw.npos) {
     ++counters_.hits;
     if (c->codings.empty() && !packable(*c)) [[likely]]
       co_return send(*c, content_coding::identity, asked);
@@ -130,7 +131,8 @@ response static_files::send(const content& c, content_coding coding, request& as
   const std::uint64_t size = r.body.size();
   const selection chosen = select_part(asked.head(), r, size, wall_now());
   if (chosen.status == 412) return refuse(asked, 412);
-  if (chosen.status == 304 || chosen.status == 416) return answer_without_body(chosen, r, size);
+  if (chosen.status == 304 || chosen.status == 416)
+    return answer_without_body(chosen, r, size, extra_lines_);
   const auto ranges = chosen.ranges.ranges();
   response part(chosen.status);
   std::uint64_t sum = 0;

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -42,6 +43,8 @@ int status_for(std::int64_t error) noexcept {
   switch (-error) {
     case ENOENT:
     case ENOTDIR:
+    case ENXIO:  // a socket, or a device that is not there
+    case ENODEV:
     case ENAMETOOLONG:
     case EXDEV:  // it would leave the root
     case ELOOP:
@@ -166,7 +169,7 @@ task<response> static_files::send_large(request& asked, opened file, content c) 
   const selection chosen = select_part(asked.head(), c.plain, size, now);
   if (chosen.status == 412) co_return refuse(asked, 412);
   if (chosen.status == 304 || chosen.status == 416)
-    co_return answer_without_body(chosen, c.plain, size);
+    co_return answer_without_body(chosen, c.plain, size, extra_lines_);
   const auto ranges = chosen.ranges.ranges();
   if (ranges.size() == 1) {
     response part(206);
@@ -201,6 +204,18 @@ task<response> static_files::send_large(request& asked, opened file, content c) 
   co_return whole;
 }
 
+namespace {
+
+/// Paths with other bytes are refused (decode_path).
+bool can_be_asked_for(std::string_view name) noexcept {
+  return std::ranges::none_of(name, [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte < 0x20 || byte == 0x7f || c == '\\';
+  });
+}
+
+}  // namespace
+
 list_with_sizes::list_with_sizes(listing_request& wanted) noexcept
     : one_operation(op_code::call, -1, "list") {
   more = &wanted;
@@ -218,6 +233,7 @@ list_with_sizes::list_with_sizes(listing_request& wanted) noexcept
       while (const dirent* e = ::readdir(stream)) {
         const std::string_view name = e->d_name;
         if (name == "." || name == ".." || (!r.hidden && name.starts_with('.'))) continue;
+        if (!can_be_asked_for(name)) continue;
         if (r.names.size() >= r.entries_max) {
           ++r.left_out;
           continue;
@@ -227,6 +243,7 @@ list_with_sizes::list_with_sizes(listing_request& wanted) noexcept
         // Links are not followed: what they lead to may lie outside, and is nobody's business.
         if (::fstatat(r.directory, e->d_name, &state, AT_SYMLINK_NOFOLLOW) == 0 &&
             !S_ISLNK(state.st_mode)) {
+          if (!S_ISREG(state.st_mode) && !S_ISDIR(state.st_mode)) continue;  // not for visitors
           one.entry.type = S_ISDIR(state.st_mode) ? entry_type::directory : entry_type::file;
           one.size = static_cast<std::uint64_t>(state.st_size);
           one.modified = state.st_mtime;

@@ -19,9 +19,9 @@ std::error_code broken() { return std::make_error_code(std::errc::broken_pipe); 
 
 task<> exchange::start(response r) {
   HEDDLE_ASSERT(stream_status_ == 0, "this request's answer has been started already");
-  if (!r.headers_ok())
+  if (!r.headers_ok() || !status_final(r.status()))
     throw failure(std::make_error_code(std::errc::invalid_argument),
-                  "a header of the answer must not be sent");
+                  "a header of the answer, or its status, must not be sent");
   const request_head& asked = head();
   stream_status_ = r.status();
   stream_muted_ = asked.verb() == method::head || !body_allowed(r.status());
@@ -102,20 +102,23 @@ bool exchange::end_stream() {
 }
 
 void exchange::add_header(std::string_view name, std::string_view value) {
-  if (!append_line(added_lines_, name, value))
+  if (says_itself(name) || !append_line(added_lines_, name, value))
     throw failure(std::make_error_code(std::errc::invalid_argument),
-                  "a header's name is no token, or its value could end the line");
+                  "a header's name is no token or is the server's own to send, or its value could "
+                  "end the line");
 }
 
 task<upgraded> exchange::upgrade(std::string_view protocol, response r) {
   const request_head& asked = head();
   if (!asked.upgrade() || !list_has_token(asked.value(header_id::upgrade), protocol)) {
     add_header("Upgrade", protocol);
+    static_cast<void>(append_line(added_lines_, "Connection", "Upgrade"));  // RFC 9110 section 7.8
     throw status_error(426, "this resource speaks another protocol: see Upgrade");
   }
   if (body_ != framing::none)
     throw status_error(400, "a request with a body cannot change the protocol");
-  r.header("Connection", "Upgrade").header("Upgrade", protocol);
+  static_cast<void>(append_line(r.lines_, "Connection", "Upgrade"));
+  r.header("Upgrade", protocol);
   stream_status_ = r.status();
   stream_end_ = ending::none;
   stream_keep_ = false;

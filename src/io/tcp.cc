@@ -45,6 +45,12 @@ void tcp_stream::set_no_delay(bool on) const noexcept {
 void tcp_stream::cork() const noexcept {
   if (is_open()) set(number(), TCP_CORK, true);
 }
+void tcp_stream::set_reset_on_close() const noexcept {
+  constexpr ::linger at_once{.l_onoff = 1, .l_linger = 0};
+  if (is_open())
+    static_cast<void>(
+        driver_here().set_option(number(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once));
+}
 
 tcp_listener tcp_listener::listen(const address& on, listen_options options) {
   return tcp_listener(detail::listen_at(on.native(), on.native_len(), on.to_string(), options));

@@ -4,14 +4,52 @@ own gzip and its parser of multipart messages."""
 
 import email.parser
 import email.policy
+import email.utils
 import gzip
 import os
+import socket
 import time
 import unittest
 
 from program import SiteTest
 
 TEXT = b"".join(b"line %d of a text that packs well\n" % i for i in range(3000))
+
+
+class ServeNames(SiteTest):
+    def test_what_was_asked_before_does_not_change_which_file_is_meant(self):
+        self.put("a%41", "percent")
+        self.put("aA", "plain")
+        self.put("x%2Fy", "slash")
+        with self.serve() as server:
+            for _ in range(2):
+                self.assertEqual(server.ask("/a%41")[::2], (200, b"plain"))
+                self.assertEqual(server.ask("/x%2Fy")[0], 400)
+                self.assertEqual(server.ask("/a%2541")[::2], (200, b"percent"))
+                self.assertEqual(server.ask("/x%252Fy")[::2], (200, b"slash"))
+
+    def test_sockets_find_nothing_and_names_that_cannot_be_asked_for_are_not_listed(self):
+        self.put("back\\slash", "")
+        self.put("new\nrow", "")
+        self.put("good", "")
+        (self.site / "index.html").unlink()
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(str(self.site / "sock"))
+            with self.serve() as server:
+                self.assertEqual(server.ask("/sock")[0], 404)
+                page = server.ask("/")[2].decode()
+                self.assertIn("good", page)
+                self.assertNotIn("slash", page)
+                self.assertNotIn("row", page.split("<ul>")[-1])
+                self.assertNotIn("sock", page)
+
+    def test_a_date_in_the_future_is_not_told(self):
+        path = self.put("later", "x")
+        os.utime(path, (time.time() + 10**8, time.time() + 10**8))
+        with self.serve() as server:
+            headers = server.ask("/later")[1]
+            read = email.utils.parsedate_to_datetime
+            self.assertLessEqual(read(headers["Last-Modified"]), read(headers["Date"]))
 
 
 class ServePacked(SiteTest):

@@ -29,8 +29,9 @@ class ServeFlags(SiteTest):
     def test_header_and_cors_stand_in_every_answer(self):
         with self.serve("--header", "X-A: 1", "--header", "Cache-Control: no-cache",
                         "--cors") as server:
-            for target in ("/", "/none", "/files/"):
-                headers = server.ask(target)[1]
+            for target, asked in (("/", {}), ("/none", {}), ("/files/", {}),
+                                  ("/", {"Range": "bytes=5000-"})):
+                headers = server.ask(target, **asked)[1]
                 self.assertEqual(headers["X-A"], "1", target)
                 self.assertEqual(headers["Cache-Control"], "no-cache", target)
                 self.assertEqual(headers["Access-Control-Allow-Origin"], "*", target)
@@ -41,8 +42,39 @@ class ServeFlags(SiteTest):
 
     def test_a_header_that_would_split_the_answer_is_refused(self):
         code, _, err = run("serve", str(self.site), "-p", "0", "--header", "A: b\nSet-Cookie: c")
-        self.assertEqual(code, 1)
-        self.assertIn("error: the header 'A' cannot be sent", err)
+        self.assertEqual(code, 2)
+        self.assertIn("error: --header: the header 'A' cannot be sent", err)
+
+    def test_a_header_that_the_server_says_itself_is_refused(self):
+        for name in ("Content-Length", "transfer-encoding", "Connection", "Date", "Upgrade"):
+            code, _, err = run("serve", str(self.site), "-p", "0", "--header", name + ": 5")
+            self.assertEqual(code, 2, name)
+            self.assertIn(f"--header: the header '{name}' is the server's own", err)
+
+    def test_a_switch_that_is_turned_off_is_off(self):
+        for off in ("off", "false", "no", "0"):
+            with self.serve(f"--cors={off}", f"--metrics={off}", f"--no-listing={off}",
+                            f"--public={off}") as server:
+                self.assertIsNone(server.ask("/")[1]["Access-Control-Allow-Origin"])
+                self.assertEqual(server.ask("/metrics")[0], 404)
+                self.assertIn("127.0.0.1", server.talk + server.host)
+        with self.serve("--cors=on") as server:
+            self.assertEqual(server.ask("/")[1]["Access-Control-Allow-Origin"], "*")
+        code, _, err = run("serve", str(self.site), "-p", "0", "--public=maybe")
+        self.assertEqual(code, 2)
+        self.assertIn("--public: 'maybe' is neither on nor off", err)
+
+    def test_values_that_would_serve_nobody_are_refused(self):
+        for words, wrong in ((("--write-timeout", "0"), "a send needs some time"),
+                             (("--address-space", "0"), "--address-space: '0' is not from"),
+                             (("--bind", "127.0.0.1:80"), "names a port; give it with -p"),
+                             (("--bind", "foo"), "--bind: 'foo' is no address"),
+                             (("--driver", "foo"), "--driver: 'foo' is no driver")):
+            code, _, err = run("serve", str(self.site), "-p", "0", *words)
+            self.assertEqual(code, 2, err)
+            self.assertIn(wrong, err)
+        with self.serve("--connections", str(2**64 - 1), "--workers", "2") as server:
+            self.assertEqual(server.ask("/")[0], 200)
 
     def test_spa_answers_for_pages_but_not_for_missing_files(self):
         with self.serve("--spa") as server:
@@ -133,6 +165,9 @@ class ServeFlags(SiteTest):
         code, _, err = run("serve", "-c", "/none")
         self.assertEqual(code, 2)
         self.assertIn("cannot read the settings in '/none'", err)
+        code, _, err = run("serve", "-c", str(self.site))
+        self.assertEqual(code, 2)
+        self.assertIn(f"cannot read the settings in '{self.site}'", err)
 
     def test_a_hangup_reads_the_settings_again_and_keeps_them_when_they_are_wrong(self):
         settings = self.root / "heddle.conf"

@@ -141,6 +141,22 @@ HEDDLE_TEST(router, "paths are decoded after they were split, and dot segments r
   });
 }
 
+HEDDLE_TEST(router, "what stands around a path is not passed by on empty or dot segments") {
+  runtime rt(std::make_unique<sim_driver>());
+  http::router routes;
+  routes.get("/{rest...}", tail).use("//admin//x/", guard);
+  rt.run(with_server(std::move(routes), {}, [](address at, http::server&) -> task<> {
+    const std::string many(40, '/');
+    for (const std::string& path : std::vector<std::string>{
+             "/admin/x", "/admin/x/y", "//admin/x", "/admin//x", "///admin///x///y", "/.//admin/x",
+             "/b/..//admin/x", "/%61dmin//x", "http://h//admin/x", many + "admin" + many + "x",
+             many + "admin/x/y"})
+      EXPECT_EQ(status_of(co_await ask(at, "GET " + path)), "401") << path;
+    for (const char* path : {"/admin", "/admin//", "/x/admin/x", "/admin/xy", "/"})
+      EXPECT_EQ(status_of(co_await ask(at, std::string("GET ") + path)), "200") << path;
+  }));
+}
+
 HEDDLE_TEST(router,
             "another method is told which ones there are; HEAD and OPTIONS come by themselves") {
   with_routes([](address at, http::server&) -> task<> {

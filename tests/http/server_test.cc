@@ -97,6 +97,67 @@ DRIVER_TEST(http_server,
   }));
 }
 
+namespace {
+
+task<http::response> untrue(http::request& r) {
+  const std::string_view path = r.path();
+  http::response answer(path == "/large"   ? 1000
+                        : path == "/small" ? 99
+                        : path == "/early" ? 101
+                                           : 200);
+  answer.text("hello");
+  if (path == "/length") answer.length(9);
+  if (path == "/own-length") answer.header("content-length", "3");
+  if (path == "/coding") answer.header("Transfer-Encoding", "chunked");
+  if (path == "/keep") answer.header("Connection", "keep-alive");
+  if (path == "/close") answer.header("connection", "Close");
+  if (path == "/half") co_await r.read();
+  if (path == "/added") r.add_header("Content-Length", "3");
+  co_return answer;
+}
+
+}  // namespace
+
+DRIVER_TEST(http_server,
+            "an answer whose head would not be true is a 500, and no other one's body") {
+  runtime rt(make());
+  rt.run(with_server(untrue, {}, [](address at, http::server&) -> task<> {
+    const std::string second = "GET /true HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    for (const std::string& path :
+         std::vector<std::string>{"/large", "/small", "/early", "/length", "/own-length", "/coding",
+                                  "/keep", "/added"}) {
+      const std::string all =
+          co_await talk(at, "GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n" + second);
+      EXPECT_TRUE(all.starts_with("HTTP/1.1 500 ")) << path << all;
+      EXPECT_EQ(all.find("hello"), all.rfind("hello")) << path << all;
+    }
+    const std::string closed = co_await talk(at, "GET /close HTTP/1.1\r\nHost: x\r\n\r\n" + second);
+    EXPECT_TRUE(closed.starts_with("HTTP/1.1 200 "));
+    EXPECT_TRUE(closed.ends_with("hello"));
+    EXPECT_EQ(count_of(closed, "hello"), 1u);
+    EXPECT_EQ(field_of(closed, "Connection"), "close");
+    // HEAD says what GET would.
+    const std::string head =
+        co_await talk(at, "HEAD /length HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    EXPECT_EQ(field_of(head, "Content-Length"), "9");
+  }));
+}
+
+DRIVER_TEST(http_server, "a client that began its body unasked keeps its connection") {
+  runtime rt(make());
+  rt.run(with_server(untrue, {}, [](address at, http::server& web) -> task<> {
+    tcp_stream conn = co_await tcp_connect(at);
+    co_await conn.write(
+        "POST /half HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: "
+        "10\r\n\r\nhello");
+    co_await sleep_for(5ms);
+    co_await conn.write("worldGET /true HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    const std::string all = co_await read_all(conn);
+    EXPECT_EQ(count_of(all, "200 OK"), 2u) << all;
+    EXPECT_EQ(web.counters().bodies_abandoned, 0u);
+  }));
+}
+
 DRIVER_TEST(http_server, "mistakes of clients and of handlers get an answer and lose nothing") {
   runtime rt(make());
   rt.run(with_server(answer_site, {}, [](address at, http::server& web) -> task<> {

@@ -63,6 +63,7 @@ class access_log {
   std::uint64_t lines_ = 0;
   std::uint64_t dropped_ = 0;
   std::uint64_t dropped_told_ = 0;
+  bool torn_ = false;  // a line of which only a part could be written stands at the end
 };
 
 }  // namespace heddle::http

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "heddle/http/open_file.hh"
+#include "heddle/http/status.hh"
 #include "heddle/io/chain.hh"
 
 namespace heddle::http {
@@ -16,8 +17,10 @@ class set_cookie;
 
 /// Thread: one color.
 /// Owns: its body; a shared piece is kept until its last byte has left.
-/// Fails: a header that must not be sent (bad name, line end in a value) turns the answer into a
-///   500 when it is written; headers_ok() tells before.
+/// Fails: a header that must not be sent (bad name, line end in a value, a Content-Length,
+///   Transfer-Encoding or Connection of one's own, but for "Connection: close") turns the answer
+///   into a 500 when it is written; headers_ok() tells before. So do a status that is not from 200
+///   to 999, and a length() that is not the body's.
 ///
 ///   co_return response(200).header("X-Answer", "42").text("hello\n");
 class response {
@@ -83,6 +86,12 @@ class response {
   friend class body_writer;
   friend class upgraded;
 
+  /// What it says of itself is true and may be sent.
+  [[nodiscard]] bool sendable(bool without_body) const noexcept {
+    const bool kept = !has_promise_ || without_body || !body_allowed(status_) ||
+                      promise_ == (file_ ? file_length_ : body_.size());
+    return headers_ok_ && status_final(status_) && kept;
+  }
   void drop_length_line() noexcept {
     if (length_line_ == 0) return;
     shared_lines_ = shared_lines_.slice(0, shared_lines_.size() - length_line_);

@@ -11,6 +11,8 @@ std::string_view reason_of(int status);
 
 // Codes that RFC 9112 section 4 can carry.
 constexpr bool status_valid(int status) { return status >= 100 && status <= 999; }
+// An answer's own: those below 200 go before it.
+constexpr bool status_final(int status) { return status >= 200 && status <= 999; }
 
 // 1xx, 204 and 304 never carry a body, whatever their headers say (RFC 9112 section 6.3).
 constexpr bool body_allowed(int status) { return status >= 200 && status != 204 && status != 304; }

@@ -32,6 +32,9 @@ class tcp_stream : public stream {
   /// segment with the end of the stream. close() or shutdown_write() must follow; else the system
   /// sends it after 200 ms.
   void cork() const noexcept;
+  /// close() resets the connection from here on: what has not been sent is dropped, and the peer is
+  /// told of an error instead of an end.
+  void set_reset_on_close() const noexcept;
 
  private:
   friend class detail::accept_awaiter_of<tcp_stream>;
