@@ -115,6 +115,11 @@ function(heddle_optimize program)
       endif()
     endif()
   endforeach()
+  # Also behind each library: another program that links it has none of this one's handlers.
+  foreach(target IN LISTS opt_UNPARSED_ARGUMENTS)
+    set_property(TARGET ${target} APPEND PROPERTY INTERFACE_LINK_LIBRARIES
+                 "$<LINK_ONLY:$<BUILD_INTERFACE:${program}_missing>>")
+  endforeach()
   target_link_libraries(${program} PRIVATE ${program}_missing)
   if(lto_options)
     # LLVM brings only small functions from other files, and ever smaller ones the longer the way to

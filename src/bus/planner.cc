@@ -30,6 +30,13 @@ std::uint64_t calls_in(const profile_topic& t) noexcept {
 /// Names that one translation unit keeps to itself end in " in FILE" (bus/identity.hh).
 bool local_to_unit(const std::string& name) { return name.find(" in ") != std::string::npos; }
 
+/// FNV-1a, 64 bits.
+std::uint64_t stamp_of(const std::string& text) noexcept {
+  std::uint64_t stamp = 0xcbf29ce484222325u;
+  for (const char c : text) stamp = (stamp ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return stamp;
+}
+
 class planner {
  public:
   planner(const profile_data& profile, const plan_options& options)
@@ -71,7 +78,7 @@ class planner {
     if (profile_.dropped != 0)
       plan_.notes.push_back(std::to_string(profile_.dropped) +
                             " events did not fit the profile's limits and are not in it");
-    plan_.stamp = stamp_of(plan_);
+    plan_.stamp = stamp_of(plan_header(plan_, profile_));
     return std::move(plan_);
   }
 
@@ -167,19 +174,6 @@ class planner {
       if (ambiguous_[h] && profile_.handlers[h].occurrence == 0)
         plan_.notes.push_back(profile_.handlers[h].name +
                               ": several handlers have this name; they are called, not merged");
-  }
-
-  static std::uint64_t stamp_of(const plan& p) {
-    std::uint64_t stamp = 0xcbf29ce484222325u;
-    const auto mix = [&](std::uint64_t value) {
-      for (int i = 0; i < 8; ++i, value >>= 8) stamp = (stamp ^ (value & 255)) * 0x100000001b3u;
-    };
-    for (const plan_topic& t : p.topics) {
-      mix(t.topic * 2 + (t.inlined ? 1 : 0));
-      for (const plan_variant& v : t.variants)
-        for (const std::int32_t n : v.numbers) mix(static_cast<std::uint64_t>(n));
-    }
-    return stamp;
   }
 
   const profile_data& profile_;

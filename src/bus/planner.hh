@@ -36,7 +36,9 @@ struct plan_topic {
 };
 struct plan {
   std::string compiler;
-  std::uint64_t stamp = 0;  ///< of all that follows
+  /// Of the text of its header, and part of every name there: programs with several plans may share
+  /// a library, and the linker takes equal names for the same thing.
+  std::uint64_t stamp = 0;
   std::vector<plan_topic> topics;
   std::vector<std::uint32_t> handlers;  ///< of the profile
   std::uint64_t calls_all = 0;          ///< handler calls in the profile

@@ -3,6 +3,7 @@
 #include "bus/planner.hh"
 
 #include <algorithm>
+#include <set>
 
 #include "bus/profile_graph.hh"
 #include "support/test.hh"
@@ -102,6 +103,21 @@ HEDDLE_TEST(planner, "what changes the plan changes its stamp") {
   std::swap(changed.topics[0].sequences[1].handlers[0], changed.topics[0].sequences[1].handlers[1]);
   EXPECT_EQ(make_plan(three_topics()).stamp, make_plan(three_topics()).stamp);
   EXPECT_NE(make_plan(three_topics()).stamp, make_plan(changed).stamp);
+}
+
+HEDDLE_TEST(planner,
+            "plans of one shape for other topics, handlers or compilers have other stamps") {
+  const profile_data first = three_topics();
+  std::set<std::uint64_t> stamps{make_plan(first).stamp};
+  const auto also = [&](auto change) {
+    profile_data p = first;
+    change(p);
+    EXPECT_TRUE(stamps.insert(make_plan(p).stamp).second) << stamps.size();
+  };
+  also([](profile_data& p) { p.topics[1].hash = 0x23; });
+  also([](profile_data& p) { p.handlers[0].hash = 0xaa; });
+  also([](profile_data& p) { p.handlers[4].occurrence = 2; });
+  also([](profile_data& p) { p.compiler = "clang 20"; });
 }
 
 /// Topics 0 to 5, each raised by the last handler of the one before.
