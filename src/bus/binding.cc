@@ -96,22 +96,33 @@ bool bus::unbind(const binding& b) noexcept {
   return false;
 }
 
-std::size_t bus::unbind_all(const void* object) noexcept {
+/// As if in a raise: no closure goes, and so nobody binds, unbinds or raises, before all are found.
+template <class Which>
+std::size_t bus::unbind_where(Which which) noexcept {
+  const raising inside(*this);
   std::size_t count = 0;
-  if (object == nullptr) return count;
   for (const auto& r : records_) {
     for (std::size_t i = r->infos.size(); i-- > 0;) {
-      if (r->infos[i].object != object) continue;
+      if (r->infos[i].serial == 0 || !which(r->infos[i])) continue;
       remove(*r, i);
       ++count;
     }
   }
   for (pending_bind& p : pending_) {
-    if (p.info.object != object) continue;
+    if (p.info.serial == 0 || !which(p.info)) continue;
     drop_pending(p);
     ++count;
   }
   return count;
+}
+
+std::size_t bus::unbind_all(const void* object) noexcept {
+  if (object == nullptr) return 0;
+  return unbind_where([object](const detail::slot_info& info) { return info.object == object; });
+}
+
+void bus::unbind_everything() noexcept {
+  unbind_where([](const detail::slot_info&) { return true; });
 }
 
 void bus::remove(detail::topic_record& r, std::size_t at) noexcept {

@@ -25,12 +25,13 @@ bus::bus(bus_options options)
 bus::~bus() {
   HEDDLE_ASSERT(!in_raise(), "a bus ends inside one of its own raises; end it from a task");
   *self_ = nullptr;
-  while (detail::delivery* d = delivered_later_.pop_front()) d->cancel();
-  for (const auto& r : records_) {
+  for (const auto& r : records_)
     while (!r->waiters.empty()) r->waiters.front().closed(r->waiters.front());
-    for (std::size_t i = 0; i < r->infos.size(); ++i)
-      if (r->infos[i].destroy != nullptr) r->infos[i].destroy(r->bound[i].self);
-  }
+  // Closures and arguments that go may bind and post.
+  do {
+    unbind_everything();
+    while (detail::delivery* d = delivered_later_.pop_front()) d->cancel();
+  } while (handler_count_ != 0);
   if (recorder_ == nullptr) return;
   bool written = true;
   try {

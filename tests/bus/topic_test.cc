@@ -3,6 +3,7 @@
 // exceptions, and what happens when handlers change the bindings of a raise that is under way.
 #include "heddle/bus/bus.hh"
 
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -333,6 +334,49 @@ HEDDLE_TEST(topic, "what a bus owns goes with it") {
     EXPECT_EQ(witness.use_count(), 3);
   }
   EXPECT_EQ(witness.use_count(), 1);
+}
+
+/// Calls a function when its last copy goes: what the destructor of a closure's part does.
+auto at_end(std::function<void()> f) {
+  return std::shared_ptr<void>(nullptr, [f = std::move(f)](void*) { f(); });
+}
+
+HEDDLE_TEST(topic,
+            "a closure that unbinds, binds and raises as it goes may do so in the bus's end") {
+  int gone = 0;
+  {
+    bus b;
+    binding own;
+    binding other = b.bind<number>([kept = at_end([&gone] { ++gone; })](int) {}, 5);
+    own = b.bind<trace>([kept = at_end([&] {
+                           ++gone;
+                           EXPECT_FALSE(b.unbind(own));
+                           b.unbind(other);
+                           b.bind<number>([last = at_end([&gone] { ++gone; })](int) {
+                             ADD_FAILURE() << "ran when its bus had ended";
+                           });
+                           b.bind<pressed_key>([](int) {});
+                         })](std::string&) {});
+  }
+  EXPECT_EQ(gone, 3);
+}
+
+HEDDLE_TEST(topic, "an argument that unbinds and binds as it goes may do so in unbind_all") {
+  struct both {
+    void first(int) {}
+    void second(int, const std::shared_ptr<void>&) {}
+  };
+  bus b;
+  both one;
+  b.bind<number, &both::first>(&one, 0);
+  const binding other = b.bind<number, &both::first>(&one, 1);
+  b.bind<number, &both::second>(&one, 2, at_end([&] {
+    EXPECT_FALSE(b.unbind(other));
+    EXPECT_EQ(b.handlers<number>(), 0u);
+    bind_many(b, std::make_integer_sequence<int, 60>());
+  }));
+  EXPECT_EQ(b.unbind_all(&one), 3u);
+  EXPECT_EQ(raise_many(b, std::make_integer_sequence<int, 60>()), 60 * 59 / 2);
 }
 
 HEDDLE_TEST(topic, "what cannot be copied is raised by reference, but not waited for") {

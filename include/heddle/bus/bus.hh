@@ -177,6 +177,9 @@ class bus {
   binding bind_callable(F f, int order, const void* object);
   binding bind_slot(detail::topic_record& r, detail::slot s, detail::slot_info info);
   void insert(detail::topic_record& r, detail::slot s, const detail::slot_info& info);
+  template <class Which>
+  std::size_t unbind_where(Which which) noexcept;
+  void unbind_everything() noexcept;
   void remove(detail::topic_record& r, std::size_t at) noexcept;
   void refresh(detail::topic_record& r) noexcept;
   void settle() noexcept;
