@@ -11,7 +11,7 @@ namespace heddle {
 
 bus::bus(bus_options options)
     : entries_(1),
-      self_(std::make_shared<bus*>(this)),
+      self_(std::make_shared<detail::bus_address>(this)),
       home_(worker::current() == nullptr ? nullptr : &worker::current()->sched),
       home_color_(worker::current() == nullptr ? 0 : worker::current()->color),
       options_(std::move(options)) {
@@ -24,7 +24,7 @@ bus::bus(bus_options options)
 
 bus::~bus() {
   HEDDLE_ASSERT(!in_raise(), "a bus ends inside one of its own raises; end it from a task");
-  *self_ = nullptr;
+  self_->at = nullptr;
   for (const auto& r : records_)
     while (!r->waiters.empty()) r->waiters.front().closed(r->waiters.front());
   // Closures and arguments that go may bind and post.

@@ -43,7 +43,7 @@ void delivery::alarm::fire(timer_node& t, worker& w) noexcept {
 void delivery::run(worker& w) noexcept {
   if (bus* const b = std::exchange(owner, nullptr)) {
     static_cast<list_node&>(*this).unlink();
-    --b->delivery_count_;
+    b->count_deliveries(-1);
     try {
       raise_now(*this, *b);
     } catch (...) {
@@ -58,7 +58,7 @@ bool delivery::cancel() noexcept {
   bus* const b = std::exchange(owner, nullptr);
   if (b == nullptr) return false;
   static_cast<list_node&>(*this).unlink();
-  --b->delivery_count_;
+  b->count_deliveries(-1);
   const bool timed = timer.armed();
   timer.disarm();
   ++uses;  // the arguments may hold the last handle
@@ -88,16 +88,25 @@ void bus::check_deliveries() const {
       home_ != nullptr && w != nullptr && &w->sched == home_ && w->color == home_color_,
       "post() and after() need a runtime: build it first, then the bus, in the color that "
       "uses it");
-  if (delivery_count_ < options_.deliveries_max) return;
+  check_room_behind(deliveries());
+}
+
+void bus::check_room_behind(std::size_t waiting) const {
+  if (waiting < options_.deliveries_max) return;
   throw failure(std::make_error_code(std::errc::no_buffer_space),
-                std::to_string(delivery_count_) +
+                std::to_string(waiting) +
                     " raises are posted or delayed; post fewer, or raise "
                     "bus_options::deliveries_max");
 }
 
+void bus::count_deliveries(std::ptrdiff_t change) noexcept {
+  // Nobody else writes it: no locked instruction.
+  delivery_count_.store(deliveries() + static_cast<std::size_t>(change), std::memory_order_relaxed);
+}
+
 void bus::deliver_later(detail::delivery& d, nanoseconds span) {
   delivered_later_.push_back(d);
-  ++delivery_count_;
+  count_deliveries(1);
   if (span <= nanoseconds::zero()) {
     worker::running().post(link_of(d));
   } else {
@@ -106,10 +115,42 @@ void bus::deliver_later(detail::delivery& d, nanoseconds span) {
   }
 }
 
+namespace {
+
+/// A post's place among those on their way; given back when it has arrived, or never will.
+class place_on_the_way {
+ public:
+  explicit place_on_the_way(std::shared_ptr<detail::bus_address> to) noexcept
+      : to_(std::move(to)),
+        // acquire: pairs with the release below; who arrived is counted by the bus
+        ahead_(to_->on_their_way.fetch_add(1, std::memory_order_acquire)) {}
+  place_on_the_way(place_on_the_way&&) noexcept = default;
+  place_on_the_way& operator=(place_on_the_way&&) = delete;
+  ~place_on_the_way() {
+    if (to_ != nullptr) to_->on_their_way.fetch_sub(1, std::memory_order_release);
+  }
+  [[nodiscard]] std::size_t ahead() const noexcept { return ahead_; }
+  [[nodiscard]] bus* goal() const noexcept { return to_->at; }
+
+ private:
+  std::shared_ptr<detail::bus_address> to_;
+  std::size_t ahead_;
+};
+
+}  // namespace
+
 void bus::deliver_from_elsewhere(std::move_only_function<void(bus&)> f) {
   HEDDLE_ASSERT(home_ != nullptr, "post() needs a runtime: build it first, then the bus");
-  auto call = [self = self_, f = std::move(f)]() mutable {
-    if (*self != nullptr) f(**self);
+  place_on_the_way place(self_);
+  check_room_behind(place.ahead() + deliveries());
+  auto call = [place = std::move(place), f = std::move(f)]() mutable {
+    bus* const b = place.goal();
+    if (b == nullptr) return;
+    try {
+      f(*b);
+    } catch (...) {  // who posted it has gone on
+      detail::report_exception(worker::running());
+    }
   };
   if (worker* const w = worker::current(); w != nullptr && &w->sched == home_) {
     send_message(*w, home_color_, std::move(call));

@@ -170,6 +170,71 @@ HEDDLE_TEST(delivery, "posting beyond the limit is refused with the limit's name
   EXPECT_EQ(b.deliveries(), 2u);
 }
 
+/// Posts from another thread; false when that is refused.
+template <class T, class... Us>
+bool posts_from_afar(bus& b, Us... args) {
+  bool posted = true;
+  std::jthread([&] {
+    try {
+      b.post<T>(std::move(args)...);
+    } catch (const failure& e) {
+      EXPECT_EQ(e.code(), std::errc::no_buffer_space);
+      posted = false;
+    }
+  }).join();
+  return posted;
+}
+
+HEDDLE_TEST(delivery, "another thread's post beyond the limit is refused in that thread") {
+  virtual_runtime v;
+  bus b({.deliveries_max = 2});
+  int raises = 0;
+  b.bind<tick>([&raises] { ++raises; });
+  for (int round = 0; round < 3; ++round) {
+    raises = 0;
+    EXPECT_TRUE(posts_from_afar<tick>(b));
+    EXPECT_TRUE(posts_from_afar<tick>(b));
+    EXPECT_FALSE(posts_from_afar<tick>(b));
+    v.rt.run();
+    EXPECT_EQ(raises, 2);
+  }
+  b.post<tick>();
+  EXPECT_TRUE(posts_from_afar<tick>(b));
+  EXPECT_FALSE(posts_from_afar<tick>(b));
+  b.post<tick>();
+  v.rt.run();
+  EXPECT_EQ(raises, 5);
+  EXPECT_TRUE(v.reports.empty());
+}
+
+HEDDLE_TEST(delivery, "another thread's post that fails on arrival is reported") {
+  struct brittle {
+    explicit brittle(int throws_after) : left(throws_after) {}
+    brittle(const brittle& other) : left(other.left - 1) {
+      if (left < 0) throw std::runtime_error("no more copies");
+    }
+    int left;
+  };
+  struct broken : topic<brittle> {};
+  virtual_runtime v;
+  bus b;
+  b.bind<broken>([](const brittle&) { ADD_FAILURE() << "raised"; });
+  int copies = 0;  // as many as the way takes, less the one on arrival
+  for (;; ++copies) {
+    std::jthread([&] {
+      try {
+        b.post<broken>(brittle(copies));
+      } catch (const std::runtime_error&) {
+      }
+    }).join();
+    v.rt.run();
+    if (!v.reports.empty()) break;
+    ASSERT_LT(copies, 20);
+  }
+  EXPECT_EQ(v.reports[0].kind, diagnostic_kind::unhandled_exception);
+  EXPECT_EQ(b.deliveries(), 0u);
+}
+
 HEDDLE_TEST(delivery, "a bus built without a runtime refuses to post") {
   bus b;
   EXPECT_DEATH(b.post<tick>(), "need.* a runtime");

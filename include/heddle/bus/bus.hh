@@ -8,6 +8,7 @@
 // outermost raise on. Raises nest. An exception ends the raise that it passes through.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -30,6 +31,13 @@ template <class T, class Plan, class R, class... Args>
 template <class T, class Plan, class R, class... Args>
 [[gnu::always_inline]] inline R raise_here(topic_signature<R, Args...>, bus& b,
                                            pass_t<Args>... args);
+
+/// What a post that is on its way knows of the bus, which it may outlive.
+struct bus_address {
+  bus* at;  ///< null when the bus is gone; the home color's
+  /// Posts of other threads and colors that have not arrived; anybody's.
+  std::atomic<std::size_t> on_their_way = 0;
+};
 }  // namespace detail
 
 /// Names one bound handler, also when it is bound no more.
@@ -122,7 +130,9 @@ class bus {
     return count_merged(detail::topic_info_of<T>);
   }
   /// Posted and delayed raises that have not run.
-  [[nodiscard]] std::size_t deliveries() const noexcept { return delivery_count_; }
+  [[nodiscard]] std::size_t deliveries() const noexcept {
+    return delivery_count_.load(std::memory_order_relaxed);
+  }
 
  private:
   template <any_topic T>
@@ -187,8 +197,12 @@ class bus {
                 detail::topic_waiter& waiter);
   template <any_topic T, class Plan>
   void note_request();
+  template <any_topic T, class Plan, class... Us>
+  detail::delivery& deliver(nanoseconds span, Us&&... args);
   void drop_pending(pending_bind& p) noexcept;
   void check_deliveries() const;
+  void check_room_behind(std::size_t waiting) const;
+  void count_deliveries(std::ptrdiff_t change) noexcept;
   void deliver_later(detail::delivery& d, nanoseconds span);
   void deliver_from_elsewhere(std::move_only_function<void(bus&)> f);
   [[nodiscard]] std::size_t count_handlers(const detail::topic_info& topic) const noexcept;
@@ -205,7 +219,7 @@ class bus {
   detail::merged_block merged_;
   std::uint64_t serial_ = 0;
   std::size_t handler_count_ = 0;
-  std::size_t delivery_count_ = 0;
+  std::atomic<std::size_t> delivery_count_ = 0;  // written by the home color; relaxed: a number
   std::unique_ptr<std::byte[]> merged_memory_;
   std::unique_ptr<detail::recorder> recorder_;
   detail::topic_record nobody_;  // stands for every topic to which nothing was ever bound
@@ -213,9 +227,9 @@ class bus {
   std::vector<entry> entries_;
   std::vector<pending_bind> pending_;
   list<detail::delivery> delivered_later_;
-  std::shared_ptr<bus*> self_;    // emptied at the end, for posts that are still on their way
-  scheduler* home_;               // of the runtime that it was made in
-  std::uint32_t home_color_ = 0;  // the color that it belongs to: a place in the table
+  std::shared_ptr<detail::bus_address> self_;  // told of the end, for posts on their way
+  scheduler* home_;                            // of the runtime that it was made in
+  std::uint32_t home_color_ = 0;               // the color that it belongs to: a place in the table
   bus_options options_;
 };
 

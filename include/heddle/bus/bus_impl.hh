@@ -194,29 +194,32 @@ void bus::note_request() {
 }
 
 template <any_topic T, class Plan, class... Us>
+detail::delivery& bus::deliver(nanoseconds span, Us&&... args) {
+  note_request<T, Plan>();
+  detail::delivery& d = detail::make_delivery<T, Plan>(*this, std::forward<Us>(args)...);
+  deliver_later(d, span);
+  return d;
+}
+
+template <any_topic T, class Plan, class... Us>
 void bus::post(Us&&... args) {
   if (worker* const w = worker::current();
       w != nullptr && &w->sched == home_ && w->color == home_color_) [[likely]] {
     check_deliveries();
-    note_request<T, Plan>();
-    deliver_later(detail::make_delivery<T, Plan>(*this, std::forward<Us>(args)...),
-                  nanoseconds::zero());
+    deliver<T, Plan>(nanoseconds::zero(), std::forward<Us>(args)...);
     return;
   }
   using copies = typename T::signature::copies;
   deliver_from_elsewhere([kept = copies(std::forward<Us>(args)...)](bus& b) mutable {
-    std::apply([&](auto&... each) { b.post<T, Plan>(std::move(each)...); }, kept);
+    std::apply([&](auto&... each) { b.deliver<T, Plan>(nanoseconds::zero(), std::move(each)...); },
+               kept);
   });
 }
 
 template <any_topic T, class Plan, class... Us>
 delayed bus::after(nanoseconds span, Us&&... args) {
   check_deliveries();
-  note_request<T, Plan>();
-  detail::delivery& d = detail::make_delivery<T, Plan>(*this, std::forward<Us>(args)...);
-  delayed handle(d);
-  deliver_later(d, span);
-  return handle;
+  return delayed(deliver<T, Plan>(span, std::forward<Us>(args)...));
 }
 
 template <any_topic T>
