@@ -24,6 +24,7 @@ std::string plan_header(const plan& p, const profile_data& profile) {
   std::string out =
       "// Made by `heddle optimize`; made anew when the profile changes.\n"
       "#pragma once\n\n"
+      "#define HEDDLE_BUS_PLAN_READ  // the file that HEDDLE_BUS_PLAN names was found\n\n"
       "namespace heddle::detail {\n\n";
   if (p.topics.empty()) return out + "using plan = no_plan;\n\n}  // namespace heddle::detail\n";
   const std::string data = "plan_" + hex(p.stamp);

@@ -96,6 +96,7 @@ HEDDLE_TEST(planner, "the header is constants and names, and no name of the prog
       << header;
   EXPECT_EQ(header.find('\\'), std::string::npos);
   EXPECT_NE(header.find("HEDDLE_BUS_HOT(plan_"), std::string::npos);
+  EXPECT_NE(header.find("#define HEDDLE_BUS_PLAN_READ"), std::string::npos);
 }
 
 HEDDLE_TEST(planner, "what changes the plan changes its stamp") {

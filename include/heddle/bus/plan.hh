@@ -151,6 +151,9 @@ struct hot_tag;
 #pragma GCC diagnostic ignored "-Wnon-template-friend"
 #endif
 #include HEDDLE_BUS_PLAN
+#if !defined(HEDDLE_BUS_PLAN_READ)
+#error "HEDDLE_BUS_PLAN names no plan. In quotes, plan.hh is heddle's own: take another name."
+#endif
 #if !defined(__clang__)
 #pragma GCC diagnostic pop
 #endif
