@@ -3,6 +3,7 @@
 #include "heddle/bus/recorder.hh"
 
 #include <algorithm>
+#include <filesystem>
 
 namespace heddle::detail {
 
@@ -19,8 +20,9 @@ std::string bounded(const char* name, const profile_limits& limits) {
 
 }  // namespace
 
-recorder::recorder(std::string path) : path_(std::move(path)) {
-  add_profile_to_file(path_, {});  // fails now, not when the program ends
+recorder::recorder(const std::string& path)
+    : path_(std::filesystem::absolute(path)) {  // the program may change its directory
+  add_profile_to_file(path_, {});               // fails now, not when the program ends
 }
 
 void recorder::finish() {
@@ -68,11 +70,15 @@ void recorder::bring_up_to_date(topic_notes& notes, const topic_record& r) {
 }
 
 void recorder::count_edge(edge_kind kind, place from, std::uint32_t to) {
+  if (to == profile_edge::none || !from.kept()) {
+    ++data_.dropped;
+    return;
+  }
   const auto key = std::tuple(kind, from.topic, from.handler, to);
   const auto known = edge_numbers_.find(key);
   if (known != edge_numbers_.end()) {
     ++data_.edges[known->second].count;
-  } else if (to == profile_edge::none || data_.edges.size() >= limits_.edges_max) {
+  } else if (data_.edges.size() >= limits_.edges_max) {
     ++data_.dropped;
   } else {
     edge_numbers_.emplace(key, data_.edges.size());
@@ -93,7 +99,7 @@ recorder::topic_notes& recorder::begin_raise(const topic_record& r) {
   } else {
     ++data_.dropped;
   }
-  if (here_.handler != profile_edge::none) count_edge(edge_kind::nested, here_, notes.topic);
+  if (here_.in_handler) count_edge(edge_kind::nested, here_, notes.topic);
   if (last_raised_ != profile_edge::none)
     count_edge(edge_kind::follows, {last_raised_, profile_edge::none}, notes.topic);
   last_raised_ = notes.topic;
@@ -115,8 +121,7 @@ void recorder::end_handler(const topic_notes& notes, std::size_t index, moment b
 }
 
 void recorder::asked_for(const topic_record& r) {
-  count_edge(edge_kind::posted, here_.handler == profile_edge::none ? place{} : here_,
-             number_of(r));
+  count_edge(edge_kind::posted, here_, number_of(r));
 }
 
 void recorder::forget_bindings(const topic_record& r) {

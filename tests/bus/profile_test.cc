@@ -5,10 +5,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "heddle/bus/bus.hh"
 #include "support/test.hh"
@@ -193,6 +195,77 @@ HEDDLE_TEST(profile, "a file that is no profile is left alone, and named") {
   EXPECT_EQ(f.text(), "my only copy\n");
   EXPECT_THROW(bus({.profile = "/"}), failure);
   EXPECT_THROW(bus({.profile = f.path + "/in/no/folder"}), failure);
+}
+
+HEDDLE_TEST(profile, "a file that was damaged while the program ran is left alone, and named") {
+  const file f;
+  ::testing::internal::CaptureStderr();
+  {
+    bus b({.profile = f.path});
+    b.bind<later>([] {});
+    b.raise<later>();
+    f.write("damaged\n");
+  }
+  const std::string told = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(told.find("profile of this run is lost"), std::string::npos) << told;
+  EXPECT_NE(told.find(f.path + ":1: not a profile"), std::string::npos) << told;
+  EXPECT_EQ(f.text(), "damaged\n");
+}
+
+HEDDLE_TEST(profile, "a file is found where it was named, whatever the directory is at the end") {
+  const file f;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(std::filesystem::path(f.path).parent_path());
+  {
+    bus b({.profile = std::filesystem::path(f.path).filename()});
+    b.bind<later>([] {});
+    b.raise<later>();
+    std::filesystem::current_path(before);
+  }
+  EXPECT_EQ(topic_named(read_profile(f.path), "later").raises, 1u);
+}
+
+/// Topics that are made while the program runs, each with the handler of its number.
+struct made_topics {
+  explicit made_topics(detail::recorder& to, std::size_t count)
+      : topics(count), handlers(count), records(count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      topics[i] = {i + 1, "a topic", false};
+      handlers[i] = {i + 1, 0, "a handler"};
+      records[i].topic = &topics[i];
+      records[i].calls.compiler = detail::compiler_name;
+      records[i].recording = &to;
+      records[i].infos.resize(1);
+      records[i].infos[0].handler = &handlers[i];
+    }
+  }
+  std::vector<detail::topic_info> topics;
+  std::vector<detail::handler_info> handlers;
+  std::vector<detail::topic_record> records;
+};
+
+HEDDLE_TEST(profile, "what topics beyond the limit raise and post is counted as dropped") {
+  const file f;
+  const std::size_t limit = profile_limits().topics_max;
+  detail::recorder kept(f.path);
+  made_topics made(kept, limit + 1);
+  for (std::size_t i = 0; i < limit; ++i) {
+    detail::recorded_raise raise(made.records[i]);
+    raise.before(0);
+    raise.after(0);
+  }
+  {
+    detail::recorded_raise beyond(made.records[limit]);
+    beyond.before(0);
+    kept.asked_for(made.records[0]);
+    const detail::recorded_raise nested(made.records[0]);
+  }
+  kept.finish();
+  const profile_data p = read_profile(f.path);  // its own reader takes it
+  EXPECT_EQ(p.topics.size(), limit);
+  EXPECT_EQ(p.dropped, 3u);
+  EXPECT_TRUE(std::ranges::all_of(
+      p.edges, [](const profile_edge& e) { return e.kind == edge_kind::follows; }));
 }
 
 HEDDLE_TEST(profile, "a profile of another compiler is replaced") {

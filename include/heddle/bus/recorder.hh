@@ -20,7 +20,7 @@ namespace heddle::detail {
 class recorder {
  public:
   /// Throws failure when a profile cannot be kept in this file.
-  explicit recorder(std::string path);
+  explicit recorder(const std::string& path);
   /// Adds what was recorded to the file.
   void finish();
 
@@ -35,13 +35,17 @@ class recorder {
   /// A raise begins, a handler returns, a raise ends.
   using moment = std::chrono::steady_clock::time_point;
   struct place {
-    std::uint32_t topic = profile_edge::none;
-    std::uint32_t handler = profile_edge::none;
+    std::uint32_t topic = profile_edge::none;    // none beyond the limits, too
+    std::uint32_t handler = profile_edge::none;  // likewise
+    bool in_handler = false;
+    [[nodiscard]] bool kept() const noexcept {
+      return !in_handler || (topic != profile_edge::none && handler != profile_edge::none);
+    }
   };
   topic_notes& begin_raise(const topic_record& r);
   void end_raise(const topic_notes& notes, const place& outer, moment began);
   void begin_handler(const topic_notes& notes, std::size_t index) noexcept {
-    here_ = {notes.topic, notes.handlers[index]};
+    here_ = {notes.topic, notes.handlers[index], true};
   }
   void end_handler(const topic_notes& notes, std::size_t index, moment began, moment ended);
   void asked_for(const topic_record& r);
