@@ -103,8 +103,8 @@ std::size_t bus::count_handlers(const detail::topic_info& topic) const noexcept 
   if (r == nullptr) return 0;
   const auto bound = std::ranges::count_if(
       r->infos, [](const detail::slot_info& info) { return info.serial != 0; });
-  const auto waiting =
-      std::ranges::count_if(pending_, [&](const pending_bind& p) { return p.record == r; });
+  const auto waiting = std::ranges::count_if(
+      pending_, [&](const pending_bind& p) { return p.record == r && p.info.serial != 0; });
   return static_cast<std::size_t>(bound + waiting) - (r->serves_waiters ? 1 : 0);
 }
 

@@ -243,8 +243,10 @@ HEDDLE_TEST(topic, "what is bound during a raise can be unbound in the same rais
   auto witness = std::make_shared<int>(0);
   b.bind<trace>([&](std::string&) {
     const binding n = b.bind<trace>([witness](std::string& s) { s += 'n'; });
+    EXPECT_EQ(b.handlers<trace>(), 2u);
     EXPECT_TRUE(b.unbind(n));
     EXPECT_FALSE(b.unbind(n));
+    EXPECT_EQ(b.handlers<trace>(), 1u);
   });
   EXPECT_EQ(raised(b) + raised(b), "");
   EXPECT_EQ(b.handlers<trace>(), 1u);
