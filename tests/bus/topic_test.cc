@@ -93,7 +93,8 @@ HEDDLE_TEST(topic, "handlers share the reference that was raised, and convert va
   EXPECT_EQ(sum, 40);
 }
 
-HEDDLE_TEST(topic, "a large argument by value is copied once for a raise, not once a handler") {
+HEDDLE_TEST(topic,
+            "a large argument by value is not copied by a raise: handlers see the raiser's") {
   bus b;
   const char* first = nullptr;
   b.bind<text>([&first](const std::string& s) { first = s.data(); });

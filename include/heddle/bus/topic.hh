@@ -65,7 +65,7 @@ struct topic_value {
 namespace detail {
 
 /// How an argument goes from handler to handler: as it is declared when it is a reference or small,
-/// else by reference to the raise's one copy.
+/// else by reference to the raiser's object.
 template <class A>
 using pass_t = std::conditional_t<std::is_reference_v<A> || (std::is_trivially_copyable_v<A> &&
                                                              sizeof(A) <= 2 * sizeof(void*)),
