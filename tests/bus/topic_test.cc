@@ -347,10 +347,11 @@ auto at_end(std::function<void()> f) {
 HEDDLE_TEST(topic,
             "a closure that unbinds, binds and raises as it goes may do so in the bus's end") {
   int gone = 0;
+  binding own;
+  binding other;
   {
     bus b;
-    binding own;
-    binding other = b.bind<number>([kept = at_end([&gone] { ++gone; })](int) {}, 5);
+    other = b.bind<number>([kept = at_end([&gone] { ++gone; })](int) {}, 5);
     own = b.bind<trace>([kept = at_end([&] {
                            ++gone;
                            EXPECT_FALSE(b.unbind(own));
