@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 
 #include "heddle/core/wait_walk.hh"
 #include "sched/rest.hh"
@@ -380,45 +381,45 @@ void runtime::run_preblock(seat& s) {
   }
 }
 
-namespace {
-
-/// Whoever looks at all colors has the others stand still.
-template <class Wake>
-class stillness {
- public:
-  stillness(world_pause* pause, std::size_t others, Wake wake) : pause_(pause) {
-    if (pause_ != nullptr) pause_->begin(others, wake);
+/// Calls look() while the other workers stand still, between frames, or inside one that wants to
+/// look too. Not at all when the program ends meanwhile.
+template <class F>
+void runtime::while_all_stand_still(F&& look) {
+  if (!shared_ || simulated_ || !in_world_) {
+    look();
+    return;
   }
-  ~stillness() {
-    if (pause_ != nullptr) pause_->end();
+  const std::size_t self = worker::here().index;
+  std::unique_lock turn_to_look(pause_->one_at_a_time, std::defer_lock);
+  while (!turn_to_look.try_lock()) {
+    if (pause_->asked() && !pause_->wait_in_frame()) return;
+    std::this_thread::yield();
   }
-  stillness(const stillness&) = delete;
-  stillness& operator=(const stillness&) = delete;
-
- private:
-  world_pause* pause_;
-};
-
-}  // namespace
+  pause_->begin(seats_.size() - 1, false, [&] {
+    for (const auto& s : seats_)
+      if (s->w.index != self) s->io->wake();
+  });
+  struct go_on {
+    world_pause& pause;
+    ~go_on() { pause.end(); }
+  } const at_end{*pause_};
+  look();
+}
 
 std::vector<suspended_task> runtime::suspended() {
+  std::vector<suspended_task> found;
+  while_all_stand_still([&] { found = walk_all(); });
+  return found;
+}
+
+std::vector<suspended_task> runtime::walk_all() {
   worker& w = worker::here();
-  const bool others = shared_ && !simulated_ && in_world_;
-  std::unique_lock<std::mutex> turn_to_look;
-  if (others) {
-    turn_to_look = std::unique_lock(pause_->one_at_a_time, std::try_to_lock);
-    if (!turn_to_look.owns_lock()) return {};  // somebody else is just looking, and waits for us
-  }
-  const stillness still(others ? pause_.get() : nullptr, seats_.size() - 1, [&] {
-    for (const auto& s : seats_)
-      if (s->w.index != w.index) s->io->wake();
-  });
   wait_walk walk(w.memory);
   const auto ready = [&](link l) {
     if (!is_plain(l) && promise_of(l).context_low != 0)
       walk.add_ready(l, w.context_at(promise_of(l).context_low));
   };
-  w.ready.each(ready);
+  for (const auto& s : seats_) s->w.ready.each(ready);
   for (color_record* r = used_.load(); r != nullptr; r = r->next_used) {
     for (link l = r->waiting.first; l != no_link; l = next_of(l)) ready(l);
     for (link l = r->inbox.newest(); l != no_link; l = next_of(l)) {
@@ -447,21 +448,26 @@ std::vector<worker_statistics> runtime::read_workers() {
 
 std::vector<color_statistics> runtime::read_colors() {
   std::vector<color_statistics> all;
-  for (color_record* r = used_.load(); r != nullptr; r = r->next_used) {
-    color_statistics c;
-    c.number = color(r->place_);
-    c.worker = r->last_worker == 0 ? 0 : r->last_worker - 1U;
-    for (link l = r->waiting.first; l != no_link; l = next_of(l)) ++c.waiting;
-    c.turns = r->turns;
-    c.frames = r->frames;
-    c.moves = r->moves;
-    c.run = r->run;
-    c.waited = r->waited;
-    c.waited_most = r->waited_most;
-    c.longest = r->longest;
-    all.push_back(c);
-  }
+  while_all_stand_still([&] {
+    for (color_record* r = used_.load(); r != nullptr; r = r->next_used)
+      all.push_back(statistics_of(*r));
+  });
   return all;
+}
+
+color_statistics runtime::statistics_of(const color_record& r) const {
+  color_statistics c;
+  c.number = color(r.place_);
+  c.worker = r.last_worker == 0 ? 0 : r.last_worker - 1U;
+  for (link l = r.waiting.first; l != no_link; l = next_of(l)) ++c.waiting;
+  c.turns = r.turns;
+  c.frames = r.frames;
+  c.moves = r.moves;
+  c.run = r.run;
+  c.waited = r.waited;
+  c.waited_most = r.waited_most;
+  c.longest = r.longest;
+  return c;
 }
 
 void runtime::report(const diagnostic& d) noexcept {

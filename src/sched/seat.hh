@@ -69,12 +69,15 @@ struct runtime::seat {
 class world_pause {
  public:
   [[nodiscard]] bool asked() const noexcept { return asked_.load(std::memory_order_relaxed); }
-  /// Returns when `count` workers stand still; wake(i) is called until they do.
+  /// Returns when `count` workers stand still; wake(i) is called until they do. At a program's end
+  /// none may stand in the middle of a frame.
   template <class Wake>
-  void begin(std::size_t count, Wake&& wake) {
+  void begin(std::size_t count, bool at_end, Wake&& wake) {
     std::unique_lock hold(lock_);
     asked_.store(true, std::memory_order_relaxed);
-    while (still_ != count) {
+    at_end_ = at_end;
+    if (at_end) changed_.notify_all();
+    while (still_ + (at_end ? 0 : in_frame_) != count) {
       wake();
       changed_.wait_for(hold, std::chrono::milliseconds(1));
     }
@@ -93,6 +96,17 @@ class world_pause {
     --still_;
     return !leaving_;
   }
+  /// For a worker that is in the middle of a frame, and wants to look at everything after who does
+  /// now: returns when end() was called, or with false when the program ends.
+  bool wait_in_frame() noexcept {
+    std::unique_lock hold(lock_);
+    if (!asked()) return true;
+    ++in_frame_;
+    changed_.notify_all();
+    changed_.wait(hold, [this] { return !asked() || at_end_; });
+    --in_frame_;
+    return !asked();
+  }
   void leave() noexcept {
     const std::lock_guard hold(lock_);
     leaving_ = true;
@@ -105,7 +119,9 @@ class world_pause {
   std::mutex lock_;
   std::condition_variable changed_;
   std::atomic<bool> asked_{true};  // workers are born still
+  bool at_end_ = false;
   std::size_t still_ = 0;
+  std::size_t in_frame_ = 0;  // others, in the middle of a frame
   bool leaving_ = false;
 };
 

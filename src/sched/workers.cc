@@ -330,7 +330,7 @@ void runtime::end_world() noexcept {
       }
       std::this_thread::yield();
     }
-    pause_->begin(seats_.size() - 1, [this] {
+    pause_->begin(seats_.size() - 1, true, [this] {
       for (const auto& each : seats_)
         if (each->w.index != 0) each->io->wake();
     });

@@ -407,6 +407,73 @@ HEDDLE_TEST(color, "also when all workers had gone to rest before") {
   }());
 }
 
+namespace {
+
+task<> rests(const bool& over) {
+  while (!over) co_await sleep_for(1ms);
+}
+
+task<> looks(int times, std::size_t at_least) {
+  for (int i = 0; i != times; ++i) {
+    EXPECT_GE(runtime::here().suspended().size(), at_least);
+    co_await yield();
+  }
+}
+
+task<> short_task(bool again, std::atomic<int>& live) {
+  if (again) co_await yield();
+  --live;
+}
+
+task<> spawns_and_yields(const std::atomic<bool>& over, int first, std::atomic<int>& live) {
+  while (!over) {
+    for (int i = 0; i != 20 && live < 1000; ++i) {
+      ++live;
+      spawn(color(static_cast<std::uint64_t>(1 + (first + i) % 6)), short_task(i % 2 == 0, live));
+    }
+    co_await yield();
+  }
+}
+
+}  // namespace
+
+HEDDLE_TEST(color, "several workers may look at everything at once, and each sees it") {
+  runtime_options options;
+  options.workers = 3;
+  options.driver = "epoll";
+  runtime rt(options);
+  rt.run([]() -> task<> {
+    bool over = false;
+    scope resting, looking;
+    for (int i = 0; i != 20; ++i) resting.spawn(rests(over));
+    for (std::uint64_t i = 1; i != 4; ++i) looking.spawn(color(i), looks(200, 15));
+    co_await looking.join();
+    over = true;
+    co_await resting.join();
+  }());
+}
+
+HEDDLE_TEST(color, "figures of colors can be read while other workers run them") {
+  runtime_options options;
+  options.workers = 2;
+  options.driver = "epoll";
+  runtime rt(options);
+  rt.run([]() -> task<> {
+    std::atomic<bool> over = false;
+    std::atomic<int> live = 0;
+    scope s;
+    for (int i = 1; i != 7; ++i)
+      s.spawn(color(static_cast<std::uint64_t>(i)), spawns_and_yields(over, i, live));
+    for (int i = 0; i != 300; ++i) {
+      for (const color_statistics& c : runtime::here().read_colors()) EXPECT_LT(c.waiting, 2000u);
+      co_await sleep_for(100us);
+    }
+    over = true;
+    co_await s.join();
+    while (live != 0) co_await yield();
+  }());
+}
+
 HEDDLE_TEST(color, "one seed gives one order") {
   const auto order_of = [](std::uint64_t seed) {
     std::vector<int> order;

@@ -128,11 +128,13 @@ class runtime final : public scheduler, public completion_router {
   /// Changes take effect at once. Thread: any.
   [[nodiscard]] diagnostic_switches& diagnostics() noexcept { return diagnostics_; }
 
-  /// Where everything waits. With several workers, the others stand still meanwhile.
+  /// Where everything waits. With several workers, the others stand still meanwhile, and who asks
+  /// while the program ends is told of nothing.
   [[nodiscard]] std::string dump();
   [[nodiscard]] std::string dump_json();
   [[nodiscard]] std::vector<suspended_task> suspended();
-  /// What each worker, and each color that ever ran, did so far.
+  /// What each worker, and each color that ever ran, did so far. For the colors the other workers
+  /// stand still too.
   [[nodiscard]] std::vector<worker_statistics> read_workers();
   [[nodiscard]] std::vector<color_statistics> read_colors();
 
@@ -211,6 +213,10 @@ class runtime final : public scheduler, public completion_router {
   [[nodiscard]] color_record* steal(seat& s) noexcept;
   void push_color(seat& from, seat& to, color_record& r) noexcept;
   void wake_one(seat& from) noexcept;
+  template <class F>
+  void while_all_stand_still(F&& look);
+  [[nodiscard]] std::vector<suspended_task> walk_all();
+  [[nodiscard]] color_statistics statistics_of(const color_record& r) const;
   [[nodiscard]] bool park(seat& s, bool hopeless, bool looks_again) noexcept;
   void unpark(seat& s) noexcept;
   [[nodiscard]] bool spin_for_work(seat& s) noexcept;
