@@ -27,7 +27,8 @@ class XClient(unittest.TestCase):
         out, into = os.pipe()
         # The server takes a display that is free, and says which.
         cls.server = subprocess.Popen(
-            ["Xvfb", "-displayfd", str(into), "-screen", "0", "640x480x24", "-nolisten", "tcp"],
+            ["Xvfb", "-displayfd", str(into), "-screen", "0", "640x480x24", "-nolisten", "tcp",
+             "-noreset"],  # else it is away for a moment whenever the last client leaves
             pass_fds=[into], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(into)
         cls.addClassCleanup(cls.server.wait)
