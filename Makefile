@@ -30,7 +30,7 @@ build: setup-build
 	@cmake --build --preset release -j $(JOBS) --target heddle_cli
 
 serve: build
-	$(say) "serving $(firstword $(serve_args)); Ctrl-C stops"
+	$(say) "running heddle serve $(serve_args); Ctrl-C stops"
 	@build/release/bin/heddle serve $(serve_args)
 
 test: setup-test
@@ -49,7 +49,7 @@ bench-http: setup-bench
 	@cmake --build --preset release -j $(JOBS) --target heddle_cli example_echo
 	@scripts/bench http --svg $(ARGS)
 
-# What handlers `heddle serve` runs, for builds from now on: src/cli/serve.*.prof.
+# What handlers `heddle serve` runs, for builds from now on: src/serve/serve.*.prof.
 profile: setup-test
 	@scripts/profile_serve $(ARGS)
 

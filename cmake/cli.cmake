@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
-# The heddle program: src/cli/*.cc, one file a verb, at <build>/bin/heddle. A release build merges
-# the handlers of `heddle serve` by the profile of its compiler, src/cli/serve.COMPILER.prof, which
-# `make profile` makes. The plan comes from a smaller program that has the verb optimize only, since
-# the whole one is not there yet.
+# The heddle program: src/cli/*.cc, one file a verb, and room serve, at <build>/bin/heddle. A
+# release build merges the handlers of `heddle serve` by the profile of its compiler,
+# src/serve/serve.COMPILER.prof, which `make profile` makes. The plan comes from a smaller program
+# that has the verb optimize only, since the whole one is not there yet.
 include(optimize)
 
 find_package(CLI11 QUIET)
 heddle_optional(HEDDLE_CLI CLI11_FOUND "the heddle program (CLI11)" HEDDLE_WITH_CLI)
-file(GLOB HEDDLE_CLI_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cli/*.cc")
+file(GLOB HEDDLE_CLI_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cli/*.cc"
+     "${PROJECT_SOURCE_DIR}/src/serve/*.cc")
 
 # The profile for this build, or nothing. Sanitized and unoptimized programs are for looking inside.
 function(heddle_cli_profile out)
@@ -17,7 +18,7 @@ function(heddle_cli_profile out)
   endif()
   heddle_compiler_name(compiler)
   string(REPLACE " " "-" name "${compiler}")
-  set(profile "${PROJECT_SOURCE_DIR}/src/cli/serve.${name}.prof")
+  set(profile "${PROJECT_SOURCE_DIR}/src/serve/serve.${name}.prof")
   if(EXISTS "${profile}")
     set(${out} "${profile}" PARENT_SCOPE)
   elseif(HEDDLE_OPTIMIZE STREQUAL "ON")
@@ -32,21 +33,26 @@ if(HEDDLE_WITH_CLI AND HEDDLE_CLI_SOURCES)
   add_executable(heddle_cli ${HEDDLE_CLI_SOURCES})
   set_target_properties(heddle_cli PROPERTIES OUTPUT_NAME heddle)
   target_compile_definitions(heddle_cli PRIVATE HEDDLE_VERSION="${PROJECT_VERSION}")
-  target_link_libraries(heddle_cli PRIVATE heddle_inside heddle_rooms CLI11::CLI11)
+  target_link_libraries(heddle_cli PRIVATE heddle_inside heddle_rooms heddle_draft heddle_tame
+                        CLI11::CLI11)
+  set_property(SOURCE "${PROJECT_SOURCE_DIR}/src/cli/draft.cc" APPEND PROPERTY COMPILE_DEFINITIONS
+    HEDDLE_LINK_LIBRARIES="${HEDDLE_DRAFT_LINKS}")
   heddle_unity(heddle_cli)
   heddle_lay_out(${HEDDLE_CLI_SOURCES})
   heddle_cli_profile(HEDDLE_CLI_PROFILE)
   if(HEDDLE_CLI_PROFILE)
-    set(HEDDLE_PLANNER_SOURCES planner/main.cc optimize.cc print_error.cc)
+    set(HEDDLE_PLANNER_SOURCES planner/main.cc optimize.cc)
     list(TRANSFORM HEDDLE_PLANNER_SOURCES PREPEND "${PROJECT_SOURCE_DIR}/src/cli/")
     add_executable(heddle_planner ${HEDDLE_PLANNER_SOURCES})
     set_target_properties(heddle_planner PROPERTIES
       RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tools")
     target_compile_options(heddle_planner PRIVATE -O0)  # it runs for a moment
-    target_link_libraries(heddle_planner PRIVATE heddle_inside heddle_bus CLI11::CLI11)
+    target_link_libraries(heddle_planner PRIVATE heddle_inside heddle_optimizer heddle_source
+                          CLI11::CLI11)
     # The verbs are most of the program and bind nothing: linking is quick without them.
-    foreach(verb IN ITEMS main doctor explain graph optimize serve)
-      set_property(SOURCE "${PROJECT_SOURCE_DIR}/src/cli/${verb}.cc" APPEND PROPERTY
+    foreach(verb IN ITEMS cli/main cli/doctor cli/draft cli/explain cli/graph cli/new cli/optimize
+            cli/password cli/tame cli/trace serve/serve)
+      set_property(SOURCE "${PROJECT_SOURCE_DIR}/src/${verb}.cc" APPEND PROPERTY
                    COMPILE_OPTIONS -fno-lto)
     endforeach()
     heddle_optimize(heddle_cli PROFILE "${HEDDLE_CLI_PROFILE}" PLANNER heddle_planner)

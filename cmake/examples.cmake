@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Each examples/*.cc and examples/*.c is one program, at <build>/examples/<name>. One whose head
-# says `// Needs: PACKAGE` is built where pkg-config knows the package, and left out elsewhere.
+# Each examples/*.cc and examples/*.c is one program, at <build>/examples/<name>; each *.tcc, in
+# Tame source, too. One whose head says `// Needs: PACKAGE` is built where pkg-config knows the
+# package, and left out elsewhere; `// Needs: room NAME` is for a room that may be left out.
 
 if(NOT HEDDLE_EXAMPLES)
   return()
@@ -15,7 +16,11 @@ foreach(source IN LISTS sources)
   get_filename_component(name "${source}" NAME_WE)
   file(STRINGS "${source}" needs REGEX "^// Needs: " LIMIT_COUNT 1)
   set(needed)
-  if(needs)
+  if(needs MATCHES "^// Needs: room (.*)$")
+    if(CMAKE_MATCH_1 IN_LIST HEDDLE_ROOMS_LEFT_OUT)
+      continue()
+    endif()
+  elseif(needs)
     string(REPLACE "// Needs: " "" package "${needs}")
     if(PkgConfig_FOUND)
       pkg_check_modules(EXAMPLE_${name} QUIET IMPORTED_TARGET "${package}")
@@ -35,3 +40,36 @@ foreach(source IN LISTS sources)
   target_link_libraries(example_${name} PRIVATE heddle_rooms ${needed})
   add_dependencies(examples example_${name})
 endforeach()
+
+file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*.tcc")
+foreach(source IN LISTS sources)
+  get_filename_component(name "${source}" NAME_WE)
+  add_executable(example_${name})
+  heddle_tame(example_${name} "${source}")
+  set_target_properties(example_${name} PROPERTIES
+    OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/examples")
+  target_compile_options(example_${name} PRIVATE -Wall -Wextra
+    $<$<BOOL:${HEDDLE_WERROR}>:-Werror>)
+  add_dependencies(examples example_${name})
+endforeach()
+
+# Each examples/draft/*.draft is one program, at <build>/examples/draft/<name>, with the C file that
+# its head names: `extern "kv_table.h"` has kv_table.c beside it.
+if(TARGET heddle_cli)
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/draft/*.draft")
+  foreach(source IN LISTS sources)
+    get_filename_component(name "${source}" NAME_WE)
+    add_executable(example_draft_${name})
+    file(STRINGS "${source}" header REGEX "^extern \"" LIMIT_COUNT 1)
+    if(header)
+      string(REGEX REPLACE "^extern \"(.*)\\.h\".*$" "\\1.c" part "${header}")
+      target_sources(example_draft_${name} PRIVATE "${PROJECT_SOURCE_DIR}/examples/draft/${part}")
+    endif()
+    heddle_draft(example_draft_${name} "${source}")
+    set_target_properties(example_draft_${name} PROPERTIES C_EXTENSIONS ON
+      OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/examples/draft")
+    target_compile_options(example_draft_${name} PRIVATE -Wall -Wextra
+      $<$<BOOL:${HEDDLE_WERROR}>:-Werror>)
+    add_dependencies(examples example_draft_${name})
+  endforeach()
+endif()

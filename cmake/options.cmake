@@ -26,42 +26,66 @@ function(heddle_optional switch found what out)
   endif()
 endfunction()
 
+# Object files do not depend on where the tree stands: ccache gets paths relative to the build
+# folder, and the compiler replaces both forms of the tree's path by nothing. So a tree that was
+# built in one folder compiles from the cache in every other one.
+if(PROJECT_IS_TOP_LEVEL)
+  file(RELATIVE_PATH HEDDLE_TREE_FROM_BUILD "${PROJECT_BINARY_DIR}" "${PROJECT_SOURCE_DIR}")
+  string(REGEX REPLACE "/$" "" HEDDLE_TREE_FROM_BUILD "${HEDDLE_TREE_FROM_BUILD}")
+  add_compile_options("-ffile-prefix-map=${PROJECT_SOURCE_DIR}/="
+                      "-ffile-prefix-map=${HEDDLE_TREE_FROM_BUILD}/=")
+endif()
 find_program(HEDDLE_CCACHE ccache)
 mark_as_advanced(HEDDLE_CCACHE)
 if(HEDDLE_CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # What a precompiled header holds is known by its contents, not by its date.
-  set(launcher env CCACHE_SLOPPINESS=pch_defines,time_macros "${HEDDLE_CCACHE}")
+  set(launcher env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1
+      CCACHE_SLOPPINESS=time_macros "${HEDDLE_CCACHE}")
   set(CMAKE_C_COMPILER_LAUNCHER "${launcher}")
   set(CMAKE_CXX_COMPILER_LAUNCHER "${launcher}")
 endif()
 
-# heddle_precompile(TARGET header...): read once a target instead of once a file, where
-# HEDDLE_PRECOMPILE is on. The release preset goes without, and so proves every #include.
-function(heddle_precompile target)
-  if(NOT HEDDLE_PRECOMPILE)
-    return()
-  endif()
-  target_precompile_headers(${target} PRIVATE ${ARGN})
-  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-    target_compile_options(${target} PRIVATE
-      "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
-  endif()
-endfunction()
 # heddle_unity(TARGET): eight files are compiled as one where HEDDLE_UNITY is on, because most of a
-# file's time goes into the headers that all read. So names in unnamed namespaces are told apart
-# within a room. The release preset compiles each file by itself.
+# file's time goes into the headers that all read. So names in unnamed namespaces differ within a
+# room. The release preset compiles each file by itself. CMake's own unity builds name files by
+# absolute paths, so that no other folder could take them from the cache.
 function(heddle_unity target)
   if(NOT HEDDLE_UNITY)
     return()
   endif()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  get_target_property(sources ${target} SOURCES)
+  set(apart)
+  set(together)
+  foreach(source IN LISTS sources)
+    get_source_file_property(options "${source}" COMPILE_OPTIONS)
+    get_source_file_property(definitions "${source}" COMPILE_DEFINITIONS)
+    if(source MATCHES "\\.cc$" AND NOT options AND NOT definitions)
+      file(RELATIVE_PATH name "${PROJECT_SOURCE_DIR}" "${source}")
+      list(APPEND together "${name}")
+    else()
+      list(APPEND apart "${source}")
+    endif()
+  endforeach()
+  set(number 0)
+  while(together)
+    list(LENGTH together left)
+    if(left GREATER 8)
+      set(left 8)
+    endif()
+    list(SUBLIST together 0 ${left} batch)
+    list(REMOVE_ITEM together ${batch})
+    list(TRANSFORM batch REPLACE "(.+)" "#include \"\\1\"\n")
+    list(JOIN batch "" content)
+    set(unit "${PROJECT_BINARY_DIR}/unity/${target}_${number}.cc")
+    file(CONFIGURE OUTPUT "${unit}" CONTENT "${content}" @ONLY)
+    list(APPEND apart "${unit}")
+    math(EXPR number "${number} + 1")
+  endwhile()
+  set_target_properties(${target} PROPERTIES SOURCES "${apart}")
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}")
   # To GCC all of it stands in a header, where an unnamed namespace would be a mistake.
   target_compile_options(${target} PRIVATE
     $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-Wno-subobject-linkage>)
 endfunction()
-set(HEDDLE_STANDARD_HEADERS <algorithm> <array> <atomic> <chrono> <coroutine> <expected>
-    <functional> <memory> <optional> <source_location> <span> <string> <string_view>
-    <system_error> <tuple> <type_traits> <utility> <variant> <vector>)
 
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
@@ -78,9 +102,26 @@ endif()
 
 find_package(ZLIB QUIET)
 heddle_optional(HEDDLE_ZLIB ZLIB_FOUND "compression on the fly (zlib)" HEDDLE_WITH_ZLIB)
-set(HEDDLE_ZLIB_TARGET)
+if(PkgConfig_FOUND)
+  pkg_check_modules(BROTLI QUIET IMPORTED_TARGET libbrotlienc)
+  pkg_check_modules(ZSTD QUIET IMPORTED_TARGET libzstd)
+endif()
+heddle_optional(HEDDLE_BROTLI BROTLI_FOUND "compression as br (libbrotlienc)" HEDDLE_WITH_BROTLI)
+heddle_optional(HEDDLE_ZSTD ZSTD_FOUND "compression as zstd (libzstd)" HEDDLE_WITH_ZSTD)
+# What room http links, and the same for pkg-config.
+set(HEDDLE_PACKERS)
+set(HEDDLE_PC_PACKERS)
 if(HEDDLE_WITH_ZLIB)
-  set(HEDDLE_ZLIB_TARGET ZLIB::ZLIB)
+  list(APPEND HEDDLE_PACKERS ZLIB::ZLIB)
+  string(APPEND HEDDLE_PC_PACKERS ", zlib")
+endif()
+if(HEDDLE_WITH_BROTLI)
+  list(APPEND HEDDLE_PACKERS PkgConfig::BROTLI)
+  string(APPEND HEDDLE_PC_PACKERS ", libbrotlienc")
+endif()
+if(HEDDLE_WITH_ZSTD)
+  list(APPEND HEDDLE_PACKERS PkgConfig::ZSTD)
+  string(APPEND HEDDLE_PC_PACKERS ", libzstd")
 endif()
 
 # Everything built here, but nothing that a user's program inherits.
@@ -92,6 +133,9 @@ target_compile_options(heddle_inside INTERFACE -Wall -Wextra
 target_compile_definitions(heddle_inside INTERFACE
   $<$<BOOL:${HEDDLE_WITH_URING}>:HEDDLE_WITH_URING=1>
   $<$<BOOL:${HEDDLE_WITH_ZLIB}>:HEDDLE_WITH_ZLIB=1>)
+# Only two files ask for these; a definition for all would compile all again.
+set(HEDDLE_PACKER_DEFINITIONS $<$<BOOL:${HEDDLE_WITH_BROTLI}>:HEDDLE_WITH_BROTLI=1>
+    $<$<BOOL:${HEDDLE_WITH_ZSTD}>:HEDDLE_WITH_ZSTD=1>)
 
 if(HEDDLE_SANITIZE)
   # Tests, examples and apps are compiled in half the time without optimizing; rooms are optimized.
@@ -119,7 +163,7 @@ if(HEDDLE_HAS_LLD AND NOT HEDDLE_OPTIMIZE STREQUAL "OFF" AND NOT HEDDLE_SANITIZE
 endif()
 
 # How often each block of code runs while `heddle serve` serves, as the release build of Clang 19
-# counted it: src/cli/serve.clang-19.profdata, which scripts/profile_blocks makes. Clang lays out
+# counted it: src/serve/serve.clang-19.profdata, which scripts/profile_blocks makes. Clang lays out
 # rooms io and http and the program by it: a fifth fewer instructions a request. What was changed
 # since then is compiled as without it. The rooms below serve everybody and stay as they are.
 option(HEDDLE_COUNT_BLOCKS "Build a heddle program that counts how often each block runs" OFF)
@@ -127,7 +171,7 @@ set(HEDDLE_BLOCK_OPTIONS)
 set(HEDDLE_BLOCK_PROFILE)
 if(HEDDLE_FAT_ROOMS AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   string(REGEX MATCH "^[0-9]+" version "${CMAKE_CXX_COMPILER_VERSION}")
-  set(profile "${PROJECT_SOURCE_DIR}/src/cli/serve.clang-${version}.profdata")
+  set(profile "${PROJECT_SOURCE_DIR}/src/serve/serve.clang-${version}.profdata")
   # Functions of one file are named with it, but not with where the tree stands.
   set(HEDDLE_BLOCK_OPTIONS -mllvm -static-func-strip-dirname-prefix=99)
   if(HEDDLE_COUNT_BLOCKS)
@@ -135,7 +179,9 @@ if(HEDDLE_FAT_ROOMS AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     add_link_options(-fprofile-generate)
   elseif(EXISTS "${profile}")
     set(HEDDLE_BLOCK_PROFILE "${profile}")
-    list(APPEND HEDDLE_BLOCK_OPTIONS "-fprofile-use=${profile}" -Wno-profile-instr-unprofiled
+    # Relative, so that no other folder's objects differ by it.
+    set(relative "${HEDDLE_TREE_FROM_BUILD}/src/serve/serve.clang-${version}.profdata")
+    list(APPEND HEDDLE_BLOCK_OPTIONS "-fprofile-use=${relative}" -Wno-profile-instr-unprofiled
          -Wno-profile-instr-out-of-date -Wno-backend-plugin)
   else()
     set(HEDDLE_BLOCK_OPTIONS)
@@ -146,7 +192,7 @@ endif()
 
 # heddle_lay_out(SOURCE...): by that profile, if there is one.
 function(heddle_lay_out)
-  list(FILTER ARGN INCLUDE REGEX "/src/(io|http|cli)/[^/]*$")
+  list(FILTER ARGN INCLUDE REGEX "/src/(io|http|web|serve|cli)/[^/]*$")
   if(ARGN AND HEDDLE_BLOCK_OPTIONS)
     set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS ${HEDDLE_BLOCK_OPTIONS})
     set_property(SOURCE ${ARGN} APPEND PROPERTY OBJECT_DEPENDS ${HEDDLE_BLOCK_PROFILE})

@@ -1,42 +1,56 @@
 # SPDX-License-Identifier: MIT
-# heddle_room(NAME [ROOMS room...] [LINKS target...]) makes one static library of the sources in
-# src/<room>/ (ROOMS defaults to NAME), with the alias heddle::NAME, installed and exported. A room
-# without sources yet becomes an interface library, so that others can already link it. What is
-# built beside the rooms (tests, examples, benchmarks) links heddle_rooms: all that were made.
+# A room is compiled once, as the object library room_<room> of the sources in src/<room>/.
+# heddle_room(NAME [ROOMS room...] [LINKS target...]) makes one static library of rooms (ROOMS
+# defaults to NAME), with the alias heddle::NAME, installed and exported. A room without sources yet
+# becomes an interface library, so that others can already link it. What uses several rooms
+# (the heddle program, examples, benchmarks) links heddle_rooms: all that were made.
 
 add_library(heddle_rooms INTERFACE)
+
+# The objects of one room; gives OUT the target's name, or nothing for a room without sources.
+function(heddle_room_objects room out)
+  set(${out} "" PARENT_SCOPE)
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${room}/*.cc")
+  if(NOT HEDDLE_WITH_URING)
+    list(FILTER sources EXCLUDE REGEX "/src/io/uring[^/]*\\.cc$")
+  endif()
+  if(NOT sources)
+    return()
+  endif()
+  add_library(room_${room} OBJECT ${sources})
+  target_link_libraries(room_${room} PRIVATE heddle_inside ${ARGN})
+  heddle_unity(room_${room})
+  if(HEDDLE_SANITIZE)
+    target_compile_options(room_${room} PRIVATE -O1)
+  endif()
+  if(HEDDLE_FAT_ROOMS)
+    target_compile_options(room_${room} PRIVATE -flto=thin -ffat-lto-objects)
+  endif()
+  heddle_lay_out(${sources})
+  set(${out} room_${room} PARENT_SCOPE)
+endfunction()
 
 function(heddle_room name)
   cmake_parse_arguments(room "" "" "ROOMS;LINKS" ${ARGN})
   if(NOT room_ROOMS)
     set(room_ROOMS ${name})
   endif()
-  set(sources)
+  set(objects)
   foreach(each IN LISTS room_ROOMS)
-    file(GLOB found CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${each}/*.cc")
-    list(APPEND sources ${found})
+    heddle_room_objects(${each} made ${room_LINKS})
+    if(made)
+      list(APPEND objects $<TARGET_OBJECTS:${made}>)
+    endif()
   endforeach()
-  if(NOT HEDDLE_WITH_URING)
-    list(FILTER sources EXCLUDE REGEX "/src/io/uring[^/]*\\.cc$")
-  endif()
 
   set(target heddle_${name})
   if(name STREQUAL "heddle")
     set(target heddle)
   endif()
-  if(sources)
-    add_library(${target} STATIC ${sources})
+  if(objects)
+    add_library(${target} STATIC ${objects})
+    set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
     set(scope PUBLIC)
-    target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:heddle_inside>)
-    heddle_precompile(${target} ${HEDDLE_STANDARD_HEADERS})
-    heddle_unity(${target})
-    if(HEDDLE_SANITIZE)
-      target_compile_options(${target} PRIVATE -O1)
-    endif()
-    if(HEDDLE_FAT_ROOMS)
-      target_compile_options(${target} PRIVATE -flto=thin -ffat-lto-objects)
-    endif()
-    heddle_lay_out(${sources})
   else()
     add_library(${target} INTERFACE)
     set(scope INTERFACE)

@@ -17,19 +17,14 @@ if(HEDDLE_SANITIZE)
   set(test_timeout_s 300)
 endif()
 
-# What all test programs have, and the precompiled headers that they share.
-file(WRITE "${PROJECT_BINARY_DIR}/test_support.cc" "")
-add_library(test_support OBJECT "${PROJECT_BINARY_DIR}/test_support.cc")
-target_link_libraries(test_support PUBLIC heddle_inside heddle_rooms GTest::gtest)
-target_include_directories(test_support PUBLIC "${PROJECT_SOURCE_DIR}/tests")
-target_compile_definitions(test_support PUBLIC
-  HEDDLE_SOURCE_DIR="${PROJECT_SOURCE_DIR}" HEDDLE_BUILD_DIR="${PROJECT_BINARY_DIR}")
+# What all test programs have. They find the tree and the build from where they stand
+# (tests/support/tree.hh), because a path in a compiler's options would keep other folders from
+# taking their objects from the cache.
+add_library(test_support INTERFACE)
+target_link_libraries(test_support INTERFACE heddle_inside GTest::gtest)
+target_include_directories(test_support INTERFACE "${PROJECT_SOURCE_DIR}/tests")
 # GoogleTest's checks are if-else statements; `if (a) EXPECT_EQ(...)` is no mistake.
-# Precompiled as the code of a program, which it becomes part of.
-set_target_properties(test_support PROPERTIES POSITION_INDEPENDENT_CODE OFF)
-target_compile_options(test_support PUBLIC -Wno-dangling-else -fPIE)
-heddle_precompile(test_support
-  <gtest/gtest.h> <heddle/heddle.hh> "${PROJECT_SOURCE_DIR}/tests/support/drivers.hh")
+target_compile_options(test_support INTERFACE -Wno-dangling-else -fPIE)
 
 # A test that wants a diagnostic takes it from the runtime's hook; one on stderr is a false alarm.
 # Left out are those that a slow machine makes true: slow-handler, blocking-pile-up.
@@ -38,9 +33,30 @@ string(CONCAT false_alarm
   "leaked-memory|freed-twice|wrong-color): ")
 
 # Rooms of the house, then what is tested across rooms; a soak may take its time.
-set(test_rooms base probe core sched io fiber hook sync
-     tls tcp http bus draft tame cli examples soak)
+set(test_rooms base probe core sched io sim fiber hook sync abi
+     tls names tcp net http web client acme proxy bus optimizer cli examples soak)
 list(REMOVE_ITEM test_rooms ${HEDDLE_ROOMS_LEFT_OUT})
+# What a room's tests link beside the core, so that a change of one room does not link them all.
+set(test_links_abi heddle_draft)
+set(test_links_fiber heddle_fiber)
+set(test_links_hook heddle_hook heddle_web)
+set(test_links_http heddle_http)
+set(test_links_web heddle_web heddle_net)
+set(test_links_tls heddle_tls)
+set(test_links_names heddle_names)
+set(test_links_client heddle_client heddle_web heddle_net)
+set(test_links_acme heddle_acme heddle_web)
+set(test_links_proxy heddle_proxy heddle_web heddle_net)
+if(HEDDLE_WITH_TLS)
+  list(APPEND test_links_web heddle_tls)
+endif()
+set(test_links_bus heddle_bus)
+set(test_links_optimizer heddle_optimizer)
+set(test_links_tcp heddle_tcp)
+set(test_links_net heddle_net)
+set(test_links_cli heddle_rooms)
+set(test_links_examples heddle_rooms)
+set(test_links_soak heddle_web heddle_net)
 foreach(room IN LISTS test_rooms)
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${room}/*_test.cc"
        "${PROJECT_SOURCE_DIR}/tests/${room}/*.c")
@@ -50,18 +66,22 @@ foreach(room IN LISTS test_rooms)
   add_executable(${room}_test ${sources})
   set_target_properties(${room}_test PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
-  target_link_libraries(${room}_test PRIVATE test_support GTest::gtest_main)
+  target_link_libraries(${room}_test PRIVATE
+    test_support ${test_links_${room}} heddle GTest::gtest_main)
   if(NOT room STREQUAL "hook")  # whose files have names in common
     heddle_unity(${room}_test)
   endif()
-  file(GLOB c_sources "${PROJECT_SOURCE_DIR}/tests/${room}/*.c")
-  set_source_files_properties(${c_sources} PROPERTIES
-    SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
-  if(HEDDLE_PRECOMPILE)
-    target_precompile_headers(${room}_test REUSE_FROM test_support)
+  if(room STREQUAL "abi")  # it compiles programs in Draft and runs them
+    set(c_flags)
+    set(c_compiler gcc)
+    if(HEDDLE_SANITIZE)  # the library is Clang's, and so must the sanitizer's run time be
+      set(c_flags "-fsanitize=${HEDDLE_SANITIZE} -fsanitize-link-c++-runtime")
+      set(c_compiler clang-19)
+    endif()
+    target_compile_definitions(${room}_test PRIVATE HEDDLE_C_COMPILER="${c_compiler}"
+      HEDDLE_LINK_LIBRARIES="${HEDDLE_DRAFT_LINKS}" HEDDLE_C_FLAGS="${c_flags}")
   endif()
   if(room STREQUAL "hook")
-    target_link_libraries(${room}_test PRIVATE heddle::hook)
     # Libraries that know nothing of us, against servers that the tests start.
     find_library(HEDDLE_PQ pq)
     find_path(HEDDLE_PQ_INCLUDE libpq-fe.h PATH_SUFFIXES postgresql)
@@ -85,8 +105,36 @@ foreach(room IN LISTS test_rooms)
   add_test(NAME ${room} COMMAND ${room}_test --gtest_brief=1)
   set_tests_properties(${room} PROPERTIES LABELS "${room}" TIMEOUT ${test_timeout_s}
                        FAIL_REGULAR_EXPRESSION "${false_alarm}")
-  if(room STREQUAL "soak")
+  if(room MATCHES "^(abi|soak)$")  # abi compiles many programs
     set_tests_properties(${room} PROPERTIES TIMEOUT 600)
+  endif()
+  # The same bodies over other streams than TCP.
+  if(room STREQUAL "web")
+    set(transports unix layer user)
+    if(HEDDLE_WITH_TLS)
+      list(APPEND transports tls)
+    endif()
+    foreach(transport IN LISTS transports)
+      add_test(NAME web_over_${transport} COMMAND web_test --gtest_brief=1)
+      set_tests_properties(web_over_${transport} PROPERTIES
+                           LABELS web TIMEOUT ${test_timeout_s}
+                           ENVIRONMENT "HEDDLE_TEST_TRANSPORT=${transport}"
+                           FAIL_REGULAR_EXPRESSION "${false_alarm}")
+    endforeach()
+  endif()
+  if(room STREQUAL "tls" OR (room STREQUAL "web" AND HEDDLE_WITH_TLS))
+    # TLS whose servers seal their records themselves.
+    add_test(NAME ${room}_over_own_records COMMAND ${room}_test --gtest_brief=1)
+    set_tests_properties(${room}_over_own_records PROPERTIES
+                         LABELS ${room} TIMEOUT ${test_timeout_s}
+                         ENVIRONMENT "HEDDLE_TEST_TRANSPORT=tls;HEDDLE_TEST_TLS_RECORDS=own"
+                         FAIL_REGULAR_EXPRESSION "${false_alarm}")
+  endif()
+  if(room STREQUAL "client")
+    add_test(NAME client_over_http2 COMMAND client_test --gtest_brief=1)
+    set_tests_properties(client_over_http2 PROPERTIES
+                         LABELS client TIMEOUT ${test_timeout_s} ENVIRONMENT "HEDDLE_TEST_HTTP=2"
+                         FAIL_REGULAR_EXPRESSION "${false_alarm}")
   endif()
   # The same bodies on several workers, in another order each time; the seed is in the output.
   if(room MATCHES "^(core|sync|io|fiber)$")
@@ -101,12 +149,48 @@ foreach(room IN LISTS test_rooms)
   endif()
 endforeach()
 
+# Host tools have test programs of their own, without the rooms.
+foreach(tool source draft tame)
+  if(TARGET heddle_${tool})
+    heddle_host_tool_test(${tool})
+  endif()
+endforeach()
+
 # Programs that a room's tests run build themselves, with the CMakeLists.txt in its folder.
 file(GLOB folders CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*/CMakeLists.txt")
 foreach(file IN LISTS folders)
   get_filename_component(folder "${file}" DIRECTORY)
   add_subdirectory("${folder}")
 endforeach()
+
+# Peers of tests/net/interop_peers_test.cc: the target `interop` builds those that can be built
+# here. gVisor's stack and Pebble come from the Go module proxy.
+add_custom_target(interop)
+set(interop_folder "${PROJECT_BINARY_DIR}/tests/interop")
+find_program(HEDDLE_GO go)
+mark_as_advanced(HEDDLE_GO)
+if(HEDDLE_GO)
+  add_custom_target(interop_gvisor
+    COMMAND "${HEDDLE_GO}" build -trimpath -o "${interop_folder}/gvisor_peer" .
+    WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}/tests/net/interop/gvisor" VERBATIM)
+  add_dependencies(interop interop_gvisor)
+  # A certificate authority for tests/cli/serve_acme_test.py.
+  add_custom_target(interop_pebble
+    COMMAND "${HEDDLE_GO}" build -trimpath -o "${interop_folder}/pebble" tool
+    WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}/tests/cli/pebble" VERBATIM)
+  add_dependencies(interop interop_pebble)
+endif()
+find_package(PkgConfig QUIET)
+if(PKG_CONFIG_FOUND)
+  pkg_check_modules(HEDDLE_LWIP QUIET IMPORTED_TARGET lwip)
+endif()
+if(HEDDLE_LWIP_FOUND)
+  add_executable(interop_lwip EXCLUDE_FROM_ALL tests/net/interop/lwip_peer.c)
+  set_target_properties(interop_lwip PROPERTIES
+    OUTPUT_NAME lwip_peer RUNTIME_OUTPUT_DIRECTORY "${interop_folder}")
+  target_link_libraries(interop_lwip PRIVATE PkgConfig::HEDDLE_LWIP)
+  add_dependencies(interop interop_lwip)
+endif()
 
 # The heddle program as its users run it: tests/cli/*_test.py against the built program.
 file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/cli/*_test.py")

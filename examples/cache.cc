@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A web server's content cache by transactions, as in paper 003: tasks on two threads look pages up
-// and keep what they had to read, while the cache stays within its bytes and each entry belongs to
-// one page. Looking up writes nothing, so readers never hold each other up; while one task reads a
-// page, others that want it wait for that one (retry).
+// A web server's content cache by transactions, as in Li and Zdancewic, 2007: tasks on two threads
+// look pages up and keep what they had to read, while the cache stays within its bytes and each
+// entry belongs to one page. Looking up writes nothing, so readers never hold each other up; while
+// one task reads a page, others that want it wait for that one (retry).
 #include <array>
 #include <atomic>
 #include <cstdio>

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "heddle/heddle.hh"
-#include "heddle/http/event_stream.hh"
-#include "heddle/http/form.hh"
-#include "heddle/http/problem_details.hh"
-#include "heddle/http/router.hh"
+#include "heddle/web/event_stream.hh"
+#include "heddle/web/form.hh"
+#include "heddle/web/problem_details.hh"
+#include "heddle/web/router.hh"
 
 using namespace heddle;
 using namespace std::chrono_literals;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Threads and events in one program, as in section 4 of paper 000: mysleep() waits by an event and
-// returns a value like any function; gethost_ev() makes the C library's blocking gethostbyname()
-// an event, so that lookups run beside each other and beside everything else.
+// Threads and events in one program, as in Krohn and others, 2007, section 4: mysleep() waits by an
+// event and returns a value like any function; gethost_ev() makes the C library's blocking
+// gethostbyname() an event, so that lookups run beside each other and beside everything else.
 //
 //   fiber_gethostbyname [NAME...]
 #include <arpa/inet.h>

@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "heddle/heddle.hh"
-#include "heddle/http/server.hh"
+#include "heddle/web/server.hh"
 
 using namespace heddle;
 

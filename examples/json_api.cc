@@ -10,9 +10,9 @@
 #include <map>
 
 #include "heddle/heddle.hh"
-#include "heddle/http/problem_details.hh"
-#include "heddle/http/router.hh"
 #include "heddle/probe/json.hh"
+#include "heddle/web/problem_details.hh"
+#include "heddle/web/router.hh"
 
 using namespace heddle;
 using namespace std::chrono_literals;

@@ -8,9 +8,9 @@
 #include <cstdlib>
 
 #include "heddle/heddle.hh"
-#include "heddle/http/problem_details.hh"
-#include "heddle/http/server.hh"
 #include "heddle/io/line_reader.hh"
+#include "heddle/web/problem_details.hh"
+#include "heddle/web/server.hh"
 
 using namespace heddle;
 using namespace std::chrono_literals;

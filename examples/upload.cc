@@ -8,11 +8,11 @@
 #include <cstdlib>
 
 #include "heddle/heddle.hh"
-#include "heddle/http/form.hh"
-#include "heddle/http/problem_details.hh"
-#include "heddle/http/router.hh"
 #include "heddle/http/uri.hh"
 #include "heddle/io/file.hh"
+#include "heddle/web/form.hh"
+#include "heddle/web/problem_details.hh"
+#include "heddle/web/router.hh"
 
 using namespace heddle;
 using namespace std::chrono_literals;

@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "bus/planner.hh"
-#include "bus/profile_graph.hh"
+#include "heddle/optimizer/planner.hh"
+#include "heddle/optimizer/profile_graph.hh"
 
 namespace {
 

@@ -18,8 +18,8 @@
 #include "heddle/core/scope.hh"
 #include "heddle/core/sleep.hh"
 #include "heddle/core/task.hh"
-#include "heddle/io/sim.hh"
 #include "heddle/sched/runtime.hh"
+#include "heddle/sim/driver.hh"
 
 namespace {
 

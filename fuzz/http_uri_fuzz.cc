@@ -20,7 +20,8 @@ void demand(bool condition) {
 
 void demand_safe(std::string_view path, const path_rules& rules) {
   demand(path.starts_with('/'));
-  demand(path.find('\\') == path.npos && path.find('\0') == path.npos);
+  demand(path.find('\\') == path.npos || rules.encoded_backslash);
+  demand(path.find('\0') == path.npos);
   for (char c : path) demand(static_cast<unsigned char>(c) >= 0x20 && c != 0x7f);
   std::size_t at = 1;
   while (at <= path.size()) {
@@ -39,7 +40,7 @@ void demand_safe(std::string_view path, const path_rules& rules) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   path_rules rules{(data[0] & 1) != 0 ? encoded_slash::keep : encoded_slash::refuse,
-                   (data[0] & 2) == 0};
+                   (data[0] & 2) == 0, (data[0] & 4) != 0};
   std::string raw(reinterpret_cast<const char*>(data) + 1, size - 1);
   std::vector<char> room(raw.size());
   if (auto path = decode_path(raw, room, rules)) {

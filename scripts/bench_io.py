@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Suite io: figures 17 and 18 of paper 003, and what a call that blocks costs.
+"""Suite io: figures 17 and 18 of Li and Zdancewic, 2007, and what a call that blocks costs.
 
 direct_reads_N: random reads of 4 KB past the page cache, N at once; beside one thread each (NPTL)
 and a plain io_uring loop. What counts is the disk, so all have all cores, and reads_per_s goes by

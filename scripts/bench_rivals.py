@@ -31,10 +31,11 @@ class Rivals:
         self.missing.setdefault(name, "its libraries were not found when it was configured")
         return None
 
-    def build_cpp(self):
+    def build_cpp(self, targets=()):
+        """All of them, or only these programs."""
         if self.built_cpp:
             return
-        self.built_cpp = True
+        self.built_cpp = not targets
         compiler = shutil.which("clang++-19") or shutil.which("g++") or ""
         self.say(f"building the C++ rivals with {os.path.basename(compiler) or 'no compiler'}")
         configure = ["cmake", "-S", self.source, "-B", self.build, "-DCMAKE_BUILD_TYPE=Release",
@@ -42,7 +43,9 @@ class Rivals:
         if shutil.which("ninja"):
             configure += ["-G", "Ninja"]
         jobs = str(os.cpu_count() or 1)
-        for command in (configure, ["cmake", "--build", self.build, "-j", jobs]):
+        build = ["cmake", "--build", self.build, "-j", jobs]
+        build += ["--target", *targets] if targets else []
+        for command in (configure, build):
             why = self._try(command)
             if why:
                 for name in CPP_RIVALS:

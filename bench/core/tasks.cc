@@ -9,7 +9,7 @@ namespace {
 
 using namespace heddle;
 
-/// The minimal task of paper 003: it yields for ever, with nothing of its own.
+/// The minimal task of Li and Zdancewic, 2007: it yields for ever, with nothing of its own.
 bool stop_minimal = false;
 task<> minimal() {
   while (!stop_minimal) co_await yield();

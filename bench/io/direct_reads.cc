@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Figure 17 of paper 003: tasks read random blocks of 4 KB from a file of 1 GB that is open without
-// the page cache: `io/direct_reads_N/heddle_DRIVER`, N tasks at once. What runs out first is the
-// disk, so reads_per_s goes by the clock; cpu_us is what a read costs all threads of the process.
-// Rivals do the same as `reads N COUNT FILE` (bench/rivals). The file is made at the first run, in
-// the folder that HEDDLE_BENCH_DIR names, else in the working folder.
+// Figure 17 of Li and Zdancewic, 2007: tasks read random blocks of 4 KB from a file of 1 GB that is
+// open without the page cache: `io/direct_reads_N/heddle_DRIVER`, N tasks at once. What runs out
+// first is the disk, so reads_per_s goes by the clock; cpu_us is what a read costs all threads of
+// the process. Rivals do the same as `reads N COUNT FILE` (bench/rivals). The file is made at the
+// first run, in the folder that HEDDLE_BENCH_DIR names, else in the working folder.
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "heddle/heddle.hh"
+#include "heddle/io/call.hh"
 #include "heddle/sched/operation.hh"
-#include "io/one_operation.hh"
 
 namespace {
 
@@ -54,7 +54,7 @@ int open_data() {
 /// Each task takes the next read until all are made.
 task<> reader(int fd, std::byte* into, std::int64_t& left, std::mt19937_64& random) {
   while (left-- > 0) {
-    detail::one_operation reading(op_code::read, fd, "read");
+    one_operation reading(op_code::read, fd, "read");
     reading.data = into;
     reading.len = block_bytes;
     reading.offset = (random() % blocks) * block_bytes;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Figure 18 of paper 003: 128 pairs of tasks send 32 KB to and fro over pipes of 4 KB, while others
-// wait on pipes on which nothing happens: `io/pipes_idle_N/heddle_DRIVER`, N of them waiting. The
-// counter is bytes for each second of processor time. The largest N fills the descriptor limit;
-// rivals do the same as `pipes N ROUNDS` (bench/rivals).
+// Figure 18 of Li and Zdancewic, 2007: 128 pairs of tasks send 32 KB to and fro over pipes of 4 KB,
+// while others wait on pipes on which nothing happens: `io/pipes_idle_N/heddle_DRIVER`, N of them
+// waiting. The counter is bytes for each second of processor time. The largest N fills the
+// descriptor limit; rivals do the same as `pipes N ROUNDS` (bench/rivals).
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
 #include <sys/resource.h>

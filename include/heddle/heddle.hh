@@ -10,6 +10,7 @@
 #include "heddle/core/expected.hh"
 #include "heddle/core/rendezvous.hh"
 #include "heddle/core/scope.hh"
+#include "heddle/core/select.hh"
 #include "heddle/core/sleep.hh"
 #include "heddle/core/start.hh"
 #include "heddle/core/tamed.hh"

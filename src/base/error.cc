@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The assertion hook, and the one place that throws failures.
+// The assertion hook, and the only function that throws failures.
 #include "heddle/base/error.hh"
 
 #include <atomic>
@@ -27,7 +27,7 @@ namespace detail {
 
 void assertion_failed(const char* condition, const char* advice, const char* file, int line) {
   current_hook.load()(condition, advice, file, line);
-  std::abort();  // a hook must not return
+  std::abort();  // the hook returned, which it must not do
 }
 
 void throw_failure(std::error_code code) { throw failure(code); }

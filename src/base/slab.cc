@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Chunks from the region, cells from chunks; the paths that allocate() and release() leave out.
+// The cold paths of the allocator: chunks from the region, and cells from chunks.
 #include "heddle/base/slab.hh"
 
 #include <sys/mman.h>
@@ -18,18 +18,18 @@ namespace {
 constexpr std::uintptr_t window = std::uintptr_t{1} << 32;  // the context window: 4 GiB
 constexpr std::uint32_t header_bytes = 64;
 
-/// Where in the n-th chunk of cells the first one begins. Chunks lie at multiples of 64 KiB. If all
-/// began alike, the cells used most would share sets of the cache, and a load from one would wait
-/// for stores into others, because processors compare the low twelve bits of addresses first (slab
-/// coloring: Bonwick 1994, section 4). So they are spread over a page, behind the part of it where
-/// workers keep what every frame touches (runtime::seat). Only the first chunks: a program with
-/// more of them uses cells at every place.
+/// The offset of the first cell in the n-th chunk. Chunks are at multiples of 64 KiB. If all had
+/// the same offset, the most used cells would share sets of the cache, and a load from one would
+/// wait for stores into others, because processors compare the low twelve bits of addresses first
+/// (slab coloring: Bonwick 1994, section 4). So the offsets are spread over a page, after the part
+/// of it where workers keep the data of every frame (runtime::seat). Only the first chunks need
+/// this: a program with more chunks uses cells at all offsets.
 std::uint32_t first_cell(std::uint32_t n) noexcept {
   constexpr std::uint32_t spread_chunks = 24;
   constexpr std::uint32_t line = 64;
   constexpr std::uint32_t worker_lines = 12;
   constexpr std::uint32_t cell_lines = 4096 / line - worker_lines;
-  constexpr std::uint32_t step = 33;  // few or many, neighbors on the page stay far apart
+  constexpr std::uint32_t step = 33;  // keeps neighbors far apart for any number of chunks
   return n < spread_chunks ? (worker_lines + n * step % cell_lines) * line : header_bytes;
 }
 
@@ -51,10 +51,10 @@ std::size_t round_up(std::size_t n, std::size_t unit) { return (n + unit - 1) / 
 
 region::region(std::size_t bytes) {
   bytes_ = window + round_up(bytes, slab_chunk_bytes) + reserve_bytes;
-  mapping_bytes_ = bytes_ + window;  // room to start at a multiple of 4 GiB
+  mapping_bytes_ = bytes_ + window;  // with room to align to 4 GiB
   mapping_ = reserve(mapping_bytes_);
   base_ = round_up(reinterpret_cast<std::uintptr_t>(mapping_), window);
-  // Frames compete with page faults, not with huge pages that would commit what is not used.
+  // No huge pages: they would commit memory that is not used.
   ::madvise(mapping_, mapping_bytes_, MADV_NOHUGEPAGE);
   try {
     heads_ =
@@ -63,12 +63,12 @@ region::region(std::size_t bytes) {
     ::munmap(mapping_, mapping_bytes_);
     throw;
   }
-  low_next_ = base_ + slab_chunk_bytes;  // low 32 bits of 0 mean "no context"
+  low_next_ = base_ + slab_chunk_bytes;  // because the low 32 bits 0 mean "no context"
   high_next_ = base_ + window;
 }
 
 region::~region() {
-  if (abandoned_) return;
+  if (abandoned_ || mapping_ == nullptr) return;
   ::munmap(mapping_, mapping_bytes_);
   ::munmap(heads_, bytes_ / slab_chunk_bytes * sizeof(std::uint32_t));
 }
@@ -78,7 +78,7 @@ void region::abandon() noexcept {
   const auto disown = [this](std::uintptr_t from, std::uintptr_t to) {
     for (std::uintptr_t at = from; at < to; at += slab_chunk_bytes) {
       auto* const chunk = reinterpret_cast<void*>(at);
-      // The owner is the first word of a chunk that begins a cell.
+      // The owner is the first word of each chunk that begins a cell.
       if (head_chunk(chunk) == chunk) *static_cast<slabs**>(chunk) = nullptr;
     }
   };
@@ -86,9 +86,11 @@ void region::abandon() noexcept {
   disown(base_ + window, high_next_);
 }
 
-void* region::take_chunks(std::size_t count, bool low) noexcept {
+void* region::take_chunks(std::size_t count, bool low, bool urgent) noexcept {
+  if (mapping_ == nullptr) return nullptr;
   std::atomic<std::uintptr_t>& next = low ? low_next_ : high_next_;
-  const std::size_t kept = reserve_open_.load(std::memory_order_relaxed) ? 0 : reserve_bytes;
+  const bool open = urgent || reserve_open_.load(std::memory_order_relaxed);
+  const std::size_t kept = open ? 0 : reserve_bytes;
   const std::uintptr_t end = low ? base_ + window : base_ + bytes_ - kept;
   const std::uintptr_t at = next.fetch_add(count * slab_chunk_bytes, std::memory_order_relaxed);
   if (at + count * slab_chunk_bytes > end) {
@@ -106,6 +108,38 @@ void slabs::no_room() {
                 "no room left for frames; raise options::memory_bytes");
 }
 
+void* slabs::try_allocate(std::size_t bytes) noexcept {
+  if (bytes > slab_small_max) return allocate_large(bytes);
+  const std::size_t index = class_of(bytes);
+  if (free_[index] == nullptr && refill(index) == nullptr) return nullptr;
+  cell* const c = free_[index];
+  unpoison(c, index * 8);
+  free_[index] = c->next;
+  ++live_;
+  return c;
+}
+
+void* slabs::try_allocate_urgent(std::size_t bytes) noexcept {
+  if (region_.urgent_left_.load(std::memory_order_relaxed) >= 0) [[unlikely]] {
+    if (region_.urgent_left_.fetch_sub(1) == 0) return nullptr;
+  }
+  return take_urgent(bytes);
+}
+
+void* slabs::take_urgent(std::size_t bytes) noexcept {
+  if (void* const c = try_allocate(bytes)) return c;
+  const std::size_t index = class_of(bytes);
+  free_[index] = carve(region_.take_chunks(1, false, true), std::max(index * 8, sizeof(cell)));
+  return try_allocate(bytes);
+}
+
+void* slabs::allocate_urgent(std::size_t bytes) noexcept {
+  void* const c = take_urgent(bytes);
+  HEDDLE_ASSERT(c != nullptr,
+                "no room is left for messages between colors; raise options::memory_bytes");
+  return c;
+}
+
 slabs::cell* slabs::carve(void* memory, std::size_t cell_bytes) noexcept {
   if (memory == nullptr) return nullptr;
   auto* header = static_cast<chunk*>(memory);
@@ -118,7 +152,7 @@ slabs::cell* slabs::carve(void* memory, std::size_t cell_bytes) noexcept {
   char* const begin = static_cast<char*>(memory) + header->first;
   const std::size_t count = (slab_chunk_bytes - header->first) / cell_bytes;
   cell* first = nullptr;
-  for (std::size_t i = count; i-- > 0;) {  // so that the list runs upward through memory
+  for (std::size_t i = count; i-- > 0;) {  // so that the list ascends in memory
     auto* c = reinterpret_cast<cell*>(begin + i * cell_bytes);
     c->next = first;
     poison(c, cell_bytes);
@@ -129,7 +163,7 @@ slabs::cell* slabs::carve(void* memory, std::size_t cell_bytes) noexcept {
 
 slabs::cell* slabs::refill(std::size_t index) noexcept {
   collect_remote();
-  // A cell has room for what the list of remote frees keeps in it.
+  // A cell must be large enough for its entry in the list of remote frees.
   const std::size_t bytes = std::max(index * 8, sizeof(cell));
   if (free_[index] == nullptr) free_[index] = carve(region_.take_chunks(1, false), bytes);
   return free_[index];
@@ -140,7 +174,7 @@ void* slabs::allocate_large(std::size_t bytes) noexcept {
     const std::size_t size = std::bit_ceil(bytes);
     const auto index = static_cast<std::size_t>(std::countr_zero(size)) - 12;  // 4 KiB is class 0
     cell*& head = free_large_[index];
-    // A 32 KiB cell and the header do not fit twice in a chunk: that class holds one a chunk.
+    // Two 32 KiB cells and the header do not fit in a chunk, so this class has one cell a chunk.
     if (head == nullptr) head = carve(region_.take_chunks(1, false), size);
     cell* c = head;
     if (c == nullptr) return nullptr;
@@ -162,14 +196,14 @@ void* slabs::allocate_large(std::size_t bytes) noexcept {
   if (memory == nullptr) return nullptr;
   ++live_;
   auto* header = static_cast<chunk*>(memory);
-  // One cell: every offset times 1 is below 2^32, so that find_cell() gives the first and only one.
+  // A span has one cell. With reciprocal 1, find_cell() gives index 0 for each offset below 2^32.
   *header = {this, static_cast<std::uint32_t>(count * slab_chunk_bytes - header_bytes), 1,
              static_cast<std::uint32_t>(count), header_bytes};
   return static_cast<char*>(memory) + header_bytes;
 }
 
 void slabs::release_slow(void* address, std::size_t bytes) noexcept {
-  chunk* header = chunk_of(address);  // of the first chunk: a span's address lies in it
+  chunk* header = chunk_of(address);  // the first chunk's header: a span's address is in that chunk
   if (header->owner != this) {
     if (header->owner != nullptr) send_home(*header->owner, address, bytes);
     return;
@@ -193,7 +227,7 @@ void slabs::release_slow(void* address, std::size_t bytes) noexcept {
 void slabs::release_elsewhere(void* address, std::size_t bytes) noexcept {
   // A span's first chunk also holds its address, so the mask finds the header of any cell.
   slabs* owner = owner_of(address);
-  if (owner == nullptr) return;  // its runtime is gone
+  if (owner == nullptr) return;  // its runtime has ended
   auto* c = static_cast<cell*>(address);
   unpoison(c, sizeof(cell));
   c->bytes = bytes;
@@ -211,7 +245,7 @@ void slabs::take_remote(cell* first, cell* last) noexcept {
 void slabs::send_home(slabs& owner, void* address, std::size_t bytes) noexcept {
   if (away_owner_ != &owner || away_count_ == away_max) flush_away();
   auto* const c = static_cast<cell*>(address);
-  unpoison(c, sizeof(cell));  // a cell may be larger than what was asked for
+  unpoison(c, sizeof(cell));  // a cell may be larger than the requested size
   c->bytes = bytes;
   c->next = away_first_;
   if (away_first_ == nullptr) away_last_ = c;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Binding and unbinding. Outside of raises both take effect at once. While a raise runs, its arrays
-// must stay as they are: what is bound waits in pending_, what is unbound becomes a tombstone, and
-// settle() does the rest when the outermost raise has ended.
+// must not change: new bindings wait in pending_, and unbound ones become tombstones. settle()
+// applies both after the outermost raise.
 #include <algorithm>
 #include <limits>
 
@@ -37,7 +37,7 @@ void bus::insert(detail::topic_record& r, detail::slot s, const detail::slot_inf
 
 namespace {
 
-/// The plan's sequence that these bindings agree with, or null.
+/// The plan's variant that these bindings match, or null.
 const detail::variant* matching_variant(const detail::topic_record& r) noexcept {
   const detail::variant_table& table = r.calls.variants;
   for (std::uint32_t v = 0; v < table.count; ++v) {
@@ -72,6 +72,9 @@ void bus::set_active(detail::topic_record& r, const detail::variant* v) noexcept
   const detail::variant_table& table = r.calls.variants;
   if (table.count == 0 || table.plan != merged_.plan) return;
   detail::merged_topic& merged = merged_.at(table.block_at);
+  // A topic of the same name in another file: it stays generic.
+  if (merged.topic != nullptr && merged.topic != r.topic) return;
+  merged.topic = r.topic;
   r.active = merged.active = v;
   merged.begin = r.begin;
   merged.end = r.end;
@@ -96,7 +99,8 @@ bool bus::unbind(const binding& b) noexcept {
   return false;
 }
 
-/// As if in a raise: no closure goes, and so nobody binds, unbinds or raises, before all are found.
+/// Acts as if inside a raise: no closure is destroyed, and so none binds, unbinds or raises, before
+/// the search has ended.
 template <class Which>
 std::size_t bus::unbind_where(Which which) noexcept {
   const raising inside(*this);
@@ -128,7 +132,7 @@ void bus::unbind_everything() noexcept {
 void bus::remove(detail::topic_record& r, std::size_t at) noexcept {
   --handler_count_;
   if (in_raise()) {
-    // Its closure may be what is running: it lives until the raise has ended.
+    // The closure may be running now, so it lives until the raise has ended.
     r.bound[at].call = r.calls.tombstone;
     r.infos[at].serial = 0;
     r.infos[at].object = nullptr;
@@ -142,7 +146,7 @@ void bus::remove(detail::topic_record& r, std::size_t at) noexcept {
   r.bound.erase(r.bound.begin() + static_cast<std::ptrdiff_t>(at));
   r.infos.erase(r.infos.begin() + static_cast<std::ptrdiff_t>(at));
   refresh(r);
-  if (destroy != nullptr) destroy(gone.self);  // may bind, unbind or raise
+  if (destroy != nullptr) destroy(gone.self);  // its destructor may bind, unbind or raise
 }
 
 void bus::drop_pending(pending_bind& p) noexcept {
@@ -179,7 +183,8 @@ void bus::settle() noexcept {
     insert(*p.record, p.slot, p.info);
     refresh(*p.record);
   }
-  for (const auto& [self, destroy] : garbage) destroy(self);  // may bind, unbind or raise
+  for (const auto& [self, destroy] : garbage)
+    destroy(self);  // its destructor may bind, unbind or raise
 }
 
 void bus::wait_for(detail::topic_info& topic, detail::make_topic_calls calls,

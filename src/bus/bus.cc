@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Finding a topic's record. The table is indexed by the low bits of the topic's hash, and grows
-// until no two topics share an entry, so that a raise looks at one entry; where 16 entries a topic
-// do not suffice, those that found theirs taken are searched for.
+// Finds a topic's record. The low bits of the topic's hash index a table, which grows until no two
+// topics share an entry, so that a raise reads one entry. If 16 entries a topic do not suffice,
+// topics without an entry are found by a search.
 #include "heddle/bus/bus.hh"
 
 #include <algorithm>
@@ -10,6 +10,24 @@
 
 namespace heddle {
 
+namespace {
+
+/// A recorder for the file that HEDDLE_PROFILE names, or none. The user chose the file; an error
+/// there costs the profile, but must not stop the program. It is reported once, not for each bus.
+std::unique_ptr<detail::recorder> recorder_of_environment() {
+  const char* const path = std::getenv("HEDDLE_PROFILE");
+  if (path == nullptr || *path == '\0') return nullptr;
+  try {
+    return std::make_unique<detail::recorder>(path);
+  } catch (const std::exception& e) {
+    [[maybe_unused]] static const int said =
+        std::fprintf(stderr, "heddle: no profile of this run: %s\n", e.what());
+    return nullptr;
+  }
+}
+
+}  // namespace
+
 bus::bus(bus_options options)
     : entries_(1),
       self_(std::make_shared<detail::bus_address>(this)),
@@ -17,10 +35,8 @@ bus::bus(bus_options options)
       home_color_(worker::current() == nullptr ? 0 : worker::current()->color),
       options_(std::move(options)) {
   table_ = entries_.data();
-  if (options_.profile.empty()) {
-    if (const char* named = std::getenv("HEDDLE_PROFILE")) options_.profile = named;
-  }
-  if (!options_.profile.empty()) recorder_ = std::make_unique<detail::recorder>(options_.profile);
+  recorder_ = options_.profile.empty() ? recorder_of_environment()
+                                       : std::make_unique<detail::recorder>(options_.profile);
 }
 
 bus::~bus() {
@@ -28,7 +44,7 @@ bus::~bus() {
   self_->at = nullptr;
   for (const auto& r : records_)
     while (!r->waiters.empty()) r->waiters.front().closed(r->waiters.front());
-  // Closures and arguments that go may bind and post.
+  // The destructors of closures and arguments may bind and post.
   do {
     unbind_everything();
     while (detail::delivery* d = delivered_later_.pop_front()) d->cancel();
@@ -36,7 +52,7 @@ bus::~bus() {
   if (recorder_ == nullptr) return;
   try {
     recorder_->finish();
-  } catch (const std::exception& e) {  // the program did its work; what it counted is lost
+  } catch (const std::exception& e) {  // the program has done its work; only the counts are lost
     std::fprintf(stderr, "heddle: the profile of this run is lost\n  %s\n", e.what());
   }
 }
@@ -51,14 +67,14 @@ detail::topic_record* bus::look_up(const detail::topic_info& topic) const noexce
 
 detail::topic_record& bus::find_slow(detail::topic_info& topic) noexcept {
   detail::topic_record* const found = look_up(topic);
-  return found != nullptr ? *found : nobody_;
+  return found != nullptr ? *found : without_handlers_;
 }
 
 detail::topic_record& bus::obtain(detail::topic_info& topic, detail::make_topic_calls calls) {
   const detail::topic_calls known = calls();
   take_plan(known.variants);
   if (detail::topic_record* const found = look_up(topic)) {
-    // A part of the program that was built without the plan may have been first.
+    // A part of the program built without the plan may have bound first.
     if (found->calls.variants.count == 0) found->calls.variants = known.variants;
     return *found;
   }
@@ -74,8 +90,8 @@ detail::topic_record& bus::obtain(detail::topic_info& topic, detail::make_topic_
 }
 
 void bus::take_plan(const detail::variant_table& table) {
-  if (table.count == 0 || merged_.plan != nullptr) return;  // the first plan is the bus's
-  // All zero: no variant, no record.
+  if (table.count == 0 || merged_.plan != nullptr) return;  // the first plan is the bus's plan
+  // All zero means: no variant, no record.
   merged_memory_ = std::make_unique<std::byte[]>(table.block_words * sizeof(void*));
   merged_ = {table.plan, merged_memory_.get()};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Raises that happen later: queueing, cancelling, and what becomes of an exception.
+// Delayed raises: queueing, cancelling, and reporting their exceptions.
 #include "heddle/bus/delivery.hh"
 
 #include "heddle/bus/bus.hh"
@@ -17,24 +17,31 @@ heddle_link run_frame(frame* f, heddle_worker*) {
 }
 void destroy_frame(frame* f, heddle_worker*) { static_cast<delivery*>(f)->leave(); }
 
-/// Nobody joins a posted raise: its exception is reported as that of a task of the root scope.
-void report_exception(worker& w) noexcept {
-  scope& root = w.sched.root();
-  w.trail = {};
-  root.enter();
-  root.owner().error = std::current_exception();
-  static_cast<void>(root.owner().done(root.owner(), w));
+/// No task joins a posted raise, so its exception goes to the report hook. At the end of the
+/// program a cancelled wait is not reported.
+void report_exception(worker& w, raise_origin from) noexcept {
+  if (w.sched.root().canceled()) {
+    try {
+      throw;
+    } catch (const std::system_error& e) {
+      if (e.code() == std::errc::operation_canceled) return;
+    } catch (...) {
+    }
+  }
+  w.sched.report({diagnostic_kind::unhandled_exception,
+                  from.asked_at,
+                  0,
+                  1,
+                  std::current_exception(),
+                  {},
+                  {},
+                  from.topic->name});
 }
 
 }  // namespace
 
-delivery::delivery(bus& b, std::size_t cell_bytes, run_function raise,
-                   destroy_function drop) noexcept
-    : frame{&run_frame, &destroy_frame, no_link, 0, 0},
-      owner(&b),
-      raise_now(raise),
-      drop_arguments(drop),
-      bytes(static_cast<std::uint32_t>(cell_bytes)) {}
+delivery::delivery(bus& b, const type& t, site from) noexcept
+    : frame{&run_frame, &destroy_frame, no_link, 0, 0}, owner(&b), is(t), asked_at(from) {}
 
 void delivery::alarm::fire(timer_node& t, worker& w) noexcept {
   w.post(link_of(static_cast<alarm&>(t).owner));
@@ -45,11 +52,11 @@ void delivery::run(worker& w) noexcept {
     static_cast<list_node&>(*this).unlink();
     b->count_deliveries(-1);
     try {
-      raise_now(*this, *b);
+      is.raise_now(*this, *b);
     } catch (...) {
-      report_exception(w);
+      report_exception(w, {is.topic, asked_at});
     }
-    drop_arguments(*this);
+    is.drop_arguments(*this);
   }
   leave();
 }
@@ -62,7 +69,7 @@ bool delivery::cancel() noexcept {
   const bool timed = timer.armed();
   timer.disarm();
   ++uses;  // the arguments may hold the last handle
-  drop_arguments(*this);
+  is.drop_arguments(*this);
   if (timed) leave();
   leave();
   return true;
@@ -70,7 +77,7 @@ bool delivery::cancel() noexcept {
 
 void delivery::leave() noexcept {
   if (--uses != 0) return;
-  const std::size_t cell_bytes = bytes;
+  const std::size_t cell_bytes = is.bytes;
   worker* const w = worker::current();
   std::destroy_at(this);
   if (w != nullptr) {
@@ -100,7 +107,7 @@ void bus::check_room_behind(std::size_t waiting) const {
 }
 
 void bus::count_deliveries(std::ptrdiff_t change) noexcept {
-  // Nobody else writes it: no locked instruction.
+  // Only this thread writes it, so no locked instruction is needed.
   delivery_count_.store(deliveries() + static_cast<std::size_t>(change), std::memory_order_relaxed);
 }
 
@@ -117,12 +124,12 @@ void bus::deliver_later(detail::delivery& d, nanoseconds span) {
 
 namespace {
 
-/// A post's place among those on their way; given back when it has arrived, or never will.
+/// Counts a post as under way until it has arrived or is dropped.
 class place_on_the_way {
  public:
   explicit place_on_the_way(std::shared_ptr<detail::bus_address> to) noexcept
       : to_(std::move(to)),
-        // acquire: pairs with the release below; who arrived is counted by the bus
+        // acquire: pairs with the release below; the bus counts the posts that arrived
         ahead_(to_->on_their_way.fetch_add(1, std::memory_order_acquire)) {}
   place_on_the_way(place_on_the_way&&) noexcept = default;
   place_on_the_way& operator=(place_on_the_way&&) = delete;
@@ -139,24 +146,24 @@ class place_on_the_way {
 
 }  // namespace
 
-void bus::deliver_from_elsewhere(std::move_only_function<void(bus&)> f) {
+void bus::deliver_from_elsewhere(detail::raise_origin from, std::move_only_function<void(bus&)> f) {
   HEDDLE_ASSERT(home_ != nullptr, "post() needs a runtime: build it first, then the bus");
   place_on_the_way place(self_);
   check_room_behind(place.ahead() + deliveries());
-  auto call = [place = std::move(place), f = std::move(f)]() mutable {
+  auto call = [place = std::move(place), f = std::move(f), from]() mutable {
     bus* const b = place.goal();
     if (b == nullptr) return;
     try {
       f(*b);
-    } catch (...) {  // who posted it has gone on
-      detail::report_exception(worker::running());
+    } catch (...) {  // the code that posted it has already gone on
+      detail::report_exception(worker::running(), from);
     }
   };
   if (worker* const w = worker::current(); w != nullptr && &w->sched == home_) {
     send_message(*w, home_color_, std::move(call));
     return;
   }
-  // From a thread that is no worker's: by way of color 0.
+  // A thread that is not a worker posts through color 0.
   static_cast<runtime*>(home_)->post([to = home_color_, call = std::move(call)]() mutable {
     send_message(worker::running(), to, std::move(call));
   });

@@ -6,7 +6,7 @@
 #include <map>
 #include <tuple>
 
-#include "bus/hex.hh"
+#include "heddle/bus/hex.hh"
 
 namespace heddle {
 
@@ -28,7 +28,7 @@ std::string number_or_dash(std::uint32_t n) {
   return n == profile_edge::none ? "-" : std::to_string(n);
 }
 
-/// Counters never wrap: a sum that does not fit is the largest number.
+/// Counters saturate: a sum that does not fit becomes the largest number.
 std::uint64_t add(std::uint64_t a, std::uint64_t b) noexcept {
   return a > ~std::uint64_t{0} - b ? ~std::uint64_t{0} : a + b;
 }
@@ -141,12 +141,12 @@ std::string to_text(const profile_data& p) {
   std::string out = "heddle-bus-profile 1\ncompiler " + p.compiler + '\n';
   std::size_t lines = 3;
   for (const profile_topic& t : p.topics) {
-    out += "topic " + hex(t.hash) + ' ' + std::to_string(t.raises) + ' ' + std::to_string(t.ns) +
-           (t.haltable ? " haltable " : " plain ") + t.name + '\n';
+    out += "topic " + detail::hex(t.hash) + ' ' + std::to_string(t.raises) + ' ' +
+           std::to_string(t.ns) + (t.haltable ? " haltable " : " plain ") + t.name + '\n';
     ++lines;
   }
   for (const profile_handler& h : p.handlers) {
-    out += "handler " + hex(h.hash) + ' ' + std::to_string(h.occurrence) + ' ' +
+    out += "handler " + detail::hex(h.hash) + ' ' + std::to_string(h.occurrence) + ' ' +
            std::to_string(h.calls) + ' ' + std::to_string(h.ns) + ' ' + h.name + '\n';
     ++lines;
   }

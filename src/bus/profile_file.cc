@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Profiles in files. Adding to one holds a lock on it, so that several processes may profile into
-// one file, and writes it in place: a reader that comes between sees a text without its end, and
-// refuses it.
+// Profiles in files. Adding to a file locks it, so that several processes may profile into one
+// file, and writes it in place. A reader in between sees a text without its end and rejects it.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -72,7 +71,7 @@ profile_data read_profile(const std::string& path) {
          "no profile; make one with HEDDLE_PROFILE="
          "FILE PROGRAM");
   const descriptor_guard guard(fd);
-  ::flock(fd, LOCK_SH);  // where locks are not to be had, the end of the text is the check
+  ::flock(fd, LOCK_SH);  // without locks, a missing last line shows a partial write
   auto read = parse_profile(read_all(fd, path));
   if (!read) refuse(path, read.error(), "profile the program again, into a new file");
   return std::move(*read);
@@ -95,7 +94,8 @@ void add_profile_to_file(const std::string& path, const profile_data& more) {
     if (more.topics.empty()) return;
     if (read->compiler == more.compiler) sum = std::move(*read);
   }
-  if (more.topics.empty() && more.compiler.empty()) return;  // only tried whether it would work
+  if (more.topics.empty() && more.compiler.empty())
+    return;  // the caller only tested whether the file is writable
   add_profile(sum, more);
   write_all(fd, to_text(sum), path);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Reading a profile's text. Strict: what the writer would not have written is a problem, named with
-// its line; so a profile that was cut off, edited or made by something else is never half used.
+// Parses a profile's text strictly: anything that the writer would not have written is an error
+// with its line. So a profile that was truncated, edited or made by another program is never used
+// in part.
 #include <charconv>
 #include <set>
 #include <tuple>
@@ -12,7 +13,7 @@ namespace heddle {
 
 namespace {
 
-/// Ends the reading; caught in parse_profile.
+/// Thrown to stop parsing; caught in parse_profile.
 struct refused {
   std::string what;
 };
@@ -31,7 +32,7 @@ class reader {
     next_line();
     expect("compiler");
     p_.compiler = name();
-    for (const char c : p_.compiler)  // it becomes a part of a source file
+    for (const char c : p_.compiler)  // the text becomes part of a source file
       if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != ' ' && c != '.')
         throw refused{"a compiler's name has lower-case letters, digits, spaces and dots"};
     for (;;) {
@@ -77,7 +78,7 @@ class reader {
     const std::string_view w = rest_of_line_.substr(0, end);
     rest_of_line_.remove_prefix(end == rest_of_line_.npos ? w.size() : end + 1);
     if (w.empty()) throw refused{"a word is missing"};
-    // A space behind the last word leaves nothing, but stands there.
+    // A space after the last word would otherwise go unnoticed.
     if (rest_of_line_.empty() && end != rest_of_line_.npos)
       throw refused{"a space at the end of the line"};
     return w;

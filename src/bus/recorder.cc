@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is counted when a raise is recorded.
+// Counts recorded raises.
 #include "heddle/bus/recorder.hh"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ std::string bounded(const char* name, const profile_limits& limits) {
 
 recorder::recorder(const std::string& path)
     : path_(std::filesystem::absolute(path)) {  // the program may change its directory
-  add_profile_to_file(path_, {});               // fails now, not when the program ends
+  add_profile_to_file(path_, {});               // fails now, not at the program's end
 }
 
 void recorder::finish() {
@@ -42,13 +42,19 @@ std::uint32_t recorder::number_of(const topic_record& r) {
 }
 
 std::uint32_t recorder::number_of(const handler_info& h) {
-  const auto known = handler_numbers_.find({h.hash, h.occurrence});
-  if (known != handler_numbers_.end()) return known->second;
+  int occurrence = h.occurrence;
+  const auto find = [&] { return handler_numbers_.find({h.hash, occurrence}); };
+  for (auto known = find(); known != handler_numbers_.end(); known = find()) {
+    if (known->second.info == &h) return known->second.number;
+    // Two files that the compiler names alike have handlers of equal names, which no plan can
+    // distinguish.
+    occurrence = std::max(occurrence, profile_handler::confused - 1) + 1;
+  }
   if (data_.handlers.size() >= limits_.handlers_max) return profile_edge::none;
   const auto number = static_cast<std::uint32_t>(data_.handlers.size());
   data_.handlers.push_back(
-      {h.hash, static_cast<std::uint32_t>(h.occurrence), 0, 0, bounded(h.name, limits_)});
-  handler_numbers_.emplace(std::pair(h.hash, h.occurrence), number);
+      {h.hash, static_cast<std::uint32_t>(occurrence), 0, 0, bounded(h.name, limits_)});
+  handler_numbers_.emplace(std::pair(h.hash, occurrence), known_handler{&h, number});
   return number;
 }
 

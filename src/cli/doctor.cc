@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT
-// heddle doctor: what this machine offers, which driver would run and why, and what to do about it.
+// heddle doctor: reports the features of this machine, the driver that would run and why, and how
+// to fix problems.
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 
 #include "cli/verbs.hh"
+#include "heddle/names/resolver.hh"
+#include "heddle/net/provider.hh"
 #include "heddle/probe/json.hh"
 #include "heddle/sched/driver.hh"
 
@@ -38,6 +42,16 @@ std::vector<finding> examine(std::string& chosen, std::string& why) {
        std::to_string(files.rlim_cur) + " of at most " + std::to_string(files.rlim_max),
        few ? "raise it before serving many connections: ulimit -n " + std::to_string(files.rlim_max)
            : ""});
+  // The device that the guide names; TCP in the program is optional.
+  const net::user_check tun = net::check_user("tun0", "10.9.0.2/24");
+  all.push_back({"user tcp, tun0", tun.trouble.empty(),
+                 tun.trouble.empty() ? "heddle serve --net user:tun0,10.9.0.2/24" : tun.trouble,
+                 tun.commands});
+  const bool servers = names::asks_servers();
+  all.push_back({"names", servers,
+                 servers ? "this build asks name servers itself (c-ares)"
+                         : "this build asks the C library, which blocks a thread for each name",
+                 servers ? "" : "install libc-ares-dev and build again"});
   const char* named = std::getenv("HEDDLE_DRIVER");
   for (const driver_probe& p : probe_drivers()) {
     all.push_back({"driver " + p.name, p.usable, p.detail, p.advice});
@@ -75,7 +89,11 @@ int run(bool json) {
   } else {
     for (const finding& f : all) {
       std::printf("%-16s %-4s %s\n", f.what.c_str(), f.good ? "ok" : "no", f.detail.c_str());
-      if (!f.advice.empty()) std::printf("%-21s do: %s\n", "", f.advice.c_str());
+      for (std::size_t at = 0; at < f.advice.size();) {
+        const std::size_t end = std::min(f.advice.find('\n', at), f.advice.size());
+        std::printf("%-21s do: %s\n", "", f.advice.substr(at, end - at).c_str());
+        at = end + 1;
+      }
     }
     std::printf("\nA program here runs on %s: %s.\n", chosen.c_str(), why.c_str());
   }

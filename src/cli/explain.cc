@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
-// heddle explain NAME: a page on one diagnostic, or the list of hooked calls.
+// heddle explain NAME: prints the page on one diagnostic, or the list of hooked calls.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <string_view>
 
 #include "cli/verbs.hh"
+#include "draft/tool.hh"
 #include "heddle/fiber/hook.hh"
+#include "tame/explain.hh"
 
 namespace heddle::cli {
 namespace {
@@ -18,14 +21,15 @@ struct page {
 
 constexpr page pages[] = {
     {"abandoned-event",
-     "The last handle of an event went away while the event was still expected, so nobody can\n"
-     "trigger it any more. The event fires without values, its waiter goes on with its slots\n"
+     "The last handle of an event was destroyed while the event was still expected, so it can no\n"
+     "longer be triggered. The event fires without values, its waiter continues with its slots\n"
      "unchanged, and the report names the line that made the event and the line that waits.\n\n"
      "Usual cause: a function that takes an event returns on some path without triggering it.\n"
      "Trigger it on every path, or call unblock() where there is no value.\n"},
     {"double-trigger",
      "An event that has happened was triggered again. The second trigger does nothing; slots\n"
-     "keep the first values. Off unless asked for: HEDDLE_DIAGNOSTICS=double-trigger=report.\n\n"
+     "keep the first values. The report names the line that made the event and the line of the\n"
+     "second trigger. Off unless asked for: HEDDLE_DIAGNOSTICS=double-trigger=report.\n\n"
      "If either of two sources may come first, test the event before triggering, or give each\n"
      "source an event of its own on one rendezvous.\n"},
     {"two-waiters",
@@ -38,8 +42,8 @@ constexpr page pages[] = {
      "HEDDLE_DIAGNOSTICS=leftover-events=report.\n\n"
      "Wait for them, or call clear() to say that they do not matter.\n"},
     {"unhandled-exception",
-     "A task that nobody joins ended with an exception. The report shows the lines through which\n"
-     "the exception left, innermost first. The runtime goes on.\n\n"
+     "A task ended with an exception, and no other task joins it. The report shows the lines\n"
+     "through which the exception left, innermost first. The runtime continues.\n\n"
      "Catch it in the task, or spawn the task into a scope: the scope's join rethrows it.\n"},
     {"leaked-memory",
      "Frames, events or tasks were still in use when the runtime ended: a handle outlives the\n"
@@ -54,14 +58,16 @@ constexpr page pages[] = {
      "driver_options::pool_threads_max. blocking_statistics() has the waiting times.\n"},
     {"slow-handler",
      "A function ran for longer than runtime_options::slow_handler without a wait, so the other\n"
-     "functions of its worker stood still. The report has the line at which it went on, and where\n"
+     "functions of its worker had to wait. The report has the line at which it resumed, and where\n"
      "it was when the time was over. Each line is reported at most once a second.\n\n"
      "co_await yield() within long work, give it to blocking(), or to a color of its own, which\n"
      "another worker can run.\n"},
     {"wrong-color",
-     "A checked<T> was touched in another color than the one that owns it. The report has the\n"
-     "line of the first touch, which made the owner, and the line of this one.\n\n"
-     "Send a message to its color (post), or co_await enter() it before the touch.\n"},
+     "A checked<T>, a lock, a channel or another object of one color was used in another color\n"
+     "than the one that owns it. The report has the line of the first use, which made the owner,\n"
+     "and the line of this one. With several workers the object may be damaged afterwards.\n\n"
+     "Send a message to its color (post), or co_await enter() it before the use. Across colors\n"
+     "work shared_channel and transactions (atomically).\n"},
     {"freed-twice",
      "More frames, events or tasks were freed than made, seen when the runtime ended: something\n"
      "was destroyed twice, and the memory of the program can no longer be trusted.\n\n"
@@ -89,12 +95,25 @@ int print_hooks() {
   std::printf(
       "\nA call that is cancelled fails with ECANCELED. Descriptors that were made non-blocking, "
       "and\n"
-      "calls with MSG_DONTWAIT, behave as ever, as does everything outside of such fibers.\n"
+      "calls with MSG_DONTWAIT, behave as usual, as do all calls outside of such fibers.\n"
       "What is not covered can run in the pool: blocking(f, args...).\n");
   return 0;
 }
 
+/// Prints the names, each with the first sentence of its page.
+int print_names() {
+  std::printf("heddle explain NAME: what a report means, and what to do about it\n\n");
+  for (const page& p : pages) {
+    std::string first(p.text.substr(0, p.text.find_first_of(".,;:")));
+    std::ranges::replace(first, '\n', ' ');
+    std::printf("  %-20.*s  %s\n", static_cast<int>(p.name.size()), p.name.data(), first.c_str());
+  }
+  std::printf("  %-20s  %s\n", "hooks", "Calls of the C library that wait without blocking");
+  return 0;
+}
+
 int run(const std::string& name) {
+  if (name.empty()) return print_names();
   if (name == "hooks") return print_hooks();
   for (const page& p : pages) {
     if (p.name != name) continue;
@@ -102,9 +121,20 @@ int run(const std::string& name) {
                 static_cast<int>(p.text.size()), p.text.data());
     return 0;
   }
+  if (const std::string text = draft::explain(name); !text.empty()) {
+    std::fputs(text.c_str(), stdout);
+    return 0;
+  }
+  if (const std::string_view text = tame::explain(name); !text.empty()) {
+    std::printf("%s\n\n%.*s", name.c_str(), static_cast<int>(text.size()), text.data());
+    return 0;
+  }
   std::string known;
   for (const page& p : pages) (known += known.empty() ? "" : ", ") += p.name;
-  print_error("there is no page '" + name + "'", "the diagnostics are " + known + "; and hooks");
+  print_error("there is no page '" + name + "'",
+              "a number of heddle draft (D0301) or heddle tame (T0203) has a page, too; the "
+              "diagnostics are " +
+                  known + "; and hooks");
   return 2;
 }
 
@@ -112,7 +142,8 @@ int run(const std::string& name) {
 
 verb_function add_explain(CLI::App& command) {
   auto name = std::make_shared<std::string>();
-  command.add_option("NAME", *name, "The diagnostic, as a report names it; or: hooks")->required();
+  command.add_option("NAME", *name,
+                     "The diagnostic, as a report names it; or: hooks; without it, the list");
   return [name] { return run(*name); };
 }
 

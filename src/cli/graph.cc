@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// heddle graph --bus PROFILE: draws what a profile holds, as DOT, or as SVG where Graphviz is
-// installed: the whole graph of topics, its busy part, or the handlers and what they raise.
+// heddle graph --bus PROFILE: draws a profile as DOT, or as SVG if Graphviz is installed: the whole
+// graph of topics, its busy part, or the handlers with the raises that they cause.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <fstream>
 #include <memory>
 
-#include "bus/profile_graph.hh"
 #include "cli/verbs.hh"
 #include "heddle/base/error.hh"
+#include "heddle/optimizer/profile_graph.hh"
 
 namespace heddle::cli {
 namespace {
@@ -20,7 +20,7 @@ struct cli_graph_options {
   graph_options graph = {};
 };
 
-/// The text goes to Graphviz by its standard input; no word of it reaches a shell.
+/// Graphviz reads the text from its standard input; no part of it reaches a shell.
 int write_svg(const std::string& dot, const std::string& path) {
   if (path.find_first_of("'\n") != std::string::npos) {
     print_error(path + ": a quote or a line end in a file name", "name another file");

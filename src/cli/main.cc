@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// heddle VERB: finds the verb, suggests the nearest when there is none of that name, and turns what
-// goes wrong into three lines and an exit code.
+// heddle VERB: finds the verb, suggests the nearest one for an unknown name, and turns exceptions
+// into three lines and an exit code.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -9,51 +9,30 @@
 #include <vector>
 
 #include "cli/verbs.hh"
+#include "cli/wrong_words.hh"
+#include "serve/serve.hh"
+#include "source/nearest.hh"
 
 namespace heddle::cli {
 namespace {
 
 constexpr const char* examples =
-    "heddle - network services written straight down, run as events\n\n"
+    "heddle - network services as sequential code, run on events\n\n"
     "  heddle serve                  serve this directory on http://127.0.0.1:8000/\n"
     "  heddle serve site -p 9000     another directory, another port\n"
     "  heddle serve --public         on every interface, for others on this network\n"
-    "  heddle doctor                 which driver runs here, and what to do about it\n"
-    "  heddle explain abandoned-event  what a diagnostic means\n\n"
+    "  heddle proxy :8080 http://127.0.0.1:3000   in front of another server\n"
+    "  heddle cert                   a certificate for https://localhost\n"
+    "  heddle doctor                 which driver runs here, and how to fix problems\n"
+    "  heddle explain abandoned-event  what a diagnostic means\n"
+    "  heddle draft run echo.draft   compile a Draft program and run it\n\n"
     "heddle --help lists everything; heddle VERB --help, the options of a verb.\n";
 
-std::size_t distance(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
-    }
-  }
-  return row.back();
-}
-
-bool has_verb(const CLI::App& app, const std::string& word) {
+std::vector<std::string> names_of_verbs(const CLI::App& app) {
+  std::vector<std::string> names;
   for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; }))
-    if (verb->get_name() == word) return true;
-  return false;
-}
-
-std::string nearest_verb(const CLI::App& app, const std::string& word) {
-  std::string best;
-  std::size_t least = 3;  // further away it is another word, not a slip
-  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
-    const std::size_t d = distance(word, verb->get_name());
-    if (d < least) {
-      least = d;
-      best = verb->get_name();
-    }
-  }
-  return best;
+    names.push_back(verb->get_name());
+  return names;
 }
 
 struct verb {
@@ -62,28 +41,37 @@ struct verb {
 };
 
 int run(int argc, char** argv) {
-  CLI::App app("Network services written straight down, run as events.", "heddle");
+  CLI::App app("Network services as sequential code, run on events.", "heddle");
   app.set_help_flag("--help", "Everything");
   bool short_help = false;
-  app.add_flag("-h", short_help, "Five examples");
+  app.add_flag("-h", short_help, "Examples");
   app.set_version_flag("--version", "heddle " HEDDLE_VERSION);
   std::vector<verb> verbs;
   const auto add = [&](const char* name, const char* what, verb_function (*make)(CLI::App&)) {
     CLI::App* command = app.add_subcommand(name, what);
+    command->set_help_flag("-h,--help", "This list");
     verbs.push_back({command, make(*command)});
   };
-  add("serve", "Serve a directory over HTTP", &add_serve);
-  add("doctor", "Say what runs on this machine, and what to do about what does not", &add_doctor);
+  add("serve", "Serve a directory over HTTP", &serve::add_command);
+  add("proxy", "Send requests on to other servers", &serve::add_proxy_command);
+  add("cert", "Make a certificate for development, for https", &add_cert);
+  add("password", "Hash a password, for serve --auth", &add_password);
+  add("doctor", "Report which drivers work on this machine, and how to fix problems", &add_doctor);
   add("explain", "Explain a diagnostic", &add_explain);
-  add("optimize", "Merge the handlers that a profile found busy", &add_optimize);
+  add("optimize", "Merge the busy handlers of a profile", &add_optimize);
+  add("new", "Make a folder with a new program", &add_new);
+  add("draft", "Compile Draft, a language for network services, to C; run it", &add_draft);
   add("graph", "Draw a profile of topics and handlers", &add_graph);
+  add("tame", "Translate or port source that was written for Tame or tamer", &add_tame);
+  add("trace", "Draw the TCP connections of a packet trace", &add_trace);
   if (argc < 2) {
     std::fputs(examples, stdout);
     return 0;
   }
   const std::string first = argv[1];
-  if (!first.empty() && first[0] != '-' && !has_verb(app, first)) {
-    const std::string close = nearest_verb(app, first);
+  const std::vector<std::string> known = names_of_verbs(app);
+  if (!first.empty() && first[0] != '-' && std::ranges::find(known, first) == known.end()) {
+    const std::string close = source::nearest(first, known);
     print_error("there is no verb '" + first + "'",
                 close.empty() ? "heddle --help lists the verbs" : "did you mean '" + close + "'?");
     return 2;
@@ -97,7 +85,9 @@ int run(int argc, char** argv) {
     std::printf("%s\n", version.what());
     return 0;
   } catch (const CLI::ParseError& e) {
-    print_error(e.what(), "heddle " + first + " --help lists the options");
+    const auto parsed = app.get_subcommands();
+    const mistake wrong = describe(e, parsed.empty() ? nullptr : parsed.front());
+    print_error(wrong.what, wrong.help);
     return 2;
   }
   if (short_help) {
@@ -116,15 +106,15 @@ int main(int argc, char** argv) {
   try {
     return heddle::cli::run(argc, argv);
   } catch (const std::system_error& e) {
-    heddle::cli::print_error(e.what(), "heddle doctor says what works on this machine");
+    heddle::cli::print_error(e.what(), "heddle doctor tells what works on this machine");
     return 1;
-  } catch (const std::invalid_argument& e) {  // the runtime read it from the environment
+  } catch (const std::invalid_argument& e) {  // the runtime rejected an environment variable
     heddle::cli::print_error(e.what(),
                              "HEDDLE_DIAGNOSTICS switches diagnostics, as in "
                              "double-trigger=report,two-waiters=off");
     return 2;
   } catch (const std::exception& e) {
-    heddle::cli::print_error(e.what(), "this is a mistake of heddle's; please report it");
+    heddle::cli::print_error(e.what(), "this is a bug in heddle; please report it");
     return 70;
   }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// heddle optimize PROFILE: prints which handlers a build will merge, and writes the plan for the
-// compiler. With --build it is a step of a build (heddle_optimize in CMake): there a profile that
-// is missing or of no use gives a generic program and a word about it, never a failed build. With
-// --check it says which of the plan's handlers a program really has.
+// heddle optimize PROFILE: prints the handlers that a build will merge, and writes the plan for the
+// compiler. --build is for a step of a build (heddle_optimize in CMake): a missing or useless
+// profile then gives a program without a plan and a message, never a failed build. --check reports
+// which of the plan's handlers a program contains.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <fstream>
@@ -10,9 +10,9 @@
 #include <optional>
 #include <sstream>
 
-#include "bus/planner.hh"
 #include "cli/verbs.hh"
 #include "heddle/base/error.hh"
+#include "heddle/optimizer/planner.hh"
 
 namespace heddle::cli {
 namespace {
@@ -35,7 +35,7 @@ std::optional<std::string> contents_of(const std::string& path) {
   return std::move(text).str();
 }
 
-/// Leaves a file alone that has this text already, so that nothing is compiled again for it.
+/// Writes a file unless it already has this text, so that nothing is recompiled without need.
 void write_if_changed(const std::string& path, const std::string& text) {
   if (path.empty() || contents_of(path) == text) return;
   std::ofstream out(path, std::ios::binary | std::ios::trunc);
@@ -44,9 +44,9 @@ void write_if_changed(const std::string& path, const std::string& text) {
   if (!out) throw failure(std::make_error_code(std::errc::io_error), path + ": cannot be written");
 }
 
-/// In a build, a profile of no use is no error: the program is built without a plan.
+/// In a build a useless profile is not an error: the program is built without a plan.
 profile_data profile_for_build(const optimize_options& o) {
-  const bool quiet = !o.check.empty();  // it was said when the plan was made
+  const bool quiet = !o.check.empty();  // the message came when the plan was made
   if (!contents_of(o.profile)) {
     if (!quiet)
       std::fprintf(stderr,
@@ -119,7 +119,9 @@ verb_function add_optimize(CLI::App& command) {
   command.add_option("--variants", o->plan.variants_max, "Sequences of one topic, at most 3")
       ->check(CLI::Range(1, 3))
       ->capture_default_str();
-  command.add_option("--levels", o->plan.levels_max, "Raises in raises that become one function")
+  command
+      .add_option("--levels", o->plan.levels_max,
+                  "Raises in raises after which GCC begins a function")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
   command.add_option("--handlers", o->plan.handlers_max, "Handlers in one sequence")

@@ -5,7 +5,8 @@
 #pragma once
 
 #include <functional>
-#include <string>
+
+#include "source/print_error.hh"
 
 namespace CLI {
 class App;
@@ -15,13 +16,17 @@ namespace heddle::cli {
 
 using verb_function = std::function<int()>;
 
-verb_function add_serve(CLI::App& command);
+verb_function add_cert(CLI::App& command);
+verb_function add_password(CLI::App& command);
 verb_function add_doctor(CLI::App& command);
 verb_function add_explain(CLI::App& command);
 verb_function add_optimize(CLI::App& command);
 verb_function add_graph(CLI::App& command);
+verb_function add_draft(CLI::App& command);
+verb_function add_new(CLI::App& command);
+verb_function add_tame(CLI::App& command);
+verb_function add_trace(CLI::App& command);
 
-/// "error: what", then where, then what to do; on stderr.
-void print_error(const std::string& what, const std::string& help);
+using source::print_error;
 
 }  // namespace heddle::cli

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The tree of contexts: opening, closing, and cancelling everything below one.
+// The tree of contexts: opening and closing. Cancelling goes into other colors: core/cancel.cc.
 #include "heddle/core/context.hh"
-
-#include "heddle/core/enter.hh"
-#include "heddle/core/promise.hh"
 
 namespace heddle {
 
@@ -40,44 +37,6 @@ void context::close_away(worker& w, context& c) noexcept {
                 "a function leaves a color while something of its own waits there");
   c.~context();
   w.memory.release_context(reinterpret_cast<char*>(&c) - away_bit);
-}
-
-void context::cancel(worker& w) noexcept {
-  if (canceled()) return;
-  flags_ |= canceled_flag;
-  // A wait that ends at once unlinks itself and queues its frame. It may take others along: who
-  // leaves the line of a lock lets those behind it in.
-  list<wait> to_ask;
-  to_ask.take_all(waits_);
-  while (!to_ask.empty()) {
-    wait& x = to_ask.front();
-    waits_.move_back(x);
-    x.kind->cancel(x, w);
-  }
-  list<context> below;
-  below.take_all(children_);
-  while (!below.empty()) {
-    context& child = below.front();
-    children_.move_back(child);
-    if (child.visiting != nullptr) {
-      child.visiting->ask_to_cancel(w);  // its flags are another color's
-    } else if ((child.flags_ & shielded_flag) == 0) {
-      child.cancel(w);
-    }
-  }
-}
-
-void detail::note_exception(worker& w, site at) noexcept {
-  const std::exception_ptr error = std::current_exception();
-  const void* identity = nullptr;
-  static_assert(sizeof error == sizeof identity);
-  __builtin_memcpy(&identity, static_cast<const void*>(&error), sizeof identity);
-  worker::exception_trail& trail = w.trail;
-  if (trail.error != identity) {
-    trail.error = identity;
-    trail.len = 0;
-  }
-  if (trail.len < worker::exception_trail::limit) trail.lines[trail.len++] = at;
 }
 
 }  // namespace heddle

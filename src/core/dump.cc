@@ -36,7 +36,11 @@ std::string place(site s) {
   return to_string(where) + " in " + function_name(where);
 }
 
+bool is_running(const suspended_task& t) { return std::string_view(t.state) == t.runs; }
+
 std::string first_line(const suspended_task& t) {
+  if (is_running(t) && resolve_site(t.chain.front()).line == 0)
+    return "a function that has not waited yet";
   return t.plain_at.empty() ? place(t.chain.empty() ? 0 : t.chain.front()) : t.plain_at;
 }
 
@@ -120,6 +124,10 @@ std::string dump_text(const std::vector<suspended_task>& tasks) {
     for (std::size_t i = 1; i < r.example->chain.size(); ++i)
       text += "                                 awaited at " + place(r.example->chain[i]) + "\n";
   }
+  for (const suspended_task& t : tasks)
+    if (is_running(t))
+      text += "not listed: other tasks of color " + std::to_string(t.color) +
+              ", whose worker runs and was not stopped\n";
   const auto cycles = wait_cycles(tasks);
   for (std::size_t i = 0; i != std::min(cycles.size(), cycles_max); ++i)
     text += cycle_text(tasks, cycles[i]);

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "heddle/core/scope.hh"
-#include "heddle/core/tamed.hh"
+#include "heddle/core/tamed_call.hh"
 
 namespace heddle {
 namespace {
@@ -29,7 +29,7 @@ void go(visit& v, std::uint32_t place, worker& w) {
   w.post_to(place, v.function);
 }
 
-/// The function has ended, in the color visited: the news goes home.
+/// The function has ended, in the color visited: sends a message home.
 std::coroutine_handle<> function_ended(join&, worker& w) noexcept {
   visit& v = *w.current_context().visiting;
   v.ended = true;
@@ -38,7 +38,7 @@ std::coroutine_handle<> function_ended(join&, worker& w) noexcept {
   return {};
 }
 
-/// In the color that the visit came from: the function goes on, or whoever waited for it.
+/// In the color that the visit came from: resumes the function or, if it has ended, its joiner.
 heddle_link arrive(frame* f, heddle_worker* at) {
   visit& v = visit_of(f, offsetof(visit, coming_home));
   worker& w = from(at);
@@ -52,14 +52,14 @@ heddle_link arrive(frame* f, heddle_worker* at) {
   const bool ended = v.ended;
   join& waiter = *v.waiter;
   v.give_back_join();
-  v.own->unlink();  // what is around may close now
+  v.own->unlink();  // the context around it may close now
   v.over = true;
   if (!v.cancel_out) free_visit(v, w);
   w.context_now = w.context_at(outer);
   link next = no_link;
   if (!ended) {
     if (next_place != no_color) {
-      // It was cancelled while it passed through: a new stay, below what is cancelled.
+      // It was cancelled while it passed through: begins a new visit, below the cancelled context.
       promise_of(function).context_low = outer;
       detail::leave_again(function, next_place);
       return no_link;
@@ -82,7 +82,7 @@ heddle_link answered(frame* f, heddle_worker* at) {
   return no_link;
 }
 
-/// In the color visited.
+/// Runs in the color visited.
 heddle_link cancel_away(frame* f, heddle_worker* at) {
   visit& v = visit_of(f, offsetof(visit, canceling));
   worker& w = from(at);
@@ -103,7 +103,7 @@ void visit::take_over_join() noexcept {
   promise_base& p = promise_of(function);
   waiter = p.parent();
   HEDDLE_ASSERT(
-      !tamed::holds(*waiter),
+      !detail::tamed_call::is(*waiter),
       "a tamed function enters a color in its first run; let it wait before, or spawn a task");
   stands_in = scope::serves_many(*waiter);
   if (stands_in) {
@@ -136,7 +136,7 @@ bool is_taken_over(const join& j) noexcept { return j.done == &function_ended; }
 
 void leave_again(link function, std::uint32_t place) {
   worker& w = worker::running();
-  // Who triggers them runs here, and the function does not any more.
+  // Their triggers run in this color, and the function no longer does.
   if (w.foreign_slots != 0) [[unlikely]]
     detach_slots_of(w, reinterpret_cast<void*>(function));
   auto* const v = new (w.memory.allocate(sizeof(visit))) visit;

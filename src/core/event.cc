@@ -2,6 +2,8 @@
 // The rare paths of events: drops, notifiers, second triggers.
 #include "heddle/core/event.hh"
 
+#include "heddle/core/late_drop.hh"
+
 namespace heddle::detail {
 
 namespace {
@@ -9,18 +11,20 @@ namespace {
 /// The last handle in the event's color went away.
 void dropped(event_record& record) noexcept {
   worker* w = worker::current();
-  // acquire: what other colors did before they dropped theirs
+  // acquire: writes of other colors before they dropped their handles
   record.handles = record.handles_afar.exchange(0, std::memory_order_acquire);
-  if (record.handles != 0) return;  // they have some still
+  if (record.handles != 0) return;  // other colors have some still
   if (record.home != nullptr) {
     HEDDLE_ASSERT(w != nullptr, "an expected event was dropped on a thread without a runtime");
-    event_home* home = record.home;
-    record.home = nullptr;
     record.handles = 1;  // stays alive while the home and the notifiers are told
     if (record.flags & event_record::foreign_slot) forget_slots(*w, record);
-    home->dropped(record, *w);
-    if (record.notifiers != nullptr) run_notifiers(record, *w);
-    record.handles = 0;
+    nest(*w, [&record](worker& here) {
+      if (event_home* const home = std::exchange(record.home, nullptr)) home->dropped(record, here);
+      --record.handles;
+      if (record.notifiers != nullptr) return run_notifiers(record, here);
+      release_if_done(record, here);
+    });
+    return;
   }
   if (record.linked()) return;  // its home still holds the id
   if (w != nullptr) {
@@ -38,12 +42,18 @@ void dropped_afar(event_record& record, worker& w) noexcept {
                                                   std::memory_order_relaxed))
       return;
   }
-  send_message(w, record.color, [&record] { static_cast<void>(event_handle::adopt(record)); });
+  send_urgent_message(w, record.color,
+                      [&record] { static_cast<void>(event_handle::adopt(record)); });
 }
 
 }  // namespace
 
 void event_handle::drop(event_record& record) noexcept {
+  if (slabs::outlived(&record)) [[unlikely]] {
+    const late_drop no_runtime(record.color);
+    if (--record.handles == 0) dropped(record);
+    return;
+  }
   if (worker* const w = worker::current(); w != nullptr && w->color != record.color) {
     dropped_afar(record, *w);
   } else if (--record.handles == 0) {
@@ -66,13 +76,15 @@ void end_unlinked(event_record& record, worker& w) noexcept {
 }
 
 void run_notifiers(event_record& record, worker& w) noexcept {
-  ++record.handles;  // a notifier may drop the last handle: the caller frees the record then
-  while (event_notifier* n = record.notifiers) {
-    record.notifiers = n->next;
-    n->next = nullptr;
-    n->ended(*n, w);
-  }
-  --record.handles;
+  ++record.handles;  // a notifier may drop the last one
+  nest(w, [&record](worker& here) {
+    while (event_notifier* const n = record.notifiers) {
+      remove_notifier(record, *n);
+      n->ended(*n, here);
+    }
+    --record.handles;
+    release_if_done(record, here);
+  });
 }
 
 void add_notifier(event_record& record, event_notifier& n) noexcept {
@@ -80,26 +92,48 @@ void add_notifier(event_record& record, event_notifier& n) noexcept {
       worker::current() == nullptr || worker::current()->color == record.color,
       "an event of another color is given to an adapter, a timer, a lock or a channel here; other "
       "colors may trigger() and unblock() it: do the rest in its own color, by post()");
-  event_notifier** at = &record.notifiers;
-  while (*at != nullptr) at = &(*at)->next;
   n.next = nullptr;
-  *at = &n;
+  if (record.notifiers == nullptr) {
+    n.prev = &n;
+    record.notifiers = &n;
+    return;
+  }
+  event_notifier& first = *record.notifiers;
+  n.prev = first.prev;
+  first.prev->next = &n;
+  first.prev = &n;
 }
 
 void remove_notifier(event_record& record, event_notifier& n) noexcept {
-  for (event_notifier** at = &record.notifiers; *at != nullptr; at = &(*at)->next) {
-    if (*at != &n) continue;
-    *at = n.next;
-    n.next = nullptr;
-    return;
+  if (n.prev == nullptr) return;  // it was called, or is about to be
+  if (record.notifiers == &n) {
+    record.notifiers = n.next;
+    if (n.next != nullptr) n.next->prev = n.prev;
+  } else {
+    n.prev->next = n.next;
+    (n.next != nullptr ? n.next : record.notifiers)->prev = n.prev;
   }
+  n.next = nullptr;
+  n.prev = nullptr;
 }
 
-void triggered_again(event_record& record, worker& w) noexcept {
+event_record& make_event_record_like(worker& w, event_record& like, event_home& home,
+                                     const void* home_address, std::size_t id_bytes,
+                                     open_list<event_record>* in) {
+  event_record& record = event_record::make(w, home, like.slot_count, id_bytes, like.made, in);
+  for (std::size_t i = 0; i < like.slot_count; ++i) {
+    void* const slot = like.slots()[i];
+    record.slots()[i] = slot;
+    if (slot != nullptr) check_slot(w, record, home_address, slot);  // else it was cut off
+  }
+  return record;
+}
+
+void triggered_again(event_record& record, worker& w, site where) noexcept {
   if (!w.reports(diagnostic_kind::double_trigger)) return;
   if ((record.flags & event_record::has_fired) == 0)
     return;  // cancelled: a late trigger is no mistake
-  w.sched.report({diagnostic_kind::double_trigger, record.made, 0, 1, {}, {}});
+  w.sched.report({diagnostic_kind::double_trigger, record.made, where, 1, {}, {}});
 }
 
 namespace {

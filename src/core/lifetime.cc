@@ -88,7 +88,7 @@ void destroy_guard::destroy_function(worker& w) noexcept {
   const context_note running_in = w.context_now;
   std::coroutine_handle<>::from_address(reinterpret_cast<void*>(function)).destroy();
   w.context_now = running_in;
-  if (owner.done == nullptr) {  // somebody awaits it, and goes on with operation_canceled
+  if (owner.done == nullptr) {  // a frame awaits it, and goes on with operation_canceled
     owner.error = std::make_exception_ptr(failure(canceled_error()));
     promise_of(link_of(owner.waiter)).context_low = outer;
     w.post(link_of(owner.waiter));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The outcome of a bounded event: a slot that nobody waits for, guarded like any other.
+// The outcome of a bounded event: a slot without a waiter, guarded like any other.
 #include "heddle/core/notify.hh"
 
 namespace heddle::detail {
 namespace {
 
-/// The home of events that only store: nobody is told, and nobody misses one that is dropped.
+/// The home of events that only store: it wakes no frame, and dropping its events is no mistake.
 struct storing_home final : event_home {
   void fired(event_record&, worker&) noexcept override {}
   void dropped(event_record&, worker&) noexcept override {}

@@ -11,23 +11,44 @@ namespace heddle::detail {
 
 const wait_kind event_set::waiter::kind{"event", [](wait& x, worker& w) noexcept {
                                           auto& self = static_cast<waiter&>(x);
-                                          self.canceled = true;
-                                          self.woken = self.frame;
                                           if (self.set != nullptr) self.set->waiter_ = nullptr;
-                                          self.given = nullptr;
-                                          wake(self, w);
+                                          self.wake_canceled(w);
                                         }};
 
-bool event_set::waiter_room::suspend(event_set& on, link l, worker& w) {
-  if (on.waiter_ != nullptr) [[unlikely]]
-    on.refuse_second(l, w);
-  if (w.current_context().canceled()) [[unlikely]] {
-    holds_ = content::refusal;
-    return false;
+bool event_set::waiter_room::refuse(event_set& on, link l, worker& w) {
+  if (on.waiter_ == event_set::forsaken()) {
+    on.report_forsaken(promise_of(l).at, w);
+    if (!on.has_waiting()) return false;
+    return suspend(on, l, w);
   }
-  holds_ = content::waiter;
-  on.waiter_ = std::construct_at(&waiter_, on, l, w);
-  return true;
+  if (on.waiter_ != nullptr) on.refuse_second(l, w);
+  holds_ = content::refusal;
+  return false;
+}
+
+/// The marker has no owner: all of it is zero, as in a waiter that has been woken.
+event_set::waiter* event_set::forsaken() noexcept {
+  alignas(waiter) static constinit std::byte none[sizeof(waiter)] = {};
+  return reinterpret_cast<waiter*>(none);
+}
+
+void event_set::forsake(event_record& record) noexcept {
+  static_cast<void>(record);  // it stays among those that are expected, without a home
+  waiter_ = forsaken();
+}
+
+void event_set::report_forsaken(site waits, worker& w) noexcept {
+  waiter_ = nullptr;
+  open_list<event_record> kept;
+  while (event_record* const record = expected_.pop_front()) {
+    if (record->home != nullptr) {
+      kept.push_back(*record);
+      continue;
+    }
+    w.sched.report({diagnostic_kind::abandoned_event, record->made, waits, 1, {}, {}});
+    release_if_done(*record, w);
+  }
+  while (event_record* const record = kept.pop_front()) expected_.push_back(*record);
 }
 
 void event_set::refuse_second(link l, worker& w) {
@@ -44,9 +65,11 @@ site event_set::waits_at() const noexcept {
 }
 
 void event_set::dropped(event_record& record, worker& w) noexcept {
-  const site waits = waits_at();
-  w.sched.report(
-      {diagnostic_kind::abandoned_event, record.made, waits != 0 ? waits : made_, 1, {}, {}});
+  if (!unreported_drops_) {
+    diagnostic d{diagnostic_kind::abandoned_event, record.made, waits_at()};
+    if (d.waits == 0) d.waits = d.object_made = made_;
+    w.sched.report(d);
+  }
   fired(record, w);
 }
 
@@ -56,16 +79,13 @@ void event_set::end_set(worker& w) noexcept {
   x.set = nullptr;
   const link l = x.frame;
   join* const owner = promise_of(l).parent();
-  if (owner->done == nullptr || is_taken_over(*owner)) {  // somebody awaits it: it unwinds
-    x.canceled = true;
-    x.given = nullptr;
-    x.woken = l;
-    wake(x, w);
+  if (owner->done == nullptr || is_taken_over(*owner)) {  // a frame awaits it: it unwinds
+    x.wake_canceled(w);
     return;
   }
   const context_note running_in = w.context_now;
   std::coroutine_handle<>::from_address(reinterpret_cast<void*>(l)).destroy();
-  w.context_now = running_in;  // what the frame kept may have put back a context of its own
+  w.context_now = running_in;  // destructors in the frame may have put back another context
   if (const std::coroutine_handle<> next = owner->done(*owner, w)) w.post(link_of(next));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a diagnostic says to a person.
+// The text of a diagnostic, for a person.
 #include "heddle/core/report.hh"
 
 #include <stdexcept>
@@ -13,6 +13,7 @@ struct words {
   const char* what;
   const char* made;
   const char* help;
+  const char* second = "waits at";
 };
 
 words words_of(diagnostic_kind kind) {
@@ -22,13 +23,14 @@ words words_of(diagnostic_kind kind) {
               "made at", "keep a copy of the event until it is triggered, or unblock it"};
     case diagnostic_kind::double_trigger:
       return {"double-trigger", "an event that has happened was triggered again", "made at",
-              "trigger once; test the event first if either of two may come"};
+              "trigger once; test the event first if either of two may come", "triggered again at"};
     case diagnostic_kind::two_waiters:
       return {"two-waiters", "two functions wait on one rendezvous", "second at",
               "give each function its own rendezvous and trigger two events"};
     case diagnostic_kind::leftover_events:
       return {"leftover-events", "a rendezvous ended while events were expected", "made at",
-              "wait for them, or clear() the rendezvous to say that they do not matter"};
+              "wait for them, or clear() the rendezvous to say that they do not matter",
+              "the rendezvous was made at"};
     case diagnostic_kind::unhandled_exception:
       return {"unhandled-exception", "a task that nobody joins ended with an exception",
               "last waited at", "catch it in the task, or spawn the task into a scope"};
@@ -42,8 +44,8 @@ words words_of(diagnostic_kind kind) {
       return {"slow-handler", "a function kept its worker for long", "went on at",
               "yield() within long work, or give it to blocking() or to a color of its own"};
     case diagnostic_kind::wrong_color:
-      return {"wrong-color", "a value of one color was touched in another", "first touched at",
-              "send a message to its color, or co_await enter() it before the touch"};
+      return {"wrong-color", "a value of one color was used in another", "first used at",
+              "send a message to its color, or co_await enter() it before the use", "used at"};
     case diagnostic_kind::freed_twice:
       return {
           "freed-twice", "frames or events were destroyed that had already gone", "made at",
@@ -60,6 +62,15 @@ std::string describe(const std::exception_ptr& error) {
   } catch (...) {
     return "an exception that is no std::exception";
   }
+}
+
+/// The exception of a posted raise, which has no task.
+std::string describe_raise(const diagnostic& d, const char* name) {
+  std::string text = std::string("heddle: ") + name + ": a posted raise of " + d.topic +
+                     " ended with an exception";
+  if (d.error) text += ": " + describe(d.error);
+  if (d.made != 0) text += "\n  posted at " + to_string(resolve_site(d.made));
+  return text + "\n  help: catch it in the handler of the topic that throws it";
 }
 
 }  // namespace
@@ -117,20 +128,25 @@ void diagnostic_switches::change(std::string_view text) {
 
 std::string to_string(const diagnostic& d) {
   const words say = words_of(d.kind);
-  std::string text = std::string("heddle: ") + say.name + ": " + say.what;
+  if (*d.topic != '\0') return describe_raise(d, say.name);
+  std::string text = std::string("heddle: ") + say.name + ": ";
+  text +=
+      *d.object == '\0' ? say.what : d.object + std::string(" of one color was used in another");
   if (d.count > 1) text += " (" + std::to_string(d.count) + ")";
   if (d.error) text += ": " + describe(d.error);
   if (d.took != nanoseconds::zero()) text += ": " + std::to_string(d.took.count() / 1000) + " us";
-  if (d.made != 0) text += std::string("\n  ") + say.made + " " + to_string(resolve_site(d.made));
-  if (d.waits != 0)
-    text +=
-        std::string(d.kind == diagnostic_kind::wrong_color ? "\n  touched at " : "\n  waits at ") +
-        to_string(resolve_site(d.waits));
+  const auto add_line = [&text](const char* what, site at) {
+    if (at != 0) text += std::string("\n  ") + what + " " + to_string(resolve_site(at));
+  };
+  const bool awaited = d.kind != diagnostic_kind::abandoned_event || d.object_made == 0;
+  if (awaited) add_line("made at", d.object_made);
+  add_line(say.made, d.made);
+  add_line(awaited ? say.second : "no function waits; what expects it was made at", d.waits);
   for (const site s : d.stack) {
     const source_line where = resolve_site(s);
     text += "\n  in " + function_name(where) + " at " + to_string(where);
   }
-  return text + "\n  help: " + say.help;
+  return text + "\n  help: " + (*d.help == '\0' ? say.help : d.help);
 }
 
 }  // namespace heddle

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Children in, children out, and the first failure.
+// Scopes: children begin and end, joiners wait for the last one, and the first failure is kept.
 #include "heddle/core/scope.hh"
 
 #include "heddle/core/enter.hh"
@@ -38,7 +38,7 @@ void scope::left_too_early() const noexcept {
 }
 
 void scope::spawn(task<> t) {
-  HEDDLE_ASSERT(t, "this task was awaited, spawned or moved from already; make a new one");
+  HEDDLE_ASSERT(t, detail::empty_task);
   const auto h = t.release();
   detail::task_promise<void>& promise = h.promise();
   promise.set_parent(children_);
@@ -63,7 +63,7 @@ void scope::spawn(color c, task<> t) {
   if (place == w.color) {
     spawn(std::move(t));
   } else if (kind_ == kind::root) {
-    HEDDLE_ASSERT(t, "this task was awaited, spawned or moved from already; make a new one");
+    HEDDLE_ASSERT(t, detail::empty_task);
     const auto h = t.release();
     h.promise().context_low = 0;  // that color's root takes it in
     w.post_to(place, link_of(h));
@@ -74,15 +74,20 @@ void scope::spawn(color c, task<> t) {
 
 void scope::cancel() noexcept { context_->cancel(worker::here()); }
 
-void scope::fail(std::exception_ptr error) noexcept {
-  if (canceled()) {
-    try {  // a child that ends because it was asked to has not failed
-      std::rethrow_exception(error);
-    } catch (const std::system_error& e) {
-      if (e.code() == std::errc::operation_canceled && error_) return;
-    } catch (...) {
-    }
+bool detail::is_cancellation(const std::exception_ptr& error) noexcept {
+  if (!error) return false;
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::system_error& e) {
+    return e.code() == std::errc::operation_canceled;
+  } catch (...) {
+    return false;
   }
+}
+
+void scope::fail(std::exception_ptr error) noexcept {
+  // A child that ends because it was asked to has not failed.
+  if (error_ && canceled() && detail::is_cancellation(error)) return;
   if (!error_) error_ = std::move(error);
   cancel();
 }
@@ -90,7 +95,7 @@ void scope::fail(std::exception_ptr error) noexcept {
 std::coroutine_handle<> scope::last_left(worker& w) noexcept {
   joiner& x = *std::exchange(waiter_, nullptr);
   for (joiner* other = x.next_; other != nullptr;) wake(*std::exchange(other, other->next_), w);
-  x.unlink();
+  x.take_out();
   const link l = std::exchange(x.frame, no_link);
   if (is_plain(l)) {  // the function that waited here ends with an object: lifetime.hh
     w.post(l);
@@ -108,22 +113,13 @@ void scope::leave_later(worker& w) noexcept {
 
 void scope::throw_outcome() const {
   if (error_) std::rethrow_exception(error_);
-  // Who cancelled this scope itself knows that. A request from above is news to the joiner.
+  // The caller that cancelled this scope knows that. A request from above is news to the joiner.
   if (context_->parent() != nullptr && context_->parent()->canceled())
     detail::throw_failure(canceled_error());
 }
 
 void scope::child_failed(std::exception_ptr error, worker& w) noexcept {
-  bool asked_to_end = false;
-  if (canceled()) {
-    try {
-      std::rethrow_exception(error);
-    } catch (const std::system_error& e) {
-      asked_to_end = e.code() == std::errc::operation_canceled;
-    } catch (...) {
-    }
-  }
-  if (asked_to_end) {
+  if (canceled() && detail::is_cancellation(error)) {
     cut_short_ = true;
     return;
   }

@@ -53,24 +53,27 @@ struct delivery : frame {
   static heddle_link run(frame* f, heddle_worker* at) {
     worker& w = *reinterpret_cast<worker*>(at);
     event_record* const record = static_cast<delivery*>(f)->target.record();
-    if (record->color == w.color && record->handles == 1 && record->home != nullptr &&
-        record->linked() && record->flags == 0 && record->notifiers == nullptr &&
-        record->handles_afar.load(std::memory_order_relaxed) == 0) [[likely]] {
-      // The usual case: this is the only handle left, so it goes first. A home that has the event
-      // in a list lets go of it, and frees it then.
-      w.memory.release(f, sizeof(delivery));
-      event_home* const home = std::exchange(record->home, nullptr);
-      record->flags = event_record::has_fired;
-      record->handles = 0;
-      home->fired(*record, w);
-      return no_link;
-    }
+    // The usual case: this is the only handle left, so it goes first. A home that has the event in
+    // a list lets go of it, and frees it then.
+    if (record->color != w.color || record->handles != 1 || record->home == nullptr ||
+        !record->linked() || record->flags != 0 || record->notifiers != nullptr ||
+        record->others_hold() || !w.memory.try_release_units(f, slabs::units_of(sizeof(delivery))))
+        [[unlikely]]
+      return run_slow(f, at);
+    event_home* const home = std::exchange(record->home, nullptr);
+    record->flags = event_record::has_fired;
+    record->handles = 0;
+    home->fired(*record, w);
+    return no_link;
+  }
+  /// All cases.
+  [[gnu::noinline]] static heddle_link run_slow(frame* f, heddle_worker* at) {
     const event<> target = std::move(static_cast<delivery*>(f)->target);
     end(f, at);
     target.trigger();
     return no_link;
   }
-  [[gnu::always_inline]] static inline void end(frame* f, heddle_worker* at) {
+  static void end(frame* f, heddle_worker* at) {
     auto* self = static_cast<delivery*>(f);
     std::destroy_at(self);
     reinterpret_cast<worker*>(at)->memory.release(self, sizeof(delivery));

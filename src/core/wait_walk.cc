@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Who waits for whom: handles of events, looked for in frames.
+// Finds which task waits for which, by looking for handles of events in frames.
 #include "heddle/core/wait_walk.hh"
 
 #include <algorithm>
 #include <cstring>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "heddle/core/enter.hh"
 #include "heddle/core/rendezvous.hh"
+#include "heddle/core/scope.hh"
 
 namespace heddle {
 namespace {
@@ -24,34 +27,95 @@ void each_frame(link l, F&& f) {
   }
 }
 
-std::vector<site> chain_of(link l) {
-  std::vector<site> lines;
-  each_frame(l, [&](link each) { lines.push_back(promise_of(each).at); });
-  return lines;
+/// Adapters await the program's awaitables in functions of their own, which are in these
+/// headers, and scope::spawn(color, task) in one of ours.
+bool is_adapter_file(std::string_view file) {
+  static const std::string_view here = __FILE__;
+  static const std::string scopes = std::string(here.substr(0, here.rfind('/') + 1)) + "scope.cc";
+  if (file == scopes) return true;
+  if (!file.ends_with(".hh")) return false;
+  const std::size_t at = std::min(file.rfind("heddle/core/"), file.rfind("heddle/sync/"));
+  return at != file.npos && (at == 0 || file[at - 1] == '/');
 }
 
 }  // namespace
 
+bool wait_walk::is_of_adapter(site s) {
+  const auto [found, is_new] = of_adapters_.try_emplace(s, false);
+  if (is_new) found->second = is_adapter_file(resolve_site(s).file);
+  return found->second;
+}
+
+/// The program's lines, without those of adapters. A branch of an adapter is awaited by the joiner
+/// of its scope; if there is none, the line that opened the context around is given instead.
+std::vector<site> wait_walk::chain_of(link l, const context& around) {
+  std::vector<site> lines;
+  bool of_program = false;
+  while (l != no_link && lines.size() < chain_max) {
+    link last = l;
+    each_frame(l, [&](link each) {
+      last = each;
+      lines.push_back(promise_of(each).at);
+      of_program = of_program || !is_of_adapter(lines.back());
+    });
+    const join* const owner = of_program ? nullptr : promise_of(last).parent();
+    const bool goes_on =
+        owner != nullptr && scope::serves_many(*owner) && is_quiet(scope::context_of(*owner));
+    l = goes_on ? scope::joined_by(*owner) : no_link;
+    if (is_plain(l)) l = no_link;
+  }
+  for (const context* c = &around; c != nullptr && !of_program; c = c->parent()) {
+    of_program = c->opened_at != 0 && !is_of_adapter(c->opened_at);
+    if (of_program) lines.push_back(c->opened_at);
+  }
+  if (of_program) std::erase_if(lines, [&](site s) { return is_of_adapter(s); });
+  return lines;
+}
+
 void wait_walk::add_below(context& root, time_point now) {
   root.waits().each([&](wait& x) {
+    if (is_plain(x.frame)) {
+      tasks_.push_back({x.kind->name, {}, now - x.since, root.color, root.trace_id, {}});
+      name_thread(plain_of(x.frame), tasks_.back());
+      return;
+    }
     if (x.kind == &detail::event_set::waiter::kind)
       // One with a deadline will go on.
       waiting_.push_back({tasks_.size(), static_cast<detail::event_set::waiter&>(x).set, x.frame,
                           root.deadline() == never});
     tasks_.push_back(
-        {x.kind->name, chain_of(x.frame), now - x.since, root.color, root.trace_id, {}});
+        {x.kind->name, chain_of(x.frame, root), now - x.since, root.color, root.trace_id, {}});
   });
-  root.children().each([&](context& child) { add_below(child, now); });
+  root.children().each([&](context& child) {
+    // The part of a function that runs in another color belongs to that color's walk.
+    if (child.visiting == nullptr || is_quiet(child)) add_below(child, now);
+  });
+}
+
+/// A thread of compiled code knows its own table of waits.
+void wait_walk::name_thread(const frame& f, suspended_task& task) {
+  task.plain_at = "plain frame";
+  if ((f.at & HEDDLE_AT_THREAD) == 0) return;
+  const heddle_thread_kind& kind = *reinterpret_cast<const heddle_thread&>(f).kind;
+  const std::uint32_t number = HEDDLE_AT_NUMBER(f.at);
+  if (number >= kind.line_count) return;
+  const heddle_wait_line& line = kind.lines[number];
+  task.state = line.what;
+  task.plain_at = std::string(line.file) + ":" + std::to_string(line.line);
 }
 
 void wait_walk::add_ready(link l, const context& c) {
-  tasks_.push_back({"ready", chain_of(l), {}, c.color, c.trace_id, {}});
+  tasks_.push_back({"ready", chain_of(l, c), {}, c.color, c.trace_id, {}});
+}
+
+void wait_walk::add_running(site went_on_at, std::uint32_t color, nanoseconds for_long) {
+  tasks_.push_back({suspended_task::runs, {went_on_at}, for_long, color, 0, {}});
 }
 
 void wait_walk::add_plain(const frame& f, const std::vector<wait_table>& tables) {
   suspended_task task;
   task.state = (f.at & HEDDLE_AT_QUEUED) != 0 ? "ready" : "plain";
-  task.color = f.color;
+  task.color = f.context == 0 ? 0 : worker::here().context_at(f.context).color;
   const std::uint32_t number = HEDDLE_AT_NUMBER(f.at);
   for (const wait_table& table : tables) {
     if (table.resume != f.resume || number >= table.count) continue;

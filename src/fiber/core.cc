@@ -4,10 +4,27 @@
 
 #include "fiber/stacks.hh"
 
+/// Defined by room hook; null if the program does not link it.
+extern "C" [[gnu::weak]] int heddle_hook_transfer;
+
 namespace heddle::detail {
+namespace {
+
+/// Rejects a request for hooks that are not linked: blocking calls would silently block the worker.
+const fiber_options& checked(const fiber_options& options) {
+  if (options.hooks && &heddle_hook_transfer == nullptr)
+    throw failure(std::make_error_code(std::errc::operation_not_supported),
+                  "a fiber asks for hooks (fiber_options::hooks), and this program has none: link "
+                  "the target heddle::hook");
+  return options;
+}
+
+}  // namespace
 
 fiber_core::fiber_core(const fiber_options& options, body_function body)
-    : stack_(&fiber_stacks::here().take(options.stack_bytes)), body_(body), hooks_(options.hooks) {
+    : stack_(&fiber_stacks::here().take(checked(options).stack_bytes)),
+      body_(body),
+      hooks_(options.hooks) {
   context_ =
       prepare_stack(stack_->top, static_cast<std::size_t>(stack_->top - stack_->low), &begin);
 }

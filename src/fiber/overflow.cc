@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A fiber that touches the guard below its stack has overflowed. The handler runs on a stack of its
-// own, says so through the assertion hook, and leaves every other fault to whoever handled it
-// before.
+// Detects stack overflows of fibers: a fiber that touches the guard below its stack has overflowed.
+// The signal handler runs on a stack of its own and reports through the assertion hook. It passes
+// all other faults on to the previous handler.
 #include <signal.h>
 
 #include <cstdio>
@@ -14,10 +14,10 @@
 namespace heddle::detail {
 namespace {
 
-// Room for the report: it finds source lines and formats, and a sanitizer's handler may follow.
+// Room for the report, which finds and formats source lines; a sanitizer's handler may follow.
 constexpr std::size_t fault_stack_bytes = 256 * 1024;
 
-/// What handled SIGSEGV before the first fiber of the process. Set once, then only read.
+/// The action for SIGSEGV before the first fiber of the process. Set once, then only read.
 struct sigaction& handler_before() {
   static struct sigaction before{};
   return before;
@@ -44,7 +44,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
     before.sa_handler(signal);
   } else {
-    ::signal(signal, SIG_DFL);  // the access is made again, and ends the program as ever
+    ::signal(signal, SIG_DFL);  // the access is repeated, and ends the program as usual
   }
 }
 
@@ -73,7 +73,7 @@ overflow_watch::~overflow_watch() {
   if (stack_ == nullptr) return;
   stack_t now{};
   ::sigaltstack(nullptr, &now);
-  if (now.ss_sp != stack_.get()) return;  // replaced since, or this is another thread
+  if (now.ss_sp != stack_.get()) return;  // replaced meanwhile, or this is another thread
   now.ss_flags = SS_DISABLE;
   ::sigaltstack(&now, nullptr);
 }

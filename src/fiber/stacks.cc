@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Mapping stacks, and lending them.
+// Maps stacks and lends them to fibers.
 #include "fiber/stacks.hh"
 
 #include <cxxabi.h>
@@ -28,7 +28,7 @@ namespace detail {
 namespace {
 
 constexpr std::size_t page = 4096;
-// Below this an ordinary printf overflows; smaller wishes get it.
+// An ordinary printf needs at least this much; smaller sizes are raised to it.
 constexpr std::size_t stack_bytes_min = 16 * 1024;
 
 std::size_t guard_of(const fiber_stack& s) noexcept {
@@ -76,7 +76,7 @@ fiber_stack& fiber_stacks::take(std::size_t bytes) {
                   "there are " + std::to_string(running) +
                       " fibers already: limit how many run at once, or raise "
                       "fiber_limits::fibers_max");
-  // Powers of two: few classes, so few stacks that nobody can use.
+  // Powers of two: few classes, so that few kept stacks are of the wrong size.
   const std::uint32_t index = class_of(std::bit_ceil(std::max(bytes, stack_bytes_min)));
   fiber_stack* s = classes_[index].free;
   if (s != nullptr) {
@@ -94,13 +94,13 @@ void fiber_stacks::give_back(fiber_stack& s) noexcept {
   if (s.lender == this) {
     --count_.running;
   } else {
-    s.lender->ended_afar_.fetch_add(1, std::memory_order_relaxed);  // a count, and nothing else
+    s.lender->ended_afar_.fetch_add(1, std::memory_order_relaxed);  // relaxed: only a count
   }
   if (count_.stacks_kept >= limits.stacks_kept) {
     unmap(s);
     return;
   }
-  s.class_index = class_of(s.bytes);  // it may come from another worker
+  s.class_index = class_of(s.bytes);  // its pool may be another worker's
   size_class& c = classes_[s.class_index];
   s.next = std::exchange(c.free, &s);
   ++count_.stacks_kept;
@@ -126,8 +126,8 @@ fiber_stack& fiber_stacks::map(std::uint32_t class_index) {
                   "cannot map a fiber's stack; more than about 32000 need a higher "
                   "vm.max_map_count");
   }
-  // Tops at different places of a page, so that the stacks of many fibers do not fight for the
-  // same lines of the cache: 16 places, 192 bytes apart.
+  // Stacks begin at different offsets in a page, so that the stacks of many fibers do not compete
+  // for the same cache lines: 16 offsets, 192 bytes apart.
   s->top = s->low + bytes - (count_.stacks_made % 16) * 192;
   s->valgrind_id = VALGRIND_STACK_REGISTER(s->low, s->low + bytes);
   ++count_.stacks_made;

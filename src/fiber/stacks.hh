@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The worker's stacks: mapped with a guard below each, handed out again while they are warm. The
-// record of a stack lies outside of it, so that an overflow or a free stack damages nothing.
+// A worker's pool of stacks: mapped with a guard below each, and reused while they are warm. The
+// record of a stack is outside of it, so that an overflow cannot damage it.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@
 
 namespace heddle::detail {
 
-/// Sees to it, as long as it lives, that an overflow on this thread is reported.
+/// Reports stack overflows on this thread during its lifetime.
 class overflow_watch {
  public:
   overflow_watch();
@@ -20,22 +20,22 @@ class overflow_watch {
   overflow_watch& operator=(const overflow_watch&) = delete;
 
  private:
-  std::unique_ptr<std::byte[]> stack_;  ///< for the handler; null when the thread had one already
+  std::unique_ptr<std::byte[]> stack_;  ///< for the handler; null if the thread already had one
 };
 
-/// Thread: the worker's. Owns: every stack, except those in use when it goes (they are abandoned,
-/// because their fibers still exist).
+/// Thread: the worker's. Owns: every stack, except those in use when it ends; these are abandoned,
+/// because their fibers still exist.
 class fiber_stacks final : public fiber_place {
  public:
-  /// On the thread that runs the worker.
+  /// Construct it on the thread that runs the worker.
   fiber_stacks() noexcept;
   ~fiber_stacks() override;
 
-  /// The running worker's; made at the first call.
+  /// The running worker's pool; made at the first call.
   [[nodiscard]] static fiber_stacks& here();
 
-  /// A stack with at least this much room. Throws failure when there are fibers_max in use, when
-  /// the size is out of bounds, or when the kernel gives no more memory.
+  /// A stack with at least this much room. Throws failure if fibers_max are in use, if the size is
+  /// out of bounds, or if the kernel has no more memory.
   [[nodiscard]] fiber_stack& take(std::size_t bytes);
   void give_back(fiber_stack& s) noexcept;
 
@@ -43,13 +43,13 @@ class fiber_stacks final : public fiber_place {
   [[nodiscard]] static bool in_guard(const fiber_stack& s, const void* address) noexcept;
 
   fiber_limits limits;
-  /// A fiber that began here may end on another worker.
+  /// Reads the statistics. A fiber that began here may have ended on another worker.
   [[nodiscard]] fiber_statistics read() const noexcept {
     fiber_statistics now = count_;
     now.running -= ended_afar_.load(std::memory_order_relaxed);
     return now;
   }
-  std::vector<bool> hooked_descriptors;  ///< numbers that the driver was asked about by hooks
+  std::vector<bool> hooked_descriptors;  ///< descriptors that hooks passed to the driver
 
  private:
   struct size_class {
@@ -60,7 +60,7 @@ class fiber_stacks final : public fiber_place {
   static void unmap(fiber_stack& s) noexcept;
   [[nodiscard]] std::uint32_t class_of(std::size_t bytes);
 
-  fiber_statistics count_;  // running: less those that ended afar
+  fiber_statistics count_;  // `running` still includes fibers that ended on other workers
   std::atomic<std::size_t> ended_afar_{0};
   std::vector<size_class> classes_;
   std::unique_ptr<overflow_watch> watch_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What of a switch is not inlined: Boost.Context where it is used, and what sanitizers are told.
+// The parts of a switch that are not inlined: Boost.Context if used, and calls to sanitizers.
 #include "heddle/fiber/switch.hh"
 
 #if !HEDDLE_FIBER_INLINE
@@ -16,7 +16,7 @@ namespace {
 
 namespace context = boost::context::detail;
 
-/// The first switch brings the entry as its argument, the second one its `self`.
+/// The first switch passes the entry as its argument, the second one passes its `self`.
 void begin(context::transfer_t first) noexcept {
   const auto entry = reinterpret_cast<stack_entry>(first.data);
   const context::transfer_t second = context::jump_fcontext(first.fctx, nullptr);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The chunked decoder is a state machine over bytes for what stands between the data, and hands
-// out data by the slice. Bounds count bytes of the body as a whole, so that many small chunks are
-// held to the same sums as a few large ones.
+// The decoder is a state machine over the bytes between the data, and hands out the data itself in
+// slices. Limits count bytes of the whole body, so that many small chunks cannot exceed the sums
+// allowed to a few large ones.
 #include "heddle/http/chunked.hh"
 
 #include <algorithm>
 
-#include "charset.hh"
+#include "heddle/http/charset.hh"
 #include "heddle/http/headers.hh"
 
 namespace heddle::http {
@@ -46,7 +46,8 @@ chunk_piece chunked_decoder::feed(std::string_view input) {
     } else {
       std::size_t from = at;
       while (at < input.size() && stage_ < stage::done && trailer_byte(input[at])) ++at;
-      // The empty line that ends the body is no trailer, and without one nothing is handed out.
+      // The empty line that ends the body is not a trailer; without other lines, no trailer is
+      // handed out.
       std::size_t end = at;
       if (stage_ == stage::last_end) end -= 1;
       if (stage_ == stage::done) end -= std::min<std::size_t>(end - from, 2);
@@ -61,7 +62,8 @@ bool chunked_decoder::size_byte(char c) {
   if (stage_ == stage::size_first || stage_ == stage::size) {
     int digit = detail::hex_value(c);
     if (digit >= 0) {
-      // Sixteen digits fill 64 bits; leading zeros count, so that they are bounded too.
+      // Sixteen digits fill 64 bits. Leading zeros count as digits, so that their number is limited
+      // too.
       if (digits_ == 16) return fail(problem::chunk_size_overflow);
       left_ = left_ << 4 | static_cast<unsigned>(digit);
       ++digits_;
@@ -95,7 +97,7 @@ bool chunked_decoder::size_byte(char c) {
 }
 
 // chunk-ext = *( BWS ";" BWS name [ BWS "=" BWS ( token / quoted-string ) ] ), then CR. Whitespace
-// is taken only where a ';', '=' or name follows it: "5 \r\n" is no chunk.
+// is accepted only before a ';', a '=' or a name: "5 \r\n" is malformed.
 bool chunked_decoder::extension_byte(char c) {
   bool token = detail::is(c, detail::token_byte);
   auto go = [this](stage next) {
@@ -150,7 +152,7 @@ bool chunked_decoder::extension_byte(char c) {
   return fail(c == '\n' ? problem::bare_lf : problem::chunk_extension_malformed);
 }
 
-// Trailer lines have the syntax of field lines, and the same faults.
+// Checks a byte of a trailer line, which has the syntax and the errors of a field line.
 bool chunked_decoder::trailer_byte(char c) {
   if (trailer_bytes_ == bounds_->trailer_bytes_max) return fail(problem::trailers_too_large);
   ++trailer_bytes_;
@@ -226,6 +228,25 @@ bool trailer_allowed(std::string_view name) {
     default:
       return token_valid(name);
   }
+}
+
+std::string_view find_trailer(std::string_view lines, std::string_view name) {
+  if (!trailer_allowed(name)) return {};
+  std::string_view rest = lines;
+  while (!rest.empty()) {
+    const std::size_t end = rest.find("\r\n");
+    if (end == rest.npos) break;
+    const std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(end + 2);
+    const std::size_t colon = line.find(':');
+    if (colon == line.npos || !equal_ignoring_case(line.substr(0, colon), name)) continue;
+    std::string_view value = line.substr(colon + 1);
+    while (!value.empty() && (value.front() == ' ' || value.front() == '\t'))
+      value.remove_prefix(1);
+    while (!value.empty() && (value.back() == ' ' || value.back() == '\t')) value.remove_suffix(1);
+    return value;
+  }
+  return {};
 }
 
 }  // namespace heddle::http

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Preconditions in the order of RFC 9110 section 13.2.2. A tag, when one was sent, silences the
-// date that came with it; a date that cannot be read is as if it had not been sent.
+// Preconditions in the order of RFC 9110 section 13.2.2. If a tag was sent, the date that came with
+// it is ignored; a date that cannot be parsed is ignored too.
 #include "heddle/http/conditional.hh"
 
 #include "heddle/http/date.hh"
@@ -9,7 +9,7 @@
 namespace heddle::http {
 namespace {
 
-// The lists of all lines with this name are one list.
+// Whether any line of this name lists the tag; all the lines form one list.
 bool listed(const request_head& head, header_id id, const validators& current,
             etag_comparison how) {
   if (!current.exists) return false;
@@ -19,7 +19,7 @@ bool listed(const request_head& head, header_id id, const validators& current,
   return false;
 }
 
-// Empty: no usable date was sent, or there is nothing to compare it with.
+// Empty if the request has no valid date, or if there is nothing to compare it with.
 std::optional<bool> modified_since(const request_head& head, header_id id,
                                    const validators& current, std::int64_t now) {
   if (!head.has(id) || head.repeated(id) || !current.last_modified) return std::nullopt;
@@ -39,7 +39,7 @@ bool range_allowed(const request_head& head, const validators& current, std::int
     return rest.empty() && !theirs.weak && theirs.opaque == current.etag;
   }
   std::optional<std::int64_t> date = parse_date(value, now);
-  // Within the second in which it changed, a file may change again without a new date.
+  // A file may change twice within one second without a new date, so a date of this second is weak.
   return date && current.last_modified && *date == *current.last_modified &&
          *current.last_modified + 1 < now;
 }
@@ -47,7 +47,8 @@ bool range_allowed(const request_head& head, const validators& current, std::int
 }  // namespace
 
 condition_result evaluate(const request_head& head, const validators& current, std::int64_t now) {
-  // RFC 9110 section 13.2.1: these methods select no representation to compare with.
+  // RFC 9110 section 13.2.1: these methods select no representation, so there is nothing to
+  // compare.
   if (head.verb() == method::connect || head.verb() == method::options ||
       head.verb() == method::trace) {
     return {};

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Accept-Encoding: weights, the star, and what is refused.
+// Parses Accept-Encoding: weights, "*" and refused codings.
 #include "heddle/http/content_coding.hh"
 
 #include <array>
 
 #include "heddle/http/headers.hh"
+#include "http/packers.hh"
 
 namespace heddle::http {
 namespace {
@@ -19,7 +20,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(blank) - first + 1);
 }
 
-/// "q=0.5" -> 500; a weight that is none counts as 1, because the client did name the coding.
+/// "q=0.5" -> 500. A malformed weight counts as 1, because the client did name the coding.
 weight weight_of(std::string_view parameter) {
   parameter = trimmed(parameter);
   if (parameter.size() < 3 || (parameter[0] | 0x20) != 'q' || parameter[1] != '=') return 1000;
@@ -60,7 +61,7 @@ content_coding choose_coding(std::string_view accept_encoding, coding_set have) 
   if (have.empty() || accept_encoding.empty()) return content_coding::identity;
   std::array<weight, content_coding_count + 1> weights;
   weights.fill(-1);
-  weight others = -1;  // what "*" says
+  weight others = -1;  // the weight of "*"
   std::string_view element;
   while (take_list_element(accept_encoding, element)) {
     const std::size_t end = element.find(';');
@@ -72,7 +73,7 @@ content_coding choose_coding(std::string_view accept_encoding, coding_set have) 
       weights[static_cast<std::size_t>(*coding)] = w;
     }
   }
-  // Identity that is not mentioned is acceptable, but anything that is asked for comes before it.
+  // Identity is acceptable if not mentioned, but any coding that the client names comes before it.
   content_coding best = content_coding::identity;
   weight most = weights[static_cast<std::size_t>(content_coding::identity)];
   if (most < 0) most = 0;
@@ -87,6 +88,34 @@ content_coding choose_coding(std::string_view accept_encoding, coding_set have) 
     }
   }
   return best;
+}
+
+coding_set codings_made() noexcept {
+  coding_set made;
+#ifdef HEDDLE_WITH_BROTLI
+  made = made.with(content_coding::brotli);
+#endif
+#ifdef HEDDLE_WITH_ZSTD
+  made = made.with(content_coding::zstd);
+#endif
+#ifdef HEDDLE_WITH_ZLIB
+  made = made.with(content_coding::gzip);
+#endif
+  return made;
+}
+
+std::optional<std::string> compress(content_coding as, std::string_view plain) {
+  switch (as) {
+    case content_coding::brotli:
+      return pack_brotli(plain);
+    case content_coding::zstd:
+      return pack_zstd(plain);
+    case content_coding::gzip:
+      return pack_gzip(plain);
+    case content_coding::identity:
+      return std::nullopt;
+  }
+  return std::nullopt;
 }
 
 }  // namespace heddle::http

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Dates by whole-number calendar arithmetic: years are counted from March, so that the day that
-// comes and goes is the last of its year, and in eras of 400 years, which all have the same days.
+// Integer calendar arithmetic. Years begin in March, so that the leap day is the last day of its
+// year; eras are 400 years long and all have the same number of days.
 #include "heddle/http/date.hh"
 
 #include <algorithm>
 #include <cstring>
 
-#include "charset.hh"
+#include "heddle/http/charset.hh"
 
 namespace heddle::http {
 namespace {
@@ -25,7 +25,7 @@ struct calendar_day {
   int day;
 };
 
-// Days since 1970-01-01.
+// Days from 1970-01-01 to a date.
 constexpr std::int64_t days_of(calendar_day date) {
   std::int64_t year = date.month <= 2 ? date.year - 1 : date.year;
   std::int64_t era = (year >= 0 ? year : year - 399) / 400;
@@ -62,7 +62,7 @@ void put(char* out, int number, int digits) {
   }
 }
 
-// Takes parts off the front of a text; after the first that does not fit, nothing fits.
+// Takes parts off the front of a text. After the first mismatch, all further parts mismatch.
 struct reader {
   std::string_view rest;
   bool fits = true;
@@ -104,7 +104,7 @@ struct reader {
     int minute = number(2);
     literal(":");
     int second = number(2);
-    // A leap second is a valid text; it counts as the second before it.
+    // A leap second is valid; it counts as the second before it.
     fits = fits && hour < 24 && minute < 60 && second <= 60;
     return hour * 3600 + minute * 60 + std::min(second, 59);
   }
@@ -179,7 +179,7 @@ std::optional<std::int64_t> parse_date(std::string_view text, std::int64_t now) 
     if (date.year > year_now + 50) date.year -= 100;
   }
   std::int64_t days = days_of(date);
-  // A day that is not in its month comes back as another one.
+  // A day beyond the end of its month converts back to a different day.
   if (day_of(days).day != date.day || weekday_of(days) != weekday) return std::nullopt;
   return days * day_seconds + time;
 }

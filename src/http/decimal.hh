@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Whole numbers as decimal text, two digits at a time.
+// Integers as decimal text: written two digits at a time, and read strictly.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string_view>
+
+#include "heddle/http/charset.hh"
 
 namespace heddle::http::detail {
 
@@ -20,7 +23,7 @@ inline constexpr std::array<char, 200> digit_pairs = [] {
   return pairs;
 }();
 
-// Writes at `out`, which has room for decimal_bytes_max bytes; returns how many were written.
+// Writes at `out`, which has room for decimal_bytes_max bytes; returns the number of bytes written.
 inline std::size_t write_decimal(char* out, std::uint64_t number) {
   char text[decimal_bytes_max];
   std::size_t at = decimal_bytes_max;
@@ -37,6 +40,21 @@ inline std::size_t write_decimal(char* out, std::uint64_t number) {
   }
   std::memcpy(out, text + at, decimal_bytes_max - at);
   return decimal_bytes_max - at;
+}
+
+// Reads decimal digits only. False for anything else; sets `overflow` for more than 64 bits.
+inline bool read_decimal(std::string_view text, std::uint64_t& number, bool& overflow) {
+  number = 0;
+  overflow = false;
+  if (text.empty()) return false;
+  for (char c : text) {
+    if (!is_digit(c)) return false;
+    overflow |= __builtin_mul_overflow(number, std::uint64_t{10}, &number);
+    overflow |= __builtin_add_overflow(number, static_cast<std::uint64_t>(c - '0'), &number);
+  }
+  // A length beyond a signed 64-bit number could overflow in a program's arithmetic.
+  overflow |= number > static_cast<std::uint64_t>(INT64_MAX);
+  return true;
 }
 
 }  // namespace heddle::http::detail

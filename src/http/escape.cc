@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Text for links and pages: the writing side of uri.hh.
-#include "charset.hh"
+// Encodes text for links and HTML pages: the writing functions of uri.hh.
+#include "heddle/http/charset.hh"
 #include "heddle/http/uri.hh"
 
 namespace heddle::http {

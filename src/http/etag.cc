@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Entity tags: a comma may stand inside one, so the lists are read tag by tag.
+// Entity tags. A tag may contain a comma, so lists are parsed tag by tag.
 #include "heddle/http/etag.hh"
 
-#include "charset.hh"
+#include "heddle/http/charset.hh"
 
 namespace heddle::http {
 namespace {
@@ -25,14 +25,13 @@ entity_tag split(std::string_view tag) {
 
 }  // namespace
 
-file_etag::file_etag(std::uint64_t inode, std::uint64_t size, std::uint64_t changed_ns) {
+file_etag::file_etag(const file_identity& of) {
   std::size_t at = 0;
-  text_[at++] = '"';
-  at += write_hex(text_.data() + at, inode);
-  text_[at++] = '-';
-  at += write_hex(text_.data() + at, size);
-  text_[at++] = '-';
-  at += write_hex(text_.data() + at, changed_ns);
+  for (const std::uint64_t part : {of.device, of.inode, of.size, of.modified_ns, of.status_ns}) {
+    text_[at] = at == 0 ? '"' : '-';
+    ++at;
+    at += write_hex(text_.data() + at, part);
+  }
   text_[at++] = '"';
   length_ = static_cast<std::uint8_t>(at);
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The parser's way through field lines to the end of the head; parser.cc says how its layers work.
+// The part of the parser that reads field lines to the end of the head; parser.cc describes its
+// layers.
 #include <algorithm>
 #include <cstdint>
 
-#include "charset.hh"
-#include "header_table.hh"
+#include "heddle/http/charset.hh"
 #include "heddle/http/parser.hh"
-#include "scan.hh"
+#include "http/header_table.hh"
+#include "http/scan.hh"
 
 namespace heddle::http {
 
@@ -24,7 +25,7 @@ void request_parser::add_field(header_id id, std::uint32_t name_length,
                                    name_length | static_cast<std::uint32_t>(id) << 24};
 }
 
-// Field lines without anything unusual, as many as have been received whole.
+// Parses ordinary field lines, as many as have been received whole.
 void request_parser::whole_field_lines(const char* end) {
   const char* base = head_.base_;
   const char* p = base + at_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The check is the head writer's: it writes each field into a head that nobody gets.
-#include "http/fixed_fields.hh"
+// Checks each field by writing it into a temporary head with head_writer.
+#include "heddle/http/fixed_fields.hh"
 
 #include <string_view>
 #include <system_error>
@@ -18,7 +18,7 @@ std::string checked_lines(const std::vector<std::pair<std::string, std::string>>
          {"Connection", "Content-Length", "Date", "Trailer", "Transfer-Encoding", "Upgrade"})
       if (equal_ignoring_case(own, name))
         throw failure(std::make_error_code(std::errc::invalid_argument),
-                      "the header '" + name + "' is the server's own to send");
+                      "the server sets the header '" + name + "' itself");
     std::string room(64 + name.size() + value.size(), '\0');
     head_writer writer(room);
     writer.status(200).field(name, value);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// gzip by zlib, where it is there.
+// gzip by zlib, if the build has zlib.
 #include "heddle/http/content_coding.hh"
+#include "http/packers.hh"
 
 #ifdef HEDDLE_WITH_ZLIB
 #include <zlib.h>
@@ -13,19 +14,19 @@ namespace heddle::http {
 #ifdef HEDDLE_WITH_ZLIB
 
 namespace {
-constexpr int level = 6;              // zlib's own balance
+constexpr int level = 6;              // zlib's default balance of speed and size
 constexpr int gzip_window = 15 + 16;  // the largest window, in a gzip wrapper
 constexpr int memory_level = 8;       // zlib's default: 256 kB while it works
 }  // namespace
 
 bool can_compress() noexcept { return true; }
 
-std::optional<std::string> gzip(std::string_view plain) {
+std::optional<std::string> pack_gzip(std::string_view plain) {
   z_stream stream{};
   if (deflateInit2(&stream, level, Z_DEFLATED, gzip_window, memory_level, Z_DEFAULT_STRATEGY) !=
       Z_OK)
     return std::nullopt;
-  // No more room than would be worth it: running out of it is the answer "not smaller".
+  // If the compressed text needs more room than the plain text, the result is "not smaller".
   std::string packed(plain.size(), '\0');
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(plain.data()));
   stream.avail_in = static_cast<uInt>(plain.size());
@@ -41,7 +42,7 @@ std::optional<std::string> gzip(std::string_view plain) {
 #else
 
 bool can_compress() noexcept { return false; }
-std::optional<std::string> gzip(std::string_view) { return std::nullopt; }
+std::optional<std::string> pack_gzip(std::string_view) { return std::nullopt; }
 
 #endif
 

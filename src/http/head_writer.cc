@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Answers' heads: one check of the room a line, then plain copies.
+// Writes heads of answers: one check of the remaining room per line, then plain copies.
 #include "heddle/http/head_writer.hh"
 
 #include <cstring>
 
-#include "decimal.hh"
 #include "heddle/http/headers.hh"
 #include "heddle/http/status.hh"
+#include "http/decimal.hh"
 
 namespace heddle::http {
 head_writer& head_writer::fail(problem what) {
@@ -22,7 +22,7 @@ bool head_writer::room(std::size_t bytes) {
 }
 
 void head_writer::put(std::string_view text) {
-  // An empty view may have no address, which memcpy must not be given.
+  // An empty view may have a null address, which memcpy must not get.
   if (text.empty()) return;
   std::memcpy(out_.data() + length_, text.data(), text.size());
   length_ += text.size();
@@ -92,7 +92,7 @@ std::string_view describe(head_writer::problem what) {
     case head_writer::problem::name_bad:
       return "a field name is not a token";
     case head_writer::problem::value_bad:
-      return "a field value holds a control character";
+      return "a field value contains a control character";
   }
   return "";
 }

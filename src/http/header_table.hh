@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Recognising a header name while it is read: a hash without collisions of the name's length,
-// first and last four letters gives one candidate, one comparison settles it. Every load stays
+// Recognises a header name while it is parsed. A perfect hash of the name's length, first letter
+// and last four letters gives one candidate, and one comparison confirms it. Every load stays
 // inside the name and the four bytes before it.
 #pragma once
 
@@ -91,15 +91,15 @@ static_assert(header_names[static_cast<std::size_t>(header_id::from)] == "from",
 inline constexpr std::uint32_t hash_bits = 9;
 
 // `tail` holds the name's last four bytes in lower case, the last one in the highest byte. The
-// multipliers were found by trying; the assertion below says whether they still fit the table.
+// multipliers were found by search; the assertion below checks that they still fit the table.
 constexpr std::uint32_t name_hash(std::uint32_t tail, char first, std::size_t length) {
   auto head = static_cast<std::uint32_t>(static_cast<unsigned char>(first | 0x20)) << 8;
   return ((tail + (head + static_cast<std::uint32_t>(length)) * 0x6cad4a27u) * 0x0f21ddb7u) >>
          (32 - hash_bits);
 }
 
-// The four bytes that stand before a name's end. For a name of two or three letters these reach
-// into what precedes it, which is always the end of a line.
+// The four bytes before a name's end. For a name of two or three letters they include the bytes
+// before the name, which are always the end of a line.
 constexpr std::uint32_t known_tail(std::string_view name) {
   std::uint32_t tail = 0;
   for (std::size_t back = 0; back < 4; ++back) {
@@ -141,9 +141,9 @@ inline std::uint64_t load64(const char* from) {
   return word;
 }
 
-// Compares a name with a lower-case one of the same length by overlapping words, so that nothing
-// outside either is read. Setting the bit 0x20 folds letters and leaves digits and '-' alone; the
-// only other bytes that fold onto them are controls, which the caller has ruled out.
+// Compares a name with a lower-case one of the same length by overlapping words, so that it reads
+// nothing outside either. Setting the bit 0x20 folds letters and leaves digits and '-' alone; the
+// only other bytes that fold onto them are controls, which the caller has excluded.
 inline bool same_name(const char* name, const char* lower, std::size_t length) {
   constexpr std::uint64_t fold = 0x2020202020202020u;
   if (length >= 8) {
@@ -165,7 +165,8 @@ inline bool same_name(const char* name, const char* lower, std::size_t length) {
   return true;
 }
 
-// Precondition: the name follows "\r\n" and at least two more bytes, and has no byte below 0x21.
+// Precondition: the name is preceded by "\r\n" and at least two more bytes, and has no byte below
+// 0x21.
 inline header_id recognise(const char* name, std::size_t length) {
   std::uint32_t tail = load32(name + length - 4) | 0x20202020u;
   std::size_t id = known_places.places[name_hash(tail, *name, length)];

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Header names by number and by text, and the list syntax that many field values share.
+// Header names by number and by text, and the syntax of comma-separated lists.
 #include "heddle/http/headers.hh"
 
-#include "charset.hh"
-#include "header_table.hh"
-#include "scan.hh"
+#include "heddle/http/charset.hh"
+#include "http/header_table.hh"
+#include "http/scan.hh"
 
 namespace heddle::http {
 namespace {
 
 constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
 
-// Where the element that starts `text` ends: at a comma outside quotes, or at the end.
+// The position where the first element of `text` ends: at a comma outside quotes, or at the end.
 std::size_t element_end(std::string_view text) {
   bool quoted = false;
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -30,7 +30,7 @@ std::string_view name_of(header_id id) {
 
 header_id header_id_of(std::string_view name) {
   if (!token_valid(name) || name.size() > detail::known_name_bytes_max) return header_id::other;
-  // `recognise` reads before a short name, so the name is put where something precedes it.
+  // `recognise` reads bytes before a short name, so the name is copied behind a line end.
   std::array<char, 4 + detail::known_name_bytes_max> line{'\r', '\n', '\r', '\n'};
   std::memcpy(line.data() + 4, name.data(), name.size());
   return detail::recognise(line.data() + 4, name.size());
@@ -48,7 +48,7 @@ bool token_valid(std::string_view text) {
   return !text.empty() && detail::all(text, detail::token_byte);
 }
 
-// The wide search stops at tabs, which are allowed; what stops it otherwise is not.
+// The wide search also stops at tabs, which are valid; every other byte where it stops is invalid.
 bool value_valid(std::string_view text) {
   const char* at = text.data();
   const char* end = at + text.size();

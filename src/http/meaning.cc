@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The rules of RFC 9112 sections 3.2 (targets, Host), 6 (framing) and 9 (connections). Where the
-// RFC lets a server repair or refuse, this one refuses: what two parsers may read in two ways is
-// how requests are smuggled.
-#include "meaning.hh"
+// The rules of RFC 9112 sections 3.2 (targets, Host), 6 (framing) and 9 (connections). If the RFC
+// lets a server repair or refuse a request, this one refuses it, because text that two parsers may
+// read differently allows request smuggling.
+#include "http/meaning.hh"
 
 #include <algorithm>
 #include <initializer_list>
 
-#include "charset.hh"
+#include "heddle/http/charset.hh"
+#include "http/decimal.hh"
 
 namespace heddle::http {
 namespace {
@@ -30,8 +31,8 @@ bool escapes_valid(std::string_view text) {
   return true;
 }
 
-// Inside the brackets: the letters of an IPv6 address. Whether it is one is for the resolver; a
-// server only compares it.
+// Inside the brackets: checks only the characters of an IPv6 address. A server only compares the
+// address, so it leaves full validation to resolvers.
 bool literal_valid(std::string_view text) {
   std::size_t colons = 0;
   for (char c : text) {
@@ -39,21 +40,6 @@ bool literal_valid(std::string_view text) {
     if (detail::hex_value(c) < 0 && c != ':' && c != '.') return false;
   }
   return colons >= 2;
-}
-
-// Decimal digits only. False on anything else; `overflow` when they say more than 64 bits hold.
-bool decimal(std::string_view text, std::uint64_t& number, bool& overflow) {
-  number = 0;
-  overflow = false;
-  if (text.empty()) return false;
-  for (char c : text) {
-    if (!detail::is_digit(c)) return false;
-    overflow |= __builtin_mul_overflow(number, std::uint64_t{10}, &number);
-    overflow |= __builtin_add_overflow(number, static_cast<std::uint64_t>(c - '0'), &number);
-  }
-  // A length that a signed size cannot hold would overflow in somebody's arithmetic.
-  overflow |= number > static_cast<std::uint64_t>(INT64_MAX);
-  return true;
 }
 
 constexpr std::uint64_t bits(std::initializer_list<header_id> ids) {
@@ -77,7 +63,7 @@ bool authority_valid(std::string_view text, bool host_needed, bool port_needed) 
     port_at = close + 1;
     if (port_at < text.size() && text[port_at] != ':') return false;
   } else {
-    // One pass: hosts are short, and calls to search them cost more than looking at each byte.
+    // One pass, because hosts are short and search calls cost more than a look at each byte.
     port_at = 0;
     while (port_at < text.size() && detail::is(text[port_at], detail::plain_host_byte)) ++port_at;
     if (port_at < text.size() && text[port_at] != ':') {
@@ -160,8 +146,8 @@ problem request_meaning::take_fields(request_head& head, const limits& bounds,
     at(culprit);
     return what;
   }
-  // RFC 9110 section 10.1.1: an HTTP/1.0 client cannot mean it; without a body there is nothing
-  // to wait for.
+  // RFC 9110 section 10.1.1: ignore it from an HTTP/1.0 client; without a body there is nothing to
+  // wait for.
   head.expects_continue_ = head.minor_version_ == 1 && head.body_ != framing::none &&
                            equal_ignoring_case(head.value(header_id::expect), "100-continue");
   return problem::none;
@@ -179,7 +165,7 @@ problem request_meaning::framing_of(request_head& head, const limits& bounds, he
   if (head.repeated(culprit)) return problem::length_repeated;
   std::string_view text = head.value(culprit);
   bool overflow;
-  if (!decimal(text, head.content_length_, overflow)) {
+  if (!detail::read_decimal(text, head.content_length_, overflow)) {
     bool listed = text.find(',') != text.npos;
     return listed ? problem::length_repeated : problem::length_malformed;
   }
@@ -191,7 +177,7 @@ problem request_meaning::framing_of(request_head& head, const limits& bounds, he
   return head.content_length_ > bounds.body_bytes_max ? problem::body_too_large : problem::none;
 }
 
-// The codings of all Transfer-Encoding lines are one list; only "chunked" alone is spoken.
+// All Transfer-Encoding lines form one list; only a lone "chunked" is supported.
 problem request_meaning::codings(const request_head& head) {
   constexpr auto id = header_id::transfer_encoding;
   std::size_t count = 0;
@@ -206,7 +192,7 @@ problem request_meaning::codings(const request_head& head) {
       last_is_chunked = equal_ignoring_case(element, "chunked");
       chunked += last_is_chunked;
     }
-    // A reader that looks at one of several lines would see no coding in an empty one.
+    // Refuse an empty line, because a program that reads only that line would see no coding.
     if (count == before) return problem::encoding_not_chunked;
   }
   if (!last_is_chunked) return problem::encoding_not_chunked;

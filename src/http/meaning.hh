@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a request head means once its syntax is known: the form of the target, the host, where the
-// body ends, whether the connection stays. These rules look at whole tokens, so they are apart
-// from the parser, which looks at bytes.
+// Interprets a request head after its syntax has been checked: the form of the target, the host,
+// where the body ends, whether the connection stays open. These rules work on whole tokens, so they
+// are separate from the parser, which works on bytes.
 #pragma once
 
 #include "heddle/http/limits.hh"
@@ -12,11 +12,11 @@
 namespace heddle::http {
 
 struct request_meaning {
-  // After the request line: form, path, authority.
+  // Call it after the request line; sets form, path and authority.
   static problem take_target(request_head& head);
 
-  // After the last field line: Host, framing, connection options. `where` becomes the offset of
-  // the value that is at fault, and is left alone when a field is missing. `known` may be null.
+  // Call it after the last field line; checks Host, framing and connection options. Sets `where` to
+  // the offset of a bad value and does not change it if a field is missing. `known` may be null.
   static problem take_fields(request_head& head, const limits& bounds, known_authority* known,
                              std::uint32_t& where);
 
@@ -27,8 +27,8 @@ struct request_meaning {
   static void connection(request_head& head);
 };
 
-// A host with an optional port, as RFC 3986 writes it, without user information. The host may be
-// empty only in a Host field.
+// Whether `text` is a host with an optional port, as RFC 3986 writes it, without user information.
+// Only a Host field may have an empty host.
 bool authority_valid(std::string_view text, bool host_needed, bool port_needed);
 
 }  // namespace heddle::http

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Methods by number and by token. Dispatch is by length, so at most two comparisons are made.
+// Methods by number and by token. A switch on the length leaves at most two comparisons.
 #include "heddle/http/method.hh"
 
 namespace heddle::http {
@@ -26,6 +26,8 @@ std::string_view name_of(method verb) {
       return "TRACE";
     case method::patch:
       return "PATCH";
+    case method::query:
+      return "QUERY";
   }
   return "";
 }
@@ -43,6 +45,7 @@ method method_of(std::string_view token) {
     case 5:
       if (token == "PATCH") return method::patch;
       if (token == "TRACE") return method::trace;
+      if (token == "QUERY") return method::query;
       break;
     case 6:
       if (token == "DELETE") return method::delete_;

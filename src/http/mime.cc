@@ -23,7 +23,7 @@ constexpr bool table_sound() {
   }
   return true;
 }
-static_assert(table_sound(), "sort mime_rows by extension, each once, none longer than the limit");
+static_assert(table_sound(), "mime_types.txt has an extension twice, or one longer than the limit");
 
 }  // namespace
 

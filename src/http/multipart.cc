@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The delimiter begins with a CR, and holds no other. So when a partial match fails, all of what
-// matched is data, and matching starts again at the byte that failed. If the match began in an
-// earlier input, these bytes are gone, but they are the delimiter's own: the decoder hands out
-// those, and never keeps data.
+// The delimiter begins with a CR and contains no other. So when a partial match fails, all matched
+// bytes are data, and matching starts again at the byte that failed. If the match began in an
+// earlier input, its bytes are gone, but they equal the delimiter's, so the decoder hands out the
+// delimiter's bytes and never stores data.
 #include "heddle/http/multipart.hh"
 
 #include <algorithm>
 #include <utility>
 
-#include "charset.hh"
+#include "heddle/http/charset.hh"
 #include "heddle/http/headers.hh"
 
 namespace heddle::http {
@@ -27,7 +27,7 @@ bool boundary_valid(std::string_view text) {
   });
 }
 
-// Takes "value" or a token off `rest`.
+// Takes a quoted string or a token off `rest`.
 std::string take_value(std::string_view& rest) {
   std::string value;
   if (!rest.starts_with('"')) {
@@ -101,7 +101,7 @@ multipart_piece multipart_decoder::feed(std::string_view input) {
   }
 }
 
-/// Goes on to a piece, to another stage, or to the input's end.
+/// Advances to the next piece, the next stage, or the end of the input.
 multipart_piece multipart_decoder::step(std::string_view input) {
   switch (stage_) {
     case stage::preamble:
@@ -119,7 +119,7 @@ multipart_piece multipart_decoder::step(std::string_view input) {
   return {kind::failed, 0};
 }
 
-/// Data up to the next delimiter, or the preamble, which is dropped.
+/// Scans data up to the next delimiter, or the preamble, which is dropped.
 multipart_piece multipart_decoder::scan(std::string_view input) {
   const bool is_data = stage_ == stage::data;
   std::size_t at = 0;
@@ -153,7 +153,7 @@ multipart_piece multipart_decoder::scan(std::string_view input) {
   return {kind::need_more, input.size()};
 }
 
-/// Behind a boundary: "--" at the end of all parts, else spaces and a line end.
+/// After a boundary: expects "--" at the end of all parts, else spaces and a line end.
 multipart_piece multipart_decoder::boundary_line(std::string_view input) {
   for (std::size_t at = 0; at < input.size(); ++at) {
     const char c = input[at];
@@ -170,7 +170,7 @@ multipart_piece multipart_decoder::boundary_line(std::string_view input) {
     const bool plain = lines_.empty() || lines_ == " ";
     if (after_cr || !(plain && (detail::is_ows(c) || c == '\r' || (c == '-' && lines_.empty()))))
       return fail(problem::boundary_line_bad, at);
-    // Padding of any length is as good as one space.
+    // Any amount of padding is stored as one space.
     if (detail::is_ows(c)) {
       lines_ = " ";
     } else {

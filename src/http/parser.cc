@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Two layers over one position. The upper takes whole lines that are plain in every way with wide
-// loads, and gives up, changing nothing, at the first thing that is not. The lower is a state
-// machine over bytes: it can stop anywhere, it decides every error, and it is what a line cut in
-// two, or one with anything unusual in it, goes through. So the upper layer needs no error of its
-// own, and feeding byte by byte tests the one against the other.
+// The parser has two layers over one position. The upper layer takes whole ordinary lines with wide
+// loads; at the first unusual thing it stops without changing anything. The lower layer is a state
+// machine over bytes: it can stop anywhere, it detects every error, and it handles lines that are
+// split between two feeds or contain anything unusual. So the upper layer needs no errors of its
+// own, and feeding byte by byte tests one layer against the other.
 //
-// The layers stand in request_line.cc and field_lines.cc. The end that both see is the nearer of
-// what was received and what the limits allow; a token that reaches the limits' end fails there
-// whether or not more has been received.
+// The layers are in request_line.cc and field_lines.cc. Both treat as the end of the input either
+// the end of the received bytes or the end that the limits allow, whichever is nearer. A token that
+// reaches the limits' end fails there, whether or not more bytes have been received.
 #include "heddle/http/parser.hh"
 
-#include "meaning.hh"
+#include "http/meaning.hh"
 
 namespace heddle::http {
 

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Range fields. A range that starts behind the end is dropped; if none is left, the answer is 416.
-// Overlap is bounded: a field that asks for the same bytes over and over gets the whole once.
+// Range fields. A range that begins after the end is dropped; if none is left, the answer is 416. A
+// field that asks for the same bytes again and again gets the whole file once.
 #include "heddle/http/range.hh"
 
 #include <algorithm>
 
-#include "charset.hh"
-#include "decimal.hh"
+#include "heddle/http/charset.hh"
 #include "heddle/http/headers.hh"
+#include "http/decimal.hh"
 
 namespace heddle::http {
 namespace {
 
-// Digits only; a number too large for 64 bits is the largest one, which is behind any end.
+// Reads digits only. A number above 64 bits becomes the largest one, which is after any end.
 bool number_of(std::string_view text, std::uint64_t& number) {
   number = 0;
   if (text.empty()) return false;
@@ -35,7 +35,7 @@ verdict read(std::string_view text, std::uint64_t size, byte_range& range) {
   std::string_view to = text.substr(dash + 1);
   std::uint64_t first = 0;
   std::uint64_t last = UINT64_MAX;
-  if (from.empty()) {  // the last so many bytes
+  if (from.empty()) {  // a suffix: the last so many bytes
     std::uint64_t length;
     if (!number_of(to, length)) return verdict::malformed;
     if (length == 0 || size == 0) return verdict::outside;
@@ -66,7 +66,7 @@ range_set parse_ranges(std::string_view value, std::uint64_t size) {
     if (what == verdict::inside) set.ranges_[inside++] = range;
   }
   if (asked == 0) return set;
-  // Two overlaps happen honestly, at the seams of a resumed download; more do not (RFC 9110
+  // Two overlaps occur in honest requests, where a download is resumed. More do not (RFC 9110
   // section 14.2 lets a server ignore such a field).
   std::size_t overlaps = 0;
   for (std::size_t i = 0; i < inside; ++i) {

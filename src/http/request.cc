@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Questions about a request head that take more than a field to answer.
+// Functions of request_head that need more than one field.
 #include "heddle/http/request.hh"
 
 namespace heddle::http {

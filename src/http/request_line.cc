@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The parser's way through empty lines and a request line; parser.cc says how its layers work.
+// The part of the parser that reads empty lines and the request line; parser.cc describes its
+// layers.
 #include <algorithm>
 #include <cstdint>
 
-#include "charset.hh"
-#include "header_table.hh"
+#include "heddle/http/charset.hh"
 #include "heddle/http/parser.hh"
-#include "meaning.hh"
-#include "scan.hh"
+#include "http/header_table.hh"
+#include "http/meaning.hh"
+#include "http/scan.hh"
 
 namespace heddle::http {
 
@@ -39,10 +40,10 @@ parse_state request_parser::line_too_long() {
   return fail(stage_ == stage::method ? problem::method_too_long : problem::target_too_long, at_);
 }
 
-// GET, HEAD, POST or PUT, a target, HTTP/1.1 or 1.0, CRLF, all received.
+// Parses an ordinary request line: GET, HEAD, POST or PUT, a target, HTTP/1.1 or 1.0, CRLF.
 bool request_parser::whole_request_line(const char* end) {
   const char* start = head_.base_ + at_;
-  // "GET / HTTP/1.1\r\n" has sixteen bytes, and the loads below rely on them.
+  // "GET / HTTP/1.1\r\n" has sixteen bytes; the loads below rely on that many.
   if (end - start < 16) return false;
   std::uint32_t first = load32(start);
   std::uint32_t method_length = 3;
@@ -96,7 +97,8 @@ parse_state request_parser::request_line(const char* received_end) {
     end = base + line_at_ + std::min(room, there);
   };
   if (stage_ >= stage::method) bounded();
-  // Stops with the position kept; the line is too long when the limit, not the data, ended it.
+  // Stops and keeps the position. If the limit ended the line, and not the input, the line is too
+  // long.
   auto pause = [&] {
     at_ = static_cast<std::uint32_t>(p - base);
     bool full = stage_ >= stage::method && at_ - line_at_ >= bounds_->request_line_bytes_max;

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: MIT
-// Putting an answer together.
+// Builds a response.
 #include "heddle/http/response.hh"
 
+#include "heddle/http/headers.hh"
 #include "heddle/http/status.hh"
 #include "heddle/sched/runtime.hh"
-#include "http/header_line.hh"
 
 namespace heddle::http {
 
 response& response::header(std::string_view name, std::string_view value) & {
-  if (says_itself(name)) [[unlikely]] {
-    // The others would say something else than what is sent.
+  if (is_framing_field(name)) [[unlikely]] {
+    // Other values would contradict what the connection sends itself.
     const bool close =
         equal_ignoring_case(name, "Connection") && equal_ignoring_case(value, "close");
     closes_ |= close;
     headers_ok_ &= close;
     return *this;
   }
-  headers_ok_ &= append_line(lines_, name, value);
+  headers_ok_ &= fields_.add(name, value);
   return *this;
 }
 
@@ -58,7 +58,7 @@ response error_response(int status, std::string_view what) {
   std::string text = std::to_string(status) + ' ' + std::string(reason_of(status)) + '\n';
   if (!what.empty()) (text += what) += '\n';
   response r(status);
-  r.text(text);
+  r.header("X-Content-Type-Options", "nosniff").text(text);
   return r;
 }
 

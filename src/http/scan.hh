@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Finding the byte that ends a token, sixteen at a time. SSE2 is part of x86-64; elsewhere the
-// same functions go byte by byte. Nothing outside [low, end) is ever read: the last block of a
-// buffer is loaded so that it ends with the buffer, and what was seen already is shifted out.
+// Finds the byte that ends a token, sixteen bytes at a time. SSE2 is part of x86-64; on other
+// machines the same functions go byte by byte. They never read outside [low, end): the last block
+// is loaded so that it ends with the buffer, and bytes that were already scanned are shifted out.
 #pragma once
 
 #include <cstdint>
 
-#include "charset.hh"
+#include "heddle/http/charset.hh"
 
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -16,8 +16,8 @@ namespace heddle::http::detail {
 
 inline bool line_ends(const char* p) { return p[0] == '\r' && p[1] == '\n'; }
 
-// Each of the finders gives a byte's verdict alone (`stops`) and for a block (`mask`, one bit a
-// byte); the two agree, which a test checks for all 256 bytes.
+// Each finder decides for a single byte (`stops`) and for a block (`mask`, one bit a byte). A test
+// checks for all 256 bytes that the two agree.
 
 struct name_end {  // a colon, or anything that no name holds among 0x00-0x20 and 0x80-0xff
   static bool stops(char c) { return c == ':' || static_cast<signed char>(c) <= 0x20; }
@@ -29,7 +29,7 @@ struct name_end {  // a colon, or anything that no name holds among 0x00-0x20 an
 #endif
 };
 
-struct value_end {  // a control character; tab is one here, and the caller knows better
+struct value_end {  // a control character, tab included; the caller accepts tabs
   static bool stops(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 #ifdef __SSE2__
   static __m128i block(__m128i bytes) {
@@ -39,7 +39,7 @@ struct value_end {  // a control character; tab is one here, and the caller know
 #endif
 };
 
-struct target_end {  // anything that a target may not hold, and '?', whose place is remembered
+struct target_end {  // a byte that a target may not hold, or '?'
   static bool stops(char c) { return c == '?' || !is(c, target_byte); }
 #ifdef __SSE2__
   static __m128i block(__m128i bytes) {
@@ -54,7 +54,7 @@ struct target_end {  // anything that a target may not hold, and '?', whose plac
 #endif
 };
 
-// The first byte of [from, end) at which `Finder` stops, `end` when there is none.
+// The first byte of [from, end) at which `Finder` stops; `end` if there is none.
 template <class Finder>
 inline const char* find(const char* from, const char* end, [[maybe_unused]] const char* low) {
 #ifdef __SSE2__

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reason phrases and whole status lines. One sorted table of whole lines serves both: the
+// Reason phrases and whole status lines. One sorted table of whole lines gives both, because the
 // phrase is a part of the line.
 #include "heddle/http/status.hh"
 
@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// Sorted by code, which stands at the same place in every line.
+// Sorted by code, which is at the same offset in every line.
 constexpr std::array lines{
     "HTTP/1.1 100 Continue\r\n"sv,
     "HTTP/1.1 101 Switching Protocols\r\n"sv,
@@ -78,7 +78,7 @@ constexpr int code_of(std::string_view line) {
   return (line[9] - '0') * 100 + (line[10] - '0') * 10 + (line[11] - '0');
 }
 
-// Code to place in `lines`, counted from one; zero says that the code is not registered.
+// Index of each code in `lines`, counted from one; zero if the code is not registered.
 constexpr std::array<unsigned char, 1000> places = [] {
   std::array<unsigned char, 1000> result{};
   for (std::size_t i = 0; i < lines.size(); ++i) {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Decoding of paths. Escapes are decoded before segments are looked at, in one pass, so "%2e%2e"
-// is ".." and "%252e" is a name with a percent sign in it.
+// Decodes paths. One pass decodes escapes before it inspects segments, so "%2e%2e" is ".." and
+// "%252e" is a name that contains a percent sign.
 #include "heddle/http/uri.hh"
 
 #include <algorithm>
 
-#include "charset.hh"
+#include "heddle/http/charset.hh"
 
 namespace heddle::http {
 namespace {
 
-// The byte behind a '%', -1 when there are not two digits.
+// The byte that an escape encodes; -1 if '%' is not followed by two hexadecimal digits.
 int escaped_byte(std::string_view raw, std::size_t percent) {
   if (raw.size() - percent < 3) return -1;
   int high = detail::hex_value(raw[percent + 1]);
@@ -18,7 +18,7 @@ int escaped_byte(std::string_view raw, std::size_t percent) {
   return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
 
-// True when decoding would change nothing: the usual path.
+// True if decoding would change nothing, which is the usual case.
 bool plain(std::string_view raw, bool merge) {
   char before = 0;
   for (char c : raw) {
@@ -33,7 +33,7 @@ bool plain(std::string_view raw, bool merge) {
 
 bool control(unsigned char byte) { return byte < 0x20 || byte == 0x7f; }
 
-// Writes a path segment by segment, and takes one back for each "..".
+// Writes a path segment by segment, and removes one for each "..".
 class path_writer {
  public:
   path_writer(std::span<char> room, bool merge) : room_(room), merge_(merge) {}
@@ -44,8 +44,7 @@ class path_writer {
     return true;
   }
 
-  // At a separator or the end: what was written since the last '/' is a segment. False: "..".
-  // left the root.
+  // Ends a segment at a separator or at the end of the path. False if ".." left the root.
   bool end_segment(bool last) {
     std::string_view segment{room_.data() + segment_at_, length_ - segment_at_};
     if (segment == "." || (segment.empty() && merge_ && !last && segment_at_ > 0)) {
@@ -109,6 +108,7 @@ std::expected<std::string_view, path_problem> decode_path(std::string_view raw,
       continue;
     }
     bool keep = false;
+    if (c == '\\') return std::unexpected(path_problem::backslash);
     if (c == '%') {
       int byte = escaped_byte(raw, at);
       if (byte < 0) return std::unexpected(path_problem::escape_broken);
@@ -121,7 +121,7 @@ std::expected<std::string_view, path_problem> decode_path(std::string_view raw,
         at += 2;
       }
     }
-    if (c == '\\') return std::unexpected(path_problem::backslash);
+    if (c == '\\' && !rules.encoded_backslash) return std::unexpected(path_problem::backslash);
     if (control(static_cast<unsigned char>(c))) {
       return std::unexpected(path_problem::control_byte);
     }

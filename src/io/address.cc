@@ -61,6 +61,12 @@ address address::loopback(std::uint16_t port) noexcept {
   return a;
 }
 
+bool address::is_loopback() const noexcept {
+  constexpr unsigned loopback_net = 127;
+  if (is_v4()) return ntohl(as<sockaddr_in>(bytes_).sin_addr.s_addr) >> 24 == loopback_net;
+  return is_v6() && IN6_IS_ADDR_LOOPBACK(&as<sockaddr_in6>(bytes_).sin6_addr);
+}
+
 address address::loopback_v6(std::uint16_t port) noexcept {
   address a = any(port);
   as<sockaddr_in6>(a.bytes_).sin6_addr = in6addr_loopback;
@@ -129,7 +135,7 @@ int address::family() const noexcept { return len_ == 0 ? 0 : native()->sa_famil
 bool address::is_v4() const noexcept { return family() == AF_INET; }
 bool address::is_v6() const noexcept { return family() == AF_INET6; }
 
-// The port stands at the same place in both forms.
+// The port has the same offset in both forms.
 static_assert(offsetof(sockaddr_in, sin_port) == offsetof(sockaddr_in6, sin6_port));
 
 std::uint16_t address::port() const noexcept { return ntohs(as<sockaddr_in>(bytes_).sin_port); }

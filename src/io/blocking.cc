@@ -4,7 +4,7 @@
 
 #include <cerrno>
 
-#include "io/here.hh"
+#include "heddle/sched/here.hh"
 
 namespace heddle {
 

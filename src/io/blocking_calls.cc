@@ -97,6 +97,10 @@ std::int64_t perform_blocking(operation& op) noexcept {
         return outcome(at_cursor_now ? ::write(op.fd, op.data, op.len)
                                      : ::pwrite(op.fd, op.data, op.len, offset));
       case op_code::open:
+        // openat2 is for resolve flags: older kernels, and valgrind, have only the other.
+        if (const auto& how = *static_cast<const open_how*>(op.more); how.resolve == 0)
+          return outcome(::openat(op.fd, path, static_cast<int>(how.flags | O_LARGEFILE),
+                                  static_cast<mode_t>(how.mode)));
         return outcome(::syscall(SYS_openat2, op.fd, path, op.more, sizeof(open_how)));
       case op_code::stat:
         return outcome(::statx(op.fd, path, static_cast<int>(op.flags), STATX_BASIC_STATS,

@@ -13,7 +13,7 @@
 namespace heddle {
 namespace {
 
-// A finished call's result, or the time at which a queued one came, in a link that is free then.
+// Keeps a finished call's result, or a queued one's time of arrival, in a link that is unused then.
 void keep_number(operation& op, std::int64_t number) noexcept {
   op.driver_prev = reinterpret_cast<operation*>(static_cast<std::intptr_t>(number));
 }
@@ -63,14 +63,14 @@ bool blocking_pool::add_thread(operation& first, std::int64_t since) noexcept {
     for (const auto& s : seats_)
       if (!s->occupied) free = s.get();
     if (free == nullptr) free = seats_.emplace_back(std::make_unique<seat>()).get();
-    if (free->thread.joinable()) free->thread.join();  // it has left, and holds no lock
+    if (free->thread.joinable()) free->thread.join();  // its thread has ended
     free->given = &first;
     free->given_since = since;
     free->occupied = true;
     free->thread = std::thread([this, free] { run(*free); });
     if (++count_.threads > count_.threads_peak) count_.threads_peak = count_.threads;
   } catch (...) {
-    // As many as there are must do; with none the call cannot be made.
+    // The existing threads must be enough; if there are none, the call cannot be made.
     if (free != nullptr) free->occupied = false;
     free = nullptr;
   }

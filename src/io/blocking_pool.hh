@@ -4,7 +4,7 @@
 // none a thread is made, up to threads_max, and beyond that calls queue. A thread ends after
 // `idle_limit` without a call. A queued call can be taken back; a running one is waited for.
 //
-// A runtime has one, whatever its number of workers: each driver gives calls and takes them back
+// A runtime has one pool for all its workers: each driver gives calls and takes them back
 // through a port of its own, the one of its worker's number (operation::home).
 //
 // State of an operation here: queued -> running -> finished (-> collected by its worker), or
@@ -33,10 +33,10 @@ class blocking_pool {
         queue_max_(options.pool_queue_max),
         idle_limit_(options.pool_idle) {}
   ~blocking_pool() { end(); }
-  /// Makes the ports up to this worker's; its eventfd ends the worker's sleep. Before calls of it.
+  /// Makes the ports up to this worker's; its eventfd ends the worker's sleep. Before submit().
   void open_port(std::uint32_t worker, int wake_fd);
-  /// Waits for the calls that run; queued ones are forgotten (their owners have been told). Once
-  /// for all workers: the runtime goes.
+  /// Waits for the calls that run; drops queued ones (their owners have been told). Called once for
+  /// all workers, when the runtime ends.
   void end() noexcept;
 
   enum class taken : std::uint8_t { no, running, queued };
@@ -47,7 +47,7 @@ class blocking_pool {
   [[nodiscard]] bool take_back(operation& op) noexcept;
   /// Takes one queued call of a worker on a descriptor back; null when there is none.
   [[nodiscard]] operation* take_back_one(std::uint32_t worker, int fd) noexcept;
-  /// The worker's glance: something has finished for it.
+  /// A quick check: whether a call of this worker has finished.
   [[nodiscard]] bool has_finished(std::uint32_t worker) const noexcept {
     // acquire: pairs with the release in run()
     return ports_[worker].finished_any.load(std::memory_order_acquire);
@@ -58,7 +58,7 @@ class blocking_pool {
   [[nodiscard]] static std::int64_t result_of(const operation& op) noexcept;
 
   /// A worker's call that has waited longest for a thread, or null, with how many of its calls
-  /// wait. It may begin to run at any time; what belongs to the worker can be read nevertheless.
+  /// wait. It may begin to run at any time; the worker's own fields can be read nevertheless.
   /// Linear.
   struct waiting_call {
     operation* op = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Pieces and chains. A copied piece is one block: the owner, then the bytes, with room behind them
-// that the same chain may still fill as long as nobody else shares the piece.
+// that the same chain may still fill as long as the piece has no other owner.
 #include "heddle/io/chain.hh"
 
 #include <sys/uio.h>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Which driver: the one that was named, or the first that works here, and the reasons.
-#include <cstdlib>
-
-#include "heddle/io/sim.hh"
+// Chooses one of the kernel's drivers: the named one, or the first that works here, and gives the
+// reasons.
+#include "heddle/io/kernel_drivers.hh"
 #include "io/kernel_driver.hh"
 #if HEDDLE_WITH_URING
 #include "io/uring.hh"
@@ -13,15 +12,15 @@ namespace {
 
 struct candidate {
   const char* name;
-  std::unique_ptr<driver> (*make)(const driver_options&);
+  std::unique_ptr<driver> (*make)(driver_place&);
   driver_probe (*probe)();
 };
 
 driver_probe probe_by_making(const candidate& c, const char* detail) {
   driver_probe result{c.name, false, detail, ""};
   try {
-    driver_options small;
-    small.block_count = 1;
+    driver_place small;
+    small.options.block_count = 1;
     static_cast<void>(c.make(small));
     result.usable = true;
   } catch (const std::exception& e) {
@@ -56,11 +55,7 @@ std::vector<driver_probe> probe_drivers() {
   return all;
 }
 
-std::unique_ptr<driver> make_driver(const std::string& choice, const driver_options& options) {
-  std::string wanted = choice;
-  if (wanted.empty())
-    if (const char* from_environment = std::getenv("HEDDLE_DRIVER")) wanted = from_environment;
-  if (wanted == "sim") return std::make_unique<sim_driver>(sim_options{});
+std::unique_ptr<driver> make_kernel_driver(std::string_view wanted, driver_place& place) {
   for (const candidate& c : candidates) {
     if (!wanted.empty() && wanted != c.name) continue;
     if (c.probe != nullptr) {
@@ -72,11 +67,11 @@ std::unique_ptr<driver> make_driver(const std::string& choice, const driver_opti
             "the " + found.name + " driver cannot run here: " + found.detail + "; " + found.advice);
       }
     }
-    return c.make(options);
+    return c.make(place);
   }
-  throw failure(
-      std::make_error_code(std::errc::invalid_argument),
-      "no driver is called '" + wanted + "'; HEDDLE_DRIVER may be io_uring, epoll, poll or sim");
+  throw failure(std::make_error_code(std::errc::invalid_argument),
+                "no driver is called '" + std::string(wanted) +
+                    "'; HEDDLE_DRIVER may be io_uring, epoll, poll or sim");
 }
 
 }  // namespace heddle

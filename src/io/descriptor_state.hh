@@ -1,23 +1,71 @@
 // SPDX-License-Identifier: MIT
-// What stands behind a handle: the number, the counts, the two lanes. It lives while a handle or an
+// The state behind a handle: the number, the counts, the two lanes. It lives while a handle or an
 // entry refers to it. `handles` reaching 0 closes the descriptor; with `pins` at 0 too, it is
 // freed. A pin is held by each entry, and by a multishot operation from submit() to its last
-// completion.
+// completion. The differences between kinds of descriptors are one static table of functions a
+// kind, in the kind's own file.
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
+#include <limits>
+#include <system_error>
 
 #include "heddle/base/list.hh"
+#include "heddle/io/chain.hh"
 #include "heddle/io/lane.hh"
-#include "heddle/io/received.hh"
-#include "heddle/io/stream.hh"
-#include "io/here.hh"
+#include "heddle/sched/here.hh"
+
+namespace heddle {
+class address;
+class received;
+}  // namespace heddle
 
 namespace heddle::detail {
 
-class file_use;
+/// An index into the tables: one byte, because an idle connection is little more than its state.
+enum class descriptor_kind : std::uint8_t {
+  plain,
+  file,
+  socket,
+  datagram,
+  listener,
+  layer,   ///< a stream that a stream_layer carries
+  source,  ///< a listener that a stream_source feeds
+};
 
-enum class descriptor_kind : std::uint8_t { plain, file, socket, datagram, listener };
+/// The functions of one kind. All run in the descriptor's color.
+struct descriptor_functions {
+  /// The turn of e has come. Returns true when it is done at once.
+  bool (*start)(descriptor_state& s, lane_entry& e, worker& w) noexcept;
+  /// Asks an entry's operation to end, which the driver has (or a layer or source in its place).
+  void (*cancel)(descriptor_state& s, operation& op, worker& w) noexcept;
+  /// Closed for users; `number` is the former fd. Ends pending operations and gives blocks back.
+  void (*close)(descriptor_state& s, int number, worker& w) noexcept;
+  /// Calls f with each operation beside the lanes' that a driver may have.
+  void (*each_operation)(descriptor_state& s, void (*f)(void*, operation&), void* context) noexcept;
+  void (*destroy)(descriptor_state& s, worker& w) noexcept;
+};
+
+/// The part of a stream's functions that does not wait; null for kinds that are no streams.
+struct stream_functions {
+  /// Bytes that left at once; see stream::try_write(). Nothing is queued to be written.
+  std::size_t (*try_write)(descriptor_state& s, byte_view head, const piece& body,
+                           worker& w) noexcept;
+  std::int64_t (*send_file)(descriptor_state& s, byte_view head, int file, std::uint64_t at,
+                            std::size_t count, worker& w) noexcept;
+  /// From how many bytes on send_file() sends a body without copying it.
+  std::size_t (*send_file_from)(const descriptor_state& s, worker& w) noexcept;
+  received (*take)(descriptor_state& s, worker& w) noexcept;
+  /// `how` as shutdown()'s; 0 or -errno.
+  int (*shutdown)(descriptor_state& s, int how) noexcept;
+  address (*peer)(const descriptor_state& s) noexcept;
+  void (*end_with_last_write)(descriptor_state& s) noexcept;
+  void (*reset_on_close)(descriptor_state& s) noexcept;
+};
+
+class descriptor_state;
+[[nodiscard]] const descriptor_functions& functions_of(const descriptor_state& s) noexcept;
 
 class descriptor_state {
  public:
@@ -29,8 +77,9 @@ class descriptor_state {
   descriptor_state(const descriptor_state&) = delete;
   descriptor_state& operator=(const descriptor_state&) = delete;
 
-  /// -1 when it is closed for users.
-  [[nodiscard]] int number() const noexcept { return fd < 0 ? -1 : fd; }
+  /// The system's number; -1 when it is closed for users, or has none.
+  [[nodiscard]] int number() const noexcept { return fd < 0 || fd == no_number ? -1 : fd; }
+  [[nodiscard]] bool open() const noexcept { return fd >= 0; }
   void close(worker& w) noexcept;
   void unpin_one() noexcept {
     if (--pins != 0) return;
@@ -46,97 +95,96 @@ class descriptor_state {
   /// An entry that is queued has ended, with e.outcome: its frame runs, the next one starts.
   void finish(lane_entry& e, worker& w) noexcept;
   /// The turn of e has come. Returns true when it is done at once.
-  [[nodiscard]] bool start(lane_entry& e, worker& w) noexcept;
+  [[nodiscard]] bool start(lane_entry& e, worker& w) noexcept {
+    return functions_of(*this).start(*this, e, w);
+  }
 
   // Entries done in a row without waiting before the frame goes behind the others: a peer that
   // always has data must not keep the worker. 32 small transfers are about 30 us.
   static constexpr std::uint8_t burst_max = 32;
 
+  /// The fd of an open descriptor without a number of the system's.
+  static constexpr int no_number = std::numeric_limits<int>::max();
+
   int fd;  ///< -1 when it is closed; below: closed for users, while another worker's driver ends
-           ///< what it holds, and then to be closed under the number -2 - fd
+           ///< its operations, and then to be closed under the number -2 - fd
   std::uint32_t handles = 1;
   std::uint32_t pins = 0;
   descriptor_kind kind;
-  std::uint8_t burst = 0;   ///< entries in a row that were done without waiting
-  std::uint8_t window = 0;  ///< sockets: blocks that may stand untaken
-  std::uint8_t error = 0;   ///< sockets: why nothing more will come, errno or at_end
+  std::uint8_t burst : 7 = 0;        ///< entries in a row that were done without waiting
+  std::uint8_t never_waits : 1 = 0;  ///< an accepted socket: drivers make those non-blocking
+  std::uint8_t window = 0;           ///< sockets: blocks that may stand untaken
+  std::uint8_t error = 0;            ///< sockets: why nothing more will come, errno or at_end
   lane reads;
   lane writes;
 
  private:
+  friend void close_number(descriptor_state& s, int number, worker& w) noexcept;
   void destroy() noexcept;
   [[gnu::cold]] void close_late() noexcept;
   /// Calls f with each operation on it that a driver may have.
   template <class F>
   void each_operation(F&& f) noexcept;
-  /// Where another worker's driver has one of its operations: asks all of them to end.
+  /// If another worker's driver has any of its operations: asks all of them to end.
   [[nodiscard]] bool cancel_elsewhere(worker& w) noexcept;
 };
 
-/// A file or a directory.
-class file_state : public descriptor_state {
- public:
-  explicit file_state(int number) noexcept : descriptor_state(number, descriptor_kind::file) {}
-  list<file_use> uses;
+/// The functions of a listener; null for other kinds.
+struct listener_functions {
+  /// The connection that an accept entry was given, by the entry's outcome (>= 0). Its caller owns
+  /// one handle. Throws when there is no memory.
+  descriptor_state* (*take)(descriptor_state& s, std::int32_t outcome);
+  /// An accept entry ends without having been taken.
+  void (*drop)(descriptor_state& s, std::int32_t outcome) noexcept;
+  void (*finish)(descriptor_state& s, worker& w) noexcept;
+  std::uint64_t (*pauses)(const descriptor_state& s) noexcept;
 };
 
-/// A multishot receive and the blocks it brought. An idle connection is this and nothing else.
-class socket_state : public descriptor_state {
- public:
-  socket_state(int number, stream_options options) noexcept;
-  ~socket_state() { drop_blocks(); }
+/// The tables, by kind.
+[[nodiscard]] const descriptor_functions& functions_of(const descriptor_state& s) noexcept;
+[[nodiscard]] const stream_functions* stream_functions_of(const descriptor_state& s) noexcept;
+[[nodiscard]] const listener_functions* listener_functions_of(const descriptor_state& s) noexcept;
 
-  /// Serves an entry of the read lane from what has arrived; arms the receive when nothing has.
-  /// A transfer with nothing to take is left to an operation of its own, if none is armed.
-  enum class served : std::uint8_t { done, waits, direct };
-  [[nodiscard]] served serve(lane_entry& e, worker& w) noexcept;
-  /// The next block, when it is here and nobody waits for it; else nothing.
-  [[nodiscard]] received take(worker& w) noexcept;
-  void drop_blocks() noexcept;
-  [[nodiscard]] operation& receiving() noexcept { return receiving_; }
+/// The outcome that kernel_error() turns into this error; EIO for one that is not the system's.
+[[nodiscard]] inline std::int32_t negative_errno(const std::error_code& e) noexcept {
+  return e.category() == std::system_category() || e.category() == std::generic_category()
+             ? -e.value()
+             : -EIO;
+}
 
- private:
-  struct block {
-    std::byte* data;
-    std::uint32_t number;  // or `own` and how far data is from the beginning of its memory
-    std::uint32_t len;
-  };
-  static constexpr std::uint32_t own = std::uint32_t{1} << 31;
-  /// Blocks that nobody has taken yet, with room for some behind it: a cell of the worker's.
-  struct block_queue {
-    std::uint32_t capacity;
-    std::uint16_t first;
-    std::uint16_t end;
-    [[nodiscard]] block& head() noexcept { return blocks()[first]; }
-    [[nodiscard]] block* blocks() noexcept { return reinterpret_cast<block*>(this + 1); }
-    [[nodiscard]] static std::size_t bytes_for(std::size_t count) noexcept {
-      return sizeof(block_queue) + count * sizeof(block);
-    }
-  };
-  /// Null while there are none. It stands in an argument that this operation does not have, so that
-  /// an idle connection pays nothing for it.
-  [[nodiscard]] block_queue* queue() const noexcept {
-    return static_cast<block_queue*>(receiving_.data);
-  }
-  [[nodiscard]] std::size_t untaken() const noexcept {
-    return queue() == nullptr ? 0u : static_cast<std::size_t>(queue()->end - queue()->first);
-  }
-  void note_error(std::int64_t result) noexcept;
-  static bool arrived(operation& op, worker& w, const completion& c) noexcept;
-  [[nodiscard]] bool push_block(block b, worker& w) noexcept;
-  [[nodiscard]] static block keep(driver& d, const completion& c) noexcept;
-  [[nodiscard]] received lend(const block& b) noexcept;
-  void give_back(const block& b) noexcept;
-  void pop_block(worker& w) noexcept;
-  void arm(worker& w) noexcept;
-  static const wait_kind kind_of_wait;
+/// The parts of a table that most kinds have in common.
+[[nodiscard]] bool start_steps(descriptor_state& s, lane_entry& e, worker& w) noexcept;
+void cancel_in_driver(descriptor_state& s, operation& op, worker& w) noexcept;
+void close_number(descriptor_state& s, int number, worker& w) noexcept;
+inline void no_operation(descriptor_state&, void (*)(void*, operation&), void*) noexcept {}
+template <class State>
+void destroy_state(descriptor_state& s, worker& w) noexcept {
+  auto* self = static_cast<State*>(&s);
+  self->~State();
+  w.memory.release(self, sizeof(State));
+}
 
-  operation receiving_;  // its `more` names this, its `data` the queue
-  static constexpr std::uint8_t at_end = 0xff;
+/// The functions of one role of lane entries; the table of a role is in its awaiter's file.
+struct entry_functions {
+  /// Null where the role has no operation of its own.
+  operation* (*operation_of)(lane_entry& e) noexcept;
+  wait& (*wait_of)(lane_entry& e) noexcept;
+  /// Takes steps until the driver keeps the operation (false) or all is done (true).
+  bool (*run)(lane_entry& e, worker& w) noexcept;
 };
+[[nodiscard]] const entry_functions& functions_of(const lane_entry& e) noexcept;
 
-// An idle HTTP connection is this cell and a frame of 128 bytes: tests/http/idle_test.cc.
-static_assert(sizeof(socket_state) <= 144);
+/// entry_functions::run for an awaiter of one operation in steps.
+template <class Entry>
+bool run_steps(lane_entry& entry, worker& w) noexcept {
+  auto& e = static_cast<Entry&>(entry);
+  for (;;) {
+    e.prepare();
+    completion now;
+    if (!driver_here().submit(e, w, now)) return false;
+    if (e.step(now.result)) return true;
+  }
+}
 
 template <class State, class... Args>
 State* descriptor_state::make(int fd, Args... args) {
@@ -148,7 +196,5 @@ State* descriptor_state::make(int fd, Args... args) {
     throw;
   }
 }
-
-[[nodiscard]] wait& wait_of(lane_entry& e) noexcept;
 
 }  // namespace heddle::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every look-up goes through openat2 with RESOLVE_BENEATH. What has no such form (remove, rename,
-// making a folder) is done to one last name, in a folder that was opened that way.
+// Every look-up goes through openat2 with RESOLVE_BENEATH. Calls without that (remove, rename,
+// making a folder) are done to one last name, in a folder that was opened that way.
 #include "heddle/io/directory.hh"
 
 #include <fcntl.h>
@@ -15,7 +15,7 @@ namespace heddle {
 namespace {
 
 std::uint64_t rules_for(links follow) {
-  // Links of /proc lead to open files, whatever folder they stand in.
+  // Links of /proc lead to open files from any folder.
   constexpr std::uint64_t always = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
   return follow == links::none ? always | RESOLVE_NO_SYMLINKS : always;
 }

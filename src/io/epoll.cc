@@ -6,15 +6,16 @@
 
 #include <cerrno>
 
-#include "io/bare_call.hh"
 #include "io/readiness.hh"
+#include "io/shared_driver.hh"
+#include "io/system_call.hh"
 
 namespace heddle {
 namespace {
 
-class epoll_driver final : public readiness_driver {
+class epoll_driver : public readiness_driver {
  public:
-  explicit epoll_driver(const driver_options& options) : readiness_driver(options) {
+  explicit epoll_driver(driver_place& place) : readiness_driver(place) {
     epoll_fd_ = ::epoll_create1(EPOLL_CLOEXEC);
     if (epoll_fd_ < 0) throw failure({errno, std::generic_category()}, "cannot make an epoll set");
     epoll_event wake{};
@@ -27,17 +28,34 @@ class epoll_driver final : public readiness_driver {
   int descriptor() noexcept override { return epoll_fd_; }
 
   [[nodiscard]] const char* name() const noexcept override { return "epoll"; }
+  [[nodiscard]] std::unique_ptr<driver> for_worker(driver_place& place) override {
+    place.options = options_;
+    return make_epoll_driver(place);
+  }
 
  private:
   int watch(int fd, fd_state& state) noexcept override {
+    epoll_event e = all_of(state);
+    if (::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &e) == 0) return 0;
+    // Still registered, because its number was closed without telling us.
+    return errno == EEXIST ? watch_again(fd, state) : -errno;
+  }
+  int watch_again(int fd, fd_state& state) noexcept override {
+    epoll_event e = all_of(state);
+    // This call reports what is ready already, as adding does.
+    if (::epoll_ctl(epoll_fd_, EPOLL_CTL_MOD, fd, &e) == 0) return 0;
+    if (errno != ENOENT) return -errno;
+    return ::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &e) == 0 ? 0 : -errno;
+  }
+  [[nodiscard]] static epoll_event all_of(fd_state& state) noexcept {
     epoll_event e{};
     e.events = EPOLLIN | EPOLLOUT | EPOLLPRI | EPOLLRDHUP | EPOLLET;
     e.data.ptr = &state;
-    return ::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &e) == 0 || errno == EEXIST ? 0 : -errno;
+    return e;
   }
   void unwatch(int fd, bool shared) noexcept override {
-    // The kernel does it with the last close. A duplicate elsewhere (a child's, say) would keep the
-    // registration alive; where one does after all, its reports find nothing to do.
+    // The last close ends the registration. A duplicate elsewhere (a child's) would keep it; if
+    // one does although `shared` is false, its reports find nothing to do.
     if (shared) ::epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, fd, nullptr);
   }
 
@@ -71,25 +89,26 @@ class epoll_driver final : public readiness_driver {
     const nanoseconds left = until - now();
     if (left <= nanoseconds::zero()) return wait(events, 0);
     const timespec most{left.count() / 1'000'000'000, left.count() % 1'000'000'000};
-    const long n = bare::wait(epoll_fd_, events, batch, most);
+    const long n = system_call::wait(epoll_fd_, events, batch, most);
     if (n != -ENOSYS) return static_cast<int>(n);
     // Before Linux 5.11: milliseconds, rounded up so that a timer is never early.
     const std::int64_t ms = (left.count() + 999'999) / 1'000'000;
     return wait(events, ms > 86'400'000 ? 86'400'000 : static_cast<int>(ms));
   }
   int wait(epoll_event* events, int ms) noexcept {
-    return static_cast<int>(bare::wait(epoll_fd_, events, batch, ms));
+    return static_cast<int>(system_call::wait(epoll_fd_, events, batch, ms));
   }
 
   static constexpr int batch = 256;
   int epoll_fd_ = -1;
-  fd_state nobody_;  // whose reports are those of wake_fd_
+  fd_state nobody_;  // a marker: its reports are those of wake_fd_
 };
 
 }  // namespace
 
-std::unique_ptr<driver> make_epoll_driver(const driver_options& options) {
-  return std::make_unique<epoll_driver>(options);
+std::unique_ptr<driver> make_epoll_driver(driver_place& place) {
+  if (place.workers > 1) return std::make_unique<shared_driver<epoll_driver>>(place);
+  return std::make_unique<epoll_driver>(place);
 }
 
 }  // namespace heddle

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How often each descriptor's number was closed, for drivers of one runtime that each remember
-// something about it: what a driver noted before the number was closed elsewhere is about another
-// file.
+// How often each descriptor's number was closed or given again, for drivers of one runtime that
+// each keep notes about it: a driver's earlier notes are then about another file.
 #pragma once
 
 #include <sys/mman.h>
@@ -30,11 +29,11 @@ class fd_epochs {
   fd_epochs& operator=(const fd_epochs&) = delete;
 
   [[nodiscard]] std::uint32_t of(int fd) const noexcept {
-    // acquire: pairs with closing(), through the kernel that gave the number again
+    // acquire: pairs with renew(), through the kernel that gave the number again
     return at(fd).load(std::memory_order_acquire);
   }
-  /// Before the number is closed.
-  void closing(int fd) noexcept { at(fd).fetch_add(1, std::memory_order_release); }
+  /// Call it before the number is closed, or when it names a new file.
+  void renew(int fd) noexcept { at(fd).fetch_add(1, std::memory_order_release); }
 
  private:
   static constexpr std::size_t numbers = std::size_t{1}

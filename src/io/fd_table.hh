@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a driver keeps for each descriptor, by its number. A reference stays good while other
-// descriptors come and go: a completion may open and submit while its caller still looks at the
+// A driver's records of descriptors, by number. A reference stays good while other
+// descriptors come and go: a completion may open and submit while its caller still uses the
 // record.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace heddle {
 template <class T>
 class fd_table {
  public:
-  /// Makes what is missing.
+  /// Makes the record if it is missing.
   [[nodiscard]] T& at(int fd) {
     const auto index = static_cast<std::size_t>(fd);
     if (index / page_size < pages_.size()) [[likely]]
@@ -21,12 +21,12 @@ class fd_table {
         return page[index % page_size];
     return make(index);
   }
-  /// Of a descriptor that was seen before.
+  /// The record of a descriptor that was seen before.
   [[nodiscard]] T& operator[](int fd) noexcept {
     const auto index = static_cast<std::size_t>(fd);
     return pages_[index / page_size][index % page_size];
   }
-  /// Null for a descriptor that was never seen.
+  /// The record, or null for a descriptor that was never seen.
   [[nodiscard]] T* find(int fd) noexcept {
     const auto index = static_cast<std::size_t>(fd);
     if (index / page_size >= pages_.size() || pages_[index / page_size] == nullptr) return nullptr;

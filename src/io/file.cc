@@ -8,10 +8,10 @@
 #include <cerrno>
 
 #include "heddle/core/deadline.hh"
+#include "heddle/io/call.hh"
 #include "heddle/io/directory.hh"
 #include "io/descriptor_state.hh"
 #include "io/file_call.hh"
-#include "io/one_operation.hh"
 
 namespace heddle {
 namespace {
@@ -23,7 +23,7 @@ byte_span unconst(byte_view bytes) noexcept {
   return {const_cast<std::byte*>(bytes.data()), bytes.size()};
 }
 
-/// Beside `path`, so that renaming stays within one folder; hidden, and not to be guessed.
+/// A name in the folder of `path`, because a rename must stay in one folder; hidden, hard to guess.
 std::string name_beside(const std::string& path) {
   const auto slash = path.rfind('/');
   const std::size_t start = slash == std::string::npos ? 0 : slash + 1;
@@ -105,7 +105,7 @@ bool file_awaiter::step(std::int64_t got) noexcept {
     if (count_ == size_) return true;
   }
   if (got == 0) {
-    // A file never takes nothing of something; that would be a loop without end.
+    // A write to a file never takes 0 bytes; trying again would be an endless loop.
     if (code == op_code::write) outcome_ = -EIO;
     return true;
   }
@@ -213,7 +213,7 @@ task<> write_file(std::string path, byte_view content, unsigned mode) {
 
 task<> remove_file(std::string path) {
   detail::check_name("remove", path);
-  detail::one_operation removing(op_code::remove, AT_FDCWD, "remove");
+  one_operation removing(op_code::remove, AT_FDCWD, "remove");
   removing.data = path.data();
   detail::check_path(co_await removing, "remove", path);
 }
@@ -221,7 +221,7 @@ task<> remove_file(std::string path) {
 task<> rename_file(std::string from, std::string to) {
   detail::check_name("rename", from);
   detail::check_name("rename", to);
-  detail::one_operation renaming(op_code::rename, AT_FDCWD, "rename");
+  one_operation renaming(op_code::rename, AT_FDCWD, "rename");
   renaming.data = from.data();
   renaming.more = to.data();
   detail::check_path(co_await renaming, "rename", from);

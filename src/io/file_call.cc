@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Opening, asking and syncing, each one operation.
+// Opening, reading the status and syncing: one operation each.
 #include "io/file_call.hh"
 
 #include <fcntl.h>
@@ -9,8 +9,17 @@
 
 #include <cerrno>
 
-#include "io/descriptor_state.hh"
-#include "io/here.hh"
+#include "heddle/sched/here.hh"
+#include "io/file_state.hh"
+#include "io/state_kinds.hh"
+
+namespace heddle {
+
+void end_nonblocking_open(int fd, int flags) noexcept {
+  if (!driver_here().simulated()) ::fcntl(fd, F_SETFL, flags & O_APPEND);
+}
+
+}  // namespace heddle
 
 namespace heddle::detail {
 namespace {
@@ -21,7 +30,19 @@ entry_type type_of(unsigned mode) {
   return S_ISLNK(mode) ? entry_type::link : entry_type::other;
 }
 
+void each_use(descriptor_state& s, void (*f)(void*, operation&), void* context) noexcept {
+  static_cast<file_state&>(s).uses.each([&](file_use& use) { f(context, use.asked()); });
+}
+
 }  // namespace
+
+const descriptor_functions file_functions = {
+    .start = &start_steps,
+    .cancel = &cancel_in_driver,
+    .close = &close_number,
+    .each_operation = &each_use,
+    .destroy = &destroy_state<file_state>,
+};
 
 file_use::file_use(pinned_state&& on, operation& asked) noexcept
     : state_(on.release()), asked_(asked) {
@@ -86,10 +107,6 @@ task<int> open_native(descriptor_state* at, const std::string& path, int flags, 
     if (::fstat(fd, &known) == 0 && S_ISREG(known.st_mode)) end_nonblocking_open(fd, flags);
   }
   co_return static_cast<int>(outcome);
-}
-
-void end_nonblocking_open(int fd, int flags) noexcept {
-  if (!driver_here().simulated()) ::fcntl(fd, F_SETFL, flags & O_APPEND);
 }
 
 task<file_status> status_of(descriptor_state& on) {

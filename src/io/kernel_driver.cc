@@ -15,9 +15,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
-#include "io/bare_call.hh"
 #include "io/process_signals.hh"
+#include "io/system_call.hh"
 
 namespace heddle {
 namespace {
@@ -32,8 +33,17 @@ nanoseconds read_time(clockid_t which) noexcept {
 
 }  // namespace
 
-kernel_driver::kernel_driver(const driver_options& options)
-    : options_(options), pool_(std::make_shared<blocking_pool>(options)) {
+namespace {
+
+std::shared_ptr<driver_common> common_of(driver_place& place) {
+  if (place.common == nullptr) place.common = std::make_shared<driver_common>(place);
+  return place.common;
+}
+
+}  // namespace
+
+kernel_driver::kernel_driver(driver_place& place)
+    : options_(place.options), common_(common_of(place)), port_(place.worker) {
   wake_fd_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   if (wake_fd_ < 0) throw failure({errno, std::generic_category()}, "cannot make an eventfd");
   const std::size_t bytes = std::size_t{options_.block_bytes} * options_.block_count;
@@ -46,8 +56,9 @@ kernel_driver::kernel_driver(const driver_options& options)
   }
   static_cast<void>(::madvise(memory, bytes, MADV_NOHUGEPAGE));  // it is touched as it is used
   blocks_ = static_cast<std::byte*>(memory);
-  pool_->open_port(0, wake_fd_);
+  pool_.open_port(port_, wake_fd_);
   free_blocks_.reserve(options_.block_count);  // so that returning one never allocates
+  if (place.workers > 1) afar_.reserve(std::max<std::size_t>(options_.block_count, 32768));
 }
 
 void kernel_driver::return_from_afar(std::uint32_t block) noexcept {
@@ -66,17 +77,8 @@ void kernel_driver::take_back_from_afar() noexcept {
   blocks_afar_.store(0, std::memory_order_relaxed);
 }
 
-void kernel_driver::share_with(driver& first, std::uint32_t worker) {
-  pool_ = static_cast<kernel_driver&>(first).pool_;
-  port_ = worker;
-  pool_->open_port(worker, wake_fd_);
-  // Only where several workers are: room for every block, so that returning one never allocates.
-  const std::lock_guard hold(afar_lock_);
-  afar_.reserve(std::max<std::size_t>(options_.block_count, 32768));
-}
-
 kernel_driver::~kernel_driver() {
-  pool_->end();
+  pool_.end();
   for (const int fd : closing_) ::close(fd);
   ::munmap(blocks_, std::size_t{options_.block_bytes} * options_.block_count);
   detail::block_again();
@@ -84,13 +86,19 @@ kernel_driver::~kernel_driver() {
 }
 
 void kernel_driver::wake() noexcept {
-  const std::uint64_t one = 1;
-  static_cast<void>(!::write(wake_fd_, &one, sizeof one));
+  const std::uint64_t one = 1;  // not by a name that room fiber interposes: signal handlers call
+  static_cast<void>(system_call::write(wake_fd_, &one, sizeof one));
 }
 
 void kernel_driver::drain_wake() noexcept {
   std::uint64_t count;
   static_cast<void>(!::read(wake_fd_, &count, sizeof count));
+  wake_taken_ = lent_;
+}
+
+void kernel_driver::lend(bool out) noexcept {
+  lent_ = out;
+  if (!out && std::exchange(wake_taken_, false)) wake();
 }
 
 time_point kernel_driver::now() noexcept { return time_point(read_time(CLOCK_MONOTONIC)); }
@@ -138,7 +146,8 @@ std::int64_t kernel_driver::send_from_file(int fd, const ::iovec& head, int file
                                            std::size_t count) noexcept {
   std::int64_t sent = 0;
   if (head.iov_len != 0) {
-    sent = bare::send(fd, head.iov_base, head.iov_len, MSG_DONTWAIT | MSG_NOSIGNAL | MSG_MORE);
+    sent =
+        system_call::send(fd, head.iov_base, head.iov_len, MSG_DONTWAIT | MSG_NOSIGNAL | MSG_MORE);
     if (sent < static_cast<std::int64_t>(head.iov_len)) return sent;
   }
   auto from = static_cast<off_t>(at);
@@ -148,7 +157,8 @@ std::int64_t kernel_driver::send_from_file(int fd, const ::iovec& head, int file
 }
 
 std::int64_t kernel_driver::send_file_now(int fd, const ::iovec& head, int file, std::uint64_t at,
-                                          std::size_t count) noexcept {
+                                          std::size_t count, bool never_waits) noexcept {
+  if (never_waits) return send_from_file(fd, head, file, at, count);
   // sendfile has no flag that says "do not wait"; the socket has.
   const int mode = ::fcntl(fd, F_GETFL);
   if (mode < 0) return -errno;
@@ -204,7 +214,7 @@ bool kernel_driver::send_to_pool(operation& op, worker& w, completion& now) noex
     return false;
   }
   hold(op, w);  // before the pool's threads may look at it
-  const blocking_pool::taken taken = pool_->submit(op);
+  const blocking_pool::taken taken = pool_.submit(op);
   if (taken == blocking_pool::taken::no) {
     op.pending = op.held = false;
     --pending_;
@@ -212,35 +222,34 @@ bool kernel_driver::send_to_pool(operation& op, worker& w, completion& now) noex
     now = {-EAGAIN, false, false, 0};
     return false;
   }
-  if (taken == blocking_pool::taken::queued) watch_.queued(w, *pool_);
+  if (taken == blocking_pool::taken::queued) watch_.queued(w, pool_);
   return true;
 }
 
-void kernel_driver::collect_from_pool(worker& w) noexcept {
-  if (!pool_->has_finished(port_)) [[likely]]
-    return;
-  operation* op = pool_->collect(port_);
-  if (op == nullptr) return;
-  watch_.settle(w);
+bool kernel_driver::deliver_finished(worker& w) noexcept {
+  operation* op = pool_.collect(port_);
+  if (op == nullptr) return false;
+  if (!lent_) watch_.settle(w);  // its timer is the owner's; it finds out by itself
   while (op != nullptr) {
     operation* next = op->driver_next;
     left_pool(*op);
     deliver(*op, w, {blocking_pool::result_of(*op), false, false, 0});
     op = next;
   }
+  return true;
 }
 
 void kernel_driver::cancel_in_pool(operation& op, worker& w) noexcept {
-  if (!pool_->take_back(op)) return;  // it runs: its result will come
+  if (!pool_.take_back(op)) return;  // it runs: its result will come
   left_pool(op);
-  watch_.settle(w);
+  if (!lent_) watch_.settle(w);
   deliver(op, w, {-ECANCELED, false, false, 0});
 }
 
 void kernel_driver::close_number(int fd, worker& w) noexcept {
   if (entered(fd)) {
     // One at a time: a completion may take back others.
-    while (operation* op = pool_->take_back_one(port_, fd)) {
+    while (operation* op = pool_.take_back_one(port_, fd)) {
       left_pool(*op);
       deliver(*op, w, {-ECANCELED, false, false, 0});
     }
@@ -250,7 +259,7 @@ void kernel_driver::close_number(int fd, worker& w) noexcept {
       return;
     }
   }
-  bare::close(fd);
+  system_call::close(fd);
 }
 
 }  // namespace heddle

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the three kernel drivers share: calls on descriptors that never block, clocks, randomness, a
+// Base of the three kernel drivers: calls on descriptors that never block, clocks, randomness, a
 // pool of receive blocks, an eventfd that ends a sleep, and the pool of threads for calls that
 // block. Derived: uring.cc, and readiness.cc with epoll.cc and poll.cc.
 #pragma once
@@ -9,29 +9,33 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "heddle/sched/driver.hh"
+#include "io/blocking_pool.hh"
+#include "io/fd_epochs.hh"
 #include "io/fd_table.hh"
 #include "io/pool_watch.hh"
 
 namespace heddle {
 
+/// The data shared by the kernel drivers of one runtime.
+struct driver_common {
+  explicit driver_common(const driver_place& place) : pool(place.options) {
+    if (place.workers > 1) epochs.emplace();
+  }
+  blocking_pool pool;
+  std::optional<fd_epochs> epochs;
+};
+
 class kernel_driver : public driver {
  public:
   ~kernel_driver() override;
 
-  // For a foreign loop (foreign_loop.hh), which sleeps in our place.
-  /// Becomes readable when turn() would find something; -1 where the driver has no such descriptor.
-  [[nodiscard]] virtual int descriptor() noexcept { return -1; }
-  /// Before the turns that follow from its being readable.
-  virtual void drain_descriptor() noexcept {}
-  /// Requests that the kernel has not been told of: one more turn, before anybody sleeps.
-  [[nodiscard]] virtual bool unsent() const noexcept { return false; }
   void wake() noexcept override;
   [[nodiscard]] std::size_t pending() const noexcept override { return pending_; }
-  void read_pool(pool_statistics& out) noexcept override { pool_->read(out); }
-  void share_with(driver& first, std::uint32_t worker) override;
+  void read_pool(pool_statistics& out) noexcept override { pool_.read(out); }
   [[nodiscard]] time_point now() noexcept override;
   [[nodiscard]] nanoseconds wall_time() noexcept override;
   [[nodiscard]] std::uint64_t random() noexcept override;
@@ -43,9 +47,9 @@ class kernel_driver : public driver {
   [[nodiscard]] block_statistics blocks() const noexcept override {
     return {options_.block_count, free_blocks(), scarce_};
   }
-  void return_block(std::uint32_t block) noexcept final {
+  void return_block(std::uint32_t block) noexcept override {
     const worker* const w = worker::current();
-    if (w == nullptr || w->io == this || w->io == nullptr) [[likely]] {
+    if (w == nullptr || w == owner() || owner() == nullptr) [[likely]] {
       take_back(block);
     } else {
       return_from_afar(block);
@@ -63,7 +67,7 @@ class kernel_driver : public driver {
   [[nodiscard]] int pipe(int (&ends)[2]) noexcept override;
   [[nodiscard]] int shutdown(int fd, int how) noexcept override;
   [[nodiscard]] std::int64_t send_file_now(int fd, const ::iovec& head, int file, std::uint64_t at,
-                                           std::size_t count) noexcept override;
+                                           std::size_t count, bool never_waits) noexcept override;
   [[nodiscard]] std::size_t send_file_from() const noexcept override { return 16 * 1024; }
   [[nodiscard]] bool has_input(int fd) noexcept override;
   [[nodiscard]] int signal_source(std::uint64_t signal_mask) noexcept override;
@@ -71,7 +75,7 @@ class kernel_driver : public driver {
   void release_signals(int fd, std::uint64_t signal_mask) noexcept override;
 
  protected:
-  explicit kernel_driver(const driver_options& options);
+  explicit kernel_driver(driver_place& place);
 
   [[nodiscard]] static std::int64_t send_from_file(int fd, const ::iovec& head, int file,
                                                    std::uint64_t at, std::size_t count) noexcept;
@@ -99,6 +103,9 @@ class kernel_driver : public driver {
     scarce_ += few ? 1 : 0;
     return few;
   }
+  /// Another worker uses this driver from now on, or no longer.
+  virtual void lend(bool out) noexcept;
+
   /// A block of this driver's is free again.
   virtual void take_back(std::uint32_t block) noexcept { free_blocks_.push_back(block); }
   /// Takes back what other workers returned. `starving`: the next one that they return wakes us.
@@ -111,7 +118,7 @@ class kernel_driver : public driver {
   /// Marks an operation as held by the driver.
   void hold(operation& op, const worker& w) noexcept {
     op.pending = op.held = true;
-    op.cancel_asked = op.cancel_out = op.ended = false;
+    op.cancel_asked = op.cancel_out = op.ended = op.out_of_memory = false;
     op.home = static_cast<std::uint8_t>(w.index);
     op.color = static_cast<std::uint16_t>(w.color);
     ++pending_;
@@ -128,31 +135,41 @@ class kernel_driver : public driver {
   /// Gives an operation to the blocking pool, which holds it from now on. False: it did not take
   /// it, and `now` says why.
   [[nodiscard]] bool send_to_pool(operation& op, worker& w, completion& now) noexcept;
-  /// Delivers what the pool has finished.
-  void collect_from_pool(worker& w) noexcept;
+  /// Delivers what the pool has finished. Whether that was anything.
+  bool collect_from_pool(worker& w) noexcept {
+    return pool_.has_finished(port_) && deliver_finished(w);
+  }
   /// For an operation that send_to_pool took.
   void cancel_in_pool(operation& op, worker& w) noexcept;
   [[nodiscard]] bool in_pool(const operation& op) const noexcept {
     return op.driver_state == pooled;
   }
   static constexpr std::uint8_t pooled = 0xff;
-  /// An operation whose number is looked up by a thread, when that makes the call: until it has
-  /// left, the number stays taken, so that the call cannot meet another file under it. False: the
+  /// Notes an operation whose number a thread looks up when it makes the call: until the operation
+  /// leaves, the number stays taken, so that the call cannot meet another file under it. False: the
   /// number is closed already, and only waits for others to leave. Nothing for operations that name
   /// no number.
   [[nodiscard]] bool enter_number(const operation& op);
   void leave_number(const operation& op) noexcept;
-  /// Whether any has entered this one.
+  /// Whether an operation has entered this number.
   [[nodiscard]] bool entered(int fd) noexcept {
     const number_use* const use = uses_.find(fd);
     return use != nullptr && use->calls != 0;
   }
-  /// Closes a number, or leaves that to the last that leaves it. Calls on it that are queued in the
+  /// Closes a number, now or when the last operation leaves it. Calls on it that are queued in the
   /// pool end.
   void close_number(int fd, worker& w) noexcept;
 
+  /// Called by a worker that does not own this driver.
+  [[gnu::cold, gnu::noinline]] void return_from_afar(std::uint32_t block) noexcept;
+
   /// Empties the eventfd after a wake.
   void drain_wake() noexcept;
+
+  /// With several workers; else null.
+  [[nodiscard]] fd_epochs* shared_epochs() noexcept {
+    return common_->epochs ? &*common_->epochs : nullptr;
+  }
 
   driver_options options_;
   int wake_fd_ = -1;
@@ -161,6 +178,8 @@ class kernel_driver : public driver {
   std::vector<std::uint32_t> free_blocks_;
   std::uint32_t fresh_blocks_ = 0;  // blocks that were never taken
   std::uint64_t scarce_ = 0;        // completions that said so
+  bool lent_ = false;               // another worker uses it now
+  bool wake_taken_ = false;         // that worker has met a wake-up that is the owner's
 
  private:
   struct number_use {
@@ -168,11 +187,11 @@ class kernel_driver : public driver {
     bool closing = false;     // the last of them closes it
   };
   [[nodiscard]] number_use* use_of(const operation& op);
+  [[gnu::noinline]] bool deliver_finished(worker& w) noexcept;
   void left_pool(operation& op) noexcept {
     op.driver_state = 0;
     leave_number(op);
   }
-  [[gnu::cold, gnu::noinline]] void return_from_afar(std::uint32_t block) noexcept;
   [[gnu::cold, gnu::noinline]] void take_back_from_afar() noexcept;
 
   std::mutex afar_lock_;
@@ -180,8 +199,9 @@ class kernel_driver : public driver {
   std::atomic<std::uint32_t> blocks_afar_{0};
   std::atomic<bool> wants_blocks_{false};
 
-  std::shared_ptr<blocking_pool> pool_;  // the runtime's: see share_with()
-  std::uint32_t port_ = 0;               // of its worker there
+  const std::shared_ptr<driver_common> common_;
+  blocking_pool& pool_ = common_->pool;
+  const std::uint32_t port_;  // of its worker in the pool
   pool_watch watch_{options_.pool_wait_report};
   fd_table<number_use> uses_;
   std::vector<int> closing_;
@@ -189,8 +209,9 @@ class kernel_driver : public driver {
   std::size_t entropy_used_ = 32;
 };
 
-/// Makes a kernel driver; throws failure when it cannot run here.
-[[nodiscard]] std::unique_ptr<driver> make_epoll_driver(const driver_options& options);
-[[nodiscard]] std::unique_ptr<driver> make_poll_driver(const driver_options& options);
+/// Makes a kernel driver, one that other workers may borrow if there are several; throws failure
+/// when it cannot run here.
+[[nodiscard]] std::unique_ptr<driver> make_epoll_driver(driver_place& place);
+[[nodiscard]] std::unique_ptr<driver> make_poll_driver(driver_place& place);
 
 }  // namespace heddle

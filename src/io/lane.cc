@@ -1,41 +1,20 @@
 // SPDX-License-Identifier: MIT
-// Lanes: queueing, starting, ending. The one place that decides whose turn it is.
+// Lanes: queueing, starting, ending. Only this file decides which entry runs next.
 #include "heddle/io/lane.hh"
 
 #include <cerrno>
 
-#include "heddle/io/file.hh"
-#include "heddle/io/transfer.hh"
-#include "heddle/io/udp.hh"
 #include "io/descriptor_state.hh"
-#include "io/listener_state.hh"
 
 namespace heddle::detail {
 namespace {
 
 operation* operation_of(lane_entry& e) noexcept {
-  switch (e.role) {
-    case lane_role::transfer:
-      return &static_cast<transfer_awaiter&>(e);
-    case lane_role::chain:
-      return &static_cast<chain_awaiter&>(e);
-    case lane_role::message:
-      return &static_cast<datagram_awaiter&>(e);
-    default:
-      return nullptr;
-  }
+  const auto ask = functions_of(e).operation_of;
+  return ask != nullptr ? ask(e) : nullptr;
 }
 
-/// Submits and takes steps until the driver keeps the operation (false) or all is done (true).
-template <class Entry>
-bool run_steps(Entry& e, worker& w) noexcept {
-  for (;;) {
-    e.prepare();
-    completion now;
-    if (!driver_here().submit(e, w, now)) return false;
-    if (e.step(now.result)) return true;
-  }
-}
+wait& wait_of(lane_entry& e) noexcept { return functions_of(e).wait_of(e); }
 
 }  // namespace
 
@@ -72,7 +51,7 @@ bool lane_entry::begin(wait& x, link frame) noexcept {
     outcome = -ECANCELED;
     return false;
   }
-  if (state == nullptr || state->fd < 0) {
+  if (state == nullptr || !state->open()) {
     outcome = -EBADF;
     return false;
   }
@@ -97,7 +76,7 @@ void lane_entry::cancel(wait& x, worker& w) noexcept {
   ending = true;
   operation* op = operation_of(*this);
   if (op != nullptr && op->pending) {
-    runtime::here().cancel(*op, w);
+    functions_of(*state).cancel(*state, *op, w);
     return;
   }
   static_cast<void>(x);
@@ -114,31 +93,16 @@ void lane_entry::leave() noexcept {
   if (worker* w = worker::current()) state->advance(line, *w);
 }
 
-bool descriptor_state::start(lane_entry& e, worker& w) noexcept {
-  switch (e.role) {
-    case lane_role::transfer:
-      if (static_cast<transfer_awaiter&>(e).satisfied()) return true;
-      if (!e.write && kind == descriptor_kind::socket) {
-        const auto served = static_cast<socket_state*>(this)->serve(e, w);
-        if (served != socket_state::served::direct) return served == socket_state::served::done;
-      }
-      return run_steps(static_cast<transfer_awaiter&>(e), w);
-    case lane_role::chain:
-      if (static_cast<chain_awaiter&>(e).satisfied()) return true;
-      return run_steps(static_cast<chain_awaiter&>(e), w);
-    case lane_role::message:
-      return run_steps(static_cast<datagram_awaiter&>(e), w);
-    case lane_role::receive:
-    case lane_role::readable:
-      return static_cast<socket_state*>(this)->serve(e, w) == socket_state::served::done;
-    case lane_role::accept:
-      return static_cast<listener_state*>(this)->serve(e, w);
-  }
-  return true;
+bool start_steps(descriptor_state&, lane_entry& e, worker& w) noexcept {
+  return functions_of(e).run(e, w);
+}
+
+void cancel_in_driver(descriptor_state&, operation& op, worker& w) noexcept {
+  runtime::here().cancel(op, w);
 }
 
 void descriptor_state::advance(lane& line, worker& w) noexcept {
-  // Whoever still waits here keeps this alive by its pin, until the loop has seen an empty lane.
+  // Each waiting entry keeps this alive by its pin, until the loop has seen an empty lane.
   ++pins;
   while (lane_entry* e = line.head()) {
     if (operation* op = operation_of(*e); op != nullptr && op->pending) break;
@@ -163,10 +127,8 @@ void descriptor_state::finish(lane_entry& e, worker& w) noexcept {
 
 template <class F>
 void descriptor_state::each_operation(F&& f) noexcept {
-  if (kind == descriptor_kind::socket) f(static_cast<socket_state*>(this)->receiving());
-  if (kind == descriptor_kind::listener) f(static_cast<listener_state*>(this)->accepting());
-  if (kind == descriptor_kind::file)
-    static_cast<file_state*>(this)->uses.each([&](file_use& use) { f(use.asked()); });
+  functions_of(*this).each_operation(
+      *this, [](void* context, operation& op) { (*static_cast<F*>(context))(op); }, &f);
   for (const lane* line : {&reads, &writes})
     if (lane_entry* e = line->head())
       if (operation* op = operation_of(*e)) f(*op);
@@ -190,20 +152,20 @@ void descriptor_state::close_late() noexcept {
   driver_here().close(number, worker::here());
 }
 
-void descriptor_state::close(worker& w) noexcept {
-  if (fd < 0) return;
-  const int number = fd;
-  ++pins;
-  fd = -1;
-  if (kind == descriptor_kind::listener) static_cast<listener_state*>(this)->stop(w);
-  if (cancel_elsewhere(w)) [[unlikely]] {
+void close_number(descriptor_state& s, int number, worker& w) noexcept {
+  if (s.cancel_elsewhere(w)) [[unlikely]] {
     // Until the last of them has ended, the number must not name anything else.
-    fd = -2 - number;
+    s.fd = -2 - number;
   } else {
     // The driver ends what it holds; those entries leave when their completions come.
     driver_here().close(number, w);
   }
-  if (kind == descriptor_kind::socket) static_cast<socket_state*>(this)->drop_blocks();
+}
+
+void descriptor_state::close(worker& w) noexcept {
+  if (fd < 0) return;
+  ++pins;
+  functions_of(*this).close(*this, std::exchange(fd, -1), w);
   advance(reads, w);
   advance(writes, w);
   unpin_one();
@@ -216,48 +178,6 @@ void descriptor_state::drop_handle() noexcept {
   unpin_one();
 }
 
-void descriptor_state::destroy() noexcept {
-  worker& w = worker::here();
-  switch (kind) {
-    case descriptor_kind::socket: {
-      auto* self = static_cast<socket_state*>(this);
-      self->~socket_state();
-      return w.memory.release(self, sizeof(socket_state));
-    }
-    case descriptor_kind::listener: {
-      auto* self = static_cast<listener_state*>(this);
-      self->~listener_state();
-      return w.memory.release(self, sizeof(listener_state));
-    }
-    case descriptor_kind::file: {
-      auto* self = static_cast<file_state*>(this);
-      self->~file_state();
-      return w.memory.release(self, sizeof(file_state));
-    }
-    case descriptor_kind::plain:
-    case descriptor_kind::datagram: {
-      this->~descriptor_state();
-      return w.memory.release(this, sizeof(descriptor_state));
-    }
-  }
-}
-
-wait& wait_of(lane_entry& e) noexcept {
-  switch (e.role) {
-    case lane_role::transfer:
-      return static_cast<transfer_awaiter&>(e);
-    case lane_role::chain:
-      return static_cast<chain_awaiter&>(e);
-    case lane_role::message:
-      return static_cast<datagram_awaiter&>(e);
-    case lane_role::receive:
-      return static_cast<receive_awaiter&>(e);
-    case lane_role::readable:
-      return static_cast<readable_awaiter&>(e);
-    case lane_role::accept:
-      break;
-  }
-  return static_cast<accept_awaiter&>(e);
-}
+void descriptor_state::destroy() noexcept { functions_of(*this).destroy(*this, worker::here()); }
 
 }  // namespace heddle::detail

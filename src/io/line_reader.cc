@@ -12,7 +12,7 @@ void line_reader::forget_taken() {
 }
 
 task<bool> line_reader::read_more() {
-  // One block of the drivers: what a single receive brings at most, as they are set by default.
+  // One block of the drivers: the most that a single receive brings, with the default options.
   char bytes[4096];
   std::size_t got;
   if (pipe_.is_open()) {

@@ -2,6 +2,7 @@
 // Accepting ahead into a bounded queue, and outlasting a lack of descriptors.
 #include "heddle/io/listener.hh"
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -10,6 +11,8 @@
 #include <cerrno>
 
 #include "io/listener_state.hh"
+#include "io/socket_state.hh"
+#include "io/state_kinds.hh"
 
 namespace heddle {
 namespace {
@@ -40,34 +43,73 @@ bool out_of_something(int error) noexcept {
 
 namespace detail {
 
-// What it holds until it is taken: a descriptor, or -errno.
+// Its outcome until it is taken: a descriptor, or -errno.
 accept_awaiter::accept_awaiter(pinned_state&& on) noexcept
     : wait(accept_kind), lane_entry(std::move(on), lane_role::accept, false) {
   outcome = -ECANCELED;
 }
 accept_awaiter::~accept_awaiter() {
-  if (outcome >= 0) driver_here().close(outcome, worker::here());
+  if (outcome >= 0) listener_functions_of(*state)->drop(*state, outcome);
 }
 
 descriptor_state* accept_awaiter::take() {
-  const int fd = std::exchange(outcome, -ECANCELED);
-  const auto& options = static_cast<listener_state*>(state)->options;
-  return descriptor_state::make<socket_state>(fd, options.streams);
+  return listener_functions_of(*state)->take(*state, std::exchange(outcome, -ECANCELED));
 }
+
+const listener_functions accepting_functions = {
+    .take = [](descriptor_state& s, std::int32_t fd) -> descriptor_state* {
+      auto* const made =
+          descriptor_state::make<socket_state>(fd, static_cast<listener_state&>(s).options.streams);
+      made->never_waits = 1;
+      return made;
+    },
+    .drop = [](descriptor_state&,
+               std::int32_t fd) noexcept { driver_here().close(fd, worker::here()); },
+    .finish = [](descriptor_state& s,
+                 worker& w) noexcept { static_cast<listener_state&>(s).finish(w); },
+    .pauses =
+        [](const descriptor_state& s) noexcept {
+          return static_cast<const listener_state&>(s).pauses();
+        },
+};
 
 }  // namespace detail
 
 void listener::finish() const noexcept {
-  if (state_ != nullptr) static_cast<detail::listener_state*>(state_)->finish(worker::here());
+  if (state_ == nullptr) return;
+  if (const auto* f = detail::listener_functions_of(*state_)) f->finish(*state_, worker::here());
 }
 
 std::uint64_t listener::pauses() const noexcept {
-  return state_ == nullptr ? 0 : static_cast<detail::listener_state*>(state_)->pauses();
+  const auto* f = state_ == nullptr ? nullptr : detail::listener_functions_of(*state_);
+  return f == nullptr ? 0 : f->pauses(*state_);
 }
 
 namespace detail {
 
 const wait_kind listener_state::kind_of_wait{"accept all", &never_asked};
+
+const descriptor_functions socket_listener_functions = {
+    .start = [](descriptor_state& s, lane_entry& e,
+                worker& w) noexcept { return static_cast<listener_state&>(s).serve(e, w); },
+    .cancel = &cancel_in_driver,
+    .close =
+        [](descriptor_state& s, int number, worker& w) noexcept {
+          static_cast<listener_state&>(s).stop(w);
+          close_number(s, number, w);
+        },
+    .each_operation =
+        [](descriptor_state& s, void (*f)(void*, operation&), void* context) noexcept {
+          f(context, static_cast<listener_state&>(s).accepting());
+        },
+    .destroy = &destroy_state<listener_state>,
+};
+
+const entry_functions accept_functions = {
+    .operation_of = nullptr,
+    .wait_of = [](lane_entry& e) noexcept -> wait& { return static_cast<accept_awaiter&>(e); },
+    .run = [](lane_entry&, worker&) noexcept { return true; },
+};
 
 listener_state::listener_state(int number, listen_options chosen)
     : descriptor_state(number, descriptor_kind::listener),
@@ -196,7 +238,7 @@ listener_state* listen_at(const ::sockaddr* at, unsigned len, const std::string&
   const int fd = d.socket(family, SOCK_STREAM, 0);
   if (fd < 0) throw failure(kernel_error(fd), "cannot make a socket for " + name);
   if (family != AF_UNIX) {
-    // What the system does not know of these, it does not need.
+    // Failures are ignored: a system that does not know such an option does not need it.
     if (options.reuse_address) set_flag(fd, SOL_SOCKET, SO_REUSEADDR, true);
     if (options.reuse_port) set_flag(fd, SOL_SOCKET, SO_REUSEPORT, true);
     if (family == AF_INET6) set_flag(fd, IPPROTO_IPV6, IPV6_V6ONLY, options.v6_only);
@@ -209,6 +251,31 @@ listener_state* listen_at(const ::sockaddr* at, unsigned len, const std::string&
     d.close(fd, worker::here());
     throw failure(kernel_error(error), "cannot listen on " + name);
   }
+  return descriptor_state::make<listener_state>(fd, options);
+}
+
+listener_state* adopt_listening(int fd, bool local, const listen_options& options) {
+  const std::string name = "descriptor " + std::to_string(fd);
+  if (driver_here().simulated())
+    throw failure(std::make_error_code(std::errc::operation_not_supported),
+                  "a simulated program has no " + name + " of the system's");
+  int listens = 0;
+  socklen_t len = sizeof listens;
+  if (::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) < 0)
+    throw failure({errno, std::generic_category()}, "cannot take " + name);
+  int family = 0;
+  len = sizeof family;
+  static_cast<void>(::getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &len));
+  const bool fits = local ? family == AF_UNIX : family == AF_INET || family == AF_INET6;
+  if (listens == 0 || !fits)
+    throw failure(std::make_error_code(std::errc::invalid_argument),
+                  name + " is no listening " + (local ? "Unix socket" : "TCP socket"));
+  // Its opener may have wanted to wait in accept(), and to keep it in its children.
+  if (const int flags = ::fcntl(fd, F_GETFL); flags < 0 ||
+                                              ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ||
+                                              ::fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
+    throw failure({errno, std::generic_category()}, "cannot take " + name);
+  driver_here().adopt(fd);
   return descriptor_state::make<listener_state>(fd, options);
 }
 

@@ -18,12 +18,12 @@ class listener_state : public descriptor_state {
 
   /// Hands a connection to an entry of the read lane; arms the accept when there is none.
   [[nodiscard]] bool serve(lane_entry& e, worker& w) noexcept;
-  /// The listener closes: connections that nobody took close too.
+  /// The listener closes: connections that were not taken close too.
   void stop(worker& w) noexcept;
 
   /// Ends accepting, and then the entries for which nothing is left. Connections that the system
-  /// had by then are taken: io_uring wakes one ring for each, and that of a ring whose accept is
-  /// being cancelled would wake nobody.
+  /// had by then are taken: io_uring wakes one ring for each, and if that ring's accept is being
+  /// cancelled, the wake-up is lost.
   void finish(worker& w) noexcept;
 
   [[nodiscard]] operation& accepting() noexcept { return accepting_; }
@@ -45,7 +45,7 @@ class listener_state : public descriptor_state {
   [[nodiscard]] bool push(int fd, worker& w) noexcept;
   static const wait_kind kind_of_wait;
   static constexpr std::uint8_t sweeps_max = 64;       ///< under load there is always one more
-  static constexpr nanoseconds sweep_span{1'000'000};  ///< somebody else may take what waits
+  static constexpr nanoseconds sweep_span{1'000'000};  ///< another process may take the rest
 
   operation accepting_;  // its `more` names this
   alarm pause_;
@@ -62,5 +62,8 @@ class listener_state : public descriptor_state {
 /// A socket that listens at a native address. Throws failure; `name` is what the message says.
 [[nodiscard]] listener_state* listen_at(const ::sockaddr* at, unsigned len, const std::string& name,
                                         const listen_options& options);
+/// A socket that listens already, opened by another program: one of a path if it is `local`, else
+/// of an address. Throws failure, naming the descriptor.
+[[nodiscard]] listener_state* adopt_listening(int fd, bool local, const listen_options& options);
 
 }  // namespace heddle::detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Blocks in a file without a name. What was sent may still be on its way when its block is given
+// Blocks in a file without a name. Bytes may still be on their way when their block is given
 // back: the kernel then holds the pages, so pages are never written a second time. A block's place
 // in the file is therefore never taken again; the file is as long as all blocks that ever were, and
 // empty but for those that are.
@@ -44,8 +44,8 @@ std::uint64_t behind(std::uint64_t at, std::size_t bytes) noexcept {
   return (at + bytes + spacing - 1) / spacing * spacing;
 }
 
-/// All that the pages reach to: what the kernel drops is untouched by it, but of a page that goes
-/// in part it wipes that part.
+/// Drops the pages up to the next block, so whole pages only. The kernel leaves dropped pages as
+/// they are, for sends in progress, but would write zeros into a page that is dropped in part.
 void forget(int fd, std::uint64_t at, std::size_t bytes) noexcept {
   ::fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(at),
               static_cast<off_t>(behind(at, bytes) - at));
@@ -59,8 +59,8 @@ void* map_small(int fd, std::uint64_t at, std::size_t bytes) noexcept {
   return ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, from);
 }
 
-/// In large pages if the system gives them, which asks for a mapping that begins where one may and
-/// for a first small page in each.
+/// Maps large pages if the system gives them. They need a mapping aligned to the size of a large
+/// page, and one small page in each before the system collapses it into a large one.
 void* map_large(int fd, std::uint64_t at, std::size_t bytes) noexcept {
   const std::size_t reserved = bytes + large_page;
   void* const room =

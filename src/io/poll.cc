@@ -6,21 +6,28 @@
 #include <cerrno>
 
 #include "io/readiness.hh"
+#include "io/shared_driver.hh"
 
 namespace heddle {
 namespace {
 
-class poll_driver final : public readiness_driver {
+class poll_driver : public readiness_driver {
  public:
-  explicit poll_driver(const driver_options& options) : readiness_driver(options) {}
+  explicit poll_driver(driver_place& place) : readiness_driver(place) {}
 
   [[nodiscard]] const char* name() const noexcept override { return "poll"; }
+  [[nodiscard]] std::unique_ptr<driver> for_worker(driver_place& place) override {
+    place.options = options_;
+    return make_poll_driver(place);
+  }
 
  private:
   int watch(int fd, fd_state& /*state*/) noexcept override {
     watched_.push_back(fd);
     return 0;
   }
+  /// poll(2) goes by the number, even if it names another file by now.
+  int watch_again(int /*fd*/, fd_state& /*state*/) noexcept override { return 0; }
   void unwatch(int fd, bool /*shared*/) noexcept override { std::erase(watched_, fd); }
 
   void wait_reports(worker& w, time_point until) noexcept override {
@@ -63,8 +70,9 @@ class poll_driver final : public readiness_driver {
 
 }  // namespace
 
-std::unique_ptr<driver> make_poll_driver(const driver_options& options) {
-  return std::make_unique<poll_driver>(options);
+std::unique_ptr<driver> make_poll_driver(driver_place& place) {
+  if (place.workers > 1) return std::make_unique<shared_driver<poll_driver>>(place);
+  return std::make_unique<poll_driver>(place);
 }
 
 }  // namespace heddle

@@ -28,6 +28,9 @@ class pool_watch : timer_node {
   blocking_pool* pool_ = nullptr;
   nanoseconds limit_;
   nanoseconds next_limit_;
+  // Not armed(): that looks at links, which another worker that takes timers from this worker's
+  // wheel may change meanwhile.
+  bool watching_ = false;
 };
 
 }  // namespace heddle

@@ -8,8 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "heddle/io/call.hh"
 #include "heddle/io/lane.hh"
-#include "io/one_operation.hh"
+#include "heddle/sched/here.hh"
 #include "io/process_state.hh"
 
 namespace heddle {

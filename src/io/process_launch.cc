@@ -11,9 +11,10 @@
 #include <cstring>
 
 #include "heddle/core/scope.hh"
+#include "heddle/io/call.hh"
 #include "heddle/io/lane.hh"
 #include "heddle/io/process.hh"
-#include "io/one_operation.hh"
+#include "heddle/sched/here.hh"
 #include "io/process_state.hh"
 
 namespace heddle {
@@ -128,7 +129,7 @@ std::int64_t process_launch::run() noexcept {
 
 process process_launch::finish(int pid) {
   auto state = std::make_shared<detail::process_state>(pid);
-  // Nobody has collected it, so the number is still its own.
+  // The process has not been collected, so its number cannot name another one.
   state->pidfd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
   if (state->pidfd < 0) detail::check_outcome(-errno);
   child.state_ = state;
@@ -139,12 +140,12 @@ process process_launch::finish(int pid) {
 task<process> spawn_process(command_line command, process_options options) {
   process_launch launch(std::move(command), std::move(options));
   if (launch.command.empty()) detail::check_outcome(-EINVAL);
-  if (std::string_view(driver_here().name()) == "sim")
+  if (driver_here().simulated())
     throw failure(std::make_error_code(std::errc::operation_not_supported),
                   "the simulated world has no other processes: " + launch.command[0]);
   launch.open_streams();
   launch.gather_strings();
-  detail::one_operation starting(op_code::call, -1, "spawn");
+  one_operation starting(op_code::call, -1, "spawn");
   starting.more = &launch;
   starting.function = [](void* argument) noexcept {
     return static_cast<process_launch*>(argument)->run();

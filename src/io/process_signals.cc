@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the handler reads is atomic and stays while a handler runs: who takes a listener out waits
-// for those (`handlers`). Everything else is changed under one lock, which handlers never take.
+// The handler's data is atomic and stays while a handler runs: removing a listener waits
+// for running handlers (`handlers`). All else is changed under one lock, which handlers never take.
 #include "io/process_signals.hh"
 
 #include <sched.h>
@@ -16,7 +16,7 @@
 #include <mutex>
 #include <new>
 
-#include "io/bare_call.hh"
+#include "io/system_call.hh"
 
 namespace heddle::detail {
 namespace {
@@ -54,7 +54,7 @@ void on_signal(int number) {
   const int errno_before = errno;
   table.handlers.fetch_add(1);
   if ((table.heard.load() & bit(number)) == 0) {
-    // The last listener went just now: what stands for the signal since then takes it.
+    // The last listener went just now: the action that was put back takes the signal.
     table.handlers.fetch_sub(1);
     ::raise(number);
     errno = errno_before;
@@ -67,7 +67,8 @@ void on_signal(int number) {
   }
   const std::uint64_t one = 1;
   for (const listener* l = table.listeners.load(); l != nullptr; l = l->next.load())
-    if ((l->mask & bit(number)) != 0) static_cast<void>(bare::write(l->fd, &one, sizeof one));
+    if ((l->mask & bit(number)) != 0)
+      static_cast<void>(system_call::write(l->fd, &one, sizeof one));
   table.handlers.fetch_sub(1);
   errno = errno_before;
 }
@@ -80,7 +81,7 @@ int install(int number) noexcept {
   return ::sigaction(number, &ours, &table.before[number]) == 0 ? 0 : -errno;
 }
 
-/// Gives these back; none of them is heard any more, and no handler runs that saw them heard.
+/// Puts these actions back, waits for running handlers, and raises again what they had noted.
 void give_back(std::uint64_t mask) noexcept {
   each_of(mask, [](int number) { ::sigaction(number, &table.before[number], nullptr); });
   while (table.handlers.load() != 0) ::sched_yield();
@@ -89,8 +90,8 @@ void give_back(std::uint64_t mask) noexcept {
   });
 }
 
-/// While one is there this thread runs no handler. One that raises its signal again, for the action
-/// that this thread is about to give back, would keep it from doing so.
+/// While such an object exists its thread runs no handler. A handler could raise its signal again
+/// and again and so keep this thread from putting the signal's action back.
 class handlers_held_off {
  public:
   handlers_held_off() noexcept {
@@ -128,7 +129,7 @@ int listen_to_signals(std::uint64_t mask) noexcept {
     const std::uint64_t heard = table.heard.load();
     std::uint64_t installed = 0;
     int error = 0;
-    // Heard first: a handler that runs at once finds what it is for.
+    // The mask and the list come first: a handler that runs at once finds its listener.
     made->next.store(table.listeners.load());
     table.heard.store(heard | mask);
     table.listeners.store(made.get());

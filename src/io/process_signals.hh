@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Signals of the process as something that descriptors tell of. A handler is installed for each
-// signal that somebody listens to, and writes to an eventfd of each listener; whichever thread the
+// Signals of the process, delivered through descriptors. A handler is installed for each
+// signal that has a listener, and writes to an eventfd of each listener, on any thread that the
 // kernel gives the signal to. (Blocked signals and a signalfd need all threads to block them, also
-// those that were there before, and that libraries make.)
+// those that were there before, and those that libraries make.)
 //
 //   int fd = listen_to_signals(mask);   // readable when one came
 //   int which = take_signal(mask);      // once for each that came
@@ -15,15 +15,15 @@
 
 namespace heddle::detail {
 
-/// A new descriptor, or -errno. What comes is given to one of those who listen to it. A signal that
+/// A new descriptor, or -errno. Each signal is given to one of its listeners. A signal that
 /// the calling thread blocks is unblocked there: one thread must take it.
 [[nodiscard]] int listen_to_signals(std::uint64_t mask) noexcept;
 /// The number of one that came; 0: none. A standard signal that came again before it was taken
 /// counts once, one of the real-time numbers each time.
 [[nodiscard]] int take_signal(std::uint64_t mask) noexcept;
-/// Who listened last gives the signal's action back, and what nobody took is raised again then.
+/// The last listener puts the signal's action back; signals that were not taken are raised again.
 void stop_listening(int fd) noexcept;
-/// Blocks again on this thread what was unblocked on it and nobody listens to any more.
+/// Blocks again on this thread the signals that were unblocked on it and have no listener any more.
 void block_again() noexcept;
 
 }  // namespace heddle::detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a child's handle, its waiters and its collector share.
+// The state shared by a child's handle, its waiters and its collector.
 #pragma once
 
 #include "heddle/io/process.hh"
@@ -12,7 +12,7 @@ class process_state {
   process_state(const process_state&) = delete;
   process_state& operator=(const process_state&) = delete;
 
-  /// Says how it ended (or -errno: nobody will know) and ends all waits.
+  /// Sets how it ended (or -errno: that will never be known) and ends all waits.
   void ended(exit_status how, int error, worker& w) noexcept;
 
   const int pid;

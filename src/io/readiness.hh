@@ -2,10 +2,10 @@
 // A driver on top of "this descriptor may be ready": tries the call first, queues what would block,
 // and tries again when the kernel says so. epoll.cc and poll.cc supply the watching.
 //
-// Each descriptor has two lines, readers and writers, in which only the first is tried, so they end
-// in the order of the calls; polls stand apart, because they take nothing and one may wait for both
-// directions. A short transfer on a stream means "not ready": it is not asked again until the next
-// report.
+// Each descriptor has two queues, of readers and writers. Only the first is tried, so they end
+// in the order of the calls; polls are kept apart, because they take nothing and one may wait for
+// both directions. A short transfer on a stream means "not ready": it is not asked again until the
+// next report.
 #pragma once
 
 #include <algorithm>
@@ -30,8 +30,8 @@ class readiness_driver : public kernel_driver {
   [[nodiscard]] std::size_t send_now(int fd, const ::iovec* pieces,
                                      std::size_t count) noexcept override;
   [[nodiscard]] std::int64_t send_file_now(int fd, const ::iovec& head, int file, std::uint64_t at,
-                                           std::size_t count) noexcept override;
-  void share_with(driver& first, std::uint32_t worker) override;
+                                           std::size_t count, bool never_waits) noexcept override;
+  void adopt(int fd) noexcept override { begin(fd, fd_kind::unknown).made_here = false; }
 
   [[nodiscard]] int socket(int domain, int type, int protocol) noexcept override;
   [[nodiscard]] bool unsent() const noexcept override { return !kicked_.empty(); }
@@ -40,7 +40,7 @@ class readiness_driver : public kernel_driver {
   [[nodiscard]] int pipe(int (&ends)[2]) noexcept override;
 
  protected:
-  explicit readiness_driver(const driver_options& options) : kernel_driver(options) {}
+  explicit readiness_driver(driver_place& place) : kernel_driver(place), epochs_(shared_epochs()) {}
 
   /// `stream`: bytes without borders (TCP and pipes), where a short transfer says that there is no
   /// more. `packets`: everything else that can be waited for, Unix sockets among it: there a read
@@ -51,7 +51,7 @@ class readiness_driver : public kernel_driver {
     op_queue readers;
     op_queue writers;
     std::uint32_t epoch = 0;       // with several workers: when this was noted
-    std::uint8_t read_lines = 0;   // what was moved last after a report, in lines of the cache,
+    std::uint8_t read_lines = 0;   // bytes moved last after a report, in lines of the cache,
     std::uint8_t write_lines = 0;  // and at most a page
     fd_kind kind : 3 = fd_kind::unknown;
     bool kicked : 1 = false;      // listed in kicked_
@@ -59,25 +59,28 @@ class readiness_driver : public kernel_driver {
     bool watched : 1 = false;     // the kernel reports on it
     bool read_waits : 1 = false;  // watched, and known not to be readable
     bool write_waits : 1 = false;
-    bool ended : 1 = false;      // the peer has ended, or marked a byte as urgent: a short read is
-                                 // not the last
-    bool polled : 1 = false;     // has had a line in polls_
-    bool accepted : 1 = false;   // by this driver: nobody else has it open
-    bool met : 1 = false;        // accepted, and its peer may still stand in met_
-    bool drained : 1 = false;    // not watched, and was empty when it was read last
-    bool made_here : 1 = false;  // by this driver, so it never waits
+    bool ended : 1 = false;       // the peer has ended, or marked a byte as urgent: a short read is
+                                  // not the last
+    bool polled : 1 = false;      // has had a line in polls_
+    bool accepted : 1 = false;    // by this driver: no other process has it open
+    bool peer_known : 1 = false;  // accepted, and its peer may still be in known_peers_
+    bool drained : 1 = false;     // not watched, and was empty when it was read last
+    bool made_here : 1 = false;   // by this driver, so it never waits
   };
   static_assert(sizeof(fd_state) == 24, "there is one for each connection");
 
   /// Begins to watch: 0 when reports come from now on, and what is ready already is reported too;
   /// else -errno.
   [[nodiscard]] virtual int watch(int fd, fd_state& state) noexcept = 0;
+  /// The same for a number that is noted as watched, but may name another file since: this driver
+  /// did not open it, so it may have been closed without telling us.
+  [[nodiscard]] virtual int watch_again(int fd, fd_state& state) noexcept = 0;
   /// Sleeps until `until` (not at all when it is in the past), then calls ready() for each report.
   virtual void wait_reports(worker& w, time_point until) noexcept = 0;
   /// The descriptor is about to be closed. `shared`: it may be open elsewhere too, and so live on.
   virtual void unwatch(int fd, bool shared) noexcept = 0;
   /// The kernel says that it may be readable or writable, or that the peer has ended, broken off,
-  /// or marked a byte as urgent: what came before that end was reported together with it, so
+  /// or marked a byte as urgent. All bytes before that end were reported together with it, so
   /// reading goes on to the end.
   void ready(fd_state& state, bool readable, bool writable, bool ended, worker& w) noexcept {
     if (ended) state.ended = true;
@@ -85,16 +88,16 @@ class readiness_driver : public kernel_driver {
     if (writable) state.write_waits = false;
     if (state.polled) [[unlikely]]
       run_polls(state, w);
-    if (readable) run_queue<true>(state, w);
-    if (writable) run_queue<false>(state, w);
+    if (readable) run_queue<true, false>(state, w);
+    if (writable) run_queue<false, false>(state, w);
   }
-  // Reports to come: what they are about has slept, and is cold. First where its operations are
-  // noted; then these themselves, the reader or else the writer; then the bytes that the kernel
+  // Prefetch for reports to come, whose memory is cold by now. First the record that has the
+  // operations; then the operation, the reader or else the writer; then the bytes that the kernel
   // will move, as many as it moved the last time.
   static void expect_third(const fd_state& state) noexcept { __builtin_prefetch(&state); }
   static void expect_second(const fd_state& state) noexcept {
     const void* op = first_of(state);
-    if (op == nullptr) op = &state;  // what lies at no address is looked for in vain, and for long
+    if (op == nullptr) op = &state;  // prefetching a null address is slow
     __builtin_prefetch(op);
     __builtin_prefetch(static_cast<const std::byte*>(op) + line_bytes);
   }
@@ -115,10 +118,12 @@ class readiness_driver : public kernel_driver {
   enum class attempt_result : std::uint8_t {
     done,
     would_block,
-    later,   // somebody will try again: nothing to be asked of the kernel now
+    later,   // another call will try again: ask the kernel nothing now
     drained  // as would_block, of a descriptor that is not watched yet
   };
 
+  /// operation::driver_state of a poll: its descriptor was closed.
+  static constexpr std::uint8_t poll_outlived = 3;
   static constexpr std::uint32_t line_bytes = 64;  // of the cache
   static constexpr std::uint32_t page_bytes = 4096;
   [[nodiscard]] static const operation* first_of(const fd_state& state) noexcept {
@@ -139,37 +144,42 @@ class readiness_driver : public kernel_driver {
   fd_state& begin(int fd, fd_kind kind) noexcept;
   [[nodiscard]] std::int64_t accept_one(int listener) noexcept;
   [[nodiscard]] op_queue& queue_of(fd_state& state, const operation& op) noexcept;
-  /// One call that does not block: what it gave, or -errno.
+  /// One call that does not block: its result, or -errno.
   [[nodiscard]] std::int64_t try_once(operation& op) noexcept;
   [[nodiscard]] std::int64_t try_other(operation& op) noexcept;
-  /// Whether that means that it would have blocked.
+  /// Whether this result means that the call would have blocked.
   [[nodiscard]] static bool would_block(const operation& op, std::int64_t result) noexcept;
-  /// Draws from a short transfer what it says about the next try.
+  /// Notes after a short transfer on a stream that the next try would block.
   void learn(fd_state& state, const operation& op) noexcept;
-  /// After a try that would have blocked. 0, or why nothing will be reported.
-  [[nodiscard]] int await_report(fd_state& state, const operation& op) noexcept;
+  /// Asks for a report after a try that would have blocked. 0, or -errno when none will come.
+  [[nodiscard]] int await_report(fd_state& state, const op_queue& queue,
+                                 const operation& op) noexcept;
+  template <bool Noted>
   [[nodiscard]] attempt_result run_multishot(operation& op, fd_state& state, worker& w) noexcept;
-  /// Tries those in the line of readers (or writers), one after the other, while they end.
-  template <bool Readers>
+  /// Tries the readers (or writers) in order, until one of them would block.
+  /// `Noted`: before a sleep, which then does not take place.
+  template <bool Readers, bool Noted>
   void run_queue(fd_state& state, worker& w) noexcept;
-  void run_polls(fd_state& state, worker& w) noexcept;
+  bool run_polls(fd_state& state, worker& w) noexcept;  // whether any ended
   void finish(op_queue& queue, operation& op, worker& w, std::int64_t result) noexcept;
   void kick(fd_state& state) noexcept;
   void run_kicked(worker& w) noexcept;
   void feed_starved(worker& w) noexcept;
 
-  /// accept4() tells who came; whoever asks soon after needs no call of its own.
-  struct met_peer {
+  /// accept4() gives the peer's address; a call of peer_name() soon after needs no system call.
+  struct known_peer {
     int fd = -1;
     unsigned len = 0;
     alignas(8) std::byte address[28] = {};  // version 4 or 6
   };
-  std::array<met_peer, 64> met_;  // the place of fd is fd % 64: as many as are accepted in a turn
+  std::array<known_peer, 64>
+      known_peers_;  // the place of fd is fd % 64: as many as are accepted in a turn
 
-  std::shared_ptr<fd_epochs> epochs_;  // with several workers
-  std::vector<fd_state*> kicked_;      // to be tried at the next turn
+  fd_epochs* const epochs_;        // with several workers
+  std::vector<fd_state*> kicked_;  // to be tried at the next turn
   std::vector<fd_state*> kicking_;
   std::vector<fd_state*> starved_;  // receive_all waits for a block
+  std::uint32_t delivered_ = 0;     // completions in this turn before it would sleep
   operation* current_ = nullptr;    // inside its completion; null when it ended there
 };
 

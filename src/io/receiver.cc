@@ -1,33 +1,23 @@
 // SPDX-License-Identifier: MIT
 // The read side of a socket that is served from the driver's blocks. The multishot receive is armed
-// by the first reader that finds nothing; it is stopped when `window` blocks stand untaken, and
+// by the first reader that finds nothing; it is stopped when `window` blocks are untaken, and
 // armed again by the reader that has taken the last. Blocks on the way at that moment are still
 // kept, so the queue may grow beyond the window.
 //
-// Peers that send and are not read would keep all blocks of the driver this way, and then nobody
-// could receive. So while the driver says that blocks are short, what comes is copied at once to
-// memory of its own, of its size, and the block goes back.
+// Peers that send and are not read would keep all blocks of the driver this way, and then no other
+// socket could receive. So while the driver says that blocks are short, the bytes of a block are
+// copied at once to memory of their own size, and the block goes back.
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
 #include "heddle/io/transfer.hh"
-#include "io/descriptor_state.hh"
+#include "io/receive_lane.hh"
+#include "io/socket_state.hh"
+#include "io/state_kinds.hh"
 
 namespace heddle {
-
-void received::release() noexcept {
-  if (data_ == nullptr) return;
-  if (driver_ != nullptr) [[likely]] {
-    driver_->return_block(block_);
-  } else {
-    std::free(data_ - block_);
-  }
-  driver_ = nullptr;
-  data_ = nullptr;
-  len_ = 0;
-}
 
 namespace detail {
 
@@ -36,6 +26,22 @@ void never_asked(wait&, worker&) noexcept {}  // it is in no context: no frame w
 }  // namespace
 
 const wait_kind socket_state::kind_of_wait{"receive all", &never_asked};
+
+const descriptor_functions socket_functions = {
+    .start = [](descriptor_state& s, lane_entry& e,
+                worker& w) noexcept { return static_cast<socket_state&>(s).start(e, w); },
+    .cancel = &cancel_in_driver,
+    .close =
+        [](descriptor_state& s, int number, worker& w) noexcept {
+          close_number(s, number, w);
+          static_cast<socket_state&>(s).drop_blocks();
+        },
+    .each_operation =
+        [](descriptor_state& s, void (*f)(void*, operation&), void* context) noexcept {
+          f(context, static_cast<socket_state&>(s).receiving());
+        },
+    .destroy = &destroy_state<socket_state>,
+};
 
 socket_state::socket_state(int number, stream_options options) noexcept
     : descriptor_state(number, descriptor_kind::socket),
@@ -84,8 +90,8 @@ void socket_state::pop_block(worker& w) noexcept {
   receiving_.data = nullptr;
 }
 
-/// What a completion brought: its block, or a copy of it when blocks are short. Without memory for
-/// a copy the block has to do.
+/// The bytes of a completion: its block, or a copy of it when blocks are short. If there is no
+/// memory for a copy, it is the block after all.
 socket_state::block socket_state::keep(driver& d, const completion& c) noexcept {
   std::byte* const data = d.block_at(c.block);
   const auto len = static_cast<std::uint32_t>(c.result);
@@ -101,8 +107,8 @@ socket_state::block socket_state::keep(driver& d, const completion& c) noexcept 
 
 received socket_state::lend(const block& b) noexcept {
   if ((b.number & own) != 0) [[unlikely]]
-    return received(nullptr, b.data, b.number & ~own, b.len);
-  return received(&driver_of(receiving_), b.data, b.number, b.len);
+    return received::owned(b.data - (b.number & ~own), b.number & ~own, b.len);
+  return received(driver_of(receiving_), b.number, {b.data, b.len});
 }
 
 void socket_state::give_back(const block& b) noexcept { lend(b).release(); }
@@ -115,54 +121,65 @@ void socket_state::drop_blocks() noexcept {
 }
 
 received socket_state::take(worker& w) noexcept {
-  // While somebody waits there is nothing: what comes goes to them.
+  // While a reader waits there is none: arriving blocks go to the reader.
   if (queue() == nullptr) return {};
   received in = lend(queue()->head());
   pop_block(w);
   return in;
 }
 
-/// Only the first counts.
+/// Notes the first error; later ones are ignored.
 void socket_state::note_error(std::int64_t result) noexcept {
   if (error != 0) return;
-  // What the system gives is far below at_end; this only keeps the two apart.
+  // The system's numbers are far below at_end; this only keeps the two apart.
   error = static_cast<std::uint8_t>(std::min<std::int64_t>(-result, at_end - 1));
 }
 
-socket_state::served socket_state::serve(lane_entry& e, worker& w) noexcept {
-  while (queue() != nullptr) {
-    block& b = queue()->head();
-    if (e.role == lane_role::readable) {
-      e.outcome = 1;
-      return served::done;
-    }
-    if (e.role == lane_role::receive) {
-      static_cast<receive_awaiter&>(e).give(lend(b));
-      e.outcome = 0;
-      pop_block(w);
-      return served::done;
-    }
-    auto& reader = static_cast<transfer_awaiter&>(e);
-    const auto taken = static_cast<std::uint32_t>(reader.take({b.data, b.len}));
-    if (taken < b.len) {
-      b.data += taken;
-      b.len -= taken;
-      if ((b.number & own) != 0) b.number += taken;
-      return served::done;
-    }
-    give_back(b);
-    pop_block(w);
-    if (reader.satisfied()) return served::done;
+/// The blocks as serve_reader() sees them.
+struct socket_state::arrivals {
+  socket_state& s;
+  worker& w;
+  [[nodiscard]] bool empty() const noexcept { return s.queue() == nullptr; }
+  [[nodiscard]] byte_view front() const noexcept {
+    const block& b = s.queue()->head();
+    return {b.data, b.len};
   }
+  [[nodiscard]] received lend() const noexcept {
+    received in = s.lend(s.queue()->head());
+    s.pop_block(w);
+    return in;
+  }
+  void drop(std::size_t bytes) const noexcept {
+    block& b = s.queue()->head();
+    const auto taken = static_cast<std::uint32_t>(bytes);
+    if (taken == b.len) {
+      s.give_back(b);
+      return s.pop_block(w);
+    }
+    b.data += taken;
+    b.len -= taken;
+    if ((b.number & own) != 0) b.number += taken;
+  }
+};
+
+bool socket_state::start(lane_entry& e, worker& w) noexcept {
+  if (e.write) return functions_of(e).run(e, w);
+  if (e.role == lane_role::detach) [[unlikely]] {
+    if (!receiving_.pending) return true;
+    cancel_in_driver(*this, receiving_, w);
+    return false;  // its last completion asks again
+  }
+  if (serve_reader(arrivals{*this, w}, e)) return true;
   if (error != 0) {
     e.outcome = error == at_end ? 0 : -error;
-    return served::done;
+    return true;
   }
   if (!receiving_.pending) {
-    if (e.role == lane_role::transfer) return served::direct;
+    // A transfer with nothing to take is an operation of its own, which needs no block.
+    if (e.role == lane_role::transfer) return functions_of(e).run(e, w);
     arm(w);
   }
-  return served::waits;
+  return false;
 }
 
 bool socket_state::arrived(operation& op, worker& w, const completion& c) noexcept {
@@ -183,7 +200,7 @@ bool socket_state::arrived(operation& op, worker& w, const completion& c) noexce
     case EINTR:
     case EAGAIN:
     case ENOBUFS:
-      break;  // whoever waits arms it again
+      break;  // the waiting reader arms it again
     default:
       self.note_error(c.result);
   }
@@ -205,16 +222,35 @@ void cancel_program_wait(wait& x, worker& w) noexcept {
 }
 
 const wait_kind receive_kind{"receive", &cancel_program_wait<detail::receive_awaiter>};
+const wait_kind detach_kind{"detach", &cancel_program_wait<detail::detach_awaiter>};
 const wait_kind readable_kind{"readable", &cancel_program_wait<detail::readable_awaiter>};
 
 }  // namespace
 
 namespace detail {
 
+const entry_functions receive_functions = {
+    .operation_of = nullptr,
+    .wait_of = [](lane_entry& e) noexcept -> wait& { return static_cast<receive_awaiter&>(e); },
+    .run = [](lane_entry&, worker&) noexcept { return true; },
+};
+const entry_functions readable_functions = {
+    .operation_of = nullptr,
+    .wait_of = [](lane_entry& e) noexcept -> wait& { return static_cast<readable_awaiter&>(e); },
+    .run = [](lane_entry&, worker&) noexcept { return true; },
+};
+const entry_functions detach_functions = {
+    .operation_of = nullptr,
+    .wait_of = [](lane_entry& e) noexcept -> wait& { return static_cast<detach_awaiter&>(e); },
+    .run = [](lane_entry&, worker&) noexcept { return true; },
+};
+
 receive_awaiter::receive_awaiter(pinned_state&& on, nothing_more) noexcept
     : wait(receive_kind), lane_entry(std::move(on), lane_role::receive, false) {}
 readable_awaiter::readable_awaiter(pinned_state&& on, nothing_more) noexcept
     : wait(readable_kind), lane_entry(std::move(on), lane_role::readable, false) {}
+detach_awaiter::detach_awaiter(pinned_state&& on, nothing_more) noexcept
+    : wait(detach_kind), lane_entry(std::move(on), lane_role::detach, false) {}
 
 }  // namespace detail
 }  // namespace heddle

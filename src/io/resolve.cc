@@ -9,9 +9,9 @@
 #include <charconv>
 #include <string>
 
+#include "heddle/io/call.hh"
 #include "heddle/io/lane.hh"
 #include "heddle/io/resolve_request.hh"
-#include "io/one_operation.hh"
 
 namespace heddle {
 namespace {
@@ -82,7 +82,7 @@ task<std::vector<address>> resolve(std::string host, std::string service, resolv
   request.service = std::move(service);
   request.family = native_family(options.family);
   request.passive = options.to_listen;
-  detail::one_operation asking(op_code::resolve, -1, "resolve");
+  one_operation asking(op_code::resolve, -1, "resolve");
   asking.more = &request;
   detail::check_outcome(co_await asking);
   if (request.error != 0)

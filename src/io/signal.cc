@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// What the driver says came, and a read of its source where nothing did.
+// Takes signals that the driver has noted; if there are none, reads the driver's signal source.
 #include "heddle/io/signal.hh"
 
 #include <poll.h>
 
 #include <cerrno>
 
-#include "io/one_operation.hh"
+#include "heddle/io/call.hh"
+#include "heddle/sched/here.hh"
 
 namespace heddle {
 
@@ -40,14 +41,14 @@ task<int> signal_set::next() {
   for (;;) {
     if (const int number = driver_here().take_signal(mask_); number != 0) co_return number;
     std::uint64_t count = 0;
-    detail::one_operation reading(op_code::read, fd_, "signal");
+    one_operation reading(op_code::read, fd_, "signal");
     reading.data = &count;
     reading.len = sizeof count;
     const std::int64_t got = co_await reading;
     if (got >= 0) continue;
     if (got != -EAGAIN && got != -EINTR) throw failure(kernel_error(static_cast<int>(got)));
     // The source does not block, and io_uring then says so instead of waiting.
-    detail::one_operation coming(op_code::poll, fd_, "signal");
+    one_operation coming(op_code::poll, fd_, "signal");
     coming.flags = POLLIN;
     const std::int64_t ready = co_await coming;
     if (ready < 0 && ready != -EINTR) throw failure(kernel_error(static_cast<int>(ready)));

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Handles: counting, closing, and what is sent without a wait.
+// Handles: counting, closing, and the functions of a stream that do not wait.
 #include "heddle/io/stream.hh"
 
 #include <sys/socket.h>
-#include <sys/uio.h>
 
 #include <cerrno>
 
-#include "heddle/sched/driver.hh"
 #include "io/descriptor_state.hh"
 
 namespace heddle {
@@ -22,6 +20,7 @@ void descriptor::close() noexcept {
   if (state_ != nullptr) state_->close(worker::here());
 }
 
+bool descriptor::is_open() const noexcept { return state_ != nullptr && state_->open(); }
 int descriptor::number() const noexcept { return state_ != nullptr ? state_->number() : -1; }
 
 detail::descriptor_state& detail::open_state(const descriptor& d) {
@@ -29,71 +28,86 @@ detail::descriptor_state& detail::open_state(const descriptor& d) {
   return *d.state_;
 }
 
-namespace {
-void shut_down(int fd, int how) {
-  detail::check_outcome(fd < 0 ? -EBADF : driver_here().shutdown(fd, how));
-}
-}  // namespace
-
 chain_transfer stream::write(const text_list& texts) const {
   chain out;
   for (std::string_view text : texts) out.append_view(text);
   return write(std::move(out));
 }
 
-received stream::take() const noexcept {
-  if (state_ == nullptr || state_->kind != detail::descriptor_kind::socket) return {};
-  return static_cast<detail::socket_state*>(state_)->take(worker::here());
-}
-
 namespace {
-/// The driver to send with, or null where nothing may leave now.
-driver* sender(const detail::descriptor_state* to) noexcept {
-  if (to == nullptr || to->kind != detail::descriptor_kind::socket) return nullptr;
-  const worker& w = worker::here();
-  if (to->writes.tail != nullptr || to->fd < 0 || w.current_context().canceled()) return nullptr;
-  // write() has a pause for those that only ever send.
-  return to->burst + 1 < detail::descriptor_state::burst_max ? w.io : nullptr;
+
+using detail::descriptor_state;
+using detail::stream_functions;
+
+/// Null for a closed stream, too.
+const stream_functions* functions(const descriptor_state* of) noexcept {
+  return of != nullptr && of->open() ? detail::stream_functions_of(*of) : nullptr;
 }
 
-::iovec entry_of(byte_view bytes) noexcept {
-  return {const_cast<std::byte*>(bytes.data()), bytes.size()};
+/// Null when bytes must not leave now.
+const stream_functions* sender(const descriptor_state* to, const worker& w) noexcept {
+  if (to == nullptr || to->writes.tail != nullptr || !to->open() || w.current_context().canceled())
+    return nullptr;
+  // A frame that only sends must call write() at times, which lets other frames run.
+  return to->burst + 1 < descriptor_state::burst_max ? detail::stream_functions_of(*to) : nullptr;
 }
+
+void shut_down(descriptor_state* s, int how) {
+  const stream_functions* const f = functions(s);
+  detail::check_outcome(f == nullptr ? -EBADF : f->shutdown(*s, how));
+}
+
 }  // namespace
 
+received stream::take() const noexcept {
+  if (state_ == nullptr) return {};
+  const stream_functions* const f = detail::stream_functions_of(*state_);
+  return f != nullptr ? f->take(*state_, worker::here()) : received();
+}
+
 std::size_t stream::try_write(byte_view bytes) const noexcept {
-  driver* const io = bytes.empty() ? nullptr : sender(state_);
-  if (io == nullptr) return 0;
-  const ::iovec only = entry_of(bytes);
-  const std::size_t sent = io->send_now(state_->fd, &only, 1);
-  if (sent != 0) ++state_->burst;
-  return sent;
+  return bytes.empty() ? 0 : try_write(bytes, piece());
 }
 
 std::size_t stream::try_write(byte_view head, const piece& body) const noexcept {
-  if (body.empty()) return try_write(head);
-  driver* const io = sender(state_);
-  if (io == nullptr) return 0;
-  const ::iovec both[] = {entry_of(head), entry_of(body.bytes())};
-  std::size_t sent = 0;
-  if (const file_place from = body.place(); from && body.size() >= io->send_file_from()) {
-    const std::int64_t left =
-        io->send_file_now(state_->fd, both[0], from.file, from.at, body.size());
-    if (left > 0) sent = static_cast<std::size_t>(left);
-  } else {
-    const bool headless = head.empty();
-    sent = io->send_now(state_->fd, both + headless, headless ? 1 : 2);
-  }
+  worker& w = worker::here();
+  const stream_functions* const f = sender(state_, w);
+  if (f == nullptr || (head.empty() && body.empty())) return 0;
+  const std::size_t sent = f->try_write(*state_, head, body, w);
   if (sent != 0) ++state_->burst;
   return sent;
 }
 
-bool stream::sends_uncopied(const piece& body) const noexcept {
-  return state_ != nullptr && state_->kind == detail::descriptor_kind::socket && body.place() &&
-         body.size() >= worker::here().io->send_file_from();
+std::int64_t stream::send_file_now(byte_view head, int file, std::uint64_t at,
+                                   std::size_t count) const noexcept {
+  const stream_functions* const f = functions(state_);
+  return f != nullptr ? f->send_file(*state_, head, file, at, count, worker::here()) : -EBADF;
 }
 
-void stream::shutdown_write() const { shut_down(number(), SHUT_WR); }
-void stream::shutdown_read() const { shut_down(number(), SHUT_RD); }
+bool stream::sends_files() const noexcept {
+  const stream_functions* const f = functions(state_);
+  return f != nullptr && f->send_file_from(*state_, worker::here()) != ~std::size_t{0};
+}
+
+bool stream::sends_uncopied(const piece& body) const noexcept {
+  const stream_functions* const f = functions(state_);
+  return f != nullptr && body.place() && body.size() >= f->send_file_from(*state_, worker::here());
+}
+
+address stream::peer() const noexcept {
+  const stream_functions* const f = functions(state_);
+  return f != nullptr ? f->peer(*state_) : address();
+}
+
+void stream::end_with_last_write() const noexcept {
+  if (const stream_functions* const f = functions(state_)) f->end_with_last_write(*state_);
+}
+
+void stream::reset_on_close() const noexcept {
+  if (const stream_functions* const f = functions(state_)) f->reset_on_close(*state_);
+}
+
+void stream::shutdown_write() const { shut_down(state_, SHUT_WR); }
+void stream::shutdown_read() const { shut_down(state_, SHUT_RD); }
 
 }  // namespace heddle

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Steps of transfers: what is asked of the driver next, and what an answer means.
+// Steps of transfers: the next request to the driver, and the meaning of its answer.
 #include "heddle/io/transfer.hh"
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -9,7 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "io/descriptor_state.hh"
+#include "io/state_kinds.hh"
 
 namespace heddle::detail {
 namespace {
@@ -33,6 +34,7 @@ bool transfer_completed(operation& op, worker& w, const completion& c) noexcept 
 const wait_kind read_kind{"read", &cancel_transfer<transfer_awaiter>};
 const wait_kind write_kind{"write", &cancel_transfer<transfer_awaiter>};
 const wait_kind chain_kind{"write", &cancel_transfer<chain_awaiter>};
+const wait_kind writable_kind{"writable", &cancel_transfer<writable_awaiter>};
 
 op_code code_for(const descriptor_state* on, bool is_write) {
   const bool socket = on != nullptr && on->kind != descriptor_kind::plain;
@@ -40,14 +42,43 @@ op_code code_for(const descriptor_state* on, bool is_write) {
   return socket ? op_code::receive : op_code::read;
 }
 
-/// What an unsuccessful step leads to: go on (0), or the final outcome.
+/// The consequence of an unsuccessful step: go on (0), or the final outcome.
 std::int32_t settle(std::int64_t got, bool ending, const descriptor_state& state) {
   if (got < 0 && got != -EINTR) return static_cast<std::int32_t>(got);
   if (ending || state.fd < 0) return -ECANCELED;
   return 0;
 }
 
+template <class Awaiter>
+operation* own_operation(lane_entry& e) noexcept {
+  return &static_cast<Awaiter&>(e);
+}
+template <class Awaiter>
+wait& own_wait(lane_entry& e) noexcept {
+  return static_cast<Awaiter&>(e);
+}
+template <class Awaiter>
+bool run_unless_satisfied(lane_entry& e, worker& w) noexcept {
+  return static_cast<Awaiter&>(e).satisfied() || run_steps<Awaiter>(e, w);
+}
+
 }  // namespace
+
+const entry_functions transfer_functions = {
+    .operation_of = &own_operation<transfer_awaiter>,
+    .wait_of = &own_wait<transfer_awaiter>,
+    .run = &run_unless_satisfied<transfer_awaiter>,
+};
+const entry_functions chain_functions = {
+    .operation_of = &own_operation<chain_awaiter>,
+    .wait_of = &own_wait<chain_awaiter>,
+    .run = &run_unless_satisfied<chain_awaiter>,
+};
+const entry_functions writable_functions = {
+    .operation_of = &own_operation<writable_awaiter>,
+    .wait_of = &own_wait<writable_awaiter>,
+    .run = &run_steps<writable_awaiter>,
+};
 
 transfer_awaiter::transfer_awaiter(pinned_state&& on, transfer_asked&& asked) noexcept
     : operation(asked.write ? write_kind : read_kind, op_code::read, -1,
@@ -70,7 +101,7 @@ void transfer_awaiter::prepare() noexcept {
   len = static_cast<std::uint32_t>(std::min(size_ - count_, step_bytes_max));
   flags = code == op_code::send ? MSG_NOSIGNAL : 0;
   offset = at_cursor;
-  // A count that somebody may look at is current at all times.
+  // The caller's counter must be current at all times; without one the driver may do the whole.
   whole = !some_ && counter_ == nullptr && (code == op_code::read || code == op_code::write);
   moved = 0;
 }
@@ -146,6 +177,24 @@ bool chain_awaiter::step(std::int64_t got) noexcept {
   if (satisfied()) return true;
   outcome = settle(got, ending, *state);
   return outcome != 0;
+}
+
+writable_awaiter::writable_awaiter(pinned_state&& on, nothing_more) noexcept
+    : operation(writable_kind, op_code::poll, -1, &transfer_completed<writable_awaiter>),
+      lane_entry(std::move(on), lane_role::writable, true) {}
+
+writable_awaiter::~writable_awaiter() {
+  HEDDLE_ASSERT(!pending, "a wait for room was destroyed while the driver had it: cancel it");
+}
+
+void writable_awaiter::prepare() noexcept {
+  fd = state->fd;
+  flags = POLLOUT;
+}
+
+bool writable_awaiter::step(std::int64_t got) noexcept {
+  outcome = got < 0 ? settle(got, ending, *state) : 0;
+  return got >= 0 || outcome != 0;
 }
 
 }  // namespace heddle::detail

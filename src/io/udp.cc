@@ -7,7 +7,7 @@
 
 #include <cerrno>
 
-#include "io/descriptor_state.hh"
+#include "io/state_kinds.hh"
 
 namespace heddle {
 
@@ -32,6 +32,14 @@ bool datagram_done(operation& op, worker& w, const completion& c) noexcept {
 }
 
 }  // namespace
+
+const entry_functions message_functions = {
+    .operation_of = [](lane_entry& e) noexcept -> operation* {
+      return &static_cast<datagram_awaiter&>(e);
+    },
+    .wait_of = [](lane_entry& e) noexcept -> wait& { return static_cast<datagram_awaiter&>(e); },
+    .run = &run_steps<datagram_awaiter>,
+};
 
 datagram_awaiter::datagram_awaiter(pinned_state&& on, datagram_asked&& asked)
     : operation(datagram_kind, asked.write ? op_code::send_msg : op_code::receive_msg, -1,

@@ -12,8 +12,9 @@
 #include <cstring>
 
 #include "heddle/core/sleep.hh"
+#include "heddle/io/call.hh"
 #include "io/listener_state.hh"
-#include "io/one_operation.hh"
+#include "io/socket_state.hh"
 
 namespace heddle {
 namespace {
@@ -33,7 +34,7 @@ struct native_path {
     std::memcpy(native.sun_path, path.data(), path.size());
     const bool named = path[0] != '@';
     if (!named) native.sun_path[0] = '\0';
-    // A path ends in a zero byte; a name without a folder is what its length says.
+    // A path ends in a zero byte; the end of an abstract name is known only by the length.
     len = static_cast<unsigned>(offsetof(sockaddr_un, sun_path) + path.size() + (named ? 1 : 0));
   }
   [[nodiscard]] const ::sockaddr* get() const noexcept {
@@ -53,6 +54,10 @@ unix_listener unix_listener::listen(const std::string& path, listen_options opti
   return unix_listener(detail::listen_at(at.get(), at.len, path, options));
 }
 
+unix_listener unix_listener::adopt(int fd, listen_options options) {
+  return unix_listener(detail::adopt_listening(fd, true, options));
+}
+
 task<unix_stream> unix_connect(std::string path, stream_options options) {
   const native_path to(path);
   const int fd = driver_here().socket(AF_UNIX, SOCK_STREAM, 0);
@@ -62,7 +67,7 @@ task<unix_stream> unix_connect(std::string path, stream_options options) {
   // it is asked again, each time after a longer while.
   std::int64_t outcome = -EAGAIN;
   for (milliseconds pause(1); outcome == -EAGAIN; pause = std::min(2 * pause, connect_pause_max)) {
-    detail::one_operation connecting(op_code::connect, fd, "connect");
+    one_operation connecting(op_code::connect, fd, "connect");
     connecting.data = const_cast<::sockaddr*>(to.get());
     connecting.len = to.len;
     outcome = co_await connecting;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Operations as io_uring requests. Requests are batched: submit() only fills one, and one call a
 // turn sends them all, waits, and brings back completions. Multishot accept and receive run until
-// somebody ends them; when the kernel ends one by itself it is started again, unseen by the front
+// they are cancelled; when the kernel ends one by itself it is started again, unseen by the front
 // end.
 //
 // user_data of a completion: the operation, with a tag in the low bits. 0: its own completion. 1:
@@ -27,6 +27,7 @@
 
 #include "io/kernel_driver.hh"
 #include "io/op_queue.hh"
+#include "io/shared_driver.hh"
 #include "io/uring_blocks.hh"
 #include "io/uring_prepare.hh"
 #include "io/uring_ring.hh"
@@ -39,28 +40,32 @@ constexpr std::uint64_t tag_cancel = 1;
 constexpr std::uint64_t tag_wake = 2;
 constexpr std::uint64_t tag_ready = 3;
 
-// operation::driver_state: the epoch of the descriptor in six bits, and where the operation is.
+// operation::driver_state: the epoch of the descriptor in five bits, and where the operation is.
 constexpr std::uint8_t waits_for_readiness = 0x40;
 constexpr std::uint8_t waits_for_turn = 0x80;  // with us: for a block, or for the next turn
 constexpr std::uint8_t epoch_mask = 0x1f;  // with both bits above it never equals `pooled` (0xff)
 
-class uring_driver final : public kernel_driver {
+class uring_driver : public kernel_driver {
  public:
-  explicit uring_driver(const driver_options& options)
-      : kernel_driver(options),
-        ring_(options.queue_entries, options.pool_threads_max),
-        blocks_(ring_.raw(), options.block_count, options.block_bytes) {
+  explicit uring_driver(driver_place& place)
+      : kernel_driver(place),
+        ring_(options_.queue_entries, options_.pool_threads_max, place.workers > 1),
+        blocks_(ring_.raw(), options_.block_count, options_.block_bytes) {
     watch_wake();
   }
 
   [[nodiscard]] const char* name() const noexcept override { return "io_uring"; }
+  [[nodiscard]] std::unique_ptr<driver> for_worker(driver_place& place) override {
+    place.options = options_;
+    return make_uring_driver(place);
+  }
   [[nodiscard]] int descriptor() noexcept override { return ring_.notices(); }
   void drain_descriptor() noexcept override { ring_.drain_notices(); }
   [[nodiscard]] bool unsent() const noexcept override {
     return ring_.batched() || !first_served_.empty();
   }
 
-  // What we open is blocking: the ring waits where a call would block, instead of giving EAGAIN.
+  // Our own sockets are blocking: the ring waits where a call would block, and gives no EAGAIN.
   // Accepted sockets are not, for sendfile; receiving and sending in the ring wait there too.
   [[nodiscard]] int socket(int domain, int type, int protocol) noexcept override {
     const int fd = ::socket(domain, type | SOCK_CLOEXEC, protocol);
@@ -87,12 +92,12 @@ class uring_driver final : public kernel_driver {
       now = {-EBADF, false, false, 0};
       return true;
     }
-    if (looks_up_late(op)) [[unlikely]] {
+    if (looks_up_a_name(op)) [[unlikely]] {
       if (!enter_number(op)) {
         now = {-EBADF, false, false, 0};
         return true;
       }
-      late_.push(op);
+      name_calls_.push(op);
     }
     hold(op, w);
     fd_state& fd = state_of(op.fd);
@@ -121,13 +126,13 @@ class uring_driver final : public kernel_driver {
     fd_state& fd = state_of(number);
     end_waiting(first_served_, number, w);
     end_waiting(starved_, number, w);
-    if (!late_.empty() && entered(number)) [[unlikely]]
-      end_late(number, w);
+    if (!name_calls_.empty() && entered(number)) [[unlikely]]
+      end_name_calls(number, w);
     if (fd.pending != 0) {
       io_uring_sqe& request = ring_.request();
       io_uring_prep_cancel_fd(&request, number, IORING_ASYNC_CANCEL_ALL);
       request.user_data = tag_cancel;
-      // Whatever is batched for this number must reach the kernel while it is still ours.
+      // Requests batched for this number must reach the kernel before others get the number.
       while (ring_.batched() && ring_.enter(nanoseconds::zero())) {
       }
     }
@@ -138,13 +143,14 @@ class uring_driver final : public kernel_driver {
   }
 
   void turn(worker& w, time_point until) noexcept override {
-    collect_from_pool(w);
-    rest_over();
+    const bool delivered = collect_from_pool(w);
+    rearm_first_served();
     collect_blocks(!starved_.empty());
     rearm_starved();
     blocks_.refill();
     nanoseconds timeout = nanoseconds::zero();
-    if (until != time_point::min() && w.idle() && ring_.completions() == 0 && first_served_.empty())
+    if (until != time_point::min() && w.idle() && ring_.completions() == 0 &&
+        first_served_.empty() && !delivered)
       timeout = until == never ? nanoseconds::max() : until - now();
     if (timeout > nanoseconds::zero() || ring_.batched() || ring_.kernel_waits())
       ring_.enter(timeout);
@@ -152,12 +158,18 @@ class uring_driver final : public kernel_driver {
     collect_from_pool(w);
   }
 
- private:
-  void take_back(std::uint32_t block) noexcept override { blocks_.give(block); }
   [[nodiscard]] block_statistics blocks() const noexcept override {
     return {blocks_.count(), blocks_.available(), scarce_};
   }
 
+ protected:
+  void take_back(std::uint32_t block) noexcept override { blocks_.give(block); }
+  void lend(bool out) noexcept override {
+    ring_.lend(out);
+    kernel_driver::lend(out);
+  }
+
+ private:
   struct fd_state {
     std::uint32_t pending = 0;
     std::uint8_t epoch = 0;
@@ -169,7 +181,7 @@ class uring_driver final : public kernel_driver {
   void send(operation& op) noexcept {
     io_uring_sqe& request = ring_.request();
     prepare(request, op);
-    // One at a time: a stream that nobody reads must not take many of the last few blocks before it
+    // One at a time: a stream without a reader must not take many of the last few blocks before it
     // is stopped. And many connections end after their first request, which then need no request to
     // cancel.
     if (op.code == op_code::receive_all && (blocks_.short_of_blocks() || state_of(op.fd).fresh))
@@ -196,8 +208,8 @@ class uring_driver final : public kernel_driver {
   void finish(operation& op, worker& w, std::int64_t result) noexcept {
     fd_state& fd = state_of(op.fd);
     if (fd.epoch == (op.driver_state & epoch_mask) && fd.pending != 0) --fd.pending;
-    if (looks_up_late(op)) [[unlikely]] {
-      late_.remove(op);
+    if (looks_up_a_name(op)) [[unlikely]] {
+      name_calls_.remove(op);
       leave_number(op);
     }
     deliver(op, w, {result, false, false, 0});
@@ -291,7 +303,7 @@ class uring_driver final : public kernel_driver {
     finish(op, w, res);
   }
 
-  /// For descriptors that are non-blocking by somebody else's choice (a signalfd, an inherited
+  /// For descriptors that others made non-blocking (a signalfd, an inherited
   /// pipe).
   void wait_for_readiness(operation& op, worker& w, unsigned events) noexcept {
     if (op.cancel_asked || outlived(op)) {
@@ -312,17 +324,17 @@ class uring_driver final : public kernel_driver {
            std::exchange(state_of(op.fd).fresh, false);
   }
 
-  /// Those that have seen a turn.
-  void rest_over() noexcept {
-    if (first_served_.empty()) {  // those that had rested are closed, perhaps
-      rested_ = 0;
+  /// Connections whose first request has been answered by a whole turn receive again.
+  void rearm_first_served() noexcept {
+    if (first_served_.empty()) {  // all were closed meanwhile
+      seen_a_turn_ = 0;
       return;
     }
     const auto end = first_served_.begin() +
-                     static_cast<std::ptrdiff_t>(std::min(rested_, first_served_.size()));
+                     static_cast<std::ptrdiff_t>(std::min(seen_a_turn_, first_served_.size()));
     starved_.insert(starved_.end(), first_served_.begin(), end);
     first_served_.erase(first_served_.begin(), end);
-    rested_ = first_served_.size();
+    seen_a_turn_ = first_served_.size();
   }
 
   void rearm_starved() noexcept {
@@ -337,8 +349,8 @@ class uring_driver final : public kernel_driver {
     starved_.erase(starved_.begin(), starved_.begin() + static_cast<std::ptrdiff_t>(count));
   }
 
-  /// Ends what waits in this list for a descriptor that is being closed. Connections are closed
-  /// about in the order in which they were served, so it stands near the front.
+  /// Ends the operations in this list that wait for a descriptor that is being closed. Connections
+  /// are closed about in the order in which they were served, so it is near the front.
   void end_waiting(std::vector<operation*>& waiting, int number, worker& w) noexcept {
     const fd_state& fd = state_of(number);
     for (std::size_t i = 0; i < waiting.size() && fd.pending != 0;) {
@@ -354,8 +366,8 @@ class uring_driver final : public kernel_driver {
 
   /// Asks those beneath a folder that is being closed to end: the request that ends all of a
   /// descriptor does not find them.
-  void end_late(int number, worker& w) noexcept {
-    for (operation* op = late_.first; op != nullptr; op = op->driver_next)
+  void end_name_calls(int number, worker& w) noexcept {
+    for (operation* op = name_calls_.first; op != nullptr; op = op->driver_next)
       if (op->fd == number) cancel(*op, w);
   }
 
@@ -364,14 +376,15 @@ class uring_driver final : public kernel_driver {
   fd_table<fd_state> fds_;
   std::vector<operation*> starved_;       // receives to be started when there is a block
   std::vector<operation*> first_served_;  // of connections on which the first thing has come
-  std::size_t rested_ = 0;                // of these, how many have seen a turn
-  op_queue late_;                         // calls on names beneath an open folder
+  std::size_t seen_a_turn_ = 0;           // of these, how many have seen a turn
+  op_queue name_calls_;                   // calls on names beneath an open folder
 };
 
 }  // namespace
 
-std::unique_ptr<driver> make_uring_driver(const driver_options& options) {
-  return std::make_unique<uring_driver>(options);
+std::unique_ptr<driver> make_uring_driver(driver_place& place) {
+  if (place.workers > 1) return std::make_unique<shared_driver<uring_driver>>(place);
+  return std::make_unique<uring_driver>(place);
 }
 
 }  // namespace heddle

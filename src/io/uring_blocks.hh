@@ -4,7 +4,7 @@
 // it holds a window of them, refilled from the block that came back last, which is still warm. The
 // window doubles when a turn uses more than half of it, and shrinks when it was far too large for
 // long: memory is touched as it is needed. While blocks are short the ring holds a few only, so
-// that streams that nobody reads cannot take many before they are stopped.
+// that streams without a reader cannot take many before they are stopped.
 #pragma once
 
 #include <liburing.h>
@@ -26,12 +26,12 @@ class uring_blocks {
   uring_blocks(const uring_blocks&) = delete;
   uring_blocks& operator=(const uring_blocks&) = delete;
 
-  /// The kernel filled this block; it now belongs to whoever reads it.
+  /// The kernel filled this block; it now belongs to its reader.
   void taken() noexcept {
     --in_ring_;
     ++used_;
   }
-  /// It comes back.
+  /// The block comes back from its reader.
   void give(std::uint32_t block) noexcept { spare_.push_back(static_cast<std::uint16_t>(block)); }
 
   /// Refills the ring up to the window; once a turn, before the kernel is entered.
@@ -40,7 +40,7 @@ class uring_blocks {
   }
   /// A receive found the ring empty.
   void starved() noexcept;
-  /// Few are left; until half of them are.
+  /// Blocks are short now, and until half of them are free.
   void run_short() noexcept { short_ = true; }
   [[nodiscard]] bool short_of_blocks() const noexcept { return short_; }
 

@@ -14,8 +14,8 @@ namespace heddle {
 
 void prepare(io_uring_sqe& request, const operation& op) noexcept {
   io_uring_sqe* const r = &request;
-  // Not looked at before it is known to be one: a receive_all that is sent again may belong to a
-  // color that runs on another worker, which keeps things of its own in `data`.
+  // Called only for operations with a path: a receive_all that is sent again may belong to a
+  // color that runs on another worker, which uses `data` for its own purpose.
   const auto path = [&op] { return static_cast<const char*>(op.data); };
   const auto flags = static_cast<int>(op.flags);
   switch (op.code) {

@@ -14,7 +14,7 @@ namespace heddle {
 }
 /// Whether the number of its descriptor is looked up when a thread of the kernel makes the call. Of
 /// the others the kernel holds the file from the moment that it takes the request.
-[[nodiscard]] constexpr bool looks_up_late(const operation& op) noexcept {
+[[nodiscard]] constexpr bool looks_up_a_name(const operation& op) noexcept {
   static_assert(op_code::open > op_code::write, "transfers pay for one comparison");
   return op.code >= op_code::open && native_to_uring(op.code) && op.code != op_code::sync &&
          op.fd >= 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whether io_uring runs here: a small ring is made, and what it grants is named.
+// Finds out whether io_uring runs here: makes a small ring and names the features it grants.
 #include <liburing.h>
 #include <sys/mman.h>
 

@@ -24,7 +24,7 @@ constexpr std::uint32_t entries_max = 32768;  // the kernel's own limit
 constexpr unsigned basic = IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP | IORING_SETUP_R_DISABLED;
 constexpr unsigned cooperative = IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG;
 
-// Best first. Each line drops what the oldest kernel that grants the line before it brought.
+// Best first. Each line is for the next older kernel: it drops the flags that one does not have.
 constexpr unsigned grants[] = {
     basic | IORING_SETUP_SUBMIT_ALL | cooperative | IORING_SETUP_SINGLE_ISSUER |
         IORING_SETUP_DEFER_TASKRUN,                                              // 6.1
@@ -36,10 +36,11 @@ constexpr unsigned grants[] = {
 
 }  // namespace
 
-int open_ring(io_uring& ring, std::uint32_t entries) noexcept {
+int open_ring(io_uring& ring, std::uint32_t entries, bool several) noexcept {
   entries = std::clamp(entries, entries_min, entries_max);
   int answer = -EINVAL;
   for (const unsigned flags : grants) {
+    if (several && (flags & IORING_SETUP_SINGLE_ISSUER) != 0) continue;
     // A tight RLIMIT_MEMLOCK (kernels before 5.12 count rings) leaves room for a smaller ring.
     for (std::uint32_t size = entries; size >= entries_min; size /= 2) {
       io_uring_params params{};
@@ -53,9 +54,9 @@ int open_ring(io_uring& ring, std::uint32_t entries) noexcept {
   return answer;
 }
 
-uring_ring::uring_ring(std::uint32_t entries, std::uint32_t iowq_threads_max)
+uring_ring::uring_ring(std::uint32_t entries, std::uint32_t iowq_threads_max, bool several)
     : iowq_threads_max_(iowq_threads_max) {
-  const int answer = open_ring(ring_, entries);
+  const int answer = open_ring(ring_, entries, several);
   if (answer < 0)
     throw failure(kernel_error(answer), "io_uring cannot be set up here (heddle doctor says why)");
   for (unsigned i = 0; i < ring_.sq.ring_entries; ++i) ring_.sq.array[i] = i;
@@ -70,9 +71,23 @@ void uring_ring::start() noexcept {
   HEDDLE_ASSERT(answer == 0, "the ring could not be enabled: run the driver on one thread");
   // Both may be refused (an old kernel, all slots of this thread taken): then each call looks the
   // ring up, or the kernel keeps its own bound on threads.
-  if (io_uring_register_ring_fd(&ring_) == 1) enter_flags_ |= IORING_ENTER_REGISTERED_RING;
+  if (!lent_ && io_uring_register_ring_fd(&ring_) == 1)
+    enter_flags_ |= IORING_ENTER_REGISTERED_RING;
   unsigned threads_max[2] = {iowq_threads_max_, iowq_threads_max_};
   (void)io_uring_register_iowq_max_workers(&ring_, threads_max);
+}
+
+/// The ring number that a thread registered for its calls is not valid in another thread.
+void uring_ring::lend(bool out) noexcept {
+  lent_ = out;
+  if (out) {
+    own_fd_ = (enter_flags_ & IORING_ENTER_REGISTERED_RING) != 0 ? ring_.enter_ring_fd : -1;
+    ring_.enter_ring_fd = ring_.ring_fd;
+    enter_flags_ &= ~static_cast<unsigned>(IORING_ENTER_REGISTERED_RING);
+  } else if (own_fd_ >= 0) {
+    ring_.enter_ring_fd = own_fd_;
+    enter_flags_ |= IORING_ENTER_REGISTERED_RING;
+  }
 }
 
 uring_ring::~uring_ring() {
@@ -128,7 +143,7 @@ bool uring_ring::enter(nanoseconds timeout) noexcept {
     return answer > 0 || unsent == 0;
   }
   // ETIME, EINTR: the sleep ended. EAGAIN, EBUSY: no memory, or completions must be reaped first;
-  // what is batched stays batched.
+  // batched requests stay batched.
   const bool expected =
       answer == -ETIME || answer == -EINTR || answer == -EAGAIN || answer == -EBUSY;
   HEDDLE_ASSERT(expected, "io_uring_enter failed: run the driver on the thread that ran it first");

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // One io_uring: its setup with every refinement that this kernel grants, room for requests, and the
 // one call into the kernel. A request that finds no room even after a flush waits in a backlog, in
-// order, so filling one never fails. Knows nothing of operations.
+// order, so filling one never fails. Independent of operations.
 //
 // The ring is made disabled and bound to the first thread that enters it, so that a driver may be
-// made on one thread and run on another.
+// made on one thread and run on another. With several workers it is bound to none of them.
 #pragma once
 
 #include <liburing.h>
@@ -16,7 +16,7 @@
 
 namespace heddle {
 
-/// What a ring did so far; tests and benchmarks read it.
+/// Counters of a ring; tests and benchmarks read them.
 struct uring_stats {
   std::uint64_t enters = 0;       ///< calls into the kernel
   std::uint64_t sleeps = 0;       ///< those that were allowed to wait
@@ -30,11 +30,12 @@ struct uring_stats {
   std::uint64_t retried = 0;      ///< requests that waited for readiness because of O_NONBLOCK
 };
 
-/// Thread: the one that first calls enter(), apart from construction.
+/// Thread: the one that first calls enter(), apart from construction; others where it was made for
+/// several, one at a time, between lend(true) and lend(false).
 class uring_ring {
  public:
-  /// Throws failure when the kernel refuses.
-  uring_ring(std::uint32_t entries, std::uint32_t iowq_threads_max);
+  /// `several`: threads enter it, one at a time. Throws failure when the kernel refuses.
+  uring_ring(std::uint32_t entries, std::uint32_t iowq_threads_max, bool several);
   ~uring_ring();
   uring_ring(const uring_ring&) = delete;
   uring_ring& operator=(const uring_ring&) = delete;
@@ -53,7 +54,7 @@ class uring_ring {
 
   /// An eventfd that the kernel counts up for each completion, also for one that only a call brings
   /// out; made when first asked for, -1 if it cannot be. The ring's own descriptor will not do:
-  /// with deferred completions, who polls it is not woken.
+  /// with deferred completions, polling it wakes no thread.
   [[nodiscard]] int notices() noexcept;
   void drain_notices() noexcept;
 
@@ -83,6 +84,9 @@ class uring_ring {
     return count;
   }
 
+  /// Says that other threads than the first one make the next calls, or no longer.
+  void lend(bool out) noexcept;
+
   [[nodiscard]] io_uring& raw() noexcept { return ring_; }
   [[nodiscard]] unsigned flags() const noexcept { return ring_.flags; }
 
@@ -101,11 +105,14 @@ class uring_ring {
   unsigned enter_flags_ = IORING_ENTER_GETEVENTS;
   unsigned iowq_threads_max_;
   int notices_ = -1;  // only inside a foreign loop
+  int own_fd_ = -1;   // of the first thread, for its calls alone: see lend()
+  bool lent_ = false;
   bool started_ = false;
 };
 
 /// Makes a ring with the refinements that this kernel grants, dropping them one after the other
-/// when it refuses. Returns 0 or -errno; ring.flags says what was granted.
-int open_ring(io_uring& ring, std::uint32_t entries) noexcept;
+/// when it refuses. Returns 0 or -errno; ring.flags says what was granted. For several threads the
+/// kernel must post completions while the first one is busy, so it may not leave them to its calls.
+int open_ring(io_uring& ring, std::uint32_t entries, bool several = false) noexcept;
 
 }  // namespace heddle

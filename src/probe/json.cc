@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Escaping for JSON strings (RFC 8259 section 7).
+// Escapes JSON strings (RFC 8259 section 7).
 #include "heddle/probe/json.hh"
 
 #include <cstdio>

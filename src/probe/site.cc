@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: MIT
-// From 32 bits back to a source line. The low half of a pointer to constant data is known; the
-// upper half is that of a loaded image whose range holds such an address and where what stands
-// there looks like a source location: two pointers to text inside an image, and a sane line number.
+// Converts 32 bits back to a source line. They are the low half of a pointer to constant data. The
+// upper half is found by trying each loaded image whose range contains such an address: the data
+// there must look like a source location, with two pointers to text inside an image and a plausible
+// line.
 #include "heddle/probe/site.hh"
 
 #include <cxxabi.h>
 #include <link.h>
+#include <sys/auxv.h>
 
+#include <array>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 #include <vector>
 
 namespace heddle {
 namespace {
 
 struct image_range {
-  std::uintptr_t begin, end;
+  std::uintptr_t begin = 0, end = 0;
 };
 
 std::vector<image_range> loaded_ranges() {
@@ -34,7 +38,7 @@ std::vector<image_range> loaded_ranges() {
   return ranges;
 }
 
-/// The layout that __builtin_source_location() gives on GCC and Clang.
+/// The layout of the data that __builtin_source_location() points to, on GCC and Clang.
 struct location_data {
   const char* file;
   const char* function;
@@ -42,18 +46,15 @@ struct location_data {
   unsigned column;
 };
 
-bool inside(const std::vector<image_range>& ranges, std::uintptr_t address, std::size_t bytes) {
+bool inside(std::span<const image_range> ranges, std::uintptr_t address, std::size_t bytes) {
   for (const auto& r : ranges)
     if (address >= r.begin && address + bytes <= r.end) return true;
   return false;
 }
 
-}  // namespace
-
-source_line resolve_site(site s) {
+source_line find_in(std::span<const image_range> ranges, site s) noexcept {
   const std::uintptr_t low = s & ~site_flag_mask;
   if (low == 0) return {};
-  const auto ranges = loaded_ranges();
   for (const auto& r : ranges) {
     std::uintptr_t at = (r.begin & ~std::uintptr_t{0xffffffff}) | low;
     if (at < r.begin) at += std::uintptr_t{1} << 32;
@@ -69,14 +70,33 @@ source_line resolve_site(site s) {
   return {};
 }
 
+}  // namespace
+
+source_line resolve_site(site s) { return find_in(loaded_ranges(), s); }
+
+source_line resolve_site_in_program(site s) noexcept {
+  std::array<image_range, 16> ranges;
+  std::size_t count = 0;
+  const auto* const headers = reinterpret_cast<const ElfW(Phdr)*>(::getauxval(AT_PHDR));
+  const auto len = static_cast<std::size_t>(::getauxval(AT_PHNUM));
+  if (headers == nullptr) return {};
+  std::uintptr_t base = 0;
+  for (const auto& h : std::span(headers, len))
+    if (h.p_type == PT_PHDR) base = reinterpret_cast<std::uintptr_t>(headers) - h.p_vaddr;
+  for (const auto& h : std::span(headers, len))
+    if (h.p_type == PT_LOAD && (h.p_flags & PF_R) != 0 && count != ranges.size())
+      ranges[count++] = {base + h.p_vaddr, base + h.p_vaddr + h.p_memsz};
+  return find_in(std::span(ranges).first(count), s);
+}
+
 std::string to_string(const source_line& where) {
   if (where.line == 0) return "?";
   return std::string(where.file) + ":" + std::to_string(where.line);
 }
 
 std::string function_name(const source_line& where) {
-  // GCC 12 writes a frame's name as "f(int)::_Z1fi.Frame*" in the actor and prefixes its return
-  // type.
+  // GCC 12 writes a frame's function as "f(int)::_Z1fi.Frame*" in the actor, with its return type
+  // in front.
   std::string_view name = where.function;
   if (const auto mangled = name.find("_Z"); mangled != std::string_view::npos) {
     std::string part(name.substr(mangled));

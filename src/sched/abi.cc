@@ -2,6 +2,10 @@
 // heddle/abi.h: the calls that plain frames make.
 #include "heddle/abi.h"
 
+#include <exception>
+#include <mutex>
+
+#include "heddle/core/context.hh"
 #include "heddle/sched/runtime.hh"
 
 namespace heddle {
@@ -10,7 +14,7 @@ namespace {
 worker& from(heddle_worker* w) { return *reinterpret_cast<worker*>(w); }
 runtime& home(heddle_worker* w) { return static_cast<runtime&>(from(w).sched); }
 
-/// What a heddle_timer holds.
+/// The content of a heddle_timer.
 struct plain_alarm : timer_node {
   explicit plain_alarm(frame& f) noexcept : timer_node(&fire), target(&f) {}
   static void fire(timer_node& t, worker& w) noexcept {
@@ -20,11 +24,17 @@ struct plain_alarm : timer_node {
 };
 static_assert(sizeof(plain_alarm) <= sizeof(heddle_timer));
 
-}  // namespace
+/// Calls f, from C: an exception cannot pass, so it ends the program through the assertion hook.
+template <class F>
+auto guarded(const char* call, F&& f) noexcept {
+  try {
+    return f();
+  } catch (const std::exception& e) {
+    detail::assertion_failed("memory for plain frames has not run out", e.what(), call, 0);
+  }
+}
 
-struct abi_calls {
-  static void describe(runtime& rt, wait_table table) { rt.wait_tables_.push_back(table); }
-};
+}  // namespace
 
 }  // namespace heddle
 
@@ -36,16 +46,26 @@ uint32_t heddle_abi_version(void) { return HEDDLE_ABI_VERSION; }
 
 void heddle_describe(heddle_worker* w, heddle_link (*resume)(heddle_frame*, heddle_worker*),
                      const heddle_wait_line* lines, uint32_t count) {
-  abi_calls::describe(home(w), {resume, lines, count});
+  guarded("heddle_describe", [&] { home(w).describe({resume, lines, count}); });
 }
 
-void* heddle_alloc(heddle_worker* w, size_t bytes) { return from(w).memory.allocate(bytes); }
+void* heddle_alloc(heddle_worker* w, size_t bytes) {
+  return guarded("heddle_alloc", [&] { return from(w).memory.allocate(bytes); });
+}
+void* heddle_try_alloc(heddle_worker* w, size_t bytes) {
+  try {
+    return from(w).memory.allocate(bytes);
+  } catch (...) {
+    return nullptr;
+  }
+}
 void heddle_free(heddle_worker* w, void* memory, size_t bytes) {
   from(w).memory.release(memory, bytes);
 }
 
 void heddle_start(heddle_worker* w, heddle_frame* f) {
-  home(w).adopt(*f);
+  f->context = from(w).root_context;
+  guarded("heddle_start", [&] { home(w).adopt(*f); });
   heddle_post(w, f);
 }
 
@@ -57,10 +77,13 @@ void heddle_finish(heddle_worker* w, heddle_frame* f) {
 }
 
 void heddle_post(heddle_worker* w, heddle_frame* f) {
-  const std::uint32_t place = from(w).place_of(f->color);
+  const std::uint32_t place =
+      f->context == 0 ? from(w).color : from(w).context_at(f->context).color;
   if (place != from(w).color) {  // only its color may look at it
-    send_message(from(w), place,
-                 [f] { heddle_post(reinterpret_cast<heddle_worker*>(&worker::running()), f); });
+    guarded("heddle_post", [&] {
+      send_message(from(w), place,
+                   [f] { heddle_post(reinterpret_cast<heddle_worker*>(&worker::running()), f); });
+    });
     return;
   }
   if ((f->at & HEDDLE_AT_QUEUED) != 0) return;

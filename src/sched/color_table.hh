@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The fixed table of colors. A color's number gives its place; there is nothing to make or to end.
 //
-// With several workers a record is held by at most one of them, and whoever holds it may run the
+// With several workers a record is held by at most one of them, and the holder may run the
 // color: inbox.hh says how that is settled.
 //
 // With one worker nothing of that is needed: `queued` says that it is in the worker's queue.
@@ -23,6 +23,9 @@ namespace heddle {
 
 /// All zeros is an unused color.
 struct color_record : ready_color {
+  using ready_color::deadline_;
+  using ready_color::place_;
+
   alignas(64) color_inbox<std::atomic<link>> inbox;
   frame_list waiting;  ///< the holder's, while the color does not run
   scope* root = nullptr;
@@ -31,8 +34,8 @@ struct color_record : ready_color {
   color_record* next_used = nullptr;  ///< all records that ever ran
   std::uint16_t last_worker = 0;      ///< and 1; 0: it never ran
   bool queued = false;                ///< with one worker only
-  bool counted = false;               ///< its root has tasks: runtime::live_roots_
-  // What it did; the holder's.
+  bool counted = false;               ///< its root has tasks: color_runner::live_roots()
+  // Counts of its runs; the holder's.
   std::uint64_t turns = 0;
   std::uint64_t frames = 0;
   std::uint64_t moves = 0;

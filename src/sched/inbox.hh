@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// What comes to a color from other workers, and at the same time whose turn it is to look after it.
+// The frames that come to a color from other workers, and whether a worker looks after the color.
 // One word:
-//   idle               nothing to do, and nobody holds the color
+//   idle               nothing to do, and no worker holds the color
 //   busy               queued or held; nothing has come
 //   a chain of links   queued or held; these have come, newest first
-// Whoever makes an idle color busy must queue it or hold it. Only who holds it makes it idle, when
-// nothing has come. So it is in one queue at most, one worker at most runs it, and each holder sees
-// what the one before did. tests/sched/interleavings_test.cc tries every order of the steps here.
+// A worker that makes an idle color busy must queue it or hold it. Only its holder makes it idle,
+// if nothing has come. So it is in one queue at most, one worker at most runs it, and each holder
+// sees the work of the one before. tests/sched/interleavings_test.cc tries every order of the steps
+// here.
 #pragma once
 
 #include <atomic>
@@ -23,12 +24,12 @@ class color_inbox {
   static constexpr link busy = 2;  // no link: links are multiples of 8, or of 8 and 1
 
   /// Sends a frame. True: it was idle, and the caller must queue it. `newest` is what the caller
-  /// supposes to stand here, and then what stood here. A guess, not a look: what is looked at first
-  /// must be fetched twice from the other core. Thread: any.
+  /// supposes to be here, and then the word that was here. A guess, not a look: a word that is read
+  /// first must be fetched twice from the other core. Thread: any.
   [[nodiscard]] bool send(link l, link& newest) noexcept {
     do {
       next_of(l) = newest;
-      // release: the frame's content; acquire: what the last holder left, for who queues it
+      // release: the frame's content; acquire: writes of the last holder
     } while (!word_.compare_exchange_weak(newest, l, std::memory_order_acq_rel,
                                           std::memory_order_relaxed));
     return newest == idle;
@@ -55,10 +56,11 @@ class color_inbox {
   }
   /// Takes hold of an idle color. Thread: any.
   [[nodiscard]] bool hold() noexcept {
+    // seq_cst: one order with world_pause::asked(); src/sched/quiet_colors.hh says why
     link expected = idle;
-    return word_.load(std::memory_order_relaxed) == idle &&
-           word_.compare_exchange_strong(expected, busy, std::memory_order_acquire,
-                                         std::memory_order_relaxed);
+    return word_.load(std::memory_order_seq_cst) == idle &&
+           word_.compare_exchange_strong(expected, busy, std::memory_order_seq_cst,
+                                         std::memory_order_seq_cst);
   }
   /// Lets go of it; false when something has come, so that it stays held. Thread: the holder.
   [[nodiscard]] bool let_go() noexcept {
@@ -70,9 +72,9 @@ class color_inbox {
   [[nodiscard]] bool has_more() const noexcept {
     return word_.load(std::memory_order_relaxed) != busy;
   }
-  /// The newest frame that has come, or no_link. While everybody stands still.
+  /// The newest frame that has come, or no_link. While no holder takes from here.
   [[nodiscard]] link newest() const noexcept {
-    const link l = word_.load(std::memory_order_relaxed);
+    const link l = word_.load(std::memory_order_acquire);  // pairs with the release in send()
     return l > busy ? l : no_link;
   }
   /// Whether this ends a chain that newest() began.

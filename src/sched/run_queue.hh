@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // A worker's queue of colors that have work, in the order of its policy. With several workers,
 // others push here what belongs here, and take from here when they have nothing else: so nothing
-// that waits is behind what runs. `parked` is guarded by the same lock: who pushes sees whether the
-// worker sleeps, and who goes to sleep sees whether anything was pushed, so no wake-up is lost.
+// that waits is behind what runs. The same lock guards the worker's parking_spot.
 #pragma once
 
 #include <atomic>
 #include <memory>
 
 #include "sched/color_table.hh"
+#include "sched/parking.hh"
 
 namespace heddle {
 
@@ -66,9 +66,7 @@ class run_queue {
   void set_policy(std::unique_ptr<class policy> p) noexcept { policy_ = std::move(p); }
 
   short_lock lock;
-  // Guarded by the lock: the worker sleeps, or is about to; and how often it has.
-  bool parked = false;
-  std::uint64_t sleeps = 0;
+  parking_spot spot;  ///< guarded by the lock
 
  private:
   [[nodiscard]] color_record* taken(ready_color* c) noexcept {

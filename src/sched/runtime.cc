@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The loop: ready frames in batches, then completions and timers, then sleep. A turn that has ready
-// work makes no system call; the clock is read once a batch, and I/O is looked at by time, not by
-// count. What several workers add stands in workers.cc, and what colors need in colors.cc.
+// Making a runtime of its parts (runtime_parts.hh), running a program in it, and ending it.
 #include "heddle/sched/runtime.hh"
-
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <thread>
 
-#include "heddle/core/wait_walk.hh"
-#include "sched/rest.hh"
-#include "sched/seat.hh"
+#include "sched/quiescent.hh"
+#include "sched/runtime_parts.hh"
 
 namespace heddle {
 namespace {
@@ -35,83 +29,99 @@ unsigned workers_wanted(const runtime_options& options) {
   return n == 0 ? 1 : static_cast<unsigned>(n);
 }
 
+std::unique_ptr<driver> driver_from(const driver_factory& make, driver_place& place) {
+  std::unique_ptr<driver> made = make(place);
+  if (made == nullptr)
+    throw failure(std::make_error_code(std::errc::invalid_argument),
+                  "there is no driver for worker " + std::to_string(place.worker) +
+                      "; with several workers, give runtime_options::drivers, a function that "
+                      "makes the driver of each worker");
+  return made;
+}
+
 }  // namespace
 
 runtime::runtime(runtime_options options)
     : options_(std::move(options)), region_(options_.memory_bytes) {
-  setup(make_driver(options_.driver, options_.io));
+  if (options_.drivers) {
+    setup(options_.drivers);
+  } else {
+    setup([this](driver_place& place) { return make_driver(options_.driver, place); });
+  }
 }
 
 runtime::runtime(std::unique_ptr<class driver> io, runtime_options options)
     : options_(std::move(options)), region_(options_.memory_bytes) {
-  setup(std::move(io));
+  setup([&io](driver_place& place) {
+    return place.workers == 1 || io->simulated() ? std::move(io) : io->for_worker(place);
+  });
 }
 
-void runtime::setup(std::unique_ptr<class driver> first) {
+void runtime::setup(const driver_factory& make) {
   if (options_.ignore_sigpipe) std::signal(SIGPIPE, SIG_IGN);
   const unsigned workers = workers_wanted(options_);
   diagnostics_ = options_.diagnostics;
   if (const char* const wanted = std::getenv("HEDDLE_DIAGNOSTICS")) diagnostics_.change(wanted);
   options_.color_batch = std::max<std::size_t>(options_.color_batch, 1);
-  colors_ = std::make_unique<color_table>(options_.color_places);
-  pause_ = std::make_unique<world_pause>();
-  simulated_ = workers > 1 && first->simulated();
-  shared_ = workers > 1;
-  noted_ = options_.watch || options_.policy || options_.slow_handler > nanoseconds::zero();
-  const std::string kind = first->name();
-  class driver* const main_driver = first.get();
+  parts_ = std::make_unique<runtime_parts>(*this);
+  worker_set& all = parts_->workers;
+  all.shared = workers > 1;
+  driver_place place{.workers = workers, .options = options_.io};
   for (unsigned i = 0; i != workers; ++i) {
-    auto s = std::make_unique<seat>(region_, *this, main_driver->now());
-    if (i == 0) {
-      s->own = std::move(first);
-    } else if (!simulated_) {
-      s->own = make_driver(kind, options_.io);
-      s->own->share_with(*main_driver, i);
-    }
-    s->io = s->own != nullptr ? s->own.get() : main_driver;
-    s->io->route_to(*this);
+    place.worker = i;
+    std::unique_ptr<class driver> own;
+    if (!all.simulated) own = driver_from(make, place);
+    if (i == 0) all.simulated = all.shared && own->simulated();
+    class driver& io = own != nullptr ? *own : *all.first().own;
+    auto s = std::make_unique<seat>(region_, *this, io.now());
+    s->own = std::move(own);
+    s->io = &io;
     worker& w = s->w;
+    if (s->own != nullptr) io.attach(w, *this);
     w.index = i;
-    w.io = s->io;
+    w.io = &io;
     w.color = no_color;
-    w.color_mask = colors_->places() - 1;
-    w.now = main_driver->now();
+    w.color_mask = parts_->colors.places() - 1;
+    w.now = io.now();
     w.diagnostics = &diagnostics_;
     if (options_.policy) s->queue.set_policy(options_.policy());
     s->count.number = i;
-    seats_.push_back(std::move(s));
+    all.seats.push_back(std::move(s));
   }
-  if (shared_ && !simulated_) main_driver->share_with(*main_driver, 0);
-  if (simulated_) draw_ = main_driver->random() | 1;
-  outer_worker_ = std::exchange(heddle_current_worker, &seats_[0]->w);
-  static_cast<void>(enter_for(*seats_[0], 0));
+  if (all.simulated) parts_->loop.seed(all.first().io->random() | 1);
+  if (options_.dump_signal != 0)  // the last that may throw
+    parts_->look.listen(options_.dump_signal);
+  outer_worker_ = std::exchange(heddle_current_worker, &all.first().w);
+  static_cast<void>(parts_->colors.enter_for(all.first(), 0));
 }
 
 runtime::~runtime() {
   std::size_t left = drain();
-  for (const auto& s : seats_) s->preblock.clear();
-  posted_.clear();
-  pause_->leave();
-  for (const auto& s : seats_)
+  worker_set& all = parts_->workers;
+  parts_->look.stop_listening();
+  for (const auto& s : all.seats) s->preblock.clear();
+  parts_->posted.drop();
+  all.pause.leave();
+  for (const auto& s : all.seats)
     if (s->thread.joinable()) s->thread.join();
-  seat& main = *seats_[0];
-  if (main.held != nullptr) leave_color(main);
-  // Freed on this thread: what belongs to other workers goes home, and they take it.
+  seat& main = all.first();
+  if (main.held != nullptr) parts_->colors.leave(main);
+  // Freed on this thread: cells of other workers go home, and those workers collect them.
   std::size_t roots = 0;
-  for (color_record* r = used_.load(); r != nullptr; r = r->next_used) {
-    main.w.guards = r->guards;
+  parts_->colors.each([&](color_record& r) {
+    main.w.guards = r.guards;
     detail::free_guards(main.w);
     if (left != 0) {
       ++roots;
-      continue;
+      return;
     }
-    std::destroy_at(r->root);
-    main.w.memory.release(r->root, sizeof(scope));
-  }
+    std::destroy_at(r.root);
+    main.w.memory.release(r.root, sizeof(scope));
+  });
   std::size_t cells = 0;
   main.w.memory.collect_remote();
-  for (const auto& s : seats_) s->w.memory.collect_remote();
-  for (const auto& s : seats_) {
+  for (const auto& s : all.seats) s->w.memory.collect_remote();
+  for (const auto& s : all.seats) {
     s->w.memory.collect_remote();
     cells += s->w.memory.live();
   }
@@ -124,10 +134,10 @@ runtime::~runtime() {
             negative ? -cells : cells,
             {},
             {}});
-    region_.abandon();  // what still points into it must not fault
+    region_.abandon();  // pointers into it that are left must not fault
   }
-  for (const auto& s : seats_) s->w.io = nullptr;
-  for (const auto& s : seats_) s->own.reset();
+  for (const auto& s : all.seats) s->w.io = nullptr;
+  for (const auto& s : all.seats) s->own.reset();
   heddle_current_worker = outer_worker_;
 }
 
@@ -135,22 +145,24 @@ runtime& runtime::here() { return static_cast<runtime&>(worker::here().sched); }
 
 class driver& runtime::io() noexcept {
   const worker* const w = worker::current();
-  return w != nullptr && &w->sched == this ? *w->io : *seats_[0]->io;
+  return w != nullptr && &w->sched == this ? *w->io : *parts_->workers.first().io;
 }
-class driver& runtime::driver_at(std::size_t worker) noexcept { return *seats_[worker]->io; }
-worker& runtime::main_worker() noexcept { return seats_[0]->w; }
-time_point runtime::next_wake() noexcept { return seats_[0]->wheel.next_due(); }
+class driver& runtime::driver_at(std::size_t worker) noexcept {
+  return *parts_->workers.seats[worker]->io;
+}
+worker& runtime::main_worker() noexcept { return parts_->workers.first().w; }
+time_point runtime::next_wake() noexcept { return parts_->workers.first().wheel.next_due(); }
 
 scope& runtime::root() noexcept {
   worker* const w = worker::current();
-  return w != nullptr && &w->sched == this ? *w->root_scope : *seats_[0]->w.root_scope;
+  return w != nullptr && &w->sched == this ? *w->root_scope : *parts_->workers.first().w.root_scope;
 }
 
 std::coroutine_handle<> runtime::program_ended(join& j, worker& w) noexcept {
   auto& rt = static_cast<runtime&>(w.sched);
   // release: pairs with the acquire in run_program(), which then reads the result
   rt.ended_.store(&j, std::memory_order_release);
-  if (w.index != 0) rt.seats_[0]->io->wake();
+  if (w.index != 0) rt.parts_->workers.first().io->wake();
   return {};
 }
 // GCC before 12.3 compiles such a coroutine to nothing (its bug 106188): it starts and never ends.
@@ -163,94 +175,104 @@ std::coroutine_handle<> runtime::program_ended(join& j, worker& w) noexcept {
 #define HEDDLE_LOST_TASK_HINT ""
 #endif
 
+class runtime::stack_note {
+ public:
+  stack_note(runtime& rt, const void* top) noexcept : rt_(rt), outer_(note(top)) {}
+  stack_note(const stack_note&) = delete;
+  stack_note& operator=(const stack_note&) = delete;
+  ~stack_note() { note(outer_); }
+
+ private:
+  const void* note(const void* top) noexcept {
+    const void* const before = rt_.main_worker().stack_top;
+    for (const auto& s : rt_.parts_->workers.seats) {
+      s->w.stack_top = top;
+      if (!rt_.parts_->workers.simulated) break;  // the others have threads of their own
+    }
+    return before;
+  }
+  runtime& rt_;
+  const void* outer_;
+};
+
 void runtime::run_program(join& kept) {
+  event_loop& loop = parts_->loop;
+  const stack_note noted(*this, __builtin_frame_address(0));
   const auto ended = [&] { return ended_.load(std::memory_order_acquire) == &kept; };
-  begin_world();
+  loop.begin_world();
   while (!ended()) {
-    if (turn(true)) continue;
+    if (loop.turn(true)) continue;
     if (ended()) break;
     // Nothing can wake the program any more: it must not be left with a pointer to our stack.
-    end_world();
+    loop.end_world();
     const std::string where = dump();
     static_cast<void>(cancel_roots());
-    draining_ = false;
-    begin_world();
-    while (!ended() && turn(true)) {
+    parts_->colors.draining = false;
+    loop.begin_world();
+    while (!ended() && loop.turn(true)) {
     }
     HEDDLE_ASSERT(ended(), "a task can neither go on nor be cancelled" HEDDLE_LOST_TASK_HINT);
-    end_world();
+    loop.end_world();
     ended_.store(nullptr);
     throw failure(std::make_error_code(std::errc::resource_deadlock_would_occur),
                   "the program waits for something that nobody will do; where another thread will, "
                   "let it keep a heddle::outside_work until it has posted\n" +
                       where);
   }
-  end_world();
+  loop.end_world();
   ended_.store(nullptr);
   if (kept.error) std::rethrow_exception(std::exchange(kept.error, nullptr));
 }
 
 void runtime::run() {
-  begin_world();
-  while (!stop_.exchange(false) && turn(true)) {
+  event_loop& loop = parts_->loop;
+  const stack_note noted(*this, __builtin_frame_address(0));
+  loop.begin_world();
+  while (!stop_.exchange(false) && loop.turn(true)) {
   }
-  end_world();
+  loop.end_world();
 }
 
 bool runtime::once() {
+  const stack_note noted(*this, __builtin_frame_address(0));
   const auto frames = [this] {
     std::uint64_t n = 0;
-    for (const auto& s : seats_) n += s->w.frames_run;
+    for (const auto& s : parts_->workers.seats) n += s->w.frames_run;
     return n;
   };
   const std::uint64_t before = frames();
-  stop_speaking();
-  if (simulated_) {
-    const auto work = [this] {
-      return std::any_of(seats_.begin(), seats_.end(),
-                         [](const auto& s) { return !s->queue.empty(); });
-    };
-    std::size_t turns = options_.batch;
-    do {
-      turn_simulated(false);
-    } while (work() && --turns != 0);
-  } else if (shared_) {
-    turn_shared(*seats_[0], false);
-  } else {
-    turn(false);
-  }
-  end_world();
+  parts_->loop.turn_once();
   return frames() != before;
 }
 
 void runtime::stop() noexcept {
   stop_.store(true);
-  seats_[0]->io->wake();
+  parts_->workers.first().io->wake();
 }
 
 /// Every root, wherever its color is; gives how many there are. The workers stand still.
 std::size_t runtime::cancel_roots() {
   worker& w = main_worker();
   std::size_t roots = 0;
-  draining_ = true;
+  parts_->colors.draining = true;
   region_.open_reserve();  // a program may end because its memory is full
-  for (color_record* r = used_.load(); r != nullptr; r = r->next_used) {
+  parts_->colors.each([&](const color_record& r) {
     ++roots;
-    send_message(w, r->place_,
-                 [root = r->root] { root->context_of_tasks().cancel(worker::running()); });
-  }
+    send_message(w, r.place_,
+                 [root = r.root] { root->context_of_tasks().cancel(worker::running()); });
+  });
   return roots;
 }
 
 std::size_t runtime::drain() {
+  event_loop& loop = parts_->loop;
+  worker_set& all = parts_->workers;
+  const stack_note noted(*this, __builtin_frame_address(0));
   worker& w = main_worker();
   static_cast<void>(cancel_roots());
-  for (frame* f : std::vector<frame*>(plain_frames_.begin(), plain_frames_.end())) {
-    send_message(w, f->color, [this, f] {
-      {
-        const std::lock_guard hold(plain_lock_);
-        if (!plain_frames_.contains(f)) return;  // it has finished meanwhile
-      }
+  for (frame* f : parts_->look.plain_frames()) {
+    send_message(w, w.context_at(f->context).color, [this, f] {
+      if (!parts_->look.has(*f)) return;  // it has finished meanwhile
       f->at |= HEDDLE_AT_CANCELED;
       if ((f->at & HEDDLE_AT_QUEUED) != 0) return;
       f->at |= HEDDLE_AT_QUEUED;
@@ -262,220 +284,92 @@ std::size_t runtime::drain() {
     alarm() noexcept : timer_node([](timer_node&, worker&) noexcept {}) { for_worker = true; }
   } bound;
   arm(w, bound, end);  // so that a sleep ends there
-  begin_world();
+  loop.begin_world();
   const auto busy = [&] {
-    if (live_roots_.load(std::memory_order_relaxed) != 0 || !w.ready.empty()) return true;
+    // A color that stays held between two turns is counted only when it is left.
+    seat& first = all.first();
+    if (first.held != nullptr) parts_->colors.count_root(*first.held);
+    if (parts_->colors.live_roots() != 0 || !w.ready.empty()) return true;
     if (w.root_scope != nullptr && w.color != no_color && w.root_scope->live() != 0) return true;
-    if (seats_[0]->io->pending() > 0 || seats_[0]->letters != nullptr) return true;
-    for (const auto& s : seats_) {
+    if (first.io->pending() > 0 || first.cancels != nullptr || first.kept_completions != nullptr)
+      return true;
+    for (const auto& s : all.seats) {
       if (!s->queue.empty()) return true;
-      if (s->w.index != 0 && shared_ && !simulated_ &&
-          (!s->parked.load() || s->pending.load(std::memory_order_relaxed) != 0 ||
-           sleep_of(*s) == 0))
+      if (all.simulated && s->kept_completions != nullptr) return true;
+      if (s->w.index != 0 && all.shared && !all.simulated &&
+          (!is_parked(s->queue.spot.state()) || s->pending.load(std::memory_order_relaxed) != 0 ||
+           worker_parking::sleep_of(*s) == 0))
         return true;
     }
     return false;
   };
   while (busy()) {
     if (w.now >= end) break;
-    if (!turn(true)) break;
+    if (!loop.turn(true)) break;
   }
-  end_world();
+  loop.end_world();
   std::size_t left = 0;
-  for (color_record* r = used_.load(); r != nullptr; r = r->next_used) left += r->root->live();
-  draining_ = false;
+  parts_->colors.each([&](const color_record& r) { left += r.root->live(); });
+  parts_->colors.draining = false;
   return left;
 }
 
-namespace {
-
-/// Whether the process has another thread. Asked only before a program is given up.
-bool other_threads() noexcept {
-  struct stat tasks{};
-  // A directory has two links and one more for each directory in it: here, for each thread.
-  return ::stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink > 3;
+void runtime::post(color c, std::move_only_function<void()> f) {
+  post_at(main_worker().place_of(c.number), std::move(f));
 }
-
-}  // namespace
-
-bool runtime::anything_outside(seat& s) noexcept {
-  return s.io->pending() > static_cast<std::size_t>(background_.load(std::memory_order_relaxed)) ||
-         has_posted_.load() || (foreign_.load(std::memory_order_relaxed) > 0 && other_threads());
+void runtime::post_at(std::uint32_t place, std::move_only_function<void()> f) {
+  parts_->posted.post(place, std::move(f));
 }
-
-bool runtime::turn(bool may_sleep) {
-  if (!shared_) return turn_alone(*seats_[0], may_sleep);
-  if (simulated_) return turn_simulated(may_sleep);
-  seat& s = *seats_[0];
-  if (in_world_ && pause_->asked()) {  // another worker wants to look at everything
-    stand_still(s);
-    static_cast<void>(pause_->wait());
-  }
-  return turn_shared(s, may_sleep);
+bool runtime::try_post(color c, std::move_only_function<void()>& f) {
+  return parts_->posted.try_post(main_worker().place_of(c.number), f);
 }
-
-bool runtime::turn_alone(seat& s, bool may_sleep) {
-  worker& w = s.w;
-  if (!w.idle()) {
-    run_colors(s, options_.batch);
-    w.now = s.io->now();
-    const bool idle = w.idle();
-    if (!idle && w.now - s.polled_at < options_.poll_interval) return true;
-    if (idle && may_sleep) return true;  // the next turn looks at I/O and may sleep
-  }
-  if (has_posted_.load(std::memory_order_acquire)) run_posted();
-  if (w.idle() && !s.preblock.empty()) run_preblock(s);
-  time_point until = time_point::min();
-  if (may_sleep && w.idle()) {
-    until = s.wheel.next_due();
-    if (until == never && !anything_outside(s)) return false;
-  }
-  s.io->turn(w, until);
-  if (until == never && s.io->stalled() && !has_posted_.load()) return false;
-  w.now = s.polled_at = s.io->now();
-  expire(s);
-  if (has_posted_.load(std::memory_order_acquire)) run_posted();
-  w.memory.collect_remote();
-  return may_sleep || !w.idle();
-}
-
-void runtime::post(std::move_only_function<void()> f) {
-  {
-    const std::lock_guard hold(posted_lock_);
-    posted_.push_back(std::move(f));
-    // release: pairs with the acquire in turn()
-    has_posted_.store(true, std::memory_order_release);
-  }
-  seats_[0]->io->wake();
-}
-
-void runtime::run_posted() {
-  std::vector<std::move_only_function<void()>> calls;
-  {
-    const std::lock_guard hold(posted_lock_);
-    calls.swap(posted_);
-    has_posted_.store(false, std::memory_order_relaxed);
-  }
-  worker& w = worker::here();
-  if (!shared_ && enter_for(seat_of(w), 0)) {
-    const context_note outer = std::exchange(w.context_now, w.root_context);
-    for (auto& call : calls) call();
-    w.context_now = outer;
-    return;
-  }
-  for (auto& call : calls) send_message(w, 0, std::move(call));
-}
+void runtime::look_again() noexcept { parts_->posted.look_again(); }
 
 void runtime::preblock(event<> e) {
+  worker_set& all = parts_->workers;
   const worker* const w = worker::current();
-  seat& s = w != nullptr && &w->sched == this ? seat_of(*w) : *seats_[0];
+  seat& s = w != nullptr && &w->sched == this ? all.of(*w) : all.first();
   s.preblock.push_back(std::move(e));
 }
 
-/// With several workers no color may be entered here: what is of another travels as a message.
-void runtime::run_preblock(seat& s) {
-  std::vector<event<>> ripe = std::exchange(s.preblock, {});
-  for (event<>& e : ripe) {
-    if (!shared_) static_cast<void>(enter_for(s, e.record() == nullptr ? 0 : e.record()->color));
-    e.trigger();
-  }
+std::size_t runtime::workers() const noexcept { return parts_->workers.size(); }
+void runtime::add_background(int change) noexcept { parts_->loop.add_background(change); }
+void runtime::add_foreign(int change) noexcept { parts_->loop.add_foreign(change); }
+
+std::string runtime::dump() { return parts_->look.dump(); }
+std::string runtime::dump_json() { return parts_->look.dump_json(); }
+std::vector<suspended_task> runtime::suspended() { return parts_->look.suspended(); }
+std::vector<worker_statistics> runtime::read_workers() { return parts_->look.read_workers(); }
+std::vector<color_statistics> runtime::read_colors() { return parts_->look.read_colors(); }
+
+void runtime::arm(worker& w, timer_node& node, time_point due) noexcept {
+  parts_->timers.arm(w, node, due);
 }
-
-/// Calls look() while the other workers stand still, between frames, or inside one that wants to
-/// look too. Not at all when the program ends meanwhile.
-template <class F>
-void runtime::while_all_stand_still(F&& look) {
-  if (!shared_ || simulated_ || !in_world_) {
-    look();
-    return;
-  }
-  const std::size_t self = worker::here().index;
-  std::unique_lock turn_to_look(pause_->one_at_a_time, std::defer_lock);
-  while (!turn_to_look.try_lock()) {
-    if (pause_->asked() && !pause_->wait_in_frame()) return;
-    std::this_thread::yield();
-  }
-  pause_->begin(seats_.size() - 1, false, [&] {
-    for (const auto& s : seats_)
-      if (s->w.index != self) s->io->wake();
-  });
-  struct go_on {
-    world_pause& pause;
-    ~go_on() { pause.end(); }
-  } const at_end{*pause_};
-  look();
+void runtime::disarm_shared(timer_node& node) noexcept { parts_->timers.disarm_shared(node); }
+void runtime::post(worker& w, std::uint32_t place, link l) noexcept {
+  parts_->colors.post(parts_->workers.of(w), place, l);
 }
-
-std::vector<suspended_task> runtime::suspended() {
-  std::vector<suspended_task> found;
-  while_all_stand_still([&] { found = walk_all(); });
-  return found;
+bool runtime::complete(operation& op, worker& w, const completion& c) noexcept {
+  return parts_->completions.complete(op, w, c);
 }
+void runtime::cancel(operation& op, worker& w) noexcept { parts_->completions.cancel(op, w); }
 
-std::vector<suspended_task> runtime::walk_all() {
-  worker& w = worker::here();
-  wait_walk walk(w.memory);
-  const auto ready = [&](link l) {
-    if (!is_plain(l) && promise_of(l).context_low != 0)
-      walk.add_ready(l, w.context_at(promise_of(l).context_low));
-  };
-  for (const auto& s : seats_) s->w.ready.each(ready);
-  for (color_record* r = used_.load(); r != nullptr; r = r->next_used) {
-    for (link l = r->waiting.first; l != no_link; l = next_of(l)) ready(l);
-    for (link l = r->inbox.newest(); l != no_link; l = next_of(l)) {
-      ready(l);
-      if (decltype(r->inbox)::ends_chain(next_of(l))) break;
-    }
-    walk.add_below(r->root->context_of_tasks(), w.now);
-  }
-  for (const frame* f : plain_frames_) walk.add_plain(*f, wait_tables_);
-  return std::move(walk).finish();
+void runtime::adopt(frame& f) {
+  parts_->look.adopt(f);
+  root().enter();
 }
-
-std::string runtime::dump() { return dump_text(suspended()); }
-
-std::string runtime::dump_json() { return heddle::dump_json(suspended()); }
-
-std::vector<worker_statistics> runtime::read_workers() {
-  std::vector<worker_statistics> all;
-  for (const auto& s : seats_) {
-    all.push_back(s->count);
-    all.back().waiting = s->queue.size();
-    all.back().frames = s->w.frames_run;
-  }
-  return all;
+void runtime::release(frame& f) noexcept {
+  parts_->look.release(f);
+  root().leave_later(worker::here());
 }
-
-std::vector<color_statistics> runtime::read_colors() {
-  std::vector<color_statistics> all;
-  while_all_stand_still([&] {
-    for (color_record* r = used_.load(); r != nullptr; r = r->next_used)
-      all.push_back(statistics_of(*r));
-  });
-  return all;
-}
-
-color_statistics runtime::statistics_of(const color_record& r) const {
-  color_statistics c;
-  c.number = color(r.place_);
-  c.worker = r.last_worker == 0 ? 0 : r.last_worker - 1U;
-  for (link l = r.waiting.first; l != no_link; l = next_of(l)) ++c.waiting;
-  c.turns = r.turns;
-  c.frames = r.frames;
-  c.moves = r.moves;
-  c.run = r.run;
-  c.waited = r.waited;
-  c.waited_most = r.waited_most;
-  c.longest = r.longest;
-  return c;
-}
+void runtime::describe(wait_table table) { parts_->look.describe(table); }
 
 void runtime::report(const diagnostic& d) noexcept {
   const strictness how = diagnostics_[d.kind];
   if (how == strictness::off) return;
   try {
     const std::unique_lock hold =
-        shared_ ? std::unique_lock(report_lock_) : std::unique_lock<std::mutex>();
+        parts_->workers.shared ? std::unique_lock(report_lock_) : std::unique_lock<std::mutex>();
     if (options_.report) {
       options_.report(d);
     } else {
@@ -485,22 +379,6 @@ void runtime::report(const diagnostic& d) noexcept {
     std::fputs("heddle: a report hook threw; the report is lost\n", stderr);
   }
   HEDDLE_ASSERT(how != strictness::abort, "the report above was configured to end the program");
-}
-
-void runtime::adopt(frame& f) {
-  {
-    const std::lock_guard hold(plain_lock_);
-    plain_frames_.insert(&f);
-  }
-  root().enter();
-}
-
-void runtime::release(frame& f) noexcept {
-  {
-    const std::lock_guard hold(plain_lock_);
-    plain_frames_.erase(&f);
-  }
-  root().leave_later(worker::here());
 }
 
 }  // namespace heddle

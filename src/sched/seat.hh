@@ -1,29 +1,40 @@
 // SPDX-License-Identifier: MIT
-// One worker with all that is its own, and how workers are made to stand still.
+// One worker's seat: the worker with all that is its own. Its memory and ready list
+// (core/worker.hh) and its timers come first, then its driver, the color that it holds, its queue
+// of colors, and what other threads may read of it.
 #pragma once
 
-#include <condition_variable>
+#include <array>
+#include <atomic>
 #include <cstddef>
+#include <memory>
 #include <new>
 #include <thread>
+#include <utility>
+#include <vector>
 
-#include "heddle/sched/runtime.hh"
+#include "heddle/core/event.hh"
+#include "heddle/core/worker.hh"
+#include "heddle/sched/driver.hh"
+#include "heddle/sched/statistics.hh"
+#include "heddle/sched/timer_wheel.hh"
 #include "sched/color_table.hh"
 #include "sched/run_queue.hh"
 
 namespace heddle {
 
-/// A request that only an operation's home worker can carry out, and its answer.
-struct runtime::mail : frame {
-  operation* op = nullptr;
-  mail* after = nullptr;
-};
+struct cancel_request;
 
-struct runtime::seat {
-  seat(region& memory, runtime& owner, time_point start) noexcept
+[[nodiscard]] inline std::int64_t since_epoch(time_point t) noexcept {
+  return t.time_since_epoch().count();
+}
+
+/// Thread: its worker's, except where a member says otherwise.
+struct seat {
+  seat(region& memory, scheduler& owner, time_point start) noexcept
       : w(memory, owner), wheel(start) {}
 
-  /// The second line of a page: what is hot here then lies between the headers of chunks and their
+  /// The second line of a page: the hot members then lie between the headers of chunks and their
   /// first cells (base/slab.cc), and a store into one does not look like one into another.
   [[nodiscard]] static void* operator new(std::size_t bytes, std::align_val_t) {
     return static_cast<std::byte*>(::operator new(bytes + line, page)) + line;
@@ -44,85 +55,38 @@ struct runtime::seat {
   link sent_last = 0;                     ///< and what is probably the newest one there
   bool running = false;                   ///< a frame runs: no color may be entered now
   time_point polled_at{};
-  time_point turn_began{};  ///< with options.watch
-  nanoseconds nap{};        ///< how long it sleeps at most while others work
-  bool calm = false;        ///< has looked once more since it last worked or was woken
+  time_point turn_began{};    ///< with options.watch
+  nanoseconds nap{};          ///< how long it sleeps at most while others work
+  time_point stood_in_at{};   ///< when it last looked for workers that are in a long run
+  bool looked_again = false;  ///< since it last worked or was woken
   unsigned spins_left = 0;
+  operation* kept_completions = nullptr;  ///< that no memory was left to send
   std::vector<event<>> preblock;
   worker_statistics count;
   std::vector<std::pair<site, time_point>> slow_reports;
 
   alignas(64) run_queue queue;
-  std::atomic<mail*> letters{nullptr};  // changed under the queue's lock
-  bool woken_by_push = false;           // likewise
-  bool asleep = false;                  // likewise; counted in asleep_
+  std::atomic<cancel_request*> cancels{
+      nullptr};  // requests to cancel; changed under the queue's lock
 
   // Thread: any reads them.
-  alignas(64) std::atomic<bool> parked{false};
-  std::atomic<bool> hopeless{false};      ///< parked, and nothing of its own can come
-  std::atomic<std::size_t> pending{0};    ///< operations, when it was last between turns
-  std::atomic<std::int64_t> round_at{0};  ///< when it last came round, in ns
+  alignas(64) std::atomic<std::size_t> pending{0};  ///< operations, when it was last between turns
+  std::atomic<std::int64_t> round_at{0};            ///< when it last came round, in ns
+  // For a dump while this worker runs: whose lists it may be changing. quiet_colors.hh says how.
+  std::atomic<const color_record*> in_hand{nullptr};  ///< the color that it has entered
+  std::atomic<const color_record*> taken{nullptr};    ///< one that it is about to enter
+  std::atomic<site> went_on_at{0};                    ///< the line where its frame went on
+  bool still = false;                                 ///< guarded by the lock of world_pause
   std::thread thread;
-};
 
-/// Makes workers wait between two turns. Thread: any worker's, one at a time.
-class world_pause {
- public:
-  [[nodiscard]] bool asked() const noexcept { return asked_.load(std::memory_order_relaxed); }
-  /// Returns when `count` workers stand still; wake(i) is called until they do. At a program's end
-  /// none may stand in the middle of a frame.
-  template <class Wake>
-  void begin(std::size_t count, bool at_end, Wake&& wake) {
-    std::unique_lock hold(lock_);
-    asked_.store(true, std::memory_order_relaxed);
-    at_end_ = at_end;
-    if (at_end) changed_.notify_all();
-    while (still_ + (at_end ? 0 : in_frame_) != count) {
-      wake();
-      changed_.wait_for(hold, std::chrono::milliseconds(1));
-    }
+  /// How many completions of this driver's operations are on their way to their colors as messages.
+  /// A completion that could run at once must not overtake them: the end of an operation would come
+  /// before its data. Counted by hashed addresses, which costs an operation no room; two operations
+  /// that share a count only take the longer way now and then.
+  [[nodiscard]] std::atomic<std::uint32_t>& on_their_way(const operation& op) noexcept {
+    return on_their_way_[(reinterpret_cast<std::uintptr_t>(&op) >> 4) % on_their_way_.size()];
   }
-  void end() noexcept {
-    const std::lock_guard hold(lock_);
-    asked_.store(false, std::memory_order_relaxed);
-    changed_.notify_all();
-  }
-  /// For a worker that is asked: returns when end() was called, or with false when it must leave.
-  bool wait() noexcept {
-    std::unique_lock hold(lock_);
-    ++still_;
-    changed_.notify_all();
-    changed_.wait(hold, [this] { return !asked() || leaving_; });
-    --still_;
-    return !leaving_;
-  }
-  /// For a worker that is in the middle of a frame, and wants to look at everything after who does
-  /// now: returns when end() was called, or with false when the program ends.
-  bool wait_in_frame() noexcept {
-    std::unique_lock hold(lock_);
-    if (!asked()) return true;
-    ++in_frame_;
-    changed_.notify_all();
-    changed_.wait(hold, [this] { return !asked() || at_end_; });
-    --in_frame_;
-    return !asked();
-  }
-  void leave() noexcept {
-    const std::lock_guard hold(lock_);
-    leaving_ = true;
-    changed_.notify_all();
-  }
-
-  std::mutex one_at_a_time;
-
- private:
-  std::mutex lock_;
-  std::condition_variable changed_;
-  std::atomic<bool> asked_{true};  // workers are born still
-  bool at_end_ = false;
-  std::size_t still_ = 0;
-  std::size_t in_frame_ = 0;  // others, in the middle of a frame
-  bool leaving_ = false;
+  std::array<std::atomic<std::uint32_t>, 256> on_their_way_{};
 };
 
 }  // namespace heddle

@@ -35,7 +35,7 @@ timer_wheel::found_slot timer_wheel::next_slot() noexcept {
     std::uint64_t& later = used_[level];
     const std::uint64_t at = tick_ >> (level * slot_bits);
     const unsigned here = at & (slots - 1);
-    // What lies behind is of a coarser level; what is not later has been opened.
+    // Slots behind are of a coarser level; slots that are not later have been opened.
     later &= here == slots - 1 ? 0 : ~std::uint64_t{0} << (here + 1);
     for (; later != 0; later &= later - 1) {
       const auto bit = static_cast<unsigned>(std::countr_zero(later));
@@ -91,8 +91,8 @@ std::size_t timer_wheel::expire(time_point now, fire_function fire, void* contex
           due.move_back(node);
           return;
         }
-        list_node* const end = due.front().prev();  // the list's head
-        list_node* at = end->prev();
+        list_hook* const end = due.front().prev();  // the list's head
+        list_hook* at = end->prev();
         int steps = 0;
         while (at != end && fires_before(node, static_cast<timer_node&>(*at)) &&
                ++steps <= steps_max)
@@ -135,8 +135,8 @@ time_point timer_wheel::next_due() noexcept {
   }
   time_point least = never;
   int seen = 0;
-  list_node* const end = slot->front().prev();
-  for (list_node* n = end->next(); n != end; n = n->next()) {
+  list_hook* const end = slot->front().prev();
+  for (list_hook* n = end->next(); n != end; n = n->next()) {
     if (at.level > 0 && ++seen > scan_max)
       return time_point(nanoseconds(static_cast<std::int64_t>(at.tick << tick_shift)));
     const time_point due = static_cast<timer_node*>(n)->due();

@@ -24,7 +24,10 @@ std::size_t condition::waiting_open() noexcept {
   return count;
 }
 
-bool condition::notify_one() noexcept { return notify_first(wake_of::one); }
+bool condition::notify_one(std::source_location where) noexcept {
+  check_color(where);
+  return notify_first(wake_of::one);
+}
 
 bool condition::notify_first(wake_of how) noexcept {
   while (place* first = line_.pop_front()) {
@@ -38,19 +41,20 @@ bool condition::notify_first(wake_of how) noexcept {
   return false;
 }
 
-std::size_t condition::notify_all() noexcept {
+std::size_t condition::notify_all(std::source_location where) noexcept {
+  check_color(where);
   std::size_t count = 0;
   while (notify_first(wake_of::all)) ++count;
   return count;
 }
 
-task<> condition::wait(mutex::hold& held) {
+task<> condition::wait(mutex::hold& held, std::source_location where) {
   HEDDLE_ASSERT(held, "wait(held) needs a hold of the mutex that guards the condition");
   auto& lock = static_cast<mutex&>(*held.home());
   held.release();
-  const result<void> woken = co_await as_expected(wait());
-  // Whoever waits under a lock goes on under it, also to clean up: this wait is not cancelled.
-  held = co_await shield(lock.lock(), nanoseconds::max());
+  const result<void> woken = co_await as_expected(wait(where));
+  // A waiter that held the lock goes on with it, also to clean up: this wait is not cancelled.
+  held = co_await shield(lock.lock(where), nanoseconds::max());
   if (!woken) detail::throw_failure(woken.error());
 }
 

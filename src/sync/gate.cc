@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The line of a gate: who enters next, and who leaves it early.
+// The line of a gate: which waiter enters next, and how one leaves it early.
 #include "heddle/sync/gate.hh"
 
 #include <memory>
@@ -11,6 +11,7 @@ const wait_kind gate::awaiter::record::kind_of_wait{"lock", &gate::awaiter::reco
 void gate::admit() noexcept {
   if (admitting_) return;  // inside an event that gives its hold back at once: the loop goes on
   worker& w = worker::here();
+  color_.check(w, kind_, std::source_location());
   admitting_ = true;
   while (!line_.empty()) {
     place& first = line_.front();
@@ -26,7 +27,7 @@ void gate::admit() noexcept {
 bool gate::awaiter::record::give(place& p, worker& w) noexcept {
   auto& self = static_cast<record&>(p);
   if (!self.owner.commit()) return false;  // stays parked until its choice cancels it
-  self.owner.given_ = true;
+  self.owner.given_ = 1;
   wake(self, w);
   return true;
 }
@@ -72,7 +73,8 @@ struct gate::event_place final : gate::place, event_notifier {
   event<hold> target;
 };
 
-void gate::acquire_units(std::uint32_t units, event<hold> done) {
+void gate::acquire_units(std::uint32_t units, event<hold> done, std::source_location where) {
+  color_.check(kind_, where);
   HEDDLE_ASSERT(units > 0 && units <= units_, "more units are asked for than there are");
   if (!done) return;
   if (take(units)) {

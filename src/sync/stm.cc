@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Transactions with a version for each variable, and a count of commits for each worker
-// (sync/stm_seat.hh). A transaction reads what its worker has seen; what is newer moves its view
-// forward, when everything read so far still holds. To commit it locks what it wrote, checks what
-// it read, takes the next number of its own seat, stores, and unlocks with that as the version.
+// (sync/stm_seat.hh). A transaction reads versions that its worker has seen; a newer one moves its
+// view forward, if all reads so far still hold. To commit it locks the variables to write, checks
+// its reads, takes the next number of its own seat, stores, and unlocks with that as the version.
 #include <algorithm>
 #include <exception>
 
@@ -25,7 +25,7 @@ constexpr unsigned failures_before_first = 8;
 // Rounds of waiting for a variable's lock while holding others: then it is a conflict, so that two
 // commits cannot wait for each other for ever.
 constexpr unsigned lock_rounds_max = 128;
-// Who fails lets others alone for some microseconds, and twice as long each time, also when its
+// After a failure a thread pauses for some microseconds, and twice as long each time, also when its
 // last failure was few commits ago. Two threads on one variable hinder each other at every
 // transaction that overlaps; so one of them does some hundreds in a row meanwhile, as it would with
 // a lock that the other sleeps on.
@@ -128,14 +128,14 @@ std::uint64_t transaction::unlocked_version(const tvar_base& v) noexcept {
   if (is_locked(word)) [[unlikely]] {
     stm_pause pause;
     do {
-      pause();  // its commit waits for nobody that reads
+      pause();  // the commit that holds the lock waits for no reader
       word = lock.load(std::memory_order_acquire);
     } while (is_locked(word));
   }
   return word;
 }
 
-/// After the value was looked at: it is this version's, and the transaction may see it.
+/// Whether the value that was read belongs to this version, and the transaction may see it.
 bool transaction::still_holds(const tvar_base& v, std::uint64_t version) noexcept {
   const bool known = seat_ != nullptr && seat_->has_seen(version);
   if (!known && !extend(version)) [[unlikely]] {
@@ -146,7 +146,7 @@ bool transaction::still_holds(const tvar_base& v, std::uint64_t version) noexcep
 }
 
 std::uint64_t transaction::read_word(const tvar_base& v, const stm_cell& cell) {
-  // What nearly every read is; whatever else there may be is looked at again in read_word_slowly().
+  // The fast path of nearly every read; read_word_slowly() checks again and handles all else.
   if (ends_ == ending::none && seat_ != nullptr && log_->surely_unwritten(v) && !log_->reads.full())
       [[likely]] {
     const std::atomic<std::uint64_t>& lock = stm_access::lock(v);
@@ -164,7 +164,7 @@ std::uint64_t transaction::read_word(const tvar_base& v, const stm_cell& cell) {
 
 std::uint64_t transaction::read_word_slowly(const tvar_base& v, const stm_cell& cell) {
   if (ends_ != ending::none) [[unlikely]]
-    throw stm_signal();  // somebody caught it and goes on
+    throw stm_signal();  // the program caught it and goes on
   if (const stm_write* const own = log_->find(v); own != nullptr) return own->words[0];
   for (;;) {
     const std::uint64_t version = unlocked_version(v);
@@ -231,14 +231,14 @@ bool transaction::reads_hold() const noexcept {
     if (word == r.version) [[likely]]
       continue;
     if (word != own) return false;
-    // This commit holds it: what counts is the version that it had.
+    // This commit holds it: the version before the lock is compared.
     const stm_write* const w = log_->find(*r.var);
     if (w->version != r.version) return false;
   }
   return true;
 }
 
-/// Moves the view forward to where it includes a stamp. What was read must still be there at a
+/// Moves the view forward to where it includes a stamp. All reads must still hold at a
 /// moment after the number was looked up; the caller looks at the variable itself once more.
 bool transaction::extend(std::uint64_t stamp) noexcept {
   if (log_->reads.empty()) {
@@ -297,8 +297,8 @@ std::uint64_t transaction::take_stamp() noexcept {
   return (seat_ != nullptr ? *seat_ : stm_seat::of(worker::here())).next_stamp();
 }
 
-/// What nearly every commit is: one plain word, that nobody waits for and nobody else commits to.
-/// For whatever else there may be, nothing is done here, and commit_slowly() begins anew.
+/// The fast path of nearly every commit: one plain word, without waiters or other commits to it.
+/// In all other cases nothing is done here, and commit_slowly() begins anew.
 bool transaction::commit() noexcept {
   stm_log& log = *log_;
   if (log.writes.size() != 1 || seat_ == nullptr || first_ ||
@@ -371,14 +371,14 @@ void transaction::committed(std::uint64_t version) noexcept {
   yield_turn();
 }
 
-/// Waits for it, holding nothing: to run again while another goes first would be in vain.
+/// Waits for the right to go first, holding no lock: without it, another run would be in vain.
 void transaction::take_turn() noexcept {
   stm_pause pause;
   for (;; pause()) {
     const transaction* nobody = nullptr;
     // acq_rel: pairs with the acquire in commit() and the release below
     first_ = stm.first.compare_exchange_strong(nobody, this, std::memory_order_acq_rel);
-    // Inside of another transaction it must not wait: that one may be who goes first.
+    // Inside of another transaction it must not wait: that one may have the right.
     if (first_ || seat_ == nullptr) return;
   }
 }

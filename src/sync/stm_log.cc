@@ -26,7 +26,7 @@ void stm_log::write_again(tvar_base& v, bool boxed, const stm_words& words) {
   w->words = words;
 }
 
-/// After an entry was added.
+/// Adds the last entry to the index; at the first call, makes the index of all entries.
 void stm_log::index_writes() {
   if (index_ == nullptr) {
     unusual_ = true;

@@ -40,7 +40,7 @@ std::uint64_t stm_seat::newest_like(std::uint64_t stamp) noexcept {
 }
 
 std::uint64_t stm_seat::next_shared_stamp() noexcept {
-  // acq_rel: as in next_stamp(); and whoever steps later has the locks of all before it behind it
+  // acq_rel: as in next_stamp(); and a later step comes after the locks of all steps before it
   own_ = record_->last.fetch_add(stm_step, std::memory_order_acq_rel) + stm_step;
   return own_;
 }

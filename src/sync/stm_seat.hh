@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Who commits: each worker that runs transactions has a seat, and counts its own commits. A
+// Counting commits: each worker that runs transactions has a seat, and counts its own commits. A
 // variable's version is a stamp: the seat of the commit that wrote it, and that commit's number
 // there. So commits on different data write nothing in common, not even a clock.
 //
-// What makes this enough: a commit takes its number once it holds the locks of all that it writes.
-// Who has seen number n of a seat, in a variable or in the seat's record, therefore finds every
+// This is enough because a commit takes its number once it holds the locks of all that it writes.
+// A worker that has seen number n of a seat, in a variable or in the seat's record, finds every
 // variable that commits up to n write locked or written. A worker notes the last number that it has
 // seen of each seat; a read whose stamp is not beyond it belongs to the moment of the note or
 // before. A stamp beyond it makes the transaction check all that it has read, then note and go on.
 //
-// A seat that is given back keeps its number for whoever takes it next. When all are taken, the
+// A seat that is given back keeps its number for its next owner. When all are taken, the
 // others share seat 0, whose number they step together.
 #pragma once
 
@@ -89,7 +89,7 @@ class stm_seat final : public worker_part {
   [[nodiscard]] std::uint64_t next_shared_stamp() noexcept;
 
   stm_seat_record* record_;
-  bool shared_;  // seat 0, which all have that found none of their own
+  bool shared_;  // seat 0, shared by the workers that found no free one
   static constexpr std::uint64_t commits_between = 1024;
   std::uint64_t failed_at_ = 0;  // own_ at the last failure
   unsigned failures_ = 0;

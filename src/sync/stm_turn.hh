@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Who goes first, and how transactions wait for each other. The word here and the seats' records
-// (sync/stm_seat.hh) are all that transactions of a process share besides the variables.
+// Which transaction goes first, and how they wait for each other. The word here and the seats'
+// records (sync/stm_seat.hh) are all that transactions of a process share besides the variables.
 //
 // Starvation: a transaction that has failed several times waits for the right to go first. From
 // then on no other begins to commit until it has committed, thrown or begun to wait; those that are
@@ -19,7 +19,7 @@ class transaction;
 namespace detail {
 
 struct stm_shared {
-  /// Who goes first, or null.
+  /// The transaction that goes first, or null.
   alignas(64) std::atomic<const transaction*> first{nullptr};
 };
 

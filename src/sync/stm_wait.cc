@@ -82,7 +82,7 @@ class changed_wait : public wait {
                                             std::memory_order_acq_rel))
       return true;
     leave();
-    unlink();
+    take_out();
     frame = no_link;
     return false;
   }
@@ -91,7 +91,7 @@ class changed_wait : public wait {
     if (canceled_) throw_failure(canceled_error());
   }
 
-  /// Home's half of a wake.
+  /// The part of a wake in the waiter's color.
   void changed(worker& w) noexcept {
     leave();
     wake(*this, w);
@@ -165,7 +165,7 @@ void stm_waiter::wake() noexcept {
   home_.post([self = reference(this)] { self->wake_from(worker::here()); });
 }
 
-/// On a worker of the home runtime: in the color that waits.
+/// Runs on a worker of the waiter's runtime: wakes it in its color.
 void stm_waiter::wake_from(worker& w) noexcept {
   if (w.color == color_) {
     if (awaiter != nullptr) awaiter->changed(w);
@@ -181,7 +181,7 @@ void stm_wake_list::take_from(const tvar_base& v) noexcept {
   stm_watch*& first = stm_access::watches(v);
   while (stm_watch* const w = first) {
     unlink(*w);
-    // relaxed: who claims first wakes; the lock orders the rest
+    // relaxed: the first claim wakes it; the lock orders the rest
     if (w->owner->claimed.exchange(true, std::memory_order_relaxed)) continue;
     w->owner->add_ref();
     w->owner->next_woken = first_;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Who waits for variables to change. A waiter watches each variable that its transaction has read:
+// Waiting for variables to change. A waiter watches each variable that its transaction has read:
 // a record in the variable's list, which only the holder of the variable's lock touches. A commit
 // takes the records of what it writes off their lists, and wakes their waiters once it has
 // unlocked everything.
 //
-// States of a waiter: watching -> parked -> woken, watching -> woken, parked -> canceled. Whoever
-// makes it woken from parked, on another thread, posts to the waiter's runtime, which therefore
+// States of a waiter: watching -> parked -> woken, watching -> woken, parked -> canceled. A commit
+// that changes parked to woken, on another thread, posts to the waiter's runtime, which therefore
 // cannot go on before: a cancellation that comes in between gives way.
 #pragma once
 
@@ -45,7 +45,7 @@ class stm_waiter {
   std::atomic<state> now{state::watching};
   std::atomic<bool> claimed{false};  ///< some commit will wake it
   stm_waiter* next_woken = nullptr;  ///< that commit's list
-  changed_wait* awaiter = nullptr;   ///< its color's: who is suspended
+  changed_wait* awaiter = nullptr;   ///< the suspended awaiter, of the waiter's color
 
  private:
   ~stm_waiter() = default;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Raises that happen later, tasks that wait for raises, and handlers that are tasks; on virtual
 // time.
+#include <algorithm>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -151,6 +152,38 @@ HEDDLE_TEST(delivery, "an exception of a posted raise is reported, and the loop 
   EXPECT_EQ(v.reports[0].kind, diagnostic_kind::unhandled_exception);
   EXPECT_EQ(l.text, "after");
   EXPECT_FALSE(b.in_raise());
+}
+
+std::string posted_at(unsigned line) {
+  return "\n  posted at " + std::string(__FILE__) + ':' + std::to_string(line) + '\n';
+}
+
+HEDDLE_TEST(delivery, "the report of a posted raise's exception names the topic and the line") {
+  virtual_runtime v;
+  bus b;
+  b.bind<tick>([] { throw std::runtime_error("in a handler"); });
+  b.bind<pair>([](int, const std::string&) { throw std::runtime_error("in another"); });
+  const unsigned first = __LINE__ + 1;
+  b.post<tick>();
+  b.post<pair>(1, "x");
+  b.after<pair>(1ms, 2, "y");
+  std::jthread([&b] { b.post<tick>(); }).join();
+  v.rt.run();
+  ASSERT_EQ(v.reports.size(), 4u);
+  std::vector<unsigned> lines;
+  for (const diagnostic& d : v.reports) {
+    const std::string text = to_string(d);
+    lines.push_back(resolve_site(d.made).line);
+    EXPECT_EQ(text.find("nobody joins"), std::string::npos) << text;
+    EXPECT_NE(text.find(posted_at(lines.back())), std::string::npos) << text;
+    const bool ticks = text.find("in a handler") != std::string::npos;
+    EXPECT_NE(text.find(ticks ? "a posted raise of " : "::pair in "), std::string::npos) << text;
+    EXPECT_NE(text.find(ticks ? "::tick in " : " ended with an exception: in another"),
+              std::string::npos)
+        << text;
+  }
+  std::ranges::sort(lines);
+  EXPECT_EQ(lines, (std::vector<unsigned>{first, first + 1, first + 2, first + 3}));
 }
 
 HEDDLE_TEST(delivery, "posting beyond the limit is refused with the limit's name") {

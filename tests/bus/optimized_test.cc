@@ -7,10 +7,11 @@
 #include <string>
 
 #include "support/test.hh"
+#include "support/tree.hh"
 
 namespace {
 
-const std::string programs = std::string(HEDDLE_BUILD_DIR) + "/tests/bus_differential_";
+const std::string programs = heddle::test::build_dir() + "/tests/bus_differential_";
 
 std::string output_of(const std::string& command) {
   std::string out;

@@ -14,6 +14,7 @@
 
 #include "heddle/bus/bus.hh"
 #include "support/test.hh"
+#include "support/tree.hh"
 #include "support/virtual_runtime.hh"
 
 namespace {
@@ -101,7 +102,8 @@ HEDDLE_TEST(profile, "raises, sequences, and who raised what are counted") {
   EXPECT_EQ(edge_count(p, edge_kind::follows, "inner", "outer"), 4u);
   EXPECT_EQ(edge_count(p, edge_kind::nested, "outer", "later"), 0u);
   EXPECT_EQ(p.dropped, 0u);
-  EXPECT_EQ(f.text().find(HEDDLE_SOURCE_DIR), std::string::npos) << "a path of this machine";
+  EXPECT_EQ(f.text().find(heddle::test::source_dir()), std::string::npos)
+      << "a path of this machine";
 }
 
 HEDDLE_TEST(profile, "runs add up, and the environment names the file too") {
@@ -197,6 +199,34 @@ HEDDLE_TEST(profile, "a file that is no profile is left alone, and named") {
   EXPECT_THROW(bus({.profile = f.path + "/in/no/folder"}), failure);
 }
 
+/// Runs a program of two buses with HEDDLE_PROFILE=PATH, and ends with what its handlers counted.
+[[noreturn]] void exit_with_count(const std::string& path) {
+  ::setenv("HEDDLE_PROFILE", path.c_str(), 1);
+  int raised = 0;
+  {
+    bus first;
+    bus second;
+    first.bind<later>([&raised] { ++raised; });
+    second.bind<later>([&raised] { ++raised; });
+    first.raise<later>();
+    second.raise<later>();
+  }
+  std::exit(raised);
+}
+
+HEDDLE_TEST(profile,
+            "a program whose HEDDLE_PROFILE is of no use says so in one line and goes on") {
+  const file f;
+  f.write("my only copy\n");
+  const auto two = ::testing::ExitedWithCode(2);
+  EXPECT_EXIT(exit_with_count(f.path), two,
+              "^heddle: no profile of this run: [^\n]*:1: not a profile[^\n]*\n$");
+  EXPECT_EQ(f.text(), "my only copy\n");
+  EXPECT_EXIT(exit_with_count("/"), two, "^heddle: no profile of this run: /: [^\n]*\n$");
+  EXPECT_EXIT(exit_with_count(f.path + "/in/no/folder"), two,
+              "^heddle: no profile of this run: [^\n]*/in/no/folder: [^\n]*\n$");
+}
+
 HEDDLE_TEST(profile, "a file that was damaged while the program ran is left alone, and named") {
   const file f;
   ::testing::internal::CaptureStderr();
@@ -266,6 +296,29 @@ HEDDLE_TEST(profile, "what topics beyond the limit raise and post is counted as 
   EXPECT_EQ(p.dropped, 3u);
   EXPECT_TRUE(std::ranges::all_of(
       p.edges, [](const profile_edge& e) { return e.kind == edge_kind::follows; }));
+}
+
+HEDDLE_TEST(profile, "two files' handlers of one name are recorded as two that builds confuse") {
+  const file f;
+  detail::recorder kept(f.path);
+  made_topics made(kept, 3);
+  made.handlers[1].hash = made.handlers[0].hash;
+  made.handlers[2].hash = made.handlers[0].hash;
+  for (int round = 0; round < 2; ++round) {
+    for (detail::topic_record& r : made.records) {
+      detail::recorded_raise raise(r);
+      raise.before(0);
+      raise.after(0);
+      kept.forget_bindings(r);
+    }
+  }
+  kept.finish();
+  const profile_data p = read_profile(f.path);
+  ASSERT_EQ(p.handlers.size(), 3u);
+  EXPECT_EQ(p.handlers[0].occurrence, 0u);
+  EXPECT_EQ(p.handlers[1].occurrence, profile_handler::confused + 0u);
+  EXPECT_EQ(p.handlers[2].occurrence, profile_handler::confused + 1u);
+  EXPECT_EQ(p.handlers[2].calls, 2u);
 }
 
 HEDDLE_TEST(profile, "a profile of another compiler is replaced") {

@@ -15,6 +15,7 @@ import time
 import unittest
 
 HEDDLE = os.environ.get("HEDDLE", "build/release/bin/heddle")
+SANITIZED = any(part in ("asan", "tsan") for part in HEDDLE.split("/"))
 LIMIT_S = 20  # for anything; sanitizers and a busy machine are slow
 
 
@@ -46,7 +47,7 @@ class Server:
         self.read_from = None if tty is not None else self.process.stderr
 
     def __enter__(self):
-        found = self.wait_for(r"here     http://([\d.]+|\[[\w:]+\]):(\d+)/")
+        found = self.wait_for(r"here     https?://([\d.]+|\[[\w:]+\]):(\d+)/")
         self.host, self.port = found[1].strip("[]"), int(found[2])
         return self
 

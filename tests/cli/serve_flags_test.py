@@ -2,6 +2,8 @@
 """What each setting of heddle serve does, and where settings come from."""
 
 import base64
+import os
+import re
 import signal
 import unittest
 
@@ -49,7 +51,7 @@ class ServeFlags(SiteTest):
         for name in ("Content-Length", "transfer-encoding", "Connection", "Date", "Upgrade"):
             code, _, err = run("serve", str(self.site), "-p", "0", "--header", name + ": 5")
             self.assertEqual(code, 2, name)
-            self.assertIn(f"--header: the header '{name}' is the server's own", err)
+            self.assertIn(f"--header: the server sets the header '{name}' itself", err)
 
     def test_a_switch_that_is_turned_off_is_off(self):
         for off in ("off", "false", "no", "0"):
@@ -110,6 +112,67 @@ class ServeFlags(SiteTest):
                 self.assertEqual(server.ask(target)[0], 404, target)
             self.assertEqual(server.ask("/in")[0], 200)
             self.assertNotIn(b"6.0 kB", server.ask("/files/")[2])
+
+    def test_links_to_hidden_names_lead_nowhere_unless_those_are_served(self):
+        self.put(".env", "secret")
+        self.put(".git/config", "secret")
+        self.put("files/.deep/key", "secret")
+        (self.site / "open").symlink_to(".env")
+        (self.site / "tree").symlink_to(".git")
+        (self.site / "files/key").symlink_to(".deep/key")
+        (self.site / "files/in").symlink_to("../index.html")
+        targets = ("/open", "/tree/config", "/files/key")
+        with self.serve() as server:
+            for target in targets:
+                self.assertEqual(server.ask(target)[0], 404, target)
+            self.assertEqual(server.ask("/files/in")[0], 200)
+        with self.serve("--hidden") as server:
+            for target in targets:
+                self.assertEqual(server.ask(target)[::2], (200, b"secret"), target)
+
+    def test_well_known_is_served_without_hidden(self):
+        self.put(".well-known/acme-challenge/token", "answer")
+        self.put(".well-known/.key", "secret")
+        with self.serve() as server:
+            self.assertEqual(server.ask("/.well-known/acme-challenge/token")[::2],
+                             (200, b"answer"))
+            for target in ("/.well-known/.key", "/.well-knownish", "/files/.well-known/x"):
+                self.assertEqual(server.ask(target)[0], 404, target)
+
+    def test_a_list_names_what_can_be_had_and_can_be_sorted(self):
+        for name, size, when in (("file10", 30, 100), ("file2", 10, 300), ("file1", 30, 200)):
+            path = self.put("files/" + name, "x" * size)
+            os.utime(path, (when, when))
+        (self.site / "files/sub").mkdir()
+        self.put(".dot", "d")
+        for name, target in (("out", "/etc/passwd"), ("up", "../.."), ("gone", "none"),
+                             ("dot", "../.dot"), ("round", "round")):
+            (self.site / "files" / name).symlink_to(target)
+        (self.site / "files/site").symlink_to("..")
+        (self.site / "files/link").symlink_to("file10")
+
+        with self.serve() as server:
+            def names(query=""):
+                page = server.ask("/files/" + query)[2].decode()
+                links = re.findall(r'<li><a href="\./([^"?]*)[^"]*"><b>', page)
+                for link in links:
+                    self.assertIn(server.ask("/files/" + link)[0], (200,), link)
+                return " ".join(links)
+
+            self.assertEqual(names(), "site/ sub/ file1 file2 file10 link")
+            self.assertEqual(names("?sort=-name"), "sub/ site/ link file10 file2 file1")
+            self.assertEqual(names("?sort=-size").split()[-1], "file2")
+            self.assertEqual(names("?sort=-time").split()[-2:], ["link", "file10"])
+            self.assertIn(b'href="?sort=time"', server.ask("/files/?sort=-time")[2])
+
+    def test_errors_depend_on_what_is_accepted_and_say_so(self):
+        with self.serve("--metrics") as server:
+            for accept in (HTML, "text/plain", "application/json", "*/*"):
+                for target, method, status in (("/none", "GET", 404), ("/", "POST", 405)):
+                    got, headers, _ = server.ask(target, method, Accept=accept)
+                    self.assertEqual(got, status)
+                    self.assertIn("Accept", headers["Vary"], (target, accept))
+                    self.assertEqual(headers["X-Content-Type-Options"], "nosniff")
 
     def test_errors_are_pages_for_browsers_and_lines_for_programs(self):
         with self.serve() as server:

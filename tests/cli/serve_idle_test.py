@@ -9,14 +9,13 @@ import socket
 import time
 import unittest
 
-from program import SiteTest
+from program import SANITIZED, SiteTest
 
 COUNT = int(os.environ.get("HEDDLE_IDLE_CONNECTIONS", "1500"))
 WARM = 100  # connections after which the first pages of every table are there
-BYTES_MAX = 345  # tests/http/idle_test.cc is exact; here pages, and poll's records, are counted too
+BYTES_MAX = 345  # tests/web/idle_test.cc is exact; here pages, and poll's records, are counted too
 PAGES_SLACK = 3 * 65536  # slabs grow by 64 KiB
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
-SANITIZED = "san" in os.environ.get("HEDDLE", "")
 
 
 def anonymous_bytes(pid):

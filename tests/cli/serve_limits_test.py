@@ -29,7 +29,8 @@ LIMITS = (
 ELSEWHERE = {"driver", "connections", "connections-per-address", "trusted", "body-rate",
              "write-timeout", "send", "drain-timeout", "queue-delay", "retry-after", "cache",
              "cached-file", "held", "recheck", "address-space",
-             "file-parts", "ready"}
+             "file-parts", "ready", "upload-bytes", "archive-files",
+             "trusted-proxy", "trusted-field", "proxy-protocol"}
 
 
 class ServeLimits(SiteTest):
@@ -91,7 +92,7 @@ class ServeLimits(SiteTest):
 
     def test_more_connections_than_the_limit_wait(self):
         with self.serve("--metrics", "--connections", "4", "--connections-per-address", "0",
-                        "--idle-timeout", "200ms") as server:
+                        "--idle-timeout", "1s") as server:
             self.assertEqual(self.open_and_ask(server, 8), 8)
             self.assertGreaterEqual(self.counter(server, "full_waits"), 1)
 

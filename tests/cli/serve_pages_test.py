@@ -59,7 +59,7 @@ class ServePages(SiteTest):
         self.fill()
         self.put("check.html", CHECK % (list(WIDTHS), PAGES))
         texts = {}
-        with self.serve() as server:
+        with self.serve("--archives", "--upload", "/files/*") as server:
             base = f"http://{server.host}:{server.port}"
             for scheme, setting in (("light", "1"), ("dark", "0")):
                 document, console = self.browse(

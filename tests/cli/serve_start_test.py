@@ -134,7 +134,28 @@ class ServeStart(SiteTest):
             port = str(other.getsockname()[1])
             code, _, err = run("serve", str(self.site), "-p", port)
         self.assertEqual(code, 1)
-        self.assertTrue(err.startswith(f"error: port {port} is taken; -p PORT"), err)
+        self.assertTrue(err.startswith(f"error: port {port} is in use; -p PORT"), err)
+
+    def test_a_port_that_becomes_free_within_a_second_is_taken(self):
+        other = socket.create_server(("127.0.0.1", 0))
+        port = str(other.getsockname()[1])
+        server = self.serve(port=port)
+        time.sleep(0.3)
+        other.close()
+        with server:
+            self.assertEqual(server.ask("/")[0], 200)
+
+    def test_it_starts_right_after_one_that_was_killed(self):
+        server = self.serve("--log", "off").__enter__()
+        port = str(server.port)
+        for _ in range(8):
+            server.process.kill()
+            server.process.wait(LIMIT_S)
+            following = self.serve("--log", "off", port=port)
+            server.__exit__()
+            server = following.__enter__()
+        self.assertEqual(server.ask("/")[0], 200)
+        server.__exit__()
 
     def test_a_person_at_a_terminal_gets_the_next_free_port(self):
         taken = []
@@ -180,7 +201,7 @@ class ServeActivated(SiteTest):
             self.assertIn(b"descriptor 3 is no listening TCP socket", process.stderr.read())
         with socket.create_server(("127.0.0.1", 0)) as door, \
                 self.give(door.fileno(), "2").process as process:
-            self.assertIn(b"gives 2 sockets, and one is served", process.stderr.read())
+            self.assertIn(b"gives 2 sockets, but only one can be served", process.stderr.read())
 
 
 class ServeMistakes(SiteTest):
@@ -195,7 +216,7 @@ class ServeMistakes(SiteTest):
         self.expect(r".*--prot", "--prot", "1")
         self.expect(r"--port: 'x' is no port; write a number", "-p", "x")
         self.expect(r"--port: a port is at most 65535", "-p", "65536")
-        self.expect(r"--log: 'loud' is no form of log; write plain, json or off", "--log", "loud")
+        self.expect(r"--log: 'loud' is no form of log; write plain, json, common", "--log", "loud")
         self.expect(r"--header: 'X' is no header; write", "--header", "X")
         self.expect(r"--auth: write USER:PASSWORD", "--auth", "me")
         self.expect(r"--cache: '1Q' is no size; write 512, 16K", "--cache", "1Q")
@@ -209,6 +230,36 @@ class ServeMistakes(SiteTest):
         self.expect(r"HEDDLE_SERVE_CORS: 'maybe' is neither on nor off",
                     HEDDLE_SERVE_CORS="maybe")
         self.expect(r"--driver: 'steam' is no driver; write", "--driver", "steam")
+
+    def test_a_slip_is_told_with_what_was_meant(self):
+        def refused(*words, **variables):
+            code, out, err = run("serve", *words, **variables)
+            self.assertEqual((code, out), (2, ""), err)
+            return err
+
+        err = refused("--prot", "1")
+        self.assertIn("heddle serve has no option --prot\n  help: did you mean --port?", err)
+        self.assertIn("did you mean --hidden?", refused("--hiden=on"))
+        self.assertNotIn("did you mean", refused("--something-else"))
+        self.assertEqual(refused("-p"),
+                         "error: --port needs a value\n  help: write --port PORT\n")
+        self.assertIn("--header needs a value\n  help: write --header \"NAME: VALUE\"",
+                      refused("--header"))
+        err = refused(HEDDLE_SERVE_PROT="1")
+        self.assertIn("no variable HEDDLE_SERVE_PROT; did you mean HEDDLE_SERVE_PORT?", err)
+        self.assertIn("no variable HEDDLE_SERVE_COLOUR; they are named",
+                      refused(HEDDLE_SERVE_COLOUR="1"))
+
+    def test_public_and_an_address_of_this_machine_contradict_each_other(self):
+        for bind in ("127.0.0.1", "127.1.2.3", "::1"):
+            self.expect(r"--public is for other machines, and --bind " + bind, "--public",
+                        "--bind", bind)
+            self.expect(r"--public is for other machines", "--bind", bind,
+                        HEDDLE_SERVE_PUBLIC="on")
+        with self.serve("--bind", "127.0.0.1") as server:
+            server.wait_for(r"network  off  --public instead of --bind")
+        with self.serve("--public", "--bind", "0.0.0.0") as server:
+            server.wait_for(r"network  ")
 
 
 if __name__ == "__main__":

@@ -76,7 +76,7 @@ class ServeTopics(SiteTest):
             generic = self.root / f"generic-{number}.prof"
             merged_answers, merged_log = self.answers_and_log(words)
             answers, log = self.answers_and_log(words, HEDDLE_PROFILE=str(generic))
-            self.assertIn("cli::asked", generic.read_text(), words)
+            self.assertIn("serve::asked", generic.read_text(), words)
             for request, one, other in zip(TABLE, merged_answers, answers):
                 # A page of metrics holds times, and the gauge of merged handlers.
                 if one.startswith(b"HTTP/1.1 200") and request[1] == "/metrics":

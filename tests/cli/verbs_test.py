@@ -35,6 +35,25 @@ class Verbs(unittest.TestCase):
             self.assertIn(flag, out)
         self.assertIn("--idle-timeout", run("serve", "--help-limits")[1])
 
+    def test_every_verb_has_both_forms_of_help(self):
+        for verb in ("serve", "proxy", "doctor", "explain", "optimize", "graph"):
+            long_form = run(verb, "--help")
+            self.assertEqual(long_form[0], 0, verb)
+            self.assertEqual(run(verb, "-h"), long_form, verb)
+
+    def test_a_wrong_option_of_any_verb_suggests_the_nearest(self):
+        code, _, err = run("doctor", "--jsn")
+        self.assertEqual(code, 2)
+        self.assertEqual(err, "error: heddle doctor has no option --jsn\n  help: did you mean "
+                              "--json? heddle doctor --help lists the options\n")
+
+    def test_explain_without_a_name_lists_the_names(self):
+        code, out, err = run("explain")
+        self.assertEqual((code, err), (0, ""))
+        listed = [line.split()[0] for line in out.splitlines() if line.startswith("  ")]
+        known = run("explain", "nothing")[2].split("the diagnostics are ")[1].strip()
+        self.assertEqual(listed, re.split(", |; and ", known))
+
     def test_doctor_speaks_json_and_agrees_with_itself(self):
         code, out, _ = run("doctor", "--json")
         report = json.loads(out)

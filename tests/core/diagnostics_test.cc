@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "heddle/core/hedged.hh"
 #include "heddle/core/twait.hh"
 #include "heddle/heddle.hh"
+#include "heddle/sync/windowed.hh"
 #include "support/drivers.hh"
 #include "support/reporting_runtime.hh"
 #include "support/test.hh"
@@ -81,6 +83,85 @@ HEDDLE_TEST(diagnostics, "S4 events left at the end of a rendezvous are counted,
   EXPECT_DEATH(leave_two(strictness::abort, reports, line), "configured to end the program");
 }
 
+HEDDLE_TEST(diagnostics, "a double trigger is reported with the line of the second trigger") {
+  runtime_options options;
+  options.diagnostics.set(diagnostic_kind::double_trigger, strictness::report);
+  virtual_runtime v(options);
+  rendezvous<> r;
+  int value = 0, first = 0, second = 0;
+  const event<> none = r.make_event();
+  const event<int> one = r.make_event(value);
+  const event<int, int> two = r.make_event(first, second);
+  std::vector<unsigned> lines;
+  none.trigger();
+  lines.push_back(__LINE__ + 1);
+  none.trigger();
+  one(1);
+  lines.push_back(__LINE__ + 1);
+  one(2);
+  two.trigger(1, 2);
+  lines.push_back(__LINE__ + 1);
+  two.trigger(3, 4);
+  ASSERT_EQ(v.reports.size(), lines.size());
+  for (std::size_t i = 0; i != lines.size(); ++i)
+    EXPECT_EQ(resolve_site(v.reports[i].waits).line, lines[i]);
+  EXPECT_NE(to_string(v.reports[0]).find("triggered again at"), std::string::npos);
+}
+
+HEDDLE_TEST(diagnostics, "an event that is dropped where no function waits names no waiting line") {
+  virtual_runtime v;
+  const unsigned line = __LINE__ + 1;
+  rendezvous<> r;
+  static_cast<void>(r.make_event());
+  ASSERT_EQ(v.reports.size(), 1u);
+  EXPECT_EQ(resolve_site(v.reports[0].object_made).line, line);
+  const std::string text = to_string(v.reports[0]);
+  EXPECT_EQ(text.find("waits at"), std::string::npos) << text;
+  EXPECT_NE(text.find("no function waits"), std::string::npos) << text;
+}
+
+namespace {
+
+tamed leaves_by_break() {
+  for (int i = 0; i != 1; ++i) {
+    twait {
+      const event<> e = mkevent();
+      break;
+    }
+  }
+  co_return;
+}
+unsigned drops_line = 0;
+tamed drops_in_body(event<>& kept, bool& over) {
+  drops_line = __LINE__ + 1;
+  twait {
+    kept = mkevent();
+    const event<> dropped = mkevent();
+    const event<> also = mkevent();
+  }
+  over = true;
+}
+
+}  // namespace
+
+HEDDLE_TEST(diagnostics, "a twait body that is left early has abandoned no event") {
+  virtual_runtime v;
+  leaves_by_break();
+  EXPECT_TRUE(v.reports.empty());
+  event<> kept;
+  bool over = false;
+  drops_in_body(kept, over);  // this one goes on to wait
+  ASSERT_EQ(v.reports.size(), 2u);
+  for (const diagnostic& d : v.reports) {
+    EXPECT_EQ(d.kind, diagnostic_kind::abandoned_event);
+    EXPECT_EQ(resolve_site(d.waits).line, drops_line);
+  }
+  EXPECT_FALSE(over);
+  kept.trigger();
+  v.rt.run();
+  EXPECT_TRUE(over);
+}
+
 namespace {
 unsigned twait_line = 0, rendezvous_line = 0;
 tamed in_twait(event<>& out) {
@@ -108,6 +189,74 @@ HEDDLE_TEST(dump, "T4 a blocked function is listed with the line of its wait") {
   b.trigger();
   v.rt.run();
   EXPECT_EQ(v.rt.dump().find("diagnostics_test.cc"), std::string::npos);
+}
+
+namespace {
+
+task<> sleeps_long() { co_await sleep_for(1h); }
+
+unsigned any_line = 0, all_line = 0, vector_line = 0, start_line = 0, started_any_line = 0;
+unsigned timeout_line = 0, hedged_line = 0, window_line = 0, windows_line = 0;
+
+task<> in_any() {
+  any_line = __LINE__ + 1;
+  static_cast<void>(co_await as_expected(any(sleep_for(1h), sleep_for(2h))));
+}
+task<> in_all() {
+  all_line = __LINE__ + 1;
+  static_cast<void>(co_await as_expected(all(sleep_for(1h), sleep_for(2h))));
+}
+task<> in_all_of_vector() {
+  std::vector<task<>> tasks;
+  tasks.push_back(sleeps_long());
+  vector_line = __LINE__ + 1;
+  static_cast<void>(co_await as_expected(all(std::move(tasks))));
+}
+task<> in_start(rendezvous<>& r) {
+  start_line = __LINE__ + 1;
+  start(sleep_for(1h), r.make_event());
+  started_any_line = __LINE__ + 1;
+  start(all(sleep_for(1h), sleep_for(2h)), r.make_event());
+  co_return;
+}
+task<> in_timeout() {
+  timeout_line = __LINE__ + 1;
+  static_cast<void>(co_await as_expected(with_timeout(any(sleep_for(1h), sleep_for(2h)), 3h)));
+}
+task<> in_hedged() {
+  hedged_line = __LINE__ + 2;
+  static_cast<void>(
+      co_await as_expected(hedged(2, 1min, [](std::size_t) -> task<> { co_await sleep_for(1h); })));
+}
+task<> in_window() {
+  const auto make = [](std::size_t) -> task<> {
+    window_line = __LINE__ + 1;
+    co_await sleep_for(1h);
+  };
+  windows_line = __LINE__ + 1;
+  static_cast<void>(co_await as_expected(each_windowed(3, 2, make)));
+}
+
+}  // namespace
+
+HEDDLE_TEST(dump, "what an adapter awaits stands under the line of the program that made it") {
+  virtual_runtime v;
+  rendezvous<> r;
+  for (task<> (*const what)() :
+       {&in_any, &in_all, &in_all_of_vector, &in_timeout, &in_hedged, &in_window})
+    v.rt.spawn(what());
+  v.rt.spawn(in_start(r));
+  v.rt.once();
+  const std::string text = v.rt.dump();
+  EXPECT_EQ(text.find("heddle/core/"), std::string::npos) << text;
+  EXPECT_EQ(text.find("heddle/sync/"), std::string::npos) << text;
+  for (const unsigned line : {any_line, all_line, vector_line, start_line, started_any_line,
+                              timeout_line, hedged_line, window_line, windows_line})
+    EXPECT_NE(text.find("diagnostics_test.cc:" + std::to_string(line)), std::string::npos)
+        << line << "\n"
+        << text;
+  r.clear();
+  v.rt.drain();
 }
 
 namespace {
@@ -198,6 +347,16 @@ HEDDLE_TEST(dump, "no cycle is seen where anything else could trigger") {
   const std::vector<event<>> on_the_heap = {};
   EXPECT_EQ(cycles_now(v), 0u) << v.rt.dump();
   v.rt.drain();
+}
+
+HEDDLE_TEST(diagnostics, "a rendezvous may say that drops of its events are no mistake") {
+  virtual_runtime v;
+  rendezvous<int> r(drops::unreported);
+  static_cast<void>(r.make_event(4));
+  EXPECT_TRUE(v.reports.empty());
+  int id = 0;
+  EXPECT_TRUE(r.join(id));  // a dropped event fires all the same
+  EXPECT_EQ(id, 4);
 }
 
 HEDDLE_TEST(diagnostics, "every diagnostic can be switched, by its name, while all runs") {
@@ -317,4 +476,30 @@ DRIVER_TEST(tamed, "K4 variables are made once and destroyed once, however the f
   }
   EXPECT_EQ(live, 0);
   EXPECT_EQ(made, 4);
+}
+
+namespace {
+
+/// Its author forgot co_return: no coroutine, and its result is an empty task.
+task<> has_no_co() { return {}; }
+
+}  // namespace
+
+HEDDLE_TEST(diagnostics, "an empty task is named where it is awaited or spawned, with its causes") {
+  const char* const says = "has no co_await and no co_return";
+  EXPECT_DEATH(
+      {
+        virtual_runtime v;
+        v.rt.run([]() -> task<> { co_await has_no_co(); }());
+      },
+      says);
+  EXPECT_DEATH(
+      {
+        virtual_runtime v;
+        v.rt.run([]() -> task<> {
+          spawn(has_no_co());
+          co_return;
+        }());
+      },
+      says);
 }

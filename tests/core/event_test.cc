@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "heddle/core/adapt.hh"
 #include "heddle/core/callback.hh"
 #include "heddle/core/twait.hh"
 #include "heddle/heddle.hh"
@@ -36,6 +37,25 @@ HEDDLE_TEST(event,
   EXPECT_TRUE(moved);
   r.clear();
   EXPECT_FALSE(moved);
+}
+
+HEDDLE_TEST(event, "gives the variables that its values go to, and takes all values as one") {
+  virtual_runtime v;
+  int number = 0;
+  std::string text;
+  rendezvous<> r;
+  const event<int, std::string> e = r.make_event(number, text);
+  EXPECT_EQ(e.result_pointer(), &number);
+  e.result<1>() = "in place";
+  e.unblock();
+  EXPECT_FALSE(e.has_result<1>());
+  EXPECT_EQ(text, "in place");
+  r.make_event(number, text).tuple_trigger({3, "three"});
+  EXPECT_EQ(number, 3);
+  EXPECT_EQ(text, "three");
+  const event<int> mapped = map<int>(r.make_event(number), [](int n) { return n + 1; });
+  EXPECT_FALSE(mapped.has_result());  // its value goes to the function
+  r.clear();
 }
 
 HEDDLE_TEST(event, "E2 triggering any copy empties all, and a second trigger changes nothing") {

@@ -8,7 +8,9 @@
 
 #include "heddle/io/line_reader.hh"
 #include "heddle/io/process.hh"
-#include "http/harness.hh"
+#include "heddle/web/websocket.hh"
+#include "support/tree.hh"
+#include "web/harness.hh"
 
 using namespace heddle;
 using namespace heddle::test;
@@ -30,7 +32,7 @@ struct served {
 };
 
 task<served> start_example(std::string name, std::string second = "") {
-  std::vector<std::string> words{std::string(HEDDLE_BUILD_DIR) + "/examples/" + name, "0"};
+  std::vector<std::string> words{heddle::test::build_dir() + "/examples/" + name, "0"};
   if (!second.empty()) words.push_back(second);
   process_options options;
   options.output(child_stream::pipe).errors(child_stream::null);
@@ -91,7 +93,57 @@ task<> use_chat(address at) {
   EXPECT_NE((co_await read_until(late, "all\n\n")).find("id: 1"), std::string::npos);
 }
 
+task<> use_chat_by_websocket(address at) {
+  EXPECT_NE((co_await ask(at, "GET /")).find("new WebSocket"), std::string::npos);
+  http::websocket one = co_await http::connect_websocket(co_await tcp_connect(at), "x", "/chat");
+  http::websocket other = co_await http::connect_websocket(co_await tcp_connect(at), "x", "/chat");
+  co_await one.send("hello all");
+  for (http::websocket* each : {&one, &other}) {
+    const auto heard = co_await with_timeout(each->receive(), 20s);
+    EXPECT_TRUE(heard && heard->data == "hello all");
+  }
+  co_await one.close();
+  co_await other.send("bye");
+  const auto heard = co_await with_timeout(other.receive(), 20s);
+  EXPECT_TRUE(heard && heard->data == "bye");
+  const std::string foreign =
+      "Origin: https://evil.example.com\r\nUpgrade: websocket\r\n"
+      "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+      "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+  tcp_stream page = co_await tcp_connect(at);
+  co_await page.write("GET /chat HTTP/1.1\r\nHost: x\r\n" + foreign + "\r\n");
+  EXPECT_EQ(status_of(co_await read_until(page, "\r\n\r\n")), "403");
+}
+
+task<> use_echo_by_websocket(address at) {
+  http::websocket ws = co_await http::connect_websocket(co_await tcp_connect(at), "x", "/echo");
+  co_await ws.send("hello");
+  co_await ws.send_binary(std::string_view("\0\xff", 2));
+  for (const bool text : {true, false}) {
+    const auto back = co_await with_timeout(ws.receive(), 20s);
+    EXPECT_TRUE(back && back->text == text);
+    EXPECT_EQ(back->data, text ? "hello" : std::string("\0\xff", 2));
+  }
+  co_await ws.close();
+}
+
 }  // namespace
+
+HEDDLE_TEST(examples, "echo_websocket sends each message back as it came") {
+  runtime rt;
+  rt.run([]() -> task<> {
+    served echo = co_await start_example("echo_websocket");
+    co_await use_echo_by_websocket(echo.at);
+  }());
+}
+
+HEDDLE_TEST(examples, "chat_websocket: what one says, all hear; pages of others may not come") {
+  runtime rt;
+  rt.run([]() -> task<> {
+    served chat = co_await start_example("chat_websocket");
+    co_await use_chat_by_websocket(chat.at);
+  }());
+}
 
 HEDDLE_TEST(examples, "json_api keeps notes, also through proxy") {
   runtime rt;

@@ -7,13 +7,14 @@
 #include <string>
 
 #include "support/test.hh"
+#include "support/tree.hh"
 
 namespace heddle::test {
 
 /// What an example prints, its exit status in `status`.
 inline std::string output_of(const std::string& name, int& status, const std::string& driver) {
   const std::string command =
-      "HEDDLE_DRIVER=" + driver + " " HEDDLE_BUILD_DIR "/examples/" + name + " 2>&1";
+      "HEDDLE_DRIVER=" + driver + " " + build_dir() + "/examples/" + name + " 2>&1";
   std::FILE* from = ::popen(command.c_str(), "r");
   std::string text;
   std::array<char, 4096> part;

@@ -9,12 +9,13 @@
 
 #include "output.hh"
 #include "support/test.hh"
+#include "support/tree.hh"
 
 using heddle::test::expect_output;
 using heddle::test::output_of;
 
-#define HEDDLE_NEEDS_EXAMPLE(name)                                  \
-  if (!std::filesystem::exists(HEDDLE_BUILD_DIR "/examples/" name)) \
+#define HEDDLE_NEEDS_EXAMPLE(name)                                             \
+  if (!std::filesystem::exists(heddle::test::build_dir() + "/examples/" name)) \
   GTEST_SKIP() << "not built: it needs a library that is not installed"
 
 HEDDLE_TEST(paper, "multidns looks names up one by one, all at once, and in a window") {

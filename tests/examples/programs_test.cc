@@ -13,13 +13,14 @@
 #include "heddle/io/process.hh"
 #include "heddle/io/tcp.hh"
 #include "support/test.hh"
+#include "support/tree.hh"
 
 using namespace heddle;
 using namespace std::chrono_literals;
 
 namespace {
 
-std::string example(const char* name) { return std::string(HEDDLE_BUILD_DIR "/examples/") + name; }
+std::string example(const char* name) { return heddle::test::build_dir() + "/examples/" + name; }
 
 /// What a program prints; it must end well, within a time.
 task<std::string> output_of(std::string name) {
@@ -78,7 +79,35 @@ task<> three_requests(address at) {
   EXPECT_NE(all.find("HTTP/1.1 404 Not Found\r\n", again), std::string::npos) << all;
 }
 
+/// The parts before the slow one come while that is fetched; all parts together take as long as it.
+task<> a_page_in_parts(address at) {
+  tcp_stream conn = co_await tcp_connect(at);
+  co_await conn.write("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+  const time_point begun = clock::now();
+  nanoseconds early{};
+  std::string all;
+  while (received in = co_await conn.receive()) {
+    all += in.text();
+    if (early == nanoseconds{} && all.find("<section>") != std::string::npos)
+      early = clock::now() - begun;
+  }
+  const nanoseconds whole = clock::now() - begun;
+  EXPECT_LT(early, 350ms);
+  EXPECT_GE(whole, 400ms);
+  for (const char* text : {"<li>four</ul>", "Hello, &lt;you&gt;", "rain &amp; wind", "load ",
+                           "<b>books</b>", "<!-- no banner -->", "1 visits"})
+    EXPECT_NE(all.find(text), std::string::npos) << text << " in " << all;
+  EXPECT_TRUE(all.ends_with("\r\n0\r\n\r\n"));
+}
+
 }  // namespace
+
+HEDDLE_TEST(examples, "lookup: prints the addresses of this machine and where they come from") {
+  runtime rt;
+  const std::string text = rt.run(output_of("lookup"));
+  EXPECT_TRUE(text.starts_with("localhost: ")) << text;
+  EXPECT_NE(text.find("answers come from "), std::string::npos) << text;
+}
 
 HEDDLE_TEST(examples, "multidns: parallel beats windowed beats serial, and all have the answers") {
   runtime rt;
@@ -130,4 +159,9 @@ HEDDLE_TEST(examples, "echo: two connections at once, each gets its own lines ba
 HEDDLE_TEST(examples, "httpd: pages, an echoed body and a clear 404 on one connection") {
   runtime rt;
   rt.run(with_server("httpd", &three_requests));
+}
+
+HEDDLE_TEST(examples, "front_page: what is ready is sent while a slow part is fetched") {
+  runtime rt;
+  rt.run(with_server("front_page", &a_page_in_parts));
 }

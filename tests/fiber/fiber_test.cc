@@ -253,3 +253,18 @@ HEDDLE_TEST(fiber, "a dump shows the line in the fiber, and who awaits it") {
   EXPECT_NE(std::string(resolve_site(waiting[0].chain[1]).file).find("fiber_test"),
             std::string::npos);
 }
+
+HEDDLE_TEST(fiber, "one that asks for hooks is told what to link where the program has none") {
+  virtual_runtime v;
+  bool ran = false;
+  std::string what;
+  v.rt.run([](bool& flag, std::string& text) -> task<> {
+    try {
+      co_await fiber(fiber_options{.hooks = true}, [](bool* f) { *f = true; }, &flag);
+    } catch (const failure& e) {
+      text = e.what();
+    }
+  }(ran, what));
+  EXPECT_FALSE(ran);
+  EXPECT_NE(what.find("heddle::hook"), std::string::npos) << what;
+}

@@ -9,7 +9,7 @@
 
 #include "heddle/fiber/fiber.hh"
 #include "heddle/heddle.hh"
-#include "heddle/http/server.hh"
+#include "heddle/web/server.hh"
 #include "support/drivers.hh"
 #include "support/test.hh"
 

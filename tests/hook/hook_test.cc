@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -370,4 +371,91 @@ HEDDLE_TEST(hook, "every call that the table names is replaced, and no other") {
     EXPECT_EQ(where.dli_fbase, here.dli_fbase) << call.name << " is the C library's";
   }
   EXPECT_EQ(covered, std::size(known));
+}
+
+namespace {
+
+/// Sends back what it gets, a thread for each connection, until `clients` have come.
+void serve_echo(int door, int clients) {
+  std::vector<std::thread> each;
+  for (int i = 0; i != clients; ++i) {
+    const int fd = ::accept(door, nullptr, nullptr);
+    each.emplace_back([fd] {
+      char c;
+      while (::read(fd, &c, 1) == 1 && ::write(fd, &c, 1) == 1) {
+      }
+      ::close(fd);
+    });
+  }
+  for (std::thread& t : each) t.join();
+}
+
+/// Ordinary code: a connection of its own, whose number others had before it.
+bool ask_echo(sockaddr_in to) {
+  const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+  bool good = ::connect(fd, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0;
+  for (char c = 'a'; good && c != 'e'; ++c) {
+    char back = 0;
+    pollfd p{fd, POLLIN, 0};
+    good = ::write(fd, &c, 1) == 1 && ::poll(&p, 1, 10'000) == 1 && ::read(fd, &back, 1) == 1 &&
+           back == c;
+  }
+  ::close(fd);
+  return good;
+}
+
+task<> ask_in_fibers(sockaddr_in to, int times, int& good) {
+  for (int i = 0; i != times; ++i) good += co_await fiber(hooking, ask_echo, to);
+}
+
+/// So that the other workers take colors, and fibers move.
+task<> keep_busy(const bool& over) {
+  while (!over) {
+    for (const auto end = std::chrono::steady_clock::now() + 100us;
+         std::chrono::steady_clock::now() < end;) {
+    }
+    co_await yield();
+  }
+}
+
+task<> fibers_that_move(sockaddr_in to, int colors, int times, int& good) {
+  bool over = false;
+  scope busy;
+  for (int i = 0; i != 3; ++i) busy.spawn(keep_busy(over));
+  std::vector<int> each(static_cast<std::size_t>(colors));
+  {
+    scope s;
+    for (int i = 0; i != colors; ++i)
+      s.spawn(color(1 + i), ask_in_fibers(to, times, each[static_cast<std::size_t>(i)]));
+    co_await s.join();
+  }
+  over = true;
+  co_await busy.join();
+  for (const int n : each) good += n;
+}
+
+}  // namespace
+
+DRIVER_TEST(hook, "a fiber may close on any worker, and the number be used again on any other") {
+  if (!make.real()) GTEST_SKIP() << "plain descriptors need the kernel";
+  constexpr int colors = 16, times = 10;
+  const int door = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in at{};
+  socklen_t len = sizeof at;
+  at.sin_family = AF_INET;
+  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ASSERT_EQ(::bind(door, reinterpret_cast<sockaddr*>(&at), len), 0);
+  ASSERT_EQ(::listen(door, 500), 0);
+  ASSERT_EQ(::getsockname(door, reinterpret_cast<sockaddr*>(&at), &len), 0);
+  std::thread server(serve_echo, door, colors * times);
+  int good = 0;
+  runtime_options options;
+  options.workers = 4;
+  {
+    runtime rt(make(), options);
+    rt.run(fibers_that_move(at, colors, times, good));
+  }
+  EXPECT_EQ(good, colors * times);
+  server.join();
+  ::close(door);
 }

@@ -99,10 +99,12 @@ class Gates(unittest.TestCase):
         self.assertEqual(gates.measure("x", 100, run=lambda p, n: 123_456 + 18 * n), 18)
 
     def test_one_instruction_more_is_a_miss(self):
-        self.assertEqual(gates.verdict(18.0, 18.0), ("ok", True))
-        self.assertFalse(gates.verdict(18.01, 18.0)[1])
-        self.assertFalse(gates.verdict(1.0, None)[1])
-        self.assertIn("lower", gates.verdict(10.0, 18.0)[0])
+        self.assertEqual(gates.verdict(18.0, 18.0), ("+0.0 %", True))
+        self.assertTrue(gates.verdict(102.0, 100.0)[1])
+        self.assertFalse(gates.verdict(102.1, 100.0)[1])
+        self.assertTrue(gates.verdict(10.5, 10.0)[1])
+        self.assertFalse(gates.verdict(10.6, 10.0)[1])
+        self.assertEqual(gates.verdict(1.0, None), ("new", True))
 
     def test_callgrinds_report_is_read(self):
         self.assertEqual(gates.collected("==1== Collected : 122600\n"), 122600)

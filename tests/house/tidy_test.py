@@ -31,7 +31,12 @@ BAD = [
     ("head", {"include/heddle/base/list.hh": HEAD}, "no #pragma once"),
     ("head", {"include/heddle/abi.h": HEAD}, "no #pragma once"),
     ("head", {"scripts/run": "#!/bin/sh\necho\n"}, "no SPDX"),
+    ("scripts", {"scripts/run": "#!/bin/bash\nx='a packet's way'\necho (y)\n"}, "not bash"),
+    ("scripts", {"scripts/run": "#!/bin/sh\nif true; then\n"}, "not sh"),
+    ("scripts", {"scripts/run.py": "def f(:\n"}, "not Python"),
     ("columns", {"src/core/task.cc": HEAD + "// " + "x" * 98 + "\n"}, "101 columns"),
+    ("lines", {"src/core/task.cc": HEAD + "int x;\n" * 399}, "401 lines"),
+    ("headless", {"src/core/task.cc": HEAD + "// nobody waits\n"}, "name the subject"),
     ("marks", {"src/core/task.cc": HEAD + "// TO" "DO: later\n"}, "do it"),
     ("marks", {"docs/page.md": "FIX" "ME\n"}, "do it"),
     ("marks", {"src/core/task.cc": HEAD + "#if " "0\n#endif\n"}, "do it"),
@@ -41,6 +46,8 @@ BAD = [
     ("layers", {"src/core/task.cc": HEAD + '#include "../io/driver.hh"\n'}, "core includes io"),
     ("layers", {"src/core/task.cc": HEAD + "#include <heddle/heddle.hh>\n"}, "umbrella"),
     ("layers", {"src/attic/task.cc": HEAD}, "no such room: attic"),
+    ("private", {"src/io/lane.hh": HEADER, "src/web/server.cc": HEAD + '#include "io/lane.hh"\n'},
+     "src/io/lane.hh is room io's own"),
     ("public", {"include/heddle/base/list.hh": HEADER + "#include <sys/socket.h>\n"}, "move"),
     ("public", {"include/heddle/base/list.hh": HEADER + "#include <unistd.h>\n"}, "move"),
     ("public", {"include/heddle/base/list.hh": HEADER + "#include <liburing.h>\n"}, "move"),
@@ -62,7 +69,7 @@ BAD = [
 ]
 
 
-def tidy(changes, *checks):
+def tidy(changes, *checks, title=None):
     """Runs tidy on the good tree with changes; its exit status and output."""
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
@@ -70,6 +77,11 @@ def tidy(changes, *checks):
             if text is not None:
                 (root / name).parent.mkdir(parents=True, exist_ok=True)
                 (root / name).write_text(text)
+        if title:
+            git = ["git", "-C", root, "-c", "user.name=t", "-c", "user.email=t@localhost"]
+            subprocess.run([*git, "init", "-q"], check=True)
+            subprocess.run([*git, "add", "-A"], check=True)
+            subprocess.run([*git, "commit", "-q", "-m", title], check=True)
         done = subprocess.run([ROOT / "scripts/tidy", "--root", root, *checks],
                               capture_output=True, text=True)
         return done.returncode, done.stdout + done.stderr
@@ -91,10 +103,15 @@ class TidyTest(unittest.TestCase):
     def test_each_check_has_a_bad_sample(self):
         _, usage = tidy({}, "no-such-check")
         known = usage.split("there are ")[1].split(")")[0].split(", ")
-        self.assertEqual(sorted(known), sorted({check for check, _, _ in BAD}))
+        self.assertEqual(sorted(known), sorted({check for check, _, _ in BAD} | {"titles"}))
+
+    def test_titles_of_commits_are_checked(self):
+        self.assertEqual(tidy({}, "titles", title="core: tasks end")[0], 0)
+        self.assertIn("73 characters", tidy({}, "titles", title="core: " + "x" * 67)[1])
+        self.assertIn("room: what changes", tidy({}, "titles", title="tasks end")[1])
 
     def test_the_order_of_rooms_is_the_designs(self):
-        up = {"src/cli/main.cc": HEAD + "#include <heddle/http/server.hh>\n#include "
+        up = {"src/cli/main.cc": HEAD + "#include <heddle/web/server.hh>\n#include "
               "<heddle/heddle.hh>\n"}
         self.assertEqual(tidy(up, "layers")[0], 0)
 

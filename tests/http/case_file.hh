@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "support/tree.hh"
+
 namespace heddle::test {
 
 struct case_line {
@@ -64,7 +66,7 @@ inline std::string unescape(std::string_view text) {
 }
 
 inline std::vector<file_case> read_cases(std::string_view file) {
-  std::filesystem::path path = std::filesystem::path(HEDDLE_SOURCE_DIR) / "tests/http/cases" / file;
+  std::filesystem::path path = std::filesystem::path(source_dir()) / "tests/http/cases" / file;
   std::ifstream in(path);
   if (!in) throw std::runtime_error("cannot read " + path.string());
   std::vector<file_case> cases;

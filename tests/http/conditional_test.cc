@@ -114,10 +114,12 @@ HEDDLE_TEST(conditional, "lets If-Range decide about the range") {
 }
 
 HEDDLE_TEST(etag, "is made of what tells two states of a file apart") {
-  EXPECT_EQ(file_etag(0x12, 0x3400, 0x56).text(), "\"12-3400-56\"");
-  EXPECT_EQ(file_etag(0, 0, 0).text(), "\"0-0-0\"");
-  EXPECT_EQ(file_etag(UINT64_MAX, UINT64_MAX, 1ull << 60).text(),
-            "\"ffffffffffffffff-ffffffffffffffff-1000000000000000\"");
+  EXPECT_EQ(file_etag({0x801, 0x12, 0x3400, 0x56, 0x78}).text(), "\"801-12-3400-56-78\"");
+  EXPECT_EQ(file_etag({}).text(), "\"0-0-0-0-0\"");
+  constexpr std::uint64_t most = UINT64_MAX;
+  EXPECT_EQ(file_etag({most, most, most, 1ull << 60, most}).text(),
+            "\"ffffffffffffffff-ffffffffffffffff-ffffffffffffffff-1000000000000000-"
+            "ffffffffffffffff\"");
 }
 
 HEDDLE_TEST(etag, "is found in lists even when it holds commas") {

@@ -67,7 +67,7 @@ HEDDLE_TEST(headers, "tells tokens and values from what could break a line") {
 }
 
 HEDDLE_TEST(method, "knows the registered methods by their exact tokens") {
-  for (int i = 1; i <= static_cast<int>(method::patch); ++i) {
+  for (std::size_t i = 1; i < method_count; ++i) {
     auto verb = static_cast<method>(i);
     EXPECT_EQ(method_of(name_of(verb)), verb);
   }
@@ -77,6 +77,8 @@ HEDDLE_TEST(method, "knows the registered methods by their exact tokens") {
   EXPECT_FALSE(safe(method::post));
   EXPECT_TRUE(idempotent(method::delete_));
   EXPECT_FALSE(idempotent(method::patch));
+  EXPECT_TRUE(safe(method::query));
+  EXPECT_TRUE(idempotent(method::query));
 }
 
 HEDDLE_TEST(status, "has lines and phrases for registered codes only") {

@@ -40,6 +40,7 @@ HEDDLE_TEST(uri, "decodes every path of its table, or says why not") {
     for (const auto& line : entry.lines) {
       if (line.word == "rules" && line.rest == "keep_slash") rules.slashes = encoded_slash::keep;
       if (line.word == "rules" && line.rest == "keep_empty") rules.merge_slashes = false;
+      if (line.word == "rules" && line.rest == "backslash") rules.encoded_backslash = true;
       if (line.word == "raw") raw = unescape(line.rest);
       std::vector<char> room(raw.size());
       auto path = decode_path(raw, room, rules);

@@ -2,12 +2,15 @@
 // What every driver promises about operations on sockets and pipes: results, order, short
 // transfers, cancellation, closing, wake-ups. The other halves of the contract are in
 // driver_multishot_test.cc and driver_call_test.cc.
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "support/driver_harness.hh"
 #include "support/drivers.hh"
@@ -398,4 +401,118 @@ DRIVER_TEST(driver_contract, "no descriptor is left behind") {
     h.finish(waits);
   }
   EXPECT_EQ(open_descriptors(), before);
+}
+
+namespace {
+
+/// A pipe of other code's, whose read end gets this number; -1: the lowest that is free.
+struct foreign_pipe {
+  explicit foreign_pipe(int number = -1) {
+    EXPECT_EQ(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+    if (number < 0 || ends[0] == number) return;
+    if (ends[1] == number) {
+      ends[1] = ::fcntl(number, F_DUPFD_CLOEXEC, 0);
+    }
+    EXPECT_EQ(::dup3(ends[0], number, O_CLOEXEC), number);
+    ::close(std::exchange(ends[0], number));
+  }
+  foreign_pipe(const foreign_pipe&) = delete;
+  ~foreign_pipe() {
+    ::close(ends[0]);
+    ::close(ends[1]);
+  }
+  void put() const { EXPECT_EQ(::write(ends[1], "x", 1), 1); }
+  int ends[2];
+};
+
+/// Waits for its input, which comes only after the driver has begun to wait.
+std::int64_t wait_for(driver_harness& h, const foreign_pipe& p) {
+  request waiting(op_code::poll, p.ends[0]);
+  waiting.flags = POLLIN;
+  h.submit(waiting);
+  EXPECT_FALSE(waiting.done);
+  h.settle();
+  p.put();
+  h.turn_until([&] { return waiting.done; }, 1s);
+  return h.stop(waiting);
+}
+
+}  // namespace
+
+DRIVER_TEST(driver_contract, "a number that other code has closed and opened again is waited for") {
+  if (!make.real()) GTEST_SKIP() << "other code has no descriptors there";
+  driver_harness h(make());
+  int number = -1;
+  for (int round = 0; round < 3; ++round) {
+    const foreign_pipe p(number);
+    number = p.ends[0];
+    EXPECT_EQ(wait_for(h, p), POLLIN) << "round " << round;
+  }
+}
+
+DRIVER_TEST(driver_contract, "a number that other code has closed may be any worker's next file") {
+  if (!make.real()) GTEST_SKIP() << "its workers share a driver";
+  driver_place place{.workers = 2};
+  driver_harness first(make_driver(make.name(), place));
+  place.worker = 1;
+  driver_harness second(make_driver(make.name(), place));
+  int number = -1;
+  {
+    const foreign_pipe p;
+    number = p.ends[0];
+    EXPECT_EQ(wait_for(second, p), POLLIN);
+  }
+  int ends[2];
+  first.pipe(ends);
+  ASSERT_EQ(ends[0], number) << "the lowest number that is free";
+  char room[4];
+  request reading(op_code::read, ends[0], room, sizeof room);
+  second.submit(reading);
+  second.settle();
+  EXPECT_EQ(first.send(ends[1], "in", op_code::write), 2);
+  second.turn_until([&] { return reading.done; }, 1s);
+  EXPECT_EQ(second.stop(reading), 2);
+}
+
+DRIVER_TEST(driver_contract,
+            "an adopted descriptor is waited for, whatever had its number before") {
+  if (!make.real()) GTEST_SKIP() << "other code has no descriptors there";
+  driver_harness h(make());
+  int number = -1;
+  {
+    const foreign_pipe p;
+    number = p.ends[0];
+    EXPECT_EQ(wait_for(h, p), POLLIN);
+  }
+  const foreign_pipe next(number);
+  h.io->adopt(number);
+  char room[4];
+  request reading(op_code::read, number, room, sizeof room);
+  h.submit(reading);
+  h.settle();
+  next.put();
+  h.turn_until([&] { return reading.done; }, 1s);
+  EXPECT_EQ(h.stop(reading), 1);
+}
+
+DRIVER_TEST(driver_contract,
+            "a wait whose descriptor another worker closed ends with its next use") {
+  if (!make.real()) GTEST_SKIP() << "its workers share a driver";
+  if (make.name() == "io_uring") GTEST_SKIP() << "the ring keeps the file until the wait ends";
+  driver_place place{.workers = 2};
+  driver_harness first(make_driver(make.name(), place));
+  place.worker = 1;
+  driver_harness second(make_driver(make.name(), place));
+  int pair[2];
+  ASSERT_EQ(::pipe2(pair, O_CLOEXEC | O_NONBLOCK), 0);
+  request waiting(op_code::poll, pair[0]);
+  waiting.flags = POLLIN;
+  second.submit(waiting);
+  second.settle();
+  first.io->close(pair[0], first.w);
+  const foreign_pipe next(pair[0]);
+  EXPECT_EQ(wait_for(second, next), POLLIN);
+  EXPECT_TRUE(second.turn_until([&] { return waiting.done; }, 1s));
+  EXPECT_EQ(second.stop(waiting), -ECANCELED);
+  ::close(pair[1]);
 }

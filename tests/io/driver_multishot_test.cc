@@ -55,6 +55,26 @@ DRIVER_TEST(driver_multishot, "one accept_all gives every connection") {
   for (const std::int64_t fd : accepted) h.close(static_cast<int>(fd));
 }
 
+// A completion may arm a timer (a listener's pause when no descriptor is left, say) that the limit
+// of the turn does not know of.
+DRIVER_TEST(driver_multishot, "a turn that has brought something does not sleep on") {
+  driver_harness h(make());
+  loopback at;
+  const int door = h.listener(at);
+  for (int round = 0; round < 2; ++round) {  // the second time the listener is watched already
+    ASSERT_EQ(h.connect(h.socket(), at), 0);
+    h.settle();
+    request accepting(op_code::accept_all, door);
+    const time_point begin = h.io->now();
+    h.submit(accepting);
+    for (int turns = 0; turns < 3 && accepting.got.empty(); ++turns) h.io->turn(h.w, begin + 20s);
+    ASSERT_EQ(accepting.got.size(), 1u);
+    EXPECT_LT(h.io->now() - begin, 10s);
+    h.keep(static_cast<int>(accepting.got.front().result));
+    h.stop(accepting);
+  }
+}
+
 DRIVER_TEST(driver_multishot, "an accept_all that gets false ends, and loses no connection") {
   driver_harness h(make());
   loopback at;

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <string>
 
-#include "heddle/io/sim.hh"
+#include "heddle/sim/driver.hh"
 
 namespace heddle::test {
 

@@ -48,3 +48,11 @@ HEDDLE_TEST(network, "it reads back as it was written") {
     EXPECT_EQ(network::parse(text).value().to_string(), text);
   EXPECT_EQ(network::parse("::1").value().to_string(), "::1/128");
 }
+
+HEDDLE_TEST(network, "addresses of this machine only are told from others") {
+  for (const char* text : {"127.0.0.1", "127.255.0.9", "::1"})
+    EXPECT_TRUE(address::parse(text).value().is_loopback()) << text;
+  for (const char* text : {"0.0.0.0", "126.0.0.1", "192.0.2.7", "::", "2001:db8::1"})
+    EXPECT_FALSE(address::parse(text).value().is_loopback()) << text;
+  EXPECT_FALSE(address().is_loopback());
+}

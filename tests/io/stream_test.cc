@@ -90,7 +90,7 @@ DRIVER_TEST(tcp, "what is written behind a cork leaves with the end of the strea
     for (const bool closes : {true, false}) {
       tcp_stream caller = co_await tcp_connect(door.local());
       tcp_stream called = co_await door.accept();
-      called.cork();
+      called.end_with_last_write();
       co_await called.write("the last words");
       if (!simulated) {
         const auto early = co_await as_expected(with_timeout(caller.readable(), 20ms));

@@ -82,3 +82,21 @@ DRIVER_TEST(with_signal, "A5 any wait can end by a signal, and what ended before
   v.rt.run(waits_end_by_signal());
   EXPECT_TRUE(v.reports.empty());
 }
+
+namespace {
+/// Ends some time after it was asked to, as an operation of the kernel's does.
+task<> ends_slowly() {
+  const auto slept = co_await as_expected(sleep_for(1min));
+  co_await shield(sleep_for(2ms), 1min);
+  if (!slept) throw failure(slept.error(), "slept");
+}
+task<> ends_by_time() {
+  const auto ended = co_await as_expected(with_timeout(with_signal(ends_slowly(), SIGUSR1), 1ms));
+  EXPECT_EQ(error_of(ended), std::errc::timed_out);
+}
+}  // namespace
+
+DRIVER_TEST(with_signal, "a time limit around a wait with a signal is told as such") {
+  reporting_runtime v(make);
+  v.rt.run(ends_by_time());
+}

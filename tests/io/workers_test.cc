@@ -195,20 +195,17 @@ task<> keep_worker(const std::atomic<bool>& over) {
   co_return;
 }
 
-/// Until another worker runs this color; not for ever.
-task<> leave_worker(std::uint32_t from) {
-  std::atomic<bool> moved = false;
-  scope s;
-  for (int i = 0; i != 3; ++i) s.spawn(color(60 + i), keep_worker(moved));
+/// Until another worker runs this color; not for ever. Its worker is kept until `over`, so that it
+/// does not take this color back. A color that never ran is queued where its number says.
+task<> leave_worker(scope& s, std::uint32_t from, int round, const std::atomic<bool>& over) {
+  s.spawn(color(1000 + 4 * round + static_cast<int>(from)), keep_worker(over));
   for (int i = 0; i != 1000 && worker::here().index == from; ++i) co_await yield();
-  moved = true;
-  co_await s.join();
 }
 
 /// What a FIFO's opening keeps from running is closed on another worker than the one that asked for
 /// it; then the numbers are used again, and the FIFO gets its writer. Says whether the removal was
 /// still to come at the close.
-task<bool> close_elsewhere(const folder& at) {
+task<bool> close_elsewhere(const folder& at, int round) {
   for (const char* name : {"closed/x", "other/x", "own", "victim"})
     std::ofstream(at / name) << name;
   directory closed = co_await open_directory(at / "closed");
@@ -217,12 +214,13 @@ task<bool> close_elsewhere(const folder& at) {
   result<void> removed = std::unexpected(std::make_error_code(std::errc::operation_in_progress));
   result<std::size_t> written = std::unexpected(removed.error());
   std::uint32_t from = worker::here().index;
+  std::atomic<bool> over = false;
   scope s;
   s.spawn([](std::string path) -> task<> { co_await open_file(path); }(at / "fifo"));
   s.spawn(remove_x(closed, removed, from));
   s.spawn(write_evil(own, written));
   for (int i = 0; i != 3; ++i) co_await yield();
-  co_await leave_worker(from);
+  co_await leave_worker(s, from, round, over);
   const bool waits = !removed && removed.error() == std::errc::operation_in_progress &&
                      worker::here().index != from;
   closed.close();
@@ -230,6 +228,7 @@ task<bool> close_elsewhere(const folder& at) {
   const int later[] = {::open((at / "other").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC),
                        ::open((at / "victim").c_str(), O_RDWR | O_CLOEXEC)};
   const int fifo = ::open((at / "fifo").c_str(), O_RDWR | O_CLOEXEC);
+  over = true;
   co_await s.join();
   EXPECT_EQ(content_of(at / "victim"), "victim");
   EXPECT_EQ(content_of(at / "other/x"), "other/x");
@@ -250,7 +249,8 @@ task<bool> close_elsewhere(const folder& at) {
 task<> moved_and_closed(const folder& at) {
   co_await enter(color(9));
   int waited = 0;
-  for (int round = 0; round != 200 && waited < 5; ++round) waited += co_await close_elsewhere(at);
+  for (int round = 0; round != 200 && waited < 5; ++round)
+    waited += co_await close_elsewhere(at, round);
   EXPECT_EQ(waited, 5) << "no other worker took it over in time";
 }
 
@@ -278,19 +278,21 @@ task<> write_much(tcp_stream conn, std::string_view what, result<std::size_t>& h
 }
 
 /// The receive waits in one worker's driver, and the write, if all goes well, in another's.
-task<bool> close_both(tcp_listener& on, std::string_view much) {
+task<bool> close_both(tcp_listener& on, std::string_view much, int at) {
   tcp_stream conn = co_await tcp_connect(on.local());
   const tcp_stream peer = co_await on.accept();
   result<received> came;
   result<std::size_t> went = 0;
   const std::uint32_t from = worker::here().index;
+  std::atomic<bool> over = false;
   scope s;
   s.spawn(receive_one(conn, came));
-  co_await leave_worker(from);
+  co_await leave_worker(s, from, at, over);
   s.spawn(write_much(conn, much, went));
   for (int i = 0; i != 3; ++i) co_await yield();
   const bool moved = worker::here().index != from;
   conn.close();
+  over = true;
   co_await s.join();
   EXPECT_FALSE(came);
   if (!came) {
@@ -308,8 +310,31 @@ task<> moved_and_closed_both() {
   tcp_listener on = tcp_listener::listen(address::loopback(0));
   const std::string much(std::size_t{64} << 20, 'x');  // more than any socket takes
   int moved = 0;
-  for (int round = 0; round != 200 && moved < 5; ++round) moved += co_await close_both(on, much);
+  for (int round = 0; round != 200 && moved < 5; ++round)
+    moved += co_await close_both(on, much, round);
   EXPECT_EQ(moved, 5) << "no other worker took it over in time";
+}
+
+/// Reads one byte in color c, and lets go of the stream with the other still to be read.
+task<char> one_byte_in(color c, tcp_stream& conn) {
+  co_await enter(c);
+  char byte = 0;
+  static_cast<void>(co_await conn.read(byte_span(&byte, 1)));
+  co_await conn.detach();
+  co_return byte;
+}
+
+task<> from_color_to_color() {
+  tcp_listener on = tcp_listener::listen(address::loopback(0));
+  tcp_stream conn = co_await tcp_connect(on.local());
+  const tcp_stream peer = co_await on.accept();
+  for (int round = 0; round != 100; ++round) {
+    const char two[] = {static_cast<char>('a' + round % 26), static_cast<char>('A' + round % 26)};
+    co_await peer.write(std::string_view(two, 2));
+    EXPECT_EQ(co_await one_byte_in(color(10 + round % 7), conn), two[0]);
+    EXPECT_EQ(co_await one_byte_in(color(30 + round % 5), conn), two[1]);
+  }
+  co_await conn.detach();  // again, here: nothing is left to do
 }
 
 }  // namespace
@@ -318,6 +343,11 @@ DRIVER_TEST(workers, "F1 closing ends what waits in both directions, whoever's d
   if (!make.real()) GTEST_SKIP() << "its workers share a driver";
   runtime rt(make(), four_workers());
   rt.run(moved_and_closed_both());
+}
+
+DRIVER_TEST(workers, "a stream that is detached goes on in another color, with what has arrived") {
+  runtime rt(make(), four_workers());
+  rt.run(from_color_to_color());
 }
 
 DRIVER_TEST(workers, "shutdown ends what waits in every driver") {

@@ -77,3 +77,13 @@ HEDDLE_TEST(abi, "the end of the runtime asks C frames to end, and waits for the
   EXPECT_EQ(log.canceled, 1);
   EXPECT_EQ(log.destroyed, 1);
 }
+
+HEDDLE_TEST(abi, "full memory ends a C program through the assertion hook, not by an exception") {
+  runtime_options options;
+  options.memory_bytes = 1 << 20;
+  virtual_runtime v(options);
+  const auto fill = [] {
+    for (;;) EXPECT_NE(heddle_alloc(here(), 4096), nullptr);
+  };
+  EXPECT_DEATH(fill(), "memory for plain frames has not run out");
+}

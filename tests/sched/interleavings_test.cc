@@ -12,7 +12,7 @@
 
 #include "heddle/base/sanitizer.hh"
 #include "sched/inbox.hh"
-#include "sched/rest.hh"
+#include "sched/quiescent.hh"
 #include "support/test.hh"
 
 #if !HEDDLE_ASAN && !HEDDLE_TSAN  // they want to be told of every switch of stacks
@@ -299,7 +299,7 @@ struct resting_world {
     return true;
   }
   [[nodiscard]] bool rest(int from) {
-    return rest_together(static_cast<std::size_t>(Workers - from), [&](std::size_t i) {
+    return quiescent_together(static_cast<std::size_t>(Workers - from), [&](std::size_t i) {
       with->step();
       const seat& s = seats[from + static_cast<int>(i)];
       return s.parked && s.queued == 0 ? s.sleeps : 0;
@@ -367,8 +367,8 @@ HEDDLE_TEST(interleavings, "who is always asleep when asked, and awake in betwee
     ++sleeps[1 - asked];  // the piece has just gone from this one to the other
     return sleeps[asked];
   };
-  EXPECT_FALSE(rest_together(2, look));
-  EXPECT_TRUE(rest_together(2, [](std::size_t) { return std::uint64_t{1}; }));
+  EXPECT_FALSE(quiescent_together(2, look));
+  EXPECT_TRUE(quiescent_together(2, [](std::size_t) { return std::uint64_t{1}; }));
 }
 HEDDLE_TEST(interleavings, "two workers, two senders and a driver, two frames each") {
   try_all<color_world<3, 2, 2>>(40'000);

@@ -8,8 +8,8 @@
 #include "heddle/core/callback.hh"
 #include "heddle/core/twait.hh"
 #include "heddle/heddle.hh"
-#include "heddle/io/sim.hh"
 #include "heddle/io/unix.hh"
+#include "heddle/sim/driver.hh"
 #include "support/drivers.hh"
 #include "support/test.hh"
 #include "support/virtual_runtime.hh"
@@ -176,6 +176,33 @@ HEDDLE_TEST(loop, "the end of a runtime cancels what is left, and nothing stays 
   }
   EXPECT_EQ(unwound, 100);
   EXPECT_TRUE(reports.empty());
+}
+
+namespace {
+
+task<> wait_in(color c) {
+  co_await enter(c);
+  co_await sleep_for(1h);
+}
+
+task<> leave_one_waiting(color c) {
+  spawn(wait_in(c));
+  spawn(c, wait_in(c));
+  co_await sleep_for(3ms);
+}
+
+}  // namespace
+
+DRIVER_TEST(loop, "a runtime ends as soon as its last task has, whatever color that was in") {
+  for (const unsigned workers : {1U, 2U}) {
+    runtime_options options;
+    options.workers = workers;
+    runtime rt(make(), options);
+    rt.run(leave_one_waiting(color(5)));
+    const time_point begin = rt.io().now();
+    EXPECT_EQ(rt.drain(), 0u);
+    EXPECT_LT(rt.io().now() - begin, 5s) << workers << " workers";  // drain_timeout is 10 s
+  }
 }
 
 HEDDLE_TEST(loop, "a handle that outlives its runtime is reported and harmless") {

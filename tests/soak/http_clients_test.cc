@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The agreement of tests/http/agreement with clients that take seconds to build, to start, or to
+// The agreement of tests/web/agreement with clients that take seconds to build, to start, or to
 // ask one by one.
-#include "http/agreement/server.hh"
+#include "web/agreement/server.hh"
 
 using heddle::test::agree;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Overload: what waiting is measured, when requests are refused, and whose.
-#include "heddle/http/overload.hh"
+#include "heddle/web/overload.hh"
 
-#include "http/crowd.hh"
+#include "web/crowd.hh"
 
 using namespace heddle;
 using namespace heddle::test;

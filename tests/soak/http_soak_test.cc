@@ -11,8 +11,9 @@
 
 #include "heddle/base/sanitizer.hh"
 #include "heddle/heddle.hh"
-#include "heddle/http/server.hh"
+#include "heddle/web/server.hh"
 #include "support/drivers.hh"
+#include "web/transport.hh"
 
 using namespace heddle;
 using namespace std::chrono_literals;
@@ -62,7 +63,7 @@ struct work {
 };
 
 /// Reads until `count` right answers have come.
-task<std::size_t> take_answers(tcp_stream& conn, std::size_t count) {
+task<std::size_t> take_answers(stream& conn, std::size_t count) {
   std::size_t seen = 0;
   std::string rest;
   while (seen < count) {
@@ -81,7 +82,7 @@ task<std::size_t> take_answers(tcp_stream& conn, std::size_t count) {
 
 /// One connection: up to `count` requests in batches, and perhaps a rude end.
 task<> session(address at, work& w, std::size_t count, std::minstd_rand& dice) {
-  tcp_stream conn = co_await tcp_connect(at);
+  stream conn = co_await test::connect_to(at);
   ++w.connections;
   while (count != 0) {
     const std::size_t batch = std::min<std::size_t>(count, 1 + dice() % 16);
@@ -144,8 +145,7 @@ task<footprint> at_rest(const http::server& web) {
 }
 
 task<> soak(std::size_t requests) {
-  tcp_listener door = tcp_listener::listen(address::loopback(0));
-  const address at = door.local();
+  auto [door, at] = test::open_door();
   http::server web(&answer, {});
   scope s;
   s.spawn(web.serve(std::move(door)));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Any driver with a worker and nothing else, so that tests see each completion: no runtime, no
-// task. A `request` is one operation and everything that came of it; a test that asks for what
-// never comes fails after a bounded time instead of hanging.
+// A driver with a worker but without a runtime and tasks, so that tests see each completion. A
+// `request` is one operation with all its completions. A test that waits for a completion that
+// never comes fails after a bounded time.
 #pragma once
 
 #include <arpa/inet.h>
@@ -40,10 +40,10 @@ struct request : operation {
   request(const request&) = delete;
 
   std::vector<completion> got;
-  bool done = false;                        ///< its last completion is in `got`
-  bool from_submit = false;                 ///< it was answered by submit() itself
-  bool keep_going = true;                   ///< what a multishot completion answers
-  std::size_t order = 0;                    ///< of its last completion, among all of the harness
+  bool done = false;         ///< its last completion is in `got`
+  bool from_submit = false;  ///< submit() completed it itself
+  bool keep_going = true;    ///< returned from each multishot completion
+  std::size_t order = 0;     ///< of its last completion, among all requests of the harness
   std::function<void(request&)> then = {};  ///< runs inside each completion
   std::size_t* counter = nullptr;
 
@@ -62,7 +62,7 @@ struct request : operation {
   }
 };
 
-/// An IPv4 address on loopback that lives as long as the operation that points to it.
+/// An IPv4 loopback address that lives as long as the operation that points to it.
 struct loopback {
   loopback() {
     in.sin_family = AF_INET;
@@ -91,8 +91,8 @@ class driver_harness {
   }
   /// One turn that does not sleep.
   void turn() { io->turn(w, time_point::min()); }
-  /// Turns until `ready()`, at most for `span` of the driver's time. Each sleep is short, because
-  /// nothing here queues a frame that would say that there is work.
+  /// Runs turns until `ready()`, at most for `span` of the driver's time. Each sleep is short,
+  /// because no frame is queued here that would end it.
   template <class Ready>
   bool turn_until(Ready&& ready, nanoseconds span = std::chrono::seconds(5)) {
     const time_point end = io->now() + span;
@@ -103,7 +103,7 @@ class driver_harness {
     }
     return true;
   }
-  /// Lets whatever could still happen happen.
+  /// Runs turns for a while, so that pending events can happen.
   void settle() {
     turn_until([] { return false; }, std::chrono::milliseconds(5));
   }
@@ -111,13 +111,13 @@ class driver_harness {
     turn_until([&] { return r.done; });
     return r.result();
   }
-  /// Ends an operation that is still out; it must not outlive its record.
+  /// Cancels an operation that is still pending, because it must not outlive its record.
   std::int64_t stop(request& r) {
     if (!r.done) io->cancel(r, w);
     turn_until([&] { return r.done; });
     return r.result();
   }
-  /// Submits and finishes.
+  /// Submits the request and runs turns until it is done.
   std::int64_t run(request& r) {
     submit(r);
     finish(r);
@@ -128,7 +128,7 @@ class driver_harness {
     request r(code, fd, const_cast<char*>(text.data()), text.size());
     return run(r);
   }
-  /// What one receive gives.
+  /// The bytes of one receive.
   std::string receive(int fd, std::size_t len = 4096, op_code code = op_code::receive) {
     std::string bytes(len, '\0');
     request r(code, fd, bytes.data(), len);
@@ -144,7 +144,7 @@ class driver_harness {
     if (io->pipe(ends) >= 0) open_.insert(open_.end(), {ends[0], ends[1]});
   }
   int socket(int type = SOCK_STREAM) { return keep(io->socket(AF_INET, type, 0)); }
-  /// Listens on a free port of loopback, which it puts into `at`.
+  /// A listening socket on a free loopback port; stores its address in `at`.
   int listener(loopback& at, int backlog = 16) {
     const int fd = socket();
     if (io->bind(fd, at.get(), at.len) < 0 || io->listen(fd, backlog) < 0 ||

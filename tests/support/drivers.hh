@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Tests that run on every driver: one GoogleTest for each, with the driver's name after the
-// sentence.
+// Tests that run on every driver: each gives one GoogleTest per driver, with the driver's name
+// after the sentence.
 //
 //   DRIVER_TEST(tcp, "what is written arrives") { runtime rt(make()); rt.run(...); }
 //
 // `make()` gives a fresh driver, `make(options)` one with other limits; for_each_driver() does the
-// same inside one test. io_uring is left out where the kernel does not allow it, and the test then
-// says that it was skipped.
+// same inside one test. If the kernel does not allow io_uring, its test is reported as skipped.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <string_view>
 
-#include "heddle/io/sim.hh"
 #include "heddle/sched/runtime.hh"
+#include "heddle/sim/driver.hh"
 #include "support/test.hh"
 
 namespace heddle::test {
@@ -25,17 +24,16 @@ class driver_maker {
   explicit driver_maker(const char* name) : name_(name) {}
 
   [[nodiscard]] std::unique_ptr<driver> operator()(const driver_options& limits = {}) const {
-    if (name_ == "sim") {
-      sim_options options;
-      options.limits = limits;
-      return std::make_unique<sim_driver>(std::move(options));
-    }
     return make_driver(name_, limits);
   }
+  /// For one worker of several; the limits are the place's.
+  [[nodiscard]] std::unique_ptr<driver> operator()(driver_place& place) const {
+    return make_driver(name_, place);
+  }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  /// Talks to the kernel, so that other code's descriptors and threads can take part.
+  /// Whether it uses the kernel, so that other code's descriptors and threads can take part.
   [[nodiscard]] bool real() const noexcept { return name_ != "sim"; }
-  /// Why it cannot run here, or nothing.
+  /// The reason why it cannot run here; empty if it can.
   [[nodiscard]] std::string missing() const {
     if (name_ != "io_uring") return {};
     const driver_probe found = probe_drivers().front();
@@ -46,7 +44,7 @@ class driver_maker {
   std::string name_;
 };
 
-/// For what is about one worker, whatever HEDDLE_WORKERS says.
+/// Options for tests about a single worker, regardless of HEDDLE_WORKERS.
 [[nodiscard]] inline runtime_options one_worker() {
   runtime_options options;
   options.workers = 1;
@@ -86,7 +84,8 @@ struct driver_registrar {
   }
 };
 
-/// Runs one task on this driver. Of a simulated world nothing may be left open or lent.
+/// Runs one task on this driver. Checks that a simulated world has no open or lent objects at the
+/// end.
 inline void run_plain(std::unique_ptr<driver> d, task<> (*body)()) {
   auto* const sim = dynamic_cast<sim_driver*>(d.get());
   runtime rt(std::move(d), {});

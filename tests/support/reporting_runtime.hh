@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A runtime on a driver of the test's choice, whose diagnostics are kept:
+// A runtime on a driver of the test's choice that keeps its diagnostics:
 //
 //   DRIVER_TEST(event, "E6 ...") { reporting_runtime v(make); v.rt.run(...); v.reports.size(); }
 #pragma once

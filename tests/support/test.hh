@@ -3,8 +3,8 @@
 //
 //   HEDDLE_TEST(rendezvous, "a rendezvous wakes its thread once per event") { ... EXPECT_EQ(...); }
 //
-// The first word is the suite (the file's concept), the second the rule as a sentence; both can be
-// given to --gtest_filter. Tests that run on every driver use drivers.hh instead.
+// The first word is the suite (the concept that the file tests), the second one the rule as a
+// sentence. --gtest_filter accepts both. Tests for every driver use drivers.hh instead.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -34,8 +34,8 @@ struct registrar {
 #define HEDDLE_TEST_JOIN2(a, b) a##b
 #define HEDDLE_TEST_JOIN(a, b) HEDDLE_TEST_JOIN2(a, b)
 
-// A number of its own for each, also where several files are compiled as one.
-// The suite becomes text here, before a macro of that name (twait) can take its place.
+// __COUNTER__ makes names unique, even if several files are compiled as one.
+// The suite becomes text here, before a macro of the same name (twait) can be expanded.
 #define HEDDLE_TEST(suite, sentence) HEDDLE_TEST_AS(#suite, sentence, __COUNTER__)
 #define HEDDLE_TEST_AS(suite, sentence, number)                                            \
   static void HEDDLE_TEST_JOIN(heddle_test_body_, number)();                               \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A driver with virtual time and nothing else: for tests of the core, where no I/O happens. Time
-// starts at 1 000 000 000 s, advances a microsecond a reading and jumps over every sleep (rule D4).
+// A driver with virtual time only, for tests of the core without I/O. Time starts at 1 000 000 000
+// s, advances a microsecond with each reading, and jumps over every sleep (rule D4).
 #pragma once
 
 #include <cerrno>
@@ -24,7 +24,7 @@ struct virtual_driver : driver {
   std::size_t pending() const noexcept override { return 0; }
   time_point now() noexcept override { return t += std::chrono::microseconds(1); }
   nanoseconds wall_time() noexcept override { return {}; }
-  /// The order of several workers: HEDDLE_SEED in the environment.
+  /// The order of several workers; HEDDLE_SEED in the environment seeds it.
   std::uint64_t random() noexcept override {
     const char* const seed = std::getenv("HEDDLE_SEED");
     return seed == nullptr ? 0 : std::strtoull(seed, nullptr, 10);
@@ -48,7 +48,7 @@ struct virtual_driver : driver {
   time_point t{std::chrono::seconds(1'000'000'000)};
 };
 
-/// A runtime on virtual time whose diagnostics are kept.
+/// A runtime on virtual time that keeps its diagnostics.
 struct virtual_runtime {
   explicit virtual_runtime(runtime_options options = {})
       : rt(std::make_unique<virtual_driver>(), with_hook(std::move(options))) {}

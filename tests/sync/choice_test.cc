@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "heddle/heddle.hh"
-#include "heddle/io/sim.hh"
+#include "heddle/sim/driver.hh"
 #include "heddle/sync/channel.hh"
 #include "heddle/sync/condition.hh"
 #include "heddle/sync/mutex.hh"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What paper 004 set out from, with the calls of class bus, so that the player's own handlers run
-// on it: a raise marshals its arguments into an array of untyped values and looks the topic up by
-// its name; each handler is an indirect call that finds its arguments in the array and checks their
-// types. Raises that come later go through a bus, which knows when.
+// What Rajagopalan and others, 2002, set out from, with the calls of class bus, so that the
+// player's own handlers run on it: a raise marshals its arguments into an array of untyped values
+// and looks the topic up by its name; each handler is an indirect call that finds its arguments in
+// the array and checks their types. Raises that come later go through a bus, which knows when.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Figure 18 of paper 003 as a bare epoll loop: 128 pairs of state machines send 32 KB to and fro
-// over pipes of 4 KB, while other pipes are registered on which nothing happens.
+// Figure 18 of Li and Zdancewic, 2007, as a bare epoll loop: 128 pairs of state machines send 32 KB
+// to and fro over pipes of 4 KB, while other pipes are registered on which nothing happens.
 //   pipes_epoll IDLE ROUNDS
 #include <fcntl.h>
 #include <sys/epoll.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Figure 17 of paper 003 as a plain io_uring loop: one record a read, which asks for the next block
-// when its own has come; one call a turn sends what is asked and waits for at least one answer.
+// Figure 17 of Li and Zdancewic, 2007, as a plain io_uring loop: one record a read, which asks for
+// the next block when its own has come; one call a turn sends what is asked and waits for at least
+// one answer.
 #include "../reads.hh"
 
 #include <liburing.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Holds idle keep-alive connections: opens N, one after the other, asks once on each, and reads
-// the answer. Prints {"open":N}, keeps them until its standard input ends, then prints how many
-// the server still had open, {"alive":N}. Each opening waits for its answer, so that a server's
-// memory is that of idle connections alone, never of a burst.
+// Holds idle connections: opens N, one after the other, asks once on each (HTTP, kept alive; or 100
+// bytes that are echoed), and reads the answer. Prints {"open":N}, keeps them until its standard
+// input ends, then prints how many the server still had open, {"alive":N}. Each opening waits for
+// its answer, so that a server's memory is that of idle connections alone, never of a burst.
 #include "head.hh"
 
 #include <sys/resource.h>
@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::size_t read_max = 65536;
 
-// The answer to one request on `fd`; false when it is none.
-bool ask(int fd, const std::string& request) {
+// The answer to one request on `fd`, or the echo; false when it is none.
+bool ask(int fd, const std::string& request, bool echo) {
   if (::send(fd, request.data(), request.size(), MSG_NOSIGNAL) < 0) return false;
   static char buffer[read_max];
   std::string got;
@@ -26,9 +26,9 @@ bool ask(int fd, const std::string& request) {
     const ssize_t n = ::recv(fd, buffer, sizeof buffer, 0);
     if (n <= 0) return false;
     got.append(buffer, static_cast<std::size_t>(n));
-    whole = load::answer_length(got);
+    whole = echo ? request.size() : load::answer_length(got);
   }
-  return got.starts_with("HTTP/1.1 200");
+  return echo ? got == request : got.starts_with("HTTP/1.1 200");
 }
 
 bool alive(int fd) {
@@ -40,11 +40,13 @@ bool alive(int fd) {
 
 int main(int argc, char** argv) {
   if (argc != 4 || std::atoi(argv[1]) <= 0 || std::atoi(argv[2]) <= 0) {
-    std::fprintf(stderr, "usage: idle PORT CONNECTIONS PATH\n");
+    std::fprintf(stderr, "usage: idle PORT CONNECTIONS PATH|--echo\n");
     return 2;
   }
+  const bool echo = std::strcmp(argv[3], "--echo") == 0;
   const std::string request =
-      std::string("GET ") + argv[3] + " HTTP/1.1\r\nHost: localhost\r\n\r\n";
+      echo ? std::string(100, 'e')
+           : std::string("GET ") + argv[3] + " HTTP/1.1\r\nHost: localhost\r\n\r\n";
   rlimit most{};
   ::getrlimit(RLIMIT_NOFILE, &most);
   most.rlim_cur = most.rlim_max;
@@ -53,7 +55,7 @@ int main(int argc, char** argv) {
   std::vector<int> all(std::strtoul(argv[2], nullptr, 10));
   for (int& fd : all) {
     fd = load::connect_loopback(std::atoi(argv[1]));
-    if (!ask(fd, request)) {
+    if (!ask(fd, request, echo)) {
       std::fprintf(stderr, "idle: connection %td was not answered\n", &fd - all.data());
       return 1;
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Figure 18 of paper 003 with a thread each: 128 pairs send 32 KB to and fro over pipes of 4 KB,
-// while other threads wait on pipes on which nothing happens. Stacks of 32 KB, as in the paper.
+// Figure 18 of Li and Zdancewic, 2007, with a thread each: 128 pairs send 32 KB to and fro over
+// pipes of 4 KB, while other threads wait on pipes on which nothing happens. Stacks of 32 KB, as in
+// the paper.
 //   pipes IDLE ROUNDS
 #include <fcntl.h>
 #include <pthread.h>

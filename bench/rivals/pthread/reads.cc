@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Figure 17 of paper 003 with a thread each, stacks of 32 KB as in the paper. Threads begin
-// together, once all exist.
+// Figure 17 of Li and Zdancewic, 2007, with a thread each, stacks of 32 KB as in the paper. Threads
+// begin together, once all exist.
 #include "../reads.hh"
 
 #include <pthread.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Time as the runtime sees it: nanoseconds on a steady clock that the driver supplies, so that it
-// is virtual under simulation. clock::now() is the current worker's time; it is defined by room
-// core.
+// The runtime's time: nanoseconds on a steady clock that the driver supplies, so that time is
+// virtual under simulation. Room core defines clock::now(), the current worker's time.
 #pragma once
 
 #include <chrono>
@@ -11,7 +10,7 @@ namespace heddle {
 
 using nanoseconds = std::chrono::nanoseconds;
 
-/// The runtime's clock. Thread: workers (elsewhere it reads the machine's steady clock).
+/// The runtime's clock. Thread: workers; other threads read the machine's steady clock.
 struct clock {
   using duration = nanoseconds;
   using rep = duration::rep;
@@ -19,16 +18,16 @@ struct clock {
   using time_point = std::chrono::time_point<clock, duration>;
   static constexpr bool is_steady = true;
 
-  /// The time at which the current turn of the worker began, or a fresh reading outside of a turn.
+  /// The time at which the worker's current turn began, or a fresh reading outside of a turn.
   static time_point now() noexcept;
 };
 
 using time_point = clock::time_point;
 
-/// Later than every time that is ever reached.
+/// A time that is never reached.
 inline constexpr time_point never = time_point::max();
 
-/// now + span without overflow: a span too long to represent is `never`.
+/// from + span without overflow; a span that is too long gives `never`.
 [[nodiscard]] constexpr time_point add_saturated(time_point from, nanoseconds span) noexcept {
   if (span > never - from) return never;
   return from + span;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What goes wrong, in two kinds. A misuse or a bug of ours is caught by HEDDLE_ASSERT, which names
-// the place and what to do, and ends in one settable hook (the default writes to stderr and
-// aborts). A failure of the world is a std::error_code, thrown as `failure` with the line that
-// waited, or returned in a `result<T>` by as_expected().
+// The two kinds of error. HEDDLE_ASSERT catches a misuse or an internal bug: it names the place and
+// the remedy and calls a settable hook (by default it prints to stderr and aborts). An external
+// failure is a std::error_code: it is thrown as `failure` with the line that waited, or returned in
+// a `result<T>` by as_expected().
 #pragma once
 
 #include <expected>
@@ -16,7 +16,7 @@ namespace heddle {
 template <class T>
 using result = std::expected<T, std::error_code>;
 
-/// What an awaited operation throws: the code, and the line that awaited it when that is known.
+/// The exception of an awaited operation: its error code, and the line that awaited it if known.
 class failure : public std::system_error {
  public:
   explicit failure(std::error_code code) : std::system_error(code) {}
@@ -24,14 +24,14 @@ class failure : public std::system_error {
   failure(std::error_code code, const std::string& what) : std::system_error(code, what) {}
 };
 
-/// Codes the runtime itself produces; both compare equal to the std::errc of the same name.
+/// Codes that the runtime itself produces; each compares equal to the std::errc of the same name.
 [[nodiscard]] inline std::error_code canceled_error() noexcept {
   return std::make_error_code(std::errc::operation_canceled);
 }
 [[nodiscard]] inline std::error_code timed_out_error() noexcept {
   return std::make_error_code(std::errc::timed_out);
 }
-/// Turns a negative kernel result (-errno) into a code.
+/// Converts a negative kernel result (-errno) into an error code.
 [[nodiscard]] inline std::error_code kernel_error(int negative_errno) noexcept {
   return {-negative_errno, std::generic_category()};
 }
@@ -49,7 +49,8 @@ namespace detail {
 
 }  // namespace heddle
 
-/// Checks a rule that only a bug can break; stays on in release. The advice says what to do.
+/// Checks a rule that only a bug can break; stays on in release. The advice tells how to fix the
+/// bug.
 #define HEDDLE_ASSERT(condition, advice) \
   ((condition) ? (void)0                 \
                : ::heddle::detail::assertion_failed(#condition, advice, __FILE__, __LINE__))

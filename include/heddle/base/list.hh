@@ -1,70 +1,83 @@
 // SPDX-License-Identifier: MIT
-// An intrusive circular list. A node unlinks itself in constant time without knowing its list,
-// which is what waits, timers and events need when they end early. A node that is linked nowhere
-// points to itself. No allocation, no ownership; one thread.
+// An intrusive circular list. A node unlinks itself in constant time without knowing its list;
+// waits, timers and events need that when they end early. An unlinked node points to itself. No
+// allocation, no ownership; one thread.
 #pragma once
 
 #include <cstddef>
 
 namespace heddle {
 
-class list_node {
+/// A node without a destructor: its owner unlinks it before destroying it.
+class list_hook {
  public:
-  list_node() noexcept : prev_(this), next_(this) {}
-  /// A node that its maker puts into a list at once.
+  list_hook() noexcept : prev_(this), next_(this) {}
+  /// Selects the constructor that leaves the pointers unset; the maker links the node at once.
   struct linked_at_once {};
   // NOLINTNEXTLINE: both pointers get their values by insert_before()
-  explicit list_node(linked_at_once) noexcept {}
-  list_node(const list_node&) = delete;
-  list_node& operator=(const list_node&) = delete;
-  ~list_node() {
-    if (linked()) unlink();
-  }
+  explicit list_hook(linked_at_once) noexcept {}
+  list_hook(const list_hook&) = delete;
+  list_hook& operator=(const list_hook&) = delete;
 
   void unlink() noexcept {
-    prev_->next_ = next_;
-    next_->prev_ = prev_;
+    take_out();
     prev_ = next_ = this;
   }
-  void insert_before(list_node& other) noexcept {
+  /// Unlinks without resetting the node; it must then be linked again or destroyed.
+  void take_out() noexcept {
+    prev_->next_ = next_;
+    next_->prev_ = prev_;
+  }
+  void insert_before(list_hook& other) noexcept {
     prev_ = other.prev_;
     next_ = &other;
     prev_->next_ = this;
     other.prev_ = this;
   }
-  /// unlink() and insert_before() in one.
-  void move_before(list_node& other) noexcept {
-    prev_->next_ = next_;
-    next_->prev_ = prev_;
+  /// Moves the node from its list to the place before `other`.
+  void move_before(list_hook& other) noexcept {
+    take_out();
     insert_before(other);
   }
-  /// Also while it stands in an open_list.
+  /// True also while the node is in an open_list.
   [[nodiscard]] bool linked() const noexcept { return next_ != this; }
-  [[nodiscard]] list_node* next() const noexcept { return next_; }
-  [[nodiscard]] list_node* prev() const noexcept { return prev_; }
+  [[nodiscard]] list_hook* next() const noexcept { return next_; }
+  [[nodiscard]] list_hook* prev() const noexcept { return prev_; }
 
  private:
   template <class T>
   friend class open_list;
-  list_node* prev_;
-  list_node* next_;
+  list_hook* prev_;
+  list_hook* next_;
 };
 
-/// A list of T, where T derives from list_node. The nodes belong to somebody else.
+/// A node that unlinks itself in its destructor.
+class list_node : public list_hook {
+ public:
+  using list_hook::list_hook;
+  list_node() noexcept = default;
+  list_node(const list_node&) = delete;
+  list_node& operator=(const list_node&) = delete;
+  ~list_node() {
+    if (linked()) unlink();
+  }
+};
+
+/// A list of T, where T derives from list_hook. The list does not own its nodes.
 template <class T>
 class list {
  public:
-  void push_back(T& node) noexcept { static_cast<list_node&>(node).insert_before(head_); }
-  void push_front(T& node) noexcept { static_cast<list_node&>(node).insert_before(*head_.next()); }
-  /// Takes a node from the list that it is in.
-  void move_back(T& node) noexcept { static_cast<list_node&>(node).move_before(head_); }
+  void push_back(T& node) noexcept { static_cast<list_hook&>(node).insert_before(head_); }
+  void push_front(T& node) noexcept { static_cast<list_hook&>(node).insert_before(*head_.next()); }
+  /// Moves a node from its present list to the end of this one.
+  void move_back(T& node) noexcept { static_cast<list_hook&>(node).move_before(head_); }
   [[nodiscard]] T* pop_front() noexcept {
     if (empty()) return nullptr;
     T& first = front();
-    static_cast<list_node&>(first).unlink();
+    static_cast<list_hook&>(first).unlink();
     return &first;
   }
-  /// Takes every node of `other`, in one step. This list must be empty.
+  /// Takes all nodes of `other` in one step. This list must be empty.
   void take_all(list& other) noexcept {
     if (other.empty()) return;
     head_.insert_before(*other.head_.next());
@@ -80,15 +93,15 @@ class list {
   [[nodiscard]] T& back() noexcept { return static_cast<T&>(*head_.prev()); }
   [[nodiscard]] std::size_t size() const noexcept {
     std::size_t n = 0;
-    for (const list_node* node = head_.next(); node != &head_; node = node->next()) ++n;
+    for (const list_hook* node = head_.next(); node != &head_; node = node->next()) ++n;
     return n;
   }
 
-  /// Calls f for each node in order; f may unlink the node that it is given, and no other.
+  /// Calls f for each node in order; f may unlink the node that it gets, but no other.
   template <class F>
   void each(F&& f) {
-    for (list_node* node = head_.next(); node != &head_;) {
-      list_node* after = node->next();
+    for (list_hook* node = head_.next(); node != &head_;) {
+      list_hook* after = node->next();
       f(static_cast<T&>(*node));
       node = after;
     }
@@ -98,10 +111,9 @@ class list {
   list_node head_;
 };
 
-/// A list of the same nodes that must be named to leave it. It ends in null pointers, so that its
-/// ends are found by branches, which the processor foresees; in a list each step waits for a
-/// pointer that the one before has stored. For lists that are mostly empty or hold one node, and
-/// are hot.
+/// A list of the same nodes for hot lists that are mostly empty or hold one node. A node can leave
+/// only through its list. The ends are null pointers, found by branches that the processor
+/// predicts; in `list`, each step waits for a pointer that the previous step has stored.
 template <class T>
 class open_list {
  public:
@@ -110,7 +122,7 @@ class open_list {
   open_list& operator=(const open_list&) = delete;
 
   void push_back(T& node) noexcept {
-    list_node& n = node;
+    list_hook& n = node;
     n.prev_ = last_;
     n.next_ = nullptr;
     if (last_ == nullptr) {
@@ -124,11 +136,11 @@ class open_list {
     take(node);
     let_go(node);
   }
-  /// Takes out a node that somebody keeps by another pointer: it counts as linked until let_go().
+  /// Removes a node that its owner reaches by another pointer; it counts as linked until let_go().
   void take_out(T& node) noexcept { take(node); }
-  /// The same with the first one; there must be one.
+  /// The same with the first node; the list must not be empty.
   [[nodiscard]] T& take_out_front() noexcept {
-    list_node& n = *first_;
+    list_hook& n = *first_;
     first_ = stay_a_branch(n.next_);
     if (n.next_ == nullptr) {
       last_ = stay_a_branch(nullptr);
@@ -138,10 +150,10 @@ class open_list {
     return static_cast<T&>(n);
   }
   static void let_go(T& node) noexcept {
-    list_node& n = node;
+    list_hook& n = node;
     n.prev_ = n.next_ = &n;
   }
-  /// Takes a node that stands in `from` to the end of this one.
+  /// Moves a node from the list `from` to the end of this one.
   void move_back(T& node, open_list& from) noexcept {
     from.take(node);
     push_back(node);
@@ -157,7 +169,7 @@ class open_list {
   /// Calls f for each node in order; f must not change the list.
   template <class F>
   void each(F&& f) const {
-    for (const list_node* node = first_; node != nullptr; node = node->next_)
+    for (const list_hook* node = first_; node != nullptr; node = node->next_)
       f(static_cast<const T&>(*node));
   }
   /// Whether this is the address of one of the list's own two pointers.
@@ -166,17 +178,18 @@ class open_list {
   }
   [[nodiscard]] std::size_t size() const noexcept {
     std::size_t n = 0;
-    for (const list_node* node = first_; node != nullptr; node = node->next_) ++n;
+    for (const list_hook* node = first_; node != nullptr; node = node->next_) ++n;
     return n;
   }
 
  private:
-  /// Or a compiler would calculate where to store, and the store would wait for that.
-  [[nodiscard]] static list_node* stay_a_branch(list_node* stored) noexcept {
+  /// Keeps a branch in the code. Otherwise a compiler would compute the address of the store, and
+  /// the store would wait for that.
+  [[nodiscard]] static list_hook* stay_a_branch(list_hook* stored) noexcept {
     asm("" : "+r"(stored));
     return stored;
   }
-  void take(list_node& n) noexcept {
+  void take(list_hook& n) noexcept {
     if (n.prev_ == nullptr) {
       first_ = stay_a_branch(n.next_);
     } else {
@@ -189,8 +202,8 @@ class open_list {
     }
   }
 
-  list_node* first_ = nullptr;
-  list_node* last_ = nullptr;
+  list_hook* first_ = nullptr;
+  list_hook* last_ = nullptr;
 };
 
 }  // namespace heddle

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which sanitizer this translation unit is compiled with, as 0 or 1, for GCC and Clang alike.
+// Tells as 0 or 1 which sanitizers this translation unit is compiled with, for GCC and Clang alike.
 #pragma once
 
 #if defined(__has_feature)

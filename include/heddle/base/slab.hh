@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Memory for frames, events and contexts. A `region` reserves one large range of addresses; `slabs`
-// (one a worker) cuts it into 64 KiB chunks of equal cells, with one free list a size. Allocating
-// or freeing is a few instructions and adds no header to a cell. Because chunks are aligned, the
-// cell that holds an address is found by arithmetic: so an event knows in whose frame its slot
-// lies. Contexts live in the region's first 4 GiB, which start at a multiple of 4 GiB: 32 bits name
-// one.
+// Memory for frames, events and contexts. A `region` reserves one large range of addresses; each
+// worker's `slabs` divides it into 64 KiB chunks of equal cells, with a free list for each size.
+// Allocating or freeing takes a few instructions, and cells have no header. Chunks are aligned, so
+// the cell around an address is found by arithmetic; this is how an event knows the frame that its
+// slot is in. Contexts are in the region's first 4 GiB, which start at a multiple of 4 GiB, so 32
+// bits identify a context.
 //
-// Sizes: cells are multiples of 8 bytes up to 48 and of 16 up to 2 KiB (aligned as their size is),
-// then
-// powers of two up to 32 KiB; larger ones take whole chunks. Memory stays with the region until it
-// dies. Thread: one worker; cells freed elsewhere are sent home (release_elsewhere).
+// Sizes: cells are multiples of 8 bytes up to 48 and of 16 up to 2 KiB (each aligned to its size),
+// then powers of two up to 32 KiB; larger cells take whole chunks. The region keeps memory until it
+// ends. Thread: one worker; a cell freed on another worker is sent back to its owner
+// (release_elsewhere).
 #pragma once
 
 #include <array>
@@ -30,11 +30,13 @@ inline constexpr std::size_t slab_large_max = 32 * 1024;
 
 class slabs;
 
-/// A range of addresses, committed by the kernel as it is touched.
+/// A range of addresses; the kernel commits memory when it is first touched.
 class region {
  public:
-  /// Reserves `bytes` for cells, and 4 GiB more for contexts. Throws std::system_error.
+  /// Reserves `bytes` for cells and another 4 GiB for contexts. Throws std::system_error.
   explicit region(std::size_t bytes);
+  /// An empty region.
+  region() noexcept = default;
   ~region();
   region(const region&) = delete;
   region& operator=(const region&) = delete;
@@ -42,25 +44,26 @@ class region {
   [[nodiscard]] bool contains(const void* address) const noexcept {
     return reinterpret_cast<std::uintptr_t>(address) - base_ < bytes_;
   }
-  /// A multiple of 4 GiB; contexts lie in the 4 GiB that start here.
+  /// A multiple of 4 GiB; contexts are in the 4 GiB that start here.
   [[nodiscard]] std::uintptr_t base() const noexcept { return base_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
 
-  /// Takes `count` chunks in a row, for cells (low = false) or contexts (low = true); null when
-  /// there is no room.
-  [[nodiscard]] void* take_chunks(std::size_t count, bool low) noexcept;
-  /// From now on the last chunks may be taken too: what ends a program needs a few cells itself.
+  /// Takes `count` adjacent chunks, for cells (low = false) or contexts (low = true); null if there
+  /// is no room.
+  [[nodiscard]] void* take_chunks(std::size_t count, bool low, bool urgent = false) noexcept;
+  /// Makes the reserved last chunks available, because the end of a program needs a few cells
+  /// itself.
   void open_reserve() noexcept { reserve_open_.store(true, std::memory_order_relaxed); }
 
-  /// The first chunk of the cell that holds `address`, which must lie in a chunk that was taken.
+  /// The first chunk of the cell that holds `address`, which must be in a chunk that was taken.
   [[nodiscard]] void* head_chunk(const void* address) const noexcept {
     const std::uintptr_t index =
         (reinterpret_cast<std::uintptr_t>(address) - base_) / slab_chunk_bytes;
     return reinterpret_cast<void*>(base_ + heads_[index] * slab_chunk_bytes);
   }
 
-  /// The memory now stays mapped when the region dies: something outside still points into it;
-  /// its slabs are gone, and cells that are freed from now on are forgotten.
+  /// Keeps the memory mapped after the region's end, because something outside still points into
+  /// it. The slabs are gone, and cells that are freed from now on are ignored.
   void abandon() noexcept;
   [[nodiscard]] std::size_t chunks_taken() const noexcept { return chunks_taken_; }
 
@@ -71,13 +74,15 @@ class region {
   std::atomic<std::uintptr_t> high_next_{0};
   std::atomic<std::size_t> chunks_taken_{0};
   std::atomic<bool> reserve_open_{false};
-  std::uint32_t* heads_ = nullptr;  // per chunk: the index of the first chunk of its cell
+  friend class slabs;
+  std::atomic<std::int64_t> urgent_left_{-1};  // for tests: see slabs::refuse_urgent
+  std::uint32_t* heads_ = nullptr;  // for each chunk: the index of the first chunk of its cell
   void* mapping_ = nullptr;
   std::size_t mapping_bytes_ = 0;
   bool abandoned_ = false;
 };
 
-/// One worker's allocator.
+/// The memory allocator of one worker.
 class slabs {
  public:
   explicit slabs(region& r) noexcept : region_(r) {}
@@ -103,7 +108,17 @@ class slabs {
     return c;
   }
 
-  /// `bytes` is what allocate() was given. The cell may come from another worker's slabs.
+  /// Like allocate(), but returns null if there is no room.
+  [[nodiscard]] void* try_allocate(std::size_t bytes) noexcept;
+  /// The same for small records that must not fail: uses the region's reserve if all else is full.
+  [[nodiscard]] void* try_allocate_urgent(std::size_t bytes) noexcept;
+  /// For tests: after the next `left` calls of try_allocate_urgent(), by any worker, one finds no
+  /// room. A negative number switches that off.
+  void refuse_urgent(std::int64_t left) noexcept { region_.urgent_left_.store(left); }
+  /// The same, but ends the program through the assertion hook if even the reserve is full.
+  [[nodiscard]] void* allocate_urgent(std::size_t bytes) noexcept;
+
+  /// `bytes` is the size that allocate() was given. The cell may belong to another worker's slabs.
   void release(void* address, std::size_t bytes) noexcept {
     if (bytes > slab_small_max || owner_of(address) != this) [[unlikely]] {
       release_slow(address, bytes);
@@ -111,8 +126,8 @@ class slabs {
     }
     put(static_cast<cell*>(address), class_of(bytes));
   }
-  /// The same for those who keep a cell's size with it: `units` is units_of() what allocate() was
-  /// given, so that nothing has to be calculated here.
+  /// The same for callers that store a cell's size: `units` is units_of() the size that allocate()
+  /// was given, so that nothing is computed here.
   void release_units(void* address, std::size_t units) noexcept {
     if (units > slab_small_max / 8 || owner_of(address) != this) [[unlikely]] {
       release_slow(address, units * 8);
@@ -120,7 +135,7 @@ class slabs {
     }
     put(static_cast<cell*>(address), units);
   }
-  /// release_units(), but only where that is a few stores; false where it is more.
+  /// Like release_units(), but only if it takes a few stores; false if it would take more.
   [[nodiscard]] bool try_release_units(void* address, std::size_t units) noexcept {
     if (units > slab_small_max / 8 || owner_of(address) != this) [[unlikely]]
       return false;
@@ -131,21 +146,19 @@ class slabs {
     return class_of(bytes);
   }
 
-  /// A cell in the context window; freed with release_context.
+  /// A cell in the context window; free it with release_context.
   [[nodiscard]] void* allocate_context();
   void release_context(void* address) noexcept;
 
-  /// The start of the cell that holds `address`, or null outside of the region. The cell must be
-  /// live.
+  /// The start of the cell that holds `address`; null outside of the region. The cell must be live.
   [[nodiscard]] void* cell_of(const void* address) noexcept;
   /// The whole cell that holds `address`; empty outside of the region.
   [[nodiscard]] std::span<const std::byte> cell_around(const void* address) noexcept {
     const void* const begin = cell_of(address);
     return {static_cast<const std::byte*>(begin), begin == nullptr ? 0 : found_bytes_};
   }
-  /// Whether two addresses lie in one cell of the region. The cell that was found last is
-  /// remembered: cells never change their bounds, so asking about one frame again takes two
-  /// comparisons.
+  /// Whether two addresses are in one cell of the region. It remembers the last cell that it found:
+  /// cells never change their bounds, so repeated questions about one frame take two comparisons.
   [[nodiscard]] bool same_cell(const void* a, const void* b) noexcept {
     const auto x = reinterpret_cast<std::uintptr_t>(a);
     const auto y = reinterpret_cast<std::uintptr_t>(b);
@@ -153,14 +166,19 @@ class slabs {
     return y - found_begin_ < found_bytes_;
   }
 
-  /// Frees a cell from a thread that has no slabs, or other ones; the owner takes it back later.
+  /// Whether the region of this cell was abandoned, so that the cell has outlived its runtime.
+  [[nodiscard]] static bool outlived(const void* cell) noexcept {
+    return owner_of(cell) == nullptr;
+  }
+
+  /// Frees a cell from a thread without slabs or with other slabs; the owner takes it back later.
   static void release_elsewhere(void* address, std::size_t bytes) noexcept;
 
   [[nodiscard]] const region& home() const noexcept { return region_; }
-  /// Cells in use. Cells that wait in the list of remote frees still count.
+  /// The number of cells in use; cells in the list of remote frees still count.
   [[nodiscard]] std::size_t live() const noexcept { return live_; }
-  /// Takes back what other threads freed, and sends home what was freed here for them; called once
-  /// a turn and before live() is trusted.
+  /// Takes back cells that other threads freed, and sends cells of other workers back. Called once
+  /// a turn, and before live() is used.
   void collect_remote() noexcept;
 
   static constexpr std::size_t context_bytes = 192;
@@ -168,26 +186,26 @@ class slabs {
  private:
   struct cell {
     cell* next;
-    std::size_t bytes;  // only while on the remote list
+    std::size_t bytes;  // valid only while on the remote list
   };
   /// At the start of each chunk; cells begin `first` bytes after it.
   struct chunk {
     slabs* owner;
     std::uint32_t cell_bytes;
-    std::uint32_t reciprocal;   // ceil(2^32 / cell_bytes): offset / cell_bytes without a division
+    std::uint32_t reciprocal;   // ceil(2^32 / cell_bytes): avoids a division by cell_bytes
     std::uint32_t chunk_count;  // > 1 for a cell of several chunks
     std::uint32_t first;
   };
   static constexpr std::size_t small_classes = slab_small_max / 8 + 1;
   static constexpr std::size_t large_classes = 4;  // 4, 8, 16, 32 KiB
 
-  /// A cell's size in units of 8 bytes. Compilers take a coroutine frame to be aligned to 16 when
-  /// something in it is; then it lies behind the promise, and the frame is larger than 48 bytes.
+  /// A cell's size in units of 8 bytes. Compilers align a coroutine frame to 16 if a variable in it
+  /// needs that. Such a variable is behind the promise, so the frame is larger than 48 bytes.
   [[nodiscard]] static constexpr std::size_t class_of(std::size_t bytes) noexcept {
     const std::size_t units = (bytes + 7) / 8;
     return units <= 6 ? units : (units + 1) & ~std::size_t{1};
   }
-  /// The header of a cell that is known to be small, so that it lies in one chunk.
+  /// The header of a small cell, which is in one chunk.
   [[nodiscard]] static chunk* chunk_of(const void* address) noexcept {
     return reinterpret_cast<chunk*>(reinterpret_cast<std::uintptr_t>(address) &
                                     ~(slab_chunk_bytes - 1));
@@ -201,7 +219,7 @@ class slabs {
     poison(c, index * 8);
     --live_;
   }
-  /// Null when there is no room.
+  /// Null if there is no room.
   [[nodiscard]] HEDDLE_RARE cell* refill(std::size_t index) noexcept;
   [[nodiscard]] cell* carve(void* memory, std::size_t cell_bytes) noexcept;
   [[nodiscard]] HEDDLE_RARE void* allocate_large(std::size_t bytes) noexcept;
@@ -220,9 +238,10 @@ class slabs {
   static void unpoison(void*, std::size_t) noexcept {}
 #endif
 
+  [[nodiscard]] void* take_urgent(std::size_t bytes) noexcept;
   region& region_;
   std::size_t live_ = 0;
-  std::uintptr_t found_begin_ = 0;  // the cell that same_cell() found last
+  std::uintptr_t found_begin_ = 0;  // the last result of same_cell()
   std::uintptr_t found_bytes_ = 0;
   std::array<cell*, small_classes> free_{};
   std::array<cell*, large_classes> free_large_{};
@@ -232,9 +251,9 @@ class slabs {
     std::size_t count;
   };
   span* free_spans_ = nullptr;
-  // Cells of one other worker that were freed here: they go home together.
+  // Cells of one other worker that were freed here; they are sent back together.
   static constexpr std::uint32_t away_max = 64;
-  static constexpr std::size_t context_mark = ~std::size_t{0};  // as cell::bytes
+  static constexpr std::size_t context_mark = ~std::size_t{0};  // in cell::bytes: a freed context
   cell* away_first_ = nullptr;
   cell* away_last_ = nullptr;
   slabs* away_owner_ = nullptr;

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
-// A bus connects programs made of parts that do not know each other: a part raises a topic, and the
-// handlers that others have bound to it run, in order. Parts (micro-protocols) are chosen when the
-// program starts, and may bind and unbind at any time.
+// A bus connects parts of a program that do not know each other: one part raises a topic, and the
+// handlers that other parts have bound to it run in order. Parts (micro-protocols) are chosen when
+// the program starts, and may bind and unbind at any time.
 //
-// Order: ascending, ties in the order of binding. A handler that is unbound during a raise does not
-// run any more, not even in this raise; one that is bound during a raise runs from the next
-// outermost raise on. Raises nest. An exception ends the raise that it passes through.
+// Handlers run in ascending order of their number, and ties in the order of binding. A handler that
+// is unbound during a raise no longer runs, not even in this raise. A handler that is bound during
+// a raise runs from the next outermost raise on. Raises nest. An exception ends each raise that it
+// passes through.
 #pragma once
 
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <source_location>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -24,7 +26,14 @@
 namespace heddle {
 
 namespace detail {
-/// A raise; the arguments as handlers get them.
+template <class Signature, class... Us>
+inline constexpr bool raised_with = false;
+template <class R, class... Args, class... Us>
+  requires(sizeof...(Args) == sizeof...(Us))
+inline constexpr bool raised_with<topic_signature<R, Args...>, Us...> =
+    (std::convertible_to<Us, pass_t<Args>> && ...);
+
+/// Runs a raise; the arguments have the types that handlers get.
 template <class T, class Plan, class R, class... Args>
 [[gnu::always_inline]] inline R raise_topic(topic_signature<R, Args...>, bus& b,
                                             pass_t<Args>... args);
@@ -32,15 +41,16 @@ template <class T, class Plan, class R, class... Args>
 [[gnu::always_inline]] inline R raise_here(topic_signature<R, Args...>, bus& b,
                                            pass_t<Args>... args);
 
-/// What a post that is on its way knows of the bus, which it may outlive.
+/// The part of a bus that a post under way refers to; it may outlive the bus.
 struct bus_address {
-  bus* at;  ///< null when the bus is gone; the home color's
-  /// Posts of other threads and colors that have not arrived; anybody's.
+  bus* at;  ///< null after the bus has ended; only the home color uses it
+  /// The number of posts from other threads and colors that have not arrived. Any thread may change
+  /// it.
   std::atomic<std::size_t> on_their_way = 0;
 };
 }  // namespace detail
 
-/// Names one bound handler, also when it is bound no more.
+/// Identifies one bound handler, even after it was unbound.
 struct binding {
   detail::topic_info* topic = nullptr;
   std::uint64_t serial = 0;
@@ -48,88 +58,182 @@ struct binding {
 };
 
 struct bus_options {
-  /// Where handlers that are tasks run; null: the runtime's root scope. It must outlive the bus.
+  /// The scope for handlers that are tasks; null: the runtime's root scope. It must outlive the
+  /// bus.
   scope* tasks = nullptr;
-  std::size_t handlers_max = 65536;    ///< bound at one time; bind throws beyond
-  std::size_t deliveries_max = 65536;  ///< posted or delayed at one time; post throws beyond
-  /// The file to which the bus adds its profile when it ends. Empty: what HEDDLE_PROFILE of the
-  /// environment names, and no profile without it.
+  std::size_t handlers_max = 65536;    ///< bound at one time; bind throws beyond it
+  std::size_t deliveries_max = 65536;  ///< posted or delayed at one time; post throws beyond it
+  /// The file to which the bus adds its profile at its end. Empty: the file that the environment
+  /// variable HEDDLE_PROFILE names, if any; an unusable file is then only reported.
   std::string profile = {};
 };
 
-/// Thread: one color's at a time; only post() may be called from elsewhere, and what it posts is
-///   raised in the color that built the bus. It ends before the runtime that it was built in.
-/// Owns: closures and arguments given to bind; not the objects of member functions, which must be
-///   unbound before they go. Destroying a bus during one of its raises is a misuse.
-/// Cancel: destroying it forgets what was posted, and ends next() with operation_canceled.
-/// Fails: bind and post throw failure beyond their limits, the constructor when the profile cannot
-///   be kept; a handler's exception leaves raise().
+/// Thread: one color at a time. Only post() may be called from elsewhere; its topic is raised in
+///   the color that built the bus. The bus must end before its runtime.
+/// Owns: closures and arguments given to bind, but not the objects of member functions; unbind
+///   these before the objects end. Destroying a bus during one of its raises is a misuse.
+/// Cancel: the end of the bus drops posted raises and ends next() with operation_canceled.
+/// Fails: bind and post throw failure beyond their limits; the constructor does if it cannot write
+///   to bus_options::profile. An exception of a handler leaves raise().
 ///
 ///   bus b;
 ///   b.bind<packet_in, &fec::on_packet>(&f, 30);
 ///   b.bind<packet_in>([](packet& p, std::uint32_t) { p.seen = true; }, 40);
 ///   b.raise<packet_in>(p, 0u);
 class bus {
+  // Functions that depend on the build's plan are always inlined, so that parts of a program built
+  // with another plan, or with none, share none of them.
+  using place = std::source_location;
+
  public:
   explicit bus(bus_options options = {});
   bus(const bus&) = delete;
   bus& operator=(const bus&) = delete;
   ~bus();
 
-  /// Binds a function, with arguments that are passed behind the topic's.
-  template <any_topic T, auto Function, class Plan = detail::plan, class... Bound>
-    requires(!std::is_member_pointer_v<decltype(Function)>)
-  binding bind(int order = 0, Bound... bound);
+  /// Binds a function; extra arguments are passed after the topic's.
+  template <any_topic T, HEDDLE_BIND_TARGET Function, class... Bound>
+    requires(!std::is_member_pointer_v<decltype(detail::pointer_of(Function))>)
+  [[gnu::always_inline]] binding bind(int order = 0, Bound... bound);
   /// Binds a member function of an object.
-  template <any_topic T, auto Member, class Plan = detail::plan, class Object, class... Bound>
-    requires(std::is_member_function_pointer_v<decltype(Member)>)
-  binding bind(Object* object, int order = 0, Bound... bound);
-  /// Binds a closure or another callable object, which the bus keeps.
-  template <any_topic T, class Plan = detail::plan, class F, class... Bound>
+  template <any_topic T, HEDDLE_BIND_TARGET Member, class Object, class... Bound>
+    requires(std::is_member_function_pointer_v<decltype(detail::pointer_of(Member))>)
+  [[gnu::always_inline]] binding bind(Object* object, int order = 0, Bound... bound);
+  /// Binds a closure or another callable object; the bus keeps it.
+  template <any_topic T, class F, class... Bound>
     requires(!std::is_pointer_v<F> || std::is_function_v<std::remove_pointer_t<F>>)
-  binding bind(F f, int order = 0, Bound... bound);
+  [[gnu::always_inline]] binding bind(F f, int order = 0, Bound... bound);
 
-  /// From now on this handler does not run, not even in a raise that is under way. False when it
-  /// was not bound any more.
+  /// Unbinds a handler: it no longer runs, not even in a current raise. False if it was not bound.
   bool unbind(const binding& b) noexcept;
-  /// Unbinds all member functions of this object; gives their number.
+  /// Unbinds all member functions of this object; returns their number.
   std::size_t unbind_all(const void* object) noexcept;
 
   /// Runs the handlers. For a haltable topic, tells whether one halted.
-  template <any_topic T, class Plan = detail::plan, class... Us>
+  template <any_topic T, class... Us>
   [[gnu::always_inline]] auto raise(Us&&... args) -> typename T::signature::answer {
-    return detail::raise_topic<T, Plan>(typename T::signature(), *this, std::forward<Us>(args)...);
+    constexpr bool fits = detail::raised_with<typename T::signature, Us&&...>;
+    static_assert(fits, "raise<T>(...) is given other arguments than topic<...> says for T");
+    if constexpr (fits)
+      return detail::raise_topic<T, detail::plan>(typename T::signature(), *this,
+                                                  std::forward<Us>(args)...);
   }
 
-  /// Raises T later, from the queue, behind everything that is ready; with copies of the arguments.
-  /// Thread: any.
-  template <any_topic T, class Plan = detail::plan, class... Us>
-  void post(Us&&... args);
-  /// Raises T after this span; at once from the queue when it is not positive.
-  template <any_topic T, class Plan = detail::plan, class... Us>
-  delayed after(nanoseconds span, Us&&... args);
+  /// Raises T later, from the ready queue after all frames that are ready, with copies of the
+  /// arguments. If a handler throws, the report names the topic and the calling line. Thread: any.
+  template <any_topic T, class... Us>
+    requires(sizeof...(Us) > 6)
+  [[gnu::always_inline]] void post(Us&&... args) {
+    post_from<T, detail::plan>(site(), std::forward<Us>(args)...);
+  }
+  /// Raises T after this span; with a span of zero or less it acts like post().
+  template <any_topic T, class... Us>
+    requires(sizeof...(Us) > 6)
+  [[gnu::always_inline]] delayed after(nanoseconds span, Us&&... args) {
+    return after_from<T, detail::plan>(site(), span, std::forward<Us>(args)...);
+  }
+  // The same with the calling line. A parameter after a pack cannot have a default, so there is an
+  // overload for each number of arguments up to six.
+  template <any_topic T>
+  [[gnu::always_inline]] void post(place where = place::current()) {
+    post_from<T, detail::plan>(site_of(where));
+  }
+  template <any_topic T, class U0>
+  [[gnu::always_inline]] void post(U0&& a0, place where = place::current()) {
+    post_from<T, detail::plan>(site_of(where), std::forward<U0>(a0));
+  }
+  template <any_topic T, class U0, class U1>
+  [[gnu::always_inline]] void post(U0&& a0, U1&& a1, place where = place::current()) {
+    post_from<T, detail::plan>(site_of(where), std::forward<U0>(a0), std::forward<U1>(a1));
+  }
+  template <any_topic T, class U0, class U1, class U2>
+  [[gnu::always_inline]] void post(U0&& a0, U1&& a1, U2&& a2, place where = place::current()) {
+    post_from<T, detail::plan>(site_of(where), std::forward<U0>(a0), std::forward<U1>(a1),
+                               std::forward<U2>(a2));
+  }
+  template <any_topic T, class U0, class U1, class U2, class U3>
+  [[gnu::always_inline]] void post(U0&& a0, U1&& a1, U2&& a2, U3&& a3,
+                                   place where = place::current()) {
+    post_from<T, detail::plan>(site_of(where), std::forward<U0>(a0), std::forward<U1>(a1),
+                               std::forward<U2>(a2), std::forward<U3>(a3));
+  }
+  template <any_topic T, class U0, class U1, class U2, class U3, class U4>
+  [[gnu::always_inline]] void post(U0&& a0, U1&& a1, U2&& a2, U3&& a3, U4&& a4,
+                                   place where = place::current()) {
+    post_from<T, detail::plan>(site_of(where), std::forward<U0>(a0), std::forward<U1>(a1),
+                               std::forward<U2>(a2), std::forward<U3>(a3), std::forward<U4>(a4));
+  }
+  template <any_topic T, class U0, class U1, class U2, class U3, class U4, class U5>
+  [[gnu::always_inline]] void post(U0&& a0, U1&& a1, U2&& a2, U3&& a3, U4&& a4, U5&& a5,
+                                   place where = place::current()) {
+    post_from<T, detail::plan>(site_of(where), std::forward<U0>(a0), std::forward<U1>(a1),
+                               std::forward<U2>(a2), std::forward<U3>(a3), std::forward<U4>(a4),
+                               std::forward<U5>(a5));
+  }
+  template <any_topic T>
+  [[gnu::always_inline]] delayed after(nanoseconds span, place where = place::current()) {
+    return after_from<T, detail::plan>(site_of(where), span);
+  }
+  template <any_topic T, class U0>
+  [[gnu::always_inline]] delayed after(nanoseconds span, U0&& a0, place where = place::current()) {
+    return after_from<T, detail::plan>(site_of(where), span, std::forward<U0>(a0));
+  }
+  template <any_topic T, class U0, class U1>
+  [[gnu::always_inline]] delayed after(nanoseconds span, U0&& a0, U1&& a1,
+                                       place where = place::current()) {
+    return after_from<T, detail::plan>(site_of(where), span, std::forward<U0>(a0),
+                                       std::forward<U1>(a1));
+  }
+  template <any_topic T, class U0, class U1, class U2>
+  [[gnu::always_inline]] delayed after(nanoseconds span, U0&& a0, U1&& a1, U2&& a2,
+                                       place where = place::current()) {
+    return after_from<T, detail::plan>(site_of(where), span, std::forward<U0>(a0),
+                                       std::forward<U1>(a1), std::forward<U2>(a2));
+  }
+  template <any_topic T, class U0, class U1, class U2, class U3>
+  [[gnu::always_inline]] delayed after(nanoseconds span, U0&& a0, U1&& a1, U2&& a2, U3&& a3,
+                                       place where = place::current()) {
+    return after_from<T, detail::plan>(site_of(where), span, std::forward<U0>(a0),
+                                       std::forward<U1>(a1), std::forward<U2>(a2),
+                                       std::forward<U3>(a3));
+  }
+  template <any_topic T, class U0, class U1, class U2, class U3, class U4>
+  [[gnu::always_inline]] delayed after(nanoseconds span, U0&& a0, U1&& a1, U2&& a2, U3&& a3,
+                                       U4&& a4, place where = place::current()) {
+    return after_from<T, detail::plan>(site_of(where), span, std::forward<U0>(a0),
+                                       std::forward<U1>(a1), std::forward<U2>(a2),
+                                       std::forward<U3>(a3), std::forward<U4>(a4));
+  }
+  template <any_topic T, class U0, class U1, class U2, class U3, class U4, class U5>
+  [[gnu::always_inline]] delayed after(nanoseconds span, U0&& a0, U1&& a1, U2&& a2, U3&& a3,
+                                       U4&& a4, U5&& a5, place where = place::current()) {
+    return after_from<T, detail::plan>(
+        site_of(where), span, std::forward<U0>(a0), std::forward<U1>(a1), std::forward<U2>(a2),
+        std::forward<U3>(a3), std::forward<U4>(a4), std::forward<U5>(a5));
+  }
 
-  /// Waits for the next raise of T, and gives copies of its arguments. It is served behind all
-  /// handlers, and not when one of them halts the raise. During a raise: waits for a later one.
+  /// Waits for the next raise of T and gives copies of its arguments. It comes after all handlers,
+  /// and not at all if one of them halts the raise. Called during a raise, it waits for a later
+  /// one.
   template <copyable_topic T>
   [[nodiscard("co_await it")]] next_raise<T> next() noexcept {
     return next_raise<T>(*this);
   }
 
-  /// How many handlers are bound to T.
+  /// The number of handlers bound to T.
   template <any_topic T>
   [[nodiscard]] std::size_t handlers() const noexcept {
     return count_handlers(detail::topic_info_of<T>);
   }
-  /// Whether a raise is under way.
+  /// Whether a raise is in progress.
   [[nodiscard]] bool in_raise() const noexcept { return raising_; }
-  /// How many handlers of T are merged into one function now; 0 without a plan, or while the
-  /// bindings differ from it.
+  /// The number of T's handlers that are now merged into one function; 0 without a plan, or while
+  /// the bindings do not match it.
   template <any_topic T>
   [[nodiscard]] std::size_t merged() const noexcept {
     return count_merged(detail::topic_info_of<T>);
   }
-  /// Posted and delayed raises that have not run.
+  /// The number of posted and delayed raises that have not run.
   [[nodiscard]] std::size_t deliveries() const noexcept {
     return delivery_count_.load(std::memory_order_relaxed);
   }
@@ -150,8 +254,9 @@ class bus {
     detail::slot slot;
     detail::slot_info info;
   };
-  /// While one exists, the arrays that raises walk stay as they are. It stores a constant and puts
-  /// back what was there: counting would chain every raise of a cascade to the one before it.
+  /// While one exists, the arrays that raises walk do not change. It stores a constant and restores
+  /// the previous value, because a counter would chain every raise of a cascade to the one before
+  /// it.
   class raising {
    public:
     explicit raising(bus& b) noexcept : bus_(b), outer_(b.raising_) { b.raising_ = true; }
@@ -198,13 +303,17 @@ class bus {
   template <any_topic T, class Plan>
   void note_request();
   template <any_topic T, class Plan, class... Us>
-  detail::delivery& deliver(nanoseconds span, Us&&... args);
+  void post_from(site from, Us&&... args);
+  template <any_topic T, class Plan, class... Us>
+  delayed after_from(site from, nanoseconds span, Us&&... args);
+  template <any_topic T, class Plan, class... Us>
+  detail::delivery& deliver(site from, nanoseconds span, Us&&... args);
   void drop_pending(pending_bind& p) noexcept;
   void check_deliveries() const;
   void check_room_behind(std::size_t waiting) const;
   void count_deliveries(std::ptrdiff_t change) noexcept;
   void deliver_later(detail::delivery& d, nanoseconds span);
-  void deliver_from_elsewhere(std::move_only_function<void(bus&)> f);
+  void deliver_from_elsewhere(detail::raise_origin from, std::move_only_function<void(bus&)> f);
   [[nodiscard]] std::size_t count_handlers(const detail::topic_info& topic) const noexcept;
 
   [[nodiscard]] std::size_t count_merged(const detail::topic_info& topic) const noexcept;
@@ -214,22 +323,22 @@ class bus {
 
   entry* table_;
   std::size_t table_mask_ = 0;
-  bool raising_ = false;    // inside of a raise
+  bool raising_ = false;    // a raise is in progress
   bool unsettled_ = false;  // settle() has work
   detail::merged_block merged_;
   std::uint64_t serial_ = 0;
   std::size_t handler_count_ = 0;
-  std::atomic<std::size_t> delivery_count_ = 0;  // written by the home color; relaxed: a number
+  std::atomic<std::size_t> delivery_count_ = 0;  // written by the home color only; relaxed
   std::unique_ptr<std::byte[]> merged_memory_;
   std::unique_ptr<detail::recorder> recorder_;
-  detail::topic_record nobody_;  // stands for every topic to which nothing was ever bound
+  detail::topic_record without_handlers_;  // the record of every topic without handlers
   std::vector<std::unique_ptr<detail::topic_record>> records_;
   std::vector<entry> entries_;
   std::vector<pending_bind> pending_;
   list<detail::delivery> delivered_later_;
-  std::shared_ptr<detail::bus_address> self_;  // told of the end, for posts on their way
-  scheduler* home_;                            // of the runtime that it was made in
-  std::uint32_t home_color_ = 0;               // the color that it belongs to: a place in the table
+  std::shared_ptr<detail::bus_address> self_;  // cleared at the end, for posts under way
+  scheduler* home_;                            // the runtime that the bus was made in
+  std::uint32_t home_color_ = 0;  // the color that the bus belongs to: a place in the table
   bus_options options_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The typed half of class bus: what is instantiated for each topic and each handler. Included by
-// bus.hh and by nobody else.
+// The templates of class bus, instantiated for each topic and each handler. Only bus.hh includes
+// this file.
 #pragma once
 
 #include "heddle/bus/bus.hh"
@@ -27,10 +27,10 @@ template <class T, class Plan, class R, class... Args>
   return raise_here<T, Plan>(signature, b, static_cast<pass_t<Args>>(args)...);
 }
 
-/// Whether who raises T calls a function for it. GCC cannot be told what to inline: where one
-/// merged piece of the plan ends in a raise that begins the next, it would fill the handler with
-/// that next piece, and then find it too large to become part of its own. So it is told where
-/// pieces end.
+/// Whether the code of a raise of T is a function of its own. If the merged code of one raise ends
+/// in a raise that begins the next, GCC would inline the next one into a handler, and then find the
+/// handler too large to inline. So the plan tells GCC where a function ends. Clang inlines from the
+/// leaves up and stops at its size limit.
 template <class T, class Plan>
 consteval bool raised_apart() {
   constexpr int number = Plan::topic_of(topic_hash<T>);
@@ -52,7 +52,7 @@ template <class Who>
 inline constexpr handler_info handler_info_of{
     handler_name<Who>::hash, occurrence<handler_name<Who>::hash, Who>(), handler_name<Who>::text};
 
-/// What the untyped half of a bus needs of a topic.
+/// The functions that the untyped half of a bus needs for a topic.
 template <class Plan, class Signature, class T>
 struct calls_for;
 template <class Plan, class R, class... Args, class T>
@@ -82,29 +82,35 @@ struct delivery_of : delivery {
   using copies = typename T::signature::copies;
 
   template <class... Us>
-  explicit delivery_of(bus& b, Us&&... args)
-      : delivery(b, sizeof(delivery_of), &raise_now_of, &drop_of) {
+  explicit delivery_of(bus& b, site from, Us&&... args) : delivery(b, type_of, from) {
     std::construct_at(std::addressof(arguments), std::forward<Us>(args)...);
   }
   static void raise_now_of(delivery& d, bus& b) {
-    std::apply([&](auto&... args) { static_cast<void>(b.raise<T, Plan>(args...)); },
-               static_cast<delivery_of&>(d).arguments);
+    std::apply(
+        [&](auto&... args) {
+          static_cast<void>(raise_topic<T, Plan>(typename T::signature(), b, args...));
+        },
+        static_cast<delivery_of&>(d).arguments);
   }
   static void drop_of(delivery& d) noexcept {
     std::destroy_at(std::addressof(static_cast<delivery_of&>(d).arguments));
   }
+  static const type type_of;
   union {
     copies arguments;  // until they are dropped
   };
 };
+template <class T, class Plan>
+constexpr delivery::type delivery_of<T, Plan>::type_of{&raise_now_of, &drop_of, &topic_info_of<T>,
+                                                       sizeof(delivery_of)};
 
 template <class T, class Plan, class... Us>
-[[nodiscard]] delivery& make_delivery(bus& b, Us&&... args) {
+[[nodiscard]] delivery& make_delivery(bus& b, site from, Us&&... args) {
   using record = delivery_of<T, Plan>;
   worker& w = worker::here();
   void* const cell = w.memory.allocate(sizeof(record));
   try {
-    return *new (cell) record(b, std::forward<Us>(args)...);
+    return *new (cell) record(b, from, std::forward<Us>(args)...);
   } catch (...) {
     w.memory.release(cell, sizeof(record));
     throw;
@@ -144,46 +150,53 @@ binding bus::bind_callable(F f, int order, const void* object) {
   }
 }
 
-template <any_topic T, auto Function, class Plan, class... Bound>
-  requires(!std::is_member_pointer_v<decltype(Function)>)
-binding bus::bind(int order, Bound... bound) {
+template <any_topic T, HEDDLE_BIND_TARGET Function, class... Bound>
+  requires(!std::is_member_pointer_v<decltype(detail::pointer_of(Function))>)
+inline binding bus::bind(int order, Bound... bound) {
   using signature = typename T::signature;
-  using callable = detail::bound_function<Function, Bound...>;
-  using answer = typename detail::answer_type<signature, decltype(Function), detail::around<>,
-                                              detail::around<Bound&...>>::type;
+  constexpr auto function = detail::pointer_of(Function);
+  using callable = detail::bound_function<function, Bound...>;
+  using answer = typename detail::answer_type<signature, decltype(detail::pointer_of(Function)),
+                                              detail::around<>, detail::around<Bound&...>>::type;
   if constexpr (sizeof...(Bound) == 0 && !detail::is_task<answer>) {
-    return bind_handler<T, Plan, detail::function_handler<signature, Function>>(nullptr, order,
-                                                                                nullptr, nullptr);
+    constexpr detail::binding_file file =
+        detail::file_if_local<function, detail::file_of(Function)>;
+    return bind_handler<T, detail::plan, detail::function_handler<signature, function, file>>(
+        nullptr, order, nullptr, nullptr);
   } else {
-    return bind_callable<T, Plan>(callable{{std::move(bound)...}}, order, nullptr);
+    return bind_callable<T, detail::plan>(callable{{std::move(bound)...}}, order, nullptr);
   }
 }
 
-template <any_topic T, auto Member, class Plan, class Object, class... Bound>
-  requires(std::is_member_function_pointer_v<decltype(Member)>)
-binding bus::bind(Object* object, int order, Bound... bound) {
+template <any_topic T, HEDDLE_BIND_TARGET Member, class Object, class... Bound>
+  requires(std::is_member_function_pointer_v<decltype(detail::pointer_of(Member))>)
+inline binding bus::bind(Object* object, int order, Bound... bound) {
   using signature = typename T::signature;
-  using callable = detail::bound_member<Member, Object, Bound...>;
+  constexpr auto member = detail::pointer_of(Member);
+  using callable = detail::bound_member<member, Object, Bound...>;
   HEDDLE_ASSERT(object != nullptr, "bind a member function of an object, not of a null pointer");
   const void* const key = object;
-  using answer = typename detail::answer_type<signature, decltype(Member), detail::around<Object&>,
-                                              detail::around<Bound&...>>::type;
+  using answer =
+      typename detail::answer_type<signature, decltype(detail::pointer_of(Member)),
+                                   detail::around<Object&>, detail::around<Bound&...>>::type;
   if constexpr (sizeof...(Bound) == 0 && !detail::is_task<answer>) {
-    return bind_handler<T, Plan, detail::member_handler<signature, Member, Object>>(
+    constexpr detail::binding_file file = detail::file_if_local<member, detail::file_of(Member)>;
+    return bind_handler<T, detail::plan, detail::member_handler<signature, member, Object, file>>(
         const_cast<void*>(key), order, key, nullptr);
   } else {
-    return bind_callable<T, Plan>(callable{object, {std::move(bound)...}}, order, key);
+    return bind_callable<T, detail::plan>(callable{object, {std::move(bound)...}}, order, key);
   }
 }
 
-template <any_topic T, class Plan, class F, class... Bound>
+template <any_topic T, class F, class... Bound>
   requires(!std::is_pointer_v<F> || std::is_function_v<std::remove_pointer_t<F>>)
-binding bus::bind(F f, int order, Bound... bound) {
+inline binding bus::bind(F f, int order, Bound... bound) {
   if constexpr (sizeof...(Bound) == 0) {
-    return bind_callable<T, Plan>(std::move(f), order, nullptr);
+    return bind_callable<T, detail::plan>(std::move(f), order, nullptr);
   } else {
     using callable = detail::bound_callable<F, Bound...>;
-    return bind_callable<T, Plan>(callable{std::move(f), {std::move(bound)...}}, order, nullptr);
+    return bind_callable<T, detail::plan>(callable{std::move(f), {std::move(bound)...}}, order,
+                                          nullptr);
   }
 }
 
@@ -194,32 +207,36 @@ void bus::note_request() {
 }
 
 template <any_topic T, class Plan, class... Us>
-detail::delivery& bus::deliver(nanoseconds span, Us&&... args) {
+detail::delivery& bus::deliver(site from, nanoseconds span, Us&&... args) {
   note_request<T, Plan>();
-  detail::delivery& d = detail::make_delivery<T, Plan>(*this, std::forward<Us>(args)...);
+  detail::delivery& d = detail::make_delivery<T, Plan>(*this, from, std::forward<Us>(args)...);
   deliver_later(d, span);
   return d;
 }
 
 template <any_topic T, class Plan, class... Us>
-void bus::post(Us&&... args) {
+void bus::post_from(site from, Us&&... args) {
   if (worker* const w = worker::current();
       w != nullptr && &w->sched == home_ && w->color == home_color_) [[likely]] {
     check_deliveries();
-    deliver<T, Plan>(nanoseconds::zero(), std::forward<Us>(args)...);
+    deliver<T, Plan>(from, nanoseconds::zero(), std::forward<Us>(args)...);
     return;
   }
   using copies = typename T::signature::copies;
-  deliver_from_elsewhere([kept = copies(std::forward<Us>(args)...)](bus& b) mutable {
-    std::apply([&](auto&... each) { b.deliver<T, Plan>(nanoseconds::zero(), std::move(each)...); },
-               kept);
-  });
+  deliver_from_elsewhere({&detail::topic_info_of<T>, from},
+                         [from, kept = copies(std::forward<Us>(args)...)](bus& b) mutable {
+                           std::apply(
+                               [&](auto&... each) {
+                                 b.deliver<T, Plan>(from, nanoseconds::zero(), std::move(each)...);
+                               },
+                               kept);
+                         });
 }
 
 template <any_topic T, class Plan, class... Us>
-delayed bus::after(nanoseconds span, Us&&... args) {
+delayed bus::after_from(site from, nanoseconds span, Us&&... args) {
   check_deliveries();
-  return delayed(deliver<T, Plan>(span, std::forward<Us>(args)...));
+  return delayed(deliver<T, Plan>(from, span, std::forward<Us>(args)...));
 }
 
 template <any_topic T>
@@ -234,3 +251,5 @@ bool next_raise<T>::await_suspend(std::coroutine_handle<P> h) {
 }
 
 }  // namespace heddle
+
+#undef HEDDLE_BIND_TARGET

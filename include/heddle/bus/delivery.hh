@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
-// A raise that happens later: a plain frame with copies of the arguments, queued at once or when
-// its time has come. Nothing is allocated to queue it beyond its own cell.
+// A delayed raise: a plain frame with copies of the arguments, queued at once or when its timer
+// expires. It needs no allocation beyond its own cell.
 //
 // States: timed (its timer is armed) -> queued (in the worker's ready queue) -> done. A cancelled
-// one is done at once; if its frame stands in the queue, it is freed when its turn comes. The cell
-// is freed when it is done, out of the queue, and no handle is left.
+// delivery is done at once; if its frame is in the ready queue, the cell is freed when the frame
+// runs. Otherwise the cell is freed when the delivery is done, is not queued, and has no handle
+// left.
 #pragma once
 
 #include <cstdint>
 #include <utility>
 
 #include "heddle/base/list.hh"
+#include "heddle/bus/topic.hh"
 #include "heddle/core/frame.hh"
 #include "heddle/core/timer.hh"
 #include "heddle/core/worker.hh"
@@ -21,6 +23,12 @@ class bus;
 
 namespace detail {
 
+/// The topic and the source line of a delayed raise; a report of its exception names them.
+struct raise_origin {
+  const topic_info* topic;
+  site asked_at;  ///< the line that posted it
+};
+
 struct delivery : frame, list_node {
   struct alarm : timer_node {
     explicit alarm(delivery& d) noexcept : timer_node(&fire), owner(d) {}
@@ -30,26 +38,33 @@ struct delivery : frame, list_node {
   using run_function = void (*)(delivery&, bus&);
   using destroy_function = void (*)(delivery&) noexcept;
 
-  delivery(bus& b, std::size_t cell_bytes, run_function raise, destroy_function drop) noexcept;
+  /// The constants of one topic.
+  struct type {
+    run_function raise_now;
+    destroy_function drop_arguments;
+    const topic_info* topic;
+    std::uint32_t bytes;  ///< size of its cell
+  };
 
-  /// Raises, unless it was cancelled; the frame's turn has come.
+  delivery(bus& b, const type& t, site from) noexcept;
+
+  /// Called when the frame runs: raises the topic, unless the delivery was cancelled.
   void run(worker& w) noexcept;
-  /// Drops the arguments; the raise will not happen. False when it has happened.
+  /// Drops the arguments and prevents the raise. False if the raise has already happened.
   bool cancel() noexcept;
   void leave() noexcept;
 
-  bus* owner;  ///< null when done
-  run_function raise_now;
-  destroy_function drop_arguments;
-  std::uint32_t bytes;
-  std::uint32_t uses = 1;  ///< handles, and one while it is timed or queued
+  bus* owner;  ///< null if done
+  const type& is;
+  site asked_at;           ///< the line that posted it
+  std::uint32_t uses = 1;  ///< handles, plus one while it is timed or queued
   bool keeps_arguments = true;
   alarm timer{*this};
 };
 
 }  // namespace detail
 
-/// A raise that was asked for with after(); copies name the same one.
+/// A handle of a raise that after() requested; copies refer to the same raise.
 ///
 /// Thread: the bus's color. Cancel: cancel(); dropping the handle changes nothing.
 class delayed {
@@ -68,9 +83,9 @@ class delayed {
     if (delivery_ != nullptr) delivery_->leave();
   }
 
-  /// The raise will not happen. False when it has begun already, or was cancelled.
+  /// Prevents the raise. False if it has already begun or was cancelled.
   bool cancel() noexcept { return delivery_ != nullptr && delivery_->cancel(); }
-  /// Whether it will still happen.
+  /// Whether the raise is still to come.
   [[nodiscard]] explicit operator bool() const noexcept {
     return delivery_ != nullptr && delivery_->owner != nullptr;
   }

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: MIT
-// How a raise runs handlers. Generic: a walk over an array of {function, object}, one indirect call
-// each. Merged: the handlers that the plan expects are called directly, so that the compiler can
-// inline them and what they raise; after each the bindings are looked at, and once they differ from
-// the plan the rest runs generically.
+// How a raise runs handlers. Generic: it walks an array of {function, object}, with one indirect
+// call for each. Merged: it calls the handlers that the plan expects directly, so that the compiler
+// can inline them and the raises inside them. After each handler it compares the bindings with the
+// plan; if they differ, the rest runs generically.
+//
+// These calls are never forced inline. A profile shows the raises that were taken, not all those in
+// the source. If every place that raises a topic had to contain its handlers, the copies would
+// multiply with every level of raises. The compiler decides by size, so each call adds at most the
+// compiler's limit, however deep raises nest and however old the profile is.
 #pragma once
 
 #include <utility>
@@ -23,7 +28,8 @@ inline R call_slot(const slot& s, pass_t<Args>... args) {
                                                          static_cast<pass_t<Args>>(args)...);
 }
 
-/// Runs these handlers in order, until one halts.
+/// Runs these handlers in order until one halts. One handler of a merged raise: called directly by
+/// its number in the plan, or through its slot if the plan has a hole there.
 template <class R, class... Args>
 inline R run_slots(const slot* at, const slot* end, pass_t<Args>... args) {
   if constexpr (std::is_void_v<R>) {
@@ -37,18 +43,15 @@ inline R run_slots(const slot* at, const slot* end, pass_t<Args>... args) {
 }
 
 /// One handler of a merged raise: called by its number in the plan, or through its slot where the
-/// plan leaves a hole. Inlined: becomes part of who raises, whatever its size.
-template <class Plan, int Number, bool Inlined, class R, class... Args>
+/// plan leaves a hole.
+template <class Plan, int Number, class R, class... Args>
 struct planned_call;
-template <class Data, int Number, bool Inlined, class R, class... Args>
-struct planned_call<planned<Data>, Number, Inlined, R, Args...> {
+template <class Data, int Number, class R, class... Args>
+struct planned_call<planned<Data>, Number, R, Args...> {
   [[gnu::always_inline]] static R call(const merged_topic& topic, std::size_t at,
                                        pass_t<Args>... args) {
     if constexpr (Number < 0) {
       return call_slot<R, Args...>(topic.begin[at], static_cast<pass_t<Args>>(args)...);
-    } else if constexpr (Inlined) {
-      HEDDLE_INLINE_CALLS return heddle_hot(hot_tag<Data, Number, R, Args...>(), topic.self(at),
-                                            static_cast<pass_t<Args>>(args)...);
     } else {
       return heddle_hot(hot_tag<Data, Number, R, Args...>(), topic.self(at),
                         static_cast<pass_t<Args>>(args)...);
@@ -56,23 +59,23 @@ struct planned_call<planned<Data>, Number, Inlined, R, Args...> {
   }
 };
 
-/// The rest of a raise whose bindings have changed inside it. Far away: what merges many raises
-/// into one function must be small where it runs.
+/// Runs the rest of a raise whose bindings have changed during it. It is out of line, so that a
+/// function that merges many raises stays small.
 template <class R, class... Args>
 [[gnu::cold, gnu::noinline]] R run_rest(const merged_topic& topic, std::size_t ran,
                                         pass_t<Args>... args) {
   return run_slots<R, Args...>(topic.begin + ran, topic.end, static_cast<pass_t<Args>>(args)...);
 }
 
-/// Runs the handlers of variant V, which the bindings agree with when it starts.
-template <class Plan, int V, bool Inlined, class R, class... Args, int... I>
+/// Runs the handlers of variant V; the bindings match it at the start.
+template <class Plan, int V, class R, class... Args, int... I>
 [[gnu::always_inline]] inline R run_variant(std::integer_sequence<int, I...>,
                                             const merged_topic& topic, pass_t<Args>... args) {
   constexpr int len = sizeof...(I);
   int ran = 0;
   [[maybe_unused]] bool halted = false;
   const auto one = [&]<int At>(std::integral_constant<int, At>) __attribute__((always_inline)) {
-    using call = planned_call<Plan, Plan::number_at(V, At), Inlined, R, Args...>;
+    using call = planned_call<Plan, Plan::number_at(V, At), R, Args...>;
     ran = At + 1;
     if constexpr (std::is_void_v<R>) {
       call::call(topic, At, static_cast<pass_t<Args>>(args)...);
@@ -95,7 +98,13 @@ template <class Plan, int V, bool Inlined, class R, class... Args, int... I>
                               static_cast<pass_t<Args>>(args)...);
 }
 
-/// Runs a topic: merged where the plan has it and the bindings agree, else generically. `find`
+/// Whether another file may have a topic of the same name. Files with equal base names, or with a
+/// common precompiled header, give equal names and so equal hashes; such a raise also compares the
+/// topics.
+template <class T>
+inline constexpr bool shares_name = local_to_unit(type_name<T>.view());
+
+/// Runs a topic: merged if the plan contains it and the bindings match, else generically. `find`
 /// gives the topic's record.
 template <class T, class Plan, class R, class... Args, class Find>
 [[gnu::always_inline]] inline R run_topic(topic_signature<R, Args...>,
@@ -110,11 +119,15 @@ template <class T, class Plan, class R, class... Args, class Find>
     using variants = variants_of_plan<Plan>;
     if (merged.plan == variants::id()) [[likely]] {
       const merged_topic& topic = merged.at(Plan::block_at(number));
+      if constexpr (shares_name<T>) {
+        if (topic.topic != &topic_info_of<T>) [[unlikely]] {
+          const topic_record& r = find();
+          return run_slots<R, Args...>(r.begin, r.end, static_cast<pass_t<Args>>(args)...);
+        }
+      }
       const auto run = [&]<int V>(std::integral_constant<int, V>) __attribute__((always_inline)) {
-        constexpr bool inlined = planned.inlined && V == first;
-        return run_variant<Plan, V, inlined, R, Args...>(
-            std::make_integer_sequence<int, Plan::len_of(V)>(), topic,
-            static_cast<pass_t<Args>>(args)...);
+        return run_variant<Plan, V, R, Args...>(std::make_integer_sequence<int, Plan::len_of(V)>(),
+                                                topic, static_cast<pass_t<Args>>(args)...);
       };
       const variant* const active = topic.active;
       if (active == variants::at(first)) [[likely]]

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// How a function, a member function, a closure or a task becomes a handler: a plain function of the
-// topic's signature and an object pointer. Each adapter has `call`, a name that is stable between
-// builds, and says what object it needs. Those that only pass a call on have `inlined` too: the
-// user's function becomes part of the caller.
+// Makes a handler from a function, a member function, a closure or a task: a plain function with
+// the topic's signature, and an object pointer. Each adapter has `call`, whose name is stable
+// between builds, and declares the object that it needs. An adapter that only forwards also has
+// `inlined`, which makes the user's function part of the caller.
 #pragma once
 
 #include <concepts>
@@ -16,11 +16,6 @@
 
 namespace heddle::detail {
 
-template <class T>
-inline constexpr bool is_task = false;
-template <class T>
-inline constexpr bool is_task<task<T>> = true;
-
 template <class R, class Answer>
 [[nodiscard]] constexpr R answer_of(const Answer& answer) {
   static_assert(std::is_same_v<Answer, flow>,
@@ -28,7 +23,7 @@ template <class R, class Answer>
   return answer;
 }
 
-/// Calls f, and answers what the topic wants.
+/// Calls f and converts its result to the topic's result type.
 template <class R, class F, class... Args>
 R answer(F&& f, Args&&... args) {
   using result = std::invoke_result_t<F, Args...>;
@@ -42,7 +37,7 @@ R answer(F&& f, Args&&... args) {
   }
 }
 
-/// The same for a call that f makes and that is to become part of the caller.
+/// The same for a closure that calls the handler and is inlined into the caller.
 template <class R, class F>
 [[gnu::always_inline]] inline R answer_inlined(const F& f) {
   if constexpr (std::is_void_v<R>) {
@@ -55,10 +50,10 @@ template <class R, class F>
   }
 }
 
-template <class Signature, auto Function>
+template <class Signature, auto Function, binding_file File>
 struct function_handler;
-template <class R, class... Args, auto Function>
-struct function_handler<topic_signature<R, Args...>, Function> {
+template <class R, class... Args, auto Function, binding_file File>
+struct function_handler<topic_signature<R, Args...>, Function, File> {
   using call_type = R (*)(void*, pass_t<Args>...);
   static R call(void*, pass_t<Args>... args) {
     return answer<R>(Function, static_cast<pass_t<Args>>(args)...);
@@ -70,10 +65,10 @@ struct function_handler<topic_signature<R, Args...>, Function> {
   }
 };
 
-template <class Signature, auto Member, class Object>
+template <class Signature, auto Member, class Object, binding_file File>
 struct member_handler;
-template <class R, class... Args, auto Member, class Object>
-struct member_handler<topic_signature<R, Args...>, Member, Object> {
+template <class R, class... Args, auto Member, class Object, binding_file File>
+struct member_handler<topic_signature<R, Args...>, Member, Object, File> {
   using call_type = R (*)(void*, pass_t<Args>...);
   static R call(void* self, pass_t<Args>... args) {
     return answer<R>(Member, *static_cast<Object*>(self), static_cast<pass_t<Args>>(args)...);
@@ -86,7 +81,7 @@ struct member_handler<topic_signature<R, Args...>, Member, Object> {
   }
 };
 
-/// A callable object in the bus's memory, or none at all where it has no state.
+/// A callable object in the bus's memory; a callable without state needs no object.
 template <class Signature, class F>
 struct callable_handler;
 template <class R, class... Args, class F>
@@ -121,7 +116,7 @@ struct callable_handler<topic_signature<R, Args...>, F> {
   static void destroy(void* self) { delete static_cast<F*>(self); }
 };
 
-/// A handler that is a task: each raise spawns one, with copies of the arguments.
+/// A handler that is a task: each raise spawns it with copies of the arguments.
 template <class F>
 struct task_maker {
   F f;
@@ -142,7 +137,7 @@ struct task_handler<topic_signature<R, Args...>, F> {
   static void destroy(void* self) { delete static_cast<cell*>(self); }
 };
 
-/// A function with arguments that were given when it was bound; they come behind the topic's.
+/// A function with extra arguments that were given to bind; they follow the topic's arguments.
 template <auto Function, class... Bound>
 struct bound_function {
   std::tuple<Bound...> bound;
@@ -182,23 +177,25 @@ struct bound_callable {
   }
 };
 
-/// Serves co_await next<T>(); defined with next_raise.
+/// The handler that serves co_await next<T>(); defined with next_raise.
 template <class Signature, class T>
 struct waiters_handler;
 
-/// The name of a handler for people, and what its hash is made of. The signature is part of the
-/// hash: one function can be a handler of topics with different arguments.
+/// The readable name of a handler, from which its hash is made. The signature is part of the hash,
+/// because one function can be a handler of topics with different arguments.
 template <class Who>
 struct handler_name;
-template <class Signature, auto Function>
-struct handler_name<function_handler<Signature, Function>> {
-  static constexpr const char* text = value_name<Function>.text;
-  static constexpr std::uint64_t hash = hash_of(value_name<Function>.view(), type_hash<Signature>);
+template <class Signature, auto Function, binding_file File>
+struct handler_name<function_handler<Signature, Function, File>> {
+  static constexpr const char* text = value_name<Function, File>.text;
+  static constexpr std::uint64_t hash =
+      hash_of(value_name<Function, File>.view(), type_hash<Signature>);
 };
-template <class Signature, auto Member, class Object>
-struct handler_name<member_handler<Signature, Member, Object>> {
-  static constexpr const char* text = value_name<Member>.text;
-  static constexpr std::uint64_t hash = hash_of(value_name<Member>.view(), type_hash<Signature>);
+template <class Signature, auto Member, class Object, binding_file File>
+struct handler_name<member_handler<Signature, Member, Object, File>> {
+  static constexpr const char* text = value_name<Member, File>.text;
+  static constexpr std::uint64_t hash =
+      hash_of(value_name<Member, File>.view(), type_hash<Signature>);
 };
 template <template <class, class> class Adapter, class Signature, class F>
 struct handler_name<Adapter<Signature, F>> {
@@ -211,11 +208,11 @@ struct handler_name<waiters_handler<Signature, T>> {
   static constexpr std::uint64_t hash = hash_of("co_await next", type_hash<T>);
 };
 
-/// Arguments that stand before and behind the topic's: the object, and what was given to bind.
+/// Arguments before and after the topic's: the object, and the arguments given to bind.
 template <class... Ts>
 struct around {};
 
-/// What F answers when a raise of this signature calls it.
+/// The type that F returns if a raise of this signature calls it.
 template <class Signature, class F, class Before = around<>, class Behind = around<>>
 struct answer_type;
 template <class R, class... Args, class F, class... Before, class... Behind>

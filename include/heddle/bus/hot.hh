@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Handlers that a plan has merged: each gets a function under its plan's number, which raises call
-// directly and link-time optimization inlines.
+// Merged handlers. Each handler of a plan gets a function named by its number in the plan; raises
+// call this function directly, and link-time optimization inlines it.
 //
-// Two translation units may disagree about a number, because a compiler prints two handlers alike
-// and each unit met them in another order. The linker would keep one of the two functions. So every
-// unit registers (number, handler) for each that it defines, before any constructor of the
-// program's own runs, and a number with two handlers is never used.
+// Two translation units may give one number to different handlers, because a compiler prints two
+// handlers alike and each unit met them in another order. The linker would keep only one of the two
+// functions. So every unit registers (number, handler) for each function that it defines, before
+// the program's own constructors run. A number with two handlers is never used.
 #pragma once
 
 #include "heddle/bus/dispatch.hh"
@@ -13,17 +13,17 @@
 
 namespace heddle::detail {
 
-/// One entry of the register; never changed after the program has started.
+/// One entry of the register; it does not change after the program has started.
 struct hot_node {
   const void* plan;
   int number;
   any_function handler;
   hot_node* next;
-  const char* mark;  ///< found in the program's file by `heddle optimize --check`
+  const char* mark;  ///< `heddle optimize --check` looks for it in the executable
 };
 [[gnu::visibility("hidden")]] inline constinit hot_node* hot_nodes = nullptr;
 
-/// "heddle-hot-handler:" with the hash and the occurrence.
+/// The text "heddle-hot-handler:" with the hash and the occurrence.
 template <std::uint64_t Hash, int Occurrence>
 inline constexpr auto hot_mark = [] {
   fixed_text<64> out;
@@ -47,13 +47,15 @@ struct hot_definition<hot_tag<Data, Number, R, Args...>, Who> {
   using tag = hot_tag<Data, Number, R, Args...>;
   static_assert(sizeof(tag) > 0);  // declared before it is defined
 
-  friend __attribute__((used)) R heddle_hot(tag, void* self, pass_t<Args>... args) {
+  // `inline` is explicit, although a function defined in a class is inline anyway: only an explicit
+  // `inline` gets the larger limit that heddle_optimize sets (-inlinehint-threshold).
+  friend inline __attribute__((used)) R heddle_hot(tag, void* self, pass_t<Args>... args) {
     if constexpr (requires { &Who::inlined; })
       return Who::inlined(self, static_cast<pass_t<Args>>(args)...);
     else
       return Who::call(self, static_cast<pass_t<Args>>(args)...);
   }
-  /// Never called: makes the compiler emit the function above.
+  /// Never called; makes the compiler emit the function above.
   static R use(void* self, pass_t<Args>... args) {
     return heddle_hot(tag(), self, static_cast<pass_t<Args>>(args)...);
   }
@@ -62,9 +64,9 @@ struct hot_definition<hot_tag<Data, Number, R, Args...>, Who> {
       &variants_in<Data>, Number, nullptr, nullptr,
       hot_mark<handler_name<Who>::hash, occurrence<handler_name<Who>::hash, Who>()>.text};
 
-  // 101: before the constructors of the program's own objects, which may raise. Called once for
-  // each unit that binds the handler (an inline function does so in several): the linker keeps one
-  // `enter`, and what calls it for each. A second entry would close the list to a ring.
+  // 101: runs before the constructors of the program's own objects, which may raise. It is called
+  // once for each unit that binds the handler, because the linker keeps one `enter` but each unit's
+  // call of it. The check prevents a second entry, which would make the list circular.
   [[gnu::constructor(101), gnu::used]] static void enter() {
     if (node.handler != nullptr) return;
     node.handler = reinterpret_cast<any_function>(&Who::call);
@@ -72,7 +74,7 @@ struct hot_definition<hot_tag<Data, Number, R, Args...>, Who> {
     hot_nodes = &node;
   }
 
-  /// Whether this number means this handler everywhere.
+  /// Whether this number means the same handler in all units.
   [[nodiscard]] static bool sound() noexcept {
     static_cast<void>(&enter);
     static_cast<void>(&use);

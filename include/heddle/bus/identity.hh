@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Names of topics and handlers that are the same in every build of one source by one compiler, so
-// that a profile of one build can speak to the next. A name is what the compiler calls the type or
-// the function, without directories; what a translation unit keeps to itself (a lambda, an unnamed
-// namespace) gets the unit's file name too. Handlers with equal names are told apart by a number.
+// Names of topics and handlers that are equal in all builds of the same source by one compiler, so
+// that a profile of one build fits the next. A name is the compiler's text for the type or
+// function, without directories. For an entity local to a translation unit (a lambda, an unnamed
+// namespace) the name includes the unit's file. A number distinguishes handlers with equal names.
+//
+// In a precompiled header the compiler does not know the unit. There Clang uses the file that binds
+// a function; all other names contain the precompiled header's file, and `heddle optimize` does not
+// merge their handlers.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +16,7 @@
 
 namespace heddle::detail {
 
-// Names differ between compilers, and may between their versions: a profile says whose it has.
+// Names differ between compilers, and may differ between versions; a profile records its compiler.
 #define HEDDLE_TEXT_OF(x) HEDDLE_TEXT_OF_EXPANDED(x)
 #define HEDDLE_TEXT_OF_EXPANDED(x) #x
 #if defined(__clang__)
@@ -32,7 +36,7 @@ consteval std::string_view spelled() {
   return __PRETTY_FUNCTION__;
 }
 
-/// What stands between the compiler's words before and after a template argument.
+/// The part of the compiler's text between the words before and after a template argument.
 consteval std::string_view cut(std::string_view text, std::string_view known,
                                std::string_view value) {
   const std::size_t before = known.rfind(value);
@@ -40,7 +44,7 @@ consteval std::string_view cut(std::string_view text, std::string_view known,
   return text.substr(before, text.size() - before - after);
 }
 
-/// A text of at most N characters as a constant.
+/// A constant text of at most N characters.
 template <std::size_t N>
 struct fixed_text {
   char text[N + 1] = {};
@@ -57,7 +61,7 @@ consteval std::string_view base_name(std::string_view path) {
   return slash == path.npos ? path : path.substr(slash + 1);
 }
 
-/// Clang's closures are named by their path: "(lambda at dir/file.cc:8:3)" loses "dir/".
+/// Clang names closures by their path: "(lambda at dir/file.cc:8:3)" loses "dir/".
 template <std::size_t N>
 consteval fixed_text<N> without_directories(std::string_view name) {
   constexpr std::string_view mark = " at ";
@@ -76,7 +80,61 @@ consteval fixed_text<N> without_directories(std::string_view name) {
   return out;
 }
 
-/// Whether equal names in two translation units may mean two things.
+/// Whether the file that the compiler takes for the unit is a header, which is then precompiled.
+consteval bool is_header(std::string_view file) {
+  if (file.find("pch") != file.npos) return true;
+  for (const std::string_view end : {".h", ".hh", ".hpp", ".hxx", ".h++", ".H"})
+    if (file.ends_with(end)) return true;
+  return false;
+}
+inline constexpr bool unit_known = !is_header(base_name(__BASE_FILE__));
+
+/// The file that binds a function if the unit is not known; else empty.
+struct binding_file {
+  char text[61] = {};
+
+  constexpr binding_file() = default;
+  consteval explicit binding_file(const char* path) {
+    if (unit_known) return;
+    const std::string_view name = base_name(path).substr(0, sizeof text - 1);
+    for (std::size_t i = 0; i < name.size(); ++i) text[i] = name[i];
+  }
+};
+
+// The type of `&function` in bind<T, &function>(). A defaulted argument records the line of the
+// call, which here is a conversion in the program's own text. GCC 12 does not accept a function of
+// an unnamed namespace inside an object as a template argument.
+#if defined(__clang__)
+template <class Pointer>
+struct bind_target {
+  Pointer pointer;
+  binding_file file;
+  consteval bind_target(Pointer p, const char* path = __builtin_FILE()) : pointer(p), file(path) {}
+};
+template <class Pointer>
+bind_target(Pointer) -> bind_target<Pointer>;
+#define HEDDLE_BIND_TARGET ::heddle::detail::bind_target
+template <class Pointer>
+consteval Pointer pointer_of(const bind_target<Pointer>& target) {
+  return target.pointer;
+}
+template <class Pointer>
+consteval binding_file file_of(const bind_target<Pointer>& target) {
+  return target.file;
+}
+#else
+#define HEDDLE_BIND_TARGET auto
+template <class Pointer>
+consteval Pointer pointer_of(Pointer target) {
+  return target;
+}
+template <class Pointer>
+consteval binding_file file_of(Pointer) {
+  return {};
+}
+#endif
+
+/// Whether equal names in two translation units may mean different things.
 consteval bool local_to_unit(std::string_view name) {
   return name.find("lambda") != name.npos || name.find("anonymous") != name.npos ||
          name.find("unnamed") != name.npos;
@@ -104,18 +162,23 @@ inline constexpr auto type_name = [] {
   return finished_name<text.size()>(text, __BASE_FILE__);
 }();
 
-template <auto V>
+template <auto V, binding_file File = binding_file()>
 inline constexpr auto value_name = [] {
   constexpr std::string_view text = cut(spelled<V>(), spelled<77>(), "77");
-  return finished_name<text.size()>(text, __BASE_FILE__);
+  return finished_name<text.size()>(text, *File.text == '\0' ? __BASE_FILE__ : File.text);
 }();
+
+/// The file, for a function local to its unit; other functions are the same wherever they are
+/// bound.
+template <auto V, binding_file File>
+inline constexpr binding_file file_if_local = local_to_unit(spelled<V>()) ? File : binding_file();
 
 template <class T>
 inline constexpr std::uint64_t type_hash = hash_of(type_name<T>.view());
 
-// Compilers print some different handlers alike (two lambdas of a function; member templates). The
-// first of a hash in a translation unit gets number 0, the next 1: each claims its number by
-// defining a friend function, which the next one sees.
+// Compilers print some different handlers alike (two lambdas of a function; member templates).
+// Within a translation unit, the first handler of a hash gets number 0, the next one 1. Each claims
+// its number by defining a friend function, which the next one detects.
 template <std::uint64_t Hash, int Number>
 struct number_slot {
 #if !defined(__clang__)

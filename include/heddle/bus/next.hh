@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// co_await bus.next<T>(): a task waits for the next raise of a topic. The first such wait binds one
-// more handler behind all others, which serves every waiter and stays bound.
+// co_await bus.next<T>(): a task waits for the next raise of a topic. The first wait binds one more
+// handler after all others; it serves all waiting tasks and stays bound.
 #pragma once
 
 #include <coroutine>
@@ -15,15 +15,15 @@ namespace heddle {
 
 class bus;
 
-/// Resumes: later, from the queue, when the raise has reached its end.
-/// Cancel: ends at once with operation_canceled; also when the bus goes.
+/// Resumes: later, from the ready queue, after the raise has reached its end.
+/// Cancel: ends at once with operation_canceled; the end of the bus does the same.
 template <any_topic T>
 class next_raise : wait, detail::topic_waiter {
  public:
   using value_type = typename topic_value<T>::type;
 
   explicit next_raise(bus& b) noexcept : wait(kind_of_wait), bus_(b) {}
-  /// Not yet waiting: a copy starts afresh.
+  /// A copy does not wait, even if the original does.
   next_raise(const next_raise& other) noexcept : next_raise(other.bus_) {}
 
   [[nodiscard]] static bool await_ready() noexcept { return false; }
@@ -70,13 +70,13 @@ const wait_kind next_raise<T>::kind_of_wait{
 
 namespace detail {
 
-/// The handler that serves the tasks which wait for T.
+/// The handler that resumes the tasks waiting for T.
 template <class R, class... Args, class T>
 struct waiters_handler<topic_signature<R, Args...>, T> {
   static constexpr std::int64_t order = std::numeric_limits<std::int64_t>::max();
 
   static R call([[maybe_unused]] void* self, [[maybe_unused]] pass_t<Args>... args) {
-    if constexpr (copyable_topic<T>) {  // nobody waits for others
+    if constexpr (copyable_topic<T>) {  // other topics cannot be awaited
       static_cast<topic_record*>(self)->waiters.each([&](topic_waiter& x) {
         if (x.late) return;
         auto& waiter = static_cast<next_raise<T>&>(x);

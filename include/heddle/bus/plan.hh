@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Which handlers of which topics a build merges. Without a plan (the usual build) nothing here
-// costs anything. `heddle optimize` writes a plan from a profile: a header of integer constants,
-// which the build names in HEDDLE_BUS_PLAN. It knows no type and no function of the program, only
-// hashes of their names, so what does not fit the program any more is never found, and costs
-// nothing either.
+// A plan tells which handlers of which topics a build merges. Without a plan (the usual case) this
+// file costs nothing. `heddle optimize` writes a plan from a profile: a header of integer
+// constants, which the build names in HEDDLE_BUS_PLAN. It refers to types and functions of the
+// program only by hashes of their names. So entries for code that no longer exists are never found
+// and cost nothing.
 #pragma once
 
 #include <algorithm>
@@ -16,19 +16,19 @@
 
 namespace heddle::detail {
 
-// What a plan's constants are made of.
+// The elements of a plan's constants.
 struct planned_topic {
   std::uint64_t hash;
   int first_variant;
   int variant_count;
-  bool inlined;  ///< its handlers become part of who raises it, whatever their size
+  bool inlined;  ///< GCC: a raise of it may be inlined into the raiser
 };
 struct planned_handler {
   std::uint64_t hash;
   int occurrence;
 };
 struct planned_variant {
-  int first;  ///< of `sequence`
+  int first;  ///< index in `sequence`
   int len;
 };
 
@@ -39,9 +39,9 @@ struct no_plan {
   [[nodiscard]] static constexpr variant_table variants_of(std::uint64_t) { return {}; }
 };
 
-/// A build with the plan whose constants Data has. Every function that depends on the plan has it
-/// as a template argument: parts of a program that were built with another plan, or with none, have
-/// functions of other names.
+/// A build with the plan whose constants are in Data. Every function that depends on the plan has
+/// it as a template argument, so that parts of a program built with another plan, or with none,
+/// have functions of other names.
 template <class Data>
 struct planned {
   [[nodiscard]] static consteval int topic_of(std::uint64_t hash) {
@@ -59,7 +59,7 @@ struct planned {
   [[nodiscard]] static consteval int number_at(int v, int i) {
     return Data::sequence[Data::variants[v].first + i];
   }
-  /// Where a topic stands in the merged block, in words.
+  /// The offset of a topic's data in the merged block, in words.
   [[nodiscard]] static consteval std::uint32_t block_at(int topic) {
     std::uint32_t at = 0;
     for (int i = 0; i < topic; ++i) {
@@ -73,13 +73,13 @@ struct planned {
   [[nodiscard]] static constexpr variant_table variants_of(std::uint64_t hash);
 };
 
-/// A plan that was made from another compiler's names would match nothing, or by chance the wrong
-/// thing: then the build has none.
+/// A plan made from another compiler's names would match nothing, or by chance the wrong thing.
+/// Such a plan is ignored.
 template <class Data>
 using plan_if_names_agree =
     std::conditional_t<std::string_view(Data::compiler) == compiler_name, planned<Data>, no_plan>;
 
-/// The plan's sequences as the untyped half of a bus sees them: one array in each shared library.
+/// The plan's sequences for the untyped half of a bus: one array in each shared library.
 template <class Data>
 struct variant_array {
   variant all[Data::variant_count];
@@ -118,17 +118,17 @@ constexpr variant_table planned<Data>::variants_of(std::uint64_t hash) {
   return variants_among<Data>(hash, std::make_integer_sequence<int, Data::topic_count>());
 }
 
-/// The function that is handler number `Number` of a plan, by a name that needs none of the
-/// program's types: raises call it, and the translation unit that binds the handler defines it.
+/// The function of handler number `Number` of a plan. Its name uses none of the program's types:
+/// raises call it, and the translation unit that binds the handler defines it.
 template <class Data, int Number, class R, class... Args>
 struct hot_tag;
 
 }  // namespace heddle::detail
 
-// One line of a plan for each handler. Where a handler is gone from the program, its name stays
-// undefined; no raise calls it then. GCC links a weak name that is not defined. Clang would not
-// inline weak functions: there the name is an assembler's, and `heddle optimize` gives a source
-// file that defines it in case nobody else does.
+// One line of a plan for each handler. If the program no longer contains a handler, its name stays
+// undefined and no raise calls it. GCC links an undefined weak name. Clang would not inline weak
+// functions, so there an assembler name is used, and `heddle optimize` writes a source file that
+// defines the name if the program does not.
 #if defined(__clang__)
 #define HEDDLE_BUS_HOT(data, stamp, number)                                            \
   template <class R, class... Args>                                                    \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Recording a profile, in any build: where one is wanted, a topic's raises see a single handler
-// instead of the bound ones, and that one runs them with the recorder looking on. So a raise tests
-// nothing for it, and costs nothing where no profile is made.
+// Records a profile, in any build. If a profile is wanted, a topic's raises see a single handler
+// instead of the bound ones; it runs the bound ones and records them. So raises need no test, and
+// cost nothing extra without a profile.
 #pragma once
 
 #include <chrono>
@@ -16,27 +16,27 @@
 
 namespace heddle::detail {
 
-/// One a bus. Thread: the bus's.
+/// One for each bus. Thread: the bus's.
 class recorder {
  public:
-  /// Throws failure when a profile cannot be kept in this file.
+  /// Throws failure if no profile can be written to this file.
   explicit recorder(const std::string& path);
-  /// Adds what was recorded to the file.
+  /// Adds the recorded counts to the file.
   void finish();
 
-  /// What is recorded of a topic's bindings; made anew after they have changed.
+  /// The data to record for a topic's bindings; rebuilt after the bindings change.
   struct topic_notes {
     std::uint32_t topic = profile_edge::none;
     bool current = false;
-    std::size_t sequence = 0;  // of the topic's; beyond its end: not kept
+    std::size_t sequence = 0;  // index in the topic's sequences; beyond them: not recorded
     std::vector<std::uint32_t> handlers;
   };
 
-  /// A raise begins, a handler returns, a raise ends.
+  /// Called when a raise begins, a handler returns and a raise ends.
   using moment = std::chrono::steady_clock::time_point;
   struct place {
-    std::uint32_t topic = profile_edge::none;    // none beyond the limits, too
-    std::uint32_t handler = profile_edge::none;  // likewise
+    std::uint32_t topic = profile_edge::none;    // none if beyond the limits
+    std::uint32_t handler = profile_edge::none;  // none if beyond the limits
     bool in_handler = false;
     [[nodiscard]] bool kept() const noexcept {
       return !in_handler || (topic != profile_edge::none && handler != profile_edge::none);
@@ -67,12 +67,16 @@ class recorder {
   std::uint32_t last_raised_ = profile_edge::none;
   std::unordered_map<const topic_record*, topic_notes> notes_;
   std::map<std::uint64_t, std::uint32_t> topic_numbers_;
-  std::map<std::pair<std::uint64_t, int>, std::uint32_t> handler_numbers_;
+  struct known_handler {
+    const handler_info* info;
+    std::uint32_t number;
+  };
+  std::map<std::pair<std::uint64_t, int>, known_handler> handler_numbers_;
   std::map<std::tuple<edge_kind, std::uint32_t, std::uint32_t, std::uint32_t>, std::size_t>
       edge_numbers_;
 };
 
-/// One raise that is recorded.
+/// One raise while it is recorded.
 class recorded_raise {
  public:
   explicit recorded_raise(topic_record& r);
@@ -91,7 +95,7 @@ class recorded_raise {
   recorder::moment last_;
 };
 
-/// What a topic's raises run while a profile is made.
+/// The single handler of a topic while a profile is recorded.
 template <class R, class... Args>
 R run_recorded(void* self, pass_t<Args>... args) {
   auto& r = *static_cast<topic_record*>(self);

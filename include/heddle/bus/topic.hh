@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A topic is a name with typed arguments, to which any number of handlers are bound while the
-// program runs. It is a type: deriving from topic<Args...> is all that it takes.
+// program runs. It is a type: derive it from topic<Args...>.
 //
 //   struct packet_in : heddle::topic<packet&, std::uint32_t> {};
 //   struct key_down : heddle::haltable_topic<int> {};      // a handler may end the raise
@@ -14,26 +14,27 @@
 
 namespace heddle {
 
-/// What a handler of a haltable topic answers. A raise gives it too: halt when a handler halted it.
+/// The result of a handler of a haltable topic. A raise returns it too: halt if a handler halted
+/// it.
 enum class flow : std::uint8_t { go_on, halt };
 
-/// R is what a handler answers, Args what it is called with.
+/// R is the result type of handlers, Args are their arguments.
 template <class R, class... Args>
 struct topic_signature {
   static_assert((!std::is_rvalue_reference_v<Args> && ...),
                 "several handlers get the same argument: take it by value or by reference");
   using answer = R;
-  using copies = std::tuple<std::decay_t<Args>...>;  ///< what a delayed raise keeps
+  using copies = std::tuple<std::decay_t<Args>...>;  ///< the copies that a delayed raise keeps
 };
 
-/// Handlers answer nothing.
+/// A topic whose handlers return nothing.
 template <class... Args>
 struct topic {
   using signature = topic_signature<void, Args...>;
 };
 
-/// A handler that returns flow::halt ends this raise: the handlers behind it do not run. The raiser
-/// goes on.
+/// A topic whose handlers may return flow::halt, which ends this raise: the handlers after it do
+/// not run. The raiser continues.
 template <class... Args>
 struct haltable_topic {
   using signature = topic_signature<flow, Args...>;
@@ -42,7 +43,7 @@ struct haltable_topic {
 template <class T>
 concept any_topic = requires { typename T::signature::answer; };
 
-/// What co_await next<T>() gives: nothing, the one argument, or a tuple of them; as copies.
+/// The result of co_await next<T>(): nothing, the one argument, or a tuple of them, as copies.
 template <any_topic T>
 struct topic_value {
   using copies = typename T::signature::copies;
@@ -64,7 +65,7 @@ struct topic_value {
 
 namespace detail {
 
-/// How an argument goes from handler to handler: as it is declared when it is a reference or small,
+/// How an argument is passed from handler to handler: as declared if it is a reference or small,
 /// else by reference to the raiser's object.
 template <class A>
 using pass_t = std::conditional_t<std::is_reference_v<A> || (std::is_trivially_copyable_v<A> &&
@@ -77,15 +78,16 @@ template <class R, class... Args>
 inline constexpr bool copies_arguments<topic_signature<R, Args...>> =
     std::is_constructible_v<typename topic_signature<R, Args...>::copies, pass_t<Args>&...>;
 
-/// One for each topic; its address is the topic's identity. Never written: not const, so that no
-/// linker folds two of them.
+/// One for each topic; its address is the topic's identity. It is not const, so that no linker
+/// merges two of them; it is never written.
 struct topic_info {
   std::uint64_t hash;
   const char* name;
   bool haltable;
 };
 
-/// The signature is part of it: what a plan knows of a topic holds for these arguments only.
+/// The signature is part of the hash, because a plan's knowledge of a topic holds only for its
+/// arguments.
 template <any_topic T>
 inline constexpr std::uint64_t topic_hash =
     hash_of(type_name<T>.view(), type_hash<typename T::signature>);
@@ -96,8 +98,8 @@ inline constinit topic_info topic_info_of{topic_hash<T>, type_name<T>.text,
 
 }  // namespace detail
 
-/// A topic whose arguments can be copied, which tasks that wait for it need. Others can be bound
-/// and raised all the same.
+/// A topic whose arguments can be copied, which tasks need to wait for it. Topics without this can
+/// still be bound and raised.
 template <class T>
 concept copyable_topic = any_topic<T> && detail::copies_arguments<typename T::signature>;
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Events made of events: each stands for another one and changes what is carried to it.
+// Events made of events: an adapter forwards to another event and changes the values on the way.
 //
 //   bind(e, v)      an event without values that fires e with v
 //   map<T>(e, f)    an event of T that fires e with f(value)
 //   rebind<T>(e)    an event of any type that fires e and discards the values
 //
-// When e ends by itself, what was made of it becomes empty; dropping what was made drops e. An
+// When e ends by itself, its adapters become empty; dropping an adapter drops e. An
 // adapter of an empty event is empty. e.unblocker() is a member of every event.
 #pragma once
 
@@ -37,7 +37,9 @@ class relay final : public event_sink<Ts...>, event_notifier {
   }
 
   void receive(event_record&, worker& w, Ts... values) noexcept override {
-    take(w, [&](Target& target, Pass& pass) { pass(target, std::move(values)...); });
+    take(w, [kept = std::tuple<Ts...>(std::move(values)...)](Target& target, Pass& pass) mutable {
+      std::apply([&](Ts&... v) { pass(target, std::move(v)...); }, kept);
+    });
   }
   void fired(event_record&, worker& w) noexcept override {
     take(w, [](Target& target, Pass& pass) { pass.unblock(target); });
@@ -58,12 +60,12 @@ class relay final : public event_sink<Ts...>, event_notifier {
     cancel_event(record, w);
   }
   template <class F>
-  void take(worker& w, F&& use) noexcept {
+  void take(worker& w, F use) noexcept {
     remove_notifier(*target_.record(), *this);
-    Target target = std::move(target_);
-    Pass pass = std::move(pass_);
+    auto call = [target = std::move(target_), pass = std::move(pass_),
+                 use = std::move(use)](worker&) mutable { use(target, pass); };
     destroy(*this, w);
-    use(target, pass);
+    nest(w, std::move(call));
   }
   static void destroy(relay& self, worker& w) noexcept {
     std::destroy_at(&self);
@@ -95,15 +97,20 @@ struct pass_mapped {
   template <class Target, class... Vs>
   void operator()(Target& target, Vs... vs) {
     if constexpr (std::is_void_v<std::invoke_result_t<F&, Vs...>>) {
-      std::invoke(function, std::move(vs)...);
+      call(vs...);
       target.trigger();
     } else {
-      target.trigger(std::invoke(function, std::move(vs)...));
+      target.trigger(call(vs...));
     }
   }
   template <class Target>
   void unblock(Target& target) {
     target.unblock();
+  }
+  template <class... Vs>
+  decltype(auto) call(Vs&... vs) {
+    const nest_afresh programmers(worker::running());
+    return std::invoke(function, std::move(vs)...);
   }
   F function;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What can be awaited, seen alike: an awaiter, or something with operator co_await. The second is a
-// description, cheap to move: adapters and operations are such, however deep they stand in one
-// another, and the record that waits is made once, in the frame, when co_await asks for it.
+// Awaitables, and how adapters treat them alike. An awaitable is an awaiter, or a description with
+// an operator co_await that makes one. Adapters and operations are descriptions: cheap to move,
+// however deep they are nested. co_await makes the awaiter once, in the frame of the function.
 #pragma once
 
 #include <concepts>
@@ -32,6 +32,42 @@ struct awaiter_type<A> {
 template <class A>
 using awaiter_t = typename awaiter_type<A>::type;
 
+/// An awaitable: it makes an awaiter, or is one.
+template <class A>
+concept awaitable = has_member_co_await<A&&> || requires(std::remove_reference_t<A>& a) {
+  a.await_ready();
+  a.await_resume();
+} || requires(A&& a) { operator co_await(static_cast<A&&>(a)); };
+
+template <class... Ts>
+inline constexpr bool misused = false;  ///< for static_assert in templates
+
+/// Refuses a type that cannot be awaited, with an error of one sentence.
+template <class A>
+constexpr void check_awaitable() noexcept {
+  if constexpr (!awaitable<A>) {
+    if constexpr (has_member_co_await<std::remove_reference_t<A>>) {
+      static_assert(misused<A>,
+                    "awaiting uses a task up: write std::move(t), or make the task here");
+    } else if constexpr (std::invocable<A>) {
+      static_assert(misused<A>,
+                    "this is a function, not a call of it: write f(), or give a lambda that "
+                    "captures to scope::spawn(), with_scope() or start(), which keep it");
+    } else {
+      static_assert(misused<A>,
+                    "this cannot be awaited: call a function that returns task<>, or an operation; "
+                    "a plain value needs no co_await");
+    }
+  }
+}
+
+/// Replaces a value that cannot be awaited, so that the compiler reports no further errors.
+struct unusable_awaiter {
+  [[nodiscard]] static bool await_ready() noexcept { return true; }
+  static void await_suspend(std::coroutine_handle<>) noexcept {}
+  static void await_resume() noexcept {}
+};
+
 template <class A>
 using await_value_t = decltype(std::declval<awaiter_t<A>>().await_resume());
 
@@ -41,8 +77,8 @@ using kept_t =
     std::conditional_t<std::is_lvalue_reference_v<T>,
                        std::reference_wrapper<std::remove_reference_t<T>>, std::remove_cvref_t<T>>;
 
-/// An awaiter that waits by itself: it opens no context and starts no task, so whoever wants it to
-/// end asks it, and needs no context around it. Its await_suspend gives bool or nothing.
+/// An awaiter that waits by itself: it opens no context and starts no task. An adapter can ask it
+/// to end, and needs no context around it. Its await_suspend gives bool or nothing.
 template <class Awaiter>
 concept waits_alone = requires(Awaiter& a, worker& w) {
   { a.ask_to_end(w) } noexcept;
@@ -54,7 +90,7 @@ inline constexpr bool is_result = false;
 template <class T>
 inline constexpr bool is_result<result<T>> = true;
 
-/// The awaiter of an awaitable, made where it stays; what is an awaiter itself is kept, an lvalue
+/// The awaiter of an awaitable, made where it stays; an awaiter is kept, an lvalue
 /// by reference. A is as deduced for A&&.
 template <class A>
 class own_awaiter {
@@ -78,7 +114,7 @@ class own_awaiter {
   held awaiter_;
 };
 
-/// The outcome of an awaiter without a throw where it can tell, else by catching what it throws.
+/// The outcome of an awaiter: without a throw if it supports that, else by catching its exception.
 template <class T, class Awaiter>
 [[nodiscard]] result<T> result_of(Awaiter& a) {
   if constexpr (requires {

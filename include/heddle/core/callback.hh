@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "heddle/core/event.hh"
+#include "heddle/core/late_drop.hh"
 
 namespace heddle {
 
@@ -33,10 +34,12 @@ class caller final : public event_sink<Ts...> {
   }
   void receive(event_record&, worker& w, Ts... values) noexcept override {
     F f = take(w);
+    const nest_afresh programmers(w);
     std::invoke(f, std::move(values)...);
   }
   void fired(event_record&, worker& w) noexcept override {
     F f = take(w);
+    const nest_afresh programmers(w);
     if constexpr (sizeof...(Ts) == 0) std::invoke(f);  // without values, an unblock is a trigger
   }
   void dropped(event_record& record, worker& w) noexcept override {
@@ -114,7 +117,7 @@ template <class... Ts>
     auto* from = static_cast<handle*>(context);
     handle h = std::move(*from);
     std::destroy_at(from);
-    worker::here().memory.release(from, sizeof(handle));
+    detail::release_cell(from, sizeof(handle));
     return h;
   };
   using take_type = decltype(take);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// A choice between waits that exactly one of them can commit. Whoever gives something away (a lock,
-// a channel) asks the waiter's choice first, and moves on to the next waiter when it was made for
-// another branch: so a wait that loses takes nothing. any() makes one choice over its branches.
+// choice: several waits, of which exactly one may take something. A lock or channel asks the choice
+// of a waiter before it gives it anything. If the choice was made for another branch, the lock goes
+// on to the next waiter; so a wait that loses takes nothing. any() and select() make one choice
+// over their branches.
 //
 // States of a choice: open -> made for one branch, for good. One color, so no atomics.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -16,7 +18,11 @@ namespace heddle {
 
 class choice {
  public:
-  choice() noexcept = default;
+  /// Which ends of a wait commit it: each, or only one that gives a value. A source that has
+  /// been closed gives none.
+  enum class by : std::uint8_t { any_end, success };
+
+  explicit choice(by b = by::any_end) noexcept : by_(b) {}
   choice(const choice&) = delete;
   choice& operator=(const choice&) = delete;
 
@@ -24,6 +30,10 @@ class choice {
   [[nodiscard]] bool commit(std::size_t branch) noexcept {
     if (made_for_ == none) made_for_ = branch;
     return made_for_ == branch;
+  }
+  /// The branch's source has been closed: commits only where any end does.
+  [[nodiscard]] bool commit_end(std::size_t branch) noexcept {
+    return by_ == by::any_end ? commit(branch) : open_to(branch);
   }
   [[nodiscard]] bool open_to(std::size_t branch) const noexcept {
     return made_for_ == none || made_for_ == branch;
@@ -35,9 +45,10 @@ class choice {
  private:
   static constexpr std::size_t none = ~std::size_t{0};
   std::size_t made_for_ = none;
+  by by_;
 };
 
-/// What can be one branch of a choice: the base of awaiters that are given something.
+/// A possible branch of a choice: the base of awaiters that take something.
 class choosable {
  public:
   choosable() noexcept {}
@@ -52,7 +63,11 @@ class choosable {
   }
   /// The last step before it takes something: from here on it must.
   [[nodiscard]] bool commit() noexcept { return choice_ == nullptr || choice_->commit(branch_); }
-  /// No branch of any choice: it deals with everybody.
+  /// The last step before it ends without anything, because its source has been closed.
+  [[nodiscard]] bool commit_end() noexcept {
+    return choice_ == nullptr || choice_->commit_end(branch_);
+  }
+  /// No branch of any choice: it may exchange values with every waiter.
   [[nodiscard]] bool alone() const noexcept { return choice_ == nullptr; }
   /// Two branches of one choice cannot deal with each other.
   [[nodiscard]] bool rivals(const choosable& other) const noexcept {
@@ -64,7 +79,7 @@ class choosable {
   [[nodiscard]] bool refused(const worker& w) const noexcept {
     return w.current_context().canceled() || !open();
   }
-  /// The usual case: no choice, and nobody asked this context to end.
+  /// The usual case: no choice, and no request to cancel this context.
   [[nodiscard]] bool plain(const worker& w) const noexcept {
     return choice_ == nullptr && !w.current_context().canceled();
   }
@@ -92,7 +107,7 @@ class wait_room {
     if (made_) [[unlikely]]
       std::destroy_at(&record_);
   }
-  /// Whoever woke the function has unlinked its record: there is nothing to destroy.
+  /// The wake has unlinked the record: there is nothing to destroy.
   void resumed() noexcept { made_ = false; }
   /// See wait::ask_to_end().
   void ask_to_end(worker& w) noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Combining events: one event that stands for several. Firing it fires every part that is still
+// Combining events: one event in place of several. Firing it fires every part that is still
 // expected, at once, left to right, with the same values; unblocking it unblocks them. When every
 // part has ended by itself the combination is empty too.
 //
@@ -7,8 +7,8 @@
 #pragma once
 
 #include <memory>
+#include <tuple>
 #include <utility>
-#include <vector>
 
 #include "heddle/core/event.hh"
 
@@ -33,19 +33,21 @@ class combination final : public event_sink<Ts...> {
   }
 
   void receive(event_record&, worker& w, Ts... values) noexcept override {
-    take_parts(w, [&](event<Ts...>& part, bool last) {
-      if (last) {
-        part.trigger(std::move(values)...);
-      } else {
-        part.trigger(values...);
-      }
-    });
+    parts_of parts = take_parts(w);
+    if (parts.first && parts.second) {
+      fire(w, std::move(parts.first), values...);
+      fire(w, std::move(parts.second), std::move(values)...);
+    } else {
+      fire(w, std::move(parts.first ? parts.first : parts.second), std::move(values)...);
+    }
   }
   void fired(event_record&, worker& w) noexcept override {
-    take_parts(w, [](event<Ts...>& part, bool) { part.unblock(); });
+    parts_of parts = take_parts(w);
+    nest(w, [part = std::move(parts.first)](worker&) { part.unblock(); });
+    nest(w, [part = std::move(parts.second)](worker&) { part.unblock(); });
   }
   void dropped(event_record&, worker& w) noexcept override {
-    take_parts(w, [](event<Ts...>&, bool) {});  // dropping the parts reports each
+    static_cast<void>(take_parts(w));  // dropping the parts reports each, in their order
   }
 
  private:
@@ -73,17 +75,29 @@ class combination final : public event_sink<Ts...> {
     destroy(self, w);
     cancel_event(record, w);
   }
-  template <class F>
-  void take_parts(worker& w, F&& use) noexcept {
-    event<Ts...> targets[2];
-    for (int i = 0; i < 2; ++i) {
-      if (!parts_[i].watched) continue;  // it has ended by itself
-      remove_notifier(*parts_[i].target.record(), parts_[i]);
-      targets[i] = std::move(parts_[i].target);
-    }
+  /// Those that are expected still. They go in their order, too.
+  struct parts_of {
+    event<Ts...> second;
+    event<Ts...> first;
+  };
+  [[nodiscard]] parts_of take_parts(worker& w) noexcept {
+    const auto take = [](part& p) {
+      if (!p.watched) return event<Ts...>();  // it has ended by itself
+      remove_notifier(*p.target.record(), p);
+      return std::move(p.target);
+    };
+    parts_of parts;
+    parts.first = take(parts_[0]);
+    parts.second = take(parts_[1]);
     destroy(*this, w);
-    use(targets[0], !targets[1]);
-    use(targets[1], true);
+    return parts;
+  }
+  template <class... Us>
+  static void fire(worker& w, event<Ts...> part, Us&&... values) noexcept {
+    nest(w, [part = std::move(part),
+             kept = std::tuple<Ts...>(std::forward<Us>(values)...)](worker&) mutable {
+      std::apply([&](Ts&... v) { part.trigger(std::move(v)...); }, kept);
+    });
   }
   static void destroy(combination& self, worker& w) noexcept {
     std::destroy_at(&self);

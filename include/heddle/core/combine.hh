@@ -24,7 +24,7 @@ namespace heddle {
 
 namespace detail {
 
-/// void has no object: std::monostate stands for it in tuples.
+/// void has no object: std::monostate takes its place in tuples.
 template <class T>
 using stored_t = std::conditional_t<std::is_void_v<T>, std::monostate, kept_t<T>>;
 
@@ -32,9 +32,27 @@ template <class A>
 using outcome_t = stored_t<await_value_t<A&&>>;
 
 struct race {
+  explicit race(choice::by b = choice::by::any_end) noexcept
+      : winner(b), needs_success(b == choice::by::success) {}
+
   choice winner;
-  bool ended = false;         ///< a branch has finished, and the others were asked to end
-  scope* branches = nullptr;  ///< cancelled by the first to finish; null to let all go on
+  const bool needs_success;    ///< branches that fail are set aside
+  bool ended = false;          ///< a branch has finished, and the others were asked to end
+  bool has_result = false;     ///< a branch has brought a result
+  std::size_t index = 0;       ///< the first of those: the winner's, if it has one
+  bool cut_short = false;      ///< a branch ended because it was asked to
+  std::exception_ptr failure;  ///< of the winner, or of the last to fail where a success is needed
+  scope* branches = nullptr;   ///< cancelled by the first to finish; null to let all go on
+
+  /// For any() and select(): a branch has ended, with this exception or with a result.
+  void note(std::size_t branch, std::exception_ptr error) noexcept;
+  /// Called once all have ended: throws the race's failure if no branch has a result.
+  void require_result();
+  /// Throws the failure of the branch that ended first, where another one has a result too.
+  void rethrow_beside_result() const {
+    if (failure && !needs_success) [[unlikely]]
+      std::rethrow_exception(failure);
+  }
 };
 
 /// An awaitable that, in any(), commits its branch of the choice before it takes anything.
@@ -42,6 +60,7 @@ template <class A>
 class [[nodiscard("co_await it")]] branch_awaiter {
  public:
   branch_awaiter(A&& a, race& r, std::size_t branch) : inner_(static_cast<A&&>(a)) {
+    if constexpr (has_line<A>) at_ = a.awaited_at();
     if (r.branches != nullptr) inner_.get().join_choice(r.winner, branch);
   }
   branch_awaiter(const branch_awaiter&) = delete;
@@ -52,9 +71,15 @@ class [[nodiscard("co_await it")]] branch_awaiter {
     return suspend_with(inner_.get(), h);
   }
   decltype(auto) await_resume() { return inner_.get().await_resume(); }
+  [[nodiscard]] site awaited_at() const noexcept
+    requires has_line<A>
+  {
+    return at_;
+  }
 
  private:
   own_awaiter<A> inner_;
+  [[no_unique_address]] std::conditional_t<has_line<A>, site, std::monostate> at_{};
 };
 
 template <class A>
@@ -84,9 +109,7 @@ task<> run_branch(A awaitable, std::optional<outcome_t<A>>& out, race& r, std::s
     if (error) std::rethrow_exception(error);
     co_return;
   }
-  // A lock or channel may have made the choice already, for a branch that has yet to run.
-  if (r.winner.commit(index) && error) r.branches->fail(error);
-  if (!std::exchange(r.ended, true)) r.branches->cancel();
+  r.note(index, std::move(error));
 }
 
 template <class... As, std::size_t... I>
@@ -97,11 +120,14 @@ void spawn_branches(scope& s, race& r, std::tuple<std::optional<outcome_t<As>>..
 
 }  // namespace detail
 
-/// What any() gives: which finished first, and every result there is.
+/// The value of any(): which branch finished first, and every result there is.
 template <class... Ts>
 struct any_results {
-  std::size_t index = 0;
+  std::size_t index = 0;  ///< the first of those that have a result
   std::tuple<std::optional<Ts>...> results;
+  /// Of a branch that failed before that one finished: it had its result already when it was asked
+  /// to end.
+  std::exception_ptr failure;
 };
 
 namespace detail {
@@ -117,6 +143,15 @@ task<std::tuple<outcome_t<As>...>> all_of(As... as) {
                        out);
 }
 
+/// Gives the value of any(), or throws, once every branch has ended. A result is never dropped,
+/// also when the context around was cancelled meanwhile.
+template <class Results>
+void finish_race(race& r, Results& out) {
+  r.require_result();
+  out.index = r.index;
+  out.failure = std::move(r.failure);
+}
+
 template <class... As>
 task<any_results<outcome_t<As>...>> any_of(As... as) {
   any_results<outcome_t<As>...> out;
@@ -125,9 +160,8 @@ task<any_results<outcome_t<As>...>> any_of(As... as) {
   r.branches = &s;
   spawn_branches<As...>(s, r, out.results, std::index_sequence_for<As...>(),
                         static_cast<As&&>(as)...);
-  co_await s.join();
-  if (!r.winner.made()) throw_failure(canceled_error());
-  out.index = r.winner.made_for();
+  co_await s.settled();
+  finish_race(r, out);
   co_return out;
 }
 
@@ -136,15 +170,21 @@ task<any_results<outcome_t<As>...>> any_of(As... as) {
 /// Awaits all of them at once. The first failure cancels the rest and is rethrown. A void result is
 /// std::monostate in the tuple, a reference std::reference_wrapper.
 template <class... As>
-[[nodiscard]] auto all(As&&... as) {
-  return detail::all_of<As...>(std::forward<As>(as)...);
+[[nodiscard("co_await it")]] auto all(As&&... as) {
+  (detail::check_awaitable<As>(), ...);
+  if constexpr ((detail::awaitable<As> && ...))
+    return detail::all_of<As...>(std::forward<As>(as)...);
 }
 
 /// Awaits the first to finish, cancels the others and waits for them to end. When the first to
-/// finish failed, its exception is rethrown (as_expected() inside makes it a result).
+/// finish failed and no other brings a result, its exception is rethrown (as_expected() inside
+/// makes it a result). A branch that ends because the context around any() is cancelled has not
+/// finished: any() then gives what the others did, and throws operation_canceled when all ended so.
 template <class... As>
-[[nodiscard]] auto any(As&&... as) {
-  return detail::any_of<As...>(std::forward<As>(as)...);
+[[nodiscard("co_await it")]] auto any(As&&... as) {
+  (detail::check_awaitable<As>(), ...);
+  if constexpr ((detail::awaitable<As> && ...))
+    return detail::any_of<As...>(std::forward<As>(as)...);
 }
 
 /// All tasks of a vector; results in its order.
@@ -167,11 +207,12 @@ inline task<> all(std::vector<task<>> tasks) {
   co_await s.join();
 }
 
-/// What any() of a vector gives: which finished first, and every result there is.
+/// The value of any() of a vector: see any_results.
 template <class T>
 struct any_result_of {
   std::size_t index = 0;
   std::vector<std::optional<detail::stored_t<T>>> results;
+  std::exception_ptr failure;
 };
 
 /// The first task of a vector, which must not be empty.
@@ -185,9 +226,8 @@ task<any_result_of<T>> any(std::vector<task<T>> tasks) {
   r.branches = &s;
   for (std::size_t i = 0; i < tasks.size(); ++i)
     s.spawn(detail::run_branch<task<T>>(std::move(tasks[i]), out.results[i], r, i));
-  co_await s.join();
-  if (!r.winner.made()) detail::throw_failure(canceled_error());
-  out.index = r.winner.made_for();
+  co_await s.settled();
+  detail::finish_race(r, out);
   co_return out;
 }
 

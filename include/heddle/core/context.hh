@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// A context is what a task inherits from whoever awaited or spawned it: a cancel scope, a deadline,
-// a color, a trace id. Contexts form a tree. While a task runs, its worker holds the context; while
-// it is suspended, the wait does, linked into the context, so that a request to cancel finds every
-// wait below it. A wait that lives in the program ends at once; a kernel operation is asked, and
-// ends when its completion comes with whatever it really did. A new wait in a marked context ends
-// at once.
+// context: the things that a task inherits from the function that awaited or spawned it: a cancel
+// scope, a deadline, a color, a trace id. Contexts form a tree. A running task's context is held by
+// its worker; a suspended task's wait is linked into the context, so that a request to cancel finds
+// every wait below it. A wait inside the program ends at once. An operation of the kernel is asked
+// to end, and ends with its completion, which may still bring a result. A new wait in a cancelled
+// context ends at once.
 //
 // Thread: the color's worker. Owns: a context belongs to the adapter or scope that opened it.
 #pragma once
@@ -21,7 +21,7 @@ namespace heddle {
 
 struct wait;
 
-/// What a wait is, one static object for each kind.
+/// The kind of a wait: one static object each.
 struct wait_kind {
   const char* name;  ///< for dumps: "event", "sleep", "read", ...
   /// Asks the wait to end. It unlinks and queues its frame now or, for the kernel's, later.
@@ -32,17 +32,22 @@ struct wait_kind {
 
 /// A suspended frame's entry in its context; a member or base of the awaiter, so it lies in the
 /// frame.
-struct wait : list_node {
-  explicit wait(const wait_kind& k) noexcept : kind(&k) {}
+struct wait : list_hook {
+  explicit wait(const wait_kind& k) noexcept : list_hook(linked_at_once()), kind(&k) {}
   /// Parks the frame at once, which is cheaper than park() later.
   wait(const wait_kind& k, link f, worker& w) noexcept;
+  wait(const wait&) = delete;
+  wait& operator=(const wait&) = delete;
+  ~wait() {
+    if (parked()) take_out();
+  }
 
   const wait_kind* kind;
   link frame = no_link;
   time_point since{};
 
   [[nodiscard]] bool parked() const noexcept { return frame != no_link; }
-  /// What a cancelled context does to this wait, and nothing when it has been woken.
+  /// Called when the context is cancelled; does nothing if the wait has been woken already.
   void ask_to_end(worker& w) noexcept {
     if (parked()) kind->cancel(*this, w);
   }
@@ -68,7 +73,7 @@ class context : public list_node {
   static void close(worker& w, context& c) noexcept;
 
   /// A context for a function that runs in another color than the context around it
-  /// (core/enter.hh). Its address tells: see is_away().
+  /// (core/enter.hh). Its address marks it: see is_away().
   [[nodiscard]] static context& open_away(worker& w, context& parent, visit& v);
   static void close_away(worker& w, context& c) noexcept;
   /// Whether this is the low half of a context that open_away() made.
@@ -123,8 +128,8 @@ class context : public list_node {
 
 static_assert(sizeof(context) + 32 <= slabs::context_bytes && slabs::context_bytes % 64 == 0);
 
-/// What a promise of ours begins with; it lies at offset 16 of the coroutine frame. It is 22 bytes
-/// and not 24, so that what the compiler keeps behind it still fits in a frame of 40.
+/// The first part of our promises; it lies at offset 16 of the coroutine frame. It is 22 bytes
+/// and not 24, so that the compiler's own data behind it still fits in a frame of 40.
 #pragma pack(push, 2)
 class promise_base {
  public:
@@ -141,7 +146,7 @@ class promise_base {
   std::uint16_t parent_high_ = 0;
 
  public:
-  /// Who gets the result. User addresses have at most 48 bits.
+  /// The join that gets the result. User addresses have at most 48 bits.
   [[nodiscard]] struct join* parent() const noexcept {
     return reinterpret_cast<join*>(std::uintptr_t{parent_high_} << 32 | parent_low_);
   }
@@ -160,7 +165,7 @@ static_assert(sizeof(promise_base) == 22);
 }
 
 inline wait::wait(const wait_kind& k, link f, worker& w) noexcept
-    : list_node(linked_at_once()), kind(&k), frame(f), since(w.now) {
+    : list_hook(linked_at_once()), kind(&k), frame(f), since(w.now) {
   promise_of(f).context_low = w.context_now;
   w.current_context().waits().push_back(*this);
 }
@@ -175,7 +180,7 @@ inline void park(wait& x, link frame, worker& w) noexcept {
 
 /// Ends a wait: its frame runs later, in the order of these calls.
 inline void wake(wait& x, worker& w) noexcept {
-  x.unlink();
+  x.take_out();
   const link l = x.frame;
   x.frame = no_link;
   w.post(l);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Waits with a bound: with_timeout, with_deadline, with_cancel, shield. Each opens a context around
-// any awaitable (operation, task, rendezvous, another adapter), so whatever waits inside is
+// any awaitable (operation, task, rendezvous, another adapter), so that every wait inside is
 // reached. The wait that loses is cancelled and waited for; if it had succeeded already, its result
 // is what you get. A timeout around one wait (an operation, a lock, a rendezvous) needs no context,
 // and its timer is armed only when the function is really suspended.
@@ -30,7 +30,7 @@ class [[nodiscard("co_await it")]] bounded_awaiter {
 
   bounded_awaiter(A&& a, typename Bound::limit at) : opened_(at), inner_(static_cast<A&&>(a)) {}
 
-  /// What is inside commits a branch of the choice before it takes anything.
+  /// The inner awaiter commits a branch of the choice before it takes a value or a lock.
   template <class Inner = A>
     requires joins_choice<std::remove_reference_t<awaiter_t<Inner&&>>>
   void join_choice(choice& c, std::size_t branch) {
@@ -131,7 +131,7 @@ class [[nodiscard("co_await it")]] bounded_awaiter {
   own_awaiter<A> inner_;  // dies first: its contexts are below
 };
 
-/// What with_timeout() and the like give: the awaitable, an lvalue by reference, and its limit.
+/// The result of with_timeout() and the like: the awaitable, an lvalue by reference, and its limit.
 template <class A, class Bound>
 class [[nodiscard("co_await it")]] bounded {
  public:
@@ -148,7 +148,7 @@ class [[nodiscard("co_await it")]] bounded {
 /// A timer that cancels a context.
 class deadline_bound : timer_node {
  public:
-  /// What is awaited inside sees the deadline, so there is a context.
+  /// The inner awaitable can read the deadline from its context, so a context is always opened.
   static constexpr bool asks_alone = false;
 
   using limit = time_point;
@@ -296,25 +296,31 @@ class shield_bound : public timeout_bound {
 
 /// Throws failure(timed_out) if `awaitable` has not finished after `span`.
 template <class A>
-[[nodiscard]] detail::bounded<A, detail::timeout_bound> with_timeout(A&& awaitable,
-                                                                     nanoseconds span) {
-  return detail::bounded<A, detail::timeout_bound>(std::forward<A>(awaitable), span);
+[[nodiscard("co_await it")]] auto with_timeout(A&& awaitable, nanoseconds span) {
+  detail::check_awaitable<A>();
+  if constexpr (detail::awaitable<A>)
+    return detail::bounded<A, detail::timeout_bound>(std::forward<A>(awaitable), span);
 }
 /// The same for a point in time; everything awaited inside inherits it.
 template <class A>
-[[nodiscard]] detail::bounded<A, detail::deadline_bound> with_deadline(A&& awaitable,
-                                                                       time_point due) {
-  return detail::bounded<A, detail::deadline_bound>(std::forward<A>(awaitable), due);
+[[nodiscard("co_await it")]] auto with_deadline(A&& awaitable, time_point due) {
+  detail::check_awaitable<A>();
+  if constexpr (detail::awaitable<A>)
+    return detail::bounded<A, detail::deadline_bound>(std::forward<A>(awaitable), due);
 }
 /// Ends with operation_canceled when the source is cancelled.
 template <class A>
-[[nodiscard]] detail::bounded<A, cancel_bound> with_cancel(cancel_source& source, A&& awaitable) {
-  return detail::bounded<A, cancel_bound>(std::forward<A>(awaitable), source);
+[[nodiscard("co_await it")]] auto with_cancel(cancel_source& source, A&& awaitable) {
+  detail::check_awaitable<A>();
+  if constexpr (detail::awaitable<A>)
+    return detail::bounded<A, cancel_bound>(std::forward<A>(awaitable), source);
 }
 /// For cleanup: goes on in a cancelled context, for at most `bound`.
 template <class A>
-[[nodiscard]] detail::bounded<A, detail::shield_bound> shield(A&& awaitable, nanoseconds bound) {
-  return detail::bounded<A, detail::shield_bound>(std::forward<A>(awaitable), bound);
+[[nodiscard("co_await it")]] auto shield(A&& awaitable, nanoseconds bound) {
+  detail::check_awaitable<A>();
+  if constexpr (detail::awaitable<A>)
+    return detail::bounded<A, detail::shield_bound>(std::forward<A>(awaitable), bound);
 }
 
 }  // namespace heddle

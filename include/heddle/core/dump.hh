@@ -10,23 +10,27 @@
 
 namespace heddle {
 
-/// One suspended task: its innermost frame, and who awaits whom above it.
+/// One suspended task: its innermost frame, and the chain of awaiting frames above it.
 struct suspended_task {
   static constexpr std::size_t nobody = ~std::size_t{0};
 
-  const char* state = "";   ///< what it waits for: "event", "sleep", "read", ...; "ready" if queued
+  /// The state of a task that a worker runs while the others are looked at.
+  static constexpr const char* runs = "running";
+
+  /// The kind of its wait: "event", "sleep", "read", ...; "ready" if queued; `runs`.
+  const char* state = "";
   std::vector<site> chain;  ///< lines, innermost first; each frame was awaited at the next line
-  nanoseconds waited{};
+  nanoseconds waited{};     ///< of one that runs: since its worker last looked for I/O
   std::uint32_t color = 0;
   std::uint64_t trace_id = 0;
   std::string plain_at = {};  ///< a plain frame's "file:line"
-  /// It can never go on: what it waits for could be triggered only by functions that wait so
-  /// themselves. Of those, one, as a place in the same list.
+  /// Set if it can never go on, because only functions that are stuck too could trigger its event:
+  /// one of those functions, as an index in the same list.
   std::size_t behind = nobody;
-  site expects = 0;  ///< the line that made what that one holds
+  site expects = 0;  ///< the line that made the event which that function holds
 };
 
-/// Deeper chains of who awaits whom are cut: a dump must stay readable.
+/// Longer chains of awaiting frames are cut: a dump must stay readable.
 inline constexpr std::size_t chain_max = 64;
 
 /// The wait points of plain frames that share a resume function (heddle_describe).

@@ -9,7 +9,7 @@
 //     co_return encrypt(r);
 //   }                                             // the caller goes on where it was
 //
-// A visit is the function's stay. While it lasts, a context of its own stands below the caller's,
+// A visit is the function's stay. While it lasts, the visit has a context below the caller's,
 // so a request to cancel reaches it as a message, and its end comes back as one. States: on its way
 // -> away -> coming home -> over; it is freed when it is over and no request to cancel is on its
 // way.
@@ -25,17 +25,17 @@ struct visit {
   /// Thread: the color that the visit came from.
   void ask_to_cancel(worker& w) noexcept;
 
-  /// Whoever waits for the function learns of its end in their own color: their join gets a call of
+  /// The function's joiner learns of its end in the joiner's own color: its join gets a call of
   /// ours while it is away. A scope's join serves many; there the function reports to `stand_in`.
   void take_over_join() noexcept;
   void give_back_join() noexcept;
 
   heddle::join stand_in;
-  heddle::join* waiter = nullptr;  ///< who waits for the function
+  heddle::join* waiter = nullptr;  ///< the join that waits for the function
   heddle::join::done_function waiters_own = nullptr;
-  frame coming_home{};            ///< told in the color it came from
-  frame canceling{};              ///< told in the color visited, and then, as an answer, back home
-  context* own = nullptr;         ///< what the function runs in while it is away
+  frame coming_home{};            ///< runs in the color that the visit came from
+  frame canceling{};              ///< runs in the color visited, and then, as an answer, back home
+  context* own = nullptr;         ///< the context of the function while it is away
   link function = no_link;        ///< that called enter()
   std::uint32_t outer_low = 0;    ///< the context it came from
   std::uint32_t home = 0;         ///< the color it came from: a place in the table

@@ -18,7 +18,7 @@ class [[nodiscard("co_await it")]] expected_awaiter {
 
   explicit expected_awaiter(A&& a) : inner_(static_cast<A&&>(a)) {}
 
-  /// What is inside commits a branch of the choice before it takes anything.
+  /// The inner awaiter commits a branch of the choice before it takes a value or a lock.
   template <class Inner = A>
     requires detail::joins_choice<std::remove_reference_t<detail::awaiter_t<Inner&&>>>
   void join_choice(choice& c, std::size_t branch) {
@@ -44,7 +44,7 @@ class [[nodiscard("co_await it")]] expected_awaiter {
   detail::own_awaiter<A> inner_;
 };
 
-/// What as_expected() gives: the awaitable, an lvalue by reference.
+/// The result of as_expected(): the awaitable, an lvalue by reference.
 template <class A>
 class [[nodiscard("co_await it")]] expected_of {
  public:
@@ -58,8 +58,9 @@ class [[nodiscard("co_await it")]] expected_of {
 };
 
 template <class A>
-[[nodiscard]] expected_of<A> as_expected(A&& awaitable) {
-  return expected_of<A>(std::forward<A>(awaitable));
+[[nodiscard("co_await it")]] auto as_expected(A&& awaitable) {
+  detail::check_awaitable<A>();
+  if constexpr (detail::awaitable<A>) return expected_of<A>(std::forward<A>(awaitable));
 }
 
 }  // namespace heddle

@@ -92,6 +92,7 @@ class ready_queue {
         asm("" : "+r"(next));  // or it would become "next = head_", always
       }
       l = next;
+      asm("" : "+r"(left));  // or it would be counted up and compared
       --left;
     } while (left != 0 && l != no_link);
     return limit - left;

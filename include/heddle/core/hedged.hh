@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// hedged: the same question to several, against the slow ones. The first call starts at once, the
-// next after a delay without an answer, or as soon as one fails; the first answer is taken and the
-// others are cancelled and waited for.
+// hedged: asks several for the same answer, so that a slow one does not matter. The first call
+// starts at once, the next after a delay without an answer, or as soon as one fails; the first
+// answer is taken and the others are cancelled and waited for.
 //
 //   task<reply> ask(std::size_t i);                   // asks replica number i
 //   reply r = co_await hedged(3, 50ms, ask);
@@ -46,12 +46,12 @@ task<> hedge_call(task<T> call, hedge<T>& h, event<> ended) {
 
 }  // namespace detail
 
-/// Calls make(0), make(1), ... up to `calls` tasks. When all fail, the last failure is rethrown.
-/// `make` is kept in the frame; it must not capture what dies before.
+namespace detail {
+
 template <class F>
-[[nodiscard]] auto hedged(std::size_t calls, nanoseconds delay, F make)
-    -> task<typename detail::task_value<std::invoke_result_t<F&, std::size_t>>::type> {
-  using value = typename detail::task_value<std::invoke_result_t<F&, std::size_t>>::type;
+auto run_hedged(std::size_t calls, nanoseconds delay, F make)
+    -> task<called_task_value<F&, std::size_t>> {
+  using value = called_task_value<F&, std::size_t>;
   HEDDLE_ASSERT(calls > 0, "hedged needs at least one call");
   detail::hedge<value> h;
   scope s;
@@ -82,6 +82,16 @@ template <class F>
   co_await s.join();
   if (!h.answer) std::rethrow_exception(stopped ? stopped : h.failure);
   if constexpr (!std::is_void_v<value>) co_return std::move(*h.answer);
+}
+
+}  // namespace detail
+
+/// Calls make(0), make(1), ... up to `calls` tasks. When all fail, the last failure is rethrown.
+/// `make` is kept in the frame, and may capture.
+template <class F>
+[[nodiscard("co_await it")]] auto hedged(std::size_t calls, nanoseconds delay, F&& make) {
+  detail::check_closure<F>();
+  return detail::run_hedged<std::decay_t<F>>(calls, delay, std::forward<F>(make));
 }
 
 }  // namespace heddle

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Where a task's result goes. Whoever waits for a task keeps a join; the task's frame keeps one
-// pointer to it, and stores its value or exception there when it ends. So a frame needs no room for
-// a result, and a finished child is freed before its parent goes on.
+// join: the place for the result of a task. The function that awaits a task has a join in its own
+// frame. The task's frame has a pointer to it, and stores its value or exception there at its end.
+// So a frame needs no room for a result, and a finished child is freed before its parent goes on.
 #pragma once
 
 #include <coroutine>

@@ -58,7 +58,7 @@ class destroy_guard : public list_node {
   friend class tamed_class;
   friend struct guarded_promise;
 
-  /// A plain frame that stands in for the guarded one: its turn ends the function.
+  /// A plain frame used in place of the guarded one: when it runs, the function ends.
   struct end_frame : frame {
     explicit end_frame(destroy_guard& g) noexcept;
     destroy_guard& owner;
@@ -68,7 +68,7 @@ class destroy_guard : public list_node {
   void open(const tamed_class& object);
   /// The object dies.
   void end(worker& w) noexcept;
-  /// Destroys the function, and tells whoever waits for it.
+  /// Destroys the function and resumes its joiner.
   void destroy_function(worker& w) noexcept;
   [[nodiscard]] bool leads_here(link leaf) const noexcept;
 
@@ -94,8 +94,9 @@ struct guarded_promise : tamed::promise_type {
     guard_.open(object_);  // in the context of the function, not of the caller
     return {};
   }
-  void unhandled_exception() noexcept {
-    if (!ended_with_object()) tamed::promise_type::unhandled_exception();
+  [[gnu::cold, gnu::noinline]] void unhandled_exception() noexcept {
+    end_of_failed_function();
+    if (!ended_with_object()) note_failure();
   }
 
  private:

@@ -46,6 +46,14 @@ void send_message(worker& w, std::uint32_t place, F f) {
   w.post_to(place, link_of(*m));
 }
 
+/// The same for a call that must not fail. Moving f must not throw.
+template <class F>
+void send_urgent_message(worker& w, std::uint32_t place, F f) noexcept {
+  auto* const m =
+      new (w.memory.allocate_urgent(sizeof(detail::message<F>))) detail::message<F>(std::move(f));
+  w.post_to(place, link_of(*m));
+}
+
 /// Calls f in this color, later. f must not throw; it runs in the color's root context.
 /// Thread: any worker's. Fails: std::bad_alloc's kin when memory has run out; nothing is sent then.
 template <class F>

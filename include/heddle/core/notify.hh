@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Told when an event ends, and events that end with time.
+// Notifiers, which run when an event ends, and events with a time limit.
 //
-//   at_cancel(e, f)                 f runs when e ends without having fired: nobody wants it now
-//   with_timeout(e, 5s)             e, unblocked after 5 s if nobody triggers it before
+//   at_cancel(e, f)                 f runs when e ends without having fired
+//   with_timeout(e, 5s)             e, unblocked after 5 s unless it is triggered before
 //   with_timeout(e, 5s, outcome)    the same; outcome says timed_out then, and nothing otherwise
-//   add_timeout(e, 5s, v)           e, triggered with v after 5 s if nobody does before
+//   add_timeout(e, 5s, v)           e, triggered with v after 5 s unless it was before
 //
 // e.at_trigger(n) is a member of every event: n fires however e ends.
 #pragma once
@@ -32,6 +32,7 @@ struct cancel_notifier final : event_notifier {
     F f = std::move(self.function);
     std::destroy_at(&self);
     w.memory.release(&self, sizeof(cancel_notifier));
+    const nest_afresh programmers(w);
     if (!fired) f();
   }
   event_record& record;

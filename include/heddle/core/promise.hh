@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What all our coroutines share: frames from the worker's slabs, the line of every co_await stored
-// in the frame, slots detached when the function ends, and the way back to whoever waits.
+// The base of all our coroutine promises. It takes frames from the worker's slabs, stores the line
+// of every co_await in the frame, detaches slots when the function ends, and knows where to deliver
+// the result.
 #pragma once
 
 #include <concepts>
@@ -69,6 +70,13 @@ template <class A>
 }
 #endif
 
+/// An awaitable that brings the line that waits for it: a branch of select(), which the library
+/// awaits in a function of its own.
+template <class A>
+concept has_line = requires(const std::remove_reference_t<A>& a) {
+  { a.awaited_at() } -> std::same_as<site>;
+};
+
 [[gnu::cold, gnu::noinline]] void note_exception(worker& w, site at) noexcept;
 
 /// The promise's half that does not depend on the result.
@@ -87,16 +95,29 @@ struct task_promise_base : promise_base {
   template <class A>
   decltype(auto) await_transform(
       A&& awaitable, std::source_location where = std::source_location::current()) noexcept {
+    check_awaitable<A>();
     at = site_of(where);
-    return keep_in_place(static_cast<A&&>(awaitable));
+    if constexpr (has_line<A>) {
+      if (const site own = awaitable.awaited_at(); own != 0) at = own;
+    }
+    if constexpr (heddle::detail::awaitable<A>)
+      return keep_in_place(static_cast<A&&>(awaitable));
+    else
+      return unusable_awaiter();
   }
 
-  /// The function has ended: nothing may write into its variables from here on.
-  void end_of_function() noexcept {
+  /// The function has ended: nothing may write into its variables from here on. Inlined into the
+  /// function, like its callers: its stack variables are in the frame that calls end_slots_of().
+  [[gnu::always_inline]] void end_of_function() noexcept {
     worker& w = worker::running();
-    if (w.foreign_slots != 0) [[unlikely]] {
-      detach_slots_of(w, reinterpret_cast<char*>(this) - next_offset);
-    }
+    if (w.foreign_slots != 0) [[unlikely]]
+      end_slots_of(w, own_frame(), 0);
+  }
+  [[nodiscard]] void* own_frame() noexcept { return reinterpret_cast<char*>(this) - next_offset; }
+  /// The same for unhandled_exception(), which is not inlined.
+  [[gnu::always_inline]] void end_of_failed_function() noexcept {
+    worker& w = worker::running();
+    if (w.foreign_slots != 0) end_slots_of(w, own_frame(), 1);
   }
 };
 

@@ -13,13 +13,18 @@
 #include <tuple>
 
 #include "heddle/core/event.hh"
+#include "heddle/core/late_drop.hh"
 #include "heddle/core/promise.hh"
 
 namespace heddle {
 
+/// Whether the end of an event's last handle is a mistake where the event is still expected. It
+/// fires the event in both cases.
+enum class drops : bool { reported, unreported };
+
 namespace detail {
 
-/// What rendezvous and twait blocks share: the events that are out, and one waiting frame.
+/// The common base of rendezvous and twait blocks: the expected events, and one waiting frame.
 class event_set : public event_home {
  public:
   event_set(const event_set&) = delete;
@@ -48,13 +53,24 @@ class event_set : public event_home {
     static const wait_kind kind;
 
     void unqueue() noexcept;
+    /// Queues its frame, which learns that the wait was cancelled.
+    void wake_canceled(worker& w) noexcept {
+      given = canceled_mark();
+      woken = frame;
+      wake(*this, w);
+    }
+    [[nodiscard]] bool canceled() const noexcept { return given == canceled_mark(); }
+    [[nodiscard]] static event_record* canceled_mark() noexcept {
+      return reinterpret_cast<event_record*>(std::uintptr_t{1});
+    }
 
     union {
-      event_set* set;       ///< until it is woken; null when the set has gone
-      event_record* given;  ///< then: the event that is its own now, if it waits for one
+      event_set* set;  ///< until it is woken; null when the set has gone
+      /// Then: the event that is its own now, if it waits for one, or canceled_mark(). A flag of
+      /// its own would make each frame that waits larger.
+      event_record* given;
     };
     link woken = no_link;  ///< queued, but not yet running
-    bool canceled = false;
   };
 
   /// Room for a waiter, which is made only when a function really suspends: most waits find their
@@ -65,17 +81,26 @@ class event_set : public event_home {
     waiter_room(const waiter_room&) = delete;
     ~waiter_room() {}  // see end()
     waiter_room& operator=(const waiter_room&) = delete;
-    /// Its function is being destroyed while it waits, or after it was woken and before it ran: the
-    /// owner's destructor calls end().
+    /// Whether its function is destroyed while it waits, or after its wake and before it ran; the
+    /// owner's destructor then calls end().
     [[nodiscard]] bool holds_waiter() const noexcept { return holds_ == content::waiter; }
     /// Gives the event that the function was woken with and has not taken, if any.
     event_record* end() noexcept {
-      event_record* const untaken = waiter_.woken == no_link ? nullptr : waiter_.given;
+      event_record* const untaken =
+          waiter_.woken == no_link || waiter_.canceled() ? nullptr : waiter_.given;
       std::destroy_at(&waiter_);
       return untaken;
     }
     /// Suspends; false when the context is cancelled.
-    [[nodiscard, gnu::noinline]] bool suspend(event_set& on, link l, worker& w);
+    [[nodiscard, gnu::always_inline]] bool suspend(event_set& on, link l, worker& w) {
+      if (on.waiter_ != nullptr || w.current_context().canceled()) [[unlikely]]
+        return refuse(on, l, w);
+      holds_ = content::waiter;
+      on.waiter_ = std::construct_at(&waiter_, on, l, w);
+      return true;
+    }
+    /// The frame that waits; also after its wake, until resumed() or end().
+    [[nodiscard]] link woken_frame() const noexcept { return waiter_.woken; }
     /// See wait::ask_to_end().
     void ask_to_end(worker& w) noexcept {
       if (holds_ == content::waiter) waiter_.ask_to_end(w);
@@ -85,14 +110,15 @@ class event_set : public event_home {
     event_record* resumed() {
       if (holds_ == content::nothing) [[likely]]
         return nullptr;
-      const bool canceled = holds_ == content::refusal || waiter_.canceled;
-      holds_ = content::nothing;  // whoever woke it has unlinked it: there is nothing to destroy
+      const bool canceled = holds_ == content::refusal || waiter_.canceled();
+      holds_ = content::nothing;  // the waker has unlinked it: there is nothing to destroy
       if (canceled) [[unlikely]]
         throw_failure(canceled_error());
       return waiter_.given;
     }
 
    private:
+    [[nodiscard, gnu::cold, gnu::noinline]] bool refuse(event_set& on, link l, worker& w);
     enum class content : std::uint8_t { nothing, waiter, refusal };
     union {
       waiter waiter_;
@@ -101,14 +127,19 @@ class event_set : public event_home {
   };
 
  protected:
-  explicit event_set(site made) noexcept : made_(made) {}
+  explicit event_set(site made, drops d = drops::reported) noexcept
+      : made_(made), unreported_drops_(d == drops::unreported) {}
   ~event_set() = default;
 
-  /// The last step of a concrete set's destructor: empties what is out, ends a function that waits.
+  /// The last step of a concrete set's destructor: empties expected events, ends the waiter.
   void end_set(worker& w) noexcept;
   void cancel_expected(worker& w) noexcept;
-  /// Wakes the function that waits here. The event is its own from now on: whatever happens to the
-  /// set before it runs, and whoever else takes events.
+  /// A function that waits here never goes on: its runtime has ended.
+  void forget_waiter() noexcept {
+    if (waiter_ != nullptr) std::exchange(waiter_, nullptr)->set = nullptr;
+  }
+  /// Wakes the function that waits here. It keeps the event from now on, even if the set ends or
+  /// another function takes events before it runs.
   void wake_waiter(worker& w, event_record* given) noexcept {
     waiter& x = *waiter_;
     waiter_ = nullptr;
@@ -118,12 +149,20 @@ class event_set : public event_home {
   }
   [[nodiscard]] const void* address() const noexcept { return this; }
 
+  /// For a set without a waiting function: the event's last handle went away. This is reported as a
+  /// mistake only if a function begins to wait.
+  void forsake(event_record& record) noexcept;
+
   open_list<event_record> expected_;
-  waiter* waiter_ = nullptr;
+  waiter* waiter_ = nullptr;  ///< or forsaken()
   site made_;
+  bool unreported_drops_;
 
  private:
   friend struct waiter;
+  /// A marker in place of a waiter after an event was forsaken; the next wait then calls refuse().
+  [[nodiscard]] static waiter* forsaken() noexcept;
+  void report_forsaken(site waits, worker& w) noexcept;
   [[noreturn, gnu::cold, gnu::noinline]] void refuse_second(link l, worker& w);
 };
 
@@ -145,7 +184,7 @@ struct id_of<> {
 /// Thread: one color.
 /// Resumes: the waiter later, from the queue. One function waits at a time; a second is a reported
 ///   mistake and gets std::logic_error. The event that wakes it is its own from the trigger on:
-///   nobody else takes it, and if the function is ended before it runs, the event goes with it.
+///   no other function takes it; if the function is ended before it runs, the event goes with it.
 /// Owns: nothing that outlives it: when it goes, its events are empty and a function that waits on
 ///   it ends (tamed) or sees operation_canceled (task).
 template <class... Ids>
@@ -157,6 +196,9 @@ class rendezvous final : public detail::event_set {
 
   explicit rendezvous(std::source_location where = std::source_location::current()) noexcept
       : event_set(site_of(where)) {}
+  explicit rendezvous(drops d,
+                      std::source_location where = std::source_location::current()) noexcept
+      : event_set(site_of(where), d) {}
   ~rendezvous() { end(); }
 
   /// An event with this id that stores its values in these slots. Up to four here, so that the line
@@ -186,6 +228,13 @@ class rendezvous final : public detail::event_set {
       std::source_location where = std::source_location::current()) {
     return make_event_at(where, std::move(ids)..., a, b, c, d);
   }
+  /// Other ids or slots than these: the compiler's error is one sentence.
+  template <class... As>
+    requires(!detail::names_event<std::tuple<Ids...>, As...>)
+  [[nodiscard]] event<> make_event(As&&...) {
+    detail::explain_event<std::tuple<Ids...>, As...>();
+    return {};
+  }
   template <class... Slots>
   [[nodiscard]] event<Slots...> make_event_at(std::source_location where, Ids... ids,
                                               Slots&... slots) {
@@ -196,7 +245,17 @@ class rendezvous final : public detail::event_set {
     return event<Slots...>(&record);
   }
 
-  /// Whether an event has happened that nobody has taken.
+  /// An event with this id that stores where `like` does, which is expected here: nowhere, where
+  /// a slot's frame has ended.
+  template <class... Slots>
+  [[nodiscard]] event<Slots...> make_event_like(const event<Slots...>& like, Ids... ids) {
+    event_record& record = detail::make_event_record_like(worker::here(), *like.record(), *this,
+                                                          address(), id_bytes, &expected_);
+    if constexpr (id_bytes > 0) std::construct_at(id(record), std::move(ids)...);
+    return event<Slots...>(&record);
+  }
+
+  /// Whether an event has happened and has not been taken yet.
   [[nodiscard]] bool has_ready() const noexcept { return !ready_.empty(); }
   [[nodiscard]] bool has_events() const noexcept { return has_ready() || has_waiting(); }
 
@@ -207,7 +266,7 @@ class rendezvous final : public detail::event_set {
     return true;
   }
 
-  /// Empties what is out and forgets what has happened.
+  /// Makes the expected events empty, and drops the events that have happened.
   void clear() {
     worker& w = worker::running();
     cancel_expected(w);
@@ -275,7 +334,7 @@ class rendezvous final : public detail::event_set {
   [[nodiscard]] static stored_id* id(event_record& record) noexcept {
     return static_cast<stored_id*>(record.id_space());
   }
-  /// Takes an event that stands in no list any more.
+  /// Takes an event that is in no list any more.
   [[nodiscard]] static stored_id take(event_record& record) {
     stored_id ids = std::move(*id(record));
     forget(record, worker::running());
@@ -295,7 +354,12 @@ class rendezvous final : public detail::event_set {
     }
   }
   void end() noexcept {
-    if (!has_events() && waiter_ == nullptr) return;  // also when there is no runtime any more
+    if (!has_events() && waiter_ == nullptr) return;
+    if (worker::current() == nullptr) [[unlikely]] {
+      const detail::late_drop no_runtime;
+      forget_waiter();
+      return end();
+    }
     worker& w = worker::running();
     report_leftovers(w);
     cancel_expected(w);

@@ -20,11 +20,11 @@ enum class diagnostic_kind : std::uint8_t {
   double_trigger,   ///< an event that has fired was triggered again (off by default)
   two_waiters,      ///< two functions wait on one rendezvous
   leftover_events,  ///< a scope or rendezvous ended with events that never fired (off by default)
-  unhandled_exception,  ///< a task that nobody joins ended with an exception
+  unhandled_exception,  ///< a task without a joiner, or a posted raise, ended with an exception
   leaked_memory,        ///< cells are still in use when the runtime ends
   blocking_pile_up,     ///< calls wait long for a thread of the blocking pool
   slow_handler,         ///< a frame ran for longer than runtime_options::slow_handler
-  wrong_color,          ///< what belongs to one color was touched in another (checked<T>)
+  wrong_color,          ///< an object of one color was used in another (checked<T>, locks, ...)
   freed_twice,          ///< more cells were freed than made, seen when the runtime ends
 };
 
@@ -36,22 +36,28 @@ inline constexpr std::size_t diagnostic_kinds =
 
 struct diagnostic {
   diagnostic_kind kind;
-  site made = 0;                     ///< the line that made the event, task or memory
-  site waits = 0;                    ///< the line that waits, 0 if none does
+  site made = 0;  ///< the line that made the event, task or memory
+  /// The line that waits, 0 if none does; of a double trigger, the line that triggered again. Of an
+  /// abandoned event that no function waits for, the line that made what expects it: object_made.
+  site waits = 0;
   std::size_t count = 1;             ///< how many, for leftovers and leaks
   std::exception_ptr error = {};     ///< for unhandled_exception
-  std::span<const site> stack = {};  ///< who awaited whom, innermost first, where known
+  std::span<const site> stack = {};  ///< the awaiting lines, innermost first, where known
   nanoseconds took{};                ///< for slow_handler
+  const char* topic = "";            ///< for unhandled_exception: of a raise that `made` posted
+  const char* object = "";           ///< the object, where the kind leaves that open: "a mutex"
+  site object_made = 0;              ///< the line that made that object
+  const char* help = "";             ///< the remedy, where it depends on the object
 };
 
 /// One line saying what happened, one line a place, and one saying what to do. No final newline.
 [[nodiscard]] std::string to_string(const diagnostic& d);
 
-/// What to do with a diagnostic.
+/// The action for a diagnostic.
 enum class strictness : std::uint8_t { off, report, abort };
 
-/// What becomes of each diagnostic. Reported are all but double triggers and leftover events, which
-/// many programs mean. Thread: any, for each operation.
+/// The action for each diagnostic. By default all are reported but double triggers and leftover
+/// events, which many programs have on purpose. Thread: any, for each operation.
 class diagnostic_switches {
  public:
   diagnostic_switches() noexcept;

@@ -25,7 +25,8 @@ struct reusable_maker;
 
 /// Thread: the color that made it.
 /// Resumes: the waiter later, once for each trigger.
-/// Owns: copies share one source; the slots belong to whoever named them.
+/// Owns: copies share one source; the slots belong to the function that named them, and are cut off
+///   when their frame ends.
 /// Cancel: when its rendezvous goes or is cleared, it is empty, and a trigger does nothing.
 /// Fails: dropping the last copy without finish() is reported, as for any event that is expected.
 template <class... Ts>
@@ -41,14 +42,14 @@ class reusable_event {
   void trigger(Us&&... values) const {
     if (!*this) return;
     const event<Ts...> now = std::move(state_->next);
-    state_->next = state_->again();  // before this one: the waiter may finish it
+    state_->next = state_->again(now);  // before this one: the waiter may finish it
     now.trigger(std::forward<Us>(values)...);
   }
   template <class... Us>
   void operator()(Us&&... values) const {
     trigger(std::forward<Us>(values)...);
   }
-  /// No more: the rendezvous expects it no longer. What is queued stays queued.
+  /// No more: the rendezvous expects it no longer. Queued notifications stay queued.
   void finish() const {
     if (*this) state_->forget(state_->next);
   }
@@ -59,7 +60,7 @@ class reusable_event {
 
   struct state {
     event<Ts...> next;
-    std::move_only_function<event<Ts...>()> again;
+    std::move_only_function<event<Ts...>(const event<Ts...>&)> again;
     std::move_only_function<void(const event<Ts...>&)> forget;
   };
   explicit reusable_event(std::shared_ptr<state> s) noexcept : state_(std::move(s)) {}
@@ -74,11 +75,11 @@ struct detail::reusable_maker {
                                                      rendezvous<Ids...>& r, Ids... ids,
                                                      Slots&... slots) {
     auto state = std::make_shared<typename reusable_event<Slots...>::state>();
-    state->again = [&r, where, ids..., &slots...] {
-      return r.make_event_at(where, Ids(ids)..., slots...);
+    state->again = [&r, ids...](const event<Slots...>& like) {
+      return r.make_event_like(like, Ids(ids)...);
     };
     state->forget = [&r](const event<Slots...>& e) { r.cancel(e); };
-    state->next = state->again();
+    state->next = r.make_event_at(where, std::move(ids)..., slots...);
     return reusable_event<Slots...>(std::move(state));
   }
 };

@@ -13,11 +13,15 @@
 #include <type_traits>
 #include <utility>
 
+#include "heddle/core/closure.hh"
 #include "heddle/core/task.hh"
 
 namespace heddle {
 
 namespace detail {
+/// Whether this is operation_canceled.
+[[nodiscard]] bool is_cancellation(const std::exception_ptr& error) noexcept;
+
 /// Runs a task for its effects.
 template <class T>
 task<> discard_result(task<T> t) {
@@ -32,7 +36,8 @@ task<> discard_result(task<T> t) {
 /// Resumes: join() goes on when the last child has ended.
 /// Cancel: cancel() reaches every child; cancelling the context around reaches them too.
 /// Fails: join() rethrows the first exception of a child, each time. Where children ended because
-///   the context around was cancelled, it throws operation_canceled.
+///   the context around was cancelled, it throws operation_canceled. with_scope() does so only
+///   when its function has no value to give.
 class scope {
  public:
   enum class kind : std::uint8_t { children, root };
@@ -51,10 +56,14 @@ class scope {
   void spawn(task<T> t) {
     spawn(detail::discard_result(std::move(t)));
   }
-  /// Calls f with these arguments, which are kept as long as the task runs.
+  /// Calls f with these arguments, which are kept as long as the task runs, as is f: a lambda may
+  /// capture. (Give the lambda, not its call, which would outlive it.)
   template <class F, class... Args>
     requires std::invocable<F&, Args&...>
   void spawn(F f, Args... args);
+  template <class F, class... Args>
+    requires std::invocable<F&, Args&...>
+  void spawn(color c, F f, Args... args);
   /// The task and what it spawns run in this color; its end is told in the scope's.
   void spawn(color c, task<> t);
   template <class T>
@@ -96,7 +105,21 @@ class scope {
     scope& scope_;
     joiner* next_ = nullptr;
   };
-  [[nodiscard]] joiner join() noexcept { return joiner(*this); }
+  [[nodiscard("co_await it")]] joiner join() noexcept { return joiner(*this); }
+
+  /// Waits like join(), and throws nothing: for callers that have something to give back although
+  /// children failed or were cancelled.
+  class settler : public joiner {
+   public:
+    using joiner::joiner;
+    void await_resume() const noexcept {}
+  };
+  [[nodiscard("co_await it")]] settler settled() noexcept { return settler(*this); }
+  /// Throws the first failure of a child, if there was one.
+  void rethrow_failure() const {
+    if (error_) [[unlikely]]
+      std::rethrow_exception(error_);
+  }
 
   /// One more (or one less) thing that this scope waits for, for what is no task. leave() gives the
   /// joiner to go on with, if that was the last.
@@ -111,6 +134,15 @@ class scope {
   [[nodiscard]] static bool serves_many(const heddle::join& j) noexcept {
     return j.done == &children_join::ended;
   }
+  /// The function that joins the scope to whose tasks this join belongs, or no_link.
+  [[nodiscard]] static link joined_by(const heddle::join& j) noexcept {
+    const joiner* const first = static_cast<const children_join&>(j).owner.waiter_;
+    return first == nullptr ? no_link : first->frame;
+  }
+  /// Of the scope to whose tasks this join belongs.
+  [[nodiscard]] static const context& context_of(const heddle::join& j) noexcept {
+    return static_cast<const children_join&>(j).owner.context_of_tasks();
+  }
   /// Where a task of this scope reports its end.
   [[nodiscard]] struct join& owner() noexcept { return children_; }
 
@@ -124,7 +156,7 @@ class scope {
   std::coroutine_handle<> last_left(worker& w) noexcept;
   [[gnu::cold, gnu::noinline]] void throw_outcome() const;
   [[noreturn, gnu::cold, gnu::noinline]] void left_too_early() const noexcept;
-  /// What a child's exception means here: nothing (it was asked to end), a failure, or a report.
+  /// Handles a child's exception: ignores it (the child was asked to end), fails, or reports it.
   HEDDLE_RARE void child_failed(std::exception_ptr error, worker& w) noexcept;
 
   context* context_;
@@ -167,6 +199,20 @@ template <class T>
 struct task_value<task<T>> {
   using type = T;
 };
+template <class T>
+inline constexpr bool is_task = false;
+template <class T>
+inline constexpr bool is_task<task<T>> = true;
+
+/// T of the task<T> that f(args...) makes.
+template <class F, class... Args>
+using called_task_value = typename task_value<std::invoke_result_t<F, Args...>>::type;
+
+/// Keeps f, with its captures, as long as the task that it makes.
+template <class F>
+auto call_and_give(F f) -> task<called_task_value<F&>> {
+  co_return co_await f();
+}
 
 }  // namespace detail
 
@@ -176,13 +222,17 @@ void scope::spawn(F f, Args... args) {
   spawn(detail::call_later<F, Args...>(std::move(f), std::move(args)...));
 }
 
-/// Runs body(scope, args...) and waits for everything that it spawned. The arguments are kept in
-/// the frame; pass std::ref for what should not be copied. The body must not capture: pass
-/// arguments.
+template <class F, class... Args>
+  requires std::invocable<F&, Args&...>
+void scope::spawn(color c, F f, Args... args) {
+  spawn(c, detail::call_later<F, Args...>(std::move(f), std::move(args)...));
+}
+
+namespace detail {
+
 template <class Body, class... Args>
-auto with_scope(Body body, Args... args)
-    -> task<typename detail::task_value<std::invoke_result_t<Body&, scope&, Args&...>>::type> {
-  using value = typename detail::task_value<std::invoke_result_t<Body&, scope&, Args&...>>::type;
+auto run_with_scope(Body body, Args... args) -> task<called_task_value<Body&, scope&, Args&...>> {
+  using value = called_task_value<Body&, scope&, Args&...>;
   scope s;
   join_of<value> kept;
   try {
@@ -195,12 +245,39 @@ auto with_scope(Body body, Args... args)
   } catch (...) {
     s.fail(std::current_exception());
   }
-  co_await s.join();
-  if constexpr (!std::is_void_v<value>) co_return kept.take();
+  if constexpr (std::is_void_v<value>) {
+    co_await s.join();
+  } else {
+    co_await s.settled();
+    s.rethrow_failure();
+    co_return kept.take();
+  }
+}
+
+}  // namespace detail
+
+/// Runs body(scope, args...) and waits for everything that it spawned. The body and the arguments
+/// are kept in the frame, so a lambda may capture; pass std::ref for what should not be copied.
+template <class Body, class... Args>
+[[nodiscard("co_await it")]] auto with_scope(Body&& body, Args&&... args) {
+  using function = std::decay_t<Body>;
+  detail::check_closure<Body>();
+  constexpr bool fits = std::invocable<function&, scope&, std::decay_t<Args>&...>;
+  static_assert(fits,
+                "with_scope(body, args...) calls body(s, args...): let the body take scope& first, "
+                "and then what is passed here");
+  if constexpr (fits) {
+    using made = std::invoke_result_t<function&, scope&, std::decay_t<Args>&...>;
+    static_assert(detail::is_task<made>,
+                  "the body of with_scope() must be a task: write -> task<> before its brace");
+    if constexpr (detail::is_task<made>)
+      return detail::run_with_scope<function, std::decay_t<Args>...>(std::forward<Body>(body),
+                                                                     std::forward<Args>(args)...);
+  }
 }
 
 /// Spawns into the root scope of the running color, or of the color that is named; all of them are
-/// drained at shutdown.
+/// drained at shutdown. A function is kept with its captures while its task runs.
 template <class T>
 void spawn(task<T> t) {
   worker::here().sched.root().spawn(std::move(t));
@@ -208,6 +285,16 @@ void spawn(task<T> t) {
 template <class T>
 void spawn(color c, task<T> t) {
   worker::here().sched.root().spawn(c, std::move(t));
+}
+template <class F, class... Args>
+  requires std::invocable<F&, Args&...>
+void spawn(F f, Args... args) {
+  worker::here().sched.root().spawn(std::move(f), std::move(args)...);
+}
+template <class F, class... Args>
+  requires std::invocable<F&, Args&...>
+void spawn(color c, F f, Args... args) {
+  worker::here().sched.root().spawn(c, std::move(f), std::move(args)...);
 }
 
 }  // namespace heddle

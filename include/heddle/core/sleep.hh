@@ -49,10 +49,10 @@ class [[nodiscard("co_await it")]] sleep_awaiter : wait {
   bool canceled_ = false;
 };
 
-[[nodiscard]] inline sleep_awaiter sleep_until(time_point when) noexcept {
+[[nodiscard("co_await it")]] inline sleep_awaiter sleep_until(time_point when) noexcept {
   return sleep_awaiter(when);
 }
-[[nodiscard]] inline sleep_awaiter sleep_for(nanoseconds span) noexcept {
+[[nodiscard("co_await it")]] inline sleep_awaiter sleep_for(nanoseconds span) noexcept {
   return sleep_awaiter(add_saturated(clock::now(), span));
 }
 

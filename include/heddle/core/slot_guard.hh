@@ -2,8 +2,15 @@
 // Events whose slot lies in one frame and whose rendezvous lies elsewhere ("foreign slots"). When
 // that frame ends first, the slot is cut off, so a later trigger writes nowhere (rule K7). The
 // table is looked at only while it has entries: worker::foreign_slots counts them.
+//
+// A compiler may leave a variable of a coroutine on the thread's stack when the variable does not
+// live across a wait. Such a slot is found by its address and cut off when its function ends, or
+// when the worker's loop goes on, whichever comes first. A slot of an ordinary function that runs
+// inside a frame is cut off by the loop too; one above the loop, or on a fiber's stack, is the
+// programmer's own.
 #pragma once
 
+#include <coroutine>
 #include <cstddef>
 
 #include "heddle/base/compiler.hh"
@@ -15,12 +22,20 @@ struct event_record;
 
 namespace detail {
 
-/// Remembers that `record` writes into the cell that starts at `frame`.
-void guard_slot(worker& w, void* frame, event_record& record);
 /// The event has ended.
 HEDDLE_RARE void forget_slots(worker& w, event_record& record) noexcept;
 /// The frame has ended: its slots are cut off from the events that would write there.
 HEDDLE_RARE void detach_slots_of(worker& w, void* frame) noexcept;
+/// The function of this frame has ended, and runs still: the same for its frame, and for what it
+/// has on the stack. To be called from the function itself, or from one that it calls: `between` is
+/// how many there are in between.
+HEDDLE_RARE void end_slots_of(worker& w, void* frame, unsigned between) noexcept;
+/// No frame runs: cuts off the slots on the part of the stack that frames use. The loop calls it
+/// before it looks at timers and completions, and when it enters a color for one; between two
+/// frames of one color a frame of ours does.
+HEDDLE_RARE void cut_loop_slots(worker& w) noexcept;
+/// Resumes a coroutine inside a function: never inlined, so that it has a stack frame of its own.
+[[gnu::noinline]] void resume_here(std::coroutine_handle<> h);
 /// Frees the table; the worker is going away.
 void free_guards(worker& w) noexcept;
 

@@ -6,12 +6,13 @@
 //
 // An event<T> gets the value; an event<result<T>> gets the value or the error; an event<> is told
 // that it ended. An exception that is no error code is reported, and a result then holds
-// state_not_recoverable. When the event becomes empty first, what was started is cancelled, and
-// ends soon afterwards: what it refers to (a buffer, say) must live until then, so it must not be a
+// state_not_recoverable. When the event becomes empty first, the started task is cancelled,
+// and ends soon afterwards. A buffer that it refers to must live until then, so it must not be a
 // variable of the function that waits. any() and with_timeout() wait for the losers, and have no
 // such rule.
 #pragma once
 
+#include <source_location>
 #include <utility>
 
 #include "heddle/core/event.hh"
@@ -25,14 +26,15 @@ class starter {
  public:
   /// Runs the task at once, up to its first wait, in a context of its own below the root's.
   template <class T, class... Ts>
-  static void run(task<T> t, event<Ts...> done) {
+  static void run(task<T> t, event<Ts...> done, std::source_location where) {
     worker& w = worker::here();
     auto* r =
         new (w.memory.allocate(sizeof(record<T, Ts...>))) record<T, Ts...>(w, std::move(done));
+    r->own->opened_at = site_of(where);  // for dumps: the task may be an adapter of ours
     const auto h = t.release();
     h.promise().set_parent(*r);
     detail::context_switch inside(w, *r->own);
-    h.resume();
+    detail::resume_here(h);
   }
   /// The function has started already; the event is told when it ends.
   static void run(tamed&& call, event<> done) {
@@ -63,7 +65,7 @@ class starter {
       auto& self = static_cast<record&>(static_cast<join_of<T>&>(j));
       const bool wanted = static_cast<bool>(self.target);
       if (wanted) detail::remove_notifier(*self.target.record(), self);
-      if (!wanted && self.own->canceled() && is_cancellation(self.error)) {
+      if (!wanted && self.own->canceled() && detail::is_cancellation(self.error)) {
         finish(self, w);  // it did what the event's end asked of it
         return w.sched.root().leave(w);
       }
@@ -89,16 +91,6 @@ class starter {
       finish(self, w);
       return w.sched.root().leave(w);
     }
-    [[nodiscard]] static bool is_cancellation(const std::exception_ptr& error) noexcept {
-      if (!error) return false;
-      try {
-        std::rethrow_exception(error);
-      } catch (const std::system_error& e) {
-        return e.code() == std::errc::operation_canceled;
-      } catch (...) {
-        return false;
-      }
-    }
     static void finish(record& self, worker& w) noexcept {
       context::close(w, *self.own);
       std::destroy_at(&self);
@@ -121,27 +113,35 @@ auto await_result_in_task(A awaitable) -> task<result<await_value_t<A&&>>> {
 }  // namespace detail
 
 template <class T>
-void start(task<T> t, event<> done) {
-  starter::run(std::move(t), std::move(done));
+void start(task<T> t, event<> done, std::source_location where = std::source_location::current()) {
+  starter::run(std::move(t), std::move(done), where);
 }
 template <class T, class U>
-void start(task<T> t, event<U> done) {
+void start(task<T> t, event<U> done, std::source_location where = std::source_location::current()) {
   if constexpr (std::is_same_v<U, result<T>> && !std::is_same_v<T, U>) {
-    starter::run(detail::await_result_in_task<task<T>>(std::move(t)), std::move(done));
+    starter::run(detail::await_result_in_task<task<T>>(std::move(t)), std::move(done), where);
   } else {
-    starter::run(std::move(t), std::move(done));
+    starter::run(std::move(t), std::move(done), where);
   }
+}
+/// A function, which is kept with its captures until its task has ended.
+template <class F, class... Us>
+  requires(std::invocable<F&> && detail::is_task<std::invoke_result_t<F&>> && !detail::awaitable<F>)
+void start(F f, event<Us...> done, std::source_location where = std::source_location::current()) {
+  start(detail::call_and_give(std::move(f)), std::move(done), where);
 }
 inline void start(tamed&& call, event<> done) { starter::run(std::move(call), std::move(done)); }
 
 /// Any other awaitable: operations, adapters.
-template <class A, class... Us>
-void start(A&& awaitable, event<Us...> done) {
+template <detail::awaitable A, class... Us>
+void start(A&& awaitable, event<Us...> done,
+           std::source_location where = std::source_location::current()) {
   using value = detail::await_value_t<A&&>;
   if constexpr (std::is_same_v<event<Us...>, event<result<value>>>) {
-    starter::run(detail::await_result_in_task<A>(std::forward<A>(awaitable)), std::move(done));
+    starter::run(detail::await_result_in_task<A>(std::forward<A>(awaitable)), std::move(done),
+                 where);
   } else {
-    starter::run(detail::await_in_task<A>(std::forward<A>(awaitable)), std::move(done));
+    starter::run(detail::await_in_task<A>(std::forward<A>(awaitable)), std::move(done), where);
   }
 }
 

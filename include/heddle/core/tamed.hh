@@ -13,11 +13,12 @@
 
 #include "heddle/core/promise.hh"
 #include "heddle/core/scope.hh"
+#include "heddle/core/tamed_call.hh"
 #include "heddle/core/task.hh"
 
 namespace heddle {
 
-/// What a tamed function returns; nearly always dropped. The function runs in the root scope's
+/// The result of a tamed function; nearly always dropped. The function runs in the root scope's
 /// context.
 ///
 /// Fails: an exception that leaves it goes to the runtime's handler, or to start()'s event.
@@ -31,23 +32,12 @@ class tamed {
   /// The function goes on by itself.
   ~tamed();
 
-  /// Whether this join is a return value that the caller still holds.
-  [[nodiscard]] static bool holds(const join& j) noexcept { return j.done == &call::note_end; }
   /// Whether the function has ended.
   [[nodiscard]] bool done() const noexcept { return call_.ended; }
 
  private:
   friend class starter;
-  /// The end of the function, as long as somebody still holds its return value.
-  struct call : join {
-    call() noexcept : join(&note_end) {}
-    static std::coroutine_handle<> note_end(join& j, worker&) noexcept {
-      static_cast<call&>(j).ended = true;
-      return {};
-    }
-    promise_type* running = nullptr;
-    bool ended = false;
-  };
+  using call = detail::tamed_call;
   explicit tamed(call& from) noexcept;
   /// Hands the rest of the run to `owner`; false when the function has ended.
   [[nodiscard]] bool give_to(join& owner) noexcept;
@@ -55,7 +45,7 @@ class tamed {
   call call_;
 };
 
-/// What the compiler keeps while the function makes its first run; it puts the caller's context
+/// Kept by the compiler while the function makes its first run; it puts the caller's context
 /// back.
 class tamed::ramp {
  public:
@@ -74,8 +64,14 @@ struct tamed::promise_type : detail::task_promise_base {
   [[nodiscard]] ramp get_return_object() noexcept { return ramp(*this); }
   [[nodiscard]] static std::suspend_never initial_suspend() noexcept { return {}; }
   [[nodiscard]] static detail::final_awaiter final_suspend() noexcept { return {}; }
-  void return_void() noexcept { end_of_function(); }
-  void unhandled_exception() noexcept {
+  [[gnu::always_inline]] void return_void() noexcept { end_of_function(); }
+  [[gnu::cold, gnu::noinline]] void unhandled_exception() noexcept {
+    end_of_failed_function();
+    note_failure();
+  }
+
+ protected:
+  void note_failure() noexcept {
     detail::note_exception(worker::running(), at);
     parent()->error = std::current_exception();
   }
@@ -86,6 +82,7 @@ inline tamed::ramp::ramp(promise_type& p) noexcept : outer_(worker::running().co
   w.context_now = w.root_context;
   p.set_parent(call_);
   call_.running = &p;
+  call_.slots_before = w.stack_slots;
 }
 
 inline tamed::tamed(call& from) noexcept {
@@ -108,11 +105,14 @@ inline bool tamed::give_to(join& owner) noexcept {
 
 inline tamed::~tamed() {
   if (call_.ended && !call_.error) return;
-  if (!call_.ended && call_.running == nullptr) return;  // given to somebody
-  worker& w = worker::running();
+  if (!call_.ended && call_.running == nullptr) return;  // given to a joiner
+  worker* const here = worker::current();
+  if (here == nullptr || here->root_scope == nullptr) [[unlikely]]
+    return;  // its runtime has ended, and the function with it
+  worker& w = *here;
   scope& root = w.sched.root();
   root.enter();
-  if (!give_to(root.owner())) root.owner().done(root.owner(), w);  // nobody joins the root here
+  if (!give_to(root.owner())) root.owner().done(root.owner(), w);  // the root has no joiner
 }
 
 }  // namespace heddle

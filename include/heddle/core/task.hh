@@ -7,7 +7,12 @@
 #include <type_traits>
 #include <utility>
 
+#include "heddle/core/late_drop.hh"
 #include "heddle/core/promise.hh"
+
+// A function that returns task<> without co_await and co_return is no coroutine, and ends without
+// a value. The pragma makes that an error in every file that includes this, instead of a warning.
+#pragma GCC diagnostic error "-Wreturn-type"
 
 namespace heddle {
 
@@ -15,6 +20,10 @@ template <class T = void>
 class task;
 
 namespace detail {
+
+inline constexpr const char* empty_task =
+    "this task is empty: it was awaited, spawned or moved from already (make a new one), or its "
+    "function has no co_await and no co_return and gave back task<>() (end it with co_return)";
 
 struct final_awaiter {
   [[nodiscard]] static bool await_ready() noexcept { return false; }
@@ -40,7 +49,8 @@ struct task_promise_common : task_promise_base {
   [[nodiscard]] task<T> get_return_object() noexcept;
   [[nodiscard]] static std::suspend_always initial_suspend() noexcept { return {}; }
   [[nodiscard]] static final_awaiter final_suspend() noexcept { return {}; }
-  void unhandled_exception() noexcept {
+  [[gnu::cold, gnu::noinline]] void unhandled_exception() noexcept {
+    end_of_failed_function();
     note_exception(worker::running(), at);
     parent()->error = std::current_exception();
   }
@@ -50,7 +60,7 @@ template <class T>
 struct task_promise : task_promise_common<T> {
   template <class U = T>  // also for co_return {a, b}
     requires std::convertible_to<U&&, T>
-  void return_value(U&& value) {
+  [[gnu::always_inline]] void return_value(U&& value) {
     static_cast<join_of<T>*>(this->parent())->store(std::forward<U>(value));
     this->end_of_function();
   }
@@ -58,7 +68,7 @@ struct task_promise : task_promise_common<T> {
 
 template <>
 struct task_promise<void> : task_promise_common<void> {
-  void return_void() noexcept { end_of_function(); }
+  [[gnu::always_inline]] void return_void() noexcept { end_of_function(); }
 };
 
 }  // namespace detail
@@ -66,14 +76,14 @@ struct task_promise<void> : task_promise_common<void> {
 /// A task that has not started, or nothing.
 ///
 /// Thread: one color.
-/// Resumes: whoever awaits it goes on at once when it ends, in the same turn.
+/// Resumes: the function that awaits it goes on at once when it ends, in the same turn.
 /// Owns: its frame until it is awaited or spawned; the frame frees itself when the function ends.
 /// Cancel: its waits end with operation_canceled when the context it runs in is cancelled.
 /// Fails: an exception that leaves the function is rethrown where it is awaited.
 ///
 ///   task<int> twice(tcp_stream& s) { int n = co_await read_number(s); co_return 2 * n; }
 template <class T>
-class [[nodiscard("a task does nothing until it is awaited or spawned")]] task {
+class [[nodiscard("a task does nothing until it is awaited or spawned: write co_await")]] task {
  public:
   using promise_type = detail::task_promise<T>;
   using value_type = T;
@@ -93,9 +103,18 @@ class [[nodiscard("a task does nothing until it is awaited or spawned")]] task {
 
   /// Destroys the task; it has not started, so nothing of its body has run.
   void reset() noexcept {
-    if (handle_) std::exchange(handle_, {}).destroy();
+    if (handle_) detail::destroy_unstarted(std::exchange(handle_, {}));
   }
-  [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(handle_); }
+  [[nodiscard]] explicit operator bool() const& noexcept { return static_cast<bool>(handle_); }
+  explicit operator bool() && = delete;  // a call that is tested: write co_await before it
+  /// A task is not its value: this gives the compiler's error.
+  template <class U>
+    requires(!std::is_void_v<T> && std::same_as<U, std::remove_cvref_t<T>> &&
+             !std::same_as<U, bool>)
+  operator U() && {
+    static_assert(detail::misused<U>,
+                  "this is the task, not its value: write co_await before the call");
+  }
 
   /// Gives up the frame, for those who start it themselves (scopes, start()).
   [[nodiscard]] handle release() noexcept { return std::exchange(handle_, {}); }
@@ -108,7 +127,7 @@ class [[nodiscard("a task does nothing until it is awaited or spawned")]] task {
         child_.destroy();  // never started, or the parent dies while the child is suspended
     }
     [[nodiscard]] bool await_ready() const noexcept {
-      HEDDLE_ASSERT(child_, "this task was awaited, spawned or moved from already; make a new one");
+      HEDDLE_ASSERT(child_, detail::empty_task);
       return false;
     }
     [[nodiscard]] std::coroutine_handle<> await_suspend(std::coroutine_handle<> parent) noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A moment that somebody waits for: an intrusive node that the scheduler's timer wheel links.
+// timer: a function that the scheduler calls at a moment: an intrusive node of its timer wheel.
 // Arming and disarming are constant time and never allocate or fail; a node that dies armed disarms
 // itself.
 #pragma once
@@ -23,8 +23,9 @@ class timer_node : public list_node {
       disarm_shared();
   }
 
-  /// Thread: the color's that armed it.
-  [[nodiscard]] bool armed() const noexcept { return linked() || shared_; }
+  /// Thread: the color's that armed it. Only that color changes shared_; while it is set, another
+  /// worker may change the links.
+  [[nodiscard]] bool armed() const noexcept { return shared_ || linked(); }
   [[nodiscard]] time_point due() const noexcept { return due_; }
   void disarm() noexcept {
     if (shared_) [[unlikely]] {
@@ -49,7 +50,8 @@ class timer_node : public list_node {
 
  private:
   friend class timer_wheel;
-  friend class runtime;
+  friend class color_timers;
+  friend struct timer_message;
   void disarm_shared() noexcept;
 
   // Armed where another worker may look at it at any time, so that only its wheel's lock lets its

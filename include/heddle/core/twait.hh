@@ -73,6 +73,15 @@ class twait_block final : public event_set {
     if (expected_.empty() && waiter_ != nullptr) wake_waiter(w, nullptr);
   }
 
+  /// In the body: the block is perhaps left by a break, and then nothing was expected.
+  void dropped(event_record& record, worker& w) noexcept override {
+    if (room_.holds_waiter()) {
+      event_set::dropped(record, w);
+    } else {
+      forsake(record);
+    }
+  }
+
  private:
   void leave() noexcept;
 
@@ -92,6 +101,22 @@ template <class... Slots>
   requires(!(is_rendezvous<Slots> || ...))
 [[nodiscard]] auto mkevent_in(std::source_location where, twait_block& block, Slots&... slots) {
   return block.make_event_at(where, slots...);
+}
+template <class... Slots>
+  requires(!(is_rendezvous<std::remove_cvref_t<Slots>> || ...) &&
+           (!std::is_lvalue_reference_v<Slots> || ...))
+[[nodiscard]] event<> mkevent_in(std::source_location, twait_block&, Slots&&...) {
+  static_assert(misused<Slots...>,
+                "mkevent() stores values in variables: give it variables, or nothing");
+  return {};
+}
+template <class... Slots>
+  requires(!(is_rendezvous<std::remove_cvref_t<Slots>> || ...))
+[[nodiscard]] auto mkevent_in(std::source_location, const no_twait_block&, Slots&&...) {
+  static_assert(misused<Slots...>,
+                "mkevent() stands in the braces of twait { ... }; elsewhere name a rendezvous "
+                "first: mkevent(r, id, slot)");
+  return event<std::remove_cvref_t<Slots>...>();
 }
 template <class Block, class... Ids, class... Rest>
 [[nodiscard]] auto mkevent_in(std::source_location where, Block&, rendezvous<Ids...>& r,

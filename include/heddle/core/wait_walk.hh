@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Collects suspended tasks, and finds those that can never go on because they wait for each other.
-// Counts tell when nobody holds an event any more (abandoned-event); two functions that hold each
-// other's events keep the counts up for ever. But a function keeps what it holds in its frame, and
-// frames lie in cells whose bounds are known: a handle is found by looking for its word.
+// Collects suspended tasks for dumps, and finds tasks that wait for each other and can never go on.
+// An event without handles is found by its count (abandoned-event). Two functions that hold each
+// other's events keep the counts up for ever, so the walk looks for the handles: a function keeps
+// them in its frame, and frames lie in cells whose bounds are known.
 //
-// A function is stuck when it waits for events whose handles all lie in frames of functions that
-// are stuck: nothing outside of them could trigger one. What looks like a handle and is none could
-// only hide behind a handle that lies outside of frames (in a std::vector, say), so the answer is
-// exact for programs that keep handles in frames, and silent about most others.
+// A function is stuck if it waits for events whose handles all lie in frames of stuck functions:
+// no other code could trigger one. A word may look like a handle by chance; that only hides a cycle
+// of which a handle lies outside of frames (in a std::vector, say). So the answer is exact for
+// programs that keep handles in frames, and silent about most others.
 #pragma once
 
 #include <unordered_map>
@@ -22,16 +22,20 @@ namespace detail {
 class event_set;
 }
 
-/// Thread: all workers stand still from the first call to finish().
+/// Thread: the walked colors must not run from the first call to finish().
 class wait_walk {
  public:
-  explicit wait_walk(slabs& memory) noexcept : memory_(memory) {}
+  /// `quiet` tells for each color whether it is stopped; null: all are.
+  explicit wait_walk(slabs& memory, const std::vector<bool>* quiet = nullptr) noexcept
+      : memory_(memory), quiet_(quiet) {}
 
   void add_below(context& root, time_point now);
   void add_ready(link l, const context& c);
+  /// The function that a worker runs, besides the other frames of its color.
+  void add_running(site went_on_at, std::uint32_t color, nanoseconds for_long);
   void add_plain(const frame& f, const std::vector<wait_table>& tables);
 
-  /// Tells each stuck task whom it waits for, and gives them all. Linear in the memory of frames.
+  /// Tells each stuck task which one it waits for, and gives them all. Linear in memory of frames.
   [[nodiscard]] std::vector<suspended_task> finish() &&;
 
  private:
@@ -43,18 +47,26 @@ class wait_walk {
     bool stuck = true;
   };
   struct expected_event {
-    std::size_t waits;                      ///< in waiting_: who waits for it
-    std::size_t handles = 0;                ///< that are counted
-    std::vector<std::size_t> held_by = {};  ///< in waiting_: whose frames have one, once for each
+    std::size_t waits;                      ///< in waiting_: the waiting task
+    std::size_t handles = 0;                ///< the handles that are counted
+    std::vector<std::size_t> held_by = {};  ///< in waiting_: holding tasks, once for each
   };
+  [[nodiscard]] std::vector<site> chain_of(link l, const context& around);
+  [[nodiscard]] bool is_quiet(const context& c) const noexcept {
+    return quiet_ == nullptr || (*quiet_)[c.color];
+  }
+  [[nodiscard]] bool is_of_adapter(site s);
+  static void name_thread(const frame& f, suspended_task& task);
   void note_events();
   void look_through_frames(std::size_t holder);
   [[nodiscard]] bool is_stuck(const waiting& x) const;
 
   slabs& memory_;
+  const std::vector<bool>* quiet_;
   std::vector<suspended_task> tasks_;
   std::vector<waiting> waiting_;
   std::unordered_map<const void*, expected_event> events_;
+  std::unordered_map<site, bool> of_adapters_;
 };
 
 }  // namespace heddle

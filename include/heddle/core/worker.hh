@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The worker as the core sees it: the queue of frames that are ready, the context of the frame that
-// runs, memory, and the few calls that a scheduler answers (room sched implements them). The
-// pointer to the current worker is the program's only thread-local.
+// runs, memory, and the few calls that a scheduler answers (room sched implements them). Each
+// thread that runs a worker points to it by a thread-local variable.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -21,23 +22,28 @@ class driver;
 class scope;
 class worker;
 struct slot_guards;
+namespace detail {
+struct nest_level;
+}
 
-/// What worker::color is while no color runs.
+/// The value of worker::color while no color runs.
 inline constexpr std::uint32_t no_color = ~std::uint32_t{0};
 
 extern "C" {
 extern __thread worker* heddle_current_worker;
 }
 
-/// What a higher room keeps with each worker: made at its first use, freed with the worker.
+/// A higher room's data of each worker: made at its first use, freed with the worker.
 struct worker_part {
   worker_part() noexcept = default;
   worker_part(const worker_part&) = delete;
   worker_part& operator=(const worker_part&) = delete;
   virtual ~worker_part() = default;
+  /// Whether what runs now has a stack of its own, apart from the thread's.
+  [[nodiscard]] virtual bool on_own_stack() const noexcept { return false; }
 };
 
-/// What the core asks of a scheduler.
+/// The core's interface to a scheduler.
 class scheduler {
  public:
   /// Calls the node's function at `due`, in order of time, ties in order of arming, in the color
@@ -45,7 +51,7 @@ class scheduler {
   virtual void arm(worker& w, timer_node& node, time_point due) noexcept = 0;
   /// Takes back a node that another worker may be looking at. A scheduler with one worker has none.
   virtual void disarm_shared(timer_node& node) noexcept;
-  /// Queues a frame in another color than the one that runs. A scheduler that knows no colors
+  /// Queues a frame in another color than the one that runs. A scheduler without colors
   /// queues it as any other. Thread: any worker's.
   virtual void post(worker& w, std::uint32_t place, link l) noexcept;
   /// A fresh reading of the driver's clock.
@@ -141,6 +147,8 @@ class worker {
 
   /// Runs at most `limit` of the frames that are ready; returns how many ran.
   std::size_t run_ready(std::size_t limit) noexcept;
+  /// The same, and says before each frame at which line it goes on, or 0.
+  std::size_t run_ready(std::size_t limit, std::atomic<site>& went_on_at) noexcept;
 
   [[nodiscard]] context& context_at(std::uint32_t low) const noexcept {
     return *reinterpret_cast<context*>(context_base_ | low);
@@ -149,11 +157,11 @@ class worker {
     return *reinterpret_cast<context*>(context_now.address());
   }
 
-  // What every frame touches: one cache line.
+  // Touched by every frame: one cache line.
   ready_queue ready;
   context_note context_now;  ///< of the frame that runs
   // Of the running color; they change with it.
-  context_note root_context;          ///< what tasks without an owner and plain frames run in
+  context_note root_context;          ///< the context of tasks without an owner and of plain frames
   std::uint32_t color = 0;            ///< its place in the table of colors, or no_color
   std::uint32_t color_mask = 0xffff;  ///< places in that table, less one
   scope* root_scope = nullptr;
@@ -172,8 +180,13 @@ class worker {
   const diagnostic_switches* diagnostics = nullptr;  ///< the runtime's; null: all are off
   std::uint64_t frames_run = 0;
   slabs memory;
-  std::unique_ptr<worker_part> fibers;        ///< room fiber's: stacks, and which fiber runs
-  std::unique_ptr<worker_part> transactions;  ///< room sync's: what it has seen of others' commits
+  detail::nest_level* nesting = nullptr;  ///< of the trigger that goes on now
+  /// Where the thread's stack was when the worker began to run frames; null while it does not.
+  const void* stack_top = nullptr;
+  std::uint64_t stack_slots = 0;         ///< slots on stacks that were noted so far: numbers them
+  std::unique_ptr<worker_part> fibers;   ///< room fiber's: stacks, and which fiber runs
+  std::unique_ptr<worker_part> threads;  ///< room abi's: budget, the line that is logged
+  std::unique_ptr<worker_part> transactions;  ///< room sync's: seen commits of others
 
   /// The lines through which the exception now in flight left tasks, innermost first.
   struct exception_trail {
@@ -186,7 +199,10 @@ class worker {
  private:
   void run_coroutine(link l) noexcept;
   [[gnu::noinline]] void adopt(link l) noexcept;
-  [[gnu::noinline]] void run_plain(link l) noexcept;
+  [[gnu::always_inline]] void run_plain(link l) noexcept;
+  [[gnu::always_inline]] void enter_context_of(const frame& f) noexcept;
+  /// A frame that the one before handed over to.
+  [[gnu::noinline]] void run_next(link l) noexcept;
   [[nodiscard, gnu::noinline]] static worker* current_slow() noexcept;
   [[noreturn, gnu::cold, gnu::noinline]] static void no_worker() noexcept;
 };

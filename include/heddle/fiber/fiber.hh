@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Fibers: tasks with a stack of their own, in which ordinary functions wait and return values.
-// fiber(f, args...) is a task, so it is awaited, spawned, bounded and joined like any other; inside
-// f and whatever it calls, await(op) stands where a task would write co_await op.
+// Fibers: tasks with a stack of their own, in which ordinary functions can wait and return values.
+// fiber(f, args...) is a task, so it is awaited, spawned, bounded and joined like any other. Inside
+// f and the functions that it calls, write await(op) instead of co_await op.
 //
 //   int ask(tcp_stream& s) { await(s.write("?\n")); char c; await(s.read({&c, 1})); return c - '0';
 //   } task<> program(tcp_stream s) { int n = co_await fiber(ask, std::ref(s)); ... }
 //
-// How it works: the task is a small coroutine, the fiber's carrier. When it runs it switches to the
-// fiber's stack; when the fiber waits, the carrier is what is suspended, so waits, cancellation,
-// contexts and dumps are those of tasks. fiber/core.hh has the two switches.
+// How it works: the task is a small coroutine, the fiber's carrier. When the carrier runs, it
+// switches to the fiber's stack. When the fiber waits, the carrier is suspended, so waits,
+// cancellation, contexts and dumps work as for tasks. fiber/core.hh contains the two switches.
 #pragma once
 
 #include <functional>
@@ -23,8 +23,8 @@ namespace heddle {
 
 namespace detail {
 
-/// A fiber with its function and the place of its result. Lies in the carrier's frame, beside the
-/// function and the arguments, which it refers to.
+/// A fiber with its function and room for its result. It is in the carrier's frame, next to the
+/// function and the arguments, to which it refers.
 template <class F, class... Args>
 class fiber_call : public fiber_core {
  public:
@@ -48,7 +48,7 @@ class fiber_call : public fiber_core {
       } else {
         self.kept_.store(std::apply(self.function_, self.args_));
       }
-    } catch (const fiber_unwind&) {  // nobody is left to be told
+    } catch (const fiber_unwind&) {  // the carrier is gone, so there is no one to tell
     } catch (...) {
       self.kept_.error = std::current_exception();
     }
@@ -70,29 +70,32 @@ auto run_fiber(fiber_options options, F f, Args... args)
 
 }  // namespace detail
 
-/// A task that calls f(args...) on a stack of its own. The arguments are kept as long as it runs;
-/// pass std::ref for what should not be copied.
+/// A task that calls f(args...) on a stack of its own. It keeps f, with its captures, and the
+/// arguments as long as it runs; pass std::ref for what should not be copied.
 ///
-/// Thread: one color. Resumes: whoever awaits it goes on at once when f returns.
+/// Thread: one color. Resumes: the awaiting frame continues at once when f returns.
 /// Owns: a stack of the worker's pool while it runs.
 /// Cancel: as with any task: waits inside throw operation_canceled, and the fiber unwinds.
-/// Fails: with what leaves f; with not_enough_memory when there are fibers_max already.
-///   A stack that overflows ends the program through the assertion hook, with its size.
+/// Fails: with the exception that leaves f; with not_enough_memory if there are already fibers_max.
+///   A stack overflow ends the program through the assertion hook, which reports the stack's size.
 ///
 ///   co_await with_timeout(fiber(legacy_import, std::ref(source)), 10s);
 template <class F, class... Args>
   requires(!std::is_same_v<std::decay_t<F>, fiber_options>)
 [[nodiscard]] auto fiber(F&& f, Args&&... args) {
+  detail::check_closure<F>();
   return detail::run_fiber<std::decay_t<F>, std::decay_t<Args>...>({}, std::forward<F>(f),
                                                                    std::forward<Args>(args)...);
 }
 template <class F, class... Args>
 [[nodiscard]] auto fiber(fiber_options options, F&& f, Args&&... args) {
+  detail::check_closure<F>();
   return detail::run_fiber<std::decay_t<F>, std::decay_t<Args>...>(options, std::forward<F>(f),
                                                                    std::forward<Args>(args)...);
 }
 
-/// Starts a fiber at once and joins it to an event, which gets its value (start() has the forms):
+/// Starts a fiber at once and joins it to an event, which gets its result (start() explains the
+/// forms):
 ///
 ///   rendezvous<> r; int a, b;
 ///   tfork(r.make_event(a), ask, std::ref(left));
@@ -103,9 +106,10 @@ void tfork(event<Ts...> done, F&& f, Args&&... args) {
   start(fiber(std::forward<F>(f), std::forward<Args>(args)...), std::move(done));
 }
 
-/// In a fiber: waits for any awaitable (operation, task, rendezvous, adapter) and gives its value,
-/// as co_await does in a task. (Paper 000 writes wait(); that name is the record of a suspended
-/// frame's here, and the system's for children.) Not in a destructor while the fiber unwinds.
+/// In a fiber: waits for any awaitable (operation, task, rendezvous, adapter) and returns its
+/// value, as co_await does in a task. (Paper 000 calls it wait(); here `wait` is the record of a
+/// suspended frame, and wait() is the system's call for child processes.) Do not call it in a
+/// destructor while the fiber unwinds.
 template <class A>
 [[gnu::always_inline]] inline decltype(auto) await(
     A&& awaitable, std::source_location where = std::source_location::current()) {
@@ -120,7 +124,7 @@ template <class A>
   }
 }
 
-/// Whether the caller runs in a fiber, so that await() works.
+/// Whether the caller runs in a fiber, so that it may call await().
 [[nodiscard]] inline bool in_fiber() noexcept {
   return detail::fiber_core::running_here() != nullptr;
 }

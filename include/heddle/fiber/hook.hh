@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Target heddle_hook: inside a fiber that opted in, the blocking calls of the C library wait by the
-// driver instead of blocking the worker, for libraries that know nothing of it. A program that
-// links the target has these calls replaced; outside of such a fiber they behave as ever.
+// Target heddle_hook: inside a fiber that opted in, blocking calls of the C library wait through
+// the driver instead of blocking the worker. This is for libraries that do not know Heddle. Linking
+// the target replaces these calls in the program; outside of such a fiber they behave as before.
 //
 //   co_await fiber(fiber_options{.hooks = true}, query, conninfo);   // calls libpq
 #pragma once
@@ -14,7 +14,7 @@ namespace heddle {
 /// One line of `heddle explain hooks`.
 struct hooked_call {
   std::string_view name;
-  std::string_view how;  ///< how it waits; or, when it is not covered, what it does instead
+  std::string_view how;  ///< how it waits; if not covered, its behaviour instead
   bool covered;
 };
 
@@ -22,7 +22,8 @@ inline constexpr std::string_view hook_by_readiness = "waits until the descripto
 inline constexpr std::string_view hook_by_timer = "waits by a timer";
 inline constexpr std::string_view hook_by_pool = "runs on a thread of the pool";
 
-/// Every call that heddle_hook replaces, and what people might expect and will not find.
+/// The calls that heddle_hook replaces, and some that users might expect but that it does not
+/// replace.
 inline constexpr std::array hooked_calls{
     hooked_call{"read", "waits until the descriptor is ready; files by the driver", true},
     hooked_call{"write", "waits until the descriptor is ready; files by the driver", true},
@@ -45,16 +46,16 @@ inline constexpr std::array hooked_calls{
     hooked_call{"usleep", hook_by_timer, true},
     hooked_call{"sleep", hook_by_timer, true},
     hooked_call{"getaddrinfo", hook_by_pool, true},
-    hooked_call{"close", "tells the driver that the number may come back as another file", true},
-    hooked_call{"fread, fgets, printf, ...", "the C library calls itself, not these: blocks",
+    hooked_call{"close", "tells the driver that the number may be used for another file", true},
+    hooked_call{"fread, fgets, printf, ...", "blocks: the C library uses its internal calls",
                 false},
-    hooked_call{"epoll_wait, ppoll, pselect", "blocks: a library with a loop of its own", false},
-    hooked_call{"open, stat, fsync, flock, ...", "blocks, as long as the disk takes", false},
-    hooked_call{"pthread_mutex_lock, sem_wait, ...", "blocks; held over a wait it can deadlock",
+    hooked_call{"epoll_wait, ppoll, pselect",
+                "blocks: for libraries with an event loop of their own", false},
+    hooked_call{"open, stat, fsync, flock, ...", "blocks until the disk has finished", false},
+    hooked_call{"pthread_mutex_lock, sem_wait, ...", "blocks; can deadlock if held during a wait",
                 false},
     hooked_call{"waitpid, system, ...", "blocks", false},
-    hooked_call{"SO_RCVTIMEO, SO_SNDTIMEO", "not looked at: bound the fiber with with_timeout",
-                false},
+    hooked_call{"SO_RCVTIMEO, SO_SNDTIMEO", "ignored: limit the fiber with with_timeout", false},
 };
 
 }  // namespace heddle

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// From one stack to another. On x86-64 a dozen instructions, inlined on both sides, so that the
-// processor's prediction of returns stays right (a switch by call and return costs two to three
-// mispredictions, more than all the rest); elsewhere, or where HEDDLE_FIBER_BOOST is defined,
-// Boost.Context. Registers are kept as a call keeps them, except the floating-point control words:
-// rounding modes belong to the worker, not to a fiber.
+// Switches between stacks. On x86-64 this is a dozen instructions, inlined on both sides, so that
+// the processor predicts returns correctly (a switch by call and return costs two to three
+// mispredictions, more than all the rest). On other machines, or if HEDDLE_FIBER_BOOST is defined,
+// it uses Boost.Context. Registers are preserved as by a call, except the floating-point control
+// words: rounding modes belong to the worker, not to a fiber.
 #pragma once
 
 #include <cstddef>
@@ -28,12 +28,12 @@ void __tsan_switch_to_fiber(void* fiber, unsigned flags);
 
 namespace heddle::detail {
 
-/// What a new stack begins with; `host` is whoever switched to it. Never returns.
+/// The first function on a new stack; `host` is the switch point of the caller. It never returns.
 using stack_entry = void (*)(void* self, void* host);
 
 #if HEDDLE_FIBER_INLINE
 
-/// Prepares a stack whose first switch calls entry(self, host). Gives its switch point.
+/// Prepares a stack whose first switch calls entry(self, host). Returns its switch point.
 [[nodiscard]] inline void* prepare_stack(std::byte* top, std::size_t, stack_entry entry) noexcept {
   const auto aligned = reinterpret_cast<std::uintptr_t>(top) & ~std::uintptr_t{15};
   auto* at = reinterpret_cast<void**>(aligned) - 2;  // aligned as after a call
@@ -42,10 +42,11 @@ using stack_entry = void (*)(void* self, void* host);
   return at;
 }
 
-/// Goes on at the switch point `to`. Gives, once somebody switches back, their switch point.
+/// Switches to the stack at switch point `to`. Returns when a stack switches back to this one, with
+/// that stack's switch point.
 [[gnu::always_inline]] inline void* switch_stack(void* to, void* self) noexcept {
   asm volatile(
-      "leaq -128(%%rsp), %%rsp\n\t"  // what a leaf function keeps below its stack pointer
+      "leaq -128(%%rsp), %%rsp\n\t"  // skips the red zone, where a leaf function keeps data
       "pushq %%rbp\n\t"
       "leaq 1f(%%rip), %%rax\n\t"
       "pushq %%rax\n\t"
@@ -79,15 +80,15 @@ void* switch_stack(void* to, void* self) noexcept;
 
 #endif
 
-/// What sanitizers are told at each switch of one fiber.
+/// The announcements to sanitizers at each switch of one fiber.
 struct switch_announcer {
   void* own = nullptr;   ///< the fiber's fake stack, or its state for TSan
-  void* host = nullptr;  ///< the same of whoever runs it
+  void* host = nullptr;  ///< the same for the thread or fiber that runs it
   const void* host_low = nullptr;
   std::size_t host_bytes = 0;
 
 #if HEDDLE_TSAN
-  // Inlined: TSan counts calls and returns on each stack, and these must be none of them.
+  // Inlined, because TSan counts calls and returns on each stack, and these must not be counted.
   [[gnu::always_inline]] inline void leaving_host(const void*, std::size_t) noexcept {
     if (own == nullptr) own = __tsan_create_fiber(0);
     host = __tsan_get_current_fiber();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The papers' twait for fibers, opt-in like the one for tasks (core/twait.hh): an ordinary function
-// cannot contain the co_await that `twait` stands for, so here it is called fiber_twait.
+// The papers' twait for fibers; opt-in like the one for tasks (core/twait.hh). `twait` expands to a
+// co_await, which an ordinary function cannot contain, so here it is called fiber_twait.
 //
 //   fiber_twait { resolve(a, mkevent(x)); tfork(mkevent(y), compute, 42); }   // both, in parallel
 //
-// It runs its body and then waits until every event that was made in it has happened.
+// It runs its body and then waits until all events that the body made have happened.
 #pragma once
 
 #include "heddle/core/twait.hh"

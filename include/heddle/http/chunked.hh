@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The chunked transfer coding (RFC 9112 section 7.1), both ways and without copies: the decoder
-// says which bytes of a buffer are body, the encoder gives what stands around them.
+// The chunked transfer coding (RFC 9112 section 7.1) without copies. The decoder tells which bytes
+// of a buffer are body; the encoder gives the bytes that go before and after each chunk.
 #pragma once
 
 #include <array>
@@ -13,22 +13,23 @@
 
 namespace heddle::http {
 
-// What one call of chunked_decoder::feed found.
+// The result of one call of chunked_decoder::feed.
 struct chunk_piece {
   enum class kind : std::uint8_t {
     need_more,  // the input is used up, the body has not ended
     data,       // `bytes` are body
-    trailer,    // `bytes` are (a part of) the trailer lines, line ends included
-    done,       // the body has ended; what follows in the input is the next request's
-    failed,     // see chunked_decoder::error(); the connection is out of step
+    trailer,    // `bytes` are (part of) the trailer lines, line ends included
+    done,       // the body has ended; further input belongs to the next request
+    failed,     // see chunked_decoder::error(); the connection cannot go on
   };
   kind what = kind::need_more;
-  std::size_t consumed = 0;  // bytes of the input that are finished with
+  std::size_t consumed = 0;  // bytes of the input that the decoder has processed
   std::string_view bytes;    // a view into the input
 };
 
 // Thread: one at a time.  Owns: nothing; the limits outlive it.
-// Fails: `failed` for good; which problem it is does not depend on how the input was cut.
+// Fails: `failed`, and stays failed. The problem it reports does not depend on how the input was
+//   split.
 //
 //   while (true) {
 //     chunk_piece piece = decoder.feed(input);
@@ -40,7 +41,7 @@ class chunked_decoder {
  public:
   explicit chunked_decoder(const limits& bounds) : bounds_(&bounds) {}
 
-  // `input` starts behind what the last call consumed. Returns at the first piece.
+  // `input` starts after the bytes that the last call consumed. Returns at the first piece.
   chunk_piece feed(std::string_view input);
   void reset() { *this = chunked_decoder(*bounds_); }
 
@@ -79,7 +80,7 @@ class chunked_decoder {
   bool fail(problem what);
 
   const limits* bounds_;
-  std::uint64_t left_ = 0;  // of the chunk that is being read, or its size so far
+  std::uint64_t left_ = 0;  // bytes left of the current chunk, or its size as read so far
   std::uint64_t body_ = 0;
   std::uint32_t extension_bytes_ = 0;
   std::uint32_t trailer_bytes_ = 0;
@@ -88,10 +89,10 @@ class chunked_decoder {
   problem problem_ = problem::none;
 };
 
-// What stands before a chunk's data: its size and a line end. Behind the data comes `chunk_end`.
+// The line before a chunk's data: its size and a line end. `chunk_end` follows the data.
 class chunk_head {
  public:
-  // `size` is not zero: a chunk of no bytes would end the body.
+  // `size` must not be zero, because an empty chunk would end the body.
   explicit chunk_head(std::uint64_t size);
   std::string_view text() const { return {text_.data() + at_, text_.size() - at_}; }
 
@@ -101,11 +102,15 @@ class chunk_head {
 };
 
 inline constexpr std::string_view chunk_end = "\r\n";
-// After the last chunk's end: no more chunks, no trailers.
+// Ends a body after its last chunk: no more chunks, no trailers.
 inline constexpr std::string_view last_chunk = "0\r\n\r\n";
 
-// Fields that must not be taken from a trailer, since the message was already framed, routed and
+// False for fields that a trailer must not carry, because the message was framed, routed and
 // authorised without them (RFC 9110 section 6.5.1).
 bool trailer_allowed(std::string_view name);
+
+// The value of the first field with this name in `lines`, each "name: value\r\n"; "" if there is
+// none, or if a trailer must not carry it.
+std::string_view find_trailer(std::string_view lines, std::string_view name);
 
 }  // namespace heddle::http

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Conditional requests (RFC 9110 section 13): the five preconditions, in the order in which they
-// are to be evaluated, against what is known of the representation.
+// Conditional requests (RFC 9110 section 13): evaluates the five preconditions, in the order that
+// the RFC requires, against the known state of the representation.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace heddle::http {
 
-// What a server knows of the representation that it would send.
+// The state of the representation that the server would send.
 struct validators {
-  // With its quotes, and W/ before it if it is weak; "" when there is none.
+  // The entity tag with its quotes, and W/ before it if it is weak; "" if there is none.
   std::string_view etag;
-  // Seconds since 1970, as Last-Modified tells it.
+  // Seconds since 1970, as in Last-Modified.
   std::optional<std::int64_t> last_modified;
-  // False when there is no representation: "*" then matches nothing.
+  // False if there is no representation; "*" then matches nothing.
   bool exists = true;
 };
 
@@ -29,12 +29,12 @@ enum class condition : std::uint8_t {
 
 struct condition_result {
   condition what = condition::proceed;
-  // A Range field may be used: there is one, the method is GET, and If-Range agrees.
+  // The server may honour the Range field: it is present, the method is GET, and If-Range agrees.
   bool use_range = false;
 };
 
-// `now` is the present second: it dates two-digit years, and decides whether a modification time
-// is old enough to count as a strong validator in If-Range.
+// `now` is the current time in seconds. It resolves two-digit years, and decides whether a
+// modification time is old enough to be a strong validator in If-Range.
 condition_result evaluate(const request_head& head, const validators& current, std::int64_t now);
 
 }  // namespace heddle::http

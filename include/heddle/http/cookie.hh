@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Cookies (RFC 6265): the pairs of a Cookie field, and Set-Cookie lines that are safe unless told
-// otherwise.
+// Cookies (RFC 6265): reads the pairs of a Cookie field, and writes Set-Cookie lines with safe
+// defaults.
 #pragma once
 
 #include <optional>
@@ -12,18 +12,18 @@
 
 namespace heddle::http {
 
-/// One name=value pair; quotes around a value are left out.
+/// One name=value pair, without quotes around the value.
 struct cookie_pair {
   std::string_view name;
   std::string_view value;
 };
 
-/// Takes the next pair off a Cookie field's value; what is no pair is skipped. False: the end.
+/// Takes the next pair off a Cookie field's value and skips malformed ones. False at the end.
 [[nodiscard]] bool take_cookie(std::string_view& rest, cookie_pair& pair);
 
 enum class same_site : std::uint8_t { strict, lax, none };
 
-/// A cookie to be set. Scripts do not see it and it comes back over TLS only, until told otherwise.
+/// A cookie to set. By default scripts cannot read it and the browser sends it over TLS only.
 ///
 ///   co_return response(204).cookie(set_cookie("session", id).max_age(std::chrono::hours(8)));
 class set_cookie {
@@ -32,7 +32,7 @@ class set_cookie {
 
   set_cookie& path(std::string_view p) & { return path_ = p, *this; }
   set_cookie& domain(std::string_view d) & { return domain_ = d, *this; }
-  /// Zero or less removes the cookie; without it, it ends with the browser.
+  /// Zero or less removes the cookie. If it is never called, the cookie ends with the browser.
   set_cookie& max_age(std::chrono::seconds s) & { return max_age_ = s, *this; }
   set_cookie& http_only(bool on) & { return http_only_ = on, *this; }
   set_cookie& secure(bool on) & { return secure_ = on, *this; }
@@ -45,8 +45,8 @@ class set_cookie {
   set_cookie&& secure(bool on) && { return std::move(secure(on)); }
   set_cookie&& site(same_site s) && { return std::move(site(s)); }
 
-  /// The field's value; nothing when the name is no token, or a text holds a byte that a cookie
-  /// cannot hold (encode it first), or SameSite=None without Secure, which browsers drop.
+  /// The field's value. Nothing if the name is not a token, if a text holds a byte that cookies
+  /// cannot hold (encode it first), or for SameSite=None without Secure, which browsers drop.
   [[nodiscard]] std::optional<std::string> text() const;
 
  private:

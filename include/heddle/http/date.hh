@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Dates as HTTP writes them, between text and seconds since 1970 in UTC. There is no clock here:
-// the present is a value that the caller passes.
+// HTTP dates: between text and seconds since 1970 in UTC. These functions read no clock; the caller
+// passes the current time.
 #pragma once
 
 #include <array>
@@ -14,12 +14,12 @@ namespace heddle::http {
 
 inline constexpr std::size_t date_bytes = 29;
 
-// "Sun, 06 Nov 1994 08:49:37 GMT". Seconds outside the years 0 to 9999 become the nearest inside.
+// Writes "Sun, 06 Nov 1994 08:49:37 GMT". Seconds outside the years 0 to 9999 are clamped to them.
 void write_date(std::int64_t seconds, std::span<char, date_bytes> out);
 
-// Reads the preferred form and both obsolete ones (RFC 9110 section 5.6.7). Empty for anything
-// that is not exactly one of them or names a day that is not, a wrong weekday included. `now` is
-// for the two-digit years of the second form: they are never more than 50 years ahead of it.
+// Reads the preferred form and both obsolete ones (RFC 9110 section 5.6.7). Gives nothing for other
+// text or for a date that does not exist; the weekday must be right too. `now` resolves the
+// two-digit years of the second form, which are never more than 50 years in the future.
 std::optional<std::int64_t> parse_date(std::string_view text, std::int64_t now);
 
 // The Date field of every answer, formatted once a second.

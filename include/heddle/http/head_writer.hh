@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Assembles the head of an answer in the caller's buffer. Nothing that it is given can end a line
-// early: names have to be tokens and values may hold no control characters, so an answer cannot be
-// split by what a request put into it.
+// Assembles the head of an answer in the caller's buffer. It refuses names that are not tokens and
+// values with control characters, so text from a request cannot end a line early and split the
+// answer.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +13,9 @@
 
 namespace heddle::http {
 
-// Thread: one at a time.  Owns: nothing; the buffer outlives it and what it returns.
-// Fails: sticky. After the first thing that does not fit or must not be sent, nothing more is
-// written and finish() answers with nothing; error() says which it was.
+// Thread: one at a time.  Owns: nothing; the buffer outlives it and the views that it returns.
+// Fails: sticky. After the first text that does not fit or must not be sent, it writes nothing more
+//   and finish() returns an empty view; error() gives the reason.
 //
 //   head_writer head(buffer);
 //   head.status(200).field("Content-Type", type).date(clock_line).content_length(size);
@@ -26,20 +26,20 @@ class head_writer {
 
   explicit head_writer(std::span<char> out) : out_(out) {}
 
-  // The status line comes first. Without a phrase, the registered one is written.
+  // Writes the status line, which must come first. Without a phrase, it writes the registered one.
   head_writer& status(int code, std::string_view phrase = {});
   head_writer& field(std::string_view name, std::string_view value);
   head_writer& field(std::string_view name, std::uint64_t number);
   head_writer& content_length(std::uint64_t bytes);
   head_writer& date(date_line& line, std::int64_t now) { return lines(line.at(now)); }
-  // Whole lines that were checked when they were made, each with its line end: fields that are the
-  // same in every answer, assembled once by another head_writer.
+  // Appends whole lines with their line ends, which another head_writer has checked: fields that
+  // are the same in every answer.
   head_writer& lines(std::string_view assembled);
 
-  // Writes the empty line. "" if anything went wrong.
+  // Writes the empty line and returns the head; "" after an error.
   std::string_view finish();
 
-  // What has been written so far, without the empty line.
+  // The head as written so far, without the empty line.
   std::string_view text() const { return {out_.data(), length_}; }
   problem error() const { return problem_; }
 
@@ -55,7 +55,7 @@ class head_writer {
 
 std::string_view describe(head_writer::problem what);
 
-// Decimal digits at `out`, which has room for 20; returns how many were written.
+// Writes decimal digits to `out`, which needs room for 20; returns their number.
 std::size_t write_decimal(char* out, std::uint64_t number);
 
 }  // namespace heddle::http

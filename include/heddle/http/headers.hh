@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Header names that a server cares about, as numbers: the parser recognises them once while it
-// reads, so that finding Host or Range later is a bit test and an index, not a search. Names are
-// case-insensitive. Any other name is `header_id::other` and is found by its text.
+// Known header names as numbers. The parser recognises a name once while it reads, so that finding
+// Host or Range later is a bit test and an index instead of a search. Names are case-insensitive.
+// Any other name is `header_id::other` and is found by its text.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace heddle::http {
 
-// At most 64, for one bit each. The order is that of the table in headers.cc.
+// At most 64 names, because each has one bit. headers.cc lists them in the same order.
 enum class header_id : std::uint8_t {
   other,
   host,
@@ -80,7 +80,7 @@ enum class header_id : std::uint8_t {
 
 inline constexpr std::size_t header_id_count = 64;
 
-// One field line as it stands in the buffer: no surrounding whitespace, no line end.
+// One field line: views into the buffer without surrounding whitespace and line end.
 struct header {
   std::string_view name;
   std::string_view value;
@@ -90,24 +90,24 @@ struct header {
 // The lower-case name of a known header; "" for `other`.
 std::string_view name_of(header_id id);
 
-// The number of a name in any case, `other` when it is not one of the list.
+// The number of a name in any case; `other` if the name is not known.
 header_id header_id_of(std::string_view name);
 
 // Equality of ASCII text without regard to case: names, tokens, schemes.
 bool equal_ignoring_case(std::string_view left, std::string_view right);
 
-// A token of RFC 9110 section 5.6.2 (methods, names, connection options).
+// True for a token of RFC 9110 section 5.6.2 (methods, names, connection options).
 bool token_valid(std::string_view text);
 
-// Field content that cannot break out of its line: no control characters but tab.
+// True for a field value that stays in its line: it has no control characters but tab.
 bool value_valid(std::string_view text);
 
 // Takes the next element of a comma-separated list off `rest`, without surrounding whitespace.
-// Empty elements are skipped, as RFC 9110 section 5.6.1 asks. False: the list has ended. Commas
-// inside quoted strings do not separate.
+// Skips empty elements, as RFC 9110 section 5.6.1 asks. Commas inside quoted strings do not
+// separate. False at the end of the list.
 bool take_list_element(std::string_view& rest, std::string_view& element);
 
-// True when a list such as Connection's has this token, in any case.
+// True if a list such as Connection's contains this token, in any case.
 bool list_has_token(std::string_view list, std::string_view token);
 
 }  // namespace heddle::http

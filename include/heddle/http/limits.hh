@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a peer may make the HTTP room hold or read: every bound is a named option with a safe
-// default. The parser and the chunked decoder keep a pointer to one of these; a server sets it
-// once and shares it among its connections.
+// Limits on the memory and input that a peer may use: each is a named option with a safe default.
+// The parser and the chunked decoder keep a pointer to one `limits`; a server sets it once for all
+// its connections.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,8 @@
 
 namespace heddle::http {
 
-// Fields that one request head has room for; `limits::header_count_max` may only be smaller.
+// The number of fields for which a request head has room; `limits::header_count_max` cannot exceed
+// it.
 inline constexpr std::size_t header_capacity = 128;
 
 struct limits {
@@ -23,9 +24,10 @@ struct limits {
   std::uint32_t method_bytes_max = 24;
   // Empty lines skipped before a request line (RFC 9112 section 2.2 asks for one). Over: 400.
   std::uint32_t empty_lines_max = 2;
-  // Body bytes after the chunks are taken apart. Over: 413.
+  // Body bytes without the chunk framing. Over: 413.
   std::uint64_t body_bytes_max = 1024 * 1024;
-  // Chunk extensions of one whole body, so that tiny chunks cannot carry endless ones. Over: 400.
+  // Chunk extensions of a whole body, so that tiny chunks cannot carry endless extensions. Over:
+  // 400.
   std::uint32_t chunk_extension_bytes_max = 4096;
   // Trailer lines of one body and the empty line. Over: 431.
   std::uint32_t trailer_bytes_max = 8192;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Request methods: the registered ones that a server meets daily have a number, every other valid
-// token is `method::other` and keeps its text in the request. Methods are case-sensitive.
+// Request methods. The common registered ones have a number; any other valid token is
+// `method::other`, and the request keeps its text. Methods are case-sensitive.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -19,21 +20,25 @@ enum class method : std::uint8_t {
   options,
   trace,
   patch,
+  query,  ///< a question in the body (RFC 10008)
 };
+
+/// How many values `method` has.
+inline constexpr std::size_t method_count = static_cast<std::size_t>(method::query) + 1;
 
 // The token of a method; "" for `other`.
 std::string_view name_of(method verb);
 
-// The method of a token, `other` when it is not one of the list.
+// The method of a token; `other` if it has no number.
 method method_of(std::string_view token);
 
-// Safe methods ask for nothing to be changed (RFC 9110 section 9.2.1).
+// Safe methods ask the server to change nothing (RFC 9110 section 9.2.1, RFC 10008 for QUERY).
 constexpr bool safe(method verb) {
   return verb == method::get || verb == method::head || verb == method::options ||
-         verb == method::trace;
+         verb == method::trace || verb == method::query;
 }
 
-// Idempotent methods may be repeated after a broken connection (RFC 9110 section 9.2.2).
+// A client may repeat an idempotent method after a broken connection (RFC 9110 section 9.2.2).
 constexpr bool idempotent(method verb) {
   return safe(verb) || verb == method::put || verb == method::delete_;
 }

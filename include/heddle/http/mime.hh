@@ -8,18 +8,18 @@
 
 namespace heddle::http {
 
-// For names without a known extension: a browser offers it for saving and guesses nothing.
+// For names without a known extension; browsers offer such files for saving and do not guess.
 inline constexpr std::string_view mime_default = "application/octet-stream";
 
-// `path` may be a name, a path or a bare ".ext"; the part behind the last '.' of the last segment
+// `path` may be a name, a path or a bare ".ext". The text after the last '.' of the last segment
 // decides, in any case.
 std::string_view mime_type_of(std::string_view path);
 
-// True for types whose content usually shrinks: text, scripts, fonts that are not packed, images
-// that are text. For servers that compress.
+// True for types that usually compress well: text, scripts, unpacked fonts, images that are text.
+// Servers that compress ask it.
 bool mime_compressible(std::string_view type);
 
-// How many extensions the table knows.
+// The number of extensions in the table.
 std::size_t mime_extension_count();
 
 }  // namespace heddle::http

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// An open file that an answer is read from; closed through the driver.
+// An open file from which an answer is read; the driver closes it.
 #pragma once
 
 #include <utility>

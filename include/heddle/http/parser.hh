@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The request parser: incremental, without copies, without allocation, strict. It is shown the
-// connection's buffer from the request's first byte on, again and again as the buffer grows, and
-// says when a whole head is there. It never looks twice at a byte that it has passed.
+// The request parser: incremental and strict, without copies and allocations. Its caller feeds it
+// the connection's buffer from the request's first byte on, again and again as the buffer grows.
+// The parser reports when the head is complete. It reads no byte twice once it has passed it.
 //
 // Strict means: CRLF ends every line; no folded lines, no whitespace before a colon, no control
 // characters; one length at most, and never beside a transfer coding; one valid Host. The request
@@ -23,8 +23,8 @@ namespace heddle::http {
 
 enum class parse_state : std::uint8_t { need_more, done, failed };
 
-/// The valid authority that was seen last: what most requests ask for need not be looked at again.
-/// Thread: that of the parsers which share it.
+/// Remembers the last valid authority, because most requests name the same one and need no second
+/// check. Thread: that of the parsers that share it.
 class known_authority {
  public:
   [[nodiscard]] bool is(std::string_view text) const {
@@ -42,8 +42,8 @@ class known_authority {
 };
 
 // Thread: one at a time.  Owns: offsets only; the limits, and `host` if there is one, outlive it.
-// Fails: `failed`, with error(), and error_at() as an offset into what was fed; the answer is a
-// matter of the bytes alone, never of how they were cut into feeds.
+// Fails: `failed`, with error(), and error_at() as an offset into the input. The result depends on
+//   the bytes alone, never on how they were split into feeds.
 //
 //   request_parser parser(limits);
 //   switch (parser.feed(buffer.received())) {
@@ -57,15 +57,15 @@ class request_parser {
       : bounds_(&bounds), host_(host) {}
 
   // `received` starts at the request's first byte and has grown by zero or more bytes since the
-  // last feed; it may have moved. At most 4 GiB, which the limits see to. After `done` or
-  // `failed` the answer stays until reset().
+  // last feed; it may have moved. Its size is below 4 GiB, which the limits ensure. After `done` or
+  // `failed` the result stays until reset().
   parse_state feed(std::string_view received);
 
-  // Ready for the next request on the connection.
+  // Prepares for the next request on the connection.
   void reset();
 
-  // Bytes of the head, with the empty lines before it; the body starts behind them. After `done`,
-  // and after a failure in what the whole head means (for a line in the log).
+  // The bytes of the head, with the empty lines before it; the body starts after them. Valid after
+  // `done`, and after a failure in the meaning of a complete head (for a line in the log).
   std::size_t consumed() const { return at_; }
   const request_head& head() const { return head_; }
   request_head& head() { return head_; }
@@ -105,8 +105,8 @@ class request_parser {
 
   const limits* bounds_;
   known_authority* host_;
-  std::uint32_t at_ = 0;        // the first byte that has not been looked at
-  std::uint32_t token_at_ = 0;  // where the token that is being read starts
+  std::uint32_t at_ = 0;        // the first byte that has not been read
+  std::uint32_t token_at_ = 0;  // where the current token starts
   std::uint32_t name_at_ = 0;
   std::uint32_t name_length_ = 0;
   std::uint32_t line_at_ = 0;  // the request line, later the first field line

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What can be wrong with a request, each with the status that answers it and a sentence for the
-// log or the error page. After any of them the connection cannot be trusted to be in step, so the
-// answer is the last one on it.
+// The errors that a malformed request or answer can have, each with its status and a sentence for
+// the log or
+// the error page. After any of them the parser may be out of step with the client, so the answer is
+// the last one on the connection.
 #pragma once
 
 #include <cstdint>
@@ -55,15 +56,17 @@ enum class problem : std::uint8_t {
   chunk_extensions_too_large,
   chunk_end_missing,
   trailers_too_large,
+  // answers
+  status_line_malformed,
 };
 
 inline constexpr std::uint8_t problem_count =
-    static_cast<std::uint8_t>(problem::trailers_too_large) + 1;
+    static_cast<std::uint8_t>(problem::status_line_malformed) + 1;
 
-// The status of the answer: 400, 413, 414, 431, 501 or 505; 200 for `none`.
+// The status that answers a problem: 400, 413, 414, 431, 501 or 505; 200 for `none`.
 int status_of(problem what);
 
-// One sentence: what is wrong, and what a client should do instead where that helps.
+// One sentence: the error, and what a client should do instead if that helps.
 std::string_view describe(problem what);
 
 // The enumerator's name, for logs, counters and tables of cases.

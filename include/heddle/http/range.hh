@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Byte ranges (RFC 9110 section 14): what a Range field asks of a representation of known size.
+// Byte ranges (RFC 9110 section 14): parses a Range field for a representation of known size.
 #pragma once
 
 #include <array>
@@ -17,17 +17,17 @@ struct byte_range {
   std::uint64_t length() const { return last - first + 1; }
 };
 
-// More ranges than this in one field are an attack or a mistake; the field is then ignored.
+// A field with more ranges is an attack or a mistake, and is ignored.
 inline constexpr std::size_t range_count_max = 16;
 
 enum class range_answer : std::uint8_t {
   whole,          // no usable range: answer 200 with everything
   single,         // 206 with one part
-  multiple,       // 206 with several parts, or `whole` if the server would rather
+  multiple,       // 206 with several parts; the server may answer with the whole instead
   unsatisfiable,  // 416; Content-Range tells the size
 };
 
-// Thread: a value.  The ranges that can be satisfied, in the order in which they were asked for.
+// Thread: a value.  The ranges that can be satisfied, in the order of the request.
 class range_set {
  public:
   range_answer answer() const { return answer_; }
@@ -41,8 +41,8 @@ class range_set {
   std::array<byte_range, range_count_max> ranges_;
 };
 
-// A value that is malformed, of another unit, or too long gives `whole`, as RFC 9110 section 14.2
-// asks. Ranges that overlap in a way that would multiply the answer also give `whole`.
+// Gives `whole` for a value that is malformed, in another unit or too long, as RFC 9110 section
+// 14.2 asks, and for ranges that overlap so much that they would multiply the size of the answer.
 range_set parse_ranges(std::string_view value, std::uint64_t size);
 
 // "bytes 0-99/1000", or "bytes */1000" for a 416.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Typed values out of text: what makes query_value<int>("page") an int or a 400. A program's own
-// types take part with a specialization of text_value.
+// Converts text to typed values: query_value<int>("page") gives an int or throws a 400. A program
+// adds its own types with a specialization of text_value.
 #pragma once
 
 #include <charconv>
@@ -26,7 +26,7 @@ concept readable_text = requires(std::string_view text) {
   { text_value<T>::read(text) } -> std::same_as<std::optional<T>>;
 };
 
-/// Decimal digits, with a minus sign where the type has one; nothing before or behind.
+/// Decimal digits, with an optional minus sign for signed types, and no other characters.
 template <std::integral T>
 struct text_value<T> {
   static constexpr std::string_view kind = "a whole number";
@@ -45,7 +45,7 @@ struct text_value<T> {
     T number{};
     const auto got = std::from_chars(text.data(), text.data() + text.size(), number);
     const bool whole = got.ec == std::errc{} && got.ptr == text.data() + text.size();
-    // "inf" and "nan" are numbers to C; no client means them.
+    // from_chars accepts "inf" and "nan"; no client means them.
     if (!whole || number - number != T{}) return std::nullopt;
     return number;
   }
@@ -81,7 +81,7 @@ struct text_value<std::string_view> {
 [[noreturn, gnu::cold]] void throw_bad_value(std::string_view where, std::string_view name,
                                              std::string_view kind);
 
-/// The value of `text`, or a status_error of 400 that says what it should have been.
+/// Reads a T from `text`, or throws a status_error of 400 that tells the expected form.
 template <readable_text T>
 [[nodiscard]] T read_text(std::string_view text, std::string_view where, std::string_view name) {
   std::optional<T> value = text_value<T>::read(text);

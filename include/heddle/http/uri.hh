@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Paths and queries of request targets: decoding that nothing slips through, and encoding for
-// links. The decoded path is what names a file or matches a route; it is decoded once only.
+// Paths and queries of request targets: strict decoding, and encoding for links. A path is decoded
+// exactly once, before it names a file or matches a route.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,16 @@
 
 namespace heddle::http {
 
-// What "%2F" in a path means. It is not a separator (RFC 3986 section 2.2), and a file name cannot
-// hold one, so file servers refuse it; routers may want it kept as it is.
+// The treatment of "%2F" in a path. It is not a separator (RFC 3986 section 2.2), and a file name
+// cannot contain a slash, so file servers refuse it; a router may want to keep it as it is.
 enum class encoded_slash : std::uint8_t { refuse, keep };
 
 struct path_rules {
   encoded_slash slashes = encoded_slash::refuse;
-  bool merge_slashes = true;  // "//" is "/"; a file system sees no difference
+  bool merge_slashes = true;  // "//" is "/", as for a file system
+  // "%5C" is an ordinary character of a name, as for the file systems of Linux. If false, a path
+  // with one is refused, because other programs that see the path may take it for a separator.
+  bool encoded_backslash = false;
 };
 
 enum class path_problem : std::uint8_t {
@@ -26,21 +29,21 @@ enum class path_problem : std::uint8_t {
   escape_broken,  // '%' without two hexadecimal digits
   control_byte,   // NUL or another control character, plain or encoded
   slash_encoded,  // "%2F" where the rules refuse it
-  backslash,      // '\', plain or encoded: a separator to some, a letter to others
+  backslash,      // '\', plain, or encoded where the rules refuse it
   above_root,     // ".." climbs out of the root
   too_long,       // `room` is smaller than the path
 };
 
 std::string_view describe(path_problem what);
 
-// Percent-decodes and removes dot segments, which also count when they are encoded. The result
-// starts with '/' and has no "." or ".." segment. A path with nothing to decode is answered with a
-// view of `raw`; only others are written to `room`, which needs raw.size() bytes at most.
+// Percent-decodes a path and removes dot segments, encoded ones too. The result starts with '/' and
+// has no "." or ".." segment. If there is nothing to decode, the result is a view of `raw`;
+// otherwise it is written to `room`, which needs raw.size() bytes at most.
 std::expected<std::string_view, path_problem> decode_path(std::string_view raw,
                                                           std::span<char> room,
                                                           path_rules rules = {});
 
-// Splits "path?query" at the first '?'. The fragment is not sent, and not looked for.
+// Splits "path?query" at the first '?'. Clients do not send a fragment, so none is looked for.
 struct target_parts {
   std::string_view path;
   std::string_view query;
@@ -51,27 +54,26 @@ target_parts split_target(std::string_view target);
 struct query_pair {
   std::string_view name;
   std::string_view value;
-  bool has_value = false;  // tells "a=" from "a"
+  bool has_value = false;  // distinguishes "a=" from "a"
 };
 
-// Takes the next pair off `rest`; empty ones ("a&&b") are skipped. False: the end.
+// Takes the next pair off `rest`; skips empty ones ("a&&b"). False at the end.
 bool take_query_pair(std::string_view& rest, query_pair& pair);
 
-// Decodes a name or value of a query or form: '+' is a space. Bytes may be anything, NUL included,
-// for the caller to judge. Empty answer: a broken escape, or more than `room` holds. Text without
-// anything to decode is answered with a view of itself.
+// Decodes a name or value of a query or form: '+' is a space. The result may hold any bytes, NUL
+// included; the caller must check them. Fails for a broken escape, or if `room` is too small. If
+// there is nothing to decode, the result is a view of `raw`.
 std::expected<std::string_view, path_problem> decode_form(std::string_view raw,
                                                           std::span<char> room);
 
-// Appends `path` percent-encoded for a link, slashes kept: what decode_path makes of the result is
-// the same path again.
+// Appends `path` percent-encoded for a link, with its slashes kept; decode_path() gives it back.
 void append_encoded_path(std::string& out, std::string_view path);
 
 // The same for one segment, name or value: a slash is encoded too.
 void append_encoded(std::string& out, std::string_view text);
 
-// Appends text for an HTML page: & < > " and ' become entities, so that it may stand in an element
-// or in a quoted attribute.
+// Appends text escaped for an HTML page: & < > " and ' become entities, so that the text can be
+// used in an element or in a quoted attribute.
 void append_html(std::string& out, std::string_view text);
 
 }  // namespace heddle::http

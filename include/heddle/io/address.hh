@@ -37,11 +37,13 @@ class address {
 
   [[nodiscard]] bool is_v4() const noexcept;
   [[nodiscard]] bool is_v6() const noexcept;
+  /// Of this machine only: 127.0.0.0/8 or ::1.
+  [[nodiscard]] bool is_loopback() const noexcept;
   [[nodiscard]] explicit operator bool() const noexcept { return len_ != 0; }
   [[nodiscard]] std::uint16_t port() const noexcept;
   [[nodiscard]] address with_port(std::uint16_t port) const noexcept;
-  /// A version 4 address in version 6 form (::ffff:192.0.2.1), as sockets for both versions have
-  /// it, as version 4; every other as it is.
+  /// A version 4 address in version 6 form (::ffff:192.0.2.1), as sockets for both versions give,
+  /// becomes a version 4 address; every other address is unchanged.
   [[nodiscard]] address unmapped() const noexcept;
   [[nodiscard]] int family() const noexcept;
   /// As parse() takes it: "1.2.3.4:80", "[::1]:80"; "" for no address.

@@ -19,7 +19,7 @@ namespace heddle {
 
 namespace detail {
 
-/// What does not depend on the function.
+/// The part of an awaiter that does not depend on the function.
 class blocking_base : public operation {
  public:
   [[nodiscard]] static bool await_ready() noexcept { return false; }
@@ -29,7 +29,7 @@ class blocking_base : public operation {
   }
 
  protected:
-  /// Told on the worker when the wait is cancelled while the call may run.
+  /// Called on the worker when the wait is cancelled while the call may run.
   using stop_function = void (*)(blocking_base&) noexcept;
 
   explicit blocking_base(call_function run, stop_function stop) noexcept;
@@ -57,7 +57,7 @@ class blocking_base : public operation {
 
 struct no_stop_source {};
 
-/// The call and where its outcome goes.
+/// The call, and the place for its outcome.
 template <class F, class... Args>
 class [[nodiscard("co_await it")]] blocking_call : public blocking_base {
   static constexpr bool takes_stop = std::is_invocable_v<F&, std::stop_token, Args&...>;
@@ -83,7 +83,7 @@ class [[nodiscard("co_await it")]] blocking_call : public blocking_base {
       : blocking_base(&run, takes_stop ? &stop : nullptr),
         function_(std::move(f)),
         args_(std::move(args)...) {}
-  /// Before it waits; afterwards it stays where it is.
+  /// Only before it waits; afterwards it must not move.
   blocking_call(blocking_call&& other)
       : blocking_base(&run, takes_stop ? &stop : nullptr),
         function_(std::move(other.function_)),
@@ -140,8 +140,8 @@ class [[nodiscard("co_await it")]] blocking_call : public blocking_base {
 /// Thread: any task; f runs on another thread, and must not use tasks, events or the runtime.
 /// Resumes: the task in its own color.
 /// Cancel: a call that waits for a thread is taken back and ends with operation_canceled. One that
-///   runs is waited for and its result is delivered, because f may refer to what lives in the
-///   caller; its stop token is told, so a long call can look and end early.
+///   runs is waited for and its result is delivered, because f may refer to variables of the
+///   caller; its stop token is set, so a long call can check it and end early.
 /// Fails: with what f throws; with resource_unavailable_try_again when the queue is full.
 ///
 ///   auto row = co_await blocking(&database::fetch, std::ref(db), key);
@@ -151,7 +151,7 @@ template <class F, class... Args>
   return {std::forward<F>(f), std::forward<Args>(args)...};
 }
 
-/// What the pool of the running runtime has done. Zeros under simulation, which has no threads.
+/// Counters of the running runtime's pool. Zeros under simulation, which has no threads.
 [[nodiscard]] pool_statistics blocking_statistics();
 
 }  // namespace heddle

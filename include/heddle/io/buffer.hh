@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Arguments that name bytes: where to put them (byte_span) and which to send (byte_view). They
-// accept what people have at hand: arrays and vectors of char, unsigned char or std::byte, strings,
+// accept the usual types: arrays and vectors of char, unsigned char or std::byte, strings,
 // spans, literals. They own nothing.
 #pragma once
 
@@ -22,7 +22,7 @@ template <class R>
 concept byte_range = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
                      byte_like<std::ranges::range_value_t<R>>;
 
-/// Room for bytes, somebody else's. It must stay until the operation that fills it has ended.
+/// Room for bytes that others own. It must stay until the operation that fills it has ended.
 struct byte_span : std::span<std::byte> {
   constexpr byte_span() noexcept = default;
   byte_span(void* at, std::size_t count) noexcept : span(static_cast<std::byte*>(at), count) {}
@@ -33,7 +33,7 @@ struct byte_span : std::span<std::byte> {
       : span(reinterpret_cast<std::byte*>(std::ranges::data(range)), std::ranges::size(range)) {}
 };
 
-/// Bytes to read, somebody else's. A literal counts without its final zero; a writable array of
+/// Bytes to read that others own. A literal counts without its final zero; a writable array of
 /// char is refused, because it could mean the whole array or the text in it: pass a span or a
 /// string_view.
 struct byte_view : std::span<const std::byte> {
@@ -59,7 +59,7 @@ struct byte_view : std::span<const std::byte> {
 /// one inside a co_await expression.)
 class text_list {
  public:
-  static constexpr std::size_t max = 16;  // what a write hands over in one system call
+  static constexpr std::size_t max = 16;  // the most that a write hands over in one system call
 
   template <class... Texts>
     requires(sizeof...(Texts) >= 2 && sizeof...(Texts) <= max &&

@@ -25,7 +25,7 @@ struct piece_owner {
   bool in_file = false;  ///< it is a file_owner
   void (*destroy)(piece_owner*) noexcept;
 };
-/// Of bytes that also stand in a file.
+/// The owner of bytes that are also in a file.
 struct file_owner : piece_owner {
   const std::byte* begin;
   int file;
@@ -33,19 +33,19 @@ struct file_owner : piece_owner {
 };
 }  // namespace detail
 
-/// Where bytes stand in a file, for a kernel that sends from there without copying them.
+/// The place of bytes in a file, from which the kernel can send them without copying.
 struct file_place {
   int file = -1;
   std::uint64_t at = 0;
   [[nodiscard]] explicit operator bool() const noexcept { return file >= 0; }
 };
 
-/// What owns bytes and can be moved: a mapping, a counted buffer.
+/// An owner of bytes that can be moved: a mapping, a counted buffer.
 template <class H>
 concept byte_holder = std::move_constructible<H> && requires(const H& h) {
   { h.bytes() } noexcept -> std::convertible_to<byte_view>;
 };
-/// One whose bytes stand in a file too, and do not change there: page_block (page_store.hh).
+/// A holder whose bytes are in a file too, and do not change there: page_block (page_store.hh).
 template <class H>
 concept page_holder = byte_holder<H> && requires(const H& h) {
   { h.place() } noexcept -> std::same_as<file_place>;
@@ -101,13 +101,15 @@ class piece {
     if (owner_ != nullptr && --owner_->count == 0) owner_->destroy(owner_);
   }
 
-  /// A part that shares the bytes; what lies beyond the end is left out.
+  /// A part that shares the bytes. A count beyond the end is cut to it.
   [[nodiscard]] piece slice(std::size_t from, std::size_t count = ~std::size_t{0}) const noexcept;
 
   [[nodiscard]] byte_view bytes() const noexcept { return bytes_; }
   [[nodiscard]] std::size_t size() const noexcept { return bytes_.size(); }
   [[nodiscard]] bool empty() const noexcept { return bytes_.empty(); }
-  /// Where the bytes stand in a file as well, if their holder says so.
+  /// Whether the piece keeps its bytes. False if it only names them: of_static(), append_view().
+  [[nodiscard]] bool keeps_bytes() const noexcept { return owner_ != nullptr; }
+  /// The place of the bytes in a file, if their holder gives one.
   [[nodiscard]] file_place place() const noexcept {
     if (owner_ == nullptr || !owner_->in_file) return {};
     const auto& in = static_cast<const detail::file_owner&>(*owner_);
@@ -149,7 +151,7 @@ class chain {
 
   /// Copies; short texts in a row are gathered into one piece.
   chain& append_copy(byte_view bytes);
-  /// Names bytes of somebody else, which must stay until they have left.
+  /// Names bytes of another owner, which must stay until they have left.
   chain& append_view(byte_view bytes);
   chain& append(std::string&& text);
   chain& append(piece shared);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A counted handle to an open descriptor. Copies share it; the last copy closes it. What is pending
-// when it closes ends with operation_canceled, what comes later with bad_file_descriptor; bytes
+// A counted handle to an open descriptor. Copies share it; the last copy closes it. Operations that
+// are pending at the close end with operation_canceled, later ones with bad_file_descriptor; bytes
 // that were already counted stay counted.
 #pragma once
 
@@ -11,13 +11,13 @@ namespace heddle {
 class descriptor;
 
 namespace detail {
-/// What stands behind an open descriptor; a closed one throws bad_file_descriptor.
+/// The state of an open descriptor; a closed one throws bad_file_descriptor.
 [[nodiscard]] descriptor_state& open_state(const descriptor& d);
 }  // namespace detail
 
 /// Thread: one color, while its runtime runs.
 /// Owns: the descriptor, together with its copies.
-/// Cancel: each operation on it says for itself.
+/// Cancel: described at each operation.
 class descriptor {
  public:
   /// Closed: operations on it fail with bad_file_descriptor.
@@ -35,9 +35,9 @@ class descriptor {
   /// Closes it for all copies.
   void close() noexcept;
 
-  [[nodiscard]] bool is_open() const noexcept { return number() >= 0; }
+  [[nodiscard]] bool is_open() const noexcept;
   [[nodiscard]] explicit operator bool() const noexcept { return is_open(); }
-  /// The system's number, -1 when closed. It stays ours.
+  /// The system's number, which stays ours; -1 when closed, and for a stream that a layer carries.
   [[nodiscard]] int number() const noexcept;
 
  protected:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What operations on a descriptor give before they begin: which descriptor, and what is asked.
+// An operation on a descriptor before it begins: the descriptor and the request's arguments.
 // Cheap to move, so adapters take it as it is; co_await makes the record that waits, once, in the
 // frame where it stays. Part of every operation's type; users name none of this.
 //

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A directory as a root that nothing escapes: names are looked up beneath it by the kernel, so that
-// "..", absolute paths and symbolic links that lead out are refused, whoever changes them
+// "..", absolute paths and symbolic links that lead out are refused, even if a link is changed
 // meanwhile.
 //
 //   directory site = co_await open_directory("public");
@@ -24,7 +24,7 @@ enum class links : std::uint8_t {
 enum class listing_order : std::uint8_t { by_name, as_stored };
 
 /// Thread: one color. Owns: the descriptor, together with its copies.
-/// Cancel: each call ends when the driver has let go; what it did is done.
+/// Cancel: each call ends when the driver has let go; its effects so far remain.
 /// Fails: as the system says, naming the path; cross_device_link when a path would lead out.
 class directory : public descriptor {
  public:
@@ -35,7 +35,7 @@ class directory : public descriptor {
   [[nodiscard]] task<directory> open_directory(std::string path,
                                                links follow = links::beneath) const;
   [[nodiscard]] task<file_status> status(std::string path, links follow = links::beneath) const;
-  /// What is in it, without "." and "..".
+  /// The entries in it, without "." and "..".
   [[nodiscard]] task<std::vector<directory_entry>> list(
       listing_order order = listing_order::by_name) const;
   [[nodiscard]] task<> make_directory(std::string path, unsigned mode = 0755) const;

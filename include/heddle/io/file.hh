@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Files: reading and writing at places, whole files, what is known about them. Nothing here blocks
+// Files: reading and writing at places, whole files, their status. Nothing here blocks
 // the worker: io_uring does the calls itself, the other drivers have the pool do them.
 #pragma once
 
@@ -24,11 +24,11 @@ struct file_options {
   bool create = false;     ///< make it when it is missing
   bool exclusive = false;  ///< with create: fail with file_exists when it is there
   bool truncate = false;   ///< drop what is in it
-  bool append = false;     ///< every write goes to the end, whatever place it names
+  bool append = false;     ///< every write goes to the end and ignores its place
   unsigned mode = 0644;    ///< permissions of a new file, before the umask
 };
 
-/// What is known about a file.
+/// Size, type, owner and times of a file.
 struct file_status {
   std::uint64_t size = 0;
   entry_type type = entry_type::unknown;
@@ -41,8 +41,8 @@ struct file_status {
 
 namespace detail {
 
-/// Makes an operation known to the file or directory that it is about, from its making to its end:
-/// what closes asks it to end, and keeps the number as long as another worker's driver has it.
+/// Makes an operation known to its file or directory, from its making to its end: a close asks
+/// it to end, and keeps the number as long as another worker's driver has it.
 /// Any number are known at once; they take no turns, as those of a lane do.
 class file_use : public list_node {
  public:
@@ -85,7 +85,7 @@ class file_awaiter : public operation {
  private:
   /// Submits until the driver keeps it (false) or all is done (true).
   [[nodiscard]] bool run(worker& w) noexcept;
-  /// Takes what a step gave; true when it was the last.
+  /// Takes the result of a step; true when it was the last.
   [[nodiscard]] bool step(std::int64_t got) noexcept;
   static bool completed(operation& op, worker& w, const completion& c) noexcept;
   static void asked_to_end(wait& x, worker& w) noexcept;
@@ -110,7 +110,7 @@ using file_transfer = detail::descriptor_call<detail::file_awaiter, detail::file
 /// An open file. There is no cursor: each transfer names its place, so any number go on at once.
 ///
 /// Thread: one color. Owns: the descriptor, together with its copies.
-/// Cancel: ends when the driver has let go; what was moved by then is counted.
+/// Cancel: ends when the driver has let go; the bytes moved by then are counted.
 class file : public descriptor {
  public:
   file() noexcept = default;
@@ -125,7 +125,7 @@ class file : public descriptor {
                                        std::size_t& count) const noexcept;
   [[nodiscard]] task<file_status> status() const;
   [[nodiscard]] task<std::uint64_t> size() const;
-  /// Waits until what was written would survive a power failure; data_only leaves out the times.
+  /// Waits until written bytes would survive a power failure; data_only leaves out the times.
   [[nodiscard]] task<> sync(bool data_only = false) const;
   /// Everything from the start. Fails with file_too_large beyond the limit.
   [[nodiscard]] task<std::string> read_all(std::size_t limit = std::size_t{64} << 20) const;

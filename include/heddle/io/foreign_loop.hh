@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The runtime inside somebody else's loop: one descriptor to watch, one call to make.
+// The runtime inside another library's loop: one descriptor to watch, one call to make.
 //
 //   foreign_loop ours(rt);
-//   watch(ours.descriptor(), readable, [&] { rearm(ours.step()); });   // their words
-//   on_timer([&] { rearm(ours.step()); });                             // after what step() said
+//   watch(ours.descriptor(), readable, [&] { rearm(ours.step()); });   // functions of that loop
+//   on_timer([&] { rearm(ours.step()); });                             // after the time by step()
 //
 // watched_descriptor.hh is the other direction.
 #pragma once
@@ -11,8 +11,6 @@
 #include "heddle/sched/runtime.hh"
 
 namespace heddle {
-
-class kernel_driver;
 
 /// Thread: the runtime's.
 /// Owns: nothing; the runtime must outlive it.
@@ -24,16 +22,16 @@ class foreign_loop {
 
   /// Readable while there is something to do. It belongs to the runtime; only watch it.
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
-  /// Does what is there to do, and does not sleep. Gives how long the loop may sleep unless the
-  /// descriptor becomes readable: zero when more stands ready, nanoseconds::max() without a timer.
-  /// Call it once after spawning from outside, so that what was spawned starts.
+  /// Runs all ready work, and does not sleep. Gives how long the loop may sleep unless the
+  /// descriptor becomes readable: zero if more is ready, nanoseconds::max() without a timer.
+  /// Call it once after spawning from outside, so that the spawned tasks start.
   nanoseconds step();
 
  private:
   /// Turns in one step: then the foreign loop's other sources have their turn.
   static constexpr int turns_max = 16;
   runtime& runtime_;
-  kernel_driver* driver_;
+  driver& driver_;
   int descriptor_;
 };
 

@@ -23,14 +23,16 @@ struct lane;
 void pin(descriptor_state& state) noexcept;
 void unpin(descriptor_state& state) noexcept;
 
-/// What an entry wants when its turn comes.
+/// The kind of an entry: its request once it is the head of the lane.
 enum class lane_role : std::uint8_t {
   transfer,  ///< bytes in or out, possibly in several steps
   chain,     ///< a chain out
   message,   ///< one datagram
   receive,   ///< a block of data
   readable,  ///< to know that there is data, or the end
+  writable,  ///< to know that there is room to send
   accept,    ///< a connection
+  detach,    ///< that the driver does nothing more on its own
 };
 
 /// Keeps a descriptor's state alive, not the descriptor open. May be empty.
@@ -62,7 +64,7 @@ struct lane_entry {
     if (state != nullptr) unpin(*state);
   }
 
-  /// For a frame that is destroyed while it waits in the program.
+  /// Takes an entry out whose frame is destroyed while it waits.
   void leave() noexcept;
   /// Queues and, if it is the first, starts. Returns false when it is done already.
   [[nodiscard]] bool begin(wait& x, link frame) noexcept;

@@ -31,7 +31,7 @@ class line_reader {
   /// Exactly this many bytes. They stay until the next call.
   [[nodiscard]] task<std::string_view> take(std::size_t count);
 
-  /// What was read and not taken.
+  /// The bytes that were read and not taken.
   [[nodiscard]] std::string_view rest() const noexcept {
     return std::string_view(buffer_).substr(taken_);
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Accepting connections: what listeners of every family share. The driver accepts ahead of demand
-// into a short queue; when nobody takes from it, the rest waits in the kernel's backlog. Running
-// out of descriptors or memory is survived: counted, and tried again after a pause.
+// Accepting connections: the base of listeners of every family, and listeners of a program's own
+// (io/stream_source.hh). The driver accepts ahead of demand into a short queue; when that is full,
+// the rest waits in the kernel's backlog. Running out of descriptors or memory is
+// survived: counted, and tried again after a pause.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +24,8 @@ struct listen_options {
   nanoseconds pause = std::chrono::milliseconds(50);  ///< when descriptors or memory run out
 };
 
+class stream_source;
+
 namespace detail {
 
 class accept_awaiter : public wait, public lane_entry {
@@ -34,7 +37,7 @@ class accept_awaiter : public wait, public lane_entry {
 
  protected:
   explicit accept_awaiter(pinned_state&& on) noexcept;
-  ~accept_awaiter();  // closes a connection that nobody took
+  ~accept_awaiter();  // closes a connection that was not taken
   /// The connection's state; its caller owns one handle. Throws when there is no memory.
   [[nodiscard]] descriptor_state* take();
 };
@@ -66,19 +69,25 @@ class accept_awaiter_of : public accept_awaiter {
 template <class Stream>
 using accept_of = detail::descriptor_call<detail::accept_awaiter_of<Stream>>;
 
-/// A socket that takes connections.
+/// It takes connections: a socket, or a program's own source of streams.
 ///
 /// Thread: one color. Acceptors are served in call order.
 /// Owns: the socket, together with its copies.
 class listener : public descriptor {
  public:
+  listener() noexcept = default;
+
+  /// The next connection, of whatever kind. Survives a lack of descriptors: it waits and tries
+  /// again.
+  [[nodiscard]] accept_of<stream> accept() const noexcept { return accept_of<stream>(state_); }
   /// Takes no new connections from the system. accept() gives those that were taken already, and
-  /// then fails with operation_canceled: nothing is lost on the way to whoever listens next.
+  /// then fails with operation_canceled: no connection is lost for the next process that listens.
   void finish() const noexcept;
   /// How often accepting had to pause because descriptors or memory had run out.
   [[nodiscard]] std::uint64_t pauses() const noexcept;
 
  protected:
+  friend listener make_listener(std::unique_ptr<stream_source> source);
   using descriptor::descriptor;
 };
 

@@ -22,7 +22,7 @@ class network {
   /// behind the length: that is a slip more often than an abbreviation.
   [[nodiscard]] static result<network> parse(std::string_view text) noexcept;
 
-  /// Ports and zones count for nothing. A version 4 address that came to a version 6 socket
+  /// Ports and zones are ignored. A version 4 address that came to a version 6 socket
   /// (::ffff:192.0.2.1) is the version 4 address.
   [[nodiscard]] bool contains(const address& a) const noexcept;
   /// As parse() takes it.

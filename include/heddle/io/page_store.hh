@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Memory that the kernel sends from without copying it: a file without a name (memfd_create(2)),
-// of which each block is mapped. A cache keeps in it what is sent again and again.
+// of which each block is mapped. A cache keeps bodies in it that are sent often.
 //
 //   page_store pages;
 //   if (page_block b = pages.allocate(text.size())) {
@@ -34,10 +34,10 @@ class page_store {
   }
   ~page_store();
 
-  /// A block of zeros; one of whole large pages stands in such pages where the system gives them,
-  /// from which the kernel sends in fewer parts (docs/reference/http.md has figures). Empty when
-  /// the system has no memory, no descriptor or no mapping left, or knows no such files. Ordinary
-  /// memory does then.
+  /// A block of zeros. One of whole large pages lies in such pages if the system gives them; the
+  /// kernel sends it in fewer parts then (docs/reference/http.md has figures). Empty when
+  /// the system has no memory, no descriptor or no mapping left, or knows no such files. Then use
+  /// ordinary memory.
   [[nodiscard]] page_block allocate(std::size_t bytes) noexcept;
 
  private:
@@ -47,7 +47,7 @@ class page_store {
   store_file* file_ = nullptr;
 };
 
-/// Thread: one color. Owns: its pages. What was sent from it must not be written to again.
+/// Thread: one color. Owns: its pages. Bytes sent from it must not be written to again.
 class page_block {
  public:
   page_block() noexcept = default;

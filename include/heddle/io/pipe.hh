@@ -32,14 +32,14 @@ class pipe_reader : public descriptor {
     count = 0;
     return transfer(state_, detail::reading(into, &count));
   }
-  /// What there is, at least one byte; 0 at the end.
+  /// The bytes that are there, at least one; 0 at the end.
   [[nodiscard]] transfer read_some(byte_span into) const noexcept {
     return transfer(state_, detail::reading(into, nullptr, true));
   }
 };
 
 /// Thread: one color. Writes complete in call order. Owns: the end, together with its copies.
-/// Fails: broken_pipe when nobody can read any more, never a signal.
+/// Fails: broken_pipe when the reading end is closed everywhere, never a signal.
 class pipe_writer : public descriptor {
  public:
   pipe_writer() noexcept = default;

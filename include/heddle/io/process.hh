@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Child processes, waited for by pidfd: no signal handler, no polling, and a process that nobody
-// waits for is still collected.
+// Child processes, waited for by pidfd: no signal handler, no polling, and a process without a
+// waiting task is still collected.
 //
 //   process p = co_await spawn_process({"ls", "-l"}, process_options().output(child_stream::pipe));
 //   line_reader lines(p.output());
@@ -51,9 +51,9 @@ class process_options {
   process_options& errors(child_stream s) noexcept { return errors_ = s, *this; }
   /// The child's working directory.
   process_options& directory(std::string path) { return directory_ = std::move(path), *this; }
-  /// One variable, over what is inherited.
+  /// Sets one variable, in addition to the inherited ones or in place of one.
   process_options& variable(std::string name, std::string value);
-  /// Only what variable() adds.
+  /// Inherits no variables: the child has only those of variable().
   process_options& empty_environment() noexcept { return inherits_environment_ = false, *this; }
 
  private:
@@ -68,8 +68,8 @@ class process_options {
 
 /// How a process ended.
 struct exit_status {
-  int code = 0;    ///< what it returned, 0 when a signal ended it
-  int signal = 0;  ///< what ended it, 0 when it returned
+  int code = 0;    ///< the value that it returned, 0 when a signal ended it
+  int signal = 0;  ///< the signal that ended it, 0 when it returned
   [[nodiscard]] bool success() const noexcept { return code == 0 && signal == 0; }
 };
 

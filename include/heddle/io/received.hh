@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Data as the driver received it, without a copy: a block of the driver's, on loan. Connections
-// that wait hold no buffer; one is theirs only while they look at what came. When blocks are short,
-// it is a copy in memory of its own.
+// Data as it was received, without a copy: a block on loan from the driver, or from the layer that
+// made the bytes. A connection that waits holds no buffer; it has a block only while its task reads
+// the bytes. When blocks are short, it is a copy in memory of its own.
 #pragma once
 
 #include <utility>
 
+#include "heddle/base/block_lender.hh"
 #include "heddle/io/buffer.hh"
 #include "heddle/io/descriptor_call.hh"
 
 namespace heddle {
-
-class driver;
-
-namespace detail {
-class socket_state;
-}
 
 /// Some bytes that arrived; empty at the end of the stream.
 ///
@@ -26,15 +21,33 @@ class socket_state;
 class received {
  public:
   received() noexcept = default;
+  /// Bytes in a block that goes back to its lender, under its number, when this ends.
+  received(block_lender& from, std::uint32_t number, byte_span bytes) noexcept
+      : lender_(&from),
+        data_(bytes.data()),
+        block_(number),
+        len_(static_cast<std::uint32_t>(bytes.size())) {}
+  /// Bytes in memory of std::malloc(), which this frees; they begin at `from` in it.
+  [[nodiscard]] static received owned(std::byte* memory, std::uint32_t from,
+                                      std::uint32_t size) noexcept {
+    received r;
+    r.data_ = memory + from;
+    r.block_ = from;
+    r.len_ = size;
+    return r;
+  }
+  /// At most 4 GiB. Throws std::bad_alloc.
+  [[nodiscard]] static received copy_of(byte_view bytes);
+
   received(received&& other) noexcept
-      : driver_(std::exchange(other.driver_, nullptr)),
+      : lender_(std::exchange(other.lender_, nullptr)),
         data_(std::exchange(other.data_, nullptr)),
         block_(other.block_),
         len_(std::exchange(other.len_, 0)) {}
   received& operator=(received&& other) noexcept {
     if (this != &other) {
       release();
-      driver_ = std::exchange(other.driver_, nullptr);
+      lender_ = std::exchange(other.lender_, nullptr);
       data_ = std::exchange(other.data_, nullptr);
       block_ = other.block_;
       len_ = std::exchange(other.len_, 0);
@@ -43,10 +56,10 @@ class received {
   }
   ~received() { release(); }
 
-  /// Gives the block back to the driver; the bytes are gone.
+  /// Gives the block back; the bytes are gone.
   void release() noexcept;
-  /// A block of the driver's, which others may need; else memory of its own.
-  [[nodiscard]] bool on_loan() const noexcept { return driver_ != nullptr; }
+  /// Whether it is a block that others may need, and not memory of its own.
+  [[nodiscard]] bool on_loan() const noexcept { return lender_ != nullptr; }
 
   [[nodiscard]] explicit operator bool() const noexcept { return len_ != 0; }
   [[nodiscard]] bool empty() const noexcept { return len_ == 0; }
@@ -55,13 +68,17 @@ class received {
   /// The same bytes, writable in place (a parser may lower-case names).
   [[nodiscard]] byte_span writable() const noexcept { return {data_, len_}; }
   [[nodiscard]] std::string_view text() const noexcept { return data().text(); }
+  /// Forgets the first bytes, at most size().
+  void remove_prefix(std::size_t bytes) noexcept {
+    data_ += bytes;
+    len_ -= static_cast<std::uint32_t>(bytes);
+    if (lender_ == nullptr) block_ += static_cast<std::uint32_t>(bytes);
+  }
+  /// Forgets all but the first bytes; at most size() and at least one.
+  void truncate(std::size_t bytes) noexcept { len_ = static_cast<std::uint32_t>(bytes); }
 
  private:
-  friend class detail::socket_state;
-  received(driver* from, std::byte* data, std::uint32_t block, std::uint32_t len) noexcept
-      : driver_(from), data_(data), block_(block), len_(len) {}
-
-  driver* driver_ = nullptr;  // of the block; null for memory of its own
+  block_lender* lender_ = nullptr;  // null for memory of its own
   std::byte* data_ = nullptr;
   std::uint32_t block_ = 0;  // of memory of its own: how far data_ is from its beginning
   std::uint32_t len_ = 0;
@@ -111,6 +128,22 @@ class readable_awaiter : public wait, public lane_entry {
   }
 };
 
+/// Its turn comes behind the readers that were there before it.
+class detach_awaiter : public wait, public lane_entry {
+ public:
+  explicit detach_awaiter(pinned_state&& on, nothing_more = {}) noexcept;
+
+  [[nodiscard]] static bool await_ready() noexcept { return false; }
+  [[nodiscard]] bool await_suspend(std::coroutine_handle<> h) noexcept {
+    return begin(*this, link_of(h));
+  }
+  void await_resume() const { check_outcome(outcome); }
+  [[nodiscard]] result<void> await_result() const noexcept {
+    if (outcome < 0) return std::unexpected(kernel_error(outcome));
+    return {};
+  }
+};
+
 }  // namespace detail
 
 /// Waits for the next block. Cancel: at once, and nothing that arrived is lost.
@@ -119,5 +152,8 @@ using receive_wait = detail::descriptor_call<detail::receive_awaiter>;
 /// Waits until there is data (true) or the stream has ended (false), holding almost nothing
 /// meanwhile. Cancel: at once.
 using readable_wait = detail::descriptor_call<detail::readable_awaiter>;
+
+/// Waits until the driver receives nothing more ahead of its readers. Cancel: at once.
+using detach_wait = detail::descriptor_call<detail::detach_awaiter>;
 
 }  // namespace heddle

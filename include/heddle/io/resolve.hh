@@ -20,7 +20,7 @@ struct resolve_options {
   bool to_listen = false;  ///< an empty host means every interface, not this machine
 };
 
-/// The category of what the resolver says, EAI_NONAME and its like. A name that does not exist
+/// The category of the resolver's errors, EAI_NONAME and its like. A name that does not exist
 /// compares equal to std::errc::address_not_available, a resolver that should be asked again later
 /// to std::errc::resource_unavailable_try_again.
 [[nodiscard]] const std::error_category& resolver_category() noexcept;

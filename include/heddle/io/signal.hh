@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Signals as something to wait for. While a set exists its signals are kept for who asks next, so
-// none is lost between two waits; when the last set for a signal goes, the action that stood before
+// Signals as something to wait for. While a set exists its signals are kept for the next wait, so
+// none is lost between two waits; when the last set for a signal goes, the signal's earlier action
 // is back. It does not matter which worker made the set, nor which thread the kernel interrupts.
 //
 //   signal_set stop{SIGINT, SIGTERM};

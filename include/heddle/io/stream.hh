@@ -1,21 +1,31 @@
 // SPDX-License-Identifier: MIT
-// Bytes in both directions: what TCP connections, Unix sockets and socket pairs have in common.
-// Partial transfers are the library's business. Servers use receive(): the data stands in a block
-// of the driver's, and a connection that waits holds no buffer.
+// Bytes in both directions, over anything that carries them: a TCP connection, a Unix socket, a
+// socket pair, or a layer of a program's own over another stream (io/layer.hh). The library takes
+// care of partial transfers. Servers use receive(): the data is in a block on loan, and a
+// connection that waits holds no buffer.
 #pragma once
 
 #include <concepts>
+#include <memory>
 #include <string>
 
+#include "heddle/io/address.hh"
 #include "heddle/io/descriptor.hh"
 #include "heddle/io/received.hh"
 #include "heddle/io/transfer.hh"
 
 namespace heddle {
 
+class stream_layer;
+
+namespace detail {
+template <class Stream>
+class accept_awaiter_of;
+}
+
 /// Limits of one stream.
 struct stream_options {
-  /// Blocks that may stand ready and untaken before the driver is told to stop receiving.
+  /// Blocks that may be ready and not taken before the driver stops receiving.
   std::uint8_t receive_window = 4;
 };
 
@@ -40,20 +50,30 @@ class stream : public descriptor {
     count = 0;
     return transfer(state_, detail::reading(into, &count));
   }
-  /// What there is, at least one byte; 0 at the end of the stream.
+  /// The bytes that are there, at least one; 0 at the end of the stream.
   [[nodiscard]] transfer read_some(byte_span into) const noexcept {
     return transfer(state_, detail::reading(into, nullptr, true));
   }
 
   /// Sends what leaves at once and gives how many bytes; never waits. 0 is no failure: the driver
-  /// may gather what it sends (io_uring), others may stand before it. What is left is for write(),
-  /// which also says what is wrong.
+  /// may gather sends (io_uring), or earlier writes may be queued. Send the rest by write(), which
+  /// also reports errors.
   [[nodiscard]] std::size_t try_write(byte_view bytes) const noexcept;
   /// The same for a head, which may be empty, and a body behind it.
   [[nodiscard]] std::size_t try_write(byte_view head, const piece& body) const noexcept;
-  /// Whether try_write() sends this body without copying it: one that stands in pages (page_store)
-  /// and is large. A full socket is then better waited for than written to.
+  /// Whether try_write() sends this body without copying it: a large one in pages (page_store), on
+  /// a stream that hands memory to the kernel as it is. If the socket is then full, wait until it
+  /// is writable() instead of calling write(), which copies.
   [[nodiscard]] bool sends_uncopied(const piece& body) const noexcept;
+  /// Whether send_file_now() is of use: the bytes of a file may leave as they are.
+  [[nodiscard]] bool sends_files() const noexcept;
+  /// Sends a head, which may be empty, and behind it a part of a file that is in memory, without
+  /// copying it; never waits. Gives how many bytes left, 0 where the file ends there, else -errno:
+  /// -EAGAIN where the socket is full or other writes wait, -EOPNOTSUPP where !sends_files().
+  [[nodiscard]] std::int64_t send_file_now(byte_view head, int file, std::uint64_t at,
+                                           std::size_t count) const noexcept;
+  /// Until there is room to send, behind all writes that were asked for before.
+  [[nodiscard]] writable_wait writable() const noexcept { return writable_wait(state_); }
   /// Sends everything.
   [[nodiscard]] transfer write(byte_view bytes) const noexcept {
     return transfer(state_, detail::writing(bytes));
@@ -87,16 +107,35 @@ class stream : public descriptor {
   /// True when there is data, false at the end of the stream; takes nothing.
   [[nodiscard]] readable_wait readable() const noexcept { return readable_wait(state_); }
 
-  /// What has arrived and nobody waits for, one block of it, or nothing. After readable() it is
-  /// what made that true, unless somebody else took it.
+  /// A block that has arrived and that no reader waits for, or nothing. After readable() gave true
+  /// it is there, unless another reader took it.
   [[nodiscard]] received take() const noexcept;
+
+  /// Before a stream moves to another color: the driver receives ahead of its readers, in the color
+  /// that has read last, until this ends. Received bytes stay, and the next read, in any
+  /// color, takes them. Nothing may wait on the stream then. Fails: operation_not_supported for a
+  /// stream over a stream_layer, whose tasks belong to one color for good.
+  [[nodiscard]] detach_wait detach() const noexcept { return detach_wait(state_); }
+
+  /// The other end's address; none where it has none (a Unix socket), or the stream is closed or
+  /// broken. An IPv4 address is given as such, also if the listener takes both versions.
+  [[nodiscard]] address peer() const noexcept;
 
   /// No more will be written: the peer sees the end of the stream. Fails as the system says.
   void shutdown_write() const;
   /// No more will be read.
   void shutdown_read() const;
+  /// Before the last write: its bytes and the end of the stream leave together, if the stream
+  /// can do that. close() or shutdown_write() must follow soon.
+  void end_with_last_write() const noexcept;
+  /// close() resets the connection from here on: unsent bytes are dropped, and the peer sees an
+  /// error instead of an end.
+  void reset_on_close() const noexcept;
 
  protected:
+  friend class detail::accept_awaiter_of<stream>;
+  friend stream make_stream(std::unique_ptr<stream_layer> layer);
+  friend stream_layer* layer_of(const stream& s) noexcept;
   using descriptor::descriptor;
 };
 

@@ -22,19 +22,10 @@ class tcp_stream : public stream {
   /// Takes a connected socket of the driver's.
   explicit tcp_stream(int fd, stream_options options = {});
 
-  /// No address when it is closed or the connection is gone. Version 4 is version 4, also where the
-  /// listener takes both.
+  /// This end's address; none when it is closed or the connection is gone.
   [[nodiscard]] address local() const noexcept;
-  [[nodiscard]] address peer() const noexcept;
   /// Small writes are sent at once (true, as it starts) or gathered by the kernel.
   void set_no_delay(bool on) const noexcept;
-  /// Before the last write: what does not fill a segment is held back, and then leaves in one
-  /// segment with the end of the stream. close() or shutdown_write() must follow; else the system
-  /// sends it after 200 ms.
-  void cork() const noexcept;
-  /// close() resets the connection from here on: what has not been sent is dropped, and the peer is
-  /// told of an error instead of an end.
-  void set_reset_on_close() const noexcept;
 
  private:
   friend class detail::accept_awaiter_of<tcp_stream>;
@@ -48,8 +39,13 @@ class tcp_listener : public listener {
   tcp_listener() noexcept = default;
   /// Port 0 picks a free one; local() tells which.
   [[nodiscard]] static tcp_listener listen(const address& on, listen_options options = {});
+  /// As listen(); while the address is in use it tries again, for up to `patience`. For programs
+  /// that start right after another one was killed, whose socket the kernel may keep for some
+  /// milliseconds more. Cancel: between two tries.
+  [[nodiscard]] static task<tcp_listener> listen_within(nanoseconds patience, address on,
+                                                        listen_options options = {});
 
-  /// Takes a listening TCP socket of the system's that somebody else opened: a service manager, or
+  /// Takes a listening TCP socket of the system's that a service manager opened, or
   /// the process before this one. It then belongs to the listener. Fails, and leaves it alone, when
   /// it is none; with operation_not_supported under the simulation driver.
   [[nodiscard]] static tcp_listener adopt(int fd, listen_options options = {});

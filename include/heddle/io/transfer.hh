@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Bytes in and out of a descriptor, as awaiters: read fills its buffer, write sends everything, and
-// the _some forms do one transfer. The count is current at all times: whoever wants it after a
-// failure passes a counter.
+// the _some forms do one transfer. The count is current at all times: to have it after a
+// failure, pass a counter.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace heddle {
 
 namespace detail {
 
-/// What transfer_awaiter does; writes read from `bytes` only.
+/// The arguments of transfer_awaiter; writes read from `bytes` only.
 struct transfer_asked {
   byte_span bytes;
   std::size_t* counter = nullptr;
@@ -40,7 +40,9 @@ class transfer_awaiter : public operation, public lane_entry {
     return count_;
   }
 
-  /// Used by the lane: prepares the next step; takes what a step gave and says whether it was the
+  /// The bytes that are still to be sent.
+  [[nodiscard]] byte_view left() const noexcept { return {bytes_ + count_, size_ - count_}; }
+  /// Used by the lane: prepares the next step; takes a step's result and returns whether it was the
   /// last.
   void prepare() noexcept;
   [[nodiscard]] bool step(std::int64_t got) noexcept;
@@ -84,17 +86,39 @@ class chain_awaiter : public operation, public lane_entry {
     return count_;
   }
 
+  /// The bytes still to be sent.
+  [[nodiscard]] const chain& left() const noexcept { return out_; }
   void prepare() noexcept;
   [[nodiscard]] bool step(std::int64_t got) noexcept;
   [[nodiscard]] bool satisfied() const noexcept { return out_.empty(); }
 
  private:
-  struct vectors;  // what the system wants to see, made when there is more than one piece
+  struct vectors;  // the system's array of pieces, made when there is more than one
 
   chain out_;
   std::size_t count_ = 0;
   std::size_t* counter_;
   vectors* vectors_ = nullptr;
+};
+
+/// Until there is room to send.
+class writable_awaiter : public operation, public lane_entry {
+ public:
+  explicit writable_awaiter(pinned_state&& on, nothing_more = {}) noexcept;
+  ~writable_awaiter();
+
+  [[nodiscard]] static bool await_ready() noexcept { return false; }
+  [[nodiscard]] bool await_suspend(std::coroutine_handle<> h) noexcept {
+    return begin(*this, link_of(h));
+  }
+  void await_resume() const { check_outcome(outcome); }
+  [[nodiscard]] result<void> await_result() const noexcept {
+    if (outcome < 0) return std::unexpected(kernel_error(outcome));
+    return {};
+  }
+
+  void prepare() noexcept;
+  [[nodiscard]] bool step(std::int64_t got) noexcept;
 };
 
 /// A read that fills `into`, or takes what there is.
@@ -116,6 +140,10 @@ class chain_awaiter : public operation, public lane_entry {
 /// operation_canceled when the driver has let go; bytes moved by then are counted. Fails: as the
 /// system says; broken_pipe or connection_reset when the peer is gone.
 using transfer = detail::descriptor_call<detail::transfer_awaiter, detail::transfer_asked>;
+
+/// Waits until the stream takes bytes again, behind the writes that were asked for before. Cancel:
+/// ends when the driver has let go.
+using writable_wait = detail::descriptor_call<detail::writable_awaiter>;
 
 /// Sends a chain, several pieces a system call. As transfer, and it owns the chain.
 using chain_transfer = detail::descriptor_call<detail::chain_awaiter, detail::chain_asked>;

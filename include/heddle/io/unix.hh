@@ -33,6 +33,8 @@ class unix_listener : public listener {
  public:
   unix_listener() noexcept = default;
   [[nodiscard]] static unix_listener listen(const std::string& path, listen_options options = {});
+  /// Takes a socket that listens already, as tcp_listener::adopt() does.
+  [[nodiscard]] static unix_listener adopt(int fd, listen_options options = {});
 
   [[nodiscard]] accept_of<unix_stream> accept() const noexcept {
     return accept_of<unix_stream>(state_);

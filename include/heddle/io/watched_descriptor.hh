@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A descriptor of somebody else's that a function waits for: the way to run a foreign loop or
+// A descriptor of a foreign library that a function waits for: the way to run a foreign loop or
 // library inside ours.
 //
 //   watched_descriptor theirs(uv_backend_fd(loop));

@@ -5,7 +5,7 @@
 //   with_signal(e, SIGINT, outcome)                             // e, unblocked by the signal
 //   add_signal(e, signal_list(SIGINT, SIGTERM), v)              // e, triggered with v by either
 //
-// What is waited for and had ended already is delivered; what loses is cancelled.
+// A wait that had already ended delivers its result; the loser of the race is cancelled.
 #pragma once
 
 #include <concepts>
@@ -24,7 +24,7 @@ namespace detail {
 [[nodiscard]] inline std::error_code interrupted_error() noexcept {
   return std::make_error_code(std::errc::interrupted);
 }
-/// Ends with the first of these signals; none that nobody takes is lost.
+/// Ends with the first of these signals; a signal that is not taken is kept for the next wait.
 [[nodiscard]] task<> first_signal(signal_list signals);
 
 template <class A>
@@ -33,7 +33,10 @@ auto until_signal(A awaitable, signal_list signals) -> task<await_value_t<A&&>> 
   auto won =
       co_await any(as_expected(static_cast<A&&>(awaitable)), as_expected(first_signal(signals)));
   std::optional<result<value>>& ended = std::get<0>(won.results);
-  if (won.index == 1 && (!ended || !*ended)) throw_failure(interrupted_error());
+  if (won.index == 1 && (!ended || !*ended)) {
+    const result<void>& came = *std::get<1>(won.results);
+    throw_failure(came ? interrupted_error() : came.error());  // cancelled from outside, say
+  }
   if (!*ended) throw_failure(ended->error());
   if constexpr (!std::is_void_v<value>) co_return std::move(**ended);
 }

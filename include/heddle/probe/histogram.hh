@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A log-linear histogram: eight steps to each power of two, so a value is known to within 12.5 %.
-// No floating point and no allocation when it records. Values are whatever unit the owner counts
-// in.
+// A log-linear histogram with eight steps for each power of two, so that a value is known to within
+// 12.5 %. Recording uses no floating point and no allocation. The owner chooses the unit of the
+// values.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace heddle {
 
-/// Thread: one writer; readers on other threads need a copy made by the writer.
+/// Thread: one writer; a reader on another thread needs a copy that the writer made.
 class histogram {
  public:
   void record(std::uint64_t value) noexcept {
@@ -21,7 +21,7 @@ class histogram {
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
   [[nodiscard]] std::uint64_t sum() const noexcept { return sum_; }
 
-  /// The upper bound of the bucket in which this share (0 to 1) of the values is reached; 0 when
+  /// The upper bound of the bucket at which this share (0 to 1) of the values is reached; 0 if
   /// empty.
   [[nodiscard]] std::uint64_t quantile(double share) const noexcept {
     const auto wanted = static_cast<std::uint64_t>(share * static_cast<double>(count_));
@@ -33,7 +33,7 @@ class histogram {
     return 0;
   }
 
-  /// Adds what another one has counted.
+  /// Adds the counts of another histogram.
   void merge(const histogram& other) noexcept {
     for (std::size_t i = 0; i < buckets_.size(); ++i) buckets_[i] += other.buckets_[i];
     count_ += other.count_;

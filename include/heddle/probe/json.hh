@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Text as a JSON string; what dumps and reports need of JSON besides punctuation.
+// Writes text as a JSON string, for dumps and reports.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace heddle {
 
-/// In quotes, with what must be escaped escaped. Bytes are passed as they are: UTF-8 stays UTF-8.
+/// The text in quotes with the necessary escapes. Other bytes are copied, so UTF-8 stays UTF-8.
 [[nodiscard]] std::string json_quoted(std::string_view text);
 
 }  // namespace heddle

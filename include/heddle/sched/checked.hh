@@ -15,8 +15,8 @@
 
 namespace heddle {
 
-/// What checked<T> does for any T. Thread: it is a mistake to touch it in two colors, and harmless
-/// to this record only as far as the report goes.
+/// The part of checked<T> that is the same for any T. Thread: it is a mistake to touch it in two
+/// colors, and harmless to this record only as far as the report goes.
 class color_check {
  public:
   void touch(std::source_location where) noexcept {

@@ -14,7 +14,7 @@ namespace heddle {
 
 class driver;
 
-/// What is asked. In comments: which argument fields count, and the result when it is not -errno.
+/// The request. In comments: which argument fields count, and the result when it is not -errno.
 enum class op_code : std::uint8_t {
   poll,         ///< fd, flags = POLLIN, POLLOUT, ... -> the events that are ready
   accept,       ///< fd (listener) -> descriptor of one connection
@@ -41,21 +41,21 @@ enum class op_code : std::uint8_t {
 
 inline constexpr std::uint64_t at_cursor = ~std::uint64_t{0};
 
-/// One completion. A block, when there is one, belongs to whoever gets it, until
+/// One completion. A block, when there is one, belongs to its receiver, until
 /// driver::return_block.
 struct completion {
-  std::int64_t result = 0;  ///< what op_code says, or -errno
+  std::int64_t result = 0;  ///< as op_code says, or -errno
   bool more = false;        ///< further completions of this operation will come
   bool has_block = false;   ///< receive_all: `result` bytes stand in block `block` of that driver
   std::uint32_t block = 0;
-  bool scarce = false;  ///< has_block, and few are left: who keeps the bytes copies them
+  bool scarce = false;  ///< has_block, and few are left: copy bytes that are kept
 };
 
 /// Thread: the color it was submitted in; the driver is that of the worker it was submitted on.
 /// Lifetime: fixed in memory from submit() to the completion that has `more` false.
 struct operation : wait {
   /// Called once for each completion, outside of user code; must not block. It may submit again. A
-  /// multishot operation that gets false is ended by the driver: what was already on the way is
+  /// multishot operation that gets false is ended by the driver: a completion already on the way is
   /// still delivered, and the last completion (-ECANCELED unless it ended by itself) has more =
   /// false.
   using complete_function = bool (*)(operation&, worker&, const completion&) noexcept;
@@ -78,8 +78,10 @@ struct operation : wait {
   std::uint32_t flags = 0;
   bool cancel_out = false;  ///< the scheduler's own: a request is on its way to the home worker
   bool ended = false;       ///< the scheduler's own: and the last completion waits for its return
-  /// read, write: nobody wants to know of a part. A driver may gather parts, in `moved`; it need
-  /// not.
+  bool out_of_memory =
+      false;  ///< the scheduler's own: a completion was lost, so it ends with -ENOMEM
+  /// read, write: the caller needs only the total. The driver may complete partial transfers
+  /// itself, counted in `moved`.
   bool whole = false;
   void* data = nullptr;
   union {

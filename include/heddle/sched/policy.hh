@@ -18,7 +18,7 @@
 
 namespace heddle {
 
-/// A color that has work. Thread: whoever calls the policy; with several workers that is under a
+/// A color that has work. Thread: the policy's caller; with several workers that is under a
 /// lock, so be short.
 class ready_color {
  public:
@@ -37,7 +37,6 @@ class ready_color {
   std::uint64_t key = 0;         ///< the policy's own; stays with the color
 
  protected:
-  friend class runtime;
   std::uint32_t place_ = 0;
   time_point deadline_ = never;
 };
@@ -96,7 +95,7 @@ class color_heap {
   ready_color* top_ = nullptr;
 };
 
-/// Lower levels first, whatever waits in higher ones; within a level first come, first served.
+/// Lower levels first, even if colors wait in higher ones; within a level first come, first served.
 /// Levels from 0 to 63; higher numbers count as 63.
 [[nodiscard]] std::unique_ptr<policy> strict_priorities(std::function<unsigned(color)> level_of);
 
@@ -104,7 +103,7 @@ class color_heap {
 [[nodiscard]] std::unique_ptr<policy> earliest_deadline();
 
 /// Colors get time in proportion to their weights (1 and above). A color that slept is not owed
-/// what it did not use.
+/// the share that it did not use.
 [[nodiscard]] std::unique_ptr<policy> weighted_shares(std::function<unsigned(color)> weight_of);
 
 /// Any order, drawn from the seed: for tests.

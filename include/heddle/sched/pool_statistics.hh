@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the pool of threads for calls that block has done: how many threads there are, how many
+// Counts of the pool of threads for calls that block: how many threads there are, how many
 // calls wait, and how long calls waited for a thread and ran. Read with blocking_statistics()
 // (io/blocking.hh).
 #pragma once

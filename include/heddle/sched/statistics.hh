@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What workers and colors did: read by runtime::read_workers() and read_colors().
+// Counts of workers and colors: read by runtime::read_workers() and read_colors().
 #pragma once
 
 #include <cstdint>

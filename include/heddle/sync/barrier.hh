@@ -8,13 +8,15 @@
 
 namespace heddle {
 
-/// Thread: one color.
-/// Resumes: those who wait later, from the queue; the last to come goes on at once.
-/// Owns: nothing; it must outlive those who wait.
-/// Cancel: who waits leaves, and its arrival is taken back; the others wait for somebody else.
+/// Thread: one color, the first that uses it; a use in another is reported (wrong-color).
+/// Resumes: the waiters later, from the queue; the last to arrive goes on at once.
+/// Owns: nothing; it must outlive its waiters.
+/// Cancel: a waiter leaves, and its arrival is taken back; the others wait for another arrival.
 class barrier {
  public:
-  explicit barrier(std::size_t parties) noexcept : parties_(parties) {
+  explicit barrier(std::size_t parties,
+                   std::source_location made = std::source_location::current()) noexcept
+      : parties_(parties), all_here_(kind, made) {
     HEDDLE_ASSERT(parties > 0, "a barrier needs at least one party");
   }
 
@@ -46,10 +48,15 @@ class barrier {
     barrier& home_;
     bool last_ = false;
   };
-  [[nodiscard]] awaiter arrive() noexcept { return awaiter(*this); }
+  [[nodiscard]] awaiter arrive(
+      std::source_location where = std::source_location::current()) noexcept {
+    all_here_.check_color(where);
+    return awaiter(*this);
+  }
 
-  /// One party fewer from now on; those who wait may go on because of it.
-  void leave() noexcept {
+  /// One party fewer from now on; waiters may go on because of it.
+  void leave(std::source_location where = std::source_location::current()) noexcept {
+    all_here_.check_color(where);
     HEDDLE_ASSERT(parties_ > 0, "more parties leave a barrier than there were");
     --parties_;
     const std::size_t here = all_here_.waiting_open();
@@ -59,6 +66,7 @@ class barrier {
   [[nodiscard]] std::size_t phase() const noexcept { return phase_; }
 
  private:
+  static constexpr detail::one_color_kind kind{"a barrier", detail::enter_or_transaction};
   void next_phase() noexcept {
     ++phase_;
     all_here_.notify_all();

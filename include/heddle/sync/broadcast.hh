@@ -16,18 +16,21 @@
 
 namespace heddle {
 
-/// Thread: one color.
+/// Thread: one color, the first that uses it; a use in another is reported (wrong-color).
 /// Resumes: subscribers later, from the queue, in the order in which they came to wait.
 /// Owns: the values that are kept; subscribers get copies. It must outlive its subscriptions.
 /// Cancel: next() ends and takes nothing; the value stays for the next call.
 template <class T>
 class broadcast {
  public:
-  explicit broadcast(std::size_t capacity) noexcept : capacity_(capacity) {
+  explicit broadcast(std::size_t capacity,
+                     std::source_location made = std::source_location::current()) noexcept
+      : capacity_(capacity), sent_(kind, made) {
     HEDDLE_ASSERT(capacity > 0, "a broadcast keeps at least one value");
   }
 
-  void send(T value) {
+  void send(T value, std::source_location where = std::source_location::current()) {
+    sent_.check_color(where);
     HEDDLE_ASSERT(!closed_, "a value is sent into a broadcast that was closed");
     if (kept_.size() == capacity_) {
       static_cast<void>(kept_.pop_front());
@@ -37,7 +40,8 @@ class broadcast {
     sent_.notify_all();
   }
   /// No more values: subscribers get what is kept, then nothing.
-  void close() noexcept {
+  void close(std::source_location where = std::source_location::current()) noexcept {
+    sent_.check_color(where);
     closed_ = true;
     sent_.notify_all();
   }
@@ -48,6 +52,8 @@ class broadcast {
   class subscription;
 
  private:
+  static constexpr detail::one_color_kind kind{
+      "a broadcast", "give each color a shared_channel of its own, or co_await enter() its color"};
   std::size_t capacity_;
   std::uint64_t first_ = 0;  // number of the oldest that is kept
   bool closed_ = false;
@@ -85,7 +91,11 @@ class broadcast<T>::subscription {
     bool passed_ = false;
   };
   /// The next value; nothing when the broadcast is closed and all have been read.
-  [[nodiscard]] awaiter next() noexcept { return awaiter(*this); }
+  [[nodiscard("co_await it")]] awaiter next(
+      std::source_location where = std::source_location::current()) noexcept {
+    home_.sent_.check_color(where);
+    return awaiter(*this);
+  }
   /// How many values were dropped before this subscriber read them.
   [[nodiscard]] std::uint64_t missed() const noexcept { return missed_; }
 

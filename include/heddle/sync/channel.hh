@@ -7,24 +7,27 @@
 //   co_await jobs.push(j);                                // waits while 64 are queued
 //   while (auto j = co_await jobs.pop()) work(*j);        // ends when jobs is closed and empty
 //
-// The awaiters stand in channel_wait.hh.
+// The awaiters are in channel_wait.hh.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "heddle/core/task.hh"
 #include "heddle/sync/channel_wait.hh"
+#include "heddle/sync/one_color.hh"
 #include "heddle/sync/ring.hh"
 
 namespace heddle {
 
-/// Thread: one color.
+/// Thread: one color, the first that uses it; a use in another is reported (wrong-color).
+///   shared_channel works across colors.
 /// Resumes: a waiter later, from the queue, never inside push() or pop().
-/// Owns: the values that are queued. It must outlive those who wait.
-/// Cancel: a waiter leaves; its value was not pushed, or none was taken. What had been handed over
-///   is delivered.
+/// Owns: the values that are queued. It must outlive the functions that wait.
+/// Cancel: a waiter leaves; its value was not pushed, or none was taken. A value that had been
+///   handed over already is delivered.
 /// Fails: pushing into a closed channel is broken_pipe; popping from one gives nothing.
 template <class T>
 class channel {
@@ -32,8 +35,10 @@ class channel {
   /// No bound: pushing never waits. The program must bound what it queues.
   static constexpr std::size_t unbounded = ~std::size_t{0};
 
-  /// With capacity 0 a pusher waits until somebody takes its value.
-  explicit channel(std::size_t capacity) noexcept : capacity_(capacity) {}
+  /// With capacity 0 a pusher waits until its value is taken.
+  explicit channel(std::size_t capacity,
+                   std::source_location made = std::source_location::current()) noexcept
+      : capacity_(capacity), color_(made) {}
   channel(const channel&) = delete;
   channel& operator=(const channel&) = delete;
   ~channel() {
@@ -46,32 +51,58 @@ class channel {
   using pop_many_awaiter = detail::pop_many_wait<T>;
 
   /// Queues the value behind all others, or before them; waits while the channel is full.
-  [[nodiscard]] push_awaiter push(T value) { return {*this, std::move(value), false}; }
-  [[nodiscard]] push_awaiter push_front(T value) { return {*this, std::move(value), true}; }
+  [[nodiscard("co_await it")]] push_awaiter push(
+      T value, std::source_location where = std::source_location::current()) {
+    check_color(where);
+    return {*this, std::move(value), false};
+  }
+  [[nodiscard("co_await it")]] push_awaiter push_front(
+      T value, std::source_location where = std::source_location::current()) {
+    check_color(where);
+    return {*this, std::move(value), true};
+  }
   /// Takes the oldest value, or the newest one; nothing when it is closed and empty.
-  [[nodiscard]] pop_awaiter pop() noexcept { return {*this, false}; }
-  [[nodiscard]] pop_awaiter pop_back() noexcept { return {*this, true}; }
-  /// Waits for a value and appends it to `out` with those that stand ready behind it, at most
+  [[nodiscard("co_await it")]] pop_awaiter pop(
+      std::source_location where = std::source_location::current()) noexcept {
+    check_color(where);
+    return {*this, false};
+  }
+  [[nodiscard("co_await it")]] pop_awaiter pop_back(
+      std::source_location where = std::source_location::current()) noexcept {
+    check_color(where);
+    return {*this, true};
+  }
+  /// Waits for a value and appends it to `out` with further values that are ready, at most
   /// `most` in all. Gives how many; 0 when the channel is closed and empty.
-  [[nodiscard]] pop_many_awaiter pop_many(std::vector<T>& out, std::size_t most) noexcept {
+  [[nodiscard("co_await it")]] pop_many_awaiter pop_many(
+      std::vector<T>& out, std::size_t most,
+      std::source_location where = std::source_location::current()) noexcept {
+    check_color(where);
     return {*this, out, most};
   }
   /// Queues all of them in order, and waits where the channel is full.
-  [[nodiscard]] task<> push_many(std::span<T> values) {
+  [[nodiscard]] task<> push_many(std::span<T> values,
+                                 std::source_location where = std::source_location::current()) {
     for (T& value : values)
-      if (!try_push(std::move(value))) co_await push(std::move(value));
+      if (!try_push(std::move(value), where)) co_await push(std::move(value), where);
   }
   /// The event gets the value, or is unblocked when the channel is closed. When it ends before, it
   /// takes nothing.
-  void pop(event<T> done) { pop_into(std::move(done), false); }
-  void pop_back(event<T> done) { pop_into(std::move(done), true); }
+  void pop(event<T> done, std::source_location where = std::source_location::current()) {
+    pop_into(std::move(done), false, where);
+  }
+  void pop_back(event<T> done, std::source_location where = std::source_location::current()) {
+    pop_into(std::move(done), true, where);
+  }
 
   /// False, and the value left alone, when that would mean waiting or the channel is closed.
-  [[nodiscard]] bool try_push(T&& value);
-  [[nodiscard]] std::optional<T> try_pop() noexcept;
+  [[nodiscard]] bool try_push(T&& value,
+                              std::source_location where = std::source_location::current());
+  [[nodiscard]] std::optional<T> try_pop(
+      std::source_location where = std::source_location::current()) noexcept;
 
-  /// No more values. Those who wait to push fail, those who wait to pop get nothing.
-  void close() noexcept;
+  /// No more values. Functions that wait to push fail, those that wait to pop get nothing.
+  void close(std::source_location where = std::source_location::current()) noexcept;
 
   [[nodiscard]] bool closed() const noexcept { return closed_; }
   [[nodiscard]] bool empty() const noexcept { return queue_.empty(); }
@@ -86,29 +117,35 @@ class channel {
   using pop_place = detail::pop_place<T>;
   using pop_event = detail::pop_event<T>;
 
-  /// The first in line that can deal with `other` (null: with anybody).
+  void check_color(std::source_location where) noexcept {
+    color_.check(worker::running(), kind, where);
+  }
+  /// The first waiter that can take a value from `other` (null: from any function).
   [[nodiscard]] pop_place* popper_for(const choosable* other) noexcept;
   [[nodiscard]] push_place* pusher_for(const choosable* other) noexcept;
   [[nodiscard]] bool full() const noexcept { return queue_.size() >= capacity_; }
+  /// The usual case: a push behind all others while no function waits to pop.
+  [[nodiscard]] bool takes_at_once() const noexcept { return queue_.size() < room_; }
   void enqueue(T&& value, bool front) {
     if (front) {
       queue_.push_front(std::move(value));
     } else {
       queue_.push_back(std::move(value));
     }
+    if (!closed_) room_ = std::min(capacity_, queue_.room());
   }
-  /// The usual case: room, and nobody who waits for a value.
+  /// The usual case: room, and no function that waits for a value.
   [[nodiscard]] bool enqueue_at_once(T& value) noexcept {
-    if (closed_ || full() || queue_.grows() || !poppers_.empty()) return false;
+    if (!takes_at_once() || !poppers_.empty()) return false;
     queue_.push_back_in_room(std::move(value));
     return true;
   }
-  /// Puts back what a function took that was ended before it ran.
+  /// Puts back the value of a function that was ended after it got one and before it ran.
   void give_again(T&& value) {
     if (pop_place* to = popper_for(nullptr)) {
       to->give(worker::here(), std::move(value));
     } else {
-      queue_.push_front(std::move(value));
+      enqueue(std::move(value), true);
     }
   }
   /// Lets a pusher in, now that there is room.
@@ -118,8 +155,7 @@ class channel {
   /// The usual case: the first function in line pushes behind all others, and does nothing else.
   [[gnu::noinline]] void let_in(worker& w) noexcept {
     push_place& first = pushers_.front();
-    if (full() || queue_.grows() || !first.chooser->alone() || push_awaiter::at_front(first))
-        [[unlikely]] {
+    if (!takes_at_once() || !first.chooser->alone() || push_awaiter::at_front(first)) [[unlikely]] {
       choose_and_let_in(w);
     } else {
       queue_.push_back_in_room(first.take(w));
@@ -132,8 +168,8 @@ class channel {
       enqueue(from->take(w), front);
     }
   }
-  void pop_into(event<T> done, bool back);
-  /// Takes what stands ready, at most `most`.
+  void pop_into(event<T> done, bool back, std::source_location where);
+  /// Takes the values that are ready, at most `most`.
   void take_ready(std::vector<T>& out, std::size_t most) {
     while (most != 0) {
       for (; most != 0 && !queue_.empty(); --most) out.push_back(queue_.pop_front());
@@ -143,10 +179,15 @@ class channel {
   }
 
   std::size_t capacity_;
+  std::size_t room_ = 0;  // capacity that has memory; none in a closed channel
   bool closed_ = false;
   ring<T> queue_;
   list<push_place> pushers_;
   list<pop_place> poppers_;
+  static constexpr detail::one_color_kind kind{
+      "a channel",
+      "use a shared_channel, which works across colors, or co_await enter() its color"};
+  detail::one_color color_;
 };
 
 template <class T>
@@ -160,7 +201,8 @@ typename channel<T>::push_place* channel<T>::pusher_for(const choosable* other) 
 }
 
 template <class T>
-bool channel<T>::try_push(T&& value) {
+bool channel<T>::try_push(T&& value, std::source_location where) {
+  color_.check(kind, where);
   if (enqueue_at_once(value)) return true;
   if (closed_) return false;
   if (pop_place* to = popper_for(nullptr)) {
@@ -168,12 +210,13 @@ bool channel<T>::try_push(T&& value) {
     return true;
   }
   if (full()) return false;
-  queue_.push_back(std::move(value));
+  enqueue(std::move(value), false);
   return true;
 }
 
 template <class T>
-std::optional<T> channel<T>::try_pop() noexcept {
+std::optional<T> channel<T>::try_pop(std::source_location where) noexcept {
+  color_.check(kind, where);
   if (!queue_.empty()) {
     std::optional<T> value(queue_.pop_front());
     refill(worker::here());
@@ -184,14 +227,17 @@ std::optional<T> channel<T>::try_pop() noexcept {
 }
 
 template <class T>
-void channel<T>::close() noexcept {
+void channel<T>::close(std::source_location where) noexcept {
+  color_.check(kind, where);
   closed_ = true;
+  room_ = 0;
   while (push_place* p = pushers_.pop_front()) p->refuse(worker::here());
   while (pop_place* p = poppers_.pop_front()) p->refuse(worker::here());
 }
 
 template <class T>
-void channel<T>::pop_into(event<T> done, bool back) {
+void channel<T>::pop_into(event<T> done, bool back, std::source_location where) {
+  color_.check(kind, where);
   if (!done) return;
   if (!queue_.empty()) {
     T value = back ? queue_.pop_back() : queue_.pop_front();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Who waits at a channel: functions that push, functions that pop, and events that pop. A value
-// moves only after both sides have committed their choices; two branches of one choice never deal
-// with each other.
+// The waiters of a channel: functions that push, functions that pop, and events that pop. A value
+// moves only after both sides have committed their choices; two branches of one choice never
+// exchange a value.
 #pragma once
 
 #include <memory>
@@ -29,13 +29,14 @@ struct pop_event;
 
 /// A function that waits to push.
 template <class T>
-struct push_place : list_node {
+struct push_place : list_hook {
   push_place(list<push_place>& line, push_wait<T>& c) noexcept
-      : list_node(linked_at_once()), chooser(&c) {
+      : list_hook(linked_at_once()), chooser(&c) {
     line.push_back(*this);
   }
-  /// Both take it out of its line and wake it.
+  /// Takes it out of its line and wakes it.
   [[nodiscard]] T take(worker& w) noexcept { return push_wait<T>::record::take(*this, w); }
+  /// After it was taken out of its line.
   void refuse(worker& w) noexcept { push_wait<T>::record::refuse(*this, w); }
 
   push_wait<T>* chooser;  ///< whose choice must be open
@@ -43,18 +44,23 @@ struct push_place : list_node {
 
 /// A function or an event that waits to pop.
 template <class T>
-struct pop_place : list_node {
+struct pop_place : list_hook {
   pop_place(list<pop_place>& line, pop_wait<T>* c) noexcept
-      : list_node(linked_at_once()), chooser(c) {
+      : list_hook(linked_at_once()), chooser(c) {
     line.push_back(*this);
+  }
+  /// To a function.
+  void give_function(worker& w, T&& value) noexcept {
+    pop_wait<T>::record::give(*this, w, std::move(value));
   }
   void give(worker& w, T&& value) noexcept {
     if (chooser != nullptr) {
-      pop_wait<T>::record::give(*this, w, std::move(value));
+      give_function(w, std::move(value));
     } else {
       pop_event<T>::give(*this, w, std::move(value));
     }
   }
+  /// After it was taken out of its line.
   void refuse(worker& w) noexcept {
     if (chooser != nullptr) {
       pop_wait<T>::record::refuse(*this, w);
@@ -66,7 +72,7 @@ struct pop_place : list_node {
   pop_wait<T>* chooser;  ///< null for an event
 };
 
-/// first_for() where choices stand in line, some of which were made in this turn.
+/// first_for() when entries of the line belong to choices, some of which were made in this turn.
 template <class Place>
 [[nodiscard]] HEDDLE_RARE Place* first_choice_for(list<Place>& line,
                                                   const choosable* other) noexcept {
@@ -98,28 +104,39 @@ class [[nodiscard("co_await it")]] push_wait : public choosable {
   push_wait(push_wait&& other)  // before it waits
       : push_wait(other.home_, std::move(other.value_), other.front_) {}
 
+  ~push_wait() {
+    if (end_ == end::waits) [[unlikely]]
+      std::destroy_at(&record_);
+  }
+
   [[nodiscard, gnu::always_inline]] bool await_ready() {
     worker& w = worker::running();
-    if (!plain(w) || front_ || home_.closed_) return meet(w);
-    if (!home_.poppers_.empty()) return hand_over(w);
-    if (home_.full()) return false;
-    if (home_.queue_.grows()) return meet(w);
-    home_.queue_.push_back_in_room(std::move(value_));
+    if (!plain(w) || front_) return meet(w);
+    if (!home_.poppers_.empty()) {
+      pop_place<T>& first = home_.poppers_.front();
+      if (first.chooser == nullptr || !first.chooser->alone()) return meet(w);
+      hand_over(first, w, std::move(value_));
+    } else if (home_.takes_at_once()) {
+      home_.queue_.push_back_in_room(std::move(value_));
+    } else {
+      return home_.closed_ || !home_.full() ? meet(w) : false;
+    }
     end_ = end::done;
     return true;
   }
-  void ask_to_end(worker& w) noexcept { room_.ask_to_end(w); }
+  void ask_to_end(worker& w) noexcept {
+    if (end_ == end::waits) record_.ask_to_end(w);
+  }
   template <frame_promise P>
   void await_suspend(std::coroutine_handle<P> h) noexcept {
-    room_.make(*this, link_of(h), worker::running());
+    end_ = end::waits;
+    std::construct_at(&record_, *this, link_of(h), worker::running());
   }
   void await_resume() {
-    room_.resumed();
     if (end_ != end::done) [[unlikely]]
       throw_failure(error());
   }
   [[nodiscard]] result<void> await_result() noexcept {
-    room_.resumed();
     if (end_ != end::done) return std::unexpected(error());
     return {};
   }
@@ -128,18 +145,13 @@ class [[nodiscard("co_await it")]] push_wait : public choosable {
   [[nodiscard]] static bool at_front(const push_place<T>& p) noexcept { return p.chooser->front_; }
 
  private:
-  enum class end : std::uint8_t { canceled, done, closed };
+  enum class end : std::uint8_t { canceled, done, closed, waits };
 
-  /// To a function that waits, and for nothing else.
-  [[nodiscard, gnu::noinline]] bool hand_over(worker& w) {
-    pop_place<T>& first = home_.poppers_.front();
-    if (first.chooser == nullptr || !first.chooser->alone()) [[unlikely]]
-      return meet(w);
-    first.give(w, std::move(value_));
-    end_ = end::done;
-    return true;
+  /// Gives the value to a function that waits and makes no choice.
+  [[gnu::noinline]] static void hand_over(pop_place<T>& to, worker& w, T&& value) noexcept {
+    to.give_function(w, std::move(value));
   }
-  /// The rest of await_ready(): somebody else is concerned.
+  /// The rest of await_ready(): another waiter is concerned.
   [[nodiscard, gnu::noinline]] bool meet(worker& w) {
     if (refused(w)) [[unlikely]]
       return true;
@@ -162,10 +174,11 @@ class [[nodiscard("co_await it")]] push_wait : public choosable {
   struct record : wait, push_place<T> {
     record(push_wait& p, link frame, worker& w) noexcept
         : wait(kind_of_wait, frame, w), push_place<T>(p.home_.pushers_, p) {}
+    ~record() { push_place<T>::take_out(); }
     static T take(push_place<T>& p, worker& w) noexcept {
       push_wait& self = *p.chooser;
-      p.unlink();
-      static_cast<void>(self.commit());  // it was open: whoever takes asked before
+      p.take_out();
+      static_cast<void>(self.commit());  // it was open: the popper asked before
       self.end_ = end::done;
       wake(static_cast<record&>(p), w);
       return std::move(self.value_);
@@ -177,7 +190,9 @@ class [[nodiscard("co_await it")]] push_wait : public choosable {
       wake(static_cast<record&>(p), w);
     }
     static void cancel(wait& x, worker& w) noexcept {
-      static_cast<push_place<T>&>(static_cast<record&>(x)).unlink();
+      push_place<T>& p = static_cast<record&>(x);
+      p.take_out();
+      p.chooser->end_ = end::canceled;
       wake(x, w);
     }
     static constexpr wait_kind kind_of_wait{"push", &cancel};
@@ -191,7 +206,9 @@ class [[nodiscard("co_await it")]] push_wait : public choosable {
   T value_;
   end end_ = end::canceled;
   bool front_;
-  wait_room<record> room_;
+  union {
+    record record_;  // only while it waits: most channels have room
+  };
 };
 
 template <class T>
@@ -202,35 +219,39 @@ class [[nodiscard("co_await it")]] pop_wait : public choosable {
   ~pop_wait() {
     if (end_ == end::value) [[unlikely]]
       home_.give_again(take());  // its function was ended between the wake and the run
+    if (end_ == end::waits) [[unlikely]]
+      std::destroy_at(&record_);
   }
 
   [[nodiscard, gnu::always_inline]] bool await_ready() {
     worker& w = worker::running();
     if (!plain(w) || back_) return meet(w);
     if (home_.queue_.empty()) return home_.closed_ || !home_.pushers_.empty() ? meet(w) : false;
-    keep(home_.queue_.pop_front());
+    T value = home_.queue_.pop_front();
     home_.refill(w);
+    keep(std::move(value));
     return true;
   }
-  void ask_to_end(worker& w) noexcept { room_.ask_to_end(w); }
+  void ask_to_end(worker& w) noexcept {
+    if (end_ == end::waits) record_.ask_to_end(w);
+  }
   template <frame_promise P>
   void await_suspend(std::coroutine_handle<P> h) noexcept {
-    room_.make(*this, link_of(h), worker::running());
+    end_ = end::waits;
+    std::construct_at(&record_, *this, link_of(h), worker::running());
   }
   [[nodiscard]] std::optional<T> await_resume() {
-    room_.resumed();
     if (end_ == end::canceled) [[unlikely]]
       throw_failure(canceled_error());
     return result_of_end();
   }
   [[nodiscard]] result<std::optional<T>> await_result() {
-    room_.resumed();
     if (end_ == end::canceled) return std::unexpected(canceled_error());
     return result_of_end();
   }
 
  private:
-  enum class end : std::uint8_t { canceled, closed, value };
+  enum class end : std::uint8_t { canceled, closed, value, waits };
 
   void keep(T&& value) noexcept {
     std::construct_at(std::addressof(value_), std::move(value));
@@ -248,7 +269,7 @@ class [[nodiscard("co_await it")]] pop_wait : public choosable {
     return std::nullopt;
   }
 
-  /// The rest of await_ready(): somebody else is concerned.
+  /// The rest of await_ready(): another waiter is concerned.
   [[nodiscard, gnu::noinline]] bool meet(worker& w) {
     if (refused(w)) [[unlikely]]
       return true;
@@ -263,7 +284,7 @@ class [[nodiscard("co_await it")]] pop_wait : public choosable {
       keep(from->take(w));
       return true;
     }
-    if (home_.closed_ && commit()) end_ = end::closed;
+    if (home_.closed_ && commit_end()) end_ = end::closed;
     return home_.closed_;
   }
 
@@ -271,21 +292,24 @@ class [[nodiscard("co_await it")]] pop_wait : public choosable {
   struct record : wait, pop_place<T> {
     record(pop_wait& p, link frame, worker& w) noexcept
         : wait(kind_of_wait, frame, w), pop_place<T>(p.home_.poppers_, &p) {}
+    ~record() { pop_place<T>::take_out(); }
     static void give(pop_place<T>& p, worker& w, T&& value) noexcept {
       pop_wait& self = *p.chooser;
-      p.unlink();
-      static_cast<void>(self.commit());  // it was open: whoever gives asked before
+      p.take_out();
+      static_cast<void>(self.commit());  // it was open: the pusher asked before
       self.keep(std::move(value));
       wake(static_cast<record&>(p), w);
     }
     static void refuse(pop_place<T>& p, worker& w) noexcept {
       pop_wait& self = *p.chooser;
-      if (!self.commit()) return;  // it ends by its choice
+      if (!self.commit_end()) return;  // it ends by its choice
       self.end_ = end::closed;
       wake(static_cast<record&>(p), w);
     }
     static void cancel(wait& x, worker& w) noexcept {
-      static_cast<pop_place<T>&>(static_cast<record&>(x)).unlink();
+      pop_place<T>& p = static_cast<record&>(x);
+      p.take_out();
+      p.chooser->end_ = end::canceled;
       wake(x, w);
     }
     static constexpr wait_kind kind_of_wait{"pop", &cancel};
@@ -297,7 +321,9 @@ class [[nodiscard("co_await it")]] pop_wait : public choosable {
   };
   end end_ = end::canceled;
   bool back_;
-  wait_room<record> room_;
+  union {
+    record record_;  // only while it waits
+  };
 };
 
 /// A pop that takes more values once it has one.
@@ -342,7 +368,7 @@ struct pop_event final : pop_place<T>, event_notifier {
   pop_event(list<pop_place<T>>& line, event<T> done) noexcept
       : pop_place<T>(line, nullptr), event_notifier(&ended), target(std::move(done)) {}
 
-  /// Frees the place and gives its event.
+  /// Frees the place, which is in no line any more, and gives its event.
   [[nodiscard]] static event<T> leave(pop_event& self, worker& w) noexcept {
     event<T> target = std::move(self.target);
     std::destroy_at(&self);
@@ -352,6 +378,7 @@ struct pop_event final : pop_place<T>, event_notifier {
   static void give(pop_place<T>& p, worker& w, T&& value) noexcept {
     auto& self = static_cast<pop_event&>(p);
     remove_notifier(*self.target.record(), self);
+    self.take_out();
     leave(self, w).trigger(std::move(value));
   }
   static void refuse(pop_place<T>& p, worker& w) noexcept {
@@ -360,7 +387,9 @@ struct pop_event final : pop_place<T>, event_notifier {
     leave(self, w).unblock();
   }
   static void ended(event_notifier& n, worker& w) noexcept {
-    static_cast<void>(leave(static_cast<pop_event&>(n), w));
+    auto& self = static_cast<pop_event&>(n);
+    self.take_out();
+    static_cast<void>(leave(self, w));
   }
 
   event<T> target;

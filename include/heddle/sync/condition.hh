@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// condition: functions wait until somebody says that it is worth looking again. Functions of one
-// color may test and wait without a lock, because nothing runs in between; with a mutex held across
-// waits, wait(held) gives it up meanwhile.
+// condition: functions wait until another one notifies them that a value may have changed.
+// Functions of one color may test and wait without a lock, because nothing runs in between; with a
+// mutex held across waits, wait(held) gives it up meanwhile.
 //
 //   while (queue.empty()) co_await not_empty.wait();
 //   while (!ready) co_await changed.wait(held);
@@ -14,13 +14,14 @@
 
 namespace heddle {
 
-/// Thread: one color.
+/// Thread: one color, the first that uses it; a use in another is reported (wrong-color).
 /// Resumes: waiters later, from the queue, in the order in which they came.
 /// Owns: nothing; it must outlive those who wait.
 /// Cancel: a waiter leaves; a notification that had reached it already counts as a wake.
 class condition {
  public:
-  condition() noexcept = default;
+  explicit condition(std::source_location made = std::source_location::current()) noexcept
+      : condition(own_kind, made) {}
   condition(const condition&) = delete;
   condition& operator=(const condition&) = delete;
   ~condition() {
@@ -28,21 +29,33 @@ class condition {
   }
 
   class awaiter;
-  /// Waits for the next notification that is for this one. Nobody is woken without one.
-  [[nodiscard]] awaiter wait() noexcept;
+  /// Waits for the next notification that is for this one. There are no spurious wake-ups.
+  [[nodiscard("co_await it")]] awaiter wait(
+      std::source_location where = std::source_location::current()) noexcept;
   /// The same, with the lock given up meanwhile. It is held again afterwards, however the wait
   /// ends.
-  [[nodiscard]] task<> wait(mutex::hold& held);
+  [[nodiscard]] task<> wait(mutex::hold& held,
+                            std::source_location where = std::source_location::current());
 
-  /// Wakes the one that waits longest; false when nobody does.
-  bool notify_one() noexcept;
+  /// Wakes the waiter that has waited longest; false when there is none.
+  bool notify_one(std::source_location where = std::source_location::current()) noexcept;
   /// Wakes all that wait now; returns how many.
-  std::size_t notify_all() noexcept;
+  std::size_t notify_all(std::source_location where = std::source_location::current()) noexcept;
   [[nodiscard]] std::size_t waiting() const noexcept { return waiting_; }
   /// The same without those whose choice was made elsewhere. Linear.
   [[nodiscard]] std::size_t waiting_open() noexcept;
 
  private:
+  friend class latch;
+  friend class barrier;
+  template <class T>
+  friend class broadcast;
+  /// For a condition inside another object, which reports as an object of its own kind.
+  condition(const detail::one_color_kind& kind, std::source_location made) noexcept
+      : kind_(kind), color_(made) {}
+  void check_color(std::source_location where) noexcept { color_.check(kind_, where); }
+  static constexpr detail::one_color_kind own_kind{"a condition", detail::enter_or_transaction};
+
   struct place : list_node {};
   struct record : heddle::wait, place {
     explicit record(awaiter& a) noexcept : heddle::wait(kind_of_wait), owner(a) {}
@@ -54,13 +67,15 @@ class condition {
     static const wait_kind kind_of_wait;
     awaiter& owner;
   };
-  /// Whom a notification was meant for. One that was for a single function is passed on where that
-  /// function is ended before it runs.
+  /// The receivers of a notification. One for a single function is passed on if that function is
+  /// ended before it runs.
   enum class wake_of : std::uint8_t { none, one, all };
   bool notify_first(wake_of how) noexcept;
 
   list<place> line_;
   std::size_t waiting_ = 0;
+  const detail::one_color_kind& kind_;
+  detail::one_color color_;
 };
 
 class [[nodiscard("co_await it")]] condition::awaiter : public choosable {
@@ -69,7 +84,8 @@ class [[nodiscard("co_await it")]] condition::awaiter : public choosable {
   awaiter(const awaiter& other) noexcept : awaiter(other.home_) {}  // before it waits
   ~awaiter() {
     if (woken_ == wake_of::one) [[unlikely]]
-      home_.notify_one();  // its function was ended between the wake and the run
+      static_cast<void>(
+          home_.notify_first(wake_of::one));  // its function was ended between the wake and the run
   }
 
   [[nodiscard]] bool await_ready() const noexcept { return refused(worker::running()); }
@@ -98,6 +114,9 @@ class [[nodiscard("co_await it")]] condition::awaiter : public choosable {
   detail::wait_room<record> room_;
 };
 
-inline condition::awaiter condition::wait() noexcept { return awaiter(*this); }
+inline condition::awaiter condition::wait(std::source_location where) noexcept {
+  check_color(where);
+  return awaiter(*this);
+}
 
 }  // namespace heddle

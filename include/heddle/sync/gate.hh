@@ -1,26 +1,29 @@
 // SPDX-License-Identifier: MIT
-// What locks and semaphores have in common: a number of units that are handed out strictly in the
-// order of asking. The first in line waits until all the units that it wants are free, and nobody
-// passes it; those behind that fit enter together with it. A mutex has one unit, a reader of a
-// shared mutex takes one of many and a writer takes all.
+// gate: the base of locks and semaphores: a number of units, handed out strictly in the order of
+// the requests. The first waiter waits until all the units that it wants are free, and no other
+// request overtakes it; waiters behind it that fit enter together with it. A mutex has one unit, a
+// reader of a shared mutex takes one of many and a writer takes all.
 #pragma once
 
 #include <cstdint>
+#include <source_location>
 #include <utility>
 
 #include "heddle/core/choice.hh"
 #include "heddle/core/event.hh"
 #include "heddle/core/promise.hh"
+#include "heddle/sync/one_color.hh"
 
 namespace heddle {
 
-/// Thread: one color.
+/// Thread: one color, the first that uses it; a use in another is reported (wrong-color).
 /// Resumes: a waiter later, from the queue, never inside release().
 /// Owns: nothing; it must outlive its holds and those who wait.
 /// Cancel: a waiter leaves the line at once and takes nothing; those behind it move up.
 class gate {
  public:
-  explicit gate(std::uint32_t units) noexcept : units_(units), free_(units) {}
+  gate(std::uint32_t units, const detail::one_color_kind& kind, std::source_location made) noexcept
+      : units_(units), free_(units), kind_(kind), color_(made) {}
   gate(const gate&) = delete;
   gate& operator=(const gate&) = delete;
   ~gate() {
@@ -59,28 +62,34 @@ class gate {
 
   class awaiter;
 
-  /// Units in nobody's hands. Those in line may want them all.
+  /// Units without a holder. Waiters in line may need them all.
   [[nodiscard]] std::uint32_t free_units() const noexcept { return free_; }
   [[nodiscard]] std::size_t waiting() const noexcept { return line_.size(); }
 
  protected:
-  [[nodiscard]] awaiter acquire_units(std::uint32_t units) noexcept;
+  /// `units` is at most the gate's number of units: see check_units().
+  [[nodiscard]] awaiter acquire_units(std::uint32_t units, std::source_location where) noexcept;
+  void check_units(std::uint32_t units) const noexcept {
+    HEDDLE_ASSERT(units > 0 && units <= units_, "more units are asked for than there are");
+  }
   /// The event gets the hold; when it ends before, its place in line goes.
-  void acquire_units(std::uint32_t units, event<hold> done);
+  void acquire_units(std::uint32_t units, event<hold> done, std::source_location where);
   /// An empty hold when that would mean waiting.
-  [[nodiscard]] hold try_acquire_units(std::uint32_t units) noexcept {
+  [[nodiscard]] hold try_acquire_units(std::uint32_t units, std::source_location where) noexcept {
+    color_.check(kind_, where);
     return take(units) ? hold(*this, units) : hold();
   }
   /// More units than there were.
-  void add_units(std::uint32_t units) noexcept {
+  void add_units(std::uint32_t units, std::source_location where) noexcept {
+    color_.check(kind_, where);
     units_ += units;
     give_back(units);
   }
 
  private:
-  /// Somebody in line.
+  /// A waiter in line.
   struct place : list_node {
-    /// Gives the units to whoever stands here; false when it cannot take them any more.
+    /// Gives the units to the waiter; false when it cannot take them any more.
     using give_function = bool (*)(place&, worker&) noexcept;
     place(give_function f, std::uint32_t n) noexcept : give(f), units(n) {}
     give_function give;
@@ -100,9 +109,9 @@ class gate {
     free_ += units;
     if (!line_.empty()) admit();
   }
-  /// Lets in whoever fits, from the front.
+  /// Lets in waiters whose units are free, from the front.
   void admit() noexcept;
-  /// Somebody left the line, perhaps the one that the others waited for.
+  /// A waiter left the line, perhaps the one that blocked the others.
   void left() noexcept {
     if (!line_.empty()) admit();
   }
@@ -111,6 +120,8 @@ class gate {
   std::uint32_t free_;
   bool admitting_ = false;
   list<place> line_;
+  const detail::one_color_kind& kind_;
+  detail::one_color color_;
 };
 
 /// Gives a hold. In a cancelled context it ends at once with operation_canceled.
@@ -119,7 +130,7 @@ class [[nodiscard("co_await it")]] gate::awaiter : public choosable {
   awaiter(gate& home, std::uint32_t units) noexcept : home_(home), units_(units) {}
   awaiter(const awaiter& other) noexcept : awaiter(other.home_, other.units_) {}  // not yet begun
   ~awaiter() {
-    if (given_) [[unlikely]]
+    if (given_ != 0) [[unlikely]]
       home_.give_back(units_);  // its function was ended between the wake and the run
   }
 
@@ -127,7 +138,7 @@ class [[nodiscard("co_await it")]] gate::awaiter : public choosable {
     if (refused(worker::running())) [[unlikely]]
       return true;
     if (!home_.could_take(units_) || !commit()) return false;
-    given_ = home_.take(units_);
+    given_ = home_.take(units_) ? 1 : 0;
     return true;
   }
   void ask_to_end(worker& w) noexcept { room_.ask_to_end(w); }
@@ -137,13 +148,13 @@ class [[nodiscard("co_await it")]] gate::awaiter : public choosable {
     home_.line_.push_back(static_cast<place&>(r));
   }
   hold await_resume() {
-    if (!given_) [[unlikely]]
+    if (given_ == 0) [[unlikely]]
       detail::throw_failure(canceled_error());
-    given_ = false;
+    given_ = 0;
     return {home_, units_};
   }
   [[nodiscard]] result<hold> await_result() noexcept {
-    if (!std::exchange(given_, false)) return std::unexpected(canceled_error());
+    if (std::exchange(given_, 0) == 0) return std::unexpected(canceled_error());
     return hold(home_, units_);
   }
 
@@ -164,12 +175,12 @@ class [[nodiscard("co_await it")]] gate::awaiter : public choosable {
 
   gate& home_;
   std::uint32_t units_;
-  bool given_ = false;
+  std::uint32_t given_ = 0;  ///< 0 or 1; of this size so that one store sets it with units_
   detail::wait_room<record> room_;
 };
 
-inline gate::awaiter gate::acquire_units(std::uint32_t units) noexcept {
-  HEDDLE_ASSERT(units > 0 && units <= units_, "more units are asked for than there are");
+inline gate::awaiter gate::acquire_units(std::uint32_t units, std::source_location where) noexcept {
+  color_.check(worker::running(), kind_, where);  // here: nothing is known yet that it could undo
   return {*this, units};
 }
 

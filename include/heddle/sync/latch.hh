@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// latch: a count that goes down once; whoever waits goes on when it is zero.
+// latch: a count that goes down once; all waiting functions go on when it is zero.
 //
 //   latch ready(3);
 //   s.spawn(warm_up(ready));          // calls ready.count_down()
@@ -10,18 +10,22 @@
 
 namespace heddle {
 
-/// Thread: one color.
+/// Thread: one color, the first that uses it; a use in another is reported (wrong-color).
 /// Resumes: waiters later, from the queue, in the order in which they came.
 /// Owns: nothing; it must outlive those who wait.
 /// Cancel: a waiter leaves, and the count stays.
 class latch {
  public:
-  explicit latch(std::size_t count) noexcept : count_(count) {}
+  explicit latch(std::size_t count,
+                 std::source_location made = std::source_location::current()) noexcept
+      : count_(count), zero_(kind, made) {}
 
-  void count_down(std::size_t by = 1) noexcept {
+  void count_down(std::size_t by = 1,
+                  std::source_location where = std::source_location::current()) noexcept {
+    zero_.check_color(where);
     HEDDLE_ASSERT(by <= count_, "a latch is counted down below zero");
     count_ -= by;
-    if (count_ == 0) zero_.notify_all();
+    if (count_ == 0) zero_.notify_all(where);
   }
   [[nodiscard]] bool done() const noexcept { return count_ == 0; }
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
@@ -46,13 +50,19 @@ class latch {
     bool passed_ = false;
   };
   /// Goes on when the count is zero; at once if it is.
-  [[nodiscard]] awaiter wait() noexcept { return awaiter(*this); }
-  [[nodiscard]] awaiter arrive_and_wait() noexcept {
-    count_down();
-    return wait();
+  [[nodiscard("co_await it")]] awaiter wait(
+      std::source_location where = std::source_location::current()) noexcept {
+    zero_.check_color(where);
+    return awaiter(*this);
+  }
+  [[nodiscard]] awaiter arrive_and_wait(
+      std::source_location where = std::source_location::current()) noexcept {
+    count_down(1, where);
+    return wait(where);
   }
 
  private:
+  static constexpr detail::one_color_kind kind{"a latch", detail::enter_or_transaction};
   std::size_t count_;
   condition zero_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Locks by name: a table makes a lock when a name is first opened, and forgets it when the last
-// handle goes. So there are as many locks as names in use, whatever names there could be.
+// handle goes. So there are only as many locks as names in use.
 //
 //   lock_table<std::string> files;
 //   auto file = files.open(path);               // a counted handle

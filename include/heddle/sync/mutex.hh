@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // mutex: one holder at a time, in the order of asking. Functions of one color need it only across
-// waits: between two waits nobody else runs.
+// waits: between two waits no other function of the color runs.
 //
 //   auto held = co_await m.lock();                        // given back at the end of the block
 //   auto late = co_await as_expected(with_timeout(m.lock(), 1s));
@@ -16,14 +16,26 @@ namespace heddle {
 /// Cancel: a waiter leaves the line and takes nothing; a hold that was given already is yours.
 class mutex : public gate {
  public:
-  mutex() noexcept : gate(1) {}
+  explicit mutex(std::source_location made = std::source_location::current()) noexcept
+      : gate(1, kind, made) {}
 
-  [[nodiscard]] awaiter lock() noexcept { return acquire_units(1); }
+  [[nodiscard("co_await it")]] awaiter lock(
+      std::source_location where = std::source_location::current()) noexcept {
+    return acquire_units(1, where);
+  }
   /// The event gets the hold; when it ends before, its place in line goes.
-  void lock(event<hold> done) { acquire_units(1, std::move(done)); }
-  /// An empty hold when somebody has it or waits for it.
-  [[nodiscard]] hold try_lock() noexcept { return try_acquire_units(1); }
+  void lock(event<hold> done, std::source_location where = std::source_location::current()) {
+    acquire_units(1, std::move(done), where);
+  }
+  /// An empty hold when another function has it or waits for it.
+  [[nodiscard]] hold try_lock(
+      std::source_location where = std::source_location::current()) noexcept {
+    return try_acquire_units(1, where);
+  }
   [[nodiscard]] bool locked() const noexcept { return free_units() == 0; }
+
+ private:
+  static constexpr detail::one_color_kind kind{"a mutex", detail::enter_or_transaction};
 };
 
 }  // namespace heddle

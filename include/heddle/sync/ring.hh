@@ -26,6 +26,8 @@ class ring {
 
   [[nodiscard]] bool empty() const noexcept { return len_ == 0; }
   [[nodiscard]] std::size_t size() const noexcept { return len_; }
+  /// Values that fit before it needs more memory.
+  [[nodiscard]] std::size_t room() const noexcept { return room_; }
   /// The next push needs more memory.
   [[nodiscard]] bool grows() const noexcept { return len_ == room_; }
   /// Counted from the front.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// semaphore: a number of permits, handed out in the order of asking. Who asks for many is not
-// passed by those who ask for few.
+// semaphore: a number of permits, handed out in the order of the requests. A request for
+// many is not overtaken by requests for few.
 //
 //   semaphore downloads(8);
 //   auto permit = co_await downloads.acquire();       // given back at the end of the block
@@ -16,21 +16,35 @@ namespace heddle {
 /// Cancel: a waiter leaves the line and takes nothing.
 class semaphore : public gate {
  public:
-  explicit semaphore(std::uint32_t permits) noexcept : gate(permits) {}
+  explicit semaphore(std::uint32_t permits,
+                     std::source_location made = std::source_location::current()) noexcept
+      : gate(permits, kind, made) {}
 
-  [[nodiscard]] awaiter acquire(std::uint32_t permits = 1) noexcept {
-    return acquire_units(permits);
+  [[nodiscard("co_await it")]] awaiter acquire(
+      std::uint32_t permits = 1,
+      std::source_location where = std::source_location::current()) noexcept {
+    check_units(permits);
+    return acquire_units(permits, where);
   }
   /// The event gets the permits; when it ends before, its place in line goes.
-  void acquire(event<hold> done, std::uint32_t permits = 1) {
-    acquire_units(permits, std::move(done));
+  void acquire(event<hold> done, std::uint32_t permits = 1,
+               std::source_location where = std::source_location::current()) {
+    acquire_units(permits, std::move(done), where);
   }
   /// An empty hold when that would mean waiting.
-  [[nodiscard]] hold try_acquire(std::uint32_t permits = 1) noexcept {
-    return try_acquire_units(permits);
+  [[nodiscard]] hold try_acquire(
+      std::uint32_t permits = 1,
+      std::source_location where = std::source_location::current()) noexcept {
+    return try_acquire_units(permits, where);
   }
   /// Makes more permits than there were.
-  void add(std::uint32_t permits) noexcept { add_units(permits); }
+  void add(std::uint32_t permits,
+           std::source_location where = std::source_location::current()) noexcept {
+    add_units(permits, where);
+  }
+
+ private:
+  static constexpr detail::one_color_kind kind{"a semaphore", detail::enter_or_transaction};
 };
 
 }  // namespace heddle

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// shared_channel<T>: a channel whose ends may be in any colors. It lives in a color of its own; who
-// pushes or pops visits it there and comes home with the answer (core/enter.hh). Values move with
-// the visitor: nothing is locked.
+// shared_channel<T>: a channel whose ends may be in any colors. It lives in a color of its own.
+// push() and pop() enter that color and come back with the answer (core/enter.hh). Values move with
+// the calling function: nothing is locked.
 //
 //   shared_channel<job> jobs(color(1), 64);
 //   spawn(color(7), feed(jobs));            // co_await jobs.push(j);
@@ -18,7 +18,7 @@
 
 namespace heddle {
 
-/// Thread: any color's, but for its end, when nobody may use it any more. A visit costs two
+/// Thread: any color's; it must not be in use when it ends. A visit costs two
 /// messages (with one worker about 40 ns, across cores two hand-overs of a cache line); push_many
 /// and pop_many spread that over many values. Cancel, Fails: as channel<T>.
 template <class T>
@@ -47,7 +47,7 @@ class shared_channel {
     co_await enter(home_);
     co_await inner_.push_many(values);
   }
-  /// At least one value, and at most `most` of those that stand ready; none when it is closed and
+  /// One value or more, up to `most`, as far as they are ready; none when the channel is closed and
   /// empty.
   [[nodiscard]] task<std::vector<T>> pop_many(std::size_t most) {
     co_await enter(home_);
@@ -55,8 +55,8 @@ class shared_channel {
     static_cast<void>(co_await inner_.pop_many(out, most));
     co_return out;
   }
-  /// Takes effect behind what this color has pushed. The channel must stay until everybody has
-  /// seen it.
+  /// Takes effect behind the pushes of this color. The channel must stay until all its users have
+  /// seen that it is closed.
   void close() {
     post(home_, [this] { inner_.close(); });
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // shared_mutex: many readers or one writer, strictly in the order of asking: a writer that waits
-// holds back later readers, and readers that stand next to each other enter together.
+// holds back later readers, and readers that are neighbors in the line enter together.
 #pragma once
 
 #include "heddle/sync/gate.hh"
@@ -19,21 +19,41 @@ class shared_mutex : public gate {
   /// More readers than a program can have.
   static constexpr std::uint32_t readers_max = std::uint32_t{1} << 31;
 
-  shared_mutex() noexcept : gate(readers_max) {}
+  explicit shared_mutex(std::source_location made = std::source_location::current()) noexcept
+      : gate(readers_max, kind, made) {}
 
-  [[nodiscard]] awaiter lock() noexcept { return acquire_units(readers_max); }
-  [[nodiscard]] awaiter lock_shared() noexcept { return acquire_units(1); }
+  [[nodiscard("co_await it")]] awaiter lock(
+      std::source_location where = std::source_location::current()) noexcept {
+    return acquire_units(readers_max, where);
+  }
+  [[nodiscard]] awaiter lock_shared(
+      std::source_location where = std::source_location::current()) noexcept {
+    return acquire_units(1, where);
+  }
   /// The event gets the hold; when it ends before, its place in line goes.
-  void lock(event<hold> done) { acquire_units(readers_max, std::move(done)); }
-  void lock_shared(event<hold> done) { acquire_units(1, std::move(done)); }
+  void lock(event<hold> done, std::source_location where = std::source_location::current()) {
+    acquire_units(readers_max, std::move(done), where);
+  }
+  void lock_shared(event<hold> done, std::source_location where = std::source_location::current()) {
+    acquire_units(1, std::move(done), where);
+  }
   /// An empty hold when that would mean waiting.
-  [[nodiscard]] hold try_lock() noexcept { return try_acquire_units(readers_max); }
-  [[nodiscard]] hold try_lock_shared() noexcept { return try_acquire_units(1); }
+  [[nodiscard]] hold try_lock(
+      std::source_location where = std::source_location::current()) noexcept {
+    return try_acquire_units(readers_max, where);
+  }
+  [[nodiscard]] hold try_lock_shared(
+      std::source_location where = std::source_location::current()) noexcept {
+    return try_acquire_units(1, where);
+  }
 
   [[nodiscard]] bool locked() const noexcept { return free_units() == 0; }
   [[nodiscard]] std::uint32_t readers() const noexcept {
     return locked() ? 0 : readers_max - free_units();
   }
+
+ private:
+  static constexpr detail::one_color_kind kind{"a shared mutex", detail::enter_or_transaction};
 };
 
 }  // namespace heddle

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A transaction's log: what it read, at which version; what it will write; and what nested parts
-// have overwritten in the log, so that they can be undone. A worker has one and uses it again and
-// again (sync/stm_seat.hh), so that a small transaction makes and ends nothing.
+// A transaction's log: its reads with their versions, its writes, and the entries of the log that
+// nested parts have overwritten, so that they can be undone. A worker has one log and reuses it
+// (sync/stm_seat.hh), so that a small transaction makes and ends nothing.
 #pragma once
 
 #include <cstdint>
@@ -100,13 +100,13 @@ class stm_log {
   stm_vector<stm_read, 24> reads;
   stm_vector<stm_write, 6> writes;
 
-  /// Its entry, or null. Most variables are told from those that were written by one bit.
+  /// Its entry, or null. For most variables that were not written, one bit saves the search.
   [[nodiscard]] stm_write* find(const tvar_base& v) noexcept {
     if (surely_unwritten(v)) [[likely]]
       return nullptr;
     return find_written(v);
   }
-  /// No write to this variable is in the log; it may be told falsely that there is one.
+  /// Whether the log surely has no write to this variable; false may also mean that it has none.
   [[nodiscard]] bool surely_unwritten(const tvar_base& v) const noexcept {
     return (written_bits_ & bit_of(v)) == 0;
   }
@@ -199,7 +199,7 @@ class stm_log {
 
   // From this many writes on, a table finds them.
   static constexpr std::size_t index_from = 16;
-  // What each of its parts keeps between transactions.
+  // The most that each of its parts keeps between transactions.
   static constexpr std::size_t bytes_kept = 1024 * 1024;
 
   std::uint64_t written_bits_ = 0;

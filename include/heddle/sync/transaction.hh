@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a function inside atomically() is given: reads, writes, retry, alternatives, nesting.
+// The argument of a function inside atomically(): reads, writes, retry, alternatives, nesting.
 // Writes stay in the transaction's log until it commits. Every read is checked against the moment
 // as of which the transaction sees the world, so no function ever sees values that do not belong
 // together, not even one that will have to run again.
@@ -24,7 +24,7 @@ struct stm_signal {};
 /// How an attempt ended.
 enum class stm_outcome : std::uint8_t { committed, conflict, retry };
 
-/// What transactions' users need of their insides.
+/// Access to the insides of variables, for the implementation of transactions.
 struct stm_access {
   template <class T>
   [[nodiscard]] static stm_cell* cells(const tvar<T>& v) noexcept {
@@ -35,7 +35,7 @@ struct stm_access {
   }
   [[nodiscard]] static stm_watch*& watches(const tvar_base& v) noexcept { return v.watches_; }
 
-  // Of a transaction; below it.
+  // Makes a transaction on the stack; defined below the class.
   struct frame;
   template <class Body>
   [[nodiscard]] static stm_outcome run(transaction& tx, Body&& body);
@@ -45,7 +45,7 @@ struct stm_access {
 }  // namespace detail
 
 /// Thread: the one that runs the function it is given to; valid only there.
-/// Fails: an exception that leaves the function undoes all it wrote, and goes to whoever awaits.
+/// Fails: an exception that leaves the function undoes all its writes, and goes to the awaiter.
 class transaction {
  public:
   transaction(const transaction&) = delete;
@@ -124,7 +124,7 @@ class transaction {
  private:
   friend struct detail::stm_access;
 
-  /// What it has come to before its end.
+  /// Its state before its end.
   enum class ending : std::uint8_t {
     none,
     conflict,  ///< of a read: it must run again
@@ -210,7 +210,7 @@ class transaction {
 
 namespace detail {
 
-/// A transaction that lies where it is declared.
+/// A transaction on the stack.
 struct stm_access::frame {
   frame() noexcept {}
   transaction tx;

@@ -61,7 +61,7 @@ inline constexpr bool stm_boxed = !std::is_trivially_copyable_v<T> ||
 template <class T>
 inline constexpr std::size_t stm_cell_count = stm_boxed<T> ? 1 : (sizeof(T) + 7) / 8;
 
-/// Between a value and the words that are stored. A box is one word, its address.
+/// Converts between a value and the words that are stored. A box is one word, its address.
 template <class T>
 [[nodiscard]] T from_words(const stm_words& words) noexcept {
   alignas(T) std::byte room[sizeof(T)];
@@ -80,7 +80,7 @@ template <class T, class U>
   }
   return words;
 }
-/// The same for what one plain cell holds.
+/// The same for a value in one plain cell.
 template <class T>
 inline constexpr bool stm_one_word = !stm_boxed<T> && sizeof(T) <= sizeof(std::uint64_t);
 template <class T>

@@ -35,8 +35,19 @@ class windowed {
     semaphore::hold room = co_await room_.acquire();
     tasks_.spawn(run<T>(std::move(t), std::move(room)));
   }
+  /// The same for a function, which is kept with its captures and these arguments.
+  template <class F, class... Args>
+    requires std::invocable<std::decay_t<F>&, std::decay_t<Args>&...>
+  [[nodiscard]] task<> spawn(F&& f, Args&&... args) {
+    detail::check_closure<F>();
+    return spawn(detail::call_later<std::decay_t<F>, std::decay_t<Args>...>(
+        std::forward<F>(f), std::forward<Args>(args)...));
+  }
   /// Waits until nothing runs. More can be spawned afterwards, unless a task has failed.
   [[nodiscard]] scope::joiner flush() noexcept { return tasks_.join(); }
+  /// The same, and throws nothing; the first failure is what rethrow_failure() throws.
+  [[nodiscard]] scope::settler settled() noexcept { return tasks_.settled(); }
+  void rethrow_failure() const { tasks_.rethrow_failure(); }
   [[nodiscard]] std::size_t running() const noexcept { return tasks_.live(); }
   /// Notes a failure as if a task had had it: cancels the rest.
   void fail(std::exception_ptr error) noexcept { tasks_.fail(std::move(error)); }
@@ -52,12 +63,12 @@ class windowed {
   scope tasks_;
 };
 
-/// Runs body(window, args...) and waits for everything that it spawned. The arguments are kept in
-/// the frame; pass std::ref for what should not be copied. The body must not capture.
+namespace detail {
+
 template <class Body, class... Args>
-[[nodiscard]] auto with_window(std::uint32_t limit, Body body, Args... args)
-    -> task<typename detail::task_value<std::invoke_result_t<Body&, windowed&, Args&...>>::type> {
-  using value = typename detail::task_value<std::invoke_result_t<Body&, windowed&, Args&...>>::type;
+auto run_with_window(std::uint32_t limit, Body body, Args... args)
+    -> task<called_task_value<Body&, windowed&, Args&...>> {
+  using value = called_task_value<Body&, windowed&, Args&...>;
   windowed w(limit);
   join_of<value> kept;
   try {
@@ -69,12 +80,28 @@ template <class Body, class... Args>
   } catch (...) {
     w.fail(std::current_exception());
   }
-  co_await w.flush();
-  if constexpr (!std::is_void_v<value>) co_return kept.take();
+  if constexpr (std::is_void_v<value>) {
+    co_await w.flush();
+  } else {
+    co_await w.settled();
+    w.rethrow_failure();
+    co_return kept.take();
+  }
+}
+
+}  // namespace detail
+
+/// Runs body(window, args...) and waits for everything that it spawned. The body and the arguments
+/// are kept in the frame, so a lambda may capture; pass std::ref for what should not be copied.
+template <class Body, class... Args>
+[[nodiscard("co_await it")]] auto with_window(std::uint32_t limit, Body&& body, Args&&... args) {
+  detail::check_closure<Body>();
+  return detail::run_with_window<std::decay_t<Body>, std::decay_t<Args>...>(
+      limit, std::forward<Body>(body), std::forward<Args>(args)...);
 }
 
 /// Calls make(i) for i from 0 to count, and awaits the tasks that it gives, at most `limit` at a
-/// time. The function must not capture what dies before; the first failure ends it all.
+/// time. The function is kept in the frame, and may capture; the first failure ends it all.
 template <class F>
 [[nodiscard]] task<> each_windowed(std::size_t count, std::uint32_t limit, F make) {
   windowed w(limit);

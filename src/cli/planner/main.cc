@@ -9,7 +9,7 @@
 
 int main(int argc, char** argv) {
   using namespace heddle::cli;
-  CLI::App app("Merge the handlers that a profile found busy", "heddle_planner");
+  CLI::App app("Merge the busy handlers of a profile", "heddle_planner");
   const verb_function optimize = add_optimize(*app.add_subcommand("optimize")->required());
   try {
     app.parse(argc, argv);

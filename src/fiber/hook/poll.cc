@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// poll() and select(), replaced: the system is asked first and last, the driver waits in between.
+// Replacements of poll() and select(): they ask the system first and last, and wait through the
+// driver in between.
 #include <poll.h>
 #include <sys/select.h>
 #include <sys/time.h>
@@ -14,7 +15,7 @@ using namespace heddle::hook;
 
 extern "C" {
 
-int heddle_hook_poll = 0;  // named at the link, so that this file is part of the program
+int heddle_hook_poll = 0;  // referenced by the linker, so that this file is linked
 
 int poll(struct pollfd* each, nfds_t count, int timeout_ms) {
   static const auto next = reinterpret_cast<decltype(&::poll)>(next_symbol("poll"));
@@ -49,12 +50,12 @@ int select(int count, fd_set* in, fd_set* out, fd_set* except, struct timeval* t
     if (events != 0) each.push_back({fd, events, 0});
   }
   int timeout_ms = -1;
-  if (timeout != nullptr) {  // rounded up: never early
+  if (timeout != nullptr) {  // rounded up, so that it never ends early
     const long long ms = timeout->tv_sec * 1000LL + (timeout->tv_usec + 999) / 1000;
     timeout_ms = ms > 2'000'000'000 ? 2'000'000'000 : static_cast<int>(ms);
   }
   if (poll(each.data(), each.size(), timeout_ms) < 0) return -1;
-  // The system's own answer, in the sets.
+  // Lets the system fill the sets with its answer.
   timeval at_once{};
   return next(count, in, out, except, &at_once);
 }

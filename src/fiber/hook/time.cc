@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sleeping and looking names up, replaced. A sleep that is cancelled ends as if by a signal.
+// Replacements of sleeping calls and name look-ups. A cancelled sleep ends as if by a signal.
 #include <netdb.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ bool valid(const timespec& t) {
   return t.tv_sec >= 0 && t.tv_nsec >= 0 && t.tv_nsec < 1'000'000'000;
 }
 
-/// EINTR and what was left, as after a signal.
+/// Returns EINTR and the remaining time, as after a signal.
 int sleep_in(heddle::detail::fiber_core& f, const timespec& wanted, timespec* left) {
   const unhooked inside(f);
   constexpr auto most = std::chrono::seconds(std::int64_t{1} << 32);
@@ -37,7 +37,7 @@ int sleep_in(heddle::detail::fiber_core& f, const timespec& wanted, timespec* le
 
 extern "C" {
 
-int heddle_hook_time = 0;  // named at the link, so that this file is part of the program
+int heddle_hook_time = 0;  // referenced by the linker, so that this file is linked
 
 int nanosleep(const struct timespec* wanted, struct timespec* left) {
   static const auto next = reinterpret_cast<decltype(&::nanosleep)>(next_symbol("nanosleep"));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The replaced calls that move bytes, make connections and close. Each tries without blocking, and
-// waits for readiness as long as that would block. Blocking writes go on until all is written, as
-// the system's do.
+// Replacements of the calls that transfer bytes, connect and close. Each tries without blocking,
+// and waits for readiness if that would block. Blocking writes continue until all bytes are
+// written, as the system's do.
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -16,7 +16,8 @@
 
 #include "fiber/hook/waiting.hh"
 #include "heddle/io/blocking.hh"
-#include "io/one_operation.hh"
+#include "heddle/io/call.hh"
+#include "heddle/sched/here.hh"
 
 #define HEDDLE_NEXT(name) \
   static const auto next = reinterpret_cast<decltype(&::name)>(heddle::hook::next_symbol(#name))
@@ -24,7 +25,7 @@
 namespace heddle::hook {
 namespace {
 
-/// Repeats a call that does not block until it has an answer.
+/// Repeats a non-blocking call until it has a result.
 template <class Try>
 ssize_t until_done(int fd, short events, Try&& attempt) noexcept {
   for (;;) {
@@ -42,11 +43,11 @@ bool is_file(int fd) noexcept {
   return ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-/// A read or write at the file's cursor, by the driver.
+/// A read or write at the file's position, by the driver.
 ssize_t file_transfer(op_code code, int fd, void* bytes, std::size_t size) noexcept {
   std::int64_t got = -ECANCELED;
   try {
-    detail::one_operation op(code, fd, "hooked");
+    one_operation op(code, fd, "hooked");
     op.data = bytes;
     op.len = static_cast<std::uint32_t>(std::min(size, std::size_t{1} << 30));
     got = await(op);
@@ -58,13 +59,14 @@ ssize_t file_transfer(op_code code, int fd, void* bytes, std::size_t size) noexc
   return -1;
 }
 
-/// Sends all pieces, as a blocking call does; what was sent before a failure is the result.
+/// Sends all pieces, as a blocking call does. After a failure the result is the number of bytes
+/// sent.
 template <class Send>
 ssize_t send_all(int fd, const iovec* pieces, std::size_t count, Send&& send) noexcept {
   std::size_t total = 0;
   std::size_t first = 0;
   iovec left[64];
-  std::size_t offset = 0;  // into the first piece
+  std::size_t offset = 0;  // in the first piece
   while (first < count) {
     const std::size_t n = std::min(count - first, std::size(left));
     std::copy_n(pieces + first, n, left);
@@ -103,7 +105,8 @@ int finish_connect(int fd) noexcept {
   return -1;
 }
 
-/// Whether this call is to wait by the driver: in such a fiber, on a descriptor that blocks.
+/// The fiber, if this call should wait through the driver: a fiber with hooks, a blocking
+/// descriptor.
 detail::fiber_core* waits_here(int fd, int flags = 0) noexcept {
   if ((flags & MSG_DONTWAIT) != 0) return nullptr;
   detail::fiber_core* const f = hooked();
@@ -118,7 +121,7 @@ using heddle::op_code;
 
 extern "C" {
 
-int heddle_hook_transfer = 0;  // named at the link, so that this file is part of the program
+int heddle_hook_transfer = 0;  // referenced by the linker, so that this file is linked
 
 ssize_t readv(int fd, const struct iovec* pieces, int count) {
   HEDDLE_NEXT(readv);
@@ -129,7 +132,7 @@ ssize_t readv(int fd, const struct iovec* pieces, int count) {
     return heddle::hook::file_transfer(op_code::read, fd, pieces->iov_base, pieces->iov_len);
   const ssize_t got =
       until_done(fd, POLLIN, [&] { return ::preadv2(fd, pieces, count, -1, RWF_NOWAIT); });
-  // What knows no such flag is a device or a file of several pieces.
+  // Devices and files in several pieces do not support the flag.
   return got < 0 && errno == EOPNOTSUPP ? next(fd, pieces, count) : got;
 }
 ssize_t read(int fd, void* to, size_t size) {
@@ -239,7 +242,7 @@ int connect(int fd, const sockaddr* to, socklen_t len) {
   heddle::detail::fiber_core* const f = waits_here(fd);
   if (f == nullptr) return next(fd, to, len);
   const unhooked inside(*f);
-  // There is no flag for this call: the descriptor is non-blocking while it is made.
+  // This call has no such flag, so the descriptor is made non-blocking during the call.
   const int flags = ::fcntl(fd, F_GETFL);
   ::fcntl(fd, F_SETFL, flags | O_NONBLOCK);
   const int outcome = next(fd, to, len);
@@ -247,7 +250,7 @@ int connect(int fd, const sockaddr* to, socklen_t len) {
   ::fcntl(fd, F_SETFL, flags);
   if (outcome == 0) return 0;
   if (error == EINPROGRESS) return finish_connect(fd);
-  if (error == EAGAIN) {  // a Unix socket whose listener is busy: nothing to wait for readiness on
+  if (error == EAGAIN) {  // a Unix socket with a full backlog gives no readiness to wait for
     try {
       const int late =
           heddle::await(heddle::blocking([&] { return next(fd, to, len) == 0 ? 0 : errno; }));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Waiting for descriptors and time from a replaced call.
+// How a replaced call waits for descriptors and time.
 #include "fiber/hook/waiting.hh"
 
 #include <dlfcn.h>
@@ -11,12 +11,12 @@
 #include "fiber/stacks.hh"
 #include "heddle/core/deadline.hh"
 #include "heddle/core/sleep.hh"
-#include "io/here.hh"
+#include "heddle/sched/here.hh"
 
 namespace heddle::hook {
 namespace {
 
-/// Polls several descriptors; ends when one of them is ready and the driver has let go of the rest.
+/// Polls several descriptors. Ends when one is ready and the driver has released the others.
 class poll_wait : public wait {
  public:
   explicit poll_wait(std::span<const pollfd> each) : wait(kind_of_wait) {
@@ -50,7 +50,7 @@ class poll_wait : public wait {
     park(*this, link_of(h), w);
     return true;
   }
-  /// The events of one of them, or -errno.
+  /// The events of the first descriptor that is ready, or -errno.
   [[nodiscard]] std::int64_t await_resume() const noexcept { return outcome_; }
 
  private:
@@ -65,7 +65,7 @@ class poll_wait : public wait {
       self.outcome_ = c.result;
       self.end_rest(w);
     }
-    // Ending the rest may have come back here for each of them; the last one wakes.
+    // Cancelling the others may have called this function again for each; the last call wakes.
     if (self.out_ == 0 && self.parked()) wake(self, w);
     return false;
   }
@@ -77,7 +77,7 @@ class poll_wait : public wait {
     auto& self = static_cast<poll_wait&>(x);
     if (self.outcome_ == 0) self.outcome_ = -ECANCELED;
     if (self.out_ == 0) {
-      wake(self, w);  // it waits for no descriptor at all
+      wake(self, w);  // there is no descriptor to wait for
     } else {
       self.end_rest(w);
     }
@@ -92,7 +92,7 @@ class poll_wait : public wait {
   std::int64_t outcome_ = 0;
 };
 
-/// What a wait gave, or threw, as an errno.
+/// Converts the result or the exception of a wait into an errno.
 template <class Wait>
 int outcome_of(Wait&& waiting) noexcept {
   try {
@@ -127,7 +127,7 @@ int wait_any(std::span<const pollfd> each, nanoseconds span) noexcept {
       got = await(ready);
     } else {
       got = await(with_timeout(ready, span));
-      // The driver was asked to end because the time was over: the same to a caller of poll().
+      // The driver was asked to cancel because the time is over; poll() reports that as a timeout.
       if (got == -ECANCELED && !worker::running().current_context().canceled()) got = -ETIMEDOUT;
     }
     if (got < 0) detail::throw_failure(kernel_error(static_cast<int>(got)));

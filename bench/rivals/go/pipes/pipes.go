@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Figure 18 of paper 003 with a goroutine each and one P: 128 pairs send 32 KB to and fro over
-// pipes of 4 KB, while other goroutines wait on pipes on which nothing happens.
+// Figure 18 of Li and Zdancewic, 2007, with a goroutine each and one P: 128 pairs send 32 KB to and
+// fro over pipes of 4 KB, while other goroutines wait on pipes on which nothing happens.
 //
 //	pipes IDLE ROUNDS
 package main

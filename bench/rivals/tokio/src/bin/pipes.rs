@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-//! Figure 18 of paper 003 on tokio's current-thread runtime: 128 pairs of tasks send 32 KB to and
-//! fro over pipes of 4 KB, while other tasks wait on pipes on which nothing happens.
+//! Figure 18 of Li and Zdancewic, 2007, on tokio's current-thread runtime: 128 pairs of tasks send
+//! 32 KB to and fro over pipes of 4 KB, while other tasks wait on pipes on which nothing happens.
 //!     pipes IDLE ROUNDS
 
 use std::os::fd::AsRawFd;

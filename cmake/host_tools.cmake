@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+# Tools that run on the developer's machine and need nothing of the runtime: src/source (files,
+# positions, diagnostics), src/draft. heddle_host_tool(NAME [LINKS target...]) makes the static
+# library heddle_NAME of src/NAME/*.cc and, where tests are built, NAME_test of
+# tests/NAME/*_test.cc, which links no room and so builds quickly.
+
+function(heddle_host_tool name)
+  cmake_parse_arguments(tool "" "" "LINKS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${name}/*.cc")
+  if(NOT sources)
+    return()  # a copy of the tree without host tools (scripts/mutate)
+  endif()
+  add_library(heddle_${name} STATIC ${sources})
+  target_link_libraries(heddle_${name} PUBLIC ${tool_LINKS} PRIVATE heddle_inside)
+  target_include_directories(heddle_${name} PUBLIC "${PROJECT_SOURCE_DIR}/src")
+  target_compile_features(heddle_${name} PUBLIC cxx_std_23)
+  target_compile_definitions(heddle_${name} PRIVATE HEDDLE_HOST_TOOL)
+endfunction()
+
+function(heddle_host_tool_test name)
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${name}/*_test.cc")
+  if(NOT sources OR NOT TARGET GTest::gtest)
+    return()
+  endif()
+  add_executable(${name}_test ${sources})
+  set_target_properties(${name}_test PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
+  target_include_directories(${name}_test PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+  target_compile_options(${name}_test PRIVATE -Wno-dangling-else)
+  target_link_libraries(${name}_test PRIVATE
+    heddle_inside heddle_${name} GTest::gtest GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name}_test --gtest_brief=1)
+  set_tests_properties(${name} PROPERTIES LABELS "${name}" TIMEOUT 300)
+endfunction()
+
+# Hashes of passwords; a part of every Debian, but not of every system.
+function(heddle_use_crypt target)
+  find_library(HEDDLE_CRYPT crypt)
+  find_path(HEDDLE_CRYPT_INCLUDE crypt.h)
+  mark_as_advanced(HEDDLE_CRYPT HEDDLE_CRYPT_INCLUDE)
+  if(HEDDLE_CRYPT AND HEDDLE_CRYPT_INCLUDE)
+    target_compile_definitions(${target} PRIVATE HEDDLE_WITH_CRYPT)
+    target_link_libraries(${target} PRIVATE "${HEDDLE_CRYPT}")
+  else()
+    message(STATUS "heddle: without hashes of passwords (libcrypt)")
+  endif()
+endfunction()
+
+# What a program compiled from Draft is linked with, beside libheddle.a.
+set(HEDDLE_DRAFT_LINKS "-lstdc++ -lm -lpthread")
+if(HEDDLE_WITH_URING)
+  string(APPEND HEDDLE_DRAFT_LINKS " -luring")
+endif()
+
+# heddle_draft(TARGET a.draft ...) is for users too.
+include(HeddleDraft)
+install(FILES "${PROJECT_SOURCE_DIR}/cmake/HeddleDraft.cmake"
+        DESTINATION "${CMAKE_INSTALL_LIBDIR}/cmake/heddle")

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// Options for a certificate authority and for keeping certificates. Every limit has a default that
+// public authorities accept.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "heddle/base/clock.hh"
+#include "heddle/client/options.hh"
+
+namespace heddle::acme {
+
+/// The directory of Let's Encrypt, whose certificates browsers accept.
+inline constexpr const char* default_directory = "https://acme-v02.api.letsencrypt.org/directory";
+
+/// How a name is proved. http_01: the authority asks http://NAME/ at port 80 (RFC 8555 section
+/// 8.3). tls_alpn_01: it opens a TLS connection to port 443 (RFC 8737).
+enum class challenge : std::uint8_t { http_01, tls_alpn_01 };
+
+struct authority_options {
+  std::string directory = default_directory;  ///< https; http is for loopback addresses only
+  std::vector<std::string> contacts = {};     ///< addresses of e-mail
+  /// The user has read the terms of service and agrees to them. Without it an authority that has
+  /// terms is not used, and the error names their address.
+  bool agree_to_terms = false;
+  /// An account that the authority knows from elsewhere (RFC 8555 section 7.3.4): its id, and its
+  /// key in base64 for URLs. Empty: none.
+  std::string external_id = {};
+  std::string external_key = {};
+  http::client_options web = {};  ///< secure: with the roots of a private authority
+
+  std::size_t answer_bytes_max = 1024 * 1024;
+  std::uint32_t bad_nonces_max = 5;  ///< in a row, each of which is answered with the next nonce
+  std::uint32_t names_max = 100;     ///< of one certificate
+  nanoseconds poll_first = std::chrono::seconds(1);      ///< then twice as long each time
+  nanoseconds poll_max = std::chrono::seconds(15);       ///< also for a Retry-After while polling
+  nanoseconds order_timeout = std::chrono::minutes(10);  ///< of a whole order
+  nanoseconds retry_after_max = std::chrono::hours(24) * 7;  ///< a longer Retry-After is cut
+};
+
+/// One step of a keeper, for logs.
+struct keeper_report {
+  enum class kind : std::uint8_t { obtained, loaded, failed };
+  kind what = kind::failed;
+  std::vector<std::string> names = {};
+  /// Of the certificate: seconds since 1970; 0 if there is none.
+  std::int64_t not_after = 0;
+  std::string trouble = {};  ///< of a failure: what, where and what to do
+  nanoseconds retry_in{};    ///< of a failure: when the next attempt begins
+};
+
+struct keeper_options {
+  /// The ways that a server can answer, the favorite first. After a failure the next one is tried.
+  std::vector<challenge> challenges = {challenge::tls_alpn_01};
+  nanoseconds retry_first = std::chrono::minutes(2);  ///< after a failure; doubled each time
+  nanoseconds retry_max = std::chrono::hours(12);
+  std::uint32_t retry_jitter_percent = 25;  ///< a wait is longer by 0 to this
+  /// Between two questions for the authority's renewal window (RFC 9773), if it names no other
+  /// time; and at least between two renewals, or half of a shorter life.
+  nanoseconds renewal_check = std::chrono::hours(6);
+  /// Another process has the claim: look again after this whether it has saved a certificate.
+  nanoseconds claim_retry = std::chrono::seconds(30);
+  /// The longest sleep, because the system's clock may be set meanwhile.
+  nanoseconds look_max = std::chrono::hours(1);
+  std::function<void(const keeper_report&)> log = {};
+};
+
+}  // namespace heddle::acme

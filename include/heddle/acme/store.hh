@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// The place that keeps certificates and account keys between runs. `directory_store` keeps each in
+// a file; a program may have a store of its own, such as a database that several machines share.
+//
+//   auto store = std::make_shared<acme::directory_store>("/var/lib/heddle");
+//   co_await store->save("ca.example/www.example.org", pem);   //
+//   .../ca.example/www.example.org.pem
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "heddle/core/task.hh"
+
+namespace heddle::acme {
+
+/// A claim on a name, which ends with the last copy; null if another process has it.
+using store_claim = std::shared_ptr<void>;
+
+/// Names are parts of [a-z0-9.-_], apart by '/'. Texts are PEM: of a certificate its key, then the
+/// chain; of an account its key.
+/// Thread: one color. Fails: throws failure that names the place.
+class certificate_store {
+ public:
+  virtual ~certificate_store() = default;
+
+  /// Nothing if there is none of this name.
+  [[nodiscard]] virtual task<std::optional<std::string>> load(std::string name) = 0;
+  /// Afterwards load() gives this text, also after a power failure; if it fails, the text before.
+  [[nodiscard]] virtual task<> save(std::string name, std::string text) = 0;
+  /// For the one process that renews a certificate. Does not wait.
+  [[nodiscard]] virtual task<store_claim> claim(std::string name) = 0;
+};
+
+/// Files FOLDER/NAME.pem that only their owner may read, in folders that only it may enter. A file
+/// is written beside its place, synced, and moved there, and then its folder is synced, so that
+/// there is never half a file. claim() locks FOLDER/NAME.lock (flock, which ends with the process).
+class directory_store final : public certificate_store {
+ public:
+  static constexpr std::size_t bytes_max = 1024 * 1024;  ///< of one text
+
+  explicit directory_store(std::string folder);
+
+  [[nodiscard]] task<std::optional<std::string>> load(std::string name) override;
+  [[nodiscard]] task<> save(std::string name, std::string text) override;
+  [[nodiscard]] task<store_claim> claim(std::string name) override;
+
+ private:
+  [[nodiscard]] std::string path_of(const std::string& name, const char* ending) const;
+  [[nodiscard]] task<> make_folders(std::string path) const;
+
+  std::string folder_;
+  std::shared_ptr<std::set<std::string>> claimed_;  // in this process
+};
+
+}  // namespace heddle::acme

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// Header fields that many answers share: checked once and kept as whole header lines.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace heddle::http {
+
+/// Each field as "Name: value\r\n". Throws failure(invalid_argument), which names the field, if one
+/// must not be sent.
+[[nodiscard]] std::string checked_lines(
+    const std::vector<std::pair<std::string, std::string>>& fields);
+
+}  // namespace heddle::http

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// Streams over anything: a program says how bytes come and how they leave, and gets a stream that
+// every function that takes one accepts. TLS over a connection is such a layer; so is a stream that
+// counts, delays or records what passes.
+//
+//   class upper : public stream_layer {
+//     task<received> pull() override {            // the next bytes for a reader
+//       received in = co_await inner_.receive();
+//       for (std::byte& b : in.writable()) b = to_upper(b);
+//       co_return in;
+//     }
+//     task<> push(chain out) override { co_await inner_.write(std::move(out)); }
+//     void close() noexcept override { inner_.close(); }
+//     stream inner_;
+//   };
+//   stream loud = make_stream(std::make_unique<upper>(std::move(conn)));
+#pragma once
+
+#include <memory>
+
+#include <string_view>
+
+#include "heddle/core/task.hh"
+#include "heddle/io/chain.hh"
+#include "heddle/io/stream.hh"
+
+namespace heddle {
+
+/// The interface of a layer. The stream calls it; no function of it is called by users.
+///
+/// Thread: the stream's color. One pull() and one push() at a time, perhaps both at once; each in a
+/// task of the stream's own, that no reader's deadline reaches.
+/// Owns: the connection that it is made over. It dies after close(), when neither call runs.
+/// Cancel: close() of the stream cancels both; cancelling a write cancels its push(). A push() that
+/// was cut short may have sent a part: the layer must end the stream, or keep the rest and send it
+/// first next time.
+/// Fails: a std::system_error thrown by pull() or push() is rethrown to the reader or writer, and
+/// to every later reader.
+class stream_layer {
+ public:
+  virtual ~stream_layer() = default;
+
+  /// The next bytes, at least one; nothing at the end of the stream. Called while a reader waits
+  /// and nothing is there.
+  [[nodiscard]] virtual task<received> pull() = 0;
+  /// The stream below that the next pull() would only wait for; null if the layer has something
+  /// else to do first. Its user then waits for that stream to be readable, which takes less memory
+  /// than a pull() that waits; pull() comes after that. The stream must live until close().
+  [[nodiscard]] virtual stream* waits_for() noexcept { return nullptr; }
+  /// Sends all of these. An empty chain: until there is room to send.
+  [[nodiscard]] virtual task<> push(chain out) = 0;
+  /// Sends what leaves at once, and gives how many bytes: of the head, then of the body. Called
+  /// only while no push() runs.
+  [[nodiscard]] virtual std::size_t try_push([[maybe_unused]] byte_view head,
+                                             [[maybe_unused]] const piece& body) noexcept {
+    return 0;
+  }
+  /// No more will be pushed: tells the peer. Called once, while no push() runs.
+  virtual void end_pushing() noexcept {}
+  /// See stream.
+  [[nodiscard]] virtual address peer() const noexcept { return {}; }
+  /// The protocol above that both ends agreed on (TLS: ALPN, RFC 7301); "" where they did not.
+  [[nodiscard]] virtual std::string_view application_protocol() const noexcept { return {}; }
+  virtual void end_with_last_write() noexcept {}
+  virtual void reset_on_close() noexcept {}
+  /// Once, at the end.
+  virtual void close() noexcept = 0;
+};
+
+/// A stream that this layer carries. number() is -1: no bytes pass beside the layer.
+/// Thread: call it in the stream's color. Fails: throws std::bad_alloc.
+[[nodiscard]] stream make_stream(std::unique_ptr<stream_layer> layer);
+
+/// The layer that carries an open stream, for a layer's own functions to find it; null where none
+/// does. Thread: the stream's color.
+[[nodiscard]] stream_layer* layer_of(const stream& s) noexcept;
+
+}  // namespace heddle

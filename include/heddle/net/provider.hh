@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+// Where a program's TCP comes from: the kernel's sockets, or TCP in the program over a TUN device.
+// One line chooses, and all that takes a stream or a listener takes those of either.
+//
+//   net::provider net = net::kernel();
+//   net::provider net = net::user({.device = "tun0", .address = "10.9.0.2/24"});
+//
+//   co_await http::serve(net.listen(address::any(8000)).door, handler);
+//   stream peer = co_await net.connect(*address::parse("10.9.0.1:7"));
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "heddle/core/task.hh"
+#include "heddle/io/listener.hh"
+#include "heddle/tcp/options.hh"
+#include "heddle/tcp/stack.hh"
+
+namespace heddle::net {
+
+namespace detail {
+class host;
+class pump;
+struct provider_parts;
+}  // namespace detail
+
+/// An open listener, and the address that it listens on.
+struct opened_door {
+  listener door;
+  address at;
+};
+
+/// Thread: one color, also its end. A program with several workers makes one in the color of each,
+/// all before the first packet comes: another queue of the device changes the steering of packets.
+/// Owns: with its copies, streams and listeners, the stack and the queue of the device.
+/// Cancel: the waits of its streams and listeners, as of any.
+/// Fails: user() throws failure, with the commands that help; the rest as sockets do.
+class provider {
+ public:
+  /// The kernel.
+  provider() noexcept = default;
+
+  /// The port 0 takes a free one. With user() only the port counts: the stack has one address.
+  [[nodiscard]] opened_door listen(const address& on, const listen_options& options = {}) const;
+  [[nodiscard]] task<stream> connect(address to) const;
+  /// Before the program ends: waits until the peers have acknowledged what closed streams have
+  /// written. Streams that are open are waited for, too: bound it by with_timeout(). The kernel
+  /// does this by itself.
+  [[nodiscard]] task<> settled() const;
+
+  [[nodiscard]] bool is_user() const noexcept { return host_ != nullptr; }
+  /// The stack, to set a filter or read its counters; null for the kernel.
+  [[nodiscard]] tcp::stack* stack() const noexcept;
+
+ private:
+  friend struct detail::provider_parts;
+  std::shared_ptr<detail::host> host_;  // null: the kernel
+  detail::pump* pump_ = nullptr;
+};
+
+[[nodiscard]] inline provider kernel() noexcept { return {}; }
+
+/// The device must exist and be up: `heddle doctor` tells the commands. With several workers it
+/// must have been made with `multi_queue`.
+struct user_options {
+  std::string device = "tun0";
+  /// Own address, as "10.9.0.2/24" or "fd09::2/64". The other addresses of that network are the
+  /// kernel's or behind it.
+  std::string address = "10.9.0.2/24";
+  /// The kernel gives and takes packets of up to 64 KB, and computes checksums.
+  bool offloads = true;
+  /// A file that gets the packets, as pcap, with notes of the stack (tcp/pcap.hh); empty: none.
+  /// Files are written without waiting for the disk, but the disk may still hold up the worker.
+  std::string trace = {};
+  /// The trace ends at this size.
+  std::uint64_t trace_bytes_max = std::uint64_t{256} << 20;
+  /// The limits of the stack. Its key is chosen at random, its mtu is the device's.
+  tcp::stack_options stack = {};
+};
+
+/// TCP in the program. Thread: call it in a running runtime.
+[[nodiscard]] provider user(const user_options& options);
+
+/// The first need of user() that is not met here, and the commands that help; both are empty if
+/// user() would work.
+struct user_check {
+  std::string trouble;
+  std::string commands;
+};
+[[nodiscard]] user_check check_user(const std::string& device, const std::string& own_address);
+
+/// Whether the kernel sends to the device. It begins a moment after the first queue was opened, up
+/// to a second, and drops packets before. Servers wait for it before they tell their address.
+[[nodiscard]] bool device_runs(const std::string& device);
+
+}  // namespace heddle::net

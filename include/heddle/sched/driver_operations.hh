@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// Operations in, completions out: how a driver is asked for what may take time, and the blocks of
+// memory in which it puts received bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "heddle/base/block_lender.hh"
+#include "heddle/base/clock.hh"
+#include "heddle/sched/operation.hh"
+#include "heddle/sched/pool_statistics.hh"
+
+namespace heddle {
+
+/// Of one driver's receive blocks.
+struct block_statistics {
+  std::uint32_t count = 0;   ///< that it has
+  std::uint32_t free = 0;    ///< that are not lent
+  std::uint64_t scarce = 0;  ///< completions that said that few were left
+
+  /// A quarter: enough for a turn of connections that read at once.
+  [[nodiscard]] bool few_left() const noexcept { return 4 * std::uint64_t{free} < count; }
+};
+
+/// Thread: the worker's, except where a member says otherwise.
+class driver_operations : public block_lender {
+ public:
+  /// Takes a request. Returns false when its completions will come later, from turn(). Returns true
+  /// when it is already done: then `now` holds its one completion and op.complete is not called
+  /// (never for multishot operations). Never blocks, never fails otherwise. Operations of one kind
+  /// that wait on one descriptor together share the input; the driver decides in which order they
+  /// end. A caller that needs an order submits them one at a time, as room io's lanes do. A
+  /// receive_all that finds no block free waits until one comes back.
+  [[nodiscard]] virtual bool submit(operation& op, worker& w, completion& now) noexcept = 0;
+
+  /// Asks a pending operation to end. Its completion still comes, from turn() or inside this call,
+  /// with what it really did, or -ECANCELED.
+  virtual void cancel(operation& op, worker& w) noexcept = 0;
+
+  /// Sends what is batched and delivers completions. Sleeps until there is one, until wake(), or
+  /// until `until`; with `until` in the past it does not sleep, and makes no system call unless
+  /// something is batched or may have completed. After a completion that it delivers before it
+  /// would sleep it does not sleep: that completion may have armed an earlier timer.
+  virtual void turn(worker& w, time_point until) noexcept = 0;
+
+  /// Ends a sleep in turn(), or the next one. Thread: any. Async-signal-safe.
+  virtual void wake() noexcept = 0;
+
+  /// After a turn without limit: it ended because nothing can come any more. Only a simulated world
+  /// knows that.
+  [[nodiscard]] virtual bool stalled() const noexcept { return false; }
+
+  /// Operations that the driver holds.
+  [[nodiscard]] virtual std::size_t pending() const noexcept = 0;
+  /// Of the pool for calls that block; zeros where the driver has none (simulation).
+  virtual void read_pool([[maybe_unused]] pool_statistics& out) noexcept {}
+
+  // For a foreign loop (io/foreign_loop.hh), which sleeps in the driver's place.
+  /// Becomes readable when turn() would find something; -1 where the driver has no such descriptor.
+  [[nodiscard]] virtual int descriptor() noexcept { return -1; }
+  /// Before the turns that follow from its being readable.
+  virtual void drain_descriptor() noexcept {}
+  /// Requests that the kernel has not got yet: another turn is due before any sleep.
+  [[nodiscard]] virtual bool unsent() const noexcept { return false; }
+
+  // Receive blocks. return_block: thread: any worker's.
+  [[nodiscard]] virtual block_statistics blocks() const noexcept { return {}; }
+  [[nodiscard]] virtual std::byte* block_at(std::uint32_t block) noexcept = 0;
+  [[nodiscard]] virtual std::uint32_t block_bytes() const noexcept = 0;
+  void return_block(std::uint32_t block) noexcept override = 0;
+
+ protected:
+  ~driver_operations() = default;
+};
+
+}  // namespace heddle

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// The calls on descriptors that never block, so that they need no operation.
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+
+struct iovec;
+struct sockaddr;
+
+namespace heddle {
+
+class worker;
+
+/// Each call returns >= 0 or -errno. Descriptors are non-blocking and close-on-exec.
+/// Thread: the worker's.
+class driver_sockets {
+ public:
+  [[nodiscard]] virtual int socket(int domain, int type, int protocol) noexcept = 0;
+  [[nodiscard]] virtual int bind(int fd, const ::sockaddr* to, unsigned len) noexcept = 0;
+  [[nodiscard]] virtual int listen(int fd, int backlog) noexcept = 0;
+  [[nodiscard]] virtual int local_name(int fd, ::sockaddr* out, unsigned* len) noexcept = 0;
+  [[nodiscard]] virtual int peer_name(int fd, ::sockaddr* out, unsigned* len) noexcept = 0;
+  [[nodiscard]] virtual int set_option(int fd, int level, int option, const void* value,
+                                       unsigned len) noexcept = 0;
+  [[nodiscard]] virtual int socket_pair(int (&ends)[2]) noexcept = 0;  ///< Unix stream sockets
+  [[nodiscard]] virtual int pipe(int (&ends)[2]) noexcept = 0;         ///< read end, write end
+  [[nodiscard]] virtual int shutdown(int fd, int how) noexcept = 0;
+  /// Other code opened this descriptor, and its operations come to this driver from now on.
+  virtual void adopt([[maybe_unused]] int fd) noexcept {}
+  /// Ends the operations that are pending on it with -ECANCELED, and closes.
+  virtual void close(int fd, worker& w) noexcept = 0;
+
+  /// Sends the part of these pieces that the socket takes at this moment, without an operation;
+  /// gives how many bytes. 0 also from a driver that batches its requests to the kernel, and where
+  /// other operations wait to send.
+  [[nodiscard]] virtual std::size_t send_now([[maybe_unused]] int fd,
+                                             [[maybe_unused]] const ::iovec* pieces,
+                                             [[maybe_unused]] std::size_t count) noexcept {
+    return 0;
+  }
+  /// The same for a head, which may be empty, and behind it a part of a file that is in memory,
+  /// which is not copied. Gives how many bytes left: 0 when the file ends there; else -errno,
+  /// -EAGAIN where the socket is full or other operations wait to send. `never_waits`: a call on
+  /// this socket does not wait, as with those that were accepted; of others the driver finds out.
+  [[nodiscard]] virtual std::int64_t send_file_now([[maybe_unused]] int fd,
+                                                   [[maybe_unused]] const ::iovec& head,
+                                                   [[maybe_unused]] int file,
+                                                   [[maybe_unused]] std::uint64_t at,
+                                                   [[maybe_unused]] std::size_t count,
+                                                   [[maybe_unused]] bool never_waits) noexcept {
+    return -EAGAIN;
+  }
+  /// From what size on that costs less than a copy; the largest number: never.
+  [[nodiscard]] virtual std::size_t send_file_from() const noexcept { return ~std::size_t{0}; }
+  /// Whether reading or accepting would find something now.
+  [[nodiscard]] virtual bool has_input([[maybe_unused]] int fd) noexcept { return false; }
+
+ protected:
+  ~driver_sockets() = default;
+};
+
+}  // namespace heddle

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// The options of a runtime: its driver, its limits, its workers, and the reports of mistakes.
+//
+//   runtime rt({.workers = 4, .slow_handler = 10ms});
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "heddle/base/clock.hh"
+#include "heddle/core/report.hh"
+#include "heddle/sched/driver.hh"
+#include "heddle/sched/policy.hh"
+
+namespace heddle {
+
+/// SIGQUIT: Ctrl-\ in a terminal, `kill -QUIT` elsewhere.
+inline constexpr int default_dump_signal = 3;
+
+/// Every limit has a default that is safe on a small machine.
+struct runtime_options {
+  std::string driver;  ///< empty: HEDDLE_DRIVER, else the best that works
+  /// Makes each worker's driver instead, for drivers of your own (forwarding_driver.hh).
+  driver_factory drivers = {};
+  driver_options io = {};
+  std::size_t memory_bytes = std::size_t{64} << 30;  ///< address space for frames; not memory
+  std::size_t posted_max = 65536;  ///< calls of runtime::post() that other threads have waiting
+  nanoseconds drain_timeout = std::chrono::seconds(10);  ///< how long shutdown waits for tasks
+  std::size_t batch = 256;                               ///< frames between two looks at the clock
+  nanoseconds poll_interval = std::chrono::microseconds(200);  ///< I/O is looked at this often
+  bool ignore_sigpipe = true;
+  /// On this signal the runtime writes its dump to standard error and goes on; 0: on none.
+  int dump_signal = default_dump_signal;
+  /// Which mistakes are ignored, reported or fatal; HEDDLE_DIAGNOSTICS changes it
+  /// ("double-trigger=report,abandoned-event=abort"), and runtime::diagnostics() later.
+  diagnostic_switches diagnostics = {};
+  /// Gets every diagnostic; empty: one block of text on stderr. With several workers it may be
+  /// called on any of them, one call at a time.
+  std::function<void(const diagnostic&)> report = {};
+
+  // Workers and colors.
+  unsigned workers =
+      0;  ///< threads that run frames; 0: HEDDLE_WORKERS, and without it one; at most
+          ///< 64. The simulation runs all of them on one thread, in a seeded order
+  std::size_t color_batch = 16;        ///< frames of one color while other colors wait
+  std::uint32_t color_places = 65536;  ///< in the table of colors; at most this
+  std::function<std::unique_ptr<class policy>()> policy = {};  ///< one for each worker; empty: FIFO
+  bool stealing = true;  ///< a worker with nothing to do takes colors from one that has more
+  nanoseconds steal_after = std::chrono::microseconds(20);  ///< a color that waits alone behind one
+                                                            ///< that runs is left there so long
+  nanoseconds spin =
+      std::chrono::microseconds(20);  ///< before a worker sleeps, if that paid lately
+  bool watch = false;                 ///< keep time for each color: two looks at the clock a turn
+  /// A frame that runs longer than this is reported (slow-handler), at most once a second for each
+  /// line; zero: never. It costs a look at the clock before and after each frame.
+  nanoseconds slow_handler{};
+};
+
+}  // namespace heddle

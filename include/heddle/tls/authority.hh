@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// Certificates for development and tests: an authority of one's own, and what it signs. Keys are
+// ECDSA with P-256. A public site wants a certificate of a public authority instead.
+//
+//   const tls::pem_pair ca = tls::make_authority("Heddle development");
+//   const tls::pem_pair site = tls::issue(ca, {.names = {"localhost", "127.0.0.1"}});
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace heddle::tls {
+
+/// A certificate and its private key, as text.
+struct pem_pair {
+  std::string certificate;
+  std::string key;
+};
+
+struct certificate_request {
+  std::vector<std::string> names = {};  ///< of hosts, or addresses; the first is the subject's too
+  std::chrono::days life = std::chrono::days(397);  ///< the most that browsers accept
+  bool for_client = false;                          ///< for a client, not for a server
+};
+
+/// Thread: any. Fails: throws failure; std::bad_alloc.
+[[nodiscard]] pem_pair make_authority(std::string_view name,
+                                      std::chrono::days life = std::chrono::days(3650));
+/// Signed by the authority; it is followed by no other certificate.
+/// Fails: invalid_argument for names that are none.
+[[nodiscard]] pem_pair issue(const pem_pair& authority, const certificate_request& asked);
+
+/// A new key and a request for a certificate of these names (PKCS #10, RFC 2986), to be sent to an
+/// authority. `certificate` is the request, in PEM.
+/// Fails: as issue().
+[[nodiscard]] pem_pair signing_request(const std::vector<std::string>& names);
+
+/// The last moment at which a certificate is valid. Fails: invalid_argument when the text is none.
+[[nodiscard]] std::chrono::sys_seconds expiry_of(std::string_view certificate);
+/// The names that a certificate is for.
+[[nodiscard]] std::vector<std::string> names_of(std::string_view certificate);
+
+}  // namespace heddle::tls

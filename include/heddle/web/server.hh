@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// An HTTP/1.1 server. A handler is a function from a request to a task that gives a response. Each
+// connection is one task. While the connection is idle, it is one small frame that waits for data;
+// the frames that parse and answer exist only while there is a request.
+//
+//   task<http::response> hello(http::request& r) {
+//     co_return http::response(200).text("hello " + std::string(r.path()) + "\n");
+//   }
+//   co_await http::serve(tcp_listener::listen(address::loopback(8080)), hello);
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "heddle/base/list.hh"
+#include "heddle/core/deadline.hh"
+#include "heddle/core/scope.hh"
+#include "heddle/core/task.hh"
+#include "heddle/http/response.hh"
+#include "heddle/io/tcp.hh"
+#include "heddle/web/incoming.hh"
+#include "heddle/web/server_counters.hh"
+#include "heddle/web/server_options.hh"
+
+namespace heddle::http {
+
+struct server_shared;
+struct http2_connection;
+
+/// Thread: one color. Owns: its connections. A listener belongs to the call of serve() that got it.
+class server {
+ public:
+  server(handler answer, server_options options = {});
+  server(const server&) = delete;
+  server& operator=(const server&) = delete;
+  ~server();
+
+  /// Accepts connections until it is cancelled or stop() is called. It then drains: it accepts no
+  /// more and closes idle connections; connections in the middle of a request finish it, and those
+  /// that have not yet sent their first request have drain_grace for it.
+  [[nodiscard]] task<> serve(listener on);
+  /// From now on, answers close their connections and say so (Connection: close), unless the next
+  /// request has already arrived. A connection that waits for a request stays open until stop(), so
+  /// that a request under way is answered. Call it some time before stop() if clients must not lose
+  /// a request.
+  void end_kept_connections() noexcept;
+  /// Begins to drain. The second call closes the remaining connections.
+  void stop() noexcept;
+  /// Replaces overload_options::headers. If a field must not be sent, throws and changes nothing.
+  void change_refusals(const std::vector<std::pair<std::string, std::string>>& headers);
+
+  [[nodiscard]] const server_counters& counters() const noexcept;
+  [[nodiscard]] bool stopping() const noexcept;
+  /// Memory in use for parts of files that are being sent.
+  [[nodiscard]] std::size_t file_bytes_held() const noexcept;
+
+ private:
+  /// One call of serve() and its idle connections. One task watches over all of them, so that none
+  /// needs a timer, a context or a list of its own.
+  struct entrance;
+  [[nodiscard]] static task<> connection(entrance& at, stream conn, std::uint32_t of_peer);
+  static void hand_over(entrance& at, stream&& conn, std::uint32_t of_peer);
+  [[nodiscard]] static task<> serve_other(entrance& at, take_over then, upgraded conn,
+                                          std::uint32_t of_peer);
+  [[nodiscard]] static task<> serve_http2(entrance& at, stream conn,
+                                          std::unique_ptr<http2_connection> http2,
+                                          std::uint32_t of_peer);
+  [[nodiscard]] task<> accept_loop(entrance& at, listener& on);
+  [[nodiscard]] task<> end_idle_ones(entrance& at);
+  [[nodiscard]] task<> end_fresh_ones(entrance& at);
+  /// How many connections this address may open.
+  [[nodiscard]] std::size_t most_of(const address& peer) const noexcept;
+  void take(entrance& at, stream conn);
+
+  std::unique_ptr<server_shared> shared_;  // between all connections
+  list<entrance> entrances_;               // the open ones
+};
+
+/// Serves until cancelled.
+[[nodiscard]] task<> serve(listener on, handler answer, server_options options = {});
+
+}  // namespace heddle::http

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+// WebSocket (RFC 6455), server and client: messages in both directions over one connection.
+//
+//   task<http::response> echo(http::request& r) {
+//     http::websocket ws = co_await http::accept_websocket(r);
+//     while (auto m = co_await ws.receive()) co_await ws.send(*m);
+//     co_return ws.done();
+//   }
+//
+// Pings are answered, and sent to a peer that is silent, while a task waits in receive(). When the
+// server drains, receive() closes with 1001 by itself.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "heddle/core/deadline.hh"
+#include "heddle/core/task.hh"
+#include "heddle/io/stream.hh"
+#include "heddle/web/body_writer.hh"
+#include "heddle/web/incoming.hh"
+
+namespace heddle::http {
+
+struct websocket_options {
+  /// Of one message, unpacked; more is closed with 1009.
+  std::uint64_t message_bytes_max = 1 << 20;
+  std::uint32_t fragments_max = 1024;  ///< of one message; more is closed with 1009
+  /// A peer that sends nothing for this long gets a ping; 0: never.
+  nanoseconds ping_after = std::chrono::seconds(30);
+  /// A peer that does not answer a ping for this long is gone: 1006.
+  nanoseconds pong_timeout = std::chrono::seconds(20);
+  nanoseconds write_timeout = std::chrono::seconds(30);  ///< for the peer to accept one message
+  nanoseconds close_timeout = std::chrono::seconds(5);   ///< for the peer's close frame
+  /// Whether messages may be compressed (RFC 7692), each by itself; false without zlib. It costs
+  /// time, and a secret beside text that a stranger chose can be guessed by the size.
+  bool deflate = false;
+  std::uint32_t deflate_from = 256;  ///< bytes of a message; smaller ones are not compressed
+  /// Server: the subprotocols that it speaks; the first one that the client names too is used.
+  /// Client: those to ask for.
+  std::vector<std::string> protocols = {};
+  /// Server: pages of these origins ("https://example.org") may connect, besides those of the host
+  /// that they connect to. "*" allows all. Requests without an Origin come from no page.
+  std::vector<std::string> origins = {};
+  /// Client: further fields of the handshake's request, such as Origin or Authorization.
+  std::vector<std::pair<std::string, std::string>> fields = {};
+};
+
+struct websocket_message {
+  std::string data;
+  bool text = true;  ///< UTF-8; else binary
+};
+
+/// How a connection ended.
+struct websocket_end {
+  std::uint16_t code = 0;  ///< RFC 6455 section 7.4; 1006: without a close frame; 0: not yet
+  std::string reason;
+  bool by_peer = false;
+};
+
+/// Thread: one color. One task receives; any may send, and messages leave in the order of the
+/// calls. Owns: the connection, which is closed when this ends. Cancel: a cancelled receive() has
+/// taken nothing; a cancelled send() may have sent a part, and the
+///   connection is closed then.
+class websocket {
+ public:
+  struct session;
+
+  explicit websocket(std::unique_ptr<session> of) noexcept;
+  websocket(websocket&&) noexcept;
+  websocket& operator=(websocket&&) noexcept;
+  ~websocket();
+
+  /// The next message; nothing when the connection has ended, however: see ended().
+  [[nodiscard]] task<std::optional<websocket_message>> receive();
+  /// Ends when the system has taken the bytes, which must stay until then. A message is one frame.
+  /// Fails: throws failure: invalid_argument for text that is not UTF-8, broken_pipe after the end,
+  ///   timed_out past write_timeout, and the connection's errors.
+  [[nodiscard]] task<> send(std::string_view text);
+  [[nodiscard]] task<> send_binary(std::string_view bytes);
+  [[nodiscard]] task<> send(const websocket_message& m);
+  /// Sends a close frame and waits for the peer's, for close_timeout at most; messages that come
+  /// meanwhile are dropped unless a task receives. Fails: invalid_argument for a code that must not
+  /// be sent, or a reason beyond 123 bytes of UTF-8.
+  [[nodiscard]] task<> close(std::uint16_t code = 1000, std::string_view reason = {});
+
+  [[nodiscard]] const websocket_end& ended() const noexcept;
+  /// The subprotocol; empty if there is none.
+  [[nodiscard]] const std::string& protocol() const noexcept;
+  /// The response that a handler returns.
+  [[nodiscard]] static response done();
+
+ private:
+  std::unique_ptr<session> session_;
+};
+
+/// Answers the handshake of a request, over HTTP/1.1 (RFC 6455) or HTTP/2 (RFC 8441). Fails: throws
+/// status_error, which becomes the answer: 426 if the client asks for no WebSocket of version 13,
+/// 400 for a malformed handshake, 403 for a page of another origin.
+[[nodiscard]] task<websocket> accept_websocket(request& asked, websocket_options options = {});
+
+/// The same for connections that stay long: `talk` runs when the request and its memory are gone,
+/// so that one that waits holds little more than its stream. Return the response.
+///
+///   co_return co_await http::hand_to_websocket(r, [](http::websocket ws) -> task<> {
+///     while (auto m = co_await ws.receive()) co_await ws.send(*m);
+///   });
+[[nodiscard]] task<response> hand_to_websocket(request& asked,
+                                               std::move_only_function<task<>(websocket)> talk,
+                                               websocket_options options = {});
+
+/// The client's side, on a connection that was made. `host` is for the Host field, `target` a path.
+/// Fails: throws failure: connection_refused with the server's status if it does not agree,
+///   bad_message for an answer that is no handshake, timed_out after close_timeout without one.
+[[nodiscard]] task<websocket> connect_websocket(stream connection, std::string host,
+                                                std::string target, websocket_options options = {});
+
+}  // namespace heddle::http

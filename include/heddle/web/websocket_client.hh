@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// The parts of a WebSocket's handshake that a client needs over HTTP/2 (RFC 8441 section 5): the
+// fields of its request, and the check of the answer.
+//
+// For the parts of the library that speak HTTP/2; not for programs: it may change in any version.
+#pragma once
+
+#include <string>
+
+#include "heddle/http/response_parser.hh"
+#include "heddle/web/websocket.hh"
+
+namespace heddle::http {
+
+/// The fields of a handshake but for Host and those of HTTP/1.1 alone, each as "Name: value\r\n".
+/// Fails: invalid_argument for an option with a character that must not be sent.
+[[nodiscard]] std::string websocket_request_lines(const websocket_options& options);
+
+/// The client's end of a WebSocket on a stream that a server has opened with this answer.
+/// Fails: bad_message if the answer agrees on what was not asked for.
+[[nodiscard]] websocket websocket_on(stream connection, const response_head& answer,
+                                     const websocket_options& options);
+
+}  // namespace heddle::http

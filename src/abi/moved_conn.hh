@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// A connection that goes from color to color, through a channel for instance. The driver receives
+// ahead of its readers, in the color that has read last; so the first operation in another color
+// ends that there, and waits for it.
+#pragma once
+
+#include "abi/objects.hh"
+#include "abi/waiting.hh"
+
+namespace heddle::abi {
+
+/// The driver may still receive for it, in another color than the worker's.
+[[nodiscard]] inline bool reads_elsewhere(const heddle_conn& c, const worker& w) noexcept {
+  return c.reads_in != no_color && c.reads_in != w.color;
+}
+
+struct detached {};
+
+/// The slow path of come_here(): the connection moves, or is on its way.
+[[nodiscard]] std::int64_t move_here(heddle_worker* hw, heddle_conn* c, heddle_wait* at,
+                                     heddle_frame* self);
+
+/// Takes the connection to the frame's color, if it was read in another one: HEDDLE_PARKED, 0, or
+/// an error. Each operation that waits calls it first, each time that it is called.
+[[nodiscard]] inline std::int64_t come_here(heddle_worker* hw, heddle_conn* c, heddle_wait* at,
+                                            heddle_frame* self) {
+  if (at->kind == nullptr ? !reads_elsewhere(*c, from(hw)) : at->kind != &task_run<detached>::ops)
+      [[likely]]
+    return 0;
+  return move_here(hw, c, at, self);
+}
+
+}  // namespace heddle::abi

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: MIT
+// Listeners and connections for plain frames. All reads wait until the socket is readable and then
+// take what is there, so a read that is withdrawn took nothing.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "abi/moved_conn.hh"
+#include "abi/objects.hh"
+#include "abi/waiting.hh"
+#include "heddle/core/message.hh"
+#include "heddle/io/tcp.hh"
+
+using namespace heddle;
+using namespace heddle::abi;
+
+namespace {
+
+using readable_awaiter = detail::readable_awaiter;
+using transfer_awaiter = detail::transfer_awaiter;
+using accept_awaiter = detail::accept_awaiter_of<tcp_stream>;
+
+std::int64_t code_of(const std::error_code& e) noexcept {
+  return e.value() > 0 ? -e.value() : -EIO;
+}
+
+/// Waits for something to read: HEDDLE_PARKED, 0, or an error.
+std::int64_t wait_readable(heddle_worker* hw, heddle_conn* c, heddle_wait* at, heddle_frame* self) {
+  if (const std::int64_t moved = come_here(hw, c, at, self); moved != 0) return moved;
+  if (at->kind == nullptr && !c->rest.empty()) return 0;
+  c->reads_in = from(hw).color;
+  const std::int64_t status =
+      ask<readable_awaiter>(hw, at, self, [&] { return c->stream.readable().operator co_await(); });
+  if (status != 0) return status;
+  const std::int32_t outcome = stored<readable_awaiter>::of(*at).outcome;
+  stored<readable_awaiter>::end(*at, from(hw));
+  if (outcome < 0) return reason(from(hw), outcome);
+  return outcome == 0 ? HEDDLE_EOF : 0;
+}
+
+/// Appends what has arrived to a buffer with room; 0 when another reader was quicker.
+std::size_t take_some(heddle_conn& c, heddle_buffer& to) noexcept {
+  if (to.begin != 0) {
+    std::memmove(to.data, to.data + to.begin, to.end - to.begin);
+    to.end -= to.begin;
+    to.begin = 0;
+  }
+  const std::size_t room = to.capacity - to.end;
+  if (c.rest.empty()) c.rest = c.stream.take();
+  const std::size_t count = std::min(room, c.rest.size());
+  if (count == 0) return 0;
+  std::memcpy(to.data + to.end, c.rest.data().data(), count);
+  to.end += count;
+  c.rest.remove_prefix(count);
+  if (c.rest.empty()) c.rest.release();
+  return count;
+}
+
+}  // namespace
+
+extern "C" {
+
+std::int64_t heddle_address_parse(heddle_worker*, heddle_view host, std::uint16_t port,
+                                  heddle_address* out) {
+  const auto found = address::parse({host.data, host.len}, port);
+  if (!found) return -EINVAL;
+  const address a = found->with_port(port);
+  static_assert(sizeof a == sizeof *out);
+  std::memcpy(static_cast<void*>(out), static_cast<const void*>(&a), sizeof a);
+  return 0;
+}
+
+std::int64_t heddle_listen(heddle_worker* hw, std::uint16_t port, heddle_view host,
+                           heddle_listener** out) {
+  const auto at = address::parse({host.data, host.len}, port);
+  if (!at) return -EINVAL;
+  try {
+    *out = make<heddle_listener>(from(hw), tcp_listener::listen(at->with_port(port)));
+    return 0;
+  } catch (const std::system_error& e) {
+    return code_of(e.code());
+  } catch (...) {
+    return -ENOMEM;
+  }
+}
+std::uint16_t heddle_listener_port(heddle_worker*, heddle_listener* l) {
+  return l->listener.local().port();
+}
+void heddle_listener_close(heddle_worker* hw, heddle_listener* l) { drop(from(hw), l); }
+
+std::int64_t heddle_accept(heddle_worker* hw, heddle_listener* l, heddle_conn** out,
+                           heddle_wait* at, heddle_frame* self) {
+  worker& w = from(hw);
+  const std::int64_t status =
+      ask<accept_awaiter>(hw, at, self, [&] { return l->listener.accept().operator co_await(); });
+  if (status != 0) return status;
+  result<tcp_stream> got = stored<accept_awaiter>::of(*at).await_result();
+  stored<accept_awaiter>::end(*at, w);
+  if (!got) return reason(w, code_of(got.error()));
+  try {
+    *out = make<heddle_conn>(w, std::move(*got));
+    return 0;
+  } catch (...) {
+    return -ENOMEM;
+  }
+}
+
+std::int64_t heddle_connect(heddle_worker* hw, heddle_address to, heddle_conn** out,
+                            heddle_wait* at, heddle_frame* self) {
+  std::int64_t made = 0;
+  const std::int64_t status = ask_task<tcp_stream>(
+      hw, at, self,
+      [&] {
+        address a;
+        std::memcpy(static_cast<void*>(&a), &to, sizeof a);
+        return tcp_connect(a);
+      },
+      [&](tcp_stream s) {
+        try {
+          *out = make<heddle_conn>(from(hw), std::move(s));
+        } catch (...) {
+          made = -ENOMEM;
+        }
+      });
+  return status == 0 ? made : status;
+}
+
+std::int64_t heddle_conn_number(heddle_conn* c) { return c->stream.number(); }
+
+std::int64_t heddle_readable(heddle_worker* hw, heddle_conn* c, heddle_wait* at,
+                             heddle_frame* self) {
+  const std::int64_t status = wait_readable(hw, c, at, self);
+  return status == HEDDLE_EOF ? 0 : status;  // the next read tells of the end
+}
+
+std::int64_t heddle_receive(heddle_worker* hw, heddle_conn* c, heddle_buffer** out, heddle_wait* at,
+                            heddle_frame* self) {
+  for (;;) {
+    const std::int64_t status = wait_readable(hw, c, at, self);
+    if (status != 0) return status;
+    received in = !c->rest.empty() ? std::move(c->rest) : c->stream.take();
+    if (!in) continue;
+    try {
+      *out = make<block_buffer>(from(hw), std::move(in));
+      return 0;
+    } catch (...) {
+      return -ENOMEM;
+    }
+  }
+}
+
+std::int64_t heddle_read(heddle_worker* hw, heddle_conn* c, heddle_buffer* to, std::int64_t* count,
+                         heddle_wait* at, heddle_frame* self) {
+  if (to->capacity == to->end - to->begin) return -ENOBUFS;
+  for (;;) {
+    const std::int64_t status = wait_readable(hw, c, at, self);
+    if (status != 0) return status;
+    const std::size_t got = take_some(*c, *to);
+    if (got == 0) continue;
+    *count = static_cast<std::int64_t>(got);
+    return 0;
+  }
+}
+
+std::int64_t heddle_read_more(heddle_worker* hw, heddle_conn* c, heddle_buffer* to, heddle_wait* at,
+                              heddle_frame* self) {
+  std::int64_t unused = 0;
+  const std::int64_t status = heddle_read(hw, c, to, &unused, at, self);
+  return status == -ENOBUFS ? -EMSGSIZE : status;
+}
+
+std::int64_t heddle_read_line(heddle_worker* hw, heddle_conn* c, heddle_buffer* to,
+                              heddle_view* out, heddle_wait* at, heddle_frame* self) {
+  if (at->kind == nullptr) {
+    // The line of the call before ends here.
+    to->begin += to->line;
+    to->line = 0;
+  }
+  for (;;) {
+    if (at->kind == nullptr) {
+      const char* const begin = to->data + to->begin;
+      const std::size_t len = to->end - to->begin;
+      if (const void* end = len == 0 ? nullptr : std::memchr(begin, '\n', len)) {
+        to->line = static_cast<std::size_t>(static_cast<const char*>(end) - begin) + 1;
+        *out = {begin, to->line};
+        return 0;
+      }
+      if (len == to->capacity) return -EMSGSIZE;
+    }
+    std::int64_t unused = 0;
+    const std::int64_t status = heddle_read(hw, c, to, &unused, at, self);
+    if (status == HEDDLE_EOF && to->end != to->begin) {  // a last line without its end
+      to->line = to->end - to->begin;
+      *out = {to->data + to->begin, to->line};
+      return 0;
+    }
+    if (status != 0) return status;
+  }
+}
+
+std::int64_t heddle_write(heddle_worker* hw, heddle_conn* c, heddle_view what, heddle_wait* at,
+                          heddle_frame* self) {
+  if (const std::int64_t moved = come_here(hw, c, at, self); moved != 0) return moved;
+  worker& w = from(hw);
+  if (at->kind == nullptr) {
+    if (what.len == 0) return 0;
+    if (w.current_context().canceled()) return reason(w, -ECANCELED);
+    const std::size_t sent = c->stream.try_write(byte_view(what.data, what.len));
+    if (sent == what.len) return 0;
+    what.data += sent;
+    what.len -= sent;
+  }
+  const std::int64_t status = ask<transfer_awaiter>(hw, at, self, [&] {
+    return c->stream.write(byte_view(what.data, what.len)).operator co_await();
+  });
+  if (status != 0) return status;
+  const std::int32_t outcome = stored<transfer_awaiter>::of(*at).outcome;
+  stored<transfer_awaiter>::end(*at, w);
+  return outcome < 0 ? reason(w, outcome) : 0;
+}
+
+std::int64_t heddle_shutdown(heddle_worker*, heddle_conn* c) {
+  try {
+    c->stream.shutdown_write();
+    return 0;
+  } catch (const std::system_error& e) {
+    return code_of(e.code());
+  }
+}
+
+void heddle_close(heddle_worker* hw, heddle_conn* c) {
+  worker& w = from(hw);
+  if (c == nullptr || !reads_elsewhere(*c, w)) return drop(w, c);
+  send_urgent_message(w, c->reads_in, [c] { drop(worker::here(), c); });
+}
+
+}  // extern "C"

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+// heddle trace tcp FILE: reads a packet trace (pcap) and draws a connection's sequence numbers and
+// its window over time as SVG, lists the connections, or writes all of it as JSON.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <memory>
+
+#include "cli/trace_tcp.hh"
+#include "cli/verbs.hh"
+#include "heddle/base/error.hh"
+
+namespace heddle::cli {
+namespace {
+
+struct trace_options {
+  std::string file;
+  std::string output;
+  bool json = false;
+  std::size_t connection = 0;  // 0: the one with the most bytes
+  std::string direction = "more";
+  trace_view view;
+};
+
+std::vector<std::byte> bytes_of(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in)
+    throw failure(std::make_error_code(std::errc::no_such_file_or_directory),
+                  path + ": cannot be read");
+  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  const auto* const at = reinterpret_cast<const std::byte*>(text.data());
+  return {at, at + text.size()};
+}
+
+void write_to(const std::string& path, const std::string& text) {
+  if (path.empty() || path == "-") {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    return;
+  }
+  std::ofstream out(path, std::ios::trunc | std::ios::binary);
+  out << text;
+  out.close();
+  if (!out) throw failure(std::make_error_code(std::errc::io_error), path + ": cannot be written");
+}
+
+const traced_connection& chosen(const tcp_trace& t, const trace_options& o) {
+  if (o.connection > t.connections.size())
+    throw failure(std::make_error_code(std::errc::invalid_argument),
+                  "there is no connection " + std::to_string(o.connection) + " in " + o.file +
+                      ", which has " + std::to_string(t.connections.size()));
+  if (o.connection != 0) return t.connections[o.connection - 1];
+  const auto bytes = [](const traced_connection& c) { return c.forth.bytes + c.back.bytes; };
+  const traced_connection* most = &t.connections.front();
+  for (const traced_connection& c : t.connections)
+    if (bytes(c) > bytes(*most)) most = &c;
+  return *most;
+}
+
+int run_trace_tcp(const trace_options& o) {
+  try {
+    const std::vector<std::byte> file = bytes_of(o.file);
+    const tcp_trace t = read_tcp_trace(file, o.file);
+    if (o.json) {
+      write_to(o.output, trace_json(t));
+    } else if (t.connections.empty()) {
+      print_error(o.file + ": no TCP among " + std::to_string(t.packets) + " packets",
+                  "capture with tcpdump -w FILE tcp, or --net user:...,trace=FILE");
+      return 1;
+    } else if (o.output.empty()) {
+      write_to("", trace_table(t));
+    } else {
+      const traced_connection& c = chosen(t, o);
+      const bool back =
+          o.direction == "back" || (o.direction == "more" && c.back.bytes > c.forth.bytes);
+      write_to(o.output, trace_svg(c, back ? c.back : c.forth, o.view));
+    }
+    if (t.trouble.empty()) return 0;
+    print_error(o.file + ": " + t.trouble, "the packets before it were used");
+    return 1;
+  } catch (const failure& e) {
+    print_error(e.what(), "heddle trace tcp --help lists the options");
+    return 1;
+  }
+}
+
+}  // namespace
+
+verb_function add_trace(CLI::App& command) {
+  auto o = std::make_shared<trace_options>();
+  command.require_subcommand(1);
+  CLI::App* const tcp = command.add_subcommand("tcp", "Draw a TCP connection of a packet trace");
+  tcp->set_help_flag("-h,--help", "This list");
+  tcp->add_option("file", o->file, "A pcap file, of tcpdump -w or of --net user:...,trace=FILE")
+      ->required();
+  tcp->add_option("-o,--output", o->output,
+                  "The picture (SVG); without it the connections are listed");
+  tcp->add_flag("--json", o->json, "Everything as JSON instead");
+  tcp->add_option("-c,--connection", o->connection,
+                  "Its number in the list (default: the one with the most bytes)")
+      ->check(CLI::PositiveNumber);
+  tcp->add_option("--direction", o->direction,
+                  "forth: from the side that opened it; back; more: the one with more bytes")
+      ->check(CLI::IsMember({"forth", "back", "more"}))
+      ->capture_default_str();
+  tcp->add_option("--from", o->view.from_s, "Seconds from the connection's first packet")
+      ->check(CLI::NonNegativeNumber);
+  tcp->add_option("--to", o->view.to_s, "Seconds from the connection's first packet")
+      ->check(CLI::NonNegativeNumber);
+  tcp->add_option("--width", o->view.width, "Pixels")
+      ->check(CLI::Range(400, 10000))
+      ->capture_default_str();
+  tcp->add_option("--title", o->view.title, "Instead of the addresses");
+  return [o] { return run_trace_tcp(*o); };
+}
+
+}  // namespace heddle::cli

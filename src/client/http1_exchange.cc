@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+// Sends a request in the form of HTTP/1.1, reads the head of its answer, and undoes the framing of
+// its body.
+#include "client/http1_exchange.hh"
+
+#include <algorithm>
+#include <utility>
+
+#include "heddle/core/expected.hh"
+#include "heddle/http/field_list.hh"
+
+namespace heddle::http::detail {
+namespace {
+
+constexpr std::size_t one_write_max = 64 * 1024;  // most sockets take it at once
+
+class http1_upload final : public body_upload {
+ public:
+  http1_upload(const outgoing& what, stream to, std::string head, nanoseconds patience)
+      : body_upload(what), to_(std::move(to)), head_(std::move(head)), patience_(patience) {}
+
+ private:
+  task<bool> begin() override { return write(head_); }
+  task<bool> put(std::string_view bytes) override {
+    if (length_known()) co_return co_await write(bytes);
+    std::string framed(chunk_head(bytes.size()).text());
+    framed.append(bytes).append(chunk_end);
+    co_return co_await write(framed);
+  }
+  task<bool> finish() override {
+    if (length_known()) co_return true;
+    co_return co_await write(last_chunk);
+  }
+  void abandon() noexcept override {
+    to_.reset_on_close();
+    to_.close();
+  }
+  task<bool> write(std::string_view bytes) {
+    const auto done = co_await as_expected(with_timeout(to_.write(byte_view(bytes)), patience_));
+    if (!done && done.error() == std::errc::operation_canceled) throw failure(done.error());
+    co_return done.has_value();
+  }
+
+  stream to_;
+  std::string head_;
+  nanoseconds patience_;
+};
+
+}  // namespace
+
+task<> exchange_over_http1::send(const outgoing& what, std::string head) {
+  if (!what.parts() && what.bytes().size() <= one_write_max) {
+    head += what.bytes();
+    const time_point due = limit_of(options_->timeouts.transfer);
+    const auto done = co_await as_expected(
+        with_deadline(lease_.on.write(byte_view(std::string_view(head))), due));
+    // A connection that takes no bytes may still hold an answer.
+    if (!done && !connection_gone(done.error())) fail(done.error(), "the request cannot be sent");
+    co_return;
+  }
+  upload_ =
+      std::make_shared<http1_upload>(what, lease_.on, std::move(head), options_->timeouts.transfer);
+  body_upload::start(upload_);
+}
+
+/// Waits for further bytes. False at the end of the connection.
+task<bool> exchange_over_http1::more(nanoseconds patience, const char* where) {
+  block_.release();
+  rest_ = {};
+  auto in = co_await as_expected(with_deadline(lease_.on.receive(), limit_of(patience)));
+  if (!in) fail_wait(in.error(), where);
+  block_ = std::move(*in);
+  rest_ = block_.text();
+  answered_ = answered_ || !rest_.empty();
+  co_return !rest_.empty();
+}
+
+task<> exchange_over_http1::read_one_head() {
+  response_parser parser(options_->bounds);
+  const time_point limit = head_due();
+  for (;;) {
+    const parse_state now = parser.feed(rest_);
+    if (now == parse_state::done) break;
+    if (now == parse_state::failed)
+      fail(std::make_error_code(std::errc::bad_message),
+           "the server sent a bad head: " + std::string(describe(parser.error())));
+    const nanoseconds patience =
+        limit == never ? nanoseconds::max() : std::max(limit - clock::now(), nanoseconds(0));
+    const bool came = co_await more(patience, "before the end of the answer's head");
+    if (!came)
+      fail(std::make_error_code(std::errc::connection_reset),
+           parser.received() == 0 ? "the server closed the connection without an answer"
+                                  : "the connection ended inside the head of the answer");
+  }
+  head_ = parser.take();
+}
+
+task<> exchange_over_http1::read_head() {
+  for (std::uint32_t early = 0;; ++early) {
+    co_await read_one_head();
+    if (!head_.informational()) co_return;
+    if (head_.status() == 101)
+      fail(std::make_error_code(std::errc::protocol_error),
+           "the server switched to a protocol that was not asked for");
+    if (early == options_->informational_max) fail_informational();
+  }
+}
+
+bool exchange_over_http1::begin_body() {
+  body_ = head_.body(method_of(verb_));
+  left_ = body_ == answer_body::length ? head_.content_length() : 0;
+  if (body_ == answer_body::chunked) chunks_.emplace(options_->bounds);
+  return body_ != answer_body::none && (body_ != answer_body::length || left_ != 0);
+}
+
+/// The connection is used again only if both sides have sent everything and nothing else.
+void exchange_over_http1::end_of_body() {
+  if (std::exchange(ended_, true)) return;
+  const bool sent = upload_ == nullptr || upload_->sent();
+  const bool clean =
+      sent && rest_.empty() && head_.keep_alive() && body_ != answer_body::until_close;
+  if (upload_ != nullptr) upload_->cancel();
+  if (clean)
+    lease_.keep();
+  else
+    lease_.end();
+}
+
+bool exchange_over_http1::take_chunk(std::string_view& part) {
+  for (;;) {
+    const chunk_piece piece = chunks_->feed(rest_);
+    rest_.remove_prefix(piece.consumed);
+    switch (piece.what) {
+      case chunk_piece::kind::data:
+        part = piece.bytes;
+        return true;
+      case chunk_piece::kind::trailer:
+        trailers_.append(piece.bytes);
+        break;
+      case chunk_piece::kind::need_more:
+        return false;
+      case chunk_piece::kind::done:
+        body_ = answer_body::none;
+        return false;
+      case chunk_piece::kind::failed:
+        fail(std::make_error_code(chunks_->error() == problem::body_too_large
+                                      ? std::errc::message_size
+                                      : std::errc::bad_message),
+             "the server sent a bad body: " + std::string(describe(chunks_->error())));
+    }
+  }
+}
+
+task<std::string_view> exchange_over_http1::read_raw() {
+  std::string_view part;
+  while (!ended_) {
+    if (body_ == answer_body::length && left_ == 0) body_ = answer_body::none;
+    if (body_ == answer_body::chunked && take_chunk(part)) co_return part;
+    if (body_ == answer_body::none) {
+      end_of_body();
+      break;
+    }
+    if (body_ != answer_body::chunked && !rest_.empty()) {
+      const bool known = body_ == answer_body::length;
+      part = known ? rest_.substr(
+                         0, static_cast<std::size_t>(std::min<std::uint64_t>(left_, rest_.size())))
+                   : rest_;
+      rest_.remove_prefix(part.size());
+      if (known) left_ -= part.size();
+      co_return part;
+    }
+    const bool came = co_await more(options_->timeouts.transfer, "inside the body of the answer");
+    if (came) continue;
+    if (body_ != answer_body::until_close)
+      fail(std::make_error_code(std::errc::connection_reset),
+           "the answer is incomplete: the connection ended " +
+               (body_ == answer_body::length
+                    ? std::to_string(left_) + " bytes before the end of its body"
+                    : std::string("before the last chunk of its body")));
+    end_of_body();
+  }
+  co_return std::string_view{};
+}
+
+std::string_view exchange_over_http1::trailer(std::string_view name) const noexcept {
+  return find_trailer(trailers_, name);
+}
+
+}  // namespace heddle::http::detail

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+// Writes a checked program as C++ on heddle/draft.hh. Each statement becomes one or several lines;
+// an expression becomes a text, and may write lines before its statement where C++ has no
+// expression for it, or leaves the order of evaluation open. emit_cc*.cc hold the members, by
+// matter.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "draft/cc_lines.hh"
+#include "draft/types.hh"
+
+namespace heddle::draft {
+
+/// Ends the emission of a function; the report has the reason.
+struct not_in_cc {};
+
+/// The jumps inside a block that leave the block.
+struct exits {
+  bool returns = false;
+  bool breaks = false;     ///< a loop around the block
+  bool continues = false;  ///< the same
+  [[nodiscard]] bool any() const noexcept { return returns || breaks || continues; }
+};
+[[nodiscard]] exits exits_of(const block& b, std::size_t first = 0);
+
+/// The effect of an expression, as far as the order of evaluation can be seen. The later ones
+/// include the earlier ones.
+enum class effect : std::uint8_t {
+  none,    ///< a constant, or a variable that never changes
+  reads,   ///< a variable that may change
+  faults,  ///< it may fail or allocate, and nothing else
+  acts,    ///< it calls, waits, or changes something
+};
+
+class cc_emitter {
+ public:
+  cc_emitter(const program& p, source::diagnostics& report) : program_(p), report_(report) {}
+  std::string run();
+
+ private:
+  // The program (emit_cc.cc).
+  void collect_names();
+  [[noreturn]] void stop(span at, const std::string& what);
+  /// A name for something that has none in Draft: no name of the program.
+  std::string fresh(const std::string& base);
+  std::string heading();
+  void emit_module(const module& m);
+  void emit_declarations(const module& m);
+  void emit_function(const function& f);
+  /// A coroutine has one of their words, and no co_return too many.
+  void end_coroutine(std::size_t from);
+  void emit_main(const function& f);
+
+  // Types and names (emit_cc_type.cc).
+  std::string type_text(const type& t, span at);
+  std::string function_text(const function& f);
+  std::string scoped(const module* home, const std::string& name);
+  std::string space_of(const module& m);
+  std::string safe(const std::string& name) const;
+  std::string name_of(const variable& v) const;
+  std::string head_of(const function& f);
+  std::string param_text(const function& f, const variable& v);
+  /// It makes a task: it waits, or is a thread.
+  static bool is_task(const function& f);
+  void emit_record(const record& r, std::set<const record*>& done);
+  void emit_enum(const enumeration& e);
+  static bool is_c_text(const expr& e);
+
+  // Values (emit_cc_value.cc).
+  std::string text(const expr& e);
+  std::string plain_text(const expr& e);
+  std::string place_text(const expr& e);
+  std::string literal_text(const expr& e);
+  std::string constant_text(const type& t, __int128 n, span at);
+  std::string number_text(const expr& e);
+  std::string name_text(const expr& e);
+  std::string index_text(const expr& e);
+  std::string unary_text(const expr& e);
+  std::string binary_text(const expr& e);
+  std::string logic_text(const expr& e);
+  std::string checked(word op, const type& t, const expr* left, const std::string& a,
+                      const std::string& b, span at);
+  std::string list_text(const expr& e);
+
+  // The order of evaluation (emit_cc_order.cc).
+  effect effect_of(const expr& e);
+  bool quiet(const function& f);
+  static bool holds_wait(const expr& e);
+  /// Whether its text needs lines before it.
+  bool grows(const expr& e);
+  /// Whether the first changes a variable that the second reads.
+  bool meets(const expr& changes, const expr& reads);
+  /// Their texts, in an order that C++ keeps: all but the last that acts are saved first.
+  std::vector<std::string> operands(const std::vector<const expr*>& list,
+                                    const std::vector<bool>& places = {});
+  /// Saves a value in a variable of a fresh name.
+  std::string saved(const expr& e, const std::string& base);
+
+  // Calls (emit_cc_call.cc, emit_cc_operation.cc).
+  std::string call_text(const expr& e);
+  /// The call without the co_await before it.
+  std::string bare_call(const expr& e);
+  std::string function_call(const expr& e);
+  std::string foreign_call(const expr& e);
+  std::string record_text(const expr& e);
+  std::string conversion_text(const expr& e);
+  std::string operation_text(const expr& e);
+  std::string construct_text(const expr& e);
+  std::string spawn_text(const expr& e);
+  static bool waits(const expr& call);
+  /// GCC 12 destroys an aggregate twice that is made inside a co_await: it gets a name before.
+  void name_aggregates(const expr& call);
+  bool foreign_blocks(const expr& call) const;
+
+  // Handlers (emit_cc_or.cc).
+  /// `a or handler` as a value; `name` is what the outcome may be called.
+  std::string or_text(const expr& e, const std::string& name);
+  void emit_or(const expr& e);
+  std::string outcome_text(const expr& e);
+  void emit_handler(const expr& e, const std::string& outcome, const std::string& failed);
+  std::string short_or(const expr& e);
+
+  // Statements (emit_cc_stmt.cc, emit_cc_loop.cc).
+  /// `ends`: nothing follows in the braces.
+  void emit_block(const block& b, std::size_t first = 0, bool ends = true);
+  void emit_braces(const std::string& head, const block& b);
+  void emit_stmt(const stmt& s, bool last = false);
+  void emit_one(const stmt& s, bool last);
+  void emit_let(const stmt& s);
+  void emit_assign(const stmt& s);
+  void emit_if(const stmt& s, const std::string& before);
+  void emit_while(const stmt& s);
+  /// `first` comes first in its body.
+  void emit_loop(const std::string& head, const stmt& s, const std::string& first = "");
+  void emit_for(const stmt& s);
+  void emit_match(const stmt& s);
+  void emit_return(const stmt& s);
+  void emit_jump(stmt_kind kind);
+  std::string condition(const stmt& s, const std::string& keyword);
+  bool moved(const variable& v);
+
+  // Waits and blocks (emit_cc_wait.cc).
+  void emit_any(const stmt& s);
+  void emit_wait(const stmt& s);
+  void emit_scope(const stmt& s);
+  void emit_bounded(const stmt& s, bool last);
+  /// A defer; true when it took the rest of the block with it.
+  bool emit_defer(const stmt& s, const block& b, std::size_t next);
+  /// A block as a lambda that `call` runs, with what follows from how it was left.
+  void emit_lambda(const block& b, std::size_t first, const std::string& jobs,
+                   const std::string& call, const std::string& after = "");
+  /// Returns, with this value.
+  void leave_with(const std::string& value);
+
+  void line(const std::string& s) { out_.line(s); }
+
+  /// How return, break and continue are written.
+  struct place {
+    enum class form : std::uint8_t { function, value, ways };
+    form how = form::function;
+    std::string result;  ///< of ways: where the value goes
+    std::string jobs;    ///< of a scope without a value: cancelled before it is left
+    int loops = 0;       ///< around the statement, inside of the lambda
+  };
+
+  const program& program_;
+  source::diagnostics& report_;
+  cc_lines out_;
+  std::set<std::string, std::less<>> names_;  ///< of the program, and those that were made
+  std::map<std::string, std::string> safe_;   ///< names that C++ has a meaning for
+  std::set<std::string> fields_;
+  const module* module_ = nullptr;
+  const function* function_ = nullptr;
+  std::vector<place> places_;
+  std::unordered_map<const variable*, std::string> texts_;  ///< of variables inside something else
+  std::unordered_map<const expr*, std::string> done_;       ///< values that were saved before
+  std::unordered_map<const expr*, bool> grows_;
+  std::unordered_map<const function*, bool> quiet_;
+  std::set<const variable*> moved_;
+  std::string turns_;  ///< the variable of the any() in the loop around
+  std::string jobs_;   ///< the scope around
+  std::string waits_;  ///< the wait around
+  bool dry_ = false;   ///< only to see whether lines come
+};
+
+}  // namespace heddle::draft

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: MIT
+// Types of statements.
+#include <algorithm>
+#include <set>
+
+#include "draft/checker.hh"
+
+namespace heddle::draft {
+namespace {
+
+/// Operations that take nothing before they answer; the others have given memory to the kernel.
+bool withdraws(const operation& op) noexcept {
+  return op.end == 1 || op.on == "channel" || op.on == "time";
+}
+
+}  // namespace
+
+void checker::check_block(block& b) {
+  const names_here scope(*this);
+  bool left = false;
+  for (std::size_t i = 0; i != b.body.size(); ++i) {
+    stmt& s = *b.body[i];
+    if (left) {
+      auto& d = error("D0802", s.at, "this is never reached");
+      d.notes.push_back({b.body[i - 1]->at, "because of this"});
+      left = false;
+    }
+    check_stmt(s);
+    if (s.kind != stmt_kind::bad && leaves(s)) left = true;
+    if (function_ != nullptr) ++function_->size;
+  }
+}
+
+void checker::check_stmt(stmt& s) {
+  switch (s.kind) {
+    case stmt_kind::bad:
+      return;
+    case stmt_kind::let:
+      return check_let(s);
+    case stmt_kind::expression:
+      return check_expression_stmt(s);
+    case stmt_kind::assign:
+      return check_assign(s);
+    case stmt_kind::if_:
+      return check_if(s);
+    case stmt_kind::while_: {
+      const names_here scope(*this);
+      check_condition(s);
+      ++loops_;
+      check_block(s.body);
+      --loops_;
+      return;
+    }
+    case stmt_kind::loop:
+      ++loops_;
+      check_block(s.body);
+      --loops_;
+      s.endless = !breaks(s.body);
+      return;
+    case stmt_kind::for_:
+      return check_for(s);
+    case stmt_kind::match:
+      return check_match(s);
+    case stmt_kind::any:
+      return check_any(s);
+    case stmt_kind::wait:
+      waits_.push_back({&s, scope_.size()});
+      check_block(s.body);
+      if (!waits_.back().tried)
+        error("D0004", s.at, "this 'wait' makes no event, so it waits for nothing").hint =
+            "event(x) makes one, whose value becomes that of x";
+      waits_.pop_back();
+      return;
+    case stmt_kind::scope:
+      ++scopes_;
+      check_block(s.body);
+      --scopes_;
+      return;
+    case stmt_kind::nowait:
+      check_block(s.body);
+      return;
+    case stmt_kind::shield:
+      check_block(s.body);
+      return;
+    case stmt_kind::within:
+      check_value(*s.a, types_.basic(kind::duration), "'within'");
+      check_block(s.body);
+      return;
+    case stmt_kind::defer: {
+      if (!s.a) return check_block(s.body);
+      check(*s.a);
+      refuse_fallible(*s.a);
+      if (s.a->kind == expr_kind::try_)
+        error("D0402", s.a->at, "'try' cannot leave from here: the block is being left already")
+            .hint = "handle the error with 'or { }'";
+      return;
+    }
+    case stmt_kind::return_:
+      return check_return(s);
+    case stmt_kind::break_:
+    case stmt_kind::continue_:
+      if (loops_ == 0)
+        error("D0004", s.at,
+              std::string(s.kind == stmt_kind::break_ ? "'break'" : "'continue'") +
+                  " stands in a loop");
+      return;
+    case stmt_kind::fail: {
+      check_value(*s.a, types_.basic(kind::error), "'fail'");
+      if (!function_->fallible && !function_->is_thread() && !function_->is_main()) {
+        auto& d = error("D0402", s.at, quoted(function_->name) + " has no error to give");
+        d.notes.push_back({function_->decl->at, "its result has no '!'"});
+        d.hint = "add '!' to its result";
+      }
+      return;
+    }
+  }
+}
+
+void checker::check_assign(stmt& s) {
+  const type* const t = check(*s.a);
+  refuse_fallible(*s.a);
+  if (t->is(kind::poison)) {
+    check(*s.b);
+    s.b->fallible = false;
+    return;
+  }
+  if (!is_place(*s.a)) {
+    error("D0004", s.a->at, "only a variable can be changed");
+  } else {
+    const variable& v = *root_of(*s.a);
+    if (!v.is_var) {
+      auto& d = error("D0004", s.a->at, quoted(v.name) + " cannot be changed");
+      d.notes.push_back({v.at, "it is declared here"});
+      d.hint = v.is_param ? (v.type->needs_release() ? "give it to a 'var' first"
+                                                     : "make the parameter 'var " + v.name + "'")
+                          : "declare it with 'var'";
+    }
+    if (s.a->kind == expr_kind::index && (t->is(kind::u8)) && !s.a->a->type->is(kind::array))
+      error("D0004", s.a->at, "bytes of a " + s.a->a->type->name + " cannot be changed");
+  }
+  if (s.op == word::s_set) {
+    check_value(*s.b, t, "the variable");
+    if (s.b->type->is_owned() && is_place(*s.b) && s.b->kind != expr_kind::move)
+      error("D0901", s.b->at, "a " + s.b->type->name + " has one owner and is not copied").hint =
+          "write 'move'";
+    return;
+  }
+  const bool duration_ok =
+      t->is(kind::duration) && (s.op == word::s_add_set || s.op == word::s_sub_set);
+  if (!t->is_integer() && !duration_ok) {
+    error("D0004", s.at, quoted(spelling(s.op)) + " is for integers, and this is " + t->name);
+    check(*s.b);
+    s.b->fallible = false;
+    return;
+  }
+  check_value(*s.b, t, "the variable");
+  if (s.op == word::s_div_set && s.b->is_constant && s.b->number == 0)
+    error("D1102", s.b->at, "a division by zero");
+}
+
+void checker::check_condition(stmt& s) {
+  if (s.name.empty()) {
+    check_value(*s.a, types_.basic(kind::boolean), "a condition");
+    return;
+  }
+  const type* t = check(*s.a);
+  refuse_fallible(*s.a);
+  if (!t->is(kind::optional)) {
+    if (!t->is(kind::poison))
+      error("D0004", s.a->at, "'let' asks whether an optional has a value, and this is " + t->name);
+    t = poison();
+  } else {
+    if (t->is_owned() && is_place(*s.a)) check_move(*s.a, nullptr);
+    t = t->of;
+  }
+  s.var = declare(s.name, s.name_at, t, false);
+}
+
+void checker::check_if(stmt& s) {
+  {
+    const names_here scope(*this);
+    check_condition(s);
+    check_block(s.body);
+  }
+  if (s.has_else) check_block(s.else_body);
+}
+
+void checker::check_for(stmt& s) {
+  const names_here scope(*this);
+  const type* const t = check(*s.a);
+  refuse_fallible(*s.a);
+  const type* const integer = types_.basic(kind::i64);
+  const type* element = poison();
+  if (t->is(kind::range)) {
+    if (!s.a->b) error("D0004", s.a->at, "this range has no end").hint = "0..n, without n";
+    if (!s.second.empty())
+      error("D0004", s.second_at, "a range has numbers only").hint = "for i in a..b";
+    element = integer;
+  } else if (t->is(kind::array)) {
+    if (!is_place(*s.a)) error("D0004", s.a->at, "an array is gone through in a variable");
+    element = t->of;
+  } else if (t->is(kind::view) || t->is(kind::bytes) || t->is(kind::text)) {
+    convert(*s.a, types_.basic(kind::view), nullptr);
+    element = types_.basic(kind::u8);
+  } else if (!t->is(kind::poison)) {
+    auto& d = error("D0004", s.a->at, "a " + t->name + " cannot be gone through");
+    if (t->is_integer()) d.hint = "for i in 0..n";
+  }
+  if (!s.second.empty()) {
+    s.var = declare(s.name, s.name_at, integer, false);
+    s.second_var = declare(s.second, s.second_at, element, false);
+  } else {
+    s.var = declare(s.name, s.name_at, element, false);
+  }
+  ++loops_;
+  check_block(s.body);
+  --loops_;
+}
+
+void checker::check_match(stmt& s) {
+  const type* const t = check(*s.a);
+  refuse_fallible(*s.a);
+  const bool textual = t->is(kind::view) || t->is(kind::bytes) || t->is(kind::text);
+  if (!t->is(kind::poison) && !t->is_integer() && !t->is(kind::enumeration) &&
+      !t->is(kind::boolean) && !t->is(kind::error) && !textual) {
+    error("D0004", s.a->at, "a " + t->name + " cannot be matched");
+  }
+  if (textual) convert(*s.a, types_.basic(kind::view), nullptr);
+  std::set<std::string> seen;
+  const match_arm* otherwise = nullptr;
+  for (match_arm& arm : s.arms) {
+    if (otherwise != nullptr) {
+      auto& d = error("D0802", arm.at, "this case is never reached");
+      d.notes.push_back({otherwise->at, "'else' takes all that is left"});
+    }
+    if (arm.otherwise) otherwise = &arm;
+    for (expr_ptr& p : arm.patterns) {
+      const type* const wanted = textual ? types_.basic(kind::view) : t;
+      check_value(*p, wanted, "the case");
+      std::string key;
+      if (textual && (p->kind == expr_kind::text || p->means == meaning::constant)) {
+        key = "t" + p->text_value;
+      } else if (p->is_constant) {
+        key = to_decimal(p->number);
+      } else if (p->means == meaning::error_name) {
+        key = std::to_string(p->value);
+      } else if (!p->type->is(kind::poison) && !t->is(kind::poison)) {
+        error("D0004", p->at, "a case is a constant").hint = "compare with 'if'";
+        continue;
+      }
+      if (!seen.insert(key).second && !p->type->is(kind::poison))
+        error("D0802", p->at, "this case stands here twice");
+    }
+    check_block(arm.body);
+  }
+  if (s.arms.empty()) {
+    error("D0801", s.at, "a 'match' has at least one case");
+    return;
+  }
+  if (otherwise != nullptr || t->is(kind::poison)) {
+    if (otherwise != nullptr && t->is(kind::enumeration) && seen.size() == t->values->values.size())
+      error("D0802", otherwise->at,
+            "this case is never reached: all values of " + t->name + " have one")
+          .hint = "delete it";
+    return;
+  }
+  std::string missing;
+  if (t->is(kind::enumeration)) {
+    for (const enumeration::value& v : t->values->values)
+      if (seen.count(std::to_string(v.number)) == 0)
+        missing += (missing.empty() ? "" : ", ") + v.name;
+  } else if (t->is(kind::boolean)) {
+    if (seen.count("1") == 0) missing = "true";
+    if (seen.count("0") == 0) missing += missing.empty() ? "false" : ", false";
+  } else {
+    missing = "else";
+  }
+  if (!missing.empty())
+    error("D0801", s.at, "this 'match' has no case for " + missing).hint =
+        "add it, or 'else => ...'";
+}
+
+void checker::check_any(stmt& s) {
+  struct use {
+    const variable* on;
+    std::uint8_t end;
+    span at;
+  };
+  std::vector<use> uses;
+  std::size_t waits = 0, after = 0, failed = 0;
+  for (any_arm& arm : s.any_arms) {
+    const names_here scope(*this);
+    switch (arm.kind) {
+      case any_arm::form::after:
+        if (++after > 1) error("D1201", arm.at, "one 'after' is enough: the shortest");
+        check_value(*arm.what, types_.basic(kind::duration), "'after'");
+        break;
+      case any_arm::form::failed:
+        if (++failed > 1) error("D0802", arm.at, "one 'else' takes the errors of all arms");
+        arm.var = declare(arm.name, arm.name_at, types_.basic(kind::error), false);
+        if (arm.var != nullptr) {
+          arm.var->is_error = true;
+          arm.var->used = true;
+        }
+        break;
+      case any_arm::form::wait: {
+        ++waits;
+        const type* const t = check(*arm.what);
+        expr& e = *arm.what;
+        if (!t->is(kind::poison) &&
+            (e.kind != expr_kind::call || e.means != meaning::operation || !e.op_info->waits)) {
+          auto& d = error("D0004", arm.at, "an arm of 'any' is one operation that waits");
+          d.hint = e.means == meaning::function ? "spawn the function, and join it here"
+                                                : "c.receive(), ch.receive(), job.join(), ...";
+        } else if (!t->is(kind::poison) && !withdraws(*e.op_info)) {
+          auto& d = error("D0004", arm.at,
+                          quoted(e.op_info->name) + " cannot be withdrawn when another arm wins");
+          d.hint = "do it in a function, spawn that, and join it here";
+        } else if (!t->is(kind::poison) && e.op_info->end != 0) {
+          if (const variable* on = root_of(*e.a->a);
+              on != nullptr && e.a->a->kind == expr_kind::name) {
+            for (const use& u : uses) {
+              if (u.on != on || u.end != e.op_info->end) continue;
+              auto& d = error("D1201", arm.at, "two arms wait for one end of " + quoted(on->name));
+              d.notes.push_back({u.at, "the other"});
+              d.hint = "which of them gets what comes would be chance";
+            }
+            uses.push_back({on, e.op_info->end, arm.at});
+          }
+        }
+        e.fallible = false;
+        if (!arm.name.empty()) {
+          if (t->is(kind::void_)) {
+            error("D0004", arm.name_at, "this operation gives no value");
+            arm.var = declare(arm.name, arm.name_at, poison(), false);
+          } else {
+            arm.var = declare(arm.name, arm.name_at, t, false);
+          }
+        } else if (!t->is(kind::void_) && !t->is(kind::poison) && !t->is_owned()) {
+          error("D1402", arm.at, "the result is not used").hint = "give it a name, as _ = ...";
+        }
+        break;
+      }
+    }
+    check_block(arm.body);
+  }
+  if (waits == 0) error("D0004", s.at, "'any' has at least one arm that waits");
+}
+
+void checker::check_return(stmt& s) {
+  const type* const t = function_->result;
+  if (!s.a) {
+    if (!t->is(kind::void_) && !t->is(kind::poison))
+      error("D0004", s.at, quoted(function_->name) + " gives a " + t->name + ", and here is none");
+    return;
+  }
+  // `return try c.write(x)` in a function without a value: the call is made, then it returns.
+  check(*s.a, t);
+  refuse_fallible(*s.a);
+  if (t->is(kind::void_)) {
+    if (!s.a->type->is(kind::void_) && !s.a->type->is(kind::poison))
+      error("D0004", s.a->at, quoted(function_->name) + " gives no value").hint = "delete it";
+    return;
+  }
+  convert(*s.a, t, "the result");
+  if (s.a->type->is_owned() && is_place(*s.a)) check_move(*s.a, nullptr);
+}
+
+void checker::check_expression_stmt(stmt& s) {
+  expr& e = *s.a;
+  e.discards = true;
+  const type* const t = check(e);
+  if (e.fallible) {
+    auto& d = error("D0401", e.at, "this may be an error, which is ignored here");
+    d.hint = "pass it on with 'try', or handle it with 'or { }'";
+    e.fallible = false;
+    return;
+  }
+  if (t->is(kind::poison) || t->is(kind::void_)) return;
+  if (e.kind == expr_kind::spawn) return;
+  if (e.kind == expr_kind::or_else && !e.b) return;
+  auto& d = error("D1402", e.at, "the result is not used");
+  d.hint = "write 'let _ = ...' if it does not matter";
+}
+
+}  // namespace heddle::draft

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+// Checks the types of whole functions, constants and enums; names in scope.
+#include <algorithm>
+#include <set>
+
+#include "draft/checker.hh"
+
+namespace heddle::draft {
+
+variable* checker::declare(std::string_view name, span at, const type* t, bool is_var) {
+  if (const variable* other = find_variable(name); other != nullptr && name != "_") {
+    auto& d = error("D1401", at, quoted(name) + " hides another variable of this name");
+    d.notes.push_back({other->at, "declared here"});
+    d.hint = "give one of them another name";
+  } else if (const auto found = module_.names.find(name); found != module_.names.end()) {
+    auto& d = error("D1401", at, quoted(name) + " hides what has this name in the module");
+    d.notes.push_back({found->second.decl->name_at, "declared here"});
+  } else if (module_.uses_builtin(name) || module_.used(name) != nullptr) {
+    error("D1401", at, quoted(name) + " is the name of a module that is used here");
+  } else if (name == "error" || types_.find(name) != nullptr || is_generic(name)) {
+    error("D1401", at, quoted(name) + " is the name of a built-in type");
+  }
+  auto v = std::make_unique<variable>();
+  v->name = name;
+  v->at = at;
+  v->type = t;
+  v->is_var = is_var;
+  v->owner = function_;
+  v->used = name.starts_with('_');
+  variable* const made = v.get();
+  if (function_ != nullptr) {
+    v->number = static_cast<std::uint32_t>(function_->variables.size());
+    function_->variables.push_back(std::move(v));
+  }
+  scope_.push_back(made);
+  return made;
+}
+
+void checker::leave_scope(std::size_t count) {
+  while (scope_.size() > count) {
+    const variable& v = *scope_.back();
+    scope_.pop_back();
+    // Owning a value is a use of it: a turn is held, a file is kept open.
+    if (v.used || v.is_param || v.type->is_owned() || v.type->is(kind::poison)) continue;
+    error("D1403", v.at, quoted(v.name) + " is not used").hint =
+        v.is_error ? "delete the name" : "delete it, or call it _";
+  }
+}
+
+void checker::check_constant(constant& c) {
+  if (c.resolved) return;
+  if (c.resolving) {
+    error("D0004", c.decl->name_at, quoted(c.decl->name) + " is computed from itself");
+    c.type = poison();
+    c.resolved = true;
+    return;
+  }
+  c.resolving = true;
+  const type* want = c.decl->type ? resolve(c.decl->type) : nullptr;
+  if (c.foreign) {
+    c.type = want;
+    if (!want->is_integer() && !want->is(kind::boolean) && !want->is(kind::poison))
+      error("D1301", c.decl->type.at, "a constant of C is an integer or bool here");
+    c.resolved = true;
+    return;
+  }
+  expr& e = *c.decl->value;
+  check_value(e, want, "the constant");
+  c.type = want != nullptr ? want : e.type;
+  if (c.type->is(kind::poison)) {
+  } else if (e.kind == expr_kind::text ||
+             (e.means == meaning::constant && c.type->is(kind::view))) {
+    c.text = e.text_value;
+    c.type = types_.basic(kind::view);
+  } else if (e.is_constant) {
+    c.value = static_cast<std::uint64_t>(e.number);
+  } else {
+    error("D0004", e.at, "a constant is a number, a duration, a bool or a text");
+    c.type = poison();
+  }
+  c.resolved = true;
+}
+
+void checker::check_enum(enumeration& e) {
+  __int128 next = 0;
+  std::set<__int128> seen;
+  for (const field& f : e.decl->fields) {
+    if (f.value) {
+      check_value(*f.value, e.base, "the enum");
+      if (f.value->is_constant) {
+        next = f.value->number;
+      } else if (!f.value->type->is(kind::poison)) {
+        error("D0004", f.value->at, "a value of an enum is a constant");
+      }
+    }
+    if (next > static_cast<__int128>(max_of(*e.base)))
+      error("D1102", f.at, to_decimal(next) + " does not fit in " + e.base->name);
+    for (const enumeration::value& other : e.values) {
+      if (other.name != f.name && other.number != next) continue;
+      auto& d = error("D0005", f.at,
+                      other.name == f.name
+                          ? "two values are called " + quoted(f.name)
+                          : quoted(f.name) + " and " + quoted(other.name) + " are the same number");
+      d.notes.push_back({other.at, "the first"});
+      break;
+    }
+    e.values.push_back({std::string(f.name), static_cast<std::int64_t>(next), f.at});
+    ++next;
+  }
+  if (e.values.empty()) error("D0004", e.decl->name_at, "an enum has at least one value");
+}
+
+void checker::check_let(stmt& s) {
+  const type* t = s.type ? resolve(s.type) : nullptr;
+  if (t != nullptr && t->is(kind::void_)) t = poison();
+  if (s.a) {
+    check_value(*s.a, t, "the variable");
+    if (t == nullptr) t = s.a->type;
+    if (t->is(kind::void_)) {
+      error("D0004", s.a->at, "this has no value");
+      t = poison();
+    }
+    if (t->is(kind::range) || t->is(kind::none)) {
+      error("D0004", s.a->at, t->name + " cannot be kept in a variable");
+      t = poison();
+    }
+    if (s.a->type->is_owned() && is_place(*s.a) && s.a->kind != expr_kind::move) {
+      auto& d =
+          error("D0901", s.a->at, "a " + s.a->type->name + " has one owner and is not copied");
+      d.hint = "write 'move " + std::string(s.a->name) + "' to give it to the new variable";
+    }
+  } else if (t != nullptr && t->owning == owning::borrowed) {
+    error("D0501", s.at, "a view needs its value at once");
+  }
+  s.var = declare(s.name, s.name_at, t, s.is_var);
+  if (s.var != nullptr) s.var->assigned_at_once = s.a != nullptr;
+}
+
+void checker::check_function(function& f) {
+  if (f.decl->is_extern) return;
+  function_ = &f;
+  loops_ = scopes_ = 0;
+  for (param& p : f.decl->params) {
+    if (!p.fallback) continue;
+    check_value(*p.fallback, p.var->type, "the parameter");
+    if (!p.fallback->is_constant && p.fallback->kind != expr_kind::text &&
+        p.fallback->kind != expr_kind::none && p.fallback->means != meaning::constant &&
+        !p.fallback->type->is(kind::poison))
+      error("D0004", p.fallback->at, "a default is a constant");
+  }
+  {
+    const names_here scope(*this);
+    for (variable* v : f.params) {
+      if (const auto found = module_.names.find(v->name); found != module_.names.end()) {
+        auto& d =
+            error("D1401", v->at, quoted(v->name) + " hides what has this name in the module");
+        d.notes.push_back({found->second.decl->name_at, "declared here"});
+      } else if (module_.uses_builtin(v->name) || module_.used(v->name) != nullptr ||
+                 v->name == "error" || types_.find(v->name) != nullptr || is_generic(v->name)) {
+        error("D1401", v->at, quoted(v->name) + " has a meaning of its own already");
+      }
+      scope_.push_back(v);
+    }
+    check_block(f.decl->body);
+  }
+  if (!f.result->is(kind::void_) && !f.result->is(kind::poison) && !leaves(f.decl->body)) {
+    span end = f.decl->body.at;
+    if (end) end.begin = end.end - 1;
+    auto& d = error(
+        "D0004", end,
+        quoted(f.name) + " gives a " + f.result->name + ", and its end is reached without one");
+    d.notes.push_back({f.decl->at, "it is declared here"});
+  }
+  function_ = nullptr;
+}
+
+void check_types(program& p, source::diagnostics& report) {
+  for (const auto& m : p.modules) {
+    checker c(p, *m, report);
+    for (const auto& e : m->enums) c.check_enum(*e);
+  }
+  for (const auto& m : p.modules) {
+    checker c(p, *m, report);
+    for (const auto& x : m->constants) c.check_constant(*x);
+    for (const auto& f : m->functions) c.check_function(*f);
+  }
+}
+
+}  // namespace heddle::draft

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+// The type checker: names in scope, types as written, conversions.
+#pragma once
+
+#include <optional>
+
+#include "draft/front.hh"
+#include "draft/operations.hh"
+#include "source/nearest.hh"
+
+namespace heddle::draft {
+
+/// Resolves what is written in one module.
+class resolver {
+ public:
+  resolver(program& p, module& m, source::diagnostics& report)
+      : program_(p), module_(m), report_(report), types_(p.types) {}
+
+  /// The type as written, or poison after a report.
+  [[nodiscard]] const type* resolve(const type_expr& t);
+  /// The type that an operation's table names; `of` is its T.
+  [[nodiscard]] const type* resolve_word(std::string_view word, const type* of);
+
+ protected:
+  source::diagnostic& error(const char* code, span at, std::string message) {
+    return report_.error(code, at, std::move(message));
+  }
+  [[nodiscard]] const type* poison() const noexcept { return types_.basic(kind::poison); }
+  /// The symbol of a name in this module, or of module.name; marks it used.
+  [[nodiscard]] symbol* find_symbol(std::string_view name) noexcept;
+
+  program& program_;
+  module& module_;
+  source::diagnostics& report_;
+  type_table& types_;
+};
+
+/// Checks expressions and bodies of one module.
+class checker : public resolver {
+ public:
+  using resolver::resolver;
+
+  void check_constant(constant& c);
+  void check_function(function& f);
+  void check_enum(enumeration& e);
+
+ private:
+  friend class constant_scope;
+
+  // Expressions (check_expr.cc, check_call.cc, check_operator.cc, check_value.cc). check() finds
+  // the type; want is a wish, which literals follow.
+  const type* check(expr& e, const type* want = nullptr);
+  /// The value becomes `want`; a fallible value is refused.
+  const type* check_value(expr& e, const type* want, const char* what = nullptr);
+  void convert(expr& e, const type* want, const char* what);
+  [[nodiscard]] bool converts(const expr& e, const type* want) const;
+  void refuse_fallible(expr& e);
+  const type* check_name(expr& e, const type* want);
+  const type* check_member(expr& e, const type* want);
+  const type* check_call(expr& e, const type* want);
+  const type* check_operation(expr& e, const operation& op, expr* receiver, const type* of);
+  const type* check_user_call(expr& e, function& f, bool spawned);
+  const type* check_record_call(expr& e, const type* t);
+  const type* check_conversion(expr& e, const type* t);
+  const type* check_event(expr& e);
+  const type* check_construct(expr& e, std::string_view name, const type* want);
+  const type* check_unary(expr& e, const type* want);
+  const type* check_binary(expr& e, const type* want);
+  const type* check_index(expr& e);
+  const type* check_list(expr& e, const type* want);
+  const type* check_spawn(expr& e);
+  const type* check_try(expr& e, const type* want);
+  const type* check_or(expr& e, const type* want);
+  const type* check_move(expr& e, const type* want);
+  void check_argument(argument& a, const type* want, passing how, std::string_view name);
+  [[nodiscard]] symbol* symbol_of(expr& callee, module*& home);
+  void fold_binary(expr& e);
+  [[nodiscard]] static variable* root_of(const expr& e) noexcept;
+  [[nodiscard]] bool is_place(const expr& e) const noexcept;
+  void require_changeable(const expr& e, span at, const std::string& why);
+  const type* wrong(expr& e) {
+    e.type = poison();
+    return e.type;
+  }
+  std::string suggest(std::string_view name) const;
+
+  // Statements (check_stmt.cc, check_types.cc).
+  void check_block(block& b);
+  void check_stmt(stmt& s);
+  void check_let(stmt& s);
+  void check_assign(stmt& s);
+  void check_if(stmt& s);
+  void check_for(stmt& s);
+  void check_match(stmt& s);
+  void check_any(stmt& s);
+  void check_return(stmt& s);
+  void check_condition(stmt& s);
+  void check_expression_stmt(stmt& s);
+
+  // Names in scope.
+  variable* declare(std::string_view name, span at, const type* t, bool is_var);
+  [[nodiscard]] variable* find_variable(std::string_view name) noexcept;
+  struct names_here {
+    explicit names_here(checker& c) : owner(c), count(c.scope_.size()) {}
+    names_here(const names_here&) = delete;
+    ~names_here() { owner.leave_scope(count); }
+    checker& owner;
+    std::size_t count;
+  };
+  void leave_scope(std::size_t count);
+
+  function* function_ = nullptr;
+  std::vector<variable*> scope_;
+  std::uint32_t loops_ = 0;
+  struct open_wait {
+    stmt* at;
+    std::size_t names;   ///< how many were in scope before it
+    bool tried = false;  ///< an event was made in it, perhaps a wrong one
+  };
+  std::vector<open_wait> waits_;
+  std::uint32_t scopes_ = 0;  // `scope { }` around
+  std::uint32_t nowaits_ = 0;
+  std::uint32_t depth_ = 0;
+};
+
+/// Whether the name is a built-in module: net, fs, time, log, rand.
+[[nodiscard]] bool is_namespace(std::string_view name) noexcept;
+/// Whether values of the type are bytes that a view may look into.
+[[nodiscard]] bool like_view(const type& t) noexcept;
+[[nodiscard]] std::string quoted(std::string_view name);
+using source::nearest;
+/// Decimal digits of a wide number.
+[[nodiscard]] std::string to_decimal(__int128 n);
+
+}  // namespace heddle::draft

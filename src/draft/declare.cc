@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+// Names at the top of modules: records, enums, constants, functions, and types as written.
+#include <algorithm>
+
+#include "draft/checker.hh"
+
+namespace heddle::draft {
+namespace {
+
+class declarer : public resolver {
+ public:
+  using resolver::resolver;
+
+  void names() {
+    for (const auto& x : module_.tree.items) add_name(*x);
+  }
+
+  void types() {
+    for (const auto& r : module_.records) resolve_record(*r);
+    for (const auto& e : module_.enums) {
+      e->base = e->decl->type ? resolve(e->decl->type) : types_.basic(kind::i32);
+      if (!e->base->is_integer()) {
+        if (!e->base->is(kind::poison))
+          error("D0004", e->decl->type.at, "an enum is an integer, as i32");
+        e->base = types_.basic(kind::i32);
+      }
+    }
+  }
+
+  void signatures() {
+    for (const auto& f : module_.functions) {
+      item& x = *f->decl;
+      std::vector<std::string_view> seen;
+      for (param& p : x.params) {
+        auto v = std::make_unique<variable>();
+        v->name = p.name;
+        v->at = p.at;
+        v->type = resolve(p.type);
+        v->is_param = true;
+        v->how = p.how;
+        v->is_var = p.how == passing::change;
+        v->owner = f.get();
+        v->number = static_cast<std::uint32_t>(f->variables.size());
+        v->used = true;
+        if (std::find(seen.begin(), seen.end(), p.name) != seen.end())
+          error("D0005", p.at, "two parameters are called " + quoted(p.name));
+        seen.push_back(p.name);
+        check_param(*f, x, p, *v);
+        p.var = v.get();
+        f->params.push_back(v.get());
+        f->variables.push_back(std::move(v));
+      }
+      f->result = resolve(x.type);
+      f->fallible = x.fallible;
+      if (f->result->owning == owning::borrowed)
+        error("D0701", x.result_at, "a view cannot be a result").hint =
+            "a view is borrowed from what it looks into; give bytes, or fill a buffer";
+      if (x.is_extern) check_extern(*f, x);
+    }
+  }
+
+ private:
+  void check_param(function& f, const item& x, const param& p, const variable& v) {
+    const type& t = *v.type;
+    if (t.is(kind::void_)) error("D0004", p.type.at, "a parameter has a value");
+    if (x.is_extern) return;
+    if ((f.is_thread() || f.is_main()) && p.how == passing::change)
+      error("D0701", p.at, "a thread's parameters belong to it: 'var' would change another's")
+          .hint = "give it a channel to answer";
+    if (f.is_thread() && t.owning == owning::borrowed)
+      error("D0701", p.at, "a view cannot be given to a thread").hint = "bytes can";
+    if (f.is_main()) {
+      if (!t.is_integer() && !t.is(kind::boolean) && !t.is(kind::text) && !t.is(kind::bytes) &&
+          !t.is(kind::duration) && !t.is(kind::poison))
+        error("D0004", p.type.at,
+              "main's parameters come from the command line: integers, bool, "
+              "duration, text, bytes");
+    }
+    if (p.how == passing::take && !t.needs_release() && !t.is(kind::poison))
+      error("D0004", p.at, "'take' is for what is owned; a " + t.name + " is copied").hint =
+          "delete 'take'";
+  }
+
+  void check_extern(function& f, const item& x) {
+    if (f.fallible)
+      error("D1301", x.result_at, "a C function has no '!'").hint =
+          "give an integer, and 'fail' in Draft";
+    const auto fits = [](const type& t, bool param) {
+      switch (t.kind) {
+        case kind::poison:
+        case kind::void_:
+        case kind::boolean:
+        case kind::duration:
+        case kind::error:
+        case kind::enumeration:
+        case kind::opaque:
+          return true;
+        case kind::record:
+          return param && t.record->decl->is_extern;
+        case kind::view:
+        case kind::buffer:
+        case kind::text:
+          return param;
+        default:
+          return t.is_integer();
+      }
+    };
+    for (const param& p : x.params) {
+      if (!fits(*p.var->type, true))
+        error("D1301", p.type.at, "C cannot be given a " + p.var->type->name).hint =
+            "integers, bool, view, buffer, text, extern records, enums and types";
+      if (x.blocking && (p.var->type->is(kind::view) || p.var->type->is(kind::buffer) ||
+                         p.how == passing::change))
+        error("D1301", p.at, "a blocking function runs in another thread and gets copies only")
+            .hint = "text<N> is copied";
+      if (p.fallback) error("D1301", p.at, "a C parameter has no default");
+    }
+    if (!fits(*f.result, false)) error("D1301", x.result_at, "C cannot give a " + f.result->name);
+  }
+
+  void add_name(item& x) {
+    if (x.kind == item_kind::main) {
+      if (main_ != nullptr) {
+        auto& d = error("D0005", x.name_at, "there are two mains");
+        d.notes.push_back({main_->name_at, "the first"});
+        return;
+      }
+      main_ = &x;
+    }
+    symbol s;
+    s.decl = &x;
+    switch (x.kind) {
+      case item_kind::function:
+      case item_kind::thread:
+      case item_kind::main: {
+        auto f = std::make_unique<function>();
+        f->decl = &x;
+        f->home = &module_;
+        f->name = x.name;
+        f->c_name = x.is_extern ? f->name : module_.c_name + "_" + f->name;
+        if (x.is_extern) f->form = function_form::foreign;
+        s.fn = x.made_function = f.get();
+        module_.functions.push_back(std::move(f));
+        break;
+      }
+      case item_kind::record: {
+        auto r = std::make_unique<record>();
+        type* const t = types_.make(kind::record, std::string(x.name));
+        t->record = r.get();
+        r->decl = &x;
+        r->home = &module_;
+        r->type = t;
+        r->c_name = x.is_extern ? std::string(x.name) : module_.c_name + "_" + std::string(x.name);
+        s.type = t;
+        x.made_record = r.get();
+        mutable_types_.emplace_back(r.get(), t);
+        module_.records.push_back(std::move(r));
+        break;
+      }
+      case item_kind::enumeration: {
+        auto e = std::make_unique<enumeration>();
+        type* const t = types_.make(kind::enumeration, std::string(x.name));
+        t->values = e.get();
+        e->decl = &x;
+        e->home = &module_;
+        e->type = t;
+        e->c_name = x.is_extern ? std::string(x.name) : module_.c_name + "_" + std::string(x.name);
+        s.type = t;
+        x.made_enum = e.get();
+        module_.enums.push_back(std::move(e));
+        break;
+      }
+      case item_kind::opaque: {
+        type* const t = types_.make(kind::opaque, std::string(x.name));
+        t->opaque = &x;
+        t->owning = x.drop.empty() ? owning::value : owning::owned;
+        s.type = t;
+        break;
+      }
+      case item_kind::constant: {
+        auto c = std::make_unique<constant>();
+        c->decl = &x;
+        c->home = &module_;
+        c->foreign = x.is_extern;
+        c->c_name = x.is_extern ? std::string(x.name) : module_.c_name + "_" + std::string(x.name);
+        s.value = c.get();
+        module_.constants.push_back(std::move(c));
+        break;
+      }
+    }
+    const auto words = type_words();
+    if (std::find(words.begin(), words.end(), x.name) != words.end())
+      error("D0005", x.name_at, quoted(x.name) + " is the name of a built-in type");
+    if (x.kind == item_kind::main) return;
+    const auto [where, fresh] = module_.names.emplace(x.name, s);
+    if (fresh) return;
+    auto& d = error("D0005", x.name_at, quoted(x.name) + " is declared twice");
+    d.notes.push_back({where->second.decl->name_at, "the first time"});
+  }
+
+  void resolve_record(record& r) {
+    if (r.resolved || r.resolving) return;
+    r.resolving = true;
+    for (const field& f : r.decl->fields) {
+      const type* t = resolve(f.type);
+      if (t->is_owned() || t->owning == owning::borrowed) {
+        error(t->is_owned() ? "D0901" : "D0701", f.type.at,
+              "a record is a value and cannot hold a " + t->name)
+            .hint = t->is_owned() ? "records are copied; a " + t->name + " has one owner"
+                                  : "a view is borrowed; bytes can be kept";
+        t = poison();
+      }
+      if (t->is(kind::void_)) t = poison();
+      for (const record::part& other : r.parts) {
+        if (other.name != f.name) continue;
+        auto& d = error("D0005", f.at, "two fields are called " + quoted(f.name));
+        d.notes.push_back({other.at, "the first"});
+      }
+      r.parts.push_back({std::string(f.name), t, f.at});
+    }
+    if (r.parts.empty()) error("D0004", r.decl->name_at, "a record has at least one field");
+    r.resolving = false;
+    r.resolved = true;
+  }
+
+  std::vector<std::pair<record*, type*>> mutable_types_;
+  const item* main_ = nullptr;
+
+ public:
+  /// A record with a counted part is counted; one that contains itself has no size.
+  void finish_records() {
+    for (const auto& [r, t] : mutable_types_) {
+      std::vector<const record*> path;
+      if (contains(*r, *r, path)) {
+        error("D1002", r->decl->name_at, "the record " + quoted(r->decl->name) + " contains itself")
+            .hint = "a record is a value; hold a number that names the other one";
+        for (record::part& p : r->parts) p.type = poison();
+      }
+    }
+    for (const auto& [r, t] : mutable_types_)
+      if (counted(*r, 0)) t->owning = owning::counted;
+  }
+
+ private:
+  static const record* record_in(const type* t) {
+    while (t != nullptr && (t->is(kind::array) || t->is(kind::optional))) t = t->of;
+    return t != nullptr && t->is(kind::record) ? t->record : nullptr;
+  }
+  static bool contains(const record& outer, const record& wanted,
+                       std::vector<const record*>& path) {
+    if (std::find(path.begin(), path.end(), &outer) != path.end()) return false;
+    path.push_back(&outer);
+    for (const record::part& p : outer.parts) {
+      const record* const inner = record_in(p.type);
+      if (inner == nullptr) continue;
+      if (inner == &wanted || contains(*inner, wanted, path)) return true;
+    }
+    return false;
+  }
+  static bool counted(const record& r, int depth) {
+    if (depth > 100) return false;
+    for (const record::part& p : r.parts) {
+      if (p.type->owning == owning::counted) return true;
+      const record* const inner = record_in(p.type);
+      if (inner != nullptr && counted(*inner, depth + 1)) return true;
+    }
+    return false;
+  }
+};
+
+}  // namespace
+
+void declare(program& p, source::diagnostics& report) {
+  std::vector<declarer> all;
+  all.reserve(p.modules.size());
+  for (const auto& m : p.modules) all.emplace_back(p, *m, report);
+  for (declarer& d : all) d.names();
+  for (declarer& d : all) d.types();
+  for (declarer& d : all) d.finish_records();
+  p.types.refresh();
+  for (declarer& d : all) d.signatures();
+}
+
+}  // namespace heddle::draft

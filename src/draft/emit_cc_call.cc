@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+// Calls in C++: of functions, of C, of records' makers; conversions; spawn.
+#include "draft/cc_emitter.hh"
+#include "draft/cc_text.hh"
+#include "draft/operations.hh"
+#include "draft/walk.hh"
+
+namespace heddle::draft {
+
+bool cc_emitter::waits(const expr& call) {
+  if (call.means == meaning::function) return call.callee->waits;
+  return call.means == meaning::operation && call.op_info->waits;
+}
+
+std::string cc_emitter::call_text(const expr& e) {
+  const std::string call = bare_call(e);
+  if (!waits(e) || foreign_blocks(e)) return call;
+  return "co_await " + call;
+}
+
+bool cc_emitter::foreign_blocks(const expr& call) const {
+  return call.means == meaning::function && call.callee->decl->is_extern &&
+         call.callee->decl->blocking;
+}
+
+void cc_emitter::name_aggregates(const expr& call) {
+  for (const argument& a : call.args) {
+    const expr* const v = a.value.get();
+    if (v == nullptr || done_.contains(v)) continue;
+    if (v->kind != expr_kind::list && (v->kind != expr_kind::call || v->means != meaning::record))
+      continue;
+    const std::string value = text(*v), name = fresh("made");
+    const std::string t = type_text(*v->type, v->at);
+    line(t + " " + name + value.substr(t.size()) + ";");
+    done_[v] = v->type->needs_release() ? "std::move(" + name + ")" : name;
+  }
+}
+
+std::string cc_emitter::bare_call(const expr& e) {
+  if (waits(e) || e.waits) name_aggregates(e);
+  switch (e.means) {
+    case meaning::function:
+      return e.callee->decl->is_extern ? foreign_call(e) : function_call(e);
+    case meaning::record:
+      return record_text(e);
+    case meaning::conversion:
+      return conversion_text(e);
+    case meaning::construct:
+      return construct_text(e);
+    case meaning::operation:
+      return operation_text(e);
+    default:
+      stop(e.at, "this call");
+  }
+}
+
+std::string cc_emitter::function_call(const expr& e) {
+  const function& f = *e.callee;
+  std::vector<const expr*> list;
+  std::vector<bool> places;
+  for (std::size_t i = 0; i != f.params.size(); ++i) {
+    const expr* value = i < e.args.size() ? e.args[i].value.get() : nullptr;
+    if (value == nullptr) value = f.decl->params[i].fallback.get();
+    list.push_back(value);
+    places.push_back(f.params[i]->how == passing::change);
+  }
+  std::string out;
+  for (const std::string& t : operands(list, places)) out += (out.empty() ? "" : ", ") + t;
+  return function_text(f) + "(" + out + ")";
+}
+
+std::string cc_emitter::foreign_call(const expr& e) {
+  const function& f = *e.callee;
+  std::vector<const expr*> list;
+  std::vector<bool> places;
+  for (std::size_t i = 0; i != f.params.size(); ++i) {
+    const expr& value = *e.args[i].value;
+    const bool lvalue = value.kind == expr_kind::name || value.kind == expr_kind::member;
+    list.push_back(&value);
+    places.push_back(f.params[i]->how == passing::change ||
+                     (f.params[i]->type->is(kind::record) && lvalue && !is_c_text(value)));
+  }
+  const std::vector<std::string> t = operands(list, places);
+  std::string out;
+  for (std::size_t i = 0; i != f.params.size(); ++i) {
+    const variable& v = *f.params[i];
+    std::string a = t[i];
+    switch (v.type->kind) {
+      case kind::view:
+      case kind::text:
+        a = "draft::to_c(" + a + ")";
+        break;
+      case kind::record:
+        if (!places[i]) {
+          const std::string name = fresh("record");
+          line("const " + type_text(*v.type, e.at) + " " + name + " = " + a + ";");
+          a = name;
+        }
+        a = "&" + cc_primary(a);
+        break;
+      case kind::buffer:
+        a = cc_member(a, "raw()");
+        break;
+      case kind::opaque:
+        if (!v.type->opaque->drop.empty())
+          a = cc_member(a, v.how == passing::take ? "release()" : "get()");
+        break;
+      case kind::enumeration:
+        a = v.how == passing::change
+                ? ""
+                : "static_cast<" + type_text(*v.type->values->base, e.at) + ">(" + a + ")";
+        if (a.empty()) stop(v.at, "enums that C changes");
+        break;
+      case kind::error:
+        if (v.how == passing::change) stop(v.at, "errors that C changes");
+        a = cc_member(a, "code()");
+        break;
+      case kind::duration:
+        a = v.how == passing::change ? "" : cc_member(a, "count()");
+        if (a.empty()) stop(v.at, "durations that C changes");
+        break;
+      default:
+        if (!v.type->is_integer() && !v.type->is(kind::boolean))
+          stop(v.at, "C functions that take a " + v.type->name);
+        if (v.how == passing::change) a = "&" + cc_primary(a);
+    }
+    out += (out.empty() ? "" : ", ") + a;
+  }
+  std::string call = f.name + "(" + out + ")";
+  if (foreign_blocks(e)) {
+    const std::string name = fresh("work");
+    line("auto " + name + " = [&] { return " + call + "; };");
+    call = "co_await draft::blocking(" + name + ")";
+  }
+  switch (f.result->kind) {
+    case kind::view:
+      return "draft::from_c(" + call + ")";
+    case kind::enumeration:
+      return "static_cast<" + type_text(*f.result, e.at) + ">(" + call + ")";
+    case kind::error:
+      return "draft::error::of_code(" + call + ")";
+    case kind::duration:
+      return "heddle::nanoseconds(" + call + ")";
+    case kind::opaque:
+      return f.result->opaque->drop.empty() ? call : type_text(*f.result, e.at) + "(" + call + ")";
+    default:
+      if (!f.result->is_integer() && !f.result->is(kind::boolean) && !f.result->is(kind::void_))
+        stop(f.decl->at, "C functions that give a " + f.result->name);
+      return call;
+  }
+}
+
+std::string cc_emitter::record_text(const expr& e) {
+  const record& r = *e.type->record;
+  const bool foreign = r.decl->is_extern;
+  std::vector<const expr*> list;
+  for (const argument& a : e.args)
+    if (a.value) list.push_back(a.value.get());
+  const std::vector<std::string> t = operands(list);
+  std::string out;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i != r.parts.size(); ++i) {
+    const bool given = i < e.args.size() && e.args[i].value;
+    // Designated initializers of a C struct name every field, or the compiler warns.
+    if (!given && (!foreign || list.empty())) continue;
+    if (given && foreign && r.parts[i].type->is(kind::text))
+      stop(e.at, "texts of C records that are given when it is made; set them afterwards");
+    out += (out.empty() ? "." : ", .") + safe(r.parts[i].name) + " = " + (given ? t[next] : "{}");
+    next += given ? 1 : 0;
+  }
+  return type_text(*e.type, e.at) + "{" + out + "}";
+}
+
+std::string cc_emitter::conversion_text(const expr& e) {
+  const expr& from = *e.args[0].value;
+  const std::string a = text(from);
+  if (e.type->is_integer() && from.type->is_integer())
+    return "draft::to<" + type_text(*e.type, e.at) + ">(" + a + ")";
+  if (e.type->is_integer() && from.type->is(kind::enumeration))
+    return "draft::to<" + type_text(*e.type, e.at) + ">(static_cast<" +
+           type_text(*from.type->values->base, e.at) + ">(" + a + "))";
+  if (e.type->is_integer() && from.type->is(kind::duration))
+    return "draft::to<" + type_text(*e.type, e.at) + ">(" + cc_member(a, "count()") + ")";
+  if (e.type->is(kind::duration) && from.type->is_integer())
+    return "heddle::nanoseconds(" + a + ")";
+  if (e.type->is(kind::duration) || e.type->is_integer()) stop(e.at, "this conversion");
+  return type_text(*e.type, e.at) + "(" + a + ")";
+}
+
+std::string cc_emitter::spawn_text(const expr& e) {
+  const expr& call = *e.a;
+  const function& f = *call.callee;
+  std::string color;
+  if (e.b && jobs_.empty()) {
+    const type& t = *e.b->type;
+    const std::string plain = text(*e.b);
+    color = t.is(kind::conn) ? cc_member(plain, "color()") : "heddle::color(" + plain + ")";
+    if (meets(call, *e.b)) {  // the connection moves into the thread
+      const std::string name = fresh("own");
+      line("const heddle::color " + name + " = " + color + ";");
+      color = name;
+    }
+    color += ", ";
+  }
+  std::string body = function_call(call);
+  if (!is_task(f)) {
+    for (const variable* v : f.params)
+      if (v->how == passing::change || (v->type->is_owned() && v->how == passing::borrow))
+        stop(e.at, "a spawned function that does not wait, and borrows");
+    const std::size_t bracket = body.find('(');
+    const std::string list = body.substr(bracket + 1);
+    body = "draft::later(" + body.substr(0, bracket) + (list == ")" ? ")" : ", " + list);
+  }
+  return (jobs_.empty() ? "draft::spawn(" : jobs_ + ".spawn(") + color + body + ")";
+}
+
+}  // namespace heddle::draft

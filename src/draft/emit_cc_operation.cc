@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// Built-in operations in C++: most are members of the types of heddle/draft.hh of the same name.
+#include "draft/cc_emitter.hh"
+#include "draft/cc_text.hh"
+#include "draft/operations.hh"
+
+namespace heddle::draft {
+namespace {
+
+/// The operations that are functions: the object, the name, and the name in C++.
+struct row {
+  std::string_view on;
+  std::string_view name;
+  std::string_view cc;
+};
+constexpr row functions[] = {
+    {"net", "listen", "draft::listen"},
+    {"net", "address", "draft::address"},
+    {"net", "connect", "draft::connect"},
+    {"fs", "open", "draft::open"},
+    {"fs", "open_under", "draft::open_under"},
+    {"fs", "append", "draft::append"},
+    {"conn", "send_file", "draft::send_file"},
+    {"view", "len", "draft::len"},
+    {"view", "copy", "draft::bytes"},
+    {"view", "find", "draft::find"},
+    {"view", "trim", "draft::trim"},
+    {"view", "to_int", "draft::to_int"},
+    {"time", "now", "draft::now"},
+    {"time", "sleep", "draft::sleep"},
+    {"time", "pause", "draft::pause"},
+    {"rand", "below", "draft::random_below"},
+    {"log", "print", "draft::print"},
+};
+
+}  // namespace
+
+std::string cc_emitter::construct_text(const expr& e) {
+  std::vector<const expr*> list;
+  for (const argument& a : e.args)
+    if (a.value) list.push_back(a.value.get());
+  std::string out;
+  for (const std::string& t : operands(list)) out += (out.empty() ? "" : ", ") + t;
+  return type_text(*e.type, e.at) + "(" + out + ")";
+}
+
+std::string cc_emitter::operation_text(const expr& e) {
+  const operation& op = *e.op_info;
+  const bool is_call = e.kind == expr_kind::call;
+  if (op.on.empty()) {
+    if (op.name != "event") return construct_text(e);
+    return waits_ + ".event(" + place_text(*e.args[0].value) + ")";
+  }
+  const expr& callee = is_call ? *e.a : e;
+  const bool has_receiver =
+      callee.kind == expr_kind::member && callee.a->means != meaning::namespace_;
+  std::vector<const expr*> list;
+  std::vector<bool> places;
+  if (has_receiver) {
+    list.push_back(callee.a.get());
+    places.push_back(op.changes || callee.a->kind == expr_kind::name);
+  }
+  const auto params = params_of(op);
+  const expr* range = nullptr;
+  for (std::size_t i = 0; i != e.args.size(); ++i) {
+    const expr* const value = e.args[i].value.get();
+    // The header has the default of the host, too.
+    const bool is_default = value != nullptr && value->kind == expr_kind::text &&
+                            i < params.size() &&
+                            params[i].fallback == "\"" + value->text_value + "\"";
+    if (value == nullptr || is_default) continue;
+    if (value->kind == expr_kind::range) {
+      range = value;
+      if (value->a) list.push_back(value->a.get());
+      if (value->b) list.push_back(value->b.get());
+      continue;
+    }
+    places.resize(list.size());
+    list.push_back(value);
+    places.push_back(i < params.size() && params[i].how == passing::change);
+  }
+  std::vector<std::string> t = operands(list, places);
+  if (range != nullptr) {
+    if (!range->a) t.insert(t.end() - (range->b ? 1 : 0), "0");
+    if (!range->b) stop(e.at, "a part of a file without its end");
+  }
+  const auto joined = [&](std::size_t from) {
+    std::string out;
+    for (std::size_t i = from; i < t.size(); ++i) out += (out.empty() ? "" : ", ") + t[i];
+    return out;
+  };
+  if (has_receiver && is_c_text(*callee.a) && op.on == "text") {
+    const std::string at = place_text(*callee.a);
+    return op.name == "clear" ? at + ".len = 0" : "draft::append_text(" + at + ", " + t[1] + ")";
+  }
+  for (const row& r : functions)
+    if (r.on == op.on && r.name == op.name) return std::string(r.cc) + "(" + joined(0) + ")";
+  if (!has_receiver) stop(e.at, std::string(op.on) + "." + std::string(op.name));
+  if (op.name == "starts_with") {
+    const bool view = callee.a->type->is(kind::view) && callee.a->kind != expr_kind::text;
+    return (view ? cc_primary(t[0]) : "std::string_view(" + t[0] + ")") + ".starts_with(" +
+           joined(1) + ")";
+  }
+  return cc_member(t[0], std::string(op.name)) + "(" + joined(1) + ")";
+}
+
+}  // namespace heddle::draft

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+// Functions in C: blocks are labels named after operation and line, in the order of the source.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "draft/c_emitter.hh"
+
+namespace heddle::draft {
+
+std::string c_emitter::param_text(const flow& f, std::size_t i) {
+  const slot& s = f.slots[f.params[i]];
+  const variable& v = *f.fn->params[i];
+  std::string t = c_type(*s.type);
+  if (s.by_reference && !is_pointer(*s.type))
+    t = (v.how == passing::change ? "" : "const ") + t + "*";
+  return t + " " + c_name(s.name);
+}
+
+std::string c_emitter::prototype(const flow& f) {
+  std::string list = "heddle_worker* w";
+  for (std::size_t i = 0; i != f.params.size(); ++i) list += ", " + param_text(f, i);
+  const std::string linkage = f.fn->decl->is_pub ? "" : "static ";
+  if (f.has_frame) return linkage + "heddle_frame* " + f.fn->c_name + "_new(" + list + ");\n";
+  const type& r = *f.fn->result;
+  if (returns_status(f)) {
+    if (!r.is(kind::void_)) list += ", " + c_type(r) + "* result_";
+    return linkage + "int64_t " + f.fn->c_name + "(" + list + ");\n";
+  }
+  return linkage + c_type(r) + " " + f.fn->c_name + "(" + list + ");\n";
+}
+
+std::vector<block_id> c_emitter::order_blocks(const flow& f) {
+  std::vector<block_id> post;
+  std::vector<std::uint8_t> seen(f.blocks.size(), 0);
+  struct visit {
+    block_id at;
+    std::size_t left;
+  };
+  std::vector<visit> path = {{0, f.blocks[0].tail.next.size()}};
+  seen[0] = 1;
+  while (!path.empty()) {
+    visit& v = path.back();
+    if (v.left == 0) {
+      post.push_back(v.at);
+      path.pop_back();
+      continue;
+    }
+    const block_id next = f.blocks[v.at].tail.next[--v.left];
+    if (seen[next] != 0) continue;
+    seen[next] = 1;
+    path.push_back({next, f.blocks[next].tail.next.size()});
+  }
+  std::reverse(post.begin(), post.end());
+  return post;
+}
+
+void c_emitter::name_labels(const flow& f, const std::vector<block_id>& order) {
+  labels_.assign(f.blocks.size(), {});
+  std::map<std::string, int> used;
+  for (const block_id at : order) {
+    std::string name = f.blocks[at].name;
+    for (char& c : name)
+      if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'))) c = '_';
+    const int n = ++used[name];
+    labels_[at] = n == 1 ? name : name + "_" + std::to_string(n);
+    if (is_c_word(labels_[at])) labels_[at] += "_";
+  }
+  // Only what is jumped to needs its label.
+  needs_label_.assign(f.blocks.size(), false);
+  for (std::size_t i = 0; i != order.size(); ++i) {
+    const tail& t = f.blocks[order[i]].tail;
+    const block_id next = i + 1 < order.size() ? order[i + 1] : no_id;
+    if (is_wait(t.op)) needs_label_[order[i]] = true;
+    for (std::size_t n = 0; n != t.next.size(); ++n) {
+      const bool falls =
+          t.next[n] == next &&
+          (t.op == tail_op::go || t.op == tail_op::branch ||
+           ((t.op == tail_op::check || t.op == tail_op::check_fault || t.op == tail_op::wait ||
+             t.op == tail_op::call || t.op == tail_op::leave_scope || t.op == tail_op::yield) &&
+            n == 0));
+      if (!falls) needs_label_[t.next[n]] = true;
+    }
+  }
+}
+
+void c_emitter::go_to(block_id to, block_id next) {
+  if (to != next) line("goto " + labels_[to] + ";");
+}
+
+bool c_emitter::uses_bad(const flow& f) const {
+  bool any = false;
+  const auto look = [&](const value& v) { any |= v.may_fault() || contains_index(v); };
+  for (const flow_block& b : f.blocks) {
+    for (const instr& x : b.body) {
+      for (const value& v : x.args) look(v);
+      if (x.has_place) look(x.place);
+      any |= x.op == instr_op::call && (x.builtin->c_name == "heddle_buffer_consume" ||
+                                        x.builtin->c_name == "heddle_random_below");
+    }
+    for (const value& v : b.tail.args) look(v);
+    for (const instr& x : b.tail.waits) {
+      for (const value& v : x.args) look(v);
+      if (x.has_place) look(x.place);
+    }
+    any |= b.tail.op == tail_op::check_fault;
+  }
+  return any;
+}
+
+bool c_emitter::contains_index(const value& v) {
+  if (v.op == value_op::property && v.text == "heddle_index") return true;
+  return std::any_of(v.kids.begin(), v.kids.end(), contains_index);
+}
+
+void c_emitter::emit_function(const flow& f) {
+  flow_ = &f;
+  last_line_ = 0;
+  const std::vector<block_id> order = order_blocks(f);
+  name_labels(f, order);
+  if (f.has_frame) {
+    emit_frame_type(f);
+    emit_wait_table(f);
+    std::string list = "heddle_worker* w";
+    emit_body_head_frame(f);
+  } else {
+    emit_plain_head(f);
+  }
+  for (std::size_t i = 0; i != order.size(); ++i) {
+    const block_id at = order[i];
+    const flow_block& b = f.blocks[at];
+    if (needs_label_[at]) out_ += labels_[at] + ":;\n";
+    for (const instr& x : b.body) emit_instr(x);
+    emit_tail(f, b, i + 1 < order.size() ? order[i + 1] : no_id);
+  }
+  out_ += "}\n";
+  if (options_.lines) out_ += reset_line();
+  if (f.has_frame) emit_constructor(f);
+}
+
+void c_emitter::emit_locals(const flow& f) {
+  std::set<var_id> used, read;
+  for (const flow_block& b : f.blocks) {
+    const auto note = [&](var_id id, char how) {
+      used.insert(id);
+      if (how == 'u') read.insert(id);
+    };
+    for (const instr& x : b.body) each_slot(x, f.status, note);
+    each_slot(b.tail, f.status, f.result, note);
+    if (b.tail.slot != no_id) used.insert(b.tail.slot);
+    if (is_wait(b.tail.op)) used.insert(f.status);
+  }
+  for (const var_id id : used) {
+    const slot& s = f.slots[id];
+    if (s.in_frame || s.parameter) continue;
+    const std::string init = is_struct(*s.type) ? "" : is_pointer(*s.type) ? " = NULL" : " = 0";
+    const char* const unused =
+        id != f.status && read.count(id) == 0 ? "__attribute__((unused)) " : "";
+    line(unused + c_type(*s.type) + " " +
+         (id == f.status ? std::string("status") : c_name(s.name)) + init + ";");
+  }
+  if (uses_bad(f)) line("uint32_t bad = 0;");
+  for (const flow_block& b : f.blocks) {
+    if (b.tail.op != tail_op::call) continue;
+    line("heddle_link run = 0;");
+    break;
+  }
+}
+
+void c_emitter::emit_plain_head(const flow& f) {
+  std::string p = prototype(f);
+  p.resize(p.size() - 2);
+  out_ += "\n" + p + " {\n";
+  emit_locals(f);
+  line("(void)w;");
+  if (!returns_status(f) &&
+      out_.find("int64_t status = 0;", out_.rfind(f.fn->c_name + "(")) != std::string::npos)
+    line("(void)status;");
+  if (f.recursive) {
+    line("if (!heddle_enter(w)) return heddle_fault(w, HEDDLE_TOO_DEEP, " +
+         c_text(f.fn->decl->at.file->path()) + ", " +
+         std::to_string(f.fn->decl->at.file->line_of(f.fn->decl->at.begin)) + ");");
+  }
+}
+
+}  // namespace heddle::draft

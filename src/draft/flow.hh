@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: MIT
+// The flow of one function: blocks of instructions with one tail each. lower.cc makes it from the
+// typed tree; from here on there is no defer, scope, try or within: all are edges and calls.
+// simplify.cc, fold.cc and live.cc work on it, and emit_c.cc writes it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "draft/operations.hh"
+#include "draft/types.hh"
+
+namespace heddle::draft {
+
+using block_id = std::uint32_t;
+using var_id = std::uint32_t;
+inline constexpr std::uint32_t no_id = ~std::uint32_t{0};
+
+/// A variable of the flow: of the program, or a temporary.
+struct slot {
+  std::string name;
+  const draft::type* type = nullptr;
+  bool temporary = false;
+  bool parameter = false;
+  bool by_reference = false;  ///< C has its address
+  bool in_frame = false;      ///< live across a wait
+  std::vector<var_id> looks_into;
+  span at{};
+  // Of the plan.
+  std::uint32_t offset = 0;
+  std::uint32_t size = 0;
+  std::uint32_t align = 1;
+};
+
+enum class value_op : std::uint8_t {
+  constant,  ///< number
+  text,      ///< a literal as a view
+  literal,   ///< a literal as bytes
+  slot,      ///< the variable `slot`
+  field,     ///< kids[0].field `index`
+  element,   ///< kids[0][kids[1]] of an array
+  byte_at,   ///< kids[0][kids[1]] of a view
+  part,      ///< kids[0][kids[1]..kids[2]] of a view
+  unary,     ///< word
+  binary,    ///< word
+  convert,   ///< an integer to another type; checked where it may not fit
+  view_of,   ///< the bytes of a text, bytes or buffer
+  wrap,      ///< ?T of a T
+  empty,     ///< none, or an empty text, or zero
+  has,       ///< whether a ?T holds something
+  held,      ///< the value inside a ?T
+  property,  ///< a built-in without effects: len
+  foreign,   ///< a constant of C, by name
+};
+
+struct value {
+  value_op op = value_op::constant;
+  const draft::type* type = nullptr;
+  word what = word::none;
+  __int128 number = 0;
+  std::uint32_t slot = no_id;
+  std::uint32_t index = 0;
+  std::string text;
+  const operation* property = nullptr;
+  std::vector<value> kids;
+
+  [[nodiscard]] bool is_constant() const noexcept { return op == value_op::constant; }
+  /// Its computation may be a fault: overflow, division by zero, an index.
+  [[nodiscard]] bool may_fault() const noexcept;
+};
+
+enum class instr_op : std::uint8_t {
+  set,         ///< place = args[0]
+  clear,       ///< an owner gives up its value: null
+  retain,      ///< one more count of the value in the place
+  release,     ///< of a slot: closes, frees, counts down; null is nothing
+  call,        ///< a built-in operation
+  call_plain,  ///< a function of Draft without waits, or of C
+  spawn,
+  within_open,
+  within_close,
+  scope_open,
+  shield_open,
+  shield_close,
+  print,  ///< log.print and buffer.put
+};
+
+struct instr {
+  instr_op op = instr_op::set;
+  span at{};
+  value place;  ///< of set, retain; of call: the receiver
+  bool has_place = false;
+  std::vector<value> args;
+  std::vector<bool> by_address;  ///< of args
+  var_id result = no_id;         ///< where a call puts its value
+  bool sets_status = false;      ///< the call answers 0 or an error in `status`
+  const operation* builtin = nullptr;
+  const draft::type* of = nullptr;  ///< T of channel<T>, and of a job
+  function* callee = nullptr;
+  var_id slot = no_id;     ///< of clear, release, within_*, scope_*
+  var_id scope = no_id;    ///< of spawn: inside of this scope
+  bool has_color = false;  ///< of spawn: the last argument
+};
+
+enum class tail_op : std::uint8_t {
+  none,         ///< being built
+  go,           ///< next[0]
+  branch,       ///< args: condition; next: yes, no
+  check,        ///< status < 0; next: fine, failed
+  check_fault,  ///< of what this block computed; next: fine, failed
+  choose,       ///< a switch; cases[i] -> next[i], else -> next.back()
+  wait,         ///< asks wait_call; when it answers, next[0]
+  call,         ///< an apart function; when it ends, next[0]
+  any,          ///< asks arms; arm i answers -> next[i]
+  leave_scope,  ///< waits for the jobs of a scope; next[0]
+  yield,        ///< lets others run when the budget is spent; next[0]
+  end,          ///< of the function, with `status`
+};
+
+struct tail {
+  tail_op op = tail_op::none;
+  span at{};
+  std::vector<block_id> next;
+  std::vector<value> args;
+  std::vector<__int128> cases;
+  std::vector<std::string> texts;  ///< of a choose between texts
+  std::vector<instr> waits;        ///< one of wait and call; the arms of any
+  var_id slot = no_id;             ///< scope, or the arm that won last
+  bool early = false;  ///< of leave_scope: its jobs are cancelled; of end: without status
+};
+
+struct flow_block {
+  std::vector<instr> body;
+  draft::tail tail;
+  std::string name;  ///< "receive_7"
+  std::uint32_t wait_number =
+      0;  ///< of wait, call, any, leave_scope, yield: its case in the switch
+  bool reachable = false;
+};
+
+struct flow {
+  draft::function* fn = nullptr;
+  std::vector<slot> slots;
+  std::vector<flow_block> blocks;  ///< the first is the entry
+  var_id status = 0;               ///< 0, or -error; slots[0]
+  var_id result = no_id;
+  std::vector<var_id> params;
+  std::uint32_t waits = 0;     ///< how many are simple waits of one frame; any has more
+  bool has_wait = false;       ///< the frame needs a wait record
+  std::uint32_t arms_max = 0;  ///< and so many arms
+  bool has_frame = false;
+  bool may_fault = false;
+  bool recursive = false;
+  std::uint32_t frame_size = 0;
+  std::uint32_t frame_size_least = 0;  ///< the most bytes that are live at one wait
+};
+
+/// Which passes run; each can be switched off to find the one at fault.
+struct pass_switches {
+  bool simplify = true;
+  bool fold = true;
+  bool dead = true;
+  bool fuse = true;
+  bool overlap = true;
+};
+
+/// The flows of all functions that have code of their own, callees before callers.
+[[nodiscard]] std::vector<flow> lower(program& p);
+
+void simplify(flow& f);  ///< jump threading, never across a wait
+void fold(flow& f);      ///< constants, and releases of what is known to be null
+void remove_dead(flow& f);
+void fuse(flow& f);
+/// Which slots live across waits, and where they lie in the frame.
+void plan(flow& f, bool overlap);
+void optimize(flow& f, const pass_switches& passes);
+
+[[nodiscard]] std::string print_flow(const flow& f);
+[[nodiscard]] std::string print_dot(const flow& f);
+[[nodiscard]] std::string print_plan(const flow& f);
+[[nodiscard]] std::string print_value(const flow& f, const value& v);
+
+struct emit_options {
+  bool lines = true;             ///< #line
+  std::string header_name = {};  ///< the header that the C file includes
+};
+[[nodiscard]] std::string emit_c(program& p, std::vector<flow>& flows, const emit_options& options);
+[[nodiscard]] std::string emit_header(program& p, const std::vector<flow>& flows);
+
+/// Size and alignment that C gives a type; 64-bit targets.
+[[nodiscard]] std::uint32_t size_of(const type& t);
+[[nodiscard]] std::uint32_t align_of(const type& t);
+
+/// Whether control waits at this tail.
+[[nodiscard]] inline bool is_wait(tail_op op) noexcept {
+  return op == tail_op::wait || op == tail_op::call || op == tail_op::any ||
+         op == tail_op::leave_scope || op == tail_op::yield;
+}
+
+/// Calls use(slot, how) for each slot that an instruction or tail reads ('u') or wholly writes
+/// ('d').
+template <class F>
+void each_slot(const value& v, F&& use) {
+  if (v.op == value_op::slot) use(v.slot, 'u');
+  for (const value& k : v.kids) each_slot(k, use);
+}
+/// Whether the instruction writes all of its place, and reads nothing of it.
+[[nodiscard]] inline bool writes_place(const instr& i) noexcept {
+  if (!i.has_place || i.place.op != value_op::slot) return false;
+  return i.op == instr_op::set ||
+         (i.op == instr_op::call && i.builtin->on == "text" && i.builtin->name == "set");
+}
+template <class F>
+void each_slot(const instr& i, var_id status, F&& use) {
+  for (const value& a : i.args) each_slot(a, use);
+  if (i.has_place && !writes_place(i)) each_slot(i.place, use);
+  if (i.slot != no_id) {
+    const bool opens = i.op == instr_op::clear || i.op == instr_op::within_open ||
+                       i.op == instr_op::scope_open || i.op == instr_op::shield_open;
+    use(i.slot, opens ? 'd' : 'u');
+  }
+  if (i.scope != no_id) use(i.scope, 'u');
+  // It is written after the arguments were read.
+  if (writes_place(i)) use(i.place.slot, 'd');
+  if (i.result != no_id) use(i.result, 'd');
+  if (i.sets_status) use(status, 'd');
+}
+/// Of a tail: its reads, then its writes.
+template <class F>
+void each_slot(const tail& t, var_id status, var_id result, F&& use) {
+  for (const value& a : t.args) each_slot(a, use);
+  if (t.op == tail_op::any && t.slot != no_id) use(t.slot, 'u');
+  for (const instr& i : t.waits) each_slot(i, status, use);
+  if (t.op == tail_op::leave_scope) use(t.slot, 'u');
+  // A fault becomes the status; if there is none, the status is not read.
+  if (t.op == tail_op::check_fault) use(status, 'd');
+  if (t.op == tail_op::check || (t.op == tail_op::end && !t.early)) use(status, 'u');
+  if (t.op == tail_op::end && result != no_id) use(result, 'u');
+}
+
+}  // namespace heddle::draft

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+// The parts of a flow while it is built: blocks, slots, values, and which slots a view looks into.
+#include <algorithm>
+#include <utility>
+
+#include "draft/lowering.hh"
+
+namespace heddle::draft {
+
+block_id lowering::fresh(std::string name) {
+  flow_.blocks.emplace_back();
+  flow_.blocks.back().name = std::move(name);
+  return static_cast<block_id>(flow_.blocks.size() - 1);
+}
+
+void lowering::finish(tail t) {
+  if (open()) flow_.blocks[at_].tail = std::move(t);
+  at_ = no_id;
+}
+
+void lowering::go(block_id to, span at) {
+  tail t;
+  t.op = tail_op::go;
+  t.at = at;
+  t.next = {to};
+  finish(std::move(t));
+}
+
+void lowering::branch(value condition, block_id yes, block_id no, span at) {
+  condition = safe(std::move(condition), at);
+  tail t;
+  t.op = tail_op::branch;
+  t.at = at;
+  t.args.push_back(std::move(condition));
+  t.next = {yes, no};
+  finish(std::move(t));
+}
+
+void lowering::add(instr i) {
+  if (open()) flow_.blocks[at_].body.push_back(std::move(i));
+}
+
+var_id lowering::add_slot(std::string name, const type* t, span at, bool temporary) {
+  slot s;
+  std::string unique = name;
+  for (int n = 2; names_.count(unique) != 0; ++n) unique = name + "_" + std::to_string(n);
+  names_.insert(unique);
+  s.name = std::move(unique);
+  s.type = t;
+  s.at = at;
+  s.temporary = temporary;
+  flow_.slots.push_back(std::move(s));
+  return static_cast<var_id>(flow_.slots.size() - 1);
+}
+
+value lowering::slot_value(var_id id) const {
+  value v;
+  v.op = value_op::slot;
+  v.type = flow_.slots[id].type;
+  v.slot = id;
+  return v;
+}
+
+value lowering::make(value_op op, const type* t, std::vector<value> kids) {
+  value v;
+  v.op = op;
+  v.type = t;
+  v.kids = std::move(kids);
+  return v;
+}
+
+void lowering::set(value place, value from, span at) {
+  instr i;
+  i.op = instr_op::set;
+  i.at = at;
+  i.place = std::move(place);
+  i.has_place = true;
+  const bool faults = from.may_fault();
+  i.args.push_back(std::move(from));
+  i.by_address.push_back(false);
+  add(std::move(i));
+  if (faults) check_fault(at);
+}
+
+void lowering::simple(instr_op op, var_id slot, span at) {
+  instr i;
+  i.op = op;
+  i.slot = slot;
+  i.at = at;
+  add(std::move(i));
+}
+
+void lowering::retain(value place, span at) {
+  instr i;
+  i.op = instr_op::retain;
+  i.at = at;
+  i.place = std::move(place);
+  i.has_place = true;
+  add(std::move(i));
+}
+
+void lowering::check_fault(span at) {
+  if (!open()) return;
+  flow_.may_fault = true;
+  const block_id next = fresh("go_on", at);
+  tail t;
+  t.op = tail_op::check_fault;
+  t.at = at;
+  t.next = {next, unwind_to(top_)};
+  finish(std::move(t));
+  at_ = next;
+}
+
+value lowering::safe(value v, span at) {
+  if (!v.may_fault()) return v;
+  const var_id tmp = add_temp(v.type, at);
+  note_value_views(tmp, v);
+  set(slot_value(tmp), std::move(v), at);
+  return slot_value(tmp);
+}
+
+value lowering::stable(value v, span at) {
+  const value* base = &v;
+  while (base->op == value_op::field || base->op == value_op::view_of) base = &base->kids[0];
+  if (v.is_constant() || v.op == value_op::text || v.op == value_op::literal ||
+      v.op == value_op::foreign || v.op == value_op::empty)
+    return v;
+  if (base->op == value_op::slot) return v;
+  const var_id tmp = add_temp(v.type, at);
+  note_value_views(tmp, v);
+  set(slot_value(tmp), std::move(v), at);
+  return slot_value(tmp);
+}
+
+void lowering::note_value_views(var_id into, const value& v) {
+  if (v.type->owning != owning::borrowed) return;
+  std::vector<var_id>& list = flow_.slots[into].looks_into;
+  each_slot(v, [&](var_id id, char) {
+    if (std::find(list.begin(), list.end(), id) == list.end()) list.push_back(id);
+  });
+}
+
+void lowering::link_views() {
+  for (const auto& [into, from] : views_) {
+    std::vector<var_id>& list = flow_.slots[into].looks_into;
+    if (std::find(list.begin(), list.end(), from) == list.end()) list.push_back(from);
+  }
+}
+
+void lowering::note_program_views(const variable& v, var_id id) {
+  const auto found = context_->fn->looks_into.find(&v);
+  if (found == context_->fn->looks_into.end()) return;
+  for (variable* root : found->second) {
+    const auto slot_of = context_->names.find(root);
+    if (slot_of != context_->names.end()) {
+      views_.emplace_back(id, slot_of->second);
+    } else if (const auto alias = context_->aliases.find(root); alias != context_->aliases.end()) {
+      each_slot(alias->second, [&](var_id from, char) { views_.emplace_back(id, from); });
+    }
+  }
+}
+
+value lowering::variable_value(const variable& v) {
+  if (const auto alias = context_->aliases.find(&v); alias != context_->aliases.end())
+    return alias->second;
+  const auto found = context_->names.find(&v);
+  if (found != context_->names.end()) return slot_value(found->second);
+  const var_id id = add_slot(v.name, v.type, v.at);
+  context_->names[&v] = id;
+  return slot_value(id);
+}
+
+var_id lowering::declare(const variable& v) {
+  const var_id id = add_slot(v.name, v.type, v.at);
+  context_->names[&v] = id;
+  note_program_views(v, id);
+  return id;
+}
+
+}  // namespace heddle::draft

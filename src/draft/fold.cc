@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: MIT
+// Constants: the value of each variable at each block, where all ways to the block agree on it.
+// Branches on known values are decided first, so what only an impossible way would do does not
+// count. An owner that is known to hold nothing needs no release.
+#include "draft/fold.hh"
+
+#include <algorithm>
+
+#include "draft/flow.hh"
+
+namespace heddle::draft {
+
+bool fits(const type& t, __int128 n) {
+  if (t.is(kind::duration)) return n >= INT64_MIN && n <= INT64_MAX;
+  return n >= min_of(t) && n <= static_cast<__int128>(max_of(t));
+}
+
+__int128 wrap_to(const type& t, __int128 n) {
+  const unsigned bits = t.is_integer() ? t.bits() : 64;
+  auto low = static_cast<std::uint64_t>(static_cast<unsigned __int128>(n));
+  if (bits < 64) low &= (std::uint64_t{1} << bits) - 1;
+  if (t.is_integer() && !t.is_signed()) return low;
+  const std::uint64_t sign = std::uint64_t{1} << (bits - 1);
+  return static_cast<std::int64_t>((low ^ sign) - sign);
+}
+
+std::optional<__int128> fold_unary(word op, const type& t, __int128 a) {
+  switch (op) {
+    case word::s_not:
+      return a == 0 ? 1 : 0;
+    case word::s_tilde:
+      return wrap_to(t, ~a);
+    case word::s_sub:
+      return fits(t, -a) ? std::optional<__int128>(-a) : std::nullopt;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<__int128> fold_binary(word op, const type& t, __int128 a, __int128 b) {
+  const auto checked = [&](__int128 n) { return fits(t, n) ? std::optional(n) : std::nullopt; };
+  switch (op) {
+    case word::s_add:
+      return checked(a + b);
+    case word::s_sub:
+      return checked(a - b);
+    case word::s_mul:
+      return checked(a * b);  // of 64 bits each: it fits in 128
+    case word::s_add_wrap:
+      return wrap_to(t, a + b);
+    case word::s_sub_wrap:
+      return wrap_to(t, a - b);
+    case word::s_mul_wrap:
+      return wrap_to(t, static_cast<__int128>(static_cast<unsigned __int128>(a) *
+                                              static_cast<unsigned __int128>(b)));
+    case word::s_div:
+      return b == 0 ? std::nullopt : checked(a / b);
+    case word::s_mod:
+      // The least number by -1 has no quotient that fits; its remainder is a fault too, as in C.
+      return b == 0 || !fits(t, a / b) ? std::nullopt : checked(a % b);
+    case word::s_and:
+      return a & b;
+    case word::s_pipe:
+      return a | b;
+    case word::s_xor:
+      return a ^ b;
+    case word::s_shl:
+      if (b < 0 || b >= static_cast<__int128>(t.bits())) return std::nullopt;
+      return wrap_to(
+          t, static_cast<__int128>(static_cast<unsigned __int128>(a) << static_cast<int>(b)));
+    case word::s_shr:
+      if (b < 0 || b >= static_cast<__int128>(t.bits())) return std::nullopt;
+      return a >> static_cast<int>(b);
+    case word::s_eq:
+      return a == b;
+    case word::s_ne:
+      return a != b;
+    case word::s_lt:
+      return a < b;
+    case word::s_gt:
+      return a > b;
+    case word::s_le:
+      return a <= b;
+    case word::s_ge:
+      return a >= b;
+    case word::s_andand:
+      return a != 0 && b != 0;
+    case word::s_oror:
+      return a != 0 || b != 0;
+    default:
+      return std::nullopt;
+  }
+}
+
+namespace {
+
+/// The knowledge of a slot: nothing seen yet, one number (of an owner 0: it holds nothing), or
+/// anything.
+struct known {
+  enum class how : std::uint8_t { unseen, number, anything };
+  how what = how::unseen;
+  __int128 number = 0;
+  friend bool operator==(const known&, const known&) = default;
+};
+
+using state = std::vector<known>;
+
+bool join(state& into, const state& from) {
+  bool changed = false;
+  for (std::size_t i = 0; i != into.size(); ++i) {
+    known k = into[i];
+    if (from[i].what == known::how::unseen || k == from[i]) continue;
+    if (k.what == known::how::unseen) {
+      k = from[i];
+    } else {
+      k = {known::how::anything, 0};
+    }
+    changed |= !(k == into[i]);
+    into[i] = k;
+  }
+  return changed;
+}
+
+class folder {
+ public:
+  explicit folder(flow& f) : flow_(f) {
+    // Slots whose address is known elsewhere may change at any call.
+    shared_.assign(f.slots.size(), false);
+    for (std::size_t i = 0; i != f.slots.size(); ++i) shared_[i] = f.slots[i].by_reference;
+    for (const flow_block& b : f.blocks) {
+      for (const instr& x : b.body) note_addresses(x);
+      for (const instr& x : b.tail.waits) note_addresses(x);
+    }
+  }
+
+  void run() {
+    std::vector<state> entry(flow_.blocks.size(), state(flow_.slots.size()));
+    std::vector<bool> reached(flow_.blocks.size(), false);
+    std::vector<block_id> work = {0};
+    for (known& k : entry[0]) k = {known::how::anything, 0};
+    reached[0] = true;
+    while (!work.empty()) {
+      const block_id at = work.back();
+      work.pop_back();
+      state s = entry[at];
+      const flow_block& b = flow_.blocks[at];
+      for (const instr& x : b.body) apply(x, s);
+      for (const instr& x : b.tail.waits) apply(x, s);
+      if (b.tail.op == tail_op::check_fault) forget(flow_.status, s);
+      for (const block_id next : targets(b.tail, s)) {
+        const bool first = !reached[next];
+        reached[next] = true;
+        if (join(entry[next], s) || first) work.push_back(next);
+      }
+    }
+    for (block_id at = 0; at != flow_.blocks.size(); ++at)
+      if (reached[at]) rewrite(flow_.blocks[at], entry[at]);
+  }
+
+ private:
+  void note_addresses(const instr& x) {
+    for (std::size_t i = 0; i != x.args.size(); ++i)
+      if (i < x.by_address.size() && x.by_address[i]) note_root(x.args[i]);
+    if (x.has_place && x.op == instr_op::call) note_root(x.place);
+  }
+  void note_root(const value& v) {
+    const value* at = &v;
+    while (at->op == value_op::field || at->op == value_op::element) at = &at->kids[0];
+    if (at->op == value_op::slot) shared_[at->slot] = true;
+  }
+
+  [[nodiscard]] bool tracked(var_id id) const {
+    const type& t = *flow_.slots[id].type;
+    if (shared_[id] && !t.is_owned()) return false;
+    return t.is_integer() || t.is(kind::boolean) || t.is(kind::duration) ||
+           t.is(kind::enumeration) || t.is(kind::error) || t.needs_release();
+  }
+
+  [[nodiscard]] std::optional<__int128> number_of(const value& v, const state& s) const {
+    switch (v.op) {
+      case value_op::constant:
+        return v.number;
+      case value_op::slot:
+        if (v.type->needs_release() || s[v.slot].what != known::how::number) return std::nullopt;
+        return s[v.slot].number;
+      case value_op::unary: {
+        if (v.what == word::k_fail || v.what == word::k_or) return std::nullopt;
+        const auto a = number_of(v.kids[0], s);
+        return a ? fold_unary(v.what, *v.type, *a) : std::nullopt;
+      }
+      case value_op::binary: {
+        const type& t = *v.kids[0].type;
+        if (!t.is_integer() && !t.is(kind::boolean) && !t.is(kind::duration) &&
+            !t.is(kind::enumeration) && !t.is(kind::error))
+          return std::nullopt;
+        if (t.is(kind::duration) && v.what == word::s_mod) return std::nullopt;
+        const auto a = number_of(v.kids[0], s);
+        const auto b = number_of(v.kids[1], s);
+        // One side decides only where the other has no fault to report.
+        if (v.what == word::s_andand && a && *a == 0) return 0;
+        if (v.what == word::s_oror && a && *a != 0) return 1;
+        if (!a || !b) return std::nullopt;
+        if (v.type->is(kind::duration) || t.is(kind::duration)) {
+          if (v.what == word::s_shl || v.what == word::s_shr) return std::nullopt;
+        }
+        return fold_binary(v.what,
+                           t.is(kind::boolean) || t.is(kind::enumeration) || t.is(kind::error)
+                               ? *v.kids[0].type
+                               : t,
+                           *a, *b);
+      }
+      case value_op::convert: {
+        if (!v.type->is_integer() && !v.type->is(kind::duration)) return std::nullopt;
+        const auto a = number_of(v.kids[0], s);
+        if (!a || !fits(*v.type, *a)) return std::nullopt;
+        return a;
+      }
+      default:
+        return std::nullopt;
+    }
+  }
+
+  void forget(var_id id, state& s) const { s[id] = {known::how::anything, 0}; }
+
+  void apply(const instr& x, state& s) const {
+    switch (x.op) {
+      case instr_op::set: {
+        if (x.place.op != value_op::slot) return;
+        const var_id id = x.place.slot;
+        if (!tracked(id) || flow_.slots[id].type->needs_release()) {
+          if (tracked(id) && flow_.slots[id].type->is_owned() && x.args[0].op == value_op::slot)
+            s[id] = s[x.args[0].slot];
+          else
+            forget(id, s);
+          return;
+        }
+        const auto n = number_of(x.args[0], s);
+        if (n) {
+          s[id] = {known::how::number, *n};
+        } else {
+          forget(id, s);
+        }
+        return;
+      }
+      case instr_op::clear:
+        if (tracked(x.slot))
+          s[x.slot] = {known::how::number, 0};
+        else
+          forget(x.slot, s);
+        return;
+      case instr_op::release:
+        if (tracked(x.slot)) s[x.slot] = {known::how::number, 0};
+        return;
+      default:
+        break;
+    }
+    if (x.result != no_id) forget(x.result, s);
+    if (x.sets_status) forget(flow_.status, s);
+    for (std::size_t i = 0; i != x.args.size(); ++i)
+      if (i < x.by_address.size() && x.by_address[i] && x.args[i].op == value_op::slot)
+        forget(x.args[i].slot, s);
+  }
+
+  [[nodiscard]] std::vector<block_id> targets(const tail& t, const state& s) const {
+    switch (t.op) {
+      case tail_op::branch:
+        if (const auto n = number_of(t.args[0], s)) return {t.next[*n != 0 ? 0 : 1]};
+        return t.next;
+      case tail_op::check:
+        if (s[flow_.status].what == known::how::number)
+          return {t.next[s[flow_.status].number < 0 ? 1 : 0]};
+        return t.next;
+      case tail_op::choose:
+        if (const auto n = number_of(t.args[0], s); n && t.texts.empty()) {
+          for (std::size_t i = 0; i != t.cases.size(); ++i)
+            if (t.cases[i] == *n) return {t.next[i]};
+          return {t.next.back()};
+        }
+        return t.next;
+      default:
+        return t.next;
+    }
+  }
+
+  void rewrite_value(value& v, const state& s, bool root_is_place = false) const {
+    if (!root_is_place) {
+      if (v.op != value_op::constant) {
+        if (const auto n = number_of(v, s)) {
+          const type* const t = v.type;
+          v = value{};
+          v.op = value_op::constant;
+          v.type = t;
+          v.number = *n;
+          return;
+        }
+      }
+    }
+    for (std::size_t i = 0; i != v.kids.size(); ++i) {
+      const bool place = root_is_place && i == 0;
+      if (v.op == value_op::view_of || v.op == value_op::field || v.op == value_op::has ||
+          v.op == value_op::held || v.op == value_op::property || place ||
+          ((v.op == value_op::element) && i == 0)) {
+        if (v.kids[i].op == value_op::slot) continue;
+      }
+      rewrite_value(v.kids[i], s, place);
+    }
+  }
+
+  void rewrite_instr(instr& x, const state& s) const {
+    for (std::size_t i = 0; i != x.args.size(); ++i) {
+      if (i < x.by_address.size() && x.by_address[i]) continue;
+      rewrite_value(x.args[i], s);
+    }
+  }
+
+  void rewrite(flow_block& b, state s) {
+    std::vector<instr> kept;
+    for (instr& x : b.body) {
+      const bool null_release = x.op == instr_op::release && tracked(x.slot) &&
+                                s[x.slot].what == known::how::number && s[x.slot].number == 0;
+      if (null_release) continue;
+      rewrite_instr(x, s);
+      apply(x, s);
+      kept.push_back(std::move(x));
+    }
+    b.body = std::move(kept);
+    // A wait is asked again after the frame was woken; the state known before it still holds.
+    for (instr& x : b.tail.waits) {
+      rewrite_instr(x, s);
+      apply(x, s);
+    }
+    const std::vector<block_id> left = targets(b.tail, s);
+    for (value& v : b.tail.args) rewrite_value(v, s);
+    if (left.size() == 1 && b.tail.next.size() > 1 &&
+        (b.tail.op == tail_op::branch || b.tail.op == tail_op::check ||
+         b.tail.op == tail_op::choose)) {
+      b.tail.op = tail_op::go;
+      b.tail.next = left;
+      b.tail.args.clear();
+      b.tail.cases.clear();
+    }
+    if (b.tail.op == tail_op::check_fault) {
+      bool any = false;
+      for (const instr& x : b.body) {
+        for (const value& a : x.args) {
+          any |= a.may_fault();
+          each_fault_call(a, any);
+        }
+        any |= x.op == instr_op::call && x.builtin != nullptr &&
+               (x.builtin->c_name == "heddle_buffer_consume" ||
+                x.builtin->c_name == "heddle_random_below");
+      }
+      if (!any) {
+        b.tail.op = tail_op::go;
+        b.tail.next.resize(1);
+      }
+    }
+  }
+  static void each_fault_call(const value& v, bool& any) {
+    any |= v.op == value_op::property && v.text == "heddle_index";
+    for (const value& k : v.kids) each_fault_call(k, any);
+  }
+
+  flow& flow_;
+  std::vector<bool> shared_;
+};
+
+}  // namespace
+
+void fold(flow& f) { folder(f).run(); }
+
+}  // namespace heddle::draft

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+// The formatter works on tokens: it decides the space between each two, and the indentation of each
+// line by the brackets that are open.
+#include "draft/format.hh"
+
+#include "draft/lexer.hh"
+
+namespace heddle::draft {
+namespace {
+
+constexpr std::size_t indent_columns = 4;
+
+class formatter {
+ public:
+  formatter(const source::source_file& file, lexed in)
+      : file_(file), text_(file.text()), in_(std::move(in)) {}
+
+  std::string run() {
+    std::size_t comment = 0;
+    for (std::size_t i = 0; i != in_.tokens.size(); ++i) {
+      const token& t = in_.tokens[i];
+      while (comment != in_.comments.size() && in_.comments[comment].begin < t.begin)
+        add_comment(in_.comments[comment++]);
+      if (t.kind == token_kind::end) break;
+      if (t.kind == token_kind::newline) continue;
+      add_token(i);
+    }
+    while (comment != in_.comments.size()) add_comment(in_.comments[comment++]);
+    if (!out_.empty() && out_.back() != '\n') out_ += '\n';
+    return std::move(out_);
+  }
+
+ private:
+  [[nodiscard]] std::uint32_t line_of(std::uint32_t at) const { return file_.line_of(at); }
+
+  /// Begins a new line of the output where the text has one, with at most one blank line before.
+  bool break_line(std::uint32_t line, std::size_t depth) {
+    if (line == last_line_ && !out_.empty()) return false;
+    if (!out_.empty()) {
+      out_ += '\n';
+      if (line > last_line_ + 1 && !after_open_ && !closing_) out_ += '\n';
+    }
+    last_line_ = line;
+    out_.append(indent_columns * depth, ' ');
+    return true;
+  }
+
+  void add_comment(const comment& c) {
+    closing_ = false;
+    if (!break_line(line_of(c.begin), depth_)) out_ += "  ";
+    out_ += text_.substr(c.begin, c.end - c.begin);
+    after_open_ = false;
+    previous_ = nullptr;
+  }
+
+  void add_token(std::size_t i) {
+    const token& t = in_.tokens[i];
+    const bool opens = t.is(word::s_lbrace) || t.is(word::s_lparen) || t.is(word::s_lbracket);
+    const bool closes = t.is(word::s_rbrace) || t.is(word::s_rparen) || t.is(word::s_rbracket);
+    if (closes && depth_ != 0) --depth_;
+    closing_ = closes;
+    const bool fresh = break_line(line_of(t.begin), depth_);
+    if (!fresh && previous_ != nullptr && (spaced(*previous_, t) || merge(*previous_, t)))
+      out_ += ' ';
+    out_ += text_.substr(t.begin, t.end - t.begin);
+    if (opens) ++depth_;
+    after_open_ = t.is(word::s_lbrace);
+    note_generic(t, i);
+    note_unary(t, fresh);
+    previous_ = &t;
+  }
+
+  [[nodiscard]] std::string_view text_of(const token& t) const {
+    return text_.substr(t.begin, t.end - t.begin);
+  }
+
+  static bool ends_value(const token& t) {
+    switch (t.kind) {
+      case token_kind::name:
+      case token_kind::integer:
+      case token_kind::duration:
+      case token_kind::text:
+      case token_kind::character:
+        return true;
+      case token_kind::keyword:
+        return t.is(word::k_true) || t.is(word::k_false) || t.is(word::k_none);
+      default:
+        return t.is(word::s_rparen) || t.is(word::s_rbracket) || t.is(word::s_rbrace);
+    }
+  }
+
+  void note_generic(const token& t, std::size_t i) {
+    if (t.is(word::s_lt) && i != 0 && in_.tokens[i - 1].kind == token_kind::name &&
+        (is_generic(text_of(in_.tokens[i - 1])) || text_of(in_.tokens[i - 1]) == "subscription")) {
+      ++generics_;
+      opened_generic_ = true;
+      return;
+    }
+    opened_generic_ = false;
+    closed_generic_ = false;
+    if (generics_ != 0 && (t.is(word::s_gt) || t.is(word::s_shr))) {
+      generics_ -= t.is(word::s_shr) && generics_ > 1 ? 2 : 1;
+      closed_generic_ = true;
+    }
+  }
+
+  void note_unary(const token& t, bool fresh) {
+    const bool after_value =
+        !fresh && previous_ != nullptr && (ends_value(*previous_) || was_closed_);
+    was_unary_ = (t.is(word::s_sub) || t.is(word::s_not) || t.is(word::s_tilde)) && !after_value;
+    was_closed_ = closed_generic_ || (t.is(word::s_not) && !was_unary_);
+  }
+
+  /// Side by side, the two would be read as other tokens: `-` and `=`, `>` and `>`.
+  bool merge(const token& a, const token& b) const {
+    const source::source_file pair(file_.path(), std::string(text_of(a)) + std::string(text_of(b)));
+    source::diagnostics unused;
+    const lexed both = lex(pair, unused);
+    return both.tokens.front().end - both.tokens.front().begin != a.end - a.begin ||
+           both.tokens.size() < 2;
+  }
+
+  bool spaced(const token& a, const token& b) const {
+    if (b.is(word::s_rparen) || b.is(word::s_rbracket) || b.is(word::s_comma) ||
+        b.is(word::s_colon) || b.is(word::s_dot) || b.is(word::s_dots))
+      return false;
+    if (a.is(word::s_lparen) || a.is(word::s_lbracket) || a.is(word::s_dot) || a.is(word::s_dots) ||
+        a.is(word::s_question))
+      return false;
+    if (opened_generic_) return false;
+    if (b.is(word::s_lt) && a.kind == token_kind::name &&
+        (is_generic(text_of(a)) || text_of(a) == "subscription"))
+      return false;
+    if (generics_ != 0 && (b.is(word::s_gt) || b.is(word::s_shr))) return false;
+    if (was_unary_) return b.is(word::s_lbrace);
+    // The `!` of a result that may be an error.
+    if (b.is(word::s_not) && (a.kind == token_kind::name || a.is(word::s_rbracket) || was_closed_))
+      return false;
+    if (b.is(word::s_lparen))
+      return !(ends_value(a) || was_closed_ || a.is(word::k_main)) || a.is(word::s_rbrace);
+    if (b.is(word::s_lbracket)) return !(ends_value(a) && !a.is(word::s_rbrace));
+    if (a.is(word::s_rbracket) && b.kind == token_kind::name) return false;  // [4]int
+    if (a.is(word::s_lbrace) && b.is(word::s_rbrace)) return false;
+    return true;
+  }
+
+  const source::source_file& file_;
+  std::string_view text_;
+  lexed in_;
+  std::string out_;
+  std::size_t depth_ = 0;
+  std::size_t generics_ = 0;
+  std::uint32_t last_line_ = 1;
+  const token* previous_ = nullptr;
+  bool after_open_ = false;
+  bool closing_ = false;
+  bool opened_generic_ = false;
+  bool closed_generic_ = false;
+  bool was_unary_ = false;
+  bool was_closed_ = false;
+};
+
+}  // namespace
+
+std::string format(const source::source_file& file) {
+  source::diagnostics report;
+  lexed in = lex(file, report);
+  if (report.has_errors()) return std::string(file.text());
+  return formatter(file, std::move(in)).run();
+}
+
+}  // namespace heddle::draft

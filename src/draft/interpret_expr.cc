@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: MIT
+// Interprets expressions and calls.
+#include "draft/fold.hh"
+#include "draft/interpreter.hh"
+
+namespace heddle::draft {
+
+co<val*> interpreter::place(thread_state& t, activation& a, const expr& e) {
+  switch (e.kind) {
+    case expr_kind::name:
+      co_return slot(a, e.var).get();
+    case expr_kind::member: {
+      val* const base = co_await place(t, a, *e.a);
+      co_return &base->parts.at(static_cast<std::size_t>(e.value));
+    }
+    case expr_kind::index: {
+      val* base = co_await place(t, a, *e.a);
+      const val i = co_await eval(t, a, *e.b);
+      base = co_await place(t, a, *e.a);
+      if (i.n < 0 || i.n >= static_cast<__int128>(base->parts.size())) fail_fault(e.at);
+      co_return &base->parts[static_cast<std::size_t>(i.n)];
+    }
+    default:
+      throw unsupported{"a place"};
+  }
+}
+
+void interpreter::fail_fault(span at) {
+  throw fault{"fault at " + at.file->path() + ":" + std::to_string(at.file->line_of(at.begin))};
+}
+
+__int128 interpreter::arithmetic(word op, const type& t, __int128 x, __int128 y, span at) {
+  const auto r = fold_binary(op, t, x, y);
+  if (!r) fail_fault(at);
+  return *r;
+}
+
+val interpreter::zero_of(const type& t) {
+  val v;
+  if (t.is(kind::record))
+    for (const record::part& p : t.record->parts) v.parts.push_back(zero_of(*p.type));
+  if (t.is(kind::array)) v.parts.assign(t.count, zero_of(*t.of));
+  return v;
+}
+
+co<val> interpreter::eval(thread_state& t, activation& a, const expr& e) {
+  val v = co_await eval_plain(t, a, e);
+  if (e.to != nullptr && e.to->is(kind::optional) && !e.type->is(kind::optional) &&
+      !e.type->is(kind::none)) {
+    val some;
+    some.parts.push_back(std::move(v));
+    co_return some;
+  }
+  co_return v;
+}
+
+co<val> interpreter::eval_plain(thread_state& t, activation& a, const expr& e) {
+  step();
+  val v;
+  if (e.is_constant) {
+    v.n = e.number;
+    co_return v;
+  }
+  switch (e.kind) {
+    case expr_kind::text:
+      v.s = e.text_value;
+      co_return v;
+    case expr_kind::none:
+      co_return v;
+    case expr_kind::name:
+      if (e.means == meaning::local) {
+        if (e.moves) co_return std::exchange(*slot(a, e.var), val{});
+        co_return *slot(a, e.var);
+      }
+      v.s = e.text_value;
+      co_return v;
+    case expr_kind::member:
+      if (e.means == meaning::error_name) {
+        v.n = e.value;
+        co_return v;
+      }
+      if (e.means == meaning::constant) {
+        v.s = e.text_value;
+        co_return v;
+      }
+      v = co_await eval(t, a, *e.a);
+      if (e.means == meaning::field) {
+        val part = std::move(v.parts.at(static_cast<std::size_t>(e.value)));
+        co_return part;
+      }
+      {
+        val len;
+        len.n = static_cast<__int128>(v.s.size());
+        co_return len;
+      }
+    case expr_kind::index: {
+      const val base = co_await eval(t, a, *e.a);
+      if (e.b->kind == expr_kind::range) {
+        __int128 from = 0, to = static_cast<__int128>(base.s.size());
+        if (e.b->a) from = (co_await eval(t, a, *e.b->a)).n;
+        if (e.b->b) to = (co_await eval(t, a, *e.b->b)).n;
+        if (from < 0 || to < from || to > static_cast<__int128>(base.s.size())) fail_fault(e.at);
+        v.s = base.s.substr(static_cast<std::size_t>(from), static_cast<std::size_t>(to - from));
+        co_return v;
+      }
+      const __int128 i = (co_await eval(t, a, *e.b)).n;
+      if (e.a->type->is(kind::array)) {
+        if (i < 0 || i >= static_cast<__int128>(base.parts.size())) fail_fault(e.at);
+        co_return base.parts[static_cast<std::size_t>(i)];
+      }
+      if (i < 0 || i >= static_cast<__int128>(base.s.size())) fail_fault(e.at);
+      v.n = static_cast<unsigned char>(base.s[static_cast<std::size_t>(i)]);
+      co_return v;
+    }
+    case expr_kind::unary: {
+      const val x = co_await eval(t, a, *e.a);
+      const auto r = fold_unary(e.op, *e.type, x.n);
+      if (!r) fail_fault(e.at);
+      v.n = *r;
+      co_return v;
+    }
+    case expr_kind::binary:
+      co_return co_await eval_binary(t, a, e);
+    case expr_kind::list:
+      for (const argument& x : e.args) {
+        val element = co_await eval(t, a, *x.value);
+        v.parts.push_back(std::move(element));
+      }
+      co_return v;
+    case expr_kind::try_: {
+      std::optional<std::uint32_t> code;
+      try {
+        v = co_await eval(t, a, *e.a);
+      } catch (const op_error& x) {
+        code = x.code;
+      }
+      if (code) throw leaving{*code};
+      co_return v;
+    }
+    case expr_kind::move:
+      co_return std::exchange(*slot(a, e.a->var), val{});
+    case expr_kind::spawn:
+      co_return co_await eval_spawn(t, a, e);
+    case expr_kind::or_else: {
+      std::optional<std::uint32_t> code;
+      bool missing = false;
+      try {
+        v = co_await eval(t, a, *e.a);
+        if (e.of_optional) {
+          missing = v.parts.empty();
+          if (!missing) {
+            val held = std::move(v.parts[0]);
+            v = std::move(held);
+          }
+        }
+      } catch (const op_error& x) {
+        code = x.code;
+      }
+      if (!code && !missing) co_return v;
+      if (e.error_var != nullptr) {
+        val x;
+        x.n = code.value_or(0);
+        bind(a, e.error_var, x);
+      }
+      if (e.b) co_return co_await eval(t, a, *e.b);
+      way w = way::on;
+      if (e.jump) {
+        w = co_await exec(t, a, *e.jump);
+      } else {
+        w = co_await exec(t, a, *e.handler);
+      }
+      if (w != way::on) throw jumping{w};
+      co_return v;
+    }
+    case expr_kind::call:
+      co_return co_await eval_call(t, a, e);
+    default:
+      throw unsupported{"an expression"};
+  }
+}
+
+co<val> interpreter::eval_binary(thread_state& t, activation& a, const expr& e) {
+  val v;
+  const val left = co_await eval(t, a, *e.a);
+  if (e.op == word::s_andand || e.op == word::s_oror) {
+    if ((left.n != 0) == (e.op == word::s_oror)) {
+      v.n = left.n != 0;
+      co_return v;
+    }
+    v.n = (co_await eval(t, a, *e.b)).n != 0;
+    co_return v;
+  }
+  const val right = co_await eval(t, a, *e.b);
+  const type& of = *(e.a->to != nullptr ? e.a->to : e.a->type);
+  if (e.b->type->is(kind::none)) {
+    v.n = left.parts.empty() == (e.op == word::s_eq);
+    co_return v;
+  }
+  if (of.is(kind::view)) {
+    v.n = (left.s == right.s) == (e.op == word::s_eq);
+    co_return v;
+  }
+  const type& by =
+      of.is(kind::duration) || e.type->is(kind::duration) ? *program_.types.basic(kind::i64) : of;
+  v.n = arithmetic(e.op, by, left.n, right.n, e.at);
+  co_return v;
+}
+
+co<std::vector<std::shared_ptr<val>>> interpreter::arguments(thread_state& t, activation& a,
+                                                             const expr& e) {
+  std::vector<std::shared_ptr<val>> args;
+  const function& f = *e.callee;
+  for (std::size_t i = 0; i != e.args.size(); ++i) {
+    if (f.decl->params[i].how == passing::change) {
+      // By reference; whole variables only are given so by generated programs.
+      if (e.args[i].value->kind != expr_kind::name) throw unsupported{"a part passed as var"};
+      args.push_back(slot(a, e.args[i].value->var));
+      continue;
+    }
+    val v = co_await eval(t, a, *e.args[i].value);
+    args.push_back(std::make_shared<val>(std::move(v)));
+  }
+  co_return args;
+}
+
+co<val> interpreter::eval_spawn(thread_state& t, activation& a, const expr& e) {
+  auto args = co_await arguments(t, a, *e.a);
+  auto job = std::make_shared<job_state>();
+  auto thread = std::make_shared<thread_state>();
+  if (!t.scopes.empty()) {
+    thread->root->outer = t.scopes.back()->inside.get();
+    keep_.push_back(t.scopes.back()->inside);
+    t.scopes.back()->jobs.push_back(job);
+  }
+  val v;
+  v.handle = std::make_shared<object>();
+  v.handle->job = job;
+  v.handle->job_bound = thread->root;
+  start(thread, *e.a->callee, std::move(args), job);
+  co_return v;
+}
+
+co<val> interpreter::eval_call(thread_state& t, activation& a, const expr& e) {
+  val v;
+  switch (e.means) {
+    case meaning::function: {
+      auto args = co_await arguments(t, a, e);
+      std::optional<std::uint32_t> code;
+      try {
+        v = co_await call(t, *e.callee, std::move(args));
+      } catch (const leaving& x) {
+        code = x.code;
+      }
+      if (code) throw op_error{*code};
+      co_return v;
+    }
+    case meaning::record: {
+      v = zero_of(*e.type);
+      for (std::size_t i = 0; i != e.args.size(); ++i) {
+        if (!e.args[i].value) continue;
+        val part = co_await eval(t, a, *e.args[i].value);
+        v.parts[i] = std::move(part);
+      }
+      co_return v;
+    }
+    case meaning::conversion: {
+      v = co_await eval(t, a, *e.args[0].value);
+      if (e.type->is(kind::text) && v.s.size() > e.type->count) throw op_error{error_code("full")};
+      if (e.type->is_integer() && !fits(*e.type, v.n)) fail_fault(e.at);
+      co_return v;
+    }
+    default:
+      break;
+  }
+  const operation& op = *e.op_info;
+  if (op.on == "log") {
+    std::string line;
+    for (const argument& x : e.args) {
+      const val part = co_await eval(t, a, *x.value);
+      line += printed(part, *x.value->type);
+    }
+    out_ += line + "\n";
+    co_return v;
+  }
+  if (op.on == "buffer" && op.name == "put") {
+    std::string text;
+    for (const argument& x : e.args) {
+      const val part = co_await eval(t, a, *x.value);
+      text += printed(part, *x.value->type);
+    }
+    val* const b = co_await place(t, a, *e.a->a);
+    if (b->s.size() + text.size() > static_cast<std::size_t>(b->n))
+      throw op_error{error_code("full")};
+    b->s += text;
+    co_return v;
+  }
+  if (op.on.empty() && op.name == "event") co_return make_event(a.events.at(&e));
+  std::vector<val> args;
+  for (const argument& x : e.args) {
+    val arg = co_await eval(t, a, *x.value);
+    args.push_back(std::move(arg));
+  }
+  if (op.on.empty()) co_return construct(op, args);
+  if (op.changes) {
+    val* const b = co_await place(t, a, *e.a->a);
+    change(op, *b, args, *e.a->a->type, e.at);
+    co_return v;
+  }
+  if (op.on == "time") {
+    if (op.name == "now") throw unsupported{"time.now"};
+    if (const auto code = t.here->reason()) throw op_error{*code};
+    if (op.name == "pause") {
+      co_await yielding{*this};
+      co_return v;
+    }
+    const std::int64_t due = later(static_cast<std::int64_t>(args[0].n));
+    do {
+      co_await parking{*this, t, due};
+      if (const auto code = t.here->reason()) throw op_error{*code};
+    } while (now_ < due);
+    co_return v;
+  }
+  if (e.a->kind != expr_kind::member || e.a->a->means == meaning::namespace_)
+    throw unsupported{std::string(op.name)};
+  const val on = co_await eval(t, a, *e.a->a);
+  if (op.on == "view" || (op.on == "buffer" && !op.waits)) co_return look(op, on, args);
+  if (on.handle == nullptr) throw unsupported{std::string(op.name)};
+  if (op.on == "rendezvous" && !op.waits) {
+    v = make_event(on.handle);
+    if (!args.empty()) v.handle->id = args[0];
+    co_return v;
+  }
+  if (!op.waits) {
+    co_return at_once(op, *on.handle, args);
+  }
+  if (const auto code = t.here->reason()) throw op_error{*code};
+  while (!try_operation(op, *on.handle, on.handle, args.empty() ? val{} : args[0], v)) {
+    co_await parking{*this, t, INT64_MAX};
+    if (const auto code = t.here->reason()) throw op_error{*code};
+  }
+  changed();
+  co_return v;
+}
+
+}  // namespace heddle::draft

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+// Runs a checked program: a tree walker whose functions are coroutines, so that a wait anywhere
+// suspends its thread.
+#pragma once
+
+#include <coroutine>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "draft/coroutine.hh"
+#include "draft/interpret.hh"
+#include "draft/operations.hh"
+#include "draft/run_state.hh"
+
+namespace heddle::draft {
+
+class interpreter {
+ public:
+  interpreter(const program& p, std::uint64_t steps) : program_(p), steps_(steps) {}
+
+  interpreted run();
+
+  ~interpreter() {
+    ready_.clear();
+    waiting_.clear();
+    threads_.clear();
+  }
+
+ private:
+  /// A jump out of the middle of an expression; exec() turns it into its way.
+  struct jumping {
+    way where;
+  };
+
+  // Waits: a thread asks again and again, each time anything has happened.
+  struct waiter {
+    std::coroutine_handle<> h;
+    thread_state* thread;
+    std::int64_t until;
+  };
+
+  struct parking {
+    interpreter& m;
+    thread_state& t;
+    std::int64_t until;
+    static bool await_ready() noexcept { return false; }
+    void await_suspend(std::coroutine_handle<> h) { m.waiting_.push_back({h, &t, until}); }
+    static void await_resume() noexcept {}
+  };
+  struct yielding {
+    interpreter& m;
+    static bool await_ready() noexcept { return false; }
+    void await_suspend(std::coroutine_handle<> h) { m.ready_.push_back(h); }
+    static void await_resume() noexcept {}
+  };
+
+  /// Something changed: all waiting threads check again, in the order in which they came.
+  void changed();
+
+  bool wait_for_time();
+
+  void step();
+
+  // Threads.
+  struct running {
+    std::shared_ptr<thread_state> thread;
+    std::unique_ptr<co<void>> body;
+  };
+
+  co<void> thread_body(std::shared_ptr<thread_state> t, const function& f,
+                       std::vector<std::shared_ptr<val>> args, std::shared_ptr<job_state> job);
+
+  void start(std::shared_ptr<thread_state> t, const function& f,
+             std::vector<std::shared_ptr<val>> args, std::shared_ptr<job_state> job);
+  /// A handle that starts a thread when its turn comes.
+  struct starter {
+    struct promise_type {
+      starter get_return_object() {
+        return starter(std::coroutine_handle<promise_type>::from_promise(*this));
+      }
+      static std::suspend_always initial_suspend() noexcept { return {}; }
+      static std::suspend_always final_suspend() noexcept { return {}; }
+      static void return_void() noexcept {}
+      static void unhandled_exception() { std::terminate(); }
+    };
+    explicit starter(std::coroutine_handle<promise_type> h) : handle(h) {}
+    starter(starter&& o) noexcept : handle(std::exchange(o.handle, nullptr)) {}
+    starter& operator=(starter&&) = delete;
+    ~starter() {
+      if (handle) handle.destroy();
+    }
+    std::coroutine_handle<promise_type> handle;
+  };
+  static starter begin(co<void>* body);
+
+  co<val> call(thread_state& t, const function& f, std::vector<std::shared_ptr<val>> args);
+
+  // Statements.
+  co<way> exec(thread_state& t, activation& a, const block& b);
+
+  std::shared_ptr<val>& slot(activation& a, const variable* v);
+  void bind(activation& a, const variable* v, val value);
+
+  co<way> exec(thread_state& t, activation& a, const stmt& s);
+
+  co<bool> condition(thread_state& t, activation& a, const stmt& s);
+
+  co<way> exec_for(thread_state& t, activation& a, const stmt& s);
+
+  co<way> exec_wait(thread_state& t, activation& a, const stmt& s);
+  co<way> exec_any(thread_state& t, activation& a, const stmt& s);
+
+  // Expressions.
+  co<val*> place(thread_state& t, activation& a, const expr& e);
+
+  [[noreturn]] void fail_fault(span at);
+
+  __int128 arithmetic(word op, const type& t, __int128 x, __int128 y, span at);
+
+  val zero_of(const type& t);
+
+  std::int64_t later(std::int64_t span) const;
+
+  co<val> eval(thread_state& t, activation& a, const expr& e);
+
+  co<val> eval_plain(thread_state& t, activation& a, const expr& e);
+
+  co<val> eval_binary(thread_state& t, activation& a, const expr& e);
+
+  co<std::vector<std::shared_ptr<val>>> arguments(thread_state& t, activation& a, const expr& e);
+
+  co<val> eval_spawn(thread_state& t, activation& a, const expr& e);
+
+  co<val> eval_call(thread_state& t, activation& a, const expr& e);
+
+  static val make_event(const std::shared_ptr<object>& rendezvous);
+  val construct(const operation& op, const std::vector<val>& args);
+
+  /// Whether the operation is done; it throws its error.
+  static bool try_operation(const operation& op, object& on, const std::shared_ptr<object>& handle,
+                            const val& sent, val& got);
+
+  val at_once(const operation& op, object& on, const std::vector<val>& args);
+
+  val look(const operation& op, const val& on, const std::vector<val>& args);
+
+  void change(const operation& op, val& on, const std::vector<val>& args, const type& t, span at);
+
+  std::string printed(const val& v, const type& t) const;
+
+  const program& program_;
+  std::uint64_t steps_;
+  std::int64_t now_ = 0;
+  std::string out_;
+  std::string complaint_;
+  std::exception_ptr trouble_;
+  int depth_ = 0;
+  std::deque<std::coroutine_handle<>> ready_;
+  std::vector<waiter> waiting_;
+  std::vector<running> threads_;
+  std::vector<std::unique_ptr<starter>> starts_;
+  std::vector<std::shared_ptr<bound>> keep_;
+  std::unordered_map<const stmt*, std::size_t> won_;
+};
+
+}  // namespace heddle::draft

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT
+// Calls of functions: plain, foreign, in a frame of their own, merged into the caller, spawned.
+#include <utility>
+
+#include "draft/lowering.hh"
+
+namespace heddle::draft {
+
+void lowering::lower_call(const expr& e, var_id into, const failure& on_error) {
+  switch (e.kind) {
+    case expr_kind::try_:
+      return lower_call(*e.a, into, failure{});
+    case expr_kind::call:
+      break;
+    default:
+      if (into == no_id) {
+        lower_effects(e);
+      } else {
+        store(slot_value(into), e);
+      }
+      return;
+  }
+  switch (e.means) {
+    case meaning::operation:
+      return lower_operation(e, into, on_error);
+    case meaning::function:
+      return lower_function_call(e, into, on_error);
+    default:
+      if (into == no_id) {
+        lower_effects(e);
+      } else {
+        store_made(slot_value(into), e, on_error);
+      }
+  }
+}
+
+void lowering::add_arguments(instr& i, const expr& call, const function& f, bool into_frame,
+                             bool waits) {
+  std::vector<const expr*> list;
+  for (const argument& a : call.args) list.push_back(a.value.get());
+  for (std::size_t n = 0; n != call.args.size(); ++n) {
+    const param& p = f.decl->params[n];
+    const expr& a = *call.args[n].value;
+    const type* const t = p.var->type;
+    if (p.how == passing::change) {
+      value place = lower_place(a);
+      i.args.push_back(std::move(place));
+      i.by_address.push_back(true);
+      continue;
+    }
+    const bool moves = p.how == passing::take || (f.is_thread() && t->is_owned());
+    // A record is borrowed where it lies, unless a thread gets it.
+    const bool counts =
+        into_frame && t->owning == owning::counted && (f.is_thread() || !t->by_address());
+    if (moves || counts) {
+      const var_id tmp = store_temp(a, t);
+      i.args.push_back(slot_value(tmp));
+      i.by_address.push_back(false);
+      moved_.push_back(tmp);
+      continue;
+    }
+    value v = lower_argument(a, waits);
+    const bool later = effects_follow(list, n);
+    const bool address = t->by_address() && !(f.is_thread());
+    const bool place =
+        v.op == value_op::slot || v.op == value_op::field || v.op == value_op::element;
+    if ((later && !v.is_constant() && v.op != value_op::text && t->owning == owning::value) ||
+        (address && !place)) {
+      const var_id tmp = add_temp(t, a.at);
+      set(slot_value(tmp), std::move(v), a.at);
+      v = slot_value(tmp);
+    }
+    i.args.push_back(std::move(v));
+    i.by_address.push_back(address);
+  }
+}
+
+void lowering::lower_function_call(const expr& e, var_id into, const failure& on_error) {
+  function& f = *e.callee;
+  if (f.form == function_form::merged) return lower_merged(e, into, on_error);
+  const std::uint32_t mark = top_;
+  instr i;
+  i.at = e.at;
+  i.callee = &f;
+  moved_.clear();
+  const bool apart = f.form == function_form::apart;
+  add_arguments(i, e, f, apart, apart || f.decl->blocking);
+  const std::vector<var_id> moved = std::move(moved_);
+  moved_ = {};
+  i.result = result_slot(f.result, into, e.at);
+  if (apart || f.decl->blocking) {
+    i.op = instr_op::call_plain;
+    i.sets_status = true;
+    const block_id wait = fresh(f.name.c_str(), e.at);
+    const block_id next = fresh("got", e.at);
+    if (apart) {
+      // The frame is made first, so that the wait has no arguments; its address is kept.
+      const var_id callee = add_slot("call_" + f.name, types_.basic(kind::i64), e.at);
+      flow_.slots[callee].type = frame_type();
+      instr make_frame = std::move(i);
+      const var_id result = std::exchange(make_frame.result, no_id);
+      make_frame.op = instr_op::spawn;
+      make_frame.slot = no_id;
+      make_frame.result = callee;
+      make_frame.sets_status = true;
+      make_frame.has_color = false;
+      for (const value& a : make_frame.args)
+        each_slot(a, [&](var_id from, char) { views_.emplace_back(callee, from); });
+      add(std::move(make_frame));
+      for (const var_id t : moved) simple(instr_op::clear, t, e.at);
+      check_status(failed_block(on_error, e.at), e.at);
+      go(wait);
+      at_ = wait;
+      instr w;
+      w.op = instr_op::call_plain;
+      w.at = e.at;
+      w.callee = &f;
+      w.sets_status = true;
+      w.result = result;
+      w.args.push_back(slot_value(callee));
+      w.by_address.push_back(false);
+      tail t;
+      t.op = tail_op::call;
+      t.at = e.at;
+      t.waits.push_back(std::move(w));
+      t.next = {next};
+      finish(std::move(t));
+    } else {
+      go(wait);
+      at_ = wait;
+      tail t;
+      t.op = tail_op::wait;
+      t.at = e.at;
+      t.waits.push_back(std::move(i));
+      t.next = {next};
+      finish(std::move(t));
+      flow_.has_wait = true;
+    }
+    at_ = next;
+    if (apart && !f.fallible) {
+      // Only a fault or a cancelled frame: both leave.
+      check_status(unwind_to(top_), e.at);
+    } else if (apart) {
+      split_faults(on_error, e.at);
+    } else {
+      check_status(unwind_to(top_), e.at);
+    }
+  } else {
+    i.op = instr_op::call_plain;
+    const bool status =
+        f.form == function_form::plain && (f.fallible || f.may_fault || f.recursive);
+    i.sets_status = status;
+    add(std::move(i));
+    for (const var_id t : moved) simple(instr_op::clear, t, e.at);
+    if (status) {
+      if (f.may_fault || f.recursive) flow_.may_fault = true;
+      if (f.fallible) {
+        if (f.may_fault || f.recursive)
+          split_faults(on_error, e.at);
+        else
+          check_status(failed_block(on_error, e.at), e.at);
+      } else {
+        check_status(unwind_to(top_), e.at);
+      }
+    }
+  }
+  if (top_ != mark && into != no_id) leave_to(mark, e.at);
+}
+
+void lowering::lower_merged(const expr& e, var_id into, const failure& on_error) {
+  function& f = *e.callee;
+  const std::uint32_t mark = top_;
+  context inner;
+  inner.fn = &f;
+  inner.outer = context_;
+  std::vector<const expr*> list;
+  for (const argument& x : e.args) list.push_back(x.value.get());
+  for (std::size_t n = 0; n != e.args.size(); ++n) {
+    const param& p = f.decl->params[n];
+    const expr& a = *e.args[n].value;
+    const type* const t = p.var->type;
+    if (p.how == passing::change) {
+      inner.aliases.emplace(p.var, lower_place(a));
+      continue;
+    }
+    if (p.how == passing::take && t->needs_release()) {
+      const var_id id = add_slot(p.var->name, t, p.at);
+      simple(instr_op::clear, id, a.at);
+      push_release(id);
+      store(slot_value(id), a);
+      inner.names[p.var] = id;
+      continue;
+    }
+    // A parameter that is borrowed is the argument itself where that is a variable; of a type that
+    // is copied, where no later argument changes the variable. The callee cannot change it: a call
+    // that borrows a variable and changes it is refused, and results go through a temporary.
+    const bool kept = p.how != passing::take && !effects_follow(list, n);
+    if (a.to == nullptr && (a.kind == expr_kind::name || a.kind == expr_kind::member) &&
+        (a.means == meaning::local || a.means == meaning::field)) {
+      value place = lower_place(a);
+      if (t->needs_release() || kept) {
+        inner.aliases.emplace(p.var, std::move(place));
+        continue;
+      }
+    }
+    value v = lower_argument(a, true);
+    if (v.is_constant() || v.op == value_op::text || (t->is(kind::view) && kept)) {
+      inner.aliases.emplace(p.var, std::move(v));
+      continue;
+    }
+    const var_id id = add_slot(p.var->name, t, p.at);
+    note_value_views(id, v);
+    if (t->needs_release()) {
+      simple(instr_op::clear, id, a.at);
+      push_release(id);
+      store(slot_value(id), a);
+    } else {
+      set(slot_value(id), std::move(v), a.at);
+    }
+    inner.names[p.var] = id;
+  }
+  inner.result = result_slot(f.result, into, e.at);
+  inner.end = fresh(("end_" + f.name).c_str(), e.at);
+  inner.base = top_;
+  context* const outer = std::exchange(context_, &inner);
+  lower_block(f.decl->body);
+  if (open()) {
+    set_status(0, f.decl->body.at);
+    go(inner.end);
+  }
+  context_ = outer;
+  at_ = inner.end;
+  if (f.fallible) {
+    split_faults(on_error, e.at);
+  } else {
+    check_status(unwind_to(top_), e.at);
+  }
+  if (top_ != mark && into != no_id) leave_to(mark, e.at);
+}
+
+void lowering::lower_spawn(const expr& e, var_id into) {
+  const std::uint32_t mark = top_;
+  const expr& call = *e.a;
+  function& f = *call.callee;
+  instr i;
+  i.op = instr_op::spawn;
+  i.at = e.at;
+  i.callee = &f;
+  moved_.clear();
+  value color;
+  if (e.b) {
+    color = safe(lower(*e.b), e.at);
+    // The connection moves into the thread; its number is read before.
+    if (color.type->is(kind::conn)) {
+      value number = make(value_op::property, types_.basic(kind::i64), {});
+      number.text = "heddle_conn_number";
+      number.kids.push_back(std::move(color));
+      color = std::move(number);
+    }
+    const var_id tmp = add_temp(types_.basic(kind::i64), e.at);
+    set(slot_value(tmp), std::move(color), e.at);
+    color = slot_value(tmp);
+  }
+  add_arguments(i, call, f, true, false);
+  const std::vector<var_id> moved = std::move(moved_);
+  moved_ = {};
+  if (e.b) {
+    i.args.push_back(std::move(color));
+    i.by_address.push_back(false);
+    i.has_color = true;
+  }
+  i.result = into;
+  i.of = f.result;
+  if (!context_->scopes.empty()) {
+    i.scope = context_->scopes.back();
+    // Values that the job borrows keep their place until the scope has ended.
+    for (const value& a : i.args)
+      each_slot(a, [&](var_id from, char) { views_.emplace_back(i.scope, from); });
+  }
+  add(std::move(i));
+  for (const var_id t : moved) simple(instr_op::clear, t, e.at);
+  if (open()) leave_to(mark, e.at);
+  top_ = mark;
+}
+
+}  // namespace heddle::draft

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+// Statements that choose between blocks: if, match, any.
+#include <algorithm>
+#include <utility>
+
+#include "draft/lowering.hh"
+
+namespace heddle::draft {
+
+void lowering::lower_condition(const stmt& s, block_id yes, block_id no) {
+  const std::uint32_t mark = top_;
+  if (s.name.empty()) {
+    value v = safe(lower(*s.a), s.at);
+    if (top_ != mark) {
+      const var_id tmp = add_temp(v.type, s.at);
+      set(slot_value(tmp), std::move(v), s.at);
+      v = slot_value(tmp);
+      leave_to(mark, s.at);
+    }
+    branch(std::move(v), yes, no, s.at);
+    at_ = yes;
+    return;
+  }
+  const type* const t = s.a->type;
+  const var_id tmp = add_temp(t, s.at);
+  if (t->needs_release()) simple(instr_op::clear, tmp, s.at);
+  store(slot_value(tmp), *s.a);
+  if (open() && top_ != mark) leave_to(mark, s.at);
+  top_ = mark;
+  value has = make(value_op::has, types_.basic(kind::boolean), {});
+  has.kids.push_back(slot_value(tmp));
+  branch(std::move(has), yes, no, s.at);
+  at_ = yes;
+  const var_id id = declare(*s.var);
+  value held = make(value_op::held, t->of, {});
+  held.kids.push_back(slot_value(tmp));
+  set(slot_value(id), std::move(held), s.at);
+  if (t->of->needs_release()) push_release(id);
+}
+
+void lowering::lower_if(const stmt& s) {
+  const block_id yes = fresh("then", s.at);
+  const block_id after = fresh("after_if", s.at);
+  const block_id no = s.has_else ? fresh("else", s.at) : after;
+  const std::uint32_t mark = top_;
+  lower_condition(s, yes, no);
+  lower_block(s.body);
+  if (open()) leave_to(mark, s.at);
+  top_ = mark;
+  go(after);
+  if (s.has_else) {
+    at_ = no;
+    lower_block(s.else_body);
+    go(after);
+  }
+  at_ = after;
+}
+
+void lowering::lower_match(const stmt& s) {
+  const std::uint32_t mark = top_;
+  const type* const t = s.a->to != nullptr ? s.a->to : s.a->type;
+  value subject = safe(lower(*s.a), s.at);
+  if (top_ != mark || t->is(kind::view)) {
+    const var_id tmp = add_temp(t, s.at);
+    note_value_views(tmp, subject);
+    set(slot_value(tmp), std::move(subject), s.at);
+    subject = slot_value(tmp);
+  }
+  if (open() && top_ != mark) leave_to(mark, s.at);
+  top_ = mark;
+  const block_id after = fresh("after_match", s.at);
+  tail choice;
+  choice.op = tail_op::choose;
+  choice.at = s.at;
+  choice.args.push_back(std::move(subject));
+  block_id otherwise = no_id;
+  std::vector<std::pair<block_id, const match_arm*>> arms;
+  for (const match_arm& a : s.arms) {
+    const block_id to = fresh("case", a.at);
+    arms.emplace_back(to, &a);
+    if (a.otherwise) otherwise = to;
+    for (const expr_ptr& p : a.patterns) {
+      if (t->is(kind::view)) {
+        choice.texts.push_back(p->text_value);
+      } else {
+        choice.cases.push_back(p->means == meaning::error_name ? static_cast<__int128>(p->value)
+                                                               : p->number);
+      }
+      choice.next.push_back(to);
+    }
+  }
+  // Without else all values have a case; the last of them takes what cannot be.
+  choice.next.push_back(otherwise != no_id ? otherwise : arms.back().first);
+  finish(std::move(choice));
+  for (const auto& [to, arm] : arms) {
+    at_ = to;
+    lower_block(arm->body);
+    go(after);
+  }
+  at_ = after;
+}
+
+void lowering::lower_any(const stmt& s) {
+  const std::uint32_t mark = top_;
+  const block_id ask = fresh("any", s.at);
+  const block_id after = fresh("after_any", s.at);
+  const var_id won = add_slot("won_" + line_text(s.at), types_.basic(kind::u32), s.at);
+  tail t;
+  t.op = tail_op::any;
+  t.at = s.at;
+  t.slot = won;
+  const any_arm* otherwise = nullptr;
+  struct lowered {
+    const any_arm* arm;
+    block_id to;
+    var_id result;
+  };
+  std::vector<lowered> arms;
+  won_.push_back(won);
+  for (const any_arm& a : s.any_arms) {
+    if (a.kind == any_arm::form::failed) {
+      otherwise = &a;
+      continue;
+    }
+    instr i;
+    var_id result = no_id;
+    if (a.kind == any_arm::form::after) {
+      i.op = instr_op::call;
+      i.at = a.at;
+      i.builtin = find_operation("time", "sleep");
+      i.sets_status = true;
+      i.args.push_back(stable(lower_argument(*a.what, true), a.at));
+      i.by_address.push_back(false);
+    } else {
+      i = operation_instr(*a.what, true);
+      const type* const type_of = a.what->type;
+      if (!type_of->is(kind::void_)) {
+        result = a.var != nullptr ? add_slot(a.var->name, type_of, a.at) : add_temp(type_of, a.at);
+        if (type_of->needs_release()) simple(instr_op::clear, result, a.at);
+        i.result = result;
+      }
+    }
+    const block_id to = fresh("arm", a.at);
+    arms.push_back({&a, to, result});
+    t.waits.push_back(std::move(i));
+    t.next.push_back(to);
+  }
+  flow_.arms_max = std::max(flow_.arms_max, static_cast<std::uint32_t>(t.waits.size()));
+  // Values that an arm would send and did not are dropped with the statement.
+  const std::uint32_t inner = top_;
+  go(ask);
+  at_ = ask;
+  const std::vector<instr> waits = t.waits;
+  finish(std::move(t));
+  const block_id failed = fresh("any_failed", s.at);
+  for (std::size_t n = 0; n != arms.size(); ++n) {
+    at_ = arms[n].to;
+    top_ = inner;
+    // A send arm has given its value away; a failed one has dropped it.
+    if (const operation* op = waits[n].builtin;
+        op != nullptr && op->params.find("take ") != std::string_view::npos)
+      for (std::size_t k = 0; k != waits[n].args.size(); ++k)
+        if (waits[n].by_address[k]) simple(instr_op::clear, waits[n].args[k].slot, s.at);
+    check_status(failed, arms[n].arm->at);
+    if (arms[n].result != no_id) {
+      const var_id id = arms[n].result;
+      if (arms[n].arm->var != nullptr) context_->names[arms[n].arm->var] = id;
+      if (arms[n].arm->kind == any_arm::form::wait) note_call_views(*arms[n].arm->what, id);
+      if (flow_.slots[id].type->needs_release()) push_release(id);
+    }
+    lower_block(arms[n].arm->body);
+    if (open()) leave_to(mark, s.at);
+    top_ = mark;
+    go(after);
+  }
+  at_ = failed;
+  top_ = inner;
+  if (otherwise != nullptr) {
+    declare_error(*otherwise->var, s.at);
+    lower_block(otherwise->body);
+    if (open()) leave_to(mark, s.at);
+    top_ = mark;
+    go(after);
+  } else {
+    go(unwind_to(top_));
+  }
+  top_ = mark;
+  at_ = after;
+}
+
+}  // namespace heddle::draft

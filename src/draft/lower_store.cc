@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: MIT
+// Puts the value of an expression where it stays; counts and moves follow. Handlers of errors.
+#include <utility>
+
+#include "draft/lowering.hh"
+#include "draft/walk.hh"
+
+namespace heddle::draft {
+
+void lowering::lower_effects(const expr& e) {
+  const std::uint32_t mark = top_;
+  switch (e.kind) {
+    case expr_kind::try_:
+      if (e.a->kind == expr_kind::call) {
+        lower_call(*e.a, no_id, failure{});
+      } else {
+        static_cast<void>(lower(*e.a));
+      }
+      break;
+    case expr_kind::call:
+      if (e.means == meaning::operation || e.means == meaning::function) {
+        lower_call(e, no_id, failure{});
+      } else {
+        discard(e);
+      }
+      break;
+    case expr_kind::or_else:
+      lower_or(e, no_id);
+      break;
+    case expr_kind::spawn:
+      lower_spawn(e, no_id);
+      break;
+    default:
+      discard(e);
+  }
+  if (open()) leave_to(mark, e.at);
+  top_ = mark;
+}
+
+void lowering::discard(const expr& e) {
+  const type* const t = e.to != nullptr ? e.to : e.type;
+  if (t->is(kind::void_)) return;
+  store_temp(e, t);
+}
+
+var_id lowering::store_temp(const expr& e, const type* t) {
+  const var_id tmp = add_temp(t, e.at);
+  simple(instr_op::clear, tmp, e.at);
+  if (t->needs_release()) push_release(tmp);
+  store(slot_value(tmp), e);
+  return tmp;
+}
+
+void lowering::store(value place, const expr& e) {
+  if (e.to != nullptr && !(e.kind == expr_kind::or_else) && e.type != e.to &&
+      (e.kind == expr_kind::call || e.kind == expr_kind::try_ || e.kind == expr_kind::spawn)) {
+    // A call's result is converted on the way.
+    const var_id tmp = add_temp(e.type, e.at);
+    if (e.type->needs_release()) simple(instr_op::clear, tmp, e.at);
+    store_made(slot_value(tmp), e, failure{});
+    move_into(std::move(place), converted(slot_value(tmp), e.to), tmp, e.at);
+    return;
+  }
+  switch (e.kind) {
+    case expr_kind::call:
+    case expr_kind::try_:
+    case expr_kind::spawn:
+    case expr_kind::list:
+      return store_made(std::move(place), e, failure{});
+    case expr_kind::or_else:
+      return store_made(std::move(place), e, failure{});
+    case expr_kind::move: {
+      value from = variable_value(*e.a->var);
+      const var_id slot = from.slot;
+      set(std::move(place), e.to != nullptr ? converted(std::move(from), e.to) : std::move(from),
+          e.at);
+      if (slot != no_id) simple(instr_op::clear, slot, e.at);
+      return;
+    }
+    default:
+      break;
+  }
+  const bool moves = e.kind == expr_kind::name && e.moves;
+  value from = lower(e);
+  const type* const t = place.type;
+  const var_id moved = moves && e.var != nullptr ? variable_value(*e.var).slot : no_id;
+  const value copy = place;
+  set(std::move(place), std::move(from), e.at);
+  if (moved != no_id) {
+    simple(instr_op::clear, moved, e.at);
+  } else if (t->owning == owning::counted) {
+    retain(copy, e.at);
+  }
+}
+
+void lowering::move_into(value place, value from, var_id tmp, span at) {
+  set(std::move(place), std::move(from), at);
+  if (flow_.slots[tmp].type->needs_release()) simple(instr_op::clear, tmp, at);
+}
+
+void lowering::store_made(value place, const expr& e, const failure& on_error) {
+  const bool direct =
+      place.op == value_op::slot && !flow_.slots[place.slot].by_reference && place.type == e.type;
+  switch (e.kind) {
+    case expr_kind::try_:
+      if (direct) return lower_call(e, place.slot, on_error);
+      break;
+    case expr_kind::call:
+      if (e.means == meaning::record) return store_record(std::move(place), e);
+      if (e.means == meaning::conversion) return store_conversion(std::move(place), e, on_error);
+      if (direct) return lower_call(e, place.slot, on_error);
+      break;
+    case expr_kind::list: {
+      for (std::size_t i = 0; i != e.args.size(); ++i) {
+        value element = make(value_op::element, e.type->of, {});
+        element.index = 1;
+        element.kids.push_back(place);
+        element.kids.push_back(constant_value(types_.basic(kind::i64), static_cast<__int128>(i)));
+        store(std::move(element), *e.args[i].value);
+      }
+      return;
+    }
+    case expr_kind::or_else:
+      if (direct) return lower_or(e, place.slot);
+      break;
+    case expr_kind::spawn:
+      if (direct) return lower_spawn(e, place.slot);
+      break;
+    default:
+      return store(std::move(place), e);
+  }
+  const var_id tmp = add_temp(e.type, e.at);
+  if (e.type->needs_release()) simple(instr_op::clear, tmp, e.at);
+  store_made(slot_value(tmp), e, on_error);
+  value from = slot_value(tmp);
+  if (e.to != nullptr && e.to != e.type) from = converted(std::move(from), e.to);
+  move_into(std::move(place), std::move(from), tmp, e.at);
+}
+
+void lowering::store_record(value place, const expr& e) {
+  const bool whole = place.op == value_op::slot;
+  value target = place;
+  var_id tmp = no_id;
+  // Made apart: `q = request(x: q.x + 1)` reads the old record while the new one is made.
+  bool apart = !whole;
+  if (whole) {
+    walk(
+        e,
+        [&](const expr& x) {
+          if (x.kind == expr_kind::name && x.means == meaning::local && x.var != nullptr) {
+            const value v = variable_value(*x.var);
+            apart |= v.op == value_op::slot && v.slot == place.slot;
+          }
+        },
+        [](const stmt&) {});
+  }
+  // If a later field may fail, the fields that are made already need an owner.
+  bool owns = false;
+  for (const argument& a : e.args) {
+    if (!a.value) continue;
+    apart |= owns && contains_effects(*a.value);
+    owns |= a.value->type->needs_release();
+  }
+  if (apart) {
+    tmp = add_temp(e.type, e.at);
+    target = slot_value(tmp);
+  }
+  set(target, make(value_op::empty, e.type, {}), e.at);
+  const std::uint32_t mark = top_;
+  if (e.type->needs_release() && target.op == value_op::slot && tmp != no_id) push_release(tmp);
+  const auto& parts = e.type->record->parts;
+  for (std::size_t i = 0; i != parts.size(); ++i) {
+    if (i >= e.args.size() || !e.args[i].value) continue;
+    value field = make(value_op::field, parts[i].type, {});
+    field.index = static_cast<std::uint32_t>(i);
+    field.kids.push_back(target);
+    store(std::move(field), *e.args[i].value);
+  }
+  if (tmp != no_id) {
+    move_into(std::move(place), slot_value(tmp), tmp, e.at);
+    top_ = mark;
+  }
+}
+
+void lowering::store_conversion(value place, const expr& e, const failure& on_error) {
+  const expr& x = *e.args.at(0).value;
+  const type* const t = e.type;
+  if (t->is(kind::text)) {
+    instr i;
+    i.op = instr_op::call;
+    i.at = e.at;
+    i.builtin = &text_set_operation();
+    i.has_place = true;
+    i.place = place;
+    i.sets_status = true;
+    value from = to_view(lower(x));
+    i.args.push_back(safe(std::move(from), x.at));
+    i.by_address.push_back(false);
+    add(std::move(i));
+    if (e.fallible || x.kind != expr_kind::text) check_status(failed_block(on_error, e.at), e.at);
+    return;
+  }
+  if (t->is(kind::bytes)) return store(std::move(place), x);
+  value v = make(value_op::convert, t, {});
+  v.index = 1;
+  const type* const from = x.type;
+  if (from->is_integer() && t->is_integer()) {
+    const bool fits = from->is_signed() == t->is_signed()
+                          ? from->bits() <= t->bits()
+                          : t->is_signed() && from->bits() < t->bits();
+    if (fits) v.index = 0;
+  } else if (from->is(kind::boolean) || from->is(kind::enumeration) || t->is(kind::duration)) {
+    v.index = from->is(kind::enumeration) && t->is_integer() && t->bits() < 64 ? 1 : 0;
+  }
+  v.kids.push_back(lower(x));
+  set(std::move(place), std::move(v), e.at);
+}
+
+void lowering::lower_or(const expr& e, var_id into) {
+  const block_id after = fresh("after", e.at);
+  const block_id failed = fresh("failed", e.at);
+  const std::uint32_t mark = top_;
+  if (e.of_optional) {
+    const type* const t = e.a->type;
+    const var_id tmp = add_temp(t, e.at);
+    if (t->needs_release()) simple(instr_op::clear, tmp, e.at);
+    store(slot_value(tmp), *e.a);
+    const block_id held = fresh("held", e.at);
+    value has = make(value_op::has, types_.basic(kind::boolean), {});
+    has.kids.push_back(slot_value(tmp));
+    branch(std::move(has), held, failed, e.at);
+    at_ = held;
+    if (into != no_id) {
+      value v = make(value_op::held, t->of, {});
+      v.kids.push_back(slot_value(tmp));
+      note_value_views(into, v);
+      set(slot_value(into), std::move(v), e.at);
+    }
+  } else if (e.a->kind == expr_kind::call || e.a->kind == expr_kind::try_) {
+    failure f;
+    f.to = failed;
+    f.mark = mark;
+    lower_call(*e.a, into, f);
+  } else if (into != no_id) {
+    store(slot_value(into), *e.a);
+  }
+  if (open()) leave_to(mark, e.at);
+  top_ = mark;
+  go(after);
+  at_ = failed;
+  lower_handler(e, into);
+  if (open()) leave_to(mark, e.at);
+  top_ = mark;
+  go(after);
+  at_ = after;
+}
+
+void lowering::lower_handler(const expr& e, var_id into) {
+  // Temporaries of the failed call: those that it made are null or hold what must be released.
+  if (e.error_var != nullptr) declare_error(*e.error_var, e.at);
+  if (e.jump) {
+    lower_stmt(*e.jump);
+  } else if (e.handler) {
+    lower_block(*e.handler);
+  } else if (e.b && into != no_id) {
+    store(slot_value(into), *e.b);
+  } else if (e.b) {
+    lower_effects(*e.b);
+  }
+}
+
+void lowering::lower_let(const stmt& s) {
+  const variable& v = *s.var;
+  const std::uint32_t mark = top_;
+  const bool needs = v.type->needs_release();
+  if (!s.a) {
+    const var_id id = declare(v);
+    simple(instr_op::clear, id, s.at);
+    if (needs) push_release(id);
+    return;
+  }
+  // The value is made before the name is known.
+  const var_id id = add_slot(v.name, v.type, v.at);
+  if (needs) simple(instr_op::clear, id, s.at);
+  store_value(id, *s.a);
+  context_->names[&v] = id;
+  note_program_views(v, id);
+  if (open() && top_ != mark) leave_to(mark, s.at);
+  top_ = mark;
+  if (needs) push_release(id);
+}
+
+void lowering::store_value(var_id id, const expr& e) {
+  if (flow_.slots[id].type->owning == owning::borrowed) {
+    // A view: which variables it looks into was noted by the checker; temporaries are added here.
+    if (e.kind != expr_kind::call && e.kind != expr_kind::try_ && e.kind != expr_kind::or_else) {
+      value v = lower(e);
+      note_value_views(id, v);
+      set(slot_value(id), std::move(v), e.at);
+      return;
+    }
+  }
+  store(slot_value(id), e);
+}
+
+void lowering::lower_assign(const stmt& s) {
+  const std::uint32_t mark = top_;
+  const type* const t = s.a->type;
+  if (s.op != word::s_set) {
+    value place = lower_place(*s.a);
+    value v = make(value_op::binary, t, {});
+    v.what = s.op == word::s_add_set   ? word::s_add
+             : s.op == word::s_sub_set ? word::s_sub
+             : s.op == word::s_mul_set ? word::s_mul
+                                       : word::s_div;
+    value right = lower(*s.b);
+    v.kids.push_back(place);
+    v.kids.push_back(std::move(right));
+    set(std::move(place), std::move(v), s.at);
+  } else if (!t->needs_release()) {
+    if (s.a->kind == expr_kind::name && s.b->kind != expr_kind::name) {
+      const value place = lower_place(*s.a);
+      if (place.op == value_op::slot && !flow_.slots[place.slot].by_reference) {
+        const bool reads = reads_slot(*s.b, place.slot);
+        if (!reads || !contains_effects(*s.b)) {
+          store_value(place.slot, *s.b);
+          if (open()) leave_to(mark, s.at);
+          top_ = mark;
+          return;
+        }
+      }
+    }
+    const var_id tmp = add_temp(t, s.at);
+    store_value(tmp, *s.b);
+    value place = lower_place(*s.a);
+    set(std::move(place), slot_value(tmp), s.at);
+  } else {
+    // The new value first: it may be made of the old one.
+    const var_id tmp = add_temp(t, s.at);
+    simple(instr_op::clear, tmp, s.at);
+    store(slot_value(tmp), *s.b);
+    const std::uint32_t inner = top_;
+    push_release(tmp);
+    value place = lower_place(*s.a);
+    const var_id old = add_temp(t, s.at);
+    set(slot_value(old), place, s.at);
+    simple(instr_op::release, old, s.at);
+    set(std::move(place), slot_value(tmp), s.at);
+    simple(instr_op::clear, tmp, s.at);
+    top_ = inner;
+  }
+  if (open()) leave_to(mark, s.at);
+  top_ = mark;
+}
+
+bool lowering::reads_slot(const expr& e, var_id id) {
+  bool reads = false;
+  walk(
+      e,
+      [&](const expr& x) {
+        if (x.kind != expr_kind::name || x.means != meaning::local || x.var == nullptr) return;
+        const value v = variable_value(*x.var);
+        reads |= v.op == value_op::slot && v.slot == id;
+      },
+      [](const stmt&) {});
+  return reads;
+}
+
+}  // namespace heddle::draft

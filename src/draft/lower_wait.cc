@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+// The statement `wait`: each `event(x)` in it has a rendezvous of its own. At the end of the block
+// the values of their events are joined, one rendezvous after the other, and become those of the
+// variables. Leaving the block earlier releases the rendezvous, and later triggers drop their
+// values.
+#include <utility>
+
+#include "draft/lowering.hh"
+
+namespace heddle::draft {
+
+void lowering::lower_wait(const stmt& s) {
+  const std::uint32_t mark = top_;
+  std::vector<std::pair<const expr*, var_id>> made;
+  for (const expr* e : s.events) {
+    const type* const t = types_.generic(kind::rendezvous, e->op_type);
+    const var_id id = add_slot("events_" + line_text(e->at), t, e->at);
+    simple(instr_op::clear, id, e->at);
+    push_release(id);
+    instr i;
+    i.op = instr_op::call;
+    i.at = e->at;
+    i.builtin = find_operation("", "rendezvous");
+    i.of = e->op_type;
+    i.sets_status = true;
+    i.result = id;
+    add(std::move(i));
+    check_status(unwind_to(top_), e->at);
+    context_->events[e] = id;
+    made.emplace_back(e, id);
+  }
+  lower_block(s.body);
+  for (const auto& [e, id] : made) join_events(*e, id);
+  if (open()) leave_to(mark, s.at);
+  top_ = mark;
+}
+
+void lowering::lower_event(const expr& e, var_id into) {
+  instr i;
+  i.op = instr_op::call;
+  i.at = e.at;
+  i.builtin = find_operation("rendezvous", "event");
+  i.of = e.op_type;
+  i.has_place = true;
+  i.place = slot_value(context_->events.at(&e));
+  i.sets_status = true;
+  i.result = result_slot(e.type, into, e.at);
+  add(std::move(i));
+  check_status(unwind_to(top_), e.at);
+}
+
+/// Waits until no event of the rendezvous is left; each value becomes that of the variable.
+void lowering::join_events(const expr& made, var_id rendezvous) {
+  if (!open()) return;
+  const span at = made.at;
+  // It holds something only between an answer and the store.
+  const var_id got = add_temp(made.op_type, at);
+  const block_id ask = fresh("join", at);
+  const block_id answered = fresh("joined", at);
+  const block_id store_it = fresh("event", at);
+  const block_id stopped = fresh("no_event", at);
+  const block_id after = fresh("after_wait", at);
+  go(ask);
+  at_ = ask;
+  instr i;
+  i.op = instr_op::call;
+  i.at = at;
+  i.builtin = find_operation("rendezvous", "join");
+  i.of = made.op_type;
+  i.has_place = true;
+  i.place = slot_value(rendezvous);
+  i.sets_status = true;
+  i.result = got;
+  tail wait;
+  wait.op = tail_op::wait;
+  wait.at = at;
+  wait.waits.push_back(std::move(i));
+  wait.next = {answered};
+  finish(std::move(wait));
+  flow_.has_wait = true;
+  at_ = answered;
+  tail choice;
+  choice.op = tail_op::check;
+  choice.at = at;
+  choice.next = {store_it, stopped};
+  finish(std::move(choice));
+  at_ = store_it;
+  const value place = variable_value(*made.args[0].value->var);
+  if (place.type->needs_release()) {
+    const var_id old = add_temp(place.type, at);
+    set(slot_value(old), place, at);
+    simple(instr_op::release, old, at);
+  }
+  value some = make(value_op::wrap, place.type, {});
+  some.kids.push_back(slot_value(got));
+  set(place, std::move(some), at);
+  go(ask);
+  at_ = stopped;
+  value end = make(value_op::binary, types_.basic(kind::boolean), {});
+  end.what = word::s_eq;
+  end.kids.push_back(slot_value(flow_.status));
+  value code = make(value_op::foreign, types_.basic(kind::i64), {});
+  code.text = "HEDDLE_EOF";
+  end.kids.push_back(std::move(code));
+  branch(std::move(end), after, unwind_to(top_), at);
+  at_ = after;
+}
+
+}  // namespace heddle::draft

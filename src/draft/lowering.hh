@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: MIT
+// Turns the typed tree of one function into blocks. Leaving a block runs its cleanups (releases,
+// defer, the end of within and scope): a chain of unwinding blocks that all errors and returns
+// share.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "draft/flow.hh"
+
+namespace heddle::draft {
+
+value constant_value(const type* t, __int128 n);
+/// Whether evaluating the expression calls something or moves an owner.
+bool contains_effects(const expr& e);
+/// Whether the evaluation of an expression of the list after number `n` has effects.
+bool effects_follow(const std::vector<const expr*>& list, std::size_t n);
+
+/// Lowers one function.
+class lowering {
+ public:
+  lowering(program& p, function& f) : types_(p.types) {
+    flow_.fn = &f;
+    slot status;
+    status.name = "status";
+    status.type = types_.basic(kind::i64);
+    flow_.slots.push_back(status);
+    names_.insert(status.name);
+  }
+
+  flow run();
+
+ private:
+  // The cleanups to run when control leaves; a list from the inside outward.
+  enum class cleanup_op : std::uint8_t { release, defer, within, scope, shield };
+  struct cleanup {
+    cleanup_op op;
+    std::uint32_t parent;
+    var_id slot = no_id;
+    const stmt* deferred = nullptr;
+    block_id unwind = no_id;  ///< made when something unwinds from here
+    span at{};
+    std::uint32_t context;  ///< which function it belongs to
+  };
+  struct loop {
+    block_id head;
+    block_id after;
+    std::uint32_t cleanups;
+  };
+  /// The function whose body is being lowered; merged ones stand inside their callers.
+  struct context {
+    function* fn = nullptr;
+    std::unordered_map<const variable*, var_id> names;
+    std::unordered_map<const variable*, value>
+        aliases;  ///< parameters that are the argument itself
+    var_id result = no_id;
+    block_id end = no_id;
+    std::uint32_t base = no_id;  ///< the innermost cleanup of its caller
+    std::vector<loop> loops;
+    std::vector<var_id> scopes;
+    std::unordered_map<const expr*, var_id> events;  ///< the rendezvous of each `event(x)`
+    context* outer = nullptr;
+  };
+
+  // Blocks.
+  block_id fresh(std::string name);
+  block_id fresh(const char* what, span at) {
+    return fresh(std::string(what) + "_" + line_text(at));
+  }
+  static std::string line_text(span at) {
+    return at ? std::to_string(at.file->line_of(at.begin)) : std::string("0");
+  }
+  [[nodiscard]] bool open() const noexcept {
+    return at_ != no_id && flow_.blocks[at_].tail.op == tail_op::none;
+  }
+  void finish(tail t);
+  void go(block_id to, span at = {});
+  void branch(value condition, block_id yes, block_id no, span at);
+  void add(instr i);
+
+  // Slots and values.
+  var_id add_slot(std::string name, const type* t, span at, bool temporary = false);
+  var_id add_temp(const type* t, span at) { return add_slot("tmp_" + line_text(at), t, at, true); }
+  value slot_value(var_id id) const;
+  static value make(value_op op, const type* t, std::vector<value> kids);
+  void set(value place, value from, span at);
+  void set_status(std::int64_t n, span at) {
+    set(slot_value(flow_.status), constant_value(types_.basic(kind::i64), n), at);
+  }
+  void simple(instr_op op, var_id slot, span at);
+  void retain(value place, span at);
+
+  /// Ends the block: its last computation may be a fault.
+  void check_fault(span at);
+  /// The same value, computed before into a temporary where it may be a fault.
+  value safe(value v, span at);
+  /// The same value, one that can be read again after a wait.
+  value stable(value v, span at);
+
+  void note_value_views(var_id into, const value& v);
+  /// Views of the program look into variables that the checker found.
+  void link_views();
+  void note_program_views(const variable& v, var_id id);
+
+  // Cleanups.
+  std::uint32_t push(cleanup c);
+  void push_release(var_id slot);
+  /// Where a call puts its value: `into`, or a temporary that is released if nothing was asked for.
+  var_id result_slot(const type* t, var_id into, span at);
+  /// The variable of a handler gets the error that is in `status`.
+  void declare_error(const variable& v, span at);
+  /// Runs one cleanup at the current place.
+  void perform(const cleanup& c, bool early, bool cancels);
+  /// The block that undoes everything from `node` outward and ends the function with `status`.
+  block_id unwind_to(std::uint32_t node);
+  /// Performs the cleanups down to `mark` here, for an ordinary way out; they stay for other ways.
+  /// A jump (return, break, continue) cancels the scopes that it leaves.
+  void unwind_inline(std::uint32_t mark, bool jumps = false);
+  void leave_to(std::uint32_t mark, span) {
+    unwind_inline(mark);
+    top_ = mark;
+  }
+
+  // Calls.
+
+  /// After a call that sets `status`: on an error to `failed`, else on.
+  void check_status(block_id failed, span at, const char* name = "go_on");
+
+  /// An argument by value that may be read while the call goes on.
+  value lower_argument(const expr& e, bool waits);
+
+  /// The place of a variable expression; subscripts are computed first.
+  value lower_place(const expr& e);
+
+  value variable_value(const variable& v);
+
+  var_id declare(const variable& v);
+
+  /// Where an error of the next lowered code goes; no_id: it leaves the function.
+  struct failure {
+    block_id to = no_id;
+    std::uint32_t mark = no_id;  ///< the cleanups around the handler
+  };
+  block_id failed_block(const failure& f, span at = {});
+
+  /// Lowers a call, `try` or the like whose value is put into `into` (no_id: there is none). The
+  /// value is the place's own: owned or counted for it.
+  void lower_call(const expr& e, var_id into, const failure& on_error);
+
+  [[nodiscard]] static bool is_method(const expr& e) noexcept {
+    return e.a->kind == expr_kind::member && e.a->a->means != meaning::namespace_;
+  }
+
+  instr operation_instr(const expr& e, bool waits);
+
+  /// A view's operations work on texts and bytes too.
+  value as_receiver(value place, const operation& op);
+
+  void lower_operation(const expr& e, var_id into, const failure& on_error);
+
+  void note_call_views(const expr& e, var_id into);
+
+  static bool may_fault(const operation& op) noexcept {
+    return op.c_name == "heddle_buffer_consume" || op.c_name == "heddle_random_below";
+  }
+
+  /// Arguments of a call, in the forms that its parameters need.
+  void add_arguments(instr& i, const expr& call, const function& f, bool into_frame, bool waits);
+
+  void lower_function_call(const expr& e, var_id into, const failure& on_error);
+
+  const type* frame_type() { return special("frame"); }
+
+  /// An error goes where it is handled; a fault leaves the function in any case.
+  void split_faults(const failure& on_error, span at);
+
+  /// The body of a merged function, here.
+  void lower_merged(const expr& e, var_id into, const failure& on_error);
+
+  // Expressions.
+
+  /// Only the effects; the value is dropped.
+  void lower_effects(const expr& e);
+  void discard(const expr& e);
+
+  /// A value that reads variables and has no effects; calls in it are made before.
+  value lower(const expr& e);
+
+  value converted(value v, const type* to);
+
+  value lower_plain(const expr& e);
+
+  value constant_of(const expr& e);
+
+  value lower_index(const expr& e);
+
+  value to_view(value v);
+
+  value lower_binary(const expr& e);
+
+  static bool lowers_to_fault(const expr& e);
+
+  /// Like lower_all, but values may stay unevaluated trees.
+  std::vector<value> lower_all_lazily(const std::vector<const expr*>& list);
+
+  /// Puts the value of an expression where it stays; counts and moves follow.
+  void store(value place, const expr& e);
+  /// A temporary with the expression's value, converted; it is released where it is not given away.
+  var_id store_temp(const expr& e, const type* t);
+
+  /// The place gets a temporary's value, and its ownership.
+  void move_into(value place, value from, var_id tmp, span at);
+
+  /// store() of what makes its value: calls, or, records, lists, spawn.
+  void store_made(value place, const expr& e, const failure& on_error);
+
+  void store_record(value place, const expr& e);
+
+  void store_conversion(value place, const expr& e, const failure& on_error);
+
+  static const operation& text_set_operation();
+
+  void lower_or(const expr& e, var_id into);
+
+  void lower_handler(const expr& e, var_id into);
+
+  void lower_spawn(const expr& e, var_id into);
+
+  // Statements.
+  void lower_block(const block& b);
+
+  /// The end of a statement: its temporaries go, its declared variables stay.
+  void lower_stmt(const stmt& s);
+
+  const type* special(const char* name);
+
+  void lower_let(const stmt& s);
+
+  void store_value(var_id id, const expr& e);
+
+  void lower_assign(const stmt& s);
+
+  bool reads_slot(const expr& e, var_id id);
+
+  /// A condition, with the variable of `if let`; control goes on in `yes`.
+  void lower_condition(const stmt& s, block_id yes, block_id no);
+
+  void lower_if(const stmt& s);
+
+  /// Back to the loop's head, by way of the budget where the loop might run long.
+  void go_back(block_id head, bool yields, span at);
+
+  void lower_loop(const stmt& s);
+
+  void lower_for(const stmt& s);
+
+  void lower_match(const stmt& s);
+
+  void lower_any(const stmt& s);
+  void lower_wait(const stmt& s);
+  void lower_event(const expr& e, var_id into);
+  void join_events(const expr& made, var_id rendezvous);
+
+  void lower_return(const stmt& s);
+
+  type_table& types_;
+  flow flow_;
+  block_id at_ = no_id;
+  context* context_ = nullptr;
+  std::vector<cleanup> cleanups_;
+  std::uint32_t top_ = no_id;
+  std::unordered_set<std::string> names_;
+  std::vector<std::pair<var_id, var_id>> views_;
+  std::vector<var_id> moved_;
+  std::vector<std::pair<std::string, const type*>> special_;
+  std::vector<var_id> won_;
+
+ public:
+  /// The arm that won last is unknown before the first any.
+  void begin_any(flow& f);
+};
+
+}  // namespace heddle::draft

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+// A graph of what happens to the variables of one function.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "draft/checker.hh"
+
+namespace heddle::draft {
+
+enum class happening : std::uint8_t {
+  declare,  ///< the variable's scope begins, without a value
+  assign,   ///< it has a value from now on
+  replace,  ///< `x = ...`: an owned value would be lost
+  use,
+  wait_on,  ///< a use by an operation that waits
+  change,   ///< passed as `var`, or changed by an operation
+  move,
+  end,        ///< its scope ends
+  lend,       ///< to a job of this scope, or to a defer
+  lend_var,   ///< the same, and the job may change it
+  hand_back,  ///< the scope has ended, and its jobs with it
+};
+
+struct event {
+  happening what;
+  variable* var;
+  span at;
+};
+
+struct node {
+  std::vector<event> events;
+  std::vector<std::size_t> next;
+};
+
+/// The variable that a place is a part of, or null.
+[[nodiscard]] variable* place_root(const expr& e) noexcept;
+
+class ownership_graph {
+ public:
+  ownership_graph(function& f, source::diagnostics& report) : function_(f), report_(report) {}
+
+  std::vector<node> nodes;
+
+  void run();
+
+ private:
+  static constexpr std::size_t nowhere = ~std::size_t{0};
+
+  std::size_t fresh();
+  void go(std::size_t to);
+  void add(happening what, variable* v, span at);
+
+  void add_block(const block& b);
+  void leave_names(std::size_t mark);
+  void end_names(std::size_t mark, span at);
+  void enter_name(variable* v, bool assigned);
+
+  struct loop {
+    std::size_t head;
+    std::size_t after;
+    std::size_t names;
+  };
+
+  template <class Body>
+  void add_loop(bool exits, Body&& body) {
+    const std::size_t head = fresh();
+    const std::size_t after = fresh();
+    go(head);
+    at_ = head;
+    loops_.push_back({head, after, live_.size()});
+    body(head, after);
+    go(head);
+    loops_.pop_back();
+    at_ = after;
+    static_cast<void>(exits);
+  }
+
+  void add_stmt(const stmt& s);
+
+  std::size_t branch(std::size_t from);
+
+  void add_subscripts(const expr& e);
+
+  void use_place(const expr& e, happening how);
+
+  void add_expr(const expr& e);
+
+  void add_call(const expr& e);
+
+  void add_arg(const argument& a, passing, const variable*);
+
+  /// Parameters that are `var`, after all arguments were looked at.
+  void change_args(const expr& e);
+
+  void add_spawn(const expr& e);
+
+  void lend(variable* v, happening how, span at);
+
+  /// The variables that a view looks into.
+  std::vector<variable*> roots_of(const expr& e) const;
+  void collect_roots(const expr& e, std::vector<variable*>& list) const;
+  void collect_looked(const expr& e, std::vector<variable*>& list) const;
+
+  void note_view(variable* v, const expr& from);
+
+  function& function_;
+  source::diagnostics& report_;
+  std::size_t at_ = nowhere;
+  std::vector<variable*> live_;
+  std::vector<loop> loops_;
+  std::vector<variable*> lent_;
+  std::uint32_t scopes_ = 0;
+  bool in_defer_ = false;
+};
+
+}  // namespace heddle::draft

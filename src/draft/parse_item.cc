@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+// Parses the declarations at the top of a file, and types.
+#include <optional>
+#include <utility>
+
+#include "draft/parsing.hh"
+
+namespace heddle::draft {
+
+void parser::parse_item(file_tree& tree) {
+  const token& first = now();
+  if (is(word::k_module)) return parse_module(tree);
+  if (is(word::k_use)) {
+    take();
+    use_line u;
+    u.path = parse_path("the name of a module", u.at);
+    tree.uses.push_back(std::move(u));
+    return;
+  }
+  if (is(word::k_extern)) return parse_extern(tree);
+  auto made = std::make_unique<item>();
+  item& x = *made;
+  if (accept(word::k_pub)) x.is_pub = true;
+  if (is_name("apart") || is_name("merged")) {
+    (is_name("apart") ? x.apart : x.merged) = true;
+    take();
+    if (!is(word::k_fn)) fail("expected 'fn', found " + shown(now()));
+  }
+  if (is(word::k_const)) {
+    parse_constant(x);
+  } else if (is(word::k_record)) {
+    parse_record(x);
+  } else if (is(word::k_enum)) {
+    parse_enum(x);
+  } else if (is(word::k_fn) || is(word::k_thread)) {
+    x.kind = is(word::k_fn) ? item_kind::function : item_kind::thread;
+    take();
+    x.name_at = span_of(now());
+    x.name = expect_name("a name");
+    parse_signature(x);
+    x.at = span_of(first).to(last_span());
+    keep_head(tree, std::move(made));
+    x.body = parse_block();
+    return;
+  } else if (is(word::k_main)) {
+    x.kind = item_kind::main;
+    x.name = "main";
+    x.name_at = span_of(now());
+    if (x.is_pub) fail("'main' is not for other modules", "delete 'pub'");
+    take();
+    parse_signature(x);
+    x.at = span_of(first).to(last_span());
+    keep_head(tree, std::move(made));
+    x.body = parse_block();
+    return;
+  } else {
+    fail("expected a declaration, found " + shown(now()),
+         "a file holds: use, const, record, enum, extern, fn, thread, main");
+  }
+  x.at = span_of(first).to(last_span());
+  tree.items.push_back(std::move(made));
+}
+
+void parser::keep_head(file_tree& tree, std::unique_ptr<item> x) {
+  tree.items.push_back(std::move(x));
+}
+
+void parser::parse_module(file_tree& tree) {
+  const token& first = take();
+  span at;
+  std::string name = parse_path("the module's name", at);
+  if (!tree.module_name.empty()) {
+    auto& d = report_.error("D0002", span_of(first).to(last_span()), "a file is one module");
+    d.notes.push_back({tree.module_at, "it has this name already"});
+    return;
+  }
+  tree.module_name = std::move(name);
+  tree.module_at = at;
+}
+
+std::string parser::parse_path(const char* what, span& at) {
+  at = span_of(now());
+  std::string path(expect_name(what));
+  while (accept(word::s_dot)) {
+    path += '.';
+    path += expect_name("a name after '.'");
+  }
+  at = at.to(last_span());
+  return path;
+}
+
+void parser::parse_constant(item& x) {
+  take();
+  x.kind = item_kind::constant;
+  x.name_at = span_of(now());
+  x.name = expect_name("the constant's name");
+  if (accept(word::s_colon)) x.type = parse_type();
+  expect(word::s_set, "before the value");
+  x.value = parse_expr();
+}
+
+void parser::parse_record(item& x) {
+  take();
+  x.kind = item_kind::record;
+  x.name_at = span_of(now());
+  x.name = expect_name("the record's name");
+  parse_fields(x, [this](field& f) {
+    expect(word::s_colon, "after the field's name");
+    f.type = parse_type();
+  });
+}
+
+void parser::parse_enum(item& x) {
+  take();
+  x.kind = item_kind::enumeration;
+  x.name_at = span_of(now());
+  x.name = expect_name("the enum's name");
+  if (accept(word::s_colon)) x.type = parse_type();
+  parse_fields(x, [this](field& f) {
+    if (accept(word::s_set)) f.value = parse_expr();
+  });
+}
+
+void parser::parse_extern(file_tree& tree) {
+  take();
+  if (now().kind != token_kind::text)
+    fail("expected the name of a C header, found " + shown(now()), "extern \"parse.h\" { ... }");
+  const std::string header = decode_text(text_of(take()));
+  expect(word::s_lbrace, "before what the header declares");
+  skip_lines();
+  while (!is(word::s_rbrace) && !at_end()) {
+    const std::size_t before = at_;
+    try {
+      parse_extern_item(tree, header);
+      end_of_line("after this declaration");
+    } catch (recovery) {
+      resynchronize();
+      if (at_ == before) take();
+    }
+    skip_lines();
+  }
+  expect(word::s_rbrace, "at the end of 'extern'");
+}
+
+void parser::parse_extern_item(file_tree& tree, const std::string& header) {
+  auto made = std::make_unique<item>();
+  item& x = *made;
+  const token& first = now();
+  x.is_extern = true;
+  x.is_pub = true;
+  x.header = header;
+  if (is_name("type")) {
+    take();
+    x.kind = item_kind::opaque;
+    x.name_at = span_of(now());
+    x.name = expect_name("the type's name");
+    if (is_name("drop")) {
+      take();
+      x.drop = expect_name("the C function that frees it");
+    }
+  } else if (is(word::k_record)) {
+    parse_record(x);
+  } else if (is(word::k_enum)) {
+    parse_enum(x);
+  } else if (is(word::k_const)) {
+    take();
+    x.kind = item_kind::constant;
+    x.name_at = span_of(now());
+    x.name = expect_name("the constant's name");
+    expect(word::s_colon, "and the constant's type");
+    x.type = parse_type();
+  } else {
+    if (is_name("blocking") || is_name("pure")) {
+      (is_name("blocking") ? x.blocking : x.pure) = true;
+      take();
+    }
+    x.kind = item_kind::function;
+    if (!is(word::k_fn))
+      fail("expected a declaration, found " + shown(now()),
+           "extern holds: type, record, enum, const, fn, blocking fn, pure fn");
+    take();
+    x.name_at = span_of(now());
+    x.name = expect_name("the function's name");
+    parse_signature(x);
+  }
+  x.at = span_of(first).to(last_span());
+  tree.items.push_back(std::move(made));
+}
+
+void parser::parse_signature(item& x) {
+  expect(word::s_lparen, "before the parameters");
+  while (!is(word::s_rparen)) {
+    param p;
+    p.at = span_of(now());
+    if (accept(word::k_take)) p.how = passing::take;
+    if (accept(word::k_var)) p.how = passing::change;
+    p.name = expect_name("a parameter's name");
+    expect(word::s_colon, "and the parameter's type");
+    p.type = parse_type();
+    p.at = p.at.to(last_span());
+    if (accept(word::s_set)) p.fallback = parse_expr();
+    x.params.push_back(std::move(p));
+    if (!is(word::s_rparen)) expect(word::s_comma, "between parameters");
+  }
+  expect(word::s_rparen, "after the parameters");
+  if (accept(word::s_arrow)) {
+    x.result_at = span_of(now());
+    if (!is(word::s_not)) x.type = parse_type();
+    if (accept(word::s_not)) x.fallible = true;
+    x.result_at = x.result_at.to(last_span());
+  }
+}
+
+type_expr parser::parse_type() {
+  const nested deeper(*this);
+  type_expr t;
+  t.at = span_of(now());
+  if (accept(word::s_question)) {
+    t.kind = type_expr::form::optional;
+    t.inner.push_back(parse_type());
+  } else if (accept(word::s_lbracket)) {
+    t.kind = type_expr::form::array;
+    if (now().kind != token_kind::integer)
+      fail("expected the number of elements, found " + shown(now()));
+    t.number = take().value;
+    expect(word::s_rbracket, "after the number of elements");
+    t.inner.push_back(parse_type());
+  } else {
+    t.kind = type_expr::form::name;
+    t.name = expect_name("a type");
+    if (accept(word::s_dot)) {
+      t.module = t.name;
+      t.name = expect_name("a type");
+    }
+    t.has_arguments = is(word::s_lt);
+    if (t.has_arguments) t.inner = parse_type_arguments();
+  }
+  t.at = t.at.to(last_span());
+  return t;
+}
+
+std::vector<type_expr> parser::parse_type_arguments() {
+  std::vector<type_expr> list;
+  expect(word::s_lt, "before the type's arguments");
+  while (!is(word::s_gt)) {  // event<> has none
+    if (now().kind == token_kind::integer) {
+      type_expr n;
+      n.kind = type_expr::form::number;
+      n.at = span_of(now());
+      n.number = take().value;
+      list.push_back(std::move(n));
+    } else {
+      list.push_back(parse_type());
+    }
+    if (!accept(word::s_comma)) break;
+  }
+  close_angle();
+  return list;
+}
+
+}  // namespace heddle::draft

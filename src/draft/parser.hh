@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// Tokens to tree, by descent. After an error it goes on at the next line or closing brace, and it
+// reports at most one error a statement.
+#pragma once
+
+#include "draft/lexer.hh"
+#include "draft/tree.hh"
+
+namespace heddle::draft {
+
+/// Nothing may nest deeper: blocks, parentheses, operators in a row. So no pass runs out of stack.
+inline constexpr std::uint32_t nesting_max = 200;
+inline constexpr std::uint32_t chain_max = 1000;
+
+[[nodiscard]] file_tree parse(const source::source_file& file, const lexed& tokens,
+                              source::diagnostics& report);
+
+}  // namespace heddle::draft

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+// The parser: one function for each rule of the grammar in docs/reference/draft.md.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "draft/parser.hh"
+
+namespace heddle::draft {
+
+/// Leaves a statement or an item after its error was reported.
+struct recovery {};
+
+class parser {
+ public:
+  parser(const source::source_file& file, const lexed& in, source::diagnostics& report)
+      : file_(file), tokens_(in.tokens), report_(report) {}
+
+  file_tree run();
+
+ private:
+  // Tokens.
+  [[nodiscard]] const token& now() const noexcept { return tokens_[at_]; }
+  [[nodiscard]] const token& ahead(std::size_t n = 1) const noexcept {
+    return tokens_[std::min(at_ + n, tokens_.size() - 1)];
+  }
+  [[nodiscard]] bool at_end() const noexcept { return now().kind == token_kind::end; }
+  [[nodiscard]] bool is(word w) const noexcept { return now().what == w; }
+  [[nodiscard]] bool is_name() const noexcept { return now().kind == token_kind::name; }
+  [[nodiscard]] bool is_name(std::string_view text) const noexcept {
+    return is_name() && text_of(now()) == text;
+  }
+  [[nodiscard]] std::string_view text_of(const token& t) const noexcept {
+    return file_.text().substr(t.begin, t.end - t.begin);
+  }
+  [[nodiscard]] span span_of(const token& t) const noexcept { return {&file_, t.begin, t.end}; }
+  [[nodiscard]] span last_span() const noexcept { return span_of(tokens_[at_ == 0 ? 0 : at_ - 1]); }
+  const token& take() noexcept;
+  bool accept(word w) noexcept;
+  void skip_lines() noexcept;
+
+  [[nodiscard]] std::string shown(const token& t) const;
+  [[noreturn]] void fail(const std::string& message, const std::string& hint = {});
+  void expect(word w, const char* where);
+  std::string_view expect_name(const char* what);
+  void end_of_line(const char* where);
+
+  /// Skips tokens to the end of this line, or to the brace that closes the block around it.
+  void resynchronize() noexcept;
+
+  struct nested {
+    explicit nested(parser& p) : owner(p) {
+      if (++owner.nesting_ <= nesting_max) return;
+      --owner.nesting_;
+      if (!owner.told_of_nesting_) {
+        owner.told_of_nesting_ = true;
+        owner.report_.error("D0007", owner.span_of(owner.now()), "this is nested too deeply").hint =
+            "put the inner part in a function of its own";
+      }
+      throw recovery{};
+    }
+    nested(const nested&) = delete;
+    ~nested() { --owner.nesting_; }
+    parser& owner;
+  };
+
+  // Items.
+  void parse_item(file_tree& tree);
+
+  /// A function whose body has an error is still known to its callers.
+  static void keep_head(file_tree& tree, std::unique_ptr<item> x);
+
+  void parse_module(file_tree& tree);
+
+  std::string parse_path(const char* what, span& at);
+
+  void parse_constant(item& x);
+
+  void parse_record(item& x);
+
+  void parse_enum(item& x);
+
+  template <class Rest>
+  void parse_fields(item& x, Rest&& rest) {
+    expect(word::s_lbrace, "before the list");
+    skip_lines();
+    while (!is(word::s_rbrace)) {
+      field f;
+      f.at = span_of(now());
+      f.name = expect_name("a name");
+      rest(f);
+      x.fields.push_back(std::move(f));
+      if (is(word::s_rbrace)) break;
+      if (!accept(word::s_comma) && now().kind != token_kind::newline)
+        fail("expected ',' or a new line, found " + shown(now()));
+      skip_lines();
+    }
+    expect(word::s_rbrace, "at the end of the list");
+  }
+
+  void parse_extern(file_tree& tree);
+
+  void parse_extern_item(file_tree& tree, const std::string& header);
+
+  void parse_signature(item& x);
+
+  type_expr parse_type();
+
+  std::vector<type_expr> parse_type_arguments();
+
+  /// `>` may have been read as a part of `>>` or `>=`.
+  void close_angle();
+
+  // Statements.
+
+  /// Once: the blocks around this one have no end either.
+  void report_end(span opened);
+
+  block parse_block();
+
+  stmt_ptr make(stmt_kind kind);
+
+  stmt_ptr parse_stmt();
+
+  stmt_ptr parse_plain(stmt_kind kind);
+
+  stmt_ptr parse_let();
+
+  void parse_condition(stmt& s);
+
+  stmt_ptr parse_if();
+
+  stmt_ptr parse_for();
+
+  block parse_arm_body();
+
+  template <class Arm>
+  void parse_arms(const char* what, Arm&& arm) {
+    const span opened = span_of(now());
+    expect(word::s_lbrace, what);
+    skip_lines();
+    while (!is(word::s_rbrace)) {
+      if (at_end()) {
+        report_end(opened);
+        throw recovery{};
+      }
+      const std::size_t before = at_;
+      const std::uint32_t nesting = nesting_;
+      try {
+        arm();
+        end_of_line("after this case");
+      } catch (recovery) {
+        nesting_ = nesting;
+        resynchronize();
+        if (at_ == before && !is(word::s_rbrace)) take();
+      }
+      skip_lines();
+    }
+    take();
+  }
+
+  stmt_ptr parse_match();
+
+  stmt_ptr parse_any();
+
+  [[nodiscard]] bool at_end_of_expression() const noexcept;
+
+  stmt_ptr parse_jump();
+
+  stmt_ptr parse_simple();
+
+  // Expressions.
+  expr_ptr make(expr_kind kind, span at);
+
+  void join(expr& e);
+
+  expr_ptr parse_expr();
+
+  expr_ptr parse_range();
+
+  static int level_of(word w) noexcept;
+
+  expr_ptr parse_or();
+
+  expr_ptr parse_binary(int level);
+
+  expr_ptr parse_unary();
+
+  expr_ptr parse_postfix();
+
+  expr_ptr parse_atom();
+
+  const source::source_file& file_;
+  const std::vector<token>& tokens_;
+  source::diagnostics& report_;
+  std::size_t at_ = 0;
+  std::size_t half_ = ~std::size_t{0};  // a >> of which one > was used
+  std::uint32_t nesting_ = 0;
+  bool told_of_nesting_ = false;
+  bool told_of_end_ = false;
+};
+
+}  // namespace heddle::draft

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT
+// The flow as text (`--emit cfg`), as a graph (`--emit dot`), and the plan of the frame
+// (`--emit plan`).
+#include <algorithm>
+
+#include "draft/checker.hh"
+#include "draft/print_flow.hh"
+
+namespace heddle::draft {
+namespace {
+
+std::string number_text(const value& v) {
+  if (v.type != nullptr && v.type->is(kind::boolean)) return v.number != 0 ? "true" : "false";
+  return to_decimal(v.number);
+}
+
+std::string literal_text(const std::string& s) {
+  static constexpr char hex[] = "0123456789abcdef";
+  std::string out = "\"";
+  for (const char c : s.substr(0, 40)) {
+    const auto u = static_cast<unsigned char>(c);
+    if (u >= 0x20 && u < 0x7f && c != '"' && c != '\\') {
+      out += c;
+    } else {
+      out += {'\\', 'x', hex[u >> 4], hex[u & 15]};
+    }
+  }
+  return out + (s.size() > 40 ? "...\"" : "\"");
+}
+
+}  // namespace
+
+std::string instr_text(const flow& f, const instr& x) {
+  std::string out;
+  const auto args = [&] {
+    std::string list;
+    for (std::size_t i = 0; i != x.args.size(); ++i) {
+      if (i != 0) list += ", ";
+      if (i < x.by_address.size() && x.by_address[i]) list += "&";
+      list += print_value(f, x.args[i]);
+    }
+    return list;
+  };
+  if (x.result != no_id)
+    out += f.slots[x.result].name + (x.sets_status ? ", status = " : " = ");
+  else if (x.sets_status)
+    out += "status = ";
+  switch (x.op) {
+    case instr_op::set:
+      return print_value(f, x.place) + " = " + args();
+    case instr_op::clear:
+      return "clear " + f.slots[x.slot].name;
+    case instr_op::retain:
+      return "retain " + print_value(f, x.place);
+    case instr_op::release:
+      return "release " + f.slots[x.slot].name;
+    case instr_op::call:
+    case instr_op::print:
+      if (x.has_place)
+        out += print_value(f, x.place) + ".";
+      else if (!x.builtin->on.empty())
+        out += std::string(x.builtin->on) + ".";
+      return out + std::string(x.builtin->name) + "(" + args() + ")";
+    case instr_op::call_plain:
+      return out + x.callee->name + "(" + args() + ")";
+    case instr_op::spawn:
+      return out +
+             (x.result != no_id && f.slots[x.result].type->name == "frame" ? "frame " : "spawn ") +
+             x.callee->name + "(" + args() + ")" +
+             (x.scope != no_id ? " in " + f.slots[x.scope].name : "");
+    case instr_op::within_open:
+      return "open " + f.slots[x.slot].name + " for " + args();
+    case instr_op::scope_open:
+    case instr_op::shield_open:
+      return "open " + f.slots[x.slot].name;
+    case instr_op::within_close:
+    case instr_op::shield_close:
+      return "close " + f.slots[x.slot].name;
+  }
+  return out;
+}
+
+std::string block_name(const flow& f, block_id id) {
+  return "b" + std::to_string(id) + "." + f.blocks[id].name;
+}
+
+namespace {
+
+std::string tail_text(const flow& f, const tail& t) {
+  const auto to = [&](std::size_t i) { return block_name(f, t.next.at(i)); };
+  switch (t.op) {
+    case tail_op::none:
+      return "?";
+    case tail_op::go:
+      return "go " + to(0);
+    case tail_op::branch:
+      return "if " + print_value(f, t.args[0]) + " go " + to(0) + " else " + to(1);
+    case tail_op::check:
+      return "if status < 0 go " + to(1) + " else " + to(0);
+    case tail_op::check_fault:
+      return "if fault go " + to(1) + " else " + to(0);
+    case tail_op::choose: {
+      std::string out = "switch " + print_value(f, t.args[0]);
+      for (std::size_t i = 0; i + 1 < t.next.size(); ++i)
+        out += ", " + (t.texts.empty() ? to_decimal(t.cases[i]) : literal_text(t.texts[i])) + ": " +
+               to(i);
+      return out + ", else: " + to(t.next.size() - 1);
+    }
+    case tail_op::wait:
+      return "wait " + instr_text(f, t.waits[0]) + " then " + to(0);
+    case tail_op::call:
+      return "call " + instr_text(f, t.waits[0]) + " then " + to(0);
+    case tail_op::any: {
+      std::string out = "any";
+      for (std::size_t i = 0; i != t.waits.size(); ++i)
+        out += (i == 0 ? " " : " | ") + instr_text(f, t.waits[i]) + " then " + to(i);
+      return out;
+    }
+    case tail_op::leave_scope:
+      return std::string(t.early ? "cancel and leave " : "leave ") + f.slots[t.slot].name +
+             " then " + to(0);
+    case tail_op::yield:
+      return "yield then " + to(0);
+    case tail_op::end:
+      return "end";
+  }
+  return "";
+}
+
+std::string dot_text(std::string s) {
+  std::string out;
+  for (const char c : s) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string print_value(const flow& f, const value& v) {
+  const auto kid = [&](std::size_t i) { return print_value(f, v.kids.at(i)); };
+  switch (v.op) {
+    case value_op::constant:
+      return number_text(v);
+    case value_op::text:
+    case value_op::literal:
+      return literal_text(v.text);
+    case value_op::slot:
+      return f.slots[v.slot].name;
+    case value_op::field:
+      return kid(0) + "." + v.kids[0].type->record->parts.at(v.index).name;
+    case value_op::element:
+    case value_op::byte_at:
+      return kid(0) + "[" + kid(1) + "]";
+    case value_op::part:
+      return kid(0) + "[" + kid(1) + ".." + kid(2) + "]";
+    case value_op::unary:
+      if (v.what == word::k_fail) return "error of " + kid(0);
+      if (v.what == word::k_or) return "status of " + kid(0);
+      return std::string(spelling(v.what)) + kid(0);
+    case value_op::binary:
+      return "(" + kid(0) + " " + std::string(spelling(v.what)) + " " + kid(1) + ")";
+    case value_op::convert:
+      return v.type->name + "(" + kid(0) + ")";
+    case value_op::view_of:
+      return "view(" + kid(0) + ")";
+    case value_op::wrap:
+      return "some(" + kid(0) + ")";
+    case value_op::empty:
+      return "empty";
+    case value_op::has:
+      return "has(" + kid(0) + ")";
+    case value_op::held:
+      return "held(" + kid(0) + ")";
+    case value_op::property:
+      return v.text + "(" + kid(0) + ")";
+    case value_op::foreign:
+      return v.text;
+  }
+  return "?";
+}
+
+std::string print_flow(const flow& f) {
+  std::string out = "function " + f.fn->c_name + "\n";
+  for (block_id i = 0; i != f.blocks.size(); ++i) {
+    const flow_block& b = f.blocks[i];
+    out += block_name(f, i) + (is_wait(b.tail.op) ? " (wait)" : "") + ":\n";
+    for (const instr& x : b.body) out += "  " + instr_text(f, x) + "\n";
+    out += "  " + tail_text(f, b.tail) + "\n";
+  }
+  return out + "\n";
+}
+
+std::string print_dot(const flow& f) {
+  std::string out =
+      "subgraph \"cluster_" + f.fn->c_name + "\" {\n  label=\"" + f.fn->c_name + "\";\n";
+  const std::string id = f.fn->c_name + "_";
+  for (block_id i = 0; i != f.blocks.size(); ++i) {
+    const flow_block& b = f.blocks[i];
+    std::string text = b.name + "\\l";
+    for (const instr& x : b.body) text += dot_text(instr_text(f, x)) + "\\l";
+    if (is_wait(b.tail.op))
+      for (const instr& x : b.tail.waits) text += dot_text(instr_text(f, x)) + "\\l";
+    if (b.tail.op == tail_op::branch)
+      text += "if " + dot_text(print_value(f, b.tail.args[0])) + "\\l";
+    out += "  \"" + id + std::to_string(i) + "\" [label=\"" + text + "\"" +
+           (is_wait(b.tail.op) ? ",shape=box,style=\"rounded,filled\",fillcolor=lightyellow"
+                               : ",shape=box") +
+           "];\n";
+    for (std::size_t n = 0; n != b.tail.next.size(); ++n) {
+      out +=
+          "  \"" + id + std::to_string(i) + "\" -> \"" + id + std::to_string(b.tail.next[n]) + "\"";
+      if (b.tail.op == tail_op::branch) out += n == 0 ? " [label=yes]" : " [label=no]";
+      if ((b.tail.op == tail_op::check || b.tail.op == tail_op::check_fault) && n == 1)
+        out += " [label=error,style=dashed]";
+      out += ";\n";
+    }
+  }
+  return out + "}\n";
+}
+
+std::string print_plan(const flow& f) {
+  static constexpr const char* forms[] = {"plain", "merged", "apart", "thread", "foreign"};
+  std::string out = f.fn->c_name + ": " + forms[static_cast<int>(f.fn->form)];
+  if (!f.fn->why.empty()) out += " (" + f.fn->why + ")";
+  if (!f.has_frame) return out + "\n\n";
+  out += ", " + std::to_string(f.waits) + (f.waits == 1 ? " wait, " : " waits, ") +
+         std::to_string(f.frame_size) + " bytes of variables (" +
+         std::to_string(f.frame_size_least) + " live at once, ";
+  const std::vector<std::uint32_t> bytes = bytes_at_waits(f);
+  const std::uint32_t result = f.result != no_id ? f.slots[f.result].size : 0;
+  out += std::to_string(std::max(*std::max_element(bytes.begin(), bytes.end()), result)) +
+         " at one wait)\n";
+  std::vector<const slot*> list;
+  for (const slot& s : f.slots)
+    if (s.in_frame) list.push_back(&s);
+  std::sort(list.begin(), list.end(), [](const slot* a, const slot* b) {
+    return a->offset != b->offset ? a->offset < b->offset : a->name < b->name;
+  });
+  for (const slot* s : list) {
+    out += "  " + std::to_string(s->offset) + ".." + std::to_string(s->offset + s->size) + "  " +
+           s->name + ": " + (s->by_reference ? "&" : "") + s->type->name;
+    std::string partners;
+    for (const slot* o : list)
+      if (o != s && o->offset < s->offset + s->size && s->offset < o->offset + o->size)
+        partners += (partners.empty() ? "" : ", ") + o->name;
+    if (!partners.empty()) out += "  (shares bytes with " + partners + ")";
+    out += "\n";
+  }
+  out += "  start: " + std::to_string(bytes[0]) + " bytes in use\n";
+  for (const flow_block& b : f.blocks)
+    if (is_wait(b.tail.op))
+      out += "  wait " + std::to_string(b.wait_number) + ", " + b.name + ": " +
+             std::to_string(bytes[b.wait_number]) + " bytes in use\n";
+  return out + "\n";
+}
+
+}  // namespace heddle::draft

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: MIT
+// The syntax tree of one module. The parser makes it; the checker writes types and meanings into
+// the fields that say so, and from then on it is the typed tree that the interpreter runs and
+// lower.cc turns into blocks.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "draft/token.hh"
+
+namespace heddle::draft {
+
+struct type;
+struct variable;
+struct function;
+struct record;
+struct enumeration;
+struct operation;
+struct module;
+struct expr;
+struct stmt;
+
+using expr_ptr = std::unique_ptr<expr>;
+using stmt_ptr = std::unique_ptr<stmt>;
+
+/// A type as written: `?text<64>`, `[4]int`, `net.addr`, `channel<post>`.
+struct type_expr {
+  enum class form : std::uint8_t { none, name, optional, array, number };
+  form kind = form::none;
+  span at{};
+  std::string_view module;  ///< of `net.addr`: net
+  std::string_view name;
+  std::uint64_t number = 0;      ///< of an array, or a number as argument
+  bool has_arguments = false;    ///< `< >` follows the name, perhaps with nothing in it
+  std::vector<type_expr> inner;  ///< arguments in < >, or the one behind ? or [N]
+
+  [[nodiscard]] explicit operator bool() const noexcept { return kind != form::none; }
+};
+
+struct block {
+  span at{};
+  std::vector<stmt_ptr> body;
+};
+
+enum class expr_kind : std::uint8_t {
+  bad,
+  name,
+  integer,  ///< also a character
+  duration,
+  text,
+  boolean,
+  none,
+  list,
+  call,
+  index,
+  member,
+  unary,
+  binary,
+  range,
+  try_,
+  move,
+  spawn,
+  or_else,
+};
+
+struct argument {
+  std::string_view name;  ///< of `from: id`
+  span at{};
+  expr_ptr value;
+};
+
+/// The meaning of a name, a member or a call.
+enum class meaning : std::uint8_t {
+  unknown,
+  local,       ///< expr::var
+  constant,    ///< expr::value holds it, or expr::text_value
+  function,    ///< expr::callee
+  record,      ///< a record's constructor: expr::type
+  conversion,  ///< u16(x), text<8>(x): expr::type
+  construct,   ///< buffer(4K), channel<int>(16): expr::op_info
+  operation,   ///< a built-in function or member: expr::op_info
+  field,       ///< of a record: expr::value is its number
+  enumerator,  ///< expr::value
+  error_name,  ///< error.too_big: expr::value is its code
+  namespace_,  ///< net, fs, a module, an enum's name
+};
+
+struct expr {
+  expr_kind kind = expr_kind::bad;
+  word op = word::none;  ///< of unary and binary
+  bool parenthesized = false;
+  span at{};
+  std::string_view name;  ///< of name and member; of or_else: the error's name
+  span name_at{};
+  std::uint64_t value = 0;
+  expr_ptr a;
+  expr_ptr b;
+  std::vector<argument> args;      ///< of call and list
+  std::vector<type_expr> generic;  ///< of `channel<post>`
+  bool has_generic = false;
+  stmt_ptr jump;                   ///< of or_else: `or return`
+  std::unique_ptr<block> handler;  ///< of or_else: `or e { }`
+  std::uint32_t depth = 1;
+
+  // Set by the checker.
+  const draft::type* type = nullptr;
+  bool fallible = false;            ///< T!, and nothing took the error yet
+  bool waits = false;               ///< this very operation, call or join may wait
+  const draft::type* to = nullptr;  ///< the value becomes this: a wider integer, a view, ?T
+  meaning means = meaning::unknown;
+  bool moves = false;        ///< this use of a variable takes what it owns
+  bool is_constant = false;  ///< an integer, duration or bool that is known: see number
+  __int128 number = 0;
+  variable* var = nullptr;
+  function* callee = nullptr;
+  const operation* op_info = nullptr;
+  const draft::type* op_type = nullptr;  ///< the T of channel<T> that op_info works on
+  std::string text_value;                ///< of a text literal or constant
+  variable* error_var = nullptr;         ///< of or_else
+  bool discards = false;                 ///< of or_else: the value is not used
+  bool of_optional = false;              ///< or_else handles none, not an error
+};
+
+enum class stmt_kind : std::uint8_t {
+  bad,
+  let,
+  expression,
+  assign,
+  if_,
+  while_,
+  loop,
+  for_,
+  match,
+  any,
+  wait,
+  scope,
+  nowait,
+  shield,
+  within,
+  defer,
+  return_,
+  break_,
+  continue_,
+  fail,
+};
+
+struct match_arm {
+  span at{};
+  bool otherwise = false;
+  std::vector<expr_ptr> patterns;
+  block body;
+};
+
+struct any_arm {
+  enum class form : std::uint8_t { wait, after, failed };
+  form kind = form::wait;
+  span at{};
+  std::string_view name;  ///< of `x = ...` and `else e`
+  span name_at{};
+  expr_ptr what;  ///< the operation, or the duration
+  block body;
+  variable* var = nullptr;
+};
+
+struct stmt {
+  stmt_kind kind = stmt_kind::bad;
+  word op = word::none;  ///< of assign: = += -= *= /=
+  bool is_var = false;   ///< of let
+  bool arrow_body = false;
+  span at{};
+  std::string_view name;    ///< of let, for, `if let`
+  std::string_view second;  ///< of for: `for i, x in`
+  span name_at{};
+  span second_at{};
+  type_expr type;
+  expr_ptr a;  ///< value, condition, subject, range, duration, target of assign
+  expr_ptr b;  ///< new value of assign
+  block body;
+  block else_body;
+  bool has_else = false;
+  std::vector<match_arm> arms;
+  std::vector<any_arm> any_arms;
+
+  // Set by the checker.
+  variable* var = nullptr;
+  variable* second_var = nullptr;
+  bool yields = false;              ///< of a loop: it might run long without a wait
+  bool endless = false;             ///< of a loop: nothing leaves it
+  std::vector<const expr*> events;  ///< of wait: each `event(x)` in it
+};
+
+enum class passing : std::uint8_t { borrow, change, take };
+
+struct param {
+  passing how = passing::borrow;
+  span at{};
+  std::string_view name;
+  type_expr type;
+  expr_ptr fallback;
+  variable* var = nullptr;
+};
+
+enum class item_kind : std::uint8_t {
+  constant,
+  record,
+  enumeration,
+  function,
+  thread,
+  main,
+  opaque
+};
+
+struct field {
+  std::string_view name;
+  span at{};
+  type_expr type;
+  expr_ptr value;  ///< of an enumerator
+};
+
+struct item {
+  item_kind kind = item_kind::constant;
+  bool is_pub = false;
+  bool is_extern = false;
+  bool blocking = false;
+  bool pure = false;
+  bool apart = false;
+  bool merged = false;
+  span at{};  ///< of the head, up to the body
+  std::string_view name;
+  span name_at{};
+  std::vector<param> params;
+  type_expr type;  ///< result, or the constant's
+  bool fallible = false;
+  span result_at{};
+  std::vector<field> fields;
+  expr_ptr value;         ///< of a constant
+  std::string_view drop;  ///< of an opaque type
+  std::string header;     ///< the name in `extern "header.h"`
+  block body;
+
+  function* made_function = nullptr;
+  record* made_record = nullptr;
+  enumeration* made_enum = nullptr;
+};
+
+struct use_line {
+  span at{};
+  std::string path;  ///< a.b
+};
+
+/// One file.
+struct file_tree {
+  const source::source_file* file = nullptr;
+  std::string module_name;
+  span module_at{};
+  std::vector<use_line> uses;
+  std::vector<std::unique_ptr<item>> items;
+};
+
+/// Indented text, one node a line: `--emit ast`, and `--emit types` when types are there.
+[[nodiscard]] std::string print_tree(const file_tree& tree, bool with_types);
+
+}  // namespace heddle::draft

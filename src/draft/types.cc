@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+// The table of types, and the codes of errors.
+#include "draft/types.hh"
+
+#include <cerrno>
+
+namespace heddle::draft {
+
+unsigned type::bits() const noexcept {
+  switch (kind) {
+    case kind::i8:
+    case kind::u8:
+      return 8;
+    case kind::i16:
+    case kind::u16:
+      return 16;
+    case kind::i32:
+    case kind::u32:
+      return 32;
+    default:
+      return 64;
+  }
+}
+
+std::int64_t min_of(const type& t) noexcept {
+  return t.is_signed() ? static_cast<std::int64_t>(~std::uint64_t{0} << (t.bits() - 1)) : 0;
+}
+std::uint64_t max_of(const type& t) noexcept {
+  const unsigned bits = t.bits() - (t.is_signed() ? 1 : 0);
+  return ~std::uint64_t{0} >> (64 - bits);
+}
+
+type_table::type_table() {
+  struct row {
+    kind k;
+    const char* name;
+    draft::owning owning;
+  };
+  static constexpr row rows[] = {
+      {kind::poison, "?", owning::value},
+      {kind::void_, "void", owning::value},
+      {kind::none, "none", owning::value},
+      {kind::boolean, "bool", owning::value},
+      {kind::i8, "i8", owning::value},
+      {kind::i16, "i16", owning::value},
+      {kind::i32, "i32", owning::value},
+      {kind::i64, "int", owning::value},
+      {kind::u8, "byte", owning::value},
+      {kind::u16, "u16", owning::value},
+      {kind::u32, "u32", owning::value},
+      {kind::u64, "u64", owning::value},
+      {kind::duration, "duration", owning::value},
+      {kind::error, "error", owning::value},
+      {kind::view, "view", owning::borrowed},
+      {kind::bytes, "bytes", owning::counted},
+      {kind::range, "a range", owning::value},
+      {kind::address, "net.addr", owning::value},
+      {kind::conn, "conn", owning::owned},
+      {kind::listener, "listener", owning::owned},
+      {kind::file, "file", owning::owned},
+      {kind::buffer, "buffer", owning::owned},
+      {kind::permit, "permit", owning::owned},
+      {kind::semaphore, "semaphore", owning::counted},
+      {kind::signal, "event<>", owning::counted},
+  };
+  for (const row& r : rows) {
+    type* const t = make(r.k, r.name);
+    t->owning = r.owning;
+    basic_[static_cast<std::size_t>(r.k)] = t;
+    if (r.k != kind::poison && r.k != kind::none && r.k != kind::range && r.k != kind::address)
+      names_.emplace(r.name, t);
+  }
+  names_.emplace("i64", basic(kind::i64));
+  names_.emplace("u8", basic(kind::u8));
+}
+
+type* type_table::make(kind k, std::string name) {
+  type& t = all_.emplace_back();
+  t.kind = k;
+  t.name = std::move(name);
+  return &t;
+}
+
+const type* type_table::find(std::string_view name) const noexcept {
+  const auto found = names_.find(name);
+  return found == names_.end() ? nullptr : found->second;
+}
+
+const type* type_table::text(std::uint64_t count) {
+  std::string name = "text<" + std::to_string(count) + ">";
+  const type*& slot = made_[name];
+  if (slot == nullptr) {
+    type* const t = make(kind::text, std::move(name));
+    t->count = count;
+    slot = t;
+  }
+  return slot;
+}
+
+const type* type_table::array(std::uint64_t count, const type* of) {
+  std::string name = "[" + std::to_string(count) + "]" + of->name;
+  const type*& slot = made_[name];
+  if (slot == nullptr) {
+    type* const t = make(kind::array, std::move(name));
+    t->count = count;
+    t->of = of;
+    t->owning = of->owning;
+    slot = t;
+  }
+  return slot;
+}
+
+const type* type_table::optional(const type* of) {
+  std::string name = "?" + of->name;
+  const type*& slot = made_[name];
+  if (slot == nullptr) {
+    type* const t = make(kind::optional, std::move(name));
+    t->of = of;
+    t->owning = of->owning;
+    slot = t;
+  }
+  return slot;
+}
+
+const type* type_table::generic(kind k, const type* of, bool fallible) {
+  const char* word = "";
+  draft::owning how = owning::counted;
+  switch (k) {
+    case kind::channel:
+      word = "channel";
+      break;
+    case kind::broadcast:
+      word = "broadcast";
+      break;
+    case kind::event:
+      word = "event";
+      break;
+    case kind::rendezvous:
+      word = "rendezvous";
+      break;
+    case kind::subscription:
+      word = "subscription";
+      how = owning::owned;
+      break;
+    default:
+      word = "job";
+      how = owning::owned;
+  }
+  std::string name = std::string(word) + "<" + of->name + (fallible ? "!>" : ">");
+  const type*& slot = made_[name];
+  if (slot == nullptr) {
+    type* const t = make(k, std::move(name));
+    t->of = of;
+    t->owning = how;
+    t->of_fallible = fallible;
+    slot = t;
+  }
+  return slot;
+}
+
+void type_table::refresh() noexcept {
+  for (type& t : all_)
+    if (t.kind == kind::optional) t.owning = t.of->owning;
+}
+
+bool module::uses_builtin(std::string_view builtin) const noexcept {
+  for (const auto& [path, m] : uses)
+    if (m == nullptr && path == builtin) return true;
+  return false;
+}
+
+module* module::used(std::string_view short_name) const noexcept {
+  for (const auto& [path, m] : uses) {
+    if (m == nullptr) continue;
+    const std::size_t dot = path.rfind('.');
+    if (std::string_view(path).substr(dot == std::string::npos ? 0 : dot + 1) == short_name)
+      return m;
+  }
+  return nullptr;
+}
+
+std::uint32_t error_code(std::string_view name) noexcept {
+  struct row {
+    std::string_view name;
+    int code;
+  };
+  // eof is no failure of the system; its code is one that no system call gives.
+  static constexpr row rows[] = {
+      {"eof", 4095},
+      {"canceled", ECANCELED},
+      {"timeout", ETIMEDOUT},
+      {"reset", ECONNRESET},
+      {"refused", ECONNREFUSED},
+      {"memory", ENOMEM},
+      {"closed", EPIPE},
+      {"not_found", ENOENT},
+      {"denied", EACCES},
+      {"exists", EEXIST},
+      {"in_use", EADDRINUSE},
+      {"too_big", EMSGSIZE},
+      {"full", ENOBUFS},
+      {"empty", EAGAIN},
+      {"syntax", EILSEQ},
+      {"range", ERANGE},
+      {"unreachable", EHOSTUNREACH},
+      {"no_space", ENOSPC},
+      {"is_directory", EISDIR},
+      {"missed", EOVERFLOW},
+      {"invalid", EINVAL},
+  };
+  for (const row& r : rows)
+    if (r.name == name) return static_cast<std::uint32_t>(r.code);
+  std::uint32_t hash = 2166136261u;
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+  return 4096 + hash % 1000000000u;
+}
+
+}  // namespace heddle::draft

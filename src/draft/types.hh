@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+// Types, and what the checker knows about names: variables, functions, records, modules. Types are
+// made once each, so equal types have equal addresses.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "draft/tree.hh"
+#include "source/diagnostic.hh"
+
+namespace heddle::draft {
+
+enum class kind : std::uint8_t {
+  poison,  ///< of an expression with an error: agrees with everything
+  void_,
+  none,  ///< of `none` before an optional takes it
+  boolean,
+  i8,
+  i16,
+  i32,
+  i64,
+  u8,
+  u16,
+  u32,
+  u64,
+  duration,
+  error,
+  text,   ///< text<N>
+  view,   ///< borrowed bytes
+  bytes,  ///< counted, immutable
+  record,
+  enumeration,
+  array,
+  optional,
+  range,
+  address,
+  conn,
+  listener,
+  file,
+  buffer,
+  permit,  ///< of a semaphore: one turn
+  job,
+  subscription,
+  opaque,  ///< extern "C" type
+  channel,
+  broadcast,
+  semaphore,
+  rendezvous,
+  event,   ///< event<T>: its trigger brings a value
+  signal,  ///< event<>: its value is known to the rendezvous
+};
+
+/// How a value is treated when a variable gets it or goes away.
+enum class owning : std::uint8_t {
+  value,     ///< copied
+  counted,   ///< copied; each copy counts
+  owned,     ///< moved; released once
+  borrowed,  ///< a view
+};
+
+struct type {
+  draft::kind kind = kind::poison;
+  std::uint64_t count = 0;   ///< of text<N>, [N]T
+  const type* of = nullptr;  ///< of [N]T, ?T, channel<T>, job<T>, ...
+  draft::record* record = nullptr;
+  enumeration* values = nullptr;
+  const item* opaque = nullptr;
+  bool of_fallible = false;  ///< of job<T>: the thread's result is T!
+  std::string name;          ///< as it is written
+  draft::owning owning = owning::value;
+
+  [[nodiscard]] bool is_integer() const noexcept { return kind >= kind::i8 && kind <= kind::u64; }
+  [[nodiscard]] bool is_signed() const noexcept { return kind >= kind::i8 && kind <= kind::i64; }
+  /// Bits of an integer.
+  [[nodiscard]] unsigned bits() const noexcept;
+  [[nodiscard]] bool is(draft::kind k) const noexcept { return kind == k; }
+  [[nodiscard]] bool is_owned() const noexcept { return owning == owning::owned; }
+  /// Something happens at the end of its variable.
+  [[nodiscard]] bool needs_release() const noexcept {
+    return owning == owning::owned || owning == owning::counted;
+  }
+  /// Held in C by a struct, which functions get by address.
+  [[nodiscard]] bool by_address() const noexcept {
+    return kind == kind::text || kind == kind::record || kind == kind::array ||
+           kind == kind::optional;
+  }
+};
+
+/// The least and greatest value of an integer type.
+[[nodiscard]] std::int64_t min_of(const type& t) noexcept;
+[[nodiscard]] std::uint64_t max_of(const type& t) noexcept;
+
+class type_table {
+ public:
+  type_table();
+  type_table(const type_table&) = delete;
+  type_table& operator=(const type_table&) = delete;
+
+  [[nodiscard]] const type* basic(kind k) const noexcept {
+    return basic_[static_cast<std::size_t>(k)];
+  }
+  [[nodiscard]] const type* text(std::uint64_t count);
+  [[nodiscard]] const type* array(std::uint64_t count, const type* of);
+  [[nodiscard]] const type* optional(const type* of);
+  /// channel, broadcast, event, job, subscription of something; `fallible` only of a job.
+  [[nodiscard]] const type* generic(kind k, const type* of, bool fallible = false);
+  [[nodiscard]] type* make(kind k, std::string name);
+  /// Optionals are owned as their values are, which is known only when all records are.
+  void refresh() noexcept;
+  /// The basic type of this name, or null.
+  [[nodiscard]] const type* find(std::string_view name) const noexcept;
+
+ private:
+  std::deque<type> all_;
+  const type* basic_[64] = {};
+  std::unordered_map<std::string, const type*> made_;
+  std::unordered_map<std::string_view, const type*> names_;
+};
+
+struct variable {
+  std::string name;
+  span at{};
+  const draft::type* type = nullptr;
+  bool is_var = false;  ///< may be changed
+  bool is_param = false;
+  passing how = passing::borrow;  ///< of a parameter
+  bool used = false;
+  bool assigned_at_once = true;  ///< false: `var x: int`, assigned later
+  bool is_error = false;         ///< of `or e { }`
+  function* owner = nullptr;
+  std::uint32_t number = 0;  ///< in its function
+};
+
+/// A call inside a function, for what follows from it.
+struct call_site {
+  function* callee = nullptr;
+  const expr* at = nullptr;
+};
+
+enum class function_form : std::uint8_t {
+  plain,   ///< nothing in it waits: an ordinary C function
+  merged,  ///< it waits, and its code is part of its callers
+  apart,   ///< it waits in a frame of its own
+  thread,  ///< spawned
+  foreign  ///< C
+};
+
+struct function {
+  item* decl = nullptr;
+  module* home = nullptr;
+  std::string name;
+  std::string c_name;
+  std::vector<variable*> params;
+  std::vector<std::unique_ptr<variable>> variables;  ///< all of it, parameters first
+  const type* result = nullptr;
+  bool fallible = false;
+  function_form form = function_form::plain;
+  std::string why;  ///< why it is merged or apart
+  bool waits = false;
+  const expr* waits_at = nullptr;     ///< the operation or call that waits
+  function* waits_through = nullptr;  ///< of a call
+  bool may_fault = false;
+  bool spawned = false;
+  bool recursive = false;
+  std::uint32_t size = 0;  ///< statements
+  std::vector<call_site> calls;
+  /// Of each view: the variables that it may look into. While the view is alive, so are they.
+  std::unordered_map<const variable*, std::vector<variable*>> looks_into;
+
+  [[nodiscard]] bool is_thread() const noexcept { return decl->kind == item_kind::thread; }
+  [[nodiscard]] bool is_main() const noexcept { return decl->kind == item_kind::main; }
+};
+
+struct record {
+  item* decl = nullptr;
+  module* home = nullptr;
+  const draft::type* type = nullptr;
+  std::string c_name;
+  struct part {
+    std::string name;
+    const draft::type* type = nullptr;
+    span at{};
+  };
+  std::vector<part> parts;
+  bool resolved = false;
+  bool resolving = false;
+};
+
+struct enumeration {
+  item* decl = nullptr;
+  module* home = nullptr;
+  const draft::type* type = nullptr;
+  const draft::type* base = nullptr;
+  std::string c_name;
+  struct value {
+    std::string name;
+    std::int64_t number = 0;
+    span at{};
+  };
+  std::vector<value> values;
+};
+
+struct constant {
+  item* decl = nullptr;
+  module* home = nullptr;
+  const draft::type* type = nullptr;
+  std::uint64_t value = 0;
+  std::string text;
+  bool resolved = false;
+  bool resolving = false;
+  bool foreign = false;
+  std::string c_name;
+};
+
+/// The meaning of a name at the top of a module.
+struct symbol {
+  item* decl = nullptr;
+  function* fn = nullptr;
+  const draft::type* type = nullptr;  ///< record, enum, extern type
+  constant* value = nullptr;
+  bool used = false;
+};
+
+struct module {
+  std::string name;    ///< a.b
+  std::string c_name;  ///< a_b
+  const source::source_file* file = nullptr;
+  file_tree tree;
+  std::unordered_map<std::string_view, symbol> names;
+  std::vector<std::pair<std::string, module*>> uses;  ///< built-in modules have a null pointer
+  std::vector<std::unique_ptr<function>> functions;
+  std::vector<std::unique_ptr<record>> records;
+  std::vector<std::unique_ptr<enumeration>> enums;
+  std::vector<std::unique_ptr<constant>> constants;
+  bool loading = false;
+
+  [[nodiscard]] bool uses_builtin(std::string_view builtin) const noexcept;
+  [[nodiscard]] module* used(std::string_view short_name) const noexcept;
+};
+
+/// Everything of one run of the compiler.
+struct program {
+  std::deque<source::source_file> files;
+  std::vector<std::unique_ptr<module>> modules;  ///< those that are used before their users
+  module* main_module = nullptr;                 ///< the file that was asked for
+  type_table types;
+  std::map<std::string, std::uint32_t, std::less<>> errors;  ///< error.NAME and its code
+};
+
+/// The code of error.NAME: that of the system where there is one, else from 4096 on, from the name
+/// alone, so that all modules agree on it.
+[[nodiscard]] std::uint32_t error_code(std::string_view name) noexcept;
+
+}  // namespace heddle::draft

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: MIT
+// Finds the functions that may wait: a fixpoint over the calls. Then the form of each function
+// (plain, merged, apart), recursion, and the rules about loops, nowait and defer.
+#include <algorithm>
+#include <utility>
+
+#include "draft/checker.hh"
+#include "draft/walk.hh"
+
+namespace heddle::draft {
+namespace {
+
+/// The statement itself waits, even if nothing in it does.
+bool waits_itself(const stmt& s) noexcept {
+  return s.kind == stmt_kind::any || s.kind == stmt_kind::wait || s.kind == stmt_kind::scope;
+}
+
+/// A waiting function of at most this many statements is merged into each of its callers.
+constexpr std::uint32_t merged_statements_max = 6;
+
+std::string place(const expr& e) {
+  return e.at.file->path() + ":" + std::to_string(e.at.file->line_of(e.at.begin));
+}
+
+std::string shown_operation(const expr& e) {
+  if (e.op_info == nullptr) return e.callee != nullptr ? e.callee->name : "a wait";
+  return e.op_info->on.empty() ? std::string(e.op_info->name)
+                               : std::string(e.op_info->on) + "." + std::string(e.op_info->name);
+}
+
+class finder {
+ public:
+  finder(program& p, source::diagnostics& report) : program_(p), report_(report) {}
+
+  void run() {
+    each_function([&](function& f) {
+      if (f.decl->is_extern) {
+        f.waits = f.decl->blocking;
+        return;
+      }
+      functions_.push_back(&f);
+      walk(
+          f.decl->body,
+          [&](const expr& e) {
+            if (e.waits && !f.waits) {
+              f.waits = true;
+              f.waits_at = &e;
+            }
+          },
+          [&](const stmt& s) { f.waits = f.waits || waits_itself(s); });
+    });
+    for (bool changed = true; std::exchange(changed, false);) {
+      for (function* f : functions_) {
+        for (const call_site& c : f->calls) {
+          if (f->waits || !c.callee->waits) continue;
+          f->waits = true;
+          f->waits_at = c.at;
+          f->waits_through = c.callee;
+          changed = true;
+        }
+      }
+    }
+    mark_calls();
+    find_recursion();
+    choose_forms();
+    for (function* f : functions_) check_rules(*f);
+  }
+
+ private:
+  template <class F>
+  void each_function(F&& use) {
+    for (const auto& m : program_.modules)
+      for (const auto& f : m->functions) use(*f);
+  }
+
+  /// Calls of functions that wait are waits themselves.
+  void mark_calls() {
+    for (function* f : functions_)
+      for (const call_site& c : f->calls)
+        if (c.callee->waits) const_cast<expr*>(c.at)->waits = true;
+  }
+
+  /// Tarjan's components, without recursion of our own.
+  void find_recursion() {
+    std::unordered_map<function*, std::size_t> index;
+    for (std::size_t i = 0; i != functions_.size(); ++i) index.emplace(functions_[i], i);
+    const std::size_t n = functions_.size();
+    std::vector<std::size_t> order(n, 0), low(n, 0);
+    std::vector<bool> on_stack(n, false);
+    std::vector<std::size_t> stack;
+    std::size_t next = 1;
+    struct visit {
+      std::size_t node;
+      std::size_t call;
+    };
+    for (std::size_t root = 0; root != n; ++root) {
+      if (order[root] != 0) continue;
+      std::vector<visit> path = {{root, 0}};
+      order[root] = low[root] = next++;
+      stack.push_back(root);
+      on_stack[root] = true;
+      while (!path.empty()) {
+        auto& [node, call] = path.back();
+        function& f = *functions_[node];
+        if (call < f.calls.size()) {
+          const auto found = index.find(f.calls[call++].callee);
+          if (found == index.end()) continue;
+          const std::size_t to = found->second;
+          if (to == node) f.recursive = true;
+          if (order[to] == 0) {
+            order[to] = low[to] = next++;
+            stack.push_back(to);
+            on_stack[to] = true;
+            path.push_back({to, 0});
+          } else if (on_stack[to]) {
+            low[node] = std::min(low[node], order[to]);
+          }
+          continue;
+        }
+        const std::size_t done = node;
+        path.pop_back();
+        if (!path.empty()) low[path.back().node] = std::min(low[path.back().node], low[done]);
+        if (low[done] != order[done]) continue;
+        std::vector<std::size_t> component;
+        for (;;) {
+          const std::size_t top = stack.back();
+          stack.pop_back();
+          on_stack[top] = false;
+          component.push_back(top);
+          if (top == done) break;
+        }
+        if (component.size() > 1)
+          for (const std::size_t each : component) functions_[each]->recursive = true;
+      }
+    }
+  }
+
+  void choose_forms() {
+    std::unordered_map<const function*, std::size_t> callers;
+    for (const function* f : functions_)
+      for (const call_site& c : f->calls) ++callers[c.callee];
+    for (function* f : functions_) {
+      item& x = *f->decl;
+      if (f->is_thread() || f->is_main()) {
+        f->form = function_form::thread;
+        continue;
+      }
+      if (!f->waits) {
+        f->form = f->spawned ? function_form::apart : function_form::plain;
+        if (f->spawned) f->why = "it is spawned";
+        if ((x.apart || x.merged) && !f->spawned)
+          report_
+              .error("D0004", x.name_at,
+                     "nothing in " + quoted(f->name) + " waits: it is an ordinary function")
+              .hint = std::string("delete '") + (x.apart ? "apart'" : "merged'");
+        continue;
+      }
+      const std::size_t calls = callers[f];
+      if (x.merged && f->recursive) {
+        report_.error("D1001", x.name_at, quoted(f->name) + " calls itself and cannot be merged")
+            .hint = "delete 'merged'; each call then has a frame of its own";
+      }
+      if (x.merged && f->spawned)
+        report_.error("D1001", x.name_at, quoted(f->name) + " is spawned and cannot be merged")
+            .hint = "delete 'merged'";
+      if (f->recursive) {
+        f->form = function_form::apart;
+        f->why = "it calls itself";
+      } else if (f->spawned) {
+        f->form = function_form::apart;
+        f->why = "it is spawned";
+      } else if (x.apart || x.merged) {
+        f->form = x.apart ? function_form::apart : function_form::merged;
+        f->why = "declared so";
+      } else if (calls <= 1) {
+        f->form = function_form::merged;
+        f->why = calls == 1 ? "one caller" : "no caller here";
+      } else if (f->size <= merged_statements_max) {
+        f->form = function_form::merged;
+        f->why = std::to_string(f->size) + " statements";
+      } else {
+        f->form = function_form::apart;
+        f->why = std::to_string(calls) + " callers, " + std::to_string(f->size) + " statements";
+      }
+    }
+  }
+
+  static const expr* first_wait(const block& b) {
+    const expr* found = nullptr;
+    walk(
+        b,
+        [&](const expr& e) {
+          if (e.waits && found == nullptr) found = &e;
+        },
+        [](const stmt&) {});
+    return found;
+  }
+  static bool waits_somewhere(const block& b) {
+    bool any = first_wait(b) != nullptr;
+    walk(b, [](const expr&) {}, [&](const stmt& s) { any |= waits_itself(s); });
+    return any;
+  }
+
+  void report_wait(const char* code, const expr& e, const char* where) {
+    auto& d = report_.error(code, e.at, "this waits, inside " + std::string(where));
+    add_chain(d, e);
+  }
+  static void add_chain(source::diagnostic& d, const expr& e) {
+    const function* f = e.callee;
+    for (int depth = 0; f != nullptr && f->waits_at != nullptr && depth != 8; ++depth) {
+      d.notes.push_back({f->waits_at->at, quoted(f->name) + " waits here"});
+      f = f->waits_through;
+    }
+  }
+
+  /// Something in the block leaves the function or the loop around it.
+  static bool can_leave(const block& b) {
+    bool leaves = false;
+    walk(
+        b, [&](const expr& e) { leaves |= e.kind == expr_kind::try_; },
+        [&](const stmt& s) {
+          leaves |= s.kind == stmt_kind::return_ || s.kind == stmt_kind::fail;
+        });
+    return leaves;
+  }
+
+  void check_rules(function& f) {
+    walk(
+        f.decl->body, [](const expr&) {},
+        [&](const stmt& s) {
+          switch (s.kind) {
+            case stmt_kind::nowait:
+              if (const expr* e = first_wait(s.body)) {
+                report_wait("D0602", *e, "'nowait'");
+              } else if (waits_somewhere(s.body)) {
+                report_.error("D0602", s.at, "this waits, inside 'nowait'");
+              }
+              break;
+            case stmt_kind::defer:
+              check_defer(s);
+              break;
+            case stmt_kind::loop:
+              if (s.endless && !can_leave(s.body) && !waits_somewhere(s.body)) {
+                report_.error("D0601", s.at, "this loop never waits and never ends").hint =
+                    "leave it with break or return, or wait in it";
+              }
+              break;
+            case stmt_kind::while_:
+              if (s.name.empty() && s.a->is_constant && s.a->number != 0 && leaves(s) &&
+                  !can_leave(s.body) && !waits_somewhere(s.body))
+                report_.error("D0601", s.at, "this loop never waits and never ends").hint =
+                    "leave it with break or return, or wait in it";
+              break;
+            default:
+              break;
+          }
+        });
+  }
+
+  void check_defer(const stmt& s) {
+    bool jumps = false;
+    const auto look = [&](const stmt& inner) {
+      if (inner.kind == stmt_kind::return_ || inner.kind == stmt_kind::fail ||
+          inner.kind == stmt_kind::break_ || inner.kind == stmt_kind::continue_) {
+        if (!jumps)
+          report_.error("D0603", inner.at,
+                        "'defer' cannot leave the block: it is being left already");
+        jumps = true;
+      }
+    };
+    const auto tries = [&](const expr& e) {
+      if (e.kind == expr_kind::try_ && !jumps) {
+        report_.error("D0603", e.at, "'defer' cannot leave the block: it is being left already")
+            .hint = "handle the error with 'or { }'";
+        jumps = true;
+      }
+    };
+    if (s.a) {
+      walk(*s.a, tries, look);
+      const expr* found = nullptr;
+      walk(
+          *s.a,
+          [&](const expr& e) {
+            if (e.waits && found == nullptr) found = &e;
+          },
+          [](const stmt&) {});
+      if (found != nullptr) {
+        auto& d = report_.error("D0603", found->at, "this waits, inside 'defer'");
+        add_chain(d, *found);
+        d.hint = "a cancelled thread could not wait here: write 'defer shield { ... }'";
+      }
+      return;
+    }
+    walk(s.body, tries, look);
+  }
+
+  program& program_;
+  source::diagnostics& report_;
+  std::vector<function*> functions_;
+};
+
+}  // namespace
+
+void find_waits(program& p, source::diagnostics& report) { finder(p, report).run(); }
+
+std::string explain_wait(const function& f) {
+  if (!f.waits) return f.name + " does not wait";
+  std::string out = f.name + " waits because it ";
+  const function* at = &f;
+  for (int depth = 0; depth != 8; ++depth) {
+    if (at->waits_at == nullptr) {
+      out += at->decl->blocking ? "runs in the pool" : "has an any, a wait or a scope";
+      return out;
+    }
+    if (at->waits_through == nullptr) {
+      out += "calls " + shown_operation(*at->waits_at) + " (" + place(*at->waits_at) + ")";
+      return out;
+    }
+    out += "calls " + at->waits_through->name + " (" + place(*at->waits_at) + "), which ";
+    at = at->waits_through;
+  }
+  return out + "...";
+}
+
+}  // namespace heddle::draft

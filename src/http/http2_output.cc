@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+// How much of a body each stream may gather, and when gathered frames leave.
+#include "heddle/http/http2_output.hh"
+
+#include <algorithm>
+
+#include "heddle/core/deadline.hh"
+#include "heddle/core/yield.hh"
+
+namespace heddle::http {
+
+std::size_t http2_output::room_for(const http2_sender& of) const noexcept {
+  if (gathered.size() >= bodies_bytes_max) return 0;
+  const std::int64_t window = std::min(of.window, state_.send_window);
+  if (window <= 0) return 0;
+  return std::min<std::size_t>(static_cast<std::size_t>(window),
+                               std::min<std::size_t>(state_.peer_frame_bytes_max, turn_bytes));
+}
+
+bool http2_output::send_now(http2_sender& of, std::string_view& bytes, bool ends) {
+  if (bytes.empty()) {
+    if (ends) put_http2_head(gathered, 0, http2_type::data, http2_flag::end_stream, of.id);
+    return true;
+  }
+  if (preceded(of)) return false;
+  // Streams that want to be sent side by side have a frame each in turn.
+  const bool once = of.incremental && shared_turn(of);
+  while (!bytes.empty()) {
+    const std::size_t room = room_for(of);
+    if (room == 0) return false;
+    const std::string_view part = bytes.substr(0, room);
+    bytes.remove_prefix(part.size());
+    const bool last = ends && bytes.empty();
+    put_http2_head(gathered, part.size(), http2_type::data, last ? http2_flag::end_stream : 0,
+                   of.id);
+    gathered.append(part);
+    of.window -= static_cast<std::int64_t>(part.size());
+    state_.send_window -= static_cast<std::int64_t>(part.size());
+    if (once && !bytes.empty()) return false;
+  }
+  return true;
+}
+
+task<bool> http2_output::send(http2_sender& of, std::string_view bytes, bool ends) {
+  for (;;) {
+    if (broken_) co_return false;
+    const bool all = send_now(of, bytes, ends);
+    flush_soon();
+    if (all) {
+      give_turns();
+      co_return true;
+    }
+    enter_line(of);
+    give_turns();
+    const auto turn = co_await as_expected(with_timeout(of.turn.wait(), options_.write_timeout));
+    of.unlink();
+    if (turn_of_ == &of) turn_of_ = nullptr;
+    if (turn) continue;
+    give_turns();
+    if (turn.error() != std::errc::timed_out) throw failure(turn.error());
+    ++options_.write_timeouts;
+    co_return false;
+  }
+}
+
+namespace {
+
+/// RFC 9218 section 10: the more urgent first; of one urgency, streams that are of no use in part
+/// one after the other, those that are side by side behind them.
+bool before(const http2_sender& a, const http2_sender& b) noexcept {
+  if (a.urgency != b.urgency) return a.urgency < b.urgency;
+  if (a.incremental != b.incremental) return b.incremental;
+  return !a.incremental && a.id < b.id;
+}
+
+}  // namespace
+
+bool http2_output::preceded(const http2_sender& of) noexcept {
+  bool found = false;
+  line_.each([&](http2_sender& s) { found |= &s != &of && s.window > 0 && before(s, of); });
+  return found;
+}
+
+bool http2_output::shared_turn(const http2_sender& of) noexcept {
+  bool found = false;
+  line_.each([&](http2_sender& s) {
+    found |= &s != &of && s.window > 0 && s.urgency == of.urgency && s.incremental;
+  });
+  return found;
+}
+
+void http2_output::enter_line(http2_sender& s) {
+  http2_sender* behind = nullptr;
+  line_.each([&](http2_sender& other) {
+    if (behind == nullptr && before(s, other)) behind = &other;
+  });
+  if (behind != nullptr) {
+    s.insert_before(*behind);
+  } else {
+    line_.push_back(s);
+  }
+}
+
+/// One at a time: the next has its turn when this one has used it.
+void http2_output::give_turns() {
+  if (broken_) {
+    line_.each([](http2_sender& s) { s.turn.wake(); });
+    return;
+  }
+  if (turn_of_ != nullptr || gathered.size() >= bodies_bytes_max || state_.send_window <= 0) return;
+  line_.each([&](http2_sender& s) {
+    if (turn_of_ != nullptr || s.window <= 0 || !s.turn.awaited()) return;
+    turn_of_ = &s;
+    s.turn.wake();
+  });
+}
+
+void http2_output::sent(std::size_t bytes) { options_.bytes += bytes; }
+
+void http2_output::flush() {
+  flush_due_ = false;
+  if (tasks_ == nullptr || writing_ || broken_ || gathered.empty()) return;
+  const std::size_t went = conn_.try_write(byte_view(gathered));
+  sent(went);
+  if (went == gathered.size()) {
+    gathered.clear();
+    give_turns();
+    tell_changed();
+    return;
+  }
+  gathered.erase(0, went);
+  writing_ = true;
+  tasks_->spawn(write_all(*this));
+}
+
+void http2_output::flush_soon() {
+  if (tasks_ == nullptr || flush_due_ || writing_ || broken_ || gathered.empty()) return;
+  flush_due_ = true;
+  tasks_->spawn(flush_later(*this));
+}
+
+task<> http2_output::flush_later(http2_output& self) {
+  co_await yield();
+  if (self.flush_due_) self.flush();
+}
+
+/// Two buffers take turns. The allocator returns a buffer of this size to the system when it is
+/// freed, and a new one would cost page faults.
+task<> http2_output::write_all(http2_output& self) {
+  std::string part;
+  while (!self.gathered.empty() && !self.broken_) {
+    part.clear();
+    part.swap(self.gathered);
+    const auto went = co_await as_expected(
+        with_timeout(self.conn_.write(byte_view(part)), self.options_.write_timeout));
+    if (went) {
+      self.sent(part.size());
+    } else {
+      self.broken_ = true;
+      ++self.options_.errors;
+      if (went.error() == std::errc::timed_out) ++self.options_.write_timeouts;
+    }
+    self.give_turns();
+  }
+  if (self.gathered.empty() && self.gathered.capacity() < part.capacity()) {
+    part.clear();
+    part.swap(self.gathered);
+  }
+  self.writing_ = false;
+  self.tell_changed();
+}
+
+}  // namespace heddle::http

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT
+// The state of a stream that a layer carries, and the tasks that call the layer.
+//
+// Reading: a reader that finds nothing starts one pull(); its bytes are kept, and the head of
+// the read lane is served from there. Writing: the head of the write lane is one push(). While that
+// runs, the entry's operation is marked pending, though no driver has it: it ends only when the
+// push does.
+#include "heddle/io/layer.hh"
+
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <optional>
+#include <system_error>
+
+#include "heddle/core/deadline.hh"
+#include "heddle/core/expected.hh"
+#include "io/receive_lane.hh"
+#include "io/state_kinds.hh"
+
+namespace heddle::detail {
+namespace {
+
+class layer_state : public descriptor_state {
+ public:
+  explicit layer_state(std::unique_ptr<stream_layer> layer) noexcept
+      : descriptor_state(no_number, descriptor_kind::layer), layer_(std::move(layer)) {}
+
+  [[nodiscard]] bool start(lane_entry& e, worker& w) noexcept;
+  void cancel_push() noexcept {
+    if (push_stop_) push_stop_->cancel();
+  }
+  void close_layer() noexcept;
+  [[nodiscard]] received take() noexcept;
+  [[nodiscard]] int shutdown(int how) noexcept;
+  [[nodiscard]] stream_layer& layer() const noexcept { return *layer_; }
+  [[nodiscard]] bool may_send() const noexcept { return !pushing_ && !finished_; }
+
+ private:
+  struct arrivals {
+    layer_state& s;
+    [[nodiscard]] bool empty() const noexcept { return s.arrived_.empty(); }
+    [[nodiscard]] byte_view front() const noexcept { return s.arrived_.data(); }
+    [[nodiscard]] received lend() const noexcept { return std::move(s.arrived_); }
+    void drop(std::size_t bytes) const noexcept {
+      if (bytes == s.arrived_.size()) return s.arrived_.release();
+      s.arrived_.remove_prefix(bytes);
+    }
+  };
+
+  [[nodiscard]] bool start_pull() noexcept;
+  [[nodiscard]] bool start_push(lane_entry& e) noexcept;
+  static task<> pull_once(layer_state& s);
+  static task<> pull_when_readable(layer_state& s, stream& below);
+  static task<> push_once(layer_state& s, lane_entry& e, chain out);
+  [[nodiscard]] static operation& operation_in(lane_entry& e) noexcept {
+    return *functions_of(e).operation_of(e);
+  }
+  /// A task has ended: the layer may be closed now, and the state may die.
+  void task_ended() noexcept {
+    if (closing_ && !pulling_ && !pushing_) close_layer();
+    unpin_one();
+  }
+
+  std::unique_ptr<stream_layer> layer_;
+  received arrived_;  // of one pull(): the next one begins when all of it was read
+  cancel_source pull_stop_;
+  std::optional<cancel_source> push_stop_;  // of the push that runs
+  std::int32_t pull_end_ = 1;               // 0: the end came; below: -errno
+  bool pulling_ = false;
+  bool pushing_ = false;
+  bool closing_ = false;
+  bool closed_ = false;    // the layer is
+  bool finished_ = false;  // no more will be pushed
+};
+
+bool layer_state::start(lane_entry& e, worker& w) noexcept {
+  if (e.write) {
+    if (e.role == lane_role::transfer && static_cast<transfer_awaiter&>(e).satisfied()) return true;
+    if (e.role == lane_role::chain && static_cast<chain_awaiter&>(e).satisfied()) return true;
+    return start_push(e);
+  }
+  static_cast<void>(w);
+  if (e.role == lane_role::detach) {
+    e.outcome = -EOPNOTSUPP;
+    return true;
+  }
+  if (serve_reader(arrivals{*this}, e)) return true;
+  if (pull_end_ <= 0) {
+    e.outcome = pull_end_;
+    return true;
+  }
+  if (pulling_ || start_pull()) return false;
+  e.outcome = -ENOMEM;
+  return true;
+}
+
+bool layer_state::start_pull() noexcept {
+  try {
+    stream* const below = layer_->waits_for();
+    runtime::here().spawn(below != nullptr ? pull_when_readable(*this, *below) : pull_once(*this));
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  pulling_ = true;
+  ++pins;
+  return true;
+}
+
+/// While a connection is idle, this small frame is all that waits.
+task<> layer_state::pull_when_readable(layer_state& s, stream& below) {
+  // pull() meets the end or the error of the stream below itself.
+  static_cast<void>(co_await as_expected(with_cancel(s.pull_stop_, below.readable())));
+  co_await pull_once(s);
+}
+
+task<> layer_state::pull_once(layer_state& s) {
+  auto in = co_await as_expected(with_cancel(s.pull_stop_, s.layer_->pull()));
+  worker& w = worker::running();
+  s.pulling_ = false;
+  if (!in) {
+    s.pull_end_ = negative_errno(in.error());
+  } else if (in->empty()) {
+    s.pull_end_ = 0;
+  } else if (s.open()) {
+    HEDDLE_ASSERT(s.arrived_.empty(), "a layer was asked for more before all was read");
+    s.arrived_ = std::move(*in);
+  }
+  s.advance(s.reads, w);
+  s.task_ended();
+}
+
+bool layer_state::start_push(lane_entry& e) noexcept {
+  if (finished_) {
+    e.outcome = -EPIPE;
+    return true;
+  }
+  try {
+    chain out;
+    if (e.role == lane_role::transfer) {
+      out.append_view(static_cast<transfer_awaiter&>(e).left().text());
+    } else if (e.role == lane_role::chain) {
+      const chain& asked = static_cast<chain_awaiter&>(e).left();
+      for (std::size_t i = 0; i < asked.piece_count(); ++i) out.append(asked.piece_at(i));
+    }
+    push_stop_.emplace();
+    runtime::here().spawn(push_once(*this, e, std::move(out)));
+  } catch (const std::bad_alloc&) {
+    e.outcome = -ENOMEM;
+    return true;
+  }
+  pushing_ = true;
+  operation_in(e).pending = true;
+  ++pins;
+  return false;
+}
+
+task<> layer_state::push_once(layer_state& s, lane_entry& e, chain out) {
+  const std::size_t size = out.size();
+  auto sent = co_await as_expected(with_cancel(*s.push_stop_, s.layer_->push(std::move(out))));
+  worker& w = worker::running();
+  s.pushing_ = false;
+  operation_in(e).pending = false;
+  const std::int64_t outcome =
+      sent ? static_cast<std::int64_t>(size) : negative_errno(sent.error());
+  switch (e.role) {
+    case lane_role::transfer:
+      static_cast<void>(static_cast<transfer_awaiter&>(e).step(outcome));
+      break;
+    case lane_role::chain:
+      static_cast<void>(static_cast<chain_awaiter&>(e).step(outcome));
+      break;
+    default:
+      e.outcome = sent ? 0 : static_cast<std::int32_t>(outcome);
+  }
+  s.finish(e, w);
+  s.task_ended();
+}
+
+void layer_state::close_layer() noexcept {
+  closing_ = true;
+  arrived_.release();
+  if (!pulling_ && !pushing_) {
+    if (!std::exchange(closed_, true)) layer_->close();
+    return;
+  }
+  pull_stop_.cancel();
+  cancel_push();
+}
+
+received layer_state::take() noexcept {
+  return arrived_.empty() ? received() : arrivals{*this}.lend();
+}
+
+int layer_state::shutdown(int how) noexcept {
+  if (how != SHUT_RD && !finished_) {
+    if (writes.tail != nullptr) return -EBUSY;
+    finished_ = true;
+    layer_->end_pushing();
+  }
+  if (how != SHUT_WR && pull_end_ > 0) {
+    pull_end_ = 0;
+    pull_stop_.cancel();
+  }
+  return 0;
+}
+
+layer_state& layer_of(descriptor_state& s) noexcept { return static_cast<layer_state&>(s); }
+const layer_state& layer_of(const descriptor_state& s) noexcept {
+  return static_cast<const layer_state&>(s);
+}
+
+}  // namespace
+
+const descriptor_functions layer_functions = {
+    .start = [](descriptor_state& s, lane_entry& e,
+                worker& w) noexcept { return layer_of(s).start(e, w); },
+    .cancel = [](descriptor_state& s, operation&, worker&) noexcept { layer_of(s).cancel_push(); },
+    .close = [](descriptor_state& s, int, worker&) noexcept { layer_of(s).close_layer(); },
+    .each_operation = &no_operation,
+    .destroy = &destroy_state<layer_state>,
+};
+
+const stream_functions layer_stream_functions = {
+    .try_write = [](descriptor_state& s, byte_view head, const piece& body,
+                    worker&) noexcept -> std::size_t {
+      return layer_of(s).may_send() ? layer_of(s).layer().try_push(head, body) : 0;
+    },
+    .send_file = [](descriptor_state&, byte_view, int, std::uint64_t, std::size_t,
+                    worker&) noexcept -> std::int64_t { return -EOPNOTSUPP; },
+    .send_file_from = [](const descriptor_state&, worker&) noexcept { return ~std::size_t{0}; },
+    .take = [](descriptor_state& s, worker&) noexcept { return layer_of(s).take(); },
+    .shutdown = [](descriptor_state& s, int how) noexcept { return layer_of(s).shutdown(how); },
+    .peer = [](const descriptor_state& s) noexcept { return layer_of(s).layer().peer(); },
+    .end_with_last_write =
+        [](descriptor_state& s) noexcept { layer_of(s).layer().end_with_last_write(); },
+    .reset_on_close = [](descriptor_state& s) noexcept { layer_of(s).layer().reset_on_close(); },
+};
+
+}  // namespace heddle::detail
+
+namespace heddle {
+
+stream make_stream(std::unique_ptr<stream_layer> layer) {
+  worker& w = worker::here();
+  void* const cell = w.memory.allocate(sizeof(detail::layer_state));
+  return stream(new (cell) detail::layer_state(std::move(layer)));
+}
+
+stream_layer* layer_of(const stream& s) noexcept {
+  if (!s.is_open() || s.state_->kind != detail::descriptor_kind::layer) return nullptr;
+  return &static_cast<detail::layer_state*>(s.state_)->layer();
+}
+
+}  // namespace heddle

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// The state of a connected socket: a multishot receive and the blocks that it brought and no
+// reader has taken yet.
+#pragma once
+
+#include "heddle/io/received.hh"
+#include "heddle/io/stream.hh"
+#include "io/descriptor_state.hh"
+
+namespace heddle::detail {
+
+/// A multishot receive and the blocks it brought. An idle connection is this and nothing else.
+class socket_state : public descriptor_state {
+ public:
+  socket_state(int number, stream_options options) noexcept;
+  ~socket_state() { drop_blocks(); }
+
+  /// Serves an entry of the read lane from what has arrived; arms the receive when nothing has.
+  [[nodiscard]] bool start(lane_entry& e, worker& w) noexcept;
+  /// The next block, when it is here and no reader waits for it; else nothing.
+  [[nodiscard]] received take(worker& w) noexcept;
+  void drop_blocks() noexcept;
+  [[nodiscard]] operation& receiving() noexcept { return receiving_; }
+
+ private:
+  struct arrivals;
+  struct block {
+    std::byte* data;
+    std::uint32_t number;  // or `own` and how far data is from the beginning of its memory
+    std::uint32_t len;
+  };
+  static constexpr std::uint32_t own = std::uint32_t{1} << 31;
+  /// Blocks that were not taken yet, with room for some behind it: a cell of the worker's.
+  struct block_queue {
+    std::uint32_t capacity;
+    std::uint16_t first;
+    std::uint16_t end;
+    [[nodiscard]] block& head() noexcept { return blocks()[first]; }
+    [[nodiscard]] block* blocks() noexcept { return reinterpret_cast<block*>(this + 1); }
+    [[nodiscard]] static std::size_t bytes_for(std::size_t count) noexcept {
+      return sizeof(block_queue) + count * sizeof(block);
+    }
+  };
+  /// Null while there are none. It is kept in an argument that this operation does not use, so that
+  /// an idle connection pays nothing for it.
+  [[nodiscard]] block_queue* queue() const noexcept {
+    return static_cast<block_queue*>(receiving_.data);
+  }
+  [[nodiscard]] std::size_t untaken() const noexcept {
+    return queue() == nullptr ? 0u : static_cast<std::size_t>(queue()->end - queue()->first);
+  }
+  void note_error(std::int64_t result) noexcept;
+  static bool arrived(operation& op, worker& w, const completion& c) noexcept;
+  [[nodiscard]] bool push_block(block b, worker& w) noexcept;
+  [[nodiscard]] static block keep(driver& d, const completion& c) noexcept;
+  [[nodiscard]] received lend(const block& b) noexcept;
+  void give_back(const block& b) noexcept;
+  void pop_block(worker& w) noexcept;
+  void arm(worker& w) noexcept;
+  static const wait_kind kind_of_wait;
+
+  operation receiving_;  // its `more` names this, its `data` the queue
+  static constexpr std::uint8_t at_end = 0xff;
+};
+
+// An idle HTTP connection is this cell and a frame of 128 bytes: tests/web/idle_test.cc.
+static_assert(sizeof(socket_state) <= 144);
+
+}  // namespace heddle::detail

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// A socket's part of a stream: sending without a wait, its peer, and how it ends.
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <cerrno>
+
+#include "io/socket_name.hh"
+#include "io/socket_state.hh"
+#include "io/state_kinds.hh"
+
+namespace heddle::detail {
+namespace {
+
+::iovec entry_of(byte_view bytes) noexcept {
+  return {const_cast<std::byte*>(bytes.data()), bytes.size()};
+}
+
+std::size_t try_write(descriptor_state& s, byte_view head, const piece& body, worker& w) noexcept {
+  driver& io = *w.io;
+  if (body.empty()) {
+    const ::iovec only = entry_of(head);
+    return io.send_now(s.fd, &only, 1);
+  }
+  const ::iovec both[] = {entry_of(head), entry_of(body.bytes())};
+  if (const file_place from = body.place(); from && body.size() >= io.send_file_from()) {
+    const std::int64_t left =
+        io.send_file_now(s.fd, both[0], from.file, from.at, body.size(), s.never_waits);
+    return left > 0 ? static_cast<std::size_t>(left) : 0;
+  }
+  const bool headless = head.empty();
+  return io.send_now(s.fd, both + headless, headless ? 1 : 2);
+}
+
+std::int64_t send_file(descriptor_state& s, byte_view head, int file, std::uint64_t at,
+                       std::size_t count, worker& w) noexcept {
+  return w.io->send_file_now(s.fd, entry_of(head), file, at, count, s.never_waits);
+}
+
+std::size_t send_file_from(const descriptor_state&, worker& w) noexcept {
+  return w.io->send_file_from();
+}
+
+void set_option(descriptor_state& s, int level, int option, const void* value,
+                unsigned size) noexcept {
+  // Failures are ignored: not every kind of socket has the option, and none needs it.
+  static_cast<void>(driver_here().set_option(s.fd, level, option, value, size));
+}
+
+}  // namespace
+
+const stream_functions socket_stream_functions = {
+    .try_write = &try_write,
+    .send_file = &send_file,
+    .send_file_from = &send_file_from,
+    .take = [](descriptor_state& s,
+               worker& w) noexcept { return static_cast<socket_state&>(s).take(w); },
+    .shutdown = [](descriptor_state& s,
+                   int how) noexcept { return driver_here().shutdown(s.fd, how); },
+    .peer =
+        [](const descriptor_state& s) noexcept { return socket_name(s.fd, &driver::peer_name); },
+    .end_with_last_write =
+        [](descriptor_state& s) noexcept {
+          // Bytes that do not fill a segment are held back and leave in one segment with the end;
+          // without an end the system sends it after 200 ms.
+          constexpr int on = 1;
+          set_option(s, IPPROTO_TCP, TCP_CORK, &on, sizeof on);
+        },
+    .reset_on_close =
+        [](descriptor_state& s) noexcept {
+          constexpr ::linger at_once{.l_onoff = 1, .l_linger = 0};
+          set_option(s, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+        },
+};
+
+}  // namespace heddle::detail

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// One connection of a stack as functions see it: bytes that arrived and have not been read, room to
+// write, and how it ended.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <system_error>
+
+#include "heddle/core/task.hh"
+#include "heddle/io/chain.hh"
+#include "heddle/io/received.hh"
+#include "heddle/sync/condition.hh"
+#include "heddle/tcp/stack.hh"
+
+namespace heddle::net::detail {
+
+class host;
+
+/// Thread: the color of its host.
+/// Owns: bytes that arrived. Written bytes belong to the host until it is acknowledged.
+/// Cancel: a wait ends; a write that had sent a part ends the connection.
+/// Fails: with the reason for which the connection ended.
+class connection {
+ public:
+  explicit connection(host& h) noexcept : host_(h) {}
+  connection(const connection&) = delete;
+  connection& operator=(const connection&) = delete;
+  ~connection();
+
+  /// Its name in the stack, from now on.
+  void is_named(tcp::connection name) noexcept;
+  [[nodiscard]] tcp::connection name() const noexcept { return name_; }
+
+  /// Until connect() has succeeded. Throws when it fails.
+  [[nodiscard]] task<> opened();
+  /// The bytes that are there, at least one; nothing at the end.
+  [[nodiscard]] task<received> pull();
+  /// Queues all; each byte is referenced or copied when this ends.
+  [[nodiscard]] task<> push(chain out);
+  [[nodiscard]] std::size_t try_push(byte_view head, const piece& body) noexcept;
+  void end_writing() noexcept;
+  /// Ends it: after what was written, or with a reset.
+  void close(bool by_reset) noexcept;
+
+  // The host's.
+  void arrived(std::span<const std::byte> bytes) noexcept;
+  void acknowledged(std::uint32_t bytes) noexcept;
+  void peer_finished() noexcept;
+  void is_open() noexcept;
+  void has_ended(tcp::ending how) noexcept;
+  void has_memory() noexcept;
+
+ private:
+  /// Of the connection's own queue.
+  [[nodiscard]] std::size_t own_room() const noexcept;
+  /// Of the stack's memory, too. 0 for lack of it: has_memory() will be called.
+  [[nodiscard]] std::size_t room();
+  /// Queues what fits, and gives how many bytes. Throws std::bad_alloc.
+  [[nodiscard]] std::size_t queue(byte_view head, const piece& body);
+  [[nodiscard]] std::size_t queue_copy(byte_view first, byte_view second);
+  [[nodiscard]] std::size_t queue_shared(const piece& whole);
+  void check_writable() const;
+
+  host& host_;
+  tcp::connection name_{};
+  bool named_ = false;     // the stack has it
+  bool open_ = false;      // both sides have agreed
+  bool finished_ = false;  // this side writes no more
+  bool peer_finished_ = false;
+  bool wants_memory_ = false;  // is in the host's list
+  std::optional<tcp::ending> ended_;
+  std::uint32_t queued_ = 0;  // written, not yet acknowledged
+  // Bytes that arrived, in memory of std::malloc().
+  std::byte* in_ = nullptr;
+  std::uint32_t in_bytes_ = 0;
+  std::uint32_t in_capacity_ = 0;
+  condition readable_;
+  condition writable_;
+};
+
+[[nodiscard]] std::error_code code_of(tcp::ending how) noexcept;
+
+}  // namespace heddle::net::detail

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// The fields of messages that a proxy passes on: without those that are about one connection only
+// (RFC 9110 section 7.6.1), and with those that tell an upstream about the client (RFC 7239).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "heddle/http/request.hh"
+#include "heddle/http/response_parser.hh"
+#include "heddle/io/address.hh"
+#include "heddle/proxy/options.hh"
+
+namespace heddle::http::detail {
+
+/// The request to pass on, and the addresses that its fields tell.
+struct head_request {
+  const request_head& head;
+  address peer;                ///< of the client's connection; none for a Unix socket
+  std::string_view authority;  ///< the upstream's, for Host if the client's is not kept
+  bool expect = false;         ///< asks the upstream for 100 Continue
+};
+
+/// Appends the head of the request as an upstream gets it, with its empty line.
+void put_request_head(std::string& out, const head_request& of, const proxy_options& options);
+
+/// Appends the fields of an answer, each as "Name: value\r\n", without those of the connection and
+/// without Content-Length. Returns whether Date is among them.
+bool put_answer_fields(std::string& out, const response_head& head);
+
+/// The protocols that a client or an upstream offers in Upgrade; "" if Connection does not name it.
+[[nodiscard]] std::string_view offered_upgrade(const response_head& head) noexcept;
+
+/// Whether options.trusted contains the peer.
+[[nodiscard]] bool trusts(const proxy_options& options, const address& peer) noexcept;
+
+}  // namespace heddle::http::detail

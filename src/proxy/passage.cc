@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+// Chooses upstreams for a request until one answers.
+#include "proxy/passage.hh"
+
+#include "heddle/core/expected.hh"
+#include "heddle/web/problem_details.hh"
+#include "proxy/fields.hh"
+
+namespace heddle::http {
+namespace detail {
+namespace {
+
+constexpr std::size_t target_shown_max = 200;  // bytes of a target in a line of the log
+constexpr int client_closed = 499;             // the client has gone; only logs show it
+
+std::string_view text_for_client(int status) noexcept {
+  return status == 504   ? "the server behind this one did not answer in time"
+         : status == 503 ? "no server behind this one is available; try again soon"
+                         : "the server behind this one failed";
+}
+
+}  // namespace
+
+task<response> passage::run(proxy_core& core, request& r) {
+  core.start();
+  passage p(core, r);
+  co_return co_await p.pass();
+}
+
+task<> passage::read_first_part() {
+  if (head_.body() == framing::none) co_return;
+  waits_ = head_.expects_continue();
+  streams_ = true;
+  if (waits_) co_return;
+  const std::string_view part = co_await r_.read();
+  first_part_ = part;
+  // A chunked body tells its end only at the next call, which may wait.
+  if (head_.body() == framing::length && part.size() == head_.content_length()) streams_ = false;
+}
+
+void passage::write_head() {
+  out_.clear();
+  put_request_head(out_,
+                   {.head = head_,
+                    .peer = r_.connection_peer(),
+                    .authority = use_.of().authority,
+                    .expect = waits_ && !upload_begun_},
+                   core_.options);
+  if (!streams_) out_ += first_part_;
+}
+
+/// A permit for one connection; false if none was free in time.
+task<bool> passage::reserve(upstream& at) {
+  gate::hold permit = at.room.try_acquire();
+  if (!permit) {
+    auto got = co_await as_expected(with_timeout(at.room.acquire(), core_.options.timeouts.queue));
+    if (!got && got.error() == std::errc::operation_canceled) throw failure(got.error());
+    if (!got) co_return false;
+    permit = std::move(*got);
+  }
+  use_ = upstream_use(at, std::move(permit));
+  co_return true;
+}
+
+task<std::optional<upstream_failure>> passage::connect(bool fresh) {
+  upstream& at = use_.of();
+  if (!fresh && core_.options.proxy_protocol == 0) {
+    while (stream on = at.take_idle()) {
+      // The upstream may have ended it meanwhile. Requests that must not be sent twice look first.
+      const bool ended = (!idempotent(head_.verb()) || streams_) && co_await has_ended(on);
+      if (ended) continue;
+      use_.on = std::move(on);
+      use_.reused = true;
+      ++at.counters.reused;
+      co_return std::nullopt;
+    }
+  }
+  use_.reused = false;
+  auto made = co_await as_expected(at.connect(r_.peer()));
+  if (made) {
+    ++at.counters.connections;
+    use_.on = std::move(*made);
+    co_return std::nullopt;
+  }
+  if (made.error() == std::errc::operation_canceled) throw failure(made.error());
+  if (made.error() == std::errc::timed_out)
+    co_return upstream_failure{504, "it did not accept a connection in time"};
+  co_return upstream_failure{502, "cannot connect: " + made.error().message()};
+}
+
+task<passage::attempt> passage::try_once(bool fresh) {
+  attempt a;
+  a.failed = co_await connect(fresh);
+  if (a.failed) co_return a;
+  a.connected = true;
+  ++use_.of().counters.requests;
+  write_head();
+  answered_ = false;
+  try {
+    auto exchanged = streams_ ? exchange_beside_upload() : exchange_alone();
+    a.answer.emplace(co_await std::move(exchanged));
+  } catch (upstream_failure& e) {
+    a.failed = std::move(e);
+  }
+  co_return a;
+}
+
+/// Whether the request may be sent again after a failure.
+bool passage::may_repeat(const attempt& a) const noexcept {
+  if (started_ || answered_ || client_left_) return false;
+  return !a.connected || (idempotent(head_.verb()) && !upload_begun_);
+}
+
+std::string passage::line_about(const upstream_failure& why) const {
+  std::string line = std::to_string(why.status) + ' ';
+  line += head_.method_text();
+  line.append(" ").append(head_.target().substr(0, target_shown_max));
+  if (!tried_.empty()) line.append(": ").append(tried_.back()->name);
+  return line.append(": ").append(why.why);
+}
+
+response passage::fail(const upstream_failure& why) {
+  core_.tell(line_about(why));
+  if (started_)  // the client must not take its answer for complete
+    throw failure(std::make_error_code(std::errc::connection_reset), line_about(why));
+  response r = r_.error(why.status, text_for_client(why.status));
+  if (why.status == 503) r.header("Retry-After", "1");
+  return r;
+}
+
+task<response> passage::pass() {
+  if (head_.verb() == method::connect || head_.verb() == method::trace)
+    throw status_error(405, "this method does not pass through the proxy");
+  co_await read_first_part();
+  upstream* at = core_.choose(r_.peer(), tried_);
+  if (at == nullptr) co_return fail({503, "no upstream is up"});
+  bool fresh = false;
+  for (;;) {
+    if (tried_.empty() || tried_.back() != at) tried_.push_back(at);
+    const bool room = co_await reserve(*at);
+    if (!room)
+      co_return fail({503, "all " + std::to_string(core_.options.connections_max) +
+                               " connections to it were in use (connections_max)"});
+    attempt a = co_await try_once(fresh);
+    if (a.answer) co_return std::move(*a.answer);
+    const bool reused = use_.reused;
+    use_ = upstream_use();
+    block_.release();
+    rest_ = {};
+    if (client_left_) co_return response(client_closed).close();
+    if (upload_failed_ && !started_) std::rethrow_exception(upload_failed_);
+    const bool again = may_repeat(a);
+    // An idle connection that the upstream has closed is no failure of the upstream.
+    if (reused && a.failed->gone && again && !fresh) {
+      fresh = true;
+      ++at->counters.retries;
+      continue;
+    }
+    if (!(reused && a.failed->gone)) at->note_failure(a.failed->why);
+    upstream* next = nullptr;
+    if (again && tried_.size() < core_.options.tries_max) next = core_.choose(r_.peer(), tried_);
+    if (next == nullptr) co_return fail(*a.failed);
+    ++at->counters.retries;
+    at = next;
+    fresh = false;
+  }
+}
+
+}  // namespace detail
+
+reverse_proxy::reverse_proxy(proxy_options options)
+    : core_(std::make_shared<detail::proxy_core>(std::move(options))) {}
+
+task<response> reverse_proxy::operator()(request& r) const {
+  return detail::passage::run(*core_, r);
+}
+void reverse_proxy::start() const { core_->start(); }
+std::size_t reverse_proxy::upstreams() const noexcept { return core_->upstreams.size(); }
+const std::string& reverse_proxy::name(std::size_t i) const noexcept {
+  return core_->upstreams[i]->name;
+}
+upstream_counters reverse_proxy::counters(std::size_t i) const noexcept {
+  const detail::upstream& u = *core_->upstreams[i];
+  upstream_counters c = u.counters;
+  c.idle = static_cast<std::uint32_t>(u.idle());
+  c.up = u.up(worker::running().now);
+  return c;
+}
+
+}  // namespace heddle::http

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+// One request on its way through a proxy, and its answer on the way back.
+//
+// The common case is one coroutine: a head (with a small body that has arrived whole) is written in
+// one call, and an answer that arrives whole is returned. Other bodies are sent by a task beside
+// the one that reads the answer, so that an upstream may answer before it has read all of it.
+#pragma once
+
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "heddle/core/deadline.hh"
+#include "heddle/core/scope.hh"
+#include "heddle/http/chunked.hh"
+#include "heddle/http/response_parser.hh"
+#include "proxy/core.hh"
+
+namespace heddle::http::detail {
+
+/// Why an upstream did not do its work, and the status of the answer to the client.
+struct upstream_failure {
+  int status;
+  std::string why;
+  bool gone = false;  ///< the connection has ended, and there was no answer
+};
+
+/// A connection to an upstream in use. It is closed at the end, unless keep() was called.
+class upstream_use {
+ public:
+  upstream_use() noexcept = default;
+  upstream_use(upstream& of, gate::hold permit) noexcept : of_(&of), permit_(std::move(permit)) {
+    ++of.counters.active;
+  }
+  upstream_use(upstream_use&& other) noexcept
+      : on(std::move(other.on)),
+        reused(other.reused),
+        of_(std::exchange(other.of_, nullptr)),
+        permit_(std::move(other.permit_)) {}
+  upstream_use& operator=(upstream_use&& other) noexcept {
+    end();
+    on = std::move(other.on);
+    reused = other.reused;
+    of_ = std::exchange(other.of_, nullptr);
+    permit_ = std::move(other.permit_);
+    return *this;
+  }
+  ~upstream_use() { end(); }
+
+  void keep() {
+    of_->keep(std::move(on));
+    end();
+  }
+  void end() noexcept {
+    if (of_ == nullptr) return;
+    if (on) on.close();
+    --std::exchange(of_, nullptr)->counters.active;
+    permit_.release();
+  }
+  [[nodiscard]] upstream& of() const noexcept { return *of_; }
+
+  stream on;
+  bool reused = false;
+
+ private:
+  upstream* of_ = nullptr;
+  gate::hold permit_;
+};
+
+/// Thread: the connection's color. Owns: the upstream's connection while it is in use.
+class passage {
+ public:
+  passage(proxy_core& core, request& r) noexcept : core_(core), r_(r), head_(r.head()) {}
+  passage(const passage&) = delete;
+
+  [[nodiscard]] static task<response> run(proxy_core& core, request& r);
+
+ private:
+  /// The outcome of one try.
+  struct attempt {
+    std::optional<response> answer = {};
+    std::optional<upstream_failure> failed = {};
+    bool connected = false;
+  };
+
+  // passage.cc: choosing, trying again, failing.
+  [[nodiscard]] task<response> pass();
+  [[nodiscard]] task<> read_first_part();
+  [[nodiscard]] task<bool> reserve(upstream& at);
+  [[nodiscard]] task<std::optional<upstream_failure>> connect(bool fresh);
+  [[nodiscard]] task<attempt> try_once(bool fresh);
+  [[nodiscard]] bool may_repeat(const attempt& a) const noexcept;
+  [[nodiscard]] response fail(const upstream_failure& why);
+  [[nodiscard]] std::string line_about(const upstream_failure& why) const;
+  void write_head();
+
+  // passage_send.cc: the request.
+  [[nodiscard]] task<> send_head();
+  [[nodiscard]] static task<> upload(passage& p);
+  [[nodiscard]] task<bool> put(std::string_view bytes);
+  [[nodiscard]] task<> put_parts();
+
+  // passage_answer.cc: the answer.
+  [[nodiscard]] task<response> exchange_alone();
+  [[nodiscard]] task<response> exchange_beside_upload();
+  [[nodiscard]] task<bool> go_ahead();
+  [[nodiscard]] task<bool> read_head(nanoseconds patience);
+  [[nodiscard]] task<> read_final_head();
+  [[nodiscard]] task<> inform_client();
+  [[nodiscard]] task<response> relay();
+  [[nodiscard]] task<response> relay_parts(response answer, lent_buffer gathered);
+  [[nodiscard]] task<response> relay_upgrade();
+  void fill(std::string& gathered);
+  void fill_chunked(std::string& gathered);
+  void put_trailers(body_writer& out) const;
+  void end_of_body();
+  /// Waits for bytes of the upstream; false at the end of its connection.
+  [[nodiscard]] task<bool> more(nanoseconds patience, const char* where);
+  [[nodiscard]] task<result<received>> receive_watching(nanoseconds patience);
+  [[nodiscard]] static task<> watch_client(passage& p, cancel_source& gone);
+  [[nodiscard]] nanoseconds answer_patience() const noexcept;
+
+  proxy_core& core_;
+  request& r_;
+  const request_head& head_;
+  std::vector<upstream*> tried_;
+
+  // The request.
+  upstream_use use_;
+  std::string out_;         // its head, and its body if that has arrived whole
+  std::string first_part_;  // of a body that has not
+  bool streams_ = false;    // its body has not arrived whole
+  bool waits_ = false;      // its client waits for 100 Continue
+  bool upload_begun_ = false;
+  bool upload_ended_ = true;
+  bool uploaded_ = true;  // whole
+  bool upload_stopped_ = false;
+  time_point upload_ended_at_{};
+  std::exception_ptr upload_failed_;
+
+  // The answer.
+  received block_;
+  std::string_view rest_;  // of the block
+  response_head answer_;
+  bool answered_ = false;  // a byte of it has come
+  bool started_ = false;   // the client gets it
+  bool client_left_ = false;
+  answer_body body_ = answer_body::none;
+  std::uint64_t left_ = 0;
+  bool body_ended_ = false;
+  std::optional<chunked_decoder> chunks_;
+  std::string trailers_;
+};
+
+/// Passes bytes between a client and an upstream that have agreed on another protocol.
+struct tunnel {
+  stream upstream_side;
+  std::string early;  ///< bytes that the upstream sent behind its head
+  nanoseconds patience;
+  upstream_use use;  ///< closes the upstream's side at the end
+
+  task<> operator()(upgraded client);
+};
+
+}  // namespace heddle::http::detail

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: MIT
+// Reads an answer and passes it on. While an upstream is silent, the client's connection is watched
+// too, so that a request whose client has left does not go on.
+#include <algorithm>
+#include <utility>
+
+#include "heddle/core/expected.hh"
+#include "heddle/core/sleep.hh"
+#include "heddle/web/body_writer.hh"
+#include "proxy/fields.hh"
+#include "proxy/passage.hh"
+
+namespace heddle::http::detail {
+namespace {
+
+// Most answers come before the client's connection is watched at all, which then costs nothing.
+constexpr nanoseconds watch_after = std::chrono::milliseconds(200);
+// How often a wait that has no end of its own looks whether the upload has ended.
+constexpr nanoseconds upload_step = std::chrono::seconds(1);
+constexpr std::size_t gathered_max = 64 * 1024;  // of a body, in one write to the client
+
+[[noreturn]] void break_off(int status, std::string why, bool gone = false) {
+  throw upstream_failure{status, std::move(why), gone};
+}
+
+bool has_length(const response_head& head) { return head.has("content-length"); }
+
+}  // namespace
+
+task<> passage::watch_client(passage& p, cancel_source& gone) {
+  p.client_left_ = co_await p.r_.client_ended();
+  if (p.client_left_) gone.cancel();
+}
+
+/// Waits for bytes, or for the client to leave.
+task<result<received>> passage::receive_watching(nanoseconds patience) {
+  cancel_source gone;
+  scope beside;
+  beside.spawn(watch_client(*this, gone));
+  const stream on = use_.on;
+  auto in = co_await as_expected(with_cancel(gone, with_timeout(on.receive(), patience)));
+  beside.cancel();
+  co_await beside.settled();
+  co_return in;
+}
+
+task<bool> passage::more(nanoseconds patience, const char* where) {
+  block_.release();
+  rest_ = {};
+  const nanoseconds first = std::min(patience, watch_after);
+  auto in = co_await as_expected(with_timeout(use_.on.receive(), first));
+  if (!in && in.error() == std::errc::timed_out && first < patience) {
+    const bool watches = core_.options.cancel_when_client_ends && upload_ended_;
+    if (watches) {
+      in = co_await receive_watching(patience - first);
+    } else {
+      in = co_await as_expected(with_timeout(use_.on.receive(), patience - first));
+    }
+  }
+  if (upload_failed_) std::rethrow_exception(upload_failed_);
+  if (client_left_) break_off(502, "the client has left");
+  if (!in) {
+    if (in.error() == std::errc::operation_canceled) throw failure(in.error());
+    if (in.error() == std::errc::timed_out)
+      break_off(504, std::string("it sent nothing in time ") + where);
+    break_off(502, std::string("its connection broke ") + where + ": " + in.error().message(),
+              !answered_);
+  }
+  block_ = std::move(*in);
+  rest_ = block_.text();
+  answered_ = answered_ || !rest_.empty();
+  co_return !rest_.empty();
+}
+
+/// How long the head may still take. While the request is being sent, each write has its own limit.
+nanoseconds passage::answer_patience() const noexcept {
+  if (!upload_ended_) return upload_step;
+  return core_.options.timeouts.answer;
+}
+
+/// Reads one head, which may be one before the answer. False if none came in time.
+task<bool> passage::read_head(nanoseconds patience) {
+  response_parser parser(core_.options.bounds);
+  const time_point began = worker::running().now;
+  for (;;) {
+    const parse_state now = parser.feed(rest_);
+    if (now == parse_state::done) break;
+    if (now == parse_state::failed)
+      break_off(502, "its answer is malformed: " + std::string(describe(parser.error())));
+    bool came = false;
+    bool late = false;
+    // The rest of a head that has begun has the whole time.
+    const time_point due =
+        add_saturated(began, parser.received() == 0 ? patience : core_.options.timeouts.answer);
+    try {
+      came = co_await more(std::max(due - worker::running().now, nanoseconds(1)),
+                           "before the end of the answer's head");
+    } catch (const upstream_failure& e) {
+      late = e.status == 504 && parser.received() == 0;
+      if (!late) throw;
+    }
+    if (late) co_return false;
+    if (!came)
+      break_off(502,
+                parser.received() == 0 ? "it closed the connection without an answer"
+                                       : "its connection ended inside the head of the answer",
+                parser.received() == 0);
+  }
+  answer_ = parser.take();
+  co_return true;
+}
+
+/// Passes an answer before the answer on.
+task<> passage::inform_client() {
+  if (answer_.status() <= 101) co_return;  // the server sends 100 itself
+  std::string lines;
+  static_cast<void>(put_answer_fields(lines, answer_));
+  response before(answer_.status());
+  before.shared_lines(piece(std::move(lines)));
+  co_await r_.inform(std::move(before));
+}
+
+task<> passage::read_final_head() {
+  for (std::uint32_t early = 0;;) {
+    if (answer_.status() == 0) {
+      const time_point since = upload_ended_ ? worker::running().now : time_point{};
+      bool came = co_await read_head(answer_patience());
+      while (!came) {
+        // The request was still being sent, or its end was a moment ago.
+        const nanoseconds waited = worker::running().now - std::max(since, upload_ended_at_);
+        if (upload_ended_ && waited >= core_.options.timeouts.answer)
+          break_off(504, "it did not answer in time");
+        came = co_await read_head(upload_ended_ ? core_.options.timeouts.answer - waited
+                                                : answer_patience());
+      }
+    }
+    if (!answer_.informational()) co_return;
+    if (answer_.status() == 101) {
+      if (!head_.upgrade() || head_.body() != framing::none || !core_.options.upgrades)
+        break_off(502, "it switched to a protocol that was not asked for");
+      co_return;
+    }
+    if (++early > core_.options.informational_max)
+      break_off(502, "it sent too many answers before the answer (informational_max)");
+    co_await inform_client();
+    answer_ = {};
+  }
+}
+
+/// Whether the body may follow: the upstream said 100 Continue, or nothing for a while. False if
+/// the answer is there.
+task<bool> passage::go_ahead() {
+  for (std::uint32_t early = 0; early <= core_.options.informational_max; ++early) {
+    const bool came = co_await read_head(core_.options.timeouts.go_ahead);
+    if (!came) co_return true;
+    if (!answer_.informational()) co_return false;
+    if (answer_.status() == 101) break_off(502, "it switched to a protocol before the body came");
+    const bool go = answer_.status() == 100;
+    co_await inform_client();
+    answer_ = {};
+    if (go) co_return true;
+  }
+  break_off(502, "it sent too many answers before the answer (informational_max)");
+}
+
+task<response> passage::exchange_alone() {
+  co_await send_head();
+  answer_ = {};
+  co_await read_final_head();
+  co_return co_await relay();
+}
+
+task<response> passage::exchange_beside_upload() {
+  co_await send_head();
+  answer_ = {};
+  bool sends = true;
+  uploaded_ = false;
+  if (waits_) sends = co_await go_ahead();
+  scope beside;
+  if (sends) {
+    upload_begun_ = true;
+    upload_ended_ = false;
+    beside.spawn(upload(*this));
+  }
+  std::exception_ptr failed;
+  std::optional<upstream_failure> broken;
+  std::optional<response> answer;
+  try {
+    co_await read_final_head();
+    answer.emplace(co_await relay());
+  } catch (upstream_failure& e) {
+    broken = std::move(e);
+  } catch (...) {
+    failed = std::current_exception();
+  }
+  upload_stopped_ = true;
+  beside.cancel();
+  co_await beside.settled();
+  if (failed) std::rethrow_exception(failed);
+  if (broken) throw std::move(*broken);
+  co_return std::move(*answer);
+}
+
+/// The connection is used again only if both sides have sent everything and nothing else.
+void passage::end_of_body() {
+  if (std::exchange(body_ended_, true)) return;
+  const bool clean = uploaded_ && rest_.empty() && answer_.keep_alive() &&
+                     body_ != answer_body::until_close && core_.options.proxy_protocol == 0;
+  block_.release();
+  use_.of().note_success();
+  if (clean && use_.on)
+    use_.keep();
+  else
+    use_.end();
+}
+
+task<response> passage::relay() {
+  upstream& from = use_.of();
+  ++from.counters.answers;
+  if (answer_.status() == 101) co_return co_await relay_upgrade();
+  std::string lines;
+  const bool dated = put_answer_fields(lines, answer_);
+  response answer(answer_.status());
+  answer.from_elsewhere(dated).shared_lines(piece(std::move(lines)));
+  body_ = answer_.body(head_.verb());
+  left_ = body_ == answer_body::length ? answer_.content_length() : 0;
+  body_ended_ = false;
+  if (left_ > core_.options.bounds.body_bytes_max)
+    break_off(502, "its answer is larger than bounds.body_bytes_max");
+  const bool known = body_ == answer_body::length || has_length(answer_);
+  if (known) answer.length(answer_.content_length());
+  if (body_ == answer_body::length && left_ <= rest_.size()) {
+    const std::string_view body = rest_.substr(0, static_cast<std::size_t>(left_));
+    rest_.remove_prefix(body.size());
+    if (!body.empty()) answer.body(piece::copy_of(byte_view(body)));
+    end_of_body();
+    co_return answer;
+  }
+  // An answer to HEAD without a length is started below, which says that it has none.
+  if (body_ == answer_body::none && (known || !body_allowed(answer_.status()))) {
+    end_of_body();
+    co_return answer;
+  }
+  lent_buffer gathered(core_.buffers);
+  if (body_ == answer_body::length && left_ <= gathered_max) {
+    // A body that has arrived whole needs no writer: it leaves with its head, in one call.
+    gathered.text.reserve(static_cast<std::size_t>(left_));
+    fill(gathered.text);
+    if (body_ == answer_body::none) {
+      answer.body(piece::held_by(std::move(gathered)));
+      end_of_body();
+      co_return answer;
+    }
+  }
+  co_return co_await relay_parts(std::move(answer), std::move(gathered));
+}
+
+/// Takes the chunks of the block.
+void passage::fill_chunked(std::string& gathered) {
+  // The end may be told only by a further call, because trailers are a piece of their own.
+  for (bool ask = true; ask;) {
+    const chunk_piece part = chunks_->feed(rest_);
+    rest_.remove_prefix(part.consumed);
+    switch (part.what) {
+      case chunk_piece::kind::data:
+        gathered.append(part.bytes);
+        break;
+      case chunk_piece::kind::trailer:
+        trailers_.append(part.bytes);
+        break;
+      case chunk_piece::kind::done:
+        body_ = answer_body::none;
+        ask = false;
+        break;
+      case chunk_piece::kind::need_more:
+        ask = false;
+        break;
+      case chunk_piece::kind::failed:
+        break_off(502, "its body is malformed: " + std::string(describe(chunks_->error())));
+    }
+  }
+}
+
+/// Takes what has arrived of the body.
+void passage::fill(std::string& gathered) {
+  while (!rest_.empty()) {
+    if (body_ == answer_body::chunked) {
+      fill_chunked(gathered);
+    } else {
+      std::string_view part = rest_;
+      if (body_ == answer_body::length) {
+        part =
+            part.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(left_, part.size())));
+        left_ -= part.size();
+        if (left_ == 0) body_ = answer_body::none;
+      }
+      gathered.append(part);
+      rest_.remove_prefix(part.size());
+    }
+    if (body_ == answer_body::none || gathered.size() >= gathered_max) return;
+    block_ = use_.on.take();
+    rest_ = block_.text();
+  }
+}
+
+void passage::put_trailers(body_writer& out) const {
+  std::string_view lines = trailers_;
+  while (!lines.empty()) {
+    const std::size_t end = std::min(lines.find("\r\n"), lines.size());
+    const std::string_view line = lines.substr(0, end);
+    lines.remove_prefix(std::min(end + 2, lines.size()));
+    const std::size_t colon = line.find(':');
+    if (colon == line.npos) continue;
+    const std::string_view name = line.substr(0, colon);
+    std::string_view value = line.substr(colon + 1);
+    while (!value.empty() && (value.front() == ' ' || value.front() == '\t'))
+      value.remove_prefix(1);
+    while (!value.empty() && (value.back() == ' ' || value.back() == '\t')) value.remove_suffix(1);
+    if (trailer_allowed(name)) out.trailer(name, value);
+  }
+}
+
+/// `gathered` has what was taken of the body.
+task<response> passage::relay_parts(response answer, lent_buffer gathered) {
+  const answer_body kind = body_;
+  if (kind == answer_body::chunked) chunks_.emplace(core_.options.bounds);
+  body_writer out = co_await r_.start(std::move(answer));
+  started_ = true;
+  if (kind == answer_body::none) {  // to HEAD, without a length
+    end_of_body();
+    co_return out.done();
+  }
+  for (std::string& text = gathered.text;; text.clear()) {
+    fill(text);
+    // The upstream's pace is the client's: nothing is read before this has left.
+    if (!text.empty()) co_await out.write(text);
+    if (body_ == answer_body::none) break;
+    if (!rest_.empty() || text.size() >= gathered_max) continue;
+    if (text.empty()) co_await out.flush();
+    const bool came =
+        co_await more(core_.options.timeouts.transfer, "inside the body of its answer");
+    if (came) continue;
+    if (kind == answer_body::until_close) break;
+    break_off(502, kind == answer_body::length
+                       ? "its connection ended " + std::to_string(left_) +
+                             " bytes before the end of its answer"
+                       : "its connection ended before the last chunk of its answer");
+  }
+  body_ = kind;
+  put_trailers(out);
+  end_of_body();
+  co_return out.done();
+}
+
+}  // namespace heddle::http::detail

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+// Connects, keeps connections, and counts failures.
+#include "proxy/upstream.hh"
+
+#include <algorithm>
+#include <utility>
+
+#include "heddle/client/connect.hh"
+#include "heddle/core/deadline.hh"
+#include "heddle/core/expected.hh"
+#include "heddle/http/proxy_protocol.hh"
+#include "heddle/io/tcp.hh"
+#include "heddle/io/unix.hh"
+#if HEDDLE_WITH_TLS
+#include "heddle/tls/stream.hh"
+#endif
+
+namespace heddle::http::detail {
+namespace {
+
+constexpr std::string_view unix_scheme = "unix:";
+constexpr nanoseconds rests_least = std::chrono::milliseconds(500);
+constexpr std::uint8_t window_blocks = 16;  // 64 KiB of an answer arrive in one turn
+
+[[noreturn]] void refuse(std::string_view text, const std::string& why) {
+  throw failure(std::make_error_code(std::errc::invalid_argument),
+                "'" + std::string(text) + "' is no upstream: " + why);
+}
+
+url parsed(std::string_view text) {
+  const auto at = url::parse(text);
+  if (!at)
+    refuse(text, std::string(describe(at.error())) +
+                     "; write http://127.0.0.1:3000, https://app.example.com or unix:/run/socket");
+  if (at->target != "/")
+    refuse(text, "requests keep their own paths; leave '" + at->target + "' out");
+  return *at;
+}
+
+/// TLS by room tls, whose authorities are read at the first connection.
+upstream_layer default_layer() {
+#if HEDDLE_WITH_TLS
+  return [kept = std::make_shared<std::optional<tls::client_context>>()](stream over,
+                                                                         std::string host) {
+    if (!*kept) kept->emplace(tls::client_options{.alpn = {"http/1.1"}});
+    return tls::connect(std::move(over), std::move(host), **kept);
+  };
+#else
+  return {};
+#endif
+}
+
+std::string in_seconds(nanoseconds span) {
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(span).count();
+  return ms % 1000 == 0 ? std::to_string(ms / 1000) + " s" : std::to_string(ms) + " ms";
+}
+
+}  // namespace
+
+upstream::upstream(std::string_view text, const proxy_options& options)
+    : name(text),
+      authority(text.starts_with(unix_scheme) ? "localhost" : parsed(text).authority()),
+      room(std::max<std::uint32_t>(options.connections_max, 1)),
+      options_(options) {
+  if (text.starts_with(unix_scheme)) {
+    path_ = text.substr(unix_scheme.size());
+    if (path_.empty()) refuse(text, "name the socket: unix:/run/app.socket");
+    return;
+  }
+  at_ = parsed(text);
+  if (const auto found = address::parse(at_->host, at_->port)) literal_ = *found;
+  if (!at_->secure) return;
+  layer_ = options.secure_layer ? options.secure_layer : default_layer();
+  if (!layer_)
+    refuse(text,
+           "https needs TLS, which this build does not have; install OpenSSL 3 and build "
+           "again");
+}
+
+stream upstream::take_idle() noexcept {
+  if (idle_.empty()) return {};
+  stream on = std::move(idle_.back().on);
+  idle_.pop_back();
+  return on;
+}
+
+void upstream::keep(stream&& on) {
+  if (idle_.size() < options_.idle_max)
+    idle_.push_back({std::move(on), worker::running().now});
+  else
+    on.close();
+}
+
+task<bool> has_ended(const stream& on) {
+  // Long enough for the driver to look once.
+  const auto known = co_await as_expected(with_timeout(on.readable(), nanoseconds(1)));
+  if (!known && known.error() == std::errc::operation_canceled) throw failure(known.error());
+  co_return known || known.error() != std::errc::timed_out;
+}
+
+task<> upstream::sweep() {
+  // The least recently used come first; the others are in use again soon.
+  const time_point now = worker::running().now;
+  for (std::size_t i = 0; i < idle_.size() && idle_[i].since + rests_least < now;) {
+    idle_connection each = std::move(idle_[i]);
+    idle_.erase(idle_.begin() + static_cast<std::ptrdiff_t>(i));
+    if (each.since + options_.timeouts.idle < now) continue;
+    const bool ended = co_await has_ended(each.on);
+    if (ended) continue;
+    i = std::min(i, idle_.size());  // requests may have taken some meanwhile
+    idle_.insert(idle_.begin() + static_cast<std::ptrdiff_t>(i), std::move(each));
+    ++i;
+  }
+}
+
+task<stream> upstream::reach() const {
+  stream_options options;
+  options.receive_window = window_blocks;
+  if (!path_.empty()) co_return co_await unix_connect(path_, options);
+  if (literal_) co_return co_await tcp_connect(literal_, options);
+  co_return co_await connect_first(at_->host, at_->port, options_.timeouts.stagger);
+}
+
+task<stream> upstream::open(address client) const {
+  stream on = co_await reach();
+  if (options_.proxy_protocol != 0) {
+    // A stream does not tell its own end, so the upstream gets its own address as the server's.
+    std::string header = proxy_header_text(options_.proxy_protocol, client, on.peer());
+    co_await on.write(std::move(header));
+  }
+  if (!at_ || !at_->secure) co_return on;
+  co_return co_await layer_(std::move(on), at_->host);
+}
+
+task<stream> upstream::connect(address client) const {
+  co_return co_await with_timeout(open(client), options_.timeouts.connect);
+}
+
+void upstream::say(const std::string& line) const {
+  if (options_.log) options_.log("upstream " + name + ' ' + line);
+}
+
+void upstream::note_success() {
+  if (!failed_at_.empty()) [[unlikely]]
+    failed_at_.clear();
+  if (paused_) [[unlikely]] {
+    paused_ = false;
+    paused_until_ = time_point::min();
+    say("is up again");
+  }
+}
+
+void upstream::note_failure(const std::string& why) {
+  ++counters.failures;
+  const failure_limit& most = options_.failures;
+  if (most.count == 0) return;
+  const time_point now = worker::running().now;
+  failed_at_.push_back(now);
+  while (failed_at_.front() + most.within < now || failed_at_.size() > most.count)
+    failed_at_.pop_front();
+  // After a pause the first failure begins the next one.
+  if (failed_at_.size() < most.count && !(paused_ && now >= paused_until_)) return;
+  if (now < paused_until_) return;
+  paused_until_ = add_saturated(now, most.pause);
+  failed_at_.clear();
+  ++counters.downs;
+  if (!std::exchange(paused_, true))
+    say("is down: " + std::to_string(most.count) + " failures, the last: " + why +
+        "; tried again in " + in_seconds(most.pause));
+}
+
+void upstream::note_check(bool good, const std::string& why) {
+  if (good == healthy_) {
+    in_a_row_ = 0;
+    return;
+  }
+  if (++in_a_row_ < (good ? options_.health.rise : options_.health.fall)) return;
+  in_a_row_ = 0;
+  healthy_ = good;
+  if (good) {
+    paused_ = false;
+    paused_until_ = time_point::min();
+    say("is up again: its health checks succeed");
+  } else {
+    ++counters.downs;
+    say("is down: its health checks fail: " + why);
+  }
+}
+
+}  // namespace heddle::http::detail

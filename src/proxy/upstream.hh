@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// One upstream: where it is, its connections, and whether it is up.
+//
+// An upstream is up, down because health checks failed (until `rise` good ones in a row), or paused
+// because requests failed (for failure_limit::pause). A paused one gets no requests as long as
+// another one is up. Everything happens in the proxy's color.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "heddle/core/task.hh"
+#include "heddle/http/url.hh"
+#include "heddle/io/address.hh"
+#include "heddle/io/stream.hh"
+#include "heddle/proxy/options.hh"
+#include "heddle/proxy/reverse_proxy.hh"
+#include "heddle/sync/semaphore.hh"
+
+namespace heddle::http::detail {
+
+class upstream {
+ public:
+  /// Throws failure(invalid_argument) for a text that names none.
+  upstream(std::string_view text, const proxy_options& options);
+  upstream(const upstream&) = delete;
+
+  // Connections.
+
+  /// An idle connection; a closed stream if there is none.
+  [[nodiscard]] stream take_idle() noexcept;
+  /// A new one. Fails as connecting or TLS does; timed_out after proxy_timeouts::connect.
+  /// `client` is for the PROXY protocol.
+  [[nodiscard]] task<stream> connect(address client) const;
+  void keep(stream&& on);
+  /// Closes connections that are unused for too long, or that the upstream has ended.
+  [[nodiscard]] task<> sweep();
+  void close_idle() noexcept { idle_.clear(); }
+  [[nodiscard]] std::size_t idle() const noexcept { return idle_.size(); }
+
+  // Whether it is up.
+
+  [[nodiscard]] bool up(time_point now) const noexcept { return healthy_ && now >= paused_until_; }
+  [[nodiscard]] bool healthy() const noexcept { return healthy_; }
+  [[nodiscard]] time_point paused_until() const noexcept { return paused_until_; }
+  /// A request succeeded or failed; `why` is for the log.
+  void note_success();
+  void note_failure(const std::string& why);
+  /// A health check did.
+  void note_check(bool good, const std::string& why);
+
+  const std::string name;       ///< as it was given
+  const std::string authority;  ///< for Host: "app.example.com:3000"
+  upstream_counters counters;
+  semaphore room;  // one permit a connection in use
+
+ private:
+  struct idle_connection {
+    stream on;
+    time_point since;
+  };
+  [[nodiscard]] task<stream> open(address client) const;
+  [[nodiscard]] task<stream> reach() const;
+  void say(const std::string& line) const;
+
+  const proxy_options& options_;
+  std::string path_;  // of a Unix socket
+  std::optional<url> at_;
+  address literal_;                    // if the host is an address
+  upstream_layer layer_;               // for https
+  std::vector<idle_connection> idle_;  // the most recently used last
+  std::deque<time_point> failed_at_;   // at most failure_limit::count
+  time_point paused_until_ = time_point::min();
+  bool paused_ = false;  // said in the log
+  bool healthy_ = true;
+  std::uint32_t in_a_row_ = 0;  // checks that say the opposite
+};
+
+/// Whether the peer has ended the connection, or sent bytes that nothing asked for.
+[[nodiscard]] task<bool> has_ended(const stream& on);
+
+}  // namespace heddle::http::detail

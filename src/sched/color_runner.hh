@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// The colors of one runtime: the table of them, posting a frame to one, entering and leaving one,
+// running the frames of those that have work, and stealing them from workers that have more. With
+// one worker no step here is atomic.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "sched/color_table.hh"
+#include "sched/worker_parking.hh"
+#include "sched/worker_set.hh"
+
+namespace heddle {
+
+/// Thread: any worker's, each with its own seat.
+/// Owns: the table, and the root scope of each color until free_roots().
+class color_runner {
+ public:
+  color_runner(worker_set& all, worker_parking& parked)
+      : all_(all), parked_(parked), table_(all.options.color_places) {}
+
+  /// Sends a frame to a color, from the worker of this seat.
+  void post(seat& s, std::uint32_t place, link l) noexcept;
+  /// Runs up to `limit` frames, a bounded batch of each color in turn. Whether any ran.
+  bool run(seat& s, std::size_t limit) noexcept;
+
+  void enter(seat& s, color_record& r) noexcept;
+  void leave(seat& s) noexcept;
+  /// Makes a color the current one between frames; false when another worker holds it, or it is in
+  /// a queue that others may take it from.
+  [[nodiscard]] bool enter_for(seat& s, std::uint32_t place) noexcept {
+    return s.w.color == place || enter_other(s, place);
+  }
+  /// Gives a color that is held back, and queues it where something has come.
+  void give_back(seat& s, color_record& r) noexcept {
+    if (!r.inbox.let_go()) queue(s, r, r.inbox.newest());
+  }
+
+  [[nodiscard]] color_record& at(std::uint32_t place) noexcept { return table_[place]; }
+  [[nodiscard]] std::uint32_t place_of(const color_record& r) const noexcept {
+    return table_.place_of(r);
+  }
+  [[nodiscard]] std::uint32_t places() const noexcept { return table_.places(); }
+  /// Calls f with each record that ever ran, the latest first. Thread: any; records only come.
+  template <class F>
+  void each(F&& f) {
+    for (color_record* r = used_.load(); r != nullptr; r = r->next_used) f(*r);
+  }
+  /// Colors whose root has tasks. One that is held is counted only when it is left, or here.
+  [[nodiscard]] long live_roots() const noexcept {
+    return live_roots_.load(std::memory_order_relaxed);
+  }
+  void count_root(color_record& r) noexcept;
+
+  /// While set, a root that is made is cancelled at once.
+  bool draining = false;
+
+ private:
+  [[nodiscard]] bool enter_other(seat& s, std::uint32_t place) noexcept;
+  [[nodiscard]] bool hold_idle(seat& s, color_record& r) noexcept;
+  void make_root(seat& s, color_record& r) noexcept;
+  template <bool shared, bool noted>
+  std::size_t run_frames(seat& s, std::size_t limit) noexcept;
+  void queue(seat& s, color_record& r, link first) noexcept;
+  // color_stealing.cc
+  [[nodiscard]] color_record* next(seat& s) noexcept;
+  [[nodiscard]] color_record* steal(seat& s) noexcept;
+  void push(seat& from, seat& to, color_record& r) noexcept;
+  // slow_frames.cc
+  std::size_t run_watched(seat& s, std::size_t limit) noexcept;
+  void report_slow(seat& s, std::span<const site> stack, nanoseconds took) noexcept;
+
+  worker_set& all_;
+  worker_parking& parked_;
+  color_table table_;
+  std::atomic<color_record*> used_{nullptr};
+  std::atomic<long> live_roots_{0};
+};
+
+}  // namespace heddle

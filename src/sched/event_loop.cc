@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+// A turn: ready frames in batches, then completions and timers, then sleep. A turn with ready work
+// makes no system call. The clock is read once a batch, and I/O is polled by time.
+#include "sched/event_loop.hh"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+
+namespace heddle {
+namespace {
+
+/// Whether the process has another thread. Asked before a program is given up.
+bool other_threads() noexcept {
+  struct stat tasks{};  // a directory has two links, and one for each directory in it
+  return ::stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink > 3;
+}
+
+}  // namespace
+
+bool event_loop::anything_outside(seat& s) noexcept {
+  // A thread posts before it gives up its outside_work, so that is asked first.
+  if (foreign_.load(std::memory_order_acquire) > 0 && other_threads()) return true;
+  return s.io->pending() > static_cast<std::size_t>(background_.load(std::memory_order_relaxed)) ||
+         posted_.has_any();
+}
+
+bool event_loop::turn(bool may_sleep) {
+  if (!all_.shared) return turn_alone(*all_.seats[0], may_sleep);
+  if (all_.simulated) return turn_simulated(may_sleep);
+  seat& s = *all_.seats[0];
+  if (all_.in_world && all_.pause.asked()) {  // another worker wants to look at everything
+    pause_here(s);
+    static_cast<void>(all_.pause.wait(s.still));
+  }
+  return turn_shared(s, may_sleep);
+}
+
+bool event_loop::turn_alone(seat& s, bool may_sleep) {
+  worker& w = s.w;
+  if (!w.idle()) {
+    colors_.run(s, all_.options.batch);
+    w.now = s.io->now();
+    const bool idle = w.idle();
+    if (!idle && w.now - s.polled_at < all_.options.poll_interval) return true;
+    if (idle && may_sleep) return true;  // the next turn looks at I/O and may sleep
+  }
+  if (w.foreign_slots != 0) [[unlikely]]
+    detail::cut_loop_slots(w);
+  if (posted_.has_any()) run_posted();
+  if (w.idle() && !s.preblock.empty()) run_preblock(s);
+  time_point until = time_point::min();
+  if (may_sleep && w.idle()) {
+    until = s.wheel.next_due();
+    if (until == never && !anything_outside(s)) return false;
+  }
+  s.io->turn(w, until);
+  if (until == never && s.io->stalled() && !posted_.has_any()) return false;
+  w.now = s.polled_at = s.io->now();
+  timers_.expire(s);
+  if (posted_.has_any()) run_posted();
+  w.memory.collect_remote();
+  return may_sleep || !w.idle();
+}
+
+void event_loop::turn_once() {
+  stop_being_color_0();
+  if (all_.simulated) {
+    const auto work = [this] {
+      return std::any_of(all_.seats.begin(), all_.seats.end(),
+                         [](const auto& s) { return !s->queue.empty(); });
+    };
+    std::size_t turns = all_.options.batch;
+    do {
+      turn_simulated(false);
+    } while (work() && --turns != 0);
+  } else if (all_.shared) {
+    turn_shared(all_.first(), false);
+  } else {
+    turn(false);
+  }
+  end_world();
+}
+
+/// A dump that was asked for comes after the calls: none of them is between two places then.
+void event_loop::run_posted() {
+  posted_.run();
+  look_.answer();
+}
+
+/// With several workers no color may be entered here: an event of another one travels as a message.
+void event_loop::run_preblock(seat& s) {
+  std::vector<event<>> ripe = std::exchange(s.preblock, {});
+  for (event<>& e : ripe) {
+    if (!all_.shared)
+      static_cast<void>(colors_.enter_for(s, e.record() == nullptr ? 0 : e.record()->color));
+    e.trigger();
+  }
+}
+
+}  // namespace heddle

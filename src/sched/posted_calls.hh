@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// Calls that are posted to a color: runtime::post(), try_post() and trigger(). A thread that is no
+// worker may post; while runtime_options::posted_max calls wait, it waits too.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+
+#include "sched/color_runner.hh"
+
+namespace heddle {
+
+/// Thread: any, except where a member says otherwise.
+/// Owns: the calls that have not run.
+class posted_calls {
+ public:
+  posted_calls(worker_set& all, color_runner& colors) noexcept : all_(all), colors_(colors) {}
+
+  void post(std::uint32_t place, std::move_only_function<void()> f);
+  /// False when there is no room, and f was not taken.
+  [[nodiscard]] bool try_post(std::uint32_t place, std::move_only_function<void()>& f);
+  /// The first worker asks itself again whether anything can still come. Async-signal-safe.
+  void look_again() noexcept;
+  /// Something was posted, or look_again() was called, since run() did.
+  [[nodiscard]] bool has_any() const noexcept { return has_any_.load(std::memory_order_acquire); }
+  /// Brings the calls to their colors. Thread: the first worker's, or of one that serves for it.
+  void run();
+  /// A call that was posted after the last turn is never made. Thread: the first worker's.
+  void drop() noexcept;
+
+ private:
+  struct call_frame;
+  [[nodiscard]] bool take_room(bool may_wait) noexcept;
+  void queue(std::uint32_t place, std::move_only_function<void()>&& f);
+
+  worker_set& all_;
+  color_runner& colors_;
+  std::atomic<bool> has_any_{false};
+  std::atomic<std::size_t> waiting_{0};
+  std::mutex lock_;
+  frame_list calls_;  ///< guarded by it: call_frame
+};
+
+}  // namespace heddle

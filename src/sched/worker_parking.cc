@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+// When a worker parks, when it is woken, and when all of them wait in vain.
+#include "sched/worker_parking.hh"
+
+#include "sched/quiescent.hh"
+
+namespace heddle {
+namespace {
+
+constexpr unsigned spins_after_hit = 8;  // sleeps that are preceded by a spin, after one that paid
+
+}  // namespace
+
+void worker_parking::wake_one(seat& from) noexcept {
+  if (all_.simulated) return;
+  for (const auto& each : all_.seats) {
+    seat& s = *each;
+    if (!s.queue.spot.away()) continue;
+    s.queue.lock.lock();
+    const bool slept = places_.call(s.queue.spot);
+    s.queue.lock.unlock();
+    if (!slept) continue;
+    ++from.count.wakes;
+    s.io->wake();
+    return;
+  }
+}
+
+/// From here on a worker that pushes a color here wakes this one; false when one was pushed before.
+bool worker_parking::park(seat& s, bool nothing_due, bool looks_again) noexcept {
+  // A completion that waits for memory still has to come: drain() must not end before it.
+  const std::size_t kept = s.kept_completions != nullptr ? 1 : 0;
+  s.pending.store(s.io->pending() + kept, std::memory_order_relaxed);
+  s.queue.spot.nothing_due.store(nothing_due, std::memory_order_relaxed);
+  s.queue.lock.lock();
+  const bool parks = s.queue.empty() && s.cancels.load(std::memory_order_relaxed) == nullptr;
+  if (parks) places_.park(s.queue.spot, looks_again);
+  s.queue.lock.unlock();
+  if (!parks) return false;
+  ++s.count.parks;
+  if (nothing_due && s.w.index != 0 && all_quiescent(1)) all_.seats[0]->io->wake();
+  return true;
+}
+
+void worker_parking::unpark(seat& s) noexcept {
+  s.queue.lock.lock();
+  const parking::wake_reason why = places_.unpark(s.queue.spot);
+  s.queue.lock.unlock();
+  if (why != parking::wake_reason::own) s.looked_again = false;
+  if (why == parking::wake_reason::pushed) s.spins_left = spins_after_hit;
+}
+
+/// The number of its sleep, if nothing was sent to it since the sleep began; else 0.
+std::uint64_t worker_parking::sleep_of(seat& s) noexcept {
+  s.queue.lock.lock();
+  const bool asleep = is_parked(s.queue.spot.state()) && s.queue.empty() && s.cancels == nullptr;
+  const std::uint64_t number = asleep ? s.queue.spot.sleeps() : 0;
+  s.queue.lock.unlock();
+  return number;
+}
+
+/// The workers from this one on sleep, and nothing of their own can come any more.
+bool worker_parking::all_quiescent(std::size_t from) const noexcept {
+  return quiescent_together(all_.seats.size() - from, [this, from](std::size_t i) -> std::uint64_t {
+    seat& s = *all_.seats[from + i];
+    return s.queue.spot.quiescent() ? sleep_of(s) : 0;
+  });
+}
+
+/// Looks out for what other workers send before it sleeps, if that paid lately. The color that ran
+/// last stays held, so that a message to it needs no queue.
+bool worker_parking::spin_for_work(seat& s) noexcept {
+  if (s.spins_left == 0 || all_.options.spin <= nanoseconds::zero()) return false;
+  const time_point end = s.io->now() + all_.options.spin;
+  do {
+    for (int i = 0; i < 64; ++i) {
+      if (s.held != nullptr && s.held->inbox.has_more()) {
+        s.held->inbox.take(s.held->waiting);
+        s.w.ready.append(s.held->waiting);
+        s.spins_left = spins_after_hit;
+        return true;
+      }
+      if (!s.queue.empty()) {
+        s.spins_left = spins_after_hit;
+        return true;
+      }
+      short_lock::pause();
+    }
+    if (all_.pause.asked()) return false;
+  } while (s.io->now() < end);
+  --s.spins_left;
+  return false;
+}
+
+}  // namespace heddle

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// The parking of workers: when one goes to sleep in its driver, which is woken when work comes, and
+// when all of them sleep with nothing that could still come. parking.hh has the states and the
+// legal moves; this is the part of the runtime that makes the moves, under the lock of a worker's
+// queue.
+#pragma once
+
+#include "sched/parking.hh"
+#include "sched/worker_set.hh"
+
+namespace heddle {
+
+/// Thread: any worker's; the caller holds no lock of a queue, except for call().
+class worker_parking {
+ public:
+  explicit worker_parking(worker_set& all) noexcept : all_(all) {}
+
+  [[nodiscard]] bool park(seat& s, bool nothing_due, bool looks_again) noexcept;
+  void unpark(seat& s) noexcept;
+  /// The caller holds the lock of its queue. True: it was parked, and the caller wakes its driver.
+  [[nodiscard]] bool call(seat& s, bool pushed = false) noexcept {
+    return places_.call(s.queue.spot, pushed);
+  }
+  void wake_one(seat& from) noexcept;
+  [[nodiscard]] bool spin_for_work(seat& s) noexcept;
+  [[nodiscard]] static std::uint64_t sleep_of(seat& s) noexcept;
+  [[nodiscard]] bool all_quiescent(std::size_t from) const noexcept;
+  /// Workers that are not running.
+  [[nodiscard]] std::size_t away() const noexcept { return places_.away(); }
+  /// Workers that look for work only when they are woken.
+  [[nodiscard]] std::size_t asleep() const noexcept { return places_.asleep(); }
+
+ private:
+  worker_set& all_;
+  parking places_;
+};
+
+}  // namespace heddle

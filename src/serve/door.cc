@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+// Opens the listening socket, or takes it over.
+#include "serve/door.hh"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+
+#include "heddle/io/unix.hh"
+
+namespace heddle::serve {
+namespace {
+
+constexpr int default_port = 8000;
+constexpr int ports_tried = 20;  // unless the user chose the port
+constexpr nanoseconds port_patience = std::chrono::seconds(1);
+constexpr int first_given_fd = 3;  // sd_listen_fds(3): the first after stdin, stdout and stderr
+
+address address_for(const serve_options& o, std::uint16_t port) {
+  if (!o.bind.empty()) {
+    const auto at = address::parse(o.bind, port);
+    if (!at)
+      throw failure(at.error(), "'" + o.bind + "' is no address; write 192.0.2.7 or ::1, say");
+    return *at;
+  }
+  return o.everywhere ? address::any(port) : address::loopback(port);
+}
+
+/// The error of a kernel without IPv6, or with IPv6 disabled.
+bool no_v6(const std::error_code& error) noexcept {
+  return error == std::errc::address_family_not_supported ||
+         error == std::errc::address_not_available;
+}
+
+task<tcp_listener> listen_at(const serve_options& o, std::uint16_t port, nanoseconds patience) {
+  const address at = address_for(o, port);
+  try {
+    co_return co_await tcp_listener::listen_within(patience, at);
+  } catch (const failure& e) {
+    if (at != address::any(port) || !o.bind.empty() || !no_v6(e.code())) throw;
+  }
+  co_return co_await tcp_listener::listen_within(patience, address::any_v4(port));
+}
+
+int duplicate(int number) {
+  const int fd = ::fcntl(number, F_DUPFD_CLOEXEC, 0);
+  if (fd < 0) throw failure({errno, std::generic_category()}, "cannot share the listening socket");
+  return fd;
+}
+
+/// Where a socket listens, as --listen writes it: "unix:PATH" or an address with its port.
+std::string place_of(int fd) {
+  sockaddr_storage at{};
+  socklen_t size = sizeof at;
+  if (::getsockname(fd, reinterpret_cast<::sockaddr*>(&at), &size) != 0) return {};
+  if (at.ss_family != AF_UNIX) return tcp_listener::adopt(duplicate(fd)).local().to_string();
+  const auto& local = reinterpret_cast<const sockaddr_un&>(at);
+  const std::size_t room =
+      size > offsetof(sockaddr_un, sun_path) ? size - offsetof(sockaddr_un, sun_path) : 0;
+  return "unix:" + std::string(local.sun_path, ::strnlen(local.sun_path, room));
+}
+
+/// Takes the socket that listens at this place off the list; -1 if there is none.
+int take_given(std::vector<int>& given, const std::string& place) {
+  const std::string wanted =
+      place.starts_with("unix:") ? place : address::parse(place, 0).value().to_string();
+  const auto at = std::ranges::find_if(given, [&](int fd) { return place_of(fd) == wanted; });
+  if (at == given.end()) return -1;
+  const int fd = *at;
+  given.erase(at);
+  return fd;
+}
+
+/// Whether a process listens on this path.
+bool answers(const std::string& path) {
+  sockaddr_un at{};
+  at.sun_family = AF_UNIX;
+  std::memcpy(at.sun_path, path.data(), std::min(path.size(), sizeof at.sun_path - 1));
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return true;
+  const bool refused = ::connect(fd, reinterpret_cast<const ::sockaddr*>(&at), sizeof at) != 0 &&
+                       errno == ECONNREFUSED;
+  ::close(fd);
+  return !refused;
+}
+
+unix_listener listen_on_path(const std::string& path) {
+  try {
+    return unix_listener::listen(path);
+  } catch (const failure& e) {
+    if (e.code() != std::errc::address_in_use || answers(path)) throw;
+  }
+  ::unlink(path.c_str());
+  return unix_listener::listen(path);
+}
+
+}  // namespace
+
+void check_door(const serve_options& o, const address& given) {
+  const std::uint16_t port = o.port > 0 ? static_cast<std::uint16_t>(o.port) : given.port();
+  const address asked = address_for(o, port);
+  if (given == asked || (asked == address::any(port) && given == address::any_v4(port))) return;
+  throw failure(std::make_error_code(std::errc::invalid_argument),
+                "the server at " + o.handover + " listens on " + given.to_string() +
+                    ", and these settings ask for " + asked.to_string() +
+                    "; give it the same port and address, or stop that server first");
+}
+
+task<tcp_listener> open_door(const serve_options& o, bool interactive) {
+  const bool asked = o.port >= 0;
+  const int first = asked ? o.port : default_port;
+  const int last = asked || !interactive ? first : first + ports_tried - 1;
+  for (int port = first;; ++port) {
+    try {
+      co_return co_await listen_at(o, static_cast<std::uint16_t>(port),
+                                   port == last ? port_patience : nanoseconds::zero());
+    } catch (const failure& e) {
+      if (e.code() == std::errc::address_in_use) {
+        if (port < last) continue;
+        throw failure(e.code(), "port " + std::to_string(port) +
+                                    " is in use; -p PORT takes another, -p 0 any that is free");
+      }
+      if (e.code() == std::errc::permission_denied)
+        throw failure(e.code(), "port " + std::to_string(port) +
+                                    " is for root only; -p PORT takes one from 1024 upward");
+      if (e.code() == std::errc::address_not_available)
+        throw failure(e.code(), "this machine has no address " + o.bind +
+                                    "; `ip address` lists them, --public takes all");
+      throw;
+    }
+  }
+}
+
+tcp_listener another_door(const tcp_listener& door) {
+  return tcp_listener::adopt(duplicate(door.number()));
+}
+
+std::vector<more_door> open_more_doors(const serve_options& o, std::vector<int>& given) {
+  std::vector<more_door> doors;
+  for (const std::string& place : o.listen) {
+    const bool local = place.starts_with("unix:");
+    if (const int fd = take_given(given, place); fd >= 0) {
+      if (local) {
+        doors.push_back({unix_listener::adopt(fd), true});
+      } else {
+        doors.push_back({tcp_listener::adopt(fd), false});
+      }
+    } else if (local) {
+      doors.push_back({listen_on_path(place.substr(5)), true});
+    } else {
+      doors.push_back({tcp_listener::listen(address::parse(place, 0).value()), false});
+    }
+  }
+  return doors;
+}
+
+std::vector<more_door> more_doors_again(const std::vector<more_door>& doors) {
+  std::vector<more_door> again;
+  for (const more_door& d : doors) {
+    const int fd = duplicate(d.at.number());
+    if (d.local) {
+      again.push_back({unix_listener::adopt(fd), true});
+    } else {
+      again.push_back({tcp_listener::adopt(fd), false});
+    }
+  }
+  return again;
+}
+
+std::optional<tcp_listener> activated_door() {
+  const char* count = std::getenv("LISTEN_FDS");
+  const char* whose = std::getenv("LISTEN_PID");
+  const bool ours = count != nullptr && whose != nullptr &&
+                    std::strtol(whose, nullptr, 10) == static_cast<long>(::getpid());
+  const long given = ours ? std::strtol(count, nullptr, 10) : 0;
+  ::unsetenv("LISTEN_FDS");
+  ::unsetenv("LISTEN_PID");
+  ::unsetenv("LISTEN_FDNAMES");
+  if (given <= 0) return std::nullopt;
+  if (given != 1)
+    throw failure(
+        std::make_error_code(std::errc::invalid_argument),
+        "the service manager gives " + std::to_string(given) +
+            " sockets, but only one can be served; leave one ListenStream= in the socket unit");
+  return tcp_listener::adopt(first_given_fd);
+}
+
+}  // namespace heddle::serve

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// The listening socket of `heddle serve`: opened here, or passed by the service manager
+// (LISTEN_FDS, as systemd does).
+#pragma once
+
+#include <vector>
+
+#include "heddle/io/tcp.hh"
+#include "serve/options.hh"
+
+namespace heddle::serve {
+
+/// Opens the socket. If the port is in use, it retries for a second, because the kernel may hold
+/// the socket of a killed server for a moment. It tries the next ports only if the session is
+/// interactive and the user chose no port, since only a person can read the new number. Fails:
+/// failure, with the port and the flag that helps.
+[[nodiscard]] task<tcp_listener> open_door(const serve_options& o, bool interactive);
+
+/// Fails: failure, if a socket passed by another server has another address than the settings ask
+/// for.
+void check_door(const serve_options& o, const address& given);
+
+/// The socket that the service manager passed; none if it passed none. Removes the environment
+/// variables, so that child processes do not use them. Fails: failure, if it is not a listening TCP
+/// socket, or if there are several.
+[[nodiscard]] std::optional<tcp_listener> activated_door();
+
+/// One of --listen.
+struct more_door {
+  listener at;
+  bool local = false;  ///< on a path: without TLS, because it does not leave this machine
+};
+
+/// The sockets of --listen: those that another server gave, as far as they listen at these places,
+/// and new ones. Sockets that are used leave `given`. Those on a path have the permissions that the
+/// umask leaves. Fails: failure, naming the place. A socket file that no process listens on any
+/// more is replaced.
+[[nodiscard]] std::vector<more_door> open_more_doors(const serve_options& o,
+                                                     std::vector<int>& given);
+
+/// Duplicates of them for another worker.
+[[nodiscard]] std::vector<more_door> more_doors_again(const std::vector<more_door>& doors);
+
+/// A duplicate of the socket for another worker; a free worker accepts the next connection.
+[[nodiscard]] tcp_listener another_door(const tcp_listener& door);
+
+}  // namespace heddle::serve

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// Restarts without dropping a connection: the running server passes its listening socket to the
+// next one over a Unix socket, and drains once the next one reports that it has begun. Whichever
+// server comes first accepts a connection that waits in the socket, so every connection is
+// answered.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "heddle/io/tcp.hh"
+#include "heddle/io/unix.hh"
+#include "serve/door.hh"
+
+namespace heddle::serve {
+
+/// The side of the new server. Thread: one. Owns: the connection to the old server.
+class takeover {
+ public:
+  /// Asks the server that listens at this path, if there is one. Waits a few seconds at most.
+  explicit takeover(const std::string& path);
+  takeover(const takeover&) = delete;
+  takeover& operator=(const takeover&) = delete;
+  ~takeover();
+
+  /// The listening socket, if the old server passed one.
+  [[nodiscard]] std::optional<tcp_listener> door();
+  /// Its other listening sockets, those of --listen. done() closes those that stay in the list.
+  [[nodiscard]] std::vector<int>& more_doors() noexcept { return given_; }
+  /// Tells the old server that this one has begun, so that it ends. Fails: failure, if the old
+  /// server has meanwhile handed over to another server.
+  [[nodiscard]] task<> done();
+
+ private:
+  int talk_ = -1;
+  std::vector<int> given_;  // the main one first, until door() takes it
+};
+
+/// The Unix socket at which the next server asks; only the same user may connect.
+///
+/// Fails: the constructor throws failure if it cannot listen there, so that a server that cannot be
+///   replaced learns it before it takes over.
+class handover_door {
+ public:
+  /// Listens at PATH.new, next to the final path. `sockets`: how many there will be to pass.
+  handover_door(std::string path, std::size_t sockets);
+  /// Renames the socket to the path, in place of the old server's. Call it once, after that server
+  /// ended.
+  [[nodiscard]] unix_listener publish();
+
+ private:
+  std::string path_;
+  unix_listener door_;
+};
+
+/// Waits until a next server has taken the listening sockets and has begun. A server that fails
+/// before that, or stays silent, changes nothing and does not delay others. If several ask, the
+/// first to begin is the next.
+[[nodiscard]] task<> give_to_next(unix_listener at, tcp_listener door, std::vector<more_door> more);
+
+}  // namespace heddle::serve

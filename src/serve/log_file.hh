@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// The descriptor that the access log goes to: standard output, or a file (--log-file) that is
+// opened again when it was renamed, so that old logs can be moved away.
+#pragma once
+
+#include <string>
+
+namespace heddle::serve {
+
+/// Thread: any; all shards write to it. Owns: the file.
+/// Fails: the constructor and reopen() throw failure when the file cannot be opened; reopen() then
+/// keeps the one it has.
+class log_file {
+ public:
+  /// Standard output for an empty path.
+  explicit log_file(std::string path);
+  log_file(const log_file&) = delete;
+  log_file& operator=(const log_file&) = delete;
+  ~log_file();
+
+  [[nodiscard]] int descriptor() const noexcept { return fd_; }
+  [[nodiscard]] bool is_file() const noexcept { return !path_.empty(); }
+  /// Under the same number, so that writers notice nothing.
+  void reopen();
+
+ private:
+  std::string path_;
+  int fd_;
+};
+
+}  // namespace heddle::serve

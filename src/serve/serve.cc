@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: MIT
+// heddle serve [DIR]: a web server for a directory. `heddle proxy` runs the same service with
+// another part that answers. The first Ctrl-C drains and the second stops; SIGHUP reads the
+// settings again; at exit it prints a one-line summary. The access log goes to stdout and messages
+// go to stderr.
+#include "serve/serve.hh"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+
+#include "heddle/core/sleep.hh"
+#include "heddle/io/blocking.hh"
+#include "heddle/io/signal.hh"
+#include "heddle/sched/runtime.hh"
+#include "serve/banner.hh"
+#include "serve/certificates.hh"
+#include "serve/door.hh"
+#include "serve/handover.hh"
+#include "serve/log_file.hh"
+#include "serve/options.hh"
+#include "serve/run.hh"
+#include "serve/setting_flags.hh"
+#include "serve/shard.hh"
+#include "serve/tls.hh"
+#include "serve/to_https.hh"
+#include "source/print_error.hh"
+
+namespace heddle::serve {
+namespace {
+
+using source::print_error;
+
+/// The running server: its shards, one for each worker, and the state that they share. Color 0.
+class service {
+ public:
+  service(const setting_table& table, const setting_requests& flags, const serve_options& o)
+      : table_(table),
+        flags_(flags),
+        certificates_(o),
+        tls_(o, certificates_.challenges()),
+        log_(o.log_file) {
+    const auto count = static_cast<unsigned>(runtime::here().workers());
+    for (unsigned i = 0; i != count; ++i)
+      shards_.push_back(
+          std::make_unique<shard>(o, i, count, log_.descriptor(),
+                                  [this](http::metrics_page& page) { return show_metrics(page); }));
+  }
+
+  task<int> run(const serve_options& o) {
+    if (!o.user_device.empty()) co_return co_await run_user(o);
+    takeover before(o.handover);
+    std::optional<tcp_listener> given = before.door();
+    if (given) check_door(o, given->local());
+    if (!given) given = activated_door();
+    if (!given) given = co_await open_door(o, ::isatty(STDERR_FILENO) != 0);
+    tcp_listener door = std::move(*given);
+    // Listen for signals before any client or service manager learns that this server runs, because
+    // they may then send one.
+    signal_set stops{SIGINT, SIGTERM};
+    signal_set reloads{SIGHUP};
+    std::optional<signal_set> rotates;
+    if (log_.is_file()) rotates.emplace(std::initializer_list<int>{SIGUSR1});
+    const std::vector<more_door> more = open_more_doors(o, before.more_doors());
+    tcp_listener http_door = co_await open_http_door(o);
+    const address http_at = http_door.is_open() ? http_door.local() : address();
+    std::optional<handover_door> next;
+    if (!o.handover.empty()) next.emplace(o.handover, 1 + more.size());
+    scope side;
+    side.spawn(stop_on_signals(stops, o.drain_timeout));
+    side.spawn(reload_on_signal(reloads));
+    if (rotates) side.spawn(reopen_log_on_signal(*rotates));
+    if (http_door.is_open())
+      side.spawn(send_to_https(std::move(http_door), o, door.local().port(), certificates_));
+    scope serving;
+    for (std::size_t i = 1; i < shards_.size(); ++i)
+      serving.spawn(shards_[i]->own_color(),
+                    serve_in(*shards_[i], another_door(door), more_doors_again(more), tls_));
+    serving.spawn(serve_in(*shards_[0], door, more, tls_));
+    std::exception_ptr failed;
+    try {
+      co_await before.done();
+      if (next) side.spawn(hand_over(next->publish(), door, more));
+      std::fputs(banner(o, door.local(), http_at).c_str(), stderr);
+      side.spawn(certificates_.run(tls_));
+      co_await serving.join();
+    } catch (...) {
+      failed = std::current_exception();
+    }
+    serving.cancel();
+    static_cast<void>(co_await as_expected(serving.join()));
+    side.cancel();
+    static_cast<void>(co_await as_expected(side.join()));
+    if (failed) std::rethrow_exception(failed);
+    std::fputs(farewell((co_await totals()).server).c_str(), stderr);
+    co_return 0;
+  }
+
+ private:
+  static constexpr nanoseconds device_patience = std::chrono::seconds(2);
+  static constexpr nanoseconds handover_grace = std::chrono::seconds(1);
+
+  /// Over TCP in the program: each shard has a stack of its own, and there is no socket to share.
+  task<int> run_user(const serve_options& o) {
+    const auto own = address::parse(o.user_address.substr(0, o.user_address.find('/')));
+    const address at = user_address(o);
+    std::exception_ptr failed;
+    try {
+      const auto memory = process_memory_of(o);
+      for (const auto& s : shards_) co_await s->listen_user(o, at, memory);
+      const time_point limit = clock::now() + device_patience;
+      while (!net::device_runs(o.user_device) && clock::now() < limit)
+        co_await sleep_for(std::chrono::milliseconds(2));
+    } catch (...) {
+      failed = std::current_exception();
+    }
+    if (failed) {
+      co_await leave_all();
+      std::rethrow_exception(failed);
+    }
+    signal_set stops{SIGINT, SIGTERM};
+    signal_set reloads{SIGHUP};
+    std::optional<signal_set> rotates;
+    if (log_.is_file()) rotates.emplace(std::initializer_list<int>{SIGUSR1});
+    scope side;
+    side.spawn(stop_on_signals(stops, o.drain_timeout));
+    side.spawn(reload_on_signal(reloads));
+    if (rotates) side.spawn(reopen_log_on_signal(*rotates));
+    scope serving;
+    for (std::size_t i = 1; i < shards_.size(); ++i)
+      serving.spawn(shards_[i]->own_color(), shards_[i]->serve_user(tls_));
+    serving.spawn(shards_[0]->serve_user(tls_));
+    std::fputs(banner(o, own->with_port(at.port()), address()).c_str(), stderr);
+    side.spawn(certificates_.run(tls_));
+    co_await serving.settled();
+    side.cancel();
+    static_cast<void>(co_await as_expected(side.join()));
+    const shard_totals all = co_await totals();
+    co_await leave_all();
+    serving.rethrow_failure();
+    std::fputs(farewell(all.server).c_str(), stderr);
+    co_return 0;
+  }
+
+  task<> leave_all() {
+    for (const auto& s : shards_) co_await s->leave_user();
+  }
+
+  static task<> serve_in(shard& s, tcp_listener door, std::vector<more_door> more,
+                         const secure_door& tls) {
+    co_await s.serve(std::move(door), std::move(more), tls);
+  }
+
+  task<shard_totals> totals() {
+    shard_totals all;
+    for (const auto& s : shards_) all += co_await s->totals();
+    co_return all;
+  }
+  task<> show_metrics(http::metrics_page& page) {
+    const shard_totals all = co_await totals();
+    page.server(all.server)
+        .counter("heddle_log_dropped_total", "Log lines dropped because the log was not read.",
+                 all.log_dropped)
+        .gauge("heddle_workers", "Workers, each with a cache of its own.", shards_.size())
+        .gauge("heddle_handlers_merged", "Handlers called directly because of the plan.",
+               all.handlers_merged);
+    if (all.upstreams.empty()) show(all.folder, page);
+    show(all.upstreams, page);
+    show(all.answers, page);
+    show(all.stack, page);
+  }
+
+  void drain_all(nanoseconds grace) {
+    for (const auto& s : shards_)
+      post(s->own_color(), [each = s.get(), grace] { each->drain(grace); });
+  }
+
+  task<> stop_on_signals(signal_set& asked, nanoseconds drain_timeout) {
+    co_await asked.next();
+    std::fprintf(stderr, "\nDraining: %llu connections. Ctrl-C again stops at once.\n",
+                 static_cast<unsigned long long>((co_await totals()).server.open));
+    drain_all(nanoseconds::zero());
+    if (drain_timeout > nanoseconds::zero()) {
+      const auto again = co_await as_expected(with_timeout(asked.next(), drain_timeout));
+      if (!again && again.error() != std::errc::timed_out) co_return;
+    } else {
+      co_await asked.next();
+    }
+    for (const auto& s : shards_) post(s->own_color(), [each = s.get()] { each->stop(); });
+  }
+
+  task<> hand_over(unix_listener at, tcp_listener door, std::vector<more_door> more) {
+    co_await give_to_next(std::move(at), std::move(door), std::move(more));
+    std::fprintf(stderr, "\nHanded over. Draining: %llu connections.\n",
+                 static_cast<unsigned long long>((co_await totals()).server.open));
+    // Answers the requests that are still under way from clients that have connected.
+    drain_all(handover_grace);
+  }
+
+  static task<> change_in(shard& s, const serve_options& o) {
+    co_await enter(s.own_color());
+    s.change(o);
+  }
+  /// Reloads the settings at SIGHUP. If the new ones are invalid, reports that and keeps the old
+  /// ones.
+  task<> reload_on_signal(signal_set& asked) {
+    for (;;) {
+      co_await asked.next();
+      try {
+        const serve_options next = put_together(table_, flags_);
+        certificates_.check(next);
+        co_await blocking([&] { tls_.reload(next); });
+        for (const auto& s : shards_) co_await change_in(*s, next);
+        certificates_.change(next);
+        std::fputs("Settings read again.\n", stderr);
+      } catch (const std::exception& e) {
+        print_error(e.what(),
+                    "the old settings stay in use; correct the new ones and send SIGHUP again");
+      }
+    }
+  }
+
+  task<> reopen_log_on_signal(signal_set& asked) {
+    for (;;) {
+      co_await asked.next();
+      try {
+        co_await blocking([this] { log_.reopen(); });
+      } catch (const std::exception& e) {
+        print_error(e.what(), "the log goes on in the old file");
+      }
+    }
+  }
+
+  const setting_table& table_;
+  const setting_requests& flags_;
+  certificates certificates_;
+  secure_door tls_;
+  log_file log_;
+  std::vector<std::unique_ptr<shard>> shards_;
+};
+
+task<int> serve(const setting_table& table, const setting_requests& flags, const serve_options& o) {
+  service s(table, flags, o);
+  co_return co_await s.run(o);
+}
+
+/// --check: reports every mistake that the start would meet, except that no port is opened.
+int check(const serve_options& o) {
+  const certificates ordered(o);
+  const secure_door tls(o, ordered.challenges());
+  bus topics;
+  const site everything(topics, o, nullptr);
+  if (o.redirect_http >= 0 && !o.secure())
+    throw bad_setting(
+        "redirect-http sends visitors to https, and there is neither --tls nor --acme");
+  if (o.proxy) {
+    std::printf("The settings are good: %s", o.proxy->upstreams.front().c_str());
+    for (std::size_t i = 1; i < o.proxy->upstreams.size(); ++i)
+      std::printf(", %s", o.proxy->upstreams[i].c_str());
+  } else {
+    std::printf("The settings are good: %s", o.directory.c_str());
+  }
+  for (const auto& [name, folder] : o.sites)
+    std::printf(", %s at %s", folder.c_str(), name.c_str());
+  std::printf("; %s.\n", o.secure() ? "https" : "http");
+  return 0;
+}
+
+}  // namespace
+
+int run_service(const setting_table& table, const setting_requests& flags) {
+  const std::string help = "heddle " + std::string(table.verb) + " --help lists the settings";
+  serve_options o;
+  try {
+    o = put_together(table, flags);
+  } catch (const bad_setting& e) {
+    print_error(e.what(), help);
+    return 2;
+  }
+  runtime_options limits;
+  limits.driver = o.driver;
+  limits.memory_bytes = o.memory_bytes_max;
+  limits.workers = o.workers;
+  runtime rt(std::move(limits));
+  try {
+    if (o.check)
+      return rt.run([](const serve_options& asked) -> task<int> { co_return check(asked); }(o));
+    return rt.run(serve(table, flags, o));
+  } catch (const failure& e) {
+    print_error(e.what(), help);
+    return 1;
+  } catch (const bad_setting& e) {
+    print_error(e.what(), help);
+    return 2;
+  }
+}
+
+std::function<int()> add_command(CLI::App& command) {
+  const std::shared_ptr<setting_requests> flags = add_setting_flags(command, settings());
+  auto page = std::make_shared<help_page>(help_page::common);
+  for (const auto& [name, shown] :
+       {std::pair("--help-limits", help_page::limits), std::pair("--help-site", help_page::site)})
+    command.add_flag_callback(name, [page, shown] { *page = shown; });
+  command.formatter_fn([](const CLI::App*, std::string, CLI::AppFormatMode) {
+    return serve_help(help_page::common);
+  });
+  return [flags, page] {
+    if (*page == help_page::common) return run_service(serve_settings(), *flags);
+    std::fputs(serve_help(*page).c_str(), stdout);
+    return 0;
+  };
+}
+
+}  // namespace heddle::serve

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+// One worker's part of `heddle serve`: a server, its topics with their handlers, and its listening
+// socket, in a color of its own. Shards share only the listening socket; a connection belongs to
+// the shard that accepted it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "heddle/core/enter.hh"
+#include "heddle/core/message.hh"
+#include "heddle/http/proxy_protocol.hh"
+#include "heddle/io/listener.hh"
+#include "heddle/web/access_log.hh"
+#include "heddle/web/server.hh"
+#include "serve/answer_counts.hh"
+#include "serve/door.hh"
+#include "serve/net.hh"
+#include "serve/options.hh"
+#include "serve/site.hh"
+#include "serve/tls.hh"
+#include "serve/topics.hh"
+
+namespace heddle::serve {
+
+/// The statistics of one shard or of all.
+struct shard_totals {
+  http::server_counters server;
+  folder_counters folder;
+  upstream_table upstreams;
+  answer_table answers;
+  std::uint64_t log_dropped = 0;
+  stack_totals stack;
+  std::uint64_t handlers_merged = 0;  ///< called directly because of the program's plan
+
+  shard_totals& operator+=(const shard_totals& other);
+};
+
+/// Thread: its color, unless a member says otherwise.
+class shard {
+ public:
+  /// `show_metrics` fills the metrics page, in this shard's color; of() gives the shard of a color.
+  shard(const serve_options& o, unsigned number, unsigned count, int log_descriptor,
+        page_filler show_metrics);
+
+  [[nodiscard]] color own_color() const noexcept { return color(number_); }
+
+  /// Serves until drain() was called and has finished; then writes the last lines of the log.
+  [[nodiscard]] task<> serve(listener door, std::vector<more_door> more, const secure_door& tls);
+  /// Listens by TCP in the program, at this address of its stack. All shards must listen before the
+  /// first client learns of the server: another queue of the device changes which shard gets a
+  /// packet. Thread: any color; it enters this shard's color and returns.
+  [[nodiscard]] task<> listen_user(const serve_options& o, address at,
+                                   std::shared_ptr<tcp::memory_budget> process);
+  /// Serves what listen_user() opened.
+  [[nodiscard]] task<> serve_user(const secure_door& tls);
+  /// Gives the queue of the device back, after all shards have ended: the kernel would bring
+  /// packets of their connections to another queue. Thread: any color.
+  [[nodiscard]] task<> leave_user();
+  /// Accepts no more connections, and ends when the open ones have ended or this span is over.
+  /// Answers from now on tell clients that their connection closes.
+  void drain(nanoseconds grace);
+  /// Closes the open connections.
+  void stop() noexcept { web_->stop(); }
+  /// Uses these settings for new requests; requests in progress keep the old ones. Throws as the
+  /// constructor of site, and then changes nothing.
+  void change(const serve_options& o);
+
+  /// Thread: any color; it enters this shard's color and returns.
+  [[nodiscard]] task<shard_totals> totals();
+
+ private:
+  static constexpr nanoseconds close_door_timeout = std::chrono::seconds(1);
+  static constexpr nanoseconds last_bytes_timeout = std::chrono::seconds(2);
+  static constexpr nanoseconds last_lines_timeout = std::chrono::seconds(2);
+
+  [[nodiscard]] http::server_options options_of(const serve_options& o);
+  [[nodiscard]] task<http::response> answer(http::request& r);
+  [[nodiscard]] http::response error(const http::request_head* head, int status,
+                                     std::string_view why);
+  [[nodiscard]] task<> last_lines();
+  [[nodiscard]] task<> close_door(nanoseconds grace);
+
+  unsigned number_;
+  unsigned count_;
+  bus bus_;  // only this color uses its topics
+  int log_descriptor_;
+  http::access_log log_;
+  bool logs_;
+  std::optional<answer_counts> answers_;  // set with --metrics
+  std::optional<http::server> web_;
+  scope* side_ = nullptr;  // set while it serves
+  std::optional<http::proxy_protocol_options> heralded_;
+  listener door_;  // the server has a duplicate; closed when no more is accepted
+  std::vector<more_door> more_doors_;  // --listen
+  net::provider net_;                  // the kernel's, unless serve_user() runs
+  page_filler show_metrics_;
+  std::unique_ptr<site> now_;
+  std::vector<std::unique_ptr<site>> old_;
+};
+
+}  // namespace heddle::serve

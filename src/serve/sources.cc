@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+// Collects the settings: those of the command line override the environment, which overrides the
+// file. Every error is reported with its source.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+
+#include "serve/options.hh"
+#include "serve/proxy_options.hh"
+#include "source/nearest.hh"
+
+namespace heddle::serve {
+namespace {
+
+constexpr std::size_t config_lines_max = 10'000;  // a longer file is not a file of settings
+
+std::string_view trim(std::string_view text) {
+  constexpr std::string_view blank = " \t\r";
+  const std::size_t first = text.find_first_not_of(blank);
+  if (first == text.npos) return {};
+  return text.substr(first, text.find_last_not_of(blank) - first + 1);
+}
+
+const setting* find_setting(const setting_table& of, std::string_view name) {
+  for (const setting& s : of.all)
+    if (s.name == name) return &s;
+  return nullptr;
+}
+
+std::string variable_of(const setting_table& of, const setting& s) {
+  std::string name(of.variable_prefix);
+  for (const char c : s.name) name += c == '-' ? '_' : static_cast<char>(c & ~0x20);
+  return name;
+}
+
+std::vector<std::string> names_in_files(const setting_table& of) {
+  std::vector<std::string> names;
+  for (const setting& s : of.all)
+    if (s.name != "config") names.emplace_back(s.name);
+  return names;
+}
+
+std::string suggestion(const setting_table& of, std::string_view wrong,
+                       std::span<const std::string> names) {
+  const std::string close = source::nearest(wrong, names);
+  return close.empty() ? "they are named as the flags of heddle " + std::string(of.verb) + " --help"
+                       : "did you mean " + close + "?";
+}
+
+void apply(serve_options& o, const setting& s, std::string_view value, const std::string& where) {
+  try {
+    s.set(o, value);
+  } catch (const bad_setting& e) {
+    throw bad_setting(where + ": " + e.what());
+  }
+}
+
+void apply_file(const setting_table& of, serve_options& o, const std::string& path) {
+  std::ifstream in(path);
+  if (!in) throw bad_setting("cannot read the settings in '" + path + "'");
+  std::string line;
+  for (std::size_t number = 1; std::getline(in, line); ++number) {
+    const std::string where = path + ':' + std::to_string(number);
+    if (number > config_lines_max) throw bad_setting(where + ": this is no file of settings");
+    const std::string_view text = trim(line);
+    if (text.empty() || text.starts_with('#')) continue;
+    const std::size_t equals = text.find('=');
+    const std::string_view name = trim(text.substr(0, equals));
+    const setting* s = name == "config" ? nullptr : find_setting(of, name);
+    if (s == nullptr)
+      throw bad_setting(where + ": there is no setting '" + std::string(name) + "'; " +
+                        suggestion(of, name, names_in_files(of)));
+    if (equals == text.npos && s->kind != setting_kind::on_off)
+      throw bad_setting(where + ": write " + std::string(name) + " = " +
+                        std::string(s->value_name));
+    apply(o, *s, equals == text.npos ? "" : trim(text.substr(equals + 1)), where);
+  }
+  // Opening a directory succeeds; only reading it fails.
+  if (in.bad()) throw bad_setting("cannot read the settings in '" + path + "'");
+}
+
+/// A variable with our prefix that names no setting is a typing error and must not be ignored.
+void check_variables(const setting_table& of) {
+  std::vector<std::string> known;
+  for (const setting& s : of.all) known.push_back(variable_of(of, s));
+  for (char** at = environ; at != nullptr && *at != nullptr; ++at) {
+    const std::string_view entry = *at;
+    const std::string_view name = entry.substr(0, entry.find('='));
+    if (name.starts_with(of.variable_prefix) && std::ranges::find(known, name) == known.end())
+      throw bad_setting("there is no variable " + std::string(name) + "; " +
+                        suggestion(of, name, known));
+  }
+}
+
+void apply_environment(const setting_table& of, serve_options& o) {
+  check_variables(of);
+  for (const setting& s : of.all) {
+    const std::string name = variable_of(of, s);
+    const char* found = std::getenv(name.c_str());
+    if (found == nullptr) continue;
+    std::string_view value = found;
+    if (s.kind != setting_kind::repeated && s.kind != setting_kind::pairs) {
+      apply(o, s, trim(value), name);
+      continue;
+    }
+    while (!value.empty()) {
+      const std::size_t end = std::min(value.find('\n'), value.size());
+      if (const std::string_view line = trim(value.substr(0, end)); !line.empty())
+        apply(o, s, line, name);
+      value.remove_prefix(std::min(end + 1, value.size()));
+    }
+  }
+}
+
+/// Rejects settings that contradict each other, because one of them would be ignored.
+void check_address(const serve_options& o) {
+  if (!o.everywhere || o.bind.empty()) return;
+  if (const auto at = address::parse(o.bind, 1); at && at->is_loopback())
+    throw bad_setting("--public is for other machines, and --bind " + o.bind +
+                      " for this one only; leave one of them out");
+}
+
+void check_listen(const serve_options& o) {
+  if (o.listen.empty()) return;
+  if (!o.user_device.empty())
+    throw bad_setting("--listen opens sockets, which --net user has not; leave one of them out");
+}
+
+void check_net(const serve_options& o) {
+  if (o.user_device.empty()) return;
+  if (!o.handover.empty())
+    throw bad_setting("--handover passes a socket, and --net user has none; leave one of them out");
+  if (o.redirect_http >= 0)
+    throw bad_setting("--redirect-http opens a socket, which --net user has not; leave one out");
+  if (!o.bind.empty() || o.everywhere)
+    throw bad_setting("--net user serves on its own address; leave --bind and --public out");
+}
+
+void check_proxies(const serve_options& o) {
+  if (!o.proxy_protocol) return;
+  if (o.trusted_proxies.empty())
+    throw bad_setting(
+        "--proxy-protocol believes only proxies that you name: add --trusted-proxy NETWORK");
+  if (o.redirect_http >= 0)
+    throw bad_setting(
+        "--proxy-protocol is for one port, and --redirect-http opens another; leave one out");
+}
+
+void check_serve(const serve_options& o) {
+  check_address(o);
+  check_net(o);
+  check_listen(o);
+  check_proxies(o);
+  check_acme(o);
+}
+
+void check_proxy(const serve_options& o) {
+  check_address(o);
+  check_proxies(o);
+  check_acme(o);
+  if (o.proxy->upstreams.empty())
+    throw bad_setting(
+        "name the server to send requests to: heddle proxy :8080 "
+        "http://127.0.0.1:3000");
+}
+
+}  // namespace
+
+const setting_table& serve_settings() {
+  static const setting_table table{"serve", "HEDDLE_SERVE_", settings(),
+                                   [] { return serve_options(); }, &check_serve};
+  return table;
+}
+
+const setting_table& proxy_settings() {
+  static const setting_table table{"proxy", "HEDDLE_PROXY_", upstream_settings(), &proxy_defaults,
+                                   &check_proxy};
+  return table;
+}
+
+serve_options put_together(const setting_table& of, std::span<const setting_request> flags) {
+  serve_options o = of.defaults();
+  // The flag or the environment names the file; the file itself cannot.
+  const setting& config = *find_setting(of, "config");
+  if (const char* named = std::getenv(variable_of(of, config).c_str())) o.config = named;
+  for (const setting_request& f : flags)
+    if (f.what == &config) o.config = f.value;
+  const std::string path = o.config;
+  if (!path.empty()) apply_file(of, o, path);
+  apply_environment(of, o);
+  o.config = path;
+  for (const setting_request& f : flags)
+    if (f.what != &config) apply(o, *f.what, f.value, f.where);
+  of.check(o);
+  return o;
+}
+
+}  // namespace heddle::serve

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// Redirects http to https. 308 keeps the method and the body (RFC 9110 section 15.4.9).
+#include "serve/to_https.hh"
+
+#include "heddle/web/server.hh"
+#include "serve/door.hh"
+
+namespace heddle::serve {
+namespace {
+
+constexpr std::uint16_t https_default = 443;
+
+/// The host of an authority, with its brackets and without its port.
+std::string_view host_of(std::string_view authority) noexcept {
+  const std::size_t bracket = authority.rfind(']');
+  return authority.substr(0, authority.find(':', bracket == authority.npos ? 0 : bracket));
+}
+
+http::response elsewhere(const http::request_head& head, std::uint16_t port) {
+  const std::string_view host = host_of(head.authority());
+  if (host.empty()) return http::error_response(400, "the request names no host");
+  std::string place = "https://" + std::string(host);
+  if (port != https_default) (place += ':') += std::to_string(port);
+  place += head.path() == "*" ? "/" : head.path();
+  if (head.has_query()) (place += '?') += head.query();
+  http::response r = http::error_response(308, "this site is on https");
+  r.header("Location", place);
+  return r;
+}
+
+task<http::response> answer_plainly(const certificates& certs, const http::request_head& head,
+                                    std::uint16_t https_port) {
+  if (auto answer = certs.answer(head)) co_return std::move(*answer);
+  co_return elsewhere(head, https_port);
+}
+
+}  // namespace
+
+task<tcp_listener> open_http_door(const serve_options& o) {
+  if (o.redirect_http < 0) co_return tcp_listener();
+  if (!o.secure())
+    throw failure(std::make_error_code(std::errc::invalid_argument),
+                  "redirect-http sends visitors to https, and there is neither --tls nor --acme");
+  serve_options there = o;
+  there.port = o.redirect_http;
+  co_return co_await open_door(there, false);
+}
+
+task<> send_to_https(tcp_listener door, const serve_options& o, std::uint16_t https_port,
+                     const certificates& certs) {
+  http::server_options limits;
+  limits.bounds = o.bounds;
+  limits.drain_bytes_max = o.bounds.body_bytes_max;
+  limits.connections_max = o.connections_max;
+  limits.connections_per_address_max = o.connections_per_address_max;
+  limits.trusted = o.trusted;
+  limits.idle_timeout = o.idle_timeout;
+  limits.header_timeout = o.header_timeout;
+  limits.body_timeout = o.body_timeout;
+  limits.write_timeout = o.write_timeout;
+  http::server web([https_port, &certs](
+                       http::request& r) { return answer_plainly(certs, r.head(), https_port); },
+                   std::move(limits));
+  co_await web.serve(std::move(door));
+}
+
+}  // namespace heddle::serve

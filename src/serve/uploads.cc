@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+// Stores the bodies of PUT requests, and the files of forms.
+#include "serve/uploads.hh"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <random>
+
+#include "heddle/http/etag.hh"
+#include "heddle/http/uri.hh"
+#include "heddle/io/blocking.hh"
+#include "heddle/io/directory.hh"
+#include "heddle/io/file.hh"
+#include "heddle/web/form.hh"
+#include "heddle/web/problem_details.hh"
+
+namespace heddle::serve {
+namespace {
+
+constexpr std::string_view form_page =
+    "<!doctype html><meta charset=utf-8><meta name=viewport content=\"width=device-width\">"
+    "<title>Upload</title><form method=post enctype=multipart/form-data>"
+    "<p><label>Files for this folder: <input type=file name=file multiple required></label>"
+    "<p><button>Upload</button> <a href=\".\">Back to the folder</a></form>\n";
+
+constexpr std::size_t name_bytes_max = 255;  // of the usual file systems
+
+/// Refuses names that are no single segment of a path, and those that would surprise in a list.
+void check_name(std::string_view name, bool hidden) {
+  if (name.empty() || name == "." || name == ".." || name.size() > name_bytes_max ||
+      std::ranges::any_of(name, [](char c) {
+        return c == '/' || static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+      }))
+    throw http::status_error(400, "the file has no name that could be kept");
+  if (name.starts_with('.') && !hidden)
+    throw http::status_error(403, "names that begin with a dot are hidden here");
+}
+
+/// The last part of what a browser gives as a name; some give a whole path.
+std::string own_name(std::string_view given) {
+  const std::size_t slash = given.find_last_of("/\\");
+  return std::string(slash == given.npos ? given : given.substr(slash + 1));
+}
+
+/// The folder of a decoded path, relative to the served one, and the name behind its last slash.
+struct upload_place {
+  std::string folder;
+  std::string name;
+};
+
+upload_place place_of(const std::string& path, bool hidden) {
+  if (!hidden && path.find("/.") != path.npos)
+    throw http::status_error(403, "names that begin with a dot are hidden here");
+  const std::size_t slash = path.rfind('/');
+  upload_place at{path.substr(0, slash), path.substr(slash + 1)};
+  at.folder.erase(0, std::min(at.folder.find_first_not_of('/'), at.folder.size()));
+  if (at.folder.empty()) at.folder = ".";
+  return at;
+}
+
+std::string hidden_name() {
+  static thread_local std::mt19937_64 random{std::random_device{}()};
+  char text[40];
+  std::snprintf(text, sizeof text, ".upload-%016llx", static_cast<unsigned long long>(random()));
+  return text;
+}
+
+/// Gives a whole file its name. Without `replace` a name that is taken stays: errno EEXIST.
+int give_name(int folder, const std::string& from, const std::string& to, bool replace) noexcept {
+  if (replace) return ::renameat(folder, from.c_str(), folder, to.c_str());
+  if (::linkat(folder, from.c_str(), folder, to.c_str(), 0) != 0) return -1;
+  ::unlinkat(folder, from.c_str(), 0);  // a second name of the same file, and hidden
+  return 0;
+}
+
+[[noreturn]] void refuse(const failure& e, const std::string& name) {
+  if (e.code() == std::errc::no_such_file_or_directory || e.code() == std::errc::not_a_directory ||
+      e.code() == std::errc::cross_device_link ||
+      e.code() == std::errc::too_many_symbolic_link_levels)
+    throw http::status_error(404, "there is no such folder to put the file into");
+  if (e.code() == std::errc::permission_denied || e.code() == std::errc::read_only_file_system ||
+      e.code() == std::errc::operation_not_permitted)
+    throw http::status_error(403, "this server may not write there");
+  if (e.code() == std::errc::no_space_on_device || e.code().value() == EDQUOT)
+    throw http::status_error(507, "there is no room for '" + name + "' on the disk");
+  throw;
+}
+
+/// The next bytes of a file, until there are none.
+template <class More>
+task<> fill(file& out, More more) {
+  std::uint64_t at = 0;
+  for (;;) {
+    const std::string_view bytes = co_await more();
+    if (bytes.empty()) break;
+    co_await out.write_at(at, bytes);
+    at += bytes.size();
+  }
+  co_await out.sync();
+}
+
+/// Stores what `more` gives. True: the name is new.
+template <class More>
+task<bool> store(const upload_rules& rules, directory into, std::string name, More more) {
+  check_name(name, rules.hidden);
+  const std::string part = hidden_name();
+  const auto before = co_await as_expected(into.status(name, links::none));
+  const bool is_new = !before && before.error() == std::errc::no_such_file_or_directory;
+  if (!is_new && (!before || before->type != entry_type::file))
+    throw http::status_error(409, "'" + name + "' is there, and is no file");
+  if (before && !rules.replace)
+    throw http::status_error(409, "'" + name + "' is there; this server replaces no files");
+  std::exception_ptr failed;
+  try {
+    file out = co_await into.open(part, {.write = true, .create = true, .exclusive = true});
+    co_await fill(out, std::move(more));
+    const int error = co_await blocking(
+        [&] { return give_name(into.number(), part, name, rules.replace) == 0 ? 0 : errno; });
+    if (error == EEXIST)
+      throw http::status_error(409, "'" + name + "' is there; this server replaces no files");
+    if (error != 0) throw failure({error, std::generic_category()}, "cannot keep '" + name + "'");
+    co_await into.sync();
+    co_return is_new;
+  } catch (...) {
+    failed = std::current_exception();
+  }
+  // Also when this task is cancelled: the broken part must not stay.
+  ::unlinkat(into.number(), part.c_str(), 0);
+  try {
+    std::rethrow_exception(failed);
+  } catch (const failure& e) {
+    refuse(e, name);
+  }
+}
+
+task<directory> folder_at(const upload_rules& rules, std::string path) {
+  std::exception_ptr failed;
+  try {
+    const directory served = co_await open_directory(rules.folder);
+    co_return co_await served.open_directory(std::move(path));
+  } catch (...) {
+    failed = std::current_exception();
+  }
+  try {
+    std::rethrow_exception(failed);
+  } catch (const failure& e) {
+    refuse(e, "the file");
+  }
+}
+
+task<http::response> put(std::shared_ptr<const upload_rules> rules, http::request& r,
+                         std::string path) {
+  // RFC 9110 section 14.5: a part of a file must not be taken for the whole.
+  if (r.head().has("Content-Range"))
+    throw http::status_error(400, "an upload is a whole file; Content-Range is not supported");
+  if (r.head().has("Content-Encoding"))
+    throw http::status_error(415, "send the file as it is to be kept, without Content-Encoding");
+  upload_place at = place_of(path, rules->hidden);
+  if (at.name.empty()) throw http::status_error(400, "name the file at the end of the path");
+  r.limit_body(rules->bytes_max);
+  directory into = co_await folder_at(*rules, std::move(at.folder));
+  upload_rules these = *rules;
+  if (r.header(http::header_id::if_none_match) == "*") these.replace = false;
+  const auto more = [&r] { return r.read(); };
+  const bool is_new = co_await store(these, std::move(into), std::move(at.name), more);
+  http::response done(is_new ? 201 : 204);
+  if (is_new) {
+    done.header("Location", r.path());
+    done.text("stored\n");
+  }
+  co_return done;
+}
+
+/// A page of another site must not make a visitor's browser store files here.
+bool from_elsewhere(const http::request& r) {
+  const std::string_view fetch = r.header("Sec-Fetch-Site");
+  if (!fetch.empty()) return fetch != "same-origin" && fetch != "none";
+  const std::string_view origin = r.header("Origin");
+  if (origin.empty()) return false;
+  const std::size_t slashes = origin.find("://");
+  return slashes == origin.npos ||
+         !http::equal_ignoring_case(origin.substr(slashes + 3), r.header(http::header_id::host));
+}
+
+task<http::response> take_form(std::shared_ptr<const upload_rules> rules, http::request& r,
+                               std::string path) {
+  if (from_elsewhere(r)) throw http::status_error(403, "this form belongs to another site");
+  upload_place at = place_of(path, rules->hidden);
+  if (!at.name.empty())
+    throw http::status_error(400, "a form puts files into a folder; its path ends with a slash");
+  r.limit_body(rules->bytes_max);
+  const directory into = co_await folder_at(*rules, std::move(at.folder));
+  http::multipart_reader parts(r);
+  std::size_t stored = 0;
+  for (;;) {
+    const bool found = co_await parts.next();
+    if (!found) break;
+    if (!parts.part().filename || parts.part().filename->empty()) continue;
+    std::string name = own_name(*parts.part().filename);
+    const auto more = [&parts] { return parts.read(); };
+    static_cast<void>(co_await store(*rules, into, std::move(name), more));
+    ++stored;
+  }
+  if (stored == 0) throw http::status_error(400, "the form has no file");
+  http::response done(303);
+  done.header("Location", r.path());
+  co_return done;
+}
+
+}  // namespace
+
+uploads::uploads(bus& b, const serve_options& o)
+    : bus_(b),
+      rules_(std::make_shared<const upload_rules>(
+          upload_rules{o.directory, o.uploads, o.upload_bytes_max, o.upload_replace, o.hidden})) {
+  b.bind<asked, &uploads::on_asked>(this, 85);
+}
+
+flow uploads::on_asked(question& q) {
+  http::request& r = q.request;
+  const http::method verb = r.verb();
+  const bool form = verb == http::method::get && r.query() == "upload" && r.path().ends_with('/');
+  if (verb != http::method::put && verb != http::method::post && !form) return flow::go_on;
+  // Where a path leads, not how it is written, says whether files may be put there.
+  std::string room(r.path().size(), '\0');
+  const auto decoded = http::decode_path(r.path(), room);
+  if (!decoded || !std::ranges::any_of(rules_->places,
+                                       [&](const path_pattern& p) { return p.matches(*decoded); }))
+    return flow::go_on;
+  if (form)
+    return answer_at_once(
+        bus_, q, http::response(200).body("text/html; charset=utf-8", std::string(form_page)));
+  q.answer = verb == http::method::put ? put(rules_, r, std::string(*decoded))
+                                       : take_form(rules_, r, std::string(*decoded));
+  return flow::halt;
+}
+
+}  // namespace heddle::serve

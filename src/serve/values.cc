@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+// Parses numbers, sizes, times and switches as users write them.
+#include "serve/values.hh"
+
+#include <charconv>
+#include <limits>
+
+namespace heddle::serve {
+
+std::vector<std::string_view> words_of(std::string_view text) {
+  constexpr std::string_view blank = " \t";
+  std::vector<std::string_view> words;
+  for (std::size_t at = text.find_first_not_of(blank); at != text.npos;) {
+    const std::size_t end = std::min(text.find_first_of(blank, at), text.size());
+    words.push_back(text.substr(at, end - at));
+    at = text.find_first_not_of(blank, end);
+  }
+  return words;
+}
+
+bool truth_of(std::string_view text) {
+  if (text.empty() || text == "on" || text == "true" || text == "yes" || text == "1") return true;
+  if (text == "off" || text == "false" || text == "no" || text == "0") return false;
+  throw bad_setting("'" + std::string(text) + "' is neither on nor off");
+}
+
+std::uint64_t number(std::string_view text, std::string_view unit) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size())
+    throw bad_setting("'" + std::string(text) + "' is no " + std::string(unit));
+  return value;
+}
+
+namespace {
+
+std::uint64_t within(std::uint64_t value, std::string_view text, std::uint64_t least,
+                     std::uint64_t most) {
+  if (value < least || value > most)
+    throw bad_setting("'" + std::string(text) + "' is not from " + std::to_string(least) + " to " +
+                      std::to_string(most));
+  return value;
+}
+
+}  // namespace
+
+std::uint64_t number_within(std::string_view text, std::string_view unit, std::uint64_t least,
+                            std::uint64_t most) {
+  return within(number(text, unit), text, least, most);
+}
+
+std::uint64_t size_within(std::string_view text, std::uint64_t least, std::uint64_t most) {
+  return within(size_of(text), text, least, most);
+}
+
+std::uint64_t size_of(std::string_view text) {
+  constexpr std::string_view example = "size; write 512, 16K, 64M or 2G";
+  unsigned shift = 0;
+  if (!text.empty()) {
+    constexpr std::string_view letters = "KMG";
+    const std::size_t at = letters.find(static_cast<char>(text.back() & ~0x20));
+    if (at != letters.npos) {
+      shift = static_cast<unsigned>(at + 1) * 10;
+      text.remove_suffix(1);
+    }
+  }
+  const std::uint64_t value = number(text, example);
+  if (value > (std::numeric_limits<std::uint64_t>::max() >> 1 >> shift))
+    throw bad_setting("'" + std::string(text) + "' is too large a size");
+  return value << shift;
+}
+
+nanoseconds time_of(std::string_view text) {
+  constexpr std::string_view example = "time; write 500ms, 10s or 5m";
+  nanoseconds unit = std::chrono::seconds(1);
+  if (text.ends_with("ms")) {
+    unit = std::chrono::milliseconds(1);
+    text.remove_suffix(2);
+  } else if (text.ends_with('s')) {
+    text.remove_suffix(1);
+  } else if (text.ends_with('m')) {
+    unit = std::chrono::minutes(1);
+    text.remove_suffix(1);
+  }
+  const std::uint64_t value = number(text, example);
+  if (value > 1'000'000) throw bad_setting("'" + std::string(text) + "' is too long a time");
+  return static_cast<std::int64_t>(value) * unit;
+}
+
+}  // namespace heddle::serve

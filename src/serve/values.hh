@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// Parses the values of settings. Each function throws bad_setting, whose text tells the valid
+// values.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string_view>
+#include <vector>
+
+#include "heddle/base/clock.hh"
+
+namespace heddle::serve {
+
+/// An invalid value of a setting; what() tells the valid ones.
+struct bad_setting : std::invalid_argument {
+  using invalid_argument::invalid_argument;
+};
+
+/// on, true, yes, 1 or an empty text; off, false, no, 0.
+[[nodiscard]] bool truth_of(std::string_view text);
+/// The words of a text, apart by blanks.
+[[nodiscard]] std::vector<std::string_view> words_of(std::string_view text);
+/// A whole number; `unit` names the expected kind of number in the error message.
+[[nodiscard]] std::uint64_t number(std::string_view text, std::string_view unit);
+/// As number(), with bounds from `least` to `most`.
+[[nodiscard]] std::uint64_t number_within(std::string_view text, std::string_view unit,
+                                          std::uint64_t least, std::uint64_t most);
+/// 512, 16K, 64M, 2G.
+[[nodiscard]] std::uint64_t size_of(std::string_view text);
+/// As size_of(), with bounds from `least` to `most`.
+[[nodiscard]] std::uint64_t size_within(std::string_view text, std::uint64_t least,
+                                        std::uint64_t most);
+/// 500ms, 10s, 5m; a bare number counts seconds.
+[[nodiscard]] nanoseconds time_of(std::string_view text);
+
+}  // namespace heddle::serve

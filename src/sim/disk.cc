@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+// The tree itself: making, removing, renaming, and which of it is durable. See disk.hh.
+#include "sim/disk.hh"
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <set>
+
+#include "heddle/base/error.hh"
+#include "sim/world.hh"
+
+namespace heddle::sim {
+
+disk::disk(world& w) : world_(w) {
+  root_ = make(node::kind::directory, 0755, nullptr);
+  for (const char* path : {"/tmp", "/run"}) plant(path, node::kind::directory, "");
+}
+
+node_ptr disk::make(node::kind what, std::uint32_t mode, const node_ptr& parent) {
+  auto n = std::make_shared<node>();
+  n->what = what;
+  n->mode = mode & 07777;
+  n->number = ++nodes_made_;
+  n->parent = parent;
+  touch(*n);
+  return n;
+}
+
+void disk::touch(node& n) { n.changed_at = world_.wall(); }
+
+int disk::resize(node& file, std::uint64_t len) {
+  const std::uint64_t rest = bytes_ - file.content.size();
+  if (len > world_.options.disk_bytes_max || rest > world_.options.disk_bytes_max - len)
+    return -ENOSPC;
+  file.content.resize(len);
+  bytes_ = rest + len;
+  return 0;
+}
+
+void disk::sync(node& n) {
+  n.durable_content = n.content;
+  n.durable_names = n.names;
+}
+
+void disk::plant(std::string_view path, node::kind what, std::string_view content) {
+  HEDDLE_ASSERT(!path.empty() && path.front() == '/', "plant files by absolute paths");
+  node_ptr dir = root_;
+  for (std::size_t at = 1; at < path.size();) {
+    std::size_t end = path.find('/', at);
+    if (end == std::string_view::npos) end = path.size();
+    const std::string name(path.substr(at, end - at));
+    at = end + 1;
+    if (name.empty()) continue;
+    const bool last = at >= path.size();
+    const node::kind wanted = last ? what : node::kind::directory;
+    node_ptr& entry = dir->names[name];
+    if (entry == nullptr || entry->what != wanted)
+      entry = make(wanted, wanted == node::kind::directory ? 0755 : 0644, dir);
+    dir->durable_names[name] = entry;
+    dir = entry;
+  }
+  if (what == node::kind::directory) return;
+  bytes_ += content.size();
+  bytes_ -= dir->content.size();
+  dir->content = content;
+  touch(*dir);
+  sync(*dir);
+}
+
+node_ptr disk::at(std::string_view path) const { return walk(root_, path, {}).found; }
+
+bool disk::exists(std::string_view path) const { return at(path) != nullptr; }
+
+int disk::remove(const node_ptr& start, const char* path, unsigned flags) {
+  const place p = walk(start, path, {0, false});
+  if (p.error != 0) return p.error;
+  if (p.name.empty()) return p.found == root_ ? -EBUSY : -EINVAL;
+  const bool directory = p.found->what == node::kind::directory;
+  if ((flags & AT_REMOVEDIR) != 0) {
+    if (!directory) return -ENOTDIR;
+    if (!p.found->names.empty()) return -ENOTEMPTY;
+  } else if (directory) {
+    return -EISDIR;
+  }
+  p.parent->names.erase(p.name);
+  touch(*p.parent);
+  return 0;
+}
+
+int disk::rename(const node_ptr& start, const char* source, const char* target) {
+  const place from = walk(start, source, {0, false});
+  if (from.error != 0) return from.error;
+  const place to = walk(start, target, {0, false});
+  if (to.error != 0 && to.parent == nullptr) return to.error;
+  if (from.name.empty() || to.name.empty()) return -EBUSY;
+  if (from.found == to.found) return 0;
+  const bool directory = from.found->what == node::kind::directory;
+  if (to.wants_directory && !directory) return -ENOTDIR;
+  if (to.found != nullptr) {
+    const bool over_directory = to.found->what == node::kind::directory;
+    if (directory && !over_directory) return -ENOTDIR;
+    if (!directory && over_directory) return -EISDIR;
+    if (over_directory && !to.found->names.empty()) return -ENOTEMPTY;
+  }
+  // A directory must not become its own descendant.
+  for (node_ptr up = to.parent; up != nullptr; up = up->parent.lock())
+    if (up == from.found) return -EINVAL;
+  const node_ptr moved = from.found;
+  from.parent->names.erase(from.name);
+  to.parent->names[to.name] = moved;
+  if (directory) moved->parent = to.parent;
+  touch(*from.parent);
+  touch(*to.parent);
+  return 0;
+}
+
+int disk::make_directory(const node_ptr& start, const char* path, unsigned mode) {
+  const place p = walk(start, path, {0, false});
+  if (p.error == 0) return -EEXIST;
+  if (p.parent == nullptr) return p.error;
+  p.parent->names[p.name] = make(node::kind::directory, mode, p.parent);
+  touch(*p.parent);
+  return 0;
+}
+
+int disk::make_socket(const std::string& path) {
+  const place p = walk(root_, path, {0, false});
+  if (p.error == 0) return -EADDRINUSE;
+  if (p.parent == nullptr) return p.error;
+  p.parent->names[p.name] = make(node::kind::socket, 0755, p.parent);
+  touch(*p.parent);
+  return 0;
+}
+
+void disk::crash() {
+  std::set<const node*> seen;
+  bytes_ = 0;
+  std::vector<node_ptr> rest{root_};
+  while (!rest.empty()) {
+    const node_ptr n = rest.back();
+    rest.pop_back();
+    // A rename of which one half was synced leaves two names for one node.
+    if (!seen.insert(n.get()).second) continue;
+    n->content = n->durable_content;
+    n->names = n->durable_names;
+    if (n->what == node::kind::file) bytes_ += n->content.size();
+    for (const auto& [name, child] : n->names) {
+      if (child->what == node::kind::directory) child->parent = n;
+      rest.push_back(child);
+    }
+  }
+}
+
+int disk::stat(const node_ptr& start, const char* path, unsigned flags, struct ::statx& out) const {
+  const place p = walk(start, path, {0, (flags & AT_SYMLINK_NOFOLLOW) == 0});
+  if (p.error != 0) return p.error;
+  describe(*p.found, out);
+  return 0;
+}
+
+void disk::describe(const node& n, struct ::statx& out) {
+  static constexpr std::uint16_t kinds[] = {S_IFREG, S_IFDIR, S_IFLNK, S_IFSOCK};
+  constexpr std::int64_t second = 1'000'000'000;
+  out = {};
+  out.stx_mask = STATX_BASIC_STATS;
+  out.stx_blksize = 4096;
+  out.stx_mode = static_cast<std::uint16_t>(kinds[static_cast<int>(n.what)] | n.mode);
+  out.stx_ino = n.number;
+  out.stx_nlink = n.what == node::kind::directory ? 2 : 1;
+  out.stx_size = n.content.size();
+  out.stx_blocks = (n.content.size() + 511) / 512;
+  out.stx_mtime.tv_sec = n.changed_at.count() / second;
+  out.stx_mtime.tv_nsec = static_cast<std::uint32_t>(n.changed_at.count() % second);
+  out.stx_atime = out.stx_ctime = out.stx_mtime;
+}
+
+}  // namespace heddle::sim

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+// Bytes between stream sockets: sent, on their way, received; the ends of both halves, and resets.
+#include "sim/stream.hh"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+namespace heddle::sim {
+
+std::int64_t stream_socket::get(const transfer& t) {
+  if (state_ == state::idle || state_ == state::listening) return on_unix() ? -EINVAL : -ENOTCONN;
+  if (t.message != nullptr) t.message->msg_namelen = 0;
+  if (t.message != nullptr) t.message->msg_controllen = 0;
+  if (t.message != nullptr) t.message->msg_flags = 0;
+  if (t.capacity() == 0) return 0;
+  if (in_.len() != 0 && !in_shut_) {
+    const std::size_t moved = in_.read(t, (t.flags & MSG_PEEK) != 0);
+    if ((t.flags & MSG_PEEK) == 0)
+      if (auto other = peer()) world_.changed(*other);  // it has room again
+    return static_cast<std::int64_t>(moved);
+  }
+  if (error_ != 0) return -std::exchange(error_, 0);
+  if (in_ended_ || in_shut_ || broken_) return 0;
+  return later;
+}
+
+std::int64_t stream_socket::put(const transfer& t) {
+  if (state_ == state::connecting) return later;
+  if (t.message != nullptr && t.message->msg_controllen != 0) return -EOPNOTSUPP;
+  if (state_ != state::connected) return on_unix() ? -ENOTCONN : -EPIPE;
+  if (error_ != 0) return -std::exchange(error_, 0);
+  if (out_shut_ || broken_) return -EPIPE;
+  const auto other = peer();
+  const bool gone = other == nullptr || other->closed_;
+  if (on_unix() && (gone || other->in_shut_)) return -EPIPE;
+  const std::size_t room = gone ? t.bytes() : other->in_.room();
+  const std::size_t len = std::min(t.bytes(), room);
+  if (len == 0) return t.bytes() == 0 ? 0 : later;
+  std::string bytes(len, '\0');
+  t.take(bytes.data(), len);
+  if (!gone) other->in_.reserve(len);
+  world_.after(arrival_of(len) - world_.time(), [self = shared_from_this(), to = peer_,
+                                                 bytes = std::move(bytes)]() mutable {
+    auto& sender = static_cast<stream_socket&>(*self);
+    auto receiver = to.lock();
+    if (receiver != nullptr && !receiver->closed_) {
+      receiver->arrive(std::static_pointer_cast<stream_socket>(self), std::move(bytes));
+      return;
+    }
+    // The peer is closed: a reset comes back, and the next write finds a broken pipe.
+    sender.world_.after(sender.link_.latency, [self] {
+      auto& late = static_cast<stream_socket&>(*self);
+      late.break_off(late.in_ended_ ? 0 : ECONNRESET, false);
+    });
+  });
+  return static_cast<std::int64_t>(len);
+}
+
+void stream_socket::arrive(const std::shared_ptr<stream_socket>& sender, std::string bytes) {
+  in_.unreserve(bytes.size());
+  if (broken_) return;
+  world_.record(trace_kind::arrival, fd, static_cast<std::int64_t>(bytes.size()),
+                hash_bytes(bytes.data(), bytes.size()));
+  if (in_shut_)
+    world_.changed(*sender);
+  else
+    in_.append(bytes);
+  world_.changed(*this);
+}
+
+time_point stream_socket::arrival_of(std::size_t bytes) {
+  time_point sent = world_.time();
+  if (link_.bytes_per_second != 0) {
+    const auto span = static_cast<unsigned __int128>(bytes) * 1'000'000'000u;
+    link_free_ = std::max(link_free_, sent) +
+                 nanoseconds{static_cast<std::int64_t>(span / link_.bytes_per_second)};
+    sent = link_free_;
+  }
+  const time_point when = sent + link_.latency + world_.chance.up_to(link_.jitter);
+  arrived_last_ = std::max(arrived_last_, when);  // a stream keeps its order whatever the jitter
+  return std::max(arrived_last_, world_.time());
+}
+
+void stream_socket::end_output() {
+  if (out_shut_) return;
+  out_shut_ = true;
+  world_.after(arrival_of(0) - world_.time(), [to = peer_, w = &world_] {
+    if (auto receiver = to.lock()) {
+      receiver->in_ended_ = true;
+      w->changed(*receiver);
+    }
+  });
+  world_.changed(*this);
+}
+
+void stream_socket::break_off(int error, bool tell_peer) {
+  if (state_ != state::connected || broken_) return;
+  broken_ = true;
+  if (!closed_) error_ = error;
+  if (error != 0 && tell_peer) {
+    in_.clear();
+    world_.after(link_.latency, [to = peer_] {
+      if (auto other = to.lock()) other->break_off(ECONNRESET, false);
+    });
+  }
+  world_.changed(*this);
+}
+
+void stream_socket::closed() {
+  closed_ = true;
+  if (bound_) world_.net.release(*this);
+  for (auto& waiting : queue_) waiting->reset();
+  queue_.clear();
+  if (state_ == state::connecting) abandon_connect();
+  if (state_ != state::connected) return;
+  // If received bytes were never read, the peer gets a reset, because they are lost.
+  if (reset_on_close_ || in_.len() != 0)
+    break_off(ECONNRESET, true);
+  else
+    end_output();
+  if (auto other = peer()) world_.changed(*other);
+}
+
+int stream_socket::shutdown(int how) {
+  if (how < SHUT_RD || how > SHUT_RDWR) return -EINVAL;
+  if (state_ == state::listening && how != SHUT_WR) {
+    in_shut_ = true;
+    world_.changed(*this);
+    return 0;
+  }
+  if (state_ != state::connected) return -ENOTCONN;
+  if (how != SHUT_WR) {
+    in_shut_ = true;
+    in_.clear();
+    if (auto other = peer()) world_.changed(*other);
+  }
+  if (how != SHUT_RD) end_output();
+  world_.changed(*this);
+  return 0;
+}
+
+int stream_socket::set_option(int level, int option, const void* value, unsigned len) {
+  int number = 0;
+  if (value == nullptr || len < sizeof number) return -EINVAL;
+  std::memcpy(&number, value, sizeof number);
+  if (level == SOL_SOCKET && option == SO_REUSEPORT) share_port_ = number != 0;
+  if (level == SOL_SOCKET && option == SO_RCVBUF) in_.set_max(std::max(number, 1));
+  if (level == SOL_SOCKET && option == SO_LINGER && len >= sizeof(::linger)) {
+    ::linger how{};
+    std::memcpy(&how, value, sizeof how);
+    reset_on_close_ = how.l_onoff != 0 && how.l_linger == 0;
+  }
+  return 0;
+}
+
+short stream_socket::events() {
+  short now = 0;
+  if (state_ == state::listening) {
+    if (!queue_.empty()) now |= POLLIN;
+    if (in_shut_) now |= POLLIN | POLLHUP;
+    return now;
+  }
+  if (state_ == state::idle) return POLLOUT | POLLHUP;
+  if (state_ == state::connecting) return 0;
+  const auto other = peer();
+  const bool gone = other == nullptr || other->closed_;
+  if (in_.len() != 0 || in_ended_ || in_shut_ || broken_) now |= POLLIN;
+  if (in_ended_ || in_shut_ || broken_) now |= POLLRDHUP;
+  if (out_shut_ || broken_ || gone || other->in_.room() != 0) now |= POLLOUT;
+  if (broken_ || (in_ended_ && out_shut_) || (on_unix() && gone)) now |= POLLHUP;
+  if (error_ != 0) now |= POLLERR;
+  return now;
+}
+
+std::shared_ptr<object> make_stream_socket(world& w, int family) {
+  return std::make_shared<stream_socket>(w, family);
+}
+
+void make_socket_pair(world& w, std::shared_ptr<object> (&ends)[2]) {
+  auto first = std::make_shared<stream_socket>(w, AF_UNIX);
+  auto second = std::make_shared<stream_socket>(w, AF_UNIX);
+  const address unnamed = address::any(AF_UNIX);
+  const sim_link at_once{nanoseconds{0}, nanoseconds{0}, 0, 0};
+  first->join(second, unnamed, unnamed, at_once);
+  second->join(first, unnamed, unnamed, at_once);
+  ends[0] = first;
+  ends[1] = second;
+}
+
+}  // namespace heddle::sim

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// The trace's hash and its text. See trace.hh.
+#include "sim/trace.hh"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+
+#include "sim/random.hh"
+
+namespace heddle::sim {
+
+namespace {
+
+const char* kind_name(trace_kind kind) {
+  switch (kind) {
+    case trace_kind::submit:
+      return "submit";
+    case trace_kind::done:
+      return "done";
+    case trace_kind::complete:
+      return "complete";
+    case trace_kind::cancel:
+      return "cancel";
+    case trace_kind::jump:
+      return "jump";
+    case trace_kind::fault:
+      return "fault";
+    case trace_kind::opened:
+      return "opened";
+    case trace_kind::closed:
+      return "closed";
+    case trace_kind::arrival:
+      return "arrival";
+    case trace_kind::signal:
+      return "signal";
+    case trace_kind::random:
+      return "random";
+    case trace_kind::note:
+      return "note";
+  }
+  return "?";
+}
+
+bool names_operation(trace_kind kind) {
+  return kind <= trace_kind::cancel || kind == trace_kind::fault;
+}
+
+}  // namespace
+
+const char* to_string(op_code code) noexcept {
+  static constexpr const char* names[] = {
+      "poll",        "accept",   "accept_all", "connect",        "receive", "receive_all", "send",
+      "receive_msg", "send_msg", "read",       "write",          "open",    "stat",        "sync",
+      "list",        "remove",   "rename",     "make_directory", "resolve", "call"};
+  const auto index = static_cast<std::size_t>(code);
+  return index < std::size(names) ? names[index] : "?";
+}
+
+std::uint64_t hash_bytes(const void* bytes, std::size_t len, std::uint64_t from) noexcept {
+  const auto* at = static_cast<const unsigned char*>(bytes);
+  for (std::size_t i = 0; i < len; ++i) from = (from ^ at[i]) * 0x100000001b3u;
+  return from;
+}
+
+void trace::keep(const record& r) noexcept {
+  std::uint64_t h = hash_;
+  for (const std::uint64_t word :
+       {static_cast<std::uint64_t>(r.when_ns), r.number, static_cast<std::uint64_t>(r.value),
+        (static_cast<std::uint64_t>(r.kind) << 40) | (static_cast<std::uint64_t>(r.code) << 32) |
+            static_cast<std::uint32_t>(r.fd)})
+    h = mix(h + 0x9e3779b97f4a7c15u + word);
+  hash_ = h;
+  if (lines_max_ != 0) {
+    if (ring_.size() < lines_max_)
+      ring_.push_back(r);
+    else
+      ring_[count_ % lines_max_] = r;
+  }
+  ++count_;
+}
+
+void trace::add(time_point when, trace_kind kind, std::uint64_t number, op_code code, int fd,
+                std::int64_t value) noexcept {
+  keep({when.time_since_epoch().count(), number, value, fd, kind, code, {}});
+}
+
+void trace::note(time_point when, std::string_view text) noexcept {
+  record r{when.time_since_epoch().count(),
+           hash_bytes(text.data(), text.size()),
+           0,
+           -1,
+           trace_kind::note,
+           op_code::poll,
+           {}};
+  std::memcpy(r.remark, text.data(), std::min(text.size(), sizeof r.remark - 1));
+  keep(r);
+}
+
+std::string trace::text() const {
+  std::string out;
+  const std::uint64_t first = count_ > ring_.size() ? count_ - ring_.size() : 0;
+  if (first != 0) out = "... " + std::to_string(first) + " earlier records\n";
+  for (std::uint64_t i = first; i < count_; ++i) {
+    const record& r = ring_[i % lines_max_];
+    char line[160];
+    const char* what = names_operation(r.kind) ? to_string(r.code) : r.remark;
+    std::snprintf(line, sizeof line,
+                  "%" PRId64 ".%09" PRId64 " %-8s #%" PRIu64 " %s fd=%d value=%" PRId64 "\n",
+                  r.when_ns / 1'000'000'000, r.when_ns % 1'000'000'000, kind_name(r.kind), r.number,
+                  what, r.fd, r.value);
+    out += line;
+  }
+  return out;
+}
+
+}  // namespace heddle::sim

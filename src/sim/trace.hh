@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// The trace of a simulated run: compact records, all of them in one running hash, the last ones
+// in a ring that can be printed. No address of memory enters a record, so two runs can be compared.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "heddle/base/clock.hh"
+#include "heddle/sched/operation.hh"
+
+namespace heddle::sim {
+
+enum class trace_kind : std::uint8_t {
+  submit,    ///< number, code, fd, value = length
+  done,      ///< the same request answered inside submit(): value = result
+  complete,  ///< a completion delivered: value = result
+  cancel,    ///< a request to cancel
+  jump,      ///< value = nanoseconds jumped
+  fault,     ///< value = the error or limit injected
+  opened,    ///< a call made descriptor fd
+  closed,
+  arrival,  ///< fd's object got value bytes; number = their hash
+  signal,   ///< value = its number
+  random,   ///< the program drew value
+  note,     ///< value = the text's hash; its first bytes follow in text
+};
+
+[[nodiscard]] const char* to_string(op_code code) noexcept;
+
+/// FNV-1a over bytes, for records that stand for content.
+[[nodiscard]] std::uint64_t hash_bytes(const void* bytes, std::size_t len,
+                                       std::uint64_t from = 0xcbf29ce484222325u) noexcept;
+
+class trace {
+ public:
+  trace(std::size_t lines_max) : lines_max_(lines_max) {}
+
+  void add(time_point when, trace_kind kind, std::uint64_t number, op_code code, int fd,
+           std::int64_t value) noexcept;
+  void note(time_point when, std::string_view text) noexcept;
+
+  [[nodiscard]] std::uint64_t hash() const noexcept { return hash_; }
+  [[nodiscard]] std::string text() const;
+
+ private:
+  struct record {
+    std::int64_t when_ns;
+    std::uint64_t number;
+    std::int64_t value;
+    std::int32_t fd;
+    trace_kind kind;
+    op_code code;
+    char remark[22];
+  };
+  void keep(const record& r) noexcept;
+
+  std::vector<record> ring_;
+  std::size_t lines_max_;
+  std::uint64_t count_ = 0;
+  std::uint64_t hash_ = 0;
+};
+
+}  // namespace heddle::sim

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+// The constructs of Tame that a source file has. The parser is shallow: it knows brackets,
+// functions, lambdas, classes and the dialect's own constructs, and passes over the rest. Both
+// outputs (the one for the compiler and the port) are made from this.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "source/diagnostic.hh"
+#include "tame/token.hh"
+
+namespace heddle::tame {
+
+enum class dialect : std::uint8_t {
+  tamer,  ///< events resume their functions from the loop
+  tame,   ///< the original: also CLOSURE, _self, holdvar, mkevent, threaded functions
+};
+
+/// Bytes of the file.
+struct range {
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+  [[nodiscard]] bool empty() const noexcept { return begin == end; }
+};
+
+/// A parameter of a tamed function that is defined here.
+struct parameter {
+  range whole;    ///< without its default argument
+  range name;     ///< empty where it has none
+  bool borrowed;  ///< a reference, a view or a span: the caller has the object
+  bool plain;  ///< its name, if there is one, is its last word: no array, no pointer to a function
+};
+
+/// A tamed function: a definition, a declaration, or a lambda written `[](...) tamed { }`.
+struct function {
+  range keyword;  ///< `tamed`
+  range name;     ///< as it is written, qualification included
+  range result;   ///< `void`; empty where none is written
+  bool definition = false;
+  bool lambda = false;
+  bool has_result = false;  ///< false: `tamed f()`, as the paper writes it
+  bool trailing_result = false;
+  bool by_macro = false;  ///< `tamed` is in a macro's body
+  bool waits = false;     ///< in any branch of a conditional
+  bool varargs = false;
+  bool constant = false;  ///< constexpr or consteval
+  range open;             ///< `{`
+  range close;            ///< `}`
+  std::vector<range> returns;
+  int same_as = -1;  ///< another head of the same body, in another branch
+
+  range statement;  ///< from the first word of the declaration to `tamed`
+  std::uint32_t parameters_begin = 0;
+  std::size_t parens = 0;  ///< the token that opens the parameters
+  std::vector<parameter> parameters;
+  range other_result;        ///< a type that is not void, if it has one
+  range default_return;      ///< DEFAULT_RETURN { ... } with the braces
+  range default_statements;  ///< the text between these
+  bool member = false;       ///< of a class
+  bool is_template = false;
+  bool waited = false;  ///< a wait has ended before the token that the parser is at
+};
+
+struct wait_point {
+  enum class kind : std::uint8_t { all, next };
+  kind what = kind::all;
+  int function = -1;             ///< -1: in a macro's body, or a threaded function
+  range keyword;                 ///< `twait`
+  range quiet;                   ///< `volatile`, if it is written
+  range description;             ///< the text between `[` and `]`
+  range open;                    ///< `{` or `(`
+  range close;                   ///< `}` or `)`
+  std::vector<range> arguments;  ///< of twait(r, i)
+  bool used = false;             ///< as an expression, so that it needs parentheses
+  bool statement = false;        ///< twait(r, i) is a whole statement
+  bool calls = false;            ///< the body calls something
+  bool makes_events = false;     ///< as far as can be seen; macros may
+};
+
+/// A declaration of a variable in a tvars block that needs a change to stand as a statement.
+struct initializer {
+  enum class change : std::uint8_t { wrap, empty };
+  change what = change::wrap;
+  range value;  ///< wrap: the first argument; empty: `()`
+};
+
+struct variables {
+  int function = -1;
+  range keyword;
+  range open;
+  range close;
+  std::vector<initializer> changes;
+};
+
+/// A piece of the file that only one word of the dialect needs.
+struct replacement {
+  enum class kind : std::uint8_t {
+    qualification,  ///< `tamer::` of a make_event in a twait body
+    closure,        ///< CLOSURE in a parameter list, with its comma
+    self,           ///< _self
+    holdvar,
+    macro_use,      ///< a macro that returns, used in a tamed function
+    maker,          ///< make_event or mkevent in a twait body
+    maker_outside,  ///< make_event or mkevent elsewhere in a tamed function
+    leaves_body,    ///< break or continue in a twait body
+  };
+  kind what;
+  range where;
+  int function = -1;
+};
+
+/// Something that is legal and likely to be a mistake. A port tells of it.
+struct lint {
+  const char* code;
+  range where;
+  std::string message;
+  range other;
+  const char* about_other = nullptr;
+  const char* hint;
+};
+
+/// A macro of a header that holds `return`, found by --scan-includes.
+struct header_macro {
+  std::string name;
+  std::string twin;               ///< the lines that define its twin, or take it back
+  std::vector<std::string> uses;  ///< other such macros in its body
+};
+/// The macros that come with one #include line.
+struct scanned_include {
+  std::uint32_t directive = 0;  ///< where it begins
+  std::uint32_t end = 0;
+  std::vector<header_macro> macros;
+};
+
+/// A macro of this file that holds `return`: tamed functions use a twin of it.
+struct twin_macro {
+  range name;
+  std::uint32_t end = 0;   ///< of the #define or #undef line
+  bool undefined = false;  ///< it is an #undef
+  std::uint32_t begin = 0;
+  std::vector<range> returns;
+  std::vector<range> uses;  ///< other such macros in its body
+};
+
+struct analysis {
+  std::vector<function> functions;
+  std::vector<wait_point> waits;
+  std::vector<variables> vars;
+  std::vector<replacement> replacements;
+  std::vector<twin_macro> twins;
+  std::vector<lint> lints;
+  std::vector<range> api;            ///< `tamer::name` anywhere
+  std::uint32_t after_includes = 0;  ///< behind the last #include line that is in no conditional
+  bool has_tame = false;             ///< anything of the dialect was found
+};
+
+/// The text of a range.
+[[nodiscard]] inline std::string text_of(const source::source_file& file, range r) {
+  return std::string(file.text().substr(r.begin, r.end - r.begin));
+}
+
+/// Finds everything, or says in `out` what it cannot take. `includes` is sorted by place.
+[[nodiscard]] analysis analyze(const source::source_file& file, const token_list& tokens,
+                               dialect language, source::diagnostics& out,
+                               const std::vector<scanned_include>& includes = {});
+
+}  // namespace heddle::tame

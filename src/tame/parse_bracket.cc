@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: MIT
+// Brackets: each pair gets a role from the words before it.
+#include "tame/parser.hh"
+
+namespace heddle::tame {
+
+/// Follows a lambda from its `]` to its body.
+void parser::step_lambda(const token& t) noexcept {
+  announced& now = state_.now;
+  const auto forget = [&] {
+    now.lambda = announced::lambda_stage::none;
+    now.lambda_arrow = false;
+    now.lambda_angles = 0;
+    now.lambda_keyword = -1;
+  };
+  if (t.is("{") || t.is("(")) {
+    if (t.is("(")) now.lambda = announced::lambda_stage::parameters;
+    return;
+  }
+  if (t.is("<")) {
+    ++now.lambda_angles;
+    return;
+  }
+  if (t.is(">") || t.is(">>")) {
+    now.lambda_angles -= t.is(">") ? 1 : 2;
+    if (now.lambda_angles < 0) forget();
+    return;
+  }
+  if (now.lambda_angles > 0) {
+    if (t.is(";") || t.is("}")) forget();
+    return;
+  }
+  if (t.is("->")) {
+    now.lambda_arrow = true;
+    return;
+  }
+  if (t.kind == token_kind::identifier) {
+    switch (t.name) {
+      case word::mutable_:
+      case word::noexcept_:
+      case word::constexpr_:
+      case word::consteval_:
+      case word::static_:
+      case word::requires_:
+      case word::attribute_:
+      case word::tamed_:
+        return;
+      default:
+        if (!now.lambda_arrow) forget();
+        return;
+    }
+  }
+  if (t.is("[") || t.is("]")) return;  // attributes
+  if (now.lambda_arrow && (t.is("::") || t.is("*") || t.is("&") || t.is("&&"))) return;
+  forget();
+}
+
+/// Follows a class from its keyword to its body.
+void parser::step_class(const token& t) noexcept {
+  announced& now = state_.now;
+  if (t.is("<")) {
+    ++now.class_angles;
+  } else if (t.is(">") || t.is(">>")) {
+    now.class_angles -= t.is(">") ? 1 : 2;
+    if (now.class_angles < 0) now.class_head = false;
+  } else if (t.is(":")) {
+    now.class_bases = true;
+  } else if (t.is("(")) {
+    if (!now.class_bases && now.class_angles == 0 && !is(previous(), word::alignas_) &&
+        !is(previous(), word::attribute_) && !is(previous(), word::decltype_))
+      now.class_head = false;
+  } else if (t.is(";") || t.is("=") || t.is(")") || t.is("}") ||
+             (t.is(",") && !now.class_bases && now.class_angles == 0)) {
+    now.class_head = false;
+  }
+}
+
+void parser::open(std::size_t i, char bracket, role what) {
+  const node& p = top();
+  node n;
+  n.parent = state_.top;
+  n.depth = p.depth + 1;
+  n.bracket = bracket;
+  n.what = what;
+  n.open = i;
+  n.function = p.function;
+  n.enclosing = p.enclosing;
+  n.in_wait = p.in_wait;
+  n.catch_at = p.catch_at;
+  n.expression_at = p.expression_at;
+  n.loop_at = p.loop_at;
+  n.in_switch = p.in_switch;
+  n.label_blocked = p.label_blocked;
+  n.names = state_.names;
+  n.outer = state_.now;
+  nodes_.push_back(std::move(n));
+  state_.top = static_cast<int>(nodes_.size()) - 1;
+  state_.now = {};
+  if (bracket == '{' || what == role::for_parens) state_.statement = -1;
+}
+
+void parser::open_brace(std::size_t i) {
+  const announced now = state_.now;
+  using control = announced::control;
+  if (now.next == control::wait && now.wait >= 0) {
+    open(i, '{', role::wait_body);
+    node& n = top();
+    n.wait = n.in_wait = now.wait;
+    n.label_blocked = n.in_switch;
+    found_.waits[static_cast<std::size_t>(now.wait)].open = of(at(i));
+    return;
+  }
+  if (now.next == control::vars) {
+    open(i, '{', role::vars);
+    found_.vars.back().open = of(at(i));
+    top().wait = static_cast<int>(found_.vars.size()) - 1;
+    return;
+  }
+  if (now.next == control::default_return) {
+    open(i, '{', role::default_body);
+    node& n = top();
+    n.function = default_code;
+    n.in_wait = n.catch_at = n.expression_at = n.loop_at = -1;
+    n.in_switch = n.label_blocked = false;
+    return;
+  }
+  if (now.requires_expression) return open(i, '{', role::requires_body);
+  if (now.lambda != announced::lambda_stage::none) return begin_lambda(i);
+  if (now.head >= 0) return begin_body(i);
+  if (now.next == control::catch_) {
+    open(i, '{', role::catch_body);
+    top().catch_at = state_.top;
+    return;
+  }
+  if (now.next == control::switch_) {
+    open(i, '{', role::switch_body);
+    top().in_switch = true;
+    top().label_blocked = false;
+    return;
+  }
+  if (now.next == control::loop) {
+    open(i, '{', role::plain);
+    node& n = top();
+    n.loop_at = state_.top;
+    n.waits = found_.waits.size();
+    return;
+  }
+  if (now.class_head) {
+    open(i, '{', role::class_body);
+    node& n = top();
+    n.function = class_code;
+    n.in_wait = n.catch_at = n.expression_at = n.loop_at = -1;
+    n.in_switch = n.label_blocked = false;
+    return;
+  }
+  if (top().bracket == '(' && state_.previous == static_cast<int>(top().open) &&
+      top().what == role::parens) {
+    open(i, '{', role::statement_expression);
+    top().expression_at = state_.top;
+    return;
+  }
+  open(i, '{', role::plain);
+}
+
+void parser::open_paren(std::size_t i) {
+  const announced now = state_.now;
+  using control = announced::control;
+  if (now.next == control::wait && now.wait >= 0) {
+    open(i, '(', role::wait_arguments);
+    top().wait = now.wait;
+    wait_point& w = found_.waits[static_cast<std::size_t>(now.wait)];
+    w.what = wait_point::kind::next;
+    w.open = of(at(i));
+    return;
+  }
+  if (now.next == control::for_ || now.next == control::while_)
+    return open(i, '(', role::for_parens);
+  if (now.next == control::event) return open(i, '(', role::event_arguments);
+  open(i, '(', now.head >= 0 ? role::head_parens : role::parens);
+}
+
+void parser::open_bracket(std::size_t i) {
+  const token* p = previous();
+  if (state_.now.next == announced::control::wait) {
+    const announced now = state_.now;
+    open(i, '[', role::description);
+    top().wait = now.wait;
+    return;
+  }
+  const bool attribute =
+      top().what == role::attribute || (is(next(i), "[") && next(i)->begin == at(i).end);
+  if (attribute) return open(i, '[', role::attribute);
+  bool operand = false;
+  if (p != nullptr) {
+    switch (p->kind) {
+      case token_kind::identifier:
+        operand = !p->is(word::return_) && !p->is(word::case_) && !p->is(word::else_) &&
+                  !p->is(word::do_) && !p->is(word::throw_) && !p->is(word::co_return_) &&
+                  !p->is(word::co_await_);
+        break;
+      case token_kind::punctuator:
+        operand = p->is(")") || p->is("]");
+        break;
+      default:
+        operand = true;
+    }
+  }
+  if (operand && top().function >= 0) begin_array(i);
+  open(i, '[', operand ? role::brackets : role::lambda_intro);
+}
+
+void parser::close(std::size_t i, char bracket) {
+  if (top().bracket != bracket || state_.top == 0) {
+    const node& n = top();
+    if (state_.top == 0 && macro_body_) {
+      unbalanced_ = true;
+      return;
+    }
+    if (n.enclosing >= 0 && state_.top != 0) {
+      const function& f = found_.functions[static_cast<std::size_t>(n.enclosing)];
+      source::diagnostic& d =
+          out_.error("T0110", place(at(i)), "this bracket closes none of its kind");
+      d.notes.push_back({place(at(n.open)), "this one is open"});
+      if (!f.name.empty()) d.notes.push_back({place(f.name), "in this function"});
+      d.hint = "where a macro opens or closes it, write the bracket itself";
+    }
+    // Outside of tamed functions the file is not ours: find a way on.
+    int up = state_.top;
+    while (up > 0 && nodes_[static_cast<std::size_t>(up)].bracket != bracket) {
+      if (bracket != '{') return;
+      up = nodes_[static_cast<std::size_t>(up)].parent;
+    }
+    if (up <= 0) return;
+    state_.top = up;
+  }
+  const node n = top();
+  if (static_cast<std::size_t>(state_.top) + 1 == nodes_.size() && nodes_.size() > pinned_)
+    nodes_.pop_back();
+  state_.top = n.parent;
+  state_.now = n.outer;
+  if (bracket == '{' && n.what != role::vars) state_.names = n.names;
+  closed(i, n);
+}
+
+/// Ends node `n` at its closing token; state_ is already the one from before it was opened.
+void parser::closed(std::size_t i, const node& n) {
+  announced& now = state_.now;
+  switch (n.what) {
+    case role::wait_body:
+    case role::wait_arguments:
+      close_wait(i, n);
+      now = {};
+      break;
+    case role::vars:
+      close_vars(i, n);
+      now = {};
+      break;
+    case role::description: {
+      wait_point& w = found_.waits[static_cast<std::size_t>(n.wait)];
+      w.description = {at(n.open).end, at(i).begin};
+      return;  // `twait [...]` goes on
+    }
+    case role::tamed_body: {
+      report_arrays(n.function);
+      function& f = found_.functions[static_cast<std::size_t>(n.function)];
+      f.close = of(at(i));
+      report_result(f);
+      if (f.lambda) {
+        now.lambda = announced::lambda_stage::none;
+        now.lambda_keyword = -1;
+      } else {
+        now = {};
+      }
+      break;
+    }
+    case role::default_body:
+      close_default_return(i, n);
+      now = {};
+      break;
+    case role::lambda_intro:
+      if (n.enclosing >= 0) lint_lambda(i, n);
+      now.lambda = announced::lambda_stage::intro;
+      now.lambda_arrow = false;
+      now.lambda_angles = 0;
+      now.lambda_keyword = -1;
+      return;
+    case role::lambda_body:
+      now.lambda = announced::lambda_stage::none;
+      break;
+    case role::requires_body:
+      now.requires_expression = false;
+      return;
+    case role::head_parens: {
+      const token* p = previous();
+      if (now.head < 0 || !is(p, "...")) return;
+      const auto before = static_cast<std::size_t>(state_.previous);
+      if (before > 0 && (at(before - 1).is(",") || at(before - 1).is("(")))
+        found_.functions[static_cast<std::size_t>(now.head)].varargs = true;
+      return;
+    }
+    case role::for_parens:
+      now.next = announced::control::loop;
+      return;
+    case role::event_arguments:
+      now.next = announced::control::none;
+      return;
+    default:
+      if (n.bracket == '{' && n.loop_at >= 0 && n.made_in_loop >= 0) end_loop(i, n);
+      if (n.bracket == '{' && now.lambda == announced::lambda_stage::none) now = {};
+      break;
+  }
+  if (n.bracket == '{') state_.statement = -1;
+}
+
+}  // namespace heddle::tame

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: MIT
+// Tamed functions: from the word `tamed` to the body's bracket. Parameters, defaults, attributes,
+// noexcept and requires clauses are passed over: they stay as they are.
+#include "tame/parser.hh"
+
+namespace heddle::tame {
+
+bool parser::begins_function(std::size_t i) const noexcept {
+  const node& around = nodes_[static_cast<std::size_t>(state_.top)];
+  if (around.bracket != '{' || state_.now.head >= 0) return false;
+  const token* before = previous();
+  if (before != nullptr && before->kind == token_kind::punctuator && !before->is(";") &&
+      !before->is("{") && !before->is("}") && !before->is(">") && !before->is(">>") &&
+      !before->is(":") && !before->is("]") && !before->is(")"))
+    return false;
+  if (before != nullptr && before->kind == token_kind::identifier) {
+    switch (before->name) {
+      case word::class_:
+      case word::struct_:
+      case word::union_:
+      case word::enum_:
+      case word::namespace_:
+      case word::using_:
+      case word::goto_:
+      case word::return_:
+      case word::typename_:
+      case word::case_:
+      case word::delete_:
+      case word::operator_:
+        return false;
+      default:
+        break;
+    }
+  }
+  const token* after = next(i);
+  if (after == nullptr) return false;
+  return after->kind == token_kind::identifier || after->is("::") || after->is("[") ||
+         after->is("~");
+}
+
+void parser::begin_head(std::size_t i, bool by_macro) {
+  function f;
+  f.keyword = of(at(i));
+  f.by_macro = by_macro;
+  f.has_result = by_macro;
+  f.member = top().what == role::class_body;
+  f.statement = f.keyword;
+  if (state_.statement >= 0 && static_cast<std::size_t>(state_.statement) < i)
+    f.statement.begin = at(static_cast<std::size_t>(state_.statement)).begin;
+  if (state_.statement >= 0)
+    f.is_template = at(static_cast<std::size_t>(state_.statement)).is(word::template_) ||
+                    is(next(i), word::template_);
+  // static void tamed f()
+  const token* p = previous();
+  if (is(p, word::void_) || is(p, word::auto_)) {
+    f.has_result = true;
+    f.result = of(*p);
+  }
+  // constexpr tamed void f()
+  for (int back = state_.previous; back >= 0 && back + 8 > state_.previous; --back) {
+    const token& b = at(static_cast<std::size_t>(back));
+    if (b.kind != token_kind::identifier) break;
+    if (b.is(word::constexpr_) || b.is(word::consteval_)) f.constant = true;
+  }
+  f.statement.end = f.keyword.begin;
+  found_.has_tame = true;
+  found_.functions.push_back(std::move(f));
+  state_.now.head = static_cast<int>(found_.functions.size()) - 1;
+  state_.now.head_named = false;
+  state_.now.head_assigned = false;
+  state_.now.head_angles = 0;
+  state_.now.requires_expression = false;
+}
+
+void parser::step_head(std::size_t i) {
+  const token& t = at(i);
+  announced& now = state_.now;
+  function& f = found_.functions[static_cast<std::size_t>(now.head)];
+  const token* p = previous();
+  if (t.kind == token_kind::identifier) {
+    switch (t.name) {
+      case word::constexpr_:
+      case word::consteval_:
+        f.constant = true;
+        break;
+      case word::try_:
+        out_.error("T0105", place(t), "the body of a tamed function cannot be a try block").hint =
+            "put try { } into the body; waits are allowed in it, but not in a handler";
+        break;
+      case word::void_:
+        if (f.trailing_result && is(p, "->")) f.result = of(t);
+        break;
+      case word::requires_:
+        now.requires_expression =
+            is(p, word::requires_) || is(p, "&&") || is(p, "||") || is(p, "!") || is(p, "=");
+        break;
+      case word::default_:
+        if (now.head_assigned)
+          out_.error("T0107", place(t), "a tamed function cannot be defaulted").hint =
+              "remove `tamed`";
+        break;
+      default:
+        break;
+    }
+    return;
+  }
+  if (t.kind != token_kind::punctuator) return;
+  if (t.is("<") && (now.head_angles != 0 || is(p, word::template_))) ++now.head_angles;
+  if (now.head_angles != 0) {  // the parameters of a template
+    if (t.is(">")) --now.head_angles;
+    if (t.is(">>")) now.head_angles -= 2;
+    if (t.is(";") || t.is("}") || now.head_angles < 0) now.head_angles = 0;
+    return;
+  }
+  if (t.is("(")) {
+    if (now.head_named || is(p, word::operator_)) return;
+    if (p == nullptr || is(p, word::alignas_) || is(p, word::attribute_) ||
+        is(p, word::decltype_) || is(p, word::noexcept_) || is(p, word::explicit_) ||
+        is(p, word::requires_))
+      return;
+    name_head(i);
+    now.head_named = true;
+  } else if (t.is("->") && now.head_named) {
+    f.trailing_result = true;
+  } else if (t.is("=")) {
+    now.head_assigned = true;
+  } else if (t.is(":") && now.head_named) {
+    source::diagnostic& d = out_.error("T0101", place(f.keyword), "a constructor cannot be tamed");
+    d.notes.push_back({place(t), "its member initializers begin here"});
+    d.hint = "give the class a tamed member function, and call it at the end of the constructor";
+    now.head = -1;
+  } else if (t.is("}")) {
+    now.head = -1;
+  }
+}
+
+/// At the parenthesis of the parameters: the name comes before it.
+void parser::name_head(std::size_t i) {
+  function& f = found_.functions[static_cast<std::size_t>(state_.now.head)];
+  f.parens = i;
+  f.parameters_begin = at(i).end;
+  // Back to `tamed`, or to the macro that expands to it.
+  std::size_t first = i;
+  while (first > 0 && at(first - 1).begin >= f.keyword.end) --first;
+  std::size_t name = i;
+  for (std::size_t j = first; j < i; ++j)
+    if (at(j).is(word::operator_)) name = j;
+  const bool is_operator = name != i;
+  if (!is_operator) {
+    if (name == first) return;
+    --name;
+    if (at(name).is(">") || at(name).is(">>")) {  // f<int>(
+      int angles = 0;
+      while (name > first) {
+        if (at(name).is(">")) ++angles;
+        if (at(name).is(">>")) angles += 2;
+        if (at(name).is("<") && --angles == 0) break;
+        --name;
+      }
+      if (name > first) --name;
+    }
+  }
+  // The qualification: A::, A<T>::, ::
+  while (name > first) {
+    if (at(name - 1).is("~")) {
+      --name;
+      continue;
+    }
+    if (!at(name - 1).is("::")) break;
+    --name;
+    if (name == first) break;
+    if (at(name - 1).kind == token_kind::identifier && !at(name - 1).is(word::void_)) {
+      --name;
+    } else if (at(name - 1).is(">")) {
+      int angles = 0;
+      while (name > first) {
+        --name;
+        if (at(name).is(">")) ++angles;
+        if (at(name).is("<") && --angles == 0) break;
+      }
+      if (name > first) --name;
+    } else {
+      break;
+    }
+  }
+  f.name = {at(name).begin, at(i - 1).end};
+  for (std::size_t j = name; j < i; ++j) {
+    if (!at(j).is("~")) continue;
+    out_.error("T0102", place(f.name), "a destructor cannot be tamed").hint =
+        "what must be waited for ends in a tamed member function; the destructor only cancels";
+    return;
+  }
+  if (name + 1 == i && tokens_.spelling(at(name)) == "main") {
+    out_.error("T0108", place(f.name), "main cannot be tamed").hint =
+        "call a tamed function in main, and then tamer::loop()";
+    return;
+  }
+  // A::A(
+  if (!is_operator && i >= 3 && name + 3 <= i && at(i - 2).is("::") &&
+      at(i - 3).kind == token_kind::identifier &&
+      tokens_.spelling(at(i - 3)) == tokens_.spelling(at(i - 1))) {
+    out_.error("T0101", place(f.name), "a constructor cannot be tamed").hint =
+        "give the class a tamed member function, and call it at the end of the constructor";
+    return;
+  }
+  check_result(f, first, name);
+}
+
+/// The words between `tamed` and the name: specifiers and a type, or no type as the paper has it.
+void parser::check_result(function& f, std::size_t first, std::size_t name) {
+  bool other = false;
+  const token* builtin = nullptr;
+  const token* pointer = nullptr;
+  int angles = 0;
+  for (std::size_t j = first; j < name; ++j) {
+    const token& t = at(j);
+    if (t.kind == token_kind::directive) continue;
+    if (t.is("<") && (angles != 0 || (j > first && at(j - 1).is(word::template_)))) ++angles;
+    if (angles != 0) {
+      if (t.is(">")) --angles;
+      if (t.is(">>")) angles -= 2;
+      continue;
+    }
+    if (t.kind == token_kind::identifier) {
+      switch (t.name) {
+        case word::static_:
+        case word::inline_:
+        case word::virtual_:
+        case word::extern_:
+        case word::friend_:
+        case word::constexpr_:
+        case word::consteval_:
+        case word::explicit_:
+        case word::template_:
+        case word::attribute_:
+        case word::alignas_:
+        case word::typename_:
+          continue;
+        case word::void_:
+        case word::auto_:
+          f.has_result = true;
+          f.result = of(t);
+          continue;
+        case word::builtin_type_:
+          builtin = &t;
+          continue;
+        default:
+          other = true;
+          continue;
+      }
+    }
+    if (t.is("[") || t.is("(")) {  // an attribute, or what a specifier takes
+      int depth = 0;
+      for (; j < name; ++j) {
+        if (at(j).is("[") || at(j).is("(")) ++depth;
+        if ((at(j).is("]") || at(j).is(")")) && --depth == 0) break;
+      }
+      continue;
+    }
+    if (t.is("*") || t.is("&")) pointer = &t;
+  }
+  const token* wrong = builtin != nullptr ? builtin : pointer;
+  if (wrong != nullptr && (builtin == nullptr || !f.has_result)) {
+    f.other_result = of(*wrong);
+    f.has_result = true;
+    // In the original dialect DEFAULT_RETURN may come, which only the definition has.
+    if (language_ != dialect::tame) report_result(f);
+    return;
+  }
+  if (other) f.has_result = true;
+}
+
+void parser::begin_body(std::size_t i) {
+  const int head = state_.now.head;
+  open(i, '{', role::tamed_body);
+  node& n = top();
+  n.function = n.enclosing = head;
+  n.in_wait = n.catch_at = n.expression_at = -1;
+  n.in_switch = n.label_blocked = false;
+  function& f = found_.functions[static_cast<std::size_t>(head)];
+  f.definition = true;
+  f.open = of(at(i));
+  n.loop_at = -1;
+  read_parameters(f);
+  note_parameters(head);
+}
+
+/// The body of a lambda, tamed or not.
+void parser::begin_lambda(std::size_t i) {
+  const announced now = state_.now;
+  open(i, '{', role::lambda_body);
+  node& n = top();
+  n.in_wait = n.catch_at = n.expression_at = n.loop_at = -1;
+  n.in_switch = n.label_blocked = false;
+  if (now.lambda_keyword < 0) {
+    n.function = lambda_code;
+    return;
+  }
+  function f;
+  f.keyword = of(at(static_cast<std::size_t>(now.lambda_keyword)));
+  f.lambda = true;
+  f.definition = true;
+  f.has_result = true;
+  f.trailing_result = now.lambda_arrow;
+  f.open = of(at(i));
+  found_.has_tame = true;
+  found_.functions.push_back(std::move(f));
+  n.what = role::tamed_body;
+  n.function = n.enclosing = static_cast<int>(found_.functions.size()) - 1;
+}
+
+}  // namespace heddle::tame

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// One end of a TLS connection without its stream: blocks that arrived go in, sealed bytes come out,
+// and nothing here waits. ssl_engine does it with OpenSSL's SSL object. After a handshake of
+// TLS 1.3 a server may replace it by a record_engine, which holds the keys and little else.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "heddle/io/received.hh"
+#include "heddle/tls/options.hh"
+#include "tls/out_buffer.hh"
+#include "tls/trouble.hh"
+
+namespace heddle::tls::detail {
+
+/// States: shaking hands -> established; from each of them broken, which is the last.
+/// Thread: one at a time.
+class engine {
+ public:
+  enum class step : std::uint8_t { done, wants_input, failed };
+
+  engine(const engine&) = delete;
+  virtual ~engine() = default;
+
+  /// Goes on with the handshake.
+  [[nodiscard]] virtual step shake() = 0;
+  /// The next plaintext; done without bytes is the end that the peer announced.
+  [[nodiscard]] virtual step open(received& into) = 0;
+  /// Seals at most so many bytes of these texts, one after another; gives how many.
+  [[nodiscard]] virtual std::size_t seal(std::span<const byte_view> texts, std::size_t most) = 0;
+  /// Says that no more will be sent.
+  virtual void say_end() noexcept = 0;
+  [[nodiscard]] virtual session agreed() const = 0;
+  [[nodiscard]] virtual std::string_view alpn() const noexcept = 0;
+  /// After the handshake: the engine that goes on in the place of this one, with its input and
+  /// output; null if this one stays. Throws std::bad_alloc; this one is then as it was.
+  [[nodiscard]] virtual std::unique_ptr<engine> successor() { return nullptr; }
+
+  /// Only when a step wants input, which has used up the block before.
+  void feed(received in) noexcept {
+    in_ = std::move(in);
+    eaten_ = 0;
+  }
+  /// All input is used up, so that only more bytes, or the end, can make open() give something.
+  [[nodiscard]] virtual bool is_out_of_input() const noexcept {
+    return established_ && !trouble_ && !input_ended_ && eaten_ == in_.size();
+  }
+  void feed_end() noexcept { input_ended_ = true; }
+  /// Sealed bytes to send.
+  [[nodiscard]] out_buffer& out() noexcept { return out_; }
+
+  [[nodiscard]] bool established() const noexcept { return established_; }
+  [[nodiscard]] bool broken() const noexcept { return static_cast<bool>(trouble_); }
+  /// Nothing is sealed or opened from then on.
+  void fail(trouble why) noexcept { trouble_ = std::move(why); }
+  [[nodiscard]] const trouble& why() const noexcept { return trouble_; }
+
+ protected:
+  explicit engine(const limits& bounds) noexcept : bounds_(bounds) {}
+
+  /// A connection that waits holds no block.
+  void let_go() noexcept {
+    in_.release();
+    eaten_ = 0;
+  }
+  /// Counts a message of a handshake that arrived after the handshake: each makes us work, and
+  /// costs the peer nothing. True if there were more than the limit in a minute.
+  [[nodiscard]] bool too_many_late_messages() noexcept;
+
+  const limits& bounds_;
+  received in_;
+  std::size_t eaten_ = 0;  // of in_
+  out_buffer out_;
+  trouble trouble_;
+  bool input_ended_ = false;
+  bool established_ = false;
+
+ private:
+  std::uint32_t late_ = 0;  // since late_since_
+  time_point late_since_{};
+};
+
+}  // namespace heddle::tls::detail

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// OpenSSL's error queue as a code and a text for people. The queue belongs to the thread: it is
+// emptied before each call whose failure is asked about and after it, and no wait lies between.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace heddle::tls::detail {
+
+/// A failure: its code, its reason and the advice.
+struct trouble {
+  std::errc code = {};
+  std::string text = {};
+  [[nodiscard]] explicit operator bool() const noexcept { return code != std::errc{}; }
+};
+
+/// Empties the queue.
+void drop_errors() noexcept;
+/// Empties it, and tells what the first error in it says. `what` was being done.
+[[nodiscard]] trouble take_errors(std::string_view what);
+/// The same for failures without OpenSSL's SSL object: a fatal alert of the peer's (RFC 8446, 6.2).
+[[nodiscard]] trouble trouble_of_alert(std::string_view what, std::uint8_t number);
+/// The connection ended without close_notify.
+[[nodiscard]] trouble trouble_of_cut(std::string_view what);
+/// Empties it and throws failure with `what`, the reason and the advice.
+[[noreturn]] void throw_errors(const std::string& what, std::string_view advice);
+[[noreturn]] void throw_trouble(const trouble& t);
+
+}  // namespace heddle::tls::detail

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// The parts of an exchange that do not depend on framing: added fields and error answers.
+#include "web/exchange.hh"
+
+#include <new>
+#include <system_error>
+
+#include "heddle/web/problem_details.hh"
+
+namespace heddle::http {
+
+void exchange::add_field(std::string_view name, std::string_view value) {
+  if (is_framing_field(name) || !added_.add(name, value))
+    throw failure(
+        std::make_error_code(std::errc::invalid_argument),
+        "this field must not be sent: its name is not a token, the server sends it itself, "
+        "or its value contains a control character");
+}
+
+address exchange::client_behind(const address& of_connection) const noexcept {
+  const server_options& o = shared_.options;
+  if (o.trusted_proxies.empty()) return of_connection;
+  try {
+    return client_address(head_, of_connection, o.trusted_proxies, o.forwarded_by);
+  } catch (const std::bad_alloc&) {
+    return of_connection;
+  }
+}
+
+response exchange::error(const request_head* head, int status, std::string_view why) const {
+  if (shared_.options.error_page) return shared_.options.error_page(head, status, why);
+  if (head == nullptr) return error_response(status, why);
+  return problem_response(*head, {.status = status, .detail = std::string(why)});
+}
+
+response exchange::answer_of_failure() {
+  response r;
+  try {
+    throw;
+  } catch (const status_error& e) {
+    r = shared_.options.error_page ? error(&head_, e.status(), e.details().detail)
+                                   : problem_response(head_, e.details());
+    if (budget_.failed != 0) r.close();
+    return r;
+  } catch (const std::system_error& e) {
+    if (e.code() == std::errc::operation_canceled) throw;
+    if (budget_.failed != 0) {
+      r = error(&head_, budget_.failed, e.what());
+    } else if (e.code() == std::errc::timed_out) {
+      r = error(&head_, 503, "the answer took too long");
+    } else {
+      r = error(&head_, 500, "");
+    }
+  } catch (...) {
+    r = error(&head_, 500, "");
+  }
+  r.close();
+  return r;
+}
+
+}  // namespace heddle::http

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// Decides which names of a served folder are hidden: those that begin with a dot, regardless of the
+// path or link that leads there. /.well-known is visible, because it is meant for visitors (RFC
+// 8615).
+#pragma once
+
+#include <string_view>
+
+namespace heddle::http {
+
+/// `path` is decoded and begins with '/', which is the served folder.
+[[nodiscard]] bool hidden_path(std::string_view path) noexcept;
+
+/// Checks the current path of an open file, with links resolved, relative to an open folder. True
+/// also if that path is not known, or no longer below the folder.
+[[nodiscard]] bool opened_hidden(int folder, int file) noexcept;
+
+}  // namespace heddle::http

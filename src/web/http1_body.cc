@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+// Parts are views of the received bytes; read() waits only when these are used up.
+#include "web/http1_body.hh"
+
+#include <algorithm>
+#include <utility>
+
+#include "heddle/core/deadline.hh"
+
+namespace heddle::http {
+
+/// The next part of the received bytes; empty if they are used up or the body has ended.
+std::string_view http1_body::take_part() {
+  // The decoder may report the end only on a further call, because trailers are a piece of their
+  // own.
+  for (bool ask = !in_.rest.empty(); ask && framing_ == framing::chunked;) {
+    const chunk_piece piece = chunks_.feed(in_.rest);
+    ask = piece.what != chunk_piece::kind::need_more;
+    in_.rest.remove_prefix(piece.consumed);
+    if (piece.what == chunk_piece::kind::data) {
+      budget_.read += piece.bytes.size();
+      if (budget_.read > budget_.bytes_max) break;
+      return piece.bytes;
+    }
+    if (piece.what == chunk_piece::kind::trailer) trailers_.append(piece.bytes);
+    if (piece.what == chunk_piece::kind::done) framing_ = framing::none;
+    if (piece.what == chunk_piece::kind::failed) {
+      const problem what = chunks_.error();
+      if (what == problem::body_too_large) break;
+      budget_.fail(shared_.counters, status_of(what), std::errc::bad_message, describe(what));
+    }
+  }
+  if (framing_ == framing::chunked &&
+      (budget_.read > budget_.bytes_max || chunks_.error() != problem::none))
+    budget_.fail_too_large(shared_.counters);
+  if (framing_ != framing::length) return {};
+  const std::uint64_t size = std::min<std::uint64_t>(in_.rest.size(), left_);
+  const std::string_view part = in_.rest.substr(0, static_cast<std::size_t>(size));
+  in_.rest.remove_prefix(part.size());
+  left_ -= part.size();
+  budget_.read += part.size();
+  return part;
+}
+
+task<std::string_view> http1_body::read() {
+  if (framing_ == framing::length && left_ > budget_.bytes_max && budget_.read == 0)
+    budget_.fail_too_large(shared_.counters);
+  for (;;) {
+    if (framing_ == framing::length && left_ == 0) framing_ = framing::none;
+    if (framing_ == framing::none) co_return std::string_view{};
+    const std::string_view part = take_part();
+    if (!part.empty()) {
+      continue_due_ = false;  // it sends without waiting for 100 Continue
+      co_return part;
+    }
+    if (framing_ == framing::none) co_return std::string_view{};
+    if (std::exchange(continue_due_, false)) out_.gathered += "HTTP/1.1 100 Continue\r\n\r\n";
+    const bool sent = co_await out_.flush();
+    if (!sent) throw failure(std::make_error_code(std::errc::connection_reset));
+    in_.drop_part();
+    const time_point began = worker::running().now;
+    auto in =
+        co_await as_expected(with_timeout(conn_.receive(), budget_.patience(shared_.options)));
+    budget_.waited += worker::running().now - began;
+    if (!in && in.error() == std::errc::timed_out)
+      budget_.fail(shared_.counters, 408, std::errc::timed_out, "the body came too slowly");
+    if (!in) throw failure(in.error());
+    if (in->empty()) {
+      budget_.fail(shared_.counters, 400, std::errc::connection_reset,
+                   "the connection ended inside the body of the request");
+    }
+    in_.take_part(std::move(*in));
+  }
+}
+
+bool http1_body::worth_reading() const noexcept {
+  if (budget_.failed != 0) return false;
+  // A client that still waits for 100 Continue has sent no body and need not send one.
+  if (continue_due_ && in_.rest.empty()) return false;
+  return framing_ != framing::length || left_ <= shared_.options.drain_bytes_max;
+}
+
+task<bool> http1_body::finish() {
+  if (framing_ == framing::none) co_return true;
+  if (!worth_reading()) co_return false;
+  const std::uint64_t most = shared_.options.drain_bytes_max;
+  continue_due_ = false;
+  budget_.bytes_max = ~std::uint64_t{0};
+  const std::uint64_t before = budget_.read;
+  try {
+    while (framing_ != framing::none) {
+      const std::string_view part = co_await read();
+      if (budget_.read - before > most) {
+        ++shared_.counters.bodies_abandoned;
+        co_return false;
+      }
+      if (part.empty()) break;
+    }
+  } catch (const std::system_error& e) {
+    if (e.code() == std::errc::operation_canceled) throw;
+    co_return false;
+  }
+  co_return true;
+}
+
+std::string_view http1_body::trailer(std::string_view name) const noexcept {
+  return find_trailer(trailers_, name);
+}
+
+}  // namespace heddle::http

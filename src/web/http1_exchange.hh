@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+// An exchange on an HTTP/1 connection (RFC 9112): gets the answer to a request and frames it, whole
+// or in parts.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "web/exchange.hh"
+#include "web/handed_over.hh"
+#include "web/http1_body.hh"
+#include "web/http1_input.hh"
+#include "web/http1_output.hh"
+
+namespace heddle::http {
+
+/// The fate of the connection after an answer.
+enum class after_answer : std::uint8_t {
+  next,         ///< it reads the next request
+  end,          ///< it is closed
+  linger,       ///< it is closed after reading for a while what the client still sends
+  reset,        ///< it is reset, so that the client does not take the answer for complete
+  handed_over,  ///< something else goes on with it: take_handed_over()
+};
+
+/// Thread: the connection's color. Owns: the state of one request at a time.
+class http1_exchange final : public exchange {
+ public:
+  http1_exchange(server_shared& shared, stream& conn, http1_input& in, http1_output& out,
+                 const request_head& head, overload_control::credit& credit)
+      : exchange(shared, head),
+        conn_(conn),
+        in_(in),
+        out_(out),
+        credit_(credit),
+        body_(shared, conn, in, out, budget_) {}
+  ~http1_exchange() = default;
+
+  /// Answers the request whose head was just parsed.
+  [[nodiscard]] task<after_answer> answer();
+  /// Gathers an error answer to malformed input, or to a head that came too late.
+  void refuse(int status, std::string_view why);
+
+  [[nodiscard]] const address& peer() noexcept override;
+  [[nodiscard]] address connection_peer() noexcept override {
+    return shared_.options.trusted_proxies.empty() ? peer() : conn_.peer();
+  }
+  [[nodiscard]] task<std::string_view> read_body() override { return body_.read(); }
+  [[nodiscard]] std::string_view trailer(std::string_view name) const noexcept override {
+    return body_.trailer(name);
+  }
+  [[nodiscard]] std::string_view trailer_lines() const noexcept override {
+    return body_.trailer_lines();
+  }
+  [[nodiscard]] task<bool> client_ended() override;
+  [[nodiscard]] task<> start(response head) override;
+  [[nodiscard]] task<> inform(const response& head) override;
+  [[nodiscard]] task<> write_part(std::string_view bytes) override;
+  [[nodiscard]] task<> write_out() override;
+  void add_trailer(std::string_view name, std::string_view value) override;
+  [[nodiscard]] task<upgraded> upgrade(std::string_view protocol, response head) override;
+  [[nodiscard]] task<response> hand_over(std::string_view protocol, response head,
+                                         take_over then) override;
+  [[nodiscard]] std::unique_ptr<handed_over> take_handed_over() noexcept {
+    return std::move(handed_over_);
+  }
+
+ private:
+  /// Whether the server lets the connection stay open after this answer. Before the server stops,
+  /// it still answers requests that have arrived; the last answer says that the connection closes.
+  [[nodiscard]] bool may_stay() const noexcept {
+    using enum server_shared::phase;
+    if (shared_.now == serving) [[likely]]
+      return true;
+    return shared_.now == ending_kept && body_.ended() && !in_.rest.empty();
+  }
+  [[nodiscard]] connection_field field_of(bool keep) const noexcept {
+    if (!keep) return connection_field::close;
+    return head_.minor_version() == 0 ? connection_field::keep_alive : connection_field::absent;
+  }
+  void begin();
+  [[nodiscard]] task<after_answer> end_stream(bool whole, time_point since);
+  void count(int status, std::uint64_t bytes, time_point since, bool parsed);
+
+  stream& conn_;
+  http1_input& in_;
+  http1_output& out_;
+  overload_control::credit& credit_;  // the connection's
+  http1_body body_;
+  field_list trailers_;        // of the answer
+  std::uint64_t left_ = 0;     // bytes left of the answer's promised length
+  std::uint64_t written_ = 0;  // bytes of the body of an answer that was started
+  body_end end_ = body_end::none;
+  std::unique_ptr<handed_over> handed_over_;
+  bool keep_ = false;
+  bool muted_ = false;  // no body is sent: the request was HEAD
+  bool shed_ = false;
+  address peer_;
+};
+
+}  // namespace heddle::http

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+// Writes heads, gathers small bodies, and sends large ones in steps.
+#include "web/http1_output.hh"
+
+#include <algorithm>
+#include <utility>
+
+#include "heddle/core/deadline.hh"
+#include "heddle/http/head_writer.hh"
+
+namespace heddle::http {
+namespace {
+
+constexpr std::size_t head_room = 512;  // for the writer, in addition to the handler's lines
+
+}  // namespace
+
+void http1_output::write_head(const response& r, const field_list& added, body_end how,
+                              connection_field what) {
+  const std::size_t before = gathered.size();
+  const std::size_t room = before + head_room + shared_.opening.fixed_lines().size() +
+                           r.fields().lines().size() + r.shared_lines().size() +
+                           added.lines().size();
+  gathered.resize_and_overwrite(room, [&](char* bytes, std::size_t) {
+    head_writer writer(std::span<char>(bytes, room).subspan(before));
+    put_head(writer, r, added, how, what);
+    return before + writer.finish().size();
+  });
+}
+
+void http1_output::put_head(head_writer& writer, const response& r, const field_list& added,
+                            body_end how, connection_field what) {
+  if (r.from_elsewhere()) {
+    writer.status(r.status());
+    if (!r.dated()) writer.lines(shared_.opening.date_text());
+  } else if (r.status() == 200) [[likely]] {
+    writer.lines(shared_.opening.of_success());
+  } else {
+    writer.status(r.status())
+        .lines(shared_.opening.fixed_lines())
+        .lines(shared_.opening.date_text());
+  }
+  const bool stated = r.length_line() != 0 && how == body_end::length;
+  std::string_view lines = r.shared_lines();
+  if (!stated) lines.remove_suffix(r.length_line());
+  writer.lines(lines);
+  if (!r.fields().empty()) writer.lines(r.fields().lines());
+  if (!added.empty()) writer.lines(added.lines());
+  if (stated) {
+    // The shared lines contain it.
+  } else if (how == body_end::length) {
+    writer.content_length(r.length());
+  } else if (how == body_end::chunked) {
+    writer.lines("Transfer-Encoding: chunked\r\n");
+  }
+  if (what == connection_field::absent) [[likely]]
+    return;
+  writer.lines(what == connection_field::close        ? "Connection: close\r\n"
+               : what == connection_field::keep_alive ? "Connection: keep-alive\r\n"
+                                                      : "Connection: Upgrade\r\n");
+}
+
+bool http1_output::note_sent(const result<std::size_t>& sent, std::size_t bytes) {
+  if (sent) [[likely]] {
+    shared_.counters.bytes += bytes;
+    return true;
+  }
+  ++shared_.counters.errors;
+  if (sent.error() == std::errc::timed_out) ++shared_.counters.write_timeouts;
+  return false;
+}
+
+task<bool> http1_output::send_body(piece body) {
+  const std::size_t step = shared_.options.send_bytes_max;
+  while (!body.empty() || !gathered.empty()) {
+    if (conn_.sends_uncopied(body)) {
+      if (!co_await has_room()) co_return false;
+      const std::size_t before = gathered.size() + body.size();
+      body = body.slice(body_sent_at_once(body));
+      if (gathered.size() + body.size() != before) continue;
+    }
+    const std::size_t copied = std::min(body.size(), step);
+    chain part;
+    part.append_view(byte_view(gathered)).append(body.slice(0, copied));
+    const std::size_t size = part.size();
+    auto sent = co_await as_expected(
+        with_timeout(conn_.write(std::move(part)), shared_.options.write_timeout));
+    gathered.clear();
+    if (!note_sent(sent, size)) co_return false;
+    body = body.slice(copied);
+  }
+  co_return true;
+}
+
+/// Counts bytes that were sent and drops them from `gathered`; returns the bytes sent beyond these.
+std::size_t http1_output::drop_sent(std::size_t bytes) {
+  shared_.counters.bytes += bytes;
+  if (bytes >= gathered.size()) [[likely]] {
+    bytes -= gathered.size();
+    gathered.clear();
+    return bytes;
+  }
+  gathered.erase(0, bytes);
+  return 0;
+}
+
+std::size_t http1_output::body_sent_at_once(const piece& body) {
+  const std::size_t step = shared_.options.send_bytes_max;
+  if (!gathered.empty() && body.size() <= step && conn_.sends_uncopied(body)) {
+    if (const piece* const whole = shared_.ready.find(gathered, body)) {
+      ++shared_.counters.ready_answers;
+      return drop_sent(conn_.try_write({}, *whole));
+    }
+  }
+  const std::size_t sent = body.size() <= step
+                               ? conn_.try_write(byte_view(gathered), body)
+                               : conn_.try_write(byte_view(gathered), body.slice(0, step));
+  return drop_sent(sent);
+}
+
+task<bool> http1_output::flush() {
+  if (untimed_ != 0) time_answers();
+  if (gathered.empty()) co_return true;
+  // A handler may gather more meanwhile, or read a body, which flushes too.
+  std::string sending = std::exchange(gathered, {});
+  auto sent = co_await as_expected(
+      with_timeout(conn_.write(byte_view(sending)), shared_.options.write_timeout));
+  const bool went = note_sent(sent, sending.size());
+  if (gathered.empty()) {
+    sending.clear();
+    gathered = std::move(sending);
+  }
+  co_return went;
+}
+
+void http1_output::time_answers() {
+  const time_point now = worker::running().sched.read_clock();
+  shared_.shedding.control().meter().note_time(now);
+  for (; untimed_ != 0; --untimed_)
+    shared_.counters.latency_ns.record(static_cast<std::uint64_t>((now - untimed_since_).count()));
+}
+
+}  // namespace heddle::http

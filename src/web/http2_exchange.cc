@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+// The answer of a stream: HEADERS, DATA, trailers.
+#include "web/http2_exchange.hh"
+
+#include <algorithm>
+#include <utility>
+
+#include "heddle/http/chunked.hh"
+#include "heddle/http/status.hh"
+#include "heddle/web/incoming.hh"
+#include "heddle/web/problem_details.hh"
+#include "web/answer_wait.hh"
+#include "web/driver_call.hh"
+#include "web/http2_head.hh"
+
+namespace heddle::http {
+namespace {
+
+constexpr std::size_t file_part = 64 * 1024;
+
+}  // namespace
+
+/// Sets the properties in which a head of HTTP/2 differs from its text in the form of HTTP/1.1.
+struct http2_meaning {
+  static void set(request_head& head, bool ends) noexcept {
+    head.major_version_ = 2;
+    head.keep_alive_ = true;
+    head.upgrade_ = false;
+    if (ends) {
+      head.body_ = framing::none;
+    } else if (head.body_ == framing::none) {
+      head.body_ = framing::chunked;  // its end is a flag, its length unknown
+    }
+  }
+};
+
+problem http2_exchange::begin(bool ends) {
+  since_ = worker::running().now;
+  ended_ = ends;
+  const parse_state state = parser.feed(text);
+  if (state == parse_state::failed) return parser.error();
+  HEDDLE_ASSERT(state == parse_state::done, "the text of a head is whole");
+  continue_due_ = head_.expects_continue();
+  http2_meaning::set(parser.head(), ends);
+  if (ends && head_.has(header_id::content_length) && head_.content_length() != 0)
+    return problem::length_malformed;
+  budget_.begin(shared_.options, !ends);
+  return problem::none;
+}
+
+const address& http2_exchange::peer() noexcept {
+  if (!peer_) peer_ = client_behind(conn_.peer());
+  return peer_;
+}
+
+task<bool> http2_exchange::answer(overload_control::credit& credit) {
+  request asked(*this);
+  answer_wait answer;
+  shed_ = !shared_.shedding.admit(head_, credit);
+  if (shed_) [[unlikely]] {
+    answer.put(shared_.shedding.refusal());
+  } else {
+    try {
+      answer.begin(shared_.answer(asked));
+      co_await answer;
+    } catch (...) {
+      answer.put(answer_of_failure());
+    }
+  }
+  response& r = answer.value;
+  if (had_tunnel_) co_return co_await run_tunnel(r.sent());
+  if (started_status_ != 0) [[unlikely]]
+    co_return co_await end_started(r.sent());
+  if (!r.sendable(head_.verb() == method::head)) [[unlikely]]
+    r = error(&head_, 500, "");
+  if (opens_by_mistake(r.status())) [[unlikely]]
+    r = error(&head_, 501, "this resource does not speak " + protocol_);
+  co_return co_await send_body(r);
+}
+
+task<bool> http2_exchange::refuse(int status, std::string_view why) {
+  const response r = error(nullptr, status, why);
+  co_return co_await send_body(r);
+}
+
+/// The head of an answer that is known whole, and its body.
+task<bool> http2_exchange::send_body(const response& r) {
+  const bool has_body = body_allowed(r.status());
+  const std::uint64_t length = head_.verb() == method::head || !has_body ? 0 : r.length();
+  put_head(r, has_body, length == 0);
+  count(r.status(), length);
+  if (length == 0) {
+    out_.flush_soon();
+    co_return true;
+  }
+  if (!r.file()) {
+    std::string_view bytes = r.body().bytes().text();
+    if (out_.send_now(sender, bytes, true)) {
+      out_.flush_soon();
+      co_return true;
+    }
+    co_return co_await out_.send(sender, bytes, true);
+  }
+  std::string part;
+  std::uint64_t at = r.file_offset();
+  for (std::uint64_t left = length; left != 0;) {
+    part.resize(static_cast<std::size_t>(std::min<std::uint64_t>(left, file_part)));
+    const std::int64_t got = co_await read_at(r.file().number(), part.data(), part.size(), at);
+    if (got <= 0) {  // it shrank: the promised length cannot be kept
+      ++shared_.counters.errors;
+      co_return false;
+    }
+    left -= static_cast<std::uint64_t>(got);
+    at += static_cast<std::uint64_t>(got);
+    const std::string_view bytes = std::string_view(part).substr(0, static_cast<std::size_t>(got));
+    if (!co_await out_.send(sender, bytes, left == 0)) co_return false;
+  }
+  co_return true;
+}
+
+void http2_exchange::put_head(const response& r, bool length, bool ends) {
+  std::string block;
+  put_http2_answer(block, r, added_, length, shared_.opening);
+  put_header_block(out_.gathered, block, sender.id, ends);
+}
+
+void http2_exchange::count(int status, std::uint64_t bytes) {
+  server_counters& c = shared_.counters;
+  ++c.requests;
+  if (status >= 500 && !shed_) ++c.errors;
+  const time_point now = worker::running().sched.read_clock();
+  shared_.shedding.control().meter().note_time(now);
+  const nanoseconds took = now - since_;
+  if (!shed_) c.latency_ns.record(static_cast<std::uint64_t>(took.count()));
+  if (shared_.options.log) shared_.options.log({&head_, &peer(), status, bytes, took});
+}
+
+task<> http2_exchange::start(response r) {
+  HEDDLE_ASSERT(started_status_ == 0, "this request's answer has been started already");
+  if (!r.headers_ok() || !status_final(r.status()))
+    throw failure(std::make_error_code(std::errc::invalid_argument),
+                  "a header of the answer, or its status, must not be sent");
+  if (opens_by_mistake(r.status()))
+    throw status_error(501, "this resource does not speak " + protocol_);
+  started_status_ = r.status();
+  muted_ = head_.verb() == method::head || !body_allowed(r.status());
+  length_said_ = r.length_promised() && body_allowed(r.status());
+  left_ = r.length();
+  put_head(r, length_said_, muted_);
+  out_.flush_soon();
+  co_return;
+}
+
+task<> http2_exchange::inform(const response& r) {
+  std::string block;
+  put_http2_interim(block, r);
+  put_header_block(out_.gathered, block, sender.id, false);
+  out_.flush_soon();
+  co_return;
+}
+
+/// The end of a stream cancels its handler.
+task<bool> http2_exchange::client_ended() { co_return false; }
+
+task<> http2_exchange::write_part(std::string_view bytes) {
+  HEDDLE_ASSERT(started_status_ != 0, "start the answer before you write to it");
+  if (length_said_) {
+    if (bytes.size() > left_)
+      throw failure(std::make_error_code(std::errc::message_size),
+                    "more was written than response::length() promised");
+    left_ -= bytes.size();
+  }
+  if (muted_ || bytes.empty()) co_return;
+  written_ += bytes.size();
+  const bool sent = co_await out_.send(sender, bytes, false);
+  if (!sent) throw failure(client_gone(), "the client takes no more of the answer");
+}
+
+task<> http2_exchange::write_out() {
+  out_.flush();
+  if (out_.broken()) throw failure(client_gone(), "the client takes no more of the answer");
+  co_return;
+}
+
+void http2_exchange::add_trailer(std::string_view name, std::string_view value) {
+  if (!trailer_allowed(name) || !trailers_.add(name, value))
+    throw failure(std::make_error_code(std::errc::invalid_argument),
+                  "this field must not be sent as a trailer");
+}
+
+/// A handler that started an answer has ended; `whole`: it says that it has written all of it.
+task<bool> http2_exchange::end_started(bool whole) {
+  whole = whole && (!length_said_ || left_ == 0 || muted_);
+  if (!whole) ++shared_.counters.errors;
+  count(started_status_, written_);
+  if (!whole || muted_) co_return whole;
+  if (trailers_.empty()) {
+    put_http2_head(out_.gathered, 0, http2_type::data, http2_flag::end_stream, sender.id);
+  } else {
+    std::string block;
+    put_http2_trailers(block, trailers_);
+    put_header_block(out_.gathered, block, sender.id, true);
+  }
+  out_.flush_soon();
+  co_return true;
+}
+
+}  // namespace heddle::http

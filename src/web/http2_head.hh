@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// Heads of HTTP/2 messages (RFC 9113 section 8.3). A request's header block becomes the text that
+// HTTP/1.1 has for the same request, so one parser decides for both versions what a head means. An
+// answer's fields become a header block.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "heddle/http/hpack.hh"
+#include "heddle/http/http2_fields.hh"
+#include "heddle/http/limits.hh"
+#include "heddle/http/response.hh"
+#include "web/answer_opening.hh"
+
+namespace heddle::http {
+
+/// Writes the HTTP/1.1 head of a request. `protocol` gets :protocol (RFC 8441), "" mostly.
+[[nodiscard]] http2_block read_http2_request(hpack_decoder& decoder, std::string_view block,
+                                             const limits& bounds, std::string& text,
+                                             std::string& protocol);
+/// Appends the header block of an answer. `length`: whether its length is said.
+void put_http2_answer(std::string& out, const response& r, const field_list& added, bool length,
+                      answer_opening& opening);
+/// Appends that of an answer before the answer.
+void put_http2_interim(std::string& out, const response& r);
+
+}  // namespace heddle::http

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+// Extended CONNECT of RFC 8441 in a server: the handler of a WebSocket gets one stream of the
+// connection as a stream of bytes. The exchange outlives the tunnel, because the task that answers
+// the stream waits for the tunnel's end.
+#include <utility>
+
+#include "heddle/core/deadline.hh"
+#include "heddle/http/headers.hh"
+#include "heddle/http/http2_tunnel.hh"
+#include "heddle/web/problem_details.hh"
+#include "web/http2_exchange.hh"
+
+namespace heddle::http {
+namespace {
+
+constexpr nanoseconds unbounded = std::chrono::hours(24 * 365);
+
+failure stream_reset() {
+  return failure(std::make_error_code(std::errc::connection_reset), "the client reset the stream");
+}
+
+}  // namespace
+
+class http2_server_tunnel final : public http2_tunnel {
+ public:
+  explicit http2_server_tunnel(http2_exchange& of) noexcept : x_(of) {}
+
+  task<std::string_view> read() override {
+    while (x_.arrived_.empty() && !x_.ended_ && !x_.was_reset_) co_await x_.more_.wait();
+    if (x_.was_reset_) throw stream_reset();
+    x_.part_.clear();
+    std::swap(x_.part_, x_.arrived_);
+    x_.give_back(x_.part_.size());
+    co_return x_.part_;
+  }
+  task<> write(std::string_view bytes) override {
+    if (x_.was_reset_) throw stream_reset();
+    x_.written_ += bytes.size();
+    const auto sent =
+        co_await as_expected(with_cancel(x_.tunnel_stop_, x_.out_.send(x_.sender, bytes, false)));
+    if (x_.was_reset_) throw stream_reset();
+    if (!sent) throw failure(sent.error());
+    if (!*sent) throw failure(client_gone(), "the client takes no more");
+  }
+  std::size_t write_now(std::string_view bytes) override {
+    if (x_.was_reset_ || x_.out_.broken()) return 0;
+    const std::size_t before = bytes.size();
+    static_cast<void>(x_.out_.send_now(x_.sender, bytes, false));
+    x_.out_.flush_soon();
+    x_.written_ += before - bytes.size();
+    return before - bytes.size();
+  }
+  task<> writable() override { return write({}); }
+  void end() noexcept override {
+    if (std::exchange(sent_end_, true) || x_.was_reset_ || x_.out_.broken()) return;
+    put_http2_head(x_.out_.gathered, 0, http2_type::data, http2_flag::end_stream, x_.sender.id);
+    x_.out_.flush_soon();
+  }
+  void close(bool reset) noexcept override {
+    if (!reset) end();
+    x_.tunnel_failed_ = reset;
+    x_.tunnel_in_use_ = false;
+    x_.tunnel_closed_.wake();
+  }
+  [[nodiscard]] address peer() const noexcept override { return x_.conn_.peer(); }
+
+ private:
+  http2_exchange& x_;
+  bool sent_end_ = false;
+};
+
+task<upgraded> http2_exchange::upgrade(std::string_view protocol, response r) {
+  if (!equal_ignoring_case(protocol_, protocol))
+    throw status_error(426, protocol_.empty()
+                                ? "HTTP/2 has no upgrade: ask over HTTP/1.1, or by CONNECT with "
+                                  ":protocol (RFC 8441)"
+                                : "this resource uses another protocol than :protocol names");
+  response opened(200);  // where HTTP/1.1 says 101
+  r.each_field([&](std::string_view name, std::string_view value) { opened.header(name, value); });
+  auto end = std::make_shared<http2_server_tunnel>(*this);
+  tunnel_ = make_http2_stream(std::move(end));
+  tunnel_in_use_ = true;
+  had_tunnel_ = true;
+  started_status_ = opened.status();
+  put_head(opened, false, false);
+  out_.flush_soon();
+  co_return upgraded(tunnel_, {});
+}
+
+task<response> http2_exchange::hand_over(std::string_view protocol, response head, take_over then) {
+  upgraded to = co_await upgrade(protocol, std::move(head));
+  then_ = std::move(then);
+  co_return to.done();
+}
+
+/// The handler has ended; `whole`: it gave the response that the tunnel is for.
+task<bool> http2_exchange::run_tunnel(bool whole) {
+  if (!whole) ++shared_.counters.errors;
+  count(started_status_, written_);
+  if (whole && then_) co_await then_(upgraded(tunnel_, {}));
+  co_await end_tunnel();
+  co_return whole && !tunnel_failed_;
+}
+
+task<> http2_exchange::end_tunnel() {
+  if (!tunnel_in_use_) co_return;
+  tunnel_.close();
+  while (tunnel_in_use_) co_await shield(tunnel_closed_.wait(), unbounded);
+}
+
+}  // namespace heddle::http

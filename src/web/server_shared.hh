@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// The data that all connections of a server share: options, counters, and memory that one answer
+// passes on to the next. Connections of every kind get a reference to it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "heddle/core/deadline.hh"
+#include "heddle/http/parser.hh"
+#include "heddle/web/server_counters.hh"
+#include "heddle/web/server_options.hh"
+#include "web/answer_opening.hh"
+#include "web/load_shedding.hh"
+#include "web/peer_counts.hh"
+#include "web/ready_answers.hh"
+#include "web/spare_buffers.hh"
+
+namespace heddle::http {
+
+struct handed_over;
+
+/// Thread: the server's color.
+struct server_shared {
+  server_shared(handler h, server_options o);
+  ~server_shared();
+  server_shared(const server_shared&) = delete;
+
+  /// Goes from serving to stopping and never back.
+  enum class phase : std::uint8_t { serving, ending_kept, stopping };
+
+  handler answer;
+  const server_options options;
+  server_counters counters;
+  limits head_bounds;  // the limits of the parsers
+  phase now = phase::serving;
+  cancel_source draining;       // ends accepting and endless answers
+  peer_counts peers;            // open connections of each address
+  std::size_t blocks_held = 0;  // blocks of the driver held by requests in progress
+  std::size_t blocks_max = 0;   // the maximum of blocks_held
+  std::size_t file_bytes_held = 0;
+  load_shedding shedding;
+  spare_buffers spares;
+  ready_answers ready;
+  answer_opening opening;
+  /// Connections that something else goes on with, and that has not begun.
+  std::vector<std::unique_ptr<http::handed_over>> handed_over;
+  known_authority host;  // the last one requested
+};
+
+}  // namespace heddle::http

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+// Messages and the end of a WebSocket connection (RFC 6455 sections 5.4 to 7). The handshake is in
+// websocket_handshake.cc, frames are in websocket_frames.cc.
+#include "heddle/web/websocket.hh"
+
+#include <utility>
+
+#include "heddle/core/expected.hh"
+#include "heddle/core/rendezvous.hh"
+#include "heddle/sched/runtime.hh"
+#include "web/websocket_deflate.hh"
+#include "web/websocket_session.hh"
+
+namespace heddle::http {
+namespace {
+
+failure closed_failure() {
+  return failure(std::make_error_code(std::errc::broken_pipe), "the WebSocket is closed");
+}
+
+bool is_utf8(std::string_view text) noexcept {
+  utf8_check check;
+  return check.add(text) && check.whole();
+}
+
+/// Set while a task is in receive().
+class mark {
+ public:
+  explicit mark(bool& set) noexcept : set_(set) { set_ = true; }
+  mark(const mark&) = delete;
+  ~mark() { set_ = false; }
+
+ private:
+  bool& set_;
+};
+
+}  // namespace
+
+websocket::session::session(stream of, std::string early_bytes, const websocket_options& o,
+                            bool server, websocket_agreement agreed)
+    : connection(std::move(of)),
+      early(std::move(early_bytes)),
+      in(early),
+      reader({o.message_bytes_max, o.fragments_max, server, agreed.deflate_bits != 0}),
+      draining(&nothing_drains),
+      ping_after(o.ping_after),
+      pong_timeout(o.pong_timeout),
+      write_timeout(o.write_timeout),
+      close_timeout(o.close_timeout),
+      protocol(std::move(agreed.protocol)),
+      deflate_from(o.deflate_from),
+      deflate_bits(agreed.deflate_bits),
+      is_server(server) {}
+
+void websocket::session::end(std::uint16_t code, std::string_view reason, bool by_peer) {
+  if (over) return;
+  over = true;
+  if (how.code == 0) how = {code, std::string(reason), by_peer};
+  in = {};
+  block.release();
+  for (const event<>& each : std::exchange(waits_for_end, {})) each.trigger();
+}
+
+task<> websocket::session::write_frame(websocket_opcode what, std::string_view payload) {
+  std::uint32_t mask = 0;
+  std::string copy;
+  bool compressed = false;
+  const bool is_data = what == websocket_opcode::text || what == websocket_opcode::binary;
+  if (deflate_bits != 0 && is_data && payload.size() >= deflate_from) {
+    if (std::optional<std::string> packed = deflate_websocket(payload, deflate_bits)) {
+      copy = std::move(*packed);
+      payload = copy;
+      compressed = true;
+    }
+  }
+  if (!is_server) {
+    mask = static_cast<std::uint32_t>(runtime::here().io().random());
+    if (!compressed) copy = payload;
+    mask_websocket(copy.data(), copy.size(), mask, 0);
+    payload = copy;
+  }
+  const websocket_head head =
+      make_websocket_head(what, true, compressed, payload.size(), !is_server, mask);
+  const auto sent =
+      co_await as_expected(with_timeout(connection.write({head.text(), payload}), write_timeout));
+  if (sent) co_return;
+  // A part of the message may have left, so the peer would not understand any further message.
+  connection.close();
+  end(websocket_code::abnormal, sent.error().message(), false);
+  throw failure(sent.error(), "a WebSocket message was not sent");
+}
+
+task<> websocket::session::write_close(std::uint16_t code, std::string_view reason) {
+  if (std::exchange(close_sent, true)) co_return;
+  std::string payload;
+  if (code != websocket_code::none) {
+    payload = {static_cast<char>(code >> 8), static_cast<char>(code & 0xff)};
+    payload += reason;
+  }
+  static_cast<void>(co_await as_expected(write_frame(websocket_opcode::close, payload)));
+  close_limit = add_saturated(clock::now(), close_timeout);
+}
+
+task<> websocket::session::linger() {
+  const time_point limit = clock::now() + close_timeout;
+  try {
+    connection.shutdown_write();
+  } catch (const failure&) {  // it is gone already
+    co_return;
+  }
+  for (;;) {
+    const auto got = co_await as_expected(with_deadline(connection.receive(), limit));
+    if (!got || got->empty()) co_return;
+  }
+}
+
+task<bool> websocket::session::nothing_came(std::error_code why) {
+  if (why == std::errc::timed_out) {
+    if (close_sent || pinged) {
+      connection.close();
+      end(websocket_code::abnormal, close_sent ? "no close frame came" : "no answer to a ping",
+          false);
+      co_return false;
+    }
+    pinged = true;
+    static_cast<void>(co_await as_expected(write_frame(websocket_opcode::ping, {})));
+    co_return !over;
+  }
+  if (why == std::errc::operation_canceled && draining->canceled()) {
+    draining = &nothing_drains;
+    if (how.code == 0) how = {websocket_code::going_away, "the server stops", false};
+    co_await write_close(websocket_code::going_away, "the server stops");
+    co_return !over;
+  }
+  end(websocket_code::abnormal, why.message(), false);
+  co_return false;
+}
+
+task<bool> websocket::session::more() {
+  block.release();
+  for (;;) {
+    // Frames behind our close frame give the peer no more time for its own.
+    if (clock::now() >= close_limit)
+      co_return co_await nothing_came(std::make_error_code(std::errc::timed_out));
+    const nanoseconds patience = pinged ? pong_timeout : ping_after;
+    const time_point limit = close_sent ? close_limit
+                             : patience == nanoseconds::zero()
+                                 ? never
+                                 : add_saturated(worker::running().now, patience);
+    // One form of waiting, because each takes room in the frame of a connection that waits.
+    result<received> got =
+        co_await as_expected(with_cancel(*draining, with_deadline(connection.receive(), limit)));
+    if (!got) {
+      // The task itself was cancelled: the caller gets that error, and the connection stays.
+      if (worker::running().current_context().canceled()) throw failure(got.error());
+      if (!co_await nothing_came(got.error())) co_return false;
+      continue;
+    }
+    pinged = false;
+    if (got->empty()) {
+      end(websocket_code::abnormal, "the connection ended without a close frame", true);
+      co_return false;
+    }
+    block = std::move(*got);
+    in = {reinterpret_cast<char*>(block.writable().data()), block.size()};
+    co_return true;
+  }
+}
+
+websocket::websocket(std::unique_ptr<session> of) noexcept : session_(std::move(of)) {}
+websocket::websocket(websocket&&) noexcept = default;
+websocket& websocket::operator=(websocket&&) noexcept = default;
+websocket::~websocket() = default;
+
+const websocket_end& websocket::ended() const noexcept { return session_->how; }
+const std::string& websocket::protocol() const noexcept { return session_->protocol; }
+response websocket::done() { return upgraded(stream(), {}).done(); }
+
+task<std::optional<websocket_message>> websocket::receive() {
+  session& s = *session_;
+  const mark at_work(s.receiving);
+  for (;;) {
+    while (!s.over && !s.in.empty()) {
+      switch (s.reader.read(s.in)) {
+        using enum websocket_reader::event;
+        case more:
+        case pong:
+          break;
+        case message:
+          co_return websocket_message{s.reader.take_message(), s.reader.is_text()};
+        case ping:
+          if (!s.close_sent)
+            static_cast<void>(
+                co_await as_expected(s.write_frame(websocket_opcode::pong, s.reader.control())));
+          break;
+        case close:
+          if (s.how.code == 0) s.how = {s.reader.code(), std::string(s.reader.control()), true};
+          co_await s.write_close(s.reader.code(), {});
+          s.end(s.reader.code(), {}, true);
+          break;
+        case failed:
+          if (s.how.code == 0) s.how = {s.reader.code(), std::string(s.reader.why()), false};
+          co_await s.write_close(s.reader.code(), s.reader.why());
+          co_await s.linger();
+          s.end(s.reader.code(), s.reader.why(), false);
+          break;
+      }
+    }
+    if (s.over || !co_await s.more()) co_return std::nullopt;
+  }
+}
+
+task<> websocket::send(std::string_view text) {
+  session& s = *session_;
+  if (!is_utf8(text))
+    throw failure(std::make_error_code(std::errc::invalid_argument),
+                  "a text message must be UTF-8; send_binary() takes any bytes");
+  if (s.over || s.close_sent) throw closed_failure();
+  co_await s.write_frame(websocket_opcode::text, text);
+}
+
+task<> websocket::send_binary(std::string_view bytes) {
+  session& s = *session_;
+  if (s.over || s.close_sent) throw closed_failure();
+  co_await s.write_frame(websocket_opcode::binary, bytes);
+}
+
+task<> websocket::send(const websocket_message& m) {
+  return m.text ? send(std::string_view(m.data)) : send_binary(m.data);
+}
+
+task<> websocket::close(std::uint16_t code, std::string_view reason) {
+  session& s = *session_;
+  if (!websocket_code_valid(code) || reason.size() + 2 > websocket_control_bytes_max ||
+      !is_utf8(reason))
+    throw failure(std::make_error_code(std::errc::invalid_argument),
+                  "a WebSocket closes with a code of RFC 6455 section 7.4 and at most 123 bytes");
+  if (s.over) co_return;
+  if (s.how.code == 0) s.how = {code, std::string(reason), false};
+  co_await s.write_close(code, reason);
+  if (!s.receiving) {
+    while (co_await receive()) {
+    }
+    co_return;
+  }
+  rendezvous<> r;
+  s.waits_for_end.push_back(r.make_event());
+  if (s.over) co_return;
+  const auto waited = co_await as_expected(with_timeout(r, s.close_timeout));
+  if (!waited && !s.over) s.connection.close();  // receive() sees it
+}
+
+}  // namespace heddle::http

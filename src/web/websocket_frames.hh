@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+// The frames of WebSocket (RFC 6455 section 5): reads them from bytes as they come, and writes
+// their heads. It knows no connection: frames that were split anywhere, or that are malformed, are
+// found here, and the caller does the waiting.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "web/utf8_check.hh"
+
+namespace heddle::http {
+
+/// RFC 6455 section 5.2.
+enum class websocket_opcode : std::uint8_t {
+  continuation = 0,
+  text = 1,
+  binary = 2,
+  close = 8,
+  ping = 9,
+  pong = 10,
+};
+
+/// RFC 6455 section 7.4.1.
+struct websocket_code {
+  static constexpr std::uint16_t going_away = 1001;
+  static constexpr std::uint16_t protocol_error = 1002;
+  static constexpr std::uint16_t none = 1005;      ///< a close frame without a code
+  static constexpr std::uint16_t abnormal = 1006;  ///< no close frame
+  static constexpr std::uint16_t bad_text = 1007;
+  static constexpr std::uint16_t too_big = 1009;
+};
+
+inline constexpr std::size_t websocket_control_bytes_max = 125;  // RFC 6455 section 5.5
+inline constexpr std::size_t websocket_head_bytes_max = 14;
+
+/// The head of a frame, at most 14 bytes.
+struct websocket_head {
+  char bytes[websocket_head_bytes_max];
+  std::size_t size = 0;
+  [[nodiscard]] std::string_view text() const noexcept { return {bytes, size}; }
+};
+/// `mask` is written if `masked`; see mask_websocket().
+[[nodiscard]] websocket_head make_websocket_head(websocket_opcode what, bool last, bool compressed,
+                                                 std::uint64_t length, bool masked,
+                                                 std::uint32_t mask) noexcept;
+/// Masks bytes, or unmasks them, in place. `mask` is in the order of its bytes on the wire; `at` is
+/// how far into the frame's payload the bytes begin.
+void mask_websocket(char* bytes, std::size_t size, std::uint32_t mask, std::uint64_t at) noexcept;
+
+struct websocket_bounds {
+  std::uint64_t message_bytes_max;
+  std::uint32_t fragments_max;
+  bool from_client;  ///< frames must be masked; those of a server must not
+  bool deflate;      ///< RSV1 may be set on the first frame of a message (RFC 7692)
+};
+
+/// Thread: one at a time. Owns: the message under way.
+class websocket_reader {
+ public:
+  enum class event : std::uint8_t {
+    more,     ///< all bytes are taken; more are needed
+    message,  ///< take_message()
+    ping,     ///< control() is its payload
+    pong,
+    close,   ///< code() and control(), which is the reason; no frame comes behind it
+    failed,  ///< code() is what to close with, why() the reason in words
+  };
+
+  explicit websocket_reader(websocket_bounds bounds) noexcept : bounds_(bounds) {}
+
+  /// Takes bytes off the front of `in` until something is whole; these bytes are unmasked in
+  /// place.
+  [[nodiscard]] event read(std::span<char>& in);
+
+  [[nodiscard]] bool is_text() const noexcept { return text_; }
+  /// Whether it came compressed; take_message() gives it unpacked.
+  [[nodiscard]] bool is_compressed() const noexcept { return compressed_; }
+  [[nodiscard]] std::string take_message() noexcept;
+  [[nodiscard]] std::string_view control() const noexcept {
+    return std::string_view(control_).substr(control_from_);
+  }
+  [[nodiscard]] std::uint16_t code() const noexcept { return code_; }
+  [[nodiscard]] std::string_view why() const noexcept { return why_; }
+  /// Nothing of a message or a frame has come that is not whole.
+  [[nodiscard]] bool between_messages() const noexcept {
+    return head_size_ == 0 && !in_payload_ && !in_message_;
+  }
+
+ private:
+  [[nodiscard]] bool take_head(std::span<char>& in);
+  [[nodiscard]] event begin_frame();
+  [[nodiscard]] event end_frame();
+  [[nodiscard]] event end_message();
+  [[nodiscard]] event end_close();
+  [[nodiscard]] event fail(std::uint16_t code, std::string_view why) noexcept;
+  [[nodiscard]] bool is_control() const noexcept { return (opcode_ & 8) != 0; }
+
+  websocket_bounds bounds_;
+  std::string message_;
+  std::uint64_t left_ = 0;  // of the frame's payload
+  std::uint64_t at_ = 0;    // into the frame's payload
+  std::string_view why_;
+  std::uint32_t mask_ = 0;
+  std::uint32_t fragments_ = 0;
+  utf8_check utf8_;
+  std::uint16_t code_ = 0;
+  std::uint8_t head_size_ = 0;
+  std::uint8_t opcode_ = 0;  // of the frame
+  std::uint8_t control_from_ = 0;
+  bool last_ = false;
+  bool in_payload_ = false;
+  bool in_message_ = false;  // a frame of a message has come that was not its last
+  bool text_ = false;
+  bool compressed_ = false;
+  bool ended_ = false;
+  unsigned char head_[websocket_head_bytes_max] = {};
+  std::string control_;  // the payload of a control frame
+};
+
+/// A code that a close frame may carry (RFC 6455 section 7.4).
+[[nodiscard]] bool websocket_code_valid(std::uint16_t code) noexcept;
+
+}  // namespace heddle::http

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: MIT
+// The handshakes of RFC 6455 section 4, as a server and as a client.
+#include <algorithm>
+#include <utility>
+
+#include "heddle/http/base64.hh"
+#include "heddle/http/content_coding.hh"
+#include "heddle/http/field_list.hh"
+#include "heddle/http/headers.hh"
+#include "heddle/http/sha1.hh"
+#include "heddle/sched/runtime.hh"
+#include "heddle/web/problem_details.hh"
+#include "heddle/web/websocket_client.hh"
+#include "web/websocket_deflate.hh"
+#include "web/websocket_session.hh"
+
+namespace heddle::http {
+namespace {
+
+constexpr std::string_view version = "13";
+constexpr std::size_t key_bytes = 16;
+constexpr std::size_t answer_bytes_max = 16 * 1024;
+
+/// RFC 6455 section 4.2.2, step 5.4.
+std::string accept_of(std::string_view key) {
+  return to_base64(sha1(std::string(key) + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"));
+}
+
+/// Whether a page of this origin may connect (RFC 6455 section 10.2).
+bool admits(const request_head& head, const websocket_options& o) {
+  const std::string_view origin = head.value(header_id::origin);
+  if (origin.empty()) return true;
+  for (const std::string& allowed : o.origins)
+    if (allowed == "*" || equal_ignoring_case(allowed, origin)) return true;
+  const std::size_t scheme = origin.find("://");
+  return scheme != origin.npos && equal_ignoring_case(origin.substr(scheme + 3), head.authority());
+}
+
+std::string choose_protocol(std::string_view asked, const std::vector<std::string>& known) {
+  for (const std::string& each : known)
+    for (std::string_view rest = asked; !rest.empty();) {
+      const std::size_t comma = rest.find(',');
+      std::string_view name = rest.substr(0, comma);
+      rest = comma == rest.npos ? std::string_view() : rest.substr(comma + 1);
+      while (name.starts_with(' ') || name.starts_with('\t')) name.remove_prefix(1);
+      while (name.ends_with(' ') || name.ends_with('\t')) name.remove_suffix(1);
+      if (name == each) return each;
+    }
+  return {};
+}
+
+failure bad_answer(const std::string& what) {
+  return failure(std::make_error_code(std::errc::bad_message), "the WebSocket handshake: " + what);
+}
+
+/// A field of an answer's head, which ends with an empty line; fails if it is there twice.
+std::string_view field_of(std::string_view head, std::string_view name) {
+  std::string_view found;
+  bool seen = false;
+  for (std::size_t at = head.find("\r\n"); at != head.npos;) {
+    const std::size_t end = head.find("\r\n", at + 2);
+    if (end == head.npos) break;
+    const std::string_view line = head.substr(at + 2, end - at - 2);
+    at = end;
+    if (line.empty()) break;
+    const std::size_t colon = line.find(':');
+    if (colon == line.npos || colon == 0) throw bad_answer("a line of its head is no field");
+    if (!equal_ignoring_case(line.substr(0, colon), name)) continue;
+    if (std::exchange(seen, true)) throw bad_answer(std::string(name) + " came twice");
+    found = line.substr(colon + 1);
+    while (found.starts_with(' ') || found.starts_with('\t')) found.remove_prefix(1);
+    while (found.ends_with(' ') || found.ends_with('\t')) found.remove_suffix(1);
+  }
+  return found;
+}
+
+/// The answer's head, with its empty line; bytes behind it go to `early`.
+task<std::string> read_answer(stream connection, std::string& early) {
+  std::string all;
+  for (;;) {
+    const received in = co_await connection.receive();
+    if (in.empty()) throw bad_answer("the server closed the connection");
+    const std::size_t from = all.size() < 3 ? 0 : all.size() - 3;
+    all += in.text();
+    if (const std::size_t end = all.find("\r\n\r\n", from); end != all.npos) {
+      early = all.substr(end + 4);
+      all.resize(end + 4);
+      co_return all;
+    }
+    if (all.size() > answer_bytes_max) throw bad_answer("its head is too long");
+  }
+}
+
+bool offers_deflate(const websocket_options& o) noexcept { return o.deflate && can_compress(); }
+
+bool printable(std::string_view text) noexcept {
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return c > 0x20 && c < 0x7f; });
+}
+
+/// The options on which a server's answer agrees, by these two fields.
+websocket_agreement agreement_of(std::string_view extensions, std::string_view protocol,
+                                 const websocket_options& o) {
+  websocket_agreement agreed;
+  if (offers_deflate(o)) agreed.deflate_bits = read_websocket_deflate_answer(extensions);
+  if (!extensions.empty() && agreed.deflate_bits == 0)
+    throw bad_answer("an extension that was not asked for");
+  agreed.protocol = protocol;
+  if (!protocol.empty() && std::ranges::find(o.protocols, protocol) == o.protocols.end())
+    throw bad_answer("a protocol that was not asked for");
+  return agreed;
+}
+
+/// Fields that the handshake sends itself.
+bool of_handshake(std::string_view name) noexcept {
+  return is_framing_field(name) || equal_ignoring_case(name, "host") ||
+         equal_ignoring_case(name, "upgrade") ||
+         equal_ignoring_case(name.substr(0, 14), "sec-websocket-");
+}
+
+/// Checks the answer to this key (RFC 6455 section 4.1).
+websocket_agreement check_answer(std::string_view head, std::string_view key,
+                                 const websocket_options& o) {
+  if (!head.starts_with("HTTP/1.1 ") || head.size() < 12) throw bad_answer("no HTTP/1.1 answer");
+  const std::string status(head.substr(9, 3));
+  if (status != "101")
+    throw failure(std::make_error_code(std::errc::connection_refused),
+                  "the server answered " + status + " to the WebSocket handshake");
+  if (!equal_ignoring_case(field_of(head, "Upgrade"), "websocket"))
+    throw bad_answer("no Upgrade: websocket");
+  if (!list_has_token(field_of(head, "Connection"), "upgrade"))
+    throw bad_answer("no Connection: Upgrade");
+  if (field_of(head, "Sec-WebSocket-Accept") != accept_of(key))
+    throw bad_answer("Sec-WebSocket-Accept does not belong to the key");
+  return agreement_of(field_of(head, "Sec-WebSocket-Extensions"),
+                      field_of(head, "Sec-WebSocket-Protocol"), o);
+}
+
+task<websocket> handshake(stream connection, std::string host, std::string target,
+                          websocket_options o) {
+  std::string random;
+  while (random.size() < key_bytes) {
+    const std::uint64_t number = runtime::here().io().random();
+    random.append(reinterpret_cast<const char*>(&number), sizeof number);
+  }
+  const std::string key = to_base64(random);
+  std::string asked = "GET " + target + " HTTP/1.1\r\nHost: " + host +
+                      "\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: " + key +
+                      "\r\n" + websocket_request_lines(o) + "\r\n";
+  co_await connection.write(std::string_view(asked));
+  std::string early;
+  const std::string head = co_await read_answer(connection, early);
+  websocket_agreement agreed = check_answer(head, key, o);
+  co_return websocket(std::make_unique<websocket::session>(std::move(connection), std::move(early),
+                                                           o, false, std::move(agreed)));
+}
+
+/// The answer to a handshake; throws status_error to refuse it.
+response agree(request& asked, const websocket_options& options, websocket_agreement& agreed) {
+  const request_head& head = asked.head();
+  if (head.value(header_id::sec_websocket_version) != version) {
+    asked.add_header("Sec-WebSocket-Version", version);
+    asked.add_header("Upgrade", "websocket");
+    throw status_error(426, "this resource speaks WebSocket, version 13");
+  }
+  const bool keyed = head.major_version() == 1;  // RFC 8441 section 5: HTTP/2 has no key
+  const auto key = from_base64(head.value(header_id::sec_websocket_key));
+  if (keyed && (head.verb() != method::get || !key || key->size() != key_bytes ||
+                head.repeated(header_id::sec_websocket_key)))
+    throw status_error(400, "a WebSocket begins by GET with a Sec-WebSocket-Key of 16 bytes");
+  if (!admits(head, options)) throw status_error(403, "pages of this origin may not connect");
+  response answer(101);
+  if (keyed)
+    answer.header("Sec-WebSocket-Accept", accept_of(head.value(header_id::sec_websocket_key)));
+  agreed.protocol =
+      choose_protocol(head.value(header_id::sec_websocket_protocol), options.protocols);
+  if (!agreed.protocol.empty()) answer.header("Sec-WebSocket-Protocol", agreed.protocol);
+  if (options.deflate)
+    agreed.deflate_bits = choose_websocket_deflate(head.value(header_id::sec_websocket_extensions));
+  if (agreed.deflate_bits != 0)
+    answer.header("Sec-WebSocket-Extensions", websocket_deflate_answer(agreed.deflate_bits));
+  return answer;
+}
+
+websocket on_server(upgraded to, const websocket_options& options, websocket_agreement agreed,
+                    cancel_source& draining) {
+  auto session = std::make_unique<websocket::session>(std::move(to.connection), std::move(to.early),
+                                                      options, true, std::move(agreed));
+  session->draining = &draining;
+  return websocket(std::move(session));
+}
+
+}  // namespace
+
+task<websocket> accept_websocket(request& asked, websocket_options options) {
+  websocket_agreement agreed;
+  response answer = agree(asked, options, agreed);
+  upgraded to = co_await asked.upgrade("websocket", std::move(answer));
+  co_return on_server(std::move(to), options, std::move(agreed), asked.draining());
+}
+
+task<response> hand_to_websocket(request& asked, std::move_only_function<task<>(websocket)> talk,
+                                 websocket_options options) {
+  websocket_agreement agreed;
+  response answer = agree(asked, options, agreed);
+  cancel_source& draining = asked.draining();
+  // The function lives as long as its task. It needs this only at the beginning.
+  struct settled {
+    websocket_options options;
+    websocket_agreement agreed;
+  };
+  auto with = std::make_unique<settled>(settled{std::move(options), std::move(agreed)});
+  take_over then = [talk = std::move(talk), with = std::move(with),
+                    &draining](upgraded to) mutable {
+    const std::unique_ptr<settled> once = std::move(with);
+    return talk(on_server(std::move(to), once->options, std::move(once->agreed), draining));
+  };
+  co_return co_await asked.hand_over("websocket", std::move(answer), std::move(then));
+}
+
+std::string websocket_request_lines(const websocket_options& o) {
+  field_list lines;
+  bool good = lines.add("Sec-WebSocket-Version", version);
+  if (offers_deflate(o)) good &= lines.add("Sec-WebSocket-Extensions", websocket_deflate_offer);
+  std::string protocols;
+  for (const std::string& each : o.protocols) {
+    good &= printable(each) && each.find(',') == each.npos;
+    protocols += (protocols.empty() ? "" : ", ") + each;
+  }
+  if (!protocols.empty()) good &= lines.add("Sec-WebSocket-Protocol", protocols);
+  for (const auto& [name, value] : o.fields) good &= !of_handshake(name) && lines.add(name, value);
+  if (!good)
+    throw failure(std::make_error_code(std::errc::invalid_argument),
+                  "a WebSocket's protocol or field has a character that must not be sent, or its "
+                  "handshake sends the field itself");
+  return std::string(lines.lines());
+}
+
+websocket websocket_on(stream connection, const response_head& answer,
+                       const websocket_options& options) {
+  const auto once = [&](std::string_view name) {
+    std::size_t seen = 0;
+    for (std::size_t i = 0; i < answer.header_count(); ++i)
+      seen += equal_ignoring_case(answer.header_at(i).name, name);
+    if (seen > 1) throw bad_answer(std::string(name) + " came twice");
+    return answer.value(name);
+  };
+  websocket_agreement agreed =
+      agreement_of(once("Sec-WebSocket-Extensions"), once("Sec-WebSocket-Protocol"), options);
+  return websocket(std::make_unique<websocket::session>(std::move(connection), std::string(),
+                                                        options, false, std::move(agreed)));
+}
+
+task<websocket> connect_websocket(stream connection, std::string host, std::string target,
+                                  websocket_options options) {
+  if (!printable(host) || !printable(target) || !target.starts_with('/'))
+    throw failure(std::make_error_code(std::errc::invalid_argument),
+                  "a WebSocket's host or path has a character that must not be sent");
+  static_cast<void>(websocket_request_lines(options));  // fails before anything is sent
+  const nanoseconds patience = options.close_timeout;
+  co_return co_await with_timeout(
+      handshake(std::move(connection), std::move(host), std::move(target), std::move(options)),
+      patience);
+}
+
+}  // namespace heddle::http

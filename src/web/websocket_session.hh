@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// One WebSocket connection: the stream, the bytes that are not read yet, and the state of its end.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "heddle/core/event.hh"
+#include "heddle/web/websocket.hh"
+#include "web/websocket_frames.hh"
+
+namespace heddle::http {
+
+/// The result of the handshake.
+struct websocket_agreement {
+  std::string protocol = {};
+  std::uint8_t deflate_bits = 0;  ///< the window of what is sent compressed; 0: nothing is
+};
+
+/// Thread: one color.
+struct websocket::session {
+  session(stream connection, std::string early_bytes, const websocket_options& o, bool server,
+          websocket_agreement agreed);
+
+  [[nodiscard]] task<> write_frame(websocket_opcode what, std::string_view payload);
+  /// Sends a close frame unless one was sent. Its failure ends the connection, and is not thrown.
+  [[nodiscard]] task<> write_close(std::uint16_t code, std::string_view reason);
+  /// Reads and drops until the peer closes, for close_timeout at most: to close a connection with
+  /// unread bytes would reset it, and the peer might not see the close frame (RFC 6455
+  /// section 7.1.1).
+  [[nodiscard]] task<> linger();
+  /// Waits for more bytes; false when none will come.
+  [[nodiscard]] task<bool> more();
+  /// An answer of the wait for bytes: whether to wait on.
+  [[nodiscard]] task<bool> nothing_came(std::error_code why);
+  /// The connection is over: the first call says how.
+  void end(std::uint16_t code, std::string_view reason, bool by_peer);
+
+  stream connection;
+  std::string early;   // bytes that came with the handshake
+  received block;      // the block that `in` is in, behind those
+  std::span<char> in;  // not read yet
+  websocket_reader reader;
+  cancel_source nothing_drains;  // of a client, and once a server has told that it stops
+  cancel_source* draining;       // of the server, until it has been told
+  nanoseconds ping_after;
+  nanoseconds pong_timeout;
+  nanoseconds write_timeout;
+  nanoseconds close_timeout;
+  time_point close_limit = never;  // for the peer's close frame, once ours was sent
+  std::vector<event<>> waits_for_end;
+  websocket_end how;
+  std::string protocol;
+  std::uint32_t deflate_from;
+  std::uint8_t deflate_bits;  // 0: nothing is compressed
+  bool is_server;
+  bool pinged = false;  // a ping was sent since bytes came
+  bool close_sent = false;
+  bool receiving = false;
+  bool over = false;
+};
+
+}  // namespace heddle::http

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// Programs in Draft, compiled to C by each compiler and level, with passes on and off, and run on
+// one worker and on four: each prints what its last lines say, and leaves nothing behind.
+#include <unistd.h>
+#include <algorithm>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include "draft/tool.hh"
+#include "support/test.hh"
+#include "support/tree.hh"
+
+using namespace heddle;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct outcome {
+  std::string out;
+  int code = -1;
+};
+
+outcome run(const std::string& command) {
+  outcome r;
+  std::FILE* const p = ::popen(command.c_str(), "r");
+  std::array<char, 4096> chunk{};
+  while (const std::size_t n = std::fread(chunk.data(), 1, chunk.size(), p))
+    r.out.append(chunk.data(), n);
+  const int status = ::pclose(p);
+  r.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return r;
+}
+
+/// What the lines "// prints: ..." of a program say.
+std::string wanted(const std::string& text, const std::string& mark) {
+  std::string out;
+  for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + 1)) {
+    const std::size_t begin = at + mark.size();
+    const std::size_t end = text.find('\n', begin);
+    out += text.substr(begin, end - begin) + "\n";
+  }
+  return out;
+}
+
+struct build {
+  const char* name;
+  const char* compiler;
+  draft::pass_switches passes;
+};
+
+const build builds[] = {
+    {"gcc -O0", HEDDLE_C_COMPILER " -O0", {}},
+    {"gcc -O2", HEDDLE_C_COMPILER " -O2", {}},
+    {"clang -O2", "clang-19 -O2", {}},
+    {"no passes", HEDDLE_C_COMPILER " -O1", {false, false, false, false, false}},
+};
+
+void check_program(const fs::path& file) {
+  const auto text = source::read_text(file);
+  ASSERT_TRUE(text.has_value());
+  const std::string prints = wanted(*text, "// prints: ");
+  const std::string code = wanted(*text, "// exit: ");
+  const std::string complaint = wanted(*text, "// stderr: ");
+  const fs::path folder =
+      fs::temp_directory_path() / ("heddle-draft-test-" + std::to_string(::getpid()));
+  fs::create_directories(folder);
+  for (const build& b : builds) {
+    if (std::string(b.compiler).find("clang") == 0 && run("command -v clang-19").code != 0)
+      continue;
+    draft::compile_options options;
+    options.passes = b.passes;
+    const draft::compiled made = draft::compile(file, draft::stage::c, options);
+    ASSERT_TRUE(made.good()) << source::print(made.report);
+    const std::string c = folder / "program.c", program = folder / "program";
+    ASSERT_TRUE(source::write_text(c, made.text).has_value());
+    const outcome built =
+        run(std::string(b.compiler) + " -std=c11 -Wall -Wextra -Wpedantic -Wconversion -Werror " +
+            HEDDLE_C_FLAGS + " -I" + test::source_dir() + "/include -I" +
+            file.parent_path().string() + " " + c + " -o " + program + " " + test::build_dir() +
+            "/lib/libheddle.a " HEDDLE_LINK_LIBRARIES " 2>&1");
+    ASSERT_EQ(built.code, 0) << b.name << "\n" << built.out;
+    for (const char* workers : {"1", "4"}) {
+      const outcome r = run("HEDDLE_WORKERS=" + std::string(workers) + " timeout 60 " + program +
+                            " 2>" + (folder / "errors").string());
+      const std::string errors = source::read_text(folder / "errors").value_or("");
+      EXPECT_EQ(r.out, prints) << b.name << ", workers " << workers << "\n" << errors;
+      EXPECT_EQ(r.code, code.empty() ? 0 : std::stoi(code)) << b.name << "\n" << errors;
+      if (complaint.empty()) {
+        EXPECT_EQ(errors, "") << b.name << ", workers " << workers;
+      } else {
+        EXPECT_NE(errors.find(complaint.substr(0, complaint.size() - 1)), std::string::npos)
+            << errors;
+      }
+    }
+  }
+  fs::remove_all(folder);
+}
+
+}  // namespace
+
+HEDDLE_TEST(draft_programs, "each prints what it says, in all builds") {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(test::source_dir() + "/tests/abi/programs"))
+    if (entry.path().extension() == ".draft") files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  ASSERT_FALSE(files.empty());
+  for (const fs::path& file : files) {
+    SCOPED_TRACE(file.filename());
+    check_program(file);
+  }
+}

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""heddle draft and heddle new: stages, an editor's session, a project that compiles and answers."""
+
+import json
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+from program import HEDDLE, LIMIT_S, SANITIZED, environment, run
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+ECHO = str(ROOT / "examples/draft/echo.draft")
+
+
+class Draft(unittest.TestCase):
+    def test_the_picture_is_one_svg(self):
+        code, out, err = run("draft", ECHO, "--emit", "svg")
+        self.assertEqual((code, err), (0, ""))
+        self.assertTrue(out.startswith("<svg ") and out.endswith("</svg>\n"), out[:80])
+
+    def test_cc_is_the_program_in_cpp(self):
+        code, out, err = run("draft", ECHO, "--emit", "cc")
+        self.assertEqual((code, err), (0, ""))
+        self.assertIn("heddle::task<> session(draft::conn c) {", out)
+        self.assertIn("co_await c.write(m);", out)
+
+    @unittest.skipIf(SANITIZED, "cc does not link a library that has a sanitizer")
+    def test_arguments_fill_the_parameters_of_main(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = folder + "/words.draft"
+            pathlib.Path(path).write_text(
+                'module words\nuse log\n'
+                'main(a: text<4>, b: bytes = "bee", n: u8 = 7) -> ! { log.print(a, b, n) }\n')
+            for words, code, out, err in ((("four",), 0, "fourbee7", ""),
+                                          (("", "", "255"), 0, "255", ""),
+                                          (("fiver",), 2, "", "at most 4 bytes"),
+                                          (("a", "b", "256"), 2, "", "a number from 0 to 255"),
+                                          ((), 2, "", "usage")):
+                got = run("draft", "run", path, *words)
+                self.assertEqual((got[0], got[1].strip()), (code, out), (words, got))
+                self.assertIn(err, got[2])
+                self.assertNotIn("leaked", got[2])
+
+    def test_syntax_files_are_those_of_the_tree(self):
+        for form, path in (("vim", "vim/syntax/draft.vim"),
+                           ("textmate", "textmate/draft.tmLanguage.json")):
+            self.assertEqual(run("draft", "syntax", form)[1],
+                             (ROOT / "editors" / path).read_text())
+        self.assertEqual(run("draft", "syntax", "emacs")[0], 2)
+
+    def test_an_editor_gets_diagnostics(self):
+        messages = [{"id": 1, "method": "initialize", "params": {}},
+                    {"method": "textDocument/didOpen", "params": {"textDocument": {
+                        "uri": "file:///x.draft", "text": "module x\nthread t() {\nwrong()\n}\n"}}},
+                    {"id": 2, "method": "shutdown"}, {"method": "exit"}]
+        sent = "".join(f"Content-Length: {len(t)}\r\n\r\n{t}" for t in map(json.dumps, messages))
+        done = subprocess.run([HEDDLE, "draft", "lsp"], input=sent, capture_output=True, text=True,
+                              timeout=LIMIT_S, env=environment({}))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn('"hoverProvider":true', done.stdout)
+        self.assertIn('"code":"D0003"', done.stdout)
+
+    def test_a_new_project_is_complete(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = folder + "/lines"
+            code, out, err = run("new", path, "--kind", "draft")
+            self.assertEqual((code, err), (0, ""))
+            self.assertIn("heddle draft run", out)
+            self.assertEqual(sorted(p.name for p in pathlib.Path(path).iterdir()),
+                             ["CMakeLists.txt", "main.draft", "talk_test.py", "words.c", "words.h"])
+            self.assertEqual(run("draft", path + "/main.draft", "--check")[0], 0)
+            self.assertEqual(run("draft", "fmt", "--check", path + "/main.draft")[:2], (0, ""))
+            self.assertEqual(run("new", path)[0], 1)
+            self.assertEqual(run("new", folder + "/a-b")[0], 2)
+            self.assertEqual(run("new", folder + "/x", "--kind", "web")[0], 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: MIT
+"""heddle proxy from its first words to its last: what passes, upstreams that go and come back,
+trusted proxies, the PROXY protocol, mistakes."""
+
+import http.server
+import json
+import signal
+import socket
+import subprocess
+import threading
+import time
+import unittest
+
+from program import HEDDLE, LIMIT_S, Server, SiteTest, environment, run
+
+
+class Backend:
+    """A server of Python's: GET / says its name, /fields what it got, /slow waits for `go`."""
+
+    def __init__(self, name, port=0):
+        self.name, self.go, self.asked = name, threading.Event(), []
+        self.connections, self.stopped = [], False
+        backend = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def setup(self):
+                super().setup()
+                backend.connections.append(self.connection)
+
+            def answer(self):
+                length = int(self.headers.get("Content-Length", 0))
+                body = self.rfile.read(length)
+                backend.asked.append(self.path)
+                text = backend.name.encode()
+                if self.path == "/fields":
+                    text = json.dumps(dict(self.headers)).encode()
+                elif self.path == "/length":
+                    text = str(len(body)).encode()
+                elif self.path == "/slow":
+                    backend.go.wait(LIMIT_S)
+                elif self.path == "/large":
+                    text = b"L" * 3_000_000
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(text)))
+                self.end_headers()
+                if self.command != "HEAD":
+                    self.wfile.write(text)
+
+            do_GET = do_POST = do_PUT = do_HEAD = answer
+
+            def log_message(self, *_):
+                pass
+
+        class Threads(http.server.ThreadingHTTPServer):
+            daemon_threads = True
+            allow_reuse_address = True
+
+        self.server = Threads(("127.0.0.1", port), Handler)
+        self.port = self.server.server_port
+        self.url = f"http://127.0.0.1:{self.port}"
+        threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02},
+                         daemon=True).start()
+
+    def stop(self):
+        if self.stopped:
+            return
+        self.stopped = True
+        self.server.shutdown()
+        self.server.server_close()
+        for connection in self.connections:  # they stay open otherwise
+            try:
+                connection.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.go.set()
+        self.stop()
+
+
+class Proxy(Server):
+    """`heddle proxy` on a free port of this machine."""
+
+    def __init__(self, *words, listen="127.0.0.1:0", **variables):
+        self.process = subprocess.Popen(
+            [HEDDLE, "proxy", listen, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, start_new_session=True,
+            env=environment({"HEDDLE_PROXY_QUEUE_DELAY": "0"} | variables),
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+        self.talk, self.log = "", ""
+        self.read_from = self.process.stderr
+
+
+class ProxyTest(SiteTest):
+    def test_one_line_is_a_proxy(self):
+        with Backend("a") as a, Proxy(a.url) as proxy:
+            self.assertIn(f"Proxy to {a.url}\n", proxy.talk)
+            proxy.wait_for("Ctrl-C stops")
+            self.assertEqual(proxy.ask("/")[::2], (200, b"a"))
+            self.assertEqual(proxy.ask("/length", "POST", b"x" * 200_000)[2], b"200000")
+            self.assertEqual(len(proxy.ask("/large")[2]), 3_000_000)
+            status, headers, body = proxy.ask("/large", "HEAD")
+            self.assertEqual((status, headers["Content-Length"], body), (200, "3000000", b""))
+            self.assertIn("BaseHTTP", headers["Server"])
+            fields = json.loads(proxy.ask("/fields", X_Forwarded_For="6.6.6.6")[2])
+            self.assertEqual(fields["X-Forwarded-For"], "127.0.0.1")
+            self.assertEqual(fields["X-Forwarded-Proto"], "http")
+            host = f"127.0.0.1:{proxy.port}"
+            self.assertEqual(fields["Host"], host)
+            self.assertEqual(fields["Forwarded"], f'for=127.0.0.1;host="{host}";proto=http')
+            self.assertEqual(fields["Via"], "1.1 heddle")
+            self.assertEqual(proxy.stop(signal.SIGINT), 0)
+            self.assertRegex(proxy.log, r"  200  GET /large  3000000 B")
+            self.assertRegex(proxy.talk, r"\n5 requests, .* 0 errors\n$")
+
+    def test_upstreams_take_turns_and_one_that_goes_is_left_out_until_it_is_back(self):
+        with Backend("a") as a, Backend("b") as b, \
+                Proxy(a.url, b.url, "--fail-pause", "500ms") as proxy:
+            self.assertEqual({proxy.ask("/")[2] for _ in range(4)}, {b"a", b"b"})
+            b.stop()
+            for _ in range(12):
+                self.assertEqual(proxy.ask("/")[::2], (200, b"a"))
+            proxy.wait_for(rf"\d\d:\d\d:\d\d  upstream {b.url} is down: 3 failures, the last: "
+                           r".*; tried again in 500 ms")
+            with Backend("again", b.port):
+                end = time.monotonic() + LIMIT_S
+                while proxy.ask("/")[2] != b"again" and time.monotonic() < end:
+                    time.sleep(0.02)
+                proxy.wait_for(rf"upstream {b.url} is up again")
+
+    def test_health_checks_decide_before_a_request_does(self):
+        with Backend("a") as a:
+            words = ("--health", "/", "--health-interval", "50ms", "--health-fall", "2")
+            with Proxy(a.url, *words, "--metrics") as proxy:
+                self.assertEqual(proxy.ask("/")[0], 200)
+                label = f'{{upstream="{a.url}"}}'
+                self.assertIn(f"heddle_upstream_up{label} 1\n", proxy.ask("/metrics")[2].decode())
+                a.stop()
+                proxy.wait_for(rf"upstream {a.url} is down: its health checks fail: ")
+                status, headers, _ = proxy.ask("/")
+                self.assertEqual((status, headers["Retry-After"]), (503, "1"))
+                proxy.wait_for(r"503 GET /: no upstream is up")
+                metrics = proxy.ask("/metrics")[2].decode()
+                self.assertIn(f"heddle_upstream_up{label} 0\n", metrics)
+                self.assertIn(f"heddle_upstream_downs_total{label} 1\n", metrics)
+                with Backend("again", a.port):
+                    proxy.wait_for(rf"upstream {a.url} is up again: its health checks succeed")
+                    self.assertEqual(proxy.ask("/")[2], b"again")
+
+    def test_errors_say_little_to_clients_and_why_to_the_operator(self):
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+        with Proxy(f"127.0.0.1:{port}", "--fail", "0") as proxy:
+            status, headers, body = proxy.ask("/x?y")
+            self.assertEqual(status, 502)
+            self.assertEqual(json.loads(body)["detail"], "the server behind this one failed")
+            proxy.wait_for(rf"502 GET /x\?y: http://127.0.0.1:{port}: cannot connect: "
+                           "Connection refused")
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+            with Proxy(url, "--answer-timeout", "300ms") as proxy:
+                self.assertEqual(proxy.ask("/")[0], 504)
+                proxy.wait_for(r"504 GET /: .*: it did not answer in time")
+
+    def test_a_drain_lets_requests_end(self):
+        with Backend("a") as a, Proxy(a.url) as proxy:
+            got = []
+            asking = threading.Thread(target=lambda: got.append(proxy.ask("/slow")))
+            asking.start()
+            while "/slow" not in a.asked:
+                time.sleep(0.01)
+            proxy.send(signal.SIGINT)
+            proxy.wait_for("Draining: 1 connections")
+            a.go.set()
+            asking.join(LIMIT_S)
+            self.assertEqual(got[0][::2], (200, b"a"))
+            self.assertEqual(proxy.process.wait(LIMIT_S), 0)
+
+    def test_the_next_proxy_takes_over_and_other_settings_come_with_a_reload(self):
+        path = str(self.root / "handover")
+        config = self.put("proxy.conf", "")
+        with Backend("a") as a, Backend("b") as b:
+            config.write_text(f"upstream = {a.url}\n")
+            words = ("--config", str(config), "--handover", path)
+            with Proxy(*words) as first:
+                first.wait_for("Ctrl-C stops")
+                self.assertEqual(first.ask("/")[2], b"a")
+                config.write_text(f"upstream = {b.url}\n")
+                first.send(signal.SIGHUP)
+                first.wait_for("Settings read again")
+                self.assertEqual(first.ask("/")[2], b"b")
+                with Proxy(*words, listen=f"127.0.0.1:{first.port}") as second:
+                    second.wait_for("Ctrl-C stops")
+                    first.wait_for("Handed over")
+                    self.assertEqual(second.ask("/")[2], b"b")
+                    self.assertEqual(first.process.wait(LIMIT_S), 0)
+
+    def test_rates_and_the_log_are_about_the_client_that_a_trusted_proxy_tells(self):
+        with Backend("a") as a:
+            words = (a.url, "--rate", "2/h", "--trusted-proxy", "127.0.0.1")
+            with Proxy(*words) as proxy:
+                codes = [proxy.ask("/", X_Forwarded_For=f"6.6.6.6, 192.0.2.{n}")[0]
+                         for n in (1, 1, 1, 2)]
+                self.assertEqual(codes, [200, 200, 429, 200])
+                fields = json.loads(proxy.ask("/fields", X_Forwarded_For="192.0.2.3")[2])
+                self.assertEqual(fields["X-Forwarded-For"], "192.0.2.3, 127.0.0.1")
+                proxy.stop()
+                self.assertRegex(proxy.log, r"  429  GET /  .*  192\.0\.2\.1\n")
+            with Proxy(a.url, "--rate", "2/h") as proxy:  # nobody is trusted
+                codes = [proxy.ask("/", X_Forwarded_For=f"192.0.2.{n}")[0] for n in (1, 2, 3)]
+                self.assertEqual(codes, [200, 200, 429])
+
+    def test_the_proxy_protocol_comes_from_trusted_peers_and_goes_on(self):
+        request = b"GET /fields HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+        trust = ("--proxy-protocol", "--trusted-proxy", "127.0.0.1")
+        with Backend("a") as a, Proxy(a.url, *trust) as inner, \
+                Proxy(f"127.0.0.1:{inner.port}", "--send-proxy-protocol", "2") as outer:
+            def talk(port, data):
+                with socket.create_connection(("127.0.0.1", port), LIMIT_S) as on:
+                    on.sendall(data)
+                    return b"".join(iter(lambda: on.recv(65536), b""))
+            line = b"PROXY TCP4 192.0.2.9 198.51.100.1 4711 80\r\n"
+            self.assertIn(b'"X-Forwarded-For": "192.0.2.9"', talk(inner.port, line + request))
+            self.assertEqual(talk(inner.port, request), b"")
+            self.assertIn(b'"X-Forwarded-For": "127.0.0.1', talk(outer.port, request))
+            inner.wait_for(r"192\.0\.2\.9:4711\n", "log")
+
+    def test_https_in_front_is_told_to_the_upstream(self):
+        home = {"HOME": str(self.root), "XDG_DATA_HOME": str(self.root)}
+        made = subprocess.run([HEDDLE, "cert"], cwd=self.root, capture_output=True, text=True,
+                              timeout=LIMIT_S, env=environment(home))
+        if made.returncode != 0:
+            self.skipTest(made.stderr)
+        pair = (str(self.root / "localhost.pem"), str(self.root / "localhost.key"))
+        with Backend("a") as a, Proxy(a.url, "--tls", *pair) as proxy:
+            got = subprocess.run(["curl", "-sk", f"https://127.0.0.1:{proxy.port}/fields"],
+                                 capture_output=True, text=True, timeout=LIMIT_S)
+            self.assertEqual(json.loads(got.stdout)["X-Forwarded-Proto"], "https")
+            self.assertIn("Via", got.stdout)
+
+    def test_websockets_pass(self):
+        with Backend("a") as a, socket.create_server(("127.0.0.1", 0)) as door:
+            def upgrade():
+                on, _ = door.accept()
+                head = b""
+                while b"\r\n\r\n" not in head:
+                    head += on.recv(65536)
+                assert b"Connection: Upgrade\r\n" in head, head
+                on.sendall(b"HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\n"
+                           b"Upgrade: websocket\r\n\r\nhello")
+                while data := on.recv(65536):
+                    on.sendall(data.upper())
+                on.close()
+            threading.Thread(target=upgrade, daemon=True).start()
+            with Proxy(f"http://127.0.0.1:{door.getsockname()[1]}") as proxy, \
+                    socket.create_connection(("127.0.0.1", proxy.port), LIMIT_S) as on:
+                on.sendall(b"GET /chat HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\n"
+                           b"Upgrade: websocket\r\nSec-WebSocket-Key: x\r\n\r\n")
+                got = b""
+                while not got.endswith(b"hello"):
+                    got += on.recv(65536)
+                self.assertTrue(got.startswith(b"HTTP/1.1 101 "), got)
+                on.sendall(b"ping")
+                self.assertEqual(on.recv(65536), b"PING")
+                on.shutdown(socket.SHUT_WR)
+                self.assertEqual(on.recv(65536), b"")
+
+    def test_mistakes_are_named(self):
+        for words, text in (
+                ((), "name the server to send requests to"),
+                ((":8080",), "name the server to send requests to"),
+                (("nowhere:x", "http://a"), "'nowhere:x' is no place to listen"),
+                ((":8080", "ftp://a"), "'ftp://a' is no upstream"),
+                ((":8080", "http://a/b"), "leave '/b' out"),
+                ((":8080", "http://a", "--balance", "best"), "'best' is no way to choose"),
+                ((":8080", "http://a", "--proxy-protocol"), "add --trusted-proxy NETWORK"),
+                ((":8080", "http://a", "--trusted-proxy", "x"), "'x' is no network"),
+                ((":8080", "http://a", "--balanec", "x"), "did you mean --balance?")):
+            code, _, err = run("proxy", *words, "--check")
+            self.assertIn(text, err)
+            self.assertNotEqual(code, 0)
+        code, out, _ = run("proxy", ":8080", "http://a", "unix:/run/b", "--check")
+        self.assertEqual((code, out), (0, "The settings are good: http://a, unix:/run/b; http.\n"))
+
+    def test_the_help_fits_a_screen(self):
+        for flag, most in (("--help", 24), ("--help-site", 50), ("--help-limits", 50)):
+            code, out, _ = run("proxy", flag)
+            self.assertEqual(code, 0)
+            self.assertLessEqual(len(out.splitlines()), most, out)
+            self.assertLessEqual(max(map(len, out.splitlines())), 100)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: MIT
+"""Who may come in, and where: hashed passwords, several addresses, a socket on a path."""
+
+import base64
+import http.client
+import os
+import socket
+import subprocess
+import threading
+import unittest
+
+from program import HEDDLE, LIMIT_S, SiteTest, run
+
+
+def basic(user, password):
+    return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
+
+
+def hashed(user, password):
+    done = subprocess.run([HEDDLE, "password", user], input=password + "\n", text=True,
+                          capture_output=True, timeout=LIMIT_S)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+class HashedPasswords(SiteTest):
+    def test_a_hash_lets_the_right_password_in(self):
+        line = hashed("ann", "pa:ss wörd")
+        self.assertRegex(line, r"^ann:\$[a-z0-9]+\$")
+        self.assertNotEqual(line, hashed("ann", "pa:ss wörd"))
+        with self.serve("--auth", line, "--clean-urls") as server:
+            self.assertEqual(server.ask("/")[0], 401)
+            for _ in range(2):  # by the hash, and from memory
+                status, _, body = server.ask("/", Authorization=basic("ann", "pa:ss wörd"))
+                self.assertEqual((status, body), (200, b"<p>index"))
+            for user, password in (("ann", "wrong"), ("bob", "pa:ss wörd"), ("ann", ""), ("", "")):
+                self.assertEqual(server.ask("/", Authorization=basic(user, password))[0], 401)
+            self.assertEqual(server.ask("/", Authorization="Basic !!!")[0], 401)
+            self.assertEqual(server.ask("/none", Authorization=basic("ann", "pa:ss wörd"))[0], 404)
+
+    def test_others_are_served_while_passwords_are_checked(self):
+        with self.serve("--auth", hashed("ann", "right")) as server:
+            self.assertEqual(server.ask("/", Authorization=basic("ann", "right"))[0], 200)
+            wrong = []
+            threads = [threading.Thread(target=lambda: wrong.append(
+                server.ask("/", Authorization=basic("ann", "guess"))[0])) for _ in range(8)]
+            for t in threads:
+                t.start()
+            self.assertEqual(server.ask("/", Authorization=basic("ann", "right"))[0], 200)
+            for t in threads:
+                t.join()
+            self.assertEqual(wrong, [401] * 8)
+
+    def test_bad_input_of_the_verb(self):
+        for user, text in (("", "x\n"), ("a:b", "x\n"), ("ann", ""), ("ann", "\n")):
+            done = subprocess.run([HEDDLE, "password", user], input=text, text=True,
+                                  capture_output=True, timeout=LIMIT_S)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertRegex(done.stderr, r"^error: .*\n  help: ")
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def ask_path(path, target="/"):
+    """One request over the socket on a path."""
+    connection = http.client.HTTPConnection("localhost", timeout=LIMIT_S)
+    connection.sock = socket.socket(socket.AF_UNIX)
+    connection.sock.settimeout(LIMIT_S)
+    connection.sock.connect(str(path))
+    connection.request("GET", target)
+    answer = connection.getresponse()
+    data = answer.read()
+    connection.close()
+    return answer.status, data
+
+
+class Places(SiteTest):
+    def test_a_server_listens_at_several_places(self):
+        port = free_port()
+        path = self.root / "site.sock"
+        for workers in ("1", "2"):
+            with self.serve("--listen", f"127.0.0.2:{port}", "--listen", f"unix:{path}",
+                            "-w", workers) as server:
+                for _ in range(20):
+                    with socket.create_connection(("127.0.0.2", port), LIMIT_S) as s:
+                        s.sendall(b"GET / HTTP/1.0\r\n\r\n")
+                        self.assertIn(b"<p>index", b"".join(iter(lambda: s.recv(65536), b"")))
+                    self.assertEqual(ask_path(path), (200, b"<p>index"))
+                    self.assertEqual(server.ask("/")[0], 200)
+                self.assertEqual(server.stop(), 0)
+                self.assertIn(f"also     127.0.0.2:{port}", server.talk)
+            self.assertTrue(os.path.exists(path))  # left behind; the next start replaces it
+
+    def test_a_socket_in_use_stays(self):
+        path = self.root / "site.sock"
+        with socket.socket(socket.AF_UNIX) as other:
+            other.bind(str(path))
+            other.listen()
+            code, _, said = run("serve", str(self.site), "-p", "0", "--listen", f"unix:{path}")
+            self.assertEqual(code, 1)
+            self.assertIn("cannot listen on", said)
+            self.assertTrue(os.path.exists(path))
+
+    def test_places_that_cannot_be(self):
+        for words, why in ((["--listen", "nowhere"], "no place to listen"),
+                           (["--listen", "127.0.0.1"], "no place to listen"),
+                           (["--listen", "unix:"], "path of the socket")):
+            code, _, said = run("serve", str(self.site), "-p", "0", *words)
+            self.assertEqual(code, 2)
+            self.assertIn(why, said)
+
+
+if __name__ == "__main__":
+    unittest.main()

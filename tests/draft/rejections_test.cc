@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+// The fourteen rules: for each a program that breaks it, and one beside it that does not.
+#include "compile_text.hh"
+#include "draft/codes.hh"
+#include "support/test.hh"
+
+using heddle::test::codes_of;
+
+namespace {
+
+/// The statements as the body of a thread with a connection, a buffer and a channel.
+std::string in_thread(const std::string& body) {
+  return "use net\nuse time\nuse log\n"
+         "record point { x: int, y: int }\nenum shade { light, dark }\n"
+         "thread other(c: conn) { try c.readable() }\n"
+         "fn borrow(c: conn) -> ! { try c.readable() }\n"
+         "fn change(var b: buffer) -> ! { b.clear()\n try time.sleep(1s) }\n"
+         "fn count(v: view) -> int { return v.len }\n"
+         "thread t(c: conn, ch: channel<int>) {\n var buf = try buffer(16)\n buf.clear()\n let _ = "
+         "ch\n" +
+         body + "\n}\n";
+}
+
+void check(const char* body, const char* codes) {
+  EXPECT_EQ(codes_of(in_thread(body)), codes) << body;
+}
+
+}  // namespace
+
+HEDDLE_TEST(draft_rules, "1: nothing is used after it was moved, closed or spawned") {
+  check("spawn other(c)\ntry c.write(\"x\")", "D0101");
+  check("c.close()\ntry c.write(\"x\")", "D0101");
+  check("let d = move c\ntry c.write(\"x\")", "D0101");
+  check("if buf.len == 0 { spawn other(c) }\ntry c.write(\"x\")", "D0102");
+  check("loop {\n spawn other(c)\n try time.sleep(1s)\n}", "D0102");
+  check("if buf.len == 0 { spawn other(c)\n return }\ntry c.write(\"x\")", "");
+  check("spawn other(c) color c", "");
+}
+
+HEDDLE_TEST(draft_rules, "2: what a job borrows is left alone until its scope ends") {
+  check("scope {\n spawn borrow(c)\n try c.readable()\n}", "D0201");
+  check("scope {\n spawn borrow(c)\n c.close()\n}", "D0201");
+  check("scope {\n spawn change(buf)\n log.print(buf.len)\n}", "D0201");
+  check("scope {\n spawn borrow(c)\n spawn borrow(c)\n}\ntry c.readable()", "");
+}
+
+HEDDLE_TEST(draft_rules, "3: a view's owner does not change while the view is alive") {
+  check("let v = buf.filled()\nbuf.consume(0)\nlog.print(v)", "D0301");
+  check("let v = buf.filled()\ntry c.read_more(buf)\nlog.print(v)", "D0301");
+  check(
+      "var v = \"\"[0..]\nif buf.len == 0 { let b = try buffer(4)\n v = b.filled() }\nlog.print(v)",
+      "D0301");
+  check("let v = buf.filled()[0..0]\nbuf.clear()\nlog.print(v)", "D0301");
+  check("let v = buf.filled()\nlog.print(v)\nbuf.clear()", "");
+}
+
+HEDDLE_TEST(draft_rules, "4: errors are not ignored") {
+  check("c.write(\"x\")", "D0401");
+  check("let n = ch.receive()\nlog.print(n)", "D0401");
+  check("log.print(try c.read(buf))", "");
+  EXPECT_EQ(codes_of("use time\nfn f() { try time.sleep(1s) }"), "D0402");
+  EXPECT_EQ(codes_of("fn f() { fail error.x }"), "D0402");
+}
+
+HEDDLE_TEST(draft_rules, "5: nothing is read before it has a value") {
+  check("var x: int\nlog.print(x)", "D0501");
+  check("var x: int\nif buf.len == 0 { x = 1 }\nlog.print(x)", "D0501");
+  check("var x: int\nif buf.len == 0 { x = 1 } else { x = 2 }\nlog.print(x)", "");
+}
+
+HEDDLE_TEST(draft_rules, "6: loops wait or end; nowait does not wait; defer does not wait") {
+  check("var x = 0\nloop { x +%= 1 }", "D0002");
+  check("var x = 0\nloop { x = x +% 1 }", "D0601");
+  check("var x = 0\nloop { x = x +% 1\n if x == 9 { break } }", "");
+  check("nowait { try c.readable() }", "D0602");
+  check("nowait { try borrow(c) }", "D0602");
+  check("nowait { buf.clear() }", "");
+  check("defer time.sleep(1s) or {}", "D0603");
+  check("defer shield { time.sleep(1s) or {} }", "");
+}
+
+HEDDLE_TEST(draft_rules, "7: a view is not kept") {
+  EXPECT_EQ(codes_of("fn f(v: view) -> view { return v }"), "D0701");
+  EXPECT_EQ(codes_of("record r { v: view }"), "D0701");
+  EXPECT_EQ(codes_of("thread t(v: view) { }"), "D0701");
+  EXPECT_EQ(codes_of("fn f(c: channel<view>) { let _ = c }"), "D0701");
+  check("spawn borrow(c)", "D0702");
+}
+
+HEDDLE_TEST(draft_rules, "8: every value has a case, and every case can be reached") {
+  check("let s = shade.dark\nmatch s { light => {} }", "D0801");
+  check("let n = 3\nmatch n { 1 => {} }", "D0801");
+  check("let n = 3\nmatch n { 1 => {}\n 1 => {}\n else => {} }", "D0802");
+  check("let s = shade.dark\nmatch s { light => {}\n dark => {}\n else => {} }", "D0802");
+  check("return\nbuf.clear()", "D0802");
+  check("let s = shade.dark\nmatch s { light, dark => {} }", "");
+}
+
+HEDDLE_TEST(draft_rules, "9: what is owned is neither copied nor lost") {
+  check("let d = c\ntry d.readable()", "D0901");
+  check("var b = try buffer(4)\nb = try buffer(8)\nb.clear()", "D0902");
+  EXPECT_EQ(codes_of("record r { c: conn }"), "D0901");
+  EXPECT_EQ(codes_of("fn f(c: conn) { c.close() }"), "D0901");
+  EXPECT_EQ(codes_of("fn f(take c: conn) { c.close() }"), "");
+}
+
+HEDDLE_TEST(draft_rules,
+            "10: merged functions do not call themselves, records do not contain themselves") {
+  EXPECT_EQ(
+      codes_of(
+          "use time\nmerged fn f(n: int) -> ! { try time.sleep(1s)\n if n > 0 { try f(n - 1) } }"),
+      "D1001");
+  EXPECT_EQ(codes_of("record a { b: ?c }\nrecord c { a: [2]a }"), "D1002");
+}
+
+HEDDLE_TEST(draft_rules, "11: integers fit") {
+  check("let x: u16 = 70000\nlog.print(x)", "D1102");
+  check("let x: u8 = u8(300)\nlog.print(x)", "D1102");
+  check("let n = buf.len\nlet x: u16 = n\nlog.print(x)", "D1101");
+  check("let n: i32 = 5\nlet m: u32 = 5\nlog.print(n + m)", "D1101");
+  check("let a = [1, 2]\nlog.print(a[2])", "D1103");
+  check("let n = buf.len\nlet x = u16(n)\nlog.print(x)", "");
+}
+
+HEDDLE_TEST(draft_rules, "12: two arms do not wait for one end") {
+  check("any {\n a = ch.receive() => log.print(a)\n b = ch.receive() => log.print(b)\n}", "D1201");
+  check("any {\n a = ch.receive() => log.print(a)\n ch.send(1) => {}\n}", "");
+}
+
+HEDDLE_TEST(draft_rules, "13: foreign signatures are those of C") {
+  EXPECT_EQ(codes_of("extern \"a.h\" { fn f(c: channel<int>) }"), "D1301");
+  EXPECT_EQ(codes_of("extern \"a.h\" { fn f() -> i32! }"), "D1301");
+  EXPECT_EQ(codes_of("extern \"a.h\" { blocking fn f(v: view) -> i32 }"), "D1301");
+}
+
+HEDDLE_TEST(draft_rules, "events are made for variables that outlive the wait, and hold no views") {
+  check("var x: ?int = none\nwait { let e = event(x)\n e.trigger(1) }\nlog.print(x or 0)", "");
+  check("var x: ?int = none\nlet e = event(x)\ne.trigger(1)\nlog.print(x or 0)", "D0004");
+  check("let x: ?int = none\nwait { let e = event(x)\n e.trigger(1) }\nlog.print(x or 0)", "D0004");
+  check("wait { var x: ?int = none\n let e = event(x)\n e.trigger(1)\n log.print(x or 0) }",
+        "D0004");
+  check("var x = 1\nwait { let e = event(x)\n e.trigger(1) }\nlog.print(x)", "D0004");
+  check("wait { try c.readable() }", "D0004");
+  check("var x: ?int = none\nwait { let e = event(x, x)\n let _ = e }\nlog.print(x or 0)", "D0006");
+  check(
+      "nowait { var x: ?int = none\n wait { let e = event(x)\n e.trigger(1) }\n log.print(x or 0) "
+      "}",
+      "D0602");
+  check("let r = try rendezvous<view>()\nlet _ = r", "D0701");
+  check(
+      "let r = try rendezvous<int>()\nlet s = try r.signal(3)\ns.trigger()\n"
+      "any { id = r.join() => log.print(id)\n after 1s => {} }",
+      "");
+  check("let r = try rendezvous<int>()\nlet s = try r.signal(3)\ns.trigger(4)", "D0006");
+  check("let r = try rendezvous<int>()\nany { _ = r.join() => {}\n _ = r.join() => {} }", "D1201");
+}
+
+HEDDLE_TEST(draft_rules, "14: names do not hide others; results and variables are used") {
+  check("let x = 1\nif x == 1 { let x = 2\n log.print(x) }", "D1401");
+  check("count(\"x\")", "D1402");
+  check("let x = 1", "D1403");
+  check("let _ = count(\"x\")", "");
+}
+
+HEDDLE_TEST(draft_rules, "every code that the compiler gives has a page") {
+  std::string known;
+  for (const auto& page : heddle::draft::code_pages()) known += std::string(page.code) + " ";
+  for (const char* code :
+       {"D0001", "D0002", "D0003", "D0004", "D0005", "D0006", "D0007", "D0009", "D0101",
+        "D0102", "D0201", "D0301", "D0401", "D0402", "D0501", "D0601", "D0602", "D0603",
+        "D0701", "D0702", "D0801", "D0802", "D0901", "D0902", "D1001", "D1002", "D1101",
+        "D1102", "D1103", "D1201", "D1301", "D1401", "D1402", "D1403"})
+    EXPECT_NE(known.find(code), std::string::npos) << code;
+}

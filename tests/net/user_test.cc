@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+// TCP in the program against the kernel's, over TUN devices in namespaces of the test's own. It
+// needs root; elsewhere it is skipped.
+#include <thread>
+
+#include "heddle/heddle.hh"
+#include "heddle/io/tcp.hh"
+#include "heddle/net/provider.hh"
+#include "support/drivers.hh"
+#include "support/namespaces.hh"
+
+namespace heddle::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+#define HEDDLE_NEEDS_NETWORK(net) \
+  if (!(net)) GTEST_SKIP() << "it needs root, namespaces and /dev/net/tun"
+
+std::string noise(std::size_t bytes) {
+  std::string text(bytes, '\0');
+  std::uint32_t x = 99;
+  for (char& c : text) c = static_cast<char>((x = x * 1664525 + 1013904223) >> 24);
+  return text;
+}
+
+/// Reads a number of eight digits and gives as many bytes back, then reads as many.
+task<> serve_numbers(listener door, int connections) {
+  for (int i = 0; i != connections; ++i) {
+    stream s = co_await door.accept();
+    char digits[8];
+    EXPECT_EQ(co_await s.read(byte_span(digits, 8)), 8u);
+    const std::size_t size = std::stoul(std::string(digits, 8));
+    co_await s.write(noise(size));
+    std::string back(size, '\0');
+    EXPECT_EQ(co_await s.read(back), size);
+    EXPECT_EQ(back, noise(size));
+    s.close();
+  }
+}
+
+task<> ask_numbers(stream s, std::size_t size) {
+  std::string digits = std::to_string(size);
+  digits.insert(0, 8 - digits.size(), '0');
+  co_await s.write(std::string_view(digits));
+  std::string got(size, '\0');
+  EXPECT_EQ(co_await s.read(got), size);
+  EXPECT_EQ(got, noise(size));
+  co_await s.write(std::string_view(got));
+  EXPECT_TRUE((co_await s.receive()).empty());
+}
+
+DRIVER_TEST(net_user, "the kernel's TCP and ours exchange bytes over a TUN, in both directions") {
+  auto driver = make();
+  if (driver->simulated()) GTEST_SKIP() << "the simulation has no TUN";
+  for (const bool offloads : {true, false}) {
+    const net_namespace own;
+    HEDDLE_NEEDS_NETWORK(own);
+    const net_namespace::visit in(own);
+    const int device = make_tun("tun0", "10.9.0.1", IFF_VNET_HDR | IFF_MULTI_QUEUE);
+    HEDDLE_NEEDS_NETWORK(device >= 0);
+    ::close(device);
+    runtime rt(make());
+    rt.run([offloads]() -> task<> {
+      const net::provider net = net::user({.offloads = offloads});
+      auto [door, at] = net.listen(address::any(80));
+      EXPECT_EQ(at.to_string(), "10.9.0.2:80");
+      const std::size_t sizes[] = {0, 1, 100, 1460, 1461, 65'536, 3'000'000};
+      scope side;
+      side.spawn(serve_numbers(door, std::size(sizes)));
+      for (const std::size_t size : sizes)
+        co_await with_timeout(ask_numbers(co_await tcp_connect(at), size), 20s);
+      co_await side.join();
+      // The other way: ours connects to the kernel's.
+      auto kernels = net::kernel().listen(*address::parse("10.9.0.1:0"));
+      scope back;
+      back.spawn(serve_numbers(kernels.door, std::size(sizes)));
+      for (const std::size_t size : sizes)
+        co_await with_timeout(ask_numbers(co_await net.connect(kernels.at), size), 20s);
+      co_await back.join();
+      EXPECT_EQ(net.stack()->counters().dropped(tcp::drop::tcp_checksum), 0u);
+    });
+  }
+}
+
+DRIVER_TEST(net_user, "what is not there is said, with the commands that help") {
+  auto driver = make();
+  if (driver->simulated()) GTEST_SKIP() << "the simulation has no TUN";
+  const net_namespace own;
+  HEDDLE_NEEDS_NETWORK(own);
+  const net_namespace::visit in(own);
+  HEDDLE_NEEDS_NETWORK(::access("/dev/net/tun", R_OK | W_OK) == 0);
+  runtime rt(std::move(driver));
+  rt.run([]() -> task<> {
+    try {
+      static_cast<void>(net::user({.device = "tun7", .address = "10.9.0.2/24"}));
+      ADD_FAILURE();
+    } catch (const failure& e) {
+      EXPECT_NE(std::string(e.what()).find("there is no device tun7"), std::string::npos);
+      EXPECT_NE(std::string(e.what()).find("ip address add 10.9.0.1/24 dev tun7"),
+                std::string::npos);
+    }
+    EXPECT_THROW(static_cast<void>(net::user({.address = "10.9.0"})), failure);
+    co_return;
+  });
+}
+
+/// A client in the far namespace with the kernel's TCP, on a thread of its own.
+void exchange_with_loss(double loss, std::uint32_t delay_us) {
+  lossy_network net({.loss = loss, .delay_us = delay_us});
+  HEDDLE_NEEDS_NETWORK(net);
+  const std::size_t sizes[] = {1, 5000, 200'000, 1'000'000};
+  std::thread far([&] {
+    const net_namespace::visit in(net.far);
+    runtime rt;
+    rt.run([&]() -> task<> {
+      for (const std::size_t size : sizes) {
+        stream s = co_await with_timeout(tcp_connect(*address::parse("10.9.0.2:80")), 30s);
+        co_await with_timeout(ask_numbers(std::move(s), size), 60s);
+      }
+    });
+  });
+  {
+    const net_namespace::visit in(net.near);
+    runtime rt;
+    rt.run([&]() -> task<> {
+      const net::provider user = net::user({});
+      auto [door, at] = user.listen(address::any(80));
+      co_await with_timeout(serve_numbers(door, std::size(sizes)), 100s);
+      static_cast<void>(co_await as_expected(with_timeout(user.settled(), 5s)));
+    });
+  }
+  far.join();
+  if (loss > 0) EXPECT_GT(net.lost(), 0u);
+}
+
+TEST(net_user, bytes_are_exact_over_a_network_that_loses_one_percent) {
+  exchange_with_loss(0.01, 0);
+}
+TEST(net_user, bytes_are_exact_over_a_network_that_loses_three_percent_and_delays) {
+  exchange_with_loss(0.03, 1000);
+}
+
+}  // namespace
+}  // namespace heddle::test

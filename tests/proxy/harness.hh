@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// A proxy in front of a server of ours, or of one that sends the bytes it is told to.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "client/harness.hh"
+#include "heddle/proxy/reverse_proxy.hh"
+
+namespace heddle::test {
+
+/// What a backend saw of its requests: their heads' fields, as lines.
+inline std::string fields_of(const http::request& r) {
+  std::string all(r.head().method_text());
+  all.append(" ").append(r.head().target()).append("\n");
+  for (std::size_t i = 0; i < r.head().header_count(); ++i)
+    all.append(r.head().header_at(i).name)
+        .append(": ")
+        .append(r.head().header_at(i).value)
+        .append("\n");
+  return all;
+}
+
+// Named, because GCC 12 destroys a `{}` in an awaited call twice.
+inline const http::proxy_options usual;
+inline const http::server_options usual_front;
+
+/// Runs body(front, proxy) with a proxy in front of these upstreams.
+template <class Body>
+task<> with_proxy_to(http::proxy_options options, Body body,
+                     http::server_options front = usual_front) {
+  tcp_listener door = tcp_listener::listen(address::loopback(0));
+  const address at = door.local();
+  http::reverse_proxy proxy(std::move(options));
+  http::server web(proxy, std::move(front));
+  scope s;
+  s.spawn(web.serve(door));
+  try {
+    co_await body(at, proxy);
+  } catch (...) {
+    s.fail(std::current_exception());
+  }
+  web.stop();
+  web.stop();
+  co_await s.settled();
+  s.rethrow_failure();
+}
+
+/// The same with a backend of this handler, whose address comes first among the upstreams.
+template <class Body>
+task<> with_proxy(http::handler backend, http::proxy_options options, Body body,
+                  http::server_options front = usual_front) {
+  tcp_listener door = tcp_listener::listen(address::loopback(0));
+  options.upstreams.insert(options.upstreams.begin(), url_of(door.local(), ""));
+  http::server web(std::move(backend));
+  scope s;
+  s.spawn(web.serve(door));
+  try {
+    co_await with_proxy_to(std::move(options), std::move(body), std::move(front));
+  } catch (...) {
+    s.fail(std::current_exception());
+  }
+  web.stop();
+  web.stop();
+  co_await s.settled();
+  s.rethrow_failure();
+}
+
+}  // namespace heddle::test

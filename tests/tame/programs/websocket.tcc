@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// WebSocket in the dialect: an echo server and a client of our own.
+// out: all held
+#include <tamer/fd.hh>
+#include <tamer/tamer.hh>
+#include <tamer/websocket.hh>
+
+#include <string>
+
+#include "check.h"
+
+tamed void serve_one(tamer::fd cfd) {
+  tvars { tamer::http_parser hp(HTTP_REQUEST); tamer::http_message req, res; tamer::websocket_parser wp(HTTP_REQUEST); tamer::websocket_message wreq, wres; }
+  twait { hp.receive(cfd, make_event(req)); }
+  if (!hp.ok() || !tamer::websocket_handshake::is_request(req)) return;
+  tamer::websocket_handshake::response(res, req);
+  twait { hp.send(cfd, res, make_event()); }
+  while (cfd && wp.ok()) {
+    twait { wp.receive(cfd, make_event(wreq)); }
+    if (!wreq) break;
+    wres.opcode(wreq.opcode()).body(wreq.body());
+    twait { wp.send(cfd, wres, make_event()); }
+  }
+  check(wp.close_code() == 1000);
+  cfd.close();
+}
+
+tamed void program(tamer::fd a, tamer::fd b) {
+  tvars { tamer::http_parser hp(HTTP_RESPONSE); tamer::http_message req, res; tamer::websocket_parser wp(HTTP_RESPONSE); tamer::websocket_message m; std::string key; size_t sizes[5] = {0, 5, 126, 70000, 1}; int i, r; }
+  serve_one(b);
+  req.url("/chat");
+  key = tamer::websocket_handshake::request(req);
+  twait { hp.send(a, req, make_event()); }
+  twait { hp.receive(a, make_event(res)); }
+  check(tamer::websocket_handshake::is_response(res, key));
+  // The example of RFC 6455, section 1.3.
+  req.header("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==");
+  tamer::websocket_handshake::response(res, req);
+  check(res.header("Sec-WebSocket-Accept") == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
+  for (i = 0; i < 5; ++i) {
+    twait { wp.send_text(a, std::string(sizes[i], 't'), make_event()); }
+    twait { wp.receive(a, make_event(m)); }
+    check(m && m.text() && m.body() == std::string(sizes[i], 't'));
+  }
+  // A ping between the parts of a message: "ab" "cd", masked with zeros.
+  twait { a.write(std::string("\x02\x82\0\0\0\0ab\x89\x81\0\0\0\0p\x80\x82\0\0\0\0cd", 23), make_event(r)); }
+  twait { wp.receive(a, make_event(m)); }
+  check(m.binary() && m.body() == "abcd");
+  twait { wp.close(a, 1000, "done", make_event()); }
+  twait { wp.receive(a, make_event(m)); }
+  check(!m && !wp.ok() && wp.close_code() == 1000);
+}
+
+int main() {
+  tamer::initialize();
+  tamer::fd a, b;
+  tamer::fd::socketpair(AF_UNIX, SOCK_STREAM, 0, a, b);
+  program(a, b);
+  tamer::loop();
+  tamer::cleanup();
+  return end_of_checks();
+}

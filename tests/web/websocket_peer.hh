@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// A server that sends WebSocket messages back, and frames as they are on the wire.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "heddle/web/websocket.hh"
+#include "web/harness.hh"
+#include "web/websocket_frames.hh"
+
+namespace heddle::test {
+
+/// A frame as a client or a server sends it.
+inline std::string wire(unsigned first, std::string payload, bool masked = true) {
+  const bool last = (first & 0x80) != 0;
+  http::websocket_head h =
+      http::make_websocket_head(static_cast<http::websocket_opcode>(first & 15), last, false,
+                                payload.size(), masked, 0x04030201);
+  h.bytes[0] = static_cast<char>(first);
+  if (masked) http::mask_websocket(payload.data(), payload.size(), 0x04030201, 0);
+  return std::string(h.text()) + payload;
+}
+
+inline task<http::response> echo_websocket(http::request& r) {
+  http::websocket_options options;
+  options.message_bytes_max = 100'000;
+  options.protocols = {"b", "c"};
+  options.origins = {"https://friend.example.org"};
+  options.ping_after =
+      r.path() == "/ping" ? std::chrono::milliseconds(20) : std::chrono::seconds(30);
+  options.pong_timeout = std::chrono::milliseconds(30);
+  options.close_timeout = std::chrono::milliseconds(200);
+  if (r.path() == "/handed")
+    co_return co_await http::hand_to_websocket(
+        r,
+        [](http::websocket of) -> task<> {
+          while (auto m = co_await of.receive()) {
+            if (m->data == "throw") throw std::runtime_error("on purpose");
+            co_await of.send(*m);
+          }
+        },
+        options);
+  http::websocket ws = co_await http::accept_websocket(r, options);
+  while (auto m = co_await ws.receive()) {
+    if (m->data == "close") {
+      co_await ws.close(4001, "as you like");
+      break;
+    }
+    co_await ws.send(*m);
+  }
+  co_return ws.done();
+}
+
+template <class Body>
+void with_echo(std::unique_ptr<driver> d, Body body) {
+  runtime rt(std::move(d));
+  rt.run(with_server(echo_websocket, {}, body));
+}
+
+}  // namespace heddle::test
