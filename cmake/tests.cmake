@@ -156,41 +156,18 @@ foreach(tool source draft tame)
   endif()
 endforeach()
 
+# The target `interop` builds the programs of others that tests talk to, as far as this machine can.
+add_custom_target(interop)
+set(interop_folder "${PROJECT_BINARY_DIR}/tests/interop")
+find_program(HEDDLE_GO go)
+mark_as_advanced(HEDDLE_GO)
+
 # Programs that a room's tests run build themselves, with the CMakeLists.txt in its folder.
 file(GLOB folders CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*/CMakeLists.txt")
 foreach(file IN LISTS folders)
   get_filename_component(folder "${file}" DIRECTORY)
   add_subdirectory("${folder}")
 endforeach()
-
-# Peers of tests/net/interop_peers_test.cc: the target `interop` builds those that can be built
-# here. gVisor's stack and Pebble come from the Go module proxy.
-add_custom_target(interop)
-set(interop_folder "${PROJECT_BINARY_DIR}/tests/interop")
-find_program(HEDDLE_GO go)
-mark_as_advanced(HEDDLE_GO)
-if(HEDDLE_GO)
-  add_custom_target(interop_gvisor
-    COMMAND "${HEDDLE_GO}" build -trimpath -o "${interop_folder}/gvisor_peer" .
-    WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}/tests/net/interop/gvisor" VERBATIM)
-  add_dependencies(interop interop_gvisor)
-  # A certificate authority for tests/cli/serve_acme_test.py.
-  add_custom_target(interop_pebble
-    COMMAND "${HEDDLE_GO}" build -trimpath -o "${interop_folder}/pebble" tool
-    WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}/tests/cli/pebble" VERBATIM)
-  add_dependencies(interop interop_pebble)
-endif()
-find_package(PkgConfig QUIET)
-if(PKG_CONFIG_FOUND)
-  pkg_check_modules(HEDDLE_LWIP QUIET IMPORTED_TARGET lwip)
-endif()
-if(HEDDLE_LWIP_FOUND)
-  add_executable(interop_lwip EXCLUDE_FROM_ALL tests/net/interop/lwip_peer.c)
-  set_target_properties(interop_lwip PROPERTIES
-    OUTPUT_NAME lwip_peer RUNTIME_OUTPUT_DIRECTORY "${interop_folder}")
-  target_link_libraries(interop_lwip PRIVATE PkgConfig::HEDDLE_LWIP)
-  add_dependencies(interop interop_lwip)
-endif()
 
 # The heddle program as its users run it: tests/cli/*_test.py against the built program.
 file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/cli/*_test.py")

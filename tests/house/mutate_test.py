@@ -4,6 +4,7 @@
 import importlib.machinery
 import importlib.util
 import pathlib
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -26,6 +27,16 @@ class Tree(unittest.TestCase):
                            for file in {edit.file for edit in edits})
         for edit in edits:
             self.assertIn(f"heddle_broken({edit.number})", text)
+
+    def test_the_copy_configures_with_the_libraries_of_this_machine(self):
+        edits = mutate.load()
+        _, sources = mutate.tests_of_rules()
+        with tempfile.TemporaryDirectory(prefix="heddle-mutate-") as name:
+            tree = pathlib.Path(name) / "tree"
+            mutate.lay_out(tree, edits, sources)
+            done = subprocess.run(mutate.configure(tree, pathlib.Path(name) / "build"),
+                                  capture_output=True, text=True)
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
 
 
 class Edits(unittest.TestCase):
