@@ -6,7 +6,7 @@
 
 #include "client/core.hh"
 #include "heddle/core/expected.hh"
-#include "heddle/http/content_coding.hh"
+#include "heddle/http/content_decoding.hh"
 #include "heddle/sched/runtime.hh"
 
 namespace heddle::http {
@@ -20,6 +20,18 @@ std::int64_t wall_seconds() {
 [[noreturn]] void refuse(const outgoing& what, const std::string& why) {
   throw failure(std::make_error_code(std::errc::invalid_argument),
                 what.method() + ' ' + what.url() + ": " + why);
+}
+
+/// For Accept-Encoding: the codings that this build unpacks.
+std::string codings_text() {
+  std::string text;
+  for (std::size_t i = 0; i < content_coding_count; ++i) {
+    const auto coding = static_cast<content_coding>(i);
+    if (!codings_read().has(coding)) continue;
+    if (!text.empty()) text += ", ";
+    text += name_of(coding);
+  }
+  return text;
 }
 
 /// A redirect that is followed: RFC 9110 section 15.4.
@@ -79,7 +91,7 @@ std::string client_core::head_of(const outgoing& what, const url& at, bool unpac
   if (!options->user_agent.empty() && !what.has("User-Agent"))
     add("User-Agent", options->user_agent);
   if (!what.has("Accept")) add("Accept", "*/*");
-  if (unpack) add("Accept-Encoding", "gzip");
+  if (unpack) add("Accept-Encoding", codings_text());
   for (const outgoing::field& f : what.fields()) add(f.name, f.value);
   if (!what.has("Cookie")) {
     const std::string cookies = cookies_for(at);
@@ -100,7 +112,7 @@ std::string client_core::head_of(const outgoing& what, const url& at, bool unpac
 task<std::unique_ptr<client_exchange>> client_core::attempt(const outgoing& what, const url& at,
                                                             time_point due) {
   const bool unpack =
-      options->unpack && can_compress() && !what.has("Accept-Encoding") && !what.has("Range");
+      options->unpack && !codings_read().empty() && !what.has("Accept-Encoding") && !what.has("Range");
   const std::string head = head_of(what, at, unpack);
   std::uint32_t refusals = 0;
   for (bool again = false;;) {

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "heddle/core/expected.hh"
-#include "heddle/http/content_coding.hh"
 #include "heddle/http/headers.hh"
 
 namespace heddle::http::detail {
@@ -63,11 +62,10 @@ task<> client_exchange::begin(const outgoing& what, std::string head, bool unpac
     fail(std::make_error_code(std::errc::message_size),
          std::string(describe(problem::body_too_large)));
   const bool has_body = begin_body();
-  const std::string_view coding = head_.value("content-encoding");
+  const auto coding = coding_named(head_.value("content-encoding"));
   const bool may_have_bytes = has_body && head_.body(method_of(verb_)) != answer_body::none;
-  if (unpack && may_have_bytes &&
-      (equal_ignoring_case(coding, "gzip") || equal_ignoring_case(coding, "x-gzip"))) {
-    packed_ = std::make_unique<gzip_reader>();
+  if (unpack && may_have_bytes && coding && codings_read().has(*coding)) {
+    packed_ = std::make_unique<content_reader>(*coding);
     plain_.resize(plain_bytes);
   }
   if (!has_body) end_of_body();

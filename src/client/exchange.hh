@@ -24,7 +24,7 @@ class client_exchange {
   virtual ~client_exchange();
 
   /// Sends the request and reads the head of its answer. `head` is that of HTTP/1.1; `unpack`: it
-  /// asks for gzip.
+  /// asks for codings, and the body is unpacked.
   [[nodiscard]] task<> begin(const outgoing& what, std::string head, bool unpack);
   [[nodiscard]] task<std::string_view> read();
   /// Reads a short rest, so that the connection can be used again.
@@ -76,7 +76,7 @@ class client_exchange {
   void check_packed_end() const;
 
   std::uint64_t read_ = 0;  // of the body, unpacked
-  std::unique_ptr<gzip_reader> packed_;
+  std::unique_ptr<content_reader> packed_;
   std::string_view packed_rest_;
   std::vector<char> plain_;
 };

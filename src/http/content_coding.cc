@@ -36,20 +36,20 @@ weight weight_of(std::string_view parameter) {
   return w > 1000 ? 1000 : w;
 }
 
-std::optional<content_coding> coding_of(std::string_view name) {
-  if (equal_ignoring_case(name, "gzip") || equal_ignoring_case(name, "x-gzip"))
-    return content_coding::gzip;
-  if (equal_ignoring_case(name, "br")) return content_coding::brotli;
-  if (equal_ignoring_case(name, "zstd")) return content_coding::zstd;
-  if (equal_ignoring_case(name, "identity")) return content_coding::identity;
-  return std::nullopt;
-}
-
 }  // namespace
 
 std::string_view name_of(content_coding coding) {
   constexpr std::string_view names[] = {"br", "zstd", "gzip", ""};
   return names[static_cast<std::size_t>(coding)];
+}
+
+std::optional<content_coding> coding_named(std::string_view token) {
+  if (equal_ignoring_case(token, "gzip") || equal_ignoring_case(token, "x-gzip"))
+    return content_coding::gzip;
+  if (equal_ignoring_case(token, "br")) return content_coding::brotli;
+  if (equal_ignoring_case(token, "zstd")) return content_coding::zstd;
+  if (equal_ignoring_case(token, "identity")) return content_coding::identity;
+  return std::nullopt;
 }
 
 std::string_view suffix_of(content_coding coding) {
@@ -69,7 +69,7 @@ content_coding choose_coding(std::string_view accept_encoding, coding_set have) 
     const std::string_view name = trimmed(element.substr(0, end));
     if (name == "*") {
       others = w;
-    } else if (const auto coding = coding_of(name)) {
+    } else if (const auto coding = coding_named(name)) {
       weights[static_cast<std::size_t>(*coding)] = w;
     }
   }

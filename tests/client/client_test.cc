@@ -43,12 +43,15 @@ task<http::response> answer_client(http::request& r) {
     out.trailer("X-Sum", "42");
     co_return out.done();
   }
-  if (path == "/gzip") {
-    if (r.header("accept-encoding") != "gzip") co_return http::response(200).text("plain");
+  if (path == "/packed") {
+    const auto coding = http::coding_named(*r.query_value("as"));
+    const std::string_view name = http::name_of(*coding);
+    if (r.header("accept-encoding").find(name) == std::string_view::npos)
+      co_return http::response(200).text("plain");
     const std::string plain(100'000, 'z');
     co_return http::response(200)
-        .header("Content-Encoding", "gzip")
-        .body("text/plain", *http::gzip(plain));
+        .header("Content-Encoding", std::string(name))
+        .body("text/plain", *http::compress(*coding, plain));
   }
   if (path == "/cookie") {
     const std::string seen(r.header("cookie"));
@@ -132,27 +135,31 @@ DRIVER_TEST(client,
   }));
 }
 
-DRIVER_TEST(client, "gzip is unpacked, within its limit") {
-  if (!http::can_compress()) GTEST_SKIP() << "without zlib";
+void unpacks(http::content_coding coding) {
+  if (!http::codings_read().has(coding)) GTEST_SKIP() << "without its library";
   runtime rt(make());
-  rt.run(with_server(answer_client, {}, [](address at, http::server&) -> task<> {
+  rt.run(with_server(answer_client, {}, [coding](address at, http::server&) -> task<> {
+    const std::string packed = url_of(at, "/packed?as=" + std::string(http::name_of(coding)));
     http::client web(of_version());
-    const http::fetched page = co_await web.get(url_of(at, "/gzip"));
+    const http::fetched page = co_await web.get(packed);
     EXPECT_EQ(page.body, std::string(100'000, 'z'));
     EXPECT_EQ(web.idle(), 1u);
     http::client_options tight;
     tight.body_bytes_max = 50'000;
     http::client careful(of_version(tight));
-    const std::string said =
-        co_await error_of(careful.get(url_of(at, "/gzip")), std::errc::message_size);
+    const std::string said = co_await error_of(careful.get(packed), std::errc::message_size);
     EXPECT_NE(said.find("larger than 50000 bytes"), std::string::npos) << said;
     http::client_options plain;
     plain.unpack = false;
     http::client old(of_version(plain));
-    const http::fetched as_is = co_await old.get(url_of(at, "/gzip"));
+    const http::fetched as_is = co_await old.get(packed);
     EXPECT_EQ(as_is.body, "plain");
   }));
 }
+
+DRIVER_TEST(client, "gzip is unpacked, within its limit") { unpacks(http::content_coding::gzip); }
+DRIVER_TEST(client, "br is unpacked, within its limit") { unpacks(http::content_coding::brotli); }
+DRIVER_TEST(client, "zstd is unpacked, within its limit") { unpacks(http::content_coding::zstd); }
 
 DRIVER_TEST(client, "redirects are followed by the rules of their status") {
   runtime rt(make());

@@ -19,6 +19,8 @@ inline constexpr std::size_t content_coding_count = 3;  // without identity
 
 /// The token of Content-Encoding: "br", "zstd", "gzip"; "" for identity.
 [[nodiscard]] std::string_view name_of(content_coding coding);
+/// The coding of a token of Content-Encoding, in any case of letters; "x-gzip" is gzip.
+[[nodiscard]] std::optional<content_coding> coding_named(std::string_view token);
 /// The suffix of a coded file's name: ".br", ".zst", ".gz"; "" for identity.
 [[nodiscard]] std::string_view suffix_of(content_coding coding);
 
