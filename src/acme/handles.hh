@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Owners of OpenSSL's objects. Room tls has the same for its own; it is not for other rooms.
+// Owners of OpenSSL's objects.
 #pragma once
 
 #include <openssl/bio.h>
@@ -7,15 +7,9 @@
 
 #include <memory>
 
-namespace heddle::acme::detail {
+#include "heddle/base/freed_by.hh"
 
-template <auto Free>
-struct freed_by {
-  template <class T>
-  void operator()(T* object) const noexcept {
-    Free(object);
-  }
-};
+namespace heddle::acme::detail {
 
 using bio_handle = std::unique_ptr<BIO, freed_by<&BIO_free_all>>;
 using key_handle = std::unique_ptr<EVP_PKEY, freed_by<&EVP_PKEY_free>>;

@@ -10,15 +10,9 @@
 
 #include <memory>
 
-namespace heddle::tls::detail {
+#include "heddle/base/freed_by.hh"
 
-template <auto Free>
-struct freed_by {
-  template <class T>
-  void operator()(T* object) const noexcept {
-    Free(object);
-  }
-};
+namespace heddle::tls::detail {
 
 struct free_openssl {
   void operator()(void* memory) const noexcept { OPENSSL_free(memory); }
