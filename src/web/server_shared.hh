@@ -10,13 +10,13 @@
 
 #include "heddle/core/deadline.hh"
 #include "heddle/http/parser.hh"
+#include "heddle/http/spare_buffers.hh"
 #include "heddle/web/server_counters.hh"
 #include "heddle/web/server_options.hh"
 #include "web/answer_opening.hh"
 #include "web/load_shedding.hh"
 #include "web/peer_counts.hh"
 #include "web/ready_answers.hh"
-#include "web/spare_buffers.hh"
 
 namespace heddle::http {
 
@@ -42,7 +42,9 @@ struct server_shared {
   std::size_t blocks_max = 0;   // the maximum of blocks_held
   std::size_t file_bytes_held = 0;
   load_shedding shedding;
-  spare_buffers spares;
+  /// For gathered answers: a burst of requests passes its buffer to the next one. At most twice the
+  /// output of HTTP/2 each, and enough for one turn under load.
+  detail::spare_buffers<64, 320 * 1024, 768 * 1024> spares;
   ready_answers ready;
   answer_opening opening;
   /// Connections that something else goes on with, and that has not begun.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A pool of buffers for gathered answers. A burst of requests passes its buffer to the next one, so
-// that an answer needs no allocation.
+// A pool of buffers for answers. The allocator returns a large buffer to the system when it is
+// freed, and the next one then costs page faults; so the next answer uses the same buffer.
 #pragma once
 
 #include <cstddef>
@@ -8,11 +8,14 @@
 #include <utility>
 #include <vector>
 
-namespace heddle::http {
+namespace heddle::http::detail {
 
-/// Thread: one color. Owns: at most `count_max` empty strings with capacity, at most `bytes_max`
-/// together: enough for one turn under load.
+/// Thread: one color. Owns: at most `count_max` empty strings with a capacity from OneMin to
+/// OneMax bytes each, together at most AllMax.
+template <std::size_t OneMin, std::size_t OneMax, std::size_t AllMax>
 class spare_buffers {
+  static_assert(OneMin > 22 && OneMin <= OneMax, "shorter strings have no allocation to keep");
+
  public:
   spare_buffers() { all_.reserve(count_max); }
 
@@ -27,8 +30,7 @@ class spare_buffers {
   /// Keeps the capacity of a string that is no longer needed.
   void give_back(std::string&& used) noexcept {
     const std::size_t size = used.capacity();
-    const bool some = size > std::string().capacity();  // else it has no allocation
-    if (!some || size > one_bytes_max || bytes_ + size > bytes_max || all_.size() >= count_max)
+    if (size < OneMin || size > OneMax || bytes_ + size > AllMax || all_.size() == count_max)
         [[unlikely]]
       return;
     bytes_ += size;
@@ -38,11 +40,9 @@ class spare_buffers {
 
  private:
   static constexpr std::size_t count_max = 64;
-  static constexpr std::size_t one_bytes_max = 320 * 1024;  // twice the output of HTTP/2
-  static constexpr std::size_t bytes_max = 768 * 1024;
 
   std::vector<std::string> all_;
   std::size_t bytes_ = 0;  // the capacity of all of them
 };
 
-}  // namespace heddle::http
+}  // namespace heddle::http::detail
