@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "heddle/core/sleep.hh"
 #include "heddle/io/unix.hh"
 
 namespace heddle::serve {
@@ -21,6 +22,7 @@ namespace {
 constexpr int default_port = 8000;
 constexpr int ports_tried = 20;  // unless the user chose the port
 constexpr nanoseconds port_patience = std::chrono::seconds(1);
+constexpr nanoseconds close_door_timeout = std::chrono::seconds(1);
 constexpr int first_given_fd = 3;  // sd_listen_fds(3): the first after stdin, stdout and stderr
 
 address address_for(const serve_options& o, std::uint16_t port) {
@@ -159,6 +161,24 @@ std::vector<more_door> open_more_doors(const serve_options& o, std::vector<int>&
     }
   }
   return doors;
+}
+
+std::optional<tcp_listener> given_door(const serve_options& o, std::vector<int>& given) {
+  const auto port = static_cast<std::uint16_t>(o.port);
+  std::vector<address> places{address_for(o, port)};
+  if (places.front() == address::any(port)) places.push_back(address::any_v4(port));
+  for (const address& at : places) {
+    if (const int fd = take_given(given, at.to_string()); fd >= 0) return tcp_listener::adopt(fd);
+  }
+  return std::nullopt;
+}
+
+task<> close_doors(const listener& door, const std::vector<more_door>& more, nanoseconds grace) {
+  door.finish();
+  for (const more_door& d : more) d.at.finish();
+  const time_point limit = clock::now() + close_door_timeout;
+  while (door.is_open() && clock::now() < limit) co_await sleep_for(std::chrono::milliseconds(1));
+  if (grace > nanoseconds::zero()) co_await sleep_for(grace);
 }
 
 std::vector<more_door> more_doors_again(const std::vector<more_door>& doors) {

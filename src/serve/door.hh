@@ -3,6 +3,7 @@
 // (LISTEN_FDS, as systemd does).
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "heddle/io/tcp.hh"
@@ -37,6 +38,17 @@ struct more_door {
 /// more is replaced.
 [[nodiscard]] std::vector<more_door> open_more_doors(const serve_options& o,
                                                      std::vector<int>& given);
+
+/// The socket among those that another server gave that listens where `o` asks, if there is one;
+/// it leaves `given`.
+[[nodiscard]] std::optional<tcp_listener> given_door(const serve_options& o,
+                                                     std::vector<int>& given);
+
+/// Takes no more connections from the system; those that it has accepted already are served.
+/// Returns after `grace`, once the server that accepts from `door` has closed it. A full server
+/// accepts no more, so that takes a second at most.
+[[nodiscard]] task<> close_doors(const listener& door, const std::vector<more_door>& more,
+                                 nanoseconds grace);
 
 /// Duplicates of them for another worker.
 [[nodiscard]] std::vector<more_door> more_doors_again(const std::vector<more_door>& doors);

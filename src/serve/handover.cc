@@ -27,7 +27,7 @@ constexpr int patience_s = 5;  // how long the new server waits for an answer
 constexpr nanoseconds begin_timeout = std::chrono::seconds(30);  // for the new server to begin
 constexpr nanoseconds answer_timeout = std::chrono::seconds(5);  // for the old server's reply
 
-constexpr std::size_t sockets_max = 64;  // the main one, and those of --listen
+constexpr std::size_t sockets_max = 64;  // the main one, and those of --listen and --redirect-http
 
 /// A message of one byte with room for descriptors.
 struct descriptor_message {

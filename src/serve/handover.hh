@@ -26,7 +26,8 @@ class takeover {
 
   /// The listening socket, if the old server passed one.
   [[nodiscard]] std::optional<tcp_listener> door();
-  /// Its other listening sockets, those of --listen. done() closes those that stay in the list.
+  /// Its other listening sockets, those of --listen and --redirect-http. done() closes those that
+  /// stay in the list.
   [[nodiscard]] std::vector<int>& more_doors() noexcept { return given_; }
   /// Tells the old server that this one has begun, so that it ends. Fails: failure, if the old
   /// server has meanwhile handed over to another server.

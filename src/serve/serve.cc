@@ -20,13 +20,13 @@
 #include "serve/certificates.hh"
 #include "serve/door.hh"
 #include "serve/handover.hh"
+#include "serve/https_redirect.hh"
 #include "serve/log_file.hh"
 #include "serve/options.hh"
 #include "serve/run.hh"
 #include "serve/setting_flags.hh"
 #include "serve/shard.hh"
 #include "serve/tls.hh"
-#include "serve/to_https.hh"
 #include "source/print_error.hh"
 
 namespace heddle::serve {
@@ -65,17 +65,21 @@ class service {
     std::optional<signal_set> rotates;
     if (log_.is_file()) rotates.emplace(std::initializer_list<int>{SIGUSR1});
     const std::vector<more_door> more = open_more_doors(o, before.more_doors());
-    tcp_listener http_door = co_await open_http_door(o);
+    tcp_listener http_door = co_await open_http_door(o, before.more_doors());
     const address http_at = http_door.is_open() ? http_door.local() : address();
+    std::vector<more_door> handed = more;  // to the next server, beside `door`
+    if (http_door.is_open()) handed.push_back({another_door(http_door), false});
     std::optional<handover_door> next;
-    if (!o.handover.empty()) next.emplace(o.handover, 1 + more.size());
+    if (!o.handover.empty()) next.emplace(o.handover, 1 + handed.size());
     scope side;
     side.spawn(stop_on_signals(stops, o.drain_timeout));
     side.spawn(reload_on_signal(reloads));
     if (rotates) side.spawn(reopen_log_on_signal(*rotates));
-    if (http_door.is_open())
-      side.spawn(send_to_https(std::move(http_door), o, door.local().port(), certificates_));
     scope serving;
+    if (http_door.is_open()) {
+      redirect_.emplace(o, door.local().port(), certificates_);
+      serving.spawn(redirect_->serve(std::move(http_door)));
+    }
     for (std::size_t i = 1; i < shards_.size(); ++i)
       serving.spawn(shards_[i]->own_color(),
                     serve_in(*shards_[i], another_door(door), more_doors_again(more), tls_));
@@ -83,7 +87,7 @@ class service {
     std::exception_ptr failed;
     try {
       co_await before.done();
-      if (next) side.spawn(hand_over(next->publish(), door, more));
+      if (next) side.spawn(hand_over(next->publish(), door, std::move(handed)));
       std::fputs(banner(o, door.local(), http_at).c_str(), stderr);
       side.spawn(certificates_.run(tls_));
       co_await serving.join();
@@ -173,16 +177,17 @@ class service {
     show(all.stack, page);
   }
 
-  void drain_all(nanoseconds grace) {
+  task<> drain_all(nanoseconds grace) {
     for (const auto& s : shards_)
       post(s->own_color(), [each = s.get(), grace] { each->drain(grace); });
+    if (redirect_) co_await redirect_->drain(grace);
   }
 
   task<> stop_on_signals(signal_set& asked, nanoseconds drain_timeout) {
     co_await asked.next();
     std::fprintf(stderr, "\nDraining: %llu connections. Ctrl-C again stops at once.\n",
                  static_cast<unsigned long long>((co_await totals()).server.open));
-    drain_all(nanoseconds::zero());
+    co_await drain_all(nanoseconds::zero());
     if (drain_timeout > nanoseconds::zero()) {
       const auto again = co_await as_expected(with_timeout(asked.next(), drain_timeout));
       if (!again && again.error() != std::errc::timed_out) co_return;
@@ -190,6 +195,7 @@ class service {
       co_await asked.next();
     }
     for (const auto& s : shards_) post(s->own_color(), [each = s.get()] { each->stop(); });
+    if (redirect_) redirect_->stop();
   }
 
   task<> hand_over(unix_listener at, tcp_listener door, std::vector<more_door> more) {
@@ -197,7 +203,7 @@ class service {
     std::fprintf(stderr, "\nHanded over. Draining: %llu connections.\n",
                  static_cast<unsigned long long>((co_await totals()).server.open));
     // Answers the requests that are still under way from clients that have connected.
-    drain_all(handover_grace);
+    co_await drain_all(handover_grace);
   }
 
   static task<> change_in(shard& s, const serve_options& o) {
@@ -240,6 +246,7 @@ class service {
   secure_door tls_;
   log_file log_;
   std::vector<std::unique_ptr<shard>> shards_;
+  std::optional<https_redirect> redirect_;
 };
 
 task<int> serve(const setting_table& table, const setting_requests& flags, const serve_options& o) {

@@ -160,13 +160,7 @@ void shard::drain(nanoseconds grace) {
 }
 
 task<> shard::close_door(nanoseconds grace) {
-  // Connections that the system has already accepted are served. A full server accepts no more, so
-  // connections that wait in the socket must not keep it from stopping.
-  door_.finish();
-  for (const more_door& d : more_doors_) d.at.finish();
-  const time_point limit = clock::now() + close_door_timeout;
-  while (door_.is_open() && clock::now() < limit) co_await sleep_for(std::chrono::milliseconds(1));
-  if (grace > nanoseconds::zero()) co_await sleep_for(grace);
+  co_await close_doors(door_, more_doors_, grace);
   web_->stop();
 }
 

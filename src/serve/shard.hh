@@ -71,7 +71,6 @@ class shard {
   [[nodiscard]] task<shard_totals> totals();
 
  private:
-  static constexpr nanoseconds close_door_timeout = std::chrono::seconds(1);
   static constexpr nanoseconds last_bytes_timeout = std::chrono::seconds(2);
   static constexpr nanoseconds last_lines_timeout = std::chrono::seconds(2);
 

@@ -6,9 +6,11 @@ import os
 import select
 import shutil
 import signal
+import socket
 import ssl
 import stat
 import subprocess
+import threading
 import time
 import unittest
 import http.client
@@ -56,6 +58,46 @@ class TlsTest(program.SiteTest):
             plain.close()
             self.assertEqual(self.ask_securely(server)[0].status, 200)
             self.assertEqual(server.stop(), 0)
+
+    def test_the_port_for_http_is_handed_over_too(self):
+        self.cert()
+        path = str(self.root / "handover")
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        words = ("--redirect-http", str(port), "--handover", path)
+
+        def ask():
+            with socket.create_connection(("127.0.0.1", port), timeout=program.LIMIT_S) as conn:
+                conn.sendall(b"GET /a HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+                return b"".join(iter(lambda: conn.recv(65536), b""))
+
+        for driver, workers in (("io_uring", "1"), ("epoll", "3")):
+            more = ("--driver", driver, "--workers", workers)
+            server = self.serve(*words, *more).__enter__()
+            over, wrong = threading.Event(), []
+
+            def churn():
+                while not over.is_set():
+                    answer = ask()
+                    if not answer.startswith(b"HTTP/1.1 308 "):
+                        wrong.append(answer)
+
+            client = threading.Thread(target=churn)
+            client.start()
+            try:
+                for _ in range(2):
+                    following = self.serve(*words, *more).__enter__()
+                    server.wait_for("Handed over")
+                    self.assertEqual(server.process.wait(program.LIMIT_S), 0)
+                    server.__exit__()
+                    server = following
+                    self.assertIn(f"https://localhost:{server.port}/a".encode(), ask())
+            finally:
+                over.set()
+                client.join()
+            self.assertEqual(wrong, [])
+            self.assertEqual(server.stop(), 0)
+            server.__exit__()
 
     def test_two_commands_make_a_site(self):
         code, out, talk = self.cert()

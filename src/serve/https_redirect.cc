@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Redirects http to https. 308 keeps the method and the body (RFC 9110 section 15.4.9).
-#include "serve/to_https.hh"
+#include "serve/https_redirect.hh"
 
-#include "heddle/web/server.hh"
 #include "serve/door.hh"
 
 namespace heddle::serve {
@@ -34,20 +33,7 @@ task<http::response> answer_plainly(const certificates& certs, const http::reque
   co_return elsewhere(head, https_port);
 }
 
-}  // namespace
-
-task<tcp_listener> open_http_door(const serve_options& o) {
-  if (o.redirect_http < 0) co_return tcp_listener();
-  if (!o.secure())
-    throw failure(std::make_error_code(std::errc::invalid_argument),
-                  "redirect-http sends visitors to https, and there is neither --tls nor --acme");
-  serve_options there = o;
-  there.port = o.redirect_http;
-  co_return co_await open_door(there, false);
-}
-
-task<> send_to_https(tcp_listener door, const serve_options& o, std::uint16_t https_port,
-                     const certificates& certs) {
+http::server_options limits_of(const serve_options& o) {
   http::server_options limits;
   limits.bounds = o.bounds;
   limits.drain_bytes_max = o.bounds.body_bytes_max;
@@ -58,10 +44,37 @@ task<> send_to_https(tcp_listener door, const serve_options& o, std::uint16_t ht
   limits.header_timeout = o.header_timeout;
   limits.body_timeout = o.body_timeout;
   limits.write_timeout = o.write_timeout;
-  http::server web([https_port, &certs](
-                       http::request& r) { return answer_plainly(certs, r.head(), https_port); },
-                   std::move(limits));
-  co_await web.serve(std::move(door));
+  return limits;
+}
+
+}  // namespace
+
+task<tcp_listener> open_http_door(const serve_options& o, std::vector<int>& given) {
+  if (o.redirect_http < 0) co_return tcp_listener();
+  if (!o.secure())
+    throw failure(std::make_error_code(std::errc::invalid_argument),
+                  "redirect-http sends visitors to https, and there is neither --tls nor --acme");
+  serve_options there = o;
+  there.port = o.redirect_http;
+  if (auto door = given_door(there, given)) co_return std::move(*door);
+  co_return co_await open_door(there, false);
+}
+
+https_redirect::https_redirect(const serve_options& o, std::uint16_t https_port,
+                               const certificates& certs)
+    : web_([https_port,
+            &certs](http::request& r) { return answer_plainly(certs, r.head(), https_port); },
+           limits_of(o)) {}
+
+task<> https_redirect::serve(tcp_listener door) {
+  door_ = std::move(door);
+  co_await web_.serve(door_);
+}
+
+task<> https_redirect::drain(nanoseconds grace) {
+  web_.end_kept_connections();
+  if (door_.is_open()) co_await close_doors(door_, {}, grace);
+  web_.stop();
 }
 
 }  // namespace heddle::serve
