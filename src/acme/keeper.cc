@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "acme/certificate.hh"
+#include "acme/failure_record.hh"
 #include "heddle/acme/refusal.hh"
 #include "heddle/core/deadline.hh"
 #include "heddle/core/expected.hh"
@@ -43,7 +44,8 @@ struct kept_certificate {
   std::int64_t window_start = 0;
   std::int64_t limited_until = 0;  // the authority asked not to come before
   std::uint32_t failures = 0;
-  std::size_t way = 0;  // index of the challenge to use
+  std::uint32_t failures_saved = 0;  // as the store has it
+  std::size_t way = 0;               // index of the challenge to use
   bool unsaved = false;
 
   [[nodiscard]] bool wanted(std::int64_t now) const {
@@ -86,7 +88,9 @@ class keeper_core {
       const auto next = std::ranges::min_element(all_, {}, &kept_certificate::due);
       const std::int64_t now = now_s();
       if (next != all_.end() && next->due <= now) {
-        if (co_await attend(*next)) give(use);
+        const bool another = co_await attend(*next);
+        co_await record_failures(*next);
+        if (another) give(use);
         tell();
         continue;
       }
@@ -104,9 +108,11 @@ class keeper_core {
   task<> take_wanted(const certificate_user& use) {
     const auto wanted = wanted_;
     std::vector<kept_certificate> next;
+    std::vector<std::string> added;
     for (const auto& [place, names] : wanted) {
       const auto known = std::ranges::find(all_, place, &kept_certificate::place);
       kept_certificate c = known != all_.end() ? std::move(*known) : kept_certificate();
+      if (known == all_.end()) added.push_back(place);
       // A person has looked at it: a failed order is tried again without the wait.
       if (c.names != names || c.failures != 0) c.due = std::max(now_s(), c.limited_until);
       if (c.names != names) c.failures = 0;
@@ -125,8 +131,48 @@ class keeper_core {
         report_failure(c, e.what(), nanoseconds::zero());
       }
     }
+    for (kept_certificate& c : all_)
+      if (std::ranges::find(added, c.place) != added.end()) co_await recall_failures(c);
     give(use);
     tell();
+  }
+
+  /// After a start: goes on with the wait of failed orders. A record that cannot be read counts as
+  /// none.
+  task<> recall_failures(kept_certificate& c) {
+    const auto text = co_await as_expected(store_->load(failures_of(c)));
+    if (!text && text.error() == std::errc::operation_canceled) throw failure(text.error());
+    const auto record = text && *text ? failure_record_of(**text) : std::nullopt;
+    if (!record || record->failures == 0) co_return;
+    c.failures_saved = record->failures;
+    if (record->names != c.names) co_return;
+    // A clock that was set back must not make the wait longer than any wait is.
+    const std::int64_t now = now_s();
+    const auto bounded = [&](std::int64_t moment, nanoseconds most) {
+      return std::min(moment, now + seconds_in(most));
+    };
+    c.limited_until = bounded(record->limited_until, issuer_.options().retry_after_max);
+    c.due = std::max(bounded(record->next, 2 * options_.retry_max), c.limited_until);
+    c.failures = record->failures;
+    c.way = record->failures;
+    if (c.due > now)
+      report_failure(c,
+                     "the last " + std::to_string(c.failures) +
+                         " orders failed, and the next one waits for its time, which a restart "
+                         "does not change",
+                     std::chrono::seconds(c.due - now));
+  }
+
+  static std::string failures_of(const kept_certificate& c) { return c.place + ".failures"; }
+
+  /// Writes the number of failed orders if it changed. A failure to write changes nothing: the
+  /// record is for the next start only.
+  task<> record_failures(kept_certificate& c) {
+    if (c.failures == c.failures_saved) co_return;
+    std::string text = text_of({c.failures, c.due, c.limited_until, c.names});
+    const auto done = co_await as_expected(store_->save(failures_of(c), std::move(text)));
+    if (!done && done.error() == std::errc::operation_canceled) throw failure(done.error());
+    if (done) c.failures_saved = c.failures;
   }
 
   void give(const certificate_user& use) {

@@ -28,6 +28,11 @@ bool name_is_plain(std::string_view name) noexcept {
          name.find("..") == name.npos;
 }
 
+/// The record of failed orders is a line and no PEM.
+const char* ending_of(std::string_view name) noexcept {
+  return name.ends_with(".failures") ? "" : ".pem";
+}
+
 /// A claim of this process: the locked file, and its name in the list of claimed names.
 struct file_claim {
   file locked;
@@ -75,7 +80,7 @@ task<> directory_store::make_folders(std::string path) const {
 }
 
 task<std::optional<std::string>> directory_store::load(std::string name) {
-  const std::string path = path_of(name, ".pem");
+  const std::string path = path_of(name, ending_of(name));
   const auto text = co_await as_expected(read_file(path, bytes_max));
   if (text) co_return *text;
   if (text.error() == std::errc::no_such_file_or_directory) co_return std::nullopt;
@@ -83,7 +88,7 @@ task<std::optional<std::string>> directory_store::load(std::string name) {
 }
 
 task<> directory_store::save(std::string name, std::string text) {
-  const std::string path = path_of(name, ".pem");
+  const std::string path = path_of(name, ending_of(name));
   co_await make_folders(path);
   const auto done = co_await as_expected(write_file(path, std::string_view(text), file_mode));
   if (!done) throw failure(done.error(), "cannot write '" + path + "'");

@@ -289,6 +289,67 @@ HEDDLE_TEST(acme_keeper, "a list given again has failed orders tried at once, bu
   in_acme_world(tries_again);
 }
 
+task<> restarts(acme_world& w) {
+  w.ca.wrong_proof = true;
+  for (int i = 0; i < 20; ++i) {  // a manager that starts it again and again
+    kept k(w);
+    k.keeper.change(one_name());
+    co_await beside(k, [](kept&) { return sleep_for(10s); });
+    if (i == 0) continue;
+    EXPECT_EQ(k.count(keeper_report::kind::failed), 1u);
+    EXPECT_NE(k.reports.front().trouble.find("a restart does not change"), std::string::npos)
+        << k.reports.front().trouble;
+    EXPECT_GT(k.reports.front().retry_in, nanoseconds::zero());
+    if (w.ca.orders > 1) break;
+  }
+  // 2 minutes after the first order came the second, at the twelfth start or a little later.
+  EXPECT_EQ(w.ca.orders, 2);
+  w.ca.wrong_proof = false;
+  kept k(w);
+  k.keeper.change(one_name());
+  co_await beside(k, [](kept& now) -> task<> {
+    co_await sleep_for(2min);
+    EXPECT_EQ(now.world.ca.issued, 0);
+    now.keeper.change(one_name());  // a person asks
+    co_await sleep_for(10s);
+    EXPECT_EQ(now.world.ca.issued, 1);
+  });
+  const auto record = co_await w.store->load(k.issuer.place() + "/www.example.org.failures");
+  EXPECT_EQ(record->substr(0, 2), "0 ");
+}
+
+HEDDLE_TEST(acme_keeper, "a restart does not try a failed order again before its time") {
+  in_acme_world(restarts);
+}
+
+task<> forgets(acme_world& w) {
+  acme::authority issuer(w.options(), w.store, w.answers);
+  const std::string place = issuer.place() + "/www.example.org.failures";
+  const std::string far = std::to_string(w.now() + 1000 * 86400);
+  for (const std::string& text :
+       {std::string("nonsense"), std::string("1 2\n"), std::string("1 99999999999999999999 0 a\n"),
+        "9 " + far + " 0 www.example.org,shop.example.org\n"}) {
+    co_await w.store->save(place, text);
+    w.ca.issued = 0;
+    kept k(w);
+    k.keeper.change(one_name());
+    co_await beside(k, [](kept&) { return sleep_for(10s); });
+    EXPECT_EQ(w.ca.issued, 1) << text;
+    co_await remove_file("/state/heddle/" + issuer.place() + "/www.example.org.pem");
+  }
+  // A clock that was far ahead makes nobody wait for longer than a day.
+  co_await w.store->save(place, "9 " + far + " 0 www.example.org\n");
+  w.ca.issued = 0;
+  kept k(w);
+  k.keeper.change(one_name());
+  co_await beside(k, [](kept&) { return sleep_for(25h); });
+  EXPECT_EQ(w.ca.issued, 1);
+}
+
+HEDDLE_TEST(acme_keeper, "a record of failures that is damaged, foreign or absurd is left aside") {
+  in_acme_world(forgets);
+}
+
 task<> shares(acme_world& w) {
   // The other process holds the claim, and saves a certificate after a while.
   acme::store_claim other = co_await w.store->claim("127.0.0.1-directory/www.example.org");

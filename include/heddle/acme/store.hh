@@ -20,7 +20,8 @@ namespace heddle::acme {
 using store_claim = std::shared_ptr<void>;
 
 /// Names are parts of [a-z0-9.-_], apart by '/'. Texts are PEM: of a certificate its key, then the
-/// chain; of an account its key.
+/// chain; of an account its key. Only NAME.failures is a line of numbers and names, about the
+/// certificate NAME whose last orders failed.
 /// Thread: one color. Fails: throws failure that names the place.
 class certificate_store {
  public:
@@ -34,7 +35,7 @@ class certificate_store {
   [[nodiscard]] virtual task<store_claim> claim(std::string name) = 0;
 };
 
-/// Files FOLDER/NAME.pem that only their owner may read, in folders that only it may enter. A file
+/// Files FOLDER/NAME.pem (and NAME.failures) that only their owner may read, in folders that only it may enter. A file
 /// is written beside its place, synced, and moved there, and then its folder is synced, so that
 /// there is never half a file. claim() locks FOLDER/NAME.lock (flock, which ends with the process).
 class directory_store final : public certificate_store {
