@@ -106,7 +106,7 @@ if(PkgConfig_FOUND)
   pkg_check_modules(BROTLI QUIET IMPORTED_TARGET libbrotlienc libbrotlidec)
   pkg_check_modules(ZSTD QUIET IMPORTED_TARGET libzstd)
 endif()
-heddle_optional(HEDDLE_BROTLI BROTLI_FOUND "compression as br (libbrotlienc, libbrotlidec)" HEDDLE_WITH_BROTLI)
+heddle_optional(HEDDLE_BROTLI BROTLI_FOUND "compression as br (libbrotli)" HEDDLE_WITH_BROTLI)
 heddle_optional(HEDDLE_ZSTD ZSTD_FOUND "compression as zstd (libzstd)" HEDDLE_WITH_ZSTD)
 # What room http links, and the same for pkg-config.
 set(HEDDLE_PACKERS)

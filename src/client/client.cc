@@ -111,8 +111,8 @@ std::string client_core::head_of(const outgoing& what, const url& at, bool unpac
 
 task<std::unique_ptr<client_exchange>> client_core::attempt(const outgoing& what, const url& at,
                                                             time_point due) {
-  const bool unpack =
-      options->unpack && !codings_read().empty() && !what.has("Accept-Encoding") && !what.has("Range");
+  const bool unpack = options->unpack && !codings_read().empty() && !what.has("Accept-Encoding") &&
+                      !what.has("Range");
   const std::string head = head_of(what, at, unpack);
   std::uint32_t refusals = 0;
   for (bool again = false;;) {

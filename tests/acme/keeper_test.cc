@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "acme/world.hh"
+#include "heddle/io/file.hh"
 
 namespace heddle::test {
 namespace {
@@ -294,7 +295,7 @@ task<> restarts(acme_world& w) {
   for (int i = 0; i < 20; ++i) {  // a manager that starts it again and again
     kept k(w);
     k.keeper.change(one_name());
-    co_await beside(k, [](kept&) { return sleep_for(10s); });
+    co_await beside(k, [](kept&) -> task<> { co_await sleep_for(10s); });
     if (i == 0) continue;
     EXPECT_EQ(k.count(keeper_report::kind::failed), 1u);
     EXPECT_NE(k.reports.front().trouble.find("a restart does not change"), std::string::npos)
@@ -333,7 +334,7 @@ task<> forgets(acme_world& w) {
     w.ca.issued = 0;
     kept k(w);
     k.keeper.change(one_name());
-    co_await beside(k, [](kept&) { return sleep_for(10s); });
+    co_await beside(k, [](kept&) -> task<> { co_await sleep_for(10s); });
     EXPECT_EQ(w.ca.issued, 1) << text;
     co_await remove_file("/state/heddle/" + issuer.place() + "/www.example.org.pem");
   }
@@ -342,7 +343,7 @@ task<> forgets(acme_world& w) {
   w.ca.issued = 0;
   kept k(w);
   k.keeper.change(one_name());
-  co_await beside(k, [](kept&) { return sleep_for(25h); });
+  co_await beside(k, [](kept&) -> task<> { co_await sleep_for(25h); });
   EXPECT_EQ(w.ca.issued, 1);
 }
 

@@ -102,7 +102,7 @@ HEDDLE_TEST(content_decoding, "bytes of another format are refused, also behind 
 }
 
 HEDDLE_TEST(content_decoding, "a coding that the build cannot read is refused") {
-  EXPECT_THROW(content_reader(content_coding::identity), failure);
+  EXPECT_THROW(content_reader reader(content_coding::identity), failure);
   EXPECT_EQ(coding_named("X-GZIP"), content_coding::gzip);
   EXPECT_EQ(coding_named("deflate"), std::nullopt);
 }

@@ -35,9 +35,10 @@ class certificate_store {
   [[nodiscard]] virtual task<store_claim> claim(std::string name) = 0;
 };
 
-/// Files FOLDER/NAME.pem (and NAME.failures) that only their owner may read, in folders that only it may enter. A file
-/// is written beside its place, synced, and moved there, and then its folder is synced, so that
-/// there is never half a file. claim() locks FOLDER/NAME.lock (flock, which ends with the process).
+/// Files FOLDER/NAME.pem (and NAME.failures) that only their owner may read, in folders that only
+/// it may enter. A file is written beside its place, synced, and moved there, and then its folder
+/// is synced, so that there is never half a file. claim() locks FOLDER/NAME.lock (flock, which ends
+/// with the process).
 class directory_store final : public certificate_store {
  public:
   static constexpr std::size_t bytes_max = 1024 * 1024;  ///< of one text

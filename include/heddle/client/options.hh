@@ -92,8 +92,8 @@ struct client_options {
   std::uint32_t informational_max = 16;       ///< answers such as 103 before the real one
   std::uint64_t drain_bytes_max = 64 * 1024;  ///< read from a redirect to keep its connection
   bool redirect_to_plain = false;             ///< follows a redirect from https to http
-  bool unpack = true;                 ///< asks for br, zstd and gzip, and unpacks them
-  std::string user_agent = "heddle";  ///< empty: none
+  bool unpack = true;                         ///< asks for br, zstd and gzip, and unpacks them
+  std::string user_agent = "heddle";          ///< empty: none
   client_proxy proxy = {};
   client_http2 http2 = {};
   std::shared_ptr<cookie_jar> cookies = {};  ///< null: cookies are neither kept nor sent
