@@ -105,7 +105,10 @@ std::int64_t heddle_rendezvous_signal(heddle_worker* hw, heddle_rendezvous* r, c
                                       heddle_event** out) {
   if (r == nullptr) return -EINVAL;
   void* const at = heddle_try_alloc(hw, sizeof(heddle_event) + r->size);
-  if (at == nullptr) return -ENOMEM;
+  if (at == nullptr) {
+    if (id != nullptr && r->drop_value != nullptr) r->drop_value(hw, const_cast<void*>(id));
+    return -ENOMEM;
+  }
   auto* const e = new (at) heddle_event(r, id != nullptr);
   if (id != nullptr) std::memcpy(e->value(), id, r->size);
   r->count.fetch_add(1, std::memory_order_relaxed);

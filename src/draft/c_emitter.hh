@@ -27,6 +27,9 @@ class c_emitter {
   // Types.
   std::string c_type(const type& t);
   static bool is_pointer(const type& t);
+  /// A variable of the caller is reached by its value: owners are never replaced through a `var`.
+  /// A handle that counts may be, so C gets its address.
+  static bool is_own_address(const type& t) { return is_pointer(t) && t.is_owned(); }
   static bool is_struct(const type& t);
 
   /// A word for a type, used in generated names.

@@ -27,6 +27,30 @@ expr_ptr copy_constant(const expr& from, span at) {
   return e;
 }
 
+/// The same of a function in another module, which was checked there: names in it mean nothing
+/// here.
+expr_ptr copy_checked(const expr& from, span at) {
+  const bool is_text = from.kind == expr_kind::text || from.means == meaning::constant;
+  if (from.means == meaning::enumerator || from.type == nullptr || !(from.is_constant || is_text))
+    return copy_constant(from, at);
+  auto e = std::make_unique<expr>();
+  e->at = at;
+  e->kind = !from.is_constant               ? expr_kind::text
+            : from.type->is(kind::boolean)  ? expr_kind::boolean
+            : from.type->is(kind::duration) ? expr_kind::duration
+                                            : expr_kind::integer;
+  e->text_value = from.text_value;
+  const bool negative = from.is_constant && from.number < 0;
+  e->value = static_cast<std::uint64_t>(negative ? -from.number : from.number);
+  if (!negative) return e;
+  auto minus = std::make_unique<expr>();
+  minus->kind = expr_kind::unary;
+  minus->op = word::s_sub;
+  minus->at = at;
+  minus->a = std::move(e);
+  return minus;
+}
+
 }  // namespace
 
 void checker::check_argument(argument& a, const type* want, passing how, std::string_view name) {
@@ -199,10 +223,8 @@ const type* checker::check_operation(expr& e, const operation& op, expr* receive
       }
     }
     if (op.consumes) check_move(*receiver, nullptr);
-    if (!is_place(*receiver) && receiver->type->needs_release() &&
-        receiver->kind != expr_kind::text)
-      error("D0004", receiver->at, "this " + receiver->type->name + " has no owner").hint =
-          "give it a name with 'let' first";
+    if (is_temporary(*receiver) && (receiver->type->needs_release() || op.looks_into))
+      refuse_temporary(*receiver);
   }
   if (op.params == "...") {
     for (argument& a : e.args) {
@@ -288,7 +310,8 @@ const type* checker::check_user_call(expr& e, function& f, bool spawned) {
   for (std::size_t i = 0; i != params.size(); ++i) {
     const variable& v = *params[i].var;
     if (!sorted[i].value && params[i].fallback) {
-      sorted[i].value = copy_constant(*params[i].fallback, e.at);
+      sorted[i].value = f.home == &module_ ? copy_constant(*params[i].fallback, e.at)
+                                           : copy_checked(*params[i].fallback, e.at);
     }
     if (!sorted[i].value) {
       auto& d = error("D0006", e.at, quoted(f.name) + " needs the argument " + quoted(v.name));

@@ -42,6 +42,16 @@ variable* checker::root_of(const expr& e) noexcept {
 
 bool checker::is_place(const expr& e) const noexcept { return root_of(e) != nullptr; }
 
+bool checker::is_temporary(const expr& e) const noexcept {
+  if (is_place(e) || e.kind == expr_kind::text || e.means == meaning::constant) return false;
+  return e.type->needs_release() || e.type->is(kind::text);
+}
+
+void checker::refuse_temporary(const expr& e) {
+  error("D0004", e.at, "this " + e.type->name + " has no owner").hint =
+      "give it a name with 'let' first";
+}
+
 void checker::refuse_fallible(expr& e) {
   if (!e.fallible) return;
   auto& d = error("D0401", e.at, "this may be an error, which is ignored here");
@@ -302,7 +312,10 @@ const type* checker::check_member(expr& e, const type*) {
         e.text_value = s->value->foreign ? s->value->c_name : s->value->text;
         if (!s->value->foreign && !s->value->type->is(kind::view)) {
           e.is_constant = true;
-          e.number = static_cast<std::int64_t>(s->value->value);
+          const type& t = *s->value->type;
+          e.number = t.is_signed() || t.is(kind::duration)
+                         ? static_cast<__int128>(static_cast<std::int64_t>(s->value->value))
+                         : static_cast<__int128>(s->value->value);
         }
         return e.type = s->value->type;
       }

@@ -23,14 +23,20 @@ const type* checker::check_unary(expr& e, const type* want) {
     error("D0004", e.at, quoted(spelling(e.op)) + " is for integers, and this is " + t->name);
     return wrong(e);
   }
-  if (e.a->is_constant) {
-    e.is_constant = true;
+  const bool has_no_sign = e.op == word::s_sub && t->is_integer() && !t->is_signed();
+  if (e.a->is_constant && !(has_no_sign && !t->is(kind::u64))) {
     e.number = e.op == word::s_sub ? -e.a->number : ~e.a->number;
-    if (t->is(kind::u64) && e.op == word::s_sub && e.number >= INT64_MIN) {
-      return e.type = types_.basic(kind::i64);
+    const type* of = t;
+    if (has_no_sign) of = types_.basic(kind::i64);  // -9223372036854775808
+    if (e.op == word::s_tilde && !t->is_signed()) e.number &= static_cast<__int128>(max_of(*t));
+    const type& range = *(of->is(kind::duration) ? types_.basic(kind::i64) : of);
+    if (e.number < min_of(range) || e.number > static_cast<__int128>(max_of(range))) {
+      error("D1102", e.at, to_decimal(e.number) + " does not fit in " + of->name);
+      return wrong(e);
     }
-    if (t->is(kind::u64) || !t->is_signed()) e.number &= static_cast<__int128>(max_of(*t));
-  } else if (e.op == word::s_sub && !t->is_signed() && !t->is(kind::duration)) {
+    e.is_constant = true;
+    return e.type = of;
+  } else if (has_no_sign) {
     error("D0004", e.at, "'-' of a " + t->name + ", which has no sign");
   }
   return e.type = t;
@@ -248,7 +254,10 @@ const type* checker::check_index(expr& e) {
   if (of->is(kind::poison) || e.b->type->is(kind::poison)) return wrong(e);
   const bool sliced = e.b->kind == expr_kind::range;
   if (like_view(*of)) {
-    if (sliced) return e.type = types_.basic(kind::view);
+    if (sliced) {
+      if (is_temporary(*e.a)) refuse_temporary(*e.a);
+      return e.type = types_.basic(kind::view);
+    }
     convert(*e.b, types_.basic(kind::i64), "an index");
     return e.type = types_.basic(kind::u8);
   }

@@ -140,6 +140,7 @@ void checker::check_assign(stmt& s) {
   }
   if (s.op == word::s_set) {
     check_value(*s.b, t, "the variable");
+    if (s.b->to != nullptr && s.b->to->is(kind::view) && is_temporary(*s.b)) refuse_temporary(*s.b);
     if (s.b->type->is_owned() && is_place(*s.b) && s.b->kind != expr_kind::move)
       error("D0901", s.b->at, "a " + s.b->type->name + " has one owner and is not copied").hint =
           "write 'move'";

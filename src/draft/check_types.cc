@@ -115,6 +115,7 @@ void checker::check_let(stmt& s) {
   if (t != nullptr && t->is(kind::void_)) t = poison();
   if (s.a) {
     check_value(*s.a, t, "the variable");
+    if (s.a->to != nullptr && s.a->to->is(kind::view) && is_temporary(*s.a)) refuse_temporary(*s.a);
     if (t == nullptr) t = s.a->type;
     if (t->is(kind::void_)) {
       error("D0004", s.a->at, "this has no value");

@@ -164,6 +164,12 @@ const type* checker::check_spawn(expr& e) {
       const variable& v = *f.params[i];
       const bool borrowed = (v.type->is_owned() && v.how != passing::take) ||
                             v.type->owning == owning::borrowed || v.how == passing::change;
+      // The statement ends before the job does, and what was made in it.
+      if (const expr& a = *e.a->args[i].value;
+          borrowed && scopes_ != 0 && v.how != passing::change && a.type != nullptr &&
+          a.kind != expr_kind::bad &&
+          (v.type->is_owned() ? !is_place(a) && !a.type->is(kind::none) : is_temporary(a)))
+        refuse_temporary(a);
       if (!borrowed || scopes_ != 0) continue;
       borrows = true;
       auto& d =

@@ -77,6 +77,9 @@ class checker : public resolver {
   void fold_binary(expr& e);
   [[nodiscard]] static variable* root_of(const expr& e) noexcept;
   [[nodiscard]] bool is_place(const expr& e) const noexcept;
+  /// The expression makes the bytes that a view of it would look into; they end with the statement.
+  [[nodiscard]] bool is_temporary(const expr& e) const noexcept;
+  void refuse_temporary(const expr& e);
   void require_changeable(const expr& e, span at, const std::string& why);
   const type* wrong(expr& e) {
     e.type = poison();

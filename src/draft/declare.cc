@@ -13,6 +13,7 @@ class declarer : public resolver {
 
   void names() {
     for (const auto& x : module_.tree.items) add_name(*x);
+    for (const auto& f : module_.functions) keep_apart(*f);
   }
 
   void types() {
@@ -60,6 +61,19 @@ class declarer : public resolver {
   }
 
  private:
+  /// C has more names of a function with a frame; a function of such a name gets another one.
+  void keep_apart(function& f) const {
+    if (f.decl->is_extern) return;
+    const std::string_view name = f.name;
+    for (const std::string_view tail : {"_new", "_run", "_kind", "_waits", "_frame"}) {
+      if (!name.ends_with(tail)) continue;
+      const auto other = module_.names.find(name.substr(0, name.size() - tail.size()));
+      if ((other != module_.names.end() && other->second.fn != nullptr) ||
+          name.substr(0, name.size() - tail.size()) == "main")
+        f.c_name += "_";
+    }
+  }
+
   void check_param(function& f, const item& x, const param& p, const variable& v) {
     const type& t = *v.type;
     if (t.is(kind::void_)) error("D0004", p.type.at, "a parameter has a value");

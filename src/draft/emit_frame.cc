@@ -21,7 +21,7 @@ void c_emitter::emit_frame_type(const flow& f) {
   });
   const auto declare = [&](const slot& s) {
     std::string t = c_type(*s.type);
-    if (s.by_reference && !is_pointer(*s.type)) {
+    if (s.by_reference && !is_own_address(*s.type)) {
       bool changes = false;
       for (std::size_t i = 0; i != f.params.size(); ++i)
         if (&f.slots[f.params[i]] == &s) changes = f.fn->params[i]->how == passing::change;

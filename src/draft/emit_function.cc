@@ -12,7 +12,7 @@ std::string c_emitter::param_text(const flow& f, std::size_t i) {
   const slot& s = f.slots[f.params[i]];
   const variable& v = *f.fn->params[i];
   std::string t = c_type(*s.type);
-  if (s.by_reference && !is_pointer(*s.type))
+  if (s.by_reference && !is_own_address(*s.type))
     t = (v.how == passing::change ? "" : "const ") + t + "*";
   return t + " " + c_name(s.name);
 }
@@ -177,9 +177,15 @@ void c_emitter::emit_plain_head(const flow& f) {
       out_.find("int64_t status = 0;", out_.rfind(f.fn->c_name + "(")) != std::string::npos)
     line("(void)status;");
   if (f.recursive) {
-    line("if (!heddle_enter(w)) return heddle_fault(w, HEDDLE_TOO_DEEP, " +
-         c_text(f.fn->decl->at.file->path()) + ", " +
+    line("if (!heddle_enter(w)) {");
+    // What it was to take ends here.
+    for (std::size_t i = 0; i != f.params.size(); ++i)
+      if (const slot& s = f.slots[f.params[i]];
+          f.fn->params[i]->how == passing::take && s.type->needs_release())
+        line("  " + release_text(*s.type, slot_text(f.params[i])) + ";");
+    line("  return heddle_fault(w, HEDDLE_TOO_DEEP, " + c_text(f.fn->decl->at.file->path()) + ", " +
          std::to_string(f.fn->decl->at.file->line_of(f.fn->decl->at.begin)) + ");");
+    line("}");
   }
 }
 

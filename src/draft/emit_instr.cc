@@ -157,7 +157,7 @@ std::string c_emitter::draft_arguments(const instr& x, std::size_t count) {
       } else {
         list += text(x.args[i]);
       }
-    } else if (x.by_address[i] && !is_pointer(*p.type)) {
+    } else if (x.by_address[i] && !is_own_address(*p.type)) {
       list += address_text(x.args[i]);
     } else {
       list += text(x.args[i]);

@@ -125,7 +125,8 @@ void c_emitter::emit_tail(const flow& f, const flow_block& b, block_id next) {
       }
       if (f.recursive) line("heddle_leave(w);");
       if (returns_status(f)) {
-        if (f.result != no_id) line("*result_ = " + slot_text(f.result) + ";");
+        // A call that fails has no result, not even one to copy.
+        if (f.result != no_id) line("if (status >= 0) *result_ = " + slot_text(f.result) + ";");
         line("return status;");
       } else {
         line(f.result != no_id ? "return " + slot_text(f.result) + ";" : "return;");

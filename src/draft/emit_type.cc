@@ -97,18 +97,25 @@ bool c_emitter::is_struct(const type& t) {
 }
 
 std::string c_emitter::type_word(const type& t) {
+  // Of the C name of what is inside: records of two modules may have one name.
+  if (t.is(kind::array) || t.is(kind::optional)) {
+    std::string inner = type_word(*t.of);
+    if ((t.of->is(kind::array) || t.of->is(kind::optional)) && inner.starts_with("heddle_"))
+      inner.erase(0, std::string_view("heddle_").size());
+    return "heddle_" + (t.is(kind::optional) ? "maybe_" : "list_" + std::to_string(t.count) + "_") +
+           inner;
+  }
   std::string out;
-  for (const char c : t.is(kind::record) ? t.record->c_name : t.name) {
+  const std::string& name = t.is(kind::record)        ? t.record->c_name
+                            : t.is(kind::enumeration) ? t.values->c_name
+                                                      : t.name;
+  for (const char c : name) {
     if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_')
       out += c;
-    else if (c == '?')
-      out += "maybe_";
-    else if (c == '[')
-      out += "list_";
     else
       out += '_';
   }
-  return t.is(kind::array) || t.is(kind::optional) ? "heddle_" + out : out;
+  return out;
 }
 
 void c_emitter::need_type(const type& t) {

@@ -24,13 +24,13 @@ std::string c_emitter::slot_text(var_id id) {
   const slot& s = flow_->slots[id];
   const std::string name = id == flow_->status ? "status" : c_name(s.name);
   std::string where = s.in_frame ? "f->" + name : name;
-  return s.by_reference && !is_pointer(*s.type) ? "(*" + where + ")" : where;
+  return s.by_reference && !is_own_address(*s.type) ? "(*" + where + ")" : where;
 }
 
 std::string c_emitter::address_text(const value& v) {
   if (v.op == value_op::slot) {
     const slot& s = flow_->slots[v.slot];
-    if (s.by_reference && !is_pointer(*s.type))
+    if (s.by_reference && !is_own_address(*s.type))
       return s.in_frame ? "f->" + c_name(s.name) : c_name(s.name);
   }
   return "&" + text(v);
@@ -55,7 +55,10 @@ std::string c_emitter::text(const value& v) {
       return base + "." + name;
     }
     case value_op::element:
-      if (v.index == 1 || v.kids[1].is_constant()) return kid(0) + ".at[" + kid(1) + "]";
+      // A constant that a pass has found may lie outside: then the check is what reports it.
+      if (v.index == 1 || (v.kids[1].is_constant() && v.kids[1].number >= 0 &&
+                           v.kids[1].number < static_cast<__int128>(v.kids[0].type->count)))
+        return kid(0) + ".at[" + kid(1) + "]";
       return kid(0) + ".at[heddle_index(" + kid(1) + ", " + std::to_string(v.kids[0].type->count) +
              ", &bad)]";
     case value_op::byte_at:
@@ -113,9 +116,32 @@ std::string c_emitter::text(const value& v) {
   return "0";
 }
 
+namespace {
+
+/// The operation is one call in C, so it binds as it stands: `heddle_add_i64(a, b, &bad)`.
+bool is_one_call(const value& v) noexcept {
+  switch (v.what) {
+    case word::s_add:
+    case word::s_sub:
+    case word::s_mul:
+    case word::s_div:
+    case word::s_mod:
+    case word::s_shl:
+    case word::s_shr:
+      return true;
+    case word::s_eq:
+    case word::s_ne:
+      return v.kids[0].type->is(kind::view);
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
 std::string c_emitter::wrapped(const value& v) {
   std::string s = text(v);
-  if (v.op == value_op::binary && !s.starts_with("heddle_")) return "(" + s + ")";
+  if (v.op == value_op::binary && !is_one_call(v)) return "(" + s + ")";
   return s;
 }
 
@@ -171,7 +197,8 @@ std::string c_emitter::binary_text(const value& v) {
 }
 
 std::string c_emitter::convert_text(const value& v) {
-  const type& from = *v.kids[0].type;
+  const type& held = *v.kids[0].type;
+  const type& from = held.is(kind::enumeration) ? *held.values->base : held;
   const type& to = *v.type;
   const std::string x = text(v.kids[0]);
   if (to.is(kind::text)) {

@@ -11,6 +11,17 @@ bool always_true(const expr* e) noexcept {
   return e != nullptr && e->is_constant && e->number != 0;
 }
 
+/// `or break` somewhere in it, perhaps in an argument.
+bool breaks(const expr* e) {
+  if (e == nullptr) return false;
+  if (e->jump && e->jump->kind == stmt_kind::break_) return true;
+  if (e->jump && breaks(e->jump->a.get())) return true;
+  if (e->handler && breaks(*e->handler)) return true;
+  return breaks(e->a.get()) || breaks(e->b.get()) ||
+         std::any_of(e->args.begin(), e->args.end(),
+                     [](const argument& a) { return breaks(a.value.get()); });
+}
+
 }  // namespace
 
 bool breaks(const stmt& s) {
@@ -19,20 +30,16 @@ bool breaks(const stmt& s) {
       return true;
     case stmt_kind::while_:
     case stmt_kind::loop:
-    case stmt_kind::for_:
       return false;
+    case stmt_kind::for_:  // what it goes through is made outside of it
+      return breaks(s.a.get());
     default:
       break;
   }
   bool any = breaks(s.body) || breaks(s.else_body);
   for (const match_arm& a : s.arms) any = any || breaks(a.body);
-  for (const any_arm& a : s.any_arms) any = any || breaks(a.body);
-  for (const expr* e : {s.a.get(), s.b.get()}) {
-    for (; e != nullptr && !any; e = e->kind == expr_kind::or_else ? e->b.get() : e->a.get()) {
-      if (e->jump && e->jump->kind == stmt_kind::break_) any = true;
-      if (e->handler && breaks(*e->handler)) any = true;
-    }
-  }
+  for (const any_arm& a : s.any_arms) any = any || breaks(a.what.get()) || breaks(a.body);
+  any = any || breaks(s.a.get()) || breaks(s.b.get());
   return any;
 }
 

@@ -21,7 +21,7 @@ flow lowering::run() {
     flow_.slots[id].parameter = true;
     flow_.slots[id].by_reference =
         v->how == passing::change ||
-        (v->type->by_address() && v->how != passing::take && !f.is_thread() && !f.is_main());
+        (v->type->by_address() && v->how != passing::take && !f.copies_values());
     c.names[v] = id;
     flow_.params.push_back(id);
   }

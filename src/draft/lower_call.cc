@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "draft/lowering.hh"
+#include "draft/own_graph.hh"
 
 namespace heddle::draft {
 
@@ -49,9 +50,9 @@ void lowering::add_arguments(instr& i, const expr& call, const function& f, bool
       continue;
     }
     const bool moves = p.how == passing::take || (f.is_thread() && t->is_owned());
-    // A record is borrowed where it lies, unless a thread gets it.
+    // A record is borrowed where it lies, unless a thread or a job gets it.
     const bool counts =
-        into_frame && t->owning == owning::counted && (f.is_thread() || !t->by_address());
+        into_frame && t->owning == owning::counted && (f.copies_values() || !t->by_address());
     if (moves || counts) {
       const var_id tmp = store_temp(a, t);
       i.args.push_back(slot_value(tmp));
@@ -61,7 +62,7 @@ void lowering::add_arguments(instr& i, const expr& call, const function& f, bool
     }
     value v = lower_argument(a, waits);
     const bool later = effects_follow(list, n);
-    const bool address = t->by_address() && !(f.is_thread());
+    const bool address = t->by_address() && !f.copies_values();
     const bool place =
         v.op == value_op::slot || v.op == value_op::field || v.op == value_op::element;
     if ((later && !v.is_constant() && v.op != value_op::text && t->owning == owning::value) ||
@@ -194,7 +195,11 @@ void lowering::lower_merged(const expr& e, var_id into, const failure& on_error)
     // A parameter that is borrowed is the argument itself where that is a variable; of a type that
     // is copied, where no later argument changes the variable. The callee cannot change it: a call
     // that borrows a variable and changes it is refused, and results go through a temporary.
-    const bool kept = p.how != passing::take && !effects_follow(list, n);
+    bool kept = p.how != passing::take && !effects_follow(list, n);
+    // f(x, x) of `n: int, var m: int`: n is what x was before the call.
+    for (std::size_t m = 0; m != list.size(); ++m)
+      kept = kept && (f.decl->params[m].how != passing::change || place_root(a) == nullptr ||
+                      place_root(*list[m]) != place_root(a));
     if (a.to == nullptr && (a.kind == expr_kind::name || a.kind == expr_kind::member) &&
         (a.means == meaning::local || a.means == meaning::field)) {
       value place = lower_place(a);

@@ -66,8 +66,12 @@ void lowering::lower_match(const stmt& s) {
     set(slot_value(tmp), std::move(subject), s.at);
     subject = slot_value(tmp);
   }
-  if (open() && top_ != mark) leave_to(mark, s.at);
-  top_ = mark;
+  // What a text lies in is compared first, so it lives to the end of the case.
+  if (!t->is(kind::view)) {
+    if (open() && top_ != mark) leave_to(mark, s.at);
+    top_ = mark;
+  }
+  const std::uint32_t inner = top_;
   const block_id after = fresh("after_match", s.at);
   tail choice;
   choice.op = tail_op::choose;
@@ -94,7 +98,10 @@ void lowering::lower_match(const stmt& s) {
   finish(std::move(choice));
   for (const auto& [to, arm] : arms) {
     at_ = to;
+    top_ = inner;
     lower_block(arm->body);
+    if (open() && top_ != mark) leave_to(mark, s.at);
+    top_ = mark;
     go(after);
   }
   at_ = after;

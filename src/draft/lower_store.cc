@@ -28,7 +28,12 @@ void lowering::lower_effects(const expr& e) {
       lower_or(e, no_id);
       break;
     case expr_kind::spawn:
-      lower_spawn(e, no_id);
+      // A result that nobody takes is released by its job.
+      if (e.a->callee->result->needs_release()) {
+        discard(e);
+      } else {
+        lower_spawn(e, no_id);
+      }
       break;
     default:
       discard(e);
@@ -203,14 +208,16 @@ void lowering::store_conversion(value place, const expr& e, const failure& on_er
   if (t->is(kind::bytes)) return store(std::move(place), x);
   value v = make(value_op::convert, t, {});
   v.index = 1;
-  const type* const from = x.type;
-  if (from->is_integer() && t->is_integer()) {
-    const bool fits = from->is_signed() == t->is_signed()
-                          ? from->bits() <= t->bits()
-                          : t->is_signed() && from->bits() < t->bits();
+  // An enum is its integer, a duration is int.
+  const type* const from = x.type->is(kind::enumeration) ? x.type->values->base : x.type;
+  const type* const as = t->is(kind::duration) ? types_.basic(kind::i64) : t;
+  if (from->is_integer()) {
+    const bool fits = from->is_signed() == as->is_signed()
+                          ? from->bits() <= as->bits()
+                          : as->is_signed() && from->bits() < as->bits();
     if (fits) v.index = 0;
-  } else if (from->is(kind::boolean) || from->is(kind::enumeration) || t->is(kind::duration)) {
-    v.index = from->is(kind::enumeration) && t->is_integer() && t->bits() < 64 ? 1 : 0;
+  } else if (from->is(kind::boolean)) {
+    v.index = 0;
   }
   v.kids.push_back(lower(x));
   set(std::move(place), std::move(v), e.at);
@@ -235,6 +242,8 @@ void lowering::lower_or(const expr& e, var_id into) {
       v.kids.push_back(slot_value(tmp));
       note_value_views(into, v);
       set(slot_value(into), std::move(v), e.at);
+    } else if (t->needs_release()) {
+      simple(instr_op::release, tmp, e.at);
     }
   } else if (e.a->kind == expr_kind::call || e.a->kind == expr_kind::try_) {
     failure f;
@@ -322,7 +331,9 @@ void lowering::lower_assign(const stmt& s) {
       const value place = lower_place(*s.a);
       if (place.op == value_op::slot && !flow_.slots[place.slot].by_reference) {
         const bool reads = reads_slot(*s.b, place.slot);
-        if (!reads || !contains_effects(*s.b)) {
+        // The elements of a list are stored one by one.
+        if ((!reads || (!contains_effects(*s.b) && s.b->kind != expr_kind::list)) &&
+            !keeps_old_value(s)) {
           store_value(place.slot, *s.b);
           if (open()) leave_to(mark, s.at);
           top_ = mark;
@@ -351,6 +362,15 @@ void lowering::lower_assign(const stmt& s) {
   }
   if (open()) leave_to(mark, s.at);
   top_ = mark;
+}
+
+bool lowering::keeps_old_value(const stmt& s) const {
+  // A call that fails gives no value, and the variable is not what it left in its result's place.
+  if (!contains_effects(*s.b)) return false;
+  if (s.b->kind == expr_kind::or_else || s.a->var->is_param) return true;
+  for (std::uint32_t at = top_; at != no_id; at = cleanups_[at].parent)
+    if (cleanups_[at].op == cleanup_op::defer) return true;
+  return false;
 }
 
 bool lowering::reads_slot(const expr& e, var_id id) {

@@ -247,6 +247,9 @@ class lowering {
 
   bool reads_slot(const expr& e, var_id id);
 
+  /// Where the assignment fails, something may still read what the variable held before.
+  bool keeps_old_value(const stmt& s) const;
+
   /// A condition, with the variable of `if let`; control goes on in `yes`.
   void lower_condition(const stmt& s, block_id yes, block_id no);
 

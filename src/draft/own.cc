@@ -13,15 +13,18 @@ namespace {
 struct knowledge {
   std::uint8_t assigned = 0;
   std::uint8_t moved = 0;
-  bool stale = false;     ///< a view whose owner was changed or moved
-  std::uint8_t lent = 0;  ///< 1 shared, 2 a job may change it
+  bool stale = false;       ///< a view whose owner was changed or moved
+  std::uint8_t lent = 0;    ///< 1 shared, 2 a job may change it
+  std::uint8_t pinned = 0;  ///< 1 a defer uses it, 2 a view of a defer looks into it
   span moved_at{};
   span stale_at{};
   span lent_at{};
+  span pinned_at{};
   variable* stale_by = nullptr;
 
   friend bool operator==(const knowledge& a, const knowledge& b) noexcept {
-    return a.assigned == b.assigned && a.moved == b.moved && a.stale == b.stale && a.lent == b.lent;
+    return a.assigned == b.assigned && a.moved == b.moved && a.stale == b.stale &&
+           a.lent == b.lent && a.pinned == b.pinned;
   }
 };
 
@@ -38,12 +41,14 @@ bool join(state& into, const state& from) {
     k.moved = join(k.moved, from[i].moved);
     k.stale = k.stale || from[i].stale;
     k.lent = std::max(k.lent, from[i].lent);
+    k.pinned = std::max(k.pinned, from[i].pinned);
     if (!k.moved_at) k.moved_at = from[i].moved_at;
     if (!k.stale_at) {
       k.stale_at = from[i].stale_at;
       k.stale_by = from[i].stale_by;
     }
     if (!k.lent_at) k.lent_at = from[i].lent_at;
+    if (!k.pinned_at) k.pinned_at = from[i].pinned_at;
     changed |= !(k == into[i]);
     into[i] = k;
   }
@@ -139,6 +144,15 @@ class ownership_flow {
     d.hint = "wait until the scope has ended";
   }
 
+  void refuse_pinned(const event& e, const state& s, bool tell, const char* what) {
+    const knowledge& k = s[e.var->number];
+    if (!tell || !told_.emplace(e.at.begin, e.at.end).second) return;
+    auto& d = report_.error(
+        "D0201", e.at, quoted(e.var->name) + " is used by a 'defer' and " + what + " before it");
+    if (k.pinned_at) d.notes.push_back({k.pinned_at, "here"});
+    d.hint = "'defer' runs when its block is left";
+  }
+
   void apply(const event& e, state& s, bool tell) {
     knowledge& k = s[e.var->number];
     switch (e.what) {
@@ -159,6 +173,7 @@ class ownership_flow {
           d.hint = "move or close it first, or use another variable";
         }
         refuse_lent(e, s, tell, "cannot be changed");
+        if (k.pinned == 2) refuse_pinned(e, s, tell, "cannot be changed");
         make_stale(e.var, s, e.at);
         k.assigned = 1;
         k.moved = 0;
@@ -176,11 +191,13 @@ class ownership_flow {
       case happening::change:
         check_use(e, s, tell);
         refuse_lent(e, s, tell, "cannot be changed");
+        if (k.pinned == 2) refuse_pinned(e, s, tell, "cannot be changed");
         make_stale(e.var, s, e.at);
         return;
       case happening::move:
         check_use(e, s, tell);
         refuse_lent(e, s, tell, "cannot be moved");
+        if (k.pinned != 0) refuse_pinned(e, s, tell, "cannot be moved");
         make_stale(e.var, s, e.at);
         k.moved = 1;
         k.moved_at = e.at;
@@ -201,6 +218,14 @@ class ownership_flow {
         return;
       case happening::hand_back:
         k.lent = 0;
+        return;
+      case happening::pin:
+      case happening::pin_looked:
+        k.pinned = std::max<std::uint8_t>(k.pinned, e.what == happening::pin ? 1 : 2);
+        k.pinned_at = e.at;
+        return;
+      case happening::unpin:
+        k.pinned = 0;
         return;
     }
   }

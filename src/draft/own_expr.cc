@@ -1,10 +1,28 @@
 // SPDX-License-Identifier: MIT
 // Adds the effects of expressions on variables to the graph of a function.
 #include <algorithm>
+#include <utility>
 
 #include "draft/own_graph.hh"
+#include "draft/walk.hh"
 
 namespace heddle::draft {
+namespace {
+
+bool has_effects(const expr& e) {
+  bool any = false;
+  walk(
+      e,
+      [&](const expr& x) {
+        any |= x.kind == expr_kind::call || x.kind == expr_kind::spawn ||
+               (x.kind == expr_kind::name && x.moves);
+      },
+      [](const stmt&) {});
+  return any;
+}
+
+}  // namespace
+
 variable* place_root(const expr& e) noexcept {
   const expr* at = &e;
   for (;;) {
@@ -29,11 +47,6 @@ void ownership_graph::use_place(const expr& e, happening how) {
   variable* const v = place_root(e);
   if (v == nullptr) return add_expr(e);
   add_subscripts(e);
-  if (in_defer_ && how == happening::use && v->type->is_owned()) {
-    add(happening::use, v, e.at);
-    add(happening::lend, v, e.at);
-    return;
-  }
   add(how, v, e.at);
 }
 
@@ -59,8 +72,9 @@ void ownership_graph::add_expr(const expr& e) {
     case expr_kind::move:
       return add_expr(*e.a);
     case expr_kind::binary: {
+      if (e.op != word::s_andand && e.op != word::s_oror)
+        return add_before(*e.a, has_effects(*e.b), [&] { add_expr(*e.b); });
       add_expr(*e.a);
-      if (e.op != word::s_andand && e.op != word::s_oror) return add_expr(*e.b);
       const std::size_t before = at_;
       const std::size_t after = fresh();
       go(after);
@@ -106,10 +120,13 @@ void ownership_graph::add_call(const expr& e) {
   if (e.means == meaning::operation && e.a->kind == expr_kind::member &&
       e.a->a->means != meaning::namespace_) {
     const expr& on = *e.a->a;
-    for (const argument& a : e.args) add_arg(a, passing::borrow, nullptr);
+    add_args(e, 0);
     const operation& op = *e.op_info;
     if (op.consumes) {
-      add(in_defer_ ? happening::use : happening::move, place_root(on), on.at);
+      // `defer c.close()` does nothing where c is gone by then.
+      const bool later = std::exchange(in_defer_, false);
+      add(later ? happening::use : happening::move, place_root(on), on.at);
+      in_defer_ = later;
     } else {
       use_place(on, op.changes ? happening::change
                     : op.waits ? happening::wait_on
@@ -118,9 +135,51 @@ void ownership_graph::add_call(const expr& e) {
     change_args(e);
     return;
   }
-  for (const argument& a : e.args)
-    if (a.value) add_arg(a, passing::borrow, nullptr);
+  add_args(e, 0);
   change_args(e);
+}
+
+void ownership_graph::add_args(const expr& e, std::size_t first) {
+  while (first != e.args.size() && !e.args[first].value) ++first;
+  if (first == e.args.size()) return;
+  bool effects = false;
+  for (std::size_t i = first + 1; i != e.args.size(); ++i)
+    effects = effects || (e.args[i].value && has_effects(*e.args[i].value));
+  add_before(*e.args[first].value, effects, [&] { add_args(e, first + 1); });
+}
+
+variable* ownership_graph::add_nameless(const expr& from) {
+  std::vector<variable*> roots = roots_of(from);
+  if (roots.empty() || at_ == nowhere) return nullptr;
+  auto made = std::make_unique<variable>();
+  made->name = std::string(from.at.file->text().substr(from.at.begin, from.at.size()));
+  made->type = from.to != nullptr ? from.to : from.type;
+  made->owner = &function_;
+  made->number = static_cast<std::uint32_t>(function_.variables.size());
+  variable* const v = made.get();
+  function_.variables.push_back(std::move(made));
+  function_.looks_into[v] = std::move(roots);
+  add(happening::declare, v, {});
+  add(happening::assign, v, {});
+  return v;
+}
+
+void ownership_graph::close_views() {
+  for (auto& [view, roots] : function_.looks_into) {
+    for (std::size_t i = 0; i < roots.size(); ++i) {
+      if (roots[i]->type->owning != owning::borrowed) continue;
+      const auto more = function_.looks_into.find(roots[i]);
+      if (more == function_.looks_into.end()) continue;
+      for (std::size_t n = 0; n < more->second.size(); ++n)
+        if (std::find(roots.begin(), roots.end(), more->second[n]) == roots.end())
+          roots.push_back(more->second[n]);
+    }
+  }
+  for (auto& [view, roots] : function_.looks_into)
+    roots.erase(
+        std::remove_if(roots.begin(), roots.end(),
+                       [](const variable* v) { return v->type->owning == owning::borrowed; }),
+        roots.end());
 }
 
 void ownership_graph::add_arg(const argument& a, passing, const variable*) {
@@ -142,7 +201,10 @@ void ownership_graph::change_args(const expr& e) {
     for (std::size_t j = 0; j != how.size(); ++j) {
       if (j == i || !e.args[j].value) continue;
       const auto roots = roots_of(*e.args[j].value);
-      const bool same = place_root(*e.args[j].value) == v && e.args[j].value->type->by_address();
+      // A handle that is lent is not counted: the change would release it under its user.
+      const type& held = *e.args[j].value->type;
+      const bool counted = held.owning == owning::counted && how[j] == passing::borrow;
+      const bool same = place_root(*e.args[j].value) == v && (held.by_address() || counted);
       if (!same && !(how[j] == passing::change && place_root(*e.args[j].value) == v) &&
           std::find(roots.begin(), roots.end(), v) == roots.end())
         continue;
@@ -163,8 +225,9 @@ void ownership_graph::change_args(const expr& e) {
 void ownership_graph::add_spawn(const expr& e) {
   const expr& call = *e.a;
   const function& f = *call.callee;
-  for (const argument& a : call.args) add_expr(*a.value);
   // The color is read before the parameters move into the thread.
+  if (e.b) add_expr(*e.b);
+  for (const argument& a : call.args) add_expr(*a.value);
   for (std::size_t i = 0; i != call.args.size(); ++i) {
     const variable& p = *f.params[i];
     const expr& value = *call.args[i].value;
@@ -178,11 +241,17 @@ void ownership_graph::add_spawn(const expr& e) {
       lend(v, happening::lend, value.at);
     }
   }
-  if (e.b && !(e.b->type->is_owned())) add_expr(*e.b);
 }
 
 void ownership_graph::lend(variable* v, happening how, span at) {
-  if (scopes_ == 0) return;
+  if (scopes_.empty()) return;
+  const auto inside = live_.begin() + static_cast<std::ptrdiff_t>(scopes_.back());
+  if (v->type->owning != owning::borrowed && std::find(inside, live_.end(), v) != live_.end()) {
+    auto& d = report_.error("D0201", at, quoted(v->name) + " ends before the job that borrows it");
+    d.notes.push_back({v->at, "it is declared here"});
+    d.hint = "declare it before the 'scope'";
+    return;
+  }
   add(how, v, at);
   lent_.push_back(v);
 }

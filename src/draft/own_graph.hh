@@ -18,10 +18,13 @@ enum class happening : std::uint8_t {
   wait_on,  ///< a use by an operation that waits
   change,   ///< passed as `var`, or changed by an operation
   move,
-  end,        ///< its scope ends
-  lend,       ///< to a job of this scope, or to a defer
-  lend_var,   ///< the same, and the job may change it
-  hand_back,  ///< the scope has ended, and its jobs with it
+  end,         ///< its scope ends
+  lend,        ///< to a job of this scope, or to a defer
+  lend_var,    ///< the same, and the job may change it
+  hand_back,   ///< the scope has ended, and its jobs with it
+  pin,         ///< a defer of this block uses it: it is not moved before
+  pin_looked,  ///< a view of a defer looks into it: it is not changed either
+  unpin,
 };
 
 struct event {
@@ -62,6 +65,8 @@ class ownership_graph {
     std::size_t head;
     std::size_t after;
     std::size_t names;
+    std::size_t lent;
+    std::size_t pins;
   };
 
   template <class Body>
@@ -70,7 +75,7 @@ class ownership_graph {
     const std::size_t after = fresh();
     go(head);
     at_ = head;
-    loops_.push_back({head, after, live_.size()});
+    loops_.push_back({head, after, live_.size(), lent_.size(), pins_.size()});
     body(head, after);
     go(head);
     loops_.pop_back();
@@ -98,6 +103,9 @@ class ownership_graph {
   void add_spawn(const expr& e);
 
   void lend(variable* v, happening how, span at);
+  /// What a defer uses stays until its block is left.
+  void pin(variable* v, span at);
+  void unpin(std::size_t mark, span at);
 
   /// The variables that a view looks into.
   std::vector<variable*> roots_of(const expr& e) const;
@@ -105,6 +113,21 @@ class ownership_graph {
   void collect_looked(const expr& e, std::vector<variable*>& list) const;
 
   void note_view(variable* v, const expr& from);
+  /// A view looks into owners only; a view that it was taken from may be another one by now.
+  void close_views();
+
+  /// A view without a name: the loop's, or of an argument while later ones are computed. Null where
+  /// the expression looks into nothing that could change.
+  variable* add_nameless(const expr& from);
+  /// Adds `first`, a view, then the others, and holds that it is still one.
+  template <class Rest>
+  void add_before(const expr& first, bool effects, Rest&& rest) {
+    add_expr(first);
+    variable* const view = effects ? add_nameless(first) : nullptr;
+    rest();
+    add(happening::use, view, first.at);
+  }
+  void add_args(const expr& e, std::size_t first);
 
   function& function_;
   source::diagnostics& report_;
@@ -112,7 +135,8 @@ class ownership_graph {
   std::vector<variable*> live_;
   std::vector<loop> loops_;
   std::vector<variable*> lent_;
-  std::uint32_t scopes_ = 0;
+  std::vector<variable*> pins_;
+  std::vector<std::size_t> scopes_;  // of each open scope: how many names are outside of it
   bool in_defer_ = false;
 };
 

@@ -10,6 +10,7 @@ void ownership_graph::run() {
   at_ = fresh();
   for (variable* v : function_.params) add(happening::assign, v, v->at);
   add_block(function_.decl->body);
+  close_views();
 }
 
 std::size_t ownership_graph::fresh() {
@@ -22,12 +23,40 @@ void ownership_graph::go(std::size_t to) {
 }
 
 void ownership_graph::add(happening what, variable* v, span at) {
-  if (at_ != nowhere && v != nullptr) nodes[at_].events.push_back({what, v, at});
+  if (at_ == nowhere || v == nullptr) return;
+  nodes[at_].events.push_back({what, v, at});
+  if (in_defer_ &&
+      (what == happening::use || what == happening::wait_on || what == happening::change))
+    pin(v, at);
+}
+
+void ownership_graph::pin(variable* v, span at) {
+  const bool is_view = v->type->owning == owning::borrowed;
+  if (!is_view && !v->type->is_owned()) return;
+  std::vector<variable*> looked;
+  if (is_view) looked = function_.looks_into[v];
+  looked.push_back(v);
+  for (variable* each : looked) {
+    nodes[at_].events.push_back({is_view ? happening::pin_looked : happening::pin, each, at});
+    pins_.push_back(each);
+  }
+}
+
+void ownership_graph::unpin(std::size_t mark, span at) {
+  for (std::size_t i = mark; i < pins_.size(); ++i)
+    if (std::find(pins_.begin(), pins_.begin() + static_cast<std::ptrdiff_t>(mark), pins_[i]) ==
+        pins_.begin() + static_cast<std::ptrdiff_t>(mark))
+      add(happening::unpin, pins_[i], at);
 }
 
 void ownership_graph::add_block(const block& b) {
   const std::size_t mark = live_.size();
+  const std::size_t pins = pins_.size();
   for (const stmt_ptr& s : b.body) add_stmt(*s);
+  if (!in_defer_) {
+    unpin(pins, b.at);
+    pins_.resize(pins);
+  }
   leave_names(mark);
 }
 
@@ -101,7 +130,8 @@ void ownership_graph::add_stmt(const stmt& s) {
       return add_loop(false, [&](std::size_t, std::size_t) { add_block(s.body); });
     case stmt_kind::for_: {
       add_expr(*s.a);
-      variable* const over = place_root(*s.a);
+      variable* over = add_nameless(*s.a);
+      if (over == nullptr) over = place_root(*s.a);
       return add_loop(true, [&](std::size_t, std::size_t after) {
         go(after);
         const std::size_t mark = live_.size();
@@ -144,9 +174,9 @@ void ownership_graph::add_stmt(const stmt& s) {
     }
     case stmt_kind::scope: {
       const std::size_t mark = lent_.size();
-      ++scopes_;
+      scopes_.push_back(live_.size());
       add_block(s.body);
-      --scopes_;
+      scopes_.pop_back();
       for (std::size_t i = mark; i != lent_.size(); ++i) add(happening::hand_back, lent_[i], s.at);
       lent_.resize(mark);
       return;
@@ -179,6 +209,10 @@ void ownership_graph::add_stmt(const stmt& s) {
     case stmt_kind::break_:
     case stmt_kind::continue_:
       if (loops_.empty()) return;
+      // Scopes that are left wait for their jobs.
+      for (std::size_t i = loops_.back().lent; i < lent_.size(); ++i)
+        add(happening::hand_back, lent_[i], s.at);
+      unpin(loops_.back().pins, s.at);
       end_names(loops_.back().names, s.at);
       go(s.kind == stmt_kind::break_ ? loops_.back().after : loops_.back().head);
       at_ = nowhere;

@@ -5,6 +5,14 @@
 #include <cerrno>
 
 namespace heddle::draft {
+namespace {
+
+/// Records of two modules may have one name, so the type itself is a part of the key.
+std::string key_of(const std::string& name, const type* of) {
+  return name + "@" + std::to_string(reinterpret_cast<std::uintptr_t>(of));
+}
+
+}  // namespace
 
 unsigned type::bits() const noexcept {
   switch (kind) {
@@ -99,7 +107,7 @@ const type* type_table::text(std::uint64_t count) {
 
 const type* type_table::array(std::uint64_t count, const type* of) {
   std::string name = "[" + std::to_string(count) + "]" + of->name;
-  const type*& slot = made_[name];
+  const type*& slot = made_[key_of(name, of)];
   if (slot == nullptr) {
     type* const t = make(kind::array, std::move(name));
     t->count = count;
@@ -112,7 +120,7 @@ const type* type_table::array(std::uint64_t count, const type* of) {
 
 const type* type_table::optional(const type* of) {
   std::string name = "?" + of->name;
-  const type*& slot = made_[name];
+  const type*& slot = made_[key_of(name, of)];
   if (slot == nullptr) {
     type* const t = make(kind::optional, std::move(name));
     t->of = of;
@@ -147,7 +155,7 @@ const type* type_table::generic(kind k, const type* of, bool fallible) {
       how = owning::owned;
   }
   std::string name = std::string(word) + "<" + of->name + (fallible ? "!>" : ">");
-  const type*& slot = made_[name];
+  const type*& slot = made_[key_of(name, of)];
   if (slot == nullptr) {
     type* const t = make(k, std::move(name));
     t->of = of;

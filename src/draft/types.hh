@@ -175,6 +175,8 @@ struct function {
 
   [[nodiscard]] bool is_thread() const noexcept { return decl->kind == item_kind::thread; }
   [[nodiscard]] bool is_main() const noexcept { return decl->kind == item_kind::main; }
+  /// Its frame holds what it is given: a job may outlive the variable that a value came from.
+  [[nodiscard]] bool copies_values() const noexcept { return is_thread() || is_main() || spawned; }
 };
 
 struct record {

@@ -49,6 +49,10 @@ class finder {
           },
           [&](const stmt& s) { f.waits = f.waits || waits_itself(s); });
     });
+    // A function that is spawned has a frame, so who calls it waits for that frame.
+    for (function* f : functions_)
+      for (const call_site& c : f->calls)
+        if (c.callee->spawned) c.callee->waits = true;
     for (bool changed = true; std::exchange(changed, false);) {
       for (function* f : functions_) {
         for (const call_site& c : f->calls) {
@@ -309,7 +313,9 @@ std::string explain_wait(const function& f) {
   const function* at = &f;
   for (int depth = 0; depth != 8; ++depth) {
     if (at->waits_at == nullptr) {
-      out += at->decl->blocking ? "runs in the pool" : "has an any, a wait or a scope";
+      out += at->decl->blocking ? "runs in the pool"
+             : at->spawned      ? "is spawned, and runs in a frame of its own"
+                                : "has an any, a wait or a scope";
       return out;
     }
     if (at->waits_through == nullptr) {

@@ -16,6 +16,9 @@ std::string in_thread(const std::string& body) {
          "fn borrow(c: conn) -> ! { try c.readable() }\n"
          "fn change(var b: buffer) -> ! { b.clear()\n try time.sleep(1s) }\n"
          "fn count(v: view) -> int { return v.len }\n"
+         "fn borrow_len(b: buffer) { log.print(b.len) }\nthread number(n: int) { log.print(n) }\n"
+         "fn both(var x: bytes, y: bytes) -> ! { x = try y.copy() }\n"
+         "fn shown(v: view) -> ! { try time.sleep(1ms)\n log.print(v) }\n"
          "thread t(c: conn, ch: channel<int>) {\n var buf = try buffer(16)\n buf.clear()\n let _ = "
          "ch\n" +
          body + "\n}\n";
@@ -171,4 +174,44 @@ HEDDLE_TEST(draft_rules, "every code that the compiler gives has a page") {
         "D0701", "D0702", "D0801", "D0802", "D0901", "D0902", "D1001", "D1002", "D1101",
         "D1102", "D1103", "D1201", "D1301", "D1401", "D1402", "D1403"})
     EXPECT_NE(known.find(code), std::string::npos) << code;
+}
+
+HEDDLE_TEST(draft_rules, "2: what a job or a defer uses stays until they have run") {
+  check("scope {\n var b = try buffer(4)\n spawn change(b)\n}", "D0201");
+  check("loop {\n scope {\n spawn change(buf)\n break\n }\n}\nbuf.clear()", "");
+  check("let o = try channel<buffer>(1)\ndefer log.print(buf.len)\ntry o.send(move buf)", "D0201");
+  check("defer borrow_len(buf)\nbuf.clear()", "");
+  check("let v = buf.filled()\ndefer log.print(v)\nbuf.clear()", "D0201");
+  check("defer log.print(buf.len)\ntry buf.put(\"x\")\ntry c.readable()", "");
+  check(
+      "if buf.len == 0 { defer log.print(buf.len) }\nlet o = try channel<buffer>(1)\ntry "
+      "o.send(move buf)",
+      "");
+}
+
+HEDDLE_TEST(draft_rules, "1: a color is no later use of what was given away") {
+  check("spawn other(c)\nspawn number(1) color c", "D0101");
+}
+
+HEDDLE_TEST(draft_rules, "3: views without a name, and of temporaries, are views too") {
+  check("log.print(buf.filled(), try c.read(buf))", "D0301");
+  check("log.print(try c.read_line(buf), try c.read_line(buf))", "D0301");
+  check(
+      "let line = buf.filled()\nvar rest = line\nlet first = rest[0..0]\nrest = "
+      "rest[0..]\nlog.print(first, rest)",
+      "");
+  check("for b in buf.filled() {\n log.print(b)\n buf.clear()\n}", "D0301");
+  check("var x = try \"a\".copy()\ntry both(x, x)", "D0301");
+  check("let q = try channel<bytes>(1)\nlet v: view = try q.receive()\nlog.print(v)", "D0004");
+  check("let q = try channel<bytes>(1)\nlet v = (try q.receive())[0..1]\nlog.print(v)", "D0004");
+  check("scope { spawn shown(try \"a\".copy()) }", "D0004");
+}
+
+HEDDLE_TEST(draft_rules, "11: numbers that do not fit are told with their sign") {
+  check("let x = -(-9223372036854775808)\nlog.print(x)", "D1102");
+  check("let x = -18446744073709551615\nlog.print(x)", "D1102");
+}
+
+HEDDLE_TEST(draft_rules, "8: a break in an argument leaves the loop") {
+  check("loop { log.print(ch.receive() or { break }) }\nbuf.clear()", "");
 }
