@@ -48,6 +48,11 @@ class rendezvous {
  public:
   explicit rendezvous(std::source_location where = std::source_location::current()) noexcept
       : under_(where) {}
+  /// The place, as libasync's programs name it: `rendezvous_t<> rv(__FILE__, __LINE__)`. The
+  /// compiler knows it too.
+  rendezvous(const char*, int,
+             std::source_location where = std::source_location::current()) noexcept
+      : under_(where) {}
 
   /// Makes the expected events empty, and drops the events that have happened.
   void cancel() { under_.clear(); }
@@ -61,6 +66,17 @@ class rendezvous {
   [[nodiscard]] bool next_trigger(Ids&... ids) { return under_.join(ids...); }
 
   [[nodiscard]] heddle::rendezvous<Ids...>& beneath() noexcept { return under_; }
+
+  // What `co_await r` and heddle/core/twait.hh need, for functions that are ported.
+  using heddle_rendezvous = heddle::rendezvous<Ids...>;
+  [[nodiscard]] auto operator co_await() noexcept { return under_.operator co_await(); }
+  template <class... Args>
+  [[nodiscard]] auto make_event_at(std::source_location where, Args&&... args) {
+    const auto wrap = []<class... Ts>(heddle::event<Ts...> e) {
+      return ::event<Ts...>(std::move(e));
+    };
+    return wrap(under_.make_event_at(where, std::forward<Args>(args)...));
+  }
 
  private:
   heddle::rendezvous<Ids...> under_;

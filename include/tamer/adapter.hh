@@ -73,6 +73,8 @@ template <class Delay, class... Ts>
 [[nodiscard]] event<Ts...> add_timeout(Delay delay, event<Ts...> e) {
   if constexpr (sizeof...(Ts) == 0) {
     ::tamer::at_delay(delay, e);
+  } else if constexpr (sizeof...(Ts) == 1 && !(std::constructible_from<Ts, int> && ...)) {
+    ::tamer::at_delay(delay, e.unblocker());  // no value can say it
   } else if constexpr (sizeof...(Ts) == 1) {
     ::tamer::at_delay(delay, heddle::bind(e, Ts(::tamer::outcome::timeout)...));
   } else {

@@ -4,6 +4,7 @@
 // one event of a rendezvous.
 #pragma once
 
+#include <cassert>  // programs take assert() from here
 #include <concepts>
 #include <string>
 #include <tuple>
@@ -86,6 +87,15 @@ class gather final : public heddle::detail::event_set {
   bool described_ = false;  // in the last bytes of the room
 };
 
+/// What `make_event` of a twait body gives: an event, of a type of its own so that templates can
+/// deduce its rendezvous, as they do of tamer's.
+template <class Rendezvous, class... Ts>
+class preevent : public event<Ts...> {
+ public:
+  preevent() noexcept = default;
+  explicit preevent(event<Ts...> e) noexcept : event<Ts...>(std::move(e)) {}
+};
+
 /// The local `make_event` of a twait body. Nested bodies hide outer ones by ordinary scoping, and
 /// macros and lambdas find it as they find any variable.
 class maker {
@@ -93,30 +103,31 @@ class maker {
   using here = std::source_location;
   explicit maker(gather& g) noexcept : gather_(&g) {}
 
-  [[nodiscard]] event<> operator()(here where = here::current()) const {
-    return gather_->make_event_at(where);
+  [[nodiscard]] preevent<gather> operator()(here where = here::current()) const {
+    return preevent<gather>(gather_->make_event_at(where));
   }
   template <slot A>
-  [[nodiscard]] event<A> operator()(A& a, here where = here::current()) const {
-    return gather_->make_event_at(where, a);
+  [[nodiscard]] preevent<gather, A> operator()(A& a, here where = here::current()) const {
+    return preevent<gather, A>(gather_->make_event_at(where, a));
   }
   template <slot A, class B>
-  [[nodiscard]] event<A, B> operator()(A& a, B& b, here where = here::current()) const {
-    return gather_->make_event_at(where, a, b);
+  [[nodiscard]] preevent<gather, A, B> operator()(A& a, B& b, here where = here::current()) const {
+    return preevent<gather, A, B>(gather_->make_event_at(where, a, b));
   }
   template <slot A, class B, class C>
-  [[nodiscard]] event<A, B, C> operator()(A& a, B& b, C& c, here where = here::current()) const {
-    return gather_->make_event_at(where, a, b, c);
+  [[nodiscard]] preevent<gather, A, B, C> operator()(A& a, B& b, C& c,
+                                                     here where = here::current()) const {
+    return preevent<gather, A, B, C>(gather_->make_event_at(where, a, b, c));
   }
   template <slot A, class B, class C, class D>
-  [[nodiscard]] event<A, B, C, D> operator()(A& a, B& b, C& c, D& d,
-                                             here where = here::current()) const {
-    return gather_->make_event_at(where, a, b, c, d);
+  [[nodiscard]] preevent<gather, A, B, C, D> operator()(A& a, B& b, C& c, D& d,
+                                                        here where = here::current()) const {
+    return preevent<gather, A, B, C, D>(gather_->make_event_at(where, a, b, c, d));
   }
   template <slot A, class B, class C, class D, class E>
-  [[nodiscard]] event<A, B, C, D, E> operator()(A& a, B& b, C& c, D& d, E& e,
-                                                here where = here::current()) const {
-    return gather_->make_event_at(where, a, b, c, d, e);
+  [[nodiscard]] preevent<gather, A, B, C, D, E> operator()(A& a, B& b, C& c, D& d, E& e,
+                                                           here where = here::current()) const {
+    return preevent<gather, A, B, C, D, E>(gather_->make_event_at(where, a, b, c, d, e));
   }
 
   // With a rendezvous first: its ids and the slots follow.
@@ -206,8 +217,7 @@ namespace tamer {
 template <class... Ts>
 using event = heddle::event<Ts...>;
 /// An event that was made a moment ago; here every event is as cheap.
-template <class Rendezvous, class... Ts>
-using preevent = heddle::event<Ts...>;
+using heddle::tame::preevent;
 template <class... Ids>
 using rendezvous = heddle::rendezvous<Ids...>;
 using gather_rendezvous = heddle::tame::gather;

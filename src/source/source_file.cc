@@ -65,18 +65,28 @@ std::expected<std::string, std::string> read_text(const std::string& path) {
 }
 
 std::expected<void, std::string> write_text(const std::string& path, std::string_view text) {
-  const std::string beside = path + ".new";
+  namespace fs = std::filesystem;
+  std::error_code failed;
+  const fs::file_status before = fs::status(path, failed);
+  // A device or a pipe is written to, and never replaced: -o /dev/null.
+  const bool in_place = fs::exists(before) && !fs::is_regular_file(before);
+  // A link goes on naming its file.
+  const fs::path file = fs::is_regular_file(before) ? fs::canonical(path, failed) : fs::path(path);
+  const std::string target = file.empty() ? path : file.string();
+  const std::string beside = in_place ? target : target + ".new";
   {
     std::ofstream out(beside, std::ios::binary | std::ios::trunc);
     out.write(text.data(), static_cast<std::streamsize>(text.size()));
     out.close();
     if (!out) {
       const std::string why = std::strerror(errno);
-      std::remove(beside.c_str());
+      if (!in_place) std::remove(beside.c_str());
       return std::unexpected("cannot write " + path + ": " + why);
     }
   }
-  if (std::rename(beside.c_str(), path.c_str()) != 0) {
+  if (in_place) return {};
+  if (fs::is_regular_file(before)) fs::permissions(beside, before.permissions(), failed);
+  if (std::rename(beside.c_str(), target.c_str()) != 0) {
     const std::string why = std::strerror(errno);
     std::remove(beside.c_str());
     return std::unexpected("cannot write " + path + ": " + why);

@@ -97,9 +97,11 @@ struct variables {
 /// A piece of the file that only one word of the dialect needs.
 struct replacement {
   enum class kind : std::uint8_t {
-    qualification,  ///< `tamer::` of a make_event in a twait body
-    closure,        ///< CLOSURE in a parameter list, with its comma
-    self,           ///< _self
+    qualification,   ///< `tamer::` of a make_event in a twait body
+    closure,         ///< CLOSURE in a parameter list, with its comma
+    closure_result,  ///< `void` of a declaration that only CLOSURE marks as that of a tamed
+                     ///< function
+    self,            ///< _self
     holdvar,
     macro_use,      ///< a macro that returns, used in a tamed function
     maker,          ///< make_event or mkevent in a twait body

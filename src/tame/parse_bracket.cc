@@ -93,6 +93,7 @@ void parser::open(std::size_t i, char bracket, role what) {
   n.label_blocked = p.label_blocked;
   n.names = state_.names;
   n.outer = state_.now;
+  n.brace = bracket == '{' ? static_cast<int>(nodes_.size()) : p.brace;
   nodes_.push_back(std::move(n));
   state_.top = static_cast<int>(nodes_.size()) - 1;
   state_.now = {};
@@ -173,8 +174,10 @@ void parser::open_paren(std::size_t i) {
     w.open = of(at(i));
     return;
   }
-  if (now.next == control::for_ || now.next == control::while_)
+  if (now.next == control::for_ || now.next == control::while_) {
+    if (top().before_loop == -2) top().before_loop = state_.names;
     return open(i, '(', role::for_parens);
+  }
   if (now.next == control::event) return open(i, '(', role::event_arguments);
   open(i, '(', now.head >= 0 ? role::head_parens : role::parens);
 }
@@ -225,11 +228,8 @@ void parser::close(std::size_t i, char bracket) {
       d.hint = "where a macro opens or closes it, write the bracket itself";
     }
     // Outside of tamed functions the file is not ours: find a way on.
-    int up = state_.top;
-    while (up > 0 && nodes_[static_cast<std::size_t>(up)].bracket != bracket) {
-      if (bracket != '{') return;
-      up = nodes_[static_cast<std::size_t>(up)].parent;
-    }
+    if (n.bracket != bracket && bracket != '{') return;
+    const int up = n.brace;
     if (up <= 0) return;
     state_.top = up;
   }
@@ -238,7 +238,10 @@ void parser::close(std::size_t i, char bracket) {
     nodes_.pop_back();
   state_.top = n.parent;
   state_.now = n.outer;
-  if (bracket == '{' && n.what != role::vars) state_.names = n.names;
+  if (bracket == '{' && n.what != role::vars) {
+    state_.names = n.names;
+    end_loop_names();
+  }
   closed(i, n);
 }
 

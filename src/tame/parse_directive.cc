@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Conditionals and macros. Conditions are never evaluated: every branch is read, and all of them
 // must end in the same state where tamed code is concerned. Only `#if 0` is passed over.
+#include <algorithm>
+
 #include "tame/parser.hh"
 
 namespace heddle::tame {
@@ -43,6 +45,7 @@ void parser::directive(std::size_t i) {
     case word::include_:
       if (branches_.empty() || (branches_.size() == 1 && state_.top == 0 && !skipping))
         found_.after_includes = t.end;
+      if (tokens_.text_of(t).find("heddle/core/twait.hh") != std::string_view::npos) ported_ = true;
       if (!skipping) include(t);
       return;
     case word::define_:
@@ -225,9 +228,25 @@ void parser::define(const token& t) {
       found_.functions.push_back(std::move(f));
       found_.has_tame = true;
     }
+    if (part.name == word::none && macros_->waiting.contains(tokens_.spelling(part))) waits = true;
     if (part.is(word::return_)) twin.returns.push_back(of(part));
     if (part.name == word::none && macros_->returning.contains(tokens_.spelling(part)))
       twin.uses.push_back(of(part));
+  }
+  // A lambda in a macro returns from itself.
+  const bool has_lambda =
+      std::any_of(body.begin(), body.end(), [](const token* part) { return part->is("["); });
+  if (!waits && has_lambda && (!twin.returns.empty() || !twin.uses.empty())) {
+    analysis own;
+    own.functions.emplace_back().definition = true;
+    source::diagnostics unsaid;
+    parser inside(file_, tokens_, language_, unsaid, own);
+    inside.macros_ = macros_;
+    inside.parse(body, true, 0);
+    twin.returns = own.functions.front().returns;
+    twin.uses.clear();
+    for (const replacement& r : own.replacements)
+      if (r.what == replacement::kind::macro_use && r.function == 0) twin.uses.push_back(r.where);
   }
   if (tame) macros_->tamed.insert(text);
   if (waits) {

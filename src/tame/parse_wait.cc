@@ -11,6 +11,7 @@ void parser::twait_word(std::size_t i) {
   const bool block = after->is("{") || after->is(word::volatile_);
   if (!block && !after->is("(") && !after->is("[")) return;
   const node& around = top();
+  if (around.function < 0 && ported_) return;
   if (around.function < 0 && !block) {
     // Outside of tamed functions it may be any name; it is ours where a statement begins.
     const token* p = previous();
@@ -179,7 +180,7 @@ void parser::check_slot(std::size_t i) {
       const std::string_view text =
           file_.text().substr(known.where.begin, known.where.end - known.where.begin);
       if (text == tokens_.text_of(t)) {
-        if (known.wait < 0) break;  // a reference or a static one
+        if (known.wait != wait) break;  // a reference, a static one, or of a twait body around
         source::diagnostic& d =
             out_.error("T0206", place(t), "this slot ends with the twait body, before the wait");
         d.notes.push_back({place(known.where), "it is declared here, inside of the body"});

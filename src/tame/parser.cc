@@ -177,6 +177,13 @@ void parser::step_identifier(std::size_t i) {
         }
         found_.has_tame = true;
         found_.replacements.push_back({replacement::kind::closure, r});
+        if (around.what != role::head_parens && state_.statement >= 0) {
+          for (auto j = static_cast<std::size_t>(state_.statement); j < around.open; ++j) {
+            if (at(j).is("(") || at(j).is("=")) break;
+            if (at(j).is(word::void_))
+              found_.replacements.push_back({replacement::kind::closure_result, of(at(j))});
+          }
+        }
       }
       return;
     case word::self_:
@@ -236,7 +243,10 @@ void parser::step_punctuator(std::size_t i) {
     case punct("]"):
       return close(i, '[');
     case punct(";"):
-      if (top().bracket == '{') state_.now = {};
+      if (top().bracket == '{') {
+        state_.now = {};
+        end_loop_names();
+      }
       state_.statement = -1;
       return;
     case punct(":"):

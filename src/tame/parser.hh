@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "tame/analysis.hh"
@@ -75,6 +76,7 @@ enum : int { ordinary_code = -1, lambda_code = -2, class_code = -3, default_code
 struct node {
   int parent = -1;
   int depth = 0;
+  int brace = 0;  ///< the innermost `{` that is open, this one included; 0 where none is
   char bracket = '{';
   role what = role::plain;
   std::size_t open = 0;  ///< index of the token among those that count
@@ -89,8 +91,9 @@ struct node {
   bool in_switch = false;
   bool label_blocked = false;  ///< the innermost switch lies outside of a twait body
   int wait = -1;
-  int names = -1;   ///< the last name declared in a twait body before this opened
-  announced outer;  ///< the construct announced when it opened
+  int names = -1;        ///< the last name declared in a twait body before this opened
+  int before_loop = -2;  ///< the last name before the head of a loop that stands in it; -2: none
+  announced outer;       ///< the construct announced when it opened
   std::vector<std::uint32_t> commas;
 };
 
@@ -165,6 +168,11 @@ class parser {
   void close(std::size_t i, char bracket);
   void closed(std::size_t i, const node& n);
   void end_of_tokens();
+  /// Variables of a loop's head end with the loop.
+  void end_loop_names() noexcept {
+    if (top().before_loop == -2) return;
+    state_.names = std::exchange(top().before_loop, -2);
+  }
 
   // Words that lints look at (parse_lint.cc).
   void use_of_name(std::size_t i);
@@ -238,6 +246,7 @@ class parser {
   bool macro_body_ = false;
   bool unbalanced_ = false;  ///< of a macro's body
   bool told_translated_ = false;
+  bool ported_ = false;  ///< it has Heddle's own twait, which other functions than tamed ones use
   const std::vector<scanned_include>& includes_;
   std::size_t next_include_ = 0;
   std::vector<sized_array> arrays_;

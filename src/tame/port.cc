@@ -34,7 +34,7 @@ constexpr struct {
 class porter {
  public:
   porter(const parsed& p, const translate_options& options)
-      : file_(p.file), found_(p.found), options_(options), edits_(p.file.text()) {}
+      : parsed_(p), file_(p.file), found_(p.found), options_(options), edits_(p.file.text()) {}
 
   void run(translation& out) {
     for (std::size_t i = 0; i < found_.functions.size(); ++i) tamed(found_.functions[i]);
@@ -58,7 +58,12 @@ class porter {
   [[nodiscard]] std::string trimmed(range r) const {
     while (r.begin < r.end && is_blank(text()[r.begin])) ++r.begin;
     while (r.begin < r.end && is_blank(text()[r.end - 1])) --r.end;
-    return text_of(r);
+    std::string out = text_of(r);
+    if (out.find("//") == std::string::npos) return out;
+    out = parsed_.one_line(r);  // without the comment, which would end the line
+    out.erase(0, std::min(out.find_first_not_of(' '), out.size()));
+    out.erase(out.find_last_not_of(' ') + 1);
+    return out;
   }
   [[nodiscard]] static bool is_blank(char c) noexcept {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
@@ -99,6 +104,9 @@ class porter {
         edits_.replace(blank, "");
       }
       edits_.replace(f.result, "heddle::tamed");
+    } else if (!f.has_result && !f.name.empty() && template_follows(f)) {
+      remove_word(f.keyword);
+      edits_.insert(f.name.begin, "heddle::tamed ");
     } else if (!f.has_result || f.by_macro) {
       edits_.replace(f.keyword, "heddle::tamed");
     } else {
@@ -111,6 +119,12 @@ class porter {
     // Without a wait, only this makes it one of our functions.
     edits_.insert(f.close.begin,
                   own_line(f) ? "  co_return;\n" + indent(f.close.begin) : "co_return; ");
+  }
+  /// tamed template <class T> f()
+  [[nodiscard]] bool template_follows(const function& f) const {
+    for (auto t = parsed_.token_at(f.keyword.end); t != parsed_.tokens.all.end(); ++t)
+      if (t->significant()) return t->is(word::template_);
+    return false;
   }
   /// Whether the closing bracket is first in its line.
   [[nodiscard]] bool own_line(const function& f) const noexcept {
@@ -222,6 +236,8 @@ class porter {
       case replacement::kind::qualification:
       case replacement::kind::closure:
         return edits_.replace(r.where, "");
+      case replacement::kind::closure_result:
+        return edits_.replace(r.where, "heddle::tamed");
       case replacement::kind::self:
         return edits_.replace(r.where, "this");
       case replacement::kind::holdvar:
@@ -364,6 +380,7 @@ class porter {
     return out;
   }
 
+  const parsed& parsed_;
   const source::source_file& file_;
   const analysis& found_;
   const translate_options& options_;

@@ -56,6 +56,9 @@ class builder {
     } else if (!f.keyword.empty() && is_word) {
       if (f.has_result || f.lambda) {
         edits_.blank(f.keyword);
+      } else if (f.is_template && f.name.begin > f.keyword.end && template_follows(f)) {
+        edits_.blank(f.keyword);  // tamed template <class T> f()
+        edits_.insert(f.name.begin, options_.returns + " ");
       } else {
         edits_.replace(f.keyword, options_.returns + " ");
       }
@@ -67,6 +70,11 @@ class builder {
     if (!f.close.empty()) edits_.insert(f.close.begin, "co_return; ");
   }
 
+  [[nodiscard]] bool template_follows(const function& f) const {
+    for (auto t = parsed_.token_at(f.keyword.end); t != parsed_.tokens.all.end(); ++t)
+      if (t->significant()) return t->is(word::template_);
+    return false;
+  }
   /// A function with DEFAULT_RETURN becomes two: a tamed one, and behind it the one that programs
   /// call, which starts it and returns what it returned so far, or the default.
   void returns_early(const function& f, bool waits) {
@@ -155,10 +163,11 @@ class builder {
     edits_.insert(w.open.end,
                   options_.language == dialect::tame
                       ? " [[maybe_unused]] const ::heddle::tame::tame_maker "
-                        "make_event(heddle_gather), &mkevent = make_event; [[maybe_unused]] const "
-                        "::heddle::tame::forker tfork(heddle_gather);"
-                      : " [[maybe_unused]] const ::heddle::tame::maker make_event(heddle_gather), "
-                        "&mkevent = make_event;");
+                        "make_event(heddle_gather); [[maybe_unused]] const auto& mkevent = "
+                        "make_event; [[maybe_unused]] const ::heddle::tame::forker "
+                        "tfork(heddle_gather);"
+                      : " [[maybe_unused]] const ::heddle::tame::maker make_event(heddle_gather); "
+                        "[[maybe_unused]] const auto& mkevent = make_event;");
     std::string end;
     if (!w.description.empty()) {
       edits_.blank({w.description.begin - 1, w.description.end + 1});
@@ -185,6 +194,9 @@ class builder {
       case replacement::kind::qualification:
       case replacement::kind::closure:
         return edits_.blank(r.where);
+      case replacement::kind::closure_result:
+        if (options_.returns != "void") edits_.replace(r.where, options_.returns);
+        return;
       case replacement::kind::self:
         return edits_.replace(r.where, "this ");
       case replacement::kind::holdvar:

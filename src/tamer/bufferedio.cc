@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "tamer/descriptor.hh"
 #include "tamer/guarded_slot.hh"
 
 namespace tamer {
@@ -30,6 +31,12 @@ std::string buffer::take(std::size_t n) {
 
 /// One read. The room is memory of its own: the operation may still hold it when this has ended.
 void buffer::fill(std::shared_ptr<content> in, fd f, event<int> done) {
+  if (detail::descriptor* const d = detail::descriptor::of(f);
+      d != nullptr && !d->surplus.empty() && done) {
+    in->bytes += std::exchange(d->surplus, {});
+    done.trigger(0);
+    co_return;
+  }
   std::string room(in->at_least, '\0');
   std::size_t count = 0;
   int result = 0;

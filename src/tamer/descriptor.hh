@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <deque>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -71,6 +72,7 @@ struct descriptor {
   side reading;
   side writing;
   std::vector<event<>> closers;
+  std::string surplus;  ///< read by an http_parser, behind the message that changed the protocol
 };
 
 /// A place in the order of one side's operations; gives it on when it goes.

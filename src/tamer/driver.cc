@@ -291,7 +291,7 @@ const timeval& now() {
   return here().recent;
 }
 const timeval& recent() {
-  if (here().recent.tv_sec == 0) set_recent();
+  if (here().recent.tv_sec == 0 || (here().io != nullptr && here().io->take_turned())) set_recent();
   return here().recent;
 }
 void set_recent() { here().recent = to_timeval(wall_time()); }

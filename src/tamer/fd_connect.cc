@@ -46,7 +46,16 @@ void accept_one(fd f, sockaddr* address, socklen_t* len, event<fd> done) {
       }
       if (errno == EINTR || errno == ECONNABORTED) continue;
       if (errno != EAGAIN && errno != EWOULDBLOCK) {
-        done.trigger(fd(-errno));
+        const int failed = errno;
+        // Programs ask again at once: where descriptors or memory are short, others run first, who
+        // may give some back.
+        if (failed == EMFILE || failed == ENFILE || failed == ENOBUFS || failed == ENOMEM) {
+          if (!listens) wanted.at_trigger(r.make_event(end_of_event));
+          at_delay_msec(10, r.make_event(its_turn));
+          co_await ::heddle::tame::next(r, which);
+          if (which == end_of_event) co_return;
+        }
+        done.trigger(fd(-failed));
         co_return;
       }
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "tamer/descriptor.hh"
 #include "tamer/http_text.hh"
 
 namespace tamer {
@@ -135,15 +136,16 @@ void http_parser::read_message(std::shared_ptr<state> s, fd f, event<http_messag
             break;
           }
           const std::string length = m.header("content-length");
-          if (has_token(m.header("transfer-encoding"), "chunked")) {
+          if (!request && (m.status_ / 100 == 1 || m.status_ == 204 || m.status_ == 304)) {
+            at = ended;  // these have no body, whatever their headers say
+          } else if (has_token(m.header("transfer-encoding"), "chunked")) {
             at = chunk_head;
           } else if (!length.empty()) {
             at = by_length;
             if (!read_number(length, left) || left > body_max)
               m.error_ = HPE_INVALID_CONTENT_LENGTH;
           } else {
-            const bool bare = m.status_ / 100 == 1 || m.status_ == 204 || m.status_ == 304;
-            at = request || bare ? ended : to_the_end;
+            at = request ? ended : to_the_end;
           }
           break;
         }
@@ -152,14 +154,18 @@ void http_parser::read_message(std::shared_ptr<state> s, fd f, event<http_messag
             ++lines > headers_max) {
           m.error_ = lines > headers_max ? HPE_HEADER_OVERFLOW : HPE_INVALID_HEADER_TOKEN;
         } else if (at == headers) {
-          m.headers_.push_back(
-              {std::string(text.substr(0, colon)), std::string(trimmed(text.substr(colon + 1)))});
+          http_header h{std::string(text.substr(0, colon)),
+                        std::string(trimmed(text.substr(colon + 1)))};
+          // With two lengths, others may see the message end elsewhere.
+          if (h.is_content_length() && m.has_header(h.name) && m.header(h.name) != h.value)
+            m.error_ = HPE_INVALID_CONTENT_LENGTH;
+          m.headers_.push_back(std::move(h));
         }
         break;
       }
       case chunk_head:
         if (!read_number(trimmed(text.substr(0, text.find(';'))), left, 16) ||
-            left + m.body_.size() > body_max) {
+            left > body_max - m.body_.size()) {
           m.error_ = HPE_INVALID_CHUNK_SIZE;
         } else {
           at = left == 0 ? trailer : chunk;
@@ -175,6 +181,10 @@ void http_parser::read_message(std::shared_ptr<state> s, fd f, event<http_messag
   }
   if (!done) co_return;
   s->error = m.error_;
+  // What follows belongs to the new protocol: a websocket_parser has a buffer of its own.
+  if (detail::descriptor* const d = detail::descriptor::of(f);
+      d != nullptr && m.ok() && !request && m.status_ == 101)
+    d->surplus += s->in.take(s->in.size());
   const std::string connection = m.header("connection");
   s->keep_alive =
       m.minor_ == 1 ? !has_token(connection, "close") : has_token(connection, "keep-alive");

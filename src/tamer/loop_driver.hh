@@ -25,6 +25,8 @@ class loop_driver final : public forwarding_driver, public completion_router {
   [[nodiscard]] bool has_virtual_time() const noexcept { return virtual_; }
   /// The virtual time, a microsecond later than the last.
   [[nodiscard]] nanoseconds read() noexcept { return now_ += std::chrono::microseconds(1); }
+  /// Whether a turn has begun since this was last asked.
+  [[nodiscard]] bool take_turned() noexcept { return std::exchange(turned_, false); }
   /// The runtime stops after the next turn that may have slept.
   void stop_after_sleep(runtime* rt) noexcept { stop_ = rt; }
   /// In the child after fork(): the kernel's side of the driver belongs to the parent.
@@ -47,6 +49,7 @@ class loop_driver final : public forwarding_driver, public completion_router {
     return done;
   }
   void turn(worker& w, time_point until) noexcept override {
+    turned_ = true;
     const bool sleeps = until > now_unread();
     if (!sleeps) return inner().turn(w, time_point::min());
     if (!virtual_ || until == never) {
@@ -75,6 +78,7 @@ class loop_driver final : public forwarding_driver, public completion_router {
   std::unordered_set<operation*> pending_;
   runtime* stop_ = nullptr;
   bool virtual_;
+  bool turned_ = false;
   nanoseconds now_ = std::chrono::seconds(1'000'000'000);
 };
 

@@ -2,6 +2,12 @@
 // Files, positions and diagnostics of the host tools.
 #include "source/source_file.hh"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
 #include "source/diagnostic.hh"
 #include "support/test.hh"
 
@@ -18,6 +24,30 @@ HEDDLE_TEST(source_file, "each byte has a line and a column, counted in code poi
   EXPECT_EQ(f.line_text(2), "tw\xc3\xb6 x");
   EXPECT_EQ(f.line_text(3), "");
   EXPECT_EQ(f.line_text(5), "");
+}
+
+HEDDLE_TEST(source_file, "write_text replaces no device or pipe, and keeps links and modes") {
+  const std::filesystem::path at =
+      std::filesystem::temp_directory_path() / ("heddle-write-" + std::to_string(::getpid()));
+  std::filesystem::create_directory(at);
+  const std::string pipe = at / "pipe", file = at / "file", link = at / "link";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  EXPECT_TRUE(write_text(pipe, "x").has_value());
+  struct stat s{};
+  ::stat(pipe.c_str(), &s);
+  EXPECT_TRUE(S_ISFIFO(s.st_mode));
+  ::close(reader);
+  EXPECT_TRUE(write_text(file, "a").has_value());
+  ::chmod(file.c_str(), 0750);
+  std::filesystem::create_symlink("file", link);
+  EXPECT_TRUE(write_text(link, "b").has_value());
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_EQ(read_text(file).value(), "b");
+  ::stat(file.c_str(), &s);
+  EXPECT_EQ(s.st_mode & 0777, 0750u);
+  EXPECT_FALSE(std::filesystem::exists(file + ".new"));
+  std::filesystem::remove_all(at);
 }
 
 HEDDLE_TEST(source_file, "offset_of is the inverse of position_of, and clamps") {

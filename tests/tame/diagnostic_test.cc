@@ -96,6 +96,11 @@ HEDDLE_TEST(tame_refusal, "not of a whole switch in a twait body") {
 }
 HEDDLE_TEST(tame_refusal, "of slots that end before the wait") {
   EXPECT_EQ(code_of("tamed void f() { twait { int x; g(make_event(x)); } }"), "T0206");
+  EXPECT_EQ(code_of("tamed void f() { tvars { int i; } twait { for (int i = 0; i < 3; ++i) "
+                    "{ g(make_event()); } h(make_event(i)); } }"),
+            "");
+  EXPECT_EQ(code_of("tamed void f() { twait { int x = 0; twait { g(make_event(x)); } use(x); } }"),
+            "");
   EXPECT_EQ(code_of("tamed void f() { twait { for (int i = 0; i < 3; ++i) g(make_event(i)); } }"),
             "T0206");
   EXPECT_EQ(code_of("tamed void f() { twait { std::vector<int> v; g(1, make_event(a, v)); } }"),

@@ -72,8 +72,14 @@ HEDDLE_TEST(tame_port, "renames on request what Heddle has alike, and counts the
   EXPECT_EQ(t.left[0].what, "tamer::fd, 2 uses");
 }
 HEDDLE_TEST(tame_port, "of a ported file changes nothing") {
-  const std::string once = ported("tamed void f() { twait { g(make_event()); } }\n").text;
+  const std::string once =
+      ported("#include <a>\ntamed void f() { twait { g(make_event()); } }\n").text;
   EXPECT_EQ(once.find("tamed void"), std::string::npos);
+  EXPECT_EQ(ported(once).text, once);
+}
+HEDDLE_TEST(tame_port, "keeps code that stood before a comment") {
+  const std::string text = ported("tamed void f() {\n  twait(r, i // its id\n  );\n}\n").text;
+  EXPECT_NE(text.find("i = co_await r;"), std::string::npos) << text;
 }
 HEDDLE_TEST(tame_port, "shows its changes as a unified diff") {
   EXPECT_EQ(

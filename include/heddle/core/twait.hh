@@ -92,8 +92,9 @@ class twait_block final : public event_set {
 /// Outside of a twait body, mkevent needs a rendezvous as its first argument.
 struct no_twait_block {};
 
+/// A class around a rendezvous, as <tame.h> has one, says so.
 template <class T>
-inline constexpr bool is_rendezvous = false;
+inline constexpr bool is_rendezvous = requires { typename T::heddle_rendezvous; };
 template <class... Ids>
 inline constexpr bool is_rendezvous<rendezvous<Ids...>> = true;
 
@@ -121,6 +122,11 @@ template <class... Slots>
 template <class Block, class... Ids, class... Rest>
 [[nodiscard]] auto mkevent_in(std::source_location where, Block&, rendezvous<Ids...>& r,
                               Rest&&... rest) {
+  return r.make_event_at(where, std::forward<Rest>(rest)...);
+}
+template <class Block, class Around, class... Rest>
+  requires requires { typename Around::heddle_rendezvous; }
+[[nodiscard]] auto mkevent_in(std::source_location where, Block&, Around& r, Rest&&... rest) {
   return r.make_event_at(where, std::forward<Rest>(rest)...);
 }
 

@@ -6,6 +6,7 @@
 // err: abandoned-event
 #include <tamer/tamer.hh>
 
+#include <algorithm>
 #include <concepts>
 #include <functional>
 #include <map>
@@ -13,10 +14,14 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "check.h"
 
 #define PAUSE twait { tamer::at_asap(make_event()); }
+#define TWO_PAUSES PAUSE PAUSE
+#define BY(field) [](const item& a, const item& b) { return a.field < b.field; }
+#define WHEN(c, code) do { if (c) code } while (0)
 #define LEAVE_IF(c, done) do { if (c) { done(); return; } } while (0)
 #define HANDLER(name) tamed void name(int x, tamer::event<int> e)
 
@@ -174,6 +179,30 @@ tamed void waits_too(tamer::event<> done) {
   done();
 }
 
+struct item { int size; };
+
+// Macros with lambdas, waits and other macros in them.
+tamed void macros(bool leave, tamer::event<> done) {
+  tvars { std::vector<item> all; }
+  if (leave) { done(); return; }
+  all = {{3}, {1}, {2}};
+  std::sort(all.begin(), all.end(), BY(size));
+  TWO_PAUSES
+  WHEN(all.size() == 3, twait { tamer::at_asap(make_event()); });
+  check(all[0].size == 1 && all[2].size == 3);
+  done();
+}
+tamed template <typename T> twice(T x, tamer::event<T> done) { PAUSE done(x + x); }
+
+tamed void more_macros(tamer::event<> done) {
+  tvars { int i(0); }
+  twait { macros(false, make_event()); }
+  twait { macros(true, make_event()); }
+  twait { twice(4, make_event(i)); }
+  check(i == 8);
+  done();
+}
+
 tamed void rules(tamer::event<> done) {
   tvars { tamer::event<> e; tamer::rendezvous<> r; int i(0); }
   {
@@ -201,6 +230,7 @@ tamed void rules(tamer::event<> done) {
 tamed void everything() {
   twait { heads(make_event()); }
   twait { bodies(make_event()); }
+  twait { more_macros(make_event()); }
   twait { rules(make_event()); }
 }
 

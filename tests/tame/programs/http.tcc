@@ -79,6 +79,29 @@ tamed void program(tamer::fd listener, int port) {
   listener.close();
 }
 
+// Answers that others send, right and wrong.
+tamed void answers() {
+  tvars { tamer::fd r, w; tamer::http_parser hp(HTTP_RESPONSE); tamer::http_message res; int n; size_t i; }
+  check(tamer::fd::pipe(r, w) == 0);
+  twait { w.write("HTTP/1.1 304 Not Modified\r\nContent-Length: 10\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", make_event(n)); }
+  twait { hp.receive(r, make_event(res)); }
+  check(res.status_code() == 304 && res.body().empty());
+  twait { hp.receive(r, make_event(res)); }
+  check(res.status_code() == 200 && res.body() == "hi");
+  w.close();
+  r.close();
+  for (i = 0; i != 2; ++i) {
+    hp = tamer::http_parser(HTTP_RESPONSE);
+    check(tamer::fd::pipe(r, w) == 0);
+    twait { w.write(i == 0 ? "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nfffffffffffffffe\r\n"
+                           : "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nhix", make_event(n)); }
+    twait { hp.receive(r, make_event(res)); }
+    check(!res && res.error() == (i == 0 ? HPE_INVALID_CHUNK_SIZE : HPE_INVALID_CONTENT_LENGTH));
+    w.close();
+    r.close();
+  }
+}
+
 int main() {
   tamer::initialize();
   tamer::fd listener = tamer::tcp_listen(0);
@@ -87,6 +110,7 @@ int main() {
   getsockname(listener.value(), (sockaddr*)&at, &len);
   serve(listener);
   program(listener, ntohs(at.sin_port));
+  answers();
   tamer::loop();
   tamer::cleanup();
   return end_of_checks();

@@ -42,6 +42,12 @@ tamed void times() {
   check(tamer::recent().tv_sec >= 1000005000);
 }
 
+tamed void recent_moves() {
+  tvars { double before = tamer::drecent(); }
+  twait { tamer::at_delay(100, make_event()); }
+  check(tamer::drecent() - before >= 100);              // the turn moved it, no reading did
+}
+
 tamed void preblock() {
   tvars { bool before(false); }
   tamer::at_preblock(tamer::fun_event([](bool* b) { *b = true; }, &before));   // D6
@@ -90,6 +96,7 @@ int main() {
   tamer::initialize();
   tamer::set_time_type(tamer::time_virtual);
   times();
+  recent_moves();
   tamer::loop();                                        // D1
   tamer::cleanup();
 
@@ -108,7 +115,7 @@ int main() {
   blocked(&e);
   std::vector<std::string> where;
   tamer::driver::main->blocked_locations(where);        // T4
-  check(where.size() == 1 && where[0].find("loop.tcc:78 for a reason") != std::string::npos);
+  check(where.size() == 1 && where[0].find("loop.tcc:84 for a reason") != std::string::npos);
   e();
   tamer::loop();
   tamer::at_delay(100, e = tamer::event<>());

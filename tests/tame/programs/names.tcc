@@ -12,6 +12,16 @@
 
 #include "check.h"
 
+template <typename R> void quick(tamer::preevent<R, int> e) { e(4); }
+
+tamed void deduced(tamer::event<> done) {
+  tvars { int i(0); }
+  twait { quick(make_event(i)); }
+  assert(i == 4);  // from <tamer/tamer.hh>, as programs have it
+  check(i == 4);
+  done();
+}
+
 tamed void names(tamer::event<> done) {
   tvars {
     tamer::dns::reply here, number, nowhere, name, late;
@@ -115,6 +125,7 @@ tamed void values(tamer::event<> done) {
 }
 
 tamed void everything() {
+  twait { deduced(make_event()); }
   twait { names(make_event()); }
   twait { descriptors(make_event()); }
   lifetimes();
