@@ -4,6 +4,9 @@
 #include "proxy/fields.hh"
 
 #include <algorithm>
+#include <charconv>
+
+#include "heddle/http/chunked.hh"
 
 namespace heddle::http::detail {
 namespace {
@@ -174,6 +177,14 @@ bool trusts(const proxy_options& options, const address& peer) noexcept {
          std::ranges::any_of(options.trusted, [&](const network& n) { return n.contains(peer); });
 }
 
+std::optional<std::uint64_t> forwards_left(const request_head& head) noexcept {
+  const std::string_view text = head.value("Max-Forwards");
+  std::uint64_t left = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), left);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return left;
+}
+
 void put_request_head(std::string& out, const head_request& of, const proxy_options& options) {
   const request_head& head = of.head;
   out.append(head.method_text()).append(" ");
@@ -192,6 +203,12 @@ void put_request_head(std::string& out, const head_request& of, const proxy_opti
     if (h.id == header_id::cookie && head.repeated(h.id)) {
       cookies.append(cookies.empty() ? "" : "; ").append(h.value);
       continue;
+    }
+    if (head.verb() == method::options && equal_ignoring_case(h.name, "max-forwards")) {
+      if (const auto left = forwards_left(head); left && *left != 0) {
+        put(out, h.name, std::to_string(*left - 1));
+        continue;
+      }
     }
     put(out, h.name, h.value);
   }
@@ -245,6 +262,29 @@ bool put_answer_fields(std::string& out, const response_head& head) {
     put(out, h.name, h.value);
   }
   return dated;
+}
+
+std::string request_trailers(std::string_view lines, const request_head& head) {
+  std::string out;
+  while (!lines.empty()) {
+    const std::size_t end = std::min(lines.find("\r\n"), lines.size());
+    const std::string_view line = lines.substr(0, end);
+    lines.remove_prefix(std::min(end + 2, lines.size()));
+    const std::string_view name = line.substr(0, line.find(':'));
+    if (name.size() == line.size() || !trailer_allowed(name)) continue;
+    if (about_client(header_id_of(name)) || looks_about_client(name)) continue;
+    if (connection_names(head, name)) continue;
+    out.append(line).append("\r\n");
+  }
+  return out;
+}
+
+bool connection_names(const response_head& head, std::string_view name) {
+  for (std::size_t i = 0; i < head.header_count(); ++i) {
+    const header h = head.header_at(i);
+    if (h.id == header_id::connection && list_has_token(h.value, name)) return true;
+  }
+  return false;
 }
 
 std::string_view offered_upgrade(const response_head& head) noexcept {

@@ -3,6 +3,8 @@
 // (RFC 9110 section 7.6.1), and with those that tell an upstream about the client (RFC 7239).
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -30,6 +32,15 @@ bool put_answer_fields(std::string& out, const response_head& head);
 
 /// The protocols that a client or an upstream offers in Upgrade; "" if Connection does not name it.
 [[nodiscard]] std::string_view offered_upgrade(const response_head& head) noexcept;
+
+/// Trailer lines of a request, each with its end, without those that must not be trailers, tell of
+/// the client, or that Connection names.
+[[nodiscard]] std::string request_trailers(std::string_view lines, const request_head& head);
+/// Whether Connection of an answer names this field, which then does not pass.
+[[nodiscard]] bool connection_names(const response_head& head, std::string_view name);
+
+/// The number in Max-Forwards; nothing if there is none, or if it is no number.
+[[nodiscard]] std::optional<std::uint64_t> forwards_left(const request_head& head) noexcept;
 
 /// Whether options.trusted contains the peer.
 [[nodiscard]] bool trusts(const proxy_options& options, const address& peer) noexcept;

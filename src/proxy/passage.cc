@@ -21,9 +21,9 @@ std::string_view text_for_client(int status) noexcept {
 
 }  // namespace
 
-task<response> passage::run(proxy_core& core, request& r) {
-  core.start();
-  passage p(core, r);
+task<response> passage::run(std::shared_ptr<proxy_core> core, request& r) {
+  core->start();
+  passage p(*core, r);
   co_return co_await p.pass();
 }
 
@@ -66,8 +66,15 @@ task<std::optional<upstream_failure>> passage::connect(bool fresh) {
   upstream& at = use_.of();
   if (!fresh && core_.options.proxy_protocol == 0) {
     while (stream on = at.take_idle()) {
+      // RFC 9112 section 9.2: what came before the request was sent is no answer to it.
+      if (const received unasked = on.take(); !unasked.empty()) {
+        on.close();
+        continue;
+      }
       // The upstream may have ended it meanwhile. Requests that must not be sent twice look first.
-      const bool ended = (!idempotent(head_.verb()) || streams_) && co_await has_ended(on);
+      // Below TLS such bytes are seen only by looking.
+      const bool looks = at.secure() || !idempotent(head_.verb()) || streams_;
+      const bool ended = looks && co_await has_ended(on);
       if (ended) continue;
       use_.on = std::move(on);
       use_.reused = true;
@@ -131,6 +138,9 @@ response passage::fail(const upstream_failure& why) {
 task<response> passage::pass() {
   if (head_.verb() == method::connect || head_.verb() == method::trace)
     throw status_error(405, "this method does not pass through the proxy");
+  // RFC 9110 section 7.6.2: the last one that may get it answers.
+  if (head_.verb() == method::options && forwards_left(head_) == 0)
+    co_return response(200).header("Allow", "OPTIONS").text("");
   co_await read_first_part();
   upstream* at = core_.choose(r_.peer(), tried_);
   if (at == nullptr) co_return fail({503, "no upstream is up"});
@@ -172,7 +182,7 @@ reverse_proxy::reverse_proxy(proxy_options options)
     : core_(std::make_shared<detail::proxy_core>(std::move(options))) {}
 
 task<response> reverse_proxy::operator()(request& r) const {
-  return detail::passage::run(*core_, r);
+  return detail::passage::run(core_, r);
 }
 void reverse_proxy::start() const { core_->start(); }
 std::size_t reverse_proxy::upstreams() const noexcept { return core_->upstreams.size(); }

@@ -76,7 +76,8 @@ class passage {
   passage(proxy_core& core, request& r) noexcept : core_(core), r_(r), head_(r.head()) {}
   passage(const passage&) = delete;
 
-  [[nodiscard]] static task<response> run(proxy_core& core, request& r);
+  /// Keeps the core: a reload may drop the proxy while a request is still on its way.
+  [[nodiscard]] static task<response> run(std::shared_ptr<proxy_core> core, request& r);
 
  private:
   /// The outcome of one try.

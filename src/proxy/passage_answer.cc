@@ -316,7 +316,7 @@ void passage::put_trailers(body_writer& out) const {
     while (!value.empty() && (value.front() == ' ' || value.front() == '\t'))
       value.remove_prefix(1);
     while (!value.empty() && (value.back() == ' ' || value.back() == '\t')) value.remove_suffix(1);
-    if (trailer_allowed(name)) out.trailer(name, value);
+    if (trailer_allowed(name) && !connection_names(answer_, name)) out.trailer(name, value);
   }
 }
 

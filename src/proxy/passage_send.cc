@@ -2,6 +2,7 @@
 // Sends a request to an upstream. A write that fails says nothing yet: the upstream may have
 // answered before it closed, and the reader finds out.
 #include "heddle/core/expected.hh"
+#include "proxy/fields.hh"
 #include "proxy/passage.hh"
 
 namespace heddle::http::detail {
@@ -37,7 +38,7 @@ task<> passage::put_parts() {
     if (const bool taken = co_await put(part); !taken) co_return;
   }
   if (chunked) {
-    framed.assign("0\r\n").append(r_.trailer_lines()).append("\r\n");
+    framed.assign("0\r\n").append(request_trailers(r_.trailer_lines(), head_)).append("\r\n");
     if (const bool taken = co_await put(framed); !taken) co_return;
   }
   uploaded_ = true;

@@ -57,6 +57,8 @@ class upstream {
   upstream_counters counters;
   semaphore room;  // one permit a connection in use
 
+  [[nodiscard]] bool secure() const noexcept { return static_cast<bool>(layer_); }
+
  private:
   struct idle_connection {
     stream on;

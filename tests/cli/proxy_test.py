@@ -294,6 +294,66 @@ class ProxyTest(SiteTest):
             self.assertLessEqual(len(out.splitlines()), most, out)
             self.assertLessEqual(max(map(len, out.splitlines())), 100)
 
+    def test_a_request_whose_body_comes_after_reloads_is_answered(self):
+        config = self.put("proxy.conf", "")
+        with Backend("a") as a:
+            config.write_text(f"upstream = {a.url}\n")
+            with Proxy("--config", str(config)) as proxy, \
+                    socket.create_connection(("127.0.0.1", proxy.port), LIMIT_S) as on:
+                on.sendall(b"POST /length HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n"
+                           b"Connection: close\r\n\r\n")
+                time.sleep(0.3)
+                for n in range(1, 4):
+                    proxy.send(signal.SIGHUP)
+                    proxy.wait_for(
+                        r"(?s)" + "Settings read again.*" * n)
+                    self.assertEqual(proxy.ask("/")[0], 200)
+                on.sendall(b"hello")
+                got = b"".join(iter(lambda: on.recv(65536), b""))
+                self.assertTrue(got.startswith(b"HTTP/1.1 200 ") and got.endswith(b"5"), got)
+
+    def test_bytes_that_came_unasked_answer_nobody(self):
+        with socket.create_server(("127.0.0.1", 0)) as door:
+            def backend():
+                for _ in range(2):
+                    on, _ = door.accept()
+                    on.recv(65536)
+                    on.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood")
+                    time.sleep(0.1)
+                    on.sendall(b"HTTP/1.1 408 Late\r\nContent-Length: 3\r\n\r\nbad")
+            threading.Thread(target=backend, daemon=True).start()
+            with Proxy(f"http://127.0.0.1:{door.getsockname()[1]}") as proxy:
+                self.assertEqual(proxy.ask("/")[::2], (200, b"good"))
+                time.sleep(0.3)
+                self.assertEqual(proxy.ask("/")[::2], (200, b"good"))
+
+    def test_trailers_about_the_client_and_of_one_connection_do_not_pass(self):
+        with socket.create_server(("127.0.0.1", 0)) as door:
+            got = []
+
+            def backend():
+                on, _ = door.accept()
+                text = b""
+                while b"\r\n\r\n" not in text.partition(b"\r\n0\r\n")[2]:
+                    text += on.recv(65536)
+                got.append(text)
+                on.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: X-Own\r\n"
+                           b"\r\n0\r\nX-Own: 1\r\nX-Sum: 2\r\n\r\n")
+
+            answering = threading.Thread(target=backend)
+            answering.start()
+            with Proxy(f"http://127.0.0.1:{door.getsockname()[1]}") as proxy, \
+                    socket.create_connection(("127.0.0.1", proxy.port), LIMIT_S) as on:
+                on.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n"
+                           b"Connection: close, X-Mine\r\n\r\n2\r\nhi\r\n0\r\nX-Mine: 1\r\n"
+                           b"X-Forwarded-For: 6.6.6.6\r\nContent-Length: 9\r\nX-Good: 3\r\n\r\n")
+                answer = b"".join(iter(lambda: on.recv(65536), b""))
+                answering.join()
+            trailers = got[0].partition(b"\r\n0\r\n")[2]
+            self.assertEqual(trailers, b"X-Good: 3\r\n\r\n")
+            self.assertIn(b"X-Sum: 2", answer)
+            self.assertNotIn(b"X-Own", answer)
+
 
 if __name__ == "__main__":
     unittest.main()
