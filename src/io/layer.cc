@@ -9,6 +9,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <optional>
 #include <system_error>
@@ -163,12 +164,17 @@ task<> layer_state::push_once(layer_state& s, lane_entry& e, chain out) {
   operation_in(e).pending = false;
   const std::int64_t outcome =
       sent ? static_cast<std::int64_t>(size) : negative_errno(sent.error());
+  const std::size_t kept = sent ? 0 : std::min(s.layer_->kept(), size);
+  const auto end = [&](auto& writer) {
+    if (kept != 0) static_cast<void>(writer.step(static_cast<std::int64_t>(kept)));
+    if (kept != size || size == 0) static_cast<void>(writer.step(outcome));
+  };
   switch (e.role) {
     case lane_role::transfer:
-      static_cast<void>(static_cast<transfer_awaiter&>(e).step(outcome));
+      end(static_cast<transfer_awaiter&>(e));
       break;
     case lane_role::chain:
-      static_cast<void>(static_cast<chain_awaiter&>(e).step(outcome));
+      end(static_cast<chain_awaiter&>(e));
       break;
     default:
       e.outcome = sent ? 0 : static_cast<std::int32_t>(outcome);

@@ -49,13 +49,15 @@ ssl_handle client_state::open(const std::string& host) {
   ssl_handle ssl(SSL_new(ctx_.get()));
   if (!ssl) throw_errors("a TLS connection to '" + host + "' cannot begin", "");
   const bool by_address = is_address(host);
+  // Without the dot at the end of a full name (RFC 6066 section 3).
+  const std::string name = host.ends_with('.') ? host.substr(0, host.size() - 1) : host;
   X509_VERIFY_PARAM* const param = SSL_get0_param(ssl.get());
   X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
   const bool told = by_address
                         ? X509_VERIFY_PARAM_set1_ip_asc(param, host.c_str()) == 1
-                        : X509_VERIFY_PARAM_set1_host(param, host.c_str(), host.size()) == 1 &&
-                              SSL_set_tlsext_host_name(ssl.get(), host.c_str()) == 1;
-  if (host.empty() || !told)
+                        : X509_VERIFY_PARAM_set1_host(param, name.c_str(), name.size()) == 1 &&
+                              SSL_set_tlsext_host_name(ssl.get(), name.c_str()) == 1;
+  if (name.empty() || !told)
     throw_errors("'" + host + "' is no name of a server", "give the name in its certificate");
   if (options_.wants_ocsp) SSL_set_tlsext_status_type(ssl.get(), TLSEXT_STATUSTYPE_ocsp);
   SSL_set_app_data(ssl.get(), const_cast<std::string*>(&host));

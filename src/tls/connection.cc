@@ -26,7 +26,7 @@ constexpr std::uint8_t skips_max = 64;
 }  // namespace
 
 connection::connection(stream over, std::shared_ptr<server_state> site,
-                       std::shared_ptr<semaphore> turns)
+                       std::shared_ptr<handshake_turns> turns)
     : inner_(std::move(over)), site_(std::move(site)), opening_(std::make_unique<opening>()) {
   opening_->turns = std::move(turns);
 }
@@ -79,7 +79,8 @@ task<engine::step> connection::shake_elsewhere(color where) {
 }
 
 task<> connection::shake() {
-  semaphore::hold turn;
+  std::shared_ptr<semaphore> share;  // of this address
+  semaphore::hold own, turn;
   if (site_) {
     // A connection that says nothing costs nothing but itself.
     if (!co_await inner_.readable()) {
@@ -87,7 +88,11 @@ task<> connection::shake() {
                                  "the connection ended before the TLS handshake"};
       throw_why();
     }
-    if (opening_->turns) turn = co_await opening_->turns->acquire();
+    if (opening_->turns) {
+      share = opening_->turns->of(inner_.peer());
+      if (share != nullptr) own = co_await share->acquire();
+      turn = co_await opening_->turns->all.acquire();
+    }
   }
   begin();
   for (;;) {
@@ -218,9 +223,11 @@ void connection::take_debt(chain& out) {
                    "after try_write() other bytes were written than those that it left"});
   in_debt_ = false;
   out.remove_prefix(1);
+  kept_ = 1;
 }
 
 task<> connection::push(chain out) {
+  kept_ = 0;
   co_await handshake();
   if (out.empty()) {
     co_await flush();
@@ -237,7 +244,9 @@ task<> connection::push(chain out) {
     const std::size_t count = out.fill(entries.data(), entries.size());
     for (std::size_t i = 0; i != count; ++i)
       texts[i] = byte_view(entries[i].iov_base, entries[i].iov_len);
-    out.remove_prefix(engine_->seal(std::span(texts).first(count), gather_bytes));
+    const std::size_t sealed = engine_->seal(std::span(texts).first(count), gather_bytes);
+    out.remove_prefix(sealed);
+    kept_ += sealed;
   }
 }
 

@@ -13,9 +13,9 @@
 #include "heddle/core/task.hh"
 #include "heddle/io/layer.hh"
 #include "heddle/sync/mutex.hh"
-#include "heddle/sync/semaphore.hh"
 #include "tls/client_state.hh"
 #include "tls/engine.hh"
+#include "tls/handshake_turns.hh"
 #include "tls/server_state.hh"
 
 namespace heddle::tls::detail {
@@ -24,7 +24,8 @@ namespace heddle::tls::detail {
 class connection : public std::enable_shared_from_this<connection> {
  public:
   /// `turns`: one unit for each handshake of a listener's that may run.
-  connection(stream over, std::shared_ptr<server_state> site, std::shared_ptr<semaphore> turns);
+  connection(stream over, std::shared_ptr<server_state> site,
+             std::shared_ptr<handshake_turns> turns);
   connection(stream over, std::shared_ptr<client_state> tls, std::string host);
 
   /// Waits until the handshake has ended. The first caller runs it.
@@ -34,6 +35,8 @@ class connection : public std::enable_shared_from_this<connection> {
   [[nodiscard]] stream* waits_for() noexcept;
   [[nodiscard]] task<> push(chain out);
   [[nodiscard]] std::size_t try_push(byte_view head, const piece& body) noexcept;
+  /// Bytes of the last push() that are sealed and will leave, whatever became of it.
+  [[nodiscard]] std::size_t kept() const noexcept { return kept_; }
   /// Sends the end of the stream; then the stream below is closed, or only its writing half.
   void end(bool close) noexcept;
   void reset_on_close() noexcept;
@@ -64,7 +67,7 @@ class connection : public std::enable_shared_from_this<connection> {
 
   /// State of a handshake. A client keeps it: the host is also the name of its sessions.
   struct opening {
-    std::shared_ptr<semaphore> turns;
+    std::shared_ptr<handshake_turns> turns;
     std::shared_ptr<const site_table> sites;  // of this handshake
     std::string host;
     trouble before_engine;  // why there is none
@@ -79,6 +82,7 @@ class connection : public std::enable_shared_from_this<connection> {
   std::unique_ptr<opening> opening_;    // null once a server's handshake has ended
   std::unique_ptr<engine> engine_;
   out_buffer sending_;
+  std::size_t kept_ = 0;
   mutex flushing_;
   std::uint8_t misses_ = 0;  // sends in a row that took nothing at once
   std::uint8_t skipped_ = 0;

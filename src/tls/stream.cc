@@ -22,6 +22,7 @@ class tls_layer final : public stream_layer {
   std::size_t try_push(byte_view head, const piece& body) noexcept override {
     return connection_->try_push(head, body);
   }
+  [[nodiscard]] std::size_t kept() const noexcept override { return connection_->kept(); }
   void end_pushing() noexcept override { connection_->end(false); }
   [[nodiscard]] address peer() const noexcept override { return connection_->below().peer(); }
   [[nodiscard]] std::string_view application_protocol() const noexcept override {
@@ -42,7 +43,7 @@ class tls_source final : public stream_source {
   tls_source(listener over, server_context site)
       : door_(std::move(over)),
         site_(std::move(site)),
-        turns_(std::make_shared<semaphore>(
+        turns_(std::make_shared<detail::handshake_turns>(
             static_cast<std::uint32_t>(site_.options().handshakes_max))) {}
 
   task<stream> next() override {
@@ -55,7 +56,7 @@ class tls_source final : public stream_source {
  private:
   listener door_;
   server_context site_;
-  std::shared_ptr<semaphore> turns_;
+  std::shared_ptr<detail::handshake_turns> turns_;
 };
 
 /// The stream, after its handshake. A failure closes the stream below.

@@ -324,6 +324,33 @@ task<> listens() {
   secure.close();
 }
 
+/// A writer that goes on from `count` repeats and loses nothing, as with every other stream.
+task<> a_cut_write_counts_what_it_sealed() {
+  ends both = co_await shake_plainly();
+  const std::string text = sample_text(1'500'000);
+  auto sends = [&]() -> task<> {
+    for (std::size_t at = 0; at < text.size();) {
+      std::size_t count = 0;
+      const auto wrote = co_await as_expected(with_timeout(
+          both.client.write(byte_view(text.data() + at, text.size() - at), count), 2ms));
+      at += count;
+      if (!wrote && wrote.error() != std::errc::timed_out) co_return;
+    }
+    both.client.close();
+  };
+  std::string got;
+  auto takes = [&]() -> task<> {
+    while (received in = co_await both.server.receive()) {
+      got += in.text();
+      if (got.size() < 400'000) co_await sleep_for(1ms);
+      if (got.size() > text.size()) break;
+    }
+    both.server.close();
+  };
+  static_cast<void>(co_await as_expected(all(sends(), takes())));
+  EXPECT_TRUE(got == text) << got.size() << " bytes of " << text.size();
+}
+
 DRIVER_TEST(tls_stream, "bytes of all sizes arrive in both directions") {
   run_settled(make(), &carries_bytes);
 }
@@ -351,6 +378,9 @@ DRIVER_TEST(tls_stream, "a reader that gives up loses nothing") {
 }
 DRIVER_TEST(tls_stream, "a write waits until its bytes can leave") {
   run_settled(make(), &writer_waits_for_its_reader);
+}
+DRIVER_TEST(tls_stream, "a write that is cut short counts what it has sealed") {
+  run_settled(make(), &a_cut_write_counts_what_it_sealed);
 }
 DRIVER_TEST(tls_stream, "closing ends what waits") { run_settled(make(), &closing_ends_waits); }
 DRIVER_TEST(tls_stream, "a peer that says nothing is given up") {

@@ -65,6 +65,9 @@ class stream_layer {
   virtual void reset_on_close() noexcept {}
   /// Once, at the end.
   virtual void close() noexcept = 0;
+  /// Of the push() that failed last: how many of its bytes the layer keeps, and sends first next
+  /// time. The writer's counter gets them.
+  [[nodiscard]] virtual std::size_t kept() const noexcept { return 0; }
 };
 
 /// A stream that this layer carries. number() is -1: no bytes pass beside the layer.

@@ -79,8 +79,10 @@ struct server_options {
   /// begin without certificates, until server_context::use(): handshakes fail meanwhile.
   std::shared_ptr<challenge_table> challenges = {};
   limits bounds = {};
-  std::size_t handshakes_max = 1024;  ///< of one listener at once; further ones wait
-  std::uint32_t tickets = 1;          ///< to resume the session with; 0: sessions are not resumed
+  /// Handshakes of one listener at once, and of them at most a quarter from one address (of IPv6:
+  /// one /64). Further ones wait.
+  std::size_t handshakes_max = 1024;
+  std::uint32_t tickets = 1;  ///< to resume the session with; 0: sessions are not resumed
   /// A new key seals tickets from then on; the two before it still open theirs.
   nanoseconds ticket_key_life = std::chrono::hours(8);
   /// After a handshake of TLS 1.3 OpenSSL's state is freed, and Heddle seals and opens the records
