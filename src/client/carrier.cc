@@ -77,7 +77,9 @@ task<carrier> client_core::connect_carrier(const outgoing& what, const url& at, 
   try {
     on.on = co_await with_deadline(connect(at, http1_only), until);
   } catch (const std::system_error& e) {
-    if (e.code() != std::errc::operation_canceled) {
+    // The end of this request's own time says nothing about the origin: others may wait longer.
+    const bool own_end = e.code() == std::errc::timed_out && until == due && clock::now() >= due;
+    if (e.code() != std::errc::operation_canceled && !own_end) {
       ++of->failures;
       of->last_failure = {e.code(), e.what()};
     }

@@ -3,10 +3,13 @@
 #include "heddle/client/client.hh"
 
 #include <algorithm>
+#include <exception>
+#include <optional>
 
 #include "client/core.hh"
 #include "heddle/core/expected.hh"
 #include "heddle/http/content_decoding.hh"
+#include "heddle/http/wake_once.hh"
 #include "heddle/sched/runtime.hh"
 
 namespace heddle::http {
@@ -210,10 +213,55 @@ task<answer> open_one(std::shared_ptr<detail::client_core> core, outgoing what) 
   co_return answer(co_await core->run(std::move(what)));
 }
 
-task<fetched> fetch_whole(std::shared_ptr<detail::client_core> core, outgoing what) {
-  answer from(co_await core->run(std::move(what)));
-  std::string body = co_await from.text(core->options->body_bytes_max);
+/// A request's body_source, which must not run when send() has ended: it may use variables of the
+/// function that waits there.
+struct bounded_source {
+  explicit bounded_source(body_source of) : inner(std::move(of)) {}
+  static task<std::string> part(std::shared_ptr<bounded_source> self) {
+    if (self->over) throw failure(std::make_error_code(std::errc::operation_canceled));
+    struct mark {
+      bounded_source& of;
+      explicit mark(bounded_source& s) : of(s) { of.runs = true; }
+      mark(const mark&) = delete;
+      ~mark() {
+        of.runs = false;
+        of.ended.wake();
+      }
+    } const running(*self);
+    co_return co_await self->inner();
+  }
+  task<> end() {
+    over = true;
+    while (runs) co_await shield(ended.wait(), nanoseconds::max());
+  }
+
+  body_source inner;
+  wake_once ended;
+  bool runs = false;
+  bool over = false;
+};
+
+task<fetched> fetch(detail::client_core& core, outgoing what) {
+  answer from(co_await core.run(std::move(what)));
+  std::string body = co_await from.text(core.options->body_bytes_max);
   co_return fetched{from.head(), std::move(body), from.from().text()};
+}
+
+task<fetched> fetch_whole(std::shared_ptr<detail::client_core> core, outgoing what) {
+  if (!what.parts()) co_return co_await fetch(*core, std::move(what));
+  const auto source = std::make_shared<bounded_source>(what.parts());
+  const std::string type = what.type();
+  what.body(type, [source] { return bounded_source::part(source); }, what.length());
+  std::optional<fetched> got;
+  std::exception_ptr failed;
+  try {
+    got = co_await fetch(*core, std::move(what));
+  } catch (...) {
+    failed = std::current_exception();
+  }
+  co_await source->end();
+  if (failed) std::rethrow_exception(failed);
+  co_return std::move(*got);
 }
 
 }  // namespace

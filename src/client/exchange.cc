@@ -35,6 +35,9 @@ void client_exchange::fail(std::error_code code, const std::string& what) const 
 
 void client_exchange::fail_wait(std::error_code code, const char* where) const {
   if (code == std::errc::operation_canceled && !(upload_ && upload_->failed())) throw failure(code);
+  if (code == std::errc::timed_out && clock::now() >= due_)
+    fail(code, std::string("the time for the whole request was over ") + where +
+                   "; see client_timeouts::whole and outgoing::timeout()");
   if (code == std::errc::timed_out)
     fail(code, std::string("the server sent nothing in time ") + where +
                    "; see client_options::timeouts and outgoing::timeout()");
@@ -47,7 +50,7 @@ void client_exchange::fail_informational() const {
 }
 
 time_point client_exchange::head_due() const noexcept {
-  return upload_ != nullptr ? never : add_saturated(clock::now(), options_->timeouts.answer);
+  return add_saturated(clock::now(), options_->timeouts.answer);
 }
 
 time_point client_exchange::limit_of(nanoseconds patience) const noexcept {
@@ -101,8 +104,11 @@ task<std::string_view> client_exchange::read() {
     const std::string_view part = unpacked();
     if (!part.empty()) co_return counted(part);
     packed_rest_ = co_await read_raw();
-    if (!packed_rest_.empty()) continue;
-    check_packed_end();
+    if (!packed_rest_.empty()) {
+      packed_any_ = true;
+      continue;
+    }
+    if (packed_any_) check_packed_end();  // a body of no bytes is not packed
     co_return std::string_view{};
   }
 }

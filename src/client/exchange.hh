@@ -57,8 +57,8 @@ class client_exchange {
   /// Fails with the reason of a wait for the server that ended without bytes.
   [[noreturn]] void fail_wait(std::error_code code, const char* where) const;
   [[noreturn]] void fail_informational() const;
-  /// Until the answer's head must be whole. While a large body is sent, each write has its own
-  /// limit instead.
+  /// Until the answer's head must be whole, from now. While a large body is sent, each write has
+  /// its own limit instead; the answer's begins when the upload has ended.
   [[nodiscard]] time_point head_due() const noexcept;
   /// The earlier one of the request's deadline and this time from now.
   [[nodiscard]] time_point limit_of(nanoseconds patience) const noexcept;
@@ -78,6 +78,7 @@ class client_exchange {
   std::uint64_t read_ = 0;  // of the body, unpacked
   std::unique_ptr<content_reader> packed_;
   std::string_view packed_rest_;
+  bool packed_any_ = false;  // a byte of it has come
   std::vector<char> plain_;
 };
 

@@ -75,18 +75,30 @@ task<bool> exchange_over_http1::more(nanoseconds patience, const char* where) {
   co_return !rest_.empty();
 }
 
+/// The same for bytes of the head, which has to be whole by then.
+task<bool> exchange_over_http1::more_head(time_point& due) {
+  if (upload_ != nullptr && !upload_->ended()) {
+    block_.release();
+    rest_ = {};
+    // However this ends, more() finds out why.
+    static_cast<void>(co_await as_expected(
+        with_deadline(with_cancel(upload_->over(), lease_.on.readable()), due_)));
+    due = head_due();
+  }
+  co_return co_await more(std::max(due - clock::now(), nanoseconds(0)),
+                          "before the end of the answer's head");
+}
+
 task<> exchange_over_http1::read_one_head() {
   response_parser parser(options_->bounds);
-  const time_point limit = head_due();
+  time_point due = head_due();
   for (;;) {
     const parse_state now = parser.feed(rest_);
     if (now == parse_state::done) break;
     if (now == parse_state::failed)
       fail(std::make_error_code(std::errc::bad_message),
            "the server sent a bad head: " + std::string(describe(parser.error())));
-    const nanoseconds patience =
-        limit == never ? nanoseconds::max() : std::max(limit - clock::now(), nanoseconds(0));
-    const bool came = co_await more(patience, "before the end of the answer's head");
+    const bool came = co_await more_head(due);
     if (!came)
       fail(std::make_error_code(std::errc::connection_reset),
            parser.received() == 0 ? "the server closed the connection without an answer"

@@ -34,6 +34,7 @@ class exchange_over_http1 final : public client_exchange {
 
   [[nodiscard]] task<> read_one_head();
   [[nodiscard]] task<bool> more(nanoseconds patience, const char* where);
+  [[nodiscard]] task<bool> more_head(time_point& due);
   [[nodiscard]] bool take_chunk(std::string_view& part);
 
   lease lease_;

@@ -89,9 +89,18 @@ task<> exchange_over_http2::wait_for_news(time_point due, const char* where) {
 }
 
 task<> exchange_over_http2::read_head() {
-  const time_point limit = head_due();
-  while (!stream_->has_head && !stream_->trouble)
-    co_await wait_for_news(limit, "before the end of the answer's head");
+  constexpr const char* where = "before the end of the answer's head";
+  time_point limit = head_due();
+  while (!stream_->has_head && !stream_->trouble) {
+    if (upload_ == nullptr || upload_->ended()) {
+      co_await wait_for_news(limit, where);
+      continue;
+    }
+    const auto came = co_await as_expected(
+        with_deadline(with_cancel(upload_->over(), stream_->news.wait()), due_));
+    if (!came && !upload_->ended()) fail_wait(came.error(), where);
+    limit = head_due();
+  }
   if (!stream_->has_head) fail_stream();
   head_ = std::move(stream_->head);
 }

@@ -57,6 +57,7 @@ task<> body_upload::run(std::shared_ptr<body_upload> self) {
   }
   self->ended_ = true;
   if (self->failed_) self->abandon();
+  self->over_.cancel();
 }
 
 task<> body_upload::run_until_stopped(std::shared_ptr<body_upload> self) {

@@ -33,6 +33,8 @@ class body_upload {
   }
 
   [[nodiscard]] bool ended() const noexcept { return ended_; }
+  /// Cancelled when it has ended, however that was.
+  [[nodiscard]] cancel_source& over() noexcept { return over_; }
   /// All of it has been handed to the connection.
   [[nodiscard]] bool sent() const noexcept { return sent_; }
   /// The exception of the request's body_source; null if there is none.
@@ -65,6 +67,7 @@ class body_upload {
   body_source parts_;
   std::optional<std::uint64_t> length_;
   cancel_source stop_;
+  cancel_source over_;
   std::exception_ptr failed_;
   bool ended_ = false;
   bool sent_ = false;

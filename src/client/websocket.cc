@@ -94,7 +94,9 @@ task<websocket> client_core::open_websocket(std::string text, websocket_options 
     with.fields.emplace_back("Cookie", cookies);
   const time_point due = add_saturated(clock::now(), options->timeouts.connect);
   ++counters.requests;
-  for (std::uint32_t refusals = 0; may_share(at);) {
+  const origin_hold of(pool, at.origin());
+  // A server that speaks HTTP/1.1 gets a connection beside the pool, however full that is.
+  for (std::uint32_t refusals = 0; may_share(at) && !of->speaks_http1 && !of->http1_required;) {
     carrier on = co_await find_carrier(what, at, due, true);
     if (on.link == nullptr) {
       stream alone = std::exchange(on.alone->on, {});

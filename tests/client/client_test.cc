@@ -4,7 +4,7 @@
 
 #include "client/harness.hh"
 #include "heddle/core/hedged.hh"
-#include "heddle/http/content_coding.hh"
+#include "heddle/http/content_decoding.hh"
 
 namespace heddle::test {
 namespace {
@@ -135,9 +135,9 @@ DRIVER_TEST(client,
   }));
 }
 
-void unpacks(http::content_coding coding) {
+void unpacks(auto on, http::content_coding coding) {
   if (!http::codings_read().has(coding)) GTEST_SKIP() << "without its library";
-  runtime rt(make());
+  runtime rt(std::move(on));
   rt.run(with_server(answer_client, {}, [coding](address at, http::server&) -> task<> {
     const std::string packed = url_of(at, "/packed?as=" + std::string(http::name_of(coding)));
     http::client web(of_version());
@@ -157,9 +157,15 @@ void unpacks(http::content_coding coding) {
   }));
 }
 
-DRIVER_TEST(client, "gzip is unpacked, within its limit") { unpacks(http::content_coding::gzip); }
-DRIVER_TEST(client, "br is unpacked, within its limit") { unpacks(http::content_coding::brotli); }
-DRIVER_TEST(client, "zstd is unpacked, within its limit") { unpacks(http::content_coding::zstd); }
+DRIVER_TEST(client, "gzip is unpacked, within its limit") {
+  unpacks(make(), http::content_coding::gzip);
+}
+DRIVER_TEST(client, "br is unpacked, within its limit") {
+  unpacks(make(), http::content_coding::brotli);
+}
+DRIVER_TEST(client, "zstd is unpacked, within its limit") {
+  unpacks(make(), http::content_coding::zstd);
+}
 
 DRIVER_TEST(client, "redirects are followed by the rules of their status") {
   runtime rt(make());
@@ -348,6 +354,82 @@ DRIVER_TEST(client, "requests that would split or lie are refused before anythin
     EXPECT_NE(user.find("Authorization"), std::string::npos) << user;
     co_await error_of(web.get(u), std::errc::connection_refused);
   }());
+}
+
+DRIVER_TEST(client, "a server that takes no body, or does not answer one, is given up in time") {
+  runtime rt(make());
+  rt.run([]() -> task<> {
+    tcp_listener door = tcp_listener::listen(address::loopback(0));
+    const address at = door.local();
+    http::client_options o;
+    o.timeouts.transfer = 100ms;
+    o.timeouts.answer = 100ms;
+    o.timeouts.whole = 5s;
+    http::client web(o);
+    for (const std::size_t size : {std::size_t{100'000}, std::size_t{64} << 20}) {
+      const time_point since = clock::now();
+      const auto got = co_await as_expected(web.post(url_of(at), "a/b", std::string(size, 'x')));
+      EXPECT_TRUE(!got && got.error() == std::errc::timed_out);
+      EXPECT_LT(clock::now() - since, 2s);
+    }
+  });
+}
+DRIVER_TEST(client, "a request's own time limit fails no other request to the origin") {
+  runtime rt(make());
+  const auto hello = [](http::request&) -> task<http::response> { co_return http::response(200); };
+  rt.run(with_server(hello, {}, [](address at, http::server&) -> task<> {
+    http::client_options o;
+    o.secure = [](stream s, std::string) -> task<stream> {
+      co_await sleep_for(200ms);
+      co_return s;
+    };
+    http::client web(o);
+    const std::string url = "https://" + at.to_string() + "/";
+    const auto [hasty, patient] = co_await all(
+        as_expected(web.send(http::outgoing("GET", url).timeout(30ms))), as_expected(web.get(url)));
+    EXPECT_FALSE(hasty);
+    EXPECT_TRUE(patient) << patient.error().message();
+  }));
+}
+DRIVER_TEST(client, "a body_source has ended when send() ends") {
+  runtime rt(make());
+  rt.run([]() -> task<> {
+    tcp_listener door = tcp_listener::listen(address::loopback(0));
+    http::client web;
+    bool runs = false;
+    const auto parts = [&]() -> task<std::string> {
+      runs = true;
+      struct mark {
+        bool& of;
+        ~mark() { of = false; }
+      } const at_end{runs};
+      co_await shield(sleep_for(50ms), 1s);
+      co_return "x";
+    };
+    static_cast<void>(co_await as_expected(with_timeout(
+        web.send(http::outgoing("POST", url_of(door.local())).body("a/b", parts)), 20ms)));
+    EXPECT_FALSE(runs);
+    co_await sleep_for(100ms);
+  });
+}
+DRIVER_TEST(client, "a coding of no bytes is an empty body") {
+  runtime rt(make());
+  rt.run([]() -> task<> {
+    scripted_server server(
+        {{"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nTransfer-Encoding: "
+          "chunked\r\n\r\n0\r\n\r\n"}});
+    tcp_listener door = tcp_listener::listen(address::loopback(0));
+    const address at = door.local();
+    scope s;
+    s.spawn(server.serve(std::move(door)));
+    {
+      http::client web;
+      const auto got = co_await as_expected(web.get(url_of(at)));
+      EXPECT_TRUE(got && got->body.empty());
+    }
+    s.cancel();
+    co_await s.settled();
+  });
 }
 
 }  // namespace

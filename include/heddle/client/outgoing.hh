@@ -14,7 +14,9 @@
 
 namespace heddle::http {
 
-/// Gives the next part of a body, and "" at its end.
+/// Gives the next part of a body, and "" at its end. send() waits for a call under way, so the
+/// function may use the caller's variables. With open() the call is asked to end when the answer
+/// ends, and is not waited for: let such a function own what it uses.
 using body_source = std::function<task<std::string>()>;
 
 /// Thread: one color. Owns: its texts. Fails: the client refuses a bad one with invalid_argument:
