@@ -10,6 +10,7 @@
 #include "heddle/io/directory.hh"
 #include "heddle/io/file.hh"
 #include "heddle/web/body_writer.hh"
+#include "heddle/web/hidden_path.hh"
 #include "heddle/web/problem_details.hh"
 #include "serve/tar_format.hh"
 #include "serve/zip_format.hh"
@@ -40,8 +41,14 @@ std::uint32_t add_to_crc(std::uint32_t crc, std::string_view bytes) noexcept {
 /// One archive on its way to one client.
 class archive_writer {
  public:
-  archive_writer(const archive_rules& rules, http::body_writer& out, bool zip)
-      : rules_(rules), out_(out), zip_(zip), buffer_(read_bytes) {}
+  archive_writer(const archive_rules& rules, directory served, std::string folder,
+                 http::body_writer& out, bool zip)
+      : rules_(rules),
+        served_(std::move(served)),
+        folder_(std::move(folder)),
+        out_(out),
+        zip_(zip),
+        buffer_(read_bytes) {}
 
   task<> add_folder(directory at, std::string inside, std::size_t depth) {
     if (depth == depth_max) throw failure(std::make_error_code(std::errc::filename_too_long));
@@ -51,9 +58,12 @@ class archive_writer {
       if (++files_ > rules_.files_max)
         throw failure(std::make_error_code(std::errc::file_too_large),
                       "the folder has more files than an archive may have");
-      const auto status = co_await as_expected(at.status(e.name));
-      if (!status) continue;  // removed meanwhile, or a link that leads out
       const bool is_link = e.type == entry_type::link;
+      // A link may lead anywhere in the served folder, as it does for visitors.
+      const std::string below_served = folder_ + '/' + inside + e.name;
+      const auto status =
+          co_await as_expected(is_link ? served_.status(below_served) : at.status(e.name));
+      if (!status) continue;  // removed meanwhile, or a link that leads out
       archived_file f{inside + e.name, 0,
                       std::chrono::floor<std::chrono::seconds>(status->modified).count(),
                       (status->mode & 0100) != 0};
@@ -64,8 +74,10 @@ class archive_writer {
         auto below = co_await as_expected(at.open_directory(e.name, links::none));
         if (below) co_await add_folder(std::move(*below), f.path, depth + 1);
       } else if (status->type == entry_type::file) {
-        auto opened = co_await as_expected(at.open(e.name));
-        if (opened) co_await add_file(std::move(*opened), std::move(f));
+        auto opened = co_await as_expected(is_link ? served_.open(below_served) : at.open(e.name));
+        const bool may_have = opened && (!is_link || rules_.hidden ||
+                                         !http::opened_hidden(served_.number(), opened->number()));
+        if (may_have) co_await add_file(std::move(*opened), std::move(f));
       }
     }
   }
@@ -122,6 +134,8 @@ class archive_writer {
   }
 
   const archive_rules& rules_;
+  directory served_;
+  std::string folder_;  // beneath it
   http::body_writer& out_;
   bool zip_;
   zip_format format_;
@@ -154,7 +168,8 @@ task<http::response> send_archive(std::shared_ptr<const archive_rules> rules, ht
   if (folder.empty()) folder = ".";
   const directory served = co_await open_directory(rules->folder);
   auto at = co_await as_expected(served.open_directory(folder));
-  if (!at) throw http::status_error(404, "there is no such folder");
+  if (!at || (!rules->hidden && http::opened_hidden(served.number(), at->number())))
+    throw http::status_error(404, "there is no such folder");
   http::response head(200);
   head.header("Content-Type", zip ? "application/zip" : "application/x-tar");
   head.header("Content-Disposition",
@@ -162,7 +177,7 @@ task<http::response> send_archive(std::shared_ptr<const archive_rules> rules, ht
   head.header("Cache-Control", "no-store");
   http::body_writer out = co_await r.start(std::move(head));
   if (r.verb() == http::method::head) co_return out.done();
-  archive_writer archive(*rules, out, zip);
+  archive_writer archive(*rules, served, folder, out, zip);
   co_await archive.add_folder(std::move(*at), "", 0);
   co_await archive.end();
   co_return out.done();

@@ -115,7 +115,7 @@ void check_door(const serve_options& o, const address& given) {
                     "; give it the same port and address, or stop that server first");
 }
 
-task<tcp_listener> open_door(const serve_options& o, bool interactive) {
+task<tcp_listener> open_door(const serve_options& o, bool interactive, std::string flag) {
   const bool asked = o.port >= 0;
   const int first = asked ? o.port : default_port;
   const int last = asked || !interactive ? first : first + ports_tried - 1;
@@ -126,15 +126,16 @@ task<tcp_listener> open_door(const serve_options& o, bool interactive) {
     } catch (const failure& e) {
       if (e.code() == std::errc::address_in_use) {
         if (port < last) continue;
-        throw failure(e.code(), "port " + std::to_string(port) +
-                                    " is in use; -p PORT takes another, -p 0 any that is free");
+        throw failure(e.code(), "port " + std::to_string(port) + " is in use; " + flag +
+                                    " PORT takes another, " + flag + " 0 any that is free");
       }
       if (e.code() == std::errc::permission_denied)
-        throw failure(e.code(), "port " + std::to_string(port) +
-                                    " is for root only; -p PORT takes one from 1024 upward");
+        throw failure(e.code(), "port " + std::to_string(port) + " is for root only; " + flag +
+                                    " PORT takes one from 1024 upward");
       if (e.code() == std::errc::address_not_available)
         throw failure(e.code(), "this machine has no address " + o.bind +
-                                    "; `ip address` lists them, --public takes all");
+                                    "; `ip address` lists them, " +
+                                    (o.proxy ? "--listen :PORT" : "--public") + " takes all");
       throw;
     }
   }

@@ -14,8 +14,9 @@ namespace heddle::serve {
 /// Opens the socket. If the port is in use, it retries for a second, because the kernel may hold
 /// the socket of a killed server for a moment. It tries the next ports only if the session is
 /// interactive and the user chose no port, since only a person can read the new number. Fails:
-/// failure, with the port and the flag that helps.
-[[nodiscard]] task<tcp_listener> open_door(const serve_options& o, bool interactive);
+/// failure, with the port and the flag that helps: `flag` sets the port.
+[[nodiscard]] task<tcp_listener> open_door(const serve_options& o, bool interactive,
+                                           std::string flag);
 
 /// Fails: failure, if a socket passed by another server has another address than the settings ask
 /// for.

@@ -72,7 +72,7 @@ task<http::response> folder::with_fields(http::request& asked) {
   http::response r = co_await files_.answer(asked);
   if (r.status() >= 400) co_return r;
   for (const path_field& each : fields_)
-    if (each.about.matches(asked.path())) r.header(each.name, each.value);
+    if (each.about.leads_to(asked.path())) r.header(each.name, each.value);
   co_return r;
 }
 

@@ -57,7 +57,7 @@ task<tcp_listener> open_http_door(const serve_options& o, std::vector<int>& give
   serve_options there = o;
   there.port = o.redirect_http;
   if (auto door = given_door(there, given)) co_return std::move(*door);
-  co_return co_await open_door(there, false);
+  co_return co_await open_door(there, false, "--redirect-http");
 }
 
 https_redirect::https_redirect(const serve_options& o, std::uint16_t https_port,

@@ -53,6 +53,10 @@ password::password(bus& b, std::string_view user_and_password)
       throw failure(std::make_error_code(std::errc::not_supported),
                     "--auth has a hash, and this program was built without libcrypt; give the "
                     "password itself");
+    if (!source::knows_password_hash(std::string(secret)))
+      throw failure(std::make_error_code(std::errc::not_supported),
+                    "--auth: no password would ever match, because libcrypt does not know the kind "
+                    "of this hash; heddle password USER makes one");
     wanted_->user = user_and_password.substr(0, colon);
     wanted_->hash = secret;
   } else {
@@ -91,7 +95,7 @@ task<http::response> password::check(std::shared_ptr<password_wanted> wanted, bu
   }
   if (!right) co_return made_here_too(b, refusal());
   wanted->known = std::move(credentials);
-  question again{r};
+  question again{.request = r, .again = true};
   b.raise<asked>(again);
   co_return co_await std::move(again.answer);
 }

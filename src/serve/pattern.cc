@@ -2,6 +2,7 @@
 // One `*`, at the end or at the beginning: more would need an explanation.
 #include "serve/pattern.hh"
 
+#include "heddle/http/uri.hh"
 #include "serve/values.hh"
 
 namespace heddle::serve {
@@ -32,6 +33,14 @@ std::optional<std::string_view> path_pattern::rest_of(std::string_view path) con
       return path.substr(0, path.size() - fixed_.size());
   }
   return std::nullopt;
+}
+
+bool path_pattern::leads_to(std::string_view raw) const {
+  if (matches(raw)) return true;
+  std::string room(raw.size(), '\0');
+  const auto decoded = http::decode_path(
+      raw, room, {.slashes = http::encoded_slash::keep, .encoded_backslash = true});
+  return !decoded || matches(*decoded);
 }
 
 }  // namespace heddle::serve

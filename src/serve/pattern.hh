@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The paths that a setting is about: /assets/* (all below), *.woff2 (all with this ending), or one
-// path literally. The server compares paths as clients write them, without the query.
+// path literally. matches() and rest_of() compare a path as it is given, without the query;
+// leads_to() also as it is decoded, for settings that a client must not evade by writing a path
+// another way.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +22,9 @@ class path_pattern {
   }
   /// The part of the path that the `*` matches; nothing if the pattern does not match.
   [[nodiscard]] std::optional<std::string_view> rest_of(std::string_view path) const noexcept;
+  /// Whether a request's path leads there, however it is written: %6c is l, and // is /. True for a
+  /// path that cannot be decoded: what a server behind this one makes of it is not known.
+  [[nodiscard]] bool leads_to(std::string_view raw) const;
   [[nodiscard]] bool has_star() const noexcept { return star_ != star::none; }
 
  private:

@@ -84,12 +84,13 @@ rate_limit::rate_limit(bus& b, std::span<const rate_rule> rules, std::span<const
 }
 
 flow rate_limit::on_asked(question& q) {
+  if (q.again) return flow::go_on;
   const address& who = q.request.peer();
   if (std::ranges::any_of(trusted_, [&](const network& n) { return n.contains(who); }))
     return flow::go_on;
   const time_point now = worker::running().now;
   for (rate_table& table : tables_) {
-    if (table.rule().about && !table.rule().about->matches(q.request.path())) continue;
+    if (table.rule().about && !table.rule().about->leads_to(q.request.path())) continue;
     const nanoseconds wait = table.ask(who, now);
     if (wait == nanoseconds::zero()) continue;
     http::response r = http::error_response(429, "too many requests from your address");

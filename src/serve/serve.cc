@@ -56,7 +56,8 @@ class service {
     std::optional<tcp_listener> given = before.door();
     if (given) check_door(o, given->local());
     if (!given) given = activated_door();
-    if (!given) given = co_await open_door(o, ::isatty(STDERR_FILENO) != 0);
+    if (!given)
+      given = co_await open_door(o, ::isatty(STDERR_FILENO) != 0, o.proxy ? "--listen" : "-p");
     tcp_listener door = std::move(*given);
     // Listen for signals before any client or service manager learns that this server runs, because
     // they may then send one.
@@ -258,6 +259,7 @@ task<int> serve(const setting_table& table, const setting_requests& flags, const
 int check(const serve_options& o) {
   const certificates ordered(o);
   const secure_door tls(o, ordered.challenges());
+  const log_file log(o.log_file);
   bus topics;
   const site everything(topics, o, nullptr);
   if (o.redirect_http >= 0 && !o.secure())

@@ -55,6 +55,7 @@ http::server_options shard::options_of(const serve_options& o) {
   http::server_options limits;
   limits.bounds = o.bounds;
   if (!o.proxy) limits.drain_bytes_max = o.bounds.body_bytes_max;  // no part needs a body: drop it
+  limits.extended_connect = !o.proxy;  // upstreams speak HTTP/1.1, whose upgrade it cannot become
   limits.connections_max = part_of(o.connections_max, count_);
   // Not divided: chance decides which worker accepts a connection, and must not cause a refusal.
   limits.connections_per_address_max = o.connections_per_address_max;
@@ -107,7 +108,11 @@ task<> shard::serve(listener door, std::vector<more_door> more, const secure_doo
   if (logs_) side.spawn(log_.write_to(log_descriptor_));
   now_->start();
   scope others;
-  for (const more_door& d : more_doors_) others.spawn(web_->serve(d.local ? d.at : tls.over(d.at)));
+  for (const more_door& d : more_doors_) {
+    listener at = d.at;
+    if (heralded_ && !d.local) at = http::listen_for_proxies(std::move(at), *heralded_);
+    others.spawn(web_->serve(d.local ? std::move(at) : tls.over(std::move(at))));
+  }
   std::exception_ptr failed;
   try {
     listener from = door_;

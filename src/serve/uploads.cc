@@ -3,19 +3,23 @@
 #include "serve/uploads.hh"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <ctime>
 #include <random>
 
+#include "heddle/http/conditional.hh"
 #include "heddle/http/etag.hh"
 #include "heddle/http/uri.hh"
 #include "heddle/io/blocking.hh"
 #include "heddle/io/directory.hh"
 #include "heddle/io/file.hh"
 #include "heddle/web/form.hh"
+#include "heddle/web/hidden_path.hh"
 #include "heddle/web/problem_details.hh"
 
 namespace heddle::serve {
@@ -141,7 +145,10 @@ task<directory> folder_at(const upload_rules& rules, std::string path) {
   std::exception_ptr failed;
   try {
     const directory served = co_await open_directory(rules.folder);
-    co_return co_await served.open_directory(std::move(path));
+    directory found = co_await served.open_directory(std::move(path));
+    if (rules.hidden || !http::opened_hidden(served.number(), found.number())) co_return found;
+    failed = std::make_exception_ptr(
+        http::status_error(404, "there is no such folder to put the file into"));
   } catch (...) {
     failed = std::current_exception();
   }
@@ -150,6 +157,24 @@ task<directory> folder_at(const upload_rules& rules, std::string path) {
   } catch (const failure& e) {
     refuse(e, "the file");
   }
+}
+
+/// Whether the client's conditions about the file that is there hold (RFC 9110 section 13.2). What
+/// happens between this look and the new name is not seen.
+bool conditions_hold(const http::request_head& head, const directory& into,
+                     const std::string& name) {
+  struct stat s{};
+  const bool exists = ::fstatat(into.number(), name.c_str(), &s, AT_SYMLINK_NOFOLLOW) == 0;
+  const auto ns = [](const timespec& t) {
+    return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 +
+           static_cast<std::uint64_t>(t.tv_nsec);
+  };
+  const http::file_etag tag(
+      {s.st_dev, s.st_ino, static_cast<std::uint64_t>(s.st_size), ns(s.st_mtim), ns(s.st_ctim)});
+  http::validators current{tag.text(), std::nullopt, exists};
+  if (exists) current.last_modified = s.st_mtim.tv_sec;
+  return http::evaluate(head, current, std::time(nullptr)).what !=
+         http::condition::precondition_failed;
 }
 
 task<http::response> put(std::shared_ptr<const upload_rules> rules, http::request& r,
@@ -163,6 +188,8 @@ task<http::response> put(std::shared_ptr<const upload_rules> rules, http::reques
   if (at.name.empty()) throw http::status_error(400, "name the file at the end of the path");
   r.limit_body(rules->bytes_max);
   directory into = co_await folder_at(*rules, std::move(at.folder));
+  if (!conditions_hold(r.head(), into, at.name))
+    throw http::status_error(412, "the file there is not the one that the request is about");
   upload_rules these = *rules;
   if (r.header(http::header_id::if_none_match) == "*") these.replace = false;
   const auto more = [&r] { return r.read(); };

@@ -27,6 +27,10 @@ bool is_password_hash(std::string_view text) noexcept {
 
 bool can_hash_passwords() noexcept { return true; }
 
+bool knows_password_hash(const std::string& hash) noexcept {
+  return ::crypt_checksalt(hash.c_str()) != CRYPT_SALT_INVALID;
+}
+
 bool password_matches(const std::string& password, const std::string& hash) {
   if (password.find('\0') != std::string::npos) return false;
   const auto state = std::make_unique<crypt_data>();
@@ -56,6 +60,7 @@ std::string hash_password(const std::string& password) {
 #else
 
 bool can_hash_passwords() noexcept { return false; }
+bool knows_password_hash(const std::string&) noexcept { return false; }
 bool password_matches(const std::string&, const std::string&) { return false; }
 std::string hash_password(const std::string&) {
   throw std::system_error(std::make_error_code(std::errc::not_supported),

@@ -109,6 +109,18 @@ class Archives(SiteTest):
             self.assertGreater(got, size)
             connection.close()
 
+    def test_links_to_hidden_names_are_not_in_archives(self):
+        self.put(".private/key", "secret")
+        (self.site / "open").symlink_to(".private")
+        (self.site / "key").symlink_to(".private/key")
+        (self.site / "a b" / "up").symlink_to("../index.html")
+        with self.serve("--archives") as server:
+            self.assertEqual(server.ask("/key")[0], 404)
+            self.assertEqual(server.ask("/open/?archive=zip")[0], 404)
+            names = zipfile.ZipFile(io.BytesIO(server.ask("/?archive=zip")[2])).namelist()
+            self.assertNotIn("key", names)
+            self.assertIn("a b/up", names)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -58,6 +58,16 @@ class HashedPasswords(SiteTest):
             self.assertNotEqual(done.returncode, 0)
             self.assertRegex(done.stderr, r"^error: .*\n  help: ")
 
+    def test_a_hash_of_an_unknown_kind_is_refused(self):
+        code, _, talk = run("serve", str(self.site), "--check", "--auth", "ann:$apr1$ab$cdefgh")
+        self.assertNotEqual(code, 0)
+        self.assertIn("heddle password", talk)
+
+    def test_a_password_that_is_checked_counts_once(self):
+        with self.serve("--auth", hashed("ann", "x"), "--rate", "1/h") as server:
+            self.assertEqual(server.ask("/", Authorization=basic("ann", "x"))[0], 200)
+            self.assertEqual(server.ask("/", Authorization=basic("ann", "x"))[0], 429)
+
 
 def free_port():
     with socket.socket() as s:

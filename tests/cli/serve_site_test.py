@@ -105,6 +105,14 @@ class SiteRules(SiteTest):
                              (304, "max-age=31536000, immutable"))
         self.assertEqual(run("serve", "--check", "--header-for", "*.x Content-Length: 1")[0], 2)
 
+    def test_paths_written_another_way_are_the_same_paths(self):
+        self.put("assets/a.css", "a")
+        with self.serve("--rate", "2/h /login", "--header-for", "/assets/* X-A: 1") as server:
+            ways = ("/login", "/%6cogin", "//login", "/./login", "/x/../login")
+            self.assertEqual([server.ask(way)[0] for way in ways], [404, 404, 429, 429, 429])
+            for way in ("/assets/a.css", "/%61ssets/a.css", "//assets/a.css"):
+                self.assertEqual(server.ask(way)[1]["X-A"], "1", way)
+
     def test_sites_by_name(self):
         other = self.root / "other"
         other.mkdir()

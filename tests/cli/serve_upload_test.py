@@ -81,7 +81,7 @@ class Uploads(SiteTest):
         with self.serve("--upload", "/inbox/*", "--upload-replace") as server:
             self.assertEqual(server.ask("/inbox/old", "PUT", b"new")[0], 204)
             self.assertEqual((self.site / "inbox" / "old").read_bytes(), b"new")
-            self.assertEqual(server.ask("/inbox/old", "PUT", b"x", If_None_Match="*")[0], 409)
+            self.assertEqual(server.ask("/inbox/old", "PUT", b"x", If_None_Match="*")[0], 412)
             self.assertEqual(server.ask("/inbox/old", "PUT", b"x",
                                         Content_Range="bytes 0-0/9")[0], 400)
             self.assertEqual(server.ask("/inbox/old", "PUT", b"x", Content_Encoding="gzip")[0], 415)
@@ -138,6 +138,17 @@ class Uploads(SiteTest):
             own = f"http://{server.host}:{server.port}"
             self.assertEqual(server.ask("/inbox/", "POST", body, Content_Type=kind,
                                         Origin=own, Sec_Fetch_Site="same-origin")[0], 303)
+
+    def test_conditions_of_a_put_are_kept(self):
+        self.put("inbox/old", "old")
+        with self.serve("--upload", "/inbox/*", "--upload-replace", "--recheck", "0s") as server:
+            tag = server.ask("/inbox/old")[1]["ETag"]
+            self.assertEqual(server.ask("/inbox/old", "PUT", b"one", If_Match=tag)[0], 204)
+            for fields in ({"If_Match": tag}, {"If_Match": '"x"'}, {"If_None_Match": "*"},
+                           {"If_Unmodified_Since": "Mon, 01 Jan 2001 00:00:00 GMT"}):
+                self.assertEqual(server.ask("/inbox/old", "PUT", b"two", **fields)[0], 412, fields)
+            self.assertEqual(server.ask("/inbox/new", "PUT", b"x", If_Match="*")[0], 412)
+            self.assertEqual((self.site / "inbox" / "old").read_bytes(), b"one")
 
 
 if __name__ == "__main__":
