@@ -24,6 +24,9 @@ bool lower_case(std::string_view name) noexcept {
 }  // namespace
 
 bool http2_field_valid(const hpack_pair& f) noexcept {
+  // Section 8.2.1: a value neither begins nor ends with a blank.
+  const auto blank = [](char c) { return c == ' ' || c == '\t'; };
+  if (!f.value.empty() && (blank(f.value.front()) || blank(f.value.back()))) return false;
   return lower_case(f.name) && token_valid(f.name) && value_valid(f.value) &&
          !of_connection(f.name) && (f.name != "te" || f.value == "trailers");
 }

@@ -42,6 +42,7 @@ class brotli_unpacker final : public unpacker {
       return std::nullopt;
     }
     whole_ = outcome == BROTLI_DECODER_RESULT_SUCCESS;
+    if (whole_ && !packed.empty()) return std::nullopt;
     return room.size() - room_left;
   }
 

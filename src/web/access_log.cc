@@ -148,7 +148,7 @@ void access_log::add_json(const access& a) {
 }
 
 void access_log::add_common(const access& a) {
-  if (a.peer != nullptr) {
+  if (a.peer != nullptr && *a.peer) {
     text_ += a.peer->host();
   } else {
     text_ += '-';

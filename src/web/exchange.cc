@@ -43,7 +43,9 @@ response exchange::answer_of_failure() {
     if (budget_.failed != 0) r.close();
     return r;
   } catch (const std::system_error& e) {
-    if (e.code() == std::errc::operation_canceled) throw;
+    const bool asked =
+        worker::running().current_context().canceled() || shared_.draining.canceled();
+    if (e.code() == std::errc::operation_canceled && asked) throw;
     if (budget_.failed != 0) {
       r = error(&head_, budget_.failed, e.what());
     } else if (e.code() == std::errc::timed_out) {

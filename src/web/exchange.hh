@@ -68,6 +68,9 @@ class exchange {
   /// An error answer in the server's form. `head` is null if the request could not be parsed.
   [[nodiscard]] response error(const request_head* head, int status, std::string_view why) const;
   [[nodiscard]] cancel_source& draining() noexcept { return shared_.draining; }
+  [[nodiscard]] std::shared_ptr<cancel_source> kept_draining() noexcept {
+    return shared_.draining_kept;
+  }
 
  protected:
   exchange(server_shared& shared, const request_head& head) noexcept

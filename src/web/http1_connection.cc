@@ -105,6 +105,8 @@ task<bool> http1_connection::more_head() {
   auto in = co_await as_expected(with_deadline(conn_.receive(), head_due_));
   if (!in && in.error() == std::errc::timed_out) {
     ++shared_.counters.header_timeouts;
+    // The bytes have moved, and the log reads the fields that came.
+    static_cast<void>(parser_.feed(in_.rest));
     exchange_.refuse(408, "the head of the request took too long");
     after_ = after_answer::linger;
   }

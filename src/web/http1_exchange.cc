@@ -170,6 +170,7 @@ task<> http1_exchange::write_out() {
 
 task<> http1_exchange::write_part(std::string_view bytes) {
   HEDDLE_ASSERT(started_status_ != 0, "start the answer before you write to it");
+  if (out_.broken()) throw failure(client_gone(), "an earlier write was cut short");
   written_ += muted_ ? 0 : bytes.size();
   if (end_ == body_end::length) {
     if (bytes.size() > left_)
@@ -207,6 +208,7 @@ void http1_exchange::add_trailer(std::string_view name, std::string_view value) 
 
 /// Ends an answer that the handler wrote itself; `whole` if the handler says that it is complete.
 task<after_answer> http1_exchange::end_stream(bool whole, time_point since) {
+  whole = whole && !out_.broken();  // whatever the handler says
   if (whole) {
     if (end_ == body_end::chunked && !muted_)
       out_.gathered.append("0\r\n").append(trailers_.lines()).append("\r\n");

@@ -28,6 +28,7 @@ void http1_input::keep_partial_head() {
   if (!head_copy_.empty() && rest.data() == head_copy_.data()) return;
   std::string kept(rest);
   head_copy_ = std::move(kept);
+  rest = head_copy_;
   drop_blocks();
   body_copy_.clear();
 }

@@ -65,6 +65,7 @@ bool http1_output::note_sent(const result<std::size_t>& sent, std::size_t bytes)
     shared_.counters.bytes += bytes;
     return true;
   }
+  broken_ = true;
   ++shared_.counters.errors;
   if (sent.error() == std::errc::timed_out) ++shared_.counters.write_timeouts;
   return false;
@@ -120,6 +121,7 @@ std::size_t http1_output::body_sent_at_once(const piece& body) {
 
 task<bool> http1_output::flush() {
   if (untimed_ != 0) time_answers();
+  if (broken_) co_return false;
   if (gathered.empty()) co_return true;
   // A handler may gather more meanwhile, or read a body, which flushes too.
   std::string sending = std::exchange(gathered, {});

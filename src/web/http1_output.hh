@@ -43,6 +43,7 @@ class http1_output {
   /// Sends the gathered bytes if that needs no wait. The unsent rest stays gathered; true if there
   /// is none.
   [[nodiscard]] bool sent_at_once() {
+    if (broken_) return false;
     drop_sent(conn_.try_write(byte_view(gathered)));
     return gathered.empty();
   }
@@ -58,6 +59,8 @@ class http1_output {
   [[nodiscard]] task<bool> send_file(int file, std::uint64_t at, std::uint64_t size);
   /// Counts the bytes sent, or the failure. False if the send failed.
   bool note_sent(const result<std::size_t>& sent, std::size_t bytes);
+  /// A send failed or was cut short: a part of it may have left, so nothing may follow.
+  [[nodiscard]] bool broken() const noexcept { return broken_; }
 
   /// Call it for a gathered answer that was begun in the turn `since`. True if its latency is
   /// recorded later. False if the caller must record it now, because too many answers wait for
@@ -93,6 +96,7 @@ class http1_output {
   stream& conn_;
   time_point untimed_since_{};
   std::uint8_t untimed_ = 0;  // gathered answers whose latency is not recorded
+  bool broken_ = false;
 };
 
 }  // namespace heddle::http

@@ -9,6 +9,7 @@
 
 #include "heddle/core/deadline.hh"
 #include "web/driver_call.hh"
+#include "web/file_share.hh"
 #include "web/http1_output.hh"
 
 namespace heddle::http {
@@ -16,7 +17,6 @@ namespace {
 
 constexpr std::size_t cached_part = 1024 * 1024;  // 128 KiB parts cost 20 % more
 constexpr std::size_t read_part = 128 * 1024;
-constexpr std::size_t short_part = 4096;
 
 /// Whether the first and the last byte of the part are in the page cache. A file system that cannot
 /// tell counts as "not cached".
@@ -28,27 +28,6 @@ bool in_memory(int file, std::uint64_t at, std::size_t size) noexcept {
   }
   return true;
 }
-
-/// A share of the memory limit for files that are being sent.
-class file_share {
- public:
-  file_share(std::size_t& held, std::size_t most) noexcept : held_(held), most_(most) {}
-  ~file_share() { held_ -= size_; }
-  file_share(const file_share&) = delete;
-
-  /// The size that a part may have now; short_part if the limit is reached.
-  [[nodiscard]] std::size_t take(std::size_t wanted) noexcept {
-    held_ -= size_;
-    size_ = held_ + wanted <= most_ ? wanted : std::min(wanted, short_part);
-    held_ += size_;
-    return size_;
-  }
-
- private:
-  std::size_t& held_;
-  std::size_t most_;
-  std::size_t size_ = 0;
-};
 
 }  // namespace
 

@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "heddle/core/expected.hh"
 #include "heddle/http/chunked.hh"
 #include "heddle/http/status.hh"
 #include "heddle/web/incoming.hh"
 #include "heddle/web/problem_details.hh"
 #include "web/answer_wait.hh"
 #include "web/driver_call.hh"
+#include "web/file_share.hh"
 #include "web/http2_head.hh"
 
 namespace heddle::http {
@@ -101,10 +103,17 @@ task<bool> http2_exchange::send_body(const response& r) {
     }
     co_return co_await out_.send(sender, bytes, true);
   }
+  file_share share(shared_.file_bytes_held, shared_.options.file_bytes_max);
   std::string part;
   std::uint64_t at = r.file_offset();
   for (std::uint64_t left = length; left != 0;) {
-    part.resize(static_cast<std::size_t>(std::min<std::uint64_t>(left, file_part)));
+    const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(left, file_part));
+    const std::size_t granted = share.take(wanted);
+    if (granted < wanted) {
+      ++shared_.counters.file_parts_short;
+      std::string().swap(part);  // its memory counts no longer
+    }
+    part.resize(granted);
     const std::int64_t got = co_await read_at(r.file().number(), part.data(), part.size(), at);
     if (got <= 0) {  // it shrank: the promised length cannot be kept
       ++shared_.counters.errors;
@@ -164,6 +173,7 @@ task<bool> http2_exchange::client_ended() { co_return false; }
 
 task<> http2_exchange::write_part(std::string_view bytes) {
   HEDDLE_ASSERT(started_status_ != 0, "start the answer before you write to it");
+  if (cut_) throw failure(client_gone(), "an earlier write was cut short");
   if (length_said_) {
     if (bytes.size() > left_)
       throw failure(std::make_error_code(std::errc::message_size),
@@ -172,8 +182,10 @@ task<> http2_exchange::write_part(std::string_view bytes) {
   }
   if (muted_ || bytes.empty()) co_return;
   written_ += bytes.size();
-  const bool sent = co_await out_.send(sender, bytes, false);
-  if (!sent) throw failure(client_gone(), "the client takes no more of the answer");
+  const auto sent = co_await as_expected(out_.send(sender, bytes, false));
+  cut_ = cut_ || !sent || !*sent;  // a part of it may have left
+  if (!sent) throw failure(sent.error());
+  if (!*sent) throw failure(client_gone(), "the client takes no more of the answer");
 }
 
 task<> http2_exchange::write_out() {
@@ -190,7 +202,7 @@ void http2_exchange::add_trailer(std::string_view name, std::string_view value) 
 
 /// A handler that started an answer has ended; `whole`: it says that it has written all of it.
 task<bool> http2_exchange::end_started(bool whole) {
-  whole = whole && (!length_said_ || left_ == 0 || muted_);
+  whole = whole && !cut_ && (!length_said_ || left_ == 0 || muted_);
   if (!whole) ++shared_.counters.errors;
   count(started_status_, written_);
   if (!whole || muted_) co_return whole;

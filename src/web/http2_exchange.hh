@@ -139,6 +139,7 @@ class http2_exchange final : private http2_request, public exchange {
   std::uint64_t written_ = 0;
   bool length_said_ = false;
   bool muted_ = false;
+  bool cut_ = false;  // a write was cut short
   bool shed_ = false;
   address peer_;
 };

@@ -53,7 +53,7 @@ void http2_session::take_frame(const http2_frame_head& head, std::string_view pa
 
 void http2_session::take_data(const http2_frame_head& head, std::string_view payload) {
   if (head.stream == 0) return fail(http2_error::protocol_error, "DATA on stream 0");
-  if (head.stream % 2 == 0 || head.stream > state_.last_stream)
+  if (head.stream % 2 == 0 || (head.stream > state_.last_stream && !state_.leaving))
     return fail(http2_error::protocol_error, "DATA on a stream that is idle");
   const std::size_t size = payload.size();
   if (!take_padding(head, payload))
@@ -68,7 +68,8 @@ void http2_session::take_data(const http2_frame_head& head, std::string_view pay
       put_window_update(out_.gathered, 0, state_.to_give_back);
       state_.receive_window += std::exchange(state_.to_give_back, 0);
     }
-    if (was_reset_lately(head.stream)) return;
+    // Section 6.8: behind GOAWAY, frames of streams that came too late are dropped.
+    if (was_reset_lately(head.stream) || head.stream > state_.last_stream) return;
     return reset_stream(head.stream, http2_error::stream_closed);
   }
   const http2_error wrong = x->take_data(payload, size, head.has(http2_flag::end_stream));
@@ -121,7 +122,9 @@ void http2_session::take_header_block(std::uint32_t id, std::string_view block, 
   state_.last_stream = id;
   if (streams_.size() >= http2_connection::streams_max)
     return reset_stream(id, http2_error::refused_stream);
-  if (what == http2_block::malformed) return reset_stream(id, http2_error::protocol_error);
+  const bool unasked = !protocol.empty() && !state_.shared.options.extended_connect;
+  if (what == http2_block::malformed || unasked)
+    return reset_stream(id, http2_error::protocol_error);
   open_stream(id, what, std::move(text), std::move(protocol), ends);
 }
 
@@ -175,7 +178,7 @@ void http2_session::drop_trailers(std::uint32_t id, std::string_view block) {
 
 void http2_session::take_reset(const http2_frame_head& head, std::string_view payload) {
   if (payload.size() != 4) return fail(http2_error::frame_size_error, "RST_STREAM has four bytes");
-  if (head.stream == 0 || head.stream > state_.last_stream)
+  if (head.stream == 0 || (head.stream > state_.last_stream && !state_.leaving))
     return fail(http2_error::protocol_error, "RST_STREAM on a stream that is idle");
   if (http2_exchange* const x = find(head.stream)) x->reset();
   if (!state_.resets.take(worker::running().now))
@@ -243,7 +246,7 @@ void http2_session::take_window(const http2_frame_head& head, std::string_view p
     out_.give_turns();
     return;
   }
-  if (head.stream > state_.last_stream || head.stream % 2 == 0)
+  if (head.stream % 2 == 0 || (head.stream > state_.last_stream && !state_.leaving))
     return fail(http2_error::protocol_error, "WINDOW_UPDATE on a stream that is idle");
   http2_exchange* const x = find(head.stream);
   if (x == nullptr || x->was_reset()) return count_glitch();

@@ -103,7 +103,8 @@ void http2_session::greet() {
   put_setting(payload, http2_setting::max_header_list_size,
               state_.shared.head_bounds.header_bytes_max);
   put_setting(payload, http2_setting::no_rfc7540_priorities, 1);
-  put_setting(payload, http2_setting::enable_connect_protocol, 1);
+  if (state_.shared.options.extended_connect)
+    put_setting(payload, http2_setting::enable_connect_protocol, 1);
   put_http2_head(out_.gathered, payload.size(), http2_type::settings, 0, 0);
   out_.gathered.append(payload);
   constexpr auto more = http2_connection::connection_window - http2_first_window;

@@ -31,6 +31,9 @@ void request::limit_body_pause(nanoseconds pause_max) noexcept {
 }
 std::uint64_t request::body_limit() const noexcept { return on_->budget().bytes_max; }
 cancel_source& request::draining() const noexcept { return on_->draining(); }
+std::shared_ptr<cancel_source> request::kept_draining() const noexcept {
+  return on_->kept_draining();
+}
 
 task<std::string> request::text() {
   std::string all;

@@ -36,10 +36,12 @@ struct server_shared {
   server_counters counters;
   limits head_bounds;  // the limits of the parsers
   phase now = phase::serving;
-  cancel_source draining;       // ends accepting and endless answers
-  peer_counts peers;            // open connections of each address
-  std::size_t blocks_held = 0;  // blocks of the driver held by requests in progress
-  std::size_t blocks_max = 0;   // the maximum of blocks_held
+  /// Shared with WebSockets, because a program may let one outlive the server.
+  const std::shared_ptr<cancel_source> draining_kept = std::make_shared<cancel_source>();
+  cancel_source& draining = *draining_kept;  // ends accepting and endless answers
+  peer_counts peers;                         // open connections of each address
+  std::size_t blocks_held = 0;               // blocks of the driver held by requests in progress
+  std::size_t blocks_max = 0;                // the maximum of blocks_held
   std::size_t file_bytes_held = 0;
   load_shedding shedding;
   /// For gathered answers: a burst of requests passes its buffer to the next one. At most twice the

@@ -17,10 +17,10 @@
 #include "heddle/http/mime.hh"
 #include "heddle/io/open_beneath.hh"
 #include "heddle/sched/runtime.hh"
+#include "heddle/web/hidden_path.hh"
 #include "web/counted_body.hh"
 #include "web/driver_call.hh"
 #include "web/file_answer.hh"
-#include "web/hidden_path.hh"
 #include "web/static_open.hh"
 
 namespace heddle::http {

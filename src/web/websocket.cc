@@ -7,6 +7,7 @@
 
 #include "heddle/core/expected.hh"
 #include "heddle/core/rendezvous.hh"
+#include "heddle/core/scope.hh"
 #include "heddle/sched/runtime.hh"
 #include "web/websocket_deflate.hh"
 #include "web/websocket_session.hh"
@@ -52,6 +53,43 @@ websocket::session::session(stream of, std::string early_bytes, const websocket_
       deflate_bits(agreed.deflate_bits),
       is_server(server) {}
 
+websocket::session::~session() {
+  if (controls == nullptr) return;
+  controls->due.clear();
+  if (controls->writes) connection.close();
+}
+
+namespace {
+
+task<> write_controls(std::shared_ptr<websocket_controls> c) {
+  while (!c->due.empty()) {
+    const std::string frame = std::exchange(c->due, {});
+    const auto sent = co_await as_expected(
+        with_timeout(c->to.write(byte_view(std::string_view(frame))), c->limit));
+    if (!sent) {
+      c->to.close();  // receive() sees it
+      c->due.clear();
+    }
+  }
+  c->writes = false;
+}
+
+}  // namespace
+
+void websocket::session::send_control(websocket_opcode what, std::string_view payload) {
+  if (over || close_sent) return;
+  const auto mask = is_server ? 0 : static_cast<std::uint32_t>(runtime::here().io().random());
+  const websocket_head head =
+      make_websocket_head(what, true, false, payload.size(), !is_server, mask);
+  if (controls == nullptr)
+    controls = std::make_shared<websocket_controls>(websocket_controls{connection, write_timeout});
+  controls->due = head.text();
+  controls->due += payload;
+  if (!is_server) mask_websocket(controls->due.data() + head.size, payload.size(), mask, 0);
+  if (std::exchange(controls->writes, true)) return;
+  spawn(write_controls(controls));
+}
+
 void websocket::session::end(std::uint16_t code, std::string_view reason, bool by_peer) {
   if (over) return;
   over = true;
@@ -92,6 +130,7 @@ task<> websocket::session::write_frame(websocket_opcode what, std::string_view p
 
 task<> websocket::session::write_close(std::uint16_t code, std::string_view reason) {
   if (std::exchange(close_sent, true)) co_return;
+  if (controls != nullptr) controls->due.clear();  // no frame behind this one
   std::string payload;
   if (code != websocket_code::none) {
     payload = {static_cast<char>(code >> 8), static_cast<char>(code & 0xff)};
@@ -123,11 +162,12 @@ task<bool> websocket::session::nothing_came(std::error_code why) {
       co_return false;
     }
     pinged = true;
-    static_cast<void>(co_await as_expected(write_frame(websocket_opcode::ping, {})));
-    co_return !over;
+    send_control(websocket_opcode::ping, {});
+    co_return true;
   }
   if (why == std::errc::operation_canceled && draining->canceled()) {
     draining = &nothing_drains;
+    leaving = true;
     if (how.code == 0) how = {websocket_code::going_away, "the server stops", false};
     co_await write_close(websocket_code::going_away, "the server stops");
     co_return !over;
@@ -187,11 +227,13 @@ task<std::optional<websocket_message>> websocket::receive() {
         case pong:
           break;
         case message:
+          if (s.leaving) {  // it was on its way when the server began to stop
+            static_cast<void>(s.reader.take_message());
+            break;
+          }
           co_return websocket_message{s.reader.take_message(), s.reader.is_text()};
         case ping:
-          if (!s.close_sent)
-            static_cast<void>(
-                co_await as_expected(s.write_frame(websocket_opcode::pong, s.reader.control())));
+          s.send_control(websocket_opcode::pong, s.reader.control());
           break;
         case close:
           if (s.how.code == 0) s.how = {s.reader.code(), std::string(s.reader.control()), true};

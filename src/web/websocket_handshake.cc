@@ -182,10 +182,11 @@ response agree(request& asked, const websocket_options& options, websocket_agree
 }
 
 websocket on_server(upgraded to, const websocket_options& options, websocket_agreement agreed,
-                    cancel_source& draining) {
+                    std::shared_ptr<cancel_source> draining) {
   auto session = std::make_unique<websocket::session>(std::move(to.connection), std::move(to.early),
                                                       options, true, std::move(agreed));
-  session->draining = &draining;
+  session->draining = draining.get();
+  session->kept_draining = std::move(draining);
   return websocket(std::move(session));
 }
 
@@ -195,14 +196,13 @@ task<websocket> accept_websocket(request& asked, websocket_options options) {
   websocket_agreement agreed;
   response answer = agree(asked, options, agreed);
   upgraded to = co_await asked.upgrade("websocket", std::move(answer));
-  co_return on_server(std::move(to), options, std::move(agreed), asked.draining());
+  co_return on_server(std::move(to), options, std::move(agreed), asked.kept_draining());
 }
 
 task<response> hand_to_websocket(request& asked, std::move_only_function<task<>(websocket)> talk,
                                  websocket_options options) {
   websocket_agreement agreed;
   response answer = agree(asked, options, agreed);
-  cancel_source& draining = asked.draining();
   // The function lives as long as its task. It needs this only at the beginning.
   struct settled {
     websocket_options options;
@@ -210,9 +210,10 @@ task<response> hand_to_websocket(request& asked, std::move_only_function<task<>(
   };
   auto with = std::make_unique<settled>(settled{std::move(options), std::move(agreed)});
   take_over then = [talk = std::move(talk), with = std::move(with),
-                    &draining](upgraded to) mutable {
+                    draining = asked.kept_draining()](upgraded to) mutable {
     const std::unique_ptr<settled> once = std::move(with);
-    return talk(on_server(std::move(to), once->options, std::move(once->agreed), draining));
+    return talk(
+        on_server(std::move(to), once->options, std::move(once->agreed), std::move(draining)));
   };
   co_return co_await asked.hand_over("websocket", std::move(answer), std::move(then));
 }

@@ -169,7 +169,7 @@ DRIVER_TEST(http2_hostile, "requests that are malformed are errors of their stre
           fields{{"transfer-encoding", "chunked"}}, fields{{"X-Upper", "1"}}, fields{{"a b", "1"}},
           fields{{"x", "a\r\nb: c"}}, fields{{":path", "/b"}}, fields{{":unknown", "1"}},
           fields{{"a", "1"}, {":authority", "x"}}, fields{{"content-length", "5"}},
-          fields{{"host", "a b"}}}) {
+          fields{{"host", "a b"}}, fields{{"x", " a"}}, fields{{"x", "a\t"}}}) {
       bad.push_back(good);
       bad.back().insert(bad.back().end(), more.begin(), more.end());
     }

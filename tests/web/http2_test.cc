@@ -238,3 +238,22 @@ DRIVER_TEST(http2, "it can be switched off") {
     EXPECT_TRUE(all.starts_with("HTTP/1.1 ")) << all;
   }));
 }
+
+DRIVER_TEST(http2, "frames of streams behind GOAWAY are dropped") {
+  runtime rt(make());
+  rt.run(with_server(answer_http2, {}, [](address at, http::server& web) -> task<> {
+    http2_client c(co_await connect_to(at));
+    c.get(1, "/slow");
+    c.frame(http2_type::ping, 0, 0, "12345678");
+    co_await c.until("PING");
+    web.stop();
+    c.frame(http2_type::ping, 0, 0, "12345678");  // wakes the session, whose GOAWAY leaves
+    co_await c.until("GOAWAY 1 0");
+    c.request(3, "POST", "/x", {}, false);
+    c.data(3, "late", true);
+    c.window(3, 1000);
+    const std::string all = co_await c.until("closed");
+    EXPECT_NE(all.find("DATA 1 4 END"), std::string::npos) << all;
+    EXPECT_EQ(all.find("GOAWAY 1 1"), std::string::npos) << all;
+  }));
+}

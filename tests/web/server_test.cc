@@ -338,3 +338,54 @@ DRIVER_TEST(http_server, "one that was cancelled from outside can serve again, a
     EXPECT_EQ(web.counters().requests, 2u);
   }());
 }
+
+namespace {
+
+task<http::response> cut_answer(http::request& r) {
+  if (r.path() == "/next") co_return http::response(200).text("NEXT");
+  const std::string big(12'000'000, 'a');
+  auto out = co_await r.start(http::response(200).length(big.size()));
+  static_cast<void>(co_await as_expected(with_timeout(out.write(big), 50ms)));
+  co_return out.done();
+}
+
+}  // namespace
+
+DRIVER_TEST(http_server,
+            "a write that was cut short ends the connection, whatever the handler says") {
+  runtime rt(make());
+  rt.run(with_server(cut_answer, {}, [](address at, http::server&) -> task<> {
+    stream conn = co_await connect_to(at);
+    co_await conn.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    co_await sleep_for(200ms);
+    co_await conn.write("GET /next HTTP/1.1\r\nHost: a\r\n\r\n");
+    std::string all;
+    for (;;) {
+      auto in = co_await as_expected(with_timeout(conn.receive(), 1s));
+      EXPECT_TRUE(in || in.error() != std::errc::timed_out) << "the connection was kept";
+      if (!in || in->empty()) break;
+      all += in->text();
+    }
+    EXPECT_EQ(all.find("NEXT"), std::string::npos);
+  }));
+}
+
+namespace {
+
+task<http::response> cancelled_inside(http::request&) {
+  cancel_source stop;
+  stop.cancel();
+  co_await with_cancel(stop, sleep_for(1s));
+  co_return http::response(200);
+}
+
+}  // namespace
+
+DRIVER_TEST(http_server, "a cancellation of the handler's own is a 500") {
+  runtime rt(make());
+  rt.run(with_server(cancelled_inside, {}, [](address at, http::server&) -> task<> {
+    const std::string all =
+        co_await talk(at, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    EXPECT_EQ(all.substr(0, 13), "HTTP/1.1 500 ") << all;
+  }));
+}

@@ -280,3 +280,71 @@ DRIVER_TEST(websocket, "it goes on when its request is gone, with what has come 
     EXPECT_NE((co_await read_until(conn, "stops")).find("the server stops"), std::string::npos);
   });
 }
+
+namespace {
+
+task<http::response> polls(http::request& r) {
+  co_return co_await http::hand_to_websocket(r, [](http::websocket ws) -> task<> {
+    auto sends = [&]() -> task<> { co_await ws.send_binary(std::string(12'000'000, 'a')); };
+    auto receives = [&]() -> task<> {
+      for (;;) {
+        auto m = co_await as_expected(with_timeout(ws.receive(), 20ms));
+        if (m && !*m) break;
+        if (!m && m.error() != std::errc::timed_out) break;
+      }
+    };
+    co_await all(sends(), receives());
+  });
+}
+
+}  // namespace
+
+DRIVER_TEST(websocket, "a receive() that gives up cuts no pong") {
+  runtime rt(make());
+  rt.run(with_server(polls, {}, [](address at, http::server& web) -> task<> {
+    stream conn = co_await connect_to(at);
+    co_await conn.write(
+        "GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n");
+    co_await sleep_for(50ms);
+    co_await conn.write(std::string("\x89\x80\0\0\0\0", 6));  // a ping; nothing is read meanwhile
+    co_await sleep_for(200ms);
+    std::size_t bytes = 0;
+    while (bytes < 12'000'000) {
+      auto in = co_await as_expected(with_timeout(conn.receive(), 1s));
+      if (!in || in->empty()) break;
+      bytes += in->size();
+    }
+    EXPECT_GT(bytes, 12'000'000u);
+    EXPECT_EQ(web.counters().errors, 0u);
+    conn.close();
+  }));
+}
+
+namespace {
+
+task<http::response> echoes(http::request& r) {
+  co_return co_await http::hand_to_websocket(r, [](http::websocket ws) -> task<> {
+    while (auto m = co_await ws.receive()) co_await ws.send(*m);
+  });
+}
+
+}  // namespace
+
+DRIVER_TEST(websocket, "a message that comes while the server stops ends no loop by an exception") {
+  runtime rt(make());
+  rt.run(with_server(echoes, {}, [](address at, http::server& web) -> task<> {
+    stream conn = co_await connect_to(at);
+    co_await conn.write(
+        "GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n");
+    static_cast<void>(co_await read_until(conn, "\r\n\r\n"));
+    web.stop();
+    co_await sleep_for(20ms);
+    co_await conn.write(std::string("\x81\x81\0\0\0\0a", 7));  // it was on its way
+    co_await sleep_for(20ms);
+    co_await conn.write(std::string("\x88\x82\0\0\0\0\x03\xe9", 8));
+    static_cast<void>(co_await read_all(conn));
+    EXPECT_EQ(web.counters().errors, 0u);
+  }));
+}

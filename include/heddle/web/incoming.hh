@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -121,6 +122,8 @@ class request {
   /// Requests cancellation when the server begins to drain; for answers that would never end
   /// themselves.
   [[nodiscard]] cancel_source& draining() const noexcept;
+  /// The same, for what may outlive the server.
+  [[nodiscard]] std::shared_ptr<cancel_source> kept_draining() const noexcept;
 
  private:
   friend class router;

@@ -79,6 +79,9 @@ struct server_options {
   overload_options overload = {};
   /// Clients may speak HTTP/2 (RFC 9113), which they do by its preface or by ALPN.
   bool http2 = true;
+  /// HTTP/2 clients may ask for WebSockets and other protocols by CONNECT (RFC 8441). Without it
+  /// they open a connection of HTTP/1.1 for that.
+  bool extended_connect = true;
   std::string_view server_name = "heddle";
   std::function<void(const access&)> log = {};
   /// Makes an error answer from the status and a text for the client. The head is null if the

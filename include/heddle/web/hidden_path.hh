@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Decides which names of a served folder are hidden: those that begin with a dot, regardless of the
 // path or link that leads there. /.well-known is visible, because it is meant for visitors (RFC
-// 8615).
+// 8615). For parts of a program that open files of that folder beside static_files.
 #pragma once
 
 #include <string_view>
