@@ -13,7 +13,7 @@ void put_text(std::string& out, std::string_view text) {
   const std::size_t coded = huffman_size(text);
   if (coded < text.size()) {
     hpack_put_number(out, 0x80, 7, coded);
-    huffman_encode(text, out);
+    huffman_encode(text, coded, out);
   } else {
     hpack_put_number(out, 0, 7, text.size());
     out.append(text);

@@ -93,16 +93,23 @@ std::size_t huffman_size(std::string_view text) noexcept {
   return (bits + 7) / 8;
 }
 
-void huffman_encode(std::string_view text, std::string& out) {
+void huffman_encode(std::string_view text, std::size_t size, std::string& out) {
+  const std::size_t before = out.size();
+  out.resize(before + size);
+  char* to = out.data() + before;
   std::uint64_t bits = 0;
-  unsigned count = 0;  // of the low bits of `bits`, less than 8 between symbols
+  unsigned count = 0;  // of the low bits of `bits`, less than 32 between symbols; a code has 30
   for (const char c : text) {
     const auto symbol = static_cast<unsigned char>(c);
     bits = bits << length_of[symbol] | codes.code[symbol];
-    for (count += length_of[symbol]; count >= 8; count -= 8)
-      out.push_back(static_cast<char>(bits >> (count - 8)));
+    count += length_of[symbol];
+    if (count < 32) continue;
+    count -= 32;
+    for (const unsigned byte : {3u, 2u, 1u, 0u})
+      *to++ = static_cast<char>(bits >> (count + 8 * byte));
   }
-  if (count != 0) out.push_back(static_cast<char>(bits << (8 - count) | 0xffu >> count));
+  for (; count >= 8; count -= 8) *to++ = static_cast<char>(bits >> (count - 8));
+  if (count != 0) *to = static_cast<char>(bits << (8 - count) | 0xffu >> count);
 }
 
 bool huffman_decode(std::string_view code, std::string& out, std::size_t bytes_max) {

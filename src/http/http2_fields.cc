@@ -52,6 +52,12 @@ void put_http2_field(std::string& out, std::string_view name, std::string_view v
   }
 }
 
+void put_http2_lines(std::string& out, std::string_view lines) {
+  each_field_line(lines, [&](std::string_view name, std::string_view value) {
+    put_http2_field(out, name, value);
+  });
+}
+
 http2_block read_http2_trailers(hpack_decoder& decoder, std::string_view block,
                                 const limits& bounds, std::string& lines) {
   const http2_block what = read_http2_fields(

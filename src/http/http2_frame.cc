@@ -3,6 +3,7 @@
 #include "heddle/http/http2_frame.hh"
 
 #include <algorithm>
+#include <array>
 
 namespace heddle::http {
 
@@ -26,15 +27,23 @@ http2_frame_head read_http2_head(std::string_view bytes) noexcept {
   return head;
 }
 
+namespace {
+
+std::array<char, http2_head_bytes> head_bytes(std::size_t length, http2_type type,
+                                              std::uint8_t flags, std::uint32_t stream) noexcept {
+  return {static_cast<char>(length >> 16), static_cast<char>(length >> 8),
+          static_cast<char>(length),       static_cast<char>(type),
+          static_cast<char>(flags),        static_cast<char>(stream >> 24),
+          static_cast<char>(stream >> 16), static_cast<char>(stream >> 8),
+          static_cast<char>(stream)};
+}
+
+}  // namespace
+
 void put_http2_head(std::string& out, std::size_t length, http2_type type, std::uint8_t flags,
                     std::uint32_t stream) {
-  const char bytes[http2_head_bytes] = {
-      static_cast<char>(length >> 16), static_cast<char>(length >> 8),
-      static_cast<char>(length),       static_cast<char>(type),
-      static_cast<char>(flags),        static_cast<char>(stream >> 24),
-      static_cast<char>(stream >> 16), static_cast<char>(stream >> 8),
-      static_cast<char>(stream)};
-  out.append(bytes, sizeof(bytes));
+  const auto bytes = head_bytes(length, type, flags, stream);
+  out.append(bytes.data(), bytes.size());
 }
 
 void put_rst_stream(std::string& out, std::uint32_t stream, http2_error why) {
@@ -73,6 +82,19 @@ void put_header_block(std::string& out, std::string_view block, std::uint32_t st
     type = http2_type::continuation;
     flags = 0;
   } while (!block.empty());
+}
+
+void detail::end_header_block(std::string& out, std::size_t at, std::uint32_t stream, bool ends) {
+  const std::size_t length = out.size() - at - http2_head_bytes;
+  if (length > http2_frame_bytes_max) [[unlikely]] {
+    const std::string block = out.substr(at + http2_head_bytes);
+    out.resize(at);
+    return put_header_block(out, block, stream, ends);
+  }
+  const auto flags =
+      static_cast<std::uint8_t>(http2_flag::end_headers | (ends ? http2_flag::end_stream : 0));
+  std::ranges::copy(head_bytes(length, http2_type::headers, flags, stream),
+                    out.begin() + static_cast<std::ptrdiff_t>(at));
 }
 
 bool take_padding(const http2_frame_head& head, std::string_view& payload) noexcept {

@@ -4,6 +4,7 @@
 
 #include "heddle/core/worker.hh"
 #include "heddle/http/head_writer.hh"
+#include "heddle/http/http2_fields.hh"
 #include "heddle/http/status.hh"
 #include "heddle/sched/runtime.hh"
 
@@ -24,7 +25,9 @@ std::string assemble_fixed(std::string_view name) {
 }  // namespace
 
 answer_opening::answer_opening(std::string_view server_name)
-    : fixed_lines_(assemble_fixed(server_name)) {}
+    : fixed_lines_(assemble_fixed(server_name)) {
+  put_http2_lines(packed_fixed_, fixed_lines_);
+}
 
 std::string_view answer_opening::date_text() noexcept {
   const time_point now = worker::running().now;
@@ -34,6 +37,16 @@ std::string_view answer_opening::date_text() noexcept {
         std::chrono::floor<std::chrono::seconds>(runtime::here().io().wall_time()).count();
   }
   return date_.at(wall_second_);
+}
+
+std::string_view answer_opening::packed_date() {
+  const std::string_view date = date_text();
+  if (packed_second_ != wall_second_) {
+    packed_date_.clear();
+    put_http2_lines(packed_date_, date);
+    packed_second_ = wall_second_;
+  }
+  return packed_date_;
 }
 
 std::string_view answer_opening::of_success() {

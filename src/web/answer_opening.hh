@@ -22,11 +22,17 @@ class answer_opening {
   [[nodiscard]] std::string_view fixed_lines() const noexcept { return fixed_lines_; }
   /// "Date: ..."
   [[nodiscard]] std::string_view date_text() noexcept;
+  /// The same as HPACK, for HTTP/2.
+  [[nodiscard]] std::string_view packed_fixed_lines() const noexcept { return packed_fixed_; }
+  [[nodiscard]] std::string_view packed_date();
   /// Status line 200, the fixed lines and the date; rebuilt once a second.
   [[nodiscard]] std::string_view of_success();
 
  private:
   std::string fixed_lines_;
+  std::string packed_fixed_;
+  std::string packed_date_;
+  std::int64_t packed_second_ = -1;
   std::string success_;
   std::int64_t success_second_ = -1;
   date_line date_;

@@ -72,9 +72,8 @@ task<std::string_view> http2_exchange::read_body() {
     }
     if (ended_) co_return std::string_view{};
     if (std::exchange(continue_due_, false)) {
-      std::string block;
-      hpack_encode(block, ":status", "100");
-      put_header_block(out_.gathered, block, sender.id, false);
+      put_header_block_by(out_.gathered, sender.id, false,
+                          [](std::string& out) { hpack_encode(out, ":status", "100"); });
     }
     out_.flush_soon();
     const time_point began = worker::running().now;

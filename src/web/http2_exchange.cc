@@ -128,9 +128,9 @@ task<bool> http2_exchange::send_body(const response& r) {
 }
 
 void http2_exchange::put_head(const response& r, bool length, bool ends) {
-  std::string block;
-  put_http2_answer(block, r, added_, length, shared_.opening);
-  put_header_block(out_.gathered, block, sender.id, ends);
+  put_header_block_by(out_.gathered, sender.id, ends, [&](std::string& out) {
+    put_http2_answer(out, r, added_, length, shared_.opening, shared_.packed);
+  });
 }
 
 void http2_exchange::count(int status, std::uint64_t bytes) {
@@ -161,9 +161,8 @@ task<> http2_exchange::start(response r) {
 }
 
 task<> http2_exchange::inform(const response& r) {
-  std::string block;
-  put_http2_interim(block, r);
-  put_header_block(out_.gathered, block, sender.id, false);
+  put_header_block_by(out_.gathered, sender.id, false,
+                      [&](std::string& out) { put_http2_interim(out, r); });
   out_.flush_soon();
   co_return;
 }
@@ -209,9 +208,8 @@ task<bool> http2_exchange::end_started(bool whole) {
   if (trailers_.empty()) {
     put_http2_head(out_.gathered, 0, http2_type::data, http2_flag::end_stream, sender.id);
   } else {
-    std::string block;
-    put_http2_trailers(block, trailers_);
-    put_header_block(out_.gathered, block, sender.id, true);
+    put_header_block_by(out_.gathered, sender.id, true,
+                        [&](std::string& out) { put_http2_trailers(out, trailers_); });
   }
   out_.flush_soon();
   co_return true;

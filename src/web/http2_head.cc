@@ -47,6 +47,7 @@ http2_block read_http2_request(hpack_decoder& decoder, std::string_view block, c
                                std::string& text, std::string& protocol) {
   pseudo_fields pseudo;
   std::string lines, host;
+  lines.reserve(256);  // of most requests
   bool has_host = false;
   const http2_block what = read_http2_fields(
       decoder, block, bounds, [&](const hpack_pair& f) { return pseudo.take(f); },
@@ -72,8 +73,11 @@ http2_block read_http2_request(hpack_decoder& decoder, std::string_view block, c
   protocol = pseudo.value[pseudo_fields::protocol];
   const bool tunnel = pseudo.value[pseudo_fields::method] == "CONNECT" && protocol.empty();
   // With :protocol, the request is the one that asks HTTP/1.1 for an upgrade.
-  text = protocol.empty() ? pseudo.value[pseudo_fields::method] : std::string("GET");
-  text.append(" ").append(tunnel ? host : pseudo.value[pseudo_fields::path]);
+  const std::string_view target = tunnel ? host : pseudo.value[pseudo_fields::path];
+  text.reserve(pseudo.value[pseudo_fields::method].size() + target.size() + host.size() +
+               lines.size() + 64);
+  text = protocol.empty() ? pseudo.value[pseudo_fields::method] : std::string_view("GET");
+  text.append(" ").append(target);
   text.append(" HTTP/1.1\r\n");
   if (has_host) text.append("Host: ").append(host).append("\r\n");
   text.append(lines).append("\r\n");
@@ -81,18 +85,17 @@ http2_block read_http2_request(hpack_decoder& decoder, std::string_view block, c
 }
 
 void put_http2_answer(std::string& out, const response& r, const field_list& added, bool length,
-                      answer_opening& opening) {
+                      answer_opening& opening, packed_lines& packed) {
   char digits[20];
   hpack_encode(out, ":status", {digits, write_decimal(digits, static_cast<unsigned>(r.status()))});
   const auto put = [&](std::string_view name, std::string_view value) {
     put_http2_field(out, name, value);
   };
-  if (!r.from_elsewhere()) each_field_line(opening.fixed_lines(), put);
-  if (!r.dated()) each_field_line(opening.date_text(), put);
+  if (!r.from_elsewhere()) out.append(opening.packed_fixed_lines());
+  if (!r.dated()) out.append(opening.packed_date());
   const bool stated = r.length_line() != 0 && length;
-  std::string_view shared = r.shared_lines();
-  if (!stated) shared.remove_suffix(r.length_line());
-  each_field_line(shared, put);
+  const piece& shared = r.shared_piece();
+  packed.put(out, shared, shared.size() - (stated ? 0 : r.length_line()));
   r.fields().each(put);
   added.each(put);
   if (length && !stated)

@@ -13,6 +13,7 @@
 #include "heddle/http/limits.hh"
 #include "heddle/http/response.hh"
 #include "web/answer_opening.hh"
+#include "web/packed_lines.hh"
 
 namespace heddle::http {
 
@@ -22,7 +23,7 @@ namespace heddle::http {
                                              std::string& protocol);
 /// Appends the header block of an answer. `length`: whether its length is said.
 void put_http2_answer(std::string& out, const response& r, const field_list& added, bool length,
-                      answer_opening& opening);
+                      answer_opening& opening, packed_lines& packed);
 /// Appends that of an answer before the answer.
 void put_http2_interim(std::string& out, const response& r);
 

@@ -15,6 +15,7 @@
 #include "heddle/web/server_options.hh"
 #include "web/answer_opening.hh"
 #include "web/load_shedding.hh"
+#include "web/packed_lines.hh"
 #include "web/peer_counts.hh"
 #include "web/ready_answers.hh"
 
@@ -49,6 +50,7 @@ struct server_shared {
   detail::spare_buffers<64, 320 * 1024, 768 * 1024> spares;
   ready_answers ready;
   answer_opening opening;
+  packed_lines packed;  // for HTTP/2
   /// Connections that something else goes on with, and that has not begun.
   std::vector<std::unique_ptr<http::handed_over>> handed_over;
   known_authority host;  // the last one requested

@@ -32,6 +32,10 @@ enum class http2_block : std::uint8_t {
 void put_http2_field(std::string& out, std::string_view name, std::string_view value,
                      bool secret = false);
 
+/// Appends the fields of these lines, each "Name: value\r\n". The result does not depend on the
+/// connection, so it can be kept.
+void put_http2_lines(std::string& out, std::string_view lines);
+
 /// Reads the fields of a message's head. Pseudo fields go to take_pseudo(field), which gives false
 /// if the field is malformed; each other valid field goes to take(field), which gives false in the
 /// same way. Every block is decoded to its end, because the decoder's table must follow.

@@ -96,6 +96,24 @@ void put_window_update(std::string& out, std::uint32_t stream, std::uint32_t byt
 void put_setting(std::string& payload, http2_setting name, std::uint32_t value);
 /// A header block in one HEADERS frame, with CONTINUATION behind it where it is larger.
 void put_header_block(std::string& out, std::string_view block, std::uint32_t stream, bool ends);
+namespace detail {
+/// What stands behind the place for a frame's head at `at` becomes a header block.
+void end_header_block(std::string& out, std::size_t at, std::uint32_t stream, bool ends);
+}  // namespace detail
+/// The same for a block that put(out) appends, which needs no buffer of its own. If it throws,
+/// `out` is as it was.
+template <class Put>
+void put_header_block_by(std::string& out, std::uint32_t stream, bool ends, Put&& put) {
+  const std::size_t at = out.size();
+  try {
+    out.append(http2_head_bytes, '\0');
+    put(out);
+    detail::end_header_block(out, at, stream, ends);
+  } catch (...) {
+    out.resize(at);
+    throw;
+  }
+}
 
 /// Takes the padding off a payload (section 6.1). False: there is more padding than payload.
 [[nodiscard]] bool take_padding(const http2_frame_head& head, std::string_view& payload) noexcept;

@@ -116,6 +116,7 @@ class response {
   [[nodiscard]] std::string_view shared_lines() const noexcept {
     return shared_lines_.bytes().text();
   }
+  [[nodiscard]] const piece& shared_piece() const noexcept { return shared_lines_; }
   /// Size of the Content-Length line at the end of shared_lines(); 0 if it is not there.
   [[nodiscard]] std::size_t length_line() const noexcept { return length_line_; }
   [[nodiscard]] const piece& body() const noexcept { return body_; }
