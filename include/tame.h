@@ -67,7 +67,7 @@ class rendezvous {
 
   [[nodiscard]] heddle::rendezvous<Ids...>& beneath() noexcept { return under_; }
 
-  // What `co_await r` and heddle/core/twait.hh need, for functions that are ported.
+  // For functions that are ported: `co_await r` and heddle/core/twait.hh use these.
   using heddle_rendezvous = heddle::rendezvous<Ids...>;
   [[nodiscard]] auto operator co_await() noexcept { return under_.operator co_await(); }
   template <class... Args>

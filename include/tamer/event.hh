@@ -87,7 +87,7 @@ class gather final : public heddle::detail::event_set {
   bool described_ = false;  // in the last bytes of the room
 };
 
-/// What `make_event` of a twait body gives: an event, of a type of its own so that templates can
+/// The result of `make_event` in a twait body: an event, of a type of its own so that templates can
 /// deduce its rendezvous, as they do of tamer's.
 template <class Rendezvous, class... Ts>
 class preevent : public event<Ts...> {

@@ -15,7 +15,8 @@ bool is_c_word(std::string_view name) {
       "union", "unsigned", "void", "volatile", "while", "bool", "true", "false", "NULL", "main",
       "f", "w", "self", "status", "bad", "asm", "typeof", "errno", "stdin", "stdout", "stderr",
       "linux", "unix", "alignof", "alignas", "nullptr", "constexpr", "thread_local",
-      "static_assert", "turn", "run", "h", "wait", "arm", "offsetof", "EOF", "INT64_MIN", "INT64_MAX",
+      "static_assert", "turn", "run", "h", "wait", "arm", "offsetof", "EOF", "INT64_MIN",
+      "INT64_MAX",
       "UINT32_MAX", "INT64_C", "UINT64_C"
       // clang-format on
   };

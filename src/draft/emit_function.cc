@@ -178,7 +178,7 @@ void c_emitter::emit_plain_head(const flow& f) {
     line("(void)status;");
   if (f.recursive) {
     line("if (!heddle_enter(w)) {");
-    // What it was to take ends here.
+    // The function does not run, so the arguments that it was to take are released here.
     for (std::size_t i = 0; i != f.params.size(); ++i)
       if (const slot& s = f.slots[f.params[i]];
           f.fn->params[i]->how == passing::take && s.type->needs_release())

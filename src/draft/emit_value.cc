@@ -118,7 +118,7 @@ std::string c_emitter::text(const value& v) {
 
 namespace {
 
-/// The operation is one call in C, so it binds as it stands: `heddle_add_i64(a, b, &bad)`.
+/// The operation is one call in C, which needs no parentheses: `heddle_add_i64(a, b, &bad)`.
 bool is_one_call(const value& v) noexcept {
   switch (v.what) {
     case word::s_add:

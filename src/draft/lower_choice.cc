@@ -66,7 +66,7 @@ void lowering::lower_match(const stmt& s) {
     set(slot_value(tmp), std::move(subject), s.at);
     subject = slot_value(tmp);
   }
-  // What a text lies in is compared first, so it lives to the end of the case.
+  // The owner of a text is compared first, so it lives to the end of the case.
   if (!t->is(kind::view)) {
     if (open() && top_ != mark) leave_to(mark, s.at);
     top_ = mark;

@@ -28,7 +28,7 @@ void lowering::lower_effects(const expr& e) {
       lower_or(e, no_id);
       break;
     case expr_kind::spawn:
-      // A result that nobody takes is released by its job.
+      // A job releases its result if no join() takes it.
       if (e.a->callee->result->needs_release()) {
         discard(e);
       } else {

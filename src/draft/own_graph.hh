@@ -103,7 +103,7 @@ class ownership_graph {
   void add_spawn(const expr& e);
 
   void lend(variable* v, happening how, span at);
-  /// What a defer uses stays until its block is left.
+  /// A variable that a defer uses stays until the defer's block is left.
   void pin(variable* v, span at);
   void unpin(std::size_t mark, span at);
 

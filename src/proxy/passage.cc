@@ -66,7 +66,7 @@ task<std::optional<upstream_failure>> passage::connect(bool fresh) {
   upstream& at = use_.of();
   if (!fresh && core_.options.proxy_protocol == 0) {
     while (stream on = at.take_idle()) {
-      // RFC 9112 section 9.2: what came before the request was sent is no answer to it.
+      // RFC 9112 section 9.2: bytes that came before the request was sent are no answer to it.
       if (const received unasked = on.take(); !unasked.empty()) {
         on.close();
         continue;

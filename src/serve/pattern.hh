@@ -23,7 +23,7 @@ class path_pattern {
   /// The part of the path that the `*` matches; nothing if the pattern does not match.
   [[nodiscard]] std::optional<std::string_view> rest_of(std::string_view path) const noexcept;
   /// Whether a request's path leads there, however it is written: %6c is l, and // is /. True for a
-  /// path that cannot be decoded: what a server behind this one makes of it is not known.
+  /// path that cannot be decoded, because a server behind this one may understand it.
   [[nodiscard]] bool leads_to(std::string_view raw) const;
   [[nodiscard]] bool has_star() const noexcept { return star_ != star::none; }
 

@@ -92,7 +92,7 @@ struct node {
   bool label_blocked = false;  ///< the innermost switch lies outside of a twait body
   int wait = -1;
   int names = -1;        ///< the last name declared in a twait body before this opened
-  int before_loop = -2;  ///< the last name before the head of a loop that stands in it; -2: none
+  int before_loop = -2;  ///< the last name before the head of a loop in this; -2: none
   announced outer;       ///< the construct announced when it opened
   std::vector<std::uint32_t> commas;
 };

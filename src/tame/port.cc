@@ -7,29 +7,13 @@
 #include <map>
 
 #include "tame/rewrite.hh"
+#include "tame/same_names.hh"
 
 namespace heddle::tame {
 namespace {
 
 constexpr const char* wait_header = "#include \"heddle/core/twait.hh\"";
 constexpr const char* function_header = "#include \"heddle/core/tamed.hh\"";
-
-/// Names of tamer that mean the same in Heddle, with the same arguments.
-constexpr struct {
-  std::string_view tamer;
-  const char* heddle;
-} same_names[] = {
-    {"event", "heddle::event"},
-    {"rendezvous", "heddle::rendezvous"},
-    {"bind", "heddle::bind"},
-    {"map", "heddle::map"},
-    {"rebind", "heddle::rebind"},
-    {"push_back_event", "heddle::push_back_event"},
-    {"output_event", "heddle::output_event"},
-    {"at_asap", "heddle::asap"},
-    {"tamed_class", "heddle::tamed_class"},
-    {"destroy_guard", "heddle::destroy_guard"},
-};
 
 class porter {
  public:
@@ -104,7 +88,7 @@ class porter {
         edits_.replace(blank, "");
       }
       edits_.replace(f.result, "heddle::tamed");
-    } else if (!f.has_result && !f.name.empty() && template_follows(f)) {
+    } else if (!f.has_result && !f.name.empty() && parsed_.template_follows(f)) {
       remove_word(f.keyword);
       edits_.insert(f.name.begin, "heddle::tamed ");
     } else if (!f.has_result || f.by_macro) {
@@ -119,12 +103,6 @@ class porter {
     // Without a wait, only this makes it one of our functions.
     edits_.insert(f.close.begin,
                   own_line(f) ? "  co_return;\n" + indent(f.close.begin) : "co_return; ");
-  }
-  /// tamed template <class T> f()
-  [[nodiscard]] bool template_follows(const function& f) const {
-    for (auto t = parsed_.token_at(f.keyword.end); t != parsed_.tokens.all.end(); ++t)
-      if (t->significant()) return t->is(word::template_);
-    return false;
   }
   /// Whether the closing bracket is first in its line.
   [[nodiscard]] bool own_line(const function& f) const noexcept {

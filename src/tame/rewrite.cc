@@ -19,6 +19,12 @@ std::vector<token>::const_iterator parsed::token_at(std::uint32_t offset) const 
                           [](const token& t, std::uint32_t place) { return t.begin < place; });
 }
 
+bool parsed::template_follows(const function& f) const {
+  for (auto t = token_at(f.keyword.end); t != tokens.all.end(); ++t)
+    if (t->significant()) return t->is(word::template_);
+  return false;
+}
+
 std::string parsed::one_line(range r) const {
   std::string out;
   for (auto t = token_at(r.begin); t != tokens.all.end() && t->end <= r.end; ++t) {

@@ -22,6 +22,8 @@ struct parsed {
   [[nodiscard]] std::string one_line(range r) const;
   /// The token that begins there, or the first behind.
   [[nodiscard]] std::vector<token>::const_iterator token_at(std::uint32_t offset) const;
+  /// Whether `template` is behind the keyword: tamed template <class T> f()
+  [[nodiscard]] bool template_follows(const function& f) const;
   /// A translation without text.
   [[nodiscard]] translation begin() const;
 };

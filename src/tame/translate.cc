@@ -56,7 +56,7 @@ class builder {
     } else if (!f.keyword.empty() && is_word) {
       if (f.has_result || f.lambda) {
         edits_.blank(f.keyword);
-      } else if (f.is_template && f.name.begin > f.keyword.end && template_follows(f)) {
+      } else if (f.is_template && f.name.begin > f.keyword.end && parsed_.template_follows(f)) {
         edits_.blank(f.keyword);  // tamed template <class T> f()
         edits_.insert(f.name.begin, options_.returns + " ");
       } else {
@@ -70,11 +70,6 @@ class builder {
     if (!f.close.empty()) edits_.insert(f.close.begin, "co_return; ");
   }
 
-  [[nodiscard]] bool template_follows(const function& f) const {
-    for (auto t = parsed_.token_at(f.keyword.end); t != parsed_.tokens.all.end(); ++t)
-      if (t->significant()) return t->is(word::template_);
-    return false;
-  }
   /// A function with DEFAULT_RETURN becomes two: a tamed one, and behind it the one that programs
   /// call, which starts it and returns what it returned so far, or the default.
   void returns_early(const function& f, bool waits) {

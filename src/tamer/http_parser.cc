@@ -137,7 +137,7 @@ void http_parser::read_message(std::shared_ptr<state> s, fd f, event<http_messag
           }
           const std::string length = m.header("content-length");
           if (!request && (m.status_ / 100 == 1 || m.status_ == 204 || m.status_ == 304)) {
-            at = ended;  // these have no body, whatever their headers say
+            at = ended;  // these statuses have no body; their Content-Length is ignored
           } else if (has_token(m.header("transfer-encoding"), "chunked")) {
             at = chunk_head;
           } else if (!length.empty()) {
@@ -181,7 +181,7 @@ void http_parser::read_message(std::shared_ptr<state> s, fd f, event<http_messag
   }
   if (!done) co_return;
   s->error = m.error_;
-  // What follows belongs to the new protocol: a websocket_parser has a buffer of its own.
+  // Bytes behind a 101 belong to the new protocol, and a websocket_parser has a buffer of its own.
   if (detail::descriptor* const d = detail::descriptor::of(f);
       d != nullptr && m.ok() && !request && m.status_ == 101)
     d->surplus += s->in.take(s->in.size());

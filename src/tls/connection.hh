@@ -35,7 +35,7 @@ class connection : public std::enable_shared_from_this<connection> {
   [[nodiscard]] stream* waits_for() noexcept;
   [[nodiscard]] task<> push(chain out);
   [[nodiscard]] std::size_t try_push(byte_view head, const piece& body) noexcept;
-  /// Bytes of the last push() that are sealed and will leave, whatever became of it.
+  /// Bytes of the last push() that are sealed and will leave, even if it failed.
   [[nodiscard]] std::size_t kept() const noexcept { return kept_; }
   /// Sends the end of the stream; then the stream below is closed, or only its writing half.
   void end(bool close) noexcept;

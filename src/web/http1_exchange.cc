@@ -208,7 +208,7 @@ void http1_exchange::add_trailer(std::string_view name, std::string_view value) 
 
 /// Ends an answer that the handler wrote itself; `whole` if the handler says that it is complete.
 task<after_answer> http1_exchange::end_stream(bool whole, time_point since) {
-  whole = whole && !out_.broken();  // whatever the handler says
+  whole = whole && !out_.broken();  // a handler may not know it
   if (whole) {
     if (end_ == body_end::chunked && !muted_)
       out_.gathered.append("0\r\n").append(trailers_.lines()).append("\r\n");

@@ -97,7 +97,7 @@ void put_setting(std::string& payload, http2_setting name, std::uint32_t value);
 /// A header block in one HEADERS frame, with CONTINUATION behind it where it is larger.
 void put_header_block(std::string& out, std::string_view block, std::uint32_t stream, bool ends);
 namespace detail {
-/// What stands behind the place for a frame's head at `at` becomes a header block.
+/// Makes a header block of the bytes behind the place for a frame's head at `at`.
 void end_header_block(std::string& out, std::size_t at, std::uint32_t stream, bool ends);
 }  // namespace detail
 /// The same for a block that put(out) appends, which needs no buffer of its own. If it throws,
