@@ -218,10 +218,10 @@ task<> connection::fail() {
 
 void connection::take_debt(chain& out) {
   if (!in_debt_) return;
-  if (out.piece_at(0).bytes().front() != debt_)
-    engine_->fail({std::errc::protocol_error,
-                   "after try_write() other bytes were written than those that it left"});
   in_debt_ = false;
+  if (out.piece_at(0).bytes().front() != debt_)
+    return engine_->fail({std::errc::protocol_error,
+                          "after try_write() other bytes were written than those that it left"});
   out.remove_prefix(1);
   kept_ = 1;
 }
