@@ -175,7 +175,7 @@ if(sources AND TARGET heddle_cli)
   add_test(NAME program COMMAND python3 -B -m unittest discover -s tests/cli -p "*_test.py"
            WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
   # A browser starts in it, and a busy machine makes that long.
-  set_tests_properties(program PROPERTIES LABELS cli TIMEOUT 300
+  set_tests_properties(program PROPERTIES LABELS cli TIMEOUT 600
     ENVIRONMENT "HEDDLE=$<TARGET_FILE:heddle_cli>;HEDDLE_PLAN_PROFILE=${HEDDLE_CLI_PROFILE}")
 endif()
 

@@ -167,7 +167,11 @@ task<> layer_state::push_once(layer_state& s, lane_entry& e, chain out) {
   const std::size_t kept = sent ? 0 : std::min(s.layer_->kept(), size);
   const auto end = [&](auto& writer) {
     if (kept != 0) static_cast<void>(writer.step(static_cast<std::int64_t>(kept)));
-    if (kept != size || size == 0) static_cast<void>(writer.step(outcome));
+    if (kept == 0 || kept != size) {
+      static_cast<void>(writer.step(outcome));
+    } else {  // all is counted, and has not left: a peer that takes nothing is still an error
+      writer.outcome = static_cast<std::int32_t>(outcome);
+    }
   };
   switch (e.role) {
     case lane_role::transfer:

@@ -7,7 +7,6 @@
 
 #include "heddle/core/expected.hh"
 #include "heddle/core/rendezvous.hh"
-#include "heddle/core/scope.hh"
 #include "heddle/sched/runtime.hh"
 #include "web/websocket_deflate.hh"
 #include "web/websocket_session.hh"
@@ -53,41 +52,8 @@ websocket::session::session(stream of, std::string early_bytes, const websocket_
       deflate_bits(agreed.deflate_bits),
       is_server(server) {}
 
-websocket::session::~session() {
-  if (controls == nullptr) return;
-  controls->due.clear();
-  if (controls->writes) connection.close();
-}
-
-namespace {
-
-task<> write_controls(std::shared_ptr<websocket_controls> c) {
-  while (!c->due.empty()) {
-    const std::string frame = std::exchange(c->due, {});
-    const auto sent = co_await as_expected(
-        with_timeout(c->to.write(byte_view(std::string_view(frame))), c->limit));
-    if (!sent) {
-      c->to.close();  // receive() sees it
-      c->due.clear();
-    }
-  }
-  c->writes = false;
-}
-
-}  // namespace
-
-void websocket::session::send_control(websocket_opcode what, std::string_view payload) {
-  if (over || close_sent) return;
-  const auto mask = is_server ? 0 : static_cast<std::uint32_t>(runtime::here().io().random());
-  const websocket_head head =
-      make_websocket_head(what, true, false, payload.size(), !is_server, mask);
-  if (controls == nullptr)
-    controls = std::make_shared<websocket_controls>(websocket_controls{connection, write_timeout});
-  controls->due = head.text();
-  controls->due += payload;
-  if (!is_server) mask_websocket(controls->due.data() + head.size, payload.size(), mask, 0);
-  if (std::exchange(controls->writes, true)) return;
-  spawn(write_controls(controls));
+task<> websocket::session::send_control(websocket_opcode what, std::string_view payload) {
+  static_cast<void>(co_await as_expected(shield(write_frame(what, payload), write_timeout)));
 }
 
 void websocket::session::end(std::uint16_t code, std::string_view reason, bool by_peer) {
@@ -130,7 +96,6 @@ task<> websocket::session::write_frame(websocket_opcode what, std::string_view p
 
 task<> websocket::session::write_close(std::uint16_t code, std::string_view reason) {
   if (std::exchange(close_sent, true)) co_return;
-  if (controls != nullptr) controls->due.clear();  // no frame behind this one
   std::string payload;
   if (code != websocket_code::none) {
     payload = {static_cast<char>(code >> 8), static_cast<char>(code & 0xff)};
@@ -162,8 +127,8 @@ task<bool> websocket::session::nothing_came(std::error_code why) {
       co_return false;
     }
     pinged = true;
-    send_control(websocket_opcode::ping, {});
-    co_return true;
+    co_await send_control(websocket_opcode::ping, {});
+    co_return !over;
   }
   if (why == std::errc::operation_canceled && draining->canceled()) {
     draining = &nothing_drains;
@@ -233,7 +198,7 @@ task<std::optional<websocket_message>> websocket::receive() {
           }
           co_return websocket_message{s.reader.take_message(), s.reader.is_text()};
         case ping:
-          s.send_control(websocket_opcode::pong, s.reader.control());
+          if (!s.close_sent) co_await s.send_control(websocket_opcode::pong, s.reader.control());
           break;
         case close:
           if (s.how.code == 0) s.how = {s.reader.code(), std::string(s.reader.control()), true};

@@ -20,26 +20,15 @@ struct websocket_agreement {
   std::uint8_t deflate_bits = 0;  ///< the window of what is sent compressed; 0: nothing is
 };
 
-/// Pings and pongs, which a task of their own sends: a cancelled receive() must not cut them, and
-/// need not wait for them. Of several that wait the last is sent (RFC 6455 section 5.5.3).
-struct websocket_controls {
-  stream to;
-  nanoseconds limit;
-  std::string due = {};  // a whole frame
-  bool writes = false;
-};
-
 /// Thread: one color.
 struct websocket::session {
   session(stream connection, std::string early_bytes, const websocket_options& o, bool server,
           websocket_agreement agreed);
-  session(const session&) = delete;
-  ~session();
 
   [[nodiscard]] task<> write_frame(websocket_opcode what, std::string_view payload);
-  /// Sends a ping or a pong, without a wait. If the peer does not take it, the connection is
-  /// closed.
-  void send_control(websocket_opcode what, std::string_view payload);
+  /// Sends a ping or a pong. A cancelled receive() still waits for it, because half a frame would
+  /// break the connection; if the peer does not take it within write_timeout, the connection ends.
+  [[nodiscard]] task<> send_control(websocket_opcode what, std::string_view payload);
   /// Sends a close frame unless one was sent. Its failure ends the connection, and is not thrown.
   [[nodiscard]] task<> write_close(std::uint16_t code, std::string_view reason);
   /// Reads and drops until the peer closes, for close_timeout at most: to close a connection with
@@ -67,7 +56,6 @@ struct websocket::session {
   nanoseconds close_timeout;
   time_point close_limit = never;  // for the peer's close frame, once ours was sent
   std::vector<event<>> waits_for_end;
-  std::shared_ptr<websocket_controls> controls;
   websocket_end how;
   std::string protocol;
   std::uint32_t deflate_from;
