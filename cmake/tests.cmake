@@ -106,7 +106,7 @@ foreach(room IN LISTS test_rooms)
   set_tests_properties(${room} PROPERTIES LABELS "${room}" TIMEOUT ${test_timeout_s}
                        FAIL_REGULAR_EXPRESSION "${false_alarm}")
   if(room MATCHES "^(abi|soak)$")  # abi compiles many programs
-    set_tests_properties(${room} PROPERTIES TIMEOUT 600)
+    set_tests_properties(${room} PROPERTIES TIMEOUT 900)
   endif()
   # The same bodies over other streams than TCP.
   if(room STREQUAL "web")
