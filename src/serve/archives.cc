@@ -60,9 +60,9 @@ class archive_writer {
                       "the folder has more files than an archive may have");
       const bool is_link = e.type == entry_type::link;
       // A link may lead anywhere in the served folder, as it does for visitors.
-      const std::string below_served = folder_ + '/' + inside + e.name;
-      const auto status =
-          co_await as_expected(is_link ? served_.status(below_served) : at.status(e.name));
+      const directory& from = is_link ? served_ : at;
+      const std::string name = is_link ? folder_ + '/' + inside + e.name : e.name;
+      const auto status = co_await as_expected(from.status(name));
       if (!status) continue;  // removed meanwhile, or a link that leads out
       archived_file f{inside + e.name, 0,
                       std::chrono::floor<std::chrono::seconds>(status->modified).count(),
@@ -74,7 +74,7 @@ class archive_writer {
         auto below = co_await as_expected(at.open_directory(e.name, links::none));
         if (below) co_await add_folder(std::move(*below), f.path, depth + 1);
       } else if (status->type == entry_type::file) {
-        auto opened = co_await as_expected(is_link ? served_.open(below_served) : at.open(e.name));
+        auto opened = co_await as_expected(from.open(name));
         const bool may_have = opened && (!is_link || rules_.hidden ||
                                          !http::opened_hidden(served_.number(), opened->number()));
         if (may_have) co_await add_file(std::move(*opened), std::move(f));
