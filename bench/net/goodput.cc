@@ -107,7 +107,8 @@ void transfer(benchmark::State& state) {
         const char* const trace = std::getenv("HEDDLE_TRACE");
         net::user_options user;
         if (trace != nullptr && from == user_cubic) user.trace = trace;
-        co_await give_answer(from == user_cubic ? net::user(user) : net::kernel(), from);
+        net::provider over = from == user_cubic ? net::user(user) : net::kernel();
+        co_await give_answer(std::move(over), from);
       });
     });
     std::this_thread::sleep_for(

@@ -52,6 +52,8 @@ BAD = [
     ("public", {"include/heddle/base/list.hh": HEADER + "#include <unistd.h>\n"}, "move"),
     ("public", {"include/heddle/base/list.hh": HEADER + "#include <liburing.h>\n"}, "move"),
     ("public", {"include/heddle/base/list.hh": HEADER + '#include "src/x.hh"\n'}, "not public"),
+    ("waits", {"src/core/task.cc": HEAD + "task<> f() {\n  co_await g(a ? b.c(d) : e.c(d));\n}\n"},
+     "choose before"),
     ("dead", {"src/core/lonely.hh": HEADER}, "nobody includes"),
     ("dead", {"tests/core/task_tests.cc": HEAD}, "never built"),
     ("dead", {"fuzz/request.cc": HEAD}, "never built"),
