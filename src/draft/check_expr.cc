@@ -275,8 +275,38 @@ symbol* checker::symbol_of(expr& callee, module*& home) {
   return &found->second;
 }
 
+namespace {
+
+bool is_enum(const symbol* s) {
+  return s != nullptr && s->type != nullptr && s->type->is(kind::enumeration);
+}
+
+}  // namespace
+
+const type* checker::check_enumerator(expr& e, const symbol& of) {
+  for (const enumeration::value& v : of.type->values->values) {
+    if (v.name != e.name) continue;
+    e.means = meaning::enumerator;
+    e.is_constant = true;
+    e.number = v.number;
+    return e.type = of.type;
+  }
+  auto& d =
+      error("D0003", e.name_at, quoted(e.name) + " is no value of the enum " + quoted(e.a->name));
+  d.notes.push_back({of.decl->name_at, "it is declared here"});
+  return wrong(e);
+}
+
 const type* checker::check_member(expr& e, const type*) {
-  // error.NAME, ENUM.VALUE, module.CONST
+  // error.NAME, ENUM.VALUE, module.CONST, module.ENUM.VALUE
+  if (e.a->kind == expr_kind::member && e.a->a->kind == expr_kind::name &&
+      find_variable(e.a->a->name) == nullptr) {
+    if (module* home = module_.used(e.a->a->name)) {
+      const auto found = home->names.find(e.a->name);
+      if (found != home->names.end() && is_enum(&found->second))
+        return check_enumerator(e, *symbol_of(*e.a, home));
+    }
+  }
   if (e.a->kind == expr_kind::name && find_variable(e.a->name) == nullptr) {
     if (e.a->name == "error") {
       e.means = meaning::error_name;
@@ -292,19 +322,7 @@ const type* checker::check_member(expr& e, const type*) {
     }
     module* home = nullptr;
     symbol* s = find_symbol(e.a->name);
-    if (s != nullptr && s->type != nullptr && s->type->is(kind::enumeration)) {
-      for (const enumeration::value& v : s->type->values->values) {
-        if (v.name != e.name) continue;
-        e.means = meaning::enumerator;
-        e.is_constant = true;
-        e.number = v.number;
-        return e.type = s->type;
-      }
-      auto& d = error("D0003", e.name_at,
-                      quoted(e.name) + " is no value of the enum " + quoted(e.a->name));
-      d.notes.push_back({s->decl->name_at, "it is declared here"});
-      return wrong(e);
-    }
+    if (is_enum(s)) return check_enumerator(e, *s);
     if ((s = symbol_of(e, home)) != nullptr) {
       if (s->value != nullptr) {
         checker(program_, *home, report_).check_constant(*s->value);

@@ -57,6 +57,7 @@ class checker : public resolver {
   void refuse_fallible(expr& e);
   const type* check_name(expr& e, const type* want);
   const type* check_member(expr& e, const type* want);
+  const type* check_enumerator(expr& e, const symbol& of);
   const type* check_call(expr& e, const type* want);
   const type* check_operation(expr& e, const operation& op, expr* receiver, const type* of);
   const type* check_user_call(expr& e, function& f, bool spawned);

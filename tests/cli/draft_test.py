@@ -42,6 +42,27 @@ class Draft(unittest.TestCase):
                 self.assertIn(err, got[2])
                 self.assertNotIn("leaked", got[2])
 
+    def test_an_enum_of_another_module_names_its_values(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "shades.draft").write_text(
+                "module shades\npub enum shade: u8 { light = 3, dark }\nenum own { one }\n")
+            path = pathlib.Path(folder) / "painter.draft"
+            program = ("module painter\nuse shades\nuse log\n"
+                       "fn name(s: shades.shade) -> bytes {\n  match s {\n"
+                       '    shades.shade.light => return "light"\n    dark => return "dark"\n'
+                       "  }\n}\nmain() {\n  let s = shades.shade.dark\n"
+                       "  if s != shades.shade.light { log.print(name(s)) }\n}\n")
+            path.write_text(program)
+            if not SANITIZED:
+                self.assertEqual(run("draft", "run", str(path))[:2], (0, "dark\n"))
+            code, out, err = run("draft", str(path), "--emit", "cc")
+            self.assertEqual((code, err), (0, ""))
+            self.assertIn("s != shades::shade::light", out)
+            for value, message in (("shades.shade.none", "'none' is no value of the enum 'shade'"),
+                                   ("shades.own.one", "'own' is not public in 'shades'")):
+                path.write_text(program.replace("s = shades.shade.dark", "s = " + value))
+                self.assertIn(message, run("draft", str(path), "--check")[2])
+
     def test_syntax_files_are_those_of_the_tree(self):
         for form, path in (("vim", "vim/syntax/draft.vim"),
                            ("textmate", "textmate/draft.tmLanguage.json")):
