@@ -5,17 +5,12 @@
 #include <algorithm>
 #include <limits>
 
+#include "heddle/http/charset.hh"
 #include "heddle/http/headers.hh"
 #include "heddle/io/address.hh"
 
 namespace heddle::http {
 namespace {
-
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
 
 std::string lower(std::string_view text) {
   std::string out(text);
@@ -123,8 +118,8 @@ bool cookie_jar::take(const url& from, std::string_view set_cookie, std::int64_t
   const std::size_t equals = pair.find('=');
   if (equals == pair.npos) return false;
   cookie made;
-  made.name = trim(pair.substr(0, equals));
-  made.value = trim(pair.substr(equals + 1));
+  made.name = detail::trim_ows(pair.substr(0, equals));
+  made.value = detail::trim_ows(pair.substr(equals + 1));
   if (made.name.empty()) return false;
   attributes asked;
   while (end < set_cookie.size()) {
@@ -132,7 +127,7 @@ bool cookie_jar::take(const url& from, std::string_view set_cookie, std::int64_t
     end = std::min(set_cookie.find(';'), set_cookie.size());
     const std::string_view part = set_cookie.substr(0, end);
     const std::size_t sign = std::min(part.find('='), part.size());
-    asked.take(trim(part.substr(0, sign)), sign == part.size() ? "" : trim(part.substr(sign + 1)),
+    asked.take(detail::trim_ows(part.substr(0, sign)), sign == part.size() ? "" : detail::trim_ows(part.substr(sign + 1)),
                now);
   }
   if (!accept(from, made, asked)) return false;

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "heddle/http/charset.hh"
 #include "heddle/http/headers.hh"
 #include "http/packers.hh"
 
@@ -12,17 +13,9 @@ namespace {
 
 using weight = int;  // thousandths; -1: not mentioned
 
-constexpr std::string_view blank = " \t";
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(blank);
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(blank) - first + 1);
-}
-
 /// "q=0.5" -> 500. A malformed weight counts as 1, because the client did name the coding.
 weight weight_of(std::string_view parameter) {
-  parameter = trimmed(parameter);
+  parameter = detail::trim_ows(parameter);
   if (parameter.size() < 3 || (parameter[0] | 0x20) != 'q' || parameter[1] != '=') return 1000;
   parameter.remove_prefix(2);
   if (parameter[0] != '0' && parameter[0] != '1') return 1000;
@@ -66,7 +59,7 @@ content_coding choose_coding(std::string_view accept_encoding, coding_set have) 
   while (take_list_element(accept_encoding, element)) {
     const std::size_t end = element.find(';');
     const weight w = end == element.npos ? 1000 : weight_of(element.substr(end + 1));
-    const std::string_view name = trimmed(element.substr(0, end));
+    const std::string_view name = detail::trim_ows(element.substr(0, end));
     if (name == "*") {
       others = w;
     } else if (const auto coding = coding_named(name)) {

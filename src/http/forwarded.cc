@@ -6,13 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "heddle/http/charset.hh"
+
 namespace heddle::http {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t from = std::min(text.find_first_not_of(" \t"), text.size());
-  return text.substr(from, text.find_last_not_of(" \t") + 1 - from);
-}
 
 /// Takes the last element off a list. A trusted proxy wrote the end; the client wrote the front,
 /// and may have left a quote open there. Read from its end, the list means what the proxy meant.
@@ -26,7 +23,7 @@ std::string_view take_last_element(std::string_view& list, forwarded_field field
     if (c == '"' && field == forwarded_field::forwarded && !escaped) quoted = !quoted;
     if (c == ',' && !quoted) break;
   }
-  const std::string_view element = trimmed(list.substr(from));
+  const std::string_view element = detail::trim_ows(list.substr(from));
   list = list.substr(0, from == 0 ? 0 : from - 1);
   return element;
 }
@@ -58,7 +55,7 @@ std::size_t pair_end(std::string_view text) {
 std::string named_by(std::string_view element) {
   while (!element.empty()) {
     const std::size_t end = pair_end(element);
-    const std::string_view pair = trimmed(element.substr(0, end));
+    const std::string_view pair = detail::trim_ows(element.substr(0, end));
     element.remove_prefix(std::min(end + 1, element.size()));
     if (pair.size() > 4 && equal_ignoring_case(pair.substr(0, 4), "for="))
       return unquoted(pair.substr(4));

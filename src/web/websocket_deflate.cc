@@ -2,6 +2,7 @@
 // Offers, answers and messages of permessage-deflate. Without zlib nothing is agreed on.
 #include "web/websocket_deflate.hh"
 
+#include "heddle/http/charset.hh"
 #include "heddle/http/content_coding.hh"
 
 #ifdef HEDDLE_WITH_ZLIB
@@ -18,18 +19,12 @@ namespace {
 constexpr std::uint8_t widest = 15;
 constexpr std::uint8_t narrowest = 9;  // zlib has no raw stream of 8
 
-std::string_view without_blanks(std::string_view text) noexcept {
-  while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
-  while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
-  return text;
-}
-
 /// Takes what is before the separator off the front.
 std::string_view take_part(std::string_view& rest, char separator) noexcept {
   const std::size_t at = rest.find(separator);
   const std::string_view part = rest.substr(0, at);
   rest = at == rest.npos ? std::string_view() : rest.substr(at + 1);
-  return without_blanks(part);
+  return detail::trim_ows(part);
 }
 
 /// 8 to 15, perhaps in quotes; else 0.
