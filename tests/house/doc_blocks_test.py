@@ -46,6 +46,14 @@ class DocBlocksTest(unittest.TestCase):
     def test_a_block_that_does_not_compile_is_found_at_its_line(self):
         self.finds(block("int ok;\nnowhere x;\n"), "README.md:5:1: error")
 
+    def test_parts_together_are_the_whole(self):
+        page = block("int a;\n") + block("int b;\n") + block("wrong c;\n")
+        for part, blocks, found in ((1, 1, 1), (2, 1, 0)):
+            status, output = doc_blocks(page, "--part", f"{part}/2")
+            self.assertEqual((status, output.count("wrong c")), (found, found), output)
+            self.assertIn(f"{blocks} blocks compiled", output)
+        self.assertEqual(doc_blocks(page, "--part", "3/2")[0], 2)
+
     def test_a_program_is_run_with_its_arguments(self):
         good = "// run: a b\n// expect: three\n" + MAIN.format('puts(argc == 3 ? "three" : "");')
         self.accepts(block(good), "1 programs run")
