@@ -20,7 +20,8 @@ function(heddle_app name)
   target_compile_options(heddle_app_${name} PRIVATE -Wall -Wextra
     $<$<BOOL:${HEDDLE_WERROR}>:-Werror>)
   target_link_libraries(heddle_app_${name} PUBLIC heddle ${ARGN})
-  heddle_unity(heddle_app_${name})
+  heddle_pieces(heddle_app_${name})
+  heddle_precompiled(heddle_app_${name})
   add_executable(app_${name} "${PROJECT_SOURCE_DIR}/apps/${name}/main.cc")
   set_target_properties(app_${name} PROPERTIES
     OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/apps")

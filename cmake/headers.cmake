@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
 # Every public header must compile alone: one generated source a header, which includes it twice.
-# heddle/abi.h is also compiled as C11 and as C23. Part of the default build where tests are.
-
-# Nothing runs, so nothing is optimized. With the house's own tests only: one compiler's word is
-# enough, and the tests include nearly every header with the other.
-if(NOT HEDDLE_HOUSE_TESTS)
+# heddle/abi.h is also compiled as C11 and as C23. Part of the preset `plain`, of whose files
+# scripts/includes compiles those that a change concerns: one compiler's word is enough, and the
+# tests include nearly every header with the other.
+if(NOT HEDDLE_HEADERS)
   return()
 endif()
 file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/include"

@@ -39,17 +39,21 @@ find_program(HEDDLE_CCACHE ccache)
 mark_as_advanced(HEDDLE_CCACHE)
 if(HEDDLE_CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(launcher env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1
-      CCACHE_SLOPPINESS=time_macros "${HEDDLE_CCACHE}")
+      CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_PCH_EXTSUM=1 "${HEDDLE_CCACHE}")
   set(CMAKE_C_COMPILER_LAUNCHER "${launcher}")
   set(CMAKE_CXX_COMPILER_LAUNCHER "${launcher}")
 endif()
 
-# heddle_unity(TARGET): eight files are compiled as one where HEDDLE_UNITY is on, because most of a
-# file's time goes into the headers that all read. So names in unnamed namespaces differ within a
-# room. The release preset compiles each file by itself. CMake's own unity builds name files by
-# absolute paths, so that no other folder could take them from the cache.
-function(heddle_unity target)
-  if(NOT HEDDLE_UNITY)
+# heddle_pieces(TARGET [SIZE]): SIZE files (HEDDLE_UNITY without) are compiled as one, because most of
+# a file's time goes into the headers that all read. So names in unnamed namespaces differ within a
+# room, and within its tests. CMake's own unity builds name files by absolute paths, so that no other
+# folder could take them from the cache.
+function(heddle_pieces target)
+  set(size ${HEDDLE_UNITY})
+  if(ARGN)
+    set(size ${ARGN})
+  endif()
+  if(size LESS 2)
     return()
   endif()
   get_target_property(sources ${target} SOURCES)
@@ -68,8 +72,8 @@ function(heddle_unity target)
   set(number 0)
   while(together)
     list(LENGTH together left)
-    if(left GREATER 8)
-      set(left 8)
+    if(left GREATER size)
+      set(left ${size})
     endif()
     list(SUBLIST together 0 ${left} batch)
     list(REMOVE_ITEM together ${batch})

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 # One test program a room: tests/<room>/*_test.cc (and *.c) with tests/support/*.cc, registered as
-# one ctest entry named after the room. Beside them: every public header compiled alone (target
-# `headers`), the installed package, and, where HEDDLE_HOUSE_TESTS is on, tidy, the docs and the
-# benchmarks' apparatus.
+# one ctest entry named after the room; a program that runs for long has several entries, each with a
+# part of its tests. A file of Python is an entry of its own. Beside them: the installed package, and,
+# where HEDDLE_HOUSE_TESTS is on, tidy, the docs and the benchmarks' apparatus. COST, in seconds, lets
+# ctest start the longest first.
 
 find_package(GTest QUIET)
 heddle_optional(HEDDLE_TESTS GTest_FOUND "tests (GoogleTest)" HEDDLE_WITH_TESTS)
@@ -69,7 +70,8 @@ foreach(room IN LISTS test_rooms)
   target_link_libraries(${room}_test PRIVATE
     test_support ${test_links_${room}} heddle GTest::gtest_main)
   if(NOT room STREQUAL "hook")  # whose files have names in common
-    heddle_unity(${room}_test)
+    heddle_pieces(${room}_test ${HEDDLE_UNITY_TESTS})
+    heddle_precompiled(${room}_test)
   endif()
   if(room STREQUAL "abi")  # it compiles programs in Draft and runs them
     set(c_flags)
@@ -102,11 +104,21 @@ foreach(room IN LISTS test_rooms)
       add_dependencies(${room}_test ${program})
     endif()
   endforeach()
-  add_test(NAME ${room} COMMAND ${room}_test --gtest_brief=1)
-  set_tests_properties(${room} PROPERTIES LABELS "${room}" TIMEOUT ${test_timeout_s}
-                       FAIL_REGULAR_EXPRESSION "${false_alarm}")
-  if(room MATCHES "^(abi|soak)$")  # abi compiles many programs
-    set_tests_properties(${room} PROPERTIES TIMEOUT 900)
+  if(room STREQUAL "abi")  # it compiles many programs: each entry takes every fourth test
+    foreach(part RANGE 3)
+      math(EXPR number "${part} + 1")
+      add_test(NAME abi_${number} COMMAND abi_test --gtest_brief=1)
+      set_tests_properties(abi_${number} PROPERTIES LABELS abi TIMEOUT 900 COST 60
+                           ENVIRONMENT "GTEST_TOTAL_SHARDS=4;GTEST_SHARD_INDEX=${part}"
+                           FAIL_REGULAR_EXPRESSION "${false_alarm}")
+    endforeach()
+  else()
+    add_test(NAME ${room} COMMAND ${room}_test --gtest_brief=1)
+    set_tests_properties(${room} PROPERTIES LABELS "${room}" TIMEOUT ${test_timeout_s} COST 5
+                         FAIL_REGULAR_EXPRESSION "${false_alarm}")
+  endif()
+  if(room STREQUAL "soak")
+    set_tests_properties(soak PROPERTIES TIMEOUT 900 COST 40)
   endif()
   # The same bodies over other streams than TCP.
   if(room STREQUAL "web")
@@ -171,12 +183,16 @@ endforeach()
 
 # The heddle program as its users run it: tests/cli/*_test.py against the built program.
 file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/cli/*_test.py")
-if(sources AND TARGET heddle_cli)
-  add_test(NAME program COMMAND python3 -B -m unittest discover -s tests/cli -p "*_test.py"
-           WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
-  # A browser starts in it, and a busy machine makes that long.
-  set_tests_properties(program PROPERTIES LABELS cli TIMEOUT 600
-    ENVIRONMENT "HEDDLE=$<TARGET_FILE:heddle_cli>;HEDDLE_PLAN_PROFILE=${HEDDLE_CLI_PROFILE}")
+if(TARGET heddle_cli)
+  foreach(source IN LISTS sources)
+    get_filename_component(file "${source}" NAME)
+    string(REGEX REPLACE "_test\\.py$" "" name "program_${file}")
+    add_test(NAME ${name} COMMAND python3 -B -m unittest discover -s tests/cli
+             -p "${file}" WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+    # A browser starts in one of them, and a busy machine makes that long.
+    set_tests_properties(${name} PROPERTIES LABELS cli TIMEOUT 300 COST 10
+      ENVIRONMENT "HEDDLE=$<TARGET_FILE:heddle_cli>;HEDDLE_PLAN_PROFILE=${HEDDLE_CLI_PROFILE}")
+  endforeach()
 endif()
 
 include(headers)
@@ -195,16 +211,25 @@ function(heddle_alone)
     endif()
   endforeach()
 endfunction()
-heddle_alone(program soak sched)
+heddle_alone(soak sched)
 foreach(room core sync io fiber)
   heddle_alone(${room}_on_2_workers ${room}_on_4_workers)
 endforeach()
 
 if(HEDDLE_HOUSE_TESTS)
   add_test(NAME tidy COMMAND "${PROJECT_SOURCE_DIR}/scripts/tidy")
-  add_test(NAME house COMMAND python3 -B -m unittest discover -s tests/house -p "*_test.py"
-           WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
-  add_test(NAME docs COMMAND "${PROJECT_SOURCE_DIR}/scripts/doc_blocks"
-           --build "${PROJECT_BINARY_DIR}" --cxx "${CMAKE_CXX_COMPILER}")
-  set_tests_properties(tidy house docs PROPERTIES LABELS house TIMEOUT 600)
+  set_tests_properties(tidy PROPERTIES LABELS house TIMEOUT 120)
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/house/*_test.py")
+  foreach(source IN LISTS sources)
+    get_filename_component(file "${source}" NAME)
+    string(REGEX REPLACE "_test\\.py$" "" name "house_${file}")
+    add_test(NAME ${name} COMMAND python3 -B -m unittest discover -s tests/house -p "${file}"
+             WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+    set_tests_properties(${name} PROPERTIES LABELS house TIMEOUT 300 COST 5)
+  endforeach()
+  foreach(part RANGE 1 4)
+    add_test(NAME docs_${part} COMMAND "${PROJECT_SOURCE_DIR}/scripts/doc_blocks" --part ${part}/4
+             --build "${PROJECT_BINARY_DIR}" --cxx "${CMAKE_CXX_COMPILER}")
+    set_tests_properties(docs_${part} PROPERTIES LABELS house TIMEOUT 600 COST 40)
+  endforeach()
 endif()
