@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
 # The few commands that people type. The work is done by CMake presets and scripts/.
-#   make serve [ARGS="DIR -p PORT"]   make build   make test   make bench [SUITE=core]
-#   make bench-http [ARGS=--brief]   make profile   make format   make clean
+#   make serve [ARGS="DIR -p PORT"]   make build   make test   make dist   make format   make clean
+#   make bench [SUITE=core]   make bench-http [ARGS=--brief]   make profile
 JOBS ?= $(shell nproc)
 SUITE ?=
 serve_args = $(or $(ARGS),examples/site)
 say = @printf 'make: %s\n'
 quiet_configure = cmake --preset $(1) --log-level=WARNING >/dev/null
 
-.PHONY: help build serve test bench bench-http profile format clean
+.PHONY: help build serve dist test bench bench-http profile format clean
 .PHONY: setup-build setup-test setup-bench
 
 help:
@@ -24,32 +24,42 @@ setup-test:
 setup-bench:
 	@scripts/setup $(if $(filter 1,$(BRIEF)),bench,peers)
 
+# Not optimized as a whole, which takes minutes: that is `make dist`.
 build: setup-build
-	$(say) "building build/release/bin/heddle with Clang"
-	@$(call quiet_configure,release)
-	@cmake --build --preset release -j $(JOBS) --target heddle_cli
+	$(say) "building build/serve/bin/heddle with Clang, without profiles (make dist uses them)"
+	@$(call quiet_configure,serve)
+	@cmake --build --preset serve -j $(JOBS) --target heddle_cli
 
 serve: build
 	$(say) "running heddle serve $(serve_args); Ctrl-C stops"
-	@build/release/bin/heddle serve $(serve_args)
+	@build/serve/bin/heddle serve $(serve_args)
+
+# What is released and measured: laid out by profiles, handlers merged, linked as a whole.
+dist: setup-build
+	$(say) "building programs and libraries in build/dist, optimized by their profiles"
+	@$(call quiet_configure,dist)
+	@cmake --build --preset dist -j $(JOBS) --target heddle_cli heddle_tame_program libraries
+	$(say) "built; cmake --install build/dist --prefix /usr/local installs them"
 
 test: setup-test
 	@JOBS=$(JOBS) scripts/check release gcc
 
+# Measured is what is released; a brief run, which only shows that all works, takes the tests' build.
+bench_preset = $(if $(filter 1,$(BRIEF)),release,dist)
 bench: setup-bench
-	$(say) "measuring $(or $(SUITE),all suites); figures go to build/bench/figures.json"
-	@$(call quiet_configure,release) -DHEDDLE_BENCH=ON
-	@cmake --build --preset release -j $(JOBS) --target benches heddle_cli examples
-	@scripts/bench $(SUITE)
+	$(say) "measuring $(or $(SUITE),all suites) of build/$(bench_preset); see build/bench/figures.json"
+	@$(call quiet_configure,$(bench_preset)) -DHEDDLE_BENCH=ON
+	@cmake --build --preset $(bench_preset) -j $(JOBS) --target benches heddle_cli examples
+	@HEDDLE_BENCH_PRESET=$(bench_preset) scripts/bench $(SUITE)
 
 # Heddle beside nginx, lighttpd, Apache, h2o, hyper, monoio, Beast and Go: some 20 minutes.
 bench-http: setup-bench
 	$(say) "measuring suite http; figures go to build/bench/figures.json, plots to build/bench/plots"
-	@$(call quiet_configure,release)
-	@cmake --build --preset release -j $(JOBS) --target heddle_cli example_echo
+	@$(call quiet_configure,dist)
+	@cmake --build --preset dist -j $(JOBS) --target heddle_cli example_echo
 	@scripts/bench http --svg $(ARGS)
 
-# What handlers `heddle serve` runs, for builds from now on: src/serve/serve.*.prof.
+# What handlers `heddle serve` runs, for `make dist` from now on: src/serve/serve.*.prof.
 profile: setup-test
 	@scripts/profile_serve $(ARGS)
 

@@ -6,6 +6,7 @@
 # (the heddle program, examples, benchmarks) links heddle_rooms: all that were made.
 
 add_library(heddle_rooms INTERFACE)
+add_custom_target(libraries)  # all that are installed
 
 # The objects of one room; gives OUT the target's name, or nothing for a room without sources.
 function(heddle_room_objects room out)
@@ -66,5 +67,6 @@ function(heddle_room name)
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(${target} ${scope} ${room_LINKS})
   target_link_libraries(heddle_rooms INTERFACE ${target})
+  add_dependencies(libraries ${target})
   install(TARGETS ${target} EXPORT heddle-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()

@@ -30,6 +30,8 @@ add_custom_command(TARGET heddle_tame_program POST_BUILD
   COMMAND "${CMAKE_COMMAND}" -E create_symlink heddle-tame
           "$<TARGET_FILE_DIR:heddle_tame_program>/tamer")
 
+add_dependencies(libraries heddle_tamer)
+
 include(HeddleTame)
 
 install(TARGETS heddle_tamer EXPORT heddle-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})

@@ -20,7 +20,7 @@ import subprocess
 
 import bench_machine as machine
 from bench_machine import Failed
-from bench_plan import Measure, Plan
+from bench_plan import build_folder, Measure, Plan
 
 # case -> argument, items of one run; a run takes some 30 ms
 CHAIN = {"short": ("short", 1_000_000), "cascade": ("cascade", 200_000),
@@ -156,7 +156,7 @@ def add_compiler(out, folder, tail, brief, screen):
 
 def add_dispatch(out, context, seconds):
     """Generic dispatch, beside what else there is."""
-    program = context.root / "build" / "release" / "bench" / "bus_dispatch"
+    program = build_folder(context.root) / "bench" / "bus_dispatch"
     for case in DISPATCH:
         if program.exists():
             for subject, suffix in OWN.items():
@@ -182,7 +182,7 @@ def plan(context):
     out.close = screen.close
     if not screen.open():
         out.skip("xclient", "no Xvfb (scripts/setup test installs it)")
-    add_compiler(out, context.root / "build" / "release" / "bench", "", context.brief, screen)
+    add_compiler(out, build_folder(context.root) / "bench", "", context.brief, screen)
     gcc, why = build_with_gcc(context)
     if gcc is None:
         out.skip("*_gcc", why)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Suite core: what yields, awaits, spawns, events and parked threads cost, beside the rivals.
 
-Heddle's cases come from the Google Benchmark programs build/release/bench/core_*: a benchmark
+Heddle's cases come from the Google Benchmark programs build/dist/bench/core_*: a benchmark
 named `core/CASE` is case CASE. Its processor time is metric cpu_ns (for one item, where items
 are counted), its user counter `bytes` metric bytes. A rival is a program `core CASE COUNT`.
 """
@@ -10,7 +10,7 @@ import json
 import re
 
 import bench_machine as machine
-from bench_plan import Measure, Plan
+from bench_plan import build_folder, Measure, Plan
 
 CASES = ("yield_2", "yield_10000", "await_empty_child", "spawn_join", "event", "parked_bytes")
 
@@ -92,7 +92,7 @@ class Rival:
 def heddle_programs(root, suite="core"):
     """{case: program} of Heddle's own benchmarks."""
     found = {}
-    for program in sorted((root / "build" / "release" / "bench").glob("core_*")):
+    for program in sorted((build_folder(root) / "bench").glob("core_*")):
         if not program.is_file() or program.suffix:
             continue
         try:
@@ -120,7 +120,7 @@ def plan(context):
     out = Plan(CASES)
     own = heddle_programs(context.root)
     if not own:
-        out.skip("heddle", "build/release/bench/core_* is not built (make bench builds it)")
+        out.skip("heddle", "build/dist/bench/core_* is not built (make bench builds it)")
     for case, program in own.items():
         out.add(Measure(case, "heddle", seconds + 0.2,
                         lambda p=program, c=case: heddle_run(p, c, seconds)))

@@ -19,7 +19,7 @@ import bench_machine as machine
 import bench_servers as servers
 from bench_http_values import burst_values, idle_values, load_values
 from bench_machine import Failed
-from bench_plan import Measure, Plan
+from bench_plan import build_folder, Measure, Plan
 
 ROUNDS = (7, 2)   # whole, brief
 SIZES = {"100B": 100, "16KB": 16 << 10, "128KB": 128 << 10}
@@ -42,7 +42,7 @@ class Suite:
         self.plan.close = self.close
         self.started, self.checked = [], set()
         self.group = machine.Group("heddle_draft")
-        self.bin = context.root / "build" / "release" / "bench" / "draft"
+        self.bin = build_folder(context.root) / "bench" / "draft"
         self.home = context.root / "build" / "bench" / "draft"
         self.site = self.home / "site"
         self.site.mkdir(parents=True, exist_ok=True)
@@ -83,7 +83,7 @@ class Suite:
 
     def program(self, name, subject, words):
         path = self.bin / name
-        missing = None if path.exists() else f"build/release/bench/draft/{name} is not built"
+        missing = None if path.exists() else f"build/dist/bench/draft/{name} is not built"
         for driver, value in DRIVERS.items():
             yield servers.Server(f"{subject}_{driver}",
                                  lambda port, p=path: [p, *words(port)], missing,

@@ -6,7 +6,7 @@ import resource
 
 import bench_machine as machine
 from bench_machine import Failed
-from bench_plan import Measure
+from bench_plan import build_folder, Measure
 
 # (case, Draft, by hand in C); the C that a pair shares counts for neither.
 PAIRS = (("lines_echo", "examples/draft/echo.draft", "bench/draft/echo_hand.c"),
@@ -82,7 +82,7 @@ def plans(text):
 class Compiler:
     def __init__(self, context):
         self.root = context.root
-        self.path = context.root / "build" / "release" / "bin" / "heddle"
+        self.path = build_folder(context.root) / "bin" / "heddle"
         self.home = context.root / "build" / "bench" / "draft"
 
     def run(self, *words):
@@ -126,7 +126,7 @@ class Compiler:
 def add(context, plan):
     c = Compiler(context)
     if not c.path.exists():
-        return plan.skip("the compiler", "build/release/bin/heddle is not built")
+        return plan.skip("the compiler", "build/dist/bin/heddle is not built")
     c.home.mkdir(parents=True, exist_ok=True)
     for case, source, by_hand in PAIRS:
         for i, subject in enumerate(("draft", "hand")):

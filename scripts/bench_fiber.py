@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Suite fiber: what stackful threads cost to switch, start and keep, beside the rivals' threads.
 
-Heddle's cases are the benchmarks `fiber/CASE` of build/release/bench/fiber_*. The rivals are those
+Heddle's cases are the benchmarks `fiber/CASE` of build/dist/bench/fiber_*. The rivals are those
 of suite core whose threads have stacks of their own: Boost.Fiber, goroutines, pthreads. A `switch`
 is half a yield: a fiber goes out to the scheduler, and in again.
 """
@@ -24,7 +24,7 @@ def plan(context):
     out = Plan(CASES)
     own = bench_own.measures(context, "fiber", ("fiber",), seconds)
     if not own:
-        out.skip("heddle", "build/release/bench/fiber_* is not built (make bench builds it)")
+        out.skip("heddle", "build/dist/bench/fiber_* is not built (make bench builds it)")
     for measure in own:
         out.add(measure)
     for name, cases in RIVALS.items():

@@ -108,7 +108,7 @@ class Suite:
     def own(self):
         return servers.heddle(self.context.root,
                               lambda port: ["serve", self.site, "-p", port, "--log", "off"],
-                              "build/release/bin/heddle")
+                              "bin/heddle")
 
     def add_cases(self):
         lengths = self.answer_lengths()
@@ -168,7 +168,7 @@ class Suite:
     def add_echo(self):
         subjects = [*servers.ceilings(self.context.rivals, "--echo"),
                     *servers.heddle(self.context.root, lambda port: [port],
-                                    "build/release/examples/echo")]
+                                    "examples/echo")]
         for server in subjects:
             if server.missing:
                 self.plan.skip(f"{server.name}, {ECHO_CASE}", server.missing)

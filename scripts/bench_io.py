@@ -81,7 +81,7 @@ def plan(context):
     wide = bench_own.measures(context, "io", ("io",), seconds, None, group=group, env=env)
     own = [w if w.case.startswith((READS, BODIES)) else n for n, w in zip(narrow, wide)]
     if not own:
-        out.skip("heddle", "build/release/bench/io_* is not built (make bench builds it)")
+        out.skip("heddle", "build/dist/bench/io_* is not built (make bench builds it)")
     own = [m for m in own if not context.brief or m.case in BRIEF]
     for measure in own:
         out.add(measure)

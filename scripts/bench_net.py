@@ -28,7 +28,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import bench_machine as machine
 from bench_http_values import wrk_values
 from bench_machine import Failed
-from bench_plan import Measure, Plan
+from bench_plan import build_folder, Measure, Plan
 
 DEVICE = ("ip link set lo up && ip tuntap add dev tun0 mode tun vnet_hdr multi_queue && "
           "ip address add 10.9.0.1/24 dev tun0 && ip link set tun0 up && echo up && exec cat")
@@ -191,7 +191,7 @@ def goodput(program, subject, permille, delay_ms, rounds):
 def plan(context):
     cases = [f"c{n}_{name}" for n in CONNECTIONS for name in SIZES]
     out = Plan([*cases, f"idle_{IDLE}", "connections"])
-    build = context.root / "build" / "release"
+    build = build_folder(context.root)
     heddle, wrk = build / "bin" / "heddle", shutil.which("wrk")
     missing = ("not root" if os.geteuid() != 0 else
                "no nsenter and unshare" if not shutil.which("nsenter") else
@@ -201,7 +201,7 @@ def plan(context):
         out.skip("heddle", missing)
         return out
     if not heddle.exists() or not wrk:
-        out.skip("heddle", "build/release/bin/heddle or wrk is not there")
+        out.skip("heddle", "build/dist/bin/heddle or wrk is not there")
     else:
         for subject in ("heddle", "kernel"):
             for n in CONNECTIONS:
@@ -215,7 +215,7 @@ def plan(context):
         for subject in ("simulated", "tun"):
             out.add(Measure("connections", subject, 15, lambda s=subject: connections(many, s)))
     else:
-        out.skip("connections", "build/release/bench/net_connections is not built")
+        out.skip("connections", "build/dist/bench/net_connections is not built")
     transfers = build / "bench" / "net_goodput"
     if transfers.exists():
         for permille in (0, 10, 30):
@@ -225,7 +225,7 @@ def plan(context):
                                     lambda p=permille, d=delay, s=subject:
                                     goodput(transfers, s, p, d, 3 if context.brief else 10)))
     else:
-        out.skip("goodput", "build/release/bench/net_goodput is not built")
+        out.skip("goodput", "build/dist/bench/net_goodput is not built")
     out.pairs += [("heddle", "kernel", "wrk_cpu_us"), ("heddle", "kernel_cubic", "mb_per_s")]
     return out
 
@@ -292,9 +292,9 @@ def main():
     parser.add_argument("--rounds", type=int, default=10, help="transfers for each point (10)")
     args = parser.parse_args()
     root = pathlib.Path(__file__).resolve().parent.parent
-    program = root / "build" / "release" / "bench" / "net_goodput"
+    program = build_folder(root) / "bench" / "net_goodput"
     if not program.exists():
-        parser.error("build it first: cmake --build --preset release --target bench_net_goodput, "
+        parser.error("build it first: cmake --build --preset dist --target bench_net_goodput, "
                      "configured with -DHEDDLE_BENCH=ON")
     points = {}
     for permille in PERMILLE:

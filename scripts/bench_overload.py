@@ -15,7 +15,7 @@ import statistics
 import bench_machine as machine
 import bench_servers as servers
 from bench_machine import Failed
-from bench_plan import Measure, Plan
+from bench_plan import build_folder, Measure, Plan
 
 LOADS = (20, 50, 80, 100, 120, 150, 200, 250, 300)
 LOADS_BRIEF = (50, 80, 200)
@@ -64,8 +64,8 @@ class Suite:
         site = home / "site"
         site.mkdir(parents=True, exist_ok=True)
         (site / PATH[1:]).write_bytes(b"b" * BODY)
-        program = context.root / "build" / "release" / "bin" / "heddle"
-        missing = None if program.exists() else "build/release/bin/heddle is not built"
+        program = build_folder(context.root) / "bin" / "heddle"
+        missing = None if program.exists() else "build/dist/bin/heddle is not built"
 
         def serve(*more):
             return lambda port: [program, "serve", site, "-p", port, "--log", "off", *more]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Heddle's own cases of the suites fiber, sync and io, and the rivals' programs of the last.
 
-A benchmark named `SUITE/CASE` or `SUITE/CASE/SUBJECT` in build/release/bench/ROOM_* is a case of
+A benchmark named `SUITE/CASE` or `SUITE/CASE/SUBJECT` in build/dist/bench/ROOM_* is a case of
 that suite; without a subject it is `heddle`. A user counter that METRICS names is a metric of its
 own. Without such a counter the metric is cpu_ns, the processor time of an item; with the counter
 `cpu_ns` the benchmark's time is what passed for an item, metric wall_ns.
@@ -12,7 +12,7 @@ import re
 
 import bench_machine as machine
 from bench_core import NS
-from bench_plan import Measure
+from bench_plan import build_folder, Measure
 
 METRICS = {"bytes": "B", "cpu_ns": "ns", "cpu_us": "us", "reads_per_s": "1/s",
            "bytes_per_cpu_s": "B/s"}
@@ -31,7 +31,7 @@ def found(root, suite, rooms):
     """[(case, subject, program, name)] of all benchmarks of a suite, in their programs' order."""
     out = []
     for room in rooms:
-        for program in sorted((root / "build" / "release" / "bench").glob(f"{room}_*")):
+        for program in sorted((build_folder(root) / "bench").glob(f"{room}_*")):
             if not program.is_file() or program.suffix:
                 continue
             try:

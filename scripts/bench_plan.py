@@ -6,6 +6,7 @@ for a while slows all of them, and a per-round ratio stays meaningful.
 """
 
 import dataclasses
+import os
 import pathlib
 import sys
 import time
@@ -13,6 +14,11 @@ from typing import Callable, Optional
 
 from bench_figures import Sample
 from bench_machine import Failed
+
+
+def build_folder(root):
+    """Where the measured programs are: what is released, or the preset that the variable names."""
+    return root / "build" / os.environ.get("HEDDLE_BENCH_PRESET", "dist")
 
 
 @dataclasses.dataclass

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Suite sched: messages within a color, between colors and between cores, beside the rivals.
 
-Heddle's cases come from build/release/bench/core_*: a benchmark named `sched/CASE`; its user
+Heddle's cases come from build/dist/bench/core_*: a benchmark named `sched/CASE`; its user
 counter `cpu_ns` is the processor time of all threads, and its real time is metric wall_ns.
 A benchmark `sched/CASE_VARIANT` is another subject of the case. A rival is a program
 `colors CASE COUNT` that prints both metrics.
@@ -63,7 +63,7 @@ def plan(context):
     out = Plan(CASES)
     own = bench_core.heddle_programs(context.root, "sched")
     if not own:
-        out.skip("heddle", "no benchmark of colors in build/release/bench/core_* (make bench)")
+        out.skip("heddle", "no benchmark of colors in build/dist/bench/core_* (make bench)")
     for name, program in own.items():
         case, subject = VARIANTS.get(name, (name, "heddle"))
         out.add(Measure(case, subject, seconds + 0.2, lambda p=program, n=name, c=case:

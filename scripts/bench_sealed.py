@@ -19,7 +19,7 @@ import subprocess
 
 import bench_machine as machine
 from bench_machine import Failed
-from bench_plan import Measure, Plan
+from bench_plan import build_folder, Measure, Plan
 
 # case -> cipher, environment
 CASES = {
@@ -41,7 +41,7 @@ class Stand:
     """The program, its key and the file that everybody asks for."""
 
     def __init__(self, root):
-        self.program = root / "build" / "release" / "apps" / "sealed"
+        self.program = build_folder(root) / "apps" / "sealed"
         self.uncolored = os.environ.get("SEALED_UNCOLORED")
         self.home = root / "build" / "bench" / "sealed"
         self.key = self.home / "key"

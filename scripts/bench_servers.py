@@ -13,6 +13,7 @@ import subprocess
 
 import bench_machine as machine
 from bench_machine import Failed
+from bench_plan import build_folder
 
 NGINX = """
 daemon off; worker_processes 1; pid {home}/nginx.pid; error_log {home}/error.log;
@@ -141,8 +142,8 @@ def ceilings(rivals, *options):
 
 def heddle(root, words, program_path):
     """Heddle with each of its two fast drivers."""
-    path = root / program_path
-    missing = None if path.exists() else f"{program_path} is not built"
+    path = build_folder(root) / program_path
+    missing = None if path.exists() else f"{path.relative_to(root)} is not built"
     for kind, driver in (("epoll", "epoll"), ("uring", "io_uring")):
         yield Server(f"heddle_{kind}", lambda port: [path, *words(port)], missing,
                      env={"HEDDLE_DRIVER": driver})

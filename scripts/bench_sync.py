@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Suite sync: transactions alone, by the number of variables read, and on two workers by a mutex.
 
-All cases are the benchmarks `sync/CASE/SUBJECT` of build/release/bench/sync_*. Cases on two workers
+All cases are the benchmarks `sync/CASE/SUBJECT` of build/dist/bench/sync_*. Cases on two workers
 have both cores, and a large share of them where that can be had: what passes there (wall_ns) says
 nothing while one of the two threads does not run.
 """
@@ -20,7 +20,7 @@ def plan(context):
     out.close = group.close
     own = bench_own.measures(context, "sync", ("sync",), seconds)
     if not own:
-        out.skip("heddle", "build/release/bench/sync_* is not built (make bench builds it)")
+        out.skip("heddle", "build/dist/bench/sync_* is not built (make bench builds it)")
     both = bench_own.measures(context, "sync", ("sync",), seconds, None, group=group)
     for one, two in zip(own, both):
         out.add(two if one.case.startswith("two_workers") else one)

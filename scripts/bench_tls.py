@@ -30,6 +30,7 @@ import bench_figures as figures
 import bench_machine as machine
 import bench_servers as servers
 from bench_machine import Failed
+from bench_plan import build_folder
 
 SIZES = {"tls_100B": 100, "tls_128K": 128 * 1024}
 CONNECTIONS = 32
@@ -218,7 +219,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=1, help="of each run of wrk (1)")
     parser.add_argument("--idle", type=int, default=1000, help="silent connections (1000)")
     parser.add_argument("--json", type=pathlib.Path, help="write the rows to this file")
-    parser.add_argument("--heddle", type=pathlib.Path, default=ROOT / "build/release/bin/heddle")
+    parser.add_argument("--heddle", type=pathlib.Path, default=build_folder(ROOT) / "bin/heddle")
     parser.add_argument("--hold", type=int, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.hold:
@@ -229,8 +230,8 @@ def main():
         print(f"bench_tls: {text}", file=sys.stderr, flush=True)
 
     if not args.heddle.is_file():
-        say(f"no {args.heddle}: cmake --preset release && "
-            "cmake --build --preset release --target heddle_cli")
+        say(f"no {args.heddle}: cmake --preset dist && "
+            "cmake --build --preset dist --target heddle_cli")
         return 2
     if not shutil.which("wrk"):
         say("no wrk: scripts/setup installs it")

@@ -23,7 +23,7 @@ import bench_http_values
 import bench_machine as machine
 import bench_servers as servers
 from bench_machine import Failed
-from bench_plan import Measure, Plan
+from bench_plan import build_folder, Measure, Plan
 from bench_websocket import run_seconds
 
 ROUNDS = (5, 3)   # whole, brief
@@ -136,7 +136,7 @@ class Suite:
         self.site.mkdir(parents=True, exist_ok=True)
         for size, count in SIZES.items():
             (self.site / f"{size}.txt").write_bytes(b"b" * count)
-        self.program = context.root / "build/release/bin/heddle"
+        self.program = build_folder(context.root) / "bin/heddle"
         self.user = "user root;" if os.geteuid() == 0 else ""
         context.rivals.build_cpp(("rival_load_load", "rival_ceiling_ceiling_epoll"))
         self.load = context.rivals.path("load", "load")
@@ -173,7 +173,7 @@ class Suite:
         self.certificate, self.key = self.home / "localhost.pem", self.home / "localhost.key"
         self.pair = self.home / "pair.pem"
         if not self.program.exists():
-            return "build/release/bin/heddle is not built"
+            return "build/dist/bin/heddle is not built"
         data = {**os.environ, "XDG_DATA_HOME": str(self.home / "data")}
         made = subprocess.run([self.program, "cert", "-o", self.home], capture_output=True,
                               text=True, env=data)
@@ -266,7 +266,7 @@ class Suite:
             server.prepare = write
             return server
 
-        missing = None if self.program.exists() else "build/release/bin/heddle is not built"
+        missing = None if self.program.exists() else "build/dist/bin/heddle is not built"
         yield servers.Server("heddle", heddle, missing)
         yield late(self.nginx("proxy", NGINX_PROXY, backend=0))
         yield late(self.haproxy("proxy", HAPROXY_PROXY, backend=0))
@@ -297,7 +297,7 @@ class Suite:
         beast = rivals.path("beast", "websocket")
         for case, path in WEBSOCKET.items():
             name = {"/echo": "echo_websocket", "/chat": "chat_websocket"}[path]
-            own = self.context.root / "build/release/examples" / name
+            own = build_folder(self.context.root) / "examples" / name
             for server in (
                     servers.Server("heddle", lambda port, p=own: [p, port],
                                    None if own.exists() else f"examples/{name} is not built"),

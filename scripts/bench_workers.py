@@ -19,7 +19,7 @@ import subprocess
 import bench_machine as machine
 import bench_servers as servers
 from bench_machine import Failed
-from bench_plan import Measure, Plan
+from bench_plan import build_folder, Measure, Plan
 
 QUOTA_SHARE = 0.15      # of a core for each worker
 PERIOD_US = 100_000
@@ -75,9 +75,9 @@ def rate_of(text):
 
 def plan(context):
     out = Plan(["serve_1k"])
-    program = context.root / "build" / "release" / "bin" / "heddle"
+    program = build_folder(context.root) / "bin" / "heddle"
     if not program.exists() or servers.program("wrk") is None:
-        out.skip("heddle", "build/release/bin/heddle or wrk is missing")
+        out.skip("heddle", "build/dist/bin/heddle or wrk is missing")
         return out
     home = context.root / "build" / "bench" / "workers"
     home.mkdir(parents=True, exist_ok=True)

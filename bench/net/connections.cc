@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What an idle connection takes in a stack, and how fast connections open while there are many:
-//   build/release/bench/net_connections
+//   build/dist/bench/net_connections
 // `simulated` has a million connections in memory. `tun` has 190,000 between two stacks of this
 // process over two TUN devices, with the kernel routing between them, in a namespace of its own; it
 // needs root. bytes: growth of the process' memory for each connection and end; right for the first

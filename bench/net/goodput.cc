@@ -3,7 +3,7 @@
 // CUBIC) and from the kernel's TCP with CUBIC and with BBR; the receiver is the kernel's. The
 // network is a box between two TUN devices in namespaces of the benchmark's own, so it needs root.
 // One command for the whole table:
-//   build/release/bench/net_goodput
+//   build/dist/bench/net_goodput
 // HEDDLE_TRACE=FILE writes the packets of the last transfer (heddle trace tcp FILE); those of the
 // kernel by tcpdump, which must be installed. ROUNDS=N transfers each N times instead of five.
 #include <benchmark/benchmark.h>
