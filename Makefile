@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # The few commands that people type. The work is done by CMake presets and scripts/.
-#   make serve [ARGS="DIR -p PORT"]   make build   make test   make dist   make format   make clean
+#   make serve [ARGS="DIR -p PORT"]   make build   make dist   make format   make clean
+#   make test [ALL=1]: all tests with Clang, then with GCC those of rooms that changed (ALL=1: all)
 #   make bench [SUITE=core]   make bench-http [ARGS=--brief]   make profile
 JOBS ?= $(shell nproc)
 SUITE ?=
@@ -42,7 +43,9 @@ dist: setup-build
 	$(say) "built; cmake --install build/dist --prefix /usr/local installs them"
 
 test: setup-test
-	@JOBS=$(JOBS) scripts/check release gcc
+	$(say) "testing with Clang, then with GCC $(if $(ALL),everything,the rooms changed since .ci/base)"
+	@JOBS=$(JOBS) scripts/check release
+	@JOBS=$(JOBS) scripts/check gcc $(if $(ALL),,--since base)
 
 # Measured is what is released; a brief run, which only shows that all works, takes the tests' build.
 bench_preset = $(if $(filter 1,$(BRIEF)),release,dist)
