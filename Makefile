@@ -47,7 +47,7 @@ test: setup-test
 	@JOBS=$(JOBS) scripts/check release
 	@JOBS=$(JOBS) scripts/check gcc $(if $(ALL),,--since base)
 
-# Measured is what is released; a brief run, which only shows that all works, takes the tests' build.
+# What is released is measured; a brief run only shows that all works, and takes the tests' build.
 bench_preset = $(if $(filter 1,$(BRIEF)),release,dist)
 bench: setup-bench
 	$(say) "measuring $(or $(SUITE),all suites) of build/$(bench_preset); see build/bench/figures.json"

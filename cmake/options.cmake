@@ -44,10 +44,10 @@ if(HEDDLE_CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER "${launcher}")
 endif()
 
-# heddle_pieces(TARGET [SIZE]): SIZE files (HEDDLE_UNITY without) are compiled as one, because most of
-# a file's time goes into the headers that all read. So names in unnamed namespaces differ within a
-# room, and within its tests. CMake's own unity builds name files by absolute paths, so that no other
-# folder could take them from the cache.
+# heddle_pieces(TARGET [SIZE]): SIZE files (HEDDLE_UNITY by default) are compiled as one, because
+# most of a file's time goes into the headers that all read. So names in unnamed namespaces differ
+# within a room, and within its tests. CMake's own unity builds name files by absolute paths, so
+# that no other folder could take them from the cache.
 function(heddle_pieces target)
   set(size ${HEDDLE_UNITY})
   if(ARGN)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 # One test program a room: tests/<room>/*_test.cc (and *.c) with tests/support/*.cc, registered as
-# one ctest entry named after the room; a program that runs for long has several entries, each with a
-# part of its tests. A file of Python is an entry of its own. Beside them: the installed package, and,
-# where HEDDLE_HOUSE_TESTS is on, tidy, the docs and the benchmarks' apparatus. COST, in seconds, lets
-# ctest start the longest first.
+# one ctest entry named after the room; a program that runs for long has several entries, each with
+# a part of its tests. A file of Python is an entry of its own. Beside them: the installed package,
+# and, where HEDDLE_HOUSE_TESTS is on, tidy, the docs and the benchmarks' apparatus. COST, in
+# seconds, lets ctest start the longest first.
 
 find_package(GTest QUIET)
 heddle_optional(HEDDLE_TESTS GTest_FOUND "tests (GoogleTest)" HEDDLE_WITH_TESTS)

@@ -127,8 +127,8 @@ bool cookie_jar::take(const url& from, std::string_view set_cookie, std::int64_t
     end = std::min(set_cookie.find(';'), set_cookie.size());
     const std::string_view part = set_cookie.substr(0, end);
     const std::size_t sign = std::min(part.find('='), part.size());
-    asked.take(detail::trim_ows(part.substr(0, sign)), sign == part.size() ? "" : detail::trim_ows(part.substr(sign + 1)),
-               now);
+    asked.take(detail::trim_ows(part.substr(0, sign)),
+               sign == part.size() ? "" : detail::trim_ows(part.substr(sign + 1)), now);
   }
   if (!accept(from, made, asked)) return false;
   store(std::move(made), now);
