@@ -38,6 +38,7 @@ foreach(source IN LISTS sources)
   target_compile_options(example_${name} PRIVATE -Wall -Wextra
     $<$<BOOL:${HEDDLE_WERROR}>:-Werror>)
   target_link_libraries(example_${name} PRIVATE heddle_rooms ${needed})
+  heddle_precompiled(example_${name})
   add_dependencies(examples example_${name})
 endforeach()
 
@@ -46,6 +47,7 @@ foreach(source IN LISTS sources)
   get_filename_component(name "${source}" NAME_WE)
   add_executable(example_${name})
   heddle_tame(example_${name} "${source}")
+  heddle_precompiled(example_${name})
   set_target_properties(example_${name} PROPERTIES
     OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/examples")
   target_compile_options(example_${name} PRIVATE -Wall -Wextra

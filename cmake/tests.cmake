@@ -26,6 +26,11 @@ target_link_libraries(test_support INTERFACE heddle_inside GTest::gtest)
 target_include_directories(test_support INTERFACE "${PROJECT_SOURCE_DIR}/tests")
 # GoogleTest's checks are if-else statements; `if (a) EXPECT_EQ(...)` is no mistake.
 target_compile_options(test_support INTERFACE -Wno-dangling-else -fPIE)
+# Tests compile in an eighth less time at -O1. The library, the examples, and all of GCC's stay -O2.
+if(CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang"
+   AND NOT HEDDLE_SANITIZE)
+  target_compile_options(test_support INTERFACE -O1)
+endif()
 
 # A test that wants a diagnostic takes it from the runtime's hook; one on stderr is a false alarm.
 # Left out are those that a slow machine makes true: slow-handler, blocking-pile-up.
