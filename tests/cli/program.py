@@ -19,6 +19,22 @@ SANITIZED = any(part in ("asan", "tsan") for part in HEDDLE.split("/"))
 LIMIT_S = 20  # for anything; sanitizers and a busy machine are slow
 
 
+def wait_until(look, what, good=bool, limit_s=LIMIT_S, but=()):
+    """Calls look() until it returns something good, and returns that. Fails with what it waited
+    for and what look() returned last; an exception of a type in `but` is no result yet."""
+    end = time.monotonic() + limit_s
+    while True:
+        try:
+            seen = look()
+            if good(seen):
+                return seen
+        except but as why:
+            seen = why
+        if time.monotonic() >= end:
+            raise AssertionError(f"waited {limit_s} s for: {what}; last seen: {seen!r}")
+        time.sleep(0.005)
+
+
 def run(*words, **variables):
     """A verb that ends by itself: (exit code, stdout, stderr)."""
     done = subprocess.run([HEDDLE, *words], capture_output=True, text=True, timeout=LIMIT_S,
@@ -93,15 +109,25 @@ class Server:
     def connect(self):
         return http.client.HTTPConnection(self.host, self.port, timeout=LIMIT_S)
 
-    def ask(self, target, method="GET", body=None, **fields):
-        """(status, headers, body) of one request; fields are written with _ for -."""
-        connection = self.connect()
+    def ask(self, target, method="GET", body=None, over=None, **fields):
+        """(status, headers, body) of one request, over a connection of its own unless one is given;
+        fields are written with _ for -."""
+        connection = over or self.connect()
         headers = {name.replace("_", "-"): value for name, value in fields.items()}
         connection.request(method, target, body=body, headers=headers)
         answer = connection.getresponse()
         data = answer.read()
-        connection.close()
+        if over is None:
+            connection.close()
         return answer.status, answer.headers, data
+
+    def metric(self, name, over=None):
+        """The number of this name (without heddle_ and _total) on the page of --metrics."""
+        page = self.ask("/metrics", over=over)[2].decode()
+        found = re.search(rf"^heddle_{name}(?:_total)?(?:{{[^}}]*}})? (\d+)$", page, re.M)
+        if not found:
+            raise AssertionError(f"no heddle_{name} in: {page!r}")
+        return int(found[1])
 
 
 class SiteTest(unittest.TestCase):

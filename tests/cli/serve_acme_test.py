@@ -15,7 +15,6 @@ import ssl
 import stat
 import subprocess
 import threading
-import time
 import unittest
 
 import program
@@ -153,19 +152,18 @@ class AcmeTest(program.SiteTest):
 
     def root_of_pebble(self):
         trust = ssl.create_default_context(cafile=str(self.roots))
-        end = time.monotonic() + program.LIMIT_S
-        while True:
-            try:
-                asking = http.client.HTTPSConnection("localhost", self.manage, context=trust,
-                                                     timeout=program.LIMIT_S)
-                asking.request("GET", "/roots/0")
-                root = asking.getresponse().read().decode()
-                asking.close()
-                return root
-            except ConnectionRefusedError:
-                if time.monotonic() > end:
-                    raise AssertionError((self.root / "pebble.log").read_text()) from None
-                time.sleep(0.05)
+
+        def root():
+            if self.pebble.poll() is not None:
+                self.fail((self.root / "pebble.log").read_text())
+            asking = http.client.HTTPSConnection("localhost", self.manage, context=trust,
+                                                 timeout=program.LIMIT_S)
+            asking.request("GET", "/roots/0")
+            text = asking.getresponse().read().decode()
+            asking.close()
+            return text
+
+        return program.wait_until(root, "Pebble's root certificate", but=ConnectionRefusedError)
 
     def serve(self, *words, names=("www.example.org",), agree=True, **more):
         listed = [word for name in names for word in ("--acme-name", name)]

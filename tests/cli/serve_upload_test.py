@@ -4,10 +4,9 @@
 import os
 import socket
 import threading
-import time
 import unittest
 
-from program import LIMIT_S, SiteTest
+from program import LIMIT_S, SiteTest, wait_until
 
 
 def form(*files, boundary="xyz"):
@@ -92,14 +91,10 @@ class Uploads(SiteTest):
             self.assertEqual(server.ask("/inbox/x", "PUT", bytes(65537))[0], 413)
             with socket.create_connection((server.host, server.port), LIMIT_S) as broken:
                 broken.sendall(b"PUT /inbox/x HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n1234")
-                end = time.monotonic() + LIMIT_S
-                while not self.inbox() and time.monotonic() < end:
-                    time.sleep(0.01)
-                self.assertTrue(self.inbox()[0].startswith(".upload-"))
+                begun = wait_until(self.inbox, "a file that is being written")
+                self.assertTrue(begun[0].startswith(".upload-"), begun)
                 self.assertEqual(server.ask("/inbox/x")[0], 404)
-            while self.inbox() and time.monotonic() < end:
-                time.sleep(0.01)
-            self.assertEqual(self.inbox(), [])
+            wait_until(self.inbox, "an empty folder", lambda names: not names)
             self.assertEqual(server.ask("/inbox/x", "PUT", bytes(65536))[0], 201)
 
     def test_one_of_several_at_once_wins(self):
