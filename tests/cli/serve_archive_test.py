@@ -6,11 +6,10 @@ import io
 import os
 import re
 import tarfile
-import time
 import unittest
 import zipfile
 
-from program import SiteTest
+from program import SiteTest, wait_until
 
 
 class Archives(SiteTest):
@@ -99,10 +98,21 @@ class Archives(SiteTest):
             connection.request("GET", "/?archive=tar")
             answer = connection.getresponse()
             answer.read(1000)
-            time.sleep(0.2)
-            with open(f"/proc/{server.process.pid}/status", encoding="ascii") as f:
-                kb = int(next(line for line in f if line.startswith("VmRSS")).split()[1])
-            self.assertLess(kb, 150_000)
+
+            def resident_kb():
+                with open(f"/proc/{server.process.pid}/status", encoding="ascii") as f:
+                    return int(next(line for line in f if line.startswith("VmRSS")).split()[1])
+
+            def growth_kb():
+                """In the turns that 20 more requests take. A server that read on although the
+                client does not would read in each of them, up to the end of the file."""
+                before = resident_kb()
+                for _ in range(20):
+                    self.assertEqual(server.ask("/")[0], 200)
+                return resident_kb() - before
+
+            wait_until(growth_kb, "the server's memory to grow no more (kB)", lambda kb: kb < 100)
+            self.assertLess(resident_kb(), 150_000)
             got = 1000
             while data := answer.read(1 << 20):
                 got += len(data)
