@@ -8,10 +8,9 @@ import signal
 import socket
 import subprocess
 import threading
-import time
 import unittest
 
-from program import HEDDLE, LIMIT_S, Server, SiteTest, environment, run
+from program import HEDDLE, LIMIT_S, Server, SiteTest, environment, run, wait_until
 
 
 class Backend:
@@ -128,9 +127,8 @@ class ProxyTest(SiteTest):
             proxy.wait_for(rf"\d\d:\d\d:\d\d  upstream {b.url} is down: 3 failures, the last: "
                            r".*; tried again in 500 ms")
             with Backend("again", b.port):
-                end = time.monotonic() + LIMIT_S
-                while proxy.ask("/")[2] != b"again" and time.monotonic() < end:
-                    time.sleep(0.02)
+                wait_until(lambda: proxy.ask("/")[2], "an answer of the new server",
+                           lambda body: body == b"again")
                 proxy.wait_for(rf"upstream {b.url} is up again")
 
     def test_health_checks_decide_before_a_request_does(self):
@@ -172,8 +170,7 @@ class ProxyTest(SiteTest):
             got = []
             asking = threading.Thread(target=lambda: got.append(proxy.ask("/slow")))
             asking.start()
-            while "/slow" not in a.asked:
-                time.sleep(0.01)
+            wait_until(lambda: a.asked, "a request for /slow", lambda asked: "/slow" in asked)
             proxy.send(signal.SIGINT)
             proxy.wait_for("Draining: 1 connections")
             a.go.set()
@@ -298,11 +295,16 @@ class ProxyTest(SiteTest):
         config = self.put("proxy.conf", "")
         with Backend("a") as a:
             config.write_text(f"upstream = {a.url}\n")
-            with Proxy("--config", str(config)) as proxy, \
+            with Proxy("--config", str(config), "--metrics") as proxy, \
                     socket.create_connection(("127.0.0.1", proxy.port), LIMIT_S) as on:
                 on.sendall(b"POST /length HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n"
                            b"Connection: close\r\n\r\n")
-                time.sleep(0.3)
+                held = proxy.connect()
+                wait_until(lambda: proxy.metric("http_connections_open", held),
+                           "the proxy to take the first connection", lambda n: n == 2)
+                # Its bytes had come before; one turn later the proxy has read them, too.
+                proxy.metric("http_connections_open", held)
+                held.close()
                 for n in range(1, 4):
                     proxy.send(signal.SIGHUP)
                     proxy.wait_for(
@@ -314,17 +316,26 @@ class ProxyTest(SiteTest):
 
     def test_bytes_that_came_unasked_answer_nobody(self):
         with socket.create_server(("127.0.0.1", 0)) as door:
+            answered, closed = threading.Event(), threading.Event()
+
             def backend():
                 for _ in range(2):
-                    on, _ = door.accept()
-                    on.recv(65536)
-                    on.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood")
-                    time.sleep(0.1)
-                    on.sendall(b"HTTP/1.1 408 Late\r\nContent-Length: 3\r\n\r\nbad")
+                    with door.accept()[0] as on:
+                        on.recv(65536)
+                        on.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood")
+                        answered.wait(LIMIT_S)
+                        try:
+                            on.sendall(b"HTTP/1.1 408 Late\r\nContent-Length: 3\r\n\r\nbad")
+                            if on.recv(65536):
+                                return  # something was sent after the bad bytes
+                        except OSError:
+                            pass
+                        closed.set()
             threading.Thread(target=backend, daemon=True).start()
             with Proxy(f"http://127.0.0.1:{door.getsockname()[1]}") as proxy:
                 self.assertEqual(proxy.ask("/")[::2], (200, b"good"))
-                time.sleep(0.3)
+                answered.set()
+                self.assertTrue(closed.wait(LIMIT_S), "the proxy kept the connection")
                 self.assertEqual(proxy.ask("/")[::2], (200, b"good"))
 
     def test_trailers_about_the_client_and_of_one_connection_do_not_pass(self):
