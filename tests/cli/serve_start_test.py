@@ -4,14 +4,16 @@
 import fcntl
 import json
 import os
+import pathlib
 import pty
 import re
 import signal
 import socket
-import time
+import sys
+import termios
 import unittest
 
-from program import LIMIT_S, SiteTest, Server, run
+from program import LIMIT_S, SiteTest, Server, run, wait_until
 
 
 def has_v6():
@@ -87,47 +89,63 @@ class ServeStart(SiteTest):
             self.assertEqual(server.log, "")
 
     def test_a_log_that_nobody_reads_does_not_stop_the_server(self):
-        with self.serve() as server:
+        with self.serve("--metrics") as server:
+            # A pipe of one page is full once anything is in it.
+            fcntl.fcntl(server.process.stdout, 1031, 4096)  # F_SETPIPE_SZ
             connection = server.connect()
-            size = fcntl.fcntl(server.process.stdout, 1032)  # F_GETPIPE_SZ
-            for _ in range(size // 400):
-                connection.request("GET", "/" + "n" * 450)
-                self.assertEqual(connection.getresponse().read()[:3], b"404")
-            time.sleep(0.3)  # it writes five times a second, and the pipe is full by now
-            connection.request("GET", "/")
-            self.assertEqual(connection.getresponse().read(), b"<p>index")
+
+            def bytes_in_pipe():
+                count = fcntl.ioctl(server.process.stdout, termios.FIONREAD, bytes(4))
+                return int.from_bytes(count, sys.byteorder)
+
+            def dropped():
+                """Lines that were left out because those before them could not be written."""
+                for _ in range(100):
+                    got = server.ask("/" + "n" * 500, over=connection)
+                    self.assertEqual(got[2][:3], b"404")
+                return server.metric("log_dropped", connection)
+
+            server.ask("/", over=connection)
+            wait_until(bytes_in_pipe, "the first line of the log in the pipe")
+            wait_until(dropped, "the server to drop lines")
+            self.assertEqual(server.ask("/", over=connection)[2], b"<p>index")
             connection.close()
             self.assertEqual(server.stop(), 0)
 
     def wait_until_refused(self, server):
         """It says that it drains a moment before the port is closed; who is just connecting when
         it is closed is reset."""
-        end = time.monotonic() + LIMIT_S
-        while time.monotonic() < end:
+        def refused():
             try:
                 socket.create_connection((server.host, server.port)).close()
             except ConnectionRefusedError:
-                return
-            except ConnectionResetError:
-                pass
-            time.sleep(0.01)
-        self.fail("new connections are still taken")
+                return True
+            return False
+
+        wait_until(refused, "new connections to be refused", but=ConnectionResetError)
 
     def test_the_first_ctrl_c_finishes_what_is_open_and_the_second_stops(self):
         for again in (False, True):
-            with self.serve() as server, \
-                    socket.create_connection((server.host, server.port)) as raw:
+            with self.serve("--metrics") as server:
+                held = server.connect()
+                server.metric("http_connections_open", held)
+                raw = socket.create_connection((server.host, server.port), LIMIT_S)
+                self.addCleanup(raw.close)
                 raw.sendall(b"GET / HTTP/1.1\r\n")  # a request has begun
-                time.sleep(0.05)
+                wait_until(lambda: server.metric("http_connections_open", held),
+                           "the server to take the second connection", lambda n: n == 2)
+                # Its bytes had come before; one turn later the server has read them, too.
+                server.metric("http_connections_open", held)
                 server.send()
-                server.wait_for("Draining: 1 connections")
+                server.wait_for("Draining: 2 connections")
+                held.close()
                 self.wait_until_refused(server)
                 if again:
                     self.assertEqual(server.stop(signal.SIGINT), 0)
                 else:
                     raw.sendall(b"Host: x\r\n\r\n")
                     self.assertIn(b"200 OK", raw.recv(4096))
-                    server.process.wait(10)
+                    server.process.wait(LIMIT_S)
 
     def test_a_port_that_is_taken_is_an_error_for_programs_and_for_who_asked_for_it(self):
         with socket.create_server(("127.0.0.1", 0)) as other:
@@ -140,7 +158,13 @@ class ServeStart(SiteTest):
         other = socket.create_server(("127.0.0.1", 0))
         port = str(other.getsockname()[1])
         server = self.serve(port=port)
-        time.sleep(0.3)
+
+        def sleeps():
+            """How often it has slept: every 10 ms between two tries, hardly ever otherwise."""
+            status = pathlib.Path(f"/proc/{server.process.pid}/status").read_text()
+            return int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", status, re.M)[1])
+
+        wait_until(sleeps, "ten sleeps of the server", lambda n: n >= 10)
         other.close()
         with server:
             self.assertEqual(server.ask("/")[0], 200)
