@@ -76,15 +76,18 @@ class Sealed(unittest.TestCase):
             self.assertNotEqual(done.returncode, 0, words)
             self.assertIn(said, done.stderr)
 
-    def load(self, at, *options):
+    def load(self, at, *options, seconds=0.2):
         return run("load", "file", "--key", self.key, "--at", at, "--connections", "3",
-                   "--warmup", "0.05", "--seconds", "0.2", *options)
+                   "--warmup", "0.05", "--seconds", seconds, *options)
 
     def test_load_measures_a_server_and_its_processor_time(self):
         server, at = self.serve("--quiet")
-        done = self.load(at, "--expect", self.file, "--pid", server.pid)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        found = json.loads(done.stdout)
+        for seconds in (0.2, 2, 10):  # a busy machine may need more to count anything
+            done = self.load(at, "--expect", self.file, "--pid", server.pid, seconds=seconds)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            found = json.loads(done.stdout)
+            if found["answers"] > 3 and found["server_cpus"] > 0:
+                break
         self.assertGreater(found["answers"], 3)
         self.assertAlmostEqual(found["bytes_per_s"] * found["seconds"] / 1024000,
                                found["answers"], delta=4)
@@ -116,7 +119,7 @@ class Sealed(unittest.TestCase):
                 break
             except subprocess.TimeoutExpired:
                 continue
-        self.assertEqual(load.wait(10), 1)
+        self.assertEqual(load.wait(30), 1)
         self.assertIn("does not begin where it must", load.communicate()[1])
 
 
