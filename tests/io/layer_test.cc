@@ -13,6 +13,7 @@
 #include "heddle/io/unix.hh"
 #include "support/drivers.hh"
 #include "support/resplit.hh"
+#include "support/wait_until.hh"
 
 namespace heddle {
 namespace {
@@ -110,8 +111,7 @@ task<> ends_when_closed() {
   EXPECT_EQ(of_read, std::errc::operation_canceled);
   EXPECT_EQ(of_write, std::errc::operation_canceled);
   EXPECT_FALSE(s.is_open());
-  co_await sleep_for(1ms);
-  EXPECT_TRUE(closed);
+  EXPECT_TRUE(co_await test::wait_until([&] { return closed; }));
   EXPECT_EQ((co_await as_expected(s.receive())).error(), std::errc::bad_file_descriptor);
 }
 
@@ -261,8 +261,7 @@ task<> rejected_after_close() {
   };
   std::vector<stream> held;
   s.spawn(wait_for_one(door, held, why));
-  co_await sleep_for(5ms);
-  EXPECT_EQ(held.size(), 3u);
+  EXPECT_TRUE(co_await test::wait_until([&] { return held.size() == 3; })) << held.size();
   door.close();
   co_await s.join();
   EXPECT_EQ(why, std::errc::operation_canceled);

@@ -9,9 +9,11 @@
 #include "heddle/io/unix.hh"
 #include "outcome.hh"
 #include "support/drivers.hh"
+#include "support/wait_until.hh"
 
 using namespace heddle;
 using heddle::test::error_of;
+using heddle::test::wait_until;
 using namespace std::chrono_literals;
 
 namespace {
@@ -70,21 +72,21 @@ task<> parts_while_it_waits() {
   pipe_pair ends = make_pipe();
   char text[8];
   std::size_t count = 0;
+  cancel_source enough;
   scope s;
   s.spawn(
-      [](pipe_writer to, const std::size_t& current) -> task<> {
+      [](pipe_writer to, const std::size_t& current, cancel_source& stop) -> task<> {
         std::size_t written = 0;
         for (const std::string_view part : {"a", "bc", "de"}) {
           co_await to.write(part);
           written += part.size();
-          for (int i = 0; i < 200 && current != written; ++i) co_await sleep_for(1ms);
-          EXPECT_EQ(current, written);
+          EXPECT_TRUE(co_await wait_until([&] { return current == written; })) << current;
         }
+        stop.cancel();
       },
-      ends.writer, std::cref(count));
-  // Far beyond what three small writes take, on a machine that others use too.
-  const auto read = co_await as_expected(with_timeout(ends.reader.read(text, count), 300ms));
-  EXPECT_EQ(error_of(read), std::errc::timed_out);
+      ends.writer, std::cref(count), std::ref(enough));
+  const auto read = co_await as_expected(with_cancel(enough, ends.reader.read(text, count)));
+  EXPECT_EQ(error_of(read), std::errc::operation_canceled);
   EXPECT_EQ(std::string(text, count), "abcde");
   co_await s.join();
 }

@@ -93,8 +93,10 @@ DRIVER_TEST(tcp, "what is written behind a cork leaves with the end of the strea
       called.end_with_last_write();
       co_await called.write("the last words");
       if (!simulated) {
+        const time_point begun = clock::now();
         const auto early = co_await as_expected(with_timeout(caller.readable(), 20ms));
-        EXPECT_FALSE(early) << "it left alone";
+        // After 200 ms the kernel sends it; a busy machine may look only then.
+        if (clock::now() - begun < 150ms) EXPECT_FALSE(early) << "it left alone";
       }
       if (closes) {
         called.close();

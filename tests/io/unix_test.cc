@@ -9,6 +9,7 @@
 #include "heddle/io/file.hh"
 #include "outcome.hh"
 #include "support/drivers.hh"
+#include "support/wait_until.hh"
 
 using namespace heddle;
 using namespace heddle::test;
@@ -154,10 +155,10 @@ task<> waiters_leave_from_any_place() {
     const auto n = co_await as_expected(with_timeout(from.read(std::span(to, 1)), limit));
     log += n ? *to : '-';
   };
-  s.spawn(reader, right, a, std::ref(order), nanoseconds(1s));
+  s.spawn(reader, right, a, std::ref(order), nanoseconds(20s));
   s.spawn(reader, right, b, std::ref(order), nanoseconds(1ms));
-  s.spawn(reader, right, c, std::ref(order), nanoseconds(1s));
-  co_await sleep_for(10ms);
+  s.spawn(reader, right, c, std::ref(order), nanoseconds(20s));
+  EXPECT_TRUE(co_await wait_until([&] { return order == "-"; })) << order;
   co_await left.write("xy");
   co_await s.join();
   EXPECT_EQ(order, "-xy");
