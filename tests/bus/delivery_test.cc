@@ -16,6 +16,7 @@
 #include "heddle/core/yield.hh"
 #include "support/drivers.hh"
 #include "support/virtual_runtime.hh"
+#include "support/wait_until.hh"
 
 namespace {
 
@@ -297,11 +298,19 @@ DRIVER_TEST(delivery, "another thread's post is raised on the bus's own thread")
 
 HEDDLE_TEST(delivery, "another thread's post to a bus that has gone is forgotten") {
   virtual_runtime v;
+  int raised = 0;
+  const auto count = [&raised](int, const std::string&) { ++raised; };
+  bus other;
+  other.bind<pair>(count);
   {
     bus b;
+    b.bind<pair>(count);
     std::jthread([&b] { b.post<pair>(1, "too late"); }).join();
   }
+  std::jthread([&other] { other.post<pair>(2, "behind it"); }).join();
+  v.rt.run(wait_until([&raised] { return raised != 0; }));
   v.rt.run();
+  EXPECT_EQ(raised, 1) << "only the second";
 }
 
 task<std::string> three_words(bus& b) {
