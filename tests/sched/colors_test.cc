@@ -379,7 +379,7 @@ HEDDLE_TEST(color, "a color that waits behind a long run moves to another worker
       co_return;
     }(ran));
     const auto begin = std::chrono::steady_clock::now();
-    while (!ran && std::chrono::steady_clock::now() - begin < 2s) {
+    while (!ran && std::chrono::steady_clock::now() - begin < 20s) {
     }
     EXPECT_TRUE(ran);
     co_return;
@@ -400,9 +400,9 @@ HEDDLE_TEST(color, "also when all workers had gone to rest before") {
         co_return;
       }(ran));
       const auto begin = std::chrono::steady_clock::now();
-      while (!ran && std::chrono::steady_clock::now() - begin < 2s) {
+      while (!ran && std::chrono::steady_clock::now() - begin < 20s) {
       }
-      EXPECT_LT(std::chrono::steady_clock::now() - begin, 200ms);
+      EXPECT_TRUE(ran) << "nothing else ends the other worker's sleep";
     }
   }());
 }

@@ -19,6 +19,7 @@
 #include "heddle/io/process.hh"
 #include "heddle/io/signal.hh"
 #include "support/drivers.hh"
+#include "support/wait_until.hh"
 
 namespace heddle::test {
 namespace {
@@ -66,7 +67,12 @@ bool soon(Ready&& ready) {
   return false;
 }
 
-task<> waits_long() { static_cast<void>(co_await as_expected(sleep_for(1h))); }
+std::atomic<int> long_waits{0};  // that have begun
+
+task<> waits_long() {
+  ++long_waits;
+  static_cast<void>(co_await as_expected(sleep_for(1h)));
+}
 
 task<> ask_and_wait(const captured_errors& out, std::string_view expected) {
   ::kill(::getpid(), SIGQUIT);
@@ -110,6 +116,7 @@ DRIVER_TEST(dump_signal, "a worker that runs a long function is named, and other
   options.workers = 4;
   runtime rt(make(), options);
   std::atomic<bool> runs{false}, asked{false};
+  long_waits = 0;
   for (int i = 0; i != 6; ++i) rt.spawn(color(20 + i), waits_long());
   rt.spawn(color(7), waits_long());
   const std::jthread outside([&] {
@@ -118,7 +125,7 @@ DRIVER_TEST(dump_signal, "a worker that runs a long function is named, and other
     asked = true;
   });
   rt.run([](std::atomic<bool>& busy, std::atomic<bool>& end) -> task<> {
-    co_await sleep_for(5ms);  // the others wait by then
+    EXPECT_TRUE(co_await wait_until([] { return long_waits == 7; })) << long_waits;
     scope s;
     s.spawn(color(7), [](std::atomic<bool>& b, std::atomic<bool>& e) -> task<> {
       co_await yield();

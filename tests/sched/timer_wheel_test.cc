@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <memory>
 #include <random>
 #include <vector>
@@ -63,8 +64,9 @@ HEDDLE_TEST(timer_wheel, "many that are armed latest first take no longer than s
   armed_timers timers(count);
   for (std::size_t i = 0; i != count; ++i)
     timers.arm(i, time_point(2s - std::chrono::nanoseconds(i % 60'000)));
-  std::ranges::sort(timers.expected);  // numbered as they were armed
-  const auto begin = std::chrono::steady_clock::now();
+  std::ranges::sort(timers.expected);       // numbered as they were armed
+  const std::clock_t begin = std::clock();  // processor time, whatever else the machine does
   EXPECT_EQ(timers.fire_all(time_point(3s)), timers.expected);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, 2s);  // sorted by insertion it took 9 s
+  const double took_s = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  EXPECT_LT(took_s, 2);  // sorted by insertion it took 9 s
 }
