@@ -64,7 +64,10 @@ struct scripted_server {
       auto on = co_await as_expected(door.accept());
       if (!on) break;
       ++accepted;
-      s.spawn(connection(std::move(*on), answers));
+      s.spawn([](scripted_server& self, stream conn, std::vector<std::string> lines) -> task<> {
+        co_await self.connection(std::move(conn), std::move(lines));
+        ++self.closed;
+      }(*this, std::move(*on), answers));
     }
     co_await s.settled();
   }
@@ -72,6 +75,7 @@ struct scripted_server {
   script plays;
   std::vector<std::string> heads;
   int accepted = 0;
+  int closed = 0;      // connections; at the client that may not be known yet
   bool stays = false;  // keeps a connection open after its last answer
 };
 

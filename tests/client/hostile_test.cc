@@ -3,6 +3,7 @@
 #include "client/harness.hh"
 #include "heddle/client/connect.hh"
 #include "heddle/http/content_coding.hh"
+#include "support/wait_until.hh"
 
 namespace heddle::test {
 namespace {
@@ -169,8 +170,7 @@ DRIVER_TEST(client_hostile, "an idle connection that ends, speaks or grows old l
     co_await with_script(std::move(lines8), [](address at, scripted_server& s) -> task<> {
       http::client web;
       co_await web.get(url_of(at));
-      co_await sleep_for(20ms);  // the server has closed
-      EXPECT_EQ(web.idle(), 0u);
+      EXPECT_TRUE(co_await wait_until([&] { return web.idle() == 0; }));  // the server has closed
       co_await web.post(url_of(at), "text/plain", "safe");
       EXPECT_EQ(s.accepted, 2);
     });
@@ -183,8 +183,7 @@ DRIVER_TEST(client_hostile, "an idle connection that ends, speaks or grows old l
           http::client web(soon);
           co_await web.get(url_of(at));
           EXPECT_EQ(web.idle(), 1u);
-          co_await sleep_for(60ms);
-          EXPECT_EQ(web.idle(), 0u);
+          EXPECT_TRUE(co_await wait_until([&] { return web.idle() == 0; }));
         },
         true);
   }());

@@ -2,6 +2,7 @@
 // Upstreams that refuse, break, are late or come back, and clients that leave.
 #include "heddle/core/sleep.hh"
 #include "proxy/harness.hh"
+#include "support/wait_until.hh"
 
 namespace heddle::test {
 namespace {
@@ -89,8 +90,10 @@ DRIVER_TEST(failure, "an idle connection that the upstream closed is replaced wi
         EXPECT_EQ((co_await web.get(url_of(at))).status(), 200);
         EXPECT_EQ((co_await web.get(url_of(at))).status(), 200);
         // What may not be sent twice looks first.
-        while (p.counters(0).idle == 0) co_await sleep_for(1ms);
-        co_await sleep_for(20ms);
+        EXPECT_TRUE(co_await wait_until([&] { return p.counters(0).idle == 1 && s.closed == 2; }));
+        // What comes after the connection's end: another connection on the same way.
+        const tcp_listener door = tcp_listener::listen(address::loopback(0));
+        static_cast<void>(co_await tcp_connect(door.local()));
         EXPECT_EQ((co_await web.post(url_of(at), "text/plain", "x")).status(), 200);
         EXPECT_EQ(p.counters(0).failures, 0u);
         EXPECT_EQ(s.accepted, 3);
@@ -223,30 +226,36 @@ DRIVER_TEST(failure, "a client that leaves cancels its request at the upstream")
 DRIVER_TEST(failure, "requests wait for a free connection, and get 503 if none comes in time") {
   runtime rt(make());
   rt.run([]() -> task<> {
-    const http::handler slow = [](http::request& r) -> task<http::response> {
-      co_await sleep_for(r.path() == "/long" ? 500ms : 50ms);
+    std::vector<std::string> got(2);
+    const auto one = [&got](address at, std::size_t i, const char* path) -> task<> {
+      got[i] = co_await ask(at, std::string("GET ") + path);
+    };
+    // /long is answered after the request that waits for its connection.
+    const http::handler slow = [&got](http::request& r) -> task<http::response> {
+      if (r.path() == "/long") {
+        EXPECT_TRUE(co_await wait_until([&got] { return !got[1].empty(); }));
+      } else {
+        co_await sleep_for(50ms);
+      }
       co_return http::response(200);
     };
     http::proxy_options o;
     o.connections_max = 1;
-    o.timeouts.queue = 200ms;
-    co_await with_proxy(slow, o, [](address at, http::reverse_proxy& p) -> task<> {
-      std::vector<std::string> got(3);
-      const auto one = [&got, at](std::size_t i, const char* path) -> task<> {
-        got[i] = co_await ask(at, std::string("GET ") + path);
-      };
-      {
-        scope s;
-        s.spawn(one(0, "/a"));
-        s.spawn(one(1, "/b"));
-        co_await s.join();
-      }
-      EXPECT_EQ(status_of(got[0]), "200");
-      EXPECT_EQ(status_of(got[1]), "200");
+    o.timeouts.queue = 20s;
+    co_await with_proxy(slow, o, [&one, &got](address at, http::reverse_proxy&) -> task<> {
       scope s;
-      s.spawn(one(0, "/long"));
-      while (p.counters(0).active == 0) co_await sleep_for(1ms);
-      s.spawn(one(1, "/b"));
+      s.spawn(one(at, 0, "/a"));
+      s.spawn(one(at, 1, "/b"));
+      co_await s.join();
+      EXPECT_EQ(status_of(got[0]), "200");
+      EXPECT_EQ(status_of(std::exchange(got[1], {})), "200");
+    });
+    o.timeouts.queue = 200ms;
+    co_await with_proxy(slow, o, [&one, &got](address at, http::reverse_proxy& p) -> task<> {
+      scope s;
+      s.spawn(one(at, 0, "/long"));
+      EXPECT_TRUE(co_await wait_until([&p] { return p.counters(0).active == 1; }));
+      s.spawn(one(at, 1, "/b"));
       co_await s.join();
       EXPECT_EQ(status_of(got[0]), "200");
       EXPECT_EQ(status_of(got[1]), "503");
