@@ -3,6 +3,7 @@
 #include "heddle/names/resolver.hh"
 
 #include "names/name_server.hh"
+#include "support/wait_until.hh"
 
 namespace heddle::test {
 namespace {
@@ -244,11 +245,13 @@ NAMES_TEST("a server that is not there is noticed at once, and then asked last")
       const udp_socket unused = udp_socket::bind(address::loopback(0));
       gone = unused.local();
     }
-    names::resolver resolver(asking({gone, server.at()}));
+    names::resolver_options patient = asking({gone, server.at()});
+    patient.timeout = 60s;
+    names::resolver resolver(patient);
     const time_point began = clock::now();
     const names::found got = co_await resolver.lookup("a.test", {.family = address_family::v4});
     EXPECT_EQ(got.addresses.size(), 2u);
-    EXPECT_LT(clock::now() - began, 1500ms);  // and not after the timeout of 2 s
+    EXPECT_LT(clock::now() - began, 30s);  // and not after the timeout
     EXPECT_EQ(resolver.counters().tries, 2u);
     const names::found next = co_await resolver.lookup("b.test", {.family = address_family::v4});
     EXPECT_EQ(next.addresses.size(), 2u);
@@ -371,7 +374,8 @@ NAMES_TEST("a look-up ends when it is cancelled or late; others that wait for it
     // A question that was given up is asked anew.
     const auto again = co_await as_expected(with_timeout(resolver.lookup("never.test"), 10ms));
     EXPECT_EQ(again.error(), std::errc::timed_out);
-    EXPECT_EQ(server.count("never.test"), 4u);
+    EXPECT_TRUE(co_await wait_until([&] { return server.count("never.test") == 4; }))
+        << server.count("never.test");
   }));
 }
 
