@@ -42,8 +42,8 @@ if(HEDDLE_WITH_CLI AND HEDDLE_CLI_SOURCES)
   heddle_lay_out(${HEDDLE_CLI_SOURCES})
   heddle_cli_profile(HEDDLE_CLI_PROFILE)
   if(HEDDLE_CLI_PROFILE)
-    set(HEDDLE_PLANNER_SOURCES planner/main.cc optimize.cc)
-    list(TRANSFORM HEDDLE_PLANNER_SOURCES PREPEND "${PROJECT_SOURCE_DIR}/src/cli/")
+    set(HEDDLE_PLANNER_SOURCES cli/planner/main.cc cli/optimize.cc serve/command.cc)
+    list(TRANSFORM HEDDLE_PLANNER_SOURCES PREPEND "${PROJECT_SOURCE_DIR}/src/")
     add_executable(heddle_planner ${HEDDLE_PLANNER_SOURCES})
     set_target_properties(heddle_planner PROPERTIES
       RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tools")
@@ -52,7 +52,7 @@ if(HEDDLE_WITH_CLI AND HEDDLE_CLI_SOURCES)
                           CLI11::CLI11)
     # The verbs are most of the program and bind nothing: linking is quick without them.
     foreach(verb IN ITEMS cli/main cli/doctor cli/draft cli/explain cli/graph cli/new cli/optimize
-            cli/password cli/tame cli/trace serve/serve)
+            cli/password cli/tame cli/trace serve/command serve/serve)
       set_property(SOURCE "${PROJECT_SOURCE_DIR}/src/${verb}.cc" APPEND PROPERTY
                    COMPILE_OPTIONS -fno-lto)
     endforeach()

@@ -2,7 +2,6 @@
 // heddle cert [NAME]...: a certificate for development, signed by an authority of this user's own,
 // which is made at the first use. Each file is written beside its place and then renamed, so that
 // none is ever half written; keys are readable by their owner only.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -157,21 +156,24 @@ int make_certificate(const cert_options& o) {
 
 }  // namespace
 
-verb_function add_cert(CLI::App& command) {
+verb_function add_cert(command& verb) {
   auto o = std::make_shared<cert_options>();
-  command.add_option("NAME", o->names,
-                     "Hosts and addresses it is for (default localhost, 127.0.0.1, ::1)");
-  command.add_option("-o,--out", o->out, "Where NAME.pem and NAME.key go (default here)")
-      ->check(CLI::ExistingDirectory)
-      ->type_name("DIR");
-  command
-      .add_option("--authority", o->authority,
-                  "Where the authority is kept (default ~/.local/share/heddle)")
-      ->type_name("DIR");
-  command.add_option("--days", o->days, "How long it is valid (default 397)")
-      ->check(CLI::Range(1, 3650))
-      ->type_name("DAYS");
-  command.add_flag("--client", o->client, "It stands for a client, not for a server");
+  verb.add_options({
+      {"NAME", &o->names, "Hosts and addresses it is for (default localhost, 127.0.0.1, ::1)"},
+      {"-o,--out",
+       &o->out,
+       "Where NAME.pem and NAME.key go (default here)",
+       {.values = accepts::folder, .value_name = "DIR"}},
+      {"--authority",
+       &o->authority,
+       "Where the authority is kept (default ~/.local/share/heddle)",
+       {.value_name = "DIR"}},
+      {"--days",
+       &o->days,
+       "How long it is valid (default 397)",
+       {.values = whole_range{1, 3650}, .value_name = "DAYS"}},
+      {"--client", &o->client, "It stands for a client, not for a server"},
+  });
   return [o] { return make_certificate(*o); };
 }
 
@@ -181,10 +183,9 @@ verb_function add_cert(CLI::App& command) {
 
 namespace heddle::cli {
 
-verb_function add_cert(CLI::App& command) {
-  auto names = std::make_shared<std::vector<std::string>>();
-  command.allow_extras();
-  return [names] {
+verb_function add_cert(command& verb) {
+  verb.take_unknown();
+  return [] {
     print_error("this heddle was built without TLS",
                 "install OpenSSL 3 (scripts/setup does) and build it again");
     return 1;

@@ -5,7 +5,6 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -102,9 +101,9 @@ int run(bool json) {
 
 }  // namespace
 
-verb_function add_doctor(CLI::App& command) {
+verb_function add_doctor(command& verb) {
   auto json = std::make_shared<bool>(false);
-  command.add_flag("--json", *json, "For programs");
+  verb.add_options({{"--json", json.get(), "For programs"}});
   return [json] { return run(*json); };
 }
 

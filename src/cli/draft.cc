@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -212,41 +211,44 @@ int lay_out(const options& o) {
 
 }  // namespace
 
-verb_function add_draft(CLI::App& command) {
+verb_function add_draft(command& verb) {
   auto o = std::make_shared<options>();
-  command.add_option("FILE", o->file, "A .draft file");
-  command.add_option("-o", o->out, "Where the result goes; standard output without it");
-  command.add_option("--emit", o->emit, "tokens, ast, types, cfg, dot, svg, plan, c, cc or header");
-  command.add_flag("--check", o->check, "Only say what is wrong");
-  command.add_flag("--json", o->json, "Diagnostics as JSON");
-  command.add_flag("--no-line", o->no_line, "C without #line");
-  command.add_option("-I", o->imports, "Where modules are looked for");
-  command.add_option("--without", o->off,
-                     "Passes that do not run: simplify, fold, dead, fuse, overlap");
-  command.require_subcommand(0, 1);
-  CLI::App* const runs = command.add_subcommand("run", "Compile it with the C compiler and run it");
-  runs->prefix_command();
-  CLI::App* const formats = command.add_subcommand("fmt", "Lay out files in the one style");
-  formats->add_option("FILES", o->files, "The files")->required();
-  formats->add_flag("--check", o->check, "Only name the files that would change");
-  CLI::App* const serves =
-      command.add_subcommand("lsp", "Serve an editor on standard input and output");
-  CLI::App* const syntax = command.add_subcommand("syntax", "Print a syntax file for an editor");
-  syntax->add_option("FORM", o->form, "vim or textmate")
-      ->required()
-      ->check(CLI::IsMember({"vim", "textmate"}));
-  return [o, runs, formats, serves, syntax] {
-    if (serves->parsed()) return draft::serve_editor(stdin, stdout);
-    if (syntax->parsed()) {
+  verb.add_options({
+      {"FILE", &o->file, "A .draft file"},
+      {"-o", &o->out, "Where the result goes; standard output without it"},
+      {"--emit", &o->emit, "tokens, ast, types, cfg, dot, svg, plan, c, cc or header"},
+      {"--check", &o->check, "Only say what is wrong"},
+      {"--json", &o->json, "Diagnostics as JSON"},
+      {"--no-line", &o->no_line, "C without #line"},
+      {"-I", &o->imports, "Where modules are looked for"},
+      {"--without", &o->off, "Passes that do not run: simplify, fold, dead, fuse, overlap"},
+  });
+  verb.require_commands(0, 1);
+  command& runs = verb.add_command("run", "Compile it with the C compiler and run it");
+  runs.take_rest();
+  command& formats = verb.add_command("fmt", "Lay out files in the one style");
+  formats.add_options({
+      {"FILES", &o->files, "The files", {.required = true}},
+      {"--check", &o->check, "Only name the files that would change"},
+  });
+  command& serves = verb.add_command("lsp", "Serve an editor on standard input and output");
+  command& syntax = verb.add_command("syntax", "Print a syntax file for an editor");
+  syntax.add_options({{"FORM",
+                       &o->form,
+                       "vim or textmate",
+                       {.values = choices{"vim", "textmate"}, .required = true}}});
+  return [o, &runs, &formats, &serves, &syntax] {
+    if (serves.given()) return draft::serve_editor(stdin, stdout);
+    if (syntax.given()) {
       std::fputs((o->form == "vim" ? draft::vim_syntax() : draft::textmate_grammar()).c_str(),
                  stdout);
       return 0;
     }
-    if (runs->parsed()) {
-      o->arguments = runs->remaining();
+    if (runs.given()) {
+      o->arguments = runs.rest();
       return run(*o);
     }
-    if (formats->parsed()) return lay_out(*o);
+    if (formats.given()) return lay_out(*o);
     return compile(*o);
   };
 }

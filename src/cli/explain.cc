@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // heddle explain NAME: prints the page on one diagnostic, or the list of hooked calls.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -140,10 +139,10 @@ int run(const std::string& name) {
 
 }  // namespace
 
-verb_function add_explain(CLI::App& command) {
+verb_function add_explain(command& verb) {
   auto name = std::make_shared<std::string>();
-  command.add_option("NAME", *name,
-                     "The diagnostic, as a report names it; or: hooks; without it, the list");
+  verb.add_options({{"NAME", name.get(),
+                     "The diagnostic, as a report names it; or: hooks; without it, the list"}});
   return [name] { return run(*name); };
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // heddle graph --bus PROFILE: draws a profile as DOT, or as SVG if Graphviz is installed: the whole
 // graph of topics, its busy part, or the handlers with the raises that they cause.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <fstream>
 #include <memory>
@@ -61,18 +60,20 @@ int run(const cli_graph_options& o) {
 
 }  // namespace
 
-verb_function add_graph(CLI::App& command) {
+verb_function add_graph(command& verb) {
   auto o = std::make_shared<cli_graph_options>();
-  command.add_option("--bus", o->profile, "What HEDDLE_PROFILE=FILE PROGRAM has made")->required();
-  command.add_option("-o,--output", o->output, "A .dot or .svg file; otherwise DOT is printed");
-  command.add_option("--kind", o->kind, "topics: which follows which; handlers: who raises what")
-      ->check(CLI::IsMember({"topics", "handlers"}))
-      ->capture_default_str();
-  command
-      .add_option("--threshold", o->graph.threshold,
-                  "Leave out what happened less often than this share of the busiest edge")
-      ->check(CLI::Range(0.0, 1.0))
-      ->capture_default_str();
+  verb.add_options({
+      {"--bus", &o->profile, "What HEDDLE_PROFILE=FILE PROGRAM has made", {.required = true}},
+      {"-o,--output", &o->output, "A .dot or .svg file; otherwise DOT is printed"},
+      {"--kind",
+       &o->kind,
+       "topics: which follows which; handlers: who raises what",
+       {.values = choices{"topics", "handlers"}, .show_default = true}},
+      {"--threshold",
+       &o->graph.threshold,
+       "Leave out what happened less often than this share of the busiest edge",
+       {.values = accepts::share, .show_default = true}},
+  });
   return [o] { return run(*o); };
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // heddle new NAME --kind draft: a folder with a program that compiles, runs and has a test.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -52,10 +51,12 @@ int make_project(const new_options& o) {
 
 }  // namespace
 
-verb_function add_new(CLI::App& command) {
+verb_function add_new(command& verb) {
   auto o = std::make_shared<new_options>();
-  command.add_option("NAME", o->name, "The folder, whose last part names the program")->required();
-  command.add_option("--kind", o->kind, "draft: a server in Draft with a helper in C");
+  verb.add_options({
+      {"NAME", &o->name, "The folder, whose last part names the program", {.required = true}},
+      {"--kind", &o->kind, "draft: a server in Draft with a helper in C"},
+  });
   return [o] { return make_project(*o); };
 }
 

@@ -3,7 +3,6 @@
 // compiler. --build is for a step of a build (heddle_optimize in CMake): a missing or useless
 // profile then gives a program without a plan and a message, never a failed build. --check reports
 // which of the plan's handlers a program contains.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <fstream>
 #include <memory>
@@ -106,31 +105,35 @@ int run(const optimize_options& o) {
 
 }  // namespace
 
-verb_function add_optimize(CLI::App& command) {
+verb_function add_optimize(command& verb) {
   auto o = std::make_shared<optimize_options>();
-  command.add_option("PROFILE", o->profile, "What HEDDLE_PROFILE=FILE PROGRAM has made")
-      ->required();
-  command.add_option("--header", o->header, "Write the plan for HEDDLE_BUS_PLAN here");
-  command.add_option("--fallback", o->fallback,
-                     "Write C definitions here for handlers that the program may have lost");
-  command.add_option("--theta", o->plan.theta, "Share of all handler calls to merge")
-      ->check(CLI::Range(0.0, 1.0))
-      ->capture_default_str();
-  command.add_option("--variants", o->plan.variants_max, "Sequences of one topic, at most 3")
-      ->check(CLI::Range(1, 3))
-      ->capture_default_str();
-  command
-      .add_option("--levels", o->plan.levels_max,
-                  "Raises in raises after which GCC begins a function")
-      ->check(CLI::Range(1, 64))
-      ->capture_default_str();
-  command.add_option("--handlers", o->plan.handlers_max, "Handlers in one sequence")
-      ->check(CLI::Range(1, 4096))
-      ->capture_default_str();
-  command.add_option("--compiler", o->plan.compiler, "The build's compiler, as in the profile");
-  command.add_option("--check", o->check, "Say which of the plan's handlers this program has");
-  command.add_flag("--build", o->build, "A step of a build: without a usable profile, no plan");
-  command.add_flag("--strict", o->strict, "Fail where the plan and the program disagree");
+  plan_options& plan = o->plan;
+  verb.add_options({
+      {"PROFILE", &o->profile, "What HEDDLE_PROFILE=FILE PROGRAM has made", {.required = true}},
+      {"--header", &o->header, "Write the plan for HEDDLE_BUS_PLAN here"},
+      {"--fallback", &o->fallback,
+       "Write C definitions here for handlers that the program may have lost"},
+      {"--theta",
+       &plan.theta,
+       "Share of all handler calls to merge",
+       {.values = accepts::share, .show_default = true}},
+      {"--variants",
+       &plan.variants_max,
+       "Sequences of one topic, at most 3",
+       {.values = whole_range{1, 3}, .show_default = true}},
+      {"--levels",
+       &plan.levels_max,
+       "Raises in raises after which GCC begins a function",
+       {.values = whole_range{1, 64}, .show_default = true}},
+      {"--handlers",
+       &plan.handlers_max,
+       "Handlers in one sequence",
+       {.values = whole_range{1, 4096}, .show_default = true}},
+      {"--compiler", &plan.compiler, "The build's compiler, as in the profile"},
+      {"--check", &o->check, "Say which of the plan's handlers this program has"},
+      {"--build", &o->build, "A step of a build: without a usable profile, no plan"},
+      {"--strict", &o->strict, "Fail where the plan and the program disagree"},
+  });
   return [o] { return run(*o); };
 }
 

@@ -5,7 +5,6 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <iostream>
 #include <memory>
@@ -71,9 +70,9 @@ int make_password(const std::string& user) {
 
 }  // namespace
 
-verb_function add_password(CLI::App& command) {
+verb_function add_password(command& verb) {
   auto user = std::make_shared<std::string>();
-  command.add_option("USER", *user, "The name that visitors give")->required();
+  verb.add_options({{"USER", user.get(), "The name that visitors give", {.required = true}}});
   return [user] { return make_password(*user); };
 }
 

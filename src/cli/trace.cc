@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // heddle trace tcp FILE: reads a packet trace (pcap) and draws a connection's sequence numbers and
 // its window over time as SVG, lists the connections, or writes all of it as JSON.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
@@ -86,31 +85,39 @@ int run_trace_tcp(const trace_options& o) {
 
 }  // namespace
 
-verb_function add_trace(CLI::App& command) {
+verb_function add_trace(command& verb) {
   auto o = std::make_shared<trace_options>();
-  command.require_subcommand(1);
-  CLI::App* const tcp = command.add_subcommand("tcp", "Draw a TCP connection of a packet trace");
-  tcp->set_help_flag("-h,--help", "This list");
-  tcp->add_option("file", o->file, "A pcap file, of tcpdump -w or of --net user:...,trace=FILE")
-      ->required();
-  tcp->add_option("-o,--output", o->output,
-                  "The picture (SVG); without it the connections are listed");
-  tcp->add_flag("--json", o->json, "Everything as JSON instead");
-  tcp->add_option("-c,--connection", o->connection,
-                  "Its number in the list (default: the one with the most bytes)")
-      ->check(CLI::PositiveNumber);
-  tcp->add_option("--direction", o->direction,
-                  "forth: from the side that opened it; back; more: the one with more bytes")
-      ->check(CLI::IsMember({"forth", "back", "more"}))
-      ->capture_default_str();
-  tcp->add_option("--from", o->view.from_s, "Seconds from the connection's first packet")
-      ->check(CLI::NonNegativeNumber);
-  tcp->add_option("--to", o->view.to_s, "Seconds from the connection's first packet")
-      ->check(CLI::NonNegativeNumber);
-  tcp->add_option("--width", o->view.width, "Pixels")
-      ->check(CLI::Range(400, 10000))
-      ->capture_default_str();
-  tcp->add_option("--title", o->view.title, "Instead of the addresses");
+  verb.require_commands(1, 1);
+  verb.add_command("tcp", "Draw a TCP connection of a packet trace")
+      .add_options({
+          {"file",
+           &o->file,
+           "A pcap file, of tcpdump -w or of --net user:...,trace=FILE",
+           {.required = true}},
+          {"-o,--output", &o->output, "The picture (SVG); without it the connections are listed"},
+          {"--json", &o->json, "Everything as JSON instead"},
+          {"-c,--connection",
+           &o->connection,
+           "Its number in the list (default: the one with the most bytes)",
+           {.values = accepts::positive}},
+          {"--direction",
+           &o->direction,
+           "forth: from the side that opened it; back; more: the one with more bytes",
+           {.values = choices{"forth", "back", "more"}, .show_default = true}},
+          {"--from",
+           &o->view.from_s,
+           "Seconds from the connection's first packet",
+           {.values = accepts::not_negative}},
+          {"--to",
+           &o->view.to_s,
+           "Seconds from the connection's first packet",
+           {.values = accepts::not_negative}},
+          {"--width",
+           &o->view.width,
+           "Pixels",
+           {.values = whole_range{400, 10000}, .show_default = true}},
+          {"--title", &o->view.title, "Instead of the addresses"},
+      });
   return [o] { return run_trace_tcp(*o); };
 }
 

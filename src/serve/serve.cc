@@ -7,7 +7,6 @@
 
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
 #include <memory>
@@ -307,18 +306,12 @@ int run_service(const setting_table& table, const setting_requests& flags) {
   }
 }
 
-std::function<int()> add_command(CLI::App& command) {
-  const std::shared_ptr<setting_requests> flags = add_setting_flags(command, settings());
-  auto page = std::make_shared<help_page>(help_page::common);
-  for (const auto& [name, shown] :
-       {std::pair("--help-limits", help_page::limits), std::pair("--help-site", help_page::site)})
-    command.add_flag_callback(name, [page, shown] { *page = shown; });
-  command.formatter_fn([](const CLI::App*, std::string, CLI::AppFormatMode) {
-    return serve_help(help_page::common);
-  });
-  return [flags, page] {
-    if (*page == help_page::common) return run_service(serve_settings(), *flags);
-    std::fputs(serve_help(*page).c_str(), stdout);
+std::function<int()> add_command(command& verb) {
+  const std::shared_ptr<setting_flags> flags = add_setting_flags(verb, settings());
+  verb.set_help([] { return serve_help(help_page::common); });
+  return [flags] {
+    if (flags->page() == help_page::common) return run_service(serve_settings(), flags->requests);
+    std::fputs(serve_help(flags->page()).c_str(), stdout);
     return 0;
   };
 }

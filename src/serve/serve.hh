@@ -5,16 +5,14 @@
 
 #include <functional>
 
-namespace CLI {
-class App;
-}
+#include "serve/command.hh"
 
 namespace heddle::serve {
 
-/// Adds the settings as options to the command. The result runs the server until it is stopped, and
+/// Adds the settings as options to the verb. The result runs the server until it is stopped, and
 /// gives the exit code: 0 fine, 1 problems found, 2 wrong use.
-std::function<int()> add_command(CLI::App& command);
+std::function<int()> add_command(command& verb);
 /// The same for `heddle proxy`.
-std::function<int()> add_proxy_command(CLI::App& command);
+std::function<int()> add_proxy_command(command& verb);
 
 }  // namespace heddle::serve

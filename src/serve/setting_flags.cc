@@ -1,53 +1,53 @@
 // SPDX-License-Identifier: MIT
-// Binds settings to the parser of the command line.
+// Binds settings to the options of a verb.
 #include "serve/setting_flags.hh"
 
-#include <CLI/CLI.hpp>
-#include <utility>
+#include <string>
 
 namespace heddle::serve {
+namespace {
 
-std::shared_ptr<setting_requests> add_setting_flags(CLI::App& command,
-                                                    std::span<const setting> all) {
-  auto flags = std::make_shared<setting_requests>();
+values_taken taken_by(setting_kind kind) {
+  switch (kind) {
+    case setting_kind::on_off:
+      return values_taken::none;  // truth_of() reads the value
+    case setting_kind::pairs:
+      return values_taken::pair;
+    case setting_kind::repeated:
+      return values_taken::each;
+    case setting_kind::once:
+      break;
+  }
+  return values_taken::last;
+}
+
+/// Makes a request of each value, or of each two values.
+value_function requests_of(const setting& s, const std::string& flag, setting_flags& flags) {
+  if (s.kind == setting_kind::pairs)
+    return {values_taken::pair, [&s, flag, &flags](const std::vector<std::string>& values) {
+              for (std::size_t i = 0; i + 1 < values.size(); i += 2)
+                flags.requests.push_back({&s, values[i] + '\n' + values[i + 1], flag});
+            }};
+  return {taken_by(s.kind), [&s, flag, &flags](const std::vector<std::string>& values) {
+            for (const std::string& v : values) flags.requests.push_back({&s, v, flag});
+          }};
+}
+
+}  // namespace
+
+std::shared_ptr<setting_flags> add_setting_flags(command& verb, std::span<const setting> all) {
+  auto flags = std::make_shared<setting_flags>();
   for (const setting& s : all) {
     const std::string flag = "--" + std::string(s.name);
-    const std::string names = (s.letter != 0 ? std::string("-") + s.letter + ',' : "") + flag;
-    if (s.kind == setting_kind::on_off) {
-      // The parser gives "true" for a flag without a value; truth_of() reads a given value.
-      command.add_flag(names)->each(
-          [flags, &s, flag](const std::string& v) { flags->push_back({&s, v, flag}); });
-      continue;
+    std::string names = (s.letter != 0 ? std::string("-") + s.letter + ',' : "") + flag;
+    value_function target = requests_of(s, flag, *flags);
+    if (s.name == "directory") {
+      names = "DIR," + flag;
+      target.takes = values_taken::one;
     }
-    if (s.kind == setting_kind::pairs) {
-      command
-          .add_option_function<std::vector<std::pair<std::string, std::string>>>(
-              names,
-              [flags, &s, flag](const std::vector<std::pair<std::string, std::string>>& values) {
-                for (const auto& [first, second] : values)
-                  flags->push_back({&s, first + '\n' + second, flag});
-              })
-          ->type_name(std::string(s.value_name));
-      continue;
-    }
-    if (s.kind == setting_kind::repeated) {
-      command
-          .add_option_function<std::vector<std::string>>(
-              names,
-              [flags, &s, flag](const std::vector<std::string>& values) {
-                for (const std::string& v : values) flags->push_back({&s, v, flag});
-              })
-          ->allow_extra_args(false)
-          ->type_name(std::string(s.value_name));
-      continue;
-    }
-    const bool positional = s.name == "directory";
-    CLI::Option* option = command.add_option_function<std::string>(
-        positional ? "DIR," + flag : names,
-        [flags, &s, flag](const std::string& v) { flags->push_back({&s, v, flag}); });
-    option->type_name(std::string(s.value_name));
-    if (!positional) option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    verb.add_options({{names, target, "", {.value_name = std::string(s.value_name)}}});
   }
+  verb.add_options({{"--help-limits", &flags->help_limits}, {"--help-site", &flags->help_site}});
   return flags;
 }
 

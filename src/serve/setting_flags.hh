@@ -1,25 +1,33 @@
 // SPDX-License-Identifier: MIT
-// The flags of a verb, one for each setting of its table.
+// The flags of a verb, one for each setting of its table, and those that show the other help pages.
 #pragma once
 
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
+#include "serve/command.hh"
 #include "serve/options.hh"
-
-namespace CLI {
-class App;
-}
 
 namespace heddle::serve {
 
 using setting_requests = std::vector<setting_request>;
 
-/// Adds a flag for each setting; "directory" may also be given without one. The requests are there
-/// once the command line has been parsed.
-[[nodiscard]] std::shared_ptr<setting_requests> add_setting_flags(CLI::App& command,
-                                                                  std::span<const setting> all);
+/// The flags of a command line, once it has been parsed.
+struct setting_flags {
+  setting_requests requests;
+  bool help_limits = false;
+  bool help_site = false;
+
+  /// The help page to show; common: none was asked for.
+  [[nodiscard]] help_page page() const noexcept {
+    if (help_site) return help_page::site;
+    return help_limits ? help_page::limits : help_page::common;
+  }
+};
+
+/// Adds a flag for each setting; "directory" may also be given without one.
+[[nodiscard]] std::shared_ptr<setting_flags> add_setting_flags(command& verb,
+                                                               std::span<const setting> all);
 
 }  // namespace heddle::serve
