@@ -3,6 +3,10 @@
 # target, which links the runtime. Compilers and debuggers show the Draft source. Works in Heddle's
 # tree and after find_package(heddle); the project needs the language C.
 function(heddle_draft target)
+  if(NOT TARGET heddle::cli)
+    message(FATAL_ERROR "heddle_draft(${target}): the program heddle is not installed (component "
+                        "program). Cross-compiling, name its folder: -DHEDDLE_HOST_TOOLS=DIR")
+  endif()
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/${target}.draft")
   foreach(source IN LISTS ARGN)
     get_filename_component(from "${source}" ABSOLUTE)

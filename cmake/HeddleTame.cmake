@@ -4,6 +4,10 @@
 # finds by its own name. Compilers and debuggers show the Tame source. With SCAN_INCLUDES, headers
 # are read for macros that return. Works in Heddle's tree and after find_package(heddle).
 function(heddle_tame target)
+  if(NOT TARGET heddle::tame)
+    message(FATAL_ERROR "heddle_tame(${target}): heddle-tame is not installed (component program). "
+                        "Cross-compiling, name its folder: -DHEDDLE_HOST_TOOLS=DIR")
+  endif()
   cmake_parse_arguments(tame "SCAN_INCLUDES" "DIALECT;RETURNS" "" ${ARGN})
   set(options)
   if(tame_DIALECT)

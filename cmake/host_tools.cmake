@@ -50,6 +50,13 @@ function(heddle_use_crypt target)
   endif()
 endfunction()
 
+# heddle_program(NAME TARGET): a program that is installed (install.cmake), and that build steps run
+# as heddle::NAME.
+function(heddle_program name target)
+  set_property(GLOBAL APPEND PROPERTY HEDDLE_PROGRAMS ${target})
+  add_executable(heddle::${name} ALIAS ${target})
+endfunction()
+
 # What a program compiled from Draft is linked with, beside libheddle.a.
 set(HEDDLE_DRAFT_LINKS "-lstdc++ -lm -lpthread")
 if(HEDDLE_WITH_URING)
@@ -58,5 +65,3 @@ endif()
 
 # heddle_draft(TARGET a.draft ...) is for users too.
 include(HeddleDraft)
-install(FILES "${PROJECT_SOURCE_DIR}/cmake/HeddleDraft.cmake"
-        DESTINATION "${CMAKE_INSTALL_LIBDIR}/cmake/heddle")

@@ -6,7 +6,12 @@
 # (the heddle program, examples, benchmarks) links heddle_rooms: all that were made.
 
 add_library(heddle_rooms INTERFACE)
-add_custom_target(libraries)  # all that are installed
+
+# heddle_library(TARGET SOURCE...): a library that is installed (install.cmake).
+function(heddle_library target)
+  add_library(${target} STATIC ${ARGN})
+  set_property(GLOBAL APPEND PROPERTY HEDDLE_LIBRARIES ${target})
+endfunction()
 
 # The objects of one room; gives OUT the target's name, or nothing for a room without sources.
 function(heddle_room_objects room out)
@@ -52,11 +57,12 @@ function(heddle_room name)
     set(target heddle)
   endif()
   if(objects)
-    add_library(${target} STATIC ${objects})
+    heddle_library(${target} ${objects})
     set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
     set(scope PUBLIC)
   else()
     add_library(${target} INTERFACE)
+    set_property(GLOBAL APPEND PROPERTY HEDDLE_LIBRARIES ${target})
     set(scope INTERFACE)
   endif()
   add_library(heddle::${name} ALIAS ${target})
@@ -67,6 +73,4 @@ function(heddle_room name)
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(${target} ${scope} ${room_LINKS})
   target_link_libraries(heddle_rooms INTERFACE ${target})
-  add_dependencies(libraries ${target})
-  install(TARGETS ${target} EXPORT heddle-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()

@@ -9,7 +9,7 @@ endif()
 heddle_host_tool(tame LINKS heddle_source)
 
 file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/tamer/*.cc")
-add_library(heddle_tamer STATIC ${sources})
+heddle_library(heddle_tamer ${sources})
 add_library(heddle::tamer ALIAS heddle_tamer)
 set_target_properties(heddle_tamer PROPERTIES EXPORT_NAME tamer)
 target_compile_features(heddle_tamer PUBLIC cxx_std_23)
@@ -22,24 +22,12 @@ target_link_libraries(heddle_tamer PUBLIC heddle PRIVATE heddle_http)
 
 # One program under two names: heddle-tame, and tamer for makefiles that know that tool.
 add_executable(heddle_tame_program "${PROJECT_SOURCE_DIR}/src/tame/tool/main.cc")
-add_executable(heddle::tame ALIAS heddle_tame_program)
+heddle_program(tame heddle_tame_program)
 set_target_properties(heddle_tame_program PROPERTIES
-  OUTPUT_NAME heddle-tame EXPORT_NAME tame RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+  OUTPUT_NAME heddle-tame RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 target_link_libraries(heddle_tame_program PRIVATE heddle_tame heddle_inside)
 add_custom_command(TARGET heddle_tame_program POST_BUILD
   COMMAND "${CMAKE_COMMAND}" -E create_symlink heddle-tame
           "$<TARGET_FILE_DIR:heddle_tame_program>/tamer")
 
-add_dependencies(libraries heddle_tamer)
-
 include(HeddleTame)
-
-install(TARGETS heddle_tamer EXPORT heddle-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(TARGETS heddle_tame_program EXPORT heddle-targets
-        RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/tamer" TYPE INCLUDE)
-install(FILES "${PROJECT_SOURCE_DIR}/include/tame.h" TYPE INCLUDE)
-install(FILES "${PROJECT_SOURCE_DIR}/cmake/HeddleTame.cmake"
-        DESTINATION "${CMAKE_INSTALL_LIBDIR}/cmake/heddle")
-install(CODE "file(CREATE_LINK heddle-tame
-  \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/tamer\" SYMBOLIC)")

@@ -205,7 +205,7 @@ include(headers)
 if(NOT HEDDLE_SANITIZE)
   add_test(NAME package COMMAND "${PROJECT_SOURCE_DIR}/tests/package/run"
            "${PROJECT_BINARY_DIR}" "${CMAKE_CXX_COMPILER}" "${CMAKE_GENERATOR}")
-  set_tests_properties(package PROPERTIES LABELS house TIMEOUT 120)
+  set_tests_properties(package PROPERTIES LABELS house TIMEOUT 240 COST 20)
 endif()
 
 # ctest runs two tests at once on two cores, but for those that keep several cores busy themselves.

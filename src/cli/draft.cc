@@ -93,7 +93,7 @@ int compile(const options& o) {
 /// installed.
 struct installation {
   std::string include;
-  std::string library;
+  fs::path library;  ///< static or shared
 };
 installation find_installation() {
   std::error_code failed;
@@ -104,9 +104,10 @@ installation find_installation() {
     if (fs::exists(at / "include/heddle/draft.h", failed)) found.include = at / "include";
     if (!at.has_relative_path()) break;
   }
-  for (const char* lib : {"lib", "lib64", "lib/x86_64-linux-gnu"})
-    if (found.library.empty() && fs::exists(top / lib / "libheddle.a", failed))
-      found.library = top / lib / "libheddle.a";
+  for (const char* lib : {"lib", HEDDLE_LIBDIR})
+    for (const char* name : {"libheddle.a", "libheddle.so"})
+      if (found.library.empty() && fs::exists(top / lib / name, failed))
+        found.library = top / lib / name;
   return found;
 }
 
@@ -132,7 +133,7 @@ int run(const options& o) {
   const installation heddle = find_installation();
   if (heddle.include.empty() || heddle.library.empty()) {
     print_error("the headers and the library of heddle are not beside this program",
-                "build the target heddle, or install it");
+                "build the target heddle, or install the component library");
     return 1;
   }
   char folder[] = "/tmp/heddle-draft-XXXXXX";
@@ -161,7 +162,10 @@ int run(const options& o) {
         if (x->is_extern && fs::exists(c, failed) && command.find(quoted(c)) == std::string::npos)
           command += " " + quoted(c);
       }
-    command += " -o " + quoted(program) + " " + quoted(heddle.library) + " " HEDDLE_LINK_LIBRARIES;
+    command += " -o " + quoted(program) + " " + quoted(heddle.library);
+    if (heddle.library.extension() == ".so")
+      command += " -Wl,-rpath," + quoted(heddle.library.parent_path());
+    command += " " HEDDLE_LINK_LIBRARIES;
     if (std::system(command.c_str()) != 0) {
       print_error("the C compiler failed", "the command was: " + command);
     } else {

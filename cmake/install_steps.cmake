@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: MIT
+# What runs at install time (cmake_install.cmake includes this; install.cmake sets the variables
+# HEDDLE_INSTALL_*): checks before anything is copied, stripping of the copies, debug information.
+cmake_policy(VERSION 3.25)
+
+# The rules that follow ask CMAKE_INSTALL_COMPONENT whether they are wanted; empty means all of the
+# default ones. If libraries are missing, this names the only component that can be installed.
+macro(heddle_install_begin)
+  set(heddle_asked "${CMAKE_INSTALL_COMPONENT}")
+  set(heddle_built)
+  set(heddle_not_built)
+  foreach(file IN LISTS HEDDLE_INSTALL_PROGRAMS)
+    if(EXISTS "${file}")
+      list(APPEND heddle_built "${file}")
+    else()
+      list(APPEND heddle_not_built "${file}")
+    endif()
+  endforeach()
+  set(heddle_missing)
+  foreach(file IN LISTS HEDDLE_INSTALL_ARCHIVES HEDDLE_INSTALL_SHARED)
+    if(NOT EXISTS "${file}" AND NOT heddle_missing)
+      set(heddle_missing "${file}")
+    endif()
+  endforeach()
+  set(heddle_remedy "cmake --build ${HEDDLE_INSTALL_BUILD}")
+
+  if(HEDDLE_INSTALL_ALONE AND NOT heddle_asked MATCHES "^(program|library|debug|)$")
+    message(FATAL_ERROR "heddle: there is no component '${heddle_asked}': program, library, debug")
+  elseif(heddle_missing AND heddle_asked STREQUAL "library")
+    message(FATAL_ERROR "heddle: nothing was installed, because ${heddle_missing} is not built. "
+                        "Run: ${heddle_remedy}")
+  elseif(NOT heddle_built AND heddle_asked MATCHES "^(program|debug)$")
+    message(FATAL_ERROR "heddle: nothing was installed, because no program is built. "
+                        "Run: ${heddle_remedy}")
+  elseif(heddle_missing AND NOT heddle_built AND NOT heddle_asked)
+    message(FATAL_ERROR "heddle: nothing was installed, because neither a program nor "
+                        "${heddle_missing} is built. Run: ${heddle_remedy}")
+  elseif(heddle_missing AND NOT heddle_asked)
+    message(STATUS "heddle: libraries and headers are left out, because ${heddle_missing} is not "
+                   "built. To install them, first run: ${heddle_remedy}")
+    set(CMAKE_INSTALL_COMPONENT program)
+  endif()
+  if(heddle_not_built AND heddle_asked MATCHES "^(program|)$")
+    list(JOIN heddle_not_built " " heddle_not_built)
+    message(STATUS "heddle: left out, because not built: ${heddle_not_built}")
+  endif()
+endmacro()
+
+macro(heddle_install_end)
+  set(CMAKE_INSTALL_COMPONENT "${heddle_asked}")
+endmacro()
+
+# Where a file is installed: heddle_installed(OUT FOLDER NAME).
+function(heddle_installed out folder name)
+  if(NOT IS_ABSOLUTE "${folder}")
+    set(folder "${CMAKE_INSTALL_PREFIX}/${folder}")
+  endif()
+  set(${out} "$ENV{DESTDIR}${folder}/${name}" PARENT_SCOPE)
+endfunction()
+
+function(heddle_run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE failed ERROR_VARIABLE why)
+  if(failed)
+    list(JOIN ARGN " " command)
+    message(FATAL_ERROR "heddle: failed: ${command}\n${why}"
+                        "-DHEDDLE_INSTALL_STRIP=OFF installs with debug information.")
+  endif()
+endfunction()
+
+# The debug information of a built file, in a file of its own in the build folder. It is made before
+# the file is stripped, because a stripped file names it together with its checksum.
+function(heddle_debug_file out built)
+  get_filename_component(name "${built}" NAME)
+  set(made "${HEDDLE_INSTALL_BUILD}/package/debug/${name}.debug")
+  if("${built}" IS_NEWER_THAN "${made}")
+    file(MAKE_DIRECTORY "${HEDDLE_INSTALL_BUILD}/package/debug")
+    heddle_run("${HEDDLE_INSTALL_OBJCOPY}" --only-keep-debug "${built}" "${made}")
+  endif()
+  set(${out} "${made}" PARENT_SCOPE)
+endfunction()
+
+# heddle_strip(FOLDER OPTION BUILT...) strips the installed copies of files.
+function(heddle_strip folder option)
+  if(NOT HEDDLE_INSTALL_STRIP)
+    return()
+  endif()
+  foreach(built IN LISTS ARGN)
+    get_filename_component(name "${built}" NAME)
+    heddle_installed(file "${folder}" "${name}")
+    if(NOT EXISTS "${built}" OR NOT EXISTS "${file}")
+      continue()
+    endif()
+    heddle_run("${HEDDLE_INSTALL_STRIP}" ${option} "${file}")
+    if(NOT built IN_LIST HEDDLE_INSTALL_ARCHIVES)
+      heddle_debug_file(debug "${built}")
+      heddle_run("${HEDDLE_INSTALL_OBJCOPY}" "--add-gnu-debuglink=${debug}" "${file}")
+    endif()
+  endforeach()
+endfunction()
+
+function(heddle_install_programs)
+  heddle_strip("${HEDDLE_INSTALL_BINDIR}" --strip-all ${HEDDLE_INSTALL_PROGRAMS})
+  heddle_strip("${HEDDLE_INSTALL_LIBDIR}" --strip-debug ${HEDDLE_INSTALL_SHARED})
+  heddle_installed(tame "${HEDDLE_INSTALL_BINDIR}" heddle-tame)
+  if(EXISTS "${tame}")
+    heddle_installed(tamer "${HEDDLE_INSTALL_BINDIR}" tamer)
+    file(CREATE_LINK heddle-tame "${tamer}" SYMBOLIC)
+  endif()
+endfunction()
+
+function(heddle_install_libraries)
+  heddle_strip("${HEDDLE_INSTALL_LIBDIR}" --strip-debug
+               ${HEDDLE_INSTALL_ARCHIVES} ${HEDDLE_INSTALL_SHARED})
+endfunction()
+
+# gdb looks in the folder .debug beside the program.
+function(heddle_install_debug)
+  if(NOT HEDDLE_INSTALL_STRIP)
+    message(STATUS "heddle: no files of debug information: programs are installed with theirs")
+    return()
+  endif()
+  foreach(kind PROGRAMS SHARED)
+    set(folder "${HEDDLE_INSTALL_BINDIR}")
+    if(kind STREQUAL "SHARED")
+      set(folder "${HEDDLE_INSTALL_LIBDIR}")
+    endif()
+    heddle_installed(beside "${folder}" .debug)
+    foreach(built IN LISTS HEDDLE_INSTALL_${kind})
+      if(EXISTS "${built}")
+        heddle_debug_file(debug "${built}")
+        file(INSTALL "${debug}" DESTINATION "${beside}")
+      endif()
+    endforeach()
+  endforeach()
+endfunction()
