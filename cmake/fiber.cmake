@@ -25,7 +25,8 @@ if(HEDDLE_WITH_FIBER)
   endif()
 
   # heddle::hook replaces blocking calls of the C library in programs that link it. The linker is
-  # told to take each of its files, because nothing else names them.
+  # told to take each of its files, because nothing else names them. It is always static: the calls
+  # must be defined in the program itself, whose names come before those of all its libraries.
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/fiber/hook/*.cc")
   add_library(heddle_hook STATIC ${sources})
   add_library(heddle::hook ALIAS heddle_hook)

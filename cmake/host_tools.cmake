@@ -54,12 +54,16 @@ endfunction()
 # as heddle::NAME.
 function(heddle_program name target)
   set_property(GLOBAL APPEND PROPERTY HEDDLE_PROGRAMS ${target})
+  if(BUILD_SHARED_LIBS)
+    file(RELATIVE_PATH libraries "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
+    set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN/${libraries}")
+  endif()
   add_executable(heddle::${name} ALIAS ${target})
 endfunction()
 
-# What a program compiled from Draft is linked with, beside libheddle.a.
+# What a program compiled from Draft is linked with, beside the library heddle.
 set(HEDDLE_DRAFT_LINKS "-lstdc++ -lm -lpthread")
-if(HEDDLE_WITH_URING)
+if(HEDDLE_WITH_URING AND NOT BUILD_SHARED_LIBS)
   string(APPEND HEDDLE_DRAFT_LINKS " -luring")
 endif()
 

@@ -10,6 +10,7 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
 
 # The usual answer to "is this optional part there?": ON and missing is an error, AUTO and
 # missing is a line of text, OFF is silent.
@@ -154,6 +155,19 @@ if(CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND PROJECT_IS_TOP_LEVEL)
     add_link_options(-fuse-ld=lld)
   endif()
 endif()
+
+# Two kinds of build that cannot make the optimized program.
+foreach(case "BUILD_SHARED_LIBS:the program is optimized together with the code of its libraries"
+        "CMAKE_CROSSCOMPILING:the build runs a program that it has built")
+  string(REGEX REPLACE ":.*" "" switch "${case}")
+  string(REGEX REPLACE "^[^:]*:" "" why "${case}")
+  if(${switch} AND HEDDLE_OPTIMIZE STREQUAL "ON")
+    message(FATAL_ERROR "heddle: HEDDLE_OPTIMIZE=ON does not work with ${switch}: ${why}. "
+                        "Choose HEDDLE_OPTIMIZE=OFF.")
+  elseif(${switch})
+    set(HEDDLE_OPTIMIZE OFF)
+  endif()
+endforeach()
 
 # The rooms' libraries carry both machine code, which everybody links, and what the heddle program
 # is optimized from as a whole (cli.cmake). Needs Clang 17 and its linker.
