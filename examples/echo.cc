@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// An echo server: one straight-line task a connection.
+// An echo server: one straight-line task a connection. Ctrl-C ends it.
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 
 #include "heddle/heddle.hh"
+#include "heddle/io/signal.hh"
 #include "heddle/io/tcp.hh"
 
 using namespace heddle;
@@ -19,7 +21,12 @@ task<> serve(std::uint16_t port) {
   for (;;) spawn(echo(co_await door.accept()));
 }
 
+task<> program(std::uint16_t port) {
+  signal_set stop{SIGINT, SIGTERM};
+  co_await any(serve(port), stop.next());  // the first to end cancels the other
+}
+
 int main(int argc, char** argv) {
   runtime rt;
-  rt.run(serve(static_cast<std::uint16_t>(argc > 1 ? std::atoi(argv[1]) : 7007)));
+  rt.run(program(static_cast<std::uint16_t>(argc > 1 ? std::atoi(argv[1]) : 7007)));
 }
