@@ -42,7 +42,10 @@ foreach(source IN LISTS sources)
   add_dependencies(examples example_${name})
 endforeach()
 
-file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*.tcc")
+set(sources)
+if(TARGET heddle::tame)  # cross-compiling, it may be missing
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*.tcc")
+endif()
 foreach(source IN LISTS sources)
   get_filename_component(name "${source}" NAME_WE)
   add_executable(example_${name})
@@ -57,7 +60,7 @@ endforeach()
 
 # Each examples/draft/*.draft is one program, at <build>/examples/draft/<name>, with the C file that
 # its head names: `extern "kv_table.h"` has kv_table.c beside it.
-if(TARGET heddle_cli)
+if(TARGET heddle::cli)
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/draft/*.draft")
   foreach(source IN LISTS sources)
     get_filename_component(name "${source}" NAME_WE)

@@ -51,15 +51,34 @@ function(heddle_use_crypt target)
 endfunction()
 
 # heddle_program(NAME TARGET): a program that is installed (install.cmake), and that build steps run
-# as heddle::NAME.
+# as heddle::NAME. A cross-built program does not run here: then heddle::NAME is the program in the
+# folder HEDDLE_HOST_TOOLS, the bin of a native build or installation.
 function(heddle_program name target)
   set_property(GLOBAL APPEND PROPERTY HEDDLE_PROGRAMS ${target})
   if(BUILD_SHARED_LIBS)
     file(RELATIVE_PATH libraries "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
     set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN/${libraries}")
   endif()
-  add_executable(heddle::${name} ALIAS ${target})
+  if(NOT CMAKE_CROSSCOMPILING)
+    add_executable(heddle::${name} ALIAS ${target})
+  endif()
 endfunction()
+
+if(CMAKE_CROSSCOMPILING)
+  set(HEDDLE_HOST_TOOLS "" CACHE PATH "Folder of a native heddle and heddle-tame (cross-compiling)")
+  foreach(tool cli:heddle tame:heddle-tame)
+    string(REGEX REPLACE ":.*" "" name "${tool}")
+    string(REGEX REPLACE ".*:" "" file "${tool}")
+    if(HEDDLE_HOST_TOOLS AND EXISTS "${HEDDLE_HOST_TOOLS}/${file}")
+      add_executable(heddle::${name} IMPORTED)
+      set_target_properties(heddle::${name} PROPERTIES
+        IMPORTED_LOCATION "${HEDDLE_HOST_TOOLS}/${file}")
+    else()
+      message(STATUS "heddle: without what ${file} compiles at build time (cross-compiling: "
+                     "-DHEDDLE_HOST_TOOLS=DIR names a folder with a native ${file})")
+    endif()
+  endforeach()
+endif()
 
 # What a program compiled from Draft is linked with, beside the library heddle.
 set(HEDDLE_DRAFT_LINKS "-lstdc++ -lm -lpthread")

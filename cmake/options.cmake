@@ -12,6 +12,12 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
 
+# Packages for another machine are not those that scripts/setup installs.
+set(HEDDLE_SETUP_HINT " (scripts/setup installs it)")
+if(CMAKE_CROSSCOMPILING)
+  set(HEDDLE_SETUP_HINT "")
+endif()
+
 # The usual answer to "is this optional part there?": ON and missing is an error, AUTO and
 # missing is a line of text, OFF is silent.
 function(heddle_optional switch found what out)
@@ -21,9 +27,10 @@ function(heddle_optional switch found what out)
   elseif(${found})
     set(${out} ON PARENT_SCOPE)
   elseif(${switch} STREQUAL "AUTO")
-    message(STATUS "heddle: without ${what} (scripts/setup installs it)")
+    message(STATUS "heddle: without ${what}${HEDDLE_SETUP_HINT}")
   else()
-    message(FATAL_ERROR "heddle: ${switch}=${${switch}}, but missing: ${what}. Run scripts/setup.")
+    message(FATAL_ERROR
+            "heddle: ${switch}=${${switch}}, but missing: ${what}${HEDDLE_SETUP_HINT}")
   endif()
 endfunction()
 
