@@ -76,7 +76,17 @@ install(TARGETS ${libraries} EXPORT heddle-targets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/heddle" TYPE INCLUDE COMPONENT library
-        FILES_MATCHING PATTERN "*.hh" PATTERN "*.h")
+        FILES_MATCHING PATTERN "*.hh" PATTERN "*.h" PATTERN base/compiler.hh EXCLUDE)
+# Headers and library agree on how rare functions are called, whichever compiler reads the headers.
+set(compiler_header "${PROJECT_SOURCE_DIR}/include/heddle/base/compiler.hh")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${compiler_header}")
+file(READ "${compiler_header}" text)
+if(BUILD_SHARED_LIBS OR NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  string(REPLACE "#pragma once\n" "#pragma once\n\n#define HEDDLE_PLAIN_CALLS 1\n" text "${text}")
+endif()
+file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/package/compiler.hh" CONTENT "${text}" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/package/compiler.hh" COMPONENT library
+        DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/heddle/base")
 if(TARGET heddle_tamer)
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/tamer" TYPE INCLUDE COMPONENT library)
   install(FILES "${PROJECT_SOURCE_DIR}/include/tame.h" TYPE INCLUDE COMPONENT library)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A user's program outside the tree, built against an installed Heddle by tests/package/run. It
-// uses what a shared library could break: a thread-local of the library that inline functions read,
-// a type that is thrown there and caught here, and types of both sides in one call.
+// uses what a shared library or another compiler could break: a thread-local of the library that
+// inline functions read, a type that is thrown there and caught here, and unusual calls.
 #include <chrono>
 #include <cstdio>
 #include <heddle/base/error.hh>
@@ -34,6 +34,18 @@ task<> listen_twice() {
     timed_out = e.code() == std::errc::timed_out;
   }
   HEDDLE_ASSERT(timed_out, "an exception passes through awaited tasks");
+  int sum = 0;
+  for (int i = 0; i < 100; ++i) {  // the program's inline functions call the library's rare ones
+    rendezvous<> both;
+    int one = 0, two = 0;
+    event<int> first = both.make_event(one), second = both.make_event(two);
+    first.trigger(1);
+    second.trigger(2);
+    co_await both;
+    co_await both;
+    sum += one + two;
+  }
+  HEDDLE_ASSERT(sum == 300, "events write into the program's variables");
 }
 
 int main(int argc, char**) {
