@@ -39,7 +39,7 @@ serve: build
 dist: setup-build
 	$(say) "building programs and libraries in build/dist, optimized by their profiles"
 	@$(call quiet_configure,dist)
-	@cmake --build --preset dist -j $(JOBS) --target heddle_cli heddle_tame_program libraries
+	@cmake --build --preset dist -j $(JOBS) --target heddle_cli heddle_tame_program heddle_libraries
 	$(say) "built; cmake --install build/dist --prefix /usr/local installs them"
 
 test: setup-test
