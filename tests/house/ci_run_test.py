@@ -54,7 +54,7 @@ class Run:
             for name in ("run", "gate", "closing"):
                 shutil.copy(ROOT / ".ci" / name, root / ".ci" / name)
             programs = {f"scripts/{name}": NOTE for name in (
-                "tidy", "includes", "mutate", "fuzz", "gates", "cross")}
+                "tidy", "includes", "mutate", "fuzz", "gates", "package_shared", "cross")}
             programs |= {".ci/quiet": '#!/bin/bash\n"$@"\n', ".ci/serve": NOTE,
                          ".ci/bench": NOTE, "bin/make": NOTE, "scripts/setup": "#!/bin/bash\n",
                          "scripts/check": check,
@@ -160,7 +160,7 @@ class CiRun(unittest.TestCase):
         self.assertEqual(run.status, 0, run.output)
         self.assertNotIn("soak", " ".join(run.calls))
         for call in ("check asan", "check tsan", "mutate ", "fuzz -t 600", "make bench",
-                     "make dist", "includes --all", "cross "):
+                     "make dist", "includes --all", "package_shared ", "cross "):
             self.assertIn(call, run.calls)
         self.assertTrue(any(call.startswith("make test ALL=1 without") for call in run.calls))
 
