@@ -41,7 +41,7 @@ class Check(unittest.TestCase):
         status, output, calls = check("toy", "--not-rooms", "a b", "--", "-R", "x")
         self.assertEqual((status, calls), (0, [
             CONFIGURED, "cmake --build --preset toy -j 3",
-            "run_tests toy -j 3 --not-rooms a b -- -R x"]), output)
+            "run_tests toy -j 6 --not-rooms a b -- -R x"]), output)
 
     def test_build_only_runs_no_test(self):
         _, _, calls = check("toy", "--build-only")
@@ -50,7 +50,7 @@ class Check(unittest.TestCase):
     def test_rooms_build_their_test_programs_only(self):
         _, _, calls = check("toy", "--rooms", "io attic")
         self.assertEqual(calls[2:], ["cmake --build --preset toy -j 3 --target io_test",
-                                     "run_tests toy -j 3 --rooms io attic --not-rooms  --"])
+                                     "run_tests toy -j 6 --rooms io attic --not-rooms  --"])
         status, output, calls = check("toy", "--rooms", "attic")
         self.assertEqual((status, len(calls)), (0, 2))
         self.assertIn("preset toy has no tests of: attic", output)
@@ -58,7 +58,7 @@ class Check(unittest.TestCase):
     def test_since_the_base_takes_the_affected_rooms(self):
         _, _, calls = check("toy", "--since", "base", rooms="io\\nweb\\n")
         self.assertEqual(calls[0], "affected --since base --why")
-        self.assertEqual(calls[-1], "run_tests toy -j 3 --rooms io web --not-rooms  --")
+        self.assertEqual(calls[-1], "run_tests toy -j 6 --rooms io web --not-rooms  --")
 
     def test_no_affected_room_builds_nothing_and_names_the_base(self):
         status, output, calls = check("toy", "--since", "base")
