@@ -3,10 +3,10 @@
 scripts/begin writes that file only on a landed commit without changes."""
 
 import pathlib
-import shutil
 import subprocess
-import tempfile
 import unittest
+
+from scratch_clone import ScratchClone
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TREE = {
@@ -23,33 +23,11 @@ TREE = {
 ALL = {"apps", "base", "examples", "hook", "io", "web"}  # some labels have no folder here
 
 
-class Clone:
-    """A small tree under git, with scripts/begin."""
+class Clone(ScratchClone):
+    """The tree above, with scripts/begin."""
 
     def __init__(self, test):
-        folder = tempfile.TemporaryDirectory()
-        test.addCleanup(folder.cleanup)
-        self.root = pathlib.Path(folder.name)
-        self.git("init", "-q", "-b", "work")
-        for name, text in TREE.items():
-            self.write(name, text)
-        (self.root / "scripts").mkdir()
-        shutil.copy(ROOT / "scripts/begin", self.root / "scripts/begin")
-        self.first = self.commit()
-
-    def git(self, *words):
-        return subprocess.run(["git", "-C", self.root, "-c", "user.name=t",
-                               "-c", "user.email=t@localhost", *words], check=True,
-                              capture_output=True, text=True).stdout.strip()
-
-    def write(self, name, text):
-        (self.root / name).parent.mkdir(parents=True, exist_ok=True)
-        (self.root / name).write_text(text)
-
-    def commit(self):
-        self.git("add", "-A")
-        self.git("commit", "-q", "--allow-empty", "-m", "base: a change")
-        return self.git("rev-parse", "HEAD")
+        super().__init__(test, TREE | {"scripts/begin": (ROOT / "scripts/begin").read_text()})
 
     def affected(self, *words):
         """The rooms, and the reasons."""
@@ -59,7 +37,7 @@ class Clone:
         return set(done.stdout.split()), done.stderr
 
     def begin(self):
-        done = subprocess.run([self.root / "scripts/begin"], capture_output=True, text=True)
+        done = subprocess.run(["bash", self.root / "scripts/begin"], capture_output=True, text=True)
         return done.returncode, done.stdout + done.stderr
 
 

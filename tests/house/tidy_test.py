@@ -6,6 +6,8 @@ import subprocess
 import tempfile
 import unittest
 
+from scratch_clone import ScratchClone
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HEAD = "// SPDX-License-Identifier: MIT\n// A sample.\n"
 HEADER = HEAD + "#pragma once\n"
@@ -89,36 +91,14 @@ def tidy(changes, *checks, title=None):
         return done.returncode, done.stdout + done.stderr
 
 
-class Clone:
-    """A small tree under git; its second commit is no ancestor of HEAD."""
+class Clone(ScratchClone):
+    """A tree whose second commit is no ancestor of HEAD."""
 
-    def __enter__(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.root = pathlib.Path(self.folder.name)
-        self.git("init", "-q")
-        self.write("README.md", "# A\n")
-        self.first = self.commit()
+    def __init__(self, test):
+        super().__init__(test, {"README.md": "# A\n"})
         self.write("README.md", "# B\n")
         self.second = self.commit()
         self.git("reset", "-q", "--hard", self.first)
-        return self
-
-    def __exit__(self, *_):
-        self.folder.cleanup()
-
-    def git(self, *words):
-        return subprocess.run(["git", "-C", self.root, "-c", "user.name=t",
-                               "-c", "user.email=t@localhost", *words], check=True,
-                              capture_output=True, text=True).stdout.strip()
-
-    def write(self, name, text):
-        (self.root / name).parent.mkdir(parents=True, exist_ok=True)
-        (self.root / name).write_text(text)
-
-    def commit(self):
-        self.git("add", "-A")
-        self.git("commit", "-q", "-m", "base: a change")
-        return self.git("rev-parse", "HEAD")
 
     def tidy(self, *checks):
         done = subprocess.run([ROOT / "scripts/tidy", "--root", self.root, *checks],
@@ -151,31 +131,31 @@ class TidyTest(unittest.TestCase):
         self.assertIn("room: what changes", tidy({}, "titles", title="tasks end")[1])
 
     def test_the_base_is_an_ancestor(self):
-        with Clone() as clone:
-            self.assertIn("missing or empty: run scripts/begin", clone.tidy("base")[1])
-            for text, words in (("", "missing"), (clone.first[:12], "no single full hash"),
-                                (f"{clone.first}\n{clone.first}", "no single full hash"),
-                                ("0" * 40, "not in this clone"), (clone.second, "no ancestor")):
-                clone.write(".ci/base", text + "\n")
-                status, output = clone.tidy("base")
-                self.assertEqual(status, 1, text)
-                self.assertIn(words.replace("no ancestor", "not an ancestor of HEAD"), output)
-            clone.write(".ci/base", clone.first + "\n")
-            self.assertEqual(clone.tidy("base")[0], 0)
+        clone = Clone(self)
+        self.assertIn("missing or empty: run scripts/begin", clone.tidy("base")[1])
+        for text, words in (("", "missing"), (clone.first[:12], "no single full hash"),
+                            (f"{clone.first}\n{clone.first}", "no single full hash"),
+                            ("0" * 40, "not in this clone"), (clone.second, "no ancestor")):
+            clone.write(".ci/base", text + "\n")
+            status, output = clone.tidy("base")
+            self.assertEqual(status, 1, text)
+            self.assertIn(words.replace("no ancestor", "not an ancestor of HEAD"), output)
+        clone.write(".ci/base", clone.first + "\n")
+        self.assertEqual(clone.tidy("base")[0], 0)
         self.assertEqual(tidy({}, "base")[0], 0)  # no clone
 
     def test_the_list_of_flaky_tests_only_shrinks(self):
-        with Clone() as clone:
-            clone.write(".ci/base", clone.first + "\n")
-            self.assertEqual(clone.tidy("flaky")[0], 0)
-            clone.write("tests/flaky.txt", "# x\n\nnet\n")
-            self.assertIn("1 entries, 0 at .ci/base", clone.tidy("flaky")[1])
-            clone.write(".ci/base", clone.commit() + "\n")
-            self.assertEqual(clone.tidy("flaky")[0], 0)
-            clone.write("tests/flaky.txt", "net\nio\n")
-            self.assertIn("2 entries, 1 at .ci/base", clone.tidy("flaky")[1])
-            clone.write("tests/flaky.txt", "# net\n")
-            self.assertEqual(clone.tidy("flaky")[0], 0)
+        clone = Clone(self)
+        clone.write(".ci/base", clone.first + "\n")
+        self.assertEqual(clone.tidy("flaky")[0], 0)
+        clone.write("tests/flaky.txt", "# x\n\nnet\n")
+        self.assertIn("1 entries, 0 at .ci/base", clone.tidy("flaky")[1])
+        clone.write(".ci/base", clone.commit() + "\n")
+        self.assertEqual(clone.tidy("flaky")[0], 0)
+        clone.write("tests/flaky.txt", "net\nio\n")
+        self.assertIn("2 entries, 1 at .ci/base", clone.tidy("flaky")[1])
+        clone.write("tests/flaky.txt", "# net\n")
+        self.assertEqual(clone.tidy("flaky")[0], 0)
 
     def test_the_order_of_rooms_is_the_designs(self):
         up = {"src/cli/main.cc": HEAD + "#include <heddle/web/server.hh>\n#include "
