@@ -27,10 +27,7 @@ function(heddle_host_tool_test name)
   add_executable(${name}_test ${sources})
   set_target_properties(${name}_test PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
-  target_include_directories(${name}_test PRIVATE "${PROJECT_SOURCE_DIR}/tests")
-  target_compile_options(${name}_test PRIVATE -Wno-dangling-else)
-  target_link_libraries(${name}_test PRIVATE
-    heddle_inside heddle_${name} GTest::gtest GTest::gtest_main)
+  target_link_libraries(${name}_test PRIVATE test_support heddle_${name} GTest::gtest_main)
   heddle_pieces(${name}_test ${HEDDLE_UNITY_TESTS})
   heddle_precompiled(${name}_test)
   add_test(NAME ${name} COMMAND ${name}_test --gtest_brief=1)

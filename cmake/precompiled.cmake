@@ -13,8 +13,9 @@
 if(HEDDLE_PRECOMPILED AND NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   set(HEDDLE_PRECOMPILED OFF)
 endif()
-if(HEDDLE_PRECOMPILED AND NOT CMAKE_GENERATOR MATCHES "Ninja|Makefiles")
-  set(HEDDLE_PRECOMPILED OFF)  # a custom command needs a dependency file there
+# Only Ninja runs every compiler in the build folder.
+if(HEDDLE_PRECOMPILED AND NOT CMAKE_GENERATOR STREQUAL "Ninja")
+  set(HEDDLE_PRECOMPILED OFF)
 endif()
 
 # heddle_precompile(NAME OPTION...): the target precompiled_NAME, which makes precompiled/NAME.pch.
