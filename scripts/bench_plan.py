@@ -17,7 +17,7 @@ from bench_machine import Failed
 
 
 def build_folder(root):
-    """Where the measured programs are: what is released, or the preset that the variable names."""
+    """The build whose programs are measured: preset dist, or $HEDDLE_BENCH_PRESET."""
     return root / "build" / os.environ.get("HEDDLE_BENCH_PRESET", "dist")
 
 

@@ -36,7 +36,7 @@ struct value_function {
 using option_target = std::variant<bool*, std::string*, std::vector<std::string>*, int*,
                                    std::size_t*, double*, value_function>;
 
-/// Which values an option accepts, of those that its target can hold.
+/// A limit on the values of an option, beyond what the type of its target can hold.
 enum class accepts : std::uint8_t {
   any,
   share,         ///< a number from 0 to 1

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The flags of a verb, one for each setting of its table, and those that show the other help pages.
+// The flags of a verb: one for each setting of its table, and the flags that show help pages.
 #pragma once
 
 #include <memory>

@@ -91,7 +91,7 @@ DRIVER_TEST(failure, "an idle connection that the upstream closed is replaced wi
         EXPECT_EQ((co_await web.get(url_of(at))).status(), 200);
         // What may not be sent twice looks first.
         EXPECT_TRUE(co_await wait_until([&] { return p.counters(0).idle == 1 && s.closed == 2; }));
-        // What comes after the connection's end: another connection on the same way.
+        // A new connection on the loopback arrives only after the end of the closed one.
         const tcp_listener door = tcp_listener::listen(address::loopback(0));
         static_cast<void>(co_await tcp_connect(door.local()));
         EXPECT_EQ((co_await web.post(url_of(at), "text/plain", "x")).status(), 200);
