@@ -227,7 +227,6 @@ verb_function add_draft(command& verb) {
       {"-I", &o->imports, "Where modules are looked for"},
       {"--without", &o->off, "Passes that do not run: simplify, fold, dead, fuse, overlap"},
   });
-  verb.require_commands(0, 1);
   command& runs = verb.add_command("run", "Compile it with the C compiler and run it");
   runs.take_rest();
   command& formats = verb.add_command("fmt", "Lay out files in the one style");

@@ -87,7 +87,7 @@ int run_trace_tcp(const trace_options& o) {
 
 verb_function add_trace(command& verb) {
   auto o = std::make_shared<trace_options>();
-  verb.require_commands(1, 1);
+  verb.require_command();
   verb.add_command("tcp", "Draw a TCP connection of a packet trace")
       .add_options({
           {"file",

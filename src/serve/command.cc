@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <span>
 #include <utility>
 
 #include "source/nearest.hh"
@@ -76,24 +77,22 @@ struct mistake {
   std::string help;
 };
 
-/// `verb` is the command whose words were parsed; null when there was none.
-mistake describe(const CLI::ParseError& e, const CLI::App& program, const CLI::App* verb) {
-  const std::string name = program.get_name() + (verb == nullptr ? "" : ' ' + verb->get_name());
+/// `name` is the command's whole name, as in "heddle draft run".
+mistake describe(const CLI::ParseError& e, const CLI::App& app, const std::string& name) {
   const std::string lists = name + " --help lists the options";
-  if (verb == nullptr) return {e.what(), lists};
   if (dynamic_cast<const CLI::ExtrasError*>(&e) != nullptr) {
-    const std::vector<std::string> extra = verb->remaining();
+    const std::vector<std::string> extra = app.remaining();
     const auto flag =
         std::ranges::find_if(extra, [](const std::string& word) { return word.starts_with('-'); });
     if (flag != extra.end()) {
       const std::string unknown = flag->substr(0, flag->find('='));
-      const std::string close = source::nearest(unknown, flags_of(*verb));
+      const std::string close = source::nearest(unknown, flags_of(app));
       return {name + " has no option " + unknown,
               close.empty() ? lists : "did you mean " + close + "? " + lists};
     }
   }
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&e) != nullptr)
-    if (const CLI::Option* option = named_first(*verb, e.what()))
+    if (const CLI::Option* option = named_first(app, e.what()))
       return {option->get_name() + " needs a value",
               "write " + option->get_name() + ' ' + option->get_type_name()};
   return {e.what(), lists};
@@ -101,25 +100,45 @@ mistake describe(const CLI::ParseError& e, const CLI::App& program, const CLI::A
 
 }  // namespace
 
+/// Commands are no subcommands of the parser's: it would take any word that equals the name of one
+/// for it, the value of an option as well.
 struct command::parser {
-  std::unique_ptr<CLI::App> program;  ///< null for a verb, which its program owns
-  CLI::App& app;
+  parser(std::string_view what, std::string_view name)
+      : app(std::string(what), std::string(name)) {}
+
+  CLI::App app;
+  std::string above;  ///< names of the commands above, as in "heddle draft"
+  std::pair<std::string, std::string> help_flag{"-h,--help", "Print this help message and exit"};
   std::vector<std::unique_ptr<command>> below = {};
+  bool needs_command = false;
+  bool given = false;
+
+  [[nodiscard]] std::string name() const {
+    return above.empty() ? app.get_name() : above + ' ' + app.get_name();
+  }
+  [[nodiscard]] std::string names_below() const {
+    std::string names;
+    for (const auto& each : below)
+      names += (names.empty() ? "" : ", ") + each->parser_->app.get_name();
+    return names;
+  }
+  /// Lists the commands below, which the parser does not know otherwise.
+  [[nodiscard]] std::string help() {
+    for (const auto& each : below)
+      app.add_subcommand(each->parser_->app.get_name(), each->parser_->app.get_description());
+    return app.help(above);
+  }
 };
 
-command::command(std::string_view name, std::string_view what) {
-  auto program = std::make_unique<CLI::App>(std::string(what), std::string(name));
-  CLI::App& app = *program;
-  parser_.reset(new parser{std::move(program), app});
-}
-command::command(std::unique_ptr<parser> of) : parser_(std::move(of)) {}
+command::command(std::string_view name, std::string_view what)
+    : parser_(std::make_unique<parser>(what, name)) {}
 command::~command() = default;
 
 command& command::add_command(std::string_view name, std::string_view what) {
-  CLI::App& app = *parser_->app.add_subcommand(std::string(name), std::string(what));
-  std::unique_ptr<parser> of(new parser{nullptr, app});
-  parser_->below.emplace_back(new command(std::move(of)));
-  return *parser_->below.back();
+  auto added = std::make_unique<command>(name, what);
+  added->parser_->above = parser_->name();
+  added->set_help_flag(parser_->help_flag.first.c_str(), parser_->help_flag.second.c_str());
+  return *parser_->below.emplace_back(std::move(added));
 }
 
 void command::add_options(std::initializer_list<option> table) {
@@ -135,14 +154,13 @@ void command::add_options(std::initializer_list<option> table) {
 }
 
 void command::set_help_flag(const char* names, const char* what) {
+  parser_->help_flag = {names, what};
   parser_->app.set_help_flag(names, what);
 }
 void command::set_version_flag(const char* name, const char* version) {
   parser_->app.set_version_flag(name, version);
 }
-void command::require_commands(std::size_t least, std::size_t most) {
-  parser_->app.require_subcommand(least, most);
-}
+void command::require_command() { parser_->needs_command = true; }
 void command::take_rest() { parser_->app.prefix_command(); }
 void command::take_unknown() { parser_->app.allow_extras(); }
 void command::set_footer(const std::string& text) { parser_->app.footer(text); }
@@ -152,25 +170,44 @@ void command::set_help(std::string (*text)()) {
 }
 
 std::optional<int> command::parse(int argc, char** argv) {
+  return parse(std::span<char*>(argv, static_cast<std::size_t>(argc)).subspan(1));
+}
+
+std::optional<int> command::parse(std::span<char* const> words) {
+  parser_->given = true;
+  std::size_t flags = 0;  // of this command, before the name of one below
+  if (!parser_->below.empty())
+    while (flags != words.size() && words[flags][0] == '-') ++flags;
+  const auto named = [&](const auto& each) {
+    return flags != words.size() && each->parser_->app.get_name() == words[flags];
+  };
+  const auto found = std::ranges::find_if(parser_->below, named);
+  const bool descends = found != parser_->below.end();
+  const std::span<char* const> own = descends ? words.first(flags) : words;
   CLI::App& app = parser_->app;
   try {
-    app.parse(argc, argv);
+    app.parse(std::vector<std::string>(own.rbegin(), own.rend()));  // it takes them from the end
   } catch (const CLI::CallForHelp&) {
-    std::fputs(app.help().c_str(), stdout);
+    std::fputs(parser_->help().c_str(), stdout);
     return 0;
   } catch (const CLI::CallForVersion& version) {
     std::printf("%s\n", version.what());
     return 0;
   } catch (const CLI::ParseError& e) {
-    const auto parsed = app.get_subcommands();
-    const mistake wrong = describe(e, app, parsed.empty() ? nullptr : parsed.front());
+    const mistake wrong = describe(e, app, parser_->name());
     source::print_error(wrong.what, wrong.help);
+    return 2;
+  }
+  if (descends) return (*found)->parse(words.subspan(flags + 1));
+  if (parser_->needs_command) {
+    source::print_error(parser_->name() + " needs a command: " + parser_->names_below(),
+                        parser_->name() + " --help lists them");
     return 2;
   }
   return std::nullopt;
 }
 
-bool command::given() const { return parser_->app.parsed(); }
+bool command::given() const { return parser_->given; }
 std::vector<std::string> command::rest() const { return parser_->app.remaining(); }
 
 }  // namespace heddle::serve

@@ -10,6 +10,7 @@
 #include <initializer_list>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -80,13 +81,14 @@ class command {
   command& operator=(const command&) = delete;
   ~command();
 
-  /// Adds a command below this one, with the same help flag.
+  /// Adds a command below this one, with the same help flag. The command line names it by the first
+  /// word that is no flag; a later word that equals its name is an ordinary value.
   command& add_command(std::string_view name, std::string_view what);
   void add_options(std::initializer_list<option> table);
   void set_help_flag(const char* names, const char* what);
   void set_version_flag(const char* name, const char* version);
-  /// At least and at most so many of the commands below this one must be given.
-  void require_commands(std::size_t least, std::size_t most);
+  /// One of the commands below this one must be given.
+  void require_command();
   /// Puts the first unknown word, and all words after it, into rest().
   void take_rest();
   /// Puts unknown words into rest().
@@ -105,7 +107,7 @@ class command {
 
  private:
   struct parser;
-  explicit command(std::unique_ptr<parser> of);
+  [[nodiscard]] std::optional<int> parse(std::span<char* const> words);
 
   std::unique_ptr<parser> parser_;
 };

@@ -4,6 +4,7 @@
 import json
 import pathlib
 import re
+import tempfile
 import unittest
 
 from program import run
@@ -46,6 +47,29 @@ class Verbs(unittest.TestCase):
         self.assertEqual(code, 2)
         self.assertEqual(err, "error: heddle doctor has no option --jsn\n  help: did you mean "
                               "--json? heddle doctor --help lists the options\n")
+
+    def test_a_verb_is_the_first_word_only(self):
+        """A word that equals a verb's name is a value, wherever the verb takes one."""
+        listed = run("--help")[1].split("Subcommands:\n")[1].splitlines()
+        verbs = [line.split()[0] for line in listed if line.startswith("  ")]
+        self.assertGreater(len(verbs), 8)
+        for verb in verbs:
+            if verb in ("tame", "cert"):  # they take unknown words
+                continue
+            for word in verbs:
+                err = run(verb, word, "--no-such-option")[2]
+                self.assertRegex(err, f"heddle {verb} has no option --no-such-option|is required")
+                self.assertIn(f"heddle {verb} --help", err)
+        with tempfile.TemporaryDirectory() as folder:
+            source = pathlib.Path(folder, "a.tcc")
+            source.write_text("tamed static void f(CLOSURE) { }\n")
+            for dialect in ("tame", "tamer"):
+                code, out, err = run("tame", "--dialect", dialect, str(source))
+                self.assertEqual(code, 0, err)
+                self.assertIn("1 tamed function", err)
+        for word in ("run", "fmt", "lsp", "syntax"):  # the commands of draft
+            err = run("draft", "-o", word, "--no-such-option")[2]
+            self.assertIn("heddle draft has no option --no-such-option", err)
 
     def test_explain_without_a_name_lists_the_names(self):
         code, out, err = run("explain")

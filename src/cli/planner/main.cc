@@ -10,7 +10,7 @@ int main(int argc, char** argv) {
   using namespace heddle::cli;
   command program("heddle_planner", "Merge the busy handlers of a profile");
   const verb_function optimize = add_optimize(program.add_command("optimize", ""));
-  program.require_commands(1, 1);
+  program.require_command();
   try {
     const std::optional<int> code = program.parse(argc, argv);
     return code ? *code : optimize();
