@@ -50,8 +50,9 @@ void once();
 void break_loop();
 [[nodiscard]] bool initialized() noexcept;
 
-/// Virtual time begins at 1,000,000,000 s, advances by a microsecond at each reading of the clock,
-/// and jumps to the next timer where the loop would sleep. To be chosen before anything waits.
+/// Virtual time begins at 1,000,000,000 s, advances by a microsecond in each turn of the loop and at
+/// each reading by the program (now, dnow, set_recent),
+/// and jumps to the next timer where the loop would sleep. Choose it before anything waits.
 void set_time_type(time_type t);
 /// Wall time; recent() is that of the last turn or reading.
 [[nodiscard]] const timeval& now();
@@ -69,7 +70,8 @@ void at_delay_usec(int microseconds, event<> e, bool background = false);
 void at_time(double seconds, event<> e, bool background = false);
 void at_time(timeval when, event<> e, bool background = false);
 inline void at_asap(event<> e) { heddle::asap(std::move(e)); }
-/// Fires before the loop may sleep.
+/// Fires once, before the loop sleeps next. If a function that it resumed arms another one, that
+/// one belongs to the sleep after it.
 void at_preblock(event<> e);
 void at_signal(int signal, event<> e, signal_flags flags = signal_default);
 /// An int result is 0 when the descriptor is ready, -EPIPE when the peer hung up, and -ECANCELED

@@ -77,6 +77,10 @@ nanoseconds from_seconds(double s) noexcept {
   return nanoseconds(static_cast<std::int64_t>(std::llround(s * 1e9)));
 }
 nanoseconds wall_time() { return running().io().wall_time(); }
+nanoseconds read_clock() {
+  static_cast<void>(running());
+  return here().io->read();
+}
 
 /// A descriptor that an event waits for. It goes when either ends.
 template <class Event>
@@ -165,6 +169,7 @@ void end_quietly(runtime& rt) noexcept {
 /// Static objects may still have events and wait for nothing; then the memory stays.
 void end_runtime() {
   program& p = here();
+  p.io->drop_preblock();
   static_cast<void>(p.rt->drain());
   if (p.rt->main_worker().memory.live() == p.cells) {
     p.rt.reset();
@@ -268,6 +273,7 @@ void once() {
     if (rt.main_worker().idle()) {  // it may sleep, once
       here().io->stop_after_sleep(&rt);
       rt.run();
+      if (here().io->has_slept()) here().io->continue_turn();
       here().io->stop_after_sleep(nullptr);
     }
     rt.once();
@@ -291,10 +297,11 @@ const timeval& now() {
   return here().recent;
 }
 const timeval& recent() {
-  if (here().recent.tv_sec == 0 || (here().io != nullptr && here().io->take_turned())) set_recent();
+  if (here().recent.tv_sec == 0 || (here().io != nullptr && here().io->take_turned()))
+    here().recent = to_timeval(wall_time());
   return here().recent;
 }
-void set_recent() { here().recent = to_timeval(wall_time()); }
+void set_recent() { here().recent = to_timeval(read_clock()); }
 double dnow() {
   set_recent();
   return drecent();
@@ -308,6 +315,8 @@ namespace {
 
 void start_timer(nanoseconds span, event<> e, bool background) {
   static_cast<void>(background);
+  heddle::worker& w = heddle::worker::here();
+  w.now = here().io->now();  // virtual time may have advanced since the turn began
   heddle::timer(span, std::move(e));
 }
 
@@ -335,7 +344,8 @@ void at_time(timeval when, event<> e, bool background) {
   start_timer(from_timeval(when) - wall_time(), std::move(e), background);
 }
 void at_preblock(event<> e) {
-  if (e) running().preblock(std::move(e));
+  heddle::runtime& rt = running();
+  if (e) here().io->at_preblock(rt, std::move(e));
 }
 
 void at_fd_read(int fd, event<> e) { watch<event<>>::start(fd, POLLIN, std::move(e)); }

@@ -7,13 +7,15 @@
 #include <unordered_set>
 #include <vector>
 
+#include "heddle/core/callback.hh"
 #include "heddle/sched/forwarding_driver.hh"
 #include "heddle/sched/runtime.hh"
 
 namespace heddle::tame {
 
-/// Virtual time: the descriptors are real; the clock advances by a microsecond at each reading, and
-/// jumps to the next timer where the loop would sleep.
+/// Virtual time: the descriptors are real; the clock advances by a microsecond in each turn and at
+/// each reading of the program, and jumps to the next timer where the loop would sleep. What the
+/// runtime itself reads does not advance it.
 class loop_driver final : public forwarding_driver, public completion_router {
  public:
   loop_driver(std::string choice, const driver_options& options, bool has_virtual_time)
@@ -23,12 +25,23 @@ class loop_driver final : public forwarding_driver, public completion_router {
         virtual_(has_virtual_time) {}
 
   [[nodiscard]] bool has_virtual_time() const noexcept { return virtual_; }
-  /// The virtual time, a microsecond later than the last.
-  [[nodiscard]] nanoseconds read() noexcept { return now_ += std::chrono::microseconds(1); }
+  /// A reading of the program: wall time, or the virtual time advanced by a microsecond.
+  [[nodiscard]] nanoseconds read() noexcept {
+    if (virtual_) now_ += tick;
+    return wall_time();
+  }
   /// Whether a turn has begun since this was last asked.
   [[nodiscard]] bool take_turned() noexcept { return std::exchange(turned_, false); }
   /// The runtime stops after the next turn that may have slept.
   void stop_after_sleep(runtime* rt) noexcept { stop_ = rt; }
+  [[nodiscard]] bool has_slept() const noexcept { return stop_ == nullptr; }
+  /// The next turn belongs to the one before it: virtual time does not advance.
+  void continue_turn() noexcept { continues_ = true; }
+  /// Fires e before the loop's next sleep. An event that is armed after those of this sleep have
+  /// fired belongs to the sleep after it, so a function that arms itself again does not keep the
+  /// loop awake.
+  void at_preblock(runtime& rt, event<> e);
+  void drop_preblock() noexcept { later_.clear(); }
   /// In the child after fork(): the kernel's side of the driver belongs to the parent.
   void forked(worker& w);
 
@@ -38,6 +51,7 @@ class loop_driver final : public forwarding_driver, public completion_router {
   }
   bool complete(operation& op, worker& w, const completion& c) noexcept override {
     if (!c.more) pending_.erase(&op);
+    preblock_fired_ = false;  // there is new work: the next sleep is another one
     return bring(op, w, c);
   }
 
@@ -50,37 +64,62 @@ class loop_driver final : public forwarding_driver, public completion_router {
   }
   void turn(worker& w, time_point until) noexcept override {
     turned_ = true;
-    const bool sleeps = until > now_unread();
-    if (!sleeps) return inner().turn(w, time_point::min());
+    if (!std::exchange(continues_, false)) now_ += tick;
+    const bool sleeps = until > now();
+    if (!sleeps || rearm_preblock()) return inner().turn(w, time_point::min());
     if (!virtual_ || until == never) {
       inner().turn(w, until);
     } else {
       // Operations that are ready come first; only then time passes.
       inner().turn(w, time_point::min());
-      if (w.idle()) now_ = until.time_since_epoch();
+      if (w.idle()) now_ = until.time_since_epoch() + tick;
     }
+    preblock_fired_ = false;
     if (stop_ != nullptr) std::exchange(stop_, nullptr)->stop();
   }
   [[nodiscard]] time_point now() noexcept override {
-    return virtual_ ? time_point(read()) : inner().now();
+    return virtual_ ? time_point(now_) : inner().now();
   }
   [[nodiscard]] nanoseconds wall_time() noexcept override {
-    return virtual_ ? read() : inner().wall_time();
+    return virtual_ ? now_ : inner().wall_time();
   }
 
  private:
-  [[nodiscard]] time_point now_unread() noexcept {
-    return virtual_ ? time_point(now_) : inner().now();
+  static constexpr nanoseconds tick = std::chrono::microseconds(1);
+
+  /// Gives the runtime the events that waited for this sleep. False if there are none, or if this
+  /// sleep has had its events.
+  [[nodiscard]] bool rearm_preblock() {
+    if (preblock_fired_ || later_.empty()) return false;
+    for (event<>& e : std::exchange(later_, {})) preblocking_->preblock(std::move(e));
+    return true;
   }
 
   std::string choice_;
   driver_options options_;
   std::unordered_set<operation*> pending_;
   runtime* stop_ = nullptr;
+  runtime* preblocking_ = nullptr;
+  std::vector<event<>> later_;   ///< preblock events of the sleep after the next
+  bool preblock_fired_ = false;  ///< those of the next sleep have fired
   bool virtual_;
   bool turned_ = false;
-  nanoseconds now_ = std::chrono::seconds(1'000'000'000);
+  bool continues_ = false;
+  nanoseconds now_ = std::chrono::seconds(1'000'000'000) + tick;
 };
+
+inline void loop_driver::at_preblock(runtime& rt, event<> e) {
+  preblocking_ = &rt;
+  event<> fires = function_event<>([this, e = std::move(e)] {
+    preblock_fired_ = true;
+    e.trigger();
+  });
+  if (preblock_fired_) {
+    later_.push_back(std::move(fires));
+  } else {
+    rt.preblock(std::move(fires));
+  }
+}
 
 inline void loop_driver::forked(worker& w) {
   // Ending the old one would reach into the parent's.

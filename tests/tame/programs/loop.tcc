@@ -55,6 +55,33 @@ tamed void preblock() {
   check(before);
 }
 
+tamed void reporter(int* reports) {                     // D6: one that arms itself again
+  while (true) {
+    twait volatile { tamer::at_preblock(make_event()); }
+    if (++*reports == 1000) std::abort();               // the loop does not sleep any more
+  }
+}
+
+tamed void sleeper(int* reports) {
+  tvars { int before; }
+  twait { tamer::at_delay_msec(1, make_event()); }
+  before = *reports;
+  twait { tamer::at_delay_msec(1, make_event()); }
+  check(*reports > before);                             // one before each sleep
+}
+
+void turns_of_virtual_time() {                          // as tamer's t26 expects them
+  tamer::rendezvous<> r;
+  tamer::at_delay_msec(11, r.make_event());
+  tamer::at_delay_msec(4, r.make_event());
+  tamer::once();
+  check(tamer::recent().tv_usec == 4002);
+  tamer::once();
+  check(tamer::recent().tv_usec == 11002);
+  check(tamer::now().tv_usec == 11003);
+  check(tamer::recent().tv_usec == 11003);
+}
+
 tamed void signals() {
   tvars { int i(0); }
   while (i < 3) {
@@ -95,9 +122,17 @@ int main() {
   setenv("HEDDLE_TAME_DESCRIBE", "1", 1);
   tamer::initialize();
   tamer::set_time_type(tamer::time_virtual);
+  turns_of_virtual_time();
   times();
   recent_moves();
   tamer::loop();                                        // D1
+  tamer::cleanup();
+
+  tamer::initialize();
+  int reports = 0;
+  reporter(&reports);
+  sleeper(&reports);
+  tamer::loop();
   tamer::cleanup();
 
   tamer::initialize();
@@ -115,7 +150,7 @@ int main() {
   blocked(&e);
   std::vector<std::string> where;
   tamer::driver::main->blocked_locations(where);        // T4
-  check(where.size() == 1 && where[0].find("loop.tcc:84 for a reason") != std::string::npos);
+  check(where.size() == 1 && where[0].find("loop.tcc:111 for a reason") != std::string::npos);
   e();
   tamer::loop();
   tamer::at_delay(100, e = tamer::event<>());
