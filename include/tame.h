@@ -11,8 +11,10 @@
 
 #include <functional>
 #include <map>
+#include <source_location>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "tamer/tamer.hh"
@@ -208,22 +210,48 @@ heddle::task<> run_thread_for(F f, heddle::event<V> e) {
   e.trigger(co_await heddle::fiber(options, [f]() mutable { return V(f()); }));
 }
 
-/// tfork of a twait body: tfork(f), tfork(f, result).
+/// tfork(r, i..., f) and tfork(r, i..., f, result): f runs as a thread, and its end triggers an event
+/// of r with the ids i.
+template <class... Ids, class F>
+void fork_into(std::source_location where, ::rendezvous<Ids...>& r, Ids... ids, F f) {
+  heddle::spawn(run_thread(std::move(f), r.beneath().make_event_at(where, ids...)));
+}
+template <class... Ids, class F, class V>
+void fork_into(std::source_location where, ::rendezvous<Ids...>& r, Ids... ids, F f, V& v) {
+  heddle::spawn(run_thread_for<F, V>(std::move(f), r.beneath().make_event_at(where, ids..., v)));
+}
+
+/// tfork of a twait body: also tfork(f) and tfork(f, result), whose end the twait waits for.
 class forker {
  public:
+  using here = std::source_location;
   explicit forker(gather& g) noexcept : gather_(&g) {}
   template <class F>
-  void operator()(F f, std::source_location where = std::source_location::current()) const {
+  void operator()(F f, here where = here::current()) const {
     heddle::spawn(run_thread(std::move(f), gather_->make_event_at(where)));
   }
   template <class F, class V>
-  void operator()(F f, V& v, std::source_location where = std::source_location::current()) const {
+    requires(!is_rendezvous<F>)
+  void operator()(F f, V& v, here where = here::current()) const {
     heddle::spawn(run_thread_for<F, V>(std::move(f), gather_->make_event_at(where, v)));
   }
+  template <class F>
+  void operator()(::rendezvous<>& r, F f, here where = here::current()) const {
+    fork_into(where, r, std::move(f));
+  }
+  template <class F, class V>
+  void operator()(::rendezvous<>& r, F f, V& v, here where = here::current()) const {
+    fork_into(where, r, std::move(f), v);
+  }
+  template <class I, class F>
+  void operator()(::rendezvous<I>& r, std::type_identity_t<I> i, F f,
+                  here where = here::current()) const {
+    fork_into(where, r, std::move(i), std::move(f));
+  }
   template <class I, class F, class V>
-  void operator()(::rendezvous<I>& r, I i, F f, V& v,
-                  std::source_location where = std::source_location::current()) const {
-    heddle::spawn(run_thread_for<F, V>(std::move(f), r.beneath().make_event_at(where, i, v)));
+  void operator()(::rendezvous<I>& r, std::type_identity_t<I> i, F f, V& v,
+                  here where = here::current()) const {
+    fork_into(where, r, std::move(i), std::move(f), v);
   }
 
  private:
@@ -240,6 +268,29 @@ void keep_calling_for_fd(int fd, bool writes, std::function<void()> f);
 void keep_calling_for_signal(int signal, std::function<void()> f);
 
 }  // namespace heddle::tame
+
+#ifdef HEDDLE_TAME_THREADS
+// tfork outside of a twait body, as section 4 of the paper defines it.
+template <class F>
+void tfork(rendezvous<>& r, F f, std::source_location where = std::source_location::current()) {
+  heddle::tame::fork_into(where, r, std::move(f));
+}
+template <class F, class V>
+void tfork(rendezvous<>& r, F f, V& v,
+           std::source_location where = std::source_location::current()) {
+  heddle::tame::fork_into(where, r, std::move(f), v);
+}
+template <class I, class F>
+void tfork(rendezvous<I>& r, std::type_identity_t<I> i, F f,
+           std::source_location where = std::source_location::current()) {
+  heddle::tame::fork_into(where, r, std::move(i), std::move(f));
+}
+template <class I, class F, class V>
+void tfork(rendezvous<I>& r, std::type_identity_t<I> i, F f, V& v,
+           std::source_location where = std::source_location::current()) {
+  heddle::tame::fork_into(where, r, std::move(i), std::move(f), v);
+}
+#endif
 
 // mkevent outside of a twait body.
 template <class... Ids>

@@ -128,6 +128,15 @@ template <class... Ts, class... Vs>
   return e;
 }
 
+/// The same for any one of a range of signals.
+template <class Iterator, class... Ts, class... Vs>
+  requires(std::input_iterator<Iterator> && sizeof...(Ts) == sizeof...(Vs))
+[[nodiscard]] event<Ts...> add_signal(Iterator first, Iterator last, event<Ts...> e,
+                                      Vs&&... values) {
+  for (; first != last; ++first) ::tamer::at_signal(*first, heddle::bind(e, values...));
+  return e;
+}
+
 /// Calls f once, with these arguments before its values, when it fires.
 template <class... Ts, class F, class... Args>
 [[nodiscard]] event<Ts...> fun_event(F f, Args... args) {

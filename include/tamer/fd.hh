@@ -67,6 +67,10 @@ class fd {
   [[nodiscard]] int error() const noexcept;
   int make_nonblocking();
   static int make_nonblocking(int number);
+  /// How many descriptors the process may have open (RLIMIT_NOFILE), or a negative error.
+  [[nodiscard]] static int open_limit();
+  /// Sets it, within what the system allows, and returns what it is then.
+  static int open_limit(int wanted);
 
   /// Fills the buffer, or stops at the end of the file (result 0 and a short count) or at an error.
   /// `count` is current at all times.

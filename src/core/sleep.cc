@@ -99,7 +99,7 @@ void timer(nanoseconds span, event<> done) {
   }
 }
 
-void asap(event<> done) {
+void detail::asap_function::operator()(event<> done) const {
   if (!done) return;
   delivery::post(worker::here(), done);
 }

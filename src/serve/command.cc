@@ -175,16 +175,19 @@ std::optional<int> command::parse(int argc, char** argv) {
 
 std::optional<int> command::parse(std::span<char* const> words) {
   parser_->given = true;
+  CLI::App& app = parser_->app;
+  const auto is_flag = [&app](const char* word) {
+    const CLI::Option* o = app.get_option_no_throw(word);
+    return o != nullptr && o->get_expected_max() == 0;
+  };
   std::size_t flags = 0;  // of this command, before the name of one below
-  if (!parser_->below.empty())
-    while (flags != words.size() && words[flags][0] == '-') ++flags;
+  while (flags != words.size() && is_flag(words[flags])) ++flags;
   const auto named = [&](const auto& each) {
     return flags != words.size() && each->parser_->app.get_name() == words[flags];
   };
   const auto found = std::ranges::find_if(parser_->below, named);
   const bool descends = found != parser_->below.end();
   const std::span<char* const> own = descends ? words.first(flags) : words;
-  CLI::App& app = parser_->app;
   try {
     app.parse(std::vector<std::string>(own.rbegin(), own.rend()));  // it takes them from the end
   } catch (const CLI::CallForHelp&) {

@@ -8,8 +8,10 @@
 #include <pthread.h>
 
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <string_view>
 
 #include "heddle/core/sleep.hh"
 #include "tamer/loop_driver.hh"
@@ -47,6 +49,14 @@ std::string driver_wanted() {
   const char* const wanted = std::getenv("TAMER_DRIVER");
   const std::string name = wanted == nullptr ? "" : wanted;
   return name == "epoll" || name == "poll" || name == "sim" ? name : std::string();
+}
+
+/// A Tame program is not written for several workers: one that asks for them is told.
+void say_one_worker() {
+  const char* const wanted = std::getenv("HEDDLE_WORKERS");
+  if (wanted == nullptr || *wanted == 0 || std::string_view(wanted) == "1") return;
+  std::fprintf(stderr, "heddle: HEDDLE_WORKERS=%s is ignored: a Tame program has one worker\n",
+               wanted);
 }
 
 void build(bool with_virtual_time) {
@@ -239,6 +249,7 @@ bool initialized() noexcept { return here().rt != nullptr; }
 
 void initialize(int flags) {
   if (initialized()) return;
+  say_one_worker();
   here().ignore_sigpipe = (flags & keep_sigpipe) == 0;
   build(false);
   static const int told = ::pthread_atfork(nullptr, nullptr, &in_the_child);

@@ -2,6 +2,11 @@
 // The handle of a descriptor: how it is made, counted and closed.
 #include "tamer/fd.hh"
 
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <limits>
+
 #include "heddle/core/callback.hh"
 #include "heddle/core/start.hh"
 #include "heddle/io/blocking.hh"
@@ -85,6 +90,22 @@ int fd::make_nonblocking() {
   if (!*this) return error();
   state_->mode = descriptor::unknown;
   return make_nonblocking(state_->number);
+}
+
+int fd::open_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return -errno;
+  return static_cast<int>(std::min<rlim_t>(limit.rlim_cur, std::numeric_limits<int>::max()));
+}
+int fd::open_limit(int wanted) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return -errno;
+  const auto soft = static_cast<rlim_t>(std::max(wanted, 0));
+  rlimit raised{soft, std::max(soft, limit.rlim_max)};
+  if (::setrlimit(RLIMIT_NOFILE, &raised) == 0) return open_limit();
+  limit.rlim_cur = std::min(soft, limit.rlim_max);  // only a privileged process may raise the other
+  if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) return -errno;
+  return open_limit();
 }
 
 void fd::fstat(struct stat& out, int_event done) {

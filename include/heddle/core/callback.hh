@@ -10,6 +10,7 @@
 #pragma once
 
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <source_location>
 #include <utility>
@@ -87,6 +88,12 @@ template <class T, class Iterator>
         ++to;
       },
       where);
+}
+/// The same for an iterator that says what it points to, as a pointer does.
+template <std::indirectly_readable Iterator>
+[[nodiscard]] event<std::iter_value_t<Iterator>> output_event(
+    Iterator& to, std::source_location where = std::source_location::current()) {
+  return output_event<std::iter_value_t<Iterator>, Iterator>(to, where);
 }
 
 /// A function that triggers the event, for interfaces with callbacks. It may be called once;

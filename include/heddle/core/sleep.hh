@@ -59,7 +59,14 @@ class [[nodiscard("co_await it")]] sleep_awaiter : wait {
 /// Fires `done` after this span; at once from the queue when it is not positive. Forgets it when
 /// the event has become empty.
 void timer(nanoseconds span, event<> done);
-/// Fires `done` at the end of this turn or in the next, first come first served.
-void asap(event<> done);
+namespace detail {
+struct asap_function {
+  void operator()(event<> done) const;
+};
+}  // namespace detail
+/// asap(done) fires `done` at the end of this turn or in the next, first come first served.
+/// It is an object, so that a program's own asap(event<>) is not ambiguous with it: the type of an
+/// event does not make the compiler look for objects in namespace heddle.
+inline constexpr detail::asap_function asap{};
 
 }  // namespace heddle

@@ -150,6 +150,34 @@ tamed void sockets(event<> done) {
   done();
 }
 
+// A program asks again at once when accept fails. No descriptor is left: others must run in between,
+// and the connection must not be lost.
+tamed void none_left(event<> done) {
+  tvars { fd listener = tcp_listen(0), caller, f; sockaddr_in at; socklen_t len(sizeof at); std::vector<int> taken; int limit(fd::open_limit()), refused(0), turns(0), n; int* end(0); event<int> out; }
+  taken.resize(1);
+  end = taken.data();
+  out = output_event(end);                      // an iterator says what it points to
+  out(7);
+  check(taken[0] == 7 && end == taken.data() + 1);
+  taken.clear();
+  getsockname(listener.value(), (sockaddr*)&at, &len);
+  twait { tcp_connect(at.sin_addr, ntohs(at.sin_port), make_event(caller)); }
+  check(caller);
+  check(fd::open_limit(64) == 64 && fd::open_limit() == 64);
+  while ((n = ::dup(0)) >= 0) taken.push_back(n);
+  at_delay_msec(25, fun_event([](std::vector<int>* all) { for (int each : *all) ::close(each); }, &taken));
+  while (true) {
+    at_asap(fun_event([](int* t) { ++*t; }, &turns));
+    twait { listener.accept(make_event(f)); }
+    if (f) break;
+    check(f.error() == -EMFILE);
+    ++refused;
+  }
+  check(refused >= 1 && refused < 10 && turns >= refused);
+  check(fd::open_limit(limit) == limit);
+  done();
+}
+
 tamed void everything() {
   twait { at_asap(make_event()); }
   twait { counted_descriptors(make_event()); }
@@ -158,6 +186,7 @@ tamed void everything() {
   twait { lines(make_event()); }
   twait { hundreds(make_event()); }
   twait { sockets(make_event()); }
+  twait { none_left(make_event()); }
 }
 
 int main() {

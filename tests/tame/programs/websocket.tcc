@@ -25,6 +25,28 @@ tamed void serve_one(tamer::fd cfd) {
   cfd.close();
 }
 
+// A server may send frames at once: they come in one packet with the 101.
+tamed void frames_behind_the_101(tamer::fd a, tamer::fd b) {
+  tvars { tamer::http_parser hp(HTTP_RESPONSE), served(HTTP_REQUEST); tamer::http_message req, res; tamer::websocket_parser wp(HTTP_RESPONSE); tamer::websocket_message m; std::string key, answer; int r; }
+  req.url("/chat");
+  key = tamer::websocket_handshake::request(req);
+  twait { hp.send(a, req, make_event()); }
+  twait { served.receive(b, make_event(req)); }
+  tamer::websocket_handshake::response(res, req);
+  answer = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: " +
+           res.header("Sec-WebSocket-Accept") + "\r\n\r\n" + std::string("\x81\5first\x82\1", 9);
+  twait { b.write(answer, make_event(r)); }
+  twait { hp.receive(a, make_event(res)); }
+  check(tamer::websocket_handshake::is_response(res, key));
+  twait { b.write(std::string("2\x81\5third"), make_event(r)); }  // the rest of the second, and one more
+  twait { wp.receive(a, make_event(m)); }
+  check(m.text() && m.body() == "first");
+  twait { wp.receive(a, make_event(m)); }
+  check(m.binary() && m.body() == "2");
+  twait { wp.receive(a, make_event(m)); }
+  check(m.text() && m.body() == "third");
+}
+
 tamed void program(tamer::fd a, tamer::fd b) {
   tvars { tamer::http_parser hp(HTTP_RESPONSE); tamer::http_message req, res; tamer::websocket_parser wp(HTTP_RESPONSE); tamer::websocket_message m; std::string key; size_t sizes[5] = {0, 5, 126, 70000, 1}; int i, r; }
   serve_one(b);
@@ -56,6 +78,9 @@ int main() {
   tamer::fd a, b;
   tamer::fd::socketpair(AF_UNIX, SOCK_STREAM, 0, a, b);
   program(a, b);
+  tamer::loop();
+  tamer::fd::socketpair(AF_UNIX, SOCK_STREAM, 0, a, b);
+  frames_behind_the_101(a, b);
   tamer::loop();
   tamer::cleanup();
   return end_of_checks();
