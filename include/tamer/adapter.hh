@@ -67,7 +67,8 @@ template <class Delay, class... Ts, class... Vs>
   ::tamer::at_delay(delay, heddle::bind(e, std::forward<Vs>(values)...));
   return e;
 }
-/// Without values the last one is -ETIMEDOUT, and the others are empty.
+/// Without values the last one is -ETIMEDOUT. The others keep what the operation has stored so far,
+/// as the count of a read; of an event that no variable of an int receives, they are empty.
 template <class Delay, class... Ts>
   requires requires(Delay d, event<> e) { ::tamer::at_delay(d, e); }
 [[nodiscard]] event<Ts...> add_timeout(Delay delay, event<Ts...> e) {
@@ -79,6 +80,11 @@ template <class Delay, class... Ts>
     ::tamer::at_delay(delay, heddle::bind(e, Ts(::tamer::outcome::timeout)...));
   } else {
     [&]<class First, class Last>(event<First, Last> both) {
+      if constexpr (std::same_as<Last, int>) {
+        if (int* const result = both.template result_pointer<1>())
+          return ::tamer::at_delay(delay, ::tamer::detail::note_outcome(both.unblocker(), *result,
+                                                                        ::tamer::outcome::timeout));
+      }
       ::tamer::at_delay(delay, heddle::bind(both, First(), Last(::tamer::outcome::timeout)));
     }(e);
   }

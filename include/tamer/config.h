@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The macros of tamer's configuration. Heddle needs C++23, so all of these features are there;
- * preevents are ordinary events here, and TAMER_HAVE_PREEVENT says that they are no type of their
- * own. */
+ * The macros of tamer's configuration. Heddle needs C++23, so all of these features are there. A
+ * preevent is a type of its own, but as cheap as an event, because every event is. */
 #pragma once
 
 #define TAMER_HAVE_CXX_LAMBDAS 1
@@ -11,7 +10,7 @@
 #define TAMER_HAVE_CXX_STATIC_ASSERT 1
 #define TAMER_HAVE_CXX_AUTO 1
 #define TAMER_HAVE_CXX_NOEXCEPT 1
-#define TAMER_HAVE_PREEVENT 0
+#define TAMER_HAVE_PREEVENT 1
 #define TAMER_MOVE(x) ::std::move(x)
 #define TAMER_MAKE_ANNOTATED_EVENT(...) make_event(__VA_ARGS__)
 #define TAMER_MAKE_FN_ANNOTATED_EVENT(name, ...) make_event(__VA_ARGS__)

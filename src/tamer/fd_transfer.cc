@@ -33,7 +33,9 @@ struct count_and_int {
 };
 struct pair_of_both {
   explicit pair_of_both(event<std::size_t, int> d) noexcept : done(std::move(d)) {}
-  void note(std::size_t) const noexcept {}
+  void note(std::size_t n) const noexcept {
+    if (std::size_t* const c = done.result_pointer<0>()) *c = n;
+  }
   void end(std::size_t n, int result) const { done.trigger(n, result); }
   [[nodiscard]] event<> unblocker() const { return done.unblocker(); }
   event<std::size_t, int> done;
