@@ -22,6 +22,11 @@ std::size_t ip_bytes(const std::byte* p) noexcept {
   return (std::to_integer<unsigned>(p[0]) >> 4) == 4 ? 20 : 40;
 }
 
+/// Whether the packet is TCP's; the stack answers pings, too.
+bool is_tcp(const std::byte* p) noexcept {
+  return p[ip_bytes(p) == 20 ? 9 : 6] == std::byte{tcp::protocol_tcp};
+}
+
 }  // namespace
 
 bool tun_queue::read_into(tcp::stack& s, tcp::instant now) {
@@ -70,7 +75,7 @@ bool tun_queue::joins(const tcp::outgoing& p) const noexcept {
   const std::byte* const was = header_.data();
   const std::byte* const is = p.header.data();
   const std::size_t ip = ip_bytes(was);
-  if (ip_bytes(is) != ip) return false;
+  if (ip_bytes(is) != ip || !is_tcp(was) || !is_tcp(is)) return false;
   // The same addresses and ports, the next bytes, the same acknowledgement, window and options.
   const std::size_t addresses = ip == 20 ? 12 : 8;
   constexpr std::byte plain = std::byte{tcp::flag_ack};
@@ -121,7 +126,7 @@ void tun_queue::send_held() noexcept {
   std::byte* const p = header_.data();
   const std::size_t ip = ip_bytes(p);
   offload_header offload;
-  if (offloads_) {
+  if (offloads_ && is_tcp(p)) {
     offload.flags = sum_is_partial;
     offload.sum_from = static_cast<std::uint16_t>(ip);
     offload.sum_at = sum_place;

@@ -30,34 +30,30 @@ std::uint32_t timeout_us(const core& k, const pcb& c) noexcept {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(base << shift, k.opt.timeout_max_us));
 }
 
+void measure_echo(core& k, pcb& c, std::uint32_t echo) noexcept {
+  const std::uint32_t ms = timestamp_now(k) - (echo - c.ts_offset);
+  if (ms < k.opt.timeout_max_us / 1000) measure(k, c, std::max<std::uint32_t>(ms, 1) * 1000);
+}
+
 void take_window(pcb& c, const segment& s) noexcept {
   // Newer by sequence; or the same, where the ACK is as new as any that is looked at. Beyond RFC
   // 9293 also an ACK that advances: else the edge would move with SND.UNA to where the peer never
   // offered it.
   if (before(s.seq, c.snd_wl1) && !before(c.snd_una, s.ack)) return;
   c.snd_wnd = std::uint32_t{s.window} << c.send_shift;
-  c.snd_wl1 = s.seq;
+  // An ACK may be numbered beyond the window (acceptable() in input.cc), and the next one within.
+  c.snd_wl1 = earlier(s.seq, c.rcv_edge);
   c.max_window = std::max(c.max_window, s.window);
 }
 
 namespace {
 
-/// A window opened: a byte that was sent into the closed one was most likely dropped.
-void window_opened(pcb& c, traffic& t) noexcept {
+void window_opened(traffic& t) noexcept {
   t.window_probes = 0;
   if (t.timer == send_timer::window_probe) {
     t.timer = send_timer::none;
     t.send_due = never_due;
   }
-  if (t.records.size() == 1 && t.records.front().probe && !t.records.front().fin) {
-    // A probe without other segments is forgotten, so that its byte goes with the next segment.
-    c.snd_nxt = t.records.front().begin;
-    t.records.clear();
-    t.sacked_bytes = t.lost_bytes = 0;
-    return;
-  }
-  for (std::size_t i = 0; i < t.records.size(); ++i)
-    if (t.records[i].probe) mark_lost(t, t.records[i]);
 }
 
 void measure_from(core& k, pcb& c, const ack_result& r) noexcept {
@@ -65,9 +61,7 @@ void measure_from(core& k, pcb& c, const ack_result& r) noexcept {
   if (r.newest_sent_once >= 0) {
     measure(k, c, static_cast<std::uint32_t>(k.now - r.newest_sent_once));
   } else if (r.has_echo && r.acked != 0) {
-    const std::uint32_t sent_ms = r.echo - c.ts_offset;
-    const std::uint32_t ms = timestamp_now(k) - sent_ms;
-    if (ms < k.opt.timeout_max_us / 1000) measure(k, c, std::max<std::uint32_t>(ms, 1) * 1000);
+    measure_echo(k, c, r.echo);
   }
 }
 
@@ -77,7 +71,7 @@ bool on_ack(core& k, conn x, const segment& s) {
   pcb& c = x.c;
   if (before(c.snd_nxt, s.ack) || before(s.ack, c.snd_una - c.max_window_bytes())) {
     dropped(k, drop::bad_ack);
-    challenge(k, c);
+    challenge(k, x);
     return false;
   }
   if (before(s.ack, c.snd_una)) return true;  // old, but its text may be new
@@ -105,7 +99,7 @@ bool on_ack(core& k, conn x, const segment& s) {
              window_was == c.snd_wnd && c.snd_wnd != 0 && t.duplicates < 255) {
     ++t.duplicates;  // RFC 5681 section 2; answers to probes of a closed window are none
   }
-  if (window_was == 0 && c.snd_wnd != 0) window_opened(c, t);
+  if (window_was == 0 && c.snd_wnd != 0) window_opened(t);
   recover(k, x, t, s, r);
   // The timeout begins anew with new data acknowledged, and not with each duplicate (RFC 6298
   // section 5.3); a probe of the tail is off once something was reported beyond a gap.

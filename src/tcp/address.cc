@@ -76,6 +76,13 @@ bool ip_address::is_unicast() const noexcept {
   return bytes[0] != 0xff && bytes != unspecified;
 }
 
+bool ip_address::is_loopback() const noexcept {
+  if (is_v4()) return bytes[12] == 127;
+  static constexpr std::array<std::uint8_t, 16> one = {0, 0, 0, 0, 0, 0, 0, 0,
+                                                       0, 0, 0, 0, 0, 0, 0, 1};
+  return bytes == one;
+}
+
 std::string ip_address::text() const {
   if (is_v4()) {
     std::string out;

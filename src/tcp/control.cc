@@ -81,6 +81,11 @@ void send_ack(core& k, pcb& c) noexcept {
   send(k, s, {}, 0);
 }
 
+void send_old_number(core& k, pcb& c) noexcept {
+  const segment s = outgoing_segment(k, c, flag_ack, c.snd_una - 1);
+  send(k, s, {}, 0);
+}
+
 void send_syn(core& k, conn x) noexcept {
   pcb& c = x.c;
   c.clear(pcb_syn_due);
@@ -135,19 +140,18 @@ void answer_with_reset(core& k, const segment& s) noexcept {
   send(k, r, {}, 0);
 }
 
-void challenge(core& k, pcb& c) noexcept {
-  const instant second = k.now / 1'000'000;
-  if (second != k.challenge_second) {
-    k.challenge_second = second;
-    k.challenges = 0;
+bool may_challenge(core& k, std::uint64_t owner) noexcept {
+  const hash_key key{k.opt.key[0] ^ 6, k.opt.key[1]};
+  if (k.challenges.take(owner, k.now, k.opt.challenges_each, k.opt.challenges_max, key)) {
+    ++k.count.challenges_sent;
+    return true;
   }
-  if (k.challenges >= k.opt.challenges_max) {
-    ++k.count.challenges_withheld;
-    return;
-  }
-  ++k.challenges;
-  ++k.count.challenges_sent;
-  send_ack(k, c);
+  ++k.count.challenges_withheld;
+  return false;
+}
+
+void challenge(core& k, conn x) noexcept {
+  if (may_challenge(k, std::uint64_t{x.generation} << 32 | x.index)) send_ack(k, x.c);
 }
 
 }  // namespace heddle::tcp

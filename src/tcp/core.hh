@@ -4,10 +4,12 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <unordered_map>
 #include <vector>
 
 #include "heddle/tcp/stack.hh"
+#include "tcp/challenge.hh"
 #include "tcp/demux.hh"
 #include "tcp/time_wait.hh"
 #include "tcp/timer.hh"
@@ -51,7 +53,9 @@ struct core {
 
   instant now = 0;
   std::uint32_t half_open = 0;
-  std::uint32_t port_next = 0;
+  // A counter for each part of the destinations, so that a peer cannot count the connections to
+  // others (RFC 6056 section 3.3.4).
+  std::array<std::uint32_t, 64> port_next{};
 
   // Memory (memory.cc).
   std::size_t held_bytes = 0;      // of users: unread, to send, out of order, with their records
@@ -62,8 +66,9 @@ struct core {
   bool writers_wait = false;       // user::eased() must be called
   instant stalled_seen = 0;        // when stalled connections were last looked for
 
-  instant challenge_second = -1;
-  std::uint32_t challenges = 0;
+  challenge_budget challenges;
+  instant echo_second = -1;
+  std::uint32_t echoes = 0;  // in that second
 };
 
 /// A connection within a step.
@@ -146,20 +151,26 @@ void put_sack_blocks(core& k, pcb& c, segment& s) noexcept;
 void send(core& k, const segment& s, std::span<const std::span<const std::byte>> payload,
           std::uint32_t bytes) noexcept;
 void send_ack(core& k, pcb& c) noexcept;
+/// A probe: a segment without data, with a number that the peer has acknowledged, makes the peer
+/// answer by an ACK with its window (RFC 1122 section 4.2.3.6). It takes no new number: the ACKs
+/// that follow it stay acceptable to a peer whose window is closed.
+void send_old_number(core& k, pcb& c) noexcept;
 void send_syn(core& k, conn x) noexcept;
 void send_reset(core& k, pcb& c) noexcept;
 /// The answer to a segment that belongs to no connection (RFC 9293 section 3.10.7.1).
 void answer_with_reset(core& k, const segment& s) noexcept;
 /// An ACK that asks whether a suspicious segment was the peer's (RFC 5961), at a bounded rate.
-void challenge(core& k, pcb& c) noexcept;
+void challenge(core& k, conn x) noexcept;
+/// Whether the rate allows one more challenge for `owner` (challenge.hh).
+[[nodiscard]] bool may_challenge(core& k, std::uint64_t owner) noexcept;
 [[nodiscard]] std::uint32_t timestamp_now(const core& k) noexcept;
 [[nodiscard]] std::uint32_t mss_of(const core& k, bool v4) noexcept;
 /// The window that would be offered now, as an edge.
 [[nodiscard]] sequence edge_to_offer(const core& k, const pcb& c) noexcept;
 
 // listen.cc
-void on_listener(core& k, const segment& s, packet& p, std::uint64_t hash);
-void on_time_wait(core& k, time_wait_record& r, const segment& s, packet& p, std::uint64_t hash);
+void on_listener(core& k, const segment& s, packet& p);
+void on_time_wait(core& k, time_wait_record& r, const segment& s, std::uint64_t hash);
 
 // cookie.cc
 struct cookie_offer {
@@ -193,6 +204,8 @@ void on_icmp(core& k, const ip_head& ip, bool sums_verified) noexcept;
 [[nodiscard]] bool on_ack(core& k, conn x, const segment& s);
 void take_window(pcb& c, const segment& s) noexcept;
 void measure(core& k, pcb& c, std::uint32_t rtt_us) noexcept;
+/// Measures by the peer's echo of a timestamp.
+void measure_echo(core& k, pcb& c, std::uint32_t echo) noexcept;
 [[nodiscard]] std::uint32_t timeout_us(const core& k, const pcb& c) noexcept;
 
 // scoreboard.cc
@@ -238,10 +251,10 @@ void flush_connection(core& k, conn x);
 [[nodiscard]] std::uint32_t full_segment(const core& k, const pcb& c) noexcept;
 void retransmit(core& k, pcb& c, traffic& t, std::size_t i);
 void window_probe(core& k, conn x);
-bool send_new_segment(core& k, conn x, traffic& t, std::uint32_t bytes, bool probe);
+bool send_new_segment(core& k, conn x, traffic& t, std::uint32_t bytes);
 
 // reassembly.cc
-void on_data(core& k, conn x, const segment& s, packet& p);
+void on_data(core& k, conn x, segment& s, packet& p);
 /// Gives the bytes to the user; false: the connection is gone.
 bool hand_up(core& k, conn x, std::span<const std::byte> bytes, packet& p);
 void on_fin(core& k, conn x);

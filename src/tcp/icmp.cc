@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Errors of ICMP (RFC 792, 1191) and ICMPv6 (RFC 4443, 8201) about segments that we sent. Anyone
-// can send them, so each must quote a segment in flight (RFC 5927), and none ends an open
-// connection.
+// ICMP (RFC 792, 1191) and ICMPv6 (RFC 4443, 8201). Echo requests are answered, at a bounded rate.
+// Errors are about segments that we sent. Anyone can send them, so each must quote a segment in
+// flight (RFC 5927), and none ends an open connection.
+#include <cstring>
+
 #include "tcp/core.hh"
 
 namespace heddle::tcp {
@@ -97,6 +99,47 @@ void narrow(core& k, conn x, const icmp_error& e) {
   mark_dirty(k, x);
 }
 
+constexpr std::size_t echo_head_bytes = 8;
+
+[[nodiscard]] bool is_echo_request(std::span<const std::byte> p, bool v4) noexcept {
+  return p[0] == (v4 ? std::byte{8} : std::byte{128}) && p[1] == std::byte{0};
+}
+
+/// The same bytes back (RFC 1122 section 3.2.2.6, RFC 4443 section 4.2).
+void answer_echo(core& k, const ip_head& ip) noexcept {
+  const instant second = k.now / 1'000'000;
+  if (second != k.echo_second) {
+    k.echo_second = second;
+    k.echoes = 0;
+  }
+  const bool v4 = ip.source.is_v4();
+  const std::size_t head_bytes = v4 ? 20 : 40;
+  if (k.echoes >= k.opt.echoes_max || head_bytes + ip.body.size() > k.opt.mtu) {
+    dropped(k, drop::icmp_unrelated);
+    return;
+  }
+  ++k.echoes;
+  std::array<std::byte, 40 + echo_head_bytes> head{};
+  write_ip_head({ip.destination, ip.source, ip.protocol, {}}, ip.body.size(), head.data());
+  std::byte* const echo = head.data() + head_bytes;
+  std::memcpy(echo, ip.body.data(), echo_head_bytes);
+  echo[0] = v4 ? std::byte{0} : std::byte{129};
+  put16(echo + 2, 0);
+  const std::span<const std::byte> data = ip.body.subspan(echo_head_bytes);
+  checksum sum;
+  if (!v4)
+    sum.add_pseudo(ip.destination, ip.source, protocol_icmp6,
+                   static_cast<std::uint32_t>(ip.body.size()));
+  sum.add({echo, echo_head_bytes});
+  sum.add(data);
+  put16(echo + 2, sum.value());
+  ++k.count.packets_out;
+  ++k.count.echoes_sent;
+  k.net.transmit({{head.data(), head_bytes + echo_head_bytes},
+                  {&data, 1},
+                  static_cast<std::uint32_t>(data.size())});
+}
+
 }  // namespace
 
 void on_icmp(core& k, const ip_head& ip, bool sums_verified) noexcept {
@@ -116,6 +159,10 @@ void on_icmp(core& k, const ip_head& ip, bool sums_verified) noexcept {
       dropped(k, drop::icmp_malformed);
       return;
     }
+  }
+  if (is_echo_request(p, v4)) {
+    answer_echo(k, ip);
+    return;
   }
   icmp_error e;
   if (v4) {

@@ -9,9 +9,13 @@ namespace {
 
 constexpr std::uint16_t stale_age = 24 * 86400 / 134;  // 24 days (RFC 7323 section 5.5)
 
-/// The first round trip: from SYN, whose deadline tells when it left.
-void measure_opening(core& k, pcb& c) {
-  if (c.has(pcb_syn_lost)) return;
+/// The first round trip: from SYN, whose deadline tells when it left. If SYN was sent again, only
+/// the peer's echo of a timestamp tells which of them it answers (RFC 7323 section 4).
+void measure_opening(core& k, pcb& c, const segment& s) {
+  if (c.has(pcb_syn_lost)) {
+    if (c.has(pcb_timestamps) && s.has_timestamps && s.ts_echo != 0) measure_echo(k, c, s.ts_echo);
+    return;
+  }
   const instant sent = time_of(c.idle_due, k.now) - k.opt.timeout_initial_us;
   measure(k, c, static_cast<std::uint32_t>(std::max<instant>(k.now - sent, 1)));
 }
@@ -44,7 +48,7 @@ void on_syn_sent(core& k, conn x, segment& s, packet& p) {
     mark_dirty(k, x);
     return;
   }
-  measure_opening(k, c);
+  measure_opening(k, c, s);
   c.snd_una = s.ack;
   c.set(pcb_ack_now);
   mark_dirty(k, x);
@@ -71,10 +75,10 @@ bool check_timestamps(core& k, conn x, const segment& s) {
   const auto age = static_cast<std::uint16_t>((k.now >> 27) - c.ts_recent_age);
   if (age > stale_age) return true;
   dropped(k, drop::old_timestamp);
-  if (s.length() != 0) {
+  if (s.length() != 0 && !s.has(flag_syn)) {
     send_ack(k, c);
   } else {
-    challenge(k, c);
+    challenge(k, x);
   }
   return false;
 }
@@ -82,6 +86,10 @@ bool check_timestamps(core& k, conn x, const segment& s) {
 bool acceptable(const pcb& c, const segment& s) noexcept {
   const std::uint32_t window = c.receive_window();
   const std::uint32_t length = s.length();
+  // The special allowance for ACKs (RFC 9293 section 3.10.7.4). A peer whose bytes fill the window
+  // numbers its ACKs from the window's end; one that has probed a closed window with a new byte,
+  // from a byte beyond it.
+  if (length == 0 && !s.has(flag_rst)) return s.seq - c.rcv_nxt <= window + 1;
   if (window == 0) return s.seq == c.rcv_nxt;  // its ACK and RST count; text is cut off
   const auto inside = [&](sequence at) { return at - c.rcv_nxt < window; };
   return inside(s.seq) || (length > 0 && inside(s.seq + length - 1)) ||
@@ -104,14 +112,16 @@ void refuse(core& k, conn x, const segment& s) {
   dropped(k, drop::outside_window);
   if (s.has(flag_rst)) return;
   const std::uint32_t length = s.length();
-  if (!s.payload.empty() && at_most(s.end(), c.rcv_nxt)) {
+  if (s.has(flag_syn)) {
+    challenge(k, x);  // RFC 5961 section 4.2
+  } else if (!s.payload.empty() && at_most(s.end(), c.rcv_nxt)) {
     note_duplicate(k, c, s.seq, s.seq + static_cast<std::uint32_t>(s.payload.size()));
     send_ack(k, c);
     rest_if_idle(k, c);
   } else if (length != 0 || s.seq + 1 == c.rcv_nxt) {
-    send_ack(k, c);  // also a keepalive probe
+    send_ack(k, c);  // also a probe of a closed window or of an idle connection
   } else {
-    challenge(k, c);  // two ends that disagree must not answer each other without end
+    challenge(k, x);  // two ends that disagree must not answer each other without end
   }
 }
 
@@ -147,7 +157,7 @@ void on_reset(core& k, conn x, const segment& s) {
   pcb& c = x.c;
   if (s.seq != c.rcv_nxt) {
     dropped(k, drop::blind_reset);
-    challenge(k, c);
+    challenge(k, x);
     return;
   }
   if (c.now == state::syn_received) {
@@ -184,7 +194,7 @@ bool on_ack_of_syn(core& k, conn x, const segment& s) {
       return false;
     }
   }
-  measure_opening(k, c);
+  measure_opening(k, c, s);
   c.snd_una = s.ack;
   c.snd_wl1 = s.seq - 1;
   take_window(c, s);
@@ -246,7 +256,7 @@ void on_connection(core& k, conn x, segment& s, packet& p) {
     if (c.now == state::syn_received && !c.has(pcb_active)) {
       end(k, x, ending::reset);  // back to LISTEN
     } else {
-      challenge(k, c);
+      challenge(k, x);
     }
     return;
   }

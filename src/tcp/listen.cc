@@ -7,26 +7,32 @@ namespace heddle::tcp {
 
 namespace {
 
-void on_syn(core& k, const segment& s) {
+/// Makes a half-open connection, or sends a cookie. `old`: what the last connection of this flow
+/// left. A new one must begin beyond its numbers, so no cookie can answer then: false, there is no
+/// room.
+bool on_syn(core& k, const segment& s, const time_wait_record* old) {
   const flow f = s.at_receiver();
-  const bool room = k.half_open < k.opt.half_open_max;
+  const bool room = k.half_open < k.opt.half_open_max || old != nullptr;
   const int local = local_number(k, f.local.address);
   std::uint32_t index = no_index;
   if (room) index = new_pcb(k, static_cast<std::uint8_t>(local), f);
   if (index == no_index) {
-    send_cookie(k, s);
-    return;
+    if (old == nullptr) send_cookie(k, s);
+    return false;
   }
   ++k.half_open;
   conn x(k, index);
   pcb& c = x.c;
-  c.snd_una = c.snd_nxt = initial_sequence(k, f);
-  ++c.snd_nxt;
+  c.snd_una = initial_sequence(k, f);
+  // RFC 9293 section 3.6.1: beyond all that the peer may still hold for a part of the old one.
+  if (old != nullptr) c.snd_una = later(c.snd_una, old->snd_nxt + 65536);
+  c.snd_nxt = c.snd_una + 1;
   open_with(k, c, s);
   move(c, state::syn_received);
   c.set(pcb_syn_due);
   set_idle_timer(k, x, k.now + k.opt.timeout_initial_us);
   mark_dirty(k, x);
+  return true;
 }
 
 /// Whether a new connection fits; if not, its segment is dropped or reset.
@@ -69,6 +75,15 @@ void on_cookie_ack(core& k, listener& l, const segment& s, packet& p) {
   from_ack_on(k, x, rest, p);
 }
 
+/// True: there is a half-open connection.
+bool take_syn(core& k, const listener& l, const segment& s, const time_wait_record* old) {
+  if (l.waiting >= l.backlog) {
+    dropped(k, drop::backlog_full);
+    return false;
+  }
+  return has_memory(k, s) && on_syn(k, s, old);
+}
+
 }  // namespace
 
 void open_by_cookie(core& k, pcb& c, const segment& s, const cookie_offer& offer) {
@@ -85,7 +100,7 @@ void open_by_cookie(core& k, pcb& c, const segment& s, const cookie_offer& offer
   open_with(k, c, syn);
 }
 
-void on_listener(core& k, const segment& s, packet& p, std::uint64_t) {
+void on_listener(core& k, const segment& s, packet& p) {
   const auto at = k.listeners.find(s.destination.port);
   if (at == k.listeners.end()) {
     // SYN to a closed port, or a segment of a connection that is over.
@@ -111,14 +126,10 @@ void on_listener(core& k, const segment& s, packet& p, std::uint64_t) {
     dropped(k, drop::no_ack);
     return;
   }
-  if (l.waiting >= l.backlog) {
-    dropped(k, drop::backlog_full);
-    return;
-  }
-  if (has_memory(k, s)) on_syn(k, s);
+  (void)take_syn(k, l, s, nullptr);
 }
 
-void on_time_wait(core& k, time_wait_record& r, const segment& s, packet& p, std::uint64_t hash) {
+void on_time_wait(core& k, time_wait_record& r, const segment& s, std::uint64_t hash) {
   const bool timestamps = (r.key & 1) != 0;
   // Resets are ignored (RFC 1337).
   if (s.has(flag_rst)) {
@@ -127,21 +138,26 @@ void on_time_wait(core& k, time_wait_record& r, const segment& s, packet& p, std
   }
   // A new connection may begin when its segments cannot be taken for old ones (RFC 9293 section
   // 3.6.1, RFC 6191).
-  if (s.has(flag_syn) && !s.has(flag_ack) && k.listeners.contains(s.destination.port)) {
+  const auto listening = k.listeners.find(s.destination.port);
+  if (s.has(flag_syn) && !s.has(flag_ack) && listening != k.listeners.end()) {
     const bool newer = timestamps && s.has_timestamps
                            ? before(r.ts_recent, s.ts_value) ||
                                  (r.ts_recent == s.ts_value && before(r.rcv_nxt, s.seq))
                            : before(r.rcv_nxt, s.seq);
     if (newer) {
-      k.waits.remove(hash);
-      on_listener(k, s, p, hash);
+      // Without room the record stays, and the peer sends its SYN again.
+      if (take_syn(k, listening->second, s, &r)) k.waits.remove(hash);
       return;
     }
   }
   dropped(k, drop::time_wait);
-  // The peer's FIN again: our ACK was lost, so the time begins anew.
-  if (s.has(flag_fin) && s.end() == r.rcv_nxt) r.due = tick_of(k.now + k.opt.time_wait_us);
   if (s.length() == 0 && s.seq == r.rcv_nxt && !s.has(flag_syn)) return;
+  if (s.has(flag_fin) && s.end() == r.rcv_nxt) {
+    // The peer's FIN again: our ACK was lost, so the time begins anew.
+    r.due = tick_of(k.now + k.opt.time_wait_us);
+  } else if (!may_challenge(k, r.key | std::uint64_t{1} << 63)) {
+    return;
+  }
   segment a;
   a.source = s.destination;
   a.destination = s.source;

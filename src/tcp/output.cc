@@ -101,7 +101,7 @@ void send_new(core& k, conn x, traffic& t, bool& blocked) {
       blocked = true;
       return;
     }
-    if (!send_new_segment(k, x, t, bytes, false)) return;
+    if (!send_new_segment(k, x, t, bytes)) return;
   }
 }
 
@@ -132,7 +132,7 @@ std::uint32_t full_segment(const core& k, const pcb& c) noexcept {
   return std::max<std::uint32_t>(c.mss, options + 16) - options;
 }
 
-bool send_new_segment(core& k, conn x, traffic& t, std::uint32_t bytes, bool probe) {
+bool send_new_segment(core& k, conn x, traffic& t, std::uint32_t bytes) {
   pcb& c = x.c;
   gathered g;
   gather(t, c.snd_nxt, bytes, g);
@@ -141,9 +141,8 @@ bool send_new_segment(core& k, conn x, traffic& t, std::uint32_t bytes, bool pro
   r.begin = c.snd_nxt;
   r.end = r.begin + g.bytes;
   r.sent_at = k.now;
-  r.probe = probe;
   const bool fin_next = c.has(pcb_finish) && !c.has(pcb_fin_sent) && r.end == t.data_end;
-  if (fin_next && (before(r.end, edge) || (probe && g.bytes == 0))) {
+  if (fin_next && before(r.end, edge)) {
     r.fin = true;
     ++r.end;
   }
@@ -152,7 +151,7 @@ bool send_new_segment(core& k, conn x, traffic& t, std::uint32_t bytes, bool pro
   t.records.push_back(r);
   c.snd_nxt = r.end;
   if (r.fin) c.set(pcb_fin_sent);
-  if (g.bytes < full_segment(k, c) && !probe) {
+  if (g.bytes < full_segment(k, c)) {
     t.small_sent = true;
     t.small_end = r.end;
   }
@@ -199,9 +198,8 @@ void window_probe(core& k, conn x) {
     const sequence edge = c.snd_una + c.snd_wnd;
     const std::uint32_t usable = before(c.snd_nxt, edge) ? edge - c.snd_nxt : 0;
     const std::uint32_t unsent = t.data_end - c.snd_nxt;
-    const bool closed = usable == 0;
-    const std::uint32_t bytes = std::min({unsent, std::max(usable, 1u), full_segment(k, c)});
-    send_new_segment(k, x, t, bytes, closed);
+    const std::uint32_t bytes = std::min({unsent, usable, full_segment(k, c)});
+    if (!send_new_segment(k, x, t, bytes)) send_old_number(k, c);
   }
   set_send_timer(k, x, t);
 }

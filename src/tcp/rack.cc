@@ -72,7 +72,7 @@ std::uint32_t rack_detect(core& k, pcb& c, traffic& t) noexcept {
       if (r.sends == 1) break;
       continue;
     }
-    if (!r.in_flight() || r.probe) continue;
+    if (!r.in_flight()) continue;
     const instant left = r.sent_at + t.rack.rtt_us + reo - k.now;
     if (left <= 0) {
       mark_lost(t, r);
@@ -121,7 +121,7 @@ void tail_probe(core& k, conn x) {
   // 3.10.7.4). Where the path is longer than that, new data is the better use (RFC 8985
   // section 7.3).
   constexpr std::uint32_t short_path_us = 10'000;
-  if (c.srtt_us >= short_path_us && bytes != 0 && send_new_segment(k, x, t, bytes, false)) {
+  if (c.srtt_us >= short_path_us && bytes != 0 && send_new_segment(k, x, t, bytes)) {
     t.tlp.retransmitted = false;
   } else {
     const std::size_t last = t.records.size() - 1;

@@ -118,10 +118,34 @@ bool drain(core& k, conn x) {
   return true;
 }
 
-void acknowledge_later(core& k, conn x) {
+/// Where the peer's FIN is, or what the peer said first if it says more than one thing.
+void note_fin(core& k, traffic& t, sequence at) {
+  if (t.peer_finished && !before(at, t.peer_end)) return;
+  t.peer_finished = true;
+  t.peer_end = at;
+  // Bytes behind it are no part of the stream.
+  while (!t.held.empty() && before(at, t.held.back().end)) {
+    held_piece& last = t.held.back();
+    if (before(last.begin, at)) {
+      t.held_bytes -= last.end - at;
+      last.end = at;
+      return;
+    }
+    t.held_bytes -= last.end - last.begin;
+    discharge(k, last.from->footprint() + hold_bytes);
+    last.from->release();
+    t.held.pop_back();
+  }
+}
+
+void acknowledge_later(core& k, conn x, std::uint32_t bytes) {
   pcb& c = x.c;
-  // Every second full segment at least; the user's answer may carry it earlier.
-  if (c.rcv_nxt - c.last_ack_sent >= 2 * full_segment(k, c)) {
+  // Every second full segment at least; the user's answer may carry it earlier. What is full is the
+  // peer's matter, and its path may be narrower than its MSS: a segment of some size counts as
+  // full, a small one does not.
+  constexpr std::uint32_t full_least = 128;
+  const std::uint32_t full = full_segment(k, c);
+  if (c.rcv_nxt - c.last_ack_sent >= 2 * std::clamp(bytes, std::min(full_least, full), full)) {
     c.set(pcb_ack_now);
     return;
   }
@@ -170,8 +194,17 @@ void forget_held(core& k, traffic& t) noexcept {
   t.held_bytes = 0;
 }
 
-void on_data(core& k, conn x, const segment& s, packet& p) {
+void on_data(core& k, conn x, segment& s, packet& p) {
   pcb& c = x.c;
+  if (c.traffic != no_index && k.traffics[c.traffic].peer_finished) {
+    // The stream is cut at the FIN that is known.
+    const sequence end = k.traffics[c.traffic].peer_end;
+    if (!before(s.seq, end)) s.payload = {};
+    if (before(end, s.seq + static_cast<std::uint32_t>(s.payload.size())))
+      s.payload = s.payload.first(end - s.seq);
+    if (before(end, s.seq)) s.flags = static_cast<std::uint8_t>(s.flags & ~flag_fin);
+    c.set(pcb_ack_now);
+  }
   const bool fin = s.has(flag_fin);
   if (s.seq != c.rcv_nxt) {
     if (!has_block(k, c, memory_for::opening, refusal::out_of_order)) {
@@ -180,10 +213,7 @@ void on_data(core& k, conn x, const segment& s, packet& p) {
       return;
     }
     traffic& t = busy(k, c);
-    if (fin) {
-      t.peer_finished = true;
-      t.peer_end = s.end() - 1;
-    }
+    if (fin) note_fin(k, t, s.end() - 1);
     hold_segment(k, c, t, s, p);
     send_ack(k, c);  // at once, and for each: the peer counts them (RFC 5681 section 4.2)
     return;
@@ -196,12 +226,13 @@ void on_data(core& k, conn x, const segment& s, packet& p) {
     c.set(pcb_ack_now);  // the ACK shows the peer the present window
     return;
   }
+  if (gap && fin) note_fin(k, k.traffics[c.traffic], s.end() - 1);
   if (!s.payload.empty() && !hand_up(k, x, s.payload, p)) return;
   if (gap) {
     if (!drain(k, x)) return;
     c.set(pcb_ack_now);
   } else if (!s.payload.empty()) {
-    acknowledge_later(k, x);
+    acknowledge_later(k, x, static_cast<std::uint32_t>(s.payload.size()));
   }
   bool finished = fin && c.rcv_nxt == s.end() - 1;
   if (c.traffic != no_index) {

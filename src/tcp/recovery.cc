@@ -2,6 +2,8 @@
 // The reaction to losses: fast recovery (RFC 5681, 6582, 6675) paced by proportional rate reduction
 // (RFC 6937), timeouts (RFC 6298), undo of spurious recoveries (RFC 3522, 3708, 4015), and the
 // timer of sending.
+#include <utility>
+
 #include "tcp/core.hh"
 
 namespace heddle::tcp {
@@ -159,9 +161,12 @@ void recover(core& k, conn x, traffic& t, const segment& s, const ack_result& r)
     reduce_proportionally(k, c, t, r);
   } else if (r.acked != 0) {
     const bool limited = t.window_limited || (c.cwnd < c.ssthresh && flight_was >= c.cwnd / 2);
-    if (limited) {
+    if (!limited) {
+      if (t.unlimited_since == 0) t.unlimited_since = k.now;
+    } else {
       congestion_path p = path_of(k, c, t);
       p.in_flight = flight_was;
+      if (t.unlimited_since != 0) p.paused_us = k.now - std::exchange(t.unlimited_since, 0);
       k.algorithm.acknowledged(p, r.acked);
       c.cwnd = std::max(p.window, full_segment(k, c));
       c.ssthresh = p.threshold;

@@ -36,6 +36,7 @@ class ring {
     first_ = (first_ + 1) & mask_;
     --count_;
   }
+  void pop_back() noexcept { --count_; }
   void insert(std::size_t i, const T& value) {
     if (count_ == capacity_) grow();
     ++count_;

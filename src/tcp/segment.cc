@@ -118,31 +118,6 @@ std::size_t write_options(const segment& s, std::byte* out) noexcept {
 }
 
 /// The header of IP for `bytes` of TCP; returns its length.
-std::size_t write_ip(const segment& s, std::size_t bytes, std::byte* out) noexcept {
-  constexpr std::uint8_t hops = 64;
-  if (!s.source.address.is_v4()) {
-    std::memset(out, 0, 8);
-    out[0] = std::byte{0x60};
-    put16(out + 4, static_cast<std::uint32_t>(bytes));
-    out[6] = std::byte{protocol_tcp};
-    out[7] = std::byte{hops};
-    std::memcpy(out + 8, s.source.address.bytes.data(), 16);
-    std::memcpy(out + 24, s.destination.address.bytes.data(), 16);
-    return 40;
-  }
-  std::memset(out, 0, 20);
-  out[0] = std::byte{0x45};
-  put16(out + 2, static_cast<std::uint32_t>(20 + bytes));
-  put16(out + 6, 0x4000);  // don't fragment; so the identification may be 0 (RFC 6864)
-  out[8] = std::byte{hops};
-  out[9] = std::byte{protocol_tcp};
-  std::memcpy(out + 12, s.source.address.bytes.data() + 12, 4);
-  std::memcpy(out + 16, s.destination.address.bytes.data() + 12, 4);
-  checksum sum;
-  sum.add({out, 20});
-  put16(out + 10, sum.value());
-  return 20;
-}
 
 }  // namespace
 
@@ -188,6 +163,32 @@ std::size_t option_bytes(const segment& s) noexcept {
   return bytes;
 }
 
+std::size_t write_ip_head(const ip_head& head, std::size_t bytes, std::byte* out) noexcept {
+  constexpr std::uint8_t hops = 64;
+  if (!head.source.is_v4()) {
+    std::memset(out, 0, 8);
+    out[0] = std::byte{0x60};
+    put16(out + 4, static_cast<std::uint32_t>(bytes));
+    out[6] = std::byte{head.protocol};
+    out[7] = std::byte{hops};
+    std::memcpy(out + 8, head.source.bytes.data(), 16);
+    std::memcpy(out + 24, head.destination.bytes.data(), 16);
+    return 40;
+  }
+  std::memset(out, 0, 20);
+  out[0] = std::byte{0x45};
+  put16(out + 2, static_cast<std::uint32_t>(20 + bytes));
+  put16(out + 6, 0x4000);  // don't fragment; so the identification may be 0 (RFC 6864)
+  out[8] = std::byte{hops};
+  out[9] = std::byte{head.protocol};
+  std::memcpy(out + 12, head.source.bytes.data() + 12, 4);
+  std::memcpy(out + 16, head.destination.bytes.data() + 12, 4);
+  checksum sum;
+  sum.add({out, 20});
+  put16(out + 10, sum.value());
+  return 20;
+}
+
 std::size_t write_headers(const segment& s, std::span<const std::span<const std::byte>> payload,
                           std::span<std::byte, header_bytes_max> out,
                           bool partial_checksum) noexcept {
@@ -214,7 +215,7 @@ std::size_t write_headers(const segment& s, std::span<const std::span<const std:
     for (const auto& piece : payload) sum.add(piece);
     put16(t + 16, sum.value());
   }
-  write_ip(s, bytes, out.data());
+  write_ip_head({s.source.address, s.destination.address, protocol_tcp, {}}, bytes, out.data());
   return ip + header;
 }
 

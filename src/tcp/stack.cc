@@ -37,9 +37,9 @@ void on_tcp(core& k, const ip_head& ip, packet& p) {
   if (index != no_index) {
     on_connection(k, conn(k, index), s, p);
   } else if (time_wait_record* r = k.waits.find(hash); r != nullptr) {
-    on_time_wait(k, *r, s, p, hash);
+    on_time_wait(k, *r, s, hash);
   } else {
-    on_listener(k, s, p, hash);
+    on_listener(k, s, p);
   }
 }
 
@@ -48,9 +48,11 @@ std::uint16_t choose_port(core& k, std::uint8_t local, flow f) {
   constexpr std::uint32_t first = 32768, count = 61000 - first;
   const hash_key key{k.opt.key[0] ^ 5, k.opt.key[1]};
   f.local.port = 0;
-  const auto offset = static_cast<std::uint32_t>(hash_flow<2, 4>(key, f) >> 32);
+  const std::uint64_t hashed = hash_flow<2, 4>(key, f);
+  const auto offset = static_cast<std::uint32_t>(hashed >> 32);
+  std::uint32_t& next = k.port_next[hashed % k.port_next.size()];
   for (std::uint32_t tries = 0; tries < count; ++tries) {
-    f.local.port = static_cast<std::uint16_t>(first + (offset + k.port_next++) % count);
+    f.local.port = static_cast<std::uint16_t>(first + (offset + next++) % count);
     const std::uint64_t hash = k.table.hash(f);
     if (k.table.find(k.pcbs, hash, local, f) == no_index && k.waits.find(hash) == nullptr &&
         !k.listeners.contains(f.local.port))
@@ -70,9 +72,10 @@ std::uint32_t queue_limit(const core& k, const pcb& c) noexcept {
 stack::stack(const stack_options& options, network& out, user& events)
     : core_(std::make_unique<core>(options, out, events)) {
   HEDDLE_ASSERT(options.mtu >= 576 && options.mtu <= 65535, "give an mtu of 576 to 65535");
-  HEDDLE_ASSERT(options.receive_window_bytes >= 2048 &&
+  HEDDLE_ASSERT(options.receive_window_bytes >= 1 &&
                     options.receive_window_bytes <= std::uint32_t{65535} << 14,
-                "give a receive window of 2 KB to 1 GB");
+                "give a receive window of 1 byte to 1 GB");
+  HEDDLE_ASSERT(options.challenges_max <= 1'000'000, "allow at most 1,000,000 challenges a second");
   HEDDLE_ASSERT(options.memory_bytes >= 65536, "give a stack 64 KB of memory or more");
   HEDDLE_ASSERT(options.retries_max <= 100 && options.keepalive_probes <= 100,
                 "give at most 100 retries and probes");
@@ -118,7 +121,7 @@ result<connection> stack::connect(const endpoint& local, const endpoint& remote,
   const int number = local_number(k, local.address);
   const auto fail = [](std::errc code) { return std::unexpected(std::make_error_code(code)); };
   if (number < 0) return fail(std::errc::address_not_available);
-  if (remote.port == 0 || !remote.address.is_unicast() ||
+  if (remote.port == 0 || !remote.address.is_unicast() || remote.address.is_loopback() ||
       remote.address.is_v4() != local.address.is_v4())
     return fail(std::errc::invalid_argument);
   const auto at = static_cast<std::uint8_t>(number);
@@ -324,7 +327,8 @@ void stack::input(packet& p, instant now) {
   ++k.count.packets_in;
   ip_head ip;
   drop bad = parse_ip(p.bytes(), ip, p.sums_verified);
-  if (bad == drop::none && (!ip.source.is_unicast() || local_number(k, ip.destination) < 0))
+  if (bad == drop::none &&
+      (!ip.source.is_unicast() || ip.source.is_loopback() || local_number(k, ip.destination) < 0))
     bad = drop::address;
   if (bad != drop::none) {
     dropped(k, bad);

@@ -40,9 +40,7 @@ void keep_alive(core& k, conn x) {
   }
   ++c.retries;
   ++k.count.keepalive_probes;
-  // A number that the peer has already acknowledged makes it answer (RFC 1122 section 4.2.3.6).
-  segment s = outgoing_segment(k, c, flag_ack, c.snd_nxt - 1);
-  send(k, s, {}, 0);
+  send_old_number(k, c);
   set_idle_timer(k, x, k.now + instant{k.opt.keepalive_interval_s} * 1'000'000);
 }
 

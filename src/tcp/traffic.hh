@@ -21,9 +21,8 @@ struct sent_record {
   instant sent_at = 0;     // the last time
   std::uint8_t sends = 1;  // stays at 255
   bool sacked = false;
-  bool lost = false;   // believed lost and not sent again since
-  bool fin = false;    // its last number is FIN's
-  bool probe = false;  // a byte sent into a closed window
+  bool lost = false;  // believed lost and not sent again since
+  bool fin = false;   // its last number is FIN's
 
   [[nodiscard]] std::uint32_t bytes() const noexcept { return end - begin; }
   [[nodiscard]] bool in_flight() const noexcept { return !sacked && !lost; }
@@ -59,6 +58,7 @@ struct traffic_state {
   sequence small_end = 0;       // the end of the latest small segment
   bool small_sent = false;      // there was one
   bool window_limited = false;  // cwnd held something back since the last ACK
+  instant unlimited_since = 0;  // since when cwnd has held nothing back; 0: it does
 
   instant moved_at = 0;  // bytes were last acknowledged, or handed up after a gap
   std::uint32_t records_charged = 0;

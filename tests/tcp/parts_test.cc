@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The parts of a stack by themselves: moves, tables, timers, queues, and congestion control.
+#include <array>
 #include <random>
 #include <set>
 
 #include "support/test.hh"
 #include "tcp/core.hh"
+#include "tests/tcp/joined.hh"
 
 using namespace heddle::tcp;
 
@@ -180,4 +182,71 @@ HEDDLE_TEST(tcp_congestion, "cubic is never slower than reno would be") {
   }
   // 3 * 0.3 / 1.7 segments a round trip: 7 + 20 * 0.53.
   EXPECT_GT(p.window, 15'000u);
+}
+
+HEDDLE_TEST(tcp_congestion, "cubic's curve stands still while the window is not the limit") {
+  // RFC 9438 sections 4.1.2 and 5.8: the window after the pause is what it is without one.
+  std::array<std::uint32_t, 2> reached{};
+  for (const bool pauses : {false, true}) {
+    congestion_memory m;
+    congestion_path p = path_for(m, 100'000);
+    cubic().lost(p, false);
+    p.window = p.threshold;
+    const auto rounds = [&](int count) {
+      for (int round = 0; round < count; ++round, p.now += 100'000)
+        for (std::uint32_t acked = 0, whole = p.window; acked < whole; acked += 1000) {
+          cubic().acknowledged(p, 1000);
+          p.paused_us = 0;
+        }
+    };
+    rounds(10);
+    if (pauses) {
+      p.now += 20'000'000;
+      p.paused_us = 20'000'000;
+    }
+    rounds(10);
+    reached[pauses ? 1 : 0] = p.window;
+  }
+  EXPECT_NEAR(reached[0], reached[1], 100);
+}
+
+namespace {
+
+/// Keeps the window where it is, and sums the pauses.
+struct watched_control final : congestion {
+  mutable instant paused_us = 0;
+  mutable int calls = 0;
+  std::string_view name() const noexcept override { return "watched"; }
+  void acknowledged(congestion_path& p, std::uint32_t) const noexcept override {
+    paused_us += p.paused_us;
+    ++calls;
+  }
+  void lost(congestion_path&, bool) const noexcept override {}
+};
+
+}  // namespace
+
+HEDDLE_TEST(tcp_congestion, "the stack tells how long the window was not the limit") {
+  watched_control control;
+  stack_options o = heddle::tcp::test::options_of(1);
+  o.algorithm = &control;
+  heddle::tcp::test::joined l(1, {.delay_us = 20'000}, o, heddle::tcp::test::options_of(2));
+  l.client_user.finish_after = false;
+  l.client_user.bytes_each = 500'000;
+  const connection c = l.connect();
+  l.sim.run_until(5'000'000);
+  EXPECT_EQ(l.server_user.all.begin()->second.received, 500'000u);
+  EXPECT_GT(control.calls, 0);
+  EXPECT_LT(control.paused_us, 100'000);
+  // A segment every 10 ms keeps the connection busy, and its window idle, for two seconds.
+  for (int i = 0; i < 200; ++i) {
+    l.client_user.of(c).to_send += 100;
+    l.client_user.push(c);
+    l.sim.run_until(l.sim.now() + 10'000);
+  }
+  const instant before_it = control.paused_us;
+  l.client_user.of(c).to_send += 500'000;
+  l.client_user.push(c);
+  l.sim.run_until(l.sim.now() + 2'000'000);
+  EXPECT_NEAR(static_cast<double>(control.paused_us - before_it), 2e6, 2e5);
 }

@@ -96,12 +96,13 @@ class script_player final : public network, public user, public piece_home {
   bool wrong_byte_ = false;
   bool auto_consume_ = true;
 
-  std::optional<sequence> ours_;        // our first sequence number
-  sequence theirs_ = 4'294'967'000;     // the peer's, so that its numbers wrap
-  std::optional<std::uint32_t> clock_;  // our first timestamp
-  std::uint32_t last_ts_ = 0;           // our latest
-  bool timestamps_ = false;             // the peer adds them by itself
-  std::uint8_t scale_ = 0;              // the peer's window scale
+  std::optional<sequence> ours_;         // our first sequence number
+  std::optional<sequence> ours_before_;  // that of the connection before it
+  sequence theirs_ = 4'294'967'000;      // the peer's, so that its numbers wrap
+  std::optional<std::uint32_t> clock_;   // our first timestamp
+  std::uint32_t last_ts_ = 0;            // our latest
+  bool timestamps_ = false;              // the peer adds them by itself
+  std::uint8_t scale_ = 0;               // the peer's window scale
   std::uint32_t peer_window_ = 65535;
 };
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 #include "support/test.hh"
 #include "support/tree.hh"
@@ -83,7 +84,7 @@ void script_player::transmit(const outgoing& p) noexcept {
     return;
   }
   s.length = s.s.payload.size();
-  if (s.s.has(flag_syn)) ours_ = s.s.seq;
+  if (s.s.has(flag_syn) && ours_ != s.s.seq) ours_before_ = std::exchange(ours_, s.s.seq);
   if (s.s.has_timestamps) {
     if (!clock_) clock_ = s.s.ts_value;
     last_ts_ = s.s.ts_value;
@@ -130,6 +131,8 @@ void script_player::set(words& w) {
     o.out_of_order_max = n;
   else if (name == "challenges")
     o.challenges_max = n;
+  else if (name == "challenges_each")
+    o.challenges_each = n;
   else if (name == "timeout_min_ms")
     o.timeout_min_us = n * 1000;
   else if (name == "retries")
@@ -202,7 +205,7 @@ void script_player::inject_segment(const segment& s, std::size_t length, bool ba
 }
 
 void script_player::inject(words& w) {
-  expect_nothing();
+  if (w.all.back() != "quiet") expect_nothing();
   segment s;
   s.source = peer_;
   s.destination = own_;
@@ -232,6 +235,8 @@ void script_player::inject(words& w) {
       bad_sum = true;
     else if (f == "bare")
       bare = true;
+    else if (f == "quiet")
+      out_.clear();
     else if (f == "from")
       s.source.port = static_cast<std::uint16_t>(w.number());
     else if (f == "to")
@@ -353,7 +358,10 @@ void script_player::expect(words& w) {
       compare("seq", static_cast<std::int32_t>(s.s.seq - *ours_), w.number());
     else if (f == "rawseq")
       compare("seq", s.s.seq, w.number());
-    else if (f == "ack")
+    else if (f == "beyond") {
+      const auto least = static_cast<std::int32_t>(w.number());
+      if (!ours_before_ || static_cast<std::int32_t>(s.s.seq - *ours_before_) <= least) fail("seq");
+    } else if (f == "ack")
       compare("ack", static_cast<std::int32_t>(s.s.ack - theirs_), w.number());
     else if (f == "rawack")
       compare("ack", s.s.ack, w.number());
@@ -499,6 +507,7 @@ void script_player::check(words& w) {
   if (what == "recoveries") return same(static_cast<long long>(n.fast_recoveries), w.number());
   if (what == "undone") return same(static_cast<long long>(n.undone), w.number());
   if (what == "challenges") return same(static_cast<long long>(n.challenges_sent), w.number());
+  if (what == "withheld") return same(static_cast<long long>(n.challenges_withheld), w.number());
   if (what == "cookies") return same(static_cast<long long>(n.cookies_sent), w.number());
   if (what == "probes") return same(static_cast<long long>(n.tail_probes), w.number());
   if (what == "retransmitted")

@@ -76,7 +76,8 @@ HEDDLE_TEST(transfer, "random faults on the wire change no byte, for a thousand 
       o->sack = pick(4) != 0;
       o->window_scale = pick(4) != 0;
       o->mtu = static_cast<std::uint32_t>(576 + pick(1000));
-      o->receive_window_bytes = static_cast<std::uint32_t>(2048 + pick(200'000));
+      o->receive_window_bytes =
+          static_cast<std::uint32_t>(300 + pick(pick(4) == 0 ? 2000 : 200'000));
       o->half_open_max = pick(2) == 0 ? 0 : 16;
       o->algorithm = pick(2) == 0 ? &reno() : &cubic();
       o->timeout_min_us = pick(2) == 0 ? 200'000 : 20'000;

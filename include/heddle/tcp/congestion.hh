@@ -25,6 +25,8 @@ struct congestion_path {
   std::uint32_t in_flight = 0;  // before the acknowledgement
   std::uint32_t round_trip_us = 0;
   instant now = 0;
+  /// Since the last call of acknowledged(): how long something else than the window was the limit.
+  instant paused_us = 0;
   congestion_memory* memory = nullptr;
 
   [[nodiscard]] bool slow_start() const noexcept { return window < threshold; }

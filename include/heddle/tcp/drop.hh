@@ -17,7 +17,7 @@ enum class drop : std::uint8_t {
   ip_checksum,
   fragment,     // we send with "don't fragment" and take no fragments
   ip_protocol,  // neither TCP nor ICMP
-  address,      // not ours, or no unicast source
+  address,      // not ours, or a source that is no unicast address, or loopback
   tcp_header,   // a data offset that cannot be
   tcp_options,  // an option that runs over the header's end
   tcp_checksum,

@@ -44,8 +44,13 @@ struct stack_options {
   std::uint32_t time_wait_max = 16'384;
   /// Pieces of out-of-order data, a connection.
   std::uint32_t out_of_order_max = 256;
-  /// Challenge ACKs in a second, for the whole stack (RFC 5961 section 7).
-  std::uint32_t challenges_max = 100;
+  /// Challenge ACKs in a second: answers to segments that may be forged (RFC 5961 section 7). A
+  /// connection sends `challenges_each` at most. The whole stack sends a number that is chosen at
+  /// random every second, between half and one and a half of `challenges_max`.
+  std::uint32_t challenges_each = 4;
+  std::uint32_t challenges_max = 1000;
+  /// Answers to ICMP echo requests (ping) in a second; 0: none.
+  std::uint32_t echoes_max = 1000;
 
   std::uint32_t timeout_min_us = 200'000;  // RFC 6298 says 1 s; kernels use this
   std::uint32_t timeout_initial_us = 1'000'000;
@@ -84,6 +89,7 @@ struct stack_counters {
   std::uint64_t resets_sent = 0;
   std::uint64_t challenges_sent = 0;
   std::uint64_t challenges_withheld = 0;
+  std::uint64_t echoes_sent = 0;  // answers to ping
   std::uint64_t segments_retransmitted = 0;
   std::uint64_t timeouts = 0;
   std::uint64_t fast_recoveries = 0;

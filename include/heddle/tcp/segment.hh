@@ -84,6 +84,10 @@ inline constexpr std::uint8_t protocol_icmp6 = 58;
 [[nodiscard]] drop parse_segment(const ip_head& ip, segment& out,
                                  bool sums_verified = false) noexcept;
 
+/// Writes a header of IPv4 or IPv6 for `bytes` of `head.protocol` that follow it, and returns its
+/// length: 20 or 40.
+std::size_t write_ip_head(const ip_head& head, std::size_t bytes, std::byte* out) noexcept;
+
 /// Writes the IP and TCP headers of `s` into `out` and returns their length. The checksum covers
 /// `payload`, whose pieces together are the segment's payload; s.payload is not looked at. With
 /// `partial_checksum` it covers the pseudo-header alone, not inverted: a device completes it.
