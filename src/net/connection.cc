@@ -81,11 +81,24 @@ std::size_t connection::own_room() const noexcept {
 std::size_t connection::room() {
   if (own_room() == 0 || !named_) return own_room();
   const std::size_t there = host_.stack().room(name_);
-  if (there == 0) {
-    if (!std::exchange(wants_memory_, true)) host_.wait_for_memory(*this);
-    host_.stir();  // the stack has a new deadline: when it looks for memory again
-  }
+  if (there == 0) wait_for_memory();
   return std::min(there, own_room());
+}
+
+void connection::wait_for_memory() {
+  if (!std::exchange(wants_memory_, true)) host_.wait_for_memory(*this);
+  host_.stir();  // the stack has a new deadline: when it looks for memory again
+}
+
+std::size_t connection::hand_over(held_piece* h, byte_view bytes) {
+  if (!host_.stack().write(name_, {bytes, &host_, reinterpret_cast<std::uintptr_t>(h)})) {
+    // room() found some, and another stack of the process has taken it since.
+    held_piece::destroy(h);
+    wait_for_memory();
+    return 0;
+  }
+  queued_ += static_cast<std::uint32_t>(bytes.size());
+  return bytes.size();
 }
 
 void connection::has_memory() noexcept {
@@ -106,13 +119,7 @@ std::size_t connection::queue_copy(byte_view first, byte_view second) {
   const std::size_t of_first = std::min(bytes, first.size());
   if (of_first != 0) std::memcpy(h->copied(), first.data(), of_first);
   if (bytes != of_first) std::memcpy(h->copied() + of_first, second.data(), bytes - of_first);
-  const auto token = reinterpret_cast<std::uintptr_t>(h);
-  if (!host_.stack().write(name_, {{h->copied(), bytes}, &host_, token})) {
-    held_piece::destroy(h);
-    return 0;
-  }
-  queued_ += static_cast<std::uint32_t>(bytes);
-  return bytes;
+  return hand_over(h, {h->copied(), bytes});
 }
 
 std::size_t connection::queue_shared(const piece& whole) {
@@ -120,13 +127,7 @@ std::size_t connection::queue_shared(const piece& whole) {
   if (bytes == 0) return 0;
   held_piece* const h = held_piece::make(0);
   h->shared = whole;
-  const auto token = reinterpret_cast<std::uintptr_t>(h);
-  if (!host_.stack().write(name_, {whole.bytes().first(bytes), &host_, token})) {
-    held_piece::destroy(h);
-    return 0;
-  }
-  queued_ += static_cast<std::uint32_t>(bytes);
-  return bytes;
+  return hand_over(h, whole.bytes().first(bytes));
 }
 
 std::size_t connection::queue(byte_view head, const piece& body) {

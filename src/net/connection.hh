@@ -16,6 +16,7 @@
 namespace heddle::net::detail {
 
 class host;
+struct held_piece;
 
 /// Thread: the color of its host.
 /// Owns: bytes that arrived. Written bytes belong to the host until it is acknowledged.
@@ -56,6 +57,10 @@ class connection {
   [[nodiscard]] std::size_t own_room() const noexcept;
   /// Of the stack's memory, too. 0 for lack of it: has_memory() will be called.
   [[nodiscard]] std::size_t room();
+  /// Hands a piece to the stack, which then owns it. If the stack has no memory for it after all,
+  /// the piece is destroyed and has_memory() will be called.
+  [[nodiscard]] std::size_t hand_over(held_piece* h, byte_view bytes);
+  void wait_for_memory();
   /// Queues what fits, and gives how many bytes. Throws std::bad_alloc.
   [[nodiscard]] std::size_t queue(byte_view head, const piece& body);
   [[nodiscard]] std::size_t queue_copy(byte_view first, byte_view second);

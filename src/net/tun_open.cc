@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: MIT
 // Opening a queue of a TUN device, and what to do where that fails.
 #include <fcntl.h>
+#include <ifaddrs.h>
 #include <linux/if_tun.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <memory>
 
 #include "heddle/base/error.hh"
 #include "heddle/io/network.hh"
 #include "heddle/net/provider.hh"
+#include "heddle/tcp/address.hh"
 #include "net/tun.hh"
 
 namespace heddle::net {
@@ -59,6 +63,27 @@ std::string commands_for(const std::string& device, const std::string& own) {
          "sudo ip link set " + device + " up";
 }
 
+/// Whether one of the kernel's interfaces has the address.
+bool kernel_has(const std::string& own_address) {
+  const auto own = tcp::ip_address::parse(own_address.substr(0, own_address.find('/')));
+  ::ifaddrs* all = nullptr;
+  if (!own || ::getifaddrs(&all) != 0) return false;
+  const std::unique_ptr<::ifaddrs, decltype(&::freeifaddrs)> keep(all, &::freeifaddrs);
+  for (const ::ifaddrs* i = all; i != nullptr; i = i->ifa_next) {
+    if (i->ifa_addr == nullptr) continue;
+    tcp::ip_address there = tcp::ip_address::v4(0, 0, 0, 0);
+    if (i->ifa_addr->sa_family == AF_INET) {
+      const auto* const in = reinterpret_cast<const ::sockaddr_in*>(i->ifa_addr);
+      std::memcpy(there.bytes.data() + 12, &in->sin_addr, 4);
+    } else if (i->ifa_addr->sa_family == AF_INET6) {
+      const auto* const in = reinterpret_cast<const ::sockaddr_in6*>(i->ifa_addr);
+      std::memcpy(there.bytes.data(), &in->sin6_addr, 16);
+    }
+    if (there == *own) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 user_check check_user(const std::string& device, const std::string& own_address) {
@@ -75,6 +100,11 @@ user_check check_user(const std::string& device, const std::string& own_address)
   if (::if_nametoindex(device.c_str()) == 0)
     return {"there is no device " + device, commands_for(device, own_address)};
   if (!has_flag(device, IFF_UP)) return {device + " is down", "sudo ip link set " + device + " up"};
+  if (kernel_has(own_address))
+    return {"the kernel has the address " + own_address.substr(0, own_address.find('/')) +
+                " itself, so its packets do not come to " + device +
+                "; choose another one of the network",
+            ""};
   return {};
 }
 

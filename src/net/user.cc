@@ -82,10 +82,9 @@ class tun_pump final : public pump {
 }  // namespace detail
 
 provider user(const user_options& options) {
+  if (const std::string trouble = address_trouble(options.address); !trouble.empty())
+    throw failure(std::make_error_code(std::errc::invalid_argument), trouble);
   const auto own = tcp::ip_address::parse(options.address.substr(0, options.address.find('/')));
-  if (!own)
-    throw failure(std::make_error_code(std::errc::invalid_argument),
-                  "'" + options.address + "' is no address; write 10.9.0.2/24, say");
   const user_check found = check_user(options.device, options.address);
   if (!found.trouble.empty())
     throw failure(

@@ -84,11 +84,12 @@ void set_net(serve_options& o, std::string_view text) {
   const std::size_t comma = text.find(',');
   const std::string_view rest = comma == text.npos ? "" : text.substr(comma + 1);
   const std::string_view address = rest.substr(0, rest.find(','));
-  const auto own = tcp::ip_address::parse(address.substr(0, address.find('/')));
-  if (!text.starts_with(prefix) || comma <= prefix.size() || !own)
+  if (!text.starts_with(prefix) || comma == text.npos || comma == prefix.size())
     throw bad_setting("'" + std::string(text) +
                       "' is no network; write kernel, or user:DEVICE,ADDRESS, for example "
                       "user:tun0,10.9.0.2/24");
+  if (const std::string trouble = net::address_trouble(address); !trouble.empty())
+    throw bad_setting(trouble);
   o.user_device = text.substr(prefix.size(), comma - prefix.size());
   o.user_address = address;
   for (std::string_view more = rest.substr(address.size()); !more.empty();) {

@@ -4,6 +4,7 @@
 //
 //   net::provider net = net::kernel();
 //   net::provider net = net::user({.device = "tun0", .address = "10.9.0.2/24"});
+//   net::provider net = net::chosen();  // by the environment: HEDDLE_NET=user:tun0,10.9.0.2/24
 //
 //   co_await http::serve(net.listen(address::any(8000)).door, handler);
 //   stream peer = co_await net.connect(*address::parse("10.9.0.1:7"));
@@ -12,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "heddle/core/task.hh"
 #include "heddle/io/listener.hh"
@@ -90,6 +92,17 @@ struct user_check {
   std::string commands;
 };
 [[nodiscard]] user_check check_user(const std::string& device, const std::string& own_address);
+
+/// What is wrong with an own address, as "10.9.0.2/24"; empty: nothing. It must be one that a host
+/// can have: no network, broadcast, multicast or loopback address.
+[[nodiscard]] std::string address_trouble(std::string_view own_address);
+
+/// "kernel", or "user:DEVICE,ADDRESS", for example "user:tun0,10.9.0.2/24". Fails as user() does,
+/// and with invalid_argument if the text is neither.
+[[nodiscard]] provider by_name(std::string_view text);
+/// The provider that the environment names in HEDDLE_NET, as by_name() reads it; without that, the
+/// kernel. So one variable switches a program that takes its listeners from here.
+[[nodiscard]] provider chosen();
 
 /// Whether the kernel sends to the device. It begins a moment after the first queue was opened, up
 /// to a second, and drops packets before. Servers wait for it before they tell their address.
