@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "heddle/heddle.hh"
+#include "heddle/net/provider.hh"
 #include "heddle/web/event_stream.hh"
 #include "heddle/web/form.hh"
 #include "heddle/web/problem_details.hh"
@@ -103,8 +104,8 @@ task<> serve(std::uint16_t port) {
   routes.get("/", show_page);
   routes.post("/say", std::bind_front(say, std::ref(lobby)), {.body_bytes_max = 4096});
   routes.get("/events", std::bind_front(events, std::ref(lobby)));
-  tcp_listener door = tcp_listener::listen(address::loopback(port));
-  std::printf("http://%s/\n", door.local().to_string().c_str());
+  auto [door, at] = net::chosen().listen(address::loopback(port));
+  std::printf("http://%s/\n", at.to_string().c_str());
   std::fflush(stdout);
   co_await http::serve(std::move(door), routes);
 }

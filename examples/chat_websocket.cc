@@ -9,6 +9,7 @@
 #include <list>
 
 #include "heddle/heddle.hh"
+#include "heddle/net/provider.hh"
 #include "heddle/sync/channel.hh"
 #include "heddle/web/router.hh"
 #include "heddle/web/websocket.hh"
@@ -81,8 +82,8 @@ task<> serve(std::uint16_t port) {
         r, [&lobby](http::websocket ws) { return attend(lobby, std::move(ws)); },
         {.message_bytes_max = 4096});
   });
-  tcp_listener door = tcp_listener::listen(address::loopback(port));
-  std::printf("http://%s/\n", door.local().to_string().c_str());
+  auto [door, at] = net::chosen().listen(address::loopback(port));
+  std::printf("http://%s/\n", at.to_string().c_str());
   std::fflush(stdout);
   co_await http::serve(std::move(door), routes);
 }

@@ -6,17 +6,17 @@
 
 #include "heddle/heddle.hh"
 #include "heddle/io/signal.hh"
-#include "heddle/io/tcp.hh"
+#include "heddle/net/provider.hh"
 
 using namespace heddle;
 
-task<> echo(tcp_stream peer) {
+task<> echo(stream peer) {
   while (received in = co_await peer.receive()) co_await peer.write(in.data());
 }
 
 task<> serve(std::uint16_t port) {
-  tcp_listener door = tcp_listener::listen(address::loopback(port));
-  std::printf("echo on %s\n", door.local().to_string().c_str());
+  auto [door, at] = net::chosen().listen(address::loopback(port));
+  std::printf("echo on %s\n", at.to_string().c_str());
   std::fflush(stdout);
   for (;;) spawn(echo(co_await door.accept()));
 }

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "heddle/heddle.hh"
+#include "heddle/net/provider.hh"
 #include "heddle/web/router.hh"
 #include "heddle/web/websocket.hh"
 
@@ -20,8 +21,8 @@ task<http::response> welcome(http::request& r) { return http::hand_to_websocket(
 task<> serve(std::uint16_t port) {
   http::router routes;
   routes.get("/echo", welcome);
-  tcp_listener door = tcp_listener::listen(address::loopback(port));
-  std::printf("http://%s/\n", door.local().to_string().c_str());
+  auto [door, at] = net::chosen().listen(address::loopback(port));
+  std::printf("http://%s/\n", at.to_string().c_str());
   std::fflush(stdout);
   co_await http::serve(std::move(door), routes);
 }

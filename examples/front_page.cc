@@ -8,6 +8,7 @@
 
 #include "heddle/heddle.hh"
 #include "heddle/io/blocking.hh"
+#include "heddle/net/provider.hh"
 #include "heddle/web/page.hh"
 #include "heddle/web/server.hh"
 
@@ -52,8 +53,8 @@ task<http::response> home(http::request& r) {
 }
 
 task<> serve(std::uint16_t port) {
-  tcp_listener door = tcp_listener::listen(address::loopback(port));
-  std::printf("http://%s/\n", door.local().to_string().c_str());
+  auto [door, at] = net::chosen().listen(address::loopback(port));
+  std::printf("http://%s/\n", at.to_string().c_str());
   std::fflush(stdout);
   co_await http::serve(std::move(door), home);
 }

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "heddle/heddle.hh"
+#include "heddle/net/provider.hh"
 #include "heddle/web/server.hh"
 
 using namespace heddle;
@@ -15,8 +16,8 @@ task<http::response> answer(http::request& r) {
 }
 
 task<> serve(std::uint16_t port) {
-  tcp_listener door = tcp_listener::listen(address::loopback(port));
-  std::printf("http://%s/\n", door.local().to_string().c_str());
+  auto [door, at] = net::chosen().listen(address::loopback(port));
+  std::printf("http://%s/\n", at.to_string().c_str());
   std::fflush(stdout);
   co_await http::serve(std::move(door), answer);
 }

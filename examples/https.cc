@@ -9,6 +9,7 @@
 #include <heddle/heddle.hh>
 #include <heddle/io/signal.hh>
 #include <heddle/io/tcp.hh>
+#include <heddle/net/provider.hh>
 #include <heddle/tls/stream.hh>
 #include <heddle/web/server.hh>
 
@@ -45,12 +46,12 @@ task<> look(address at, std::string authority) {
 task<> program(int argc, char** argv) {
   const tls::server_context site(
       {.certificates = {{argv[2], argv[3]}}, .alpn = {"h2", "http/1.1"}, .log = log_handshake});
-  tcp_listener door =
-      tcp_listener::listen(address::loopback(static_cast<std::uint16_t>(std::atoi(argv[1]))));
-  std::printf("https://%s/\n", door.local().to_string().c_str());
+  auto [door, at] =
+      net::chosen().listen(address::loopback(static_cast<std::uint16_t>(std::atoi(argv[1]))));
+  std::printf("https://%s/\n", at.to_string().c_str());
   std::fflush(stdout);
   if (argc > 4) {
-    co_await any(http::serve(tls::listen(door, site), greet), look(door.local(), argv[4]));
+    co_await any(http::serve(tls::listen(door, site), greet), look(at, argv[4]));
     co_return;
   }
   signal_set stop{SIGINT, SIGTERM};

@@ -10,6 +10,7 @@
 #include <map>
 
 #include "heddle/heddle.hh"
+#include "heddle/net/provider.hh"
 #include "heddle/probe/json.hh"
 #include "heddle/web/problem_details.hh"
 #include "heddle/web/router.hh"
@@ -80,8 +81,8 @@ task<> serve(std::uint16_t port) {
   routes.delete_("/notes/{id}", with_book(remove_note));
   routes.use(log_request);
 
-  tcp_listener door = tcp_listener::listen(address::loopback(port));
-  std::printf("http://%s/notes\n", door.local().to_string().c_str());
+  auto [door, at] = net::chosen().listen(address::loopback(port));
+  std::printf("http://%s/notes\n", at.to_string().c_str());
   std::fflush(stdout);
   co_await http::serve(std::move(door), routes);
 }

@@ -9,6 +9,7 @@
 
 #include "heddle/heddle.hh"
 #include "heddle/io/line_reader.hh"
+#include "heddle/net/provider.hh"
 #include "heddle/web/problem_details.hh"
 #include "heddle/web/server.hh"
 
@@ -91,8 +92,8 @@ task<http::response> forward(address upstream, http::request& r) {
 }
 
 task<> serve(std::uint16_t port, address upstream) {
-  tcp_listener door = tcp_listener::listen(address::loopback(port));
-  std::printf("http://%s/ to %s\n", door.local().to_string().c_str(), upstream.to_string().c_str());
+  auto [door, at] = net::chosen().listen(address::loopback(port));
+  std::printf("http://%s/ to %s\n", at.to_string().c_str(), upstream.to_string().c_str());
   std::fflush(stdout);
   co_await http::serve(std::move(door), std::bind_front(forward, upstream));
 }

@@ -10,6 +10,7 @@
 #include "heddle/heddle.hh"
 #include "heddle/http/uri.hh"
 #include "heddle/io/file.hh"
+#include "heddle/net/provider.hh"
 #include "heddle/web/form.hh"
 #include "heddle/web/problem_details.hh"
 #include "heddle/web/router.hh"
@@ -61,8 +62,8 @@ task<> serve(std::uint16_t port, std::string folder) {
   routes.get("/", show_form);
   routes.post("/", std::bind_front(take_files, std::cref(folder), std::ref(next_number)),
               {.body_bytes_max = std::uint64_t{10} << 30, .body_timeout = 60s});
-  tcp_listener door = tcp_listener::listen(address::loopback(port));
-  std::printf("http://%s/\n", door.local().to_string().c_str());
+  auto [door, at] = net::chosen().listen(address::loopback(port));
+  std::printf("http://%s/\n", at.to_string().c_str());
   std::fflush(stdout);
   co_await http::serve(std::move(door), routes);
 }
