@@ -84,7 +84,8 @@ void set_net(serve_options& o, std::string_view text) {
   const std::size_t comma = text.find(',');
   const std::string_view rest = comma == text.npos ? "" : text.substr(comma + 1);
   const std::string_view address = rest.substr(0, rest.find(','));
-  if (!text.starts_with(prefix) || comma == text.npos || comma == prefix.size())
+  const bool parses = tcp::ip_address::parse(address.substr(0, address.find('/'))).has_value();
+  if (!text.starts_with(prefix) || comma <= prefix.size() || !parses)
     throw bad_setting("'" + std::string(text) +
                       "' is no network; write kernel, or user:DEVICE,ADDRESS, for example "
                       "user:tun0,10.9.0.2/24");

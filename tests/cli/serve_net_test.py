@@ -164,6 +164,16 @@ class NetTest(program.SiteTest):
             code, _, talk = program.run("serve", str(self.site), "--net", bad)
             self.assertEqual(code, 2, bad)
             self.assertIn("user:tun0,10.9.0.2/24", talk)
+        for address, why in (("10.9.0.2/99", "1 to 32"), ("0.0.0.0", "no address of a host"),
+                             ("127.0.0.1/8", "no address of a host"),
+                             ("10.9.0.0/24", "the network itself"),
+                             ("10.9.0.255/24", "the broadcast address")):
+            code, _, talk = program.run("serve", str(self.site), "--net", f"user:tun0,{address}")
+            self.assertEqual(code, 2, address)
+            self.assertIn(why, talk)
+        code, _, talk = program.run("serve", str(self.site), "--net", "user:tun0,10.9.0.1/24")
+        self.assertEqual(code, 1)
+        self.assertIn("the kernel has the address 10.9.0.1 itself", talk)
         code, out, _ = program.run("doctor")
         self.assertIn("heddle serve --net user:tun0,10.9.0.2/24", out)
 

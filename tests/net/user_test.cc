@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: MIT
 // TCP in the program against the kernel's, over TUN devices in namespaces of the test's own. It
 // needs root; elsewhere it is skipped.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
 #include <thread>
 
 #include "heddle/heddle.hh"
 #include "heddle/io/tcp.hh"
 #include "heddle/net/provider.hh"
+#include "heddle/tcp/segment.hh"
 #include "support/drivers.hh"
 #include "support/namespaces.hh"
 
@@ -79,6 +88,67 @@ DRIVER_TEST(net_user, "the kernel's TCP and ours exchange bytes over a TUN, in b
         co_await with_timeout(ask_numbers(co_await net.connect(kernels.at), size), 20s);
       co_await back.join();
       EXPECT_EQ(net.stack()->counters().dropped(tcp::drop::tcp_checksum), 0u);
+    });
+  }
+}
+
+/// Sends an echo request with 40 bytes by the kernel; whether they come back within half a second.
+bool ping_comes_back() {
+  const int raw = ::socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_ICMP);
+  if (raw < 0) return false;
+  ::sockaddr_in to{};
+  to.sin_family = AF_INET;
+  ::inet_pton(AF_INET, "10.9.0.2", &to.sin_addr);
+  std::array<std::byte, 48> packet{};
+  packet[0] = std::byte{8};
+  packet[5] = std::byte{77};
+  for (std::size_t i = 8; i < packet.size(); ++i) packet[i] = static_cast<std::byte>(i);
+  tcp::checksum sum;
+  sum.add(packet);
+  tcp::put16(packet.data() + 2, sum.value());
+  bool back = false;
+  ::pollfd readable{raw, POLLIN, 0};
+  if (::sendto(raw, packet.data(), packet.size(), 0, reinterpret_cast<::sockaddr*>(&to),
+               sizeof to) == static_cast<::ssize_t>(packet.size()) &&
+      ::poll(&readable, 1, 500) == 1) {
+    std::array<std::byte, 256> in{};
+    // The kernel gives the header of IP, too, and has checked no sum of ICMP.
+    const ::ssize_t got = ::recv(raw, in.data(), in.size(), 0);
+    tcp::checksum of_answer;
+    of_answer.add({in.data() + 20, 48});
+    back = got == 68 && in[20] == std::byte{0} && of_answer.value() == 0 &&
+           std::memcmp(in.data() + 24, packet.data() + 4, 44) == 0;
+  }
+  ::close(raw);
+  return back;
+}
+
+DRIVER_TEST(net_user, "a ping is answered over a TUN, with offloads and without") {
+  auto driver = make();
+  if (driver->simulated()) GTEST_SKIP() << "the simulation has no TUN";
+  for (const bool offloads : {true, false}) {
+    const net_namespace own;
+    HEDDLE_NEEDS_NETWORK(own);
+    const net_namespace::visit in(own);
+    const int device = make_tun("tun0", "10.9.0.1", IFF_VNET_HDR | IFF_MULTI_QUEUE);
+    HEDDLE_NEEDS_NETWORK(device >= 0);
+    ::close(device);
+    runtime rt(make());
+    rt.run([offloads]() -> task<> {
+      const net::provider net = net::user({.offloads = offloads});
+      bool back = false;
+      // The kernel drops packets until it has seen that the device runs.
+      for (int tries = 0; tries != 20 && !back; ++tries) back = co_await blocking(ping_comes_back);
+      EXPECT_TRUE(back);
+      EXPECT_GT(net.stack()->counters().echoes_sent, 0u);
+      // An address of the kernel's own gets no packets.
+      std::string said;
+      try {
+        static_cast<void>(net::user({.address = "10.9.0.1/24"}));
+      } catch (const failure& e) {
+        said = e.what();
+      }
+      EXPECT_NE(said.find("the kernel has the address 10.9.0.1 itself"), std::string::npos) << said;
     });
   }
 }
