@@ -104,7 +104,11 @@ bool on_ack(core& k, conn x, const segment& s) {
   // The timeout begins anew with new data acknowledged, and not with each duplicate (RFC 6298
   // section 5.3); a probe of the tail is off once something was reported beyond a gap.
   const bool keeps = r.acked == 0 && t.timer == send_timer::timeout && c.snd_wnd != 0;
-  if (!keeps) set_send_timer(k, x, t);
+  if (!keeps) {
+    set_send_timer(k, x, t);
+  } else if (!c.has(pcb_sack)) {
+    timer_after_send(k, x, t);  // a duplicate allows a probe
+  }
   const std::uint32_t fin = c.has(pcb_fin_sent) && c.snd_una == c.snd_nxt ? 1 : 0;
   if (r.acked > fin) k.up.acknowledged(x.name(), r.acked - fin);
   return true;

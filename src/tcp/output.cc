@@ -52,7 +52,10 @@ void send_lost(core& k, conn x, traffic& t, bool& blocked) {
   pcb& c = x.c;
   for (std::size_t i = 0; t.lost_bytes != 0 && i < t.records.size(); ++i) {
     if (!t.records[i].lost) continue;
-    const bool first = t.mode == recovery::fast && t.prr.sent == 0;
+    // The first repetition leaves at once; without SACK also the one that a partial ACK asks for
+    // (RFC 6582 section 3.2, step 3), because nothing else would tell of the next loss.
+    const bool first =
+        t.mode == recovery::fast && (t.prr.sent == 0 || (i == 0 && !c.has(pcb_sack)));
     const std::uint32_t flight = in_flight(c, t);
     const std::uint32_t bytes = std::min(t.records[i].bytes(), full_segment(k, c));
     if (!first && flight != 0 && flight + bytes > c.cwnd) {

@@ -111,6 +111,13 @@ void tail_probe(core& k, conn x) {
     return;
   }
   ++k.count.tail_probes;
+  if (!c.has(pcb_sack)) {
+    // The head is what a timeout would repeat; so it is repeated early, as by three duplicate ACKs.
+    if (t.mode == recovery::open) begin_fast(k, c, t);
+    retransmit(k, c, t, 0);
+    set_send_timer(k, x, t);
+    return;
+  }
   const sequence edge = c.snd_una + c.snd_wnd;
   const std::uint32_t usable = before(c.snd_nxt, edge) ? edge - c.snd_nxt : 0;
   const std::uint32_t unsent = c.has(pcb_fin_sent) ? 0 : t.data_end - c.snd_nxt;

@@ -85,10 +85,20 @@ void reduce_proportionally(core& k, pcb& c, traffic& t, const ack_result& r) noe
   c.cwnd = pipe + static_cast<std::uint32_t>(std::max<std::int64_t>(more, 0));
 }
 
+// Of the first segment of a peer without SACK, before the timeout: as it was, by duplicate ACKs or
+// the first probe, and by another probe.
+constexpr std::uint8_t head_sends_max = 3;
+
 /// RFC 8985 section 7.2.
 bool probe_allowed(const pcb& c, const traffic& t) noexcept {
-  return c.has(pcb_sack) && t.mode == recovery::open && t.sacked_bytes == 0 && t.lost_bytes == 0 &&
-         !t.tlp.active && c.retries == 0 && c.srtt_us != 0;
+  // Without SACK the answer to a probe of the tail would not tell what is missing. But if the peer
+  // has reported a gap, it acknowledges at once, and silence tells that the head is lost (again).
+  if (!c.has(pcb_sack))
+    return (t.mode == recovery::fast || (t.mode == recovery::open && t.duplicates != 0)) &&
+           t.lost_bytes == 0 && c.retries == 0 && c.srtt_us != 0 && !t.records.empty() &&
+           t.records[0].sends < head_sends_max;
+  return t.mode == recovery::open && t.sacked_bytes == 0 && t.lost_bytes == 0 && !t.tlp.active &&
+         c.retries == 0 && c.srtt_us != 0;
 }
 
 /// Without SACK: duplicate ACKs stand for segments that arrived (RFC 6582).
