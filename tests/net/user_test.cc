@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "heddle/heddle.hh"
+#include "heddle/io/blocking.hh"
 #include "heddle/io/tcp.hh"
 #include "heddle/net/provider.hh"
 #include "heddle/tcp/segment.hh"

@@ -3,9 +3,9 @@
 // is right, and checks what the stack must never do. Used by a test with seeds and by a fuzzer.
 //
 // Invariants: the user gets a prefix of the peer's stream, each byte once; the stack sends only
-// written bytes, never beyond the window that was offered (but for one byte of a probe); its ACK
-// never goes back and never covers what it did not get; what it offered it does not take back;
-// pieces and packets all come home; data in flight has a timer; memory is bounded.
+// written bytes, never beyond the window that was offered; its ACK never goes back and never covers
+// what it did not get; what it offered it does not take back; pieces and packets all come home;
+// data in flight has a timer; memory is bounded.
 #pragma once
 
 #include <cstdlib>
@@ -31,7 +31,9 @@ class model final : public network, public user, public piece_home, public packe
     o.algorithm = (kind & 16) != 0 ? &reno() : &cubic();
     consumes_ = (kind & 32) != 0;
     passive_ = (kind & 64) != 0;
-    o.receive_window_bytes = window_ = 2048 + byte() * 1024;
+    const unsigned size_of_window = byte();
+    window_ = size_of_window < 16 ? size_of_window + 1 : 2048 + size_of_window * 1024;
+    o.receive_window_bytes = window_;
     o.send_queue_bytes = 100'000;
     o.out_of_order_max = 32;
     o.mtu = 576 + byte() * 8;
@@ -341,7 +343,7 @@ class model final : public network, public user, public piece_home, public packe
     }
     const sequence end = s.seq + static_cast<sequence>(s.payload.size());
     if (!s.payload.empty()) {
-      demand(at_most(end, edge_ + 1), "data was sent beyond the window");
+      demand(at_most(end, edge_), "data was sent beyond the window");
       demand(whole.size() <= 576 + 255 * 8, "a packet is larger than the MTU");
     }
     if (before(highest_, s.end())) highest_ = s.end();
