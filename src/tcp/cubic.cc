@@ -49,7 +49,7 @@ class cubic_control final : public congestion {
     const double mss = p.mss;
     const double window = p.window / mss;
     if (m.epoch == 0) begin(m, window, p.now);
-    // The curve's time stands still while the window is not the limit (sections 4.1.2 and 5.8).
+    // The clock of the curve pauses while the window is not the limit (sections 4.1.2 and 5.8).
     m.epoch = std::min(m.epoch + p.paused_us, p.now);
     const double round_trip = p.round_trip_us / 1e6;
     const double t = static_cast<double>(p.now - m.epoch) / 1e6;

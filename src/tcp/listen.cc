@@ -7,9 +7,9 @@ namespace heddle::tcp {
 
 namespace {
 
-/// Makes a half-open connection, or sends a cookie. `old`: what the last connection of this flow
-/// left. A new one must begin beyond its numbers, so no cookie can answer then: false, there is no
-/// room.
+/// Makes a half-open connection, or sends a cookie. `old` is the TIME-WAIT record of the same flow,
+/// or null. The new connection must begin beyond the numbers of the old one, so no cookie can
+/// answer then. False: there is no half-open connection.
 bool on_syn(core& k, const segment& s, const time_wait_record* old) {
   const flow f = s.at_receiver();
   const bool room = k.half_open < k.opt.half_open_max || old != nullptr;

@@ -140,9 +140,8 @@ void note_fin(core& k, traffic& t, sequence at) {
 
 void acknowledge_later(core& k, conn x, std::uint32_t bytes) {
   pcb& c = x.c;
-  // Every second full segment at least; the user's answer may carry it earlier. What is full is the
-  // peer's matter, and its path may be narrower than its MSS: a segment of some size counts as
-  // full, a small one does not.
+  // Every second full segment at least; the user's answer may carry it earlier. The peer's path may
+  // be narrower than its MSS, so any segment of 128 bytes and more counts as full.
   constexpr std::uint32_t full_least = 128;
   const std::uint32_t full = full_segment(k, c);
   if (c.rcv_nxt - c.last_ack_sent >= 2 * std::clamp(bytes, std::min(full_least, full), full)) {

@@ -93,8 +93,8 @@ struct user_check {
 };
 [[nodiscard]] user_check check_user(const std::string& device, const std::string& own_address);
 
-/// What is wrong with an own address, as "10.9.0.2/24"; empty: nothing. It must be one that a host
-/// can have: no network, broadcast, multicast or loopback address.
+/// The reason for which an own address, as "10.9.0.2/24", cannot be used; empty if it can. A host
+/// cannot have a network, broadcast, multicast or loopback address.
 [[nodiscard]] std::string address_trouble(std::string_view own_address);
 
 /// "kernel", or "user:DEVICE,ADDRESS", for example "user:tun0,10.9.0.2/24". Fails as user() does,
