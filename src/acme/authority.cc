@@ -310,7 +310,8 @@ class authority_core {
   }
 
   void check_made(const tls::pem_pair& made, const std::vector<std::string>& names) const {
-    const certificate_facts facts = facts_of(made);
+    const certificate_facts facts =
+        facts_of(made, "the certificate that " + wire_.host() + " sent");
     for (const std::string& name : names)
       if (!std::ranges::binary_search(facts.names, name))
         throw broken("the authority " + wire_.host() + " made a certificate that is not for " +

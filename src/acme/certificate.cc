@@ -66,7 +66,8 @@ int take_number(std::string_view text, std::size_t at, std::size_t count) {
 
 }  // namespace
 
-certificate_facts facts_of(const tls::pem_pair& pair) {
+certificate_facts facts_of(const tls::pem_pair& pair, const std::string& where) {
+  tls::check_chain(pair.certificate, where);
   ERR_clear_error();
   const certificate_handle leaf(
       PEM_read_bio_X509(reading(pair.certificate).get(), nullptr, nullptr, nullptr));

@@ -20,9 +20,11 @@ struct certificate_facts {
   std::string renewal_id;  // empty if the certificate names no key of its authority
 };
 
-/// Reads the first certificate of a chain, and checks that the key is its key.
-/// Fails: bad_message or invalid_argument; the text names the part that is wrong.
-[[nodiscard]] certificate_facts facts_of(const tls::pem_pair& pair);
+/// Reads a whole chain, and checks that the key is that of its first certificate. `where` names the
+/// chain in messages.
+/// Fails: bad_message or invalid_argument; the text names the part that is wrong, with its line.
+[[nodiscard]] certificate_facts facts_of(const tls::pem_pair& pair,
+                                         const std::string& where = "the certificate");
 
 /// A moment of RFC 3339, "2026-11-25T14:30:00Z", in seconds since 1970; fractions are cut off.
 /// Fails: bad_message.

@@ -200,7 +200,7 @@ class keeper_core {
     const std::optional<std::string> text = co_await store_->load(c.place);
     if (!text) co_return false;
     const tls::pem_pair pair = split(*text);
-    certificate_facts facts = facts_of(pair);
+    certificate_facts facts = facts_of(pair, store_->place_of(c.place));
     const bool newer = !c.pair || facts.not_after > c.facts.not_after;
     if (!newer || facts.not_after <= now_s()) co_return false;
     adopt(c, pair, std::move(facts));

@@ -64,6 +64,10 @@ std::string directory_store::path_of(const std::string& name, const char* ending
   return folder_ + '/' + name + ending;
 }
 
+std::string directory_store::place_of(const std::string& name) const {
+  return path_of(name, ending_of(name));
+}
+
 /// Makes the missing folders above this path; others can have made them meanwhile.
 task<> directory_store::make_folders(std::string path) const {
   for (std::size_t at = path.find('/', 1); at != path.npos; at = path.find('/', at + 1)) {

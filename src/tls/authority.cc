@@ -10,6 +10,7 @@
 
 #include "heddle/base/error.hh"
 #include "heddle/tls/challenge.hh"
+#include "tls/pem_blocks.hh"
 #include "tls/pem_files.hh"
 #include "tls/trouble.hh"
 
@@ -251,6 +252,13 @@ std::chrono::sys_seconds expiry_of(std::string_view certificate) {
 
 std::vector<std::string> names_of(std::string_view certificate) {
   return names_in(certificate_in(certificate).get());
+}
+
+void check_chain(std::string_view chain, const std::string& where) {
+  if (certificates_of(chain, where).empty())
+    throw failure(std::make_error_code(std::errc::invalid_argument),
+                  "'" + where +
+                      "' holds no certificate; it wants text with -----BEGIN CERTIFICATE-----");
 }
 
 }  // namespace heddle::tls

@@ -8,6 +8,7 @@
 
 #include "heddle/base/error.hh"
 #include "heddle/tls/context.hh"
+#include "tls/pem_blocks.hh"
 #include "tls/pem_files.hh"
 #include "tls/trouble.hh"
 
@@ -28,9 +29,10 @@ client_state::client_state(client_options o) : options_(std::move(o)) {
   if (options_.authorities.empty()) {
     if (options_.verify && SSL_CTX_set_default_verify_paths(ctx) != 1)
       throw_errors("cannot read the system's roots", "install ca-certificates");
-  } else if (SSL_CTX_load_verify_file(ctx, options_.authorities.c_str()) != 1) {
-    throw_errors("cannot read the authorities in '" + options_.authorities + "'",
-                 "it wants text with -----BEGIN CERTIFICATE-----");
+  } else {
+    check_authorities(options_.authorities);
+    if (SSL_CTX_load_verify_file(ctx, options_.authorities.c_str()) != 1)
+      throw_errors("cannot use the authorities in '" + options_.authorities + "'", "");
   }
   SSL_CTX_set_verify(ctx, options_.verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
   if (!options_.certificate.chain.empty())

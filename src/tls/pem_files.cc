@@ -7,12 +7,10 @@
 #include <openssl/pem.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 
 #include "heddle/base/error.hh"
+#include "tls/pem_blocks.hh"
 #include "tls/trouble.hh"
 
 namespace heddle::tls::detail {
@@ -20,16 +18,6 @@ namespace {
 
 // A key with a password is refused: a server has no terminal to ask for it.
 int no_password(char*, int, int, void*) { return -1; }
-
-std::string read_whole(const std::string& path, const char* what) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) {
-    const int error = errno;
-    throw failure(std::error_code(error, std::generic_category()),
-                  std::string("cannot read the ") + what + " '" + path + "'");
-  }
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 bio_handle over(const std::string& text) {
   bio_handle bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
@@ -102,18 +90,15 @@ loaded_certificate load_certificate(const certificate_files& files) {
 
 loaded_certificate parse_certificate(const pem_pair& texts, const certificate_files& files) {
   loaded_certificate c;
-  const bio_handle certificates = over(texts.certificate);
-  drop_errors();
-  c.leaf.reset(PEM_read_bio_X509_AUX(certificates.get(), nullptr, &no_password, nullptr));
-  if (!c.leaf)
+  std::vector<x509_handle> chain = certificates_of(texts.certificate, files.chain);
+  if (chain.empty())
     throw_errors("'" + files.chain + "' holds no certificate",
                  "it wants text with -----BEGIN CERTIFICATE-----");
-  for (;;) {
-    x509_handle next(PEM_read_bio_X509(certificates.get(), nullptr, &no_password, nullptr));
-    if (!next) break;
-    c.between.push_back(std::move(next));
-  }
-  drop_errors();  // the end of the file is one
+  c.leaf = std::move(chain.front());
+  chain.erase(chain.begin());
+  c.between = std::move(chain);
+  static_cast<void>(pem_blocks(texts.key, files.key));
+  drop_errors();
   c.key.reset(PEM_read_bio_PrivateKey(over(texts.key).get(), nullptr, &no_password, nullptr));
   if (!c.key)
     throw_errors("'" + files.key + "' holds no key",

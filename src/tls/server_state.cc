@@ -10,6 +10,7 @@
 
 #include "heddle/base/error.hh"
 #include "heddle/tls/context.hh"
+#include "tls/pem_blocks.hh"
 #include "tls/pem_files.hh"
 #include "tls/ssl_engine.hh"
 #include "tls/trouble.hh"
@@ -39,13 +40,13 @@ void check_clients(SSL_CTX* ctx, const server_options& o) {
   if (o.clients == client_certificates::ignored) return;
   if (o.client_authorities.empty())
     throw misuse("clients need certificates, and no authority signs them: set client_authorities");
+  check_authorities(o.client_authorities);
   const char* const file = o.client_authorities.c_str();
   drop_errors();
   STACK_OF(X509_NAME)* const names = SSL_load_client_CA_file(file);
   if (names != nullptr) SSL_CTX_set_client_CA_list(ctx, names);
   if (names == nullptr || SSL_CTX_load_verify_file(ctx, file) != 1)
-    throw_errors("cannot read the authorities of clients in '" + o.client_authorities + "'",
-                 "it wants text with -----BEGIN CERTIFICATE-----");
+    throw_errors("cannot use the authorities of clients in '" + o.client_authorities + "'", "");
   SSL_CTX_set_verify(ctx, verify_mode(o.clients), nullptr);
 }
 

@@ -421,6 +421,32 @@ HEDDLE_TEST(acme_keeper, "a stored text that is no certificate is reported and r
   in_acme_world(replaces_broken);
 }
 
+/// The chain is damaged behind its first certificate, which alone is good.
+task<> replaces_damaged_chain(acme_world& w) {
+  acme::authority issuer(w.options(), w.store, w.answers);
+  const std::string place = issuer.place() + "/www.example.org";
+  const tls::pem_pair ca = tls::make_authority("test");
+  const tls::pem_pair site = tls::issue(ca, {.names = {"www.example.org"}});
+  const std::string whole = site.key + site.certificate;
+  const auto line = std::ranges::count(whole, '\n') + 1;
+  co_await w.store->save(place, whole + ca.certificate.substr(0, 300));
+  kept k(w);
+  k.keeper.change(one_name());
+  const std::string said = w.store->place_of(place) + ':' + std::to_string(line) + ": ";
+  co_await beside(k, [said](kept& now) -> task<> {
+    co_await sleep_for(1min);
+    EXPECT_EQ(now.world.ca.issued, 1);
+    EXPECT_EQ(now.count(keeper_report::kind::failed), 1u);
+    for (const keeper_report& r : now.reports)
+      if (r.what == keeper_report::kind::failed)
+        EXPECT_TRUE(r.trouble.starts_with(said)) << r.trouble;
+  });
+}
+
+HEDDLE_TEST(acme_keeper, "a stored chain that is cut off is reported with its line and replaced") {
+  in_acme_world(replaces_damaged_chain);
+}
+
 task<> survives_cuts(acme_world& w) {
   acme::keeper_options o = by_http();
   o.retry_jitter_percent = 0;

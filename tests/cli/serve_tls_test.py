@@ -172,6 +172,41 @@ class TlsTest(program.SiteTest):
             server.wait_for("holds no certificate")
             self.assertEqual(ssl.get_server_certificate(("127.0.0.1", server.port)), second)
 
+    def test_a_damaged_chain_is_refused_with_file_and_line(self):
+        self.cert()
+        good = self.certificate.read_text()
+        first = good.count("\n") + 1
+        between = self.authority.read_text()
+        lines = between.splitlines(keepends=True)
+        wrong = lines.copy()
+        wrong[2] = "!" + wrong[2][1:]
+        damaged = {
+            "character": (wrong, first + 2),
+            "cut": ([between[:300]], first),
+            "no END line": (lines[:-1] + lines, first),
+            "no BEGIN line": (lines[1:], first + len(lines) - 2),
+            "bytes are missing": (lines[:2] + lines[3:], first),
+            "half an END line": (lines[:-1] + ["-----END CERTI\n"], first + len(lines) - 1),
+        }
+        with self.serve() as server:
+            kept = ssl.get_server_certificate(("127.0.0.1", server.port))
+            for what, (text, line) in damaged.items():
+                with self.subTest(what):
+                    self.certificate.write_text(good + "".join(text))
+                    where = f"error: {self.certificate}:{line}: "
+                    for words in (["--check"], ["-p", "0"]):
+                        code, _, talk = program.run("serve", str(self.site), "--tls",
+                                                    str(self.certificate), str(self.key), *words)
+                        self.assertEqual(code, 1)
+                        self.assertIn(where, talk)
+                    server.talk = ""
+                    server.send(signal.SIGHUP)
+                    server.wait_for(where)
+                    self.assertEqual(ssl.get_server_certificate(("127.0.0.1", server.port)), kept)
+            self.certificate.write_text(good + "# the authority:\r\n" + between)
+            server.send(signal.SIGHUP)
+            server.wait_for("Settings read again")
+
     def test_large_files_arrive_whole(self):
         self.cert()
         data = os.urandom(5_000_001)

@@ -31,6 +31,8 @@ class certificate_store {
   [[nodiscard]] virtual task<std::optional<std::string>> load(std::string name) = 0;
   /// Afterwards load() gives this text, also after a power failure; if it fails, the text before.
   [[nodiscard]] virtual task<> save(std::string name, std::string text) = 0;
+  /// Where the text of this name is, for messages: a path, say.
+  [[nodiscard]] virtual std::string place_of(const std::string& name) const { return name; }
   /// For the one process that renews a certificate. Does not wait.
   [[nodiscard]] virtual task<store_claim> claim(std::string name) = 0;
 };
@@ -48,6 +50,7 @@ class directory_store final : public certificate_store {
   [[nodiscard]] task<std::optional<std::string>> load(std::string name) override;
   [[nodiscard]] task<> save(std::string name, std::string text) override;
   [[nodiscard]] task<store_claim> claim(std::string name) override;
+  [[nodiscard]] std::string place_of(const std::string& name) const override;
 
  private:
   [[nodiscard]] std::string path_of(const std::string& name, const char* ending) const;

@@ -41,5 +41,9 @@ struct certificate_request {
 [[nodiscard]] std::chrono::sys_seconds expiry_of(std::string_view certificate);
 /// The names that a certificate is for.
 [[nodiscard]] std::vector<std::string> names_of(std::string_view certificate);
+/// Reads every certificate of a text; blocks of other kinds, such as the key, are skipped.
+/// Fails: invalid_argument, if one of them is damaged or cut off, or if there is none. The message
+///   names WHERE, which is a file, say, and the line.
+void check_chain(std::string_view chain, const std::string& where);
 
 }  // namespace heddle::tls

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// The blocks of a PEM text (RFC 7468), each with its line. OpenSSL's readers search for the next
+// block that they can use and skip the rest; with them a damaged certificate in the middle of a
+// chain is lost without a word. Every certificate that we load is read with these functions.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tls/handles.hh"
+
+namespace heddle::tls::detail {
+
+struct pem_block {
+  std::string_view label;  ///< "CERTIFICATE", "PRIVATE KEY"
+  std::string_view text;   ///< with its first and last line
+  std::size_t line;        ///< of its first line; 1 is the first of the text
+};
+
+/// All blocks, whatever they hold. Text between blocks is a comment.
+/// Fails: failure with WHERE:LINE, for a block without an end, an end without a block, and a line
+///   that begins like one of them and is neither.
+[[nodiscard]] std::vector<pem_block> pem_blocks(std::string_view text, const std::string& where);
+
+/// All certificates; an empty list if there is none. Blocks of other kinds are skipped.
+/// Fails: as pem_blocks(), and for a certificate that cannot be read.
+[[nodiscard]] std::vector<x509_handle> certificates_of(std::string_view text,
+                                                       const std::string& where);
+
+/// A file as it is. Fails: failure: "cannot read the WHAT 'PATH'".
+[[nodiscard]] std::string read_whole(const std::string& path, const char* what);
+
+/// Throws failure if a certificate in this file cannot be read, or if there is none.
+void check_authorities(const std::string& path);
+
+}  // namespace heddle::tls::detail
