@@ -15,6 +15,7 @@
 
 #include "heddle/core/sleep.hh"
 #include "heddle/io/unix.hh"
+#include "serve/socket_path.hh"
 
 namespace heddle::serve {
 namespace {
@@ -78,29 +79,6 @@ int take_given(std::vector<int>& given, const std::string& place) {
   const int fd = *at;
   given.erase(at);
   return fd;
-}
-
-/// Whether a process listens on this path.
-bool answers(const std::string& path) {
-  sockaddr_un at{};
-  at.sun_family = AF_UNIX;
-  std::memcpy(at.sun_path, path.data(), std::min(path.size(), sizeof at.sun_path - 1));
-  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) return true;
-  const bool refused = ::connect(fd, reinterpret_cast<const ::sockaddr*>(&at), sizeof at) != 0 &&
-                       errno == ECONNREFUSED;
-  ::close(fd);
-  return !refused;
-}
-
-unix_listener listen_on_path(const std::string& path) {
-  try {
-    return unix_listener::listen(path);
-  } catch (const failure& e) {
-    if (e.code() != std::errc::address_in_use || answers(path)) throw;
-  }
-  ::unlink(path.c_str());
-  return unix_listener::listen(path);
 }
 
 }  // namespace

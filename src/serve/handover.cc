@@ -16,6 +16,7 @@
 
 #include "heddle/core/deadline.hh"
 #include "heddle/core/scope.hh"
+#include "serve/socket_path.hh"
 
 namespace heddle::serve {
 namespace {
@@ -24,6 +25,8 @@ constexpr char giving = 'g';
 constexpr char begun = 'b';
 constexpr char late = 'l';
 constexpr int patience_s = 5;  // how long the new server waits for an answer
+constexpr unsigned ask_again_us = 10'000;
+constexpr int tries_max = patience_s * 100;
 constexpr nanoseconds begin_timeout = std::chrono::seconds(30);  // for the new server to begin
 constexpr nanoseconds answer_timeout = std::chrono::seconds(5);  // for the old server's reply
 
@@ -74,20 +77,29 @@ receipt receive_descriptors(int over, std::vector<int>& into) {
 }  // namespace
 
 takeover::takeover(const std::string& path) {
+  // A server that is about to end still answers for a moment, and closes the connection.
+  for (int tries = 1; !ask(path); ++tries) {
+    if (tries == tries_max)
+      throw failure(std::make_error_code(std::errc::timed_out),
+                    "the program at " + path + " passes no socket; is it heddle serve?");
+    ::usleep(ask_again_us);
+  }
+}
+
+bool takeover::ask(const std::string& path) {
   sockaddr_un at{};
   at.sun_family = AF_UNIX;
   if (path.empty() || path.size() >= sizeof at.sun_path)
-    return;  // the constructor of handover_door reports this error
+    return true;  // the constructor of handover_door reports this error
   std::memcpy(at.sun_path, path.data(), path.size());
   talk_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const timeval patience{patience_s, 0};
   ::setsockopt(talk_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   if (::connect(talk_, reinterpret_cast<::sockaddr*>(&at), sizeof at) == 0) {
     const receipt got = receive_descriptors(talk_, given_);
-    if (got == receipt::taken) return;
+    if (got == receipt::taken) return true;
     ::close(std::exchange(talk_, -1));
-    // A server that is about to end: with io_uring its socket answers for a moment longer.
-    if (got == receipt::peer_gone) return;
+    if (got == receipt::peer_gone) return false;
     throw failure(std::make_error_code(std::errc::timed_out),
                   "the program at " + path + " did not pass a socket; is it heddle serve?");
   }
@@ -95,6 +107,7 @@ takeover::takeover(const std::string& path) {
   ::close(std::exchange(talk_, -1));
   if (error != ENOENT && error != ECONNREFUSED)
     throw failure({error, std::generic_category()}, "cannot ask the server at " + path);
+  return true;
 }
 
 takeover::~takeover() {
@@ -132,23 +145,22 @@ task<> takeover::done() {
 
 namespace {
 
-bool is_socket(const std::string& path) noexcept {
-  struct stat there{};
-  return ::lstat(path.c_str(), &there) == 0 && S_ISSOCK(there.st_mode);
-}
+constexpr int names_tried = 16;  // of servers that begin together
 
-bool is_there(const std::string& path) noexcept {
-  struct stat there{};
-  return ::lstat(path.c_str(), &there) == 0;
-}
-
-unix_listener listen_alone(const std::string& path) {
-  if (is_socket(path)) ::unlink(path.c_str());
+/// A listener beside the final path, under the first of its names that no other server uses.
+unix_listener listen_beside(const std::string& path, std::string& name) {
   struct narrow {  // no other user may connect, not even for a moment
     ~narrow() { ::umask(before); }
     mode_t before = ::umask(0177);
   } const ours;
-  return unix_listener::listen(path);
+  for (int number = 1;; ++number) {
+    name = path + ".new" + (number == 1 ? "" : std::to_string(number));
+    try {
+      return listen_on_path(name);
+    } catch (const failure& e) {
+      if (e.code() != std::errc::address_in_use || number == names_tried) throw;
+    }
+  }
 }
 
 }  // namespace
@@ -158,15 +170,19 @@ handover_door::handover_door(std::string path, std::size_t sockets) : path_(std:
     throw failure(std::make_error_code(std::errc::argument_list_too_long),
                   "--handover passes up to " + std::to_string(sockets_max) +
                       " sockets, and there are " + std::to_string(sockets));
-  if (is_there(path_) && !is_socket(path_))
-    throw failure(std::make_error_code(std::errc::address_in_use),
-                  "cannot listen on " + path_ + ": it is not a socket");
-  door_ = listen_alone(path_ + ".new");
+  check_path(path_);
+  door_ = listen_beside(path_, beside_);
+}
+
+handover_door::~handover_door() {
+  if (!beside_.empty()) ::unlink(beside_.c_str());
 }
 
 unix_listener handover_door::publish() {
-  if (std::rename((path_ + ".new").c_str(), path_.c_str()) != 0)
+  check_path(path_);  // what has been put there since stays
+  if (std::rename(beside_.c_str(), path_.c_str()) != 0)
     throw failure({errno, std::generic_category()}, "cannot listen on " + path_);
+  beside_.clear();
   return std::move(door_);
 }
 

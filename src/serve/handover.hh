@@ -34,6 +34,9 @@ class takeover {
   [[nodiscard]] task<> done();
 
  private:
+  /// False if a server was there and closed the connection without an answer.
+  bool ask(const std::string& path);
+
   int talk_ = -1;
   std::vector<int> given_;  // the main one first, until door() takes it
 };
@@ -44,14 +47,20 @@ class takeover {
 ///   replaced learns it before it takes over.
 class handover_door {
  public:
-  /// Listens at PATH.new, next to the final path. `sockets`: how many there will be to pass.
+  /// Listens at PATH.new, next to the final path; at PATH.new2 and so on while other servers begin.
+  /// `sockets`: how many there will be to pass.
   handover_door(std::string path, std::size_t sockets);
+  handover_door(const handover_door&) = delete;
+  handover_door& operator=(const handover_door&) = delete;
+  /// Removes the socket unless it was published.
+  ~handover_door();
   /// Renames the socket to the path, in place of the old server's. Call it once, after that server
   /// ended.
   [[nodiscard]] unix_listener publish();
 
  private:
   std::string path_;
+  std::string beside_;  // where it listens until publish()
   unix_listener door_;
 };
 

@@ -115,6 +115,34 @@ class Places(SiteTest):
             self.assertIn("cannot listen on", said)
             self.assertTrue(os.path.exists(path))
 
+    def test_only_an_abandoned_socket_is_removed(self):
+        """What else is at the path stays as it is, with --check and with a start."""
+        file = self.root / "notes.txt"
+        file.write_text("precious data")
+        link = self.root / "link"
+        link.symlink_to(self.root / "dead.sock")
+        folder = self.root / "folder"
+        folder.mkdir()
+        pipe = self.root / "pipe"
+        os.mkfifo(pipe)
+        with socket.socket(socket.AF_UNIX) as dead:
+            dead.bind(str(self.root / "dead.sock"))
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as other:
+            other.bind(str(self.root / "datagrams"))
+            for path in (file, link, folder, pipe, self.root / "datagrams"):
+                before = os.lstat(path)
+                for words in (["--listen", f"unix:{path}"], ["--handover", str(path)]):
+                    for check in ([], ["--check"]):
+                        code, _, said = run("serve", str(self.site), "-p", "0", *words, *check)
+                        if path.name == "datagrams" and check and "--listen" in words:
+                            continue  # its server may be the one that runs
+                        self.assertEqual(code, 1, (words, check, said))
+                        self.assertIn(str(path), said)
+                        self.assertEqual(os.lstat(path), before)
+                        left = [n for n in os.listdir(self.root) if ".new" in n]
+                        self.assertEqual(left, [])
+        self.assertEqual(file.read_text(), "precious data")
+
     def test_places_that_cannot_be(self):
         for words, why in ((["--listen", "nowhere"], "no place to listen"),
                            (["--listen", "127.0.0.1"], "no place to listen"),
