@@ -2,11 +2,14 @@
 // The settings as options of room acme, and its reports as lines for people.
 #include "serve/certificates.hh"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 
 #include "heddle/core/sleep.hh"
 #include "serve/tls.hh"
@@ -167,6 +170,21 @@ void certificates::check(const serve_options& next) const {
   if (part_) static_cast<void>(names_for(next));
 }
 
+void certificates::check_store(const serve_options& o) {
+  if (o.acme.email.empty()) return;
+  // Missing folders are made when there is a certificate: the nearest one that exists decides.
+  std::filesystem::path nearest = store_folder(o);
+  std::error_code none;
+  while (!std::filesystem::exists(nearest, none) && nearest != nearest.parent_path())
+    nearest = nearest.parent_path();
+  const std::string folder = nearest.empty() ? "." : nearest.string();
+  // Its name with a dot behind is an error unless it is a folder.
+  if (::faccessat(AT_FDCWD, (folder + "/.").c_str(), W_OK | X_OK, AT_EACCESS) != 0)
+    throw failure({errno, std::generic_category()},
+                  "acme-store: certificates cannot be kept in '" + store_folder(o) +
+                      "', because this user cannot write to '" + folder + "'");
+}
+
 void certificates::change(const serve_options& next) {
   if (part_) part_->keeper.change(names_for(next));
 }
@@ -186,6 +204,7 @@ std::optional<http::response> certificates::answer(const http::request_head&) co
 }
 task<> certificates::run(secure_door&) { co_return; }
 void certificates::check(const serve_options&) const {}
+void certificates::check_store(const serve_options&) {}
 void certificates::change(const serve_options&) {}
 
 #endif

@@ -33,6 +33,8 @@ class certificates {
   /// Orders, renews and gives certificates to the door until it is cancelled.
   [[nodiscard]] task<> run(secure_door& door);
 
+  /// Throws failure if no certificate could be kept in the folder of the store.
+  static void check_store(const serve_options& o);
   /// Throws bad_setting if these settings need another start.
   void check(const serve_options& next) const;
   /// Takes the names of these settings.

@@ -3,6 +3,7 @@
 #include "serve/door.hh"
 
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -93,6 +94,24 @@ void check_door(const serve_options& o, const address& given) {
                     "; give it the same port and address, or stop that server first");
 }
 
+namespace {
+
+/// The error of a port with the flag that helps.
+failure explained(const serve_options& o, int port, const std::string& flag, const failure& e) {
+  if (e.code() == std::errc::address_in_use)
+    return {e.code(), "port " + std::to_string(port) + " is in use; " + flag +
+                          " PORT takes another, " + flag + " 0 any that is free"};
+  if (e.code() == std::errc::permission_denied)
+    return {e.code(), "port " + std::to_string(port) + " is for root only; " + flag +
+                          " PORT takes one from 1024 upward"};
+  if (e.code() == std::errc::address_not_available)
+    return {e.code(), "this machine has no address " + o.bind + "; `ip address` lists them, " +
+                          (o.proxy ? "--listen :PORT" : "--public") + " takes all"};
+  return e;
+}
+
+}  // namespace
+
 task<tcp_listener> open_door(const serve_options& o, bool interactive, std::string flag) {
   const bool asked = o.port >= 0;
   const int first = asked ? o.port : default_port;
@@ -102,21 +121,98 @@ task<tcp_listener> open_door(const serve_options& o, bool interactive, std::stri
       co_return co_await listen_at(o, static_cast<std::uint16_t>(port),
                                    port == last ? port_patience : nanoseconds::zero());
     } catch (const failure& e) {
-      if (e.code() == std::errc::address_in_use) {
-        if (port < last) continue;
-        throw failure(e.code(), "port " + std::to_string(port) + " is in use; " + flag +
-                                    " PORT takes another, " + flag + " 0 any that is free");
-      }
-      if (e.code() == std::errc::permission_denied)
-        throw failure(e.code(), "port " + std::to_string(port) + " is for root only; " + flag +
-                                    " PORT takes one from 1024 upward");
-      if (e.code() == std::errc::address_not_available)
-        throw failure(e.code(), "this machine has no address " + o.bind +
-                                    "; `ip address` lists them, " +
-                                    (o.proxy ? "--listen :PORT" : "--public") + " takes all");
-      throw;
+      if (e.code() == std::errc::address_in_use && port < last) continue;
+      throw explained(o, port, flag, e);
     }
   }
+}
+
+namespace {
+
+std::uint16_t port_asked(const serve_options& o) {
+  return static_cast<std::uint16_t>(o.port >= 0 ? o.port : default_port);
+}
+
+/// Whether the kernel refuses to listen at the second while this program listens at the first.
+bool overlap(const address& a, const address& b) {
+  if (a.port() != b.port() || a.port() == 0) return false;
+  const auto covers = [](const address& all, const address& one) {
+    return all == address::any(all.port()) || (all == address::any_v4(all.port()) && one.is_v4());
+  };
+  return a == b || covers(a, b) || covers(b, a);
+}
+
+/// A place that settings name, with the setting.
+struct named_place {
+  address at;
+  std::string setting;
+};
+
+/// All places with a port, in the order in which they are opened.
+std::vector<named_place> places_of(const serve_options& o) {
+  std::vector<named_place> all{{address_for(o, port_asked(o)), o.proxy ? "listen" : "port"}};
+  for (const std::string& place : o.listen)
+    if (!place.starts_with("unix:"))
+      all.push_back({address::parse(place, 0).value(), "listen " + place});
+  if (o.redirect_http > 0)
+    all.push_back({address_for(o, static_cast<std::uint16_t>(o.redirect_http)), "redirect-http"});
+  return all;
+}
+
+/// Binds as a listener would and gives the socket back at once: no client ever connects to it.
+void try_to_bind(const address& at) {
+  const int fd = ::socket(at.family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) throw failure({errno, std::generic_category()}, "cannot make a socket");
+  const int yes = 1, no = 0;
+  ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  if (at.is_v6()) ::setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
+  const int error = ::bind(fd, at.native(), at.native_len()) == 0 ? 0 : errno;
+  ::close(fd);
+  if (error != 0 && error != EADDRINUSE)
+    throw failure({error, std::generic_category()}, "cannot listen on " + at.to_string());
+}
+
+void try_port(const serve_options& o, std::uint16_t port, const std::string& flag) {
+  const address at = address_for(o, port);
+  try {
+    try_to_bind(at);
+  } catch (const failure& e) {
+    if (at == address::any(port) && o.bind.empty() && no_v6(e.code()))
+      return try_to_bind(address::any_v4(port));
+    throw explained(o, port, flag, e);
+  }
+}
+
+}  // namespace
+
+void check_places(const serve_options& o) {
+  if (!o.user_device.empty()) return;
+  const std::vector<named_place> all = places_of(o);
+  for (std::size_t i = 1; i < all.size(); ++i)
+    for (std::size_t k = 0; k != i; ++k)
+      if (overlap(all[k].at, all[i].at))
+        throw bad_setting(all[i].setting + ": this server listens on " + all[k].at.to_string() +
+                          " already, because of " + all[k].setting + "; leave one of them out");
+  for (auto at = o.listen.begin(); at != o.listen.end(); ++at)
+    if (at->starts_with("unix:") && std::find(o.listen.begin(), at, *at) != at)
+      throw bad_setting("listen " + *at + " is given twice; leave one of them out");
+}
+
+void try_doors(const serve_options& o, bool main_given, std::vector<int>& given) {
+  if (!main_given) try_port(o, port_asked(o), o.proxy ? "--listen" : "-p");
+  for (const std::string& place : o.listen) {
+    if (const int fd = take_given(given, place); fd >= 0) {
+      ::close(fd);
+    } else if (place.starts_with("unix:")) {
+      check_path(place.substr(5));
+    } else {
+      try_to_bind(address::parse(place, 0).value());
+    }
+  }
+  if (o.redirect_http < 0) return;
+  serve_options there = o;
+  there.port = o.redirect_http;
+  if (!given_door(there, given)) try_port(there, port_asked(there), "--redirect-http");
 }
 
 tcp_listener another_door(const tcp_listener& door) {

@@ -18,6 +18,14 @@ namespace heddle::serve {
 [[nodiscard]] task<tcp_listener> open_door(const serve_options& o, bool interactive,
                                            std::string flag);
 
+/// Throws bad_setting if two settings name one address: the second could not be opened.
+void check_places(const serve_options& o);
+
+/// Says what open_door() and open_more_doors() would say about each place, and opens nothing. A
+/// port or a path in use passes, because the server that these settings are for may be running.
+/// Places of `given` sockets are not looked at. Fails: as those functions.
+void try_doors(const serve_options& o, bool main_given, std::vector<int>& given);
+
 /// Fails: failure, if a socket passed by another server has another address than the settings ask
 /// for.
 void check_door(const serve_options& o, const address& given);

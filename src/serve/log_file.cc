@@ -3,6 +3,7 @@
 #include "serve/log_file.hh"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,11 +16,14 @@ namespace {
 
 constexpr int readable_by_owner_and_group = 0640;  // addresses of visitors are in it
 
+[[noreturn]] void refuse_log(int error, const std::string& path) {
+  throw failure({error, std::generic_category()}, "cannot write the log to '" + path + "'");
+}
+
 int open_log(const std::string& path) {
   const int fd =
       ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, readable_by_owner_and_group);
-  if (fd < 0)
-    throw failure({errno, std::generic_category()}, "cannot write the log to '" + path + "'");
+  if (fd < 0) refuse_log(errno, path);
   return fd;
 }
 
@@ -27,6 +31,19 @@ int open_log(const std::string& path) {
 
 log_file::log_file(std::string path)
     : path_(std::move(path)), fd_(path_.empty() ? STDOUT_FILENO : open_log(path_)) {}
+
+void log_file::check(const std::string& path) {
+  if (path.empty()) return;
+  struct ::stat there{};
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == path.npos ? "." : path.substr(0, slash + 1);
+  const bool exists = ::stat(path.c_str(), &there) == 0;
+  if (!exists && errno != ENOENT) refuse_log(errno, path);
+  if (exists && S_ISDIR(there.st_mode)) refuse_log(EISDIR, path);
+  const int error = exists ? ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS)
+                           : ::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS);
+  if (error != 0) refuse_log(errno, path);
+}
 
 log_file::~log_file() {
   if (is_file()) ::close(fd_);

@@ -12,6 +12,10 @@ namespace heddle::serve {
 /// keeps the one it has.
 class log_file {
  public:
+  /// Says what the constructor would say, and makes no file: whoever runs --check may be another
+  /// user than the server. Fails: failure.
+  static void check(const std::string& path);
+
   /// Standard output for an empty path.
   explicit log_file(std::string path);
   log_file(const log_file&) = delete;

@@ -35,6 +35,15 @@ std::optional<std::string_view> path_pattern::rest_of(std::string_view path) con
   return std::nullopt;
 }
 
+std::optional<std::string> path_pattern::folder() const {
+  if (star_ == star::first) return std::nullopt;
+  return fixed_.substr(0, fixed_.rfind('/') + 1);
+}
+
+std::string path_pattern::text() const {
+  return (star_ == star::first ? "*" : "") + fixed_ + (star_ == star::last ? "*" : "");
+}
+
 bool path_pattern::leads_to(std::string_view raw) const {
   if (matches(raw)) return true;
   std::string room(raw.size(), '\0');

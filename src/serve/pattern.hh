@@ -26,6 +26,11 @@ class path_pattern {
   /// path that cannot be decoded, because a server behind this one may understand it.
   [[nodiscard]] bool leads_to(std::string_view raw) const;
   [[nodiscard]] bool has_star() const noexcept { return star_ != star::none; }
+  /// The folder that every path of this pattern is below; nothing for *.ending, which is anywhere.
+  [[nodiscard]] std::optional<std::string> folder() const;
+  /// As it is written.
+  [[nodiscard]] std::string text() const;
+  friend bool operator==(const path_pattern&, const path_pattern&) = default;
 
  private:
   enum class star : std::uint8_t { none, last, first };

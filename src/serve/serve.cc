@@ -22,6 +22,7 @@
 #include "serve/https_redirect.hh"
 #include "serve/log_file.hh"
 #include "serve/options.hh"
+#include "serve/rehearsal.hh"
 #include "serve/run.hh"
 #include "serve/setting_flags.hh"
 #include "serve/shard.hh"
@@ -254,29 +255,6 @@ task<int> serve(const setting_table& table, const setting_requests& flags, const
   co_return co_await s.run(o);
 }
 
-/// --check: reports every mistake that the start would meet, except that no port is opened.
-int check(const serve_options& o) {
-  const certificates ordered(o);
-  const secure_door tls(o, ordered.challenges());
-  const log_file log(o.log_file);
-  bus topics;
-  const site everything(topics, o, nullptr);
-  if (o.redirect_http >= 0 && !o.secure())
-    throw bad_setting(
-        "redirect-http sends visitors to https, and there is neither --tls nor --acme");
-  if (o.proxy) {
-    std::printf("The settings are good: %s", o.proxy->upstreams.front().c_str());
-    for (std::size_t i = 1; i < o.proxy->upstreams.size(); ++i)
-      std::printf(", %s", o.proxy->upstreams[i].c_str());
-  } else {
-    std::printf("The settings are good: %s", o.directory.c_str());
-  }
-  for (const auto& [name, folder] : o.sites)
-    std::printf(", %s at %s", folder.c_str(), name.c_str());
-  std::printf("; %s.\n", o.secure() ? "https" : "http");
-  return 0;
-}
-
 }  // namespace
 
 int run_service(const setting_table& table, const setting_requests& flags) {
@@ -295,7 +273,7 @@ int run_service(const setting_table& table, const setting_requests& flags) {
   runtime rt(std::move(limits));
   try {
     if (o.check)
-      return rt.run([](const serve_options& asked) -> task<int> { co_return check(asked); }(o));
+      return rt.run([](const serve_options& asked) -> task<int> { co_return rehearse(asked); }(o));
     return rt.run(serve(table, flags, o));
   } catch (const failure& e) {
     print_error(e.what(), help);

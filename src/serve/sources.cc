@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 
+#include "serve/door.hh"
 #include "serve/options.hh"
 #include "serve/proxy_options.hh"
+#include "heddle/http/headers.hh"
 #include "source/nearest.hh"
 
 namespace heddle::serve {
@@ -57,9 +60,25 @@ void apply(serve_options& o, const setting& s, std::string_view value, const std
   }
 }
 
+/// Refuses a second value of a setting that takes one: one of the two lines would be ignored.
+class seen_lines {
+ public:
+  void add(const setting& s, std::size_t line, const std::string& where) {
+    if (s.kind == setting_kind::repeated || s.kind == setting_kind::pairs) return;
+    const auto [first, is_new] = lines_.try_emplace(&s, line);
+    if (!is_new)
+      throw bad_setting(where + ": " + std::string(s.name) + " has a value already, in line " +
+                        std::to_string(first->second) + "; leave one of the two lines out");
+  }
+
+ private:
+  std::map<const setting*, std::size_t> lines_;
+};
+
 void apply_file(const setting_table& of, serve_options& o, const std::string& path) {
   std::ifstream in(path);
   if (!in) throw bad_setting("cannot read the settings in '" + path + "'");
+  seen_lines seen;
   std::string line;
   for (std::size_t number = 1; std::getline(in, line); ++number) {
     const std::string where = path + ':' + std::to_string(number);
@@ -75,6 +94,7 @@ void apply_file(const setting_table& of, serve_options& o, const std::string& pa
     if (equals == text.npos && s->kind != setting_kind::on_off)
       throw bad_setting(where + ": write " + std::string(name) + " = " +
                         std::string(s->value_name));
+    seen.add(*s, number, where);
     apply(o, *s, equals == text.npos ? "" : trim(text.substr(equals + 1)), where);
   }
   // Opening a directory succeeds; only reading it fails.
@@ -148,16 +168,33 @@ void check_proxies(const serve_options& o) {
         "--proxy-protocol is for one port, and --redirect-http opens another; leave one out");
 }
 
+/// Rejects a second rule about the same thing: it would never be used.
+void check_twice(const serve_options& o) {
+  for (auto at = o.sites.begin(); at != o.sites.end(); ++at)
+    for (auto other = o.sites.begin(); other != at; ++other)
+      if (http::equal_ignoring_case(at->first, other->first))
+        throw bad_setting("site " + at->first + " has two folders, " + other->second + " and " +
+                          at->second + "; leave one of them out");
+  for (auto at = o.redirects.begin(); at != o.redirects.end(); ++at)
+    for (auto other = o.redirects.begin(); other != at; ++other)
+      if (at->from == other->from)
+        throw bad_setting("redirect " + at->from.text() + " leads to two places, " + other->to +
+                          " and " + at->to + "; leave one of them out");
+}
+
 void check_serve(const serve_options& o) {
   check_address(o);
+  check_twice(o);
   check_net(o);
   check_listen(o);
+  check_places(o);
   check_proxies(o);
   check_acme(o);
 }
 
 void check_proxy(const serve_options& o) {
   check_address(o);
+  check_places(o);
   check_proxies(o);
   check_acme(o);
   if (o.proxy->upstreams.empty())

@@ -238,12 +238,28 @@ task<http::response> take_form(std::shared_ptr<const upload_rules> rules, http::
   co_return done;
 }
 
+/// Throws failure if no file can be put there, because every upload would be refused.
+void check_place(const std::string& served, const path_pattern& place) {
+  const auto below = place.folder();
+  if (!below) return;
+  std::string folder = served + *below;
+  while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
+  struct ::stat there{};
+  const bool usable = ::stat(folder.c_str(), &there) == 0 &&
+                      ::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) == 0;
+  if (usable && S_ISDIR(there.st_mode)) return;
+  throw failure({usable ? ENOTDIR : errno, std::generic_category()},
+                "upload " + place.text() + ": files cannot be put into the folder '" + folder +
+                    "'; make it, and let this user write there");
+}
+
 }  // namespace
 
 uploads::uploads(bus& b, const serve_options& o)
     : bus_(b),
       rules_(std::make_shared<const upload_rules>(
           upload_rules{o.directory, o.uploads, o.upload_bytes_max, o.upload_replace, o.hidden})) {
+  for (const path_pattern& place : rules_->places) check_place(o.directory, place);
   b.bind<asked, &uploads::on_asked>(this, 85);
 }
 

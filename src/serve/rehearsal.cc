@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// The steps are those of service::run() in serve.cc, in its order. A step that is added there is
+// added here.
+#include "serve/rehearsal.hh"
+
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "serve/certificates.hh"
+#include "serve/door.hh"
+#include "serve/handover.hh"
+#include "serve/log_file.hh"
+#include "serve/shard.hh"
+#include "serve/tls.hh"
+
+namespace heddle::serve {
+namespace {
+
+void rehearse_parts(const serve_options& o) {
+  const certificates ordered(o);
+  certificates::check_store(o);
+  const secure_door tls(o, ordered.challenges());
+  log_file::check(o.log_file);
+  const shard one(o, 0, 1, STDOUT_FILENO, nullptr);
+}
+
+void rehearse_doors(const serve_options& o) {
+  if (o.redirect_http >= 0 && !o.secure())
+    throw bad_setting(
+        "redirect-http sends visitors to https, and there is neither --tls nor --acme");
+  // Over TCP in the program there is no socket, and a second user of the device would disturb the
+  // first.
+  if (!o.user_device.empty()) return;
+  takeover before(o.handover);
+  std::optional<tcp_listener> given = before.door();
+  if (given) check_door(o, given->local());
+  if (!given) given = activated_door();
+  try_doors(o, given.has_value(), before.more_doors());
+  if (o.handover.empty()) return;
+  const std::size_t sockets = 1 + o.listen.size() + (o.redirect_http >= 0 ? 1 : 0);
+  const handover_door next(o.handover, sockets);
+}
+
+}  // namespace
+
+int rehearse(const serve_options& o) {
+  rehearse_parts(o);
+  rehearse_doors(o);
+  if (o.proxy) {
+    std::printf("The settings are good: %s", o.proxy->upstreams.front().c_str());
+    for (std::size_t i = 1; i < o.proxy->upstreams.size(); ++i)
+      std::printf(", %s", o.proxy->upstreams[i].c_str());
+  } else {
+    std::printf("The settings are good: %s", o.directory.c_str());
+  }
+  for (const auto& [name, folder] : o.sites)
+    std::printf(", %s at %s", folder.c_str(), name.c_str());
+  std::printf("; %s.\n", o.secure() ? "https" : "http");
+  return 0;
+}
+
+}  // namespace heddle::serve

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// --check: what a start with these settings would say, without a start.
+#pragma once
+
+#include "serve/options.hh"
+
+namespace heddle::serve {
+
+/// Goes through the steps of a start: it reads the certificates, opens the folders, makes a shard,
+/// asks the server of --handover for its sockets, and binds to each address for a moment. It leaves
+/// nothing behind. Prints a line and returns 0 if a start would succeed; a port in use is no
+/// mistake of the settings. Fails: as the start.
+[[nodiscard]] int rehearse(const serve_options& o);
+
+}  // namespace heddle::serve
