@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Encodes text for links and HTML pages: the writing functions of uri.hh.
+#include <algorithm>
+
 #include "heddle/http/charset.hh"
 #include "heddle/http/uri.hh"
 
@@ -25,6 +27,19 @@ void append_encoded_path(std::string& out, std::string_view path) {
 }
 
 void append_encoded(std::string& out, std::string_view text) { append_escaped(out, text, false); }
+
+std::string own_location(std::string_view reference) {
+  reference.remove_prefix(std::min(reference.find_first_not_of("/\\"), reference.size()));
+  std::string out = "/";
+  for (const char c : reference) {
+    const bool plain = c > 0x20 && c < 0x7f && !std::string_view("\"<>\\^`{|}").contains(c);
+    if (plain)
+      out += c;
+    else
+      append_encoded(out, std::string_view(&c, 1));
+  }
+  return out;
+}
 
 void append_html(std::string& out, std::string_view text) {
   for (char c : text) {

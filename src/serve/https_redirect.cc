@@ -2,6 +2,7 @@
 // Redirects http to https. 308 keeps the method and the body (RFC 9110 section 15.4.9).
 #include "serve/https_redirect.hh"
 
+#include "heddle/http/uri.hh"
 #include "serve/door.hh"
 
 namespace heddle::serve {
@@ -20,8 +21,9 @@ http::response elsewhere(const http::request_head& head, std::uint16_t port) {
   if (host.empty()) return http::error_response(400, "the request names no host");
   std::string place = "https://" + std::string(host);
   if (port != https_default) (place += ':') += std::to_string(port);
-  place += head.path() == "*" ? "/" : head.path();
-  if (head.has_query()) (place += '?') += head.query();
+  std::string target(head.path() == "*" ? "/" : head.path());
+  if (head.has_query()) (target += '?') += head.query();
+  place += http::own_location(target);
   http::response r = http::error_response(308, "this site is on https");
   r.header("Location", place);
   return r;

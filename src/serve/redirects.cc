@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "heddle/http/uri.hh"
 #include "serve/values.hh"
 
 namespace heddle::serve {
@@ -26,6 +27,10 @@ redirect_rule redirect_rule::parse(std::string_view text) {
   const bool absolute = rule.to.starts_with("https://") || rule.to.starts_with("http://");
   if ((!absolute && !rule.to.starts_with('/')) || !printable(rule.to))
     throw bad_setting("'" + rule.to + "' is no place to go; write /path or https://host/path");
+  if (absolute && rule.to.find('*') < rule.to.find('/', rule.to.find("//") + 2))
+    throw bad_setting("'" + rule.to +
+                      "': a * in the name of the host lets a visitor choose the host; write it "
+                      "behind a slash: https://host/*");
   if (std::ranges::count(rule.to, '*') > (rule.from.has_star() ? 1 : 0))
     throw bad_setting("'" + rule.to + "': its * means the * of '" + std::string(words[0]) +
                       "', once");
@@ -42,13 +47,10 @@ std::string redirect_rule::location(std::string_view path, std::string_view quer
   if (!rest) return {};
   std::string place = to;
   if (const std::size_t star = place.find('*'); star != place.npos) place.replace(star, 1, *rest);
-  // A path that begins with two slashes names another host.
-  if (place.starts_with('/')) {
-    std::size_t slashes = 1;
-    while (slashes < place.size() && (place[slashes] == '/' || place[slashes] == '\\')) ++slashes;
-    place.erase(1, slashes - 1);
-  }
-  if (!query.empty() && place.find('?') == place.npos) (place += '?') += query;
+  const std::size_t fragment = std::min(place.find('#'), place.size());
+  if (!query.empty() && place.find('?') >= fragment)
+    place.insert(fragment, std::string("?").append(query));
+  if (place.starts_with('/')) return http::own_location(place);
   return place;
 }
 
@@ -57,6 +59,11 @@ flow redirects::on_asked(question& q) {
   for (const redirect_rule& rule : rules_) {
     const std::string place = rule.location(path, q.request.query());
     if (place.empty()) continue;
+    // The folder refuses such a path with its reason.
+    std::string room(path.size(), '\0');
+    if (!http::decode_path(
+            path, room, {.slashes = http::encoded_slash::keep, .encoded_backslash = true}))
+      return flow::go_on;
     http::response r = http::error_response(rule.status, "this page is elsewhere");
     r.header("Location", place);
     return answer_at_once(bus_, q, std::move(r));

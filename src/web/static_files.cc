@@ -42,21 +42,19 @@ bool wants_json(const request_head& head) noexcept {
 
 constexpr std::string_view page_ending = ".html";
 
-/// Where a clean URL of this path leads, which ends with ".html": `index` is its folder itself.
-std::string clean_path(std::string_view raw, std::string_view index) {
-  std::string_view to = raw;
-  if (raw.ends_with(index) && raw.substr(0, raw.size() - index.size()).ends_with('/')) {
-    to.remove_suffix(index.size());
-  } else {
-    to.remove_suffix(page_ending.size());
-  }
-  return std::string(to);
-}
-
 /// True if the last segment of a path contains a dot, as names of files do and page paths of an
 /// application do not.
 bool names_a_file(std::string_view path) noexcept {
   return path.find('.', path.rfind('/')) != std::string_view::npos;
+}
+
+/// The clean path of a page, which ends with ".html": `index` is its folder itself. Empty if the
+/// page has none: with a dot in its last segment it would name a file.
+std::string clean_path(std::string_view page, std::string_view index) {
+  if (page.ends_with(index) && page.substr(0, page.size() - index.size()).ends_with('/'))
+    return std::string(page.substr(0, page.size() - index.size()));
+  page.remove_suffix(page_ending.size());
+  return page.ends_with('/') || names_a_file(page) ? std::string() : std::string(page);
 }
 
 }  // namespace
@@ -96,14 +94,9 @@ task<response> static_files::answer(request& asked) {
     co_return r;
   }
   const std::string_view raw = asked.path();
-  if (options_.clean_urls && raw.ends_with(page_ending) && !raw.starts_with("//")) {
-    std::string to = clean_path(raw, options_.index);
-    if (!asked.query().empty()) (to += '?') += asked.query();
-    response r = refuse(asked, 308);
-    r.header("Location", to);
-    co_return r;
-  }
-  content* c = trusted(raw);
+  // A page may have to be answered with its clean path, although it is in the cache.
+  const bool is_page = options_.clean_urls && raw.ends_with(page_ending);
+  content* c = is_page ? nullptr : trusted(raw);
   if (c == nullptr && raw.ends_with('/')) c = trusted(std::string(raw) + options_.index);
   if (c == nullptr && options_.clean_urls && !names_a_file(raw))
     c = trusted(std::string(raw) += page_ending);
@@ -120,11 +113,38 @@ task<response> static_files::answer(request& asked) {
     co_return refuse(asked, path.error() == path_problem::too_long ? 414 : 400,
                      describe(path.error()));
   if (!options_.hidden && hidden_path(*path)) co_return co_await missing(asked);
+  if (options_.clean_urls && path->ends_with(page_ending))
+    co_return co_await answer_page(asked, std::string(*path));
   if (c = trusted(*path); c != nullptr) {  // a path with escapes
     ++counters_.hits;
     co_return co_await respond(*c, asked);
   }
   co_return co_await find(asked, std::string(*path));
+}
+
+/// With clean URLs: a page is answered with its clean path if that path leads to this page.
+task<response> static_files::answer_page(request& asked, std::string path) {
+  const std::string clean = clean_path(path, options_.index);
+  found page = co_await look(path);
+  if (page.is != found::what::kept && page.is != found::what::large)
+    co_return co_await find(asked, std::move(path));
+  bool leads_here = !clean.empty();
+  if (leads_here && !clean.ends_with('/')) {
+    const found other = co_await look(clean);
+    leads_here = other.is == found::what::failed && status_for(other.error) == 404;
+  }
+  if (!leads_here) co_return co_await give(asked, std::move(page), std::move(path));
+  co_return elsewhere(asked, 308, clean);
+}
+
+/// Sends the client to another path of this server, which is decoded.
+response static_files::elsewhere(request& asked, int status, std::string_view path) {
+  std::string target;
+  append_encoded_path(target, path);
+  if (!asked.query().empty()) (target += '?') += asked.query();
+  response r = refuse(asked, status);
+  r.header("Location", own_location(target));
+  return r;
 }
 
 /// Chooses the representation; compresses the content at the first request that accepts it.
@@ -247,14 +267,7 @@ task<response> static_files::send_unkept(request& asked, std::string path, conte
 }
 
 task<response> static_files::directory(request& asked, open_file dir, std::string path) {
-  if (!path.ends_with('/')) {
-    std::string target;
-    append_encoded_path(target, path + "/");
-    if (!asked.query().empty()) (target += '?') += asked.query();
-    response r = refuse(asked, 301);
-    r.header("Location", target);
-    co_return r;
-  }
+  if (!path.ends_with('/')) co_return elsewhere(asked, 301, path + "/");
   std::string index = path + options_.index;
   found page = co_await look(index);
   if (page.is == found::what::kept || page.is == found::what::large)

@@ -35,9 +35,11 @@ class SitePages(SiteTest):
                 self.assertEqual(server.ask("/about")[::2], (200, b"about"))
             for asked, to in (("/about.html", "/about"), ("/index.html", "/"),
                               ("/about.html?a=1", "/about?a=1"), ("/both/index.html", "/both/"),
-                              ("/xindex.html", "/xindex")):
+                              ("/about%2ehtml", "/about"), ("//about.html", "/about"),
+                              ("/x/../about.html", "/about")):
                 status, headers, _ = server.ask(asked)
                 self.assertEqual((status, headers["Location"]), (308, to))
+                self.assertEqual(server.ask(to)[0], 200)
             self.assertEqual(server.ask("/both")[1]["Location"], "/both/")
             self.assertEqual(server.ask("/both/")[2], b"folder")
             self.assertEqual(server.ask("/nothing")[0], 404)
@@ -45,6 +47,33 @@ class SitePages(SiteTest):
         with self.serve() as server:
             self.assertEqual(server.ask("/about")[0], 404)
             self.assertEqual(server.ask("/about.html")[0], 200)
+
+    def test_a_page_has_a_clean_address_only_where_that_answers_with_it(self):
+        self.put("v1.2.html", "release")
+        self.put("both.html", "page")
+        self.put("both/index.html", "folder")
+        self.put("twice", "file")
+        self.put("twice.html", "page")
+        self.put("a.html/index.html", "in a folder")
+        self.put(".html", "hidden")
+        big = self.put("big.html", b"x" * 2_000_000).read_bytes()
+        with self.serve("--clean-urls") as server:
+            for _ in range(2):  # from the file, and from the cache
+                for asked, body in (("/v1.2.html", b"release"), ("/both.html", b"page"),
+                                    ("/both/", b"folder"), ("/twice", b"file"),
+                                    ("/twice.html", b"page"), ("/big", big)):
+                    self.assertEqual(server.ask(asked)[::2], (200, body), asked)
+                self.assertEqual(server.ask("/big.html")[0], 308)
+                self.assertEqual(server.ask("/a.html")[1]["Location"], "/a.html/")
+                # A path that is refused is refused, with any ending.
+                for asked, status in (("/\\evil.com/index.html", 400), ("/..//x/index.html", 400),
+                                      ("/%2f/x/index.html", 400), ("/%00/index.html", 400),
+                                      ("/.html", 404), ("/none.html", 404), ("/.x/a.html", 404),
+                                      ("/none/index.html", 404), ("/v1.2", 404)):
+                    got, headers, _ = server.ask(asked)
+                    self.assertEqual((got, headers["Location"]), (status, None), asked)
+        with self.serve("--clean-urls", "--hidden") as server:
+            self.assertEqual(server.ask("/.html")[::2], (200, b"hidden"))
 
     def test_a_folder_is_listed_for_programs(self):
         (self.site / "index.html").unlink()
@@ -82,7 +111,20 @@ class SiteRules(SiteTest):
                 got, headers, _ = server.ask(asked)
                 self.assertEqual((got, headers["Location"]), (status, to), asked)
             self.assertEqual(server.ask("/oldx")[0], 404)
-        for bad in ("/x", "/x y", "x /y", "/x* /y* 200", "/x /y*", "/x*y /z", "/* //*x*"):
+        with self.serve("--redirect", "/old /new#part 301", "--redirect", "/f/* /g?a=1#*",
+                        "--redirect", "/s/* /\\*", "--redirect", "/o/* https://new.example/*#x",
+                        "--redirect", "/h https://new.example#x") as server:
+            for asked, to in (("/old?x=1", "/new?x=1#part"), ("/old", "/new#part"),
+                              ("/f/b?c", "/g?a=1#b"), ("/s//evil.example/", "/evil.example/"),
+                              ("/o/a?b", "https://new.example/a?b#x"),
+                              ("/h?b", "https://new.example?b#x")):
+                self.assertEqual(server.ask(asked)[1]["Location"], to, asked)
+            for asked in ("/o/%00", "/o/..//../x", "/o/\\evil"):
+                got, headers, _ = server.ask(asked)
+                self.assertEqual((got, headers["Location"]), (400, None), asked)
+        for bad in ("/x", "/x y", "x /y", "/x* /y* 200", "/x /y*", "/x*y /z", "/* //*x*",
+                    "/m/* https://new.example*", "/m/* https://*", "/m/* http://*/x",
+                    "/m/* https://a.example:*/x"):
             code, _, talk = run("serve", str(self.site), "--check", "--redirect", bad)
             self.assertEqual(code, 2, bad)
             self.assertIn("--redirect", talk)

@@ -72,6 +72,12 @@ void append_encoded_path(std::string& out, std::string_view path);
 // The same for one segment, name or value: a slash is encoded too.
 void append_encoded(std::string& out, std::string_view text);
 
+// The value of a Location field for this server itself. `reference` is a path, with its query and
+// fragment if there are any, percent-encoded as in a request. The result begins with exactly one
+// slash, because browsers take "//name" and "/\name" for another host; characters that a reference
+// cannot have are encoded. Every Location that names this server is made here.
+std::string own_location(std::string_view reference);
+
 // Appends text escaped for an HTML page: & < > " and ' become entities, so that the text can be
 // used in an element or in a quoted attribute.
 void append_html(std::string& out, std::string_view text);

@@ -88,6 +88,8 @@ class static_files {
   [[nodiscard]] content* trusted(std::string_view path);
   [[nodiscard]] task<response> respond(content& c, request& asked);
   [[nodiscard]] response send(const content& c, content_coding coding, request& asked);
+  [[nodiscard]] task<response> answer_page(request& asked, std::string path);
+  [[nodiscard]] response elsewhere(request& asked, int status, std::string_view path);
   [[nodiscard]] task<response> find(request& asked, std::string path);
   [[nodiscard]] task<response> give(request& asked, found f, std::string path);
   [[nodiscard]] task<response> missing(request& asked);
