@@ -107,39 +107,93 @@ task<> fill(file& out, More more) {
   co_await out.sync();
 }
 
-/// Stores what `more` gives. True: the name is new.
-template <class More>
-task<bool> store(const upload_rules& rules, directory into, std::string name, More more) {
-  check_name(name, rules.hidden);
-  const std::string part = hidden_name();
-  const auto before = co_await as_expected(into.status(name, links::none));
-  const bool is_new = !before && before.error() == std::errc::no_such_file_or_directory;
-  if (!is_new && (!before || before->type != entry_type::file))
-    throw http::status_error(409, "'" + name + "' is there, and is no file");
-  if (before && !rules.replace)
+/// The files of one request. They are written under hidden names; keep() gives them their own, once
+/// the request has been read to its end. What has no name of its own then is removed.
+class new_files {
+ public:
+  new_files(const upload_rules& rules, directory into) : rules_(rules), into_(std::move(into)) {}
+  new_files(const new_files&) = delete;
+  new_files& operator=(const new_files&) = delete;
+  /// Also when this task is cancelled: broken parts must not stay.
+  ~new_files() {
+    for (const file_part& f : parts_) ::unlinkat(into_.number(), f.part.c_str(), 0);
+  }
+
+  /// Writes what `more` gives.
+  template <class More>
+  task<> add(std::string name, More more) {
+    check_name(name, rules_.hidden);
+    const auto before = co_await as_expected(into_.status(name, links::none));
+    const bool is_new = !before && before.error() == std::errc::no_such_file_or_directory;
+    if (!is_new && (!before || before->type != entry_type::file))
+      throw http::status_error(409, "'" + name + "' is there, and is no file");
+    if (before && !rules_.replace) refuse_replacing(name);
+    parts_.push_back({hidden_name(), name, is_new});
+    std::exception_ptr failed;
+    try {
+      file out = co_await into_.open(parts_.back().part,
+                                     {.write = true, .create = true, .exclusive = true});
+      co_await fill(out, std::move(more));
+      co_return;
+    } catch (...) {
+      failed = std::current_exception();
+    }
+    rethrow(failed, name);
+  }
+
+  /// True if all names are new. All files get their names, or none of those that are new does.
+  task<bool> keep() {
+    std::string name;
+    std::exception_ptr failed;
+    try {
+      const int error = co_await blocking([&] { return give_names(name); });
+      if (error == EEXIST) refuse_replacing(name);
+      if (error != 0) throw failure({error, std::generic_category()}, "cannot keep '" + name + "'");
+      co_await into_.sync();
+      co_return std::ranges::all_of(std::exchange(parts_, {}), &file_part::is_new);
+    } catch (...) {
+      failed = std::current_exception();
+    }
+    rethrow(failed, name);
+  }
+
+  [[nodiscard]] bool empty() const noexcept { return parts_.empty(); }
+
+ private:
+  struct file_part {
+    std::string part;  // its hidden name
+    std::string name;
+    bool is_new;
+  };
+
+  [[noreturn]] static void refuse_replacing(const std::string& name) {
     throw http::status_error(409, "'" + name + "' is there; this server replaces no files");
-  std::exception_ptr failed;
-  try {
-    file out = co_await into.open(part, {.write = true, .create = true, .exclusive = true});
-    co_await fill(out, std::move(more));
-    const int error = co_await blocking(
-        [&] { return give_name(into.number(), part, name, rules.replace) == 0 ? 0 : errno; });
-    if (error == EEXIST)
-      throw http::status_error(409, "'" + name + "' is there; this server replaces no files");
-    if (error != 0) throw failure({error, std::generic_category()}, "cannot keep '" + name + "'");
-    co_await into.sync();
-    co_return is_new;
-  } catch (...) {
-    failed = std::current_exception();
   }
-  // Also when this task is cancelled: the broken part must not stay.
-  ::unlinkat(into.number(), part.c_str(), 0);
-  try {
-    std::rethrow_exception(failed);
-  } catch (const failure& e) {
-    refuse(e, name);
+  [[noreturn]] static void rethrow(const std::exception_ptr& failed, const std::string& name) {
+    try {
+      std::rethrow_exception(failed);
+    } catch (const failure& e) {
+      refuse(e, name);
+    }
   }
-}
+
+  /// 0, or the error about `name`.
+  int give_names(std::string& name) const {
+    for (auto at = parts_.begin(); at != parts_.end(); ++at) {
+      if (give_name(into_.number(), at->part, at->name, rules_.replace) == 0) continue;
+      const int error = errno;
+      name = at->name;
+      for (auto done = parts_.begin(); done != at; ++done)
+        if (done->is_new) ::unlinkat(into_.number(), done->name.c_str(), 0);
+      return error;
+    }
+    return 0;
+  }
+
+  const upload_rules& rules_;
+  directory into_;
+  std::vector<file_part> parts_;
+};
 
 task<directory> folder_at(const upload_rules& rules, std::string path) {
   std::exception_ptr failed;
@@ -193,10 +247,12 @@ task<http::response> put(std::shared_ptr<const upload_rules> rules, http::reques
   upload_rules these = *rules;
   if (r.header(http::header_id::if_none_match) == "*") these.replace = false;
   const auto more = [&r] { return r.read(); };
-  const bool is_new = co_await store(these, std::move(into), std::move(at.name), more);
+  new_files files(these, std::move(into));
+  co_await files.add(std::move(at.name), more);
+  const bool is_new = co_await files.keep();
   http::response done(is_new ? 201 : 204);
   if (is_new) {
-    done.header("Location", r.path());
+    done.header("Location", http::own_location(r.path()));
     done.text("stored\n");
   }
   co_return done;
@@ -220,21 +276,20 @@ task<http::response> take_form(std::shared_ptr<const upload_rules> rules, http::
   if (!at.name.empty())
     throw http::status_error(400, "a form puts files into a folder; its path ends with a slash");
   r.limit_body(rules->bytes_max);
-  const directory into = co_await folder_at(*rules, std::move(at.folder));
+  new_files files(*rules, co_await folder_at(*rules, std::move(at.folder)));
   http::multipart_reader parts(r);
-  std::size_t stored = 0;
   for (;;) {
     const bool found = co_await parts.next();
     if (!found) break;
     if (!parts.part().filename || parts.part().filename->empty()) continue;
     std::string name = own_name(*parts.part().filename);
     const auto more = [&parts] { return parts.read(); };
-    static_cast<void>(co_await store(*rules, into, std::move(name), more));
-    ++stored;
+    co_await files.add(std::move(name), more);
   }
-  if (stored == 0) throw http::status_error(400, "the form has no file");
+  if (files.empty()) throw http::status_error(400, "the form has no file");
+  static_cast<void>(co_await files.keep());
   http::response done(303);
-  done.header("Location", r.path());
+  done.header("Location", http::own_location(r.path()));
   co_return done;
 }
 
@@ -266,8 +321,9 @@ uploads::uploads(bus& b, const serve_options& o)
 flow uploads::on_asked(question& q) {
   http::request& r = q.request;
   const http::method verb = r.verb();
-  const bool form = verb == http::method::get && r.query() == "upload" && r.path().ends_with('/');
-  if (verb != http::method::put && verb != http::method::post && !form) return flow::go_on;
+  const bool in_folder = r.path().ends_with('/');
+  const bool form = verb == http::method::get && r.query() == "upload" && in_folder;
+  if ((verb == http::method::get || verb == http::method::head) && !form) return flow::go_on;
   // Where a path leads, not how it is written, says whether files may be put there.
   std::string room(r.path().size(), '\0');
   const auto decoded = http::decode_path(r.path(), room);
@@ -277,6 +333,13 @@ flow uploads::on_asked(question& q) {
   if (form)
     return answer_at_once(
         bus_, q, http::response(200).body("text/html; charset=utf-8", std::string(form_page)));
+  if (verb != http::method::put && verb != http::method::post) {
+    http::response no = http::problem_response(
+        r.head(), {.status = verb == http::method::other ? 501 : 405,
+                   .detail = "this method is not for uploads; Allow has those that are"});
+    no.header("Allow", in_folder ? "GET, HEAD, POST" : "GET, HEAD, PUT");
+    return answer_at_once(bus_, q, std::move(no));
+  }
   q.answer = verb == http::method::put ? put(rules_, r, std::string(*decoded))
                                        : take_form(rules_, r, std::string(*decoded));
   return flow::halt;

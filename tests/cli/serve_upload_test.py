@@ -39,6 +39,58 @@ class Uploads(SiteTest):
             self.assertIn(b"replaces no files", body)
             self.assertEqual((self.site / "inbox" / "a b.bin").read_bytes(), data)
 
+    def test_nothing_is_left_of_a_form_that_is_refused(self):
+        good, kind = form(("a.txt", b"one"), ("b.txt", b"two"))
+        end = good.index(b"--xyz--")
+        second = good.index(b"--xyz", 1)
+        refused = {
+            "a line that only begins like the boundary": (
+                b"--xyz\r\n" + good.split(b"\r\n", 1)[1].replace(b"one", b"one\r\n--xyzY more"), 400),
+            "no end": (good[:end], 400),
+            "cut inside the second file": (good[:end - 8], 400),
+            "no name": (good.replace(b"b.txt", b".."), 400),
+            "a hidden name": (good.replace(b"b.txt", b".b"), 403),
+            "the name of a folder": (good.replace(b"b.txt", b"deep"), 409),
+            "one name twice": (good.replace(b"b.txt", b"a.txt"), 409),
+            "a name that is taken": (good.replace(b"b.txt", b"taken"), 409),
+            "a broken head": (good[:second] + b"--xyz\r\nbroken\r\n\r\nx\r\n--xyz--\r\n", 400),
+        }
+        self.put("inbox/taken", "before")
+        (self.site / "inbox/deep").mkdir()
+        before = self.inbox()
+        with self.serve("--upload", "/inbox/*") as server:
+            for what, (body, status) in refused.items():
+                with self.subTest(what):
+                    got = server.ask("/inbox/", "POST", body, Content_Type=kind)
+                    self.assertEqual(got[0], status, got)
+                    self.assertEqual(self.inbox(), before)
+            self.assertEqual((self.site / "inbox/taken").read_bytes(), b"before")
+            self.assertEqual(server.ask("/inbox/", "POST", good, Content_Type=kind)[0], 303)
+            self.assertEqual(self.inbox(), sorted([*before, "a.txt", "b.txt"]))
+        with self.serve("--upload", "/inbox/*", "--upload-replace") as server:
+            got = server.ask("/inbox/", "POST", good[:end].replace(b"a.txt", b"taken"),
+                             Content_Type=kind)
+            self.assertEqual(got[0], 400)
+            self.assertEqual((self.site / "inbox/taken").read_bytes(), b"before")
+
+    def test_a_location_names_this_server(self):
+        body, kind = form(("a.txt", b"one"))
+        with self.serve("--upload", "/inbox/*") as server:
+            got = server.ask("//inbox/", "POST", body, Content_Type=kind)
+            self.assertEqual((got[0], got[1]["Location"]), (303, "/inbox/"))
+            got = server.ask("///inbox/b.txt", "PUT", b"b")
+            self.assertEqual((got[0], got[1]["Location"]), (201, "/inbox/b.txt"))
+            got = server.ask("/inbox", over=None)
+            self.assertEqual((got[0], got[1]["Location"]), (301, "/inbox/"))
+
+    def test_allow_has_the_methods_of_the_place(self):
+        with self.serve("--upload", "/inbox/*") as server:
+            for path, allow in (("/inbox/a", "GET, HEAD, PUT"), ("/inbox/", "GET, HEAD, POST"),
+                                ("/other", "GET, HEAD")):
+                for method, status in (("DELETE", 405), ("OPTIONS", 405), ("BREW", 501)):
+                    got = server.ask(path, method)
+                    self.assertEqual((got[0], got[1]["Allow"]), (status, allow), (path, method))
+
     def test_the_lists_of_folders_that_take_files_have_a_form(self):
         (self.site / "index.html").unlink()
         (self.site / "inbox/deep").mkdir()
