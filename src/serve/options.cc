@@ -66,21 +66,24 @@ void set_redirect_http(serve_options& o, std::string_view text) {
 
 void set_bind(serve_options& o, std::string_view text) {
   // The address must not contain a port, because --port gives it.
-  const auto at = address::parse(std::string(text), 1);
+  const std::string named = with_zone_number(text);
+  const auto at = address::parse(named, 1);
   if (!at) throw bad_setting("'" + std::string(text) + "' is no address; write 192.0.2.7 or ::1");
-  if (address::parse(std::string(text), 2)->port() == at->port())
+  if (address::parse(named, 2)->port() == at->port())
     throw bad_setting("'" + std::string(text) + "' names a port; give it with -p PORT");
-  o.bind = text;
+  o.bind = named;
 }
 
 void add_place(serve_options& o, std::string_view text) {
   if (text.starts_with("unix:")) {
     if (text.size() == 5) throw bad_setting("write the path of the socket: unix:/run/site.sock");
   } else {
-    const auto at = address::parse(std::string(text), 0);
+    const std::string named = with_zone_number(text);
+    const auto at = address::parse(named, 0);
     if (!at || at->port() == 0)
       throw bad_setting("'" + std::string(text) +
                         "' is no place to listen; write 192.0.2.7:80, [::1]:81 or unix:/run/x");
+    return o.listen.push_back(named);
   }
   o.listen.emplace_back(text);
 }

@@ -84,6 +84,7 @@ struct serve_options {
   std::string handover;  ///< the Unix socket at which the next server asks
   std::string config;
   bool check = false;  ///< look at the settings only
+  std::string note;    ///< a line for the person who starts the server; empty: none
   std::string driver;
 
   unsigned workers = 1;

@@ -266,6 +266,7 @@ int run_service(const setting_table& table, const setting_requests& flags) {
     print_error(e.what(), help);
     return 2;
   }
+  if (!o.note.empty()) std::fprintf(stderr, "%s.\n", o.note.c_str());
   runtime_options limits;
   limits.driver = o.driver;
   limits.memory_bytes = o.memory_bytes_max;

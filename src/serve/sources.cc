@@ -101,25 +101,69 @@ void apply_file(const setting_table& of, serve_options& o, const std::string& pa
   if (in.bad()) throw bad_setting("cannot read the settings in '" + path + "'");
 }
 
+bool is_number(std::string_view text) noexcept {
+  return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+}
+
+bool is_transport(std::string_view text) noexcept {
+  return text == "TCP" || text == "UDP" || text == "SCTP";
+}
+
+/// Takes the words before an underscore off; all of them if there is none.
+std::string_view take_word(std::string_view& rest) {
+  const std::size_t end = std::min(rest.find('_'), rest.size());
+  const std::string_view word = rest.substr(0, end);
+  rest.remove_prefix(std::min(end + 1, rest.size()));
+  return word;
+}
+
+/// Kubernetes sets variables in each pod for each Service, and docker --link for each link, such as
+/// HEDDLE_SERVE_SERVICE_HOST=10.0.0.5, HEDDLE_SERVE_PORT=tcp://10.0.0.5:80 and
+/// HEDDLE_SERVE_PORT_80_TCP_ADDR=10.0.0.5 for a Service named heddle-serve. `name` has no prefix.
+/// The Service may have a longer name: HEDDLE_SERVE_BLUE_PORT=tcp://10.0.0.5:80.
+bool is_service_link(std::string_view name, std::string_view value) {
+  for (std::string_view rest = name; !rest.empty();) {
+    const std::string_view tail = rest;
+    const std::string_view word = take_word(rest);
+    if (tail == "SERVICE_HOST" || tail == "SERVICE_PORT" || tail.starts_with("SERVICE_PORT_"))
+      return true;
+    if (word != "PORT") continue;
+    if (rest.empty()) return value.find("://") != value.npos;
+    std::string_view more = rest;
+    if (is_number(take_word(more)) && is_transport(take_word(more)) &&
+        (more.empty() || more == "PROTO" || more == "PORT" || more == "ADDR"))
+      return true;
+  }
+  return false;
+}
+
 /// A variable with our prefix that names no setting is a typing error and must not be ignored.
-void check_variables(const setting_table& of) {
+/// Those that describe a Service are no settings; `note` names them.
+void check_variables(const setting_table& of, std::string& note) {
   std::vector<std::string> known;
   for (const setting& s : of.all) known.push_back(variable_of(of, s));
   for (char** at = environ; at != nullptr && *at != nullptr; ++at) {
     const std::string_view entry = *at;
     const std::string_view name = entry.substr(0, entry.find('='));
-    if (name.starts_with(of.variable_prefix) && std::ranges::find(known, name) == known.end())
+    if (!name.starts_with(of.variable_prefix)) continue;
+    if (is_service_link(name.substr(of.variable_prefix.size()),
+                        entry.substr(std::min(name.size() + 1, entry.size())))) {
+      note.append(note.empty() ? "These variables describe a Service and are no settings: " : ", ")
+          .append(name);
+      continue;
+    }
+    if (std::ranges::find(known, name) == known.end())
       throw bad_setting("there is no variable " + std::string(name) + "; " +
                         suggestion(of, name, known));
   }
 }
 
 void apply_environment(const setting_table& of, serve_options& o) {
-  check_variables(of);
+  check_variables(of, o.note);
   for (const setting& s : of.all) {
     const std::string name = variable_of(of, s);
     const char* found = std::getenv(name.c_str());
-    if (found == nullptr) continue;
+    if (found == nullptr || is_service_link(name.substr(of.variable_prefix.size()), found)) continue;
     std::string_view value = found;
     if (s.kind != setting_kind::repeated && s.kind != setting_kind::pairs) {
       apply(o, s, trim(value), name);

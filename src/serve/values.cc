@@ -2,6 +2,8 @@
 // Parses numbers, sizes, times and switches as users write them.
 #include "serve/values.hh"
 
+#include <net/if.h>
+
 #include <charconv>
 #include <limits>
 
@@ -18,18 +20,41 @@ std::vector<std::string_view> words_of(std::string_view text) {
   return words;
 }
 
+std::string with_zone_number(std::string_view text) {
+  const std::size_t percent = text.find('%');
+  if (percent == text.npos) return std::string(text);
+  const std::size_t end = std::min(text.find(']', percent), text.size());
+  const std::string zone(text.substr(percent + 1, end - percent - 1));
+  if (!zone.empty() && zone.find_first_not_of("0123456789") == zone.npos) return std::string(text);
+  const unsigned number = ::if_nametoindex(zone.c_str());
+  if (number == 0)
+    throw bad_setting("'" + std::string(text) + "': this machine has no interface '" + zone +
+                      "'; `ip link` lists them");
+  return std::string(text.substr(0, percent + 1)) + std::to_string(number) +
+         std::string(text.substr(end));
+}
+
 bool truth_of(std::string_view text) {
   if (text.empty() || text == "on" || text == "true" || text == "yes" || text == "1") return true;
   if (text == "off" || text == "false" || text == "no" || text == "0") return false;
   throw bad_setting("'" + std::string(text) + "' is neither on nor off");
 }
 
-std::uint64_t number(std::string_view text, std::string_view unit) {
+namespace {
+
+/// `whole` is the text as it was given.
+std::uint64_t number_in(std::string_view text, std::string_view whole, std::string_view unit) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size())
-    throw bad_setting("'" + std::string(text) + "' is no " + std::string(unit));
+    throw bad_setting("'" + std::string(whole) + "' is no " + std::string(unit));
   return value;
+}
+
+}  // namespace
+
+std::uint64_t number(std::string_view text, std::string_view unit) {
+  return number_in(text, text, unit);
 }
 
 namespace {
@@ -55,6 +80,7 @@ std::uint64_t size_within(std::string_view text, std::uint64_t least, std::uint6
 
 std::uint64_t size_of(std::string_view text) {
   constexpr std::string_view example = "size; write 512, 16K, 64M or 2G";
+  const std::string_view whole = text;
   unsigned shift = 0;
   if (!text.empty()) {
     constexpr std::string_view letters = "KMG";
@@ -64,14 +90,16 @@ std::uint64_t size_of(std::string_view text) {
       text.remove_suffix(1);
     }
   }
-  const std::uint64_t value = number(text, example);
+  const std::uint64_t value = number_in(text, whole, example);
   if (value > (std::numeric_limits<std::uint64_t>::max() >> 1 >> shift))
-    throw bad_setting("'" + std::string(text) + "' is too large a size");
+    throw bad_setting("'" + std::string(whole) + "' is too large a size");
   return value << shift;
 }
 
 nanoseconds time_of(std::string_view text) {
-  constexpr std::string_view example = "time; write 500ms, 10s or 5m";
+  constexpr std::string_view example = "time; write 500ms, 10s, 5m, 12h or 30d";
+  constexpr nanoseconds time_max = std::chrono::days(3650);
+  const std::string_view whole = text;
   nanoseconds unit = std::chrono::seconds(1);
   if (text.ends_with("ms")) {
     unit = std::chrono::milliseconds(1);
@@ -81,9 +109,16 @@ nanoseconds time_of(std::string_view text) {
   } else if (text.ends_with('m')) {
     unit = std::chrono::minutes(1);
     text.remove_suffix(1);
+  } else if (text.ends_with('h')) {
+    unit = std::chrono::hours(1);
+    text.remove_suffix(1);
+  } else if (text.ends_with('d')) {
+    unit = std::chrono::days(1);
+    text.remove_suffix(1);
   }
-  const std::uint64_t value = number(text, example);
-  if (value > 1'000'000) throw bad_setting("'" + std::string(text) + "' is too long a time");
+  const std::uint64_t value = number_in(text, whole, example);
+  if (value > static_cast<std::uint64_t>(time_max / unit))
+    throw bad_setting("'" + std::string(whole) + "' is too long a time; 3650d is the most");
   return static_cast<std::int64_t>(value) * unit;
 }
 

@@ -17,6 +17,9 @@ struct bad_setting : std::invalid_argument {
   using invalid_argument::invalid_argument;
 };
 
+/// An address of IPv6 with the number of its interface in place of the name: fe80::1%2 for
+/// fe80::1%eth0. Other texts stay as they are.
+[[nodiscard]] std::string with_zone_number(std::string_view text);
 /// on, true, yes, 1 or an empty text; off, false, no, 0.
 [[nodiscard]] bool truth_of(std::string_view text);
 /// The words of a text, apart by blanks.
@@ -31,7 +34,7 @@ struct bad_setting : std::invalid_argument {
 /// As size_of(), with bounds from `least` to `most`.
 [[nodiscard]] std::uint64_t size_within(std::string_view text, std::uint64_t least,
                                         std::uint64_t most);
-/// 500ms, 10s, 5m; a bare number counts seconds.
+/// 500ms, 10s, 5m, 12h, 30d; a bare number counts seconds.
 [[nodiscard]] nanoseconds time_of(std::string_view text);
 
 }  // namespace heddle::serve

@@ -232,6 +232,46 @@ class ServeFlags(SiteTest):
         self.assertEqual(code, 2)
         self.assertIn(f"cannot read the settings in '{self.site}'", err)
 
+    def test_variables_of_a_kubernetes_service_are_no_settings(self):
+        """As a pod gets them for Services named heddle-serve, heddle-serve-blue and heddle-proxy,
+        and a container by docker --link."""
+        def links(name):
+            at = "10.0.0.5"
+            return {f"{name}_SERVICE_HOST": at, f"{name}_SERVICE_PORT": "80",
+                    f"{name}_SERVICE_PORT_HTTP": "80", f"{name}_PORT": f"tcp://{at}:80",
+                    f"{name}_PORT_80_TCP": f"tcp://{at}:80", f"{name}_PORT_80_TCP_PROTO": "tcp",
+                    f"{name}_PORT_80_TCP_PORT": "80", f"{name}_PORT_80_TCP_ADDR": at}
+        all_links = links("HEDDLE_SERVE") | links("HEDDLE_SERVE_BLUE") | links("HEDDLE_PROXY")
+        with self.serve("--metrics", **all_links, port="0") as server:
+            self.assertEqual(server.ask("/")[0], 200)
+            said = [line for line in server.talk.splitlines() if "HEDDLE_SERVE" in line]
+            self.assertEqual(len(said), 1, server.talk)
+            self.assertIn("HEDDLE_SERVE_BLUE_PORT_80_TCP_ADDR", said[0])
+            self.assertNotIn("HEDDLE_PROXY", said[0])
+        self.assertEqual(run("proxy", ":0", "http://127.0.0.1:1", "--check", **all_links)[0], 0)
+        for name, value in (("HEDDLE_SERVE_PORT", "tcp:/x"), ("HEDDLE_SERVE_PROT", "1"),
+                            ("HEDDLE_SERVE_PORT_80", "1"), ("HEDDLE_SERVE_HOST", "x"),
+                            ("HEDDLE_SERVE_PORT_80_TCP_X", "1")):
+            self.assertEqual(run("serve", str(self.site), "--check", **{name: value})[0], 2, name)
+
+    def test_times_are_given_in_hours_and_days_too(self):
+        for text in ("500ms", "10s", "5m", "12h", "365d", "7"):
+            self.assertEqual(run("serve", str(self.site), "--check", "--hsts", text)[0], 0, text)
+        for text in ("1w", "h", "-1d", "1.5h", "3651d", "99999999999999999999d", "1 d"):
+            code, _, talk = run("serve", str(self.site), "--check", "--hsts", text)
+            self.assertEqual(code, 2, text)
+            self.assertIn(f"'{text}' is ", talk)
+
+    def test_an_interface_is_given_by_its_name_too(self):
+        check = ("serve", str(self.site), "--check", "-p", "0")
+        code, _, talk = run(*check, "--bind", "::1%lo")
+        self.assertEqual(code, 0, talk)
+        self.assertEqual(run(*check, "--listen", "[::1%lo]:0")[0], 2)  # only for its port
+        for words in (["--bind", "fe80::1%nowhere0"], ["--listen", "[fe80::1%nowhere0]:81"]):
+            code, _, talk = run(*check, *words)
+            self.assertEqual(code, 2)
+            self.assertIn("this machine has no interface 'nowhere0'", talk)
+
     def test_a_hangup_reads_the_settings_again_and_keeps_them_when_they_are_wrong(self):
         settings = self.root / "heddle.conf"
         settings.write_text("header = X-State: old\n")
