@@ -12,8 +12,16 @@
 namespace heddle::http::detail {
 namespace {
 
-bool host_listed(const std::vector<std::string>& list, std::string_view host) {
-  return std::ranges::any_of(list, [&](std::string_view each) {
+/// The dot behind a full name is no part of it: "localhost." is localhost.
+std::string_view without_root(std::string_view host) noexcept {
+  if (host.size() > 1 && host.ends_with('.')) host.remove_suffix(1);
+  return host;
+}
+
+bool host_listed(const std::vector<std::string>& list, std::string_view full) {
+  const std::string_view host = without_root(full);
+  return std::ranges::any_of(list, [&](std::string_view listed) {
+    const std::string_view each = without_root(listed);
     return each.starts_with('.') ? host.ends_with(each) || host == each.substr(1) : host == each;
   });
 }

@@ -234,6 +234,25 @@ http::client_options via(address proxy) {
   return options;
 }
 
+DRIVER_TEST(client_hostile, "a host that a proxy is not for is so with a dot behind it, too") {
+  runtime rt(make());
+  rt.run([]() -> task<> {
+    script lines = {{once}};
+    co_await with_script(std::move(lines), [](address at, scripted_server& s) -> task<> {
+      http::client_options options = via(at);
+      options.proxy.except = {".direct.example.com", "one.example.com."};
+      http::client web(options);
+      for (const char* host : {"a.direct.example.com.", "direct.example.com.", "one.example.com"}) {
+        // There is no such host; what counts is that the proxy is not asked.
+        const auto got =
+            co_await as_expected(web.get("http://" + std::string(host) + ":1/"));
+        EXPECT_FALSE(got.has_value()) << host;
+        EXPECT_TRUE(s.heads.empty()) << host;
+      }
+    });
+  }());
+}
+
 DRIVER_TEST(client_hostile, "a proxy gets the whole URL, or CONNECT for https") {
   runtime rt(make());
   rt.run([]() -> task<> {
