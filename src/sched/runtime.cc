@@ -6,6 +6,8 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
+#include <thread>
 
 #include "sched/quiescent.hh"
 #include "sched/runtime_parts.hh"
@@ -16,12 +18,14 @@ namespace {
 unsigned workers_wanted(const runtime_options& options) {
   unsigned long n = options.workers;
   const char* const text = n == 0 ? std::getenv("HEDDLE_WORKERS") : nullptr;
-  if (text != nullptr && *text != '\0') {
+  if (text != nullptr && std::string_view(text) == "auto") {
+    n = std::clamp(std::thread::hardware_concurrency(), 1u, static_cast<unsigned>(workers_max));
+  } else if (text != nullptr && *text != '\0') {
     char* end = nullptr;
     n = std::strtoul(text, &end, 10);
     if (*end != '\0' || n == 0)
       throw failure(std::make_error_code(std::errc::invalid_argument),
-                    "HEDDLE_WORKERS is '" + std::string(text) + "'; it may be 1 to 64");
+                    "HEDDLE_WORKERS is '" + std::string(text) + "'; it may be 1 to 64, or auto");
   }
   if (n > workers_max)
     throw failure(std::make_error_code(std::errc::invalid_argument),
