@@ -34,6 +34,9 @@ class kernel_driver : public driver {
   ~kernel_driver() override;
 
   void wake() noexcept override;
+  /// In a foreign loop nothing else may take the wake-up out: a turn with no operation pending does
+  /// not look, and the descriptor would stay readable.
+  void drain_descriptor() noexcept override { drain_wake(); }
   [[nodiscard]] std::size_t pending() const noexcept override { return pending_; }
   void read_pool(pool_statistics& out) noexcept override { pool_.read(out); }
   [[nodiscard]] time_point now() noexcept override;

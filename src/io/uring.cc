@@ -59,10 +59,13 @@ class uring_driver : public kernel_driver {
     place.options = options_;
     return make_uring_driver(place);
   }
-  [[nodiscard]] int descriptor() noexcept override { return ring_.notices(); }
-  void drain_descriptor() noexcept override { ring_.drain_notices(); }
+  [[nodiscard]] int descriptor() noexcept override { return ring_.notices(wake_fd_); }
+  void drain_descriptor() noexcept override {
+    kernel_driver::drain_descriptor();
+    ring_.drain_notices();
+  }
   [[nodiscard]] bool unsent() const noexcept override {
-    return ring_.batched() || !first_served_.empty();
+    return ring_.batched() || !first_served_.empty() || ring_.deaf();
   }
 
   // Our own sockets are blocking: the ring waits where a call would block, and gives no EAGAIN.

@@ -2,6 +2,7 @@
 // Setup with fall-back, and the call into the kernel.
 #include "io/uring_ring.hh"
 
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -93,20 +94,36 @@ void uring_ring::lend(bool out) noexcept {
 uring_ring::~uring_ring() {
   io_uring_queue_exit(&ring_);
   if (notices_ >= 0) ::close(notices_);
+  if (counted_ >= 0) ::close(counted_);
 }
 
-int uring_ring::notices() noexcept {
+int uring_ring::notices(int wake_fd) noexcept {
   if (notices_ >= 0) return notices_;
   if (!started_) start();  // the thread that asks is the one that will run it
+  const int set = ::epoll_create1(EPOLL_CLOEXEC);
   const int fd = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-  if (fd >= 0 && io_uring_register_eventfd(&ring_, fd) == 0) return notices_ = fd;
+  epoll_event readable{};
+  readable.events = EPOLLIN;
+  if (set >= 0 && fd >= 0 && ::epoll_ctl(set, EPOLL_CTL_ADD, fd, &readable) == 0 &&
+      ::epoll_ctl(set, EPOLL_CTL_ADD, wake_fd, &readable) == 0 &&
+      io_uring_register_eventfd(&ring_, fd) == 0) {
+    counted_ = fd;
+    return notices_ = set;
+  }
+  if (set >= 0) ::close(set);
   if (fd >= 0) ::close(fd);
   return -1;
 }
 
+/// If a write to another eventfd causes a completion, the kernel counts ours up a little later, and
+/// some kernels do that only once for each registration (seen on 6.18). So each step of the foreign
+/// loop registers it again. The turns that follow find what has come in between.
 void uring_ring::drain_notices() noexcept {
+  if (counted_ < 0) return;
   std::uint64_t count;
-  if (notices_ >= 0) static_cast<void>(!::read(notices_, &count, sizeof count));
+  static_cast<void>(!::read(counted_, &count, sizeof count));
+  if (!deaf_) static_cast<void>(io_uring_unregister_eventfd(&ring_));
+  deaf_ = io_uring_register_eventfd(&ring_, counted_) != 0;
 }
 
 bool uring_ring::enter(nanoseconds timeout) noexcept {

@@ -52,11 +52,13 @@ class uring_ring {
   /// less does not sleep, nanoseconds::max() has no end). False when the kernel could not take any.
   bool enter(nanoseconds timeout) noexcept;
 
-  /// An eventfd that the kernel counts up for each completion, also for one that only a call brings
-  /// out; made when first asked for, -1 if it cannot be. The ring's own descriptor will not do:
-  /// with deferred completions, polling it wakes no thread.
-  [[nodiscard]] int notices() noexcept;
+  /// A descriptor that is readable while there may be completions, also such that only a call
+  /// brings out, or while `wake_fd` is readable; made when first asked for, -1 if it cannot be. The
+  /// ring's own descriptor will not do: with deferred completions, polling it wakes no thread.
+  [[nodiscard]] int notices(int wake_fd) noexcept;
   void drain_notices() noexcept;
+  /// The kernel refused to give notices the last time; drain_notices() tries again.
+  [[nodiscard]] bool deaf() const noexcept { return deaf_; }
 
   /// Requests that were not sent yet.
   [[nodiscard]] bool batched() const noexcept {
@@ -104,8 +106,12 @@ class uring_ring {
   std::deque<io_uring_sqe> backlog_;  // empty unless the kernel is out of memory
   unsigned enter_flags_ = IORING_ENTER_GETEVENTS;
   unsigned iowq_threads_max_;
-  int notices_ = -1;  // only inside a foreign loop
-  int own_fd_ = -1;   // of the first thread, for its calls alone: see lend()
+  // Only inside a foreign loop: an epoll set, and the eventfd in it that the kernel counts up for
+  // each completion.
+  int notices_ = -1;
+  int counted_ = -1;
+  bool deaf_ = false;
+  int own_fd_ = -1;  // of the first thread, for its calls alone: see lend()
   bool lent_ = false;
   bool started_ = false;
 };
