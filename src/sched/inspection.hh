@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "heddle/core/wait_walk.hh"
+#include "heddle/sched/statistics.hh"
 #include "sched/color_runner.hh"
 #include "sched/dump_signal.hh"
 #include "sched/posted_calls.hh"

@@ -89,7 +89,6 @@ void runtime::setup(const driver_factory& make) {
     w.now = io.now();
     w.diagnostics = &diagnostics_;
     if (options_.policy) s->queue.set_policy(options_.policy());
-    s->count.number = i;
     all.seats.push_back(std::move(s));
   }
   if (all.simulated) parts_->loop.seed(all.first().io->random() | 1);

@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/base/relaxed_count.hh"
 #include "heddle/core/event.hh"
 #include "heddle/core/worker.hh"
 #include "heddle/sched/driver.hh"
-#include "heddle/sched/statistics.hh"
 #include "heddle/sched/timer_wheel.hh"
 #include "sched/color_table.hh"
 #include "sched/run_queue.hh"
@@ -24,6 +24,15 @@
 namespace heddle {
 
 struct cancel_request;
+
+/// worker_statistics, while they are counted: read_workers() reads those of workers that run.
+struct worker_counts {
+  relaxed_count turns;
+  relaxed_count steals;
+  relaxed_count parks;
+  relaxed_count wakes;
+  relaxed_count messages;
+};
 
 [[nodiscard]] inline std::int64_t since_epoch(time_point t) noexcept {
   return t.time_since_epoch().count();
@@ -62,7 +71,7 @@ struct seat {
   unsigned spins_left = 0;
   operation* kept_completions = nullptr;  ///< that no memory was left to send
   std::vector<event<>> preblock;
-  worker_statistics count;
+  worker_counts count;  ///< any thread may read it
   std::vector<std::pair<site, time_point>> slow_reports;
 
   alignas(64) run_queue queue;

@@ -7,9 +7,14 @@ namespace heddle {
 std::vector<worker_statistics> inspection::read_workers() {
   std::vector<worker_statistics> all;
   for (const auto& s : all_.seats) {
-    all.push_back(s->count);
-    all.back().waiting = s->queue.size();
-    all.back().frames = s->w.frames_run;
+    all.push_back({.number = s->w.index,
+                   .waiting = s->queue.size(),
+                   .frames = s->w.frames_run,
+                   .turns = s->count.turns,
+                   .steals = s->count.steals,
+                   .parks = s->count.parks,
+                   .wakes = s->count.wakes,
+                   .messages = s->count.messages});
   }
   return all;
 }

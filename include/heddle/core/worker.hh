@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "heddle/base/clock.hh"
+#include "heddle/base/relaxed_count.hh"
 #include "heddle/base/slab.hh"
 #include "heddle/core/frame.hh"
 #include "heddle/core/report.hh"
@@ -178,7 +179,7 @@ class worker {
   time_point now{};               ///< when this turn began
   scheduler& sched;
   const diagnostic_switches* diagnostics = nullptr;  ///< the runtime's; null: all are off
-  std::uint64_t frames_run = 0;
+  relaxed_count frames_run;                          ///< any thread may read it
   slabs memory;
   detail::nest_level* nesting = nullptr;  ///< of the trigger that goes on now
   /// Where the thread's stack was when the worker began to run frames; null while it does not.
