@@ -173,6 +173,7 @@ void completion_delivery::cancel_by_borrowing(operation& op, worker& w) noexcept
       io.cancel(op, w);
       io.give_back(w);
       if (own) w.io->give_back(w);
+      io.wake();  // if the owner has parked, its seat::pending still counts the operation
       return;
     }
     if (own) w.io->give_back(w);

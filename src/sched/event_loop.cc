@@ -10,19 +10,45 @@
 namespace heddle {
 namespace {
 
-/// Whether the process has another thread. Asked before a program is given up.
-bool other_threads() noexcept {
-  struct stat tasks{};  // a directory has two links, and one for each directory in it
-  return ::stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink > 3;
-}
+// Nothing tells the runtime that a thread has ended, so a program that waits for other threads
+// looks for them this often.
+constexpr nanoseconds look_for_threads_each = std::chrono::seconds(1);
 
 }  // namespace
 
-bool event_loop::anything_outside(seat& s) noexcept {
-  // A thread posts before it gives up its outside_work, so that is asked first.
-  if (foreign_.load(std::memory_order_acquire) > 0 && other_threads()) return true;
-  return s.io->pending() > static_cast<std::size_t>(background_.load(std::memory_order_relaxed)) ||
-         posted_.has_any();
+/// Whether the process has a thread that is none of this runtime's. Asked before a program is given
+/// up.
+bool event_loop::other_threads() noexcept {
+  struct stat tasks{};  // a directory has two links, and one for each directory in it
+  if (::stat("/proc/self/task", &tasks) != 0) return true;
+  pool_statistics pool;
+  all_.first().io->read_pool(pool);
+  const std::size_t ours = (all_.shared && !all_.simulated ? all_.size() : 1) + pool.threads;
+  constexpr std::size_t of_sanitizer = HEDDLE_TSAN ? 1 : 0;
+  return tasks.st_nlink > 2 + ours + of_sanitizer;
+}
+
+/// Whether something can still come to workers that rest and hold this many operations together.
+bool event_loop::anything_outside(std::size_t pending) noexcept {
+  // A thread posts before it gives up its outside_work, so that is asked first. seq_cst: of a
+  // worker that parks and a thread that gives up its outside_work, the later one sees the other.
+  if (foreign_.load(std::memory_order_seq_cst) > 0 && other_threads()) return true;
+  // At the end of the program, operations in the background have been asked to end.
+  const long background = colors_.draining ? 0 : background_.load(std::memory_order_relaxed);
+  return pending > static_cast<std::size_t>(background) || posted_.has_any();
+}
+
+/// With several workers, of which this one has parked: nothing is ready on any of them, and nothing
+/// will ever come. Asks about all workers now, because each answer may change during a sleep.
+bool event_loop::waits_in_vain() noexcept {
+  std::size_t pending = 0;
+  return parked_.all_at_rest(pending) && !anything_outside(pending);
+}
+
+/// The end of a sleep: sooner while the program waits for other threads.
+time_point event_loop::ask_again(seat& s, time_point until) noexcept {
+  if (foreign_.load(std::memory_order_relaxed) <= 0 || s.io->simulated()) return until;
+  return std::min(until, add_saturated(s.w.now, look_for_threads_each));
 }
 
 bool event_loop::turn(bool may_sleep) {
@@ -47,12 +73,15 @@ bool event_loop::turn_alone(seat& s, bool may_sleep) {
   }
   if (w.foreign_slots != 0) [[unlikely]]
     detail::cut_loop_slots(w);
+  const bool came = posted_.has_any() || !s.preblock.empty();
   if (posted_.has_any()) run_posted();
   if (w.idle() && !s.preblock.empty()) run_preblock(s);
   time_point until = time_point::min();
-  if (may_sleep && w.idle()) {
+  // drain() may have waited for just what came, so it looks again before a sleep.
+  if (may_sleep && w.idle() && s.preblock.empty() && !(came && colors_.draining)) {
     until = s.wheel.next_due();
-    if (until == never && !anything_outside(s)) return false;
+    if (until == never && !anything_outside(s.io->pending())) return false;
+    until = ask_again(s, until);
   }
   s.io->turn(w, until);
   if (until == never && s.io->stalled() && !posted_.has_any()) return false;

@@ -52,7 +52,10 @@ class event_loop {
   bool turn_alone(seat& s, bool may_sleep);
   bool turn_shared(seat& s, bool may_sleep);
   bool turn_simulated(bool may_sleep);
-  [[nodiscard]] bool anything_outside(seat& s) noexcept;
+  [[nodiscard]] bool anything_outside(std::size_t pending) noexcept;
+  [[nodiscard]] bool waits_in_vain() noexcept;
+  [[nodiscard]] bool other_threads() noexcept;
+  [[nodiscard]] time_point ask_again(seat& s, time_point until) noexcept;
   void run_posted();
   void run_preblock(seat& s);
   void stand_in(seat& s) noexcept;

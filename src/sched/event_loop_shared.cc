@@ -32,6 +32,8 @@ void event_loop::stand_in(seat& s) noexcept {
         completions_.run_cancels(other, s);
       other.io->turn(s.w, time_point::min());
       other.io->give_back(s.w);
+      // If it parked meanwhile, the number of its operations that it wrote (seat::pending) is old.
+      if (other.queue.spot.away()) other.io->wake();
     }
     s.io->give_back(s.w);
     timers_.expire_shared(other, s);
@@ -57,17 +59,20 @@ bool event_loop::turn_shared(seat& s, bool may_sleep) {
   if (w.index == 0) {
     if (posted_.has_any()) run_posted();
   }
-  if (!more && !s.preblock.empty()) run_preblock(s);
+  const bool came = !s.preblock.empty();
+  if (!more && came) run_preblock(s);
   more = !w.ready.empty() || !s.queue.empty();
   time_point until = time_point::min();
   bool parked = false;
-  if (may_sleep && !more) {
+  // drain() may have waited for just what came, so it looks again before a sleep.
+  if (may_sleep && !more && s.preblock.empty() && !(came && colors_.draining)) {
     if (parked_.spin_for_work(s)) return true;
     if (s.held != nullptr) colors_.leave(s);
     until = timers_.next_due(s);
     if (s.kept_completions != nullptr) [[unlikely]]  // tried again soon
       until = std::min(until, add_saturated(w.now, nap_least));
-    const bool nothing_due = until == never && !anything_outside(s);
+    const bool no_timer = until == never;
+    if (w.index == 0) until = ask_again(s, until);
     // While others work, something may come to wait behind a long run of theirs.
     const bool others_work = parked_.away() + 1 != all_.seats.size();
     const bool looks_again = all_.options.stealing && (others_work || !s.looked_again);
@@ -76,9 +81,12 @@ bool event_loop::turn_shared(seat& s, bool may_sleep) {
       s.looked_again = !others_work;
       until = std::min(until, add_saturated(w.now, s.nap));
     }
-    parked = parked_.park(s, nothing_due, looks_again);
+    parked = parked_.park(s, no_timer, looks_again);
     if (!parked) return true;
-    if (nothing_due && w.index == 0 && parked_.all_quiescent(0)) {
+    // The first worker ends the run. In drain() it also looks each time that another one parks.
+    if (w.index != 0) {
+      if (colors_.draining || (no_timer && waits_in_vain())) all_.first().io->wake();
+    } else if (no_timer && waits_in_vain()) {
       parked_.unpark(s);
       return false;
     }

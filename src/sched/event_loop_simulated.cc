@@ -29,23 +29,26 @@ bool event_loop::turn_simulated(bool may_sleep) {
   const bool looks = !ran || draw(4) == 0;
   bool comes = true;
   if (looks) {
-    if (posted_.has_any()) run_posted();
+    bool came = posted_.has_any();
+    if (came) run_posted();
     for (const auto& each : all_.seats) {
       if (ran || each->preblock.empty()) continue;
+      came = true;
       heddle_current_worker = &each->w;
       run_preblock(*each);
     }
     heddle_current_worker = &s.w;
-    bool more = ran;
+    bool more = ran || (came && colors_.draining);  // drain() may have waited for just that
     time_point due = never;
     for (const auto& each : all_.seats) {
-      more = more || !each->queue.empty() || each->kept_completions != nullptr;
+      more = more || !each->queue.empty() || !each->preblock.empty() ||
+             each->kept_completions != nullptr;
       due = std::min(due, each->wheel.next_due());
     }
     time_point until = time_point::min();
     if (!more && may_sleep) {
       until = due;
-      if (until == never && !anything_outside(s)) comes = false;
+      if (until == never && !anything_outside(s.io->pending())) comes = false;
     }
     if (comes) {
       s.io->turn(s.w, until);

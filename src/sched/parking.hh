@@ -14,8 +14,9 @@
 // parks only if that queue and its list of cancel requests are empty under the same lock. A sender
 // adds work under the lock and calls the worker if it is parked.
 //
-// A dozing or asleep worker is quiescent while nothing of its own can come: it has no timer, no
-// operation, and no other thread will post. When all workers are, the program waits in vain.
+// A program waits in vain when all workers are parked, none has a timer, and nothing can come from
+// outside: event_loop::waits_in_vain(). Each worker asks that after it has parked, about all
+// workers. No worker keeps an answer, because the answer changes while it sleeps.
 #pragma once
 
 #include <atomic>
@@ -57,15 +58,11 @@ class parking_spot {
   [[nodiscard]] bool away() const noexcept {
     return state_.load(std::memory_order_relaxed) != parking_state::running;
   }
-  /// It sleeps, and nothing of its own can come. Thread: any.
-  [[nodiscard]] bool quiescent() const noexcept {
-    return is_parked(state()) && nothing_due.load(std::memory_order_relaxed);
-  }
   /// Numbers its sleeps.
   [[nodiscard]] std::uint64_t sleeps() const noexcept { return sleeps_; }
 
-  /// Set by the worker before it parks.
-  std::atomic<bool> nothing_due{false};
+  /// It had no timer when it parked. A timer that it had may have been disarmed since.
+  std::atomic<bool> no_timer{false};
 
  private:
   friend class parking;
@@ -110,7 +107,6 @@ class parking {
     const parking_state before = s.state_.load(std::memory_order_relaxed);
     if (before == parking_state::asleep) asleep_.fetch_sub(1, std::memory_order_relaxed);
     s.move_to(parking_state::running);
-    s.nothing_due.store(false, std::memory_order_relaxed);
     away_.fetch_sub(1, std::memory_order_relaxed);
     if (before != parking_state::called) return wake_reason::own;
     return s.pushed_ ? wake_reason::pushed : wake_reason::called;

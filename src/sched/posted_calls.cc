@@ -80,6 +80,7 @@ void posted_calls::queue(std::uint32_t place, std::move_only_function<void()>&& 
   {
     const std::lock_guard hold(lock_);
     calls_.push(link_of(*call));
+    ++posted_;
     // release: pairs with the acquire in turn()
     has_any_.store(true, std::memory_order_release);
   }
@@ -97,6 +98,7 @@ void posted_calls::run() {
   {
     const std::lock_guard hold(lock_);
     calls = std::exchange(calls_, {});
+    brought_ = posted_;
     // The first worker and one that serves for it may both be here: calls are put into their
     // colors' inboxes in the order of their posts, so the lock is kept meanwhile.
     while (all_.shared && !calls.empty()) {
@@ -119,7 +121,7 @@ void posted_calls::run() {
   }
 }
 
-/// A call that was posted after the last turn is never made.
+/// A call that drain() left is never made.
 void posted_calls::drop() noexcept {
   while (!calls_.empty()) {
     const link l = calls_.first;

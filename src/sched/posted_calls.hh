@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 
@@ -24,9 +25,19 @@ class posted_calls {
   void look_again() noexcept;
   /// Something was posted, or look_again() was called, since run() did.
   [[nodiscard]] bool has_any() const noexcept { return has_any_.load(std::memory_order_acquire); }
+  /// The number of calls that have been posted so far. Thread: any.
+  [[nodiscard]] std::uint64_t posted() noexcept {
+    const std::lock_guard hold(lock_);
+    return posted_;
+  }
+  /// Whether the first `number` of them are in their colors, or have run. Thread: any.
+  [[nodiscard]] bool brought(std::uint64_t number) noexcept {
+    const std::lock_guard hold(lock_);
+    return brought_ >= number;
+  }
   /// Brings the calls to their colors. Thread: the first worker's, or of one that serves for it.
   void run();
-  /// A call that was posted after the last turn is never made. Thread: the first worker's.
+  /// A call that drain() left is never made. Thread: the first worker's.
   void drop() noexcept;
 
  private:
@@ -40,6 +51,8 @@ class posted_calls {
   std::atomic<std::size_t> waiting_{0};
   std::mutex lock_;
   frame_list calls_;  ///< guarded by it: call_frame
+  std::uint64_t posted_ = 0;
+  std::uint64_t brought_ = 0;
 };
 
 }  // namespace heddle

@@ -2,12 +2,23 @@
 // When a worker parks, when it is woken, and when all of them wait in vain.
 #include "sched/worker_parking.hh"
 
+#include <array>
+
 #include "sched/quiescent.hh"
 
 namespace heddle {
 namespace {
 
 constexpr unsigned spins_after_hit = 8;  // sleeps that are preceded by a spin, after one that paid
+
+/// Of a worker that sleeps. Only its own color arms a timer there; any worker may disarm one.
+bool has_no_timer(seat& s) noexcept {
+  if (s.queue.spot.no_timer.load(std::memory_order_relaxed)) return true;
+  s.wheel_lock.lock();
+  const bool none = s.wheel.empty();
+  s.wheel_lock.unlock();
+  return none;
+}
 
 }  // namespace
 
@@ -27,18 +38,17 @@ void worker_parking::wake_one(seat& from) noexcept {
 }
 
 /// From here on a worker that pushes a color here wakes this one; false when one was pushed before.
-bool worker_parking::park(seat& s, bool nothing_due, bool looks_again) noexcept {
+bool worker_parking::park(seat& s, bool no_timer, bool looks_again) noexcept {
   // A completion that waits for memory still has to come: drain() must not end before it.
   const std::size_t kept = s.kept_completions != nullptr ? 1 : 0;
   s.pending.store(s.io->pending() + kept, std::memory_order_relaxed);
-  s.queue.spot.nothing_due.store(nothing_due, std::memory_order_relaxed);
+  s.queue.spot.no_timer.store(no_timer, std::memory_order_relaxed);
   s.queue.lock.lock();
   const bool parks = s.queue.empty() && s.cancels.load(std::memory_order_relaxed) == nullptr;
   if (parks) places_.park(s.queue.spot, looks_again);
   s.queue.lock.unlock();
   if (!parks) return false;
   ++s.count.parks;
-  if (nothing_due && s.w.index != 0 && all_quiescent(1)) all_.seats[0]->io->wake();
   return true;
 }
 
@@ -59,12 +69,18 @@ std::uint64_t worker_parking::sleep_of(seat& s) noexcept {
   return number;
 }
 
-/// The workers from this one on sleep, and nothing of their own can come any more.
-bool worker_parking::all_quiescent(std::size_t from) const noexcept {
-  return quiescent_together(all_.seats.size() - from, [this, from](std::size_t i) -> std::uint64_t {
-    seat& s = *all_.seats[from + i];
-    return s.queue.spot.quiescent() ? sleep_of(s) : 0;
+bool worker_parking::all_at_rest(std::size_t& pending) const noexcept {
+  const std::size_t n = all_.seats.size();
+  std::array<std::size_t, workers_max> held;  // by each driver, as its worker wrote when it parked
+  const bool rest = quiescent_together(n, [&](std::size_t i) -> std::uint64_t {
+    seat& s = *all_.seats[i];
+    if (!is_parked(s.queue.spot.state()) || !has_no_timer(s)) return 0;
+    held[i] = s.pending.load(std::memory_order_relaxed);
+    return sleep_of(s);
   });
+  pending = 0;
+  for (std::size_t i = 0; rest && i != n; ++i) pending += held[i];
+  return rest;
 }
 
 /// Looks out for what other workers send before it sleeps, if that paid lately. The color that ran

@@ -15,7 +15,7 @@ class worker_parking {
  public:
   explicit worker_parking(worker_set& all) noexcept : all_(all) {}
 
-  [[nodiscard]] bool park(seat& s, bool nothing_due, bool looks_again) noexcept;
+  [[nodiscard]] bool park(seat& s, bool no_timer, bool looks_again) noexcept;
   void unpark(seat& s) noexcept;
   /// The caller holds the lock of its queue. True: it was parked, and the caller wakes its driver.
   [[nodiscard]] bool call(seat& s, bool pushed = false) noexcept {
@@ -24,7 +24,9 @@ class worker_parking {
   void wake_one(seat& from) noexcept;
   [[nodiscard]] bool spin_for_work(seat& s) noexcept;
   [[nodiscard]] static std::uint64_t sleep_of(seat& s) noexcept;
-  [[nodiscard]] bool all_quiescent(std::size_t from) const noexcept;
+  /// All workers sleep, and none has a timer. Then `pending` is the number of operations that their
+  /// drivers hold together.
+  [[nodiscard]] bool all_at_rest(std::size_t& pending) const noexcept;
   /// Workers that are not running.
   [[nodiscard]] std::size_t away() const noexcept { return places_.away(); }
   /// Workers that look for work only when they are woken.
