@@ -99,6 +99,7 @@ void runtime::setup(const driver_factory& make) {
 }
 
 runtime::~runtime() {
+  check_use("destroyed");
   std::size_t left = drain();
   worker_set& all = parts_->workers;
   parts_->look.stop_listening();
@@ -178,12 +179,44 @@ std::coroutine_handle<> runtime::program_ended(join& j, worker& w) noexcept {
 #define HEDDLE_LOST_TASK_HINT ""
 #endif
 
-class runtime::stack_note {
+/// Aborts with the rule that is broken if this thread may not run, drain or destroy the runtime.
+void runtime::check_use(const char* what) const noexcept {
+  const worker* const here = worker::current();
+  const auto broken = [what](const char* where, const char* help) {
+    const std::string text = std::string("a runtime is ") + what + " " + where;
+    detail::assertion_failed(text.c_str(), help, "heddle::runtime", 0);
+  };
+  if (here == nullptr)
+    broken(
+        "on the thread that built it, while it is the thread's latest one",
+        "this thread has no runtime: build, run and destroy a runtime on one thread, and destroy "
+        "the runtimes of one thread in the opposite order of their construction");
+  if (&here->sched != this)
+    broken("while it is its thread's latest one",
+           "this thread's latest runtime is another one: destroy the runtimes of one thread in the "
+           "opposite order of their construction (a vector destroys its elements from the front), "
+           "and use an earlier one only after the later ones are gone");
+  if (turns_ || here != &parts_->workers.first().w)
+    broken(
+        "from outside of its own tasks and calls",
+        "let the task end, or call runtime::stop(); then run() returns, and the code that called "
+        "it may use or destroy the runtime");
+}
+
+/// One call that turns the loop, and where the thread's stack is meanwhile.
+class runtime::turning {
  public:
-  stack_note(runtime& rt, const void* top) noexcept : rt_(rt), outer_(note(top)) {}
-  stack_note(const stack_note&) = delete;
-  stack_note& operator=(const stack_note&) = delete;
-  ~stack_note() { note(outer_); }
+  turning(runtime& rt, const void* top, const char* what) noexcept : rt_(rt) {
+    rt.check_use(what);
+    outer_ = note(top);
+    rt.turns_ = true;
+  }
+  turning(const turning&) = delete;
+  turning& operator=(const turning&) = delete;
+  ~turning() {
+    rt_.turns_ = false;
+    note(outer_);
+  }
 
  private:
   const void* note(const void* top) noexcept {
@@ -198,9 +231,20 @@ class runtime::stack_note {
   const void* outer_;
 };
 
+/// After a drain or a deadlock, color 0 is cancelled until its tasks have ended.
+void runtime::begin_program() {
+  check_use("run");
+  if (!parts_->workers.first().w.root_scope->context_of_tasks().canceled()) return;
+  if (const std::size_t left = reopen_roots(); left != 0)
+    throw failure(canceled_error(),
+                  "run() cannot begin another program: " + std::to_string(left) +
+                      (left == 1 ? " task has" : " tasks have") +
+                      " been cancelled and not ended; dump() says where each waits");
+}
+
 void runtime::run_program(join& kept) {
   event_loop& loop = parts_->loop;
-  const stack_note noted(*this, __builtin_frame_address(0));
+  const turning inside(*this, __builtin_frame_address(0), "run");
   const auto ended = [&] { return ended_.load(std::memory_order_acquire) == &kept; };
   loop.begin_world();
   while (!ended()) {
@@ -210,12 +254,21 @@ void runtime::run_program(join& kept) {
     loop.end_world();
     const std::string where = dump();
     static_cast<void>(cancel_roots());
-    parts_->colors.draining = false;
     loop.begin_world();
-    while (!ended() && loop.turn(true)) {
+    const time_point end = add_saturated(io().now(), options_.drain_timeout);
+    // The other tasks end, too, as far as they can, so that another program may run after this one.
+    const auto unfinished = [&] {
+      if (!ended()) return true;
+      seat& first = parts_->workers.first();
+      if (first.held != nullptr) parts_->colors.count_root(*first.held);
+      return parts_->colors.live_roots() != 0 && first.w.now < end;
+    };
+    while (unfinished() && loop.turn(true)) {
     }
     HEDDLE_ASSERT(ended(), "a task can neither go on nor be cancelled" HEDDLE_LOST_TASK_HINT);
     loop.end_world();
+    parts_->colors.draining = false;
+    static_cast<void>(reopen_roots());
     ended_.store(nullptr);
     throw failure(std::make_error_code(std::errc::resource_deadlock_would_occur),
                   "the program waits for something that nobody will do; where another thread will, "
@@ -229,15 +282,18 @@ void runtime::run_program(join& kept) {
 
 void runtime::run() {
   event_loop& loop = parts_->loop;
-  const stack_note noted(*this, __builtin_frame_address(0));
+  const turning inside(*this, __builtin_frame_address(0), "run");
   loop.begin_world();
-  while (!stop_.exchange(false) && loop.turn(true)) {
+  while (!stop_.exchange(false)) {
+    if (loop.turn(true)) continue;
+    stop_.store(false);  // with several workers it may have come with the last turn
+    break;
   }
   loop.end_world();
 }
 
 bool runtime::once() {
-  const stack_note noted(*this, __builtin_frame_address(0));
+  const turning inside(*this, __builtin_frame_address(0), "turned");
   const auto frames = [this] {
     std::uint64_t n = 0;
     for (const auto& s : parts_->workers.seats) n += s->w.frames_run;
@@ -251,6 +307,17 @@ bool runtime::once() {
 void runtime::stop() noexcept {
   stop_.store(true);
   parts_->workers.first().io->wake();
+}
+
+/// Takes the cancellation of roots back whose tasks have all ended. Gives the number of tasks that
+/// have not. The workers stand still.
+std::size_t runtime::reopen_roots() {
+  std::size_t left = 0;
+  parts_->colors.each([&left](const color_record& r) {
+    left += r.root->live();
+    if (r.root->live() == 0) r.root->context_of_tasks().reopen();
+  });
+  return left;
 }
 
 /// Every root, wherever its color is; gives how many there are. The workers stand still.
@@ -270,7 +337,7 @@ std::size_t runtime::cancel_roots() {
 std::size_t runtime::drain() {
   event_loop& loop = parts_->loop;
   worker_set& all = parts_->workers;
-  const stack_note noted(*this, __builtin_frame_address(0));
+  const turning inside(*this, __builtin_frame_address(0), "drained");
   worker& w = main_worker();
   static_cast<void>(cancel_roots());
   for (frame* f : parts_->look.plain_frames()) {
@@ -288,16 +355,29 @@ std::size_t runtime::drain() {
   } bound;
   arm(w, bound, end);  // so that a sleep ends there
   loop.begin_world();
-  const auto busy = [&] {
+  const auto tasks_left = [&] {
     // A color that stays held between two turns is counted only when it is left.
+    if (seat& first = all.first(); first.held != nullptr) parts_->colors.count_root(*first.held);
+    return parts_->colors.live_roots() != 0 ||
+           (w.root_scope != nullptr && w.color != no_color && w.root_scope->live() != 0);
+  };
+  // Calls that were posted until the last task ended. A call that posts itself again must not keep
+  // the runtime from its end.
+  bool tasks_ended = false;
+  std::uint64_t calls = 0;
+  const auto busy = [&] {
     seat& first = all.first();
-    if (first.held != nullptr) parts_->colors.count_root(*first.held);
-    if (parts_->colors.live_roots() != 0 || !w.ready.empty()) return true;
-    if (w.root_scope != nullptr && w.color != no_color && w.root_scope->live() != 0) return true;
-    if (first.io->pending() > 0 || first.cancels != nullptr || first.kept_completions != nullptr)
+    if (tasks_left()) {
+      tasks_ended = false;
+      return true;
+    }
+    if (!std::exchange(tasks_ended, true)) calls = parts_->posted.posted();
+    if (!parts_->posted.brought(calls) || !w.ready.empty()) return true;
+    if (first.io->pending() > 0 || first.cancels != nullptr || first.kept_completions != nullptr ||
+        !first.preblock.empty())
       return true;
     for (const auto& s : all.seats) {
-      if (!s->queue.empty()) return true;
+      if (!s->queue.empty() || (all.simulated && !s->preblock.empty())) return true;
       if (all.simulated && s->kept_completions != nullptr) return true;
       if (s->w.index != 0 && all.shared && !all.simulated &&
           (!is_parked(s->queue.spot.state()) || s->pending.load(std::memory_order_relaxed) != 0 ||
@@ -311,10 +391,8 @@ std::size_t runtime::drain() {
     if (!loop.turn(true)) break;
   }
   loop.end_world();
-  std::size_t left = 0;
-  parts_->colors.each([&](const color_record& r) { left += r.root->live(); });
   parts_->colors.draining = false;
-  return left;
+  return reopen_roots();
 }
 
 void runtime::post(color c, std::move_only_function<void()> f) {

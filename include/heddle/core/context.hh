@@ -84,6 +84,8 @@ class context : public list_node {
   [[nodiscard]] bool canceled() const noexcept { return (flags_ & canceled_flag) != 0; }
   /// Marks this context and everything below it, and asks each wait there to end.
   void cancel(worker& w) noexcept;
+  /// Takes the mark of cancel() back. Nothing waits here, and no context is below it.
+  void reopen() noexcept { flags_ &= static_cast<std::uint8_t>(~canceled_flag); }
   /// Waits in here no longer end because of a request or a deadline from above (a later cancel() on
   /// it still works).
   void shield() noexcept {

@@ -32,9 +32,12 @@ namespace heddle {
 struct runtime_parts;
 
 /// Thread: the one that built it, except where a member says otherwise. It becomes that thread's
-/// current runtime until it is destroyed; an inner one hides an outer one. Other workers' threads
-/// run only inside run() and drain(): in between, the builder's thread is color 0 and alone. Owns:
-/// every frame and event; the destructor cancels the root scopes and waits until they are empty.
+/// current runtime until it is destroyed. A runtime that is built later on the same thread hides an
+/// earlier one until it is destroyed, so runtimes of one thread are destroyed in the opposite order
+/// of their construction. Other workers' threads run only inside run() and drain(): in between, the
+/// builder's thread is color 0 and alone. A task or a posted call may not run, drain or destroy its
+/// own runtime. Each broken rule ends the program with a message that names the rule.
+/// Owns: every frame and event; the destructor drains the runtime.
 class runtime final : public scheduler, public completion_router {
  public:
   explicit runtime(runtime_options options = {});
@@ -47,9 +50,11 @@ class runtime final : public scheduler, public completion_router {
 
   /// Runs until this task, in color 0, has ended; gives its value or rethrows. Other tasks go on at
   /// the next run. Throws failure(resource_deadlock_would_occur), with a dump, when it can never
-  /// end.
+  /// end; before that all tasks are cancelled. Another program can run afterwards. Throws
+  /// failure(operation_canceled) if tasks that were cancelled before still have not ended.
   template <class T>
   T run(task<T> program) {
+    begin_program();
     join_of<T> kept(&program_ended);
     start_program(program.release(), kept);
     run_program(kept);
@@ -66,10 +71,12 @@ class runtime final : public scheduler, public completion_router {
   /// One turn of the first worker: ready frames, timers that are due, completions that are there.
   /// Does not sleep, and does not run the other workers. Returns whether anything ran.
   [[gnu::noinline]] bool once();
-  /// Makes run() return after the current turn. Thread: any; async-signal-safe.
+  /// Makes run() return after the current turn; without one, makes the next run() return at once.
+  /// Thread: any; async-signal-safe.
   void stop() noexcept;
-  /// Cancels the root scopes and runs until they are empty, at most drain_timeout. Returns the
-  /// number of tasks that are left.
+  /// Cancels the root scopes and runs until they are empty, at most drain_timeout. Calls that were
+  /// posted before that run too. Returns the number of tasks that are left; if there are none, the
+  /// runtime can be used again.
   [[gnu::noinline]] std::size_t drain();
 
   /// Into the root scope of the running color, or of the color that is named. Thread: any worker's.
@@ -163,7 +170,7 @@ class runtime final : public scheduler, public completion_router {
 
  private:
   friend class outside_work;
-  class stack_note;
+  class turning;
 
   static std::coroutine_handle<> program_ended(join& j, worker& w) noexcept;
   template <class P>
@@ -172,9 +179,12 @@ class runtime final : public scheduler, public completion_router {
     h.promise().context_low = main_worker().root_context;
     main_worker().post(link_of(h));
   }
+  [[gnu::noinline]] void begin_program();
   [[gnu::noinline]] void run_program(join& kept);
   void setup(const driver_factory& make);
   [[nodiscard]] std::size_t cancel_roots();
+  [[nodiscard]] std::size_t reopen_roots();
+  void check_use(const char* what) const noexcept;
   void post_at(std::uint32_t place, std::move_only_function<void()> f);
   void look_again() noexcept;
 
@@ -185,6 +195,7 @@ class runtime final : public scheduler, public completion_router {
   worker* outer_worker_ = nullptr;
   std::atomic<const join*> ended_{nullptr};
   std::atomic<bool> stop_{false};
+  bool turns_ = false;  ///< inside run(), once() or drain()
   std::mutex report_lock_;
 };
 
