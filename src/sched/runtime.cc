@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Making a runtime of its parts (runtime_parts.hh), running a program in it, and ending it.
+// Making a runtime of its parts (runtime_parts.hh), and running a program in it. Its end is in
+// runtime_end.cc.
 #include "heddle/sched/runtime.hh"
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 
 #include "sched/quiescent.hh"
 #include "sched/runtime_parts.hh"
+#include "sched/turning.hh"
 
 namespace heddle {
 namespace {
@@ -98,53 +100,6 @@ void runtime::setup(const driver_factory& make) {
   static_cast<void>(parts_->colors.enter_for(all.first(), 0));
 }
 
-runtime::~runtime() {
-  check_use("destroyed");
-  std::size_t left = drain();
-  worker_set& all = parts_->workers;
-  parts_->look.stop_listening();
-  for (const auto& s : all.seats) s->preblock.clear();
-  parts_->posted.drop();
-  all.pause.leave();
-  for (const auto& s : all.seats)
-    if (s->thread.joinable()) s->thread.join();
-  seat& main = all.first();
-  if (main.held != nullptr) parts_->colors.leave(main);
-  // Freed on this thread: cells of other workers go home, and those workers collect them.
-  std::size_t roots = 0;
-  parts_->colors.each([&](color_record& r) {
-    main.w.guards = r.guards;
-    detail::free_guards(main.w);
-    if (left != 0) {
-      ++roots;
-      return;
-    }
-    std::destroy_at(r.root);
-    main.w.memory.release(r.root, sizeof(scope));
-  });
-  std::size_t cells = 0;
-  main.w.memory.collect_remote();
-  for (const auto& s : all.seats) s->w.memory.collect_remote();
-  for (const auto& s : all.seats) {
-    s->w.memory.collect_remote();
-    cells += s->w.memory.live();
-  }
-  cells -= 2 * roots;  // each has its scope and its context
-  if (cells != 0 || left != 0) {
-    const bool negative = static_cast<std::ptrdiff_t>(cells) < 0;
-    report({negative ? diagnostic_kind::freed_twice : diagnostic_kind::leaked_memory,
-            0,
-            0,
-            negative ? -cells : cells,
-            {},
-            {}});
-    region_.abandon();  // pointers into it that are left must not fault
-  }
-  for (const auto& s : all.seats) s->w.io = nullptr;
-  for (const auto& s : all.seats) s->own.reset();
-  heddle_current_worker = outer_worker_;
-}
-
 runtime& runtime::here() { return static_cast<runtime&>(worker::here().sched); }
 
 class driver& runtime::io() noexcept {
@@ -178,58 +133,6 @@ std::coroutine_handle<> runtime::program_ended(join& j, worker& w) noexcept {
 #else
 #define HEDDLE_LOST_TASK_HINT ""
 #endif
-
-/// Aborts with the rule that is broken if this thread may not run, drain or destroy the runtime.
-void runtime::check_use(const char* what) const noexcept {
-  const worker* const here = worker::current();
-  const auto broken = [what](const char* where, const char* help) {
-    const std::string text = std::string("a runtime is ") + what + " " + where;
-    detail::assertion_failed(text.c_str(), help, "heddle::runtime", 0);
-  };
-  if (here == nullptr)
-    broken(
-        "on the thread that built it, while it is the thread's latest one",
-        "this thread has no runtime: build, run and destroy a runtime on one thread, and destroy "
-        "the runtimes of one thread in the opposite order of their construction");
-  if (&here->sched != this)
-    broken("while it is its thread's latest one",
-           "this thread's latest runtime is another one: destroy the runtimes of one thread in the "
-           "opposite order of their construction (a vector destroys its elements from the front), "
-           "and use an earlier one only after the later ones are gone");
-  if (turns_ || here != &parts_->workers.first().w)
-    broken(
-        "from outside of its own tasks and calls",
-        "let the task end, or call runtime::stop(); then run() returns, and the code that called "
-        "it may use or destroy the runtime");
-}
-
-/// One call that turns the loop, and where the thread's stack is meanwhile.
-class runtime::turning {
- public:
-  turning(runtime& rt, const void* top, const char* what) noexcept : rt_(rt) {
-    rt.check_use(what);
-    outer_ = note(top);
-    rt.turns_ = true;
-  }
-  turning(const turning&) = delete;
-  turning& operator=(const turning&) = delete;
-  ~turning() {
-    rt_.turns_ = false;
-    note(outer_);
-  }
-
- private:
-  const void* note(const void* top) noexcept {
-    const void* const before = rt_.main_worker().stack_top;
-    for (const auto& s : rt_.parts_->workers.seats) {
-      s->w.stack_top = top;
-      if (!rt_.parts_->workers.simulated) break;  // the others have threads of their own
-    }
-    return before;
-  }
-  runtime& rt_;
-  const void* outer_;
-};
 
 /// After a drain or a deadlock, color 0 is cancelled until its tasks have ended.
 void runtime::begin_program() {
@@ -307,92 +210,6 @@ bool runtime::once() {
 void runtime::stop() noexcept {
   stop_.store(true);
   parts_->workers.first().io->wake();
-}
-
-/// Takes the cancellation of roots back whose tasks have all ended. Gives the number of tasks that
-/// have not. The workers stand still.
-std::size_t runtime::reopen_roots() {
-  std::size_t left = 0;
-  parts_->colors.each([&left](const color_record& r) {
-    left += r.root->live();
-    if (r.root->live() == 0) r.root->context_of_tasks().reopen();
-  });
-  return left;
-}
-
-/// Every root, wherever its color is; gives how many there are. The workers stand still.
-std::size_t runtime::cancel_roots() {
-  worker& w = main_worker();
-  std::size_t roots = 0;
-  parts_->colors.draining = true;
-  region_.open_reserve();  // a program may end because its memory is full
-  parts_->colors.each([&](const color_record& r) {
-    ++roots;
-    send_message(w, r.place_,
-                 [root = r.root] { root->context_of_tasks().cancel(worker::running()); });
-  });
-  return roots;
-}
-
-std::size_t runtime::drain() {
-  event_loop& loop = parts_->loop;
-  worker_set& all = parts_->workers;
-  const turning inside(*this, __builtin_frame_address(0), "drained");
-  worker& w = main_worker();
-  static_cast<void>(cancel_roots());
-  for (frame* f : parts_->look.plain_frames()) {
-    send_message(w, w.context_at(f->context).color, [this, f] {
-      if (!parts_->look.has(*f)) return;  // it has finished meanwhile
-      f->at |= HEDDLE_AT_CANCELED;
-      if ((f->at & HEDDLE_AT_QUEUED) != 0) return;
-      f->at |= HEDDLE_AT_QUEUED;
-      worker::running().post(link_of(*f));
-    });
-  }
-  const time_point end = add_saturated(io().now(), options_.drain_timeout);
-  struct alarm : timer_node {
-    alarm() noexcept : timer_node([](timer_node&, worker&) noexcept {}) { for_worker = true; }
-  } bound;
-  arm(w, bound, end);  // so that a sleep ends there
-  loop.begin_world();
-  const auto tasks_left = [&] {
-    // A color that stays held between two turns is counted only when it is left.
-    if (seat& first = all.first(); first.held != nullptr) parts_->colors.count_root(*first.held);
-    return parts_->colors.live_roots() != 0 ||
-           (w.root_scope != nullptr && w.color != no_color && w.root_scope->live() != 0);
-  };
-  // Calls that were posted until the last task ended. A call that posts itself again must not keep
-  // the runtime from its end.
-  bool tasks_ended = false;
-  std::uint64_t calls = 0;
-  const auto busy = [&] {
-    seat& first = all.first();
-    if (tasks_left()) {
-      tasks_ended = false;
-      return true;
-    }
-    if (!std::exchange(tasks_ended, true)) calls = parts_->posted.posted();
-    if (!parts_->posted.brought(calls) || !w.ready.empty()) return true;
-    if (first.io->pending() > 0 || first.cancels != nullptr || first.kept_completions != nullptr ||
-        !first.preblock.empty())
-      return true;
-    for (const auto& s : all.seats) {
-      if (!s->queue.empty() || (all.simulated && !s->preblock.empty())) return true;
-      if (all.simulated && s->kept_completions != nullptr) return true;
-      if (s->w.index != 0 && all.shared && !all.simulated &&
-          (!is_parked(s->queue.spot.state()) || s->pending.load(std::memory_order_relaxed) != 0 ||
-           worker_parking::sleep_of(*s) == 0))
-        return true;
-    }
-    return false;
-  };
-  while (busy()) {
-    if (w.now >= end) break;
-    if (!loop.turn(true)) break;
-  }
-  loop.end_world();
-  parts_->colors.draining = false;
-  return reopen_roots();
 }
 
 void runtime::post(color c, std::move_only_function<void()> f) {
