@@ -33,15 +33,21 @@ bool event_loop::anything_outside(std::size_t pending) noexcept {
   // A thread posts before it gives up its outside_work, so that is asked first. seq_cst: of a
   // worker that parks and a thread that gives up its outside_work, the later one sees the other.
   if (foreign_.load(std::memory_order_seq_cst) > 0 && other_threads()) return true;
-  // At the end of the program, operations in the background have been asked to end.
-  const long background = colors_.draining ? 0 : background_.load(std::memory_order_relaxed);
-  return pending > static_cast<std::size_t>(background) || posted_.has_any();
+  return pending > in_background() || posted_.has_any();
+}
+
+/// Operations that are pending and keep no program going. At the end of the program there are none:
+/// all have been asked to end.
+std::size_t event_loop::in_background() const noexcept {
+  if (colors_.draining) return 0;
+  return static_cast<std::size_t>(background_.load(std::memory_order_relaxed));
 }
 
 /// With several workers, of which this one has parked: nothing is ready on any of them, and nothing
 /// will ever come. Asks about all workers now, because each answer may change during a sleep.
-bool event_loop::waits_in_vain() noexcept {
-  std::size_t pending = 0;
+bool event_loop::waits_in_vain(seat& s) noexcept {
+  std::size_t pending = s.pending.load(std::memory_order_relaxed);
+  if (pending > in_background()) return false;  // the usual case, and quick
   return parked_.all_at_rest(pending) && !anything_outside(pending);
 }
 

@@ -53,7 +53,8 @@ class event_loop {
   bool turn_shared(seat& s, bool may_sleep);
   bool turn_simulated(bool may_sleep);
   [[nodiscard]] bool anything_outside(std::size_t pending) noexcept;
-  [[nodiscard]] bool waits_in_vain() noexcept;
+  [[nodiscard]] bool waits_in_vain(seat& s) noexcept;
+  [[nodiscard]] std::size_t in_background() const noexcept;
   [[nodiscard]] bool other_threads() noexcept;
   [[nodiscard]] time_point ask_again(seat& s, time_point until) noexcept;
   void run_posted();

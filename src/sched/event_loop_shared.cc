@@ -85,8 +85,8 @@ bool event_loop::turn_shared(seat& s, bool may_sleep) {
     if (!parked) return true;
     // The first worker ends the run. In drain() it also looks each time that another one parks.
     if (w.index != 0) {
-      if (colors_.draining || (no_timer && waits_in_vain())) all_.first().io->wake();
-    } else if (no_timer && waits_in_vain()) {
+      if (colors_.draining || (no_timer && waits_in_vain(s))) all_.first().io->wake();
+    } else if (no_timer && waits_in_vain(s)) {
       parked_.unpark(s);
       return false;
     }

@@ -263,7 +263,8 @@ struct color_world {
 };
 
 /// Workers that hand one piece of work on, each as often as it is told to, and sleep; the first one
-/// ends the run when all rest. It must not while the piece is on its way.
+/// ends the run when all rest and no other thread keeps work for them. It must not while the piece
+/// is on its way, and it must when the thread drops its work, however late.
 template <int Workers, int Turns>
 struct resting_world {
   struct seat {
@@ -274,6 +275,7 @@ struct resting_world {
   };
   seat seats[Workers];
   int turns_left = Turns;
+  bool outside = true;
   bool given_up = false;
   explorer* with = nullptr;
 
@@ -298,12 +300,20 @@ struct resting_world {
     ++s.sleeps;
     return true;
   }
-  [[nodiscard]] bool rest(int from) {
-    return quiescent_together(static_cast<std::size_t>(Workers - from), [&](std::size_t i) {
+  [[nodiscard]] bool rest() {
+    const bool all = quiescent_together(static_cast<std::size_t>(Workers), [&](std::size_t i) {
       with->step();
-      const seat& s = seats[from + static_cast<int>(i)];
+      const seat& s = seats[static_cast<int>(i)];
       return s.parked && s.queued == 0 ? s.sleeps : 0;
     });
+    if (!all) return false;
+    with->step();
+    return !outside;
+  }
+  void drop_work() {
+    with->step();
+    outside = false;
+    wake_first();
   }
   void work(int self) {
     while (!given_up) {
@@ -315,12 +325,13 @@ struct resting_world {
         continue;
       }
       if (!park(self)) continue;
-      if (self == 0 && rest(0)) {
+      if (self == 0 && rest()) {
         EXPECT_EQ(turns_left, 0);
+        EXPECT_FALSE(outside);
         given_up = true;
         return;
       }
-      if (self != 0 && rest(1)) wake_first();
+      if (self != 0 && rest()) wake_first();
       with->wait_until([this, self] { return seats[self].woken || given_up; });
       with->step();
       seats[self].parked = seats[self].woken = false;
@@ -335,6 +346,7 @@ struct resting_world {
     with = &e;
     seats[1].queued = 1;
     for (int i = 0; i != Workers; ++i) e.add([this, i] { work(i); });
+    e.add([this] { drop_work(); });
   }
   void check() {
     EXPECT_TRUE(given_up);
