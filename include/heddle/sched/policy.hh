@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Which color a worker runs next. A policy is an object, one for each worker, that is told which
 // colors have work and is asked for the next. Without one, colors run first come, first served.
+// Tasks of one color run in the order in which they became ready, with any policy; in a program of
+// one color no policy is asked.
 //
 //   runtime_options o;
 //   o.policy = [] { return strict_priorities([](color c) { return c.number < 10 ? 0u : 1u; }); };

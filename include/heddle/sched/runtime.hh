@@ -145,7 +145,9 @@ class runtime final : public scheduler, public completion_router {
 
   /// An operation or timer that does not keep run() going (signals that are only listened to).
   void add_background(int change) noexcept;
-  /// A wait that another thread may end: as long as there is another thread, it keeps run() going.
+  /// A wait that another thread may end: it keeps run() going as long as the process has a thread
+  /// that is none of the runtime's own. Thread: for a negative change, a worker's; others use
+  /// outside_work.
   void add_foreign(int change) noexcept;
 
   // Called by the core.
@@ -199,9 +201,9 @@ class runtime final : public scheduler, public completion_router {
   std::mutex report_lock_;
 };
 
-/// Work that another thread will do for this runtime. As long as one is kept and the process has
-/// another thread, a program that waits for nothing else is not given up. Move it into the call
-/// that is posted:
+/// Work that another thread will do for this runtime. As long as one is kept and the process has a
+/// thread that is none of the runtime's own, a program that waits for nothing else is not given up.
+/// Move it into the call that is posted:
 ///
 ///   std::jthread([&rt, work = outside_work(rt), done = as_function(mkevent(x))]() mutable {
 ///     rt.post([work = std::move(work), done = std::move(done), x = compute()]() mutable { done(x);
