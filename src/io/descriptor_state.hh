@@ -45,6 +45,10 @@ struct descriptor_functions {
   /// Calls f with each operation beside the lanes' that a driver may have.
   void (*each_operation)(descriptor_state& s, void (*f)(void*, operation&), void* context) noexcept;
   void (*destroy)(descriptor_state& s, worker& w) noexcept;
+  /// The color in which the driver receives or accepts ahead of its users, or a task of a layer or
+  /// source works; no_color before the first of these, and after a detach. Null for kinds that do
+  /// nothing of the kind. Another color may touch nothing else of the state.
+  std::uint32_t (*works_in)(const descriptor_state& s) noexcept;
 };
 
 /// The part of a stream's functions that does not wait; null for kinds that are no streams.
@@ -81,6 +85,15 @@ class descriptor_state {
   [[nodiscard]] int number() const noexcept { return fd < 0 || fd == no_number ? -1 : fd; }
   [[nodiscard]] bool open() const noexcept { return fd >= 0; }
   void close(worker& w) noexcept;
+  /// descriptor::close(): from any color, carried out in the color that works_in() names.
+  void close_for_user() noexcept;
+  /// Calls f(state, worker) in the color that works_in() names: at once if that is the running one,
+  /// else later, by a message. The caller's handle keeps the state until then: its drop goes there
+  /// too, behind the message.
+  using home_function = void (*)(descriptor_state& s, worker& w) noexcept;
+  void do_at_home(home_function f) noexcept;
+  /// Its multishot operation still runs in another color: that color has not detached it.
+  [[nodiscard]] bool taken_elsewhere(const worker& w) const noexcept;
   void unpin_one() noexcept {
     if (--pins != 0) return;
     if (fd < -1) [[unlikely]]
@@ -121,6 +134,9 @@ class descriptor_state {
  private:
   friend void close_number(descriptor_state& s, int number, worker& w) noexcept;
   void destroy() noexcept;
+  /// The color that works_in() names, if the frames of that color must do what is to be done now;
+  /// else no_color.
+  [[nodiscard]] std::uint32_t home_elsewhere(const worker& w) const noexcept;
   [[gnu::cold]] void close_late() noexcept;
   /// Calls f with each operation on it that a driver may have.
   template <class F>

@@ -42,6 +42,7 @@ const descriptor_functions file_functions = {
     .close = &close_number,
     .each_operation = &each_use,
     .destroy = &destroy_state<file_state>,
+    .works_in = nullptr,
 };
 
 file_use::file_use(pinned_state&& on, operation& asked) noexcept

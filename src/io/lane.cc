@@ -4,6 +4,7 @@
 
 #include <cerrno>
 
+#include "heddle/core/message.hh"
 #include "io/descriptor_state.hh"
 
 namespace heddle::detail {
@@ -15,6 +16,17 @@ operation* operation_of(lane_entry& e) noexcept {
 }
 
 wait& wait_of(lane_entry& e) noexcept { return functions_of(e).wait_of(e); }
+
+/// A use in another color than the one that the driver receives or accepts for.
+[[gnu::cold, gnu::noinline]] void report_taken(link frame, worker& w) noexcept {
+  const site at = is_plain(frame) ? 0 : promise_of(frame).at;
+  diagnostic d{diagnostic_kind::wrong_color, 0, at};
+  d.object = "a stream or listener";
+  d.help =
+      "the driver still receives for the color that used it last: co_await its detach() there before "
+      "another color uses it; the operation has failed with device_or_resource_busy";
+  w.sched.report(d);
+}
 
 }  // namespace
 
@@ -53,6 +65,11 @@ bool lane_entry::begin(wait& x, link frame) noexcept {
   }
   if (state == nullptr || !state->open()) {
     outcome = -EBADF;
+    return false;
+  }
+  if (state->taken_elsewhere(w)) [[unlikely]] {
+    report_taken(frame, w);
+    outcome = -EBUSY;
     return false;
   }
   lane& line = state->lane_of(*this);
@@ -171,7 +188,37 @@ void descriptor_state::close(worker& w) noexcept {
   unpin_one();
 }
 
+std::uint32_t descriptor_state::home_elsewhere(const worker& w) const noexcept {
+  const auto works_in = functions_of(*this).works_in;
+  const std::uint32_t home = works_in != nullptr ? works_in(*this) : no_color;
+  return home == w.color ? no_color : home;
+}
+
+bool descriptor_state::taken_elsewhere(const worker& w) const noexcept {
+  return (kind == descriptor_kind::socket || kind == descriptor_kind::listener) &&
+         home_elsewhere(w) != no_color && error == 0;
+}
+
+void descriptor_state::do_at_home(home_function f) noexcept {
+  worker& w = worker::here();
+  const std::uint32_t home = home_elsewhere(w);
+  if (home == no_color || !runtime::here().runs_colors()) [[likely]]
+    return f(*this, w);
+  send_urgent_message(w, home, [this, f] { f(*this, worker::running()); });
+}
+
+void descriptor_state::close_for_user() noexcept {
+  do_at_home([](descriptor_state& s, worker& w) noexcept { s.close(w); });
+}
+
 void descriptor_state::drop_handle() noexcept {
+  if (worker* const w = worker::current()) {
+    const std::uint32_t home = home_elsewhere(*w);
+    if (home != no_color && runtime::here().runs_colors()) [[unlikely]] {
+      send_urgent_message(*w, home, [this] { drop_handle(); });
+      return;
+    }
+  }
   if (--handles != 0) return;
   ++pins;
   close(worker::here());

@@ -35,6 +35,7 @@ class layer_state : public descriptor_state {
   [[nodiscard]] received take() noexcept;
   [[nodiscard]] int shutdown(int how) noexcept;
   [[nodiscard]] stream_layer& layer() const noexcept { return *layer_; }
+  [[nodiscard]] std::uint32_t works_in() const noexcept { return works_in_; }
   [[nodiscard]] bool may_send() const noexcept { return !pushing_ && !finished_; }
 
  private:
@@ -67,6 +68,7 @@ class layer_state : public descriptor_state {
   received arrived_;  // of one pull(): the next one begins when all of it was read
   cancel_source pull_stop_;
   std::optional<cancel_source> push_stop_;  // of the push that runs
+  std::uint32_t works_in_ = no_color;       // the color of the task that was started last
   std::int32_t pull_end_ = 1;               // 0: the end came; below: -errno
   bool pulling_ = false;
   bool pushing_ = false;
@@ -103,6 +105,7 @@ bool layer_state::start_pull() noexcept {
   } catch (const std::bad_alloc&) {
     return false;
   }
+  works_in_ = worker::running().color;
   pulling_ = true;
   ++pins;
   return true;
@@ -150,6 +153,7 @@ bool layer_state::start_push(lane_entry& e) noexcept {
     e.outcome = -ENOMEM;
     return true;
   }
+  works_in_ = worker::running().color;
   pushing_ = true;
   operation_in(e).pending = true;
   ++pins;
@@ -229,6 +233,7 @@ const descriptor_functions layer_functions = {
     .close = [](descriptor_state& s, int, worker&) noexcept { layer_of(s).close_layer(); },
     .each_operation = &no_operation,
     .destroy = &destroy_state<layer_state>,
+    .works_in = [](const descriptor_state& s) noexcept { return layer_of(s).works_in(); },
 };
 
 const stream_functions layer_stream_functions = {

@@ -77,7 +77,10 @@ const listener_functions accepting_functions = {
 
 void listener::finish() const noexcept {
   if (state_ == nullptr) return;
-  if (const auto* f = detail::listener_functions_of(*state_)) f->finish(*state_, worker::here());
+  if (detail::listener_functions_of(*state_) == nullptr) return;
+  state_->do_at_home([](detail::descriptor_state& s, worker& w) noexcept {
+    detail::listener_functions_of(s)->finish(s, w);
+  });
 }
 
 std::uint64_t listener::pauses() const noexcept {
@@ -103,6 +106,9 @@ const descriptor_functions socket_listener_functions = {
           f(context, static_cast<listener_state&>(s).accepting());
         },
     .destroy = &destroy_state<listener_state>,
+    .works_in = [](const descriptor_state& s) noexcept {
+      return static_cast<const listener_state&>(s).accepts_in();
+    },
 };
 
 const entry_functions accept_functions = {
@@ -125,6 +131,7 @@ listener_state::~listener_state() { worker::here().memory.release(ready_, room_ 
 
 void listener_state::arm(worker& w) noexcept {
   ++pins;
+  accepts_in_ = w.color;
   completion unused;
   const bool done = driver_here().submit(accepting_, w, unused);
   HEDDLE_ASSERT(!done, "a driver must not end a multishot operation in submit(): fix the driver");

@@ -41,6 +41,9 @@ const descriptor_functions socket_functions = {
           f(context, static_cast<socket_state&>(s).receiving());
         },
     .destroy = &destroy_state<socket_state>,
+    .works_in = [](const descriptor_state& s) noexcept {
+      return static_cast<const socket_state&>(s).receives_in();
+    },
 };
 
 socket_state::socket_state(int number, stream_options options) noexcept
@@ -52,6 +55,7 @@ socket_state::socket_state(int number, stream_options options) noexcept
 
 void socket_state::arm(worker& w) noexcept {
   ++pins;
+  receiving_.flags = armed;
   completion unused;
   const bool done = driver_here().submit(receiving_, w, unused);
   HEDDLE_ASSERT(!done, "a driver must not end a multishot operation in submit(): fix the driver");
@@ -165,7 +169,10 @@ struct socket_state::arrivals {
 bool socket_state::start(lane_entry& e, worker& w) noexcept {
   if (e.write) return functions_of(e).run(e, w);
   if (e.role == lane_role::detach) [[unlikely]] {
-    if (!receiving_.pending) return true;
+    if (!receiving_.pending) {
+      receiving_.flags = 0;
+      return true;
+    }
     cancel_in_driver(*this, receiving_, w);
     return false;  // its last completion asks again
   }

@@ -21,6 +21,10 @@ class socket_state : public descriptor_state {
   [[nodiscard]] received take(worker& w) noexcept;
   void drop_blocks() noexcept;
   [[nodiscard]] operation& receiving() noexcept { return receiving_; }
+  /// The color in which it was armed last; no_color if it never was, or was detached since.
+  [[nodiscard]] std::uint32_t receives_in() const noexcept {
+    return receiving_.flags == armed ? receiving_.color : no_color;
+  }
 
  private:
   struct arrivals;
@@ -58,6 +62,9 @@ class socket_state : public descriptor_state {
   void pop_block(worker& w) noexcept;
   void arm(worker& w) noexcept;
   static const wait_kind kind_of_wait;
+
+  // `flags`, which a receive_all does not use, once the driver has it, until a detach
+  static constexpr std::uint32_t armed = 1;
 
   operation receiving_;  // its `more` names this, its `data` the queue
   static constexpr std::uint8_t at_end = 0xff;

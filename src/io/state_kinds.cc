@@ -12,6 +12,7 @@ constexpr descriptor_functions plain_functions = {
     .close = &close_number,
     .each_operation = &no_operation,
     .destroy = &destroy_state<descriptor_state>,
+    .works_in = nullptr,
 };
 
 // plain, file, socket, datagram, listener, layer, source

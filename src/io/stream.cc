@@ -17,7 +17,7 @@ descriptor::descriptor(const descriptor& other) noexcept : state_(other.state_) 
 void descriptor::drop() noexcept { state_->drop_handle(); }
 
 void descriptor::close() noexcept {
-  if (state_ != nullptr) state_->close(worker::here());
+  if (state_ != nullptr) state_->close_for_user();
 }
 
 bool descriptor::is_open() const noexcept { return state_ != nullptr && state_->open(); }
@@ -60,7 +60,7 @@ void shut_down(descriptor_state* s, int how) {
 }  // namespace
 
 received stream::take() const noexcept {
-  if (state_ == nullptr) return {};
+  if (state_ == nullptr || state_->taken_elsewhere(worker::here())) return {};
   const stream_functions* const f = detail::stream_functions_of(*state_);
   return f != nullptr ? f->take(*state_, worker::here()) : received();
 }

@@ -45,6 +45,7 @@ class source_state : public descriptor_state {
       e.outcome = -ENOMEM;
       return true;
     }
+    works_in_ = worker::running().color;
     calling_ = true;
     ++pins;
     return false;
@@ -62,6 +63,7 @@ class source_state : public descriptor_state {
     advance(reads, w);
     unpin_one();
   }
+  [[nodiscard]] std::uint32_t works_in() const noexcept { return works_in_; }
   void finish(worker& w) noexcept {
     finished_ = true;
     stop_.cancel();
@@ -101,6 +103,7 @@ class source_state : public descriptor_state {
   std::deque<stream> arrived_;
   std::size_t given_ = 0;  // of those: promised to accepts that have ended and not been resumed
   cancel_source stop_;
+  std::uint32_t works_in_ = no_color;  // the color of the task that was started last
   std::int32_t error_ = 0;
   bool calling_ = false;
   bool finished_ = false;
@@ -117,6 +120,9 @@ const descriptor_functions source_functions = {
     .close = [](descriptor_state& s, int, worker&) noexcept { source_of(s).close_source(); },
     .each_operation = &no_operation,
     .destroy = &destroy_state<source_state>,
+    .works_in = [](const descriptor_state& s) noexcept {
+      return static_cast<const source_state&>(s).works_in();
+    },
 };
 
 const listener_functions sourced_functions = {

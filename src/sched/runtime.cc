@@ -253,6 +253,10 @@ bool runtime::complete(operation& op, worker& w, const completion& c) noexcept {
 void runtime::cancel(operation& op, worker& w) noexcept { parts_->completions.cancel(op, w); }
 
 void runtime::adopt(frame& f) {
+bool runtime::runs_colors() const noexcept {
+  const worker_set& all = parts_->workers;
+  return all.shared ? all.in_world : all.seats[0]->running;
+}
   parts_->look.adopt(f);
   root().enter();
 }

@@ -15,7 +15,9 @@ namespace detail {
 [[nodiscard]] descriptor_state& open_state(const descriptor& d);
 }  // namespace detail
 
-/// Thread: one color, while its runtime runs.
+/// Thread: one color, while its runtime runs; close() and the end of a copy: any color, once no
+///   other color makes or ends copies at the same time. If the driver works ahead for another
+///   color (a stream after a read, a listener after an accept), both take effect there, soon.
 /// Owns: the descriptor, together with its copies.
 /// Cancel: described at each operation.
 class descriptor {

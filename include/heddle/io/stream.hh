@@ -113,8 +113,9 @@ class stream : public descriptor {
 
   /// Before a stream moves to another color: the driver receives ahead of its readers, in the color
   /// that has read last, until this ends. Received bytes stay, and the next read, in any
-  /// color, takes them. Nothing may wait on the stream then. Fails: operation_not_supported for a
-  /// stream over a stream_layer, whose tasks belong to one color for good.
+  /// color, takes them. Nothing may wait on the stream then. Without it, a use in another color is
+  /// reported (wrong-color) and fails with device_or_resource_busy. Fails: operation_not_supported
+  /// for a stream over a stream_layer, whose tasks belong to one color for good.
   [[nodiscard]] detach_wait detach() const noexcept { return detach_wait(state_); }
 
   /// The other end's address; none where it has none (a Unix socket), or the stream is closed or

@@ -165,6 +165,9 @@ class runtime final : public scheduler, public completion_router {
   /// Asks the driver that has it to end a pending operation. Thread: the operation's color.
   void cancel(operation& op, worker& w) noexcept;
 
+  /// Whether colors run now, so that a message to one is carried out soon: other workers may run,
+  /// or a frame does. False before run(), after it, and between two turns of a single worker.
+  [[nodiscard]] bool runs_colors() const noexcept;
   // Plain frames (abi.h).
   void adopt(frame& f);
   void release(frame& f) noexcept;
