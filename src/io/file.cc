@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <limits>
 
 #include "heddle/core/deadline.hh"
 #include "heddle/io/call.hh"
@@ -18,6 +19,9 @@ namespace {
 
 // One system call moves at most about 2 GiB; longer buffers go in several steps.
 constexpr std::size_t step_bytes_max = std::size_t{1} << 30;
+// The last place that the system has: its offsets are signed. -1 means the cursor to a driver, and
+// so it must not come from a program's place.
+constexpr std::uint64_t place_max = std::numeric_limits<std::int64_t>::max();
 
 byte_span unconst(byte_view bytes) noexcept {
   return {const_cast<std::byte*>(bytes.data()), bytes.size()};
@@ -81,6 +85,10 @@ bool file_awaiter::await_suspend(std::coroutine_handle<> h) noexcept {
     outcome_ = -EBADF;
     return false;
   }
+  if (at_ > place_max) {
+    outcome_ = -EINVAL;
+    return false;
+  }
   if (size_ == 0 || run(w)) return false;
   park(*this, link_of(h), w);
   return true;
@@ -90,8 +98,15 @@ bool file_awaiter::run(worker& w) noexcept {
   for (;;) {
     fd = file_.number();
     data = bytes_ + count_;
-    len = static_cast<std::uint32_t>(std::min(size_ - count_, step_bytes_max));
     offset = at_ + count_;
+    // The system refuses a transfer that would end beyond the last place, instead of a shorter one.
+    const std::uint64_t room = place_max - offset;
+    if (room == 0) {
+      if (code == op_code::write) outcome_ = -EFBIG;
+      return true;
+    }
+    len = static_cast<std::uint32_t>(
+        std::min({std::uint64_t{size_ - count_}, std::uint64_t{step_bytes_max}, room}));
     completion now;
     if (!driver_here().submit(*this, w, now)) return false;
     if (step(now.result)) return true;

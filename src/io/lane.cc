@@ -23,7 +23,8 @@ wait& wait_of(lane_entry& e) noexcept { return functions_of(e).wait_of(e); }
   diagnostic d{diagnostic_kind::wrong_color, 0, at};
   d.object = "a stream or listener";
   d.help =
-      "the driver still receives for the color that used it last: co_await its detach() there before "
+      "the driver still receives for the color that used it last: co_await its detach() there "
+      "before "
       "another color uses it; the operation has failed with device_or_resource_busy";
   w.sched.report(d);
 }

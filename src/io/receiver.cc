@@ -41,9 +41,10 @@ const descriptor_functions socket_functions = {
           f(context, static_cast<socket_state&>(s).receiving());
         },
     .destroy = &destroy_state<socket_state>,
-    .works_in = [](const descriptor_state& s) noexcept {
-      return static_cast<const socket_state&>(s).receives_in();
-    },
+    .works_in =
+        [](const descriptor_state& s) noexcept {
+          return static_cast<const socket_state&>(s).receives_in();
+        },
 };
 
 socket_state::socket_state(int number, stream_options options) noexcept

@@ -120,9 +120,10 @@ const descriptor_functions source_functions = {
     .close = [](descriptor_state& s, int, worker&) noexcept { source_of(s).close_source(); },
     .each_operation = &no_operation,
     .destroy = &destroy_state<source_state>,
-    .works_in = [](const descriptor_state& s) noexcept {
-      return static_cast<const source_state&>(s).works_in();
-    },
+    .works_in =
+        [](const descriptor_state& s) noexcept {
+          return static_cast<const source_state&>(s).works_in();
+        },
 };
 
 const listener_functions sourced_functions = {

@@ -4,6 +4,8 @@
 // has ended.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -33,8 +35,8 @@ struct read_at : heddle::one_operation {
   read_at(int file, void* out, std::size_t size, std::uint64_t from) noexcept
       : one_operation(op_code::read, file, "read") {
     data = out;
-    len = static_cast<std::uint32_t>(size);
-    offset = from;
+    len = static_cast<std::uint32_t>(std::min(size, std::size_t{1} << 30));
+    offset = std::min(from, at_cursor - 1);  // a place, never the cursor: refused by the system
   }
 };
 

@@ -75,6 +75,33 @@ task<> failing(std::string folder_path) {
   }
 }
 
+/// Places that the system does not have, or gives another meaning: -1 is the cursor.
+task<> impossible_places(std::string path) {
+  const std::string before = "0123456789";
+  co_await write_file(path, before);
+  file f = co_await open_file(path, {.write = true});
+  constexpr std::uint64_t first = std::uint64_t{1} << 63;
+  for (const std::uint64_t at : {std::uint64_t{std::string::npos}, ~std::uint64_t{1}, first,
+                                 first + 1, ~std::uint64_t{0} << 32}) {
+    char text[4] = {};
+    std::size_t count = 7;
+    const auto read = co_await as_expected(f.read_at(at, text, count));
+    EXPECT_EQ(error_of(read), std::errc::invalid_argument) << at;
+    EXPECT_EQ(count, 0U);
+    const auto wrote = co_await as_expected(f.write_at(at, "XY", count));
+    EXPECT_EQ(error_of(wrote), std::errc::invalid_argument) << at;
+    EXPECT_EQ(count, 0U);
+    const auto nothing = co_await as_expected(f.write_at(at, ""));
+    EXPECT_EQ(error_of(nothing), std::errc::invalid_argument) << at;
+  }
+  char text[4];
+  EXPECT_EQ(co_await f.read_at(first - 1, text), 0U);  // the last place there is
+  EXPECT_EQ(co_await f.read_at(first - 3, text), 0U);
+  const auto beyond = co_await as_expected(f.write_at(first - 1, "XY"));
+  EXPECT_FALSE(beyond.has_value());
+  EXPECT_EQ(co_await read_file(path), before);
+}
+
 task<> after_close(std::string path) {
   file f = co_await open_file(path, {.write = true, .create = true});
   file copy = f;
@@ -189,6 +216,9 @@ DRIVER_TEST(file, "what does not know its size is read to the end, or is an erro
   auto d = make();
   if (d->simulated()) GTEST_SKIP() << "there is no /proc in a simulated world";
   run_plain(std::move(d), &without_a_size);
+}
+DRIVER_TEST(file, "a place that no file has is refused, and npos is not the cursor") {
+  run_in_folder(make(), &impossible_places, "f");
 }
 DRIVER_TEST(file, "a named pipe without its other end keeps nobody waiting") {
   auto d = make();

@@ -200,12 +200,11 @@ task<> run_errand(errand e) {
 task<> limited(errand e, nanoseconds limit) {
   const auto ended = co_await as_expected(with_timeout(run_errand(std::move(e)), limit));
   if (ended) co_return;
-  const bool expected = ended.error() == std::errc::timed_out ||
-                        ended.error() == std::errc::operation_canceled ||
-                        ended.error() == std::errc::bad_file_descriptor ||
-                        ended.error() == std::errc::connection_reset ||
-                        ended.error() == std::errc::connection_refused ||
-                        ended.error() == std::errc::broken_pipe;
+  const bool expected =
+      ended.error() == std::errc::timed_out || ended.error() == std::errc::operation_canceled ||
+      ended.error() == std::errc::bad_file_descriptor ||
+      ended.error() == std::errc::connection_reset ||
+      ended.error() == std::errc::connection_refused || ended.error() == std::errc::broken_pipe;
   EXPECT_TRUE(expected) << ended.error().message();
 }
 

@@ -55,7 +55,8 @@ class response {
   response& body(std::string_view type, std::string&& bytes) &;
   /// Sets a text/plain body.
   response& text(std::string_view plain) &;
-  /// Sends `length` bytes of an open file from `offset` on.
+  /// Sends `length` bytes of an open file from `offset` on. A part that ends above 2^63 - 1 makes
+  /// the answer a 500.
   response& file(open_file from, std::uint64_t offset, std::uint64_t length) & noexcept;
   /// Closes the connection after this answer.
   response& close() & noexcept;
@@ -98,7 +99,7 @@ class response {
   [[nodiscard]] bool sendable(bool without_body) const noexcept {
     const bool kept = !has_promise_ || without_body || !body_allowed(status_) ||
                       promise_ == (file_ ? file_length_ : body_.size());
-    return headers_ok_ && status_final(status_) && kept;
+    return headers_ok_ && status_final(status_) && kept && (!file_ || part_can_be());
   }
   /// Whether a length was promised for an answer that a body_writer writes.
   [[nodiscard]] bool length_promised() const noexcept { return has_promise_; }
@@ -133,6 +134,11 @@ class response {
     response r(status);
     r.sent_ = true;
     return r;
+  }
+  /// Whether the system has places for the part of the file: its offsets are signed.
+  [[nodiscard]] bool part_can_be() const noexcept {
+    constexpr std::uint64_t end_max = ~std::uint64_t{0} >> 1;
+    return file_offset_ <= end_max && file_length_ <= end_max - file_offset_;
   }
   void drop_length_line() noexcept {
     if (length_line_ == 0) return;

@@ -111,6 +111,7 @@ using file_transfer = detail::descriptor_call<detail::file_awaiter, detail::file
 ///
 /// Thread: one color. Owns: the descriptor, together with its copies.
 /// Cancel: ends when the driver has let go; the bytes moved by then are counted.
+/// Fails: invalid_argument for a place above 2^63 - 1, such as std::string::npos.
 class file : public descriptor {
  public:
   file() noexcept = default;
