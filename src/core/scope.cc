@@ -6,8 +6,15 @@
 
 namespace heddle {
 
-// The children are asked through the tree of contexts; the joiner waits for them in any case.
-const wait_kind scope::joiner::kind_of_wait{"children", [](wait&, worker&) noexcept {}, true};
+// The joiner waits for its children in any case. Their context may lie outside of the one that is
+// cancelled, where a request to cancel does not reach them by itself.
+const wait_kind scope::joiner::kind_of_wait{"children", &end_children, true};
+
+void scope::joiner::end_children(wait& x, worker& w) noexcept {
+  auto& self = static_cast<joiner&>(x);
+  self.asked_to_end_ = true;
+  self.scope_.context_->cancel(w);
+}
 
 scope::scope(std::source_location where)
     : context_(&context::open(worker::here(), &worker::here().current_context())),
@@ -111,9 +118,11 @@ void scope::leave_later(worker& w) noexcept {
     wake(*std::exchange(x, x->next_), w);
 }
 
-void scope::throw_outcome() const {
+void scope::throw_outcome(bool joiner_was_asked) const {
   if (error_) std::rethrow_exception(error_);
-  // The caller that cancelled this scope knows that. A request from above is news to the joiner.
+  // The caller that cancelled this scope knows that. A request to the joiner, or from above, is
+  // news to the joiner.
+  if (joiner_was_asked) detail::throw_failure(canceled_error());
   if (context_->parent() != nullptr && context_->parent()->canceled())
     detail::throw_failure(canceled_error());
 }

@@ -82,6 +82,8 @@ class scope {
   void fail(std::exception_ptr error) noexcept;
 
   /// Waits until all children have ended; rethrows the first failure. Several may wait.
+  /// Cancel: asks the children to end, and ends with them, with operation_canceled; so a time limit
+  ///   around a join bounds the children, also of a scope that was opened outside of the limit.
   class joiner : wait {
    public:
     explicit joiner(scope& s) noexcept : wait(kind_of_wait), scope_(s) {}
@@ -95,13 +97,15 @@ class scope {
       park(*this, link_of(h), worker::running());
     }
     void await_resume() const {
-      if (scope_.error_ || scope_.cut_short_) [[unlikely]]
-        scope_.throw_outcome();
+      if (scope_.error_ || scope_.cut_short_ || asked_to_end_) [[unlikely]]
+        scope_.throw_outcome(asked_to_end_);
     }
 
    private:
     friend class scope;
+    static void end_children(wait& x, worker& w) noexcept;
     static const wait_kind kind_of_wait;
+    bool asked_to_end_ = false;
     scope& scope_;
     joiner* next_ = nullptr;
   };
@@ -154,7 +158,7 @@ class scope {
   };
 
   std::coroutine_handle<> last_left(worker& w) noexcept;
-  [[gnu::cold, gnu::noinline]] void throw_outcome() const;
+  [[gnu::cold, gnu::noinline]] void throw_outcome(bool joiner_was_asked) const;
   [[noreturn, gnu::cold, gnu::noinline]] void left_too_early() const noexcept;
   /// Handles a child's exception: ignores it (the child was asked to end), fails, or reports it.
   HEDDLE_RARE void child_failed(std::exception_ptr error, worker& w) noexcept;
