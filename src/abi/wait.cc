@@ -113,7 +113,8 @@ std::int64_t heddle_sleep(heddle_worker* hw, std::int64_t span, heddle_wait* at,
                           heddle_frame* self) {
   worker& w = from(hw);
   const std::int64_t status = ask<sleep_wait>(
-      hw, at, self, [&] { return sleep_wait(add_saturated(w.now, nanoseconds(span))); });
+      hw, at, self,
+      [&] { return sleep_wait(add_saturated(w.sched.read_clock(), nanoseconds(span))); });
   if (status != 0) return status;
   const bool canceled = stored<sleep_wait>::of(*at).canceled;
   stored<sleep_wait>::end(*at, w);
@@ -149,7 +150,7 @@ void heddle_within_open(heddle_worker* hw, heddle_within* x, heddle_frame* self,
   worker& w = from(hw);
   bound& b = open_bound(w, x, self);
   if (b.own == nullptr) return;
-  const time_point due = add_saturated(w.now, nanoseconds(span));
+  const time_point due = span > 0 ? add_saturated(w.sched.read_clock(), nanoseconds(span)) : w.now;
   if (due >= b.own->deadline()) return;  // an outer deadline comes first
   b.own->set_deadline(due);
   if (due <= w.now) {

@@ -118,7 +118,7 @@ void bus::deliver_later(detail::delivery& d, nanoseconds span) {
     worker::running().post(link_of(d));
   } else {
     worker& w = worker::running();
-    w.sched.arm(w, d.timer, add_saturated(w.now, span));
+    w.sched.arm_after(w, d.timer, span);
   }
 }
 

@@ -85,7 +85,7 @@ task<bool> exchange_over_http1::more_head(time_point& due) {
         with_deadline(with_cancel(upload_->over(), lease_.on.readable()), due_)));
     due = head_due();
   }
-  co_return co_await more(std::max(due - clock::now(), nanoseconds(0)),
+  co_return co_await more(std::max(span_between(clock::now(), due), nanoseconds(0)),
                           "before the end of the answer's head");
 }
 

@@ -27,7 +27,7 @@ struct event_timer : timer_node, event_notifier {
   [[gnu::noinline]] static void arm(worker& w, nanoseconds span, event<>& done) {
     auto* t = new (w.memory.allocate(sizeof(event_timer))) event_timer(std::move(done));
     detail::add_notifier(*t->target.record(), *t);
-    w.sched.arm(w, *t, add_saturated(w.now, span));
+    w.sched.arm_after(w, *t, span);
   }
   static void due_now(timer_node& t, worker& w) noexcept {
     auto& self = static_cast<event_timer&>(t);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The pointer to the thread's worker, and the clock that it has read. How a worker runs frames is
+// The pointer to the thread's worker, and its clock. How a worker runs frames is
 // in core/trampoline.cc.
 #include "heddle/core/worker.hh"
 
@@ -19,11 +19,14 @@ void worker::no_worker() noexcept {
                            "worker", 0);
 }
 
+void scheduler::arm_after(worker& w, timer_node& node, nanoseconds span) noexcept {
+  arm(w, node, add_saturated(read_clock(), span));
+}
 void scheduler::disarm_shared(timer_node&) noexcept {}
 void scheduler::post(worker& w, std::uint32_t, link l) noexcept { w.post(l); }
 
 time_point clock::now() noexcept {
-  if (worker* w = worker::current()) return w->now;
+  if (worker* w = worker::current()) return w->sched.read_clock();
   return time_point(std::chrono::steady_clock::now().time_since_epoch());
 }
 

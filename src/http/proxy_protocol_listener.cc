@@ -14,7 +14,7 @@ class headed_layer final : public stream_layer {
   headed_layer(stream below, const proxy_protocol_options& options)
       : below_(std::move(below)),
         peer_(below_.peer()),
-        due_(add_saturated(worker::running().now, options.timeout)),
+        due_(add_saturated(clock::now(), options.timeout)),
         bytes_max_(options.header_bytes_max) {}
 
   task<received> pull() override {

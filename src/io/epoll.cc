@@ -4,6 +4,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "io/readiness.hh"
@@ -86,14 +87,16 @@ class epoll_driver : public readiness_driver {
   int sleep(epoll_event* events, time_point until) noexcept {
     if (until == time_point::min()) return wait(events, 0);
     if (until == never) return wait(events, -1);
-    const nanoseconds left = until - now();
+    const nanoseconds left = span_between(now(), until);
     if (left <= nanoseconds::zero()) return wait(events, 0);
     const timespec most{left.count() / 1'000'000'000, left.count() % 1'000'000'000};
     const long n = system_call::wait(epoll_fd_, events, batch, most);
     if (n != -ENOSYS) return static_cast<int>(n);
     // Before Linux 5.11: milliseconds, rounded up so that a timer is never early.
-    const std::int64_t ms = (left.count() + 999'999) / 1'000'000;
-    return wait(events, ms > 86'400'000 ? 86'400'000 : static_cast<int>(ms));
+    constexpr std::chrono::milliseconds most_ms = std::chrono::hours(24);
+    const auto ms =
+        std::chrono::ceil<std::chrono::milliseconds>(std::min(left, nanoseconds(most_ms)));
+    return wait(events, static_cast<int>(ms.count()));
   }
   int wait(epoll_event* events, int ms) noexcept {
     return static_cast<int>(system_call::wait(epoll_fd_, events, batch, ms));

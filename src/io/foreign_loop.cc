@@ -26,7 +26,7 @@ nanoseconds foreign_loop::step() {
   if (!first.idle() || driver_.unsent()) return nanoseconds::zero();
   const time_point due = runtime_.next_wake();
   if (due == never) return nanoseconds::max();
-  const nanoseconds left = due - runtime_.io().now();
+  const nanoseconds left = span_between(runtime_.io().now(), due);
   return left > nanoseconds::zero() ? left : nanoseconds::zero();
 }
 

@@ -106,9 +106,10 @@ const descriptor_functions socket_listener_functions = {
           f(context, static_cast<listener_state&>(s).accepting());
         },
     .destroy = &destroy_state<listener_state>,
-    .works_in = [](const descriptor_state& s) noexcept {
-      return static_cast<const listener_state&>(s).accepts_in();
-    },
+    .works_in =
+        [](const descriptor_state& s) noexcept {
+          return static_cast<const listener_state&>(s).accepts_in();
+        },
 };
 
 const entry_functions accept_functions = {
@@ -200,7 +201,7 @@ bool listener_state::sweep(worker& w) noexcept {
   if (fd < 0 || sweeps_left_ == 0 || !driver_here().has_input(fd)) return false;
   --sweeps_left_;
   arm(w);
-  w.sched.arm(w, pause_, add_saturated(w.now, sweep_span));
+  w.sched.arm_after(w, pause_, sweep_span);
   return true;
 }
 
@@ -212,8 +213,7 @@ bool listener_state::arrived(operation& op, worker& w, const completion& c) noex
     if (self.fd < 0 || !self.push(fd, w)) driver_here().close(fd, w);
   } else if (out_of_something(error)) {
     ++self.pauses_;
-    if (self.fd >= 0 && !self.pause_.armed())
-      w.sched.arm(w, self.pause_, add_saturated(w.now, self.options.pause));
+    if (self.fd >= 0 && !self.pause_.armed()) w.sched.arm_after(w, self.pause_, self.options.pause);
   } else if (error != ECANCELED && !of_connection(error)) {  // ECANCELED: the queue was full
     self.error_ = -error;
   }

@@ -58,7 +58,7 @@ class poll_driver : public readiness_driver {
   int sleep(time_point until) noexcept {
     if (until == time_point::min()) return ::poll(polled_.data(), polled_.size(), 0);
     if (until == never) return ::poll(polled_.data(), polled_.size(), -1);
-    nanoseconds left = until - now();
+    nanoseconds left = span_between(now(), until);
     if (left < nanoseconds::zero()) left = {};
     timespec span{left.count() / 1'000'000'000, left.count() % 1'000'000'000};
     return ::ppoll(polled_.data(), polled_.size(), &span, nullptr);

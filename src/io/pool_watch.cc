@@ -12,7 +12,7 @@ void pool_watch::queued(worker& w, blocking_pool& pool) noexcept {
   if (std::exchange(watching_, true)) return;
   pool_ = &pool;
   next_limit_ = limit_;
-  w.sched.arm(w, *this, add_saturated(w.sched.read_clock(), limit_));
+  w.sched.arm_after(w, *this, limit_);
 }
 
 void pool_watch::settle(worker& w) noexcept {

@@ -46,7 +46,7 @@ tcp_listener tcp_listener::listen(const address& on, listen_options options) {
 
 task<tcp_listener> tcp_listener::listen_within(nanoseconds patience, address on,
                                                listen_options options) {
-  const time_point limit = add_saturated(worker::running().now, patience);
+  const time_point limit = add_saturated(clock::now(), patience);
   for (;;) {
     try {
       co_return listen(on, options);

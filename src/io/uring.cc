@@ -154,7 +154,7 @@ class uring_driver : public kernel_driver {
     nanoseconds timeout = nanoseconds::zero();
     if (until != time_point::min() && w.idle() && ring_.completions() == 0 &&
         first_served_.empty() && !delivered)
-      timeout = until == never ? nanoseconds::max() : until - now();
+      timeout = until == never ? nanoseconds::max() : span_between(now(), until);
     if (timeout > nanoseconds::zero() || ring_.batched() || ring_.kernel_waits())
       ring_.enter(timeout);
     reap(w);

@@ -42,7 +42,7 @@ found with_port(const answer& from, std::uint16_t port, bool cached) {
   found out;
   for (const address& a : from.addresses) out.addresses.push_back(a.with_port(port));
   out.name = from.name;
-  out.ttl = std::max(from.until - clock::now(), nanoseconds::zero());
+  out.ttl = std::max(span_between(clock::now(), from.until), nanoseconds::zero());
   out.cached = cached;
   return out;
 }

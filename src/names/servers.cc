@@ -75,7 +75,7 @@ task<answer> ask_servers(std::shared_ptr<server_set> servers, std::string name, 
       server& one = servers->all[i];
       for (bool again = true; again;) {
         again = false;
-        const nanoseconds left = std::min(span, due - clock::now());
+        const nanoseconds left = std::min(span, span_between(clock::now(), due));
         if (left <= nanoseconds::zero()) break;
         ++counters.tries;
         question q;

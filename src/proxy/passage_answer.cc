@@ -81,7 +81,7 @@ nanoseconds passage::answer_patience() const noexcept {
 /// Reads one head, which may be one before the answer. False if none came in time.
 task<bool> passage::read_head(nanoseconds patience) {
   response_parser parser(core_.options.bounds);
-  const time_point began = worker::running().now;
+  const time_point began = clock::now();
   for (;;) {
     const parse_state now = parser.feed(rest_);
     if (now == parse_state::done) break;
@@ -93,7 +93,7 @@ task<bool> passage::read_head(nanoseconds patience) {
     const time_point due =
         add_saturated(began, parser.received() == 0 ? patience : core_.options.timeouts.answer);
     try {
-      came = co_await more(std::max(due - worker::running().now, nanoseconds(1)),
+      came = co_await more(std::max(span_between(clock::now(), due), nanoseconds(1)),
                            "before the end of the answer's head");
     } catch (const upstream_failure& e) {
       late = e.status == 504 && parser.received() == 0;

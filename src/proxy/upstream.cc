@@ -154,9 +154,9 @@ void upstream::note_failure(const std::string& why) {
   ++counters.failures;
   const failure_limit& most = options_.failures;
   if (most.count == 0) return;
-  const time_point now = worker::running().now;
+  const time_point now = clock::now();
   failed_at_.push_back(now);
-  while (failed_at_.front() + most.within < now || failed_at_.size() > most.count)
+  while (add_saturated(failed_at_.front(), most.within) < now || failed_at_.size() > most.count)
     failed_at_.pop_front();
   // After a pause the first failure begins the next one.
   if (failed_at_.size() < most.count && !(paused_ && now >= paused_until_)) return;

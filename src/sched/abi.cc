@@ -92,7 +92,7 @@ void heddle_post(heddle_worker* w, heddle_frame* f) {
 }
 
 uint64_t heddle_now(heddle_worker* w) {
-  return static_cast<uint64_t>(from(w).now.time_since_epoch().count());
+  return static_cast<uint64_t>(from(w).sched.read_clock().time_since_epoch().count());
 }
 
 void heddle_wake_at(heddle_worker* w, heddle_timer* t, heddle_frame* f, uint64_t when) {

@@ -25,8 +25,12 @@ struct timer_message : frame {
 };
 
 time_point color_timers::next_due(seat& s) noexcept {
-  if (!all_.shared) return s.wheel.next_due();
+  if (!all_.shared) {
+    if (s.wheel.has_unsettled()) settle(s, s.io->now());
+    return s.wheel.next_due();
+  }
   s.wheel_lock.lock();
+  if (s.wheel.has_unsettled()) s.wheel.settle(s.io->now());
   const time_point due = s.wheel.next_due();
   s.wheel_lock.unlock();
   return due;
@@ -38,6 +42,15 @@ void color_timers::arm_shared(seat& s, timer_node& node, time_point due) noexcep
   node.home = static_cast<std::uint8_t>(s.w.index);
   node.shared_ = true;
   s.wheel.arm(node, due);
+  s.wheel_lock.unlock();
+}
+
+void color_timers::arm_shared_after(seat& s, timer_node& node, nanoseconds span) noexcept {
+  if (node.shared_) disarm_shared(node);
+  s.wheel_lock.lock();
+  node.home = static_cast<std::uint8_t>(s.w.index);
+  node.shared_ = true;
+  s.wheel.arm_after(node, span);
   s.wheel_lock.unlock();
 }
 
@@ -64,6 +77,7 @@ void color_timers::fire(timer_node& node, worker& w) noexcept {
 void color_timers::expire(seat& s) noexcept {
   worker& w = s.w;
   if (!all_.shared) {
+    settle(s, w.now);
     struct firing {
       color_timers& its;
       worker& w;
@@ -93,6 +107,8 @@ void color_timers::expire_shared(seat& of, seat& by) noexcept {
     frame_list sent;
   } context{by, *this, of_worker, put_off, {}};
   of.wheel_lock.lock();
+  // Another worker's `now` may be older than the last span that this wheel's worker armed.
+  if (of.wheel.has_unsettled()) of.wheel.settle(&of == &by ? w.now : by.io->now());
   of.wheel.expire(
       w.now,
       [](timer_node& node, void* at) noexcept {

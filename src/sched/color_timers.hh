@@ -19,6 +19,17 @@ class color_timers {
     if (all_.shared) return arm_shared(s, node, due);
     s.wheel.arm(node, due);
   }
+  /// scheduler::arm_after(): the span counts from the worker's next reading of the clock.
+  void arm_after(worker& w, timer_node& node, nanoseconds span) noexcept {
+    seat& s = all_.of(w);
+    node.color = node.for_worker ? no_color : w.color;
+    if (all_.shared) return arm_shared_after(s, node, span);
+    s.wheel.arm_after(node, span);
+  }
+  /// Spans that were armed until now count from this reading. One worker.
+  static void settle(seat& s, time_point now) noexcept {
+    if (s.wheel.has_unsettled()) s.wheel.settle(now);
+  }
   /// With several workers; the node's color runs here.
   void disarm_shared(timer_node& node) noexcept;
   /// Fires what is due in this worker's wheel.
@@ -29,6 +40,7 @@ class color_timers {
 
  private:
   [[gnu::noinline]] void arm_shared(seat& s, timer_node& node, time_point due) noexcept;
+  [[gnu::noinline]] void arm_shared_after(seat& s, timer_node& node, nanoseconds span) noexcept;
   void fire(timer_node& node, worker& w) noexcept;
 
   worker_set& all_;

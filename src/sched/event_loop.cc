@@ -73,6 +73,7 @@ bool event_loop::turn_alone(seat& s, bool may_sleep) {
   if (!w.idle()) {
     colors_.run(s, all_.options.batch);
     w.now = s.io->now();
+    timers_.settle(s, w.now);
     const bool idle = w.idle();
     if (!idle && w.now - s.polled_at < all_.options.poll_interval) return true;
     if (idle && may_sleep) return true;  // the next turn looks at I/O and may sleep
@@ -85,7 +86,7 @@ bool event_loop::turn_alone(seat& s, bool may_sleep) {
   time_point until = time_point::min();
   // drain() may have waited for just what came, so it looks again before a sleep.
   if (may_sleep && w.idle() && s.preblock.empty() && !(came && colors_.draining)) {
-    until = s.wheel.next_due();
+    until = timers_.next_due(s);
     if (until == never && !anything_outside(s.io->pending())) return false;
     until = ask_again(s, until);
   }

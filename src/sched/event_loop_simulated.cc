@@ -43,7 +43,7 @@ bool event_loop::turn_simulated(bool may_sleep) {
     for (const auto& each : all_.seats) {
       more = more || !each->queue.empty() || !each->preblock.empty() ||
              each->kept_completions != nullptr;
-      due = std::min(due, each->wheel.next_due());
+      due = std::min(due, timers_.next_due(*each));
     }
     time_point until = time_point::min();
     if (!more && may_sleep) {

@@ -110,7 +110,9 @@ class driver& runtime::driver_at(std::size_t worker) noexcept {
   return *parts_->workers.seats[worker]->io;
 }
 worker& runtime::main_worker() noexcept { return parts_->workers.first().w; }
-time_point runtime::next_wake() noexcept { return parts_->workers.first().wheel.next_due(); }
+time_point runtime::next_wake() noexcept {
+  return parts_->timers.next_due(parts_->workers.first());
+}
 
 scope& runtime::root() noexcept {
   worker* const w = worker::current();
@@ -243,6 +245,9 @@ std::vector<color_statistics> runtime::read_colors() { return parts_->look.read_
 void runtime::arm(worker& w, timer_node& node, time_point due) noexcept {
   parts_->timers.arm(w, node, due);
 }
+void runtime::arm_after(worker& w, timer_node& node, nanoseconds span) noexcept {
+  parts_->timers.arm_after(w, node, span);
+}
 void runtime::disarm_shared(timer_node& node) noexcept { parts_->timers.disarm_shared(node); }
 void runtime::post(worker& w, std::uint32_t place, link l) noexcept {
   parts_->colors.post(parts_->workers.of(w), place, l);
@@ -250,13 +255,13 @@ void runtime::post(worker& w, std::uint32_t place, link l) noexcept {
 bool runtime::complete(operation& op, worker& w, const completion& c) noexcept {
   return parts_->completions.complete(op, w, c);
 }
-void runtime::cancel(operation& op, worker& w) noexcept { parts_->completions.cancel(op, w); }
-
-void runtime::adopt(frame& f) {
 bool runtime::runs_colors() const noexcept {
   const worker_set& all = parts_->workers;
   return all.shared ? all.in_world : all.seats[0]->running;
 }
+void runtime::cancel(operation& op, worker& w) noexcept { parts_->completions.cancel(op, w); }
+
+void runtime::adopt(frame& f) {
   parts_->look.adopt(f);
   root().enter();
 }

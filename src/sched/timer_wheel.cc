@@ -17,6 +17,21 @@ void timer_wheel::arm(timer_node& node, time_point due) noexcept {
   place(node);
 }
 
+void timer_wheel::arm_after(timer_node& node, nanoseconds span) noexcept {
+  if (node.linked()) [[unlikely]]
+    node.unlink();
+  node.due_ = time_point(span);
+  node.order_ = order_++;
+  unsettled_.push_back(node);
+}
+
+void timer_wheel::settle(time_point now) noexcept {
+  while (timer_node* const node = unsettled_.pop_front()) {
+    node->due_ = add_saturated(now, node->due_.time_since_epoch());
+    place(*node);
+  }
+}
+
 inline void timer_wheel::place(timer_node& node) noexcept {
   const std::uint64_t tick = std::max(tick_of(node.due_), tick_);
   const std::uint64_t differs = (tick ^ tick_) | (slots - 1);

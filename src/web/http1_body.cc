@@ -58,10 +58,10 @@ task<std::string_view> http1_body::read() {
     const bool sent = co_await out_.flush();
     if (!sent) throw failure(std::make_error_code(std::errc::connection_reset));
     in_.drop_part();
-    const time_point began = worker::running().now;
+    const time_point began = clock::now();
     auto in =
         co_await as_expected(with_timeout(conn_.receive(), budget_.patience(shared_.options)));
-    budget_.waited += worker::running().now - began;
+    budget_.waited += clock::now() - began;
     if (!in && in.error() == std::errc::timed_out)
       budget_.fail(shared_.counters, 408, std::errc::timed_out, "the body came too slowly");
     if (!in) throw failure(in.error());

@@ -100,8 +100,7 @@ task<> http1_connection::linger() {
 task<bool> http1_connection::more_head() {
   in_.keep_partial_head();
   if (!co_await out_.flush()) co_return false;
-  if (head_due_ == never)
-    head_due_ = add_saturated(worker::running().now, shared_.options.header_timeout);
+  if (head_due_ == never) head_due_ = add_saturated(clock::now(), shared_.options.header_timeout);
   auto in = co_await as_expected(with_deadline(conn_.receive(), head_due_));
   if (!in && in.error() == std::errc::timed_out) {
     ++shared_.counters.header_timeouts;

@@ -76,10 +76,10 @@ task<std::string_view> http2_exchange::read_body() {
                           [](std::string& out) { hpack_encode(out, ":status", "100"); });
     }
     out_.flush_soon();
-    const time_point began = worker::running().now;
+    const time_point began = clock::now();
     const auto came =
         co_await as_expected(with_timeout(more_.wait(), budget_.patience(shared_.options)));
-    budget_.waited += worker::running().now - began;
+    budget_.waited += clock::now() - began;
     if (came) continue;
     if (came.error() == std::errc::timed_out)
       budget_.fail(shared_.counters, 408, std::errc::timed_out, "the body came too slowly");

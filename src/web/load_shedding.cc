@@ -105,7 +105,7 @@ void load_shedding::stop_measuring() noexcept {
 
 task<> load_shedding::hold_accepting(cancel_source& ended) {
   ++counters_.accept_holds;
-  const time_point end = add_saturated(worker::running().now, options_.accept_hold_max);
+  const time_point end = add_saturated(clock::now(), options_.accept_hold_max);
   while (control_.holds_accepts(worker::running().now) && worker::running().now < end)
     co_await with_cancel(ended, sleep_for(hold_step));
 }

@@ -180,7 +180,7 @@ task<> server::end_idle_ones(entrance& at) {
 
 /// While the server drains, connections without a request yet have drain_grace to send their first.
 task<> server::end_fresh_ones(entrance& at) {
-  const time_point end = add_saturated(worker::running().now, shared_->options.drain_grace);
+  const time_point end = add_saturated(clock::now(), shared_->options.drain_grace);
   while (!at.fresh.waits().empty() && worker::running().now < end) {
     const auto slept = co_await as_expected(sleep_for(full_pause));
     if (!slept) co_return;

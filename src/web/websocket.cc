@@ -106,7 +106,7 @@ task<> websocket::session::write_close(std::uint16_t code, std::string_view reas
 }
 
 task<> websocket::session::linger() {
-  const time_point limit = clock::now() + close_timeout;
+  const time_point limit = add_saturated(clock::now(), close_timeout);
   try {
     connection.shutdown_write();
   } catch (const failure&) {  // it is gone already
@@ -151,7 +151,7 @@ task<bool> websocket::session::more() {
     const time_point limit = close_sent ? close_limit
                              : patience == nanoseconds::zero()
                                  ? never
-                                 : add_saturated(worker::running().now, patience);
+                                 : add_saturated(clock::now(), patience);
     // One form of waiting, because each takes room in the frame of a connection that waits.
     result<received> got =
         co_await as_expected(with_cancel(*draining, with_deadline(connection.receive(), limit)));

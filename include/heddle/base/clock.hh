@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The runtime's time: nanoseconds on a steady clock that the driver supplies, so that time is
-// virtual under simulation. Room core defines clock::now(), the current worker's time.
+// virtual under simulation. Room core defines clock::now().
 #pragma once
 
 #include <chrono>
+#include <concepts>
 #include <cstdint>
+#include <ratio>
+#include <type_traits>
 
 namespace heddle {
 
@@ -18,7 +21,7 @@ struct clock {
   using time_point = std::chrono::time_point<clock, duration>;
   static constexpr bool is_steady = true;
 
-  /// The time at which the worker's current turn began, or a fresh reading outside of a turn.
+  /// A fresh reading.
   static time_point now() noexcept;
 };
 
@@ -27,10 +30,57 @@ using time_point = clock::time_point;
 /// A time that is never reached.
 inline constexpr time_point never = time_point::max();
 
-/// from + span without overflow; a span that is too long gives `never`.
-[[nodiscard]] constexpr time_point add_saturated(time_point from, nanoseconds span) noexcept {
-  if (span > never - from) return never;
-  return from + span;
+namespace detail {
+/// The end of the range that a sum or difference left, by the sign of the number that was added.
+[[nodiscard]] constexpr std::int64_t end_beyond(bool below) noexcept {
+  return below ? nanoseconds::min().count() : nanoseconds::max().count();
 }
+}  // namespace detail
+
+// All arithmetic with times and spans that a program gives goes through the next four: at the ends
+// of the range a sum is the end, and no overflow.
+
+/// from + span; `never` or time_point::min() beyond the ends.
+[[nodiscard]] constexpr time_point add_saturated(time_point from, nanoseconds span) noexcept {
+  std::int64_t sum = 0;
+  if (__builtin_add_overflow(std::int64_t{from.time_since_epoch().count()},
+                             std::int64_t{span.count()}, &sum)) [[unlikely]]
+    sum = detail::end_beyond(span < nanoseconds::zero());
+  return time_point(nanoseconds(sum));
+}
+/// The sum of two spans.
+[[nodiscard]] constexpr nanoseconds add_saturated(nanoseconds a, nanoseconds b) noexcept {
+  return add_saturated(time_point(a), b).time_since_epoch();
+}
+/// to - from; negative if `to` is the earlier one.
+[[nodiscard]] constexpr nanoseconds span_between(time_point from, time_point to) noexcept {
+  std::int64_t difference = 0;
+  if (__builtin_sub_overflow(std::int64_t{to.time_since_epoch().count()},
+                             std::int64_t{from.time_since_epoch().count()}, &difference))
+      [[unlikely]]
+    difference = detail::end_beyond(to < from);
+  return nanoseconds(difference);
+}
+/// A span in nanoseconds: hours::max() and the like give the longest span there is. Rounded up, so
+/// that a wait for a fraction of a nanosecond is none of zero.
+template <class Rep, class Period>
+[[nodiscard]] constexpr nanoseconds to_span(std::chrono::duration<Rep, Period> span) noexcept {
+  using whole = std::chrono::duration<long double, std::nano>;
+  using factor = std::ratio_divide<Period, std::nano>;
+  if constexpr (std::is_integral_v<Rep> && factor::den == 1) {
+    std::int64_t count = 0;
+    if (__builtin_mul_overflow(span.count(), std::int64_t{factor::num}, &count)) [[unlikely]]
+      count = detail::end_beyond(span < std::chrono::duration<Rep, Period>::zero());
+    return nanoseconds(count);
+  } else {
+    const whole exact(span);
+    if (!(exact < whole(nanoseconds::max()))) return nanoseconds::max();  // not a number, too
+    if (exact <= whole(nanoseconds::min())) return nanoseconds::min();
+    return std::chrono::ceil<nanoseconds>(exact);
+  }
+}
+/// A span of any unit but the clock's own.
+template <class Span>
+concept other_unit = !std::same_as<Span, nanoseconds> && requires(Span s) { to_span(s); };
 
 }  // namespace heddle

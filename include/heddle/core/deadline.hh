@@ -176,14 +176,26 @@ class deadline_bound : timer_node {
   template <waits_alone Inner>
   void arm_for(Inner& a, worker& w) noexcept {
     if (due_ >= w.current_context().deadline()) return;  // an outer deadline comes first
-    target_ = &a;
-    fires(&reached_alone<Inner>);
+    aim_at(a);
     w.sched.arm(w, *this, due_);
+  }
+  /// The same for a span from now.
+  template <waits_alone Inner>
+  void arm_after_for(Inner& a, worker& w, nanoseconds span) noexcept {
+    // The turn began before now, so this is a bound from below.
+    if (add_saturated(w.now, span) >= w.current_context().deadline()) return;
+    aim_at(a);
+    w.sched.arm_after(w, *this, span);
   }
 
   time_point due_;
 
  private:
+  template <class Inner>
+  void aim_at(Inner& a) noexcept {
+    target_ = &a;
+    fires(&reached_alone<Inner>);
+  }
   static void reached(timer_node& t, worker& w) noexcept {
     auto& self = static_cast<deadline_bound&>(t);
     self.hit_ = true;
@@ -207,16 +219,19 @@ class timeout_bound : public deadline_bound {
   using limit = nanoseconds;
 
   explicit timeout_bound(nanoseconds span) noexcept : deadline_bound(never), span_(span) {}
+  /// The context's deadline is a time, so this reads the clock; a wait without a context does not.
   void open(context& c, worker& w) noexcept {
-    due_ = add_saturated(w.now, span_);
+    due_ = span_ > nanoseconds::zero() ? add_saturated(w.sched.read_clock(), span_) : w.now;
     deadline_bound::open(c, w);
   }
-  /// Counts from now; false when it is due already.
-  [[nodiscard]] bool lies_ahead(const worker& w) noexcept {
-    due_ = add_saturated(w.now, span_);
-    return due_ > w.now;
+  /// False when it is due already.
+  [[nodiscard]] bool lies_ahead(const worker&) const noexcept {
+    return span_ > nanoseconds::zero();
   }
-  using deadline_bound::arm_for;
+  template <waits_alone Inner>
+  void arm_for(Inner& a, worker& w) noexcept {
+    arm_after_for(a, w, span_);
+  }
 
  private:
   nanoseconds span_;
@@ -294,12 +309,17 @@ class shield_bound : public timeout_bound {
 
 }  // namespace detail
 
-/// Throws failure(timed_out) if `awaitable` has not finished after `span`.
+/// Throws failure(timed_out) if `awaitable` has not finished after `span`, which counts from the
+/// moment of waiting.
 template <class A>
 [[nodiscard("co_await it")]] auto with_timeout(A&& awaitable, nanoseconds span) {
   detail::check_awaitable<A>();
   if constexpr (detail::awaitable<A>)
     return detail::bounded<A, detail::timeout_bound>(std::forward<A>(awaitable), span);
+}
+template <class A, other_unit Span>
+[[nodiscard("co_await it")]] auto with_timeout(A&& awaitable, Span span) {
+  return with_timeout(std::forward<A>(awaitable), to_span(span));
 }
 /// The same for a point in time; everything awaited inside inherits it.
 template <class A>
@@ -321,6 +341,10 @@ template <class A>
   detail::check_awaitable<A>();
   if constexpr (detail::awaitable<A>)
     return detail::bounded<A, detail::shield_bound>(std::forward<A>(awaitable), bound);
+}
+template <class A, other_unit Span>
+[[nodiscard("co_await it")]] auto shield(A&& awaitable, Span bound) {
+  return shield(std::forward<A>(awaitable), to_span(bound));
 }
 
 }  // namespace heddle

@@ -12,8 +12,13 @@ namespace heddle {
 class [[nodiscard("co_await it")]] sleep_awaiter : wait {
  public:
   explicit sleep_awaiter(time_point due) noexcept : wait(kind_of_wait), alarm_(*this), due_(due) {}
+  explicit sleep_awaiter(nanoseconds span) noexcept : sleep_awaiter(time_point(span)) {
+    is_span_ = true;
+  }
   /// Not yet started: a copy starts afresh.
-  sleep_awaiter(const sleep_awaiter& other) noexcept : sleep_awaiter(other.due_) {}
+  sleep_awaiter(const sleep_awaiter& other) noexcept : sleep_awaiter(other.due_) {
+    is_span_ = other.is_span_;
+  }
 
   using wait::ask_to_end;
   [[nodiscard]] static bool await_ready() noexcept { return false; }
@@ -25,7 +30,11 @@ class [[nodiscard("co_await it")]] sleep_awaiter : wait {
       return false;
     }
     park(*this, link_of(h), w);
-    w.sched.arm(w, alarm_, due_);
+    if (is_span_) {
+      w.sched.arm_after(w, alarm_, due_.time_since_epoch());
+    } else {
+      w.sched.arm(w, alarm_, due_);
+    }
     return true;
   }
   void await_resume() const {
@@ -45,20 +54,30 @@ class [[nodiscard("co_await it")]] sleep_awaiter : wait {
   static const wait_kind kind_of_wait;
 
   alarm alarm_;
-  time_point due_;
+  time_point due_;  // or the span, from time 0
+  bool is_span_ = false;
   bool canceled_ = false;
 };
 
 [[nodiscard("co_await it")]] inline sleep_awaiter sleep_until(time_point when) noexcept {
   return sleep_awaiter(when);
 }
+/// Never ends before the span has passed since the wait began, also after a long computation.
 [[nodiscard("co_await it")]] inline sleep_awaiter sleep_for(nanoseconds span) noexcept {
-  return sleep_awaiter(add_saturated(clock::now(), span));
+  return sleep_awaiter(span);
+}
+template <other_unit Span>
+[[nodiscard("co_await it")]] sleep_awaiter sleep_for(Span span) noexcept {
+  return sleep_awaiter(to_span(span));
 }
 
-/// Fires `done` after this span; at once from the queue when it is not positive. Forgets it when
-/// the event has become empty.
+/// Fires `done` after this span, never before it has passed since this call; at once from the queue
+/// when it is not positive. Forgets it when the event has become empty.
 void timer(nanoseconds span, event<> done);
+template <other_unit Span>
+void timer(Span span, event<> done) {
+  timer(to_span(span), std::move(done));
+}
 namespace detail {
 struct asap_function {
   void operator()(event<> done) const;

@@ -26,6 +26,7 @@ class timer_node : public list_node {
   /// Thread: the color's that armed it. Only that color changes shared_; while it is set, another
   /// worker may change the links.
   [[nodiscard]] bool armed() const noexcept { return shared_ || linked(); }
+  /// Of one that was armed for a time; one that was armed for a span has none until the next turn.
   [[nodiscard]] time_point due() const noexcept { return due_; }
   void disarm() noexcept {
     if (shared_) [[unlikely]] {

@@ -50,6 +50,9 @@ class scheduler {
   /// Calls the node's function at `due`, in order of time, ties in order of arming, in the color
   /// that runs now.
   virtual void arm(worker& w, timer_node& node, time_point due) noexcept = 0;
+  /// The same for a span that counts from now at the earliest: never short, because the scheduler
+  /// counts it from the next reading of the clock that it makes anyway, which costs no reading.
+  virtual void arm_after(worker& w, timer_node& node, nanoseconds span) noexcept;
   /// Takes back a node that another worker may be looking at. A scheduler with one worker has none.
   virtual void disarm_shared(timer_node& node) noexcept;
   /// Queues a frame in another color than the one that runs. A scheduler without colors
@@ -176,7 +179,8 @@ class worker {
   std::uint32_t index = 0;        ///< of this worker
   bool colors_wait = false;       ///< other colors of this worker have work
   driver* io = nullptr;           ///< room sched's
-  time_point now{};               ///< when this turn began
+  time_point now{};               ///< when this turn began: a span is counted from a reading of
+                                  ///< the clock, or by scheduler::arm_after(), never from this
   scheduler& sched;
   const diagnostic_switches* diagnostics = nullptr;  ///< the runtime's; null: all are off
   relaxed_count frames_run;                          ///< any thread may read it

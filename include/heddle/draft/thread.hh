@@ -50,7 +50,8 @@ class within : timer_node {
  public:
   explicit within(nanoseconds span) : timer_node(&reached) {
     worker& w = worker::running();
-    const time_point due = add_saturated(w.now, span);
+    const time_point due =
+        span > nanoseconds::zero() ? add_saturated(w.sched.read_clock(), span) : w.now;
     if (due >= own_.get().deadline()) return;  // an outer deadline comes first
     own_.get().set_deadline(due);
     if (due <= w.now)

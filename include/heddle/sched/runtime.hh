@@ -152,6 +152,7 @@ class runtime final : public scheduler, public completion_router {
 
   // Called by the core.
   void arm(worker& w, timer_node& node, time_point due) noexcept override;
+  void arm_after(worker& w, timer_node& node, nanoseconds span) noexcept override;
   void disarm_shared(timer_node& node) noexcept override;
   void post(worker& w, std::uint32_t place, link l) noexcept override;
   [[nodiscard]] time_point read_clock() noexcept override { return io().now(); }
@@ -164,10 +165,10 @@ class runtime final : public scheduler, public completion_router {
   bool complete(operation& op, worker& w, const completion& c) noexcept override;
   /// Asks the driver that has it to end a pending operation. Thread: the operation's color.
   void cancel(operation& op, worker& w) noexcept;
-
   /// Whether colors run now, so that a message to one is carried out soon: other workers may run,
   /// or a frame does. False before run(), after it, and between two turns of a single worker.
   [[nodiscard]] bool runs_colors() const noexcept;
+
   // Plain frames (abi.h).
   void adopt(frame& f);
   void release(frame& f) noexcept;

@@ -17,6 +17,12 @@ class timer_wheel {
 
   /// Links the node; a time that has passed fires at the next expire().
   void arm(timer_node& node, time_point due) noexcept;
+  /// Keeps the node until settle(), which arms it for that span after the time given there. Ties
+  /// with other nodes go by the order of these calls.
+  void arm_after(timer_node& node, nanoseconds span) noexcept;
+  [[nodiscard]] bool has_unsettled() const noexcept { return !unsettled_.empty(); }
+  /// `now` was read after all calls of arm_after() so far. Called before the two below.
+  void settle(time_point now) noexcept;
   /// Takes out everything that is due, each through fire(node, context): in order, ties in the
   /// order of arming. Returns how many there were. `fire` may arm and disarm.
   using fire_function = void (*)(timer_node&, void* context) noexcept;
@@ -55,6 +61,7 @@ class timer_wheel {
   std::array<std::uint64_t, levels> used_{};
   unsigned levels_used_ = 0;
   std::array<std::array<list<timer_node>, slots>, levels> wheel_;
+  list<timer_node> unsettled_;  // their due_ is a span
 };
 
 }  // namespace heddle

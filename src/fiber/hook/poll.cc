@@ -28,8 +28,9 @@ int poll(struct pollfd* each, nfds_t count, int timeout_ms) {
   for (;;) {
     const int ready = next(each, count, 0);
     if (ready != 0) return ready;
-    const heddle::nanoseconds left =
-        end == heddle::never ? heddle::nanoseconds::max() : end - heddle::clock::now();
+    const heddle::nanoseconds left = end == heddle::never
+                                         ? heddle::nanoseconds::max()
+                                         : heddle::span_between(heddle::clock::now(), end);
     if (left <= heddle::nanoseconds::zero()) return 0;
     const int error = wait_any({each, static_cast<std::size_t>(count)}, left);
     if (error == 0 || error == ETIMEDOUT) continue;

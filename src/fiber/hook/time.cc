@@ -27,7 +27,9 @@ int sleep_in(heddle::detail::fiber_core& f, const timespec& wanted, timespec* le
   const auto end = heddle::add_saturated(heddle::clock::now(), span);
   if (wait_time(span) == 0) return 0;
   if (left != nullptr) {
-    const auto rest = std::max(end - heddle::clock::now(), heddle::nanoseconds::zero()).count();
+    const auto rest =
+        std::max(heddle::span_between(heddle::clock::now(), end), heddle::nanoseconds::zero())
+            .count();
     *left = {rest / 1'000'000'000, rest % 1'000'000'000};
   }
   return EINTR;
