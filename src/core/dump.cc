@@ -46,7 +46,7 @@ std::string first_line(const suspended_task& t) {
 
 }  // namespace
 
-std::vector<std::vector<std::size_t>> wait_cycles(const std::vector<suspended_task>& tasks) {
+std::vector<std::vector<std::size_t>> possible_cycles(const std::vector<suspended_task>& tasks) {
   std::vector<std::vector<std::size_t>> cycles;
   std::vector<std::size_t> seen_from(tasks.size(), suspended_task::nobody);
   for (std::size_t i = 0; i != tasks.size(); ++i) {
@@ -79,18 +79,28 @@ namespace {
 std::string cycle_text(const std::vector<suspended_task>& tasks,
                        const std::vector<std::size_t>& ring) {
   std::string text =
-      ring.size() == 1 ? std::string("a task waits for an event that only itself could trigger:\n")
-                       : std::to_string(ring.size()) + " tasks wait for each other:\n";
+      std::to_string(ring.size()) +
+      " tasks may wait for each other (no proof: a frame may keep a word of a moved handle):\n";
   for (std::size_t i = 0; i != ring.size(); ++i) {
     const suspended_task& t = tasks[ring[i]];
     const suspended_task& holder = tasks[t.behind];
     char head[32];
     std::snprintf(head, sizeof head, "  %-10s  ", span_text(t.waited).c_str());
     text += head + first_line(t) + "\n              waits for the event made at " +
-            to_string(resolve_site(t.expects)) + "\n              held at " + first_line(holder) +
-            "\n";
+            to_string(resolve_site(t.expects)) +
+            "\n              a word that looks like its handle is in the frame at " +
+            first_line(holder) + "\n";
   }
   return text;
+}
+
+/// What is known of the events that a task waits for.
+std::string events_text(const suspended_task& t) {
+  if (t.events == 0) return {};
+  std::string text = "                                 for ";
+  text += t.events == 1 ? "the event " : std::to_string(t.events) + " events; one was ";
+  return text + "made at " + to_string(resolve_site(t.expects)) + " (" + std::to_string(t.handles) +
+         (t.handles == 1 ? " handle)\n" : " handles)\n");
 }
 
 }  // namespace
@@ -123,27 +133,33 @@ std::string dump_text(const std::vector<suspended_task>& tasks) {
     text += head + key.first + "\n";
     for (std::size_t i = 1; i < r.example->chain.size(); ++i)
       text += "                                 awaited at " + place(r.example->chain[i]) + "\n";
+    text += events_text(*r.example);
   }
   for (const suspended_task& t : tasks)
     if (is_running(t))
       text += "not listed: other tasks of color " + std::to_string(t.color) +
               ", whose worker runs and was not stopped\n";
-  const auto cycles = wait_cycles(tasks);
+  const auto cycles = possible_cycles(tasks);
   for (std::size_t i = 0; i != std::min(cycles.size(), cycles_max); ++i)
     text += cycle_text(tasks, cycles[i]);
   if (cycles.size() > cycles_max)
-    text += std::to_string(cycles.size() - cycles_max) + " more cycles\n";
+    text += std::to_string(cycles.size() - cycles_max) + " more possible cycles\n";
   return text;
 }
 
 std::string dump_json(const std::vector<suspended_task>& tasks) {
-  std::string json = "{\"schema\":1,\"tasks\":[";
+  std::string json = "{\"schema\":2,\"tasks\":[";
   bool first_task = true;
   for (const suspended_task& t : tasks) {
     if (!std::exchange(first_task, false)) json += ',';
     json += "{\"state\":" + json_quoted(t.state) + ",\"color\":" + std::to_string(t.color) +
             ",\"waited_ns\":" + std::to_string(t.waited.count()) +
-            ",\"trace_id\":" + std::to_string(t.trace_id) + ",\"chain\":[";
+            ",\"trace_id\":" + std::to_string(t.trace_id);
+    if (t.events != 0)
+      json += ",\"events\":" + std::to_string(t.events) +
+              ",\"made\":" + json_quoted(to_string(resolve_site(t.expects))) +
+              ",\"handles\":" + std::to_string(t.handles);
+    json += ",\"chain\":[";
     if (!t.plain_at.empty()) json += "{\"at\":" + json_quoted(t.plain_at) + ",\"in\":\"\"}";
     for (const site& s : t.chain) {
       if (&s != t.chain.data()) json += ',';
@@ -153,8 +169,8 @@ std::string dump_json(const std::vector<suspended_task>& tasks) {
     }
     json += "]}";
   }
-  json += "],\"cycles\":[";
-  const auto cycles = wait_cycles(tasks);
+  json += "],\"possible_cycles\":[";
+  const auto cycles = possible_cycles(tasks);
   for (std::size_t c = 0; c != cycles.size(); ++c) {
     json += c == 0 ? "[" : ",[";
     for (std::size_t i = 0; i != cycles[c].size(); ++i)

@@ -132,8 +132,13 @@ void wait_walk::note_events() {
       waiting_[i].stuck = false;
       continue;
     }
+    suspended_task& task = tasks_[waiting_[i].task];
     waiting_[i].set->expected().each([&](const event_record& r) {
-      events_[&r] = {i, std::size_t{r.handles} + r.handles_afar.load(std::memory_order_relaxed)};
+      const std::size_t handles = r.handles + r.handles_afar.load(std::memory_order_relaxed);
+      events_[&r] = {i, handles};
+      if (is_of_adapter(r.made) || task.events++ != 0) return;
+      task.expects = r.made;
+      task.handles = handles;
     });
   }
 }
@@ -150,6 +155,9 @@ void wait_walk::look_through_frames(std::size_t holder) {
       // A set refers to its own events at both ends of its list; those are no handles.
       const detail::event_set* const set = waiting_[found->second.waits].set;
       if (set->expected().is_end(cell.data() + at)) continue;
+      // The function that waits for an event usually made it, and made the first handle in its
+      // frame: that word is there still when the handle has long been moved elsewhere.
+      if (found->second.waits == holder) continue;
       found->second.held_by.push_back(holder);
     }
   });
@@ -186,6 +194,7 @@ std::vector<suspended_task> wait_walk::finish() && {
         if (task.behind != suspended_task::nobody || !waiting_[by].stuck) continue;
         task.behind = waiting_[by].task;
         task.expects = r.made;
+        task.handles = events_.at(&r).handles;
       }
     });
   }

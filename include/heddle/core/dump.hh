@@ -24,10 +24,12 @@ struct suspended_task {
   std::uint32_t color = 0;
   std::uint64_t trace_id = 0;
   std::string plain_at = {};  ///< a plain frame's "file:line"
-  /// Set if it can never go on, because only functions that are stuck too could trigger its event:
-  /// one of those functions, as an index in the same list.
+  /// Set if each handle of its event may be in the frame of a function that waits in the same way:
+  /// one of those functions, as an index in the same list. This is no proof (core/wait_walk.hh).
   std::size_t behind = nobody;
-  site expects = 0;  ///< the line that made the event which that function holds
+  std::size_t events = 0;   ///< how many events it waits for
+  site expects = 0;         ///< the line that made the first; if `behind`, the one held there
+  std::size_t handles = 0;  ///< how many handles of that event exist
 };
 
 /// Longer chains of awaiting frames are cut: a dump must stay readable.
@@ -40,16 +42,16 @@ struct wait_table {
   std::uint32_t count;
 };
 
-/// Places of tasks that wait for each other in a ring, each behind the next and the last behind the
-/// first; a ring of one waits for itself.
-[[nodiscard]] std::vector<std::vector<std::size_t>> wait_cycles(
+/// Places of tasks that may wait for each other in a ring, each behind the next and the last behind
+/// the first.
+[[nodiscard]] std::vector<std::vector<std::size_t>> possible_cycles(
     const std::vector<suspended_task>& tasks);
 
 /// A table: one row a wait point, with how many wait there, what for, and how long; then the
-/// cycles, oldest first.
+/// possible cycles, oldest first.
 [[nodiscard]] std::string dump_text(const std::vector<suspended_task>& tasks);
-/// {"schema":1,"tasks":[{"state":...,"color":...,"waited_ns":...,"chain":[{"at":...,"in":...}]}],
-///  "cycles":[[task, ...]]}
+/// {"schema":2,"tasks":[{"state":...,"color":...,"waited_ns":...,"chain":[{"at":...,"in":...}]}],
+///  "possible_cycles":[[task, ...]]}
 [[nodiscard]] std::string dump_json(const std::vector<suspended_task>& tasks);
 
 }  // namespace heddle

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Collects suspended tasks for dumps, and finds tasks that wait for each other and can never go on.
-// An event without handles is found by its count (abandoned-event). Two functions that hold each
-// other's events keep the counts up for ever, so the walk looks for the handles: a function keeps
-// them in its frame, and frames lie in cells whose bounds are known.
+// Collects suspended tasks for dumps, and finds tasks that may wait for each other for ever. An
+// event without handles is found by its count (abandoned-event). Two functions that hold each
+// other's events keep the counts up, so the walk looks for the handles: a function keeps them in
+// its frame, and frames lie in cells whose bounds are known.
 //
-// A function is stuck if it waits for events whose handles all lie in frames of stuck functions:
-// no other code could trigger one. A word may look like a handle by chance; that only hides a cycle
-// of which a handle lies outside of frames (in a std::vector, say). So the answer is exact for
-// programs that keep handles in frames, and silent about most others.
+// A function is suspected if it waits for events, and the frames of other suspected functions have
+// as many words that look like handles of the events as there are handles. This is no proof: a
+// frame keeps the word of a handle that was moved elsewhere (into a std::vector, say) until
+// something else is written there. So dumps say what was found, and that it is no proof.
 #pragma once
 
 #include <unordered_map>
@@ -35,7 +35,8 @@ class wait_walk {
   void add_running(site went_on_at, std::uint32_t color, nanoseconds for_long);
   void add_plain(const frame& f, const std::vector<wait_table>& tables);
 
-  /// Tells each stuck task which one it waits for, and gives them all. Linear in memory of frames.
+  /// Tells each suspected task which one it may wait for, and gives them all. Linear in memory of
+  /// frames.
   [[nodiscard]] std::vector<suspended_task> finish() &&;
 
  private:
