@@ -42,8 +42,21 @@ constexpr page pages[] = {
      "Wait for them, or call clear() to say that they do not matter.\n"},
     {"unhandled-exception",
      "A task ended with an exception, and no other task joins it. The report shows the lines\n"
-     "through which the exception left, innermost first. The runtime continues.\n\n"
+     "at which the tasks that the exception left waited last, innermost first. The runtime\n"
+     "continues.\n\n"
      "Catch it in the task, or spawn the task into a scope: the scope's join rethrows it.\n"},
+    {"lost-peer",
+     "A task ended with connection_reset, broken_pipe or connection_aborted, and no other task\n"
+     "joins it. A peer may end its connection at any time, so this is no mistake of the program.\n"
+     "Off unless asked for: HEDDLE_DIAGNOSTICS=lost-peer=report.\n\n"
+     "Catch std::system_error in the task if it has to clean up.\n"},
+    {"failed-handler",
+     "A handler of HTTP requests ended with an exception that is no http::status_error. The "
+     "client\n"
+     "got the status 500, or the answer was cut if it had begun. The report has the request, the\n"
+     "exception's text, and the lines at which the tasks it left waited last.\n\n"
+     "Catch the exception in the handler, or throw http::status_error for an answer of your own.\n"
+     "server_options::failed gets the request and the exception.\n"},
     {"leaked-memory",
      "Frames, events or tasks were still in use when the runtime ended: a handle outlives the\n"
      "runtime, or a task did not end within runtime_options::drain_timeout after it was asked "
@@ -52,13 +65,15 @@ constexpr page pages[] = {
     {"blocking-pile-up",
      "A call has waited longer than driver_options::pool_wait_report for a thread of the pool for\n"
      "calls that block: all threads are busy. The report says how many calls wait and which line\n"
-     "has waited longest. It comes again each time that this wait has doubled.\n\n"
+     "has waited longest, and lists the calls that have run longest, by line and age. It comes\n"
+     "again each time that the longest wait has doubled.\n\n"
      "Make the calls shorter, limit how many are made at once, or raise\n"
      "driver_options::pool_threads_max. blocking_statistics() has the waiting times.\n"},
     {"slow-handler",
      "A function ran for longer than runtime_options::slow_handler without a wait, so the other\n"
-     "functions of its worker had to wait. The report has the line at which it resumed, and where\n"
-     "it was when the time was over. Each line is reported at most once a second.\n\n"
+     "functions of its worker had to wait. The report has the line at which it resumed. If a\n"
+     "handler of HTTP requests took most of the time, the report names the handler and the line\n"
+     "that gave it to the server. Each line is reported at most once a second.\n\n"
      "co_await yield() within long work, give it to blocking(), or to a color of its own, which\n"
      "another worker can run.\n"},
     {"wrong-color",
@@ -68,8 +83,8 @@ constexpr page pages[] = {
      "Send a message to its color (post), or co_await enter() it before the use. Across colors\n"
      "work shared_channel and transactions (atomically).\n"},
     {"freed-twice",
-     "More frames, events or tasks were freed than made, seen when the runtime ended: something\n"
-     "was destroyed twice, and the memory of the program can no longer be trusted.\n\n"
+     "More frames, events or tasks were freed than made, seen when the runtime ended. The memory\n"
+     "of the program can no longer be trusted.\n\n"
      "Usual cause: GCC 12 compiles `co_await (a ? f() : g())`, and any call around the two that\n"
      "is awaited, so that their temporaries are destroyed twice. Write `task<int> t = a ? f() :\n"
      "g();` first, or build with Clang. A build with -fsanitize=address shows other causes.\n"},

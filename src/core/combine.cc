@@ -10,6 +10,7 @@ void race::note(std::size_t branch, std::exception_ptr error) noexcept {
     cut_short = true;
     return;
   }
+  if (error) exception_moved_to(error, this);
   if (error && needs_success) {
     failure = std::move(error);
     return;

@@ -118,6 +118,7 @@ void visit::give_back_join() noexcept {
     waiter->done = waiters_own;
   } else if (ended) {
     waiter->error = std::move(stand_in.error);
+    if (waiter->error) detail::exception_moved_to(waiter->error, waiter);
   } else {
     promise_of(function).set_parent(*waiter);
   }

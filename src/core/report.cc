@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "core/exception_way.hh"
+
 namespace heddle {
 namespace {
 
@@ -34,6 +36,14 @@ words words_of(diagnostic_kind kind) {
     case diagnostic_kind::unhandled_exception:
       return {"unhandled-exception", "a task that nobody joins ended with an exception",
               "last waited at", "catch it in the task, or spawn the task into a scope"};
+    case diagnostic_kind::lost_peer:
+      return {"lost-peer",
+              "a task that nobody joins ended with the error of a connection that its peer ended",
+              "last waited at", "catch std::system_error in the task if it has to clean up"};
+    case diagnostic_kind::failed_handler:
+      return {"failed-handler", "the handler of a request ended with an exception",
+              "last waited at",
+              "catch it in the handler, or throw http::status_error for an answer of your own"};
     case diagnostic_kind::leaked_memory:
       return {"leaked-memory", "frames or events are still in use when the runtime ends",
               "first made at", "end tasks and drop events before the runtime goes"};
@@ -48,7 +58,7 @@ words words_of(diagnostic_kind kind) {
               "send a message to its color, or co_await enter() it before the use", "used at"};
     case diagnostic_kind::freed_twice:
       return {
-          "freed-twice", "frames or events were destroyed that had already gone", "made at",
+          "freed-twice", "more frames or events were freed than made", "made at",
           "with GCC 12, name a task before `co_await (a ? f() : g())`: docs/guide/compilers.md"};
   }
   return {"unknown", "unknown", "at", ""};
@@ -62,6 +72,19 @@ std::string describe(const std::exception_ptr& error) {
   } catch (...) {
     return "an exception that is no std::exception";
   }
+}
+
+std::string place(site s) {
+  const source_line where = resolve_site(s);
+  return to_string(where) + " in " + function_name(where);
+}
+
+/// One task of a stack.
+std::string task_line(site s) {
+  if (s == detail::tasks_between) return "\n  (further tasks that are not listed)";
+  if (s == 0) return "\n  in a task that had not waited yet";
+  const source_line where = resolve_site(s);
+  return "\n  in " + function_name(where) + " at " + to_string(where);
 }
 
 /// The exception of a posted raise, which has no task.
@@ -81,6 +104,7 @@ diagnostic_switches::diagnostic_switches() noexcept {
   for (auto& how : how_) how.store(strictness::report, std::memory_order_relaxed);
   set(diagnostic_kind::double_trigger, strictness::off);
   set(diagnostic_kind::leftover_events, strictness::off);
+  set(diagnostic_kind::lost_peer, strictness::off);
 }
 
 diagnostic_switches::diagnostic_switches(const diagnostic_switches& other) noexcept {
@@ -130,22 +154,28 @@ std::string to_string(const diagnostic& d) {
   const words say = words_of(d.kind);
   if (*d.topic != '\0') return describe_raise(d, say.name);
   std::string text = std::string("heddle: ") + say.name + ": ";
-  text +=
-      *d.object == '\0' ? say.what : d.object + std::string(" of one color was used in another");
+  text += d.kind == diagnostic_kind::wrong_color && *d.object != '\0'
+              ? d.object + std::string(" of one color was used in another")
+              : say.what;
   if (d.count > 1) text += " (" + std::to_string(d.count) + ")";
+  if (d.kind == diagnostic_kind::failed_handler && *d.object != '\0') (text += ": ") += d.object;
   if (d.error) text += ": " + describe(d.error);
   if (d.took != nanoseconds::zero()) text += ": " + std::to_string(d.took.count() / 1000) + " us";
   const auto add_line = [&text](const char* what, site at) {
     if (at != 0) text += std::string("\n  ") + what + " " + to_string(resolve_site(at));
   };
+  if (d.kind == diagnostic_kind::slow_handler && *d.object != '\0') {
+    (text += "\n  in the handler ") += d.object;
+    add_line("which was given at", d.object_made);
+  }
   const bool awaited = d.kind != diagnostic_kind::abandoned_event || d.object_made == 0;
-  if (awaited) add_line("made at", d.object_made);
+  if (awaited && d.kind != diagnostic_kind::slow_handler) add_line("made at", d.object_made);
   add_line(say.made, d.made);
   add_line(awaited ? say.second : "no function waits; what expects it was made at", d.waits);
-  for (const site s : d.stack) {
-    const source_line where = resolve_site(s);
-    text += "\n  in " + function_name(where) + " at " + to_string(where);
-  }
+  for (const site s : d.stack) text += task_line(s);
+  for (const resource_holder& h : d.holders)
+    text += "\n  a thread has run for " + std::to_string(h.age.count() / 1'000'000) +
+            " ms the call awaited at " + (h.at == 0 ? "a line that is not known" : place(h.at));
   return text + "\n  help: " + (*d.help == '\0' ? say.help : d.help);
 }
 

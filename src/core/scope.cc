@@ -2,6 +2,7 @@
 // Scopes: children begin and end, joiners wait for the last one, and the first failure is kept.
 #include "heddle/core/scope.hh"
 
+#include "core/exception_way.hh"
 #include "heddle/core/enter.hh"
 
 namespace heddle {
@@ -92,6 +93,17 @@ bool detail::is_cancellation(const std::exception_ptr& error) noexcept {
   }
 }
 
+bool detail::is_loss_of_peer(const std::exception_ptr& error) noexcept {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::system_error& e) {
+    return e.code() == std::errc::connection_reset || e.code() == std::errc::broken_pipe ||
+           e.code() == std::errc::connection_aborted;
+  } catch (...) {
+    return false;
+  }
+}
+
 void scope::fail(std::exception_ptr error) noexcept {
   // A child that ends because it was asked to has not failed.
   if (error_ && canceled() && detail::is_cancellation(error)) return;
@@ -133,9 +145,11 @@ void scope::child_failed(std::exception_ptr error, worker& w) noexcept {
     return;
   }
   if (kind_ != kind::root) return fail(std::move(error));
-  const std::span<const site> stack(w.trail.lines, w.trail.len);
-  w.sched.report({diagnostic_kind::unhandled_exception, stack.empty() ? 0 : stack.front(), 0, 1,
-                  std::move(error), stack});
+  const auto kind = detail::is_loss_of_peer(error) ? diagnostic_kind::lost_peer
+                                                   : diagnostic_kind::unhandled_exception;
+  if (!w.reports(kind)) return;
+  const std::vector<site> way = detail::way_of(error);
+  w.sched.report({kind, way.empty() ? 0 : way.front(), 0, 1, std::move(error), way});
 }
 
 std::coroutine_handle<> scope::children_join::ended(heddle::join& j, worker& w) noexcept {

@@ -280,7 +280,7 @@ void runtime::report(const diagnostic& d) noexcept {
     if (options_.report) {
       options_.report(d);
     } else {
-      std::fprintf(stderr, "%s\n", to_string(d).c_str());
+      parts_->printer.print(d, read_clock());
     }
   } catch (...) {
     std::fputs("heddle: a report hook threw; the report is lost\n", stderr);

@@ -159,6 +159,7 @@ runtime::~runtime() {
             {}});
     region_.abandon();  // pointers into it that are left must not fault
   }
+  parts_->printer.end();
   for (const auto& s : all.seats) s->w.io = nullptr;
   for (const auto& s : all.seats) s->own.reset();
   heddle_current_worker = outer_worker_;

@@ -10,9 +10,11 @@
 //   posted       calls from outside                      posted_calls.hh
 //   look         dumps and counts                        inspection.hh
 //   loop         turns of all of these                   event_loop.hh
+//   printer      reports on standard error               report_printer.hh
 #pragma once
 
 #include "sched/event_loop.hh"
+#include "sched/report_printer.hh"
 
 namespace heddle {
 
@@ -25,7 +27,8 @@ struct runtime_parts {
         completions(workers, parked, colors),
         posted(workers, colors),
         look(rt, workers, colors, posted),
-        loop(workers, parked, colors, timers, completions, posted, look) {}
+        loop(workers, parked, colors, timers, completions, posted, look),
+        printer(rt.options()) {}
 
   worker_set workers;
   worker_parking parked;
@@ -35,6 +38,7 @@ struct runtime_parts {
   posted_calls posted;
   inspection look;
   event_loop loop;
+  report_printer printer;
 };
 
 }  // namespace heddle

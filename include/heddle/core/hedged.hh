@@ -40,6 +40,7 @@ task<> hedge_call(task<T> call, hedge<T>& h, event<> ended) {
     }
   } catch (...) {
     h.failure = std::current_exception();
+    exception_moved_to(h.failure, &h);
   }
   ended.trigger();
 }

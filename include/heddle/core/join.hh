@@ -31,6 +31,13 @@ struct join {
   std::exception_ptr error;
 };
 
+namespace detail {
+/// The exception left a task, and is kept at `to` now: if the function whose frame has `to` ends
+/// with it, this is the next one in the exception's report. Thread: any.
+[[gnu::cold, gnu::noinline]] void exception_moved_to(const std::exception_ptr& error,
+                                                     const void* to) noexcept;
+}  // namespace detail
+
 /// A join with room for one result.
 template <class T>
 struct join_of : join {

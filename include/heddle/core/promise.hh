@@ -77,7 +77,8 @@ concept has_line = requires(const std::remove_reference_t<A>& a) {
   { a.awaited_at() } -> std::same_as<site>;
 };
 
-[[gnu::cold, gnu::noinline]] void note_exception(worker& w, site at) noexcept;
+/// The exception in flight leaves the function of this promise: its line is kept for a report.
+[[gnu::cold, gnu::noinline]] void note_exception(promise_base& of) noexcept;
 
 /// The promise's half that does not depend on the result.
 struct task_promise_base : promise_base {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Mistakes that the runtime notices and names. Each goes to the runtime's one report hook, with the
-// line that made the thing and the line that waits for it; the library itself never prints.
+// line that made the thing and the line that waits for it. Without a hook the runtime prints it.
 #pragma once
 
 #include <array>
@@ -21,11 +21,13 @@ enum class diagnostic_kind : std::uint8_t {
   two_waiters,      ///< two functions wait on one rendezvous
   leftover_events,  ///< a scope or rendezvous ended with events that never fired (off by default)
   unhandled_exception,  ///< a task without a joiner, or a posted raise, ended with an exception
-  leaked_memory,        ///< cells are still in use when the runtime ends
-  blocking_pile_up,     ///< calls wait long for a thread of the blocking pool
-  slow_handler,         ///< a frame ran for longer than runtime_options::slow_handler
-  wrong_color,          ///< an object of one color was used in another (checked<T>, locks, ...)
-  freed_twice,          ///< more cells were freed than made, seen when the runtime ends
+  lost_peer,       ///< the same with the error of a connection that its peer ended (off by default)
+  failed_handler,  ///< a handler of requests ended with an exception
+  leaked_memory,   ///< cells are still in use when the runtime ends
+  blocking_pile_up,  ///< calls wait long for a thread of the blocking pool
+  slow_handler,      ///< a frame ran for longer than runtime_options::slow_handler
+  wrong_color,       ///< an object of one color was used in another (checked<T>, locks, ...)
+  freed_twice,       ///< more cells were freed than made, seen when the runtime ends
 };
 
 inline constexpr std::size_t diagnostic_kinds =
@@ -34,20 +36,31 @@ inline constexpr std::size_t diagnostic_kinds =
 /// The diagnostic's name as people type it: "abandoned-event", ...
 [[nodiscard]] const char* to_string(diagnostic_kind kind) noexcept;
 
+/// A call that has a full resource.
+struct resource_holder {
+  site at = 0;        ///< the line that waits for the call; 0 if it is not known
+  nanoseconds age{};  ///< since the call began to run
+};
+
 struct diagnostic {
   diagnostic_kind kind;
   site made = 0;  ///< the line that made the event, task or memory
   /// The line that waits, 0 if none does; of a double trigger, the line that triggered again. Of an
   /// abandoned event that no function waits for, the line that made what expects it: object_made.
   site waits = 0;
-  std::size_t count = 1;             ///< how many, for leftovers and leaks
-  std::exception_ptr error = {};     ///< for unhandled_exception
-  std::span<const site> stack = {};  ///< the awaiting lines, innermost first, where known
-  nanoseconds took{};                ///< for slow_handler
-  const char* topic = "";            ///< for unhandled_exception: of a raise that `made` posted
-  const char* object = "";           ///< the object, where the kind leaves that open: "a mutex"
-  site object_made = 0;              ///< the line that made that object
-  const char* help = "";             ///< the remedy, where it depends on the object
+  std::size_t count = 1;          ///< how many, for leftovers and leaks
+  std::exception_ptr error = {};  ///< for unhandled_exception, lost_peer and failed_handler
+  /// The last waits of the tasks, innermost first, where known: of those that the exception left,
+  /// or that await each other. Valid during the report, as the other spans and texts are.
+  std::span<const site> stack = {};
+  nanoseconds took{};      ///< for slow_handler
+  const char* topic = "";  ///< for unhandled_exception: of a raise that `made` posted
+  /// The object, where the kind leaves that open: "a mutex". Of failed_handler: the request's
+  /// method and path. Of slow_handler: the handler that took the time, if it is known.
+  const char* object = "";
+  site object_made = 0;                           ///< the line that made that object
+  const char* help = "";                          ///< the remedy, where it depends on the object
+  std::span<const resource_holder> holders = {};  ///< for blocking_pile_up: the oldest calls
 };
 
 /// One line saying what happened, one line a place, and one saying what to do. No final newline.
@@ -57,7 +70,8 @@ struct diagnostic {
 enum class strictness : std::uint8_t { off, report, abort };
 
 /// The action for each diagnostic. By default all are reported but double triggers and leftover
-/// events, which many programs have on purpose. Thread: any, for each operation.
+/// events, which many programs have on purpose, and lost peers, which are no mistake. Thread: any,
+/// for each operation.
 class diagnostic_switches {
  public:
   diagnostic_switches() noexcept;

@@ -22,6 +22,9 @@ namespace detail {
 /// Whether this is operation_canceled.
 [[nodiscard]] bool is_cancellation(const std::exception_ptr& error) noexcept;
 
+/// Whether this is the error of a connection that its peer reset or closed.
+[[nodiscard]] bool is_loss_of_peer(const std::exception_ptr& error) noexcept;
+
 /// Runs a task for its effects.
 template <class T>
 task<> discard_result(task<T> t) {

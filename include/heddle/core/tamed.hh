@@ -72,7 +72,7 @@ struct tamed::promise_type : detail::task_promise_base {
 
  protected:
   void note_failure() noexcept {
-    detail::note_exception(worker::running(), at);
+    detail::note_exception(*this);
     parent()->error = std::current_exception();
   }
 };

@@ -51,7 +51,7 @@ struct task_promise_common : task_promise_base {
   [[nodiscard]] static final_awaiter final_suspend() noexcept { return {}; }
   [[gnu::cold, gnu::noinline]] void unhandled_exception() noexcept {
     end_of_failed_function();
-    note_exception(worker::running(), at);
+    note_exception(*this);
     parent()->error = std::current_exception();
   }
 };

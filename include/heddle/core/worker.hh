@@ -193,14 +193,6 @@ class worker {
   std::unique_ptr<worker_part> threads;  ///< room abi's: budget, the line that is logged
   std::unique_ptr<worker_part> transactions;  ///< room sync's: seen commits of others
 
-  /// The lines through which the exception now in flight left tasks, innermost first.
-  struct exception_trail {
-    static constexpr std::size_t limit = 16;
-    const void* error = nullptr;
-    std::size_t len = 0;
-    site lines[limit] = {};
-  } trail;
-
  private:
   void run_coroutine(link l) noexcept;
   [[gnu::noinline]] void adopt(link l) noexcept;

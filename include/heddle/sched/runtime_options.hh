@@ -41,6 +41,10 @@ struct runtime_options {
   /// Gets every diagnostic; empty: one block of text on stderr. With several workers it may be
   /// called on any of them, one call at a time.
   std::function<void(const diagnostic&)> report = {};
+  /// Without a hook: a line of the program is printed at most this often for each diagnostic. What
+  /// was left out is counted in its next report, or at the end.
+  nanoseconds report_pause = std::chrono::seconds(1);
+  std::uint32_t reports_per_second_max = 10;  ///< that are printed, of all lines together
 
   // Workers and colors.
   unsigned workers =

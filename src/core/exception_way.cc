@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+// One table of ways for the process, because an exception may leave tasks on several workers. Its
+// key is the exception object. A new object may have the address of an earlier one, so an entry
+// must end with its object: the exception's destructor in its header (Itanium C++ ABI,
+// section 2.2.1) is replaced by a function that removes the entry and calls the original.
+//
+// A task's exception is stored in a join, or in an object of an adapter (exception_moved_to). If
+// the function that has this join or object in its frame ends with the exception, it is the next
+// one on the way. If any other function ends with it, because the program kept a pointer to the
+// exception, a new way begins.
+#include "core/exception_way.hh"
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <mutex>
+#include <unordered_map>
+
+#include "heddle/core/promise.hh"
+
+namespace heddle::detail {
+namespace {
+
+constexpr std::size_t tasks_max = 32;  // of one way; a deeper one has a gap
+constexpr std::size_t gap_at = 24;
+
+struct way {
+  void (*destroy)(void*) = nullptr;  // the exception's own destructor
+  const void* to = nullptr;          // the join or other object that stores the exception
+  std::size_t len = 0;
+  std::array<site, tasks_max> at{};
+
+  void add(site s) noexcept {
+    if (len == tasks_max) {  // the outermost ones stay
+      std::copy(at.begin() + gap_at + 2, at.end(), at.begin() + gap_at + 1);
+      at[gap_at] = tasks_between;
+      --len;
+    }
+    at[len++] = s;
+  }
+};
+
+struct way_table {
+  std::mutex lock;
+  std::unordered_map<const void*, way> all;
+};
+
+/// Never destroyed: an exception may outlive every static object.
+way_table& table_of_ways() {
+  static way_table* const table = new way_table;
+  return *table;
+}
+
+void* object_of(const std::exception_ptr& error) noexcept {
+  static_assert(sizeof error == sizeof(void*));
+  void* object;
+  std::memcpy(&object, static_cast<const void*>(&error), sizeof object);
+  return object;
+}
+
+/// Removes the exception's way, and destroys the exception.
+void end_exception(void* object) noexcept {
+  way_table& table = table_of_ways();
+  void (*destroy)(void*) = nullptr;
+  {
+    const std::lock_guard hold(table.lock);
+    const auto found = table.all.find(object);
+    if (found != table.all.end()) {
+      destroy = found->second.destroy;
+      table.all.erase(found);
+    }
+  }
+  if (destroy != nullptr) destroy(object);
+}
+
+/// The first members of the header before an exception object; it takes 112 bytes with libstdc++ on
+/// 64-bit processors.
+struct exception_head {
+  const std::type_info* type;
+  void (*destroy)(void*);
+};
+
+/// Null if the header does not look as expected: then nothing is known of this exception.
+exception_head* head_of_current(void* object) noexcept {
+#if defined(__GLIBCXX__) && defined(__LP64__)
+  auto* const head = reinterpret_cast<exception_head*>(static_cast<char*>(object) - 112);
+  return head->type == abi::__cxa_current_exception_type() ? head : nullptr;
+#else
+  static_cast<void>(object);
+  return nullptr;
+#endif
+}
+
+}  // namespace
+
+void note_exception(promise_base& of) noexcept {
+  const std::exception_ptr error = std::current_exception();
+  void* const object = object_of(error);
+  if (object == nullptr) return;  // of another language
+  const void* const frame = reinterpret_cast<char*>(&of) - next_offset;
+  slabs& memory = worker::running().memory;
+  try {
+    way_table& table = table_of_ways();
+    const std::lock_guard hold(table.lock);
+    const auto [found, is_new] = table.all.try_emplace(object);
+    way& its = found->second;
+    if (is_new) {
+      exception_head* const head = head_of_current(object);
+      if (head == nullptr) {
+        table.all.erase(found);
+        return;
+      }
+      its.destroy = std::exchange(head->destroy, &end_exception);
+    } else if (its.to == nullptr || !memory.same_cell(frame, its.to)) {
+      its.len = 0;
+    }
+    its.add(of.at);
+    its.to = of.parent();
+  } catch (...) {  // no memory: this exception's report has no lines
+  }
+}
+
+std::vector<site> way_of(const std::exception_ptr& error) {
+  way_table& table = table_of_ways();
+  const std::lock_guard hold(table.lock);
+  const auto found = table.all.find(object_of(error));
+  if (found == table.all.end()) return {};
+  const auto begin = found->second.at.begin();
+  return {begin, begin + static_cast<std::ptrdiff_t>(found->second.len)};
+}
+
+void exception_moved_to(const std::exception_ptr& error, const void* to) noexcept {
+  way_table& table = table_of_ways();
+  const std::lock_guard hold(table.lock);
+  const auto found = table.all.find(object_of(error));
+  if (found != table.all.end()) found->second.to = to;
+}
+
+}  // namespace heddle::detail
