@@ -40,12 +40,14 @@ class headed_layer final : public stream_layer {
     }
   }
   task<> push(chain out) override {
+    sent_ = 0;
     if (out.empty()) {
       co_await below_.writable();
     } else {
-      co_await below_.write(std::move(out));
+      co_await below_.write(std::move(out), sent_);
     }
   }
+  [[nodiscard]] std::size_t kept() const noexcept override { return sent_; }
   std::size_t try_push(byte_view head, const piece& body) noexcept override {
     return below_.try_write(head, body);
   }
@@ -59,6 +61,7 @@ class headed_layer final : public stream_layer {
   [[nodiscard]] address peer() const noexcept override { return peer_; }
   void end_with_last_write() noexcept override { below_.end_with_last_write(); }
   void reset_on_close() noexcept override { below_.reset_on_close(); }
+  void cut() noexcept override { below_.cut(); }
   void close() noexcept override { below_.close(); }
 
  private:
@@ -66,6 +69,7 @@ class headed_layer final : public stream_layer {
   address peer_;
   time_point due_;
   std::size_t bytes_max_;
+  std::size_t sent_ = 0;  // of the last push()
   bool read_ = false;
 };
 

@@ -66,6 +66,8 @@ struct stream_functions {
   address (*peer)(const descriptor_state& s) noexcept;
   void (*end_with_last_write)(descriptor_state& s) noexcept;
   void (*reset_on_close)(descriptor_state& s) noexcept;
+  /// The state refuses all writes from here on; the peer must not see an orderly end.
+  void (*cut)(descriptor_state& s) noexcept;
 };
 
 class descriptor_state;
@@ -109,8 +111,19 @@ class descriptor_state {
   void finish(lane_entry& e, worker& w) noexcept;
   /// The turn of e has come. Returns true when it is done at once.
   [[nodiscard]] bool start(lane_entry& e, worker& w) noexcept {
+    if (cut && e.write) [[unlikely]] {
+      refuse(e, w);
+      return true;
+    }
     return functions_of(*this).start(*this, e, w);
   }
+  /// An entry that had its turn has ended.
+  void note_end(const lane_entry& e) noexcept {
+    if (e.outcome < 0 && e.uncounted) [[unlikely]]
+      cut_writes();
+  }
+  /// Nothing more is written from here on, and close() resets: see stream::cut().
+  [[gnu::cold]] void cut_writes() noexcept;
 
   // Entries done in a row without waiting before the frame goes behind the others: a peer that
   // always has data must not keep the worker. 32 small transfers are about 30 us.
@@ -124,7 +137,8 @@ class descriptor_state {
   std::uint32_t handles = 1;
   std::uint32_t pins = 0;
   descriptor_kind kind;
-  std::uint8_t burst : 7 = 0;        ///< entries in a row that were done without waiting
+  std::uint8_t burst : 6 = 0;        ///< entries in a row that were done without waiting
+  std::uint8_t cut : 1 = 0;          ///< a write ended early: every later write is refused
   std::uint8_t never_waits : 1 = 0;  ///< an accepted socket: drivers make those non-blocking
   std::uint8_t window = 0;           ///< sockets: blocks that may stand untaken
   std::uint8_t error = 0;            ///< sockets: why nothing more will come, errno or at_end
@@ -132,6 +146,7 @@ class descriptor_state {
   lane writes;
 
  private:
+  [[gnu::cold]] static void refuse(lane_entry& e, worker& w) noexcept;
   friend void close_number(descriptor_state& s, int number, worker& w) noexcept;
   void destroy() noexcept;
   /// The color that works_in() names, if the frames of that color must do what is to be done now;

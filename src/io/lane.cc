@@ -78,6 +78,7 @@ bool lane_entry::begin(wait& x, link frame) noexcept {
   line.push(*this);
   if (first && state->start(*this, w)) {
     line.remove(*this);
+    state->note_end(*this);
     if (++state->burst < descriptor_state::burst_max) return false;
     state->burst = 0;
     park(x, frame, w);
@@ -99,6 +100,7 @@ void lane_entry::cancel(wait& x, worker& w) noexcept {
   }
   static_cast<void>(x);
   outcome = -ECANCELED;
+  uncounted = false;  // its turn had not come, so none of its bytes has left
   state->finish(*this, w);
 }
 
@@ -130,6 +132,7 @@ void descriptor_state::advance(lane& line, worker& w) noexcept {
       break;
     }
     line.remove(*e);
+    note_end(*e);
     wake(wait_of(*e), w);
   }
   unpin_one();
@@ -139,6 +142,7 @@ void descriptor_state::finish(lane_entry& e, worker& w) noexcept {
   lane& line = lane_of(e);
   const bool was_head = line.head() == &e;
   line.remove(e);
+  note_end(e);  // before the next write has its turn
   wake(wait_of(e), w);
   if (was_head) advance(line, w);
 }
@@ -150,6 +154,22 @@ void descriptor_state::each_operation(F&& f) noexcept {
   for (const lane* line : {&reads, &writes})
     if (lane_entry* e = line->head())
       if (operation* op = operation_of(*e)) f(*op);
+}
+
+/// A write behind a cut one. If the same request to cancel ends both, both report that.
+void descriptor_state::refuse(lane_entry& e, worker& w) noexcept {
+  const link waiting = wait_of(e).frame;
+  const bool canceled = waiting != no_link && !is_plain(waiting) &&
+                        promise_of(waiting).context_low != 0 &&
+                        w.context_at(promise_of(waiting).context_low).canceled();
+  e.outcome = canceled ? -ECANCELED : -EPIPE;
+}
+
+void descriptor_state::cut_writes() noexcept {
+  if (cut || kind == descriptor_kind::file || kind == descriptor_kind::datagram) return;
+  cut = 1;
+  if (const stream_functions* const f = stream_functions_of(*this); f != nullptr && open())
+    f->cut(*this);
 }
 
 bool descriptor_state::cancel_elsewhere(worker& w) noexcept {

@@ -250,6 +250,7 @@ const stream_functions layer_stream_functions = {
     .end_with_last_write =
         [](descriptor_state& s) noexcept { layer_of(s).layer().end_with_last_write(); },
     .reset_on_close = [](descriptor_state& s) noexcept { layer_of(s).layer().reset_on_close(); },
+    .cut = [](descriptor_state& s) noexcept { layer_of(s).layer().cut(); },
 };
 
 }  // namespace heddle::detail

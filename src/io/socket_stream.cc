@@ -49,6 +49,11 @@ void set_option(descriptor_state& s, int level, int option, const void* value,
   static_cast<void>(driver_here().set_option(s.fd, level, option, value, size));
 }
 
+void reset_on_close(descriptor_state& s) noexcept {
+  constexpr ::linger at_once{.l_onoff = 1, .l_linger = 0};
+  set_option(s, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+}
+
 }  // namespace
 
 const stream_functions socket_stream_functions = {
@@ -68,11 +73,8 @@ const stream_functions socket_stream_functions = {
           constexpr int on = 1;
           set_option(s, IPPROTO_TCP, TCP_CORK, &on, sizeof on);
         },
-    .reset_on_close =
-        [](descriptor_state& s) noexcept {
-          constexpr ::linger at_once{.l_onoff = 1, .l_linger = 0};
-          set_option(s, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
-        },
+    .reset_on_close = &reset_on_close,
+    .cut = &reset_on_close,
 };
 
 }  // namespace heddle::detail

@@ -46,7 +46,8 @@ const stream_functions* functions(const descriptor_state* of) noexcept {
 
 /// Null when bytes must not leave now.
 const stream_functions* sender(const descriptor_state* to, const worker& w) noexcept {
-  if (to == nullptr || to->writes.tail != nullptr || !to->open() || w.current_context().canceled())
+  if (to == nullptr || to->writes.tail != nullptr || !to->open() || to->cut ||
+      w.current_context().canceled())
     return nullptr;
   // A frame that only sends must call write() at times, which lets other frames run.
   return to->burst + 1 < descriptor_state::burst_max ? detail::stream_functions_of(*to) : nullptr;
@@ -54,7 +55,9 @@ const stream_functions* sender(const descriptor_state* to, const worker& w) noex
 
 void shut_down(descriptor_state* s, int how) {
   const stream_functions* const f = functions(s);
-  detail::check_outcome(f == nullptr ? -EBADF : f->shutdown(*s, how));
+  // Behind a cut write, an orderly end would pass the part that has left for the whole.
+  const bool refused = f != nullptr && s->cut && how != SHUT_RD;
+  detail::check_outcome(f == nullptr ? -EBADF : refused ? -EPIPE : f->shutdown(*s, how));
 }
 
 }  // namespace
@@ -81,6 +84,8 @@ std::size_t stream::try_write(byte_view head, const piece& body) const noexcept 
 std::int64_t stream::send_file_now(byte_view head, int file, std::uint64_t at,
                                    std::size_t count) const noexcept {
   const stream_functions* const f = functions(state_);
+  if (f != nullptr && state_->cut) [[unlikely]]
+    return -EPIPE;
   return f != nullptr ? f->send_file(*state_, head, file, at, count, worker::here()) : -EBADF;
 }
 
@@ -106,6 +111,11 @@ void stream::end_with_last_write() const noexcept {
 void stream::reset_on_close() const noexcept {
   if (const stream_functions* const f = functions(state_)) f->reset_on_close(*state_);
 }
+
+void stream::cut() const noexcept {
+  if (state_ != nullptr) state_->cut_writes();
+}
+bool stream::is_cut() const noexcept { return state_ != nullptr && state_->cut != 0; }
 
 void stream::shutdown_write() const { shut_down(state_, SHUT_WR); }
 void stream::shutdown_read() const { shut_down(state_, SHUT_RD); }

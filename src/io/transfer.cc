@@ -88,6 +88,7 @@ transfer_awaiter::transfer_awaiter(pinned_state&& on, transfer_asked&& asked) no
       size_(asked.bytes.size()),
       counter_(asked.counter),
       some_(asked.some) {
+  uncounted = asked.write && !asked.some && asked.counter == nullptr;
   code = code_for(state, write);
 }
 
@@ -133,7 +134,10 @@ chain_awaiter::chain_awaiter(pinned_state&& on, chain_asked&& asked) noexcept
     : operation(chain_kind, op_code::send, -1, &transfer_completed<chain_awaiter>),
       lane_entry(std::move(on), lane_role::chain, true),
       out_(std::move(asked.out)),
-      counter_(asked.counter) {}
+      counter_(asked.counter),
+      some_(asked.some) {
+  uncounted = !some_ && asked.counter == nullptr;
+}
 
 chain_awaiter::~chain_awaiter() {
   HEDDLE_ASSERT(!pending, "a write was destroyed while the driver had it: cancel and await it");

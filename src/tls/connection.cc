@@ -320,4 +320,9 @@ void connection::reset_on_close() noexcept {
   inner_.reset_on_close();
 }
 
+void connection::cut() noexcept {
+  reset_ = true;
+  inner_.cut();  // sealed bytes that have not left stay unsent
+}
+
 }  // namespace heddle::tls::detail

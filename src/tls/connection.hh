@@ -40,6 +40,7 @@ class connection : public std::enable_shared_from_this<connection> {
   /// Sends the end of the stream; then the stream below is closed, or only its writing half.
   void end(bool close) noexcept;
   void reset_on_close() noexcept;
+  void cut() noexcept;
 
   [[nodiscard]] stream& below() noexcept { return inner_; }
   [[nodiscard]] session agreed() const;

@@ -30,6 +30,7 @@ class tls_layer final : public stream_layer {
   }
   void end_with_last_write() noexcept override { connection_->below().end_with_last_write(); }
   void reset_on_close() noexcept override { connection_->reset_on_close(); }
+  void cut() noexcept override { connection_->cut(); }
   void close() noexcept override { connection_->end(true); }
 
   [[nodiscard]] session agreed() const { return connection_->agreed(); }

@@ -76,8 +76,11 @@ struct lane_entry {
   std::int32_t outcome = 0;  ///< of the last step, or -errno
   lane_role role;
   bool write;
-  bool queued = false;
-  bool ending = false;  ///< cancellation was asked for
+  bool queued : 1 = false;
+  bool ending : 1 = false;  ///< cancellation was asked for
+  /// A write without a counter: if it ends early, its caller does not know how much has left, so
+  /// the stream is cut (descriptor_state::cut).
+  bool uncounted : 1 = false;
 };
 
 /// A circular queue, named by its last entry.

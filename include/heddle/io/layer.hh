@@ -32,8 +32,8 @@ namespace heddle {
 /// task of the stream's own, that no reader's deadline reaches.
 /// Owns: the connection that it is made over. It dies after close(), when neither call runs.
 /// Cancel: close() of the stream cancels both; cancelling a write cancels its push(). A push() that
-/// was cut short may have sent a part: the layer must end the stream, or keep the rest and send it
-/// first next time.
+/// ended early may have sent a part. If the write had no counter, the stream calls cut(), and no
+/// push() follows; if it had one, the layer must keep the rest and send it first next time.
 /// Fails: a std::system_error thrown by pull() or push() is rethrown to the reader or writer, and
 /// to every later reader.
 class stream_layer {
@@ -63,6 +63,9 @@ class stream_layer {
   [[nodiscard]] virtual std::string_view application_protocol() const noexcept { return {}; }
   virtual void end_with_last_write() noexcept {}
   virtual void reset_on_close() noexcept {}
+  /// See stream::cut(): the stream calls no push() or end_pushing() after this. close() must not
+  /// show the peer an orderly end, nor send what the layer has kept.
+  virtual void cut() noexcept { reset_on_close(); }
   /// Once, at the end.
   virtual void close() noexcept = 0;
   /// Of the push() that failed last: how many of its bytes the layer keeps, and sends first next

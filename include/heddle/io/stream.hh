@@ -33,6 +33,9 @@ struct stream_options {
 /// Owns: the connection, together with its copies.
 /// Cancel: see transfer (io/transfer.hh) and receive_wait (io/received.hh).
 /// Fails: connection_reset or broken_pipe when the peer is gone, never a signal.
+/// A write that ends early (it fails, or its deadline or its task ends it) cuts the stream: a part
+/// may have left, and bytes behind it would complete that part wrongly. See cut(). The forms that
+/// tell how much has left do not cut it: write_some(), and write() with a counter.
 ///
 ///   char head[4];
 ///   std::size_t n = co_await conn.read(head);       // 4, or less at the end of the stream
@@ -86,6 +89,16 @@ class stream : public descriptor {
   [[nodiscard]] transfer write_some(byte_view bytes) const noexcept {
     return transfer(state_, detail::writing(bytes, nullptr, true));
   }
+  /// The same with a counter, which tells what a layer has taken even if the transfer fails. To
+  /// give a peer time as long as it takes bytes, call this in a loop, with a deadline each time.
+  [[nodiscard]] transfer write_some(byte_view bytes, std::size_t& count) const noexcept {
+    count = 0;
+    return transfer(state_, detail::writing(bytes, &count, true));
+  }
+  [[nodiscard]] chain_transfer write_some(chain&& out, std::size_t& count) const noexcept {
+    count = 0;
+    return chain_transfer(state_, {std::move(out), &count, true});
+  }
   [[nodiscard]] chain_transfer write(chain&& out) const noexcept {
     return chain_transfer(state_, {std::move(out)});
   }
@@ -132,6 +145,12 @@ class stream : public descriptor {
   /// close() resets the connection from here on: unsent bytes are dropped, and the peer sees an
   /// error instead of an end.
   void reset_on_close() const noexcept;
+  /// A message that was begun will not be completed. From here on nothing more is written: writes,
+  /// shutdown_write() and writable() fail with broken_pipe, try_write() sends nothing, and close()
+  /// resets the connection. Reading goes on. It cannot be undone.
+  void cut() const noexcept;
+  /// Whether the stream was cut, by cut() or by a write that ended early.
+  [[nodiscard]] bool is_cut() const noexcept;
 
  protected:
   friend class detail::accept_awaiter_of<stream>;

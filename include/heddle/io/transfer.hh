@@ -66,6 +66,7 @@ class transfer_awaiter : public operation, public lane_entry {
 struct chain_asked {
   chain out;
   std::size_t* counter = nullptr;
+  bool some = false;
 };
 
 class chain_awaiter : public operation, public lane_entry {
@@ -90,7 +91,7 @@ class chain_awaiter : public operation, public lane_entry {
   [[nodiscard]] const chain& left() const noexcept { return out_; }
   void prepare() noexcept;
   [[nodiscard]] bool step(std::int64_t got) noexcept;
-  [[nodiscard]] bool satisfied() const noexcept { return out_.empty(); }
+  [[nodiscard]] bool satisfied() const noexcept { return out_.empty() || (some_ && count_ > 0); }
 
  private:
   struct vectors;  // the system's array of pieces, made when there is more than one
@@ -98,6 +99,7 @@ class chain_awaiter : public operation, public lane_entry {
   chain out_;
   std::size_t count_ = 0;
   std::size_t* counter_;
+  bool some_;
   vectors* vectors_ = nullptr;
 };
 
