@@ -61,7 +61,7 @@ void set_time_type(time_type t);
 [[nodiscard]] double drecent();
 void set_recent();
 
-/// Each fires once. A delay of zero or less means asap.
+/// Each fires once, and a delay counts from recent(). A delay of zero or less means asap.
 void at_delay(double seconds, event<> e, bool background = false);
 void at_delay(timeval delay, event<> e, bool background = false);
 void at_delay_sec(int seconds, event<> e, bool background = false);

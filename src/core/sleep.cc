@@ -24,10 +24,10 @@ struct event_timer : timer_node, event_notifier {
   event_timer(event<> e) noexcept
       : timer_node(&due_now), event_notifier(&event_ended), target(std::move(e)) {}
 
-  [[gnu::noinline]] static void arm(worker& w, nanoseconds span, event<>& done) {
+  [[gnu::noinline]] static event_timer& make(worker& w, event<>& done) {
     auto* t = new (w.memory.allocate(sizeof(event_timer))) event_timer(std::move(done));
     detail::add_notifier(*t->target.record(), *t);
-    w.sched.arm_after(w, *t, span);
+    return *t;
   }
   static void due_now(timer_node& t, worker& w) noexcept {
     auto& self = static_cast<event_timer&>(t);
@@ -95,8 +95,14 @@ void timer(nanoseconds span, event<> done) {
   if (span <= nanoseconds::zero()) {
     delivery::post(w, done);
   } else {
-    event_timer::arm(w, span, done);
+    w.sched.arm_after(w, event_timer::make(w, done), span);
   }
+}
+
+void timer_until(time_point when, event<> done) {
+  if (!done) return;
+  worker& w = worker::here();
+  w.sched.arm(w, event_timer::make(w, done), when);
 }
 
 void detail::asap_function::operator()(event<> done) const {

@@ -29,6 +29,7 @@ struct program {
   bool describing = false;
   bool ignore_sigpipe = true;
   timeval recent{};
+  time_point recent_at{};  ///< the same on the runtime's clock
   std::vector<bool> owned;  ///< by number: a tamer::fd has it
   std::unordered_map<const heddle::detail::event_set*, std::string> said;
 };
@@ -67,6 +68,7 @@ void build(bool with_virtual_time) {
   options.ignore_sigpipe = p.ignore_sigpipe;
   auto io = std::make_unique<loop_driver>(options.driver, options.io, with_virtual_time);
   p.io = io.get();
+  p.recent = {};  // of another clock
   p.rt = std::make_unique<runtime>(std::move(io), options);
   p.cells = p.rt->main_worker().memory.live();
   p.describing = std::getenv("HEDDLE_TAME_DESCRIBE") != nullptr;
@@ -87,6 +89,10 @@ nanoseconds from_seconds(double s) noexcept {
   return nanoseconds(static_cast<std::int64_t>(std::llround(s * 1e9)));
 }
 nanoseconds wall_time() { return running().io().wall_time(); }
+void note_recent(nanoseconds wall) {
+  here().recent = to_timeval(wall);
+  here().recent_at = here().io->now();
+}
 nanoseconds read_clock() {
   static_cast<void>(running());
   return here().io->read();
@@ -309,10 +315,10 @@ const timeval& now() {
 }
 const timeval& recent() {
   if (here().recent.tv_sec == 0 || (here().io != nullptr && here().io->take_turned()))
-    here().recent = to_timeval(wall_time());
+    note_recent(wall_time());
   return here().recent;
 }
-void set_recent() { here().recent = to_timeval(read_clock()); }
+void set_recent() { note_recent(read_clock()); }
 double dnow() {
   set_recent();
   return drecent();
@@ -326,9 +332,10 @@ namespace {
 
 void start_timer(nanoseconds span, event<> e, bool background) {
   static_cast<void>(background);
-  heddle::worker& w = heddle::worker::here();
-  w.now = here().io->now();  // virtual time may have advanced since the turn began
-  heddle::timer(span, std::move(e));
+  if (span <= nanoseconds::zero()) return heddle::asap(std::move(e));
+  // From recent(), as tamer's: delays that one turn asks for end in their own order.
+  static_cast<void>(recent());
+  heddle::timer_until(heddle::add_saturated(here().recent_at, span), std::move(e));
 }
 
 }  // namespace

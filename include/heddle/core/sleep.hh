@@ -78,6 +78,8 @@ template <other_unit Span>
 void timer(Span span, event<> done) {
   timer(to_span(span), std::move(done));
 }
+/// Fires `done` at this time or later. Of two times the earlier fires first.
+void timer_until(time_point when, event<> done);
 namespace detail {
 struct asap_function {
   void operator()(event<> done) const;
