@@ -53,7 +53,11 @@ class ownership_graph {
   static constexpr std::size_t nowhere = ~std::size_t{0};
 
   std::size_t fresh();
+  /// An edge to a node. The node that it leaves has ended: the state at its end goes along all of
+  /// its edges, so nothing may happen in it behind one.
   void go(std::size_t to);
+  /// The same, and control may go on instead, in a node of its own.
+  void go_or_on(std::size_t to);
   void add(happening what, variable* v, span at);
 
   void add_block(const block& b);
@@ -70,17 +74,16 @@ class ownership_graph {
   };
 
   template <class Body>
-  void add_loop(bool exits, Body&& body) {
+  void add_loop(Body&& body) {
     const std::size_t head = fresh();
     const std::size_t after = fresh();
     go(head);
     at_ = head;
     loops_.push_back({head, after, live_.size(), lent_.size(), pins_.size()});
-    body(head, after);
+    body(after);
     go(head);
     loops_.pop_back();
     at_ = after;
-    static_cast<void>(exits);
   }
 
   void add_stmt(const stmt& s);

@@ -20,6 +20,13 @@ std::size_t ownership_graph::fresh() {
 
 void ownership_graph::go(std::size_t to) {
   if (at_ != nowhere) nodes[at_].next.push_back(to);
+  at_ = nowhere;
+}
+
+void ownership_graph::go_or_on(std::size_t to) {
+  const std::size_t before = at_;
+  go(to);
+  at_ = branch(before);
 }
 
 void ownership_graph::add(happening what, variable* v, span at) {
@@ -117,23 +124,23 @@ void ownership_graph::add_stmt(const stmt& s) {
       return;
     }
     case stmt_kind::while_:
-      return add_loop(true, [&](std::size_t, std::size_t after) {
+      return add_loop([&](std::size_t after) {
         const std::size_t mark = live_.size();
         add_expr(*s.a);
         const bool endless = s.name.empty() && s.a->is_constant && s.a->number != 0;
-        if (!endless) go(after);
+        if (!endless) go_or_on(after);
         enter_name(s.var, true);
         add_block(s.body);
         leave_names(mark);
       });
     case stmt_kind::loop:
-      return add_loop(false, [&](std::size_t, std::size_t) { add_block(s.body); });
+      return add_loop([&](std::size_t) { add_block(s.body); });
     case stmt_kind::for_: {
       add_expr(*s.a);
       variable* over = add_nameless(*s.a);
       if (over == nullptr) over = place_root(*s.a);
-      return add_loop(true, [&](std::size_t, std::size_t after) {
-        go(after);
+      return add_loop([&](std::size_t after) {
+        go_or_on(after);
         const std::size_t mark = live_.size();
         if (over != nullptr) add(happening::use, over, s.a->at);
         enter_name(s.var, true);
@@ -193,12 +200,19 @@ void ownership_graph::add_stmt(const stmt& s) {
       add_expr(*s.a);
       return add_block(s.body);
     case stmt_kind::defer: {
+      // A defer runs later: a variable that it assigns has no value behind the statement.
+      const std::size_t before = at_;
+      const std::size_t after = fresh();
+      go(after);
+      at_ = branch(before);
       in_defer_ = true;
       if (s.a)
         add_expr(*s.a);
       else
         add_block(s.body);
       in_defer_ = false;
+      go(after);
+      at_ = before == nowhere ? nowhere : after;
       return;
     }
     case stmt_kind::return_:
@@ -215,7 +229,6 @@ void ownership_graph::add_stmt(const stmt& s) {
       unpin(loops_.back().pins, s.at);
       end_names(loops_.back().names, s.at);
       go(s.kind == stmt_kind::break_ ? loops_.back().after : loops_.back().head);
-      at_ = nowhere;
       return;
   }
 }

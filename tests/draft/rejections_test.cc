@@ -158,6 +158,28 @@ HEDDLE_TEST(draft_rules, "events are made for variables that outlive the wait, a
   check("let r = try rendezvous<int>()\nany { _ = r.join() => {}\n _ = r.join() => {} }", "D1201");
 }
 
+HEDDLE_TEST(draft_rules, "5: a loop of no rounds, and a defer, have given no value yet") {
+  const auto first = [](const std::string& body) {
+    check(("var box: channel<int>\n" + body + "\nlog.print(box.try_receive() or 5)").c_str(),
+          "D0501");
+  };
+  const std::string make = "box = try channel<int>(3)";
+  first("while buf.len > 0 { " + make + " }");
+  first("var left = buf.len\nwhile left > 0 {\n " + make + "\n left -= 1\n}");
+  first("for i in 0..buf.len {\n log.print(i)\n " + make + "\n}");
+  first("for b in buf.filled() {\n log.print(b)\n " + make + "\n}");
+  first("while let n = \"a\".find(\"b\") {\n log.print(n)\n " + make + "\n}");
+  first("loop {\n if buf.len == 0 { break }\n " + make + "\n}");
+  first("let _ = buf.len == 0 && count(\"x\") == (ch.try_receive() or e {\n log.print(e)\n " +
+        make + "\n return\n})");
+  first("defer shield { box = ch }");
+  check(
+      "var box: channel<int>\nloop {\n box = try channel<int>(3)\n if buf.len == 0 { break }\n}"
+      "\nlog.print(box.try_receive() or 5)",
+      "");
+  check("var n: int\ndefer shield {\n n = 1\n log.print(n)\n}", "");
+}
+
 HEDDLE_TEST(draft_rules, "14: names do not hide others; results and variables are used") {
   check("let x = 1\nif x == 1 { let x = 2\n log.print(x) }", "D1401");
   check("count(\"x\")", "D1402");
