@@ -16,6 +16,7 @@
 #include "draft/highlight.hh"
 #include "draft/language_server.hh"
 #include "draft/tool.hh"
+#include "source/makefile_rule.hh"
 
 namespace heddle::cli {
 namespace {
@@ -25,6 +26,7 @@ namespace fs = std::filesystem;
 struct options {
   std::string file;
   std::string out;
+  std::string depends;  ///< a makefile rule for it
   std::string emit = "c";
   bool check = false;
   bool json = false;
@@ -59,6 +61,10 @@ int compile(const options& o) {
     print_error("which file?", "heddle draft FILE, or heddle draft run FILE");
     return 2;
   }
+  if (!o.depends.empty() && o.out.empty()) {
+    print_error("--depfile needs the output's name", "heddle draft FILE -o a.c --depfile a.d");
+    return 2;
+  }
   const auto until = o.check ? draft::stage::check : draft::stage_named(o.emit);
   if (!o.check && !draft::stage_named(o.emit)) {
     print_error("there is no stage '" + o.emit + "'",
@@ -86,7 +92,12 @@ int compile(const options& o) {
     print_error(written.error(), "");
     return 1;
   }
-  return 0;
+  if (o.depends.empty()) return 0;
+  std::vector<std::string> read;
+  for (const source::source_file& f : made.made->files) read.push_back(f.path());
+  const auto written = source::write_text(o.depends, source::makefile_rule(o.out, read));
+  if (!written) print_error(written.error(), "");
+  return written ? 0 : 1;
 }
 
 /// The headers and the library that belong to this program: in its build tree, or where it is
@@ -123,7 +134,9 @@ int run(const options& o) {
     return 2;
   }
   const std::string file = o.arguments.front();
-  const draft::compiled made = draft::compile(file, draft::stage::c);
+  draft::compile_options how;
+  how.front.import_paths = o.imports;
+  const draft::compiled made = draft::compile(file, draft::stage::c, how);
   if (!made.report.all().empty()) show(made.report, false);
   if (!made.good()) return 1;
   if (made.text.find("\nint main(") == std::string::npos) {
@@ -156,7 +169,10 @@ int run(const options& o) {
     // The declarations of `extern "parse.h"` are defined in parse.c beside it.
     for (const auto& m : made.made->modules)
       for (const auto& x : m->tree.items) {
-        fs::path c = beside / x->header;
+        const fs::path home = fs::path(m->file->path()).parent_path();
+        const std::string include = " -I" + quoted(home.empty() ? "." : home.string());
+        if (x->is_extern && command.find(include) == std::string::npos) command += include;
+        fs::path c = home / x->header;
         c.replace_extension(".c");
         std::error_code failed;
         if (x->is_extern && fs::exists(c, failed) && command.find(quoted(c)) == std::string::npos)
@@ -225,6 +241,7 @@ verb_function add_draft(command& verb) {
       {"--json", &o->json, "Diagnostics as JSON"},
       {"--no-line", &o->no_line, "C without #line"},
       {"-I", &o->imports, "Where modules are looked for"},
+      {"--depfile", &o->depends, "Write a makefile rule: the files that the output is made from"},
       {"--without", &o->off, "Passes that do not run: simplify, fold, dead, fuse, overlap"},
   });
   command& runs = verb.add_command("run", "Compile it with the C compiler and run it");

@@ -31,6 +31,24 @@ class loader {
     return options_.read ? options_.read(path) : source::read_text(path);
   }
 
+  /// The same file has one name, however it was reached.
+  static std::string plain(const std::string& path) {
+    std::vector<std::string_view> parts;
+    const std::string_view all = path;
+    for (std::size_t at = 0; at <= all.size();) {
+      const std::size_t end = std::min(all.find('/', at), all.size());
+      const std::string_view part = all.substr(at, end - at);
+      at = end + 1;
+      if (part == ".." && !parts.empty() && parts.back() != "..")
+        parts.pop_back();
+      else if (!part.empty() && part != ".")
+        parts.push_back(part);
+    }
+    std::string out;
+    for (const std::string_view part : parts)
+      out += (out.empty() && !all.starts_with('/') ? "" : "/") + std::string(part);
+    return out;
+  }
   static std::string folder_of(const std::string& path) {
     const std::size_t slash = path.rfind('/');
     return slash == std::string::npos ? std::string() : path.substr(0, slash + 1);
@@ -42,7 +60,7 @@ class loader {
     module* const m = made.get();
     m->file = &file;
     m->loading = true;
-    by_path_.emplace_back(path, m);
+    by_path_.emplace_back(plain(path), m);
     const lexed tokens = lex(file, report_);
     m->tree = parse(file, tokens, report_);
     m->name = m->tree.module_name;
@@ -80,11 +98,17 @@ class loader {
     for (const std::string& each : options_.import_paths) tries.push_back(each + "/" + tail);
     for (const std::string& path : tries) {
       for (const auto& [known, m] : by_path_) {
-        if (known != path) continue;
+        if (known != plain(path)) continue;
         if (m->loading) return report_cycle(*m, u);
-        user.uses.emplace_back(u.path, m);
-        return;
+        return add_use(user, u, m);
       }
+    }
+    if (chain_.size() >= nesting_max) {
+      report_
+          .error("D0007", u.at,
+                 "modules use each other to a depth of more than " + std::to_string(nesting_max))
+          .hint = "'" + chain_.front()->name + "' can use '" + u.path + "' itself";
+      return;
     }
     for (const std::string& path : tries) {
       auto text = read(path);
@@ -96,12 +120,40 @@ class loader {
         if (m->tree.module_at) d.notes.push_back({m->tree.module_at, "here"});
         d.hint = "write 'module " + u.path + "' there";
       }
-      user.uses.emplace_back(u.path, m);
-      return;
+      for (const auto& other : program_.modules) {
+        if (other.get() == m || other->c_name != m->c_name) continue;
+        auto& d = report_.error("D0005", u.at,
+                                other->name == m->name
+                                    ? "there are two modules '" + m->name + "'"
+                                    : "the modules '" + other->name + "' and '" + m->name +
+                                          "' have one name in C, " + m->c_name);
+        d.notes.push_back({{}, "one is " + other->file->path()});
+        d.notes.push_back({{}, "the other is " + m->file->path()});
+        d.hint = "give one of them another name";
+      }
+      return add_use(user, u, m);
     }
     auto& d = report_.error("D0003", u.at, "there is no module '" + u.path + "'");
     for (const std::string& path : tries) d.notes.push_back({{}, "looked for " + path});
     d.hint = "built in are net, fs, time, log, rand; other folders are given by -I";
+  }
+
+  void add_use(module& user, const use_line& u, module* m) {
+    const std::string_view name = short_name(u.path);
+    for (const use_line& other : user.tree.uses) {
+      if (other.at.begin >= u.at.begin || short_name(other.path) != name) continue;
+      auto& d = report_.error("D0005", u.at,
+                              "'" + other.path + "' and '" + u.path + "' are both called '" +
+                                  std::string(name) + "' here");
+      d.notes.push_back({other.at, "the first"});
+      d.hint = "give one of them another name";
+      break;
+    }
+    user.uses.emplace_back(u.path, m);
+  }
+  static std::string_view short_name(const std::string& path) {
+    const std::size_t dot = path.rfind('.');
+    return std::string_view(path).substr(dot == std::string::npos ? 0 : dot + 1);
   }
 
   void report_cycle(const module& to, const use_line& u) {

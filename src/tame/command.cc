@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "source/makefile_rule.hh"
 #include "tame/translate.hh"
 
 namespace heddle::tame {
@@ -73,17 +74,6 @@ void print_summary(const translation& t, std::FILE* to) {
       plural(t.left.size(), "matter").c_str());
 }
 
-/// A path in a makefile rule.
-std::string escaped(const std::string& path) {
-  std::string out;
-  for (const char c : path) {
-    if (c == ' ' || c == '#' || c == ':') out += '\\';
-    if (c == '$') out += '$';
-    out += c;
-  }
-  return out;
-}
-
 bool write_or_complain(const std::string& path, const std::string& text) {
   if (path == "-") {
     std::fwrite(text.data(), 1, text.size(), stdout);
@@ -133,9 +123,9 @@ int build_one(const wish& w, const std::string& path) {
   const std::string output = w.output.empty() ? output_name(path) : w.output;
   if (!write_or_complain(output, o.made.text)) return 1;
   if (w.depends.empty()) return 0;
-  std::string rule = escaped(output) + ": " + escaped(path);
-  for (const std::string& header : o.made.read) rule += " " + escaped(header);
-  return write_or_complain(w.depends, rule + "\n") ? 0 : 1;
+  std::vector<std::string> inputs = {path};
+  inputs.insert(inputs.end(), o.made.read.begin(), o.made.read.end());
+  return write_or_complain(w.depends, source::makefile_rule(output, inputs)) ? 0 : 1;
 }
 
 int port_one(const wish& w, const std::string& path) {

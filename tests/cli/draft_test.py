@@ -2,7 +2,9 @@
 """heddle draft and heddle new: stages, an editor's session, a project that compiles and answers."""
 
 import json
+import os
 import pathlib
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -95,6 +97,102 @@ class Draft(unittest.TestCase):
             self.assertEqual(run("new", path)[0], 1)
             self.assertEqual(run("new", folder + "/a-b")[0], 2)
             self.assertEqual(run("new", folder + "/x", "--kind", "web")[0], 2)
+
+    def test_dependencies_and_modules_of_equal_names(self):
+        with tempfile.TemporaryDirectory() as folder:
+            here = pathlib.Path(folder)
+            for name, text in {
+                    "lib/words.draft": "module lib.words\npub fn hello() -> int { return 2 }\n",
+                    "one.draft": "module one\nuse lib.words\n"
+                                 "pub fn one() -> int { return words.hello() }\n",
+                    "server.draft": "module server\nuse lib.words\nuse log\n"
+                                    "main() -> ! { log.print(words.hello()) }\n",
+                    "far/lib2/words.draft": "module lib2.words\n"
+                                            "pub fn far() -> int { return 4 }\n",
+                    "far/one.draft": "module one\nuse lib2.words\nuse log\n"
+                                     "main() -> ! { log.print(words.far()) }\n",
+                    "both.draft": "module both\nuse lib.words\nuse lib2.words\nuse log\n"
+                                  "main() -> ! { log.print(words.far()) }\n",
+                    "dash.draft": "module dash\nuse a.b\nuse a_b\nuse log\n"
+                                  "main() -> ! { log.print(b.n() + a_b.n()) }\n",
+                    "a/b.draft": "module a.b\npub fn n() -> int { return 1 }\n",
+                    "a_b.draft": "module a_b\npub fn n() -> int { return 2 }\n"}.items():
+                (here / name).parent.mkdir(parents=True, exist_ok=True)
+                (here / name).write_text(text)
+            out = folder + "/a b.c"
+            server = folder + "/server.draft"
+            self.assertEqual(run("draft", server, "-o", out, "--depfile", out + ".d")[0], 0)
+            self.assertEqual(pathlib.Path(out + ".d").read_text(),
+                             out.replace(" ", "\\ ") + f": {folder}/server.draft"
+                             f" {folder}/lib/words.draft\n")
+            self.assertEqual(run("draft", server, "--depfile", out + ".d")[0], 2)
+            # The module is found by -I, also by another name of its folder.
+            far = folder + "/far/one.draft"
+            self.assertEqual(run("draft", far, "-I", folder + "/./far", "--check")[0], 0)
+            self.assertIn("both called 'words'",
+                          run("draft", folder + "/both.draft", "-I", folder + "/far", "--check")[2])
+            self.assertIn("have one name in C, a_b",
+                          run("draft", folder + "/dash.draft", "--check")[2])
+            # Two files that use one module link into one program.
+            for name in ("one", "server"):
+                code, text, err = run("draft", folder + f"/{name}.draft")
+                self.assertEqual((code, err), (0, ""))
+                self.assertRegex(text, r"\nstatic int64_t lib_words_hello")
+            self.assertIn("\nint64_t one_one(", run("draft", folder + "/one.draft")[1])
+            if not SANITIZED:
+                code, text, err = run("draft", "-I", folder, "run", folder + "/server.draft")
+                self.assertEqual((code, text), (0, "2\n"), err)
+
+    @unittest.skipIf(SANITIZED or shutil.which("cmake") is None, "CMake takes too long, or is none")
+    def test_cmake_compiles_again_when_a_used_module_changes(self):
+        makers = ["Unix Makefiles"] + (["Ninja"] if shutil.which("ninja") else [])
+        for maker in makers:
+            with self.subTest(maker), tempfile.TemporaryDirectory() as folder:
+                here = pathlib.Path(folder)
+                words = "module lib.words\npub fn hello() -> int { return 12345 }\n"
+                use = "use lib.words\nuse far\nuse log\n" \
+                      "main() -> ! { log.print(words.hello() + far.there()) }\n"
+                for name, text in {
+                        "lib/words.draft": words,
+                        "more/far.draft": "module far\npub fn there() -> int { return 1 }\n",
+                        "server.draft": "module server\n" + use,
+                        "sub/lib/words.draft": words,
+                        "sub/server.draft": "module server2\n" + use,
+                        "CMakeLists.txt":
+                            "cmake_minimum_required(VERSION 3.20)\nproject(p C CXX)\n"
+                            "add_executable(heddle::cli IMPORTED)\n"
+                            f"set_target_properties(heddle::cli PROPERTIES IMPORTED_LOCATION "
+                            f'"{HEDDLE}")\n'
+                            "add_library(heddle::heddle INTERFACE IMPORTED)\n"
+                            "target_include_directories(heddle::heddle INTERFACE "
+                            f'"{ROOT}/include")\n'
+                            f'include("{ROOT}/cmake/HeddleDraft.cmake")\n'
+                            "add_library(both OBJECT)\n"
+                            "heddle_draft(both server.draft sub/server.draft IMPORTS more)\n"
+                        }.items():
+                    (here / name).parent.mkdir(parents=True, exist_ok=True)
+                    (here / name).write_text(text)
+
+                def make(*command):
+                    done = subprocess.run(["cmake", *command], cwd=here, capture_output=True,
+                                          text=True, timeout=LIMIT_S, check=False)
+                    self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+                def made():
+                    return [p.read_text() for p in sorted((here / "b").rglob("server.c"))]
+
+                make("-S", ".", "-B", "b", "-G", maker)
+                make("--build", "b")
+                self.assertEqual(len(made()), 2)
+                self.assertIn("12345", made()[0])
+                for name, number in (("lib/words.draft", "23456"), ("more/far.draft", "34567")):
+                    path = here / name
+                    path.write_text(path.read_text().replace("12345", number)
+                                    .replace("return 1 ", f"return {number} "))
+                    later = path.stat().st_mtime + 5  # files of one second look equally old
+                    os.utime(path, (later, later))
+                    make("--build", "b")
+                    self.assertIn(number, "".join(made()))
 
 
 if __name__ == "__main__":
