@@ -99,6 +99,8 @@ class c_emitter {
 
   std::string param_text(const flow& f, std::size_t i);
 
+  /// The functions that C calls; the compiler warns of others that are static.
+  void find_called();
   std::string prototype(const flow& f);
 
   /// The members of a frame: members that share bytes lie in unions of padded structs.
@@ -152,6 +154,7 @@ class c_emitter {
   std::string literals_;
   std::string thunks_;
   std::set<const type*> known_;
+  std::set<const function*> called_;
   std::set<std::string> drop_made_;
   std::map<std::string, std::size_t> literal_numbers_;
   std::vector<std::string> labels_;

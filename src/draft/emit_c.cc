@@ -9,6 +9,7 @@ namespace heddle::draft {
 
 std::string c_emitter::run() {
   collect_types();
+  find_called();
   std::string body;
   for (const flow& f : flows_) prototypes_ += prototype(f);
   for (const flow& f : flows_) {
@@ -21,7 +22,13 @@ std::string c_emitter::run() {
   body += out_;
   std::string head = "/* Compiled from " + program_.main_module->file->path() +
                      " by heddle draft; changes belong there. */\n";
-  head += "#include \"heddle/draft.h\"\n";
+  // Comparisons like `x == x`, or `n >= 0` of a u8, are the program's own matter. GCC also warns of
+  // a ~ of a narrow unsigned number that is compared, although the C casts it.
+  head +=
+      "#include \"heddle/draft.h\"\n"
+      "#pragma GCC diagnostic ignored \"-Wtautological-compare\"\n"
+      "#pragma GCC diagnostic ignored \"-Wtype-limits\"\n"
+      "#pragma GCC diagnostic ignored \"-Wsign-compare\"\n";
   if (!options_.header_name.empty()) head += "\n#include " + c_text(options_.header_name) + "\n";
   std::set<std::string> headers;
   for (const auto& m : program_.modules)
@@ -46,7 +53,7 @@ std::string c_emitter::header() {
         out += "#include " + c_text(x->header) + "\n";
   out += "#ifdef __cplusplus\nextern \"C\" {\n#endif\n" + types_text_;
   for (const flow& f : flows_)
-    if (f.fn->decl->is_pub) out += prototype(f);
+    if (f.fn->decl->is_pub && f.fn->home == program_.main_module) out += prototype(f);
   return out + "#ifdef __cplusplus\n}\n#endif\n";
 }
 

@@ -20,7 +20,10 @@ std::string c_emitter::param_text(const flow& f, std::size_t i) {
 std::string c_emitter::prototype(const flow& f) {
   std::string list = "heddle_worker* w";
   for (std::size_t i = 0; i != f.params.size(); ++i) list += ", " + param_text(f, i);
-  const std::string linkage = f.fn->decl->is_pub ? "" : "static ";
+  // Modules that this one uses are part of its C, and of that of others: their names stay inside.
+  const bool seen = f.fn->decl->is_pub && f.fn->home == program_.main_module;
+  const char* const unused = called_.contains(f.fn) ? "" : "__attribute__((unused)) ";
+  const std::string linkage = seen ? "" : unused + std::string("static ");
   if (f.has_frame) return linkage + "heddle_frame* " + f.fn->c_name + "_new(" + list + ");\n";
   const type& r = *f.fn->result;
   if (returns_status(f)) {
@@ -113,9 +116,23 @@ bool c_emitter::contains_index(const value& v) {
   return std::any_of(v.kids.begin(), v.kids.end(), contains_index);
 }
 
+void c_emitter::find_called() {
+  const auto note = [&](const instr& x) {
+    if (x.callee != nullptr) called_.insert(x.callee);
+  };
+  for (const flow& f : flows_) {
+    if (f.fn->is_main()) called_.insert(f.fn);
+    for (const flow_block& b : f.blocks) {
+      for (const instr& x : b.body) note(x);
+      for (const instr& x : b.tail.waits) note(x);
+    }
+  }
+}
+
 void c_emitter::emit_function(const flow& f) {
   flow_ = &f;
   last_line_ = 0;
+  std::size_t body = 0;
   const std::vector<block_id> order = order_blocks(f);
   name_labels(f, order);
   if (f.has_frame) {
@@ -123,6 +140,7 @@ void c_emitter::emit_function(const flow& f) {
     emit_wait_table(f);
     std::string list = "heddle_worker* w";
     emit_body_head_frame(f);
+    body = out_.find('\n', out_.rfind("_frame* const f = ")) + 1;
   } else {
     emit_plain_head(f);
   }
@@ -134,6 +152,7 @@ void c_emitter::emit_function(const flow& f) {
     emit_tail(f, b, i + 1 < order.size() ? order[i + 1] : no_id);
   }
   out_ += "}\n";
+  if (f.has_frame && out_.find("f->", body) == std::string::npos) out_.insert(body, "  (void)f;\n");
   if (options_.lines) out_ += reset_line();
   if (f.has_frame) emit_constructor(f);
 }
@@ -145,7 +164,20 @@ void c_emitter::emit_locals(const flow& f) {
       used.insert(id);
       if (how == 'u') read.insert(id);
     };
-    for (const instr& x : b.body) each_slot(x, f.status, note);
+    for (const instr& x : b.body) {
+      const value* root = x.op == instr_op::set ? &x.place : nullptr;
+      while (root != nullptr && (root->op == value_op::field || root->op == value_op::element))
+        root = &root->kids[0];
+      if (root == nullptr || root->op != value_op::slot) {
+        each_slot(x, f.status, note);
+        continue;
+      }
+      // To write a part of a variable is not to read it.
+      const bool before = read.contains(root->slot);
+      each_slot(x.place, note);
+      if (!before) read.erase(root->slot);
+      for (const value& a : x.args) each_slot(a, note);
+    }
     each_slot(b.tail, f.status, f.result, note);
     if (b.tail.slot != no_id) used.insert(b.tail.slot);
     if (is_wait(b.tail.op)) used.insert(f.status);
@@ -159,6 +191,9 @@ void c_emitter::emit_locals(const flow& f) {
     line(unused + c_type(*s.type) + " " +
          (id == f.status ? std::string("status") : c_name(s.name)) + init + ";");
   }
+  if (!f.has_frame)
+    for (const var_id id : f.params)
+      if (!read.contains(id)) line("(void)" + c_name(f.slots[id].name) + ";");
   if (uses_bad(f)) line("uint32_t bad = 0;");
   for (const flow_block& b : f.blocks) {
     if (b.tail.op != tail_op::call) continue;
