@@ -42,6 +42,13 @@ static inline heddle_link heddle_park_to(heddle_frame* self, uint32_t number, he
   return run;
 }
 
+#define HEDDLE_INVALID (-22)
+/* The status of a `fail`. An error that was never set, or that C gave, may be none: `fail` makes
+   error.invalid of it. */
+static inline int64_t heddle_status_of(int32_t error) {
+  return error > 0 ? -(int64_t)error : HEDDLE_INVALID;
+}
+
 /* The order in which the arms of an `any` are asked: as written, but the last winner comes last. */
 typedef struct heddle_turn {
   uint32_t left;

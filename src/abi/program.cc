@@ -171,6 +171,7 @@ extern "C" {
 heddle_view heddle_error_name(std::int32_t error) {
   for (const error_row& r : errors)
     if (r.code == error) return {r.name.data(), r.name.size()};
+  if (error == 0) return HEDDLE_VIEW("none");
   return error >= 4096 ? HEDDLE_VIEW("of the program") : HEDDLE_VIEW("system");
 }
 

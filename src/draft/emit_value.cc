@@ -74,7 +74,8 @@ std::string c_emitter::text(const value& v) {
         case word::k_fail:
           return "(int32_t)-" + kid(0);
         case word::k_or:
-          return "-(int64_t)" + wrapped(v.kids[0]);
+          return v.kids[0].is_constant() ? "-(int64_t)" + kid(0)
+                                         : "heddle_status_of(" + kid(0) + ")";
         default:
           return "heddle_sub_" + int_name(*v.type) + "(0, " + kid(0) + ", &bad)";
       }

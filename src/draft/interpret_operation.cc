@@ -169,6 +169,7 @@ std::string interpreter::printed(const val& v, const type& t) const {
   if (t.is(kind::view) || t.is(kind::text) || t.is(kind::bytes)) return v.s;
   if (t.is(kind::boolean)) return v.n != 0 ? "true" : "false";
   if (t.is(kind::error)) {
+    if (v.n == 0) return "none";
     for (const auto& [name, code] : program_.errors)
       if (code == static_cast<std::uint32_t>(v.n)) return name;
     for (const char* name : {"eof", "canceled", "timeout", "memory", "closed", "full", "empty",

@@ -180,7 +180,7 @@ co<way> interpreter::exec(thread_state& t, activation& a, const stmt& s) {
       co_return way::cont;
     case stmt_kind::fail: {
       const val e = co_await eval(t, a, *s.a);
-      throw leaving{static_cast<std::uint32_t>(e.n)};
+      throw leaving{e.n > 0 ? static_cast<std::uint32_t>(e.n) : error_code("invalid")};
     }
     default:
       throw unsupported{"a statement"};

@@ -26,6 +26,8 @@ namespace heddle::from_draft {
 /// `name` must stay, as a literal does.
 class error : public std::exception {
  public:
+  /// A record holds this error, none, before it is set. `fail` makes error.invalid of it.
+  error() noexcept : name_("none"), code_(0) {}
   explicit error(const char* name) noexcept : name_(name), code_(code_of(name)) {}
   /// A code of the system. In a context whose deadline has passed, a cancellation is a timeout.
   [[nodiscard]] static error of(const std::error_code& code) noexcept {
@@ -36,7 +38,7 @@ class error : public std::exception {
   [[nodiscard]] static error of_code(int code) noexcept {
     for (const row& r : rows)
       if (r.code == code) return {r.name, code};
-    return {code >= 4096 ? "of the program" : "system", code};
+    return {code == 0 ? "none" : code >= 4096 ? "of the program" : "system", code};
   }
   /// The error of a job whose thread ended with a fault.
   [[nodiscard]] static error fault() noexcept { return of_code(4094); }
@@ -78,6 +80,12 @@ class error : public std::exception {
   const char* name_;
   int code_;
 };
+
+/// The exception of a `fail`. An error that was never set, or that C gave, may be none: `fail`
+/// makes error.invalid of it.
+[[nodiscard]] inline error failing(const error& e) noexcept {
+  return e.code() > 0 ? e : error("invalid");
+}
 
 /// A bug of the program, reported on standard error where it happens. It ends the thread.
 class fault : public std::exception {
