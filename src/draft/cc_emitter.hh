@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "draft/cc_lines.hh"
+#include "draft/cc_text.hh"
 #include "draft/types.hh"
 
 namespace heddle::draft {
@@ -48,6 +49,8 @@ class cc_emitter {
   [[noreturn]] void stop(span at, const std::string& what);
   /// A name for something that has none in Draft: no name of the program.
   std::string fresh(const std::string& base);
+  /// Those that were made after the first `mark` are free again.
+  void forget_names(std::size_t mark);
   std::string heading();
   void emit_module(const module& m);
   void emit_declarations(const module& m);
@@ -72,20 +75,20 @@ class cc_emitter {
   static bool is_c_text(const expr& e);
 
   // Values (emit_cc_value.cc).
-  std::string text(const expr& e);
-  std::string plain_text(const expr& e);
-  std::string place_text(const expr& e);
-  std::string literal_text(const expr& e);
-  std::string constant_text(const type& t, __int128 n, span at);
-  std::string number_text(const expr& e);
-  std::string name_text(const expr& e);
-  std::string index_text(const expr& e);
-  std::string unary_text(const expr& e);
-  std::string binary_text(const expr& e);
-  std::string logic_text(const expr& e);
-  std::string checked(word op, const type& t, const expr* left, const std::string& a,
-                      const std::string& b, span at);
-  std::string list_text(const expr& e);
+  cc_expr text(const expr& e);
+  cc_expr plain_text(const expr& e);
+  cc_expr place_text(const expr& e);
+  cc_expr literal_text(const expr& e);
+  cc_expr constant_text(const type& t, __int128 n, span at);
+  cc_expr number_text(const expr& e);
+  cc_expr name_text(const expr& e);
+  cc_expr index_text(const expr& e);
+  cc_expr unary_text(const expr& e);
+  cc_expr binary_text(const expr& e);
+  cc_expr logic_text(const expr& e);
+  cc_expr checked(word op, const type& t, const expr* left, const cc_expr& a, const cc_expr& b,
+                  span at);
+  cc_expr list_text(const expr& e);
 
   // The order of evaluation (emit_cc_order.cc).
   effect effect_of(const expr& e);
@@ -96,22 +99,22 @@ class cc_emitter {
   /// Whether the first changes a variable that the second reads.
   bool meets(const expr& changes, const expr& reads);
   /// Their texts, in an order that C++ keeps: all but the last that acts are saved first.
-  std::vector<std::string> operands(const std::vector<const expr*>& list,
-                                    const std::vector<bool>& places = {});
+  std::vector<cc_expr> operands(const std::vector<const expr*>& list,
+                                const std::vector<bool>& places = {});
   /// Saves a value in a variable of a fresh name.
-  std::string saved(const expr& e, const std::string& base);
+  cc_expr saved(const expr& e, const std::string& base);
 
   // Calls (emit_cc_call.cc, emit_cc_operation.cc).
-  std::string call_text(const expr& e);
+  cc_expr call_text(const expr& e);
   /// The call without the co_await before it.
-  std::string bare_call(const expr& e);
-  std::string function_call(const expr& e);
-  std::string foreign_call(const expr& e);
-  std::string record_text(const expr& e);
-  std::string conversion_text(const expr& e);
-  std::string operation_text(const expr& e);
-  std::string construct_text(const expr& e);
-  std::string spawn_text(const expr& e);
+  cc_expr bare_call(const expr& e);
+  cc_expr function_call(const expr& e);
+  cc_expr foreign_call(const expr& e);
+  cc_expr record_text(const expr& e);
+  cc_expr conversion_text(const expr& e);
+  cc_expr operation_text(const expr& e);
+  cc_expr construct_text(const expr& e);
+  cc_expr spawn_text(const expr& e);
   static bool waits(const expr& call);
   /// GCC 12 destroys an aggregate twice that is made inside a co_await: it gets a name before.
   void name_aggregates(const expr& call);
@@ -119,11 +122,11 @@ class cc_emitter {
 
   // Handlers (emit_cc_or.cc).
   /// `a or handler` as a value; `name` is what the outcome may be called.
-  std::string or_text(const expr& e, const std::string& name);
+  cc_expr or_text(const expr& e, const std::string& name);
   void emit_or(const expr& e);
-  std::string outcome_text(const expr& e);
-  void emit_handler(const expr& e, const std::string& outcome, const std::string& failed);
-  std::string short_or(const expr& e);
+  cc_expr outcome_text(const expr& e);
+  void emit_handler(const expr& e, const std::string& outcome);
+  cc_expr short_or(const expr& e);
 
   // Statements (emit_cc_stmt.cc, emit_cc_loop.cc).
   /// `ends`: nothing follows in the braces.
@@ -172,13 +175,14 @@ class cc_emitter {
   source::diagnostics& report_;
   cc_lines out_;
   std::set<std::string, std::less<>> names_;  ///< of the program, and those that were made
+  std::vector<std::string> made_;             ///< by fresh(), in order
   std::map<std::string, std::string> safe_;   ///< names that C++ has a meaning for
   std::set<std::string> fields_;
   const module* module_ = nullptr;
   const function* function_ = nullptr;
   std::vector<place> places_;
-  std::unordered_map<const variable*, std::string> texts_;  ///< of variables inside something else
-  std::unordered_map<const expr*, std::string> done_;       ///< values that were saved before
+  std::unordered_map<const variable*, cc_expr> texts_;  ///< of variables inside something else
+  std::unordered_map<const expr*, cc_expr> done_;       ///< values that were saved before
   std::unordered_map<const expr*, bool> grows_;
   std::unordered_map<const function*, bool> quiet_;
   std::set<const variable*> moved_;

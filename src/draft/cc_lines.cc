@@ -136,6 +136,22 @@ void cc_lines::close_if(std::size_t from) {
   out_ += inner + "\n";
 }
 
+void cc_lines::close_case(std::size_t from) {
+  --depth_;
+  const std::size_t end = out_.find('\n', from);
+  if (end == std::string::npos) return;
+  const std::string_view first = std::string_view(out_).substr(from, end - from);
+  const std::size_t begin = std::min(first.find_first_not_of(' '), first.size());
+  const std::string_view text = first.substr(begin);
+  const std::string_view rest = std::string_view(out_).substr(end + 1);
+  const bool one = rest.empty() || rest.substr(rest.find_first_not_of(' ')) == "break;\n";
+  bool declares = !one;
+  for (const char* word : {"const ", "auto ", "[[", "//"}) declares |= text.starts_with(word);
+  if (!declares) return;
+  out_.insert(from - 1, " {");
+  line("}");
+}
+
 void cc_lines::close_lambda(std::size_t from, const std::string& tail) {
   const std::size_t head = out_.find('\n', from);
   const std::size_t end = out_.find('\n', head + 1);

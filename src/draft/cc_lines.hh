@@ -42,7 +42,9 @@ class cc_lines {
   /// Drops the last line, if it is this one, and a coroutine's word is left behind `from`.
   void drop_last(const std::string& what, std::size_t from);
   void open_case() { ++depth_; }
-  void close_case() { --depth_; }
+  /// Lines that were written from `from` on get braces, unless they are one simple statement: a
+  /// variable of one case is none of the next.
+  void close_case(std::size_t from);
 
   [[nodiscard]] std::size_t size() const noexcept { return out_.size(); }
   [[nodiscard]] const std::string& text() const noexcept { return out_; }

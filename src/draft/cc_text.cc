@@ -8,47 +8,35 @@
 #include "draft/c_names.hh"
 
 namespace heddle::draft {
-namespace {
-
-/// A blank outside of brackets and quotes.
-bool has_blank(const std::string& s) {
-  int depth = 0;
-  bool quoted = false;
-  for (std::size_t i = 0; i != s.size(); ++i) {
-    if (quoted) {
-      if (s[i] == '\\')
-        ++i;
-      else if (s[i] == '"')
-        quoted = false;
-      continue;
-    }
-    if (s[i] == '"') quoted = true;
-    if (s[i] == '(' || s[i] == '[' || s[i] == '{' || s[i] == '<') ++depth;
-    if (s[i] == ')' || s[i] == ']' || s[i] == '}' || (s[i] == '>' && depth > 0)) --depth;
-    if (s[i] == ' ' && depth <= 0) return true;
-  }
-  return false;
+cc_expr cc_prefix(const std::string& op, const cc_expr& e) {
+  return cc_expr(op + e.beside(), cc_rank::prefix);
 }
 
-}  // namespace
-
-std::string cc_primary(const std::string& s) {
-  const bool prefix = s.starts_with('*') || s.starts_with('!') || s.starts_with('~') ||
-                      s.starts_with('-') || s.starts_with('&');
-  return prefix || has_blank(s) ? "(" + s + ")" : s;
+cc_expr cc_infix(const cc_expr& a, const std::string& op, const cc_expr& b) {
+  const bool both = op == "&&", either = op == "||";
+  const cc_rank rank = both ? cc_rank::both : either ? cc_rank::either : cc_rank::infix;
+  const auto side = [&](const cc_expr& e) {
+    // In a row of && or || there are no brackets, around a comparison there are none either.
+    if (rank != cc_rank::infix) return e.beside(e.rank() == rank ? rank : cc_rank::infix);
+    return e.beside();
+  };
+  return cc_expr(side(a) + " " + op + " " + side(b), rank);
 }
 
-std::string cc_wrapped(const std::string& s) {
-  if (s.starts_with("co_await ") && !has_blank(s.substr(9))) return s;
-  return has_blank(s) ? "(" + s + ")" : s;
+cc_expr cc_call(const std::string& fn, const std::vector<cc_expr>& arguments, std::size_t first) {
+  std::string out = fn + "(";
+  for (std::size_t i = first; i < arguments.size(); ++i)
+    out += (i == first ? "" : ", ") + arguments[i].alone();
+  return cc_expr(out + ")");
 }
 
-bool cc_waits(const std::string& s) { return s.find("co_await ") != std::string::npos; }
-
-std::string cc_member(const std::string& s, const std::string& name) {
-  if (s.starts_with('*') && !has_blank(s)) return s.substr(1) + "->" + name;
-  return cc_primary(s) + "." + name;
+cc_expr cc_member(const cc_expr& e, const std::string& name) {
+  if (e.rank() == cc_rank::prefix && e.alone().starts_with('*'))
+    return cc_expr(e.alone().substr(1) + "->" + name);
+  return cc_expr(e.primary() + "." + name);
 }
+
+bool cc_waits(const cc_expr& e) { return e.alone().find("co_await ") != std::string::npos; }
 
 bool cc_is_one_call(const std::string& s, std::size_t at) {
   int depth = 0;
@@ -76,7 +64,7 @@ std::string cc_quoted(const std::string& s) {
   return out;
 }
 
-std::string cc_duration(std::int64_t ns) {
+cc_expr cc_duration(std::int64_t ns) {
   struct unit {
     std::int64_t ns;
     const char* name;
@@ -84,8 +72,11 @@ std::string cc_duration(std::int64_t ns) {
   static constexpr unit units[] = {
       {3600000000000, "h"}, {60000000000, "min"}, {1000000000, "s"}, {1000000, "ms"}, {1000, "us"}};
   for (const unit& u : units)
-    if (ns != 0 && ns % u.ns == 0) return std::to_string(ns / u.ns) + u.name;
-  return ns == INT64_MIN ? "heddle::nanoseconds::min()" : std::to_string(ns) + "ns";
+    if (ns != INT64_MIN && ns != 0 && ns % u.ns == 0)
+      return cc_expr(std::to_string(ns / u.ns) + u.name,
+                     ns < 0 ? cc_rank::prefix : cc_rank::primary);
+  if (ns == INT64_MIN) return cc_expr("heddle::nanoseconds::min()");
+  return cc_expr(std::to_string(ns) + "ns", ns < 0 ? cc_rank::prefix : cc_rank::primary);
 }
 
 bool is_cc_word(const std::string& name) {

@@ -44,7 +44,12 @@ void cc_emitter::stop(span at, const std::string& what) {
 std::string cc_emitter::fresh(const std::string& base) {
   std::string name = base;
   for (int n = 2; !names_.insert(name).second; ++n) name = base + "_" + std::to_string(n);
+  made_.push_back(name);
   return name;
+}
+
+void cc_emitter::forget_names(std::size_t mark) {
+  for (; made_.size() > mark; made_.pop_back()) names_.erase(made_.back());
 }
 
 std::string cc_emitter::heading() {
@@ -76,7 +81,8 @@ void cc_emitter::emit_declarations(const module& m) {
                          t.is_signed() || t.is(kind::duration)
                              ? __int128{static_cast<std::int64_t>(c->value)}
                              : __int128{c->value},
-                         c->decl->at) +
+                         c->decl->at)
+               .alone() +
            ";");
     else
       line("constexpr std::string_view " + name + "(" + c_text(c->text) + ", " +
@@ -132,7 +138,7 @@ void cc_emitter::emit_module(const module& m) {
 
 void cc_emitter::emit_function(const function& f) {
   function_ = &f;
-  const auto names = names_;
+  const std::size_t names = made_.size();
   texts_.clear();
   moved_.clear();
   places_.assign(1, place{});
@@ -156,7 +162,7 @@ void cc_emitter::emit_function(const function& f) {
   emit_block(f.decl->body);
   end_coroutine(from);
   out_.close();
-  names_ = names;
+  forget_names(names);
 }
 
 void cc_emitter::end_coroutine(std::size_t from) {
@@ -172,8 +178,9 @@ void cc_emitter::emit_main(const function& f) {
     const expr* const otherwise = f.decl->params[i].fallback.get();
     list += ", draft::parameter<" + type_text(*v.type, v.at) + ">(" + c_text(v.name);
     if (otherwise != nullptr)
-      list += ", " + (otherwise->is_constant ? constant_text(*v.type, otherwise->number, v.at)
-                                             : c_text(otherwise->text_value));
+      list +=
+          ", " + (otherwise->is_constant ? constant_text(*v.type, otherwise->number, v.at).alone()
+                                         : c_text(otherwise->text_value));
     list += ")";
   }
   module_ = nullptr;

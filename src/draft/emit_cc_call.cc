@@ -12,10 +12,10 @@ bool cc_emitter::waits(const expr& call) {
   return call.means == meaning::operation && call.op_info->waits;
 }
 
-std::string cc_emitter::call_text(const expr& e) {
-  const std::string call = bare_call(e);
+cc_expr cc_emitter::call_text(const expr& e) {
+  const cc_expr call = bare_call(e);
   if (!waits(e) || foreign_blocks(e)) return call;
-  return "co_await " + call;
+  return cc_prefix("co_await ", call);
 }
 
 bool cc_emitter::foreign_blocks(const expr& call) const {
@@ -29,14 +29,14 @@ void cc_emitter::name_aggregates(const expr& call) {
     if (v == nullptr || done_.contains(v)) continue;
     if (v->kind != expr_kind::list && (v->kind != expr_kind::call || v->means != meaning::record))
       continue;
-    const std::string value = text(*v), name = fresh("made");
+    const std::string value = text(*v).alone(), name = fresh("made");
     const std::string t = type_text(*v->type, v->at);
     line(t + " " + name + value.substr(t.size()) + ";");
-    done_[v] = v->type->needs_release() ? "std::move(" + name + ")" : name;
+    done_[v] = cc_expr(v->type->needs_release() ? "std::move(" + name + ")" : name);
   }
 }
 
-std::string cc_emitter::bare_call(const expr& e) {
+cc_expr cc_emitter::bare_call(const expr& e) {
   if (waits(e) || e.waits) name_aggregates(e);
   switch (e.means) {
     case meaning::function:
@@ -54,7 +54,7 @@ std::string cc_emitter::bare_call(const expr& e) {
   }
 }
 
-std::string cc_emitter::function_call(const expr& e) {
+cc_expr cc_emitter::function_call(const expr& e) {
   const function& f = *e.callee;
   std::vector<const expr*> list;
   std::vector<bool> places;
@@ -64,12 +64,10 @@ std::string cc_emitter::function_call(const expr& e) {
     list.push_back(value);
     places.push_back(f.params[i]->how == passing::change);
   }
-  std::string out;
-  for (const std::string& t : operands(list, places)) out += (out.empty() ? "" : ", ") + t;
-  return function_text(f) + "(" + out + ")";
+  return cc_call(function_text(f), operands(list, places));
 }
 
-std::string cc_emitter::foreign_call(const expr& e) {
+cc_expr cc_emitter::foreign_call(const expr& e) {
   const function& f = *e.callee;
   std::vector<const expr*> list;
   std::vector<bool> places;
@@ -80,23 +78,22 @@ std::string cc_emitter::foreign_call(const expr& e) {
     places.push_back(f.params[i]->how == passing::change ||
                      (f.params[i]->type->is(kind::record) && lvalue && !is_c_text(value)));
   }
-  const std::vector<std::string> t = operands(list, places);
-  std::string out;
+  std::vector<cc_expr> t = operands(list, places);
   for (std::size_t i = 0; i != f.params.size(); ++i) {
     const variable& v = *f.params[i];
-    std::string a = t[i];
+    cc_expr& a = t[i];
     switch (v.type->kind) {
       case kind::view:
       case kind::text:
-        a = "draft::to_c(" + a + ")";
+        a = cc_call("draft::to_c", {a});
         break;
       case kind::record:
         if (!places[i]) {
           const std::string name = fresh("record");
-          line("const " + type_text(*v.type, e.at) + " " + name + " = " + a + ";");
-          a = name;
+          line("const " + type_text(*v.type, e.at) + " " + name + " = " + a.alone() + ";");
+          a = cc_expr(name);
         }
-        a = "&" + cc_primary(a);
+        a = cc_prefix("&", cc_expr(a.primary()));
         break;
       case kind::buffer:
         a = cc_member(a, "raw()");
@@ -106,43 +103,41 @@ std::string cc_emitter::foreign_call(const expr& e) {
           a = cc_member(a, v.how == passing::take ? "release()" : "get()");
         break;
       case kind::enumeration:
-        a = v.how == passing::change
-                ? ""
-                : "static_cast<" + type_text(*v.type->values->base, e.at) + ">(" + a + ")";
-        if (a.empty()) stop(v.at, "enums that C changes");
+        if (v.how == passing::change) stop(v.at, "enums that C changes");
+        a = cc_call("static_cast<" + type_text(*v.type->values->base, e.at) + ">", {a});
         break;
       case kind::error:
         if (v.how == passing::change) stop(v.at, "errors that C changes");
         a = cc_member(a, "code()");
         break;
       case kind::duration:
-        a = v.how == passing::change ? "" : cc_member(a, "count()");
-        if (a.empty()) stop(v.at, "durations that C changes");
+        if (v.how == passing::change) stop(v.at, "durations that C changes");
+        a = cc_member(a, "count()");
         break;
       default:
         if (!v.type->is_integer() && !v.type->is(kind::boolean))
           stop(v.at, "C functions that take a " + v.type->name);
-        if (v.how == passing::change) a = "&" + cc_primary(a);
+        if (v.how == passing::change) a = cc_prefix("&", cc_expr(a.primary()));
     }
-    out += (out.empty() ? "" : ", ") + a;
   }
-  std::string call = f.name + "(" + out + ")";
+  cc_expr call = cc_call(f.name, t);
   if (foreign_blocks(e)) {
     const std::string name = fresh("work");
-    line("auto " + name + " = [&] { return " + call + "; };");
-    call = "co_await draft::blocking(" + name + ")";
+    line("auto " + name + " = [&] { return " + call.alone() + "; };");
+    call = cc_expr("co_await draft::blocking(" + name + ")", cc_rank::prefix);
   }
   switch (f.result->kind) {
     case kind::view:
-      return "draft::from_c(" + call + ")";
+      return cc_call("draft::from_c", {call});
     case kind::enumeration:
-      return "static_cast<" + type_text(*f.result, e.at) + ">(" + call + ")";
+      return cc_call("static_cast<" + type_text(*f.result, e.at) + ">", {call});
     case kind::error:
-      return "draft::error::of_code(" + call + ")";
+      return cc_call("draft::error::of_code", {call});
     case kind::duration:
-      return "heddle::nanoseconds(" + call + ")";
+      return cc_call("heddle::nanoseconds", {call});
     case kind::opaque:
-      return f.result->opaque->drop.empty() ? call : type_text(*f.result, e.at) + "(" + call + ")";
+      if (f.result->opaque->drop.empty()) return call;
+      return cc_call(type_text(*f.result, e.at), {call});
     default:
       if (!f.result->is_integer() && !f.result->is(kind::boolean) && !f.result->is(kind::void_))
         stop(f.decl->at, "C functions that give a " + f.result->name);
@@ -150,13 +145,13 @@ std::string cc_emitter::foreign_call(const expr& e) {
   }
 }
 
-std::string cc_emitter::record_text(const expr& e) {
+cc_expr cc_emitter::record_text(const expr& e) {
   const record& r = *e.type->record;
   const bool foreign = r.decl->is_extern;
   std::vector<const expr*> list;
   for (const argument& a : e.args)
     if (a.value) list.push_back(a.value.get());
-  const std::vector<std::string> t = operands(list);
+  const std::vector<cc_expr> t = operands(list);
   std::string out;
   std::size_t next = 0;
   for (std::size_t i = 0; i != r.parts.size(); ++i) {
@@ -165,36 +160,38 @@ std::string cc_emitter::record_text(const expr& e) {
     if (!given && (!foreign || list.empty())) continue;
     if (given && foreign && r.parts[i].type->is(kind::text))
       stop(e.at, "texts of C records that are given when it is made; set them afterwards");
-    out += (out.empty() ? "." : ", .") + safe(r.parts[i].name) + " = " + (given ? t[next] : "{}");
+    out += (out.empty() ? "." : ", .") + safe(r.parts[i].name) + " = " +
+           (given ? t[next].alone() : "{}");
     next += given ? 1 : 0;
   }
-  return type_text(*e.type, e.at) + "{" + out + "}";
+  return cc_expr(type_text(*e.type, e.at) + "{" + out + "}");
 }
 
-std::string cc_emitter::conversion_text(const expr& e) {
+cc_expr cc_emitter::conversion_text(const expr& e) {
   const expr& from = *e.args[0].value;
-  const std::string a = text(from);
-  if (e.type->is_integer() && from.type->is_integer())
-    return "draft::to<" + type_text(*e.type, e.at) + ">(" + a + ")";
+  const cc_expr a = text(from);
+  const std::string made = type_text(*e.type, e.at), to = "draft::to<" + made + ">";
+  if (e.type->is_integer() && from.type->is_integer()) return cc_call(to, {a});
   if (e.type->is_integer() && from.type->is(kind::enumeration))
-    return "draft::to<" + type_text(*e.type, e.at) + ">(static_cast<" +
-           type_text(*from.type->values->base, e.at) + ">(" + a + "))";
+    return cc_call(
+        to, {cc_call("static_cast<" + type_text(*from.type->values->base, e.at) + ">", {a})});
   if (e.type->is_integer() && from.type->is(kind::duration))
-    return "draft::to<" + type_text(*e.type, e.at) + ">(" + cc_member(a, "count()") + ")";
+    return cc_call(to, {cc_member(a, "count()")});
   if (e.type->is(kind::duration) && from.type->is_integer())
-    return "heddle::nanoseconds(" + a + ")";
+    return cc_call("heddle::nanoseconds", {a});
   if (e.type->is(kind::duration) || e.type->is_integer()) stop(e.at, "this conversion");
-  return type_text(*e.type, e.at) + "(" + a + ")";
+  return cc_call(made, {a});
 }
 
-std::string cc_emitter::spawn_text(const expr& e) {
+cc_expr cc_emitter::spawn_text(const expr& e) {
   const expr& call = *e.a;
   const function& f = *call.callee;
   std::string color;
   if (e.b && jobs_.empty()) {
     const type& t = *e.b->type;
-    const std::string plain = text(*e.b);
-    color = t.is(kind::conn) ? cc_member(plain, "color()") : "heddle::color(" + plain + ")";
+    const cc_expr plain = text(*e.b);
+    color = (t.is(kind::conn) ? cc_member(plain, "color()") : cc_call("heddle::color", {plain}))
+                .alone();
     if (meets(call, *e.b)) {  // the connection moves into the thread
       const std::string name = fresh("own");
       line("const heddle::color " + name + " = " + color + ";");
@@ -202,7 +199,7 @@ std::string cc_emitter::spawn_text(const expr& e) {
     }
     color += ", ";
   }
-  std::string body = function_call(call);
+  std::string body = function_call(call).alone();
   if (!is_task(f)) {
     for (const variable* v : f.params)
       if (v->how == passing::change || (v->type->is_owned() && v->how == passing::borrow))
@@ -211,7 +208,7 @@ std::string cc_emitter::spawn_text(const expr& e) {
     const std::string list = body.substr(bracket + 1);
     body = "draft::later(" + body.substr(0, bracket) + (list == ")" ? ")" : ", " + list);
   }
-  return (jobs_.empty() ? "draft::spawn(" : jobs_ + ".spawn(") + color + body + ")";
+  return cc_expr((jobs_.empty() ? "draft::spawn(" : jobs_ + ".spawn(") + color + body + ")");
 }
 
 }  // namespace heddle::draft

@@ -73,19 +73,19 @@ void cc_emitter::emit_while(const stmt& s) {
   ++places_.back().loops;
   out_.open("for (;;)");
   if (s.yields && function_->waits) line("co_await draft::breathe();");
-  std::string value = text(*s.a);
+  cc_expr value = text(*s.a);
   if (s.name.empty()) {
     if (cc_waits(value)) {
       const std::string name = fresh("holds");
-      line("const bool " + name + " = " + value + ";");
-      value = name;
+      line("const bool " + name + " = " + value.alone() + ";");
+      value = cc_expr(name);
     }
-    line("if (!" + cc_primary(value) + ") break;");
+    line("if (!" + value.beside() + ") break;");
   } else {
     const std::string name = s.name == "_" ? fresh("unused") : name_of(*s.var);
-    line("auto " + name + " = " + value + ";");
+    line("auto " + name + " = " + value.alone() + ";");
     line("if (!" + name + ") break;");
-    texts_[s.var] = "*" + name;
+    texts_[s.var] = cc_prefix("*", cc_expr(name));
   }
   emit_block(s.body);
   out_.close();
@@ -101,20 +101,20 @@ void cc_emitter::emit_for(const stmt& s) {
     std::vector<const expr*> ends;
     if (s.a->a) ends.push_back(s.a->a.get());
     ends.push_back(s.a->b.get());
-    const std::vector<std::string> texts = operands(ends);
-    std::string limit, end = texts.back();
+    const std::vector<cc_expr> texts = operands(ends);
+    std::string limit, end = texts.back().beside();
     if (effect_of(*s.a->b) > effect::none) {  // computed once
       const std::string name = fresh("end");
-      limit = ", " + name + " = " + end;
+      limit = ", " + name + " = " + texts.back().alone();
       end = name;
     }
-    return emit_loop("for (" + t + " " + x + " = " + (s.a->a ? texts[0] : "0") + limit + "; " + x +
-                         " < " + end + "; ++" + x + ")",
+    return emit_loop("for (" + t + " " + x + " = " + (s.a->a ? texts[0].alone() : "0") + limit +
+                         "; " + x + " < " + end + "; ++" + x + ")",
                      s);
   }
   const type& of = *s.a->type;
   const bool array = of.is(kind::array);
-  std::string list = text(*s.a);
+  std::string list = text(*s.a).alone();
   if (!array && !of.is(kind::view)) list = "std::string_view(" + list + ")";
   if (!array && s.a->kind == expr_kind::text) list = "std::string_view(" + list + ")";
   const std::string element = array ? type_text(*of.of, s.at) : "std::uint8_t";

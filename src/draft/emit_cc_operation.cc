@@ -35,21 +35,19 @@ constexpr row functions[] = {
 
 }  // namespace
 
-std::string cc_emitter::construct_text(const expr& e) {
+cc_expr cc_emitter::construct_text(const expr& e) {
   std::vector<const expr*> list;
   for (const argument& a : e.args)
     if (a.value) list.push_back(a.value.get());
-  std::string out;
-  for (const std::string& t : operands(list)) out += (out.empty() ? "" : ", ") + t;
-  return type_text(*e.type, e.at) + "(" + out + ")";
+  return cc_call(type_text(*e.type, e.at), operands(list));
 }
 
-std::string cc_emitter::operation_text(const expr& e) {
+cc_expr cc_emitter::operation_text(const expr& e) {
   const operation& op = *e.op_info;
   const bool is_call = e.kind == expr_kind::call;
   if (op.on.empty()) {
     if (op.name != "event") return construct_text(e);
-    return waits_ + ".event(" + place_text(*e.args[0].value) + ")";
+    return cc_call(waits_ + ".event", {place_text(*e.args[0].value)});
   }
   const expr& callee = is_call ? *e.a : e;
   const bool has_receiver =
@@ -79,29 +77,25 @@ std::string cc_emitter::operation_text(const expr& e) {
     list.push_back(value);
     places.push_back(i < params.size() && params[i].how == passing::change);
   }
-  std::vector<std::string> t = operands(list, places);
+  std::vector<cc_expr> t = operands(list, places);
   if (range != nullptr) {
-    if (!range->a) t.insert(t.end() - (range->b ? 1 : 0), "0");
+    if (!range->a) t.insert(t.end() - (range->b ? 1 : 0), cc_expr("0"));
     if (!range->b) stop(e.at, "a part of a file without its end");
   }
-  const auto joined = [&](std::size_t from) {
-    std::string out;
-    for (std::size_t i = from; i < t.size(); ++i) out += (out.empty() ? "" : ", ") + t[i];
-    return out;
-  };
   if (has_receiver && is_c_text(*callee.a) && op.on == "text") {
-    const std::string at = place_text(*callee.a);
-    return op.name == "clear" ? at + ".len = 0" : "draft::append_text(" + at + ", " + t[1] + ")";
+    const cc_expr at = place_text(*callee.a);
+    if (op.name == "clear") return cc_expr(cc_member(at, "len = 0").alone(), cc_rank::assignment);
+    return cc_call("draft::append_text", {at, t[1]});
   }
   for (const row& r : functions)
-    if (r.on == op.on && r.name == op.name) return std::string(r.cc) + "(" + joined(0) + ")";
+    if (r.on == op.on && r.name == op.name) return cc_call(std::string(r.cc), t);
   if (!has_receiver) stop(e.at, std::string(op.on) + "." + std::string(op.name));
   if (op.name == "starts_with") {
     const bool view = callee.a->type->is(kind::view) && callee.a->kind != expr_kind::text;
-    return (view ? cc_primary(t[0]) : "std::string_view(" + t[0] + ")") + ".starts_with(" +
-           joined(1) + ")";
+    const cc_expr on = view ? t[0] : cc_call("std::string_view", {t[0]});
+    return cc_call(cc_member(on, "starts_with").alone(), t, 1);
   }
-  return cc_member(t[0], std::string(op.name)) + "(" + joined(1) + ")";
+  return cc_call(cc_member(t[0], std::string(op.name)).alone(), t, 1);
 }
 
 }  // namespace heddle::draft

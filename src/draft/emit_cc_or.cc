@@ -18,39 +18,38 @@ bool stays_outside(const expr& e) {
 
 }  // namespace
 
-std::string cc_emitter::outcome_text(const expr& e) {
+cc_expr cc_emitter::outcome_text(const expr& e) {
   if (e.of_optional) return text(*e.a);
   const expr& call = *e.a;
-  if (waits(call)) return "co_await draft::caught(" + bare_call(call) + ")";
+  if (waits(call)) return cc_prefix("co_await ", cc_call("draft::caught", {bare_call(call)}));
   for (const argument& a : call.args)
     if (a.value && stays_outside(*a.value)) done_[a.value.get()] = saved(*a.value, "first");
   if (call.a && call.a->kind == expr_kind::member && stays_outside(*call.a->a))
     done_[call.a->a.get()] = saved(*call.a->a, "first");
-  const std::string inner = text(call);
-  return "draft::caught([&] { " + std::string(call.type->is(kind::void_) ? "" : "return ") + inner +
-         "; })";
+  const cc_expr inner = text(call);
+  return cc_expr("draft::caught([&] { " + std::string(call.type->is(kind::void_) ? "" : "return ") +
+                 inner.alone() + "; })");
 }
 
-std::string cc_emitter::short_or(const expr& e) {
+cc_expr cc_emitter::short_or(const expr& e) {
   if (!e.b || effect_of(*e.b) > effect::reads || grows(*e.b)) return {};
   if (e.b->type->is_owned() || e.a->type->is_owned()) return {};
-  const std::string outcome = outcome_text(e);
-  return cc_primary(outcome) + ".value_or(" + text(*e.b) + ")";
+  const cc_expr outcome = outcome_text(e);
+  return cc_call(outcome.primary() + ".value_or", {text(*e.b)});
 }
 
-void cc_emitter::emit_handler(const expr& e, const std::string& outcome,
-                              const std::string& failed) {
+void cc_emitter::emit_handler(const expr& e, const std::string& outcome) {
   if (e.b) {
     const bool lines = grows(*e.b);
     if (lines) out_.open("if (!" + outcome + ")");
-    const std::string value = text(*e.b);
-    line((lines ? "" : "if (!" + outcome + ") ") + outcome + " = " + value + ";");
+    const cc_expr value = text(*e.b);
+    line((lines ? "" : "if (!" + outcome + ") ") + outcome + " = " + value.alone() + ";");
     if (lines) out_.close();
     return;
   }
   const std::size_t from = out_.size();
   out_.open("if (!" + outcome + ")");
-  if (e.error_var != nullptr) texts_[e.error_var] = failed;
+  if (e.error_var != nullptr) texts_[e.error_var] = cc_expr(outcome + ".error()");
   if (e.jump)
     emit_stmt(*e.jump);
   else
@@ -58,35 +57,36 @@ void cc_emitter::emit_handler(const expr& e, const std::string& outcome,
   out_.close_if(from);
 }
 
-std::string cc_emitter::or_text(const expr& e, const std::string& name) {
-  if (std::string s = short_or(e); !s.empty()) return s;
-  const std::string outcome = outcome_text(e);
+cc_expr cc_emitter::or_text(const expr& e, const std::string& name) {
+  if (cc_expr s = short_or(e); !s.empty()) return s;
+  const cc_expr outcome = outcome_text(e);
   const std::string got = fresh(name);
-  line("auto " + got + " = " + outcome + ";");
-  emit_handler(e, got, cc_member(got, "error()"));
-  return e.type->needs_release() ? "std::move(*" + got + ")" : "*" + got;
+  line("auto " + got + " = " + outcome.alone() + ";");
+  emit_handler(e, got);
+  if (e.type->needs_release()) return cc_expr("std::move(*" + got + ")");
+  return cc_prefix("*", cc_expr(got));
 }
 
 void cc_emitter::emit_or(const expr& e) {
   const bool empty = e.handler && e.handler->body.empty();
-  const std::string outcome = outcome_text(e);
-  if (empty) return line(outcome + ";");
+  const cc_expr outcome = outcome_text(e);
+  if (empty) return line(outcome.alone() + ";");
   const std::size_t from = out_.size();
   const bool asked = e.error_var != nullptr && e.error_var->used;
   // GCC 12 does not go on after a co_await in a condition.
   if (asked || cc_waits(outcome)) {
     const std::string got = fresh("done");
-    out_.open("if (const auto " + got + " = " + outcome + "; !" + got + ")");
-    if (asked) texts_[e.error_var] = got + ".error()";
+    out_.open("if (const auto " + got + " = " + outcome.alone() + "; !" + got + ")");
+    if (asked) texts_[e.error_var] = cc_expr(got + ".error()");
   } else {
-    out_.open("if (!" + (e.of_optional ? cc_primary(outcome) : outcome) + ")");
+    out_.open("if (!" + outcome.beside() + ")");
   }
   if (e.jump)
     emit_stmt(*e.jump);
   else if (e.handler)
     emit_block(*e.handler);
   else
-    line(text(*e.b) + ";");
+    line(text(*e.b).alone() + ";");
   out_.close_if(from);
 }
 

@@ -154,7 +154,7 @@ bool cc_emitter::meets(const expr& changes, const expr& reads) {
 bool cc_emitter::grows(const expr& e) {
   if (const auto found = grows_.find(&e); found != grows_.end()) return found->second;
   const cc_lines::mark before = out_.here();
-  const auto names = names_;
+  const std::size_t names = made_.size();
   const auto texts = texts_;
   const auto places = places_;
   const auto done = done_;
@@ -162,7 +162,7 @@ bool cc_emitter::grows(const expr& e) {
   static_cast<void>(text(e));
   const bool grew = out_.size() != before.size;
   out_.back_to(before);
-  names_ = names;
+  forget_names(names);
   texts_ = texts;
   places_ = places;
   done_ = done;
@@ -170,17 +170,18 @@ bool cc_emitter::grows(const expr& e) {
   return grows_[&e] = grew;
 }
 
-std::string cc_emitter::saved(const expr& e, const std::string& base) {
+cc_expr cc_emitter::saved(const expr& e, const std::string& base) {
   const type& t = e.to != nullptr ? *e.to : *e.type;
-  std::string value = text(e);
+  const cc_expr value = text(e);
   const std::string name = fresh(base);
-  line((t.is_owned() ? "" : "const ") + type_text(t, e.at) + " " + name + " = " + value + ";");
-  return t.is_owned() ? "std::move(" + name + ")" : name;
+  line((t.is_owned() ? "" : "const ") + type_text(t, e.at) + " " + name + " = " + value.alone() +
+       ";");
+  return cc_expr(t.is_owned() ? "std::move(" + name + ")" : name);
 }
 
-std::vector<std::string> cc_emitter::operands(const std::vector<const expr*>& list,
-                                              const std::vector<bool>& places) {
-  std::vector<std::string> out;
+std::vector<cc_expr> cc_emitter::operands(const std::vector<const expr*>& list,
+                                          const std::vector<bool>& places) {
+  std::vector<cc_expr> out;
   std::vector<effect> effects;
   for (const expr* e : list) effects.push_back(effect_of(*e));
   for (std::size_t i = 0; i != list.size(); ++i) {

@@ -6,6 +6,14 @@
 #include "draft/walk.hh"
 
 namespace heddle::draft {
+namespace {
+
+/// Whether the error may be none at all: not of a name, and not of a handler.
+bool may_be_none(const expr& e) {
+  return e.means != meaning::error_name && (e.var == nullptr || !e.var->is_error);
+}
+
+}  // namespace
 
 void cc_emitter::emit_block(const block& b, std::size_t first, bool ends) {
   for (std::size_t i = first; i != b.body.size(); ++i) {
@@ -42,7 +50,7 @@ void cc_emitter::emit_one(const stmt& s, bool last) {
       return emit_let(s);
     case stmt_kind::expression:
       if (s.a->kind == expr_kind::or_else) return emit_or(*s.a);
-      return line(text(*s.a) + ";");
+      return line(text(*s.a).alone() + ";");
     case stmt_kind::assign:
       return emit_assign(s);
     case stmt_kind::if_:
@@ -72,7 +80,9 @@ void cc_emitter::emit_one(const stmt& s, bool last) {
     case stmt_kind::continue_:
       return emit_jump(s.kind);
     case stmt_kind::fail:
-      return line("throw " + text(*s.a) + ";");
+      return line(
+          "throw " +
+          (may_be_none(*s.a) ? cc_call("draft::failing", {text(*s.a)}) : text(*s.a)).alone() + ";");
     default:
       stop(s.at, "this statement");
   }
@@ -85,9 +95,9 @@ void cc_emitter::emit_let(const stmt& s) {
   if (s.name == "_") {  // it is evaluated, and an owner stays until the end of the block
     if (t.is_owned())
       return line("[[maybe_unused]] const " + type_text(t, s.at) + " " + fresh("unused") + " = " +
-                  text(*s.a) + ";");
+                  text(*s.a).alone() + ";");
     if (s.a->kind == expr_kind::or_else && short_or(*s.a).empty()) return emit_or(*s.a);
-    return line("static_cast<void>(" + text(*s.a) + ");");
+    return line("static_cast<void>(" + text(*s.a).alone() + ");");
   }
   const std::string name = name_of(*s.var);
   const std::string head =
@@ -97,68 +107,71 @@ void cc_emitter::emit_let(const stmt& s) {
   if (e.kind == expr_kind::or_else && (e.to == nullptr || e.to == e.type) && e.type == &t) {
     const type* const held = e.of_optional ? e.a->type->of : e.a->type;
     if (held == &t) {
-      if (const std::string value = short_or(e); !value.empty())
-        return line(head + " = " + value + ";");
+      if (const cc_expr value = short_or(e); !value.empty())
+        return line(head + " = " + value.alone() + ";");
       // The outcome has the variable's name, and the variable is what it holds.
-      const std::string outcome = outcome_text(e);
-      line("auto " + name + " = " + outcome + ";");
-      emit_handler(e, name, name + ".error()");
-      texts_[s.var] = "*" + name;
+      const cc_expr outcome = outcome_text(e);
+      line("auto " + name + " = " + outcome.alone() + ";");
+      emit_handler(e, name);
+      texts_[s.var] = cc_prefix("*", cc_expr(name));
       return;
     }
   }
-  std::string value = text(e);
+  const cc_expr whole = text(e);
+  std::string value = whole.alone();
   if (value == "std::nullopt") value = "{}";
   const std::string made = type_text(t, s.at);
   if (value == made + "{}") return line(head + "{};");
   if (value == made + "()") return line(head + ";");
   // T x = T(a) is T x(a).
   if ((value.starts_with(made + "(") || value.starts_with(made + "{")) &&
-      cc_primary(value) == value && cc_is_one_call(value, made.size()))
+      whole.rank() == cc_rank::primary && cc_is_one_call(value, made.size()))
     return line(head + value.substr(made.size()) + ";");
   line(head + (value == "{}" ? value : " = " + value) + ";");
 }
 
 void cc_emitter::emit_assign(const stmt& s) {
   if (s.op == word::s_set) {
-    const std::string value = text(*s.b);
-    if (is_c_text(*s.a)) return line("draft::set_text(" + place_text(*s.a) + ", " + value + ");");
-    return line(place_text(*s.a) + " = " + value + ";");
+    const cc_expr value = text(*s.b);
+    if (is_c_text(*s.a))
+      return line(cc_call("draft::set_text", {place_text(*s.a), value}).alone() + ";");
+    return line(place_text(*s.a).beside() + " = " + value.alone() + ";");
   }
   const word op = s.op == word::s_add_set   ? word::s_add
                   : s.op == word::s_sub_set ? word::s_sub
                   : s.op == word::s_mul_set ? word::s_mul
                                             : word::s_div;
   // The right side first, as in Draft: it may wait, and change the left one.
-  std::string right = text(*s.b);
+  cc_expr right = text(*s.b);
   if (effect_of(*s.b) == effect::acts && meets(*s.b, *s.a)) {
     const std::string name = fresh("right");
     line("const " + type_text(s.b->to != nullptr ? *s.b->to : *s.b->type, s.at) + " " + name +
-         " = " + right + ";");
-    right = name;
+         " = " + right.alone() + ";");
+    right = cc_expr(name);
   }
-  std::string to = place_text(*s.a);
+  cc_expr to = place_text(*s.a);
   if (effect_of(*s.a) > effect::reads) {
     const std::string name = fresh("target");
-    line("auto& " + name + " = " + to + ";");
-    to = name;
+    line("auto& " + name + " = " + to.alone() + ";");
+    to = cc_expr(name);
   }
-  line(to + " = " + checked(op, *s.a->type, nullptr, to, right, s.at) + ";");
+  line(to.beside() + " = " + checked(op, *s.a->type, nullptr, to, right, s.at).alone() + ";");
 }
 
 std::string cc_emitter::condition(const stmt& s, const std::string& keyword) {
-  std::string value = text(*s.a);
+  cc_expr value = text(*s.a);
   if (s.name.empty()) {
     if (cc_waits(value)) {  // GCC 12 does not go on after a co_await in a condition
       const std::string name = fresh("holds");
-      line("const bool " + name + " = " + value + ";");
-      value = name;
+      line("const bool " + name + " = " + value.alone() + ";");
+      value = cc_expr(name);
     }
-    return keyword + " (" + value + ")";
+    return keyword + " (" + value.alone() + ")";
   }
   const std::string name = s.name == "_" ? fresh("unused") : name_of(*s.var);
-  texts_[s.var] = "*" + name;
-  return keyword + " (" + (moved(*s.var) ? "auto " : "const auto ") + name + " = " + value + ")";
+  texts_[s.var] = cc_prefix("*", cc_expr(name));
+  return keyword + " (" + (moved(*s.var) ? "auto " : "const auto ") + name + " = " + value.alone() +
+         ")";
 }
 
 void cc_emitter::emit_if(const stmt& s, const std::string& before) {
@@ -180,30 +193,30 @@ void cc_emitter::emit_if(const stmt& s, const std::string& before) {
 
 void cc_emitter::emit_match(const stmt& s) {
   const type& t = s.a->to != nullptr ? *s.a->to : *s.a->type;
-  std::string subject = text(*s.a);
+  cc_expr subject = text(*s.a);
   bool plain = t.is(kind::view) || t.is(kind::error) || t.is(kind::boolean);
   for (const match_arm& arm : s.arms) {
     const exits e = exits_of(arm.body);
     plain |= e.breaks;  // a break in a switch would leave only that
   }
   if (plain) {
-    if (effect_of(*s.a) > effect::none || subject.find('(') != std::string::npos) {
+    if (effect_of(*s.a) > effect::none || subject.alone().find('(') != std::string::npos) {
       const std::string name = fresh("subject");
       line("const auto " + name + " = " +
-           (t.is(kind::view) ? "std::string_view(" + subject + ")" : subject) + ";");
-      subject = name;
+           (t.is(kind::view) ? cc_call("std::string_view", {subject}) : subject).alone() + ";");
+      subject = cc_expr(name);
     }
     const bool all = leaves(s);
     for (std::size_t i = 0; i != s.arms.size(); ++i) {
       const match_arm& arm = s.arms[i];
-      std::string test;
+      cc_expr tests;
       for (const expr_ptr& p : arm.patterns) {
-        const std::string value = text(*p);
-        const std::string one = t.is(kind::boolean)
-                                    ? (p->number != 0 ? subject : "!" + cc_primary(subject))
-                                    : subject + " == " + value;
-        test += (test.empty() ? "" : " || ") + one;
+        const cc_expr one = !t.is(kind::boolean) ? cc_infix(subject, "==", text(*p))
+                            : p->number != 0     ? subject
+                                                 : cc_prefix("!", subject);
+        tests = tests.empty() ? one : cc_infix(tests, "||", one);
       }
+      const std::string& test = tests.alone();
       const bool last = arm.otherwise || (all && i + 1 == s.arms.size());
       if (i == 0 && last)
         out_.open("");
@@ -219,19 +232,20 @@ void cc_emitter::emit_match(const stmt& s) {
   }
   if (cc_waits(subject)) {
     const std::string name = fresh("subject");
-    line("const auto " + name + " = " + subject + ";");
-    subject = name;
+    line("const auto " + name + " = " + subject.alone() + ";");
+    subject = cc_expr(name);
   }
-  out_.open("switch (" + subject + ")");
+  out_.open("switch (" + subject.alone() + ")");
   for (std::size_t i = 0; i != s.arms.size(); ++i) {
     const match_arm& arm = s.arms[i];
-    for (const expr_ptr& p : arm.patterns) line("case " + text(*p) + ":");
+    for (const expr_ptr& p : arm.patterns) line("case " + text(*p).alone() + ":");
     const bool last = !arm.otherwise && i + 1 == s.arms.size() && leaves(s);
     if (arm.otherwise || last) line("default:");
+    const std::size_t from = out_.size();
     out_.open_case();
     emit_block(arm.body);
     if (!leaves(arm.body)) line("break;");
-    out_.close_case();
+    out_.close_case(from);
   }
   out_.close();
 }
@@ -242,9 +256,9 @@ void cc_emitter::emit_return(const stmt& s) {
     if (s.a->kind == expr_kind::or_else)
       emit_or(*s.a);
     else
-      line(text(*s.a) + ";");
+      line(text(*s.a).alone() + ";");
   } else if (s.a) {
-    value = text(*s.a);
+    value = text(*s.a).alone();
     // A local variable that is returned moves by itself.
     if (s.a->kind == expr_kind::name && s.a->moves && !texts_.contains(s.a->var) &&
         places_.back().how != place::form::ways)

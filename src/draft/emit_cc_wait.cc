@@ -19,9 +19,9 @@ void cc_emitter::emit_any(const stmt& s) {
       otherwise = &a;
       continue;
     }
-    const std::string what =
-        a.kind == any_arm::form::after ? "draft::after(" + text(*a.what) + ")" : bare_call(*a.what);
-    arms += (arms.empty() ? "" : ", ") + what;
+    const cc_expr what = a.kind == any_arm::form::after ? cc_call("draft::after", {text(*a.what)})
+                                                        : bare_call(*a.what);
+    arms += (arms.empty() ? "" : ", ") + what.alone();
     list.push_back(&a);
   }
   const std::size_t count = list.size();
@@ -47,7 +47,7 @@ void cc_emitter::emit_any(const stmt& s) {
     const std::size_t from = out_.size();
     if (a.var != nullptr && a.name != "_" && a.var->used) {
       if (failed)
-        texts_[a.var] = ready + ".error()";
+        texts_[a.var] = cc_expr(ready + ".error()");
       else
         line((moved(*a.var) ? "" : "const ") + type_text(*a.var->type, a.at) + " " +
              name_of(*a.var) + " = " + ready + ".get<" + std::to_string(i) + ">();");
@@ -74,7 +74,7 @@ void cc_emitter::emit_wait(const stmt& s) {
 }
 
 void cc_emitter::emit_bounded(const stmt& s, bool last) {
-  const std::string span = s.kind == stmt_kind::within ? text(*s.a) : "";
+  const std::string span = s.kind == stmt_kind::within ? text(*s.a).alone() : "";
   if (!last) out_.open("");
   if (span.empty())
     line("const draft::shield " + fresh("uncanceled") + ";");
@@ -101,7 +101,8 @@ bool cc_emitter::emit_defer(const stmt& s, const block& b, std::size_t next) {
     if (s.a && s.a->kind == expr_kind::or_else)
       emit_or(*s.a);
     else if (s.a)
-      line((s.a->type->is(kind::void_) ? text(*s.a) : "static_cast<void>(" + text(*s.a) + ")") +
+      line((s.a->type->is(kind::void_) ? text(*s.a) : cc_call("static_cast<void>", {text(*s.a)}))
+               .alone() +
            ";");
     else
       emit_block(s.body);
