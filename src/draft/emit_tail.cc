@@ -74,6 +74,7 @@ void c_emitter::emit_tail(const flow& f, const flow_block& b, block_id next) {
       line("if (bad != 0) {");
       line("  status = heddle_fault(w, bad, " + c_text(t.at ? t.at.file->path() : "") + ", " +
            std::to_string(t.at ? t.at.file->line_of(t.at.begin) : 0) + ");");
+      line("  bad = 0;");  // a defer computes, too
       line("  goto " + labels_[t.next[1]] + ";");
       line("}");
       return go_to(t.next[0], next);

@@ -49,7 +49,8 @@ instr lowering::operation_instr(const expr& e, bool waits) {
       i.by_address.push_back(false);
       i.by_address.push_back(false);
     } else {
-      value v = lower_argument(*list[n], waits);
+      // A buffer changes while it gets them one by one, and they may be read from it.
+      value v = lower_argument(*list[n], waits || (i.op == instr_op::print && i.has_place));
       if (effects_follow(list, n) && !v.is_constant() && v.op != value_op::text &&
           v.type->owning == owning::value && !v.type->by_address()) {
         const var_id tmp = add_temp(v.type, list[n]->at);

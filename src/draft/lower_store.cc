@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "draft/lowering.hh"
+#include "draft/own_graph.hh"
 #include "draft/walk.hh"
 
 namespace heddle::draft {
@@ -325,6 +326,7 @@ void lowering::lower_assign(const stmt& s) {
     value right = lower(*s.b);
     v.kids.push_back(place);
     v.kids.push_back(std::move(right));
+    if (keeps_old_value(s)) v = safe(std::move(v), s.at);
     set(std::move(place), std::move(v), s.at);
   } else if (!t->needs_release()) {
     if (s.a->kind == expr_kind::name && s.b->kind != expr_kind::name) {
@@ -366,8 +368,10 @@ void lowering::lower_assign(const stmt& s) {
 
 bool lowering::keeps_old_value(const stmt& s) const {
   // A call that fails gives no value, and the variable is not what it left in its result's place.
-  if (!contains_effects(*s.b)) return false;
-  if (s.b->kind == expr_kind::or_else || s.a->var->is_param) return true;
+  // Neither is it what an operation with a fault gives.
+  if (s.op == word::s_set && !contains_effects(*s.b) && !lowers_to_fault(*s.b)) return false;
+  const variable* const root = place_root(*s.a);
+  if (s.b->kind == expr_kind::or_else || root == nullptr || root->is_param) return true;
   for (std::uint32_t at = top_; at != no_id; at = cleanups_[at].parent)
     if (cleanups_[at].op == cleanup_op::defer) return true;
   return false;
