@@ -4,6 +4,7 @@
 #include <set>
 
 #include "draft/checker.hh"
+#include "draft/parser.hh"
 
 namespace heddle::draft {
 
@@ -55,6 +56,20 @@ void checker::check_constant(constant& c) {
     c.resolved = true;
     return;
   }
+  const std::uint32_t depth = c.foreign ? 1 : c.decl->value->depth;
+  if (program_.constants_depth + depth > 2 * chain_max) {
+    error("D0007", c.decl->name_at, "this constant is computed from too many others").hint =
+        "write its value";
+    c.type = poison();
+    c.resolved = true;
+    return;
+  }
+  program_.constants_depth += depth;
+  compute_constant(c);
+  program_.constants_depth -= depth;
+}
+
+void checker::compute_constant(constant& c) {
   c.resolving = true;
   const type* want = c.decl->type ? resolve(c.decl->type) : nullptr;
   if (c.foreign) {

@@ -25,6 +25,7 @@ class resolver {
   source::diagnostic& error(const char* code, span at, std::string message) {
     return report_.error(code, at, std::move(message));
   }
+  void refuse_size(span at, std::uint64_t size);
   [[nodiscard]] const type* poison() const noexcept { return types_.basic(kind::poison); }
   /// The symbol of a name in this module, or of module.name; marks it used.
   [[nodiscard]] symbol* find_symbol(std::string_view name) noexcept;
@@ -45,7 +46,7 @@ class checker : public resolver {
   void check_enum(enumeration& e);
 
  private:
-  friend class constant_scope;
+  void compute_constant(constant& c);
 
   // Expressions (check_expr.cc, check_call.cc, check_operator.cc, check_value.cc). check() finds
   // the type; want is a wish, which literals follow.
@@ -127,6 +128,11 @@ class checker : public resolver {
   std::uint32_t depth_ = 0;
 };
 
+/// Makes functions apart that would be merged into too much code. All forms are chosen before; the
+/// list has all functions that have a body.
+void bound_merged_code(const std::vector<function*>& functions, source::diagnostics& report);
+/// Sets stmt::yields of the loops of a function. find_waits() runs before.
+void mark_yielding_loops(function& f);
 /// Whether the name is a built-in module: net, fs, time, log, rand.
 [[nodiscard]] bool is_namespace(std::string_view name) noexcept;
 /// Whether values of the type are bytes that a view may look into.

@@ -24,7 +24,8 @@ constexpr code_page pages[] = {
      "A call has too many arguments, too few, or one with an unknown name. The fields of a record\n"
      "are always named.\n"},
     {"D0007", "too deeply nested",
-     "Blocks and expressions nest to a depth of 200, operators in a row to 1,000.\n"},
+     "Blocks, parentheses, subscripts, types, records, modules and merged functions nest to a\n"
+     "depth of 200. Operators in a row, and constants computed from constants, to 1,000.\n"},
     {"D0009", "not in this version",
      "The language has it, and this version of the compiler has not, or `--emit cc` has no C++ "
      "for\n"

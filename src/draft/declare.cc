@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "draft/checker.hh"
+#include "draft/parser.hh"
 
 namespace heddle::draft {
 namespace {
@@ -243,42 +244,96 @@ class declarer : public resolver {
  public:
   /// A record with a counted part is counted; one that contains itself has no size.
   void finish_records() {
-    for (const auto& [r, t] : mutable_types_) {
-      std::vector<const record*> path;
-      if (contains(*r, *r, path)) {
-        error("D1002", r->decl->name_at, "the record " + quoted(r->decl->name) + " contains itself")
-            .hint = "a record is a value; hold a number that names the other one";
-        for (record::part& p : r->parts) p.type = poison();
-      }
-    }
-    for (const auto& [r, t] : mutable_types_)
-      if (counted(*r, 0)) t->owning = owning::counted;
+    for (const auto& [r, t] : mutable_types_) finish_record(*r);
   }
 
  private:
-  static const record* record_in(const type* t) {
+  static record* record_in(const type* t) {
     while (t != nullptr && (t->is(kind::array) || t->is(kind::optional))) t = t->of;
     return t != nullptr && t->is(kind::record) ? t->record : nullptr;
   }
-  static bool contains(const record& outer, const record& wanted,
-                       std::vector<const record*>& path) {
-    if (std::find(path.begin(), path.end(), &outer) != path.end()) return false;
-    path.push_back(&outer);
-    for (const record::part& p : outer.parts) {
-      const record* const inner = record_in(p.type);
-      if (inner == nullptr) continue;
-      if (inner == &wanted || contains(*inner, wanted, path)) return true;
-    }
-    return false;
+  static bool holds_array(const type& t) {
+    const type* at = &t;
+    while (at->is(kind::optional)) at = at->of;
+    return at->is(kind::array);
   }
-  static bool counted(const record& r, int depth) {
-    if (depth > 100) return false;
-    for (const record::part& p : r.parts) {
-      if (p.type->owning == owning::counted) return true;
-      const record* const inner = record_in(p.type);
-      if (inner != nullptr && counted(*inner, depth + 1)) return true;
+
+  /// The records inside first: each is looked at once. Its own stack, since a chain of records has
+  /// any length.
+  void finish_record(record& root) {
+    struct visit {
+      record* r;
+      std::size_t part = 0;
+    };
+    std::vector<visit> path;
+    const auto enter = [&](record& r) {
+      if (r.finished) return;
+      r.resolving = true;
+      path.push_back({&r});
+    };
+    enter(root);
+    while (!path.empty()) {
+      visit& v = path.back();
+      record& r = *v.r;
+      if (v.part == r.parts.size()) {
+        close(r);
+        path.pop_back();
+        continue;
+      }
+      record::part& p = r.parts[v.part++];
+      record* const inner = record_in(p.type);
+      if (inner == nullptr) continue;
+      if (!inner->resolving) {
+        enter(*inner);
+        continue;
+      }
+      std::size_t first = path.size() - 1;
+      while (path[first].r != inner) --first;
+      error("D1002", inner->decl->name_at,
+            "the record " + quoted(inner->decl->name) + " contains itself")
+          .hint = "a record is a value; hold a number that names the other one";
+      for (std::size_t i = first; i != path.size(); ++i)
+        for (record::part& each : path[i].r->parts)
+          if (record_in(each.type) != nullptr) each.type = poison();
     }
-    return false;
+  }
+
+  /// All that is in it is known.
+  void close(record& r) {
+    r.resolving = false;
+    r.finished = true;
+    std::uint64_t size = 0;
+    std::uint32_t align = 1, depth = 0;
+    for (record::part& p : r.parts) {
+      if (const record* const inner = record_in(p.type)) {
+        depth = std::max(depth, inner->depth);
+        // Their types were made before it was known what the record holds.
+        if (inner->type->needs_release() && holds_array(*p.type)) {
+          error("D0004", p.at, "an array holds plain values, and no " + inner->type->name);
+          p.type = poison();
+        }
+        types_.settle(*p.type);
+      }
+      if (p.type->owning == owning::counted) types_.set_counted(*r.type);
+      const std::uint32_t to = align_of(*p.type);
+      align = std::max(align, to);
+      size = (size + to - 1) / to * to + wide_size_of(*p.type);
+      if (size > type_size_max) {
+        refuse_size(p.at, size);
+        p.type = poison();
+        size = 0;
+      }
+    }
+    r.depth = depth + 1;
+    r.align = align;
+    r.size = static_cast<std::uint32_t>((size + align - 1) / align * align);
+    if (r.depth > nesting_max) {
+      if (r.depth == nesting_max + 1)
+        error("D0007", r.decl->name_at, "these records are too deep inside of each other").hint =
+            "put the fields of the inner ones into the outer ones";
+      for (record::part& p : r.parts)
+        if (record_in(p.type) != nullptr) p.type = poison();
+    }
   }
 };
 
@@ -291,7 +346,6 @@ void declare(program& p, source::diagnostics& report) {
   for (declarer& d : all) d.names();
   for (declarer& d : all) d.types();
   for (declarer& d : all) d.finish_records();
-  p.types.refresh();
   for (declarer& d : all) d.signatures();
 }
 

@@ -189,10 +189,6 @@ struct emit_options {
 [[nodiscard]] std::string emit_c(program& p, std::vector<flow>& flows, const emit_options& options);
 [[nodiscard]] std::string emit_header(program& p, const std::vector<flow>& flows);
 
-/// Size and alignment that C gives a type; 64-bit targets.
-[[nodiscard]] std::uint32_t size_of(const type& t);
-[[nodiscard]] std::uint32_t align_of(const type& t);
-
 /// Whether control waits at this tail.
 [[nodiscard]] inline bool is_wait(tail_op op) noexcept {
   return op == tail_op::wait || op == tail_op::call || op == tail_op::any ||

@@ -5,6 +5,8 @@
 #include "draft/fold.hh"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "draft/flow.hh"
 
@@ -94,32 +96,44 @@ std::optional<__int128> fold_binary(word op, const type& t, __int128 a, __int128
 
 namespace {
 
-/// The knowledge of a slot: nothing seen yet, one number (of an owner 0: it holds nothing), or
-/// anything.
-struct known {
-  enum class how : std::uint8_t { unseen, number, anything };
-  how what = how::unseen;
-  __int128 number = 0;
-  friend bool operator==(const known&, const known&) = default;
-};
-
-using state = std::vector<known>;
-
-bool join(state& into, const state& from) {
-  bool changed = false;
-  for (std::size_t i = 0; i != into.size(); ++i) {
-    known k = into[i];
-    if (from[i].what == known::how::unseen || k == from[i]) continue;
-    if (k.what == known::how::unseen) {
-      k = from[i];
-    } else {
-      k = {known::how::anything, 0};
-    }
-    changed |= !(k == into[i]);
-    into[i] = k;
+/// The slots that hold one known number (an owner that is 0 holds nothing); every other one may
+/// hold anything. Few are known at one place, so they are a list, sorted by slot.
+class known_numbers {
+ public:
+  [[nodiscard]] const __int128* find(var_id id) const {
+    const auto at = place_of(id);
+    return at == known_.end() || at->first != id ? nullptr : &at->second;
   }
-  return changed;
-}
+  void set(var_id id, __int128 n) {
+    const auto at = known_.begin() + (place_of(id) - known_.cbegin());
+    if (at != known_.end() && at->first == id)
+      at->second = n;
+    else
+      known_.insert(at, {id, n});
+  }
+  void forget(var_id id) {
+    const auto at = place_of(id);
+    if (at != known_.end() && at->first == id) known_.erase(at);
+  }
+  /// Keeps what both know; whether anything was lost.
+  bool join(const known_numbers& from) {
+    const std::size_t before = known_.size();
+    auto other = from.known_.begin();
+    std::erase_if(known_, [&](const pair& k) {
+      while (other != from.known_.end() && other->first < k.first) ++other;
+      return other == from.known_.end() || other->first != k.first || other->second != k.second;
+    });
+    return known_.size() != before;
+  }
+
+ private:
+  using pair = std::pair<var_id, __int128>;
+  [[nodiscard]] std::vector<pair>::const_iterator place_of(var_id id) const {
+    return std::lower_bound(known_.begin(), known_.end(), id,
+                            [](const pair& k, var_id n) { return k.first < n; });
+  }
+  std::vector<pair> known_;
+};
 
 class folder {
  public:
@@ -134,23 +148,26 @@ class folder {
   }
 
   void run() {
-    std::vector<state> entry(flow_.blocks.size(), state(flow_.slots.size()));
+    std::vector<known_numbers> entry(flow_.blocks.size());
     std::vector<bool> reached(flow_.blocks.size(), false);
     std::vector<block_id> work = {0};
-    for (known& k : entry[0]) k = {known::how::anything, 0};
     reached[0] = true;
     while (!work.empty()) {
       const block_id at = work.back();
       work.pop_back();
-      state s = entry[at];
+      known_numbers s = entry[at];
       const flow_block& b = flow_.blocks[at];
       for (const instr& x : b.body) apply(x, s);
       for (const instr& x : b.tail.waits) apply(x, s);
-      if (b.tail.op == tail_op::check_fault) forget(flow_.status, s);
+      if (b.tail.op == tail_op::check_fault) s.forget(flow_.status);
       for (const block_id next : targets(b.tail, s)) {
-        const bool first = !reached[next];
-        reached[next] = true;
-        if (join(entry[next], s) || first) work.push_back(next);
+        if (!reached[next]) {
+          reached[next] = true;
+          entry[next] = s;
+          work.push_back(next);
+        } else if (entry[next].join(s)) {
+          work.push_back(next);
+        }
       }
     }
     for (block_id at = 0; at != flow_.blocks.size(); ++at)
@@ -176,13 +193,14 @@ class folder {
            t.is(kind::enumeration) || t.is(kind::error) || t.needs_release();
   }
 
-  [[nodiscard]] std::optional<__int128> number_of(const value& v, const state& s) const {
+  [[nodiscard]] std::optional<__int128> number_of(const value& v, const known_numbers& s) const {
     switch (v.op) {
       case value_op::constant:
         return v.number;
       case value_op::slot:
-        if (v.type->needs_release() || s[v.slot].what != known::how::number) return std::nullopt;
-        return s[v.slot].number;
+        if (const __int128* const n = s.find(v.slot); n != nullptr && !v.type->needs_release())
+          return *n;
+        return std::nullopt;
       case value_op::unary: {
         if (v.what == word::k_fail || v.what == word::k_or) return std::nullopt;
         const auto a = number_of(v.kids[0], s);
@@ -220,55 +238,52 @@ class folder {
     }
   }
 
-  void forget(var_id id, state& s) const { s[id] = {known::how::anything, 0}; }
+  static void learn(var_id id, const std::optional<__int128>& n, known_numbers& s) {
+    if (n)
+      s.set(id, *n);
+    else
+      s.forget(id);
+  }
 
-  void apply(const instr& x, state& s) const {
+  void apply(const instr& x, known_numbers& s) const {
     switch (x.op) {
       case instr_op::set: {
         if (x.place.op != value_op::slot) return;
         const var_id id = x.place.slot;
         if (!tracked(id) || flow_.slots[id].type->needs_release()) {
+          std::optional<__int128> n;
           if (tracked(id) && flow_.slots[id].type->is_owned() && x.args[0].op == value_op::slot)
-            s[id] = s[x.args[0].slot];
-          else
-            forget(id, s);
-          return;
+            if (const __int128* const from = s.find(x.args[0].slot)) n = *from;
+          return learn(id, n, s);
         }
-        const auto n = number_of(x.args[0], s);
-        if (n) {
-          s[id] = {known::how::number, *n};
-        } else {
-          forget(id, s);
-        }
-        return;
+        return learn(id, number_of(x.args[0], s), s);
       }
       case instr_op::clear:
         if (tracked(x.slot))
-          s[x.slot] = {known::how::number, 0};
+          s.set(x.slot, 0);
         else
-          forget(x.slot, s);
+          s.forget(x.slot);
         return;
       case instr_op::release:
-        if (tracked(x.slot)) s[x.slot] = {known::how::number, 0};
+        if (tracked(x.slot)) s.set(x.slot, 0);
         return;
       default:
         break;
     }
-    if (x.result != no_id) forget(x.result, s);
-    if (x.sets_status) forget(flow_.status, s);
+    if (x.result != no_id) s.forget(x.result);
+    if (x.sets_status) s.forget(flow_.status);
     for (std::size_t i = 0; i != x.args.size(); ++i)
       if (i < x.by_address.size() && x.by_address[i] && x.args[i].op == value_op::slot)
-        forget(x.args[i].slot, s);
+        s.forget(x.args[i].slot);
   }
 
-  [[nodiscard]] std::vector<block_id> targets(const tail& t, const state& s) const {
+  [[nodiscard]] std::vector<block_id> targets(const tail& t, const known_numbers& s) const {
     switch (t.op) {
       case tail_op::branch:
         if (const auto n = number_of(t.args[0], s)) return {t.next[*n != 0 ? 0 : 1]};
         return t.next;
       case tail_op::check:
-        if (s[flow_.status].what == known::how::number)
-          return {t.next[s[flow_.status].number < 0 ? 1 : 0]};
+        if (const __int128* const n = s.find(flow_.status)) return {t.next[*n < 0 ? 1 : 0]};
         return t.next;
       case tail_op::choose:
         if (const auto n = number_of(t.args[0], s); n && t.texts.empty()) {
@@ -282,7 +297,7 @@ class folder {
     }
   }
 
-  void rewrite_value(value& v, const state& s, bool root_is_place = false) const {
+  void rewrite_value(value& v, const known_numbers& s, bool root_is_place = false) const {
     if (!root_is_place) {
       if (v.op != value_op::constant) {
         if (const auto n = number_of(v, s)) {
@@ -306,19 +321,20 @@ class folder {
     }
   }
 
-  void rewrite_instr(instr& x, const state& s) const {
+  void rewrite_instr(instr& x, const known_numbers& s) const {
     for (std::size_t i = 0; i != x.args.size(); ++i) {
       if (i < x.by_address.size() && x.by_address[i]) continue;
       rewrite_value(x.args[i], s);
     }
   }
 
-  void rewrite(flow_block& b, state s) {
+  void rewrite(flow_block& b, known_numbers s) {
     std::vector<instr> kept;
     for (instr& x : b.body) {
-      const bool null_release = x.op == instr_op::release && tracked(x.slot) &&
-                                s[x.slot].what == known::how::number && s[x.slot].number == 0;
-      if (null_release) continue;
+      if (x.op == instr_op::release && tracked(x.slot)) {
+        const __int128* const n = s.find(x.slot);
+        if (n != nullptr && *n == 0) continue;
+      }
       rewrite_instr(x, s);
       apply(x, s);
       kept.push_back(std::move(x));

@@ -20,7 +20,9 @@ void parser::join(expr& e) {
   if (e.b) depth = std::max(depth, e.b->depth);
   for (const argument& x : e.args)
     if (x.value) depth = std::max(depth, x.value->depth);
-  e.depth = depth + 1;
+  // The expressions of a handler lie below it, too.
+  e.depth = std::max(depth, e.depth) + 1;
+  deepest_ = std::max(deepest_, e.depth);
   if (e.depth <= chain_max) return;
   report_.error("D0007", e.at, "this expression is too long").hint =
       "give a part of it a name with 'let'";
@@ -34,14 +36,21 @@ expr_ptr parser::parse_expr() {
   take();
   auto e = make(expr_kind::or_else, left->at);
   e->a = std::move(left);
+  const auto handler = [&] {
+    const std::uint32_t outer = std::exchange(deepest_, 0);
+    e->handler = std::make_unique<block>(parse_block());
+    e->depth = std::max(e->depth, deepest_);
+    deepest_ = std::max(deepest_, outer);
+  };
   if (is(word::k_return) || is(word::k_break) || is(word::k_continue) || is(word::k_fail)) {
     e->jump = parse_jump();
+    if (e->jump->a) e->depth = std::max(e->depth, e->jump->a->depth);
   } else if (is(word::s_lbrace)) {
-    e->handler = std::make_unique<block>(parse_block());
+    handler();
   } else if (is_name() && ahead().is(word::s_lbrace)) {
     e->name_at = span_of(now());
     e->name = text_of(take());
-    e->handler = std::make_unique<block>(parse_block());
+    handler();
   } else {
     skip_lines();
     e->b = parse_expr();
@@ -189,6 +198,7 @@ expr_ptr parser::parse_postfix() {
       join(*call);
       e = std::move(call);
     } else if (is(word::s_lbracket)) {
+      const nested deeper(*this);
       auto index = make(expr_kind::index, e->at);
       take();
       index->a = std::move(e);

@@ -8,7 +8,10 @@
 
 namespace heddle::draft {
 
-/// Nothing may nest deeper: blocks, parentheses, operators in a row. So no pass runs out of stack.
+/// Nothing may nest deeper, so that no pass runs out of stack. `nesting_max` bounds blocks,
+/// parentheses, subscripts, types, records inside of records, modules that use modules, and merged
+/// functions inside of each other; `chain_max` bounds operators in a row, and constants that are
+/// computed from constants.
 inline constexpr std::uint32_t nesting_max = 200;
 inline constexpr std::uint32_t chain_max = 1000;
 

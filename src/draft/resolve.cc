@@ -44,6 +44,13 @@ const type* resolver::resolve_word(std::string_view word, const type* of) {
   return t != nullptr ? t : poison();
 }
 
+void resolver::refuse_size(span at, std::uint64_t size) {
+  error("D0004", at,
+        "this takes " + std::to_string(size) + " bytes, more than the " +
+            std::to_string(type_size_max) + " that a value may have")
+      .hint = "a variable lies on a stack or in a frame; a buffer does not";
+}
+
 const type* resolver::resolve(const type_expr& t) {
   switch (t.kind) {
     case type_expr::form::none:
@@ -71,7 +78,12 @@ const type* resolver::resolve(const type_expr& t) {
         error("D0004", t.at, "an array has 1 to 65536 elements");
         return poison();
       }
-      return types_.array(t.number, of);
+      const type* const made = types_.array(t.number, of);
+      if (wide_size_of(*made) > type_size_max) {
+        refuse_size(t.at, wide_size_of(*made));
+        return poison();
+      }
+      return made;
     }
     case type_expr::form::name:
       break;

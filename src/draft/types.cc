@@ -166,9 +166,14 @@ const type* type_table::generic(kind k, const type* of, bool fallible) {
   return slot;
 }
 
-void type_table::refresh() noexcept {
-  for (type& t : all_)
-    if (t.kind == kind::optional) t.owning = t.of->owning;
+void type_table::settle(const type& t) noexcept {
+  if (!t.is(kind::optional)) return;
+  settle(*t.of);
+  const_cast<type&>(t).owning = t.of->owning;  // it is in all_
+}
+
+void type_table::set_counted(const type& t) noexcept {
+  const_cast<type&>(t).owning = owning::counted;
 }
 
 bool module::uses_builtin(std::string_view builtin) const noexcept {

@@ -92,6 +92,15 @@ struct type {
   }
 };
 
+/// No value takes more bytes: variables lie on stacks and in frames.
+inline constexpr std::uint64_t type_size_max = std::uint64_t{1} << 20;
+
+/// Size and alignment that C gives a type; 64-bit targets. Records are finished before.
+[[nodiscard]] std::uint32_t size_of(const type& t);
+[[nodiscard]] std::uint32_t align_of(const type& t);
+/// The size of a type that may be larger than type_size_max.
+[[nodiscard]] std::uint64_t wide_size_of(const type& t);
+
 /// The least and greatest value of an integer type.
 [[nodiscard]] std::int64_t min_of(const type& t) noexcept;
 [[nodiscard]] std::uint64_t max_of(const type& t) noexcept;
@@ -111,8 +120,10 @@ class type_table {
   /// channel, broadcast, event, job, subscription of something; `fallible` only of a job.
   [[nodiscard]] const type* generic(kind k, const type* of, bool fallible = false);
   [[nodiscard]] type* make(kind k, std::string name);
-  /// Optionals are owned as their values are, which is known only when all records are.
-  void refresh() noexcept;
+  /// Optionals are owned as their values are, which is known only when their record is.
+  void settle(const type& t) noexcept;
+  /// Of a record: something in it is counted.
+  void set_counted(const type& t) noexcept;
   /// The basic type of this name, or null.
   [[nodiscard]] const type* find(std::string_view name) const noexcept;
 
@@ -192,6 +203,11 @@ struct record {
   std::vector<part> parts;
   bool resolved = false;
   bool resolving = false;
+  // Set when the records in it are known.
+  bool finished = false;
+  std::uint32_t depth = 0;  ///< of records inside of each other
+  std::uint32_t size = 0;
+  std::uint32_t align = 1;
 };
 
 struct enumeration {
@@ -253,6 +269,7 @@ struct program {
   module* main_module = nullptr;                 ///< the file that was asked for
   type_table types;
   std::map<std::string, std::uint32_t, std::less<>> errors;  ///< error.NAME and its code
+  std::uint32_t constants_depth = 0;  ///< of the constants that are being computed
 };
 
 /// The code of error.NAME: that of the system where there is one, else from 4096 on, from the name

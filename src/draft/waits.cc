@@ -187,6 +187,7 @@ class finder {
         f->why = std::to_string(calls) + " callers, " + std::to_string(f->size) + " statements";
       }
     }
+    bound_merged_code(functions_, report_);
   }
 
   static const expr* first_wait(const block& b) {
