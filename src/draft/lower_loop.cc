@@ -1,80 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Loops, and which of them may run long without a wait: those yield by their budget.
+// Loops. Those that might run long without a wait yield by their budget: budget.cc.
 #include "draft/lowering.hh"
-#include "draft/walk.hh"
 
 namespace heddle::draft {
-namespace {
-
-/// A counted loop of at most this many turns needs no budget.
-constexpr __int128 free_turns_max = 65536;
-
-/// Calls of calls that are looked through for a wait.
-constexpr int call_depth_max = 4;
-
-/// Every path through the block waits.
-bool always_waits(const block& b, int depth = 0);
-bool always_waits(const expr* e, int depth) {
-  if (e == nullptr) return false;
-  // A function that may wait does not do so each time.
-  if (e->waits && e->kind == expr_kind::call && e->means == meaning::function &&
-      !e->callee->decl->is_extern)
-    return depth != call_depth_max && always_waits(e->callee->decl->body, depth + 1);
-  if (e->waits) return true;
-  switch (e->kind) {
-    case expr_kind::try_:
-    case expr_kind::unary:
-    case expr_kind::member:
-    case expr_kind::or_else:
-      return always_waits(e->a.get(), depth);
-    case expr_kind::call:
-      for (const argument& a : e->args)
-        if (always_waits(a.value.get(), depth)) return true;
-      return false;
-    default:
-      return false;
-  }
-}
-bool always_waits(const stmt& s, int depth) {
-  switch (s.kind) {
-    case stmt_kind::let:
-    case stmt_kind::expression:
-    case stmt_kind::return_:
-      return always_waits(s.a.get(), depth);
-    case stmt_kind::assign:
-      return always_waits(s.b.get(), depth);
-    case stmt_kind::any:
-    case stmt_kind::wait:
-      return true;
-    case stmt_kind::scope:  // it may have no jobs
-    case stmt_kind::within:
-    case stmt_kind::shield:
-    case stmt_kind::nowait:
-      return always_waits(s.body, depth);
-    case stmt_kind::if_:
-      return always_waits(s.a.get(), depth) ||
-             (s.has_else && always_waits(s.body, depth) && always_waits(s.else_body, depth));
-    default:
-      return false;
-  }
-}
-bool always_waits(const block& b, int depth) {
-  for (const stmt_ptr& s : b.body) {
-    if (always_waits(*s, depth)) return true;
-    // A `continue` before the wait would skip it, and in a function that is called a `return`.
-    bool skips = false;
-    walk(
-        *s, [](const expr&) {},
-        [&](const stmt& x) {
-          skips |= x.kind == stmt_kind::continue_ ||
-                   (depth != 0 && (x.kind == stmt_kind::return_ || x.kind == stmt_kind::fail));
-        });
-    if (skips) return false;
-  }
-  return false;
-}
-
-}  // namespace
 
 void lowering::go_back(block_id head, bool yields, span at) {
   if (!open()) return;
@@ -91,11 +19,10 @@ void lowering::go_back(block_id head, bool yields, span at) {
 
 void lowering::lower_loop(const stmt& s) {
   const bool is_while = s.kind == stmt_kind::while_;
-  const bool yields = !always_waits(s.body) && !(is_while && always_waits(s.a.get(), 0));
   const block_id head = fresh(is_while ? "while" : "loop", s.at);
   const block_id after = fresh("after_loop", s.at);
   // `continue` takes the way by the budget too.
-  const block_id back = yields && flow_.has_frame ? fresh("again", s.at) : head;
+  const block_id back = s.yields && flow_.has_frame ? fresh("again", s.at) : head;
   go(head);
   at_ = head;
   const std::uint32_t mark = top_;
@@ -138,8 +65,6 @@ void lowering::lower_for(const stmt& s) {
     last.text = "heddle_view_len";
     last.kids.push_back(over);
   }
-  const bool bounded =
-      first.is_constant() && last.is_constant() && last.number - first.number <= free_turns_max;
   const var_id index =
       add_slot(ranged || s.second_var != nullptr ? std::string(s.name) : "at_" + line_text(s.at),
                integer, s.at);
@@ -198,7 +123,7 @@ void lowering::lower_for(const stmt& s) {
   more.kids.push_back(slot_value(index));
   more.kids.push_back(constant_value(integer, 1));
   set(slot_value(index), std::move(more), s.at);
-  go_back(head, !bounded && !always_waits(s.body), s.at);
+  go_back(head, s.yields, s.at);
   at_ = after;
   // A value made for the loop ends with it.
   if (top_ != outer) leave_to(outer, s.at);

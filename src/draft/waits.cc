@@ -67,7 +67,10 @@ class finder {
     mark_calls();
     find_recursion();
     choose_forms();
-    for (function* f : functions_) check_rules(*f);
+    for (function* f : functions_) {
+      check_rules(*f);
+      mark_yielding_loops(*f);
+    }
   }
 
  private:

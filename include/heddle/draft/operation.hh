@@ -217,7 +217,8 @@ class sleep_steps final : public steps<void> {
 /// In a loop that may run long without a wait: lets others run after each 50 turns.
 class [[nodiscard("co_await it")]] breathe : public yield_awaiter {
  public:
-  [[nodiscard]] static bool await_ready() noexcept {
+  /// Never inlined: the frame may go on in another thread, whose variable is another one.
+  [[nodiscard, gnu::noinline]] static bool await_ready() noexcept {
     static thread_local int left = turns_max;
     if (--left != 0) return true;
     left = turns_max;
