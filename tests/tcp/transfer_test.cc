@@ -111,6 +111,6 @@ HEDDLE_TEST(transfer, "without SACK a path that loses two percent seldom needs t
     EXPECT_EQ(l.server_user.all.begin()->second.received, std::uint64_t{2} << 20);
     timeouts += l.client.counters().timeouts;
   }
-  // Of 20 losses each. It was 3.4 while a partial ACK could not pass the window.
+  // About 20 losses each. There were 3.4 a transfer while a partial ACK could not pass the window.
   EXPECT_LT(timeouts, transfers);
 }
