@@ -24,13 +24,13 @@ constexpr std::uint32_t header_bytes = 64;
 /// (slab coloring: Bonwick 1994, section 4). So the offsets are spread over a page, after the part
 /// of it where workers keep the data of every frame (runtime::seat). Only the first chunks need
 /// this: a program with more chunks uses cells at all offsets.
-std::uint32_t first_cell(std::uint32_t n) noexcept {
-  constexpr std::uint32_t spread_chunks = 24;
-  constexpr std::uint32_t line = 64;
-  constexpr std::uint32_t worker_lines = 12;
-  constexpr std::uint32_t cell_lines = 4096 / line - worker_lines;
+constexpr std::uint32_t line_bytes = 64;
+constexpr std::uint32_t spread_chunks = 24;
+constexpr std::uint32_t worker_lines = 12;
+constexpr std::uint32_t cell_lines = 4096 / line_bytes - worker_lines;
+std::uint32_t first_line(std::uint32_t n) noexcept {
   constexpr std::uint32_t step = 33;  // keeps neighbors far apart for any number of chunks
-  return n < spread_chunks ? (worker_lines + n * step % cell_lines) * line : header_bytes;
+  return worker_lines + n * step % cell_lines;
 }
 
 constexpr std::size_t reserve_bytes = 16 * slab_chunk_bytes;
@@ -47,6 +47,10 @@ void* reserve(std::size_t bytes) {
 
 std::size_t round_up(std::size_t n, std::size_t unit) { return (n + unit - 1) / unit * unit; }
 
+/// The alignment of cells of this size: see the head of slab.hh.
+std::size_t alignment_of(std::size_t bytes) noexcept {
+  return std::min(bytes & -bytes, bytes > slab_large_max ? slab_chunk_bytes / 2 : slab_aligned_max);
+}
 }  // namespace
 
 region::region(std::size_t bytes) {
@@ -140,6 +144,26 @@ void* slabs::allocate_urgent(std::size_t bytes) noexcept {
   return c;
 }
 
+std::size_t slabs::place_first(std::size_t cell_bytes) noexcept {
+  const std::size_t alignment = alignment_of(cell_bytes);
+  if (carved_ >= spread_chunks) return round_up(header_bytes, alignment);
+  constexpr int far_enough = 3;  // lines between two first cells
+  std::uint32_t best = 0;        // the aligned line that is farthest from those before
+  int farthest = -1;
+  for (std::uint32_t i = 0; i < cell_lines && farthest < far_enough; ++i) {
+    const std::uint32_t line = first_line(carved_ + i);
+    if (line * line_bytes % alignment != 0) continue;
+    const std::uint64_t above = first_lines_ >> line, below = first_lines_ << (63 - line);
+    const int distance = std::min(std::countr_zero(above), std::countl_zero(below));
+    if (distance <= farthest) continue;
+    best = line;
+    farthest = distance;
+  }
+  ++carved_;
+  first_lines_ |= std::uint64_t{1} << best;
+  return best * line_bytes;
+}
+
 slabs::cell* slabs::carve(void* memory, std::size_t cell_bytes) noexcept {
   if (memory == nullptr) return nullptr;
   auto* header = static_cast<chunk*>(memory);
@@ -148,7 +172,7 @@ slabs::cell* slabs::carve(void* memory, std::size_t cell_bytes) noexcept {
   header->reciprocal =
       static_cast<std::uint32_t>(((std::uint64_t{1} << 32) + cell_bytes - 1) / cell_bytes);
   header->chunk_count = 1;
-  header->first = first_cell(carved_++);
+  header->first = static_cast<std::uint32_t>(place_first(cell_bytes));
   char* const begin = static_cast<char*>(memory) + header->first;
   const std::size_t count = (slab_chunk_bytes - header->first) / cell_bytes;
   cell* first = nullptr;
@@ -183,10 +207,11 @@ void* slabs::allocate_large(std::size_t bytes) noexcept {
     ++live_;
     return c;
   }
-  const std::size_t count = (bytes + header_bytes + slab_chunk_bytes - 1) / slab_chunk_bytes;
+  const std::size_t first = std::max<std::size_t>(header_bytes, alignment_of(bytes));
+  const std::size_t count = (bytes + first + slab_chunk_bytes - 1) / slab_chunk_bytes;
   for (span** at = &free_spans_; *at != nullptr; at = &(*at)->next) {
-    if ((*at)->count != count) continue;
     span* found = *at;
+    if (found->count != count || chunk_of(found)->first != first) continue;
     *at = found->next;
     unpoison(found, bytes);
     ++live_;
@@ -197,9 +222,9 @@ void* slabs::allocate_large(std::size_t bytes) noexcept {
   ++live_;
   auto* header = static_cast<chunk*>(memory);
   // A span has one cell. With reciprocal 1, find_cell() gives index 0 for each offset below 2^32.
-  *header = {this, static_cast<std::uint32_t>(count * slab_chunk_bytes - header_bytes), 1,
-             static_cast<std::uint32_t>(count), header_bytes};
-  return static_cast<char*>(memory) + header_bytes;
+  *header = {this, static_cast<std::uint32_t>(count * slab_chunk_bytes - first), 1,
+             static_cast<std::uint32_t>(count), static_cast<std::uint32_t>(first)};
+  return static_cast<char*>(memory) + first;
 }
 
 void slabs::release_slow(void* address, std::size_t bytes) noexcept {
@@ -318,12 +343,15 @@ void* slabs::cell_of(const void* address) noexcept {
 }
 
 #if HEDDLE_ASAN
-void slabs::poison(void* address, std::size_t bytes) noexcept {
+void slabs::poison_cell(void* address, std::size_t bytes) noexcept {
   ASAN_POISON_MEMORY_REGION(address, bytes);
 }
-void slabs::unpoison(void* address, std::size_t bytes) noexcept {
+void slabs::unpoison_cell(void* address, std::size_t bytes) noexcept {
   ASAN_UNPOISON_MEMORY_REGION(address, bytes);
 }
+#else
+void slabs::poison_cell(void*, std::size_t) noexcept {}
+void slabs::unpoison_cell(void*, std::size_t) noexcept {}
 #endif
 
 }  // namespace heddle

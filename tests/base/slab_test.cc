@@ -6,6 +6,7 @@
 #include <cstring>
 #include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "support/test.hh"
@@ -50,7 +51,7 @@ HEDDLE_TEST(slab, "first cells of different sizes lie at different places of the
   region r(std::size_t{1} << 32);
   slabs s(r);
   constexpr std::uintptr_t page = 4096;
-  constexpr std::uintptr_t apart = 192;
+  std::uintptr_t apart = 192;
   constexpr std::uintptr_t worker_part = 768;  // where workers keep what is hot
   std::vector<std::uintptr_t> places;
   const auto note = [&](const void* cell) {
@@ -62,8 +63,10 @@ HEDDLE_TEST(slab, "first cells of different sizes lie at different places of the
   };
   void* const context = s.allocate_context();
   note(context);
-  for (const std::size_t bytes : {40u, 48u, 64u, 96u, 128u, 160u, 192u, 256u, 320u, 512u, 5000u})
+  for (const std::size_t bytes : {40u, 48u, 64u, 96u, 128u, 160u, 192u, 256u, 320u, 512u})
     note(s.allocate(bytes));
+  apart = 128;  // large cells are also aligned to 512
+  note(s.allocate(5000));
   s.release_context(context);
 }
 
@@ -118,4 +121,29 @@ HEDDLE_TEST(slab, "a full region is an error that says what to raise") {
   r.open_reserve();  // for those that end the program
   s.release(s.allocate(3000), 3000);
   for (void* c : cells) s.release(c, 2048);
+}
+
+HEDDLE_TEST(slab,
+            "a cell is aligned to the largest power of two that divides its size, up to 512") {
+  region r(std::size_t{1} << 32);
+  slabs s(r);
+  std::vector<std::pair<void*, std::size_t>> cells;
+  const auto take = [&](std::size_t bytes) {
+    const std::size_t alignment =
+        std::min(bytes & -bytes, bytes > slab_large_max ? slab_chunk_bytes / 2 : slab_aligned_max);
+    void* const cell = s.allocate(bytes);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(cell) % alignment, 0U) << bytes;
+    std::memset(cell, 1, bytes);
+    EXPECT_EQ(s.cell_of(static_cast<char*>(cell) + bytes - 1), cell) << bytes;
+    cells.emplace_back(cell, bytes);
+  };
+  for (int round = 0; round < 2; ++round) {
+    // All small sizes; then large cells, and cells of several chunks.
+    for (std::size_t bytes = 8; bytes <= 2048; bytes += 8) take(bytes), take(bytes);
+    for (std::size_t unit = 64; unit <= 65536; unit *= 2)
+      for (const std::size_t times : {1, 3, 5, 7}) take(unit * times), take(unit * times);
+    for (const auto& [cell, bytes] : cells) s.release(cell, bytes);
+    cells.clear();
+  }
+  EXPECT_EQ(s.live(), 0U);
 }

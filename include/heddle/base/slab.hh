@@ -6,10 +6,12 @@
 // slot is in. Contexts are in the region's first 4 GiB, which start at a multiple of 4 GiB, so 32
 // bits identify a context.
 //
-// Sizes: cells are multiples of 8 bytes up to 48 and of 16 up to 2 KiB (each aligned to its size),
-// then powers of two up to 32 KiB; larger cells take whole chunks. The region keeps memory until it
-// ends. Thread: one worker; a cell freed on another worker is sent back to its owner
-// (release_elsewhere).
+// Sizes: cells are multiples of 8 bytes up to 48 and of 16 up to 2 KiB, then powers of two up to
+// 32 KiB; larger cells take whole chunks. A cell is aligned to the largest power of two that
+// divides the size that was asked for, up to slab_aligned_max (whole chunks: up to 32 KiB). This
+// suits every type of that size, and GCC's frames with variables of such types, because their sizes
+// are multiples of the alignment. The region keeps memory until it ends. Thread: one worker; a cell
+// freed on another worker is sent back to its owner (release_elsewhere).
 #pragma once
 
 #include <array>
@@ -27,6 +29,7 @@ namespace heddle {
 inline constexpr std::size_t slab_chunk_bytes = 64 * 1024;
 inline constexpr std::size_t slab_small_max = 2048;
 inline constexpr std::size_t slab_large_max = 32 * 1024;
+inline constexpr std::size_t slab_aligned_max = 512;
 
 class slabs;
 
@@ -222,6 +225,7 @@ class slabs {
   /// Null if there is no room.
   [[nodiscard]] HEDDLE_RARE cell* refill(std::size_t index) noexcept;
   [[nodiscard]] cell* carve(void* memory, std::size_t cell_bytes) noexcept;
+  [[nodiscard]] std::size_t place_first(std::size_t cell_bytes) noexcept;
   [[nodiscard]] HEDDLE_RARE void* allocate_large(std::size_t bytes) noexcept;
   [[noreturn, gnu::cold, gnu::noinline]] static void no_room();
   HEDDLE_RARE void release_slow(void* address, std::size_t bytes) noexcept;
@@ -230,9 +234,13 @@ class slabs {
   void take_remote(cell* first, cell* last) noexcept;
   HEDDLE_RARE bool find_cell(const void* address) noexcept;
 
+  // Every library has these two, so that a program with ASan links. Without ASan in the library
+  // they do nothing, because its own code hands out cells without unpoisoning them.
+  static void poison_cell(void* address, std::size_t bytes) noexcept;
+  static void unpoison_cell(void* address, std::size_t bytes) noexcept;
 #if HEDDLE_ASAN
-  static void poison(void* address, std::size_t bytes) noexcept;
-  static void unpoison(void* address, std::size_t bytes) noexcept;
+  static void poison(void* address, std::size_t bytes) noexcept { poison_cell(address, bytes); }
+  static void unpoison(void* address, std::size_t bytes) noexcept { unpoison_cell(address, bytes); }
 #else
   static void poison(void*, std::size_t) noexcept {}
   static void unpoison(void*, std::size_t) noexcept {}
@@ -258,7 +266,8 @@ class slabs {
   cell* away_last_ = nullptr;
   slabs* away_owner_ = nullptr;
   std::uint32_t away_count_ = 0;
-  std::uint32_t carved_ = 0;  // chunks of cells so far
+  std::uint32_t carved_ = 0;       // chunks of cells so far, while they are spread
+  std::uint64_t first_lines_ = 0;  // where in their pages these begin: a bit for each line
   alignas(64) std::atomic<cell*> remote_{nullptr};
 };
 
