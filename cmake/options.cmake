@@ -43,6 +43,10 @@ if(PROJECT_IS_TOP_LEVEL)
   add_compile_options("-ffile-prefix-map=${PROJECT_SOURCE_DIR}/="
                       "-ffile-prefix-map=${HEDDLE_TREE_FROM_BUILD}/=")
 endif()
+# Frames are aligned as their variables need it (core/promise.hh). Precompiled headers must agree.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  string(APPEND CMAKE_CXX_FLAGS " -fcoro-aligned-allocation")
+endif()
 find_program(HEDDLE_CCACHE ccache)
 mark_as_advanced(HEDDLE_CCACHE)
 if(HEDDLE_CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)

@@ -132,6 +132,9 @@ function(heddle_room name)
   add_library(heddle::${name} ALIAS ${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
   target_compile_features(${target} ${scope} cxx_std_23)
+  # For the frames of functions with aligned variables (core/promise.hh).
+  target_compile_options(${target} INTERFACE
+    $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-fcoro-aligned-allocation>)
   target_include_directories(${target} ${scope}
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)

@@ -6,18 +6,14 @@
 
 #include <concepts>
 #include <coroutine>
+#include <cstddef>
+#include <new>
 #include <source_location>
 
 #include "heddle/core/awaitable.hh"
 #include "heddle/core/context.hh"
 #include "heddle/core/join.hh"
 #include "heddle/core/slot_guard.hh"
-
-#if defined(__GNUC__) && !defined(__clang__) && !defined(__OPTIMIZE__)
-#define HEDDLE_SYMMETRIC_TRANSFER 0  // GCC does not make it a jump there: the worker's loop does it
-#else
-#define HEDDLE_SYMMETRIC_TRANSFER 1
-#endif
 
 namespace heddle {
 
@@ -27,16 +23,30 @@ concept frame_promise = std::derived_from<P, promise_base>;
 
 namespace detail {
 
-/// Goes on with `h` without growing the stack.
+/// Has the worker's loop go on with `h`, before all that is ready. Libraries of both compilers have
+/// it, for the programs of both.
+[[nodiscard, gnu::cold, gnu::noinline]] std::coroutine_handle<> transfer_by_loop(
+    worker& w, std::coroutine_handle<> h) noexcept;
+
+#if defined(__clang__)
+/// Goes on with `h` without growing the stack: Clang makes it a jump at every level.
 [[nodiscard]] inline std::coroutine_handle<> transfer_to(std::coroutine_handle<> h) noexcept {
-#if HEDDLE_SYMMETRIC_TRANSFER
   return h;
-#else
-  worker::running().ready.push_front(link_of(h));
-  promise_of(link_of(h)).context_low = worker::running().context_now;
-  return std::noop_coroutine();
-#endif
 }
+#else
+/// How many frames may go on in one another before the worker's loop goes on with the next.
+inline constexpr std::uint16_t transfers_max = 64;
+
+/// Goes on with `h` within a bounded stack. GCC makes it a jump with -foptimize-sibling-calls,
+/// which is on from -O2, and a call otherwise; no macro tells which. So each of these counts, and
+/// the worker's loop does one of transfers_max.
+[[nodiscard]] inline std::coroutine_handle<> transfer_to(std::coroutine_handle<> h) noexcept {
+  worker& w = worker::running();
+  if (++w.transfers >= transfers_max) [[unlikely]]
+    return transfer_by_loop(w, h);
+  return h;
+}
+#endif
 
 #if defined(__clang__)
 template <class A>
@@ -80,6 +90,14 @@ concept has_line = requires(const std::remove_reference_t<A>& a) {
 /// The exception in flight leaves the function of this promise: its line is kept for a report.
 [[gnu::cold, gnu::noinline]] void note_exception(promise_base& of) noexcept;
 
+/// The size of a cell that is aligned so (slab.hh); 16 needs nothing.
+[[nodiscard]] constexpr std::size_t aligned_size(std::size_t bytes, std::align_val_t to) noexcept {
+  const auto alignment = static_cast<std::size_t>(to);
+  if (alignment <= 16) return bytes;
+  if (alignment > slab_aligned_max && bytes <= slab_large_max) bytes = slab_large_max + 1;
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
 /// The promise's half that does not depend on the result.
 struct task_promise_base : promise_base {
   [[nodiscard]] static void* operator new(std::size_t bytes) {
@@ -90,6 +108,14 @@ struct task_promise_base : promise_base {
     if (w.foreign_slots != 0) [[unlikely]]
       detach_slots_of(w, frame);
     w.memory.release(frame, bytes);
+  }
+  // The same with the alignment of the function's variables. Clang calls these two only with
+  // -fcoro-aligned-allocation, because its frames' sizes need not be multiples of the alignment.
+  [[nodiscard]] static void* operator new(std::size_t bytes, std::align_val_t alignment) {
+    return operator new(aligned_size(bytes, alignment));
+  }
+  static void operator delete(void* frame, std::size_t bytes, std::align_val_t alignment) noexcept {
+    operator delete(frame, aligned_size(bytes, alignment));
   }
 
   /// Stores the line that waits: one 4-byte store.

@@ -178,6 +178,7 @@ class worker {
   slot_guards* guards = nullptr;  ///< of the running color
   std::uint32_t index = 0;        ///< of this worker
   bool colors_wait = false;       ///< other colors of this worker have work
+  std::uint16_t transfers = 0;    ///< with GCC: since the loop went on with one (transfer_to())
   driver* io = nullptr;           ///< room sched's
   time_point now{};               ///< when this turn began: a span is counted from a reading of
                                   ///< the clock, or by scheduler::arm_after(), never from this
