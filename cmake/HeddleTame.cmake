@@ -42,5 +42,8 @@ function(heddle_tame target)
     get_filename_component(beside "${from}" DIRECTORY)
     target_include_directories(${target} PRIVATE "${folder}" "${beside}")
   endforeach()
+  # GCC takes a file that #line names for a header, and warns of lambdas in the frames of templates.
+  target_compile_options(${target} PRIVATE
+    $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
   target_link_libraries(${target} PRIVATE heddle::tamer)
 endfunction()

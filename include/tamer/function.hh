@@ -20,11 +20,6 @@
 #include "heddle/core/rendezvous.hh"
 #include "heddle/core/scope.hh"
 
-#if defined(__GNUC__) && !defined(__clang__)
-// GCC takes a file that #line names for a header, and warns of lambdas in the frames of templates.
-#pragma GCC diagnostic ignored "-Wsubobject-linkage"
-#endif
-
 namespace heddle::tame {
 
 class destroy_guard;

@@ -10,6 +10,8 @@
 #include <string>
 #include <system_error>
 
+#include "heddle/base/language.hh"
+
 namespace heddle {
 
 /// The outcome of an operation without throwing.

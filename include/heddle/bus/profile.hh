@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "heddle/base/language.hh"
+
 namespace heddle {
 
 /// The limits of a profile. While recording, excess entries are counted in `dropped`; while

@@ -10,10 +10,6 @@
 #include "heddle/core/late_drop.hh"
 #include "heddle/core/promise.hh"
 
-// A function that returns task<> without co_await and co_return is no coroutine, and ends without
-// a value. The pragma makes that an error in every file that includes this, instead of a warning.
-#pragma GCC diagnostic error "-Wreturn-type"
-
 namespace heddle {
 
 template <class T = void>
@@ -56,12 +52,24 @@ struct task_promise_common : task_promise_base {
   }
 };
 
+/// A type that a bit-field can have. It is returned by value, because no reference binds to a
+/// bit-field.
+template <class U, class T>
+concept returned_by_value =
+    (std::is_arithmetic_v<U> || std::is_enum_v<U>) && std::convertible_to<U, T>;
+
 template <class T>
 struct task_promise : task_promise_common<T> {
   template <class U = T>  // also for co_return {a, b}
-    requires std::convertible_to<U&&, T>
+    requires(std::convertible_to<U &&, T> && !returned_by_value<std::remove_cvref_t<U>, T>)
   [[gnu::always_inline]] void return_value(U&& value) {
     static_cast<join_of<T>*>(this->parent())->store(std::forward<U>(value));
+    this->end_of_function();
+  }
+  template <class U = T>
+    requires returned_by_value<U, T>
+  [[gnu::always_inline]] void return_value(U value) {
+    static_cast<join_of<T>*>(this->parent())->store(value);
     this->end_of_function();
   }
 };

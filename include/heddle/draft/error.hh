@@ -16,6 +16,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "heddle/base/language.hh"
 #include "heddle/core/expected.hh"
 #include "heddle/core/task.hh"
 

@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "heddle/base/language.hh"
+
 namespace heddle::http {
 
 // The treatment of "%2F" in a path. It is not a separator (RFC 3986 section 2.2), and a file name

@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "heddle/base/language.hh"
+
 namespace heddle::http {
 
 enum class url_problem : std::uint8_t {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "heddle/base/clock.hh"
+#include "heddle/base/language.hh"
 #include "heddle/io/address.hh"
 
 namespace heddle::names {
