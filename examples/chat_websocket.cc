@@ -78,9 +78,9 @@ task<> serve(std::uint16_t port) {
     co_return http::response(200).body("text/html; charset=utf-8", page);
   });
   routes.get("/chat", [&lobby](http::request& r) -> task<http::response> {
+    const http::websocket_options options{.message_bytes_max = 4096};
     return http::hand_to_websocket(
-        r, [&lobby](http::websocket ws) { return attend(lobby, std::move(ws)); },
-        {.message_bytes_max = 4096});
+        r, [&lobby](http::websocket ws) { return attend(lobby, std::move(ws)); }, options);
   });
   auto [door, at] = net::chosen().listen(address::loopback(port));
   std::printf("http://%s/\n", at.to_string().c_str());

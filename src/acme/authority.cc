@@ -365,7 +365,7 @@ task<tls::pem_pair> authority::order(std::vector<std::string> names, challenge b
   return core_->order(std::move(names), by, std::move(id));
 }
 
-task<std::optional<renewal_window>> authority::renewal_of(tls::pem_pair certificate) {
+task<std::optional<renewal_window>> authority::renewal_of_pair(tls::pem_pair certificate) {
   return core_->renewal(detail::facts_of(certificate).renewal_id);
 }
 

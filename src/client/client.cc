@@ -266,7 +266,7 @@ task<fetched> fetch_whole(std::shared_ptr<detail::client_core> core, outgoing wh
 
 }  // namespace
 
-task<websocket> client::open_websocket(std::string url, websocket_options options) {
+task<websocket> client::open_websocket_with(std::string url, websocket_options options) {
   return core_->open_websocket(std::move(url), std::move(options));
 }
 task<answer> client::open(outgoing what) { return open_one(core_, std::move(what)); }

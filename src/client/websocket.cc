@@ -31,7 +31,7 @@ bool has_field(const websocket_options& with, std::string_view name) noexcept {
 task<websocket> handshake_on(stream on, const url& to, websocket_options with) {
   const std::string host = to.authority();
   try {
-    co_return co_await connect_websocket(on, host, to.target, std::move(with));
+    co_return co_await connect_websocket(on, host, to.target, with);
   } catch (const std::system_error&) {
     on.close();
     throw;

@@ -276,15 +276,9 @@ void server::stop() noexcept {
       [&](entrance& at) { (again ? at.connections.context_of_tasks() : at.idle).cancel(w); });
 }
 
-namespace {
-task<> serve_with(listener on, handler answer, server_options options) {
+task<> detail::serve_with(listener on, handler answer, server_options options) {
   server s(std::move(answer), std::move(options));
   co_await s.serve(std::move(on));
-}
-}  // namespace
-
-task<> serve(listener on, handler answer, server_options options) {
-  return serve_with(std::move(on), std::move(answer), std::move(options));
 }
 
 }  // namespace heddle::http

@@ -232,7 +232,7 @@ task<> websocket::send_binary(std::string_view bytes) {
   co_await s.write_frame(websocket_opcode::binary, bytes);
 }
 
-task<> websocket::send(const websocket_message& m) {
+task<> websocket::send_message(const websocket_message& m) {
   return m.text ? send(std::string_view(m.data)) : send_binary(m.data);
 }
 

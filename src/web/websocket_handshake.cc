@@ -192,15 +192,15 @@ websocket on_server(upgraded to, const websocket_options& options, websocket_agr
 
 }  // namespace
 
-task<websocket> accept_websocket(request& asked, websocket_options options) {
+task<websocket> detail::accept_with(request& asked, websocket_options options) {
   websocket_agreement agreed;
   response answer = agree(asked, options, agreed);
   upgraded to = co_await asked.upgrade("websocket", std::move(answer));
   co_return on_server(std::move(to), options, std::move(agreed), asked.kept_draining());
 }
 
-task<response> hand_to_websocket(request& asked, std::move_only_function<task<>(websocket)> talk,
-                                 websocket_options options) {
+task<response> detail::hand_to_with(request& asked, websocket_talk talk,
+                                    websocket_options options) {
   websocket_agreement agreed;
   response answer = agree(asked, options, agreed);
   // The function lives as long as its task. It needs this only at the beginning.
@@ -251,8 +251,8 @@ websocket websocket_on(stream connection, const response_head& answer,
                                                         options, false, std::move(agreed)));
 }
 
-task<websocket> connect_websocket(stream connection, std::string host, std::string target,
-                                  websocket_options options) {
+task<websocket> detail::connect_with(stream connection, std::string host, std::string target,
+                                     websocket_options options) {
   if (!printable(host) || !printable(target) || !target.starts_with('/'))
     throw failure(std::make_error_code(std::errc::invalid_argument),
                   "a WebSocket's host or path has a character that must not be sent");

@@ -50,7 +50,7 @@ task<stream> open_frames(address at, std::string path) {
 task<http::websocket> open_websocket(address at, std::string target,
                                      http::websocket_options options) {
   http::client web(by_prior_knowledge());
-  co_return co_await web.open_websocket("ws://" + at.to_string() + target, std::move(options));
+  co_return co_await web.open_websocket("ws://" + at.to_string() + target, options);
 }
 
 }  // namespace

@@ -40,12 +40,14 @@ std::string packed_frame(std::string_view payload) {
 }
 
 task<http::response> packing_echo(http::request& r) {
+  const http::websocket_options options{.message_bytes_max = 100'000,
+                                        .deflate = r.path() != "/plain"};
   co_return co_await http::hand_to_websocket(
       r,
       [](http::websocket ws) -> task<> {
         while (auto m = co_await ws.receive()) co_await ws.send(*m);
       },
-      {.message_bytes_max = 100'000, .deflate = r.path() != "/plain"});
+      options);
 }
 
 std::string hello_with(std::string_view extensions, std::string_view path = "/") {

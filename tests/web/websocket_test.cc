@@ -78,7 +78,7 @@ task<stream> open_frames(address at, std::string path) {
 task<http::websocket> open_websocket(address at, std::string target,
                                      http::websocket_options options) {
   co_return co_await http::connect_websocket(co_await connect_to(at), "x", std::move(target),
-                                             std::move(options));
+                                             options);
 }
 
 }  // namespace

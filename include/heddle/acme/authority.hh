@@ -8,15 +8,19 @@
 //   acme::challenge::http_01);
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "heddle/acme/challenges.hh"
 #include "heddle/acme/options.hh"
 #include "heddle/acme/store.hh"
+#include "heddle/core/closure.hh"
 #include "heddle/core/task.hh"
 #include "heddle/tls/authority.hh"
 
@@ -55,13 +59,20 @@ class authority {
   [[nodiscard]] task<tls::pem_pair> order(std::vector<std::string> names, challenge by,
                                           std::optional<tls::pem_pair> replaces = std::nullopt);
   /// Nothing if the authority gives no such information.
-  [[nodiscard]] task<std::optional<renewal_window>> renewal_of(tls::pem_pair certificate);
+  template <class Certificate = tls::pem_pair>
+    requires std::same_as<std::remove_cvref_t<Certificate>, tls::pem_pair>
+  [[nodiscard]] task<std::optional<renewal_window>> renewal_of(Certificate&& certificate) {
+    heddle::detail::check_options<Certificate>();
+    return renewal_of_pair(std::forward<Certificate>(certificate));
+  }
 
   /// The folder of the store for this authority's keys and certificates, made of its address.
   [[nodiscard]] const std::string& place() const noexcept;
   [[nodiscard]] const authority_options& options() const noexcept;
 
  private:
+  [[nodiscard]] task<std::optional<renewal_window>> renewal_of_pair(tls::pem_pair certificate);
+
   std::unique_ptr<detail::authority_core> core_;
 };
 

@@ -17,6 +17,7 @@
 #include "heddle/acme/authority.hh"
 #include "heddle/acme/options.hh"
 #include "heddle/acme/store.hh"
+#include "heddle/core/closure.hh"
 #include "heddle/core/task.hh"
 
 namespace heddle::acme {
@@ -35,7 +36,8 @@ using certificate_user = std::function<void(std::vector<tls::pem_pair>)>;
 /// Thread: one color. Owns: the certificates; the authority must outlive it.
 class keeper {
  public:
-  keeper(authority& issuer, std::shared_ptr<certificate_store> store, keeper_options options = {});
+  keeper(authority& issuer, std::shared_ptr<certificate_store> store,
+         keeper_options options = keeper_options());
   keeper(const keeper&) = delete;
   ~keeper();
 
@@ -47,6 +49,11 @@ class keeper {
 
   /// Works until it is cancelled. Failures are reported to keeper_options::log.
   [[nodiscard]] task<> run(certificate_user use);
+  template <heddle::detail::closure_ends_twice Use>
+  [[nodiscard]] task<> run(Use&& use) {
+    heddle::detail::check_closures<Use>();
+    return run(certificate_user(use));
+  }
 
  private:
   std::unique_ptr<detail::keeper_core> core_;

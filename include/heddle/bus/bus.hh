@@ -86,7 +86,7 @@ class bus {
   using place = std::source_location;
 
  public:
-  explicit bus(bus_options options = {});
+  explicit bus(bus_options options = bus_options());
   bus(const bus&) = delete;
   bus& operator=(const bus&) = delete;
   ~bus();

@@ -8,10 +8,12 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "heddle/client/answer.hh"
 #include "heddle/client/options.hh"
 #include "heddle/client/outgoing.hh"
+#include "heddle/core/closure.hh"
 #include "heddle/web/websocket.hh"
 
 namespace heddle::http {
@@ -40,7 +42,7 @@ struct client_counters {
 ///   connection that was used before ended before the first byte of the answer.
 class client {
  public:
-  explicit client(client_options options = {});
+  explicit client(client_options options = client_options());
   client(const client&) = delete;
   ~client();
 
@@ -60,7 +62,14 @@ class client {
   /// are sent; redirects are not followed.
   /// Fails: as connect_websocket(), and as connecting does. timed_out past
   ///   client_timeouts::connect, or past websocket_options::close_timeout for the answer.
-  [[nodiscard]] task<websocket> open_websocket(std::string url, websocket_options options = {});
+  [[nodiscard]] task<websocket> open_websocket(std::string url) {
+    return open_websocket_with(std::move(url), websocket_options());
+  }
+  template <websocket_options_like Options = websocket_options>
+  [[nodiscard]] task<websocket> open_websocket(std::string url, Options&& options) {
+    heddle::detail::check_options<Options>();
+    return open_websocket_with(std::move(url), std::forward<Options>(options));
+  }
 
   [[nodiscard]] const client_options& options() const noexcept;
   [[nodiscard]] const client_counters& counters() const noexcept;
@@ -68,6 +77,8 @@ class client {
   [[nodiscard]] std::size_t idle() const noexcept;
 
  private:
+  [[nodiscard]] task<websocket> open_websocket_with(std::string url, websocket_options options);
+
   std::shared_ptr<detail::client_core> core_;
 };
 

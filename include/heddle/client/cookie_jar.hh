@@ -30,7 +30,7 @@ struct cookie_limits {
 /// A Secure cookie is set and sent by https only. The prefixes __Host- and __Secure- are checked.
 class cookie_jar {
  public:
-  explicit cookie_jar(cookie_limits bounds = {}) : bounds_(std::move(bounds)) {}
+  explicit cookie_jar(cookie_limits bounds = cookie_limits()) : bounds_(std::move(bounds)) {}
 
   /// Takes one Set-Cookie field of an answer from this URL. False if the rules refuse it.
   bool take(const url& from, std::string_view set_cookie, std::int64_t now);

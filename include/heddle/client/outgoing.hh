@@ -7,9 +7,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "heddle/base/clock.hh"
+#include "heddle/core/closure.hh"
 #include "heddle/core/task.hh"
 
 namespace heddle::http {
@@ -81,6 +83,13 @@ class outgoing {
   outgoing&& body(std::string_view type, body_source parts,
                   std::optional<std::uint64_t> length = std::nullopt) && {
     return std::move(body(type, std::move(parts), length));
+  }
+  /// Refuses what GCC 12 would destroy twice: a request is mostly made in a co_await expression.
+  template <heddle::detail::closure_ends_twice Parts>
+  outgoing&& body(std::string_view type, Parts&& parts,
+                  std::optional<std::uint64_t> length = std::nullopt) && {
+    heddle::detail::check_closures<Parts>();
+    return std::move(body(type, body_source(parts), length));
   }
   outgoing&& timeout(nanoseconds whole) && { return std::move(timeout(whole)); }
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "heddle/base/error.hh"
+#include "heddle/core/closure.hh"
 
 namespace heddle {
 class worker;
@@ -58,6 +59,8 @@ constexpr void check_awaitable() noexcept {
                     "this cannot be awaited: call a function that returns task<>, or an operation; "
                     "a plain value needs no co_await");
     }
+  } else {
+    check_temporary_awaitable<A>();
   }
 }
 

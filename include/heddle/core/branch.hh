@@ -109,7 +109,7 @@ class [[nodiscard("give it to select()")]] branch {
   /// such handler. It is called before the handler of the branch that won.
   template <class G>
   [[nodiscard]] branch<A, F, Otherwise, std::decay_t<G>> late(G&& g) && {
-    detail::check_closure<G>();
+    detail::check_closures<G>();
     return {std::move(awaitable).inner(), std::move(handler),     std::move(otherwise),
             std::forward<G>(g),           awaitable.awaited_at(), taken};
   }
@@ -131,7 +131,7 @@ template <class A, class F>
 [[nodiscard]] branch<A, std::decay_t<F>> on(
     A&& awaitable, F&& handler, std::source_location where = std::source_location::current()) {
   detail::check_awaitable<A>();
-  detail::check_closure<F>();
+  detail::check_closures<F>();
   return {std::forward<A>(awaitable), std::forward<F>(handler), {}, {}, site_of(where)};
 }
 template <class A, class F, class Otherwise>
@@ -140,8 +140,8 @@ template <class A, class F, class Otherwise>
     A&& awaitable, F&& handler, Otherwise&& otherwise,
     std::source_location where = std::source_location::current()) {
   detail::check_awaitable<A>();
-  detail::check_closure<F>();
-  detail::check_closure<Otherwise>();
+  detail::check_closures<F>();
+  detail::check_closures<Otherwise>();
   return {std::forward<A>(awaitable),
           std::forward<F>(handler),
           std::forward<Otherwise>(otherwise),

@@ -91,7 +91,7 @@ auto run_hedged(std::size_t calls, nanoseconds delay, F make)
 /// `make` is kept in the frame, and may capture.
 template <class F>
 [[nodiscard("co_await it")]] auto hedged(std::size_t calls, nanoseconds delay, F&& make) {
-  detail::check_closure<F>();
+  detail::check_closures<F>();
   return detail::run_hedged<std::decay_t<F>>(calls, delay, std::forward<F>(make));
 }
 

@@ -268,7 +268,7 @@ auto run_with_scope(Body body, Args... args) -> task<called_task_value<Body&, sc
 template <class Body, class... Args>
 [[nodiscard("co_await it")]] auto with_scope(Body&& body, Args&&... args) {
   using function = std::decay_t<Body>;
-  detail::check_closure<Body>();
+  detail::check_closures<Body, Args...>();
   constexpr bool fits = std::invocable<function&, scope&, std::decay_t<Args>&...>;
   static_assert(fits,
                 "with_scope(body, args...) calls body(s, args...): let the body take scope& first, "

@@ -27,7 +27,7 @@ template <class X>
 inline constexpr bool fits_branch = is_branch<std::remove_cvref_t<X>> || awaitable<X>;
 template <class X>
 constexpr void check_branch() noexcept {
-  if constexpr (!fits_branch<X>) check_awaitable<X>();
+  if constexpr (!is_branch<std::remove_cvref_t<X>>) check_awaitable<X>();
 }
 template <class X>
 [[nodiscard]] auto to_branch(X&& x) {

@@ -83,13 +83,13 @@ auto run_fiber(fiber_options options, F f, Args... args)
 template <class F, class... Args>
   requires(!std::is_same_v<std::decay_t<F>, fiber_options>)
 [[nodiscard]] auto fiber(F&& f, Args&&... args) {
-  detail::check_closure<F>();
+  detail::check_closures<F, Args...>();
   return detail::run_fiber<std::decay_t<F>, std::decay_t<Args>...>({}, std::forward<F>(f),
                                                                    std::forward<Args>(args)...);
 }
 template <class F, class... Args>
 [[nodiscard]] auto fiber(fiber_options options, F&& f, Args&&... args) {
-  detail::check_closure<F>();
+  detail::check_closures<F, Args...>();
   return detail::run_fiber<std::decay_t<F>, std::decay_t<Args>...>(options, std::forward<F>(f),
                                                                    std::forward<Args>(args)...);
 }

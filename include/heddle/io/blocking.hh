@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "heddle/core/closure.hh"
 #include "heddle/core/promise.hh"
 #include "heddle/sched/operation.hh"
 #include "heddle/sched/pool_statistics.hh"
@@ -148,6 +149,7 @@ class [[nodiscard("co_await it")]] blocking_call : public blocking_base {
 template <class F, class... Args>
 [[nodiscard]] detail::blocking_call<std::decay_t<F>, std::decay_t<Args>...> blocking(
     F&& f, Args&&... args) {
+  detail::check_closures<F, Args...>();
   return {std::forward<F>(f), std::forward<Args>(args)...};
 }
 

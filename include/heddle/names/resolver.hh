@@ -38,7 +38,7 @@ struct lookup_options {
 ///   both as a value, and throws only operation_canceled (or std::bad_alloc).
 class resolver {
  public:
-  explicit resolver(resolver_options options = {});
+  explicit resolver(resolver_options options = resolver_options());
   resolver(const resolver&) = delete;
   resolver& operator=(const resolver&) = delete;
   ~resolver();

@@ -25,7 +25,7 @@ struct simulated_options {
 /// Owns: both stacks and the wire, together with their streams and listeners.
 class simulated {
  public:
-  explicit simulated(const simulated_options& options = {});
+  explicit simulated(const simulated_options& options = simulated_options());
 
   [[nodiscard]] const provider& client() const noexcept { return client_; }
   [[nodiscard]] const provider& server() const noexcept { return server_; }

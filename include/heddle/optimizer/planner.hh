@@ -44,7 +44,8 @@ struct plan {
   std::vector<std::string> notes;       ///< readable: the parts left out, with the reason
 };
 
-[[nodiscard]] plan make_plan(const profile_data& profile, const plan_options& options = {});
+[[nodiscard]] plan make_plan(const profile_data& profile,
+                             const plan_options& options = plan_options());
 
 /// The plan as a readable table: topic, handlers merged, raises turned into calls, shares.
 [[nodiscard]] std::string plan_table(const plan& p, const profile_data& profile);

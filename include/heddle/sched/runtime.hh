@@ -40,10 +40,10 @@ struct runtime_parts;
 /// Owns: every frame and event; the destructor drains the runtime.
 class runtime final : public scheduler, public completion_router {
  public:
-  explicit runtime(runtime_options options = {});
+  explicit runtime(runtime_options options = runtime_options());
   /// With this driver. With several workers it is the model of theirs (driver::for_worker) unless
   /// it is simulated: then all workers share it.
-  explicit runtime(std::unique_ptr<class driver> io, runtime_options options = {});
+  explicit runtime(std::unique_ptr<class driver> io, runtime_options options = runtime_options());
   runtime(const runtime&) = delete;
   runtime& operator=(const runtime&) = delete;
   ~runtime();

@@ -33,7 +33,7 @@ class world;
 ///   EXPECT_EQ(sim.open_descriptors(), 0u) << sim.trace_text();
 class sim_driver final : public driver {
  public:
-  explicit sim_driver(sim_options options = {});
+  explicit sim_driver(sim_options options = sim_options());
   ~sim_driver() override;
   sim_driver(const sim_driver&) = delete;
   sim_driver& operator=(const sim_driver&) = delete;

@@ -19,6 +19,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "heddle/core/closure.hh"
 #include "heddle/core/task.hh"
 #include "heddle/sync/transaction.hh"
 
@@ -131,6 +132,7 @@ class [[nodiscard("co_await it")]] atomic_call {
 template <class F, class... Args>
 [[nodiscard]] detail::atomic_call<std::decay_t<F>, std::decay_t<Args>...> atomically(
     F&& f, Args&&... args) {
+  detail::check_closures<F, Args...>();
   return detail::atomic_call<std::decay_t<F>, std::decay_t<Args>...>(std::forward<F>(f),
                                                                      std::forward<Args>(args)...);
 }

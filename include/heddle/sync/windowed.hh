@@ -39,7 +39,7 @@ class windowed {
   template <class F, class... Args>
     requires std::invocable<std::decay_t<F>&, std::decay_t<Args>&...>
   [[nodiscard]] task<> spawn(F&& f, Args&&... args) {
-    detail::check_closure<F>();
+    detail::check_closures<F, Args...>();
     return spawn(detail::call_later<std::decay_t<F>, std::decay_t<Args>...>(
         std::forward<F>(f), std::forward<Args>(args)...));
   }
@@ -89,21 +89,8 @@ auto run_with_window(std::uint32_t limit, Body body, Args... args)
   }
 }
 
-}  // namespace detail
-
-/// Runs body(window, args...) and waits for everything that it spawned. The body and the arguments
-/// are kept in the frame, so a lambda may capture; pass std::ref for what should not be copied.
-template <class Body, class... Args>
-[[nodiscard("co_await it")]] auto with_window(std::uint32_t limit, Body&& body, Args&&... args) {
-  detail::check_closure<Body>();
-  return detail::run_with_window<std::decay_t<Body>, std::decay_t<Args>...>(
-      limit, std::forward<Body>(body), std::forward<Args>(args)...);
-}
-
-/// Calls make(i) for i from 0 to count, and awaits the tasks that it gives, at most `limit` at a
-/// time. The function is kept in the frame, and may capture; the first failure ends it all.
 template <class F>
-[[nodiscard]] task<> each_windowed(std::size_t count, std::uint32_t limit, F make) {
+task<> run_each_windowed(std::size_t count, std::uint32_t limit, F make) {
   windowed w(limit);
   try {
     for (std::size_t i = 0; i < count; ++i) co_await w.spawn(make(i));
@@ -111,6 +98,25 @@ template <class F>
     w.fail(std::current_exception());
   }
   co_await w.flush();
+}
+
+}  // namespace detail
+
+/// Runs body(window, args...) and waits for everything that it spawned. The body and the arguments
+/// are kept in the frame, so a lambda may capture; pass std::ref for what should not be copied.
+template <class Body, class... Args>
+[[nodiscard("co_await it")]] auto with_window(std::uint32_t limit, Body&& body, Args&&... args) {
+  detail::check_closures<Body, Args...>();
+  return detail::run_with_window<std::decay_t<Body>, std::decay_t<Args>...>(
+      limit, std::forward<Body>(body), std::forward<Args>(args)...);
+}
+
+/// Calls make(i) for i from 0 to count, and awaits the tasks that it gives, at most `limit` at a
+/// time. The function is kept in the frame, and may capture; the first failure ends it all.
+template <class F>
+[[nodiscard]] task<> each_windowed(std::size_t count, std::uint32_t limit, F&& make) {
+  detail::check_closures<F>();
+  return detail::run_each_windowed<std::decay_t<F>>(count, limit, std::forward<F>(make));
 }
 
 }  // namespace heddle

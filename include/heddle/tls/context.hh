@@ -48,7 +48,7 @@ class client_context {
  public:
   /// Reads the authorities' certificates, which takes some milliseconds: make one for many
   /// connections.
-  explicit client_context(client_options options = {});
+  explicit client_context(client_options options = client_options());
 
   [[nodiscard]] const client_options& options() const noexcept;
   [[nodiscard]] const std::shared_ptr<detail::client_state>& state() const noexcept {

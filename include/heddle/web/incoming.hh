@@ -8,9 +8,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "heddle/base/clock.hh"
+#include "heddle/core/closure.hh"
 #include "heddle/core/task.hh"
 #include "heddle/http/request.hh"
 #include "heddle/http/response.hh"
@@ -117,6 +119,11 @@ class request {
   /// The same, and `then` gets the connection when this request has ended: a connection that stays
   /// for hours then holds nothing of it. Return the response.
   [[nodiscard]] task<response> hand_over(std::string_view protocol, response head, take_over then);
+  template <heddle::detail::closure_ends_twice Then>
+  [[nodiscard]] task<response> hand_over(std::string_view protocol, response head, Then&& then) {
+    heddle::detail::check_closures<Then>();
+    return hand_over(protocol, std::move(head), take_over(std::move(then)));
+  }
   /// An error answer in the server's form: see server_options::error_page.
   [[nodiscard]] response error(int status, std::string_view detail) const;
   /// Requests cancellation when the server begins to drain; for answers that would never end

@@ -9,6 +9,7 @@
 //   co_await http::serve(tcp_listener::listen(address::loopback(8080)), hello);
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "heddle/base/list.hh"
+#include "heddle/core/closure.hh"
 #include "heddle/core/deadline.hh"
 #include "heddle/core/scope.hh"
 #include "heddle/core/task.hh"
@@ -33,7 +35,7 @@ struct http2_connection;
 /// Thread: one color. Owns: its connections. A listener belongs to the call of serve() that got it.
 class server {
  public:
-  server(handler answer, server_options options = {});
+  server(handler answer, server_options options = server_options());
   server(const server&) = delete;
   server& operator=(const server&) = delete;
   ~server();
@@ -79,7 +81,25 @@ class server {
   list<entrance> entrances_;               // the open ones
 };
 
-/// Serves until cancelled.
-[[nodiscard]] task<> serve(listener on, handler answer, server_options options = {});
+namespace detail {
+[[nodiscard]] task<> serve_with(listener on, handler answer, server_options options);
+}
+
+/// Serves until cancelled. Options are server_options, or its members in braces.
+template <class Answer>
+  requires std::constructible_from<handler, Answer>
+[[nodiscard]] task<> serve(listener on, Answer&& answer) {
+  heddle::detail::check_closures<Answer>();
+  return detail::serve_with(std::move(on), handler(std::forward<Answer>(answer)), server_options());
+}
+template <class Answer, class Options = server_options>
+  requires std::constructible_from<handler, Answer> &&
+           std::constructible_from<server_options, Options>
+[[nodiscard]] task<> serve(listener on, Answer&& answer, Options&& options) {
+  heddle::detail::check_closures<Answer>();
+  heddle::detail::check_options<Options>();
+  return detail::serve_with(std::move(on), handler(std::forward<Answer>(answer)),
+                            std::forward<Options>(options));
+}
 
 }  // namespace heddle::http

@@ -63,7 +63,7 @@ struct static_counters {
 /// Fails: the constructor throws failure when the root is no readable directory.
 class static_files {
  public:
-  explicit static_files(const std::string& root, static_options options = {});
+  explicit static_files(const std::string& root, static_options options = static_options());
   ~static_files();
   static_files(const static_files&) = delete;
   static_files& operator=(const static_files&) = delete;

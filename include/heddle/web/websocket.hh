@@ -11,15 +11,18 @@
 // server drains, receive() closes with 1001 by itself.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "heddle/core/closure.hh"
 #include "heddle/core/deadline.hh"
 #include "heddle/core/task.hh"
 #include "heddle/io/stream.hh"
@@ -84,7 +87,12 @@ class websocket {
   ///   timed_out past write_timeout, and the connection's errors.
   [[nodiscard]] task<> send(std::string_view text);
   [[nodiscard]] task<> send_binary(std::string_view bytes);
-  [[nodiscard]] task<> send(const websocket_message& m);
+  template <class Message = websocket_message>
+    requires std::same_as<std::remove_cvref_t<Message>, websocket_message>
+  [[nodiscard]] task<> send(Message&& m) {
+    heddle::detail::check_options<Message>();
+    return send_message(m);
+  }
   /// Sends a close frame and waits for the peer's, for close_timeout at most; messages that come
   /// meanwhile are dropped unless a task receives. Fails: invalid_argument for a code that must not
   /// be sent, or a reason beyond 123 bytes of UTF-8.
@@ -97,13 +105,36 @@ class websocket {
   [[nodiscard]] static response done();
 
  private:
+  [[nodiscard]] task<> send_message(const websocket_message& m);
+
   std::unique_ptr<session> session_;
 };
+
+using websocket_talk = std::move_only_function<task<>(websocket)>;
+
+namespace detail {
+[[nodiscard]] task<websocket> accept_with(request& asked, websocket_options options);
+[[nodiscard]] task<response> hand_to_with(request& asked, websocket_talk talk,
+                                          websocket_options options);
+[[nodiscard]] task<websocket> connect_with(stream connection, std::string host, std::string target,
+                                           websocket_options options);
+}  // namespace detail
+
+/// The options of the functions below: websocket_options, or its members in braces.
+template <class Options>
+concept websocket_options_like = std::constructible_from<websocket_options, Options>;
 
 /// Answers the handshake of a request, over HTTP/1.1 (RFC 6455) or HTTP/2 (RFC 8441). Fails: throws
 /// status_error, which becomes the answer: 426 if the client asks for no WebSocket of version 13,
 /// 400 for a malformed handshake, 403 for a page of another origin.
-[[nodiscard]] task<websocket> accept_websocket(request& asked, websocket_options options = {});
+[[nodiscard]] inline task<websocket> accept_websocket(request& asked) {
+  return detail::accept_with(asked, websocket_options());
+}
+template <websocket_options_like Options = websocket_options>
+[[nodiscard]] task<websocket> accept_websocket(request& asked, Options&& options) {
+  heddle::detail::check_options<Options>();
+  return detail::accept_with(asked, std::forward<Options>(options));
+}
 
 /// The same for connections that stay long: `talk` runs when the request and its memory are gone,
 /// so that one that waits holds little more than its stream. Return the response.
@@ -111,14 +142,34 @@ class websocket {
 ///   co_return co_await http::hand_to_websocket(r, [](http::websocket ws) -> task<> {
 ///     while (auto m = co_await ws.receive()) co_await ws.send(*m);
 ///   });
-[[nodiscard]] task<response> hand_to_websocket(request& asked,
-                                               std::move_only_function<task<>(websocket)> talk,
-                                               websocket_options options = {});
+template <class Talk>
+  requires std::constructible_from<websocket_talk, Talk>
+[[nodiscard]] task<response> hand_to_websocket(request& asked, Talk&& talk) {
+  heddle::detail::check_closures<Talk>();
+  return detail::hand_to_with(asked, std::forward<Talk>(talk), websocket_options());
+}
+template <class Talk, websocket_options_like Options = websocket_options>
+  requires std::constructible_from<websocket_talk, Talk>
+[[nodiscard]] task<response> hand_to_websocket(request& asked, Talk&& talk, Options&& options) {
+  heddle::detail::check_closures<Talk>();
+  heddle::detail::check_options<Options>();
+  return detail::hand_to_with(asked, std::forward<Talk>(talk), std::forward<Options>(options));
+}
 
 /// The client's side, on a connection that was made. `host` is for the Host field, `target` a path.
 /// Fails: throws failure: connection_refused with the server's status if it does not agree,
 ///   bad_message for an answer that is no handshake, timed_out after close_timeout without one.
+[[nodiscard]] inline task<websocket> connect_websocket(stream connection, std::string host,
+                                                       std::string target) {
+  return detail::connect_with(std::move(connection), std::move(host), std::move(target),
+                              websocket_options());
+}
+template <websocket_options_like Options = websocket_options>
 [[nodiscard]] task<websocket> connect_websocket(stream connection, std::string host,
-                                                std::string target, websocket_options options = {});
+                                                std::string target, Options&& options) {
+  heddle::detail::check_options<Options>();
+  return detail::connect_with(std::move(connection), std::move(host), std::move(target),
+                              std::forward<Options>(options));
+}
 
 }  // namespace heddle::http
