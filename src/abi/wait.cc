@@ -112,9 +112,9 @@ void heddle_withdraw_arms(heddle_worker* hw, heddle_arm* arms, std::uint32_t cou
 std::int64_t heddle_sleep(heddle_worker* hw, std::int64_t span, heddle_wait* at,
                           heddle_frame* self) {
   worker& w = from(hw);
-  const std::int64_t status = ask<sleep_wait>(
-      hw, at, self,
-      [&] { return sleep_wait(add_saturated(w.sched.read_clock(), nanoseconds(span))); });
+  const std::int64_t status = ask<sleep_wait>(hw, at, self, [&] {
+    return sleep_wait(add_saturated(w.sched.read_clock(), nanoseconds(span)));
+  });
   if (status != 0) return status;
   const bool canceled = stored<sleep_wait>::of(*at).canceled;
   stored<sleep_wait>::end(*at, w);

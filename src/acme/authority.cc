@@ -209,7 +209,7 @@ class authority_core {
         co_return std::move(got);
       const nanoseconds asked = std::min(got.retry_after, options_.poll_max);
       co_await sleep_for(std::max(pause, asked));
-      pause = std::min(pause * 2, options_.poll_max);
+      pause = std::min(add_saturated(pause, pause), options_.poll_max);
     }
   }
 

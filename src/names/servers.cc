@@ -106,7 +106,7 @@ task<answer> ask_servers(std::shared_ptr<server_set> servers, std::string name, 
         }
       }
     }
-    span = std::min(span * 2, options.timeout_max);
+    span = std::min(add_saturated(span, span), options.timeout_max);
   }
   if (!sum.code) {
     sum.code = errc::no_answer;

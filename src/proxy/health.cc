@@ -45,7 +45,7 @@ task<> proxy_core::check_health(std::weak_ptr<proxy_core> of, std::size_t index)
       if (self == nullptr) co_return;
       pause = self->options.health.interval;
       // The first checks are spread over an interval, so that they do not all come at once.
-      if (first) pause = pause * static_cast<int>(index) / static_cast<int>(self->upstreams.size());
+      if (first) pause = pause / static_cast<int>(self->upstreams.size()) * static_cast<int>(index);
     }
     if (pause > nanoseconds::zero()) co_await sleep_for(pause);
     const std::shared_ptr<proxy_core> self = of.lock();

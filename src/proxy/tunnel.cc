@@ -30,16 +30,16 @@ task<> pass_on(stream to, received in, nanoseconds patience) {
 
 task<> pump(stream from, stream to, tunnel_state& shared) {
   for (;;) {
-    const nanoseconds left = shared.moved + shared.patience - worker::running().now;
+    const nanoseconds left =
+        span_between(clock::now(), add_saturated(shared.moved, shared.patience));
     auto in = co_await as_expected(with_timeout(from.receive(), std::max(left, nanoseconds(1))));
-    if (!in && in.error() == std::errc::timed_out &&
-        worker::running().now - shared.moved < shared.patience)
+    if (!in && in.error() == std::errc::timed_out && clock::now() - shared.moved < shared.patience)
       continue;  // the other direction has moved
     if (!in) throw failure(in.error());
-    shared.moved = worker::running().now;
+    shared.moved = clock::now();
     if (in->empty()) break;
     co_await pass_on(to, std::move(*in), shared.patience);
-    shared.moved = worker::running().now;
+    shared.moved = clock::now();
   }
   to.shutdown_write();
 }
@@ -47,7 +47,7 @@ task<> pump(stream from, stream to, tunnel_state& shared) {
 }  // namespace
 
 task<> tunnel::operator()(upgraded client) {
-  tunnel_state shared{patience, worker::running().now};
+  tunnel_state shared{patience, clock::now()};
   // Named, because GCC 12 destroys temporaries of an awaited call twice.
   std::string from_client = std::exchange(client.early, std::string());
   std::string from_upstream = std::exchange(early, std::string());

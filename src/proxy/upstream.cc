@@ -104,7 +104,7 @@ task<> upstream::sweep() {
   for (std::size_t i = 0; i < idle_.size() && idle_[i].since + rests_least < now;) {
     idle_connection each = std::move(idle_[i]);
     idle_.erase(idle_.begin() + static_cast<std::ptrdiff_t>(i));
-    if (each.since + options_.timeouts.idle < now) continue;
+    if (add_saturated(each.since, options_.timeouts.idle) < now) continue;
     const bool ended = co_await has_ended(each.on);
     if (ended) continue;
     i = std::min(i, idle_.size());  // requests may have taken some meanwhile

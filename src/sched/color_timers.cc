@@ -77,7 +77,6 @@ void color_timers::fire(timer_node& node, worker& w) noexcept {
 void color_timers::expire(seat& s) noexcept {
   worker& w = s.w;
   if (!all_.shared) {
-    settle(s, w.now);
     struct firing {
       color_timers& its;
       worker& w;

@@ -28,7 +28,8 @@ class color_timers {
   }
   /// Spans that were armed until now count from this reading. One worker.
   static void settle(seat& s, time_point now) noexcept {
-    if (s.wheel.has_unsettled()) s.wheel.settle(now);
+    if (s.wheel.has_unsettled()) [[unlikely]]
+      s.wheel.settle(now);
   }
   /// With several workers; the node's color runs here.
   void disarm_shared(timer_node& node) noexcept;

@@ -83,10 +83,13 @@ bool event_loop::turn_alone(seat& s, bool may_sleep) {
   const bool came = posted_.has_any() || !s.preblock.empty();
   if (posted_.has_any()) run_posted();
   if (w.idle() && !s.preblock.empty()) run_preblock(s);
+  // Armed since the frames ran: before run(), or by a call that another thread posted.
+  if (s.wheel.has_unsettled()) [[unlikely]]
+    timers_.settle(s, s.io->now());
   time_point until = time_point::min();
   // drain() may have waited for just what came, so it looks again before a sleep.
   if (may_sleep && w.idle() && s.preblock.empty() && !(came && colors_.draining)) {
-    until = timers_.next_due(s);
+    until = s.wheel.next_due();
     if (until == never && !anything_outside(s.io->pending())) return false;
     until = ask_again(s, until);
   }

@@ -79,7 +79,8 @@ class priorities final : public policy {
 class deadlines final : public policy {
  public:
   void push(ready_color& c) noexcept override {
-    c.key = static_cast<std::uint64_t>(c.deadline().time_since_epoch().count());
+    const auto due = c.deadline().time_since_epoch().count();
+    c.key = static_cast<std::uint64_t>(std::max<std::int64_t>(due, 0));  // before 0: the first
     heap_.push(c);
   }
   ready_color* pop() noexcept override { return heap_.pop(); }

@@ -38,7 +38,8 @@ struct access {
 /// was reached; limits in `bounds` count as bad_heads, uris_too_long, heads_too_large.
 struct server_options {
   limits bounds = {};  ///< of heads and bodies; a route may set another limit for its bodies
-  nanoseconds idle_timeout = std::chrono::seconds(75);    ///< between requests: idle_timeouts
+  /// Between requests, from the turn in which the last one ended: idle_timeouts.
+  nanoseconds idle_timeout = std::chrono::seconds(75);
   nanoseconds header_timeout = std::chrono::seconds(10);  ///< of a whole head: header_timeouts
   nanoseconds body_timeout = std::chrono::seconds(30);    ///< between two parts: body_timeouts
   /// A body that arrives slower than this, after body_timeout in advance, fails as after a
