@@ -179,7 +179,7 @@ handover_door::~handover_door() {
 }
 
 unix_listener handover_door::publish() {
-  check_path(path_);  // what has been put there since stays
+  check_path(path_);  // a file that was made there meanwhile stays
   if (std::rename(beside_.c_str(), path_.c_str()) != 0)
     throw failure({errno, std::generic_category()}, "cannot listen on " + path_);
   beside_.clear();

@@ -12,8 +12,8 @@ namespace heddle::serve {
 /// keeps the one it has.
 class log_file {
  public:
-  /// Says what the constructor would say, and makes no file: whoever runs --check may be another
-  /// user than the server. Fails: failure.
+  /// Fails as the constructor would, and makes no file: --check may run as another user than the
+  /// server. Fails: failure.
   static void check(const std::string& path);
 
   /// Standard output for an empty path.

@@ -61,8 +61,8 @@ flow redirects::on_asked(question& q) {
     if (place.empty()) continue;
     // The folder refuses such a path with its reason.
     std::string room(path.size(), '\0');
-    if (!http::decode_path(
-            path, room, {.slashes = http::encoded_slash::keep, .encoded_backslash = true}))
+    if (!http::decode_path(path, room,
+                           {.slashes = http::encoded_slash::keep, .encoded_backslash = true}))
       return flow::go_on;
     http::response r = http::error_response(rule.status, "this page is elsewhere");
     r.header("Location", place);

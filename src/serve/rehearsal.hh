@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// --check: what a start with these settings would say, without a start.
+// --check tells the mistakes of a start with these settings, without a start.
 #pragma once
 
 #include "serve/options.hh"

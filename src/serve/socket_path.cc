@@ -67,8 +67,7 @@ void check_path(const std::string& path) {
   if (is_abstract(path)) return;
   if (state_of_path(path) == path_state::other) refuse_other(path);
   if (::faccessat(AT_FDCWD, folder_of(path).c_str(), W_OK | X_OK, AT_EACCESS) != 0)
-    throw failure({errno, std::generic_category()},
-                  "cannot listen on " + path);
+    throw failure({errno, std::generic_category()}, "cannot listen on " + path);
 }
 
 }  // namespace heddle::serve

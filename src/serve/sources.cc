@@ -8,10 +8,10 @@
 #include <fstream>
 #include <map>
 
+#include "heddle/http/headers.hh"
 #include "serve/door.hh"
 #include "serve/options.hh"
 #include "serve/proxy_options.hh"
-#include "heddle/http/headers.hh"
 #include "source/nearest.hh"
 
 namespace heddle::serve {
@@ -163,7 +163,8 @@ void apply_environment(const setting_table& of, serve_options& o) {
   for (const setting& s : of.all) {
     const std::string name = variable_of(of, s);
     const char* found = std::getenv(name.c_str());
-    if (found == nullptr || is_service_link(name.substr(of.variable_prefix.size()), found)) continue;
+    if (found == nullptr || is_service_link(name.substr(of.variable_prefix.size()), found))
+      continue;
     std::string_view value = found;
     if (s.kind != setting_kind::repeated && s.kind != setting_kind::pairs) {
       apply(o, s, trim(value), name);

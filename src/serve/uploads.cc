@@ -108,7 +108,7 @@ task<> fill(file& out, More more) {
 }
 
 /// The files of one request. They are written under hidden names; keep() gives them their own, once
-/// the request has been read to its end. What has no name of its own then is removed.
+/// the request has been read to its end. Files without a name of their own are removed.
 class new_files {
  public:
   new_files(const upload_rules& rules, directory into) : rules_(rules), into_(std::move(into)) {}

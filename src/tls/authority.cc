@@ -256,9 +256,9 @@ std::vector<std::string> names_of(std::string_view certificate) {
 
 void check_chain(std::string_view chain, const std::string& where) {
   if (certificates_of(chain, where).empty())
-    throw failure(std::make_error_code(std::errc::invalid_argument),
-                  "'" + where +
-                      "' holds no certificate; it wants text with -----BEGIN CERTIFICATE-----");
+    throw failure(
+        std::make_error_code(std::errc::invalid_argument),
+        "'" + where + "' holds no certificate; it wants text with -----BEGIN CERTIFICATE-----");
 }
 
 }  // namespace heddle::tls

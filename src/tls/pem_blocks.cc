@@ -116,16 +116,15 @@ std::vector<pem_block> pem_blocks(std::string_view text, const std::string& wher
     if (!lines.line().starts_with("----")) continue;
     const std::string label(open ? open->label : "");
     if (const auto begun = label_in(lines.line(), begin_mark)) {
-      if (open)
-        refuse_at(where, open->line, "the " + label + " that begins here has no END line");
+      if (open) refuse_at(where, open->line, "the " + label + " that begins here has no END line");
       open_at = lines.start();
       open = pem_block{*begun, {}, lines.number()};
     } else if (const auto ended = label_in(lines.line(), end_mark)) {
       if (!open) refuse_at(where, lines.number(), "this END line has no BEGIN line before it");
       if (*ended != open->label)
-        refuse_at(where, lines.number(),
-                  "this END line is not that of the " + label + " in line " +
-                      std::to_string(open->line));
+        refuse_at(
+            where, lines.number(),
+            "this END line is not that of the " + label + " in line " + std::to_string(open->line));
       open->text = text.substr(open_at, lines.behind() - open_at);
       blocks.push_back(*std::exchange(open, std::nullopt));
     } else if (open || is_broken_mark(lines.line())) {

@@ -19,7 +19,7 @@ struct pem_block {
   std::size_t line;        ///< of its first line; 1 is the first of the text
 };
 
-/// All blocks, whatever they hold. Text between blocks is a comment.
+/// All blocks, of every kind. Text between blocks is a comment.
 /// Fails: failure with WHERE:LINE, for a block without an end, an end without a block, and a line
 ///   that begins like one of them and is neither.
 [[nodiscard]] std::vector<pem_block> pem_blocks(std::string_view text, const std::string& where);

@@ -66,7 +66,7 @@ class SitePages(SiteTest):
                 self.assertEqual(server.ask("/big.html")[0], 308)
                 self.assertEqual(server.ask("/a.html")[1]["Location"], "/a.html/")
                 # A path that is refused is refused, with any ending.
-                for asked, status in (("/\\evil.com/index.html", 400), ("/..//x/index.html", 400),
+                for asked, status in (("/\\evil.example.com/index.html", 400), ("/..//x/index.html", 400),
                                       ("/%2f/x/index.html", 400), ("/%00/index.html", 400),
                                       ("/.html", 404), ("/none.html", 404), ("/.x/a.html", 404),
                                       ("/none/index.html", 404), ("/v1.2", 404)):
@@ -112,19 +112,19 @@ class SiteRules(SiteTest):
                 self.assertEqual((got, headers["Location"]), (status, to), asked)
             self.assertEqual(server.ask("/oldx")[0], 404)
         with self.serve("--redirect", "/old /new#part 301", "--redirect", "/f/* /g?a=1#*",
-                        "--redirect", "/s/* /\\*", "--redirect", "/o/* https://new.example/*#x",
-                        "--redirect", "/h https://new.example#x") as server:
+                        "--redirect", "/s/* /\\*", "--redirect", "/o/* https://new.example.org/*#x",
+                        "--redirect", "/h https://new.example.org#x") as server:
             for asked, to in (("/old?x=1", "/new?x=1#part"), ("/old", "/new#part"),
                               ("/f/b?c", "/g?a=1#b"), ("/s//evil.example/", "/evil.example/"),
-                              ("/o/a?b", "https://new.example/a?b#x"),
-                              ("/h?b", "https://new.example?b#x")):
+                              ("/o/a?b", "https://new.example.org/a?b#x"),
+                              ("/h?b", "https://new.example.org?b#x")):
                 self.assertEqual(server.ask(asked)[1]["Location"], to, asked)
             for asked in ("/o/%00", "/o/..//../x", "/o/\\evil"):
                 got, headers, _ = server.ask(asked)
                 self.assertEqual((got, headers["Location"]), (400, None), asked)
         for bad in ("/x", "/x y", "x /y", "/x* /y* 200", "/x /y*", "/x*y /z", "/* //*x*",
-                    "/m/* https://new.example*", "/m/* https://*", "/m/* http://*/x",
-                    "/m/* https://a.example:*/x"):
+                    "/m/* https://new.example.org*", "/m/* https://*", "/m/* http://*/x",
+                    "/m/* https://a.example.org:*/x"):
             code, _, talk = run("serve", str(self.site), "--check", "--redirect", bad)
             self.assertEqual(code, 2, bad)
             self.assertIn("--redirect", talk)

@@ -244,8 +244,7 @@ DRIVER_TEST(client_hostile, "a host that a proxy is not for is so with a dot beh
       http::client web(options);
       for (const char* host : {"a.direct.example.com.", "direct.example.com.", "one.example.com"}) {
         // There is no such host; what counts is that the proxy is not asked.
-        const auto got =
-            co_await as_expected(web.get("http://" + std::string(host) + ":1/"));
+        const auto got = co_await as_expected(web.get("http://" + std::string(host) + ":1/"));
         EXPECT_FALSE(got.has_value()) << host;
         EXPECT_TRUE(s.heads.empty()) << host;
       }
