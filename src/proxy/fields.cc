@@ -161,10 +161,17 @@ void put_framing(std::string& out, const request_head& head) {
 }
 
 void put_connection(std::string& out, const head_request& of, const proxy_options& options) {
-  const bool upgrade = options.upgrades && of.head.upgrade() && of.head.body() == framing::none;
+  if (!of.extended_protocol.empty()) {
+    put(out, "Upgrade", of.extended_protocol);
+    out += "Connection: Upgrade\r\n";
+    if (!of.websocket_key.empty()) put(out, "Sec-WebSocket-Key", of.websocket_key);
+    return;
+  }
+  const std::string protocols = options.upgrades ? passed_upgrade(of.head) : std::string();
+  const bool upgrade = !protocols.empty();
   const bool trailers =
       of.head.has(header_id::te) && list_has_token(of.head.value(header_id::te), "trailers");
-  if (upgrade) put(out, "Upgrade", joined(of.head, header_id::upgrade));
+  if (upgrade) put(out, "Upgrade", protocols);
   if (trailers) out += "TE: trailers\r\n";
   if (upgrade || trailers)
     put(out, "Connection", upgrade && trailers ? "Upgrade, TE" : upgrade ? "Upgrade" : "TE");
@@ -175,6 +182,17 @@ void put_connection(std::string& out, const head_request& of, const proxy_option
 bool trusts(const proxy_options& options, const address& peer) noexcept {
   return peer &&
          std::ranges::any_of(options.trusted, [&](const network& n) { return n.contains(peer); });
+}
+
+std::string passed_upgrade(const request_head& head) {
+  std::string all;
+  if (!head.upgrade()) return all;
+  const std::string offered = joined(head, header_id::upgrade);
+  std::string_view rest = offered;
+  std::string_view each;
+  while (take_list_element(rest, each))
+    if (!equal_ignoring_case(each, "h2c")) all.append(all.empty() ? "" : ", ").append(each);
+  return all;
 }
 
 std::optional<std::uint64_t> forwards_left(const request_head& head) noexcept {
@@ -200,6 +218,7 @@ void put_request_head(std::string& out, const head_request& of, const proxy_opti
     if (of_connection(h.id) || about_client(h.id)) continue;
     if (h.id == header_id::other && looks_about_client(h.name)) continue;
     if (named && connection_names(head, h.name)) continue;
+    if (!of.extended_protocol.empty() && h.id == header_id::sec_websocket_key) continue;
     if (h.id == header_id::cookie && head.repeated(h.id)) {
       cookies.append(cookies.empty() ? "" : "; ").append(h.value);
       continue;
@@ -227,11 +246,11 @@ void put_request_head(std::string& out, const head_request& of, const proxy_opti
   put_via(out, head, options);
   put_connection(out, of, options);
   if (of.expect) out += "Expect: 100-continue\r\n";
-  put_framing(out, head);
+  if (of.extended_protocol.empty()) put_framing(out, head);  // its DATA frames are the tunnel
   out += "\r\n";
 }
 
-bool put_answer_fields(std::string& out, const response_head& head) {
+bool put_answer_fields(std::string& out, const response_head& head, bool drop_accept) {
   bool dated = false;
   std::string named;  // fields that Connection names
   for (std::size_t i = 0; i < head.header_count(); ++i) {
@@ -259,6 +278,7 @@ bool put_answer_fields(std::string& out, const response_head& head) {
         break;
     }
     if (!named.empty() && list_has_token(named, h.name)) continue;
+    if (drop_accept && equal_ignoring_case(h.name, "sec-websocket-accept")) continue;
     put(out, h.name, h.value);
   }
   return dated;

@@ -3,6 +3,8 @@
 #include "proxy/passage.hh"
 
 #include "heddle/core/expected.hh"
+#include "heddle/http/websocket_accept.hh"
+#include "heddle/sched/runtime.hh"
 #include "heddle/web/problem_details.hh"
 #include "proxy/fields.hh"
 
@@ -19,7 +21,29 @@ std::string_view text_for_client(int status) noexcept {
                          : "the server behind this one failed";
 }
 
+/// RFC 9110 section 15.5.6: an answer 405 lists the methods.
+response not_passed(const request& r) {
+  response no = r.error(405, "this method does not pass through the proxy");
+  no.header("Allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
+  return no;
+}
+
+std::string new_websocket_key() {
+  std::string random;
+  while (random.size() < websocket_key_bytes) {
+    const std::uint64_t number = runtime::here().io().random();
+    random.append(reinterpret_cast<const char*>(&number), sizeof number);
+  }
+  return to_base64(random);
+}
+
 }  // namespace
+
+std::string reason_of(const std::system_error& e) {
+  // The line of the log names the upstream already.
+  const std::string_view text = e.what();
+  return std::string(text.starts_with("cannot connect to ") ? e.code().message() : text);
+}
 
 task<response> passage::run(std::shared_ptr<proxy_core> core, request& r) {
   core->start();
@@ -28,7 +52,7 @@ task<response> passage::run(std::shared_ptr<proxy_core> core, request& r) {
 }
 
 task<> passage::read_first_part() {
-  if (head_.body() == framing::none) co_return;
+  if (!has_body()) co_return;
   waits_ = head_.expects_continue();
   streams_ = true;
   if (waits_) co_return;
@@ -44,7 +68,9 @@ void passage::write_head() {
                    {.head = head_,
                     .peer = r_.connection_peer(),
                     .authority = use_.of().authority,
-                    .expect = waits_ && !upload_begun_},
+                    .expect = waits_ && !upload_begun_,
+                    .extended_protocol = extended_,
+                    .websocket_key = key_},
                    core_.options);
   if (!streams_) out_ += first_part_;
 }
@@ -83,16 +109,17 @@ task<std::optional<upstream_failure>> passage::connect(bool fresh) {
     }
   }
   use_.reused = false;
-  auto made = co_await as_expected(at.connect(r_.peer()));
-  if (made) {
+  std::string why;
+  try {
+    use_.on = co_await at.connect(r_.peer());
     ++at.counters.connections;
-    use_.on = std::move(*made);
     co_return std::nullopt;
+  } catch (const std::system_error& e) {
+    if (e.code() == std::errc::operation_canceled) throw;
+    if (e.code() != std::errc::timed_out) why = reason_of(e);
   }
-  if (made.error() == std::errc::operation_canceled) throw failure(made.error());
-  if (made.error() == std::errc::timed_out)
-    co_return upstream_failure{504, "it did not accept a connection in time"};
-  co_return upstream_failure{502, "cannot connect: " + made.error().message()};
+  if (why.empty()) co_return upstream_failure{504, "it did not accept a connection in time"};
+  co_return upstream_failure{502, "cannot connect: " + why};
 }
 
 task<passage::attempt> passage::try_once(bool fresh) {
@@ -136,8 +163,12 @@ response passage::fail(const upstream_failure& why) {
 }
 
 task<response> passage::pass() {
-  if (head_.verb() == method::connect || head_.verb() == method::trace)
-    throw status_error(405, "this method does not pass through the proxy");
+  if (head_.verb() == method::connect || head_.verb() == method::trace) co_return not_passed(r_);
+  if (!extended_.empty()) {
+    if (!core_.options.upgrades)
+      throw status_error(501, "this proxy passes no other protocols through");
+    if (equal_ignoring_case(extended_, "websocket")) key_ = new_websocket_key();
+  }
   // RFC 9110 section 7.6.2: the last one that may get it answers.
   if (head_.verb() == method::options && forwards_left(head_) == 0)
     co_return response(200).header("Allow", "OPTIONS").text("");

@@ -28,6 +28,9 @@ struct upstream_failure {
   bool gone = false;  ///< the connection has ended, and there was no answer
 };
 
+/// The reason in an error of connecting, for the log.
+[[nodiscard]] std::string reason_of(const std::system_error& e);
+
 /// A connection to an upstream in use. It is closed at the end, unless keep() was called.
 class upstream_use {
  public:
@@ -73,7 +76,8 @@ class upstream_use {
 /// Thread: the connection's color. Owns: the upstream's connection while it is in use.
 class passage {
  public:
-  passage(proxy_core& core, request& r) noexcept : core_(core), r_(r), head_(r.head()) {}
+  passage(proxy_core& core, request& r) noexcept
+      : core_(core), r_(r), head_(r.head()), extended_(r.extended_protocol()) {}
   passage(const passage&) = delete;
 
   /// Keeps the core: a reload may drop the proxy while a request is still on its way.
@@ -114,6 +118,11 @@ class passage {
   [[nodiscard]] task<response> relay();
   [[nodiscard]] task<response> relay_parts(response answer, lent_buffer gathered);
   [[nodiscard]] task<response> relay_upgrade();
+  [[nodiscard]] bool may_switch_to(std::string_view protocol) const;
+  /// The bytes of an extended CONNECT are the tunnel's, and no body.
+  [[nodiscard]] bool has_body() const noexcept {
+    return extended_.empty() && head_.body() != framing::none;
+  }
   void fill(std::string& gathered);
   void fill_chunked(std::string& gathered);
   void put_trailers(body_writer& out) const;
@@ -127,6 +136,8 @@ class passage {
   proxy_core& core_;
   request& r_;
   const request_head& head_;
+  const std::string_view extended_;  // the protocol of an extended CONNECT (RFC 8441)
+  std::string key_;                  // of its WebSocket handshake with the upstream
   std::vector<upstream*> tried_;
 
   // The request.

@@ -17,6 +17,7 @@ namespace {
 constexpr nanoseconds watch_after = std::chrono::milliseconds(200);
 // How often a wait that has no end of its own looks whether the upload has ended.
 constexpr nanoseconds upload_step = std::chrono::seconds(1);
+constexpr nanoseconds reason_patience = std::chrono::milliseconds(1);
 constexpr std::size_t gathered_max = 64 * 1024;  // of a body, in one write to the client
 
 [[noreturn]] void break_off(int status, std::string why, bool gone = false) {
@@ -24,6 +25,16 @@ constexpr std::size_t gathered_max = 64 * 1024;  // of a body, in one write to t
 }
 
 bool has_length(const response_head& head) { return head.has("content-length"); }
+
+task<std::string> reason_of_broken(stream on, std::string otherwise) {
+  try {
+    static_cast<void>(co_await with_timeout(on.receive(), reason_patience));
+  } catch (const std::system_error& e) {
+    if (e.code() == std::errc::operation_canceled) throw;
+    if (e.code() != std::errc::timed_out) co_return layer_failure(e).what();
+  }
+  co_return otherwise;
+}
 
 }  // namespace
 
@@ -63,8 +74,10 @@ task<bool> passage::more(nanoseconds patience, const char* where) {
     if (in.error() == std::errc::operation_canceled) throw failure(in.error());
     if (in.error() == std::errc::timed_out)
       break_off(504, std::string("it sent nothing in time ") + where);
-    break_off(502, std::string("its connection broke ") + where + ": " + in.error().message(),
-              !answered_);
+    std::string why = in.error().message();
+    // Above TLS the code alone misleads; a broken layer says its reason again.
+    if (use_.of().secure()) why = co_await reason_of_broken(use_.on, std::move(why));
+    break_off(502, std::string("its connection broke ") + where + ": " + why, !answered_);
   }
   block_ = std::move(*in);
   rest_ = block_.text();
@@ -136,7 +149,7 @@ task<> passage::read_final_head() {
     }
     if (!answer_.informational()) co_return;
     if (answer_.status() == 101) {
-      if (!head_.upgrade() || head_.body() != framing::none || !core_.options.upgrades)
+      if ((passed_upgrade(head_).empty() && extended_.empty()) || !core_.options.upgrades)
         break_off(502, "it switched to a protocol that was not asked for");
       co_return;
     }
@@ -187,6 +200,8 @@ task<response> passage::exchange_beside_upload() {
   std::optional<response> answer;
   try {
     co_await read_final_head();
+    // The upstream speaks the other protocol once it has the whole request.
+    if (answer_.status() == 101) co_await beside.settled();
     answer.emplace(co_await relay());
   } catch (upstream_failure& e) {
     broken = std::move(e);
@@ -218,6 +233,9 @@ task<response> passage::relay() {
   upstream& from = use_.of();
   ++from.counters.answers;
   if (answer_.status() == 101) co_return co_await relay_upgrade();
+  // To extended CONNECT a success would say that the tunnel is open.
+  if (!extended_.empty() && answer_.status() / 100 == 2)
+    break_off(502, "it did not switch to " + std::string(extended_));
   std::string lines;
   const bool dated = put_answer_fields(lines, answer_);
   response answer(answer_.status());

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "heddle/core/expected.hh"
+#include "heddle/http/websocket_accept.hh"
 #include "heddle/io/chain.hh"
 #include "proxy/fields.hh"
 #include "proxy/passage.hh"
@@ -60,12 +61,27 @@ task<> tunnel::operator()(upgraded client) {
   use.end();
 }
 
+bool passage::may_switch_to(std::string_view protocol) const {
+  if (protocol.empty()) return false;
+  if (extended_.empty()) return list_has_token(passed_upgrade(head_), protocol);
+  return equal_ignoring_case(protocol, extended_);
+}
+
 task<response> passage::relay_upgrade() {
-  const std::string protocol(offered_upgrade(answer_));
-  if (protocol.empty() || !list_has_token(head_.value(header_id::upgrade), protocol))
+  std::string protocol(offered_upgrade(answer_));
+  if (!may_switch_to(protocol))
     throw upstream_failure{502, "it switched to a protocol that was not asked for"};
+  if (!key_.empty() && answer_.value("sec-websocket-accept") != websocket_accept_of(key_))
+    throw upstream_failure{502, "its Sec-WebSocket-Accept does not belong to the key"};
+  if (upload_failed_) std::rethrow_exception(upload_failed_);
+  if (!uploaded_)
+    throw upstream_failure{502, "it switched to another protocol inside the request's body"};
+  if (has_body()) {
+    const std::string_view more = co_await r_.read();  // the server learns that the body has ended
+    HEDDLE_ASSERT(more.empty(), "the whole body was sent before");
+  }
   std::string lines;
-  const bool dated = put_answer_fields(lines, answer_);
+  const bool dated = put_answer_fields(lines, answer_, !key_.empty());
   response switched(101);
   switched.from_elsewhere(dated).shared_lines(piece(std::move(lines)));
   use_.of().note_success();

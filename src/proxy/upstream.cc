@@ -19,6 +19,7 @@ namespace heddle::http::detail {
 namespace {
 
 constexpr std::string_view unix_scheme = "unix:";
+constexpr std::size_t socket_path_max = 107;
 constexpr nanoseconds rests_least = std::chrono::milliseconds(500);
 constexpr std::uint8_t window_blocks = 16;  // 64 KiB of an answer arrive in one turn
 
@@ -57,6 +58,12 @@ std::string in_seconds(nanoseconds span) {
 
 }  // namespace
 
+layer_failure::layer_failure(const std::system_error& e) : failure(e.code()), why_(e.what()) {
+  const std::string of_code = ": " + e.code().message();
+  if (why_.size() > of_code.size() && why_.ends_with(of_code))
+    why_.resize(why_.size() - of_code.size());
+}
+
 upstream::upstream(std::string_view text, const proxy_options& options)
     : name(text),
       authority(text.starts_with(unix_scheme) ? "localhost" : parsed(text).authority()),
@@ -65,6 +72,7 @@ upstream::upstream(std::string_view text, const proxy_options& options)
   if (text.starts_with(unix_scheme)) {
     path_ = text.substr(unix_scheme.size());
     if (path_.empty()) refuse(text, "name the socket: unix:/run/app.socket");
+    if (path_.size() > socket_path_max) refuse(text, "a socket's path has at most 107 bytes");
     return;
   }
   at_ = parsed(text);
@@ -129,7 +137,12 @@ task<stream> upstream::open(address client) const {
     co_await on.write(std::move(header));
   }
   if (!at_ || !at_->secure) co_return on;
-  co_return co_await layer_(std::move(on), at_->host);
+  try {
+    co_return co_await layer_(std::move(on), at_->host);
+  } catch (const std::system_error& e) {
+    if (e.code() == std::errc::operation_canceled || e.code() == std::errc::timed_out) throw;
+    throw layer_failure(e);
+  }
 }
 
 task<stream> upstream::connect(address client) const {

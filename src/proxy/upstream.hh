@@ -22,6 +22,17 @@
 
 namespace heddle::http::detail {
 
+/// A failure above the connection: TLS. Its own text says why; the code's would mislead, because a
+/// refused certificate is "Permission denied".
+class layer_failure : public failure {
+ public:
+  explicit layer_failure(const std::system_error& e);
+  [[nodiscard]] const char* what() const noexcept override { return why_.c_str(); }
+
+ private:
+  std::string why_;
+};
+
 class upstream {
  public:
   /// Throws failure(invalid_argument) for a text that names none.

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "heddle/http/headers.hh"
+#include "heddle/proxy/reverse_proxy.hh"
 #include "serve/values.hh"
 
 namespace heddle::serve {
@@ -22,7 +23,8 @@ std::uint32_t count_of(sv text, std::uint64_t least) {
 
 nanoseconds span_of(sv text) {
   const nanoseconds span = time_of(text);
-  if (span == nanoseconds::zero()) throw bad_setting("no time at all; write 500ms, 10s or 5m");
+  if (span == nanoseconds::zero())
+    throw bad_setting("no time at all; write 500ms, 10s, 5m, 12h or 30d");
   return span;
 }
 
@@ -41,7 +43,7 @@ void set_listen(serve_options& o, sv text) {
     o.everywhere = true;
   } else if (text.find_first_not_of("0123456789") != text.npos) {
     const std::size_t colon = text.rfind(':');
-    const auto at = address::parse(text);
+    const auto at = address::parse(with_zone_number(text));
     if (!at || colon == text.npos || (text.front() == '[') != at->is_v6())
       throw bad_setting("'" + std::string(text) +
                         "' is no place to listen; write :8080 for every interface, or "
@@ -58,7 +60,16 @@ void set_listen(serve_options& o, sv text) {
 
 void add_upstream(serve_options& o, sv text) {
   const bool named = text.find("://") != text.npos || text.starts_with("unix:");
-  o.proxy->upstreams.push_back(named ? std::string(text) : "http://" + std::string(text));
+  std::string upstream = named ? std::string(text) : "http://" + std::string(text);
+  try {
+    const http::reverse_proxy tried({.upstreams = {upstream}});
+  } catch (const failure& e) {
+    std::string why = e.what();
+    const std::string of_code = ": " + e.code().message();
+    if (why.ends_with(of_code)) why.resize(why.size() - of_code.size());
+    throw bad_setting(why);
+  }
+  o.proxy->upstreams.push_back(std::move(upstream));
 }
 
 void set_balance(serve_options& o, sv text) {

@@ -57,7 +57,9 @@ class exchange {
   /// Hands the connection over; throws status_error(426) if the client did not ask for the
   /// protocol.
   [[nodiscard]] virtual task<upgraded> upgrade(std::string_view protocol, response head) = 0;
-  /// The same; `then` gets the connection when the request has ended.
+  /// See request::extended_protocol().
+  [[nodiscard]] virtual std::string_view extended_protocol() const noexcept { return {}; }
+  /// The same as upgrade(); `then` gets the connection when the request has ended.
   [[nodiscard]] virtual task<response> hand_over(std::string_view protocol, response head,
                                                  take_over then) = 0;
   /// The status of the answer that was started; 0 if none was.

@@ -89,6 +89,7 @@ class http2_exchange final : private http2_request, public exchange {
   [[nodiscard]] task<> write_out() override;
   void add_trailer(std::string_view name, std::string_view value) override;
   [[nodiscard]] task<upgraded> upgrade(std::string_view protocol, response head) override;
+  [[nodiscard]] std::string_view extended_protocol() const noexcept override { return protocol_; }
   [[nodiscard]] task<response> hand_over(std::string_view protocol, response head,
                                          take_over then) override;
 

@@ -77,6 +77,7 @@ task<upgraded> http2_exchange::upgrade(std::string_view protocol, response r) {
                                 : "this resource uses another protocol than :protocol names");
   response opened(200);  // where HTTP/1.1 says 101
   r.each_field([&](std::string_view name, std::string_view value) { opened.header(name, value); });
+  if (r.from_elsewhere()) opened.from_elsewhere(r.dated());
   auto end = std::make_shared<http2_server_tunnel>(*this);
   tunnel_ = make_http2_stream(std::move(end));
   tunnel_in_use_ = true;

@@ -103,6 +103,8 @@ task<upgraded> request::upgrade(std::string_view protocol, response head) {
   return on_->upgrade(protocol, std::move(head));
 }
 
+std::string_view request::extended_protocol() const noexcept { return on_->extended_protocol(); }
+
 task<response> request::hand_over(std::string_view protocol, response head, take_over then) {
   return on_->hand_over(protocol, std::move(head), std::move(then));
 }

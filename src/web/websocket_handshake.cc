@@ -7,7 +7,7 @@
 #include "heddle/http/content_coding.hh"
 #include "heddle/http/field_list.hh"
 #include "heddle/http/headers.hh"
-#include "heddle/http/sha1.hh"
+#include "heddle/http/websocket_accept.hh"
 #include "heddle/sched/runtime.hh"
 #include "heddle/web/problem_details.hh"
 #include "heddle/web/websocket_client.hh"
@@ -18,13 +18,7 @@ namespace heddle::http {
 namespace {
 
 constexpr std::string_view version = "13";
-constexpr std::size_t key_bytes = 16;
 constexpr std::size_t answer_bytes_max = 16 * 1024;
-
-/// RFC 6455 section 4.2.2, step 5.4.
-std::string accept_of(std::string_view key) {
-  return to_base64(sha1(std::string(key) + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"));
-}
 
 /// Whether a page of this origin may connect (RFC 6455 section 10.2).
 bool admits(const request_head& head, const websocket_options& o) {
@@ -129,7 +123,7 @@ websocket_agreement check_answer(std::string_view head, std::string_view key,
     throw bad_answer("no Upgrade: websocket");
   if (!list_has_token(field_of(head, "Connection"), "upgrade"))
     throw bad_answer("no Connection: Upgrade");
-  if (field_of(head, "Sec-WebSocket-Accept") != accept_of(key))
+  if (field_of(head, "Sec-WebSocket-Accept") != websocket_accept_of(key))
     throw bad_answer("Sec-WebSocket-Accept does not belong to the key");
   return agreement_of(field_of(head, "Sec-WebSocket-Extensions"),
                       field_of(head, "Sec-WebSocket-Protocol"), o);
@@ -138,7 +132,7 @@ websocket_agreement check_answer(std::string_view head, std::string_view key,
 task<websocket> handshake(stream connection, std::string host, std::string target,
                           websocket_options o) {
   std::string random;
-  while (random.size() < key_bytes) {
+  while (random.size() < websocket_key_bytes) {
     const std::uint64_t number = runtime::here().io().random();
     random.append(reinterpret_cast<const char*>(&number), sizeof number);
   }
@@ -164,13 +158,14 @@ response agree(request& asked, const websocket_options& options, websocket_agree
   }
   const bool keyed = head.major_version() == 1;  // RFC 8441 section 5: HTTP/2 has no key
   const auto key = from_base64(head.value(header_id::sec_websocket_key));
-  if (keyed && (head.verb() != method::get || !key || key->size() != key_bytes ||
+  if (keyed && (head.verb() != method::get || !key || key->size() != websocket_key_bytes ||
                 head.repeated(header_id::sec_websocket_key)))
     throw status_error(400, "a WebSocket begins by GET with a Sec-WebSocket-Key of 16 bytes");
   if (!admits(head, options)) throw status_error(403, "pages of this origin may not connect");
   response answer(101);
   if (keyed)
-    answer.header("Sec-WebSocket-Accept", accept_of(head.value(header_id::sec_websocket_key)));
+    answer.header("Sec-WebSocket-Accept",
+                  websocket_accept_of(head.value(header_id::sec_websocket_key)));
   agreed.protocol =
       choose_protocol(head.value(header_id::sec_websocket_protocol), options.protocols);
   if (!agreed.protocol.empty()) answer.header("Sec-WebSocket-Protocol", agreed.protocol);

@@ -165,6 +165,58 @@ class ProxyTest(SiteTest):
                 self.assertEqual(proxy.ask("/")[0], 504)
                 proxy.wait_for(r"504 GET /: .*: it did not answer in time")
 
+    def test_the_reason_is_told_why_a_certificate_is_refused(self):
+        made = run("cert", "-o", str(self.root), "other.example", HOME=str(self.root),
+                   XDG_DATA_HOME=str(self.root / "data"))
+        if "without TLS" in made[2]:
+            self.skipTest("built without TLS")
+        with Server(str(self.site), "--tls", str(self.root / "other.example.pem"),
+                    str(self.root / "other.example.key")) as secure:
+            url = f"https://localhost:{secure.port}"
+            with Proxy(url, "--fail", "1", "--health", "/", "--health-fall", "1") as proxy:
+                self.assertEqual(proxy.ask("/")[0], 502)
+                reason = "certificate verify failed"
+                proxy.wait_for(rf"502 GET /: {url}: cannot connect: [^\n]*{reason}")
+                proxy.wait_for(rf"upstream {url} is down: 1 failures, the last: [^\n]*{reason}")
+                self.assertNotIn("Permission denied", proxy.talk)
+                proxy.wait_for(rf"upstream {url} is down: its health checks fail: [^\n]*{reason}")
+                self.assertNotIn("Permission denied", proxy.talk)
+
+    def test_max_forwards_ends_at_the_proxy_or_counts_down(self):
+        """RFC 9110 section 7.6.2: for OPTIONS; the field of other methods is none of ours."""
+        with Backend("a") as a, Proxy(a.url) as proxy:
+            def seen(method, **fields):
+                with socket.create_server(("127.0.0.1", 0)) as door:
+                    up = Proxy(f"http://127.0.0.1:{door.getsockname()[1]}").__enter__()
+                    try:
+                        got = []
+                        asking = threading.Thread(
+                            target=lambda: got.append(up.ask("/", method, **fields)))
+                        asking.start()
+                        connection, _ = door.accept()
+                        with connection:
+                            head = connection.recv(65536)
+                            connection.sendall(b"HTTP/1.1 204 No\r\n\r\n")
+                        asking.join()
+                        self.assertEqual(got[0][0], 204)
+                        return head
+                    finally:
+                        up.__exit__()
+            status, headers, _ = proxy.ask("/", "OPTIONS", Max_Forwards="0")
+            self.assertEqual((status, headers["Allow"]), (200, "OPTIONS"))
+            self.assertEqual(a.asked, [])
+            for method, given, passed in (("OPTIONS", "1", b"0"), ("OPTIONS", "70", b"69"),
+                                          ("OPTIONS", "x", b"x"), ("GET", "0", b"0"),
+                                          ("GET", "5", b"5")):
+                head = seen(method, Max_Forwards=given)
+                self.assertIn(b"\r\nMax-Forwards: " + passed + b"\r\n", head, (method, given))
+
+    def test_a_method_that_does_not_pass_is_answered_with_those_that_do(self):
+        with Backend("a") as a, Proxy(a.url) as proxy:
+            status, headers, _ = proxy.ask("/", "TRACE")
+            self.assertEqual(status, 405)
+            self.assertIn("PATCH", headers["Allow"])
+
     def test_a_drain_lets_requests_end(self):
         with Backend("a") as a, Proxy(a.url) as proxy:
             got = []
@@ -281,6 +333,14 @@ class ProxyTest(SiteTest):
             code, _, err = run("proxy", *words, "--check")
             self.assertIn(text, err)
             self.assertNotEqual(code, 0)
+        config = self.put("wrong.conf", "host = keep\nupstream = ftp://a\n")
+        for text, why in (("ftp://a", "'ftp://a' is no upstream"), ("http://a/b", "leave '/b' out"),
+                          ("unix:", "name the socket"), ("unix:/" + "x" * 110, "107 bytes")):
+            config.write_text(f"host = keep\nupstream = {text}\n")
+            code, _, err = run("proxy", ":8080", "--config", str(config), "--check")
+            self.assertEqual(code, 2)
+            self.assertRegex(err, rf"^error: {config}:2: .*{why}")
+            self.assertNotIn("Invalid argument", err)
         code, out, _ = run("proxy", ":8080", "http://a", "unix:/run/b", "--check")
         self.assertEqual((code, out), (0, "The settings are good: http://a, unix:/run/b; http.\n"))
 

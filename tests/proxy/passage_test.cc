@@ -233,6 +233,82 @@ DRIVER_TEST(passage, "an upgraded connection passes bytes both ways, and each en
   });
 }
 
+task<http::response> reading_backend(http::request& r) {
+  std::size_t size = 0;
+  for (;;) {
+    const std::string_view part = co_await r.read();
+    if (part.empty()) break;
+    size += part.size();
+  }
+  http::response head(101);
+  head.header("X-Size", std::to_string(size));
+  http::take_over then(shout{});
+  co_return co_await r.hand_over("shout", std::move(head), std::move(then));
+}
+
+/// As kubectl exec and docker exec ask.
+DRIVER_TEST(passage, "an upgrade passes with a body, and with one of no bytes") {
+  runtime rt(make());
+  rt.run([]() -> task<> {
+    co_await with_proxy(&reading_backend, usual, [](address at, http::reverse_proxy&) -> task<> {
+      const std::string large(300'000, 'x');
+      const std::string asks =
+          "POST / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: shout\r\n";
+      const std::string chunk = "Transfer-Encoding: chunked\r\n\r\n";
+      struct sent {
+        std::string head, later;
+        std::size_t size;
+      };
+      const sent all[] = {{"Content-Length: 0\r\n\r\n", "", 0},
+                          {"Content-Length: 4\r\n\r\nbody", "", 4},
+                          {"Content-Length: 300000\r\n\r\n", large, large.size()},
+                          {"Content-Length: 4\r\nExpect: 100-continue\r\n\r\n", "body", 4},
+                          {chunk + "4\r\nbody\r\n", "0\r\n\r\n", 4},
+                          {"\r\n", "", 0}};
+      for (const sent& each : all) {
+        stream on = co_await tcp_connect(at);
+        const std::string first = asks + each.head;
+        co_await on.write(std::string_view(first));
+        if (!each.later.empty()) co_await on.write(std::string_view(each.later));
+        const std::string got = co_await read_until(on, "welcome ");
+        EXPECT_NE(got.find("HTTP/1.1 101"), std::string::npos) << each.head << got;
+        EXPECT_EQ(field_of(got.substr(got.find("HTTP/1.1 101")), "X-Size"),
+                  std::to_string(each.size));
+        co_await on.write(std::string_view("ping"));
+        EXPECT_EQ(co_await read_until(on, "ping"), "ping");
+      }
+    });
+  });
+}
+
+DRIVER_TEST(passage, "an upstream that switches before it has the whole body gets the rest") {
+  runtime rt(make());
+  rt.run([]() -> task<> {
+    const script lines = {
+        {"HTTP/1.1 101 OK\r\nConnection: upgrade\r\nUpgrade: shout\r\n\r\nearly"}};
+    co_await with_script(
+        lines,
+        [](address up, scripted_server& s) -> task<> {
+          http::proxy_options o;
+          o.upstreams = {url_of(up, "")};
+          co_await with_proxy_to(o, [&s](address at, http::reverse_proxy&) -> task<> {
+            stream on = co_await tcp_connect(at);
+            co_await on.write(std::string_view(
+                "POST / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c, shout\r\n"
+                "Content-Length: 6\r\n\r\nthe"));
+            while (s.heads.empty()) co_await sleep_for(1ms);
+            co_await on.write(std::string_view("end"));
+            const std::string got = co_await read_until(on, "early");
+            EXPECT_EQ(status_of(got), "101");
+            EXPECT_NE(s.heads.at(0).find("\r\nUpgrade: shout\r\n"), std::string::npos)
+                << s.heads.at(0);
+            on.close();
+          });
+        },
+        true);
+  });
+}
+
 DRIVER_TEST(passage, "an answer before the answer passes") {
   runtime rt(make());
   rt.run([]() -> task<> {

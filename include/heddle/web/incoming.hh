@@ -124,6 +124,9 @@ class request {
     heddle::detail::check_closures<Then>();
     return hand_over(protocol, std::move(head), take_over(std::move(then)));
   }
+  /// The protocol that a client of HTTP/2 asks for by CONNECT (RFC 8441), as Upgrade does in
+  /// HTTP/1.1; such a request is given as GET. Empty for all other requests.
+  [[nodiscard]] std::string_view extended_protocol() const noexcept;
   /// An error answer in the server's form: see server_options::error_page.
   [[nodiscard]] response error(int status, std::string_view detail) const;
   /// Requests cancellation when the server begins to drain; for answers that would never end
