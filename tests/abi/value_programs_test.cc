@@ -158,7 +158,7 @@ void compare_operators(const std::string& type) {
   const draft::interpreted wanted = draft::interpret(*checked.made);
   ASSERT_TRUE(wanted.supported) << wanted.complaint;
   ASSERT_EQ(wanted.complaint, "");
-  const c_builder c;
+  const c_builder c(quick_c());
   EXPECT_EQ(output_alone(c, draft::stage::c, text, strict_c), wanted.out);
   const test::cc_builder cc(test::cc_compilers().front(), "-O0 -Wall -Wextra -Werror");
   EXPECT_EQ(output_alone(cc, draft::stage::cc, text, ""), wanted.out);
