@@ -4,6 +4,7 @@
 import base64
 import http.client
 import os
+import re
 import socket
 import subprocess
 import threading
@@ -104,6 +105,26 @@ class Places(SiteTest):
                 self.assertEqual(server.stop(), 0)
                 self.assertIn(f"also     127.0.0.2:{port}", server.talk)
             self.assertTrue(os.path.exists(path))  # left behind; the next start replaces it
+
+    def test_trusted_proxies_tell_the_client_at_every_place(self):
+        """The PROXY protocol on the ports of --listen; a socket on a path has no address to
+        trust."""
+        port = free_port()
+        path = self.root / "site.sock"
+        with self.serve("--proxy-protocol", "--trusted-proxy", "127.0.0.1", "--listen",
+                        f"127.0.0.2:{port}", "--listen", f"unix:{path}") as server:
+            for host, at in (("127.0.0.1", server.port), ("127.0.0.2", port)):
+                with socket.create_connection((host, at), LIMIT_S,
+                                              source_address=("127.0.0.1", 0)) as s:
+                    s.sendall(b"PROXY TCP4 203.0.113.7 192.0.2.1 1000 80\r\n"
+                              b"GET /" + host.encode() + b" HTTP/1.0\r\n\r\n")
+                    self.assertIn(b" 404 ", b"".join(iter(lambda: s.recv(65536), b"")))
+                server.wait_for(rf"404  GET /{re.escape(host)}  .*  203\.0\.113\.7:1000\n", "log")
+            self.assertEqual(ask_path(path), (200, b"<p>index"))
+            with socket.create_connection(("127.0.0.2", port), LIMIT_S,
+                                          source_address=("127.0.0.1", 0)) as s:
+                s.sendall(b"GET / HTTP/1.0\r\n\r\n")  # no header: it is closed
+                self.assertEqual(s.recv(65536), b"")
 
     def test_a_socket_in_use_stays(self):
         path = self.root / "site.sock"

@@ -41,6 +41,15 @@ class ServeLimits(SiteTest):
                           lambda n: n >= at_least,
                           but=(AssertionError, http.client.HTTPException, ConnectionError))
 
+    def test_a_head_that_is_late_is_logged_with_its_status(self):
+        """There is no request yet, so the line names none; the same in each form of the log."""
+        for form, line in (("plain", r"  408  \(not a request\)  .*127\.0\.0\.1:"),
+                           ("common", r'"-" 408 \d+'),
+                           ("combined", r'"-" 408 \d+ "-" "-"'), ("json", r'"status":408')):
+            with self.serve("--header-timeout", "100ms", "--log", form) as server:
+                self.assertIn(b" 408 ", self.until_closed(server, GET))
+                server.wait_for(line, "log")
+
     def until_closed(self, server, sent):
         with socket.create_connection((server.host, server.port), timeout=LIMIT_S) as conn:
             conn.sendall(sent)

@@ -7,13 +7,15 @@ import os
 import pathlib
 import pty
 import re
+import shutil
 import signal
 import socket
+import subprocess
 import sys
 import termios
 import unittest
 
-from program import LIMIT_S, SiteTest, Server, run, wait_until
+from program import HEDDLE, LIMIT_S, SiteTest, Server, environment, run, wait_until
 
 
 def has_v6():
@@ -153,6 +155,42 @@ class ServeStart(SiteTest):
             code, _, err = run("serve", str(self.site), "-p", port)
         self.assertEqual(code, 1)
         self.assertTrue(err.startswith(f"error: port {port} is in use; -p PORT"), err)
+
+    def test_every_port_that_cannot_be_opened_is_told_with_what_helps(self):
+        site = str(self.site)
+        with socket.create_server(("127.0.0.1", 0)) as other:
+            port = str(other.getsockname()[1])
+            for words, said in (
+                    (["serve", site, "-p", "0", "--listen", f"127.0.0.1:{port}"],
+                     f"error: cannot listen on 127.0.0.1:{port}: Address already in use"),
+                    (["proxy", f"127.0.0.1:{port}", "http://127.0.0.1:1"],
+                     f"error: port {port} is in use; --listen PORT takes another"),
+                    (["serve", site, "-p", "0", "--bind", "203.0.113.9"],
+                     "error: this machine has no address 203.0.113.9; `ip address` lists them, "
+                     "--public takes all"),
+                    (["proxy", "203.0.113.9:0", "http://127.0.0.1:1"],
+                     "error: this machine has no address 203.0.113.9; `ip address` lists them, "
+                     "--listen :PORT takes all"),
+                    (["serve", site, "-p", "65536"], "error: --port: a port is at most 65535"),
+                    (["serve", site, "-p", "http"], "error: --port: 'http' is no port")):
+                code, _, err = run(*words)
+                self.assertNotEqual(code, 0)
+                self.assertTrue(err.startswith(said), err)
+                self.assertEqual(len(err.splitlines()), 2, err)
+
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "it gives up its rights")
+    def test_a_port_for_root_is_told_to_others(self):
+        first = pathlib.Path("/proc/sys/net/ipv4/ip_unprivileged_port_start")
+        if not first.exists() or int(first.read_text()) <= 81:
+            self.skipTest("every user may open port 81 here")
+        for check in ([], ["--check"]):
+            done = subprocess.run(
+                ["setpriv", "--bounding-set", "-net_bind_service", "--inh-caps",
+                 "-net_bind_service", HEDDLE, "serve", str(self.site), "-p", "81", *check],
+                capture_output=True, text=True, timeout=LIMIT_S, env=environment({}))
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("error: port 81 is for root only; -p PORT takes one from 1024 upward",
+                          done.stderr)
 
     def test_a_port_that_becomes_free_within_a_second_is_taken(self):
         other = socket.create_server(("127.0.0.1", 0))

@@ -3,6 +3,7 @@
 Python's TLS, to curl and to openssl s_client."""
 
 import os
+import re
 import select
 import shutil
 import signal
@@ -243,6 +244,47 @@ class TlsTest(program.SiteTest):
                 data = (self.site / "big.bin").read_bytes()
                 self.assertEqual(done.stdout, data + version + b" 200")
             self.assertEqual(server.stop(), 0)
+
+    @unittest.skipUnless(shutil.which("curl"), "it needs curl")
+    def test_large_files_over_http2_stay_within_their_memory(self):
+        """file-parts bounds the parts in memory of all streams together; all bytes arrive."""
+        self.cert()
+        names = [f"{i}.bin" for i in range(6)]
+        for name in names:
+            self.put(name, os.urandom(3_000_000))
+        with self.serve("--file-parts", "8K", "--metrics") as server:
+            at = f"https://localhost:{server.port}/"
+            got = self.root / "got"
+            got.mkdir()
+            done = subprocess.run(
+                ["curl", "-sS", "--cacert", str(self.authority), "--http2", "--parallel",
+                 "--parallel-immediate", "--output-dir", str(got), "--remote-name-all",
+                 *(at + name for name in names)], capture_output=True, timeout=program.LIMIT_S)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            for name in names:
+                self.assertEqual((got / name).read_bytes(), (self.site / name).read_bytes(), name)
+            page = self.ask_securely(server, "/metrics")[1].decode()
+            short = int(re.search(r"^heddle_http_file_parts_short_total (\d+)$", page, re.M)[1])
+            self.assertGreater(short, 0)
+            # A range comes from its place.
+            done = subprocess.run(["curl", "-sS", "--cacert", str(self.authority), "--http2", "-r",
+                                   "1234567-2345678", at + names[0]], capture_output=True,
+                                  timeout=program.LIMIT_S)
+            self.assertEqual(done.stdout, (self.site / names[0]).read_bytes()[1234567:2345679])
+
+    @unittest.skipUnless(shutil.which("openssl"), "it needs openssl")
+    def test_a_name_with_a_dot_behind_it_gets_its_certificate(self):
+        self.cert()
+        self.cert("other.example")
+        with self.serve("--tls", str(self.root / "other.example.pem"),
+                        str(self.root / "other.example.key")) as server:
+            for name, subject in (("other.example.", "other.example"), ("localhost.", "localhost"),
+                                  ("other.example", "other.example"), ("none.", "localhost")):
+                done = subprocess.run(
+                    ["openssl", "s_client", "-connect", f"127.0.0.1:{server.port}", "-servername",
+                     name, "-CAfile", str(self.authority)], input=b"", capture_output=True,
+                    timeout=program.LIMIT_S)
+                self.assertRegex(done.stdout.decode(), rf"subject=.*{subject}\n", name)
 
     @unittest.skipUnless(shutil.which("openssl"), "it needs openssl")
     def test_openssl_agrees(self):
