@@ -66,7 +66,8 @@ class SitePages(SiteTest):
                 self.assertEqual(server.ask("/big.html")[0], 308)
                 self.assertEqual(server.ask("/a.html")[1]["Location"], "/a.html/")
                 # A path that is refused is refused, with any ending.
-                for asked, status in (("/\\evil.example.com/index.html", 400), ("/..//x/index.html", 400),
+                for asked, status in (("/\\evil.example.com/index.html", 400),
+                                      ("/..//x/index.html", 400),
                                       ("/%2f/x/index.html", 400), ("/%00/index.html", 400),
                                       ("/.html", 404), ("/none.html", 404), ("/.x/a.html", 404),
                                       ("/none/index.html", 404), ("/v1.2", 404)):

@@ -112,6 +112,23 @@ HEDDLE_TEST(uri, "encodes any name so that a link leads back to it") {
   EXPECT_EQ(out, "a%2Fb%26c%3Dd%2Be");
 }
 
+HEDDLE_TEST(uri, "a Location begins with one slash and has only characters of a reference") {
+  const std::pair<const char*, const char*> all[] = {
+      {"/a/b?c=d&e#f", "/a/b?c=d&e#f"},
+      {"//host/a", "/host/a"},
+      {"/\\host/a", "/host/a"},
+      {"\\/\\//host", "/host"},
+      {"", "/"},
+      {"///", "/"},
+      {"a", "/a"},
+      {"/%2f%5Chost", "/%2f%5Chost"},
+      {"/a\\b", "/a%5Cb"},
+      {"/a b\"<>^`{|}\x7f", "/a%20b%22%3C%3E%5E%60%7B%7C%7D%7F"},
+      {"/\r\nX: y", "/%0D%0AX:%20y"},
+      {"/\xc3\xa9", "/%C3%A9"}};
+  for (const auto& [from, to] : all) EXPECT_EQ(own_location(from), to) << from;
+}
+
 HEDDLE_TEST(uri, "makes text safe for a page") {
   std::string out;
   append_html(out, "<a href=\"x\">&'</a>");
