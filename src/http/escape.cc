@@ -28,9 +28,11 @@ void append_encoded_path(std::string& out, std::string_view path) {
 
 void append_encoded(std::string& out, std::string_view text) { append_escaped(out, text, false); }
 
-std::string own_location(std::string_view reference) {
-  reference.remove_prefix(std::min(reference.find_first_not_of("/\\"), reference.size()));
-  std::string out = "/";
+std::string own_location(std::string_view reference, std::string_view origin) {
+  std::string out(origin);
+  if (origin.empty())
+    reference.remove_prefix(std::min(reference.find_first_not_of("/\\"), reference.size()));
+  if (!reference.starts_with('/')) out += '/';
   for (const char c : reference) {
     const bool plain = c > 0x20 && c < 0x7f && !std::string_view("\"<>\\^`{|}").contains(c);
     if (plain)

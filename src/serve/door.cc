@@ -127,11 +127,11 @@ task<tcp_listener> open_door(const serve_options& o, bool interactive, std::stri
   }
 }
 
-namespace {
-
 std::uint16_t port_asked(const serve_options& o) {
   return static_cast<std::uint16_t>(o.port >= 0 ? o.port : default_port);
 }
+
+namespace {
 
 /// Whether the kernel refuses to listen at the second while this program listens at the first.
 bool overlap(const address& a, const address& b) {
@@ -150,7 +150,9 @@ struct named_place {
 
 /// All places with a port, in the order in which they are opened.
 std::vector<named_place> places_of(const serve_options& o) {
-  std::vector<named_place> all{{address_for(o, port_asked(o)), o.proxy ? "listen" : "port"}};
+  // A socket of the service manager takes the place of the default port.
+  std::vector<named_place> all;
+  if (o.port >= 0) all.push_back({address_for(o, port_asked(o)), o.proxy ? "listen" : "port"});
   for (const std::string& place : o.listen)
     if (!place.starts_with("unix:"))
       all.push_back({address::parse(place, 0).value(), "listen " + place});

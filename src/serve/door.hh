@@ -3,6 +3,7 @@
 // (LISTEN_FDS, as systemd does).
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -17,6 +18,9 @@ namespace heddle::serve {
 /// failure, with the port and the flag that helps: `flag` sets the port.
 [[nodiscard]] task<tcp_listener> open_door(const serve_options& o, bool interactive,
                                            std::string flag);
+
+/// The port that the settings ask for, or the default one.
+[[nodiscard]] std::uint16_t port_asked(const serve_options& o);
 
 /// Throws bad_setting if two settings name one address: the second could not be opened.
 void check_places(const serve_options& o);

@@ -23,9 +23,8 @@ http::response elsewhere(const http::request_head& head, std::uint16_t port) {
   if (port != https_default) (place += ':') += std::to_string(port);
   std::string target(head.path() == "*" ? "/" : head.path());
   if (head.has_query()) (target += '?') += head.query();
-  place += http::own_location(target);
   http::response r = http::error_response(308, "this site is on https");
-  r.header("Location", place);
+  r.header("Location", http::own_location(target, place));
   return r;
 }
 

@@ -51,7 +51,9 @@ std::string redirect_rule::location(std::string_view path, std::string_view quer
   if (!query.empty() && place.find('?') >= fragment)
     place.insert(fragment, std::string("?").append(query));
   if (place.starts_with('/')) return http::own_location(place);
-  return place;
+  const std::size_t host_end =
+      std::min(place.find_first_of("/?#", place.find("//") + 2), place.size());
+  return http::own_location(std::string_view(place).substr(host_end), place.substr(0, host_end));
 }
 
 flow redirects::on_asked(question& q) {

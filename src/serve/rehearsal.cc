@@ -36,6 +36,11 @@ void rehearse_doors(const serve_options& o) {
   std::optional<tcp_listener> given = before.door();
   if (given) check_door(o, given->local());
   if (!given) given = activated_door();
+  if (!given) {
+    serve_options by_default = o;
+    by_default.port = port_asked(o);
+    check_places(by_default);
+  }
   try_doors(o, given.has_value(), before.more_doors());
   if (o.handover.empty()) return;
   const std::size_t sockets = 1 + o.listen.size() + (o.redirect_http >= 0 ? 1 : 0);

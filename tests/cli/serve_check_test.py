@@ -78,6 +78,18 @@ class Check(SiteTest):
                 self.assert_both_say(code, said, *words)
         self.assert_both_say(1, "203.0.113.9", "203.0.113.9:81", "http://127.0.0.1:1", verb="proxy")
 
+    def test_a_second_listener_at_the_default_port_is_refused_unless_a_socket_is_given(self):
+        code, _, talk = run("serve", str(self.site), "--check", "--listen", "127.0.0.1:8000")
+        self.assertEqual(code, 2)
+        self.assertIn("listens on 127.0.0.1:8000 already, because of port", talk)
+        with socket.create_server(("127.0.0.1", 0)) as s:
+            done = subprocess.run(
+                ["sh", "-c", 'exec 3<&"$0"; LISTEN_PID=$$ exec "$@"', str(s.fileno()), HEDDLE,
+                 "serve", str(self.site), "--check", "--listen", "127.0.0.1:8000"],
+                pass_fds=[s.fileno()], text=True, capture_output=True, timeout=LIMIT_S,
+                env=environment({"LISTEN_FDS": "1"}))
+            self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_a_port_in_use_is_no_mistake_of_the_settings(self):
         path = self.root / "s"
         with socket.create_server(("127.0.0.1", 0)) as tcp, socket.socket(socket.AF_UNIX) as local:

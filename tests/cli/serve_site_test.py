@@ -118,7 +118,7 @@ class SiteRules(SiteTest):
             for asked, to in (("/old?x=1", "/new?x=1#part"), ("/old", "/new#part"),
                               ("/f/b?c", "/g?a=1#b"), ("/s//evil.example/", "/evil.example/"),
                               ("/o/a?b", "https://new.example.org/a?b#x"),
-                              ("/h?b", "https://new.example.org?b#x")):
+                              ("/h?b", "https://new.example.org/?b#x")):
                 self.assertEqual(server.ask(asked)[1]["Location"], to, asked)
             for asked in ("/o/%00", "/o/..//../x", "/o/\\evil"):
                 got, headers, _ = server.ask(asked)

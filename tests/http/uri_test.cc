@@ -127,6 +127,9 @@ HEDDLE_TEST(uri, "a Location begins with one slash and has only characters of a 
       {"/\r\nX: y", "/%0D%0AX:%20y"},
       {"/\xc3\xa9", "/%C3%A9"}};
   for (const auto& [from, to] : all) EXPECT_EQ(own_location(from), to) << from;
+  EXPECT_EQ(own_location("//a b", "https://host:81"), "https://host:81//a%20b");
+  EXPECT_EQ(own_location("\\a", "https://host"), "https://host/%5Ca");
+  EXPECT_EQ(own_location("", "https://host"), "https://host/");
 }
 
 HEDDLE_TEST(uri, "makes text safe for a page") {
