@@ -77,8 +77,8 @@ void append_encoded(std::string& out, std::string_view text);
 // The value of a Location field for this server itself. `reference` is a path, with its query and
 // fragment if there are any, percent-encoded as in a request. The result begins with exactly one
 // slash, because browsers take "//name" and "/\name" for another host; characters that a reference
-// cannot have are encoded. With an origin ("https://host"), which is put in front, all slashes stay.
-// Every Location is made here.
+// cannot have are encoded. With an origin ("https://host"), which is put in front, all slashes
+// stay. Every Location is made here.
 std::string own_location(std::string_view reference, std::string_view origin = {});
 
 // Appends text escaped for an HTML page: & < > " and ' become entities, so that the text can be
