@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <utility>
 
 #include "heddle/base/error.hh"
 #include "tls/trouble.hh"

@@ -7,6 +7,8 @@
 namespace heddle::test {
 namespace {
 
+using namespace std::chrono_literals;
+
 /// Says what it saw, then echoes.
 struct telling {
   std::string saw;
