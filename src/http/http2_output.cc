@@ -52,12 +52,15 @@ task<bool> http2_output::send(http2_sender& of, std::string_view bytes, bool end
     }
     enter_line(of);
     give_turns();
+    const std::uint64_t moved = moved_;
     const auto turn = co_await as_expected(with_timeout(of.turn.wait(), options_.write_timeout));
     of.unlink();
     if (turn_of_ == &of) turn_of_ = nullptr;
     if (turn) continue;
     give_turns();
     if (turn.error() != std::errc::timed_out) throw failure(turn.error());
+    // The peer takes bytes of other streams, and waits for those of this one.
+    if (moved_ != moved && of.window > 0) continue;
     ++options_.write_timeouts;
     co_return false;
   }
@@ -115,7 +118,10 @@ void http2_output::give_turns() {
   });
 }
 
-void http2_output::sent(std::size_t bytes) { options_.bytes += bytes; }
+void http2_output::sent(std::size_t bytes) {
+  options_.bytes += bytes;
+  moved_ += bytes;
+}
 
 void http2_output::flush() {
   flush_due_ = false;
@@ -151,14 +157,18 @@ task<> http2_output::write_all(http2_output& self) {
   while (!self.gathered.empty() && !self.broken_) {
     part.clear();
     part.swap(self.gathered);
-    const auto went = co_await as_expected(
-        with_timeout(self.conn_.write(byte_view(part)), self.options_.write_timeout));
-    if (went) {
-      self.sent(part.size());
-    } else {
+    for (std::string_view left = part; !left.empty() && !self.broken_;) {
+      std::size_t count = 0;
+      const auto went = co_await as_expected(
+          with_timeout(self.conn_.write_some(left, count), self.options_.write_timeout));
+      self.sent(count);
+      left.remove_prefix(count);
+      const bool timed_out = !went && went.error() == std::errc::timed_out;
+      if (went || (timed_out && count != 0)) continue;  // a slow peer that takes bytes
       self.broken_ = true;
+      self.conn_.cut();  // a part of a frame may have left
       ++self.options_.errors;
-      if (went.error() == std::errc::timed_out) ++self.options_.write_timeouts;
+      if (timed_out) ++self.options_.write_timeouts;
     }
     self.give_turns();
   }

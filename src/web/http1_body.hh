@@ -31,6 +31,7 @@ class http1_body {
   /// Prepares for the request with this head.
   void begin(const request_head& head) {
     framing_ = head.body();
+    if (framing_ == framing::length && head.content_length() == 0) framing_ = framing::none;
     continue_due_ = head.expects_continue();
     budget_.begin(shared_.options, framing_ != framing::none);
     if (framing_ == framing::none) [[likely]]

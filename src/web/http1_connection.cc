@@ -24,6 +24,15 @@ bool begins_preface(std::string_view bytes) noexcept {
 
 task<burst_end> http1_connection::burst(server_shared& shared, stream& conn,
                                         overload_control::credit& credit) {
+  if (shared.options.http2) {
+    // RFC 9113 section 3.2: a client that agrees on h2 by ALPN speaks nothing else.
+    const stream_layer* const layer = layer_of(conn);
+    if (layer != nullptr && layer->application_protocol() == "h2") {
+      shared.handed_over.push_back(std::make_unique<handed_over>(
+          handed_over{&conn, std::make_unique<http2_connection>(shared, &conn, ""), {}, {}}));
+      co_return burst_end::handed_over;
+    }
+  }
   http1_connection x(shared, conn, credit);
   std::size_t in_a_row = 0;
   bool keep = true;
@@ -31,9 +40,7 @@ task<burst_end> http1_connection::burst(server_shared& shared, stream& conn,
     const parse_state state = x.parser_.feed(x.in_.rest);
     if (state == parse_state::failed) {
       // RFC 9113 section 3.3: a client may know that the server speaks HTTP/2.
-      const stream_layer* const layer = layer_of(conn);
-      const bool agreed = layer != nullptr && layer->application_protocol() == "h2";
-      if (in_a_row == 0 && shared.options.http2 && (agreed || begins_preface(x.in_.rest))) {
+      if (in_a_row == 0 && shared.options.http2 && begins_preface(x.in_.rest)) {
         std::string early(x.in_.rest);
         x.in_.rest = {};
         x.in_.drop_blocks();
@@ -77,7 +84,7 @@ task<burst_end> http1_connection::burst(server_shared& shared, stream& conn,
     co_return burst_end::close;
   }
   x.out_.time_untimed();  // lingering is not a part of their time
-  if (x.after_ == after_answer::linger || !x.in_.rest.empty())
+  if (!conn.is_cut() && (x.after_ == after_answer::linger || !x.in_.rest.empty()))
     static_cast<void>(
         co_await as_expected(with_timeout(x.linger(), shared.options.linger_timeout)));
   co_return burst_end::close;

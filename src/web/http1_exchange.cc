@@ -20,6 +20,13 @@ constexpr std::size_t small_body = 4 * 1024;
 constexpr std::size_t copied_part = 4096;  // the same for parts of an answer
 constexpr std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
 
+/// Whether a head that could not be parsed is a request of HEAD, whose answer has no body
+/// (RFC 9110 section 9.3.2).
+bool begins_with_head(std::string_view bytes) noexcept {
+  while (bytes.starts_with('\r') || bytes.starts_with('\n')) bytes.remove_prefix(1);
+  return bytes.starts_with("HEAD ");
+}
+
 }  // namespace
 
 const address& http1_exchange::peer() noexcept {
@@ -48,6 +55,8 @@ task<after_answer> http1_exchange::answer() {
       answer.begin(shared_.answer(asked));
       co_await answer;
     } catch (...) {
+      // Only a reset shows that a body is cut whose end is the connection's.
+      if (started_status_ != 0 && end_ == body_end::close) conn_.cut();
       answer.put(answer_of_failure());
     }
   }
@@ -95,8 +104,9 @@ void http1_exchange::refuse(int status, std::string_view why) {
   const response r = error(nullptr, status, why);
   conn_.end_with_last_write();
   out_.write_head(r, added_, body_end::length, connection_field::close);
-  out_.gathered.append(r.body().bytes().text());
-  count(status, r.length(), worker::running().now, false);
+  const bool asks_head = begins_with_head(in_.rest);
+  if (!asks_head) out_.gathered.append(r.body().bytes().text());
+  count(status, asks_head ? 0 : r.length(), worker::running().now, false);
 }
 
 void http1_exchange::count(int status, std::uint64_t bytes, time_point since, bool parsed) {
@@ -189,14 +199,10 @@ task<> http1_exchange::write_part(std::string_view bytes) {
       co_await write_out();
       continue;
     }
-    chain all(std::move(out_.gathered));
-    out_.gathered.clear();
-    all.append_view(part);
-    if (chunked) all.append(piece::of_static(chunk_end));
-    const std::size_t size = all.size();
-    auto sent = co_await as_expected(
-        with_timeout(conn_.write(std::move(all)), shared_.options.write_timeout));
-    if (!out_.note_sent(sent, size)) throw failure(sent.error());
+    // A handler may gather more meanwhile.
+    const std::string before = std::exchange(out_.gathered, {});
+    const bool sent = co_await out_.send_views(before, part, chunked ? chunk_end : "");
+    if (!sent) throw failure(client_gone(), "the client no longer accepts the answer");
   }
 }
 
@@ -235,7 +241,8 @@ task<upgraded> http1_exchange::upgrade(std::string_view protocol, response r) {
     static_cast<void>(added_.add("Connection", "Upgrade"));  // RFC 9110 section 7.8
     throw status_error(426, "this resource uses another protocol: see Upgrade");
   }
-  if (!body_.ended()) throw status_error(400, "a request with a body cannot change the protocol");
+  // RFC 9110 section 7.8: the protocol changes behind the request, so the rest of its body is read.
+  while (!body_.ended()) static_cast<void>(co_await body_.read());
   r.header("Upgrade", protocol);
   started_status_ = r.status();
   end_ = body_end::none;

@@ -61,11 +61,12 @@ void http1_output::put_head(head_writer& writer, const response& r, const field_
 }
 
 bool http1_output::note_sent(const result<std::size_t>& sent, std::size_t bytes) {
-  if (sent) [[likely]] {
-    shared_.counters.bytes += bytes;
+  shared_.counters.bytes += bytes;
+  if (sent) [[likely]]
     return true;
-  }
+  if (sent.error() == std::errc::timed_out && bytes != 0) return true;
   broken_ = true;
+  conn_.cut();
   ++shared_.counters.errors;
   if (sent.error() == std::errc::timed_out) ++shared_.counters.write_timeouts;
   return false;
@@ -83,12 +84,41 @@ task<bool> http1_output::send_body(piece body) {
     const std::size_t copied = std::min(body.size(), step);
     chain part;
     part.append_view(byte_view(gathered)).append(body.slice(0, copied));
-    const std::size_t size = part.size();
+    std::size_t count = 0;
     auto sent = co_await as_expected(
-        with_timeout(conn_.write(std::move(part)), shared_.options.write_timeout));
-    gathered.clear();
-    if (!note_sent(sent, size)) co_return false;
-    body = body.slice(copied);
+        with_timeout(conn_.write_some(std::move(part), count), shared_.options.write_timeout));
+    if (!note_sent(sent, count)) co_return false;
+    const std::size_t of_gathered = std::min(count, gathered.size());
+    gathered.erase(0, of_gathered);
+    body = body.slice(count - of_gathered);
+  }
+  co_return true;
+}
+
+task<mutex::hold> http1_output::wait_for_turn() {
+  auto turn = co_await as_expected(sending_.lock());
+  if (turn && !broken_) co_return std::move(*turn);
+  if (!turn) static_cast<void>(note_sent(std::unexpected(turn.error()), 0));
+  co_return mutex::hold();
+}
+
+task<bool> http1_output::send_views(std::string_view a, std::string_view b, std::string_view c) {
+  mutex::hold turn = sending_.try_lock();
+  if (!turn) turn = co_await wait_for_turn();
+  if (!turn) co_return false;
+  while (!a.empty() || !b.empty() || !c.empty()) {
+    chain all;
+    for (const std::string_view each : {a, b, c})
+      if (!each.empty()) all.append_view(each);
+    std::size_t count = 0;
+    auto sent = co_await as_expected(
+        with_timeout(conn_.write_some(std::move(all), count), shared_.options.write_timeout));
+    if (!note_sent(sent, count)) co_return false;
+    for (std::string_view* each : {&a, &b, &c}) {
+      const std::size_t of_it = std::min(count, each->size());
+      each->remove_prefix(of_it);
+      count -= of_it;
+    }
   }
   co_return true;
 }
@@ -125,9 +155,17 @@ task<bool> http1_output::flush() {
   if (gathered.empty()) co_return true;
   // A handler may gather more meanwhile, or read a body, which flushes too.
   std::string sending = std::exchange(gathered, {});
-  auto sent = co_await as_expected(
-      with_timeout(conn_.write(byte_view(sending)), shared_.options.write_timeout));
-  const bool went = note_sent(sent, sending.size());
+  mutex::hold turn = sending_.try_lock();
+  if (!turn) turn = co_await wait_for_turn();
+  std::string_view left = sending;
+  bool went = static_cast<bool>(turn);
+  while (went && !left.empty()) {
+    std::size_t count = 0;
+    auto sent = co_await as_expected(
+        with_timeout(conn_.write_some(left, count), shared_.options.write_timeout));
+    went = note_sent(sent, count);
+    left.remove_prefix(count);
+  }
   if (gathered.empty()) {
     sending.clear();
     gathered = std::move(sending);

@@ -15,6 +15,7 @@
 #include "heddle/http/response.hh"
 #include "heddle/io/chain.hh"
 #include "heddle/io/stream.hh"
+#include "heddle/sync/mutex.hh"
 #include "web/server_shared.hh"
 
 namespace heddle::http {
@@ -47,7 +48,8 @@ class http1_output {
     drop_sent(conn_.try_write(byte_view(gathered)));
     return gathered.empty();
   }
-  /// Sends the gathered bytes.
+  /// Sends the gathered bytes. A task that reads the body and one that writes the answer may both
+  /// call this and send_views(); they take turns.
   [[nodiscard]] task<bool> flush();
   /// Sends the gathered bytes and a body as far as that needs no wait; returns the bytes sent of
   /// the body.
@@ -55,9 +57,13 @@ class http1_output {
   /// Sends the gathered bytes and a body. A large body is sent in steps, each with its own
   /// write_timeout.
   [[nodiscard]] task<bool> send_body(piece body);
+  /// Sends three texts, one behind the other. The gathered bytes stay.
+  [[nodiscard]] task<bool> send_views(std::string_view a, std::string_view b, std::string_view c);
   /// The same for a part of a file.
   [[nodiscard]] task<bool> send_file(int file, std::uint64_t at, std::uint64_t size);
-  /// Counts the bytes sent, or the failure. False if the send failed.
+  /// Counts the bytes of a write_some() that had this counter. False if it failed for good: the
+  /// stream is cut then. Over a layer that keeps bytes (TLS), write_timeout may pass although some
+  /// were taken; that is no failure yet.
   bool note_sent(const result<std::size_t>& sent, std::size_t bytes);
   /// A send failed or was cut short: a part of it may have left, so nothing may follow.
   [[nodiscard]] bool broken() const noexcept { return broken_; }
@@ -92,8 +98,12 @@ class http1_output {
   [[nodiscard]] task<std::int64_t> send_cached(int file, std::uint64_t at, std::size_t size);
   [[nodiscard]] task<std::int64_t> send_read(int file, std::uint64_t at, std::size_t size);
 
+  /// The turn of one writer until all of its bytes have left, also in several writes.
+  [[nodiscard]] task<mutex::hold> wait_for_turn();
+
   server_shared& shared_;
   stream& conn_;
+  mutex sending_;
   time_point untimed_since_{};
   std::uint8_t untimed_ = 0;  // gathered answers whose latency is not recorded
   bool broken_ = false;

@@ -39,7 +39,7 @@ struct http2_send_state {
 
 /// Limits of an output, and where it counts.
 struct http2_output_options {
-  nanoseconds write_timeout;     ///< in which the peer must take some bytes of each stream
+  nanoseconds write_timeout;     ///< in which the peer must take some bytes, and of each stream
   std::size_t output_bytes_max;  ///< gathered, before full()
   std::uint64_t& bytes;
   std::uint64_t& errors;
@@ -115,6 +115,7 @@ class http2_output {
   std::function<void()> emptied_;
   list<http2_sender> line_;          // that wait for a turn, the most urgent first
   http2_sender* turn_of_ = nullptr;  // that was woken and has not run yet
+  std::uint64_t moved_ = 0;          // bytes that have left
   bool writing_ = false;
   bool flush_due_ = false;
   bool broken_ = false;

@@ -45,7 +45,7 @@ struct server_options {
   /// A body that arrives slower than this, after body_timeout in advance, fails as after a
   /// body_timeout.
   std::uint32_t body_bytes_per_second_min = 240;
-  nanoseconds write_timeout = std::chrono::seconds(30);  ///< of one send: write_timeouts
+  nanoseconds write_timeout = std::chrono::seconds(30);  ///< without a byte taken: write_timeouts
   std::size_t send_bytes_max = 256 * 1024;               ///< bytes of one send
   /// Memory for files that are read and sent in parts, of all connections together. Beyond it,
   /// parts shrink to 4 KiB: file_parts_short.
