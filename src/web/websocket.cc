@@ -23,15 +23,18 @@ bool is_utf8(std::string_view text) noexcept {
   return check.add(text) && check.whole();
 }
 
-/// Set while a task is in receive().
-class mark {
+/// The turn to read, until this ends.
+class reading_turn {
  public:
-  explicit mark(bool& set) noexcept : set_(set) { set_ = true; }
-  mark(const mark&) = delete;
-  ~mark() { set_ = false; }
+  explicit reading_turn(websocket::session& of) noexcept : of_(of) {}
+  reading_turn(const reading_turn&) = delete;
+  ~reading_turn() {
+    of_.reading = false;
+    of_.pass_turn();
+  }
 
  private:
-  bool& set_;
+  websocket::session& of_;
 };
 
 }  // namespace
@@ -62,7 +65,6 @@ void websocket::session::end(std::uint16_t code, std::string_view reason, bool b
   if (how.code == 0) how = {code, std::string(reason), by_peer};
   in = {};
   block.release();
-  for (const event<>& each : std::exchange(waits_for_end, {})) each.trigger();
 }
 
 task<> websocket::session::write_frame(websocket_opcode what, std::string_view payload) {
@@ -85,10 +87,12 @@ task<> websocket::session::write_frame(websocket_opcode what, std::string_view p
   }
   const websocket_head head =
       make_websocket_head(what, true, compressed, payload.size(), !is_server, mask);
+  // Without a counter: if this ends early, the stream refuses the frames that wait behind it.
   const auto sent =
       co_await as_expected(with_timeout(connection.write({head.text(), payload}), write_timeout));
   if (sent) co_return;
   // A part of the message may have left, so the peer would not understand any further message.
+  connection.cut();
   connection.close();
   end(websocket_code::abnormal, sent.error().message(), false);
   throw failure(sent.error(), "a WebSocket message was not sent");
@@ -181,41 +185,63 @@ const websocket_end& websocket::ended() const noexcept { return session_->how; }
 const std::string& websocket::protocol() const noexcept { return session_->protocol; }
 response websocket::done() { return upgraded(stream(), {}).done(); }
 
-task<std::optional<websocket_message>> websocket::receive() {
-  session& s = *session_;
-  const mark at_work(s.receiving);
+task<bool> websocket::session::wait_to_read(bool dropping) {
+  if (!dropping) ++receivers_waiting;
+  std::error_code why;
+  while (!why && !take_turn(dropping)) {
+    rendezvous<> r;
+    std::erase_if(waits_for_turn, [](const event<>& each) { return each.empty(); });
+    waits_for_turn.push_back(r.make_event());
+    const auto turn = co_await as_expected(with_deadline(r, dropping ? close_limit : never));
+    if (!turn) why = turn.error();
+  }
+  if (!dropping) --receivers_waiting;
+  if (!why) co_return true;
+  if (!dropping) pass_turn();
+  if (!dropping || why != std::errc::timed_out) throw failure(why);
+  if (!over) connection.close();  // the task that reads sees it
+  co_return false;
+}
+
+task<std::optional<websocket_message>> websocket::session::read(bool dropping) {
+  if (!take_turn(dropping) && !co_await wait_to_read(dropping)) co_return std::nullopt;
+  const reading_turn turn(*this);
   for (;;) {
-    while (!s.over && !s.in.empty()) {
-      switch (s.reader.read(s.in)) {
+    while (!over && !in.empty()) {
+      if (dropping && receivers_waiting != 0) co_return std::nullopt;
+      switch (reader.read(in)) {
         using enum websocket_reader::event;
         case more:
         case pong:
           break;
         case message:
-          if (s.leaving) {  // it was on its way when the server began to stop
-            static_cast<void>(s.reader.take_message());
+          if (dropping || leaving) {  // it was on its way when the server began to stop
+            static_cast<void>(reader.take_message());
             break;
           }
-          co_return websocket_message{s.reader.take_message(), s.reader.is_text()};
+          co_return websocket_message{reader.take_message(), reader.is_text()};
         case ping:
-          if (!s.close_sent) co_await s.send_control(websocket_opcode::pong, s.reader.control());
+          if (!close_sent) co_await send_control(websocket_opcode::pong, reader.control());
           break;
         case close:
-          if (s.how.code == 0) s.how = {s.reader.code(), std::string(s.reader.control()), true};
-          co_await s.write_close(s.reader.code(), {});
-          s.end(s.reader.code(), {}, true);
+          if (how.code == 0) how = {reader.code(), std::string(reader.control()), true};
+          co_await write_close(reader.code(), {});
+          end(reader.code(), {}, true);
           break;
         case failed:
-          if (s.how.code == 0) s.how = {s.reader.code(), std::string(s.reader.why()), false};
-          co_await s.write_close(s.reader.code(), s.reader.why());
-          co_await s.linger();
-          s.end(s.reader.code(), s.reader.why(), false);
+          if (how.code == 0) how = {reader.code(), std::string(reader.why()), false};
+          co_await write_close(reader.code(), reader.why());
+          co_await linger();
+          end(reader.code(), reader.why(), false);
           break;
       }
     }
-    if (s.over || !co_await s.more()) co_return std::nullopt;
+    if (over || (dropping && receivers_waiting != 0) || !co_await this->more())
+      co_return std::nullopt;
   }
 }
+
+task<std::optional<websocket_message>> websocket::receive() { return session_->read(false); }
 
 task<> websocket::send(std::string_view text) {
   session& s = *session_;
@@ -245,16 +271,7 @@ task<> websocket::close(std::uint16_t code, std::string_view reason) {
   if (s.over) co_return;
   if (s.how.code == 0) s.how = {code, std::string(reason), false};
   co_await s.write_close(code, reason);
-  if (!s.receiving) {
-    while (co_await receive()) {
-    }
-    co_return;
-  }
-  rendezvous<> r;
-  s.waits_for_end.push_back(r.make_event());
-  if (s.over) co_return;
-  const auto waited = co_await as_expected(with_timeout(r, s.close_timeout));
-  if (!waited && !s.over) s.connection.close();  // receive() sees it
+  while (!s.over && s.connection.is_open()) static_cast<void>(co_await s.read(true));
 }
 
 }  // namespace heddle::http

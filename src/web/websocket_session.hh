@@ -25,6 +25,24 @@ struct websocket::session {
   session(stream connection, std::string early_bytes, const websocket_options& o, bool server,
           websocket_agreement agreed);
 
+  /// The next message; nothing at the end. One task reads at a time, the others wait in line.
+  /// `dropping`: drops messages until the end, close_limit, or until another task waits in line,
+  /// which then goes on with the bytes where this stopped.
+  [[nodiscard]] task<std::optional<websocket_message>> read(bool dropping);
+  /// Waits for the turn to read; with `dropping` until close_limit, and closes the connection then.
+  /// False: the turn was not given.
+  [[nodiscard]] task<bool> wait_to_read(bool dropping);
+  /// Takes the turn to read if it is free. A task that drops messages lets those go first that wait
+  /// for one.
+  [[nodiscard]] bool take_turn(bool dropping) noexcept {
+    if (reading || (dropping && receivers_waiting != 0)) return false;
+    return reading = true;
+  }
+  /// The turn is free, or a task has left the line: those that wait try again, in their order.
+  void pass_turn() noexcept {
+    for (const event<>& each : std::exchange(waits_for_turn, {})) each.trigger();
+  }
+
   [[nodiscard]] task<> write_frame(websocket_opcode what, std::string_view payload);
   /// Sends a ping or a pong. A cancelled receive() still waits for it, because half a frame would
   /// break the connection; if the peer does not take it within write_timeout, the connection ends.
@@ -55,7 +73,6 @@ struct websocket::session {
   nanoseconds write_timeout;
   nanoseconds close_timeout;
   time_point close_limit = never;  // for the peer's close frame, once ours was sent
-  std::vector<event<>> waits_for_end;
   websocket_end how;
   std::string protocol;
   std::uint32_t deflate_from;
@@ -64,8 +81,11 @@ struct websocket::session {
   bool pinged = false;  // a ping was sent since bytes came
   bool close_sent = false;
   bool leaving = false;  // because the server stops
-  bool receiving = false;
   bool over = false;
+  // Set from take_turn() until the task has left read().
+  bool reading = false;
+  std::uint32_t receivers_waiting = 0;  // for the turn to read
+  std::vector<event<>> waits_for_turn;
 };
 
 }  // namespace heddle::http

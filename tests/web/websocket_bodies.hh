@@ -8,6 +8,7 @@
 
 #include <string>
 
+#include "support/wait_until.hh"
 #include "web/harness.hh"
 #include "web/websocket_peer.hh"
 
@@ -149,6 +150,40 @@ DRIVER_TEST(websocket, "several tasks send while one receives; a cancelled recei
     // One task waits in receive() while another closes.
     s.spawn([](http::websocket& of) -> task<> { EXPECT_FALSE(co_await of.receive()); }(ws));
     co_await yield();
+    co_await ws.close();
+    co_await s.join();
+    EXPECT_EQ(ws.ended().code, 1000);
+  });
+}
+
+DRIVER_TEST(websocket, "a handler that ends first ends the connection, without a close frame") {
+  with_echo(make(), [](address at, http::server& web) -> task<> {
+    for (const char* const path : {"/ends", "/handed-ends"}) {
+      http::websocket ws = co_await open_websocket(at, path, {});
+      const auto bye = co_await ws.receive();
+      EXPECT_TRUE(bye && bye->data == "bye") << path;
+      EXPECT_FALSE(co_await with_timeout(ws.receive(), 10s)) << path;
+      EXPECT_EQ(ws.ended().code, 1006) << path;
+    }
+    EXPECT_EQ(web.counters().errors, 0u);
+  });
+}
+
+DRIVER_TEST(websocket, "close() lets a task that receives go on, and one that comes later too") {
+  with_echo(make(), [](address at, http::server&) -> task<> {
+    http::websocket ws = co_await open_websocket(at, "/", {});
+    const auto receiver = [](http::websocket& of, int& whole) -> task<> {
+      while (auto m = co_await of.receive()) {
+        EXPECT_TRUE(m->data == std::string(20'000, 'r')) << m->data.size();
+        ++whole;
+        co_await yield();  // close() begins to read here
+      }
+    };
+    int whole = 0;
+    scope s;
+    s.spawn(receiver(ws, whole));
+    for (int i = 0; i != 20; ++i) co_await ws.send(std::string(20'000, 'r'));
+    EXPECT_TRUE(co_await wait_until([&] { return whole > 0; }));
     co_await ws.close();
     co_await s.join();
     EXPECT_EQ(ws.ended().code, 1000);

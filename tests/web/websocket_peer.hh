@@ -41,7 +41,14 @@ inline task<http::response> echo_websocket(http::request& r) {
           }
         },
         options);
+  if (r.path() == "/handed-ends")
+    co_return co_await http::hand_to_websocket(
+        r, [](http::websocket of) -> task<> { co_await of.send("bye"); }, options);
   http::websocket ws = co_await http::accept_websocket(r, options);
+  if (r.path() == "/ends") {
+    co_await ws.send("bye");
+    co_return ws.done();
+  }
   while (auto m = co_await ws.receive()) {
     if (m->data == "close") {
       co_await ws.close(4001, "as you like");

@@ -67,10 +67,11 @@ struct websocket_end {
   bool by_peer = false;
 };
 
-/// Thread: one color. One task receives; any may send, and messages leave in the order of the
-/// calls. Owns: the connection, which is closed when this ends. Cancel: a cancelled receive() has
-/// taken nothing; a cancelled send() may have sent a part, and the
-///   connection is closed then.
+/// Thread: one color. Any task may send, and messages leave in the order of the calls. Any may
+/// receive: one reads at a time, the others wait in line. Owns: the connection, which is closed
+/// when this ends. Cancel: a cancelled receive() has taken nothing; a cancelled send() may have
+/// sent a
+///   part, and the connection is reset then: messages behind it are not sent.
 class websocket {
  public:
   struct session;
@@ -94,8 +95,8 @@ class websocket {
     return send_message(m);
   }
   /// Sends a close frame and waits for the peer's, for close_timeout at most; messages that come
-  /// meanwhile are dropped unless a task receives. Fails: invalid_argument for a code that must not
-  /// be sent, or a reason beyond 123 bytes of UTF-8.
+  /// meanwhile are dropped unless a task is in receive(). Fails: invalid_argument for a code that
+  /// must not be sent, or a reason beyond 123 bytes of UTF-8.
   [[nodiscard]] task<> close(std::uint16_t code = 1000, std::string_view reason = {});
 
   [[nodiscard]] const websocket_end& ended() const noexcept;
@@ -158,7 +159,8 @@ template <class Talk, websocket_options_like Options = websocket_options>
 
 /// The client's side, on a connection that was made. `host` is for the Host field, `target` a path.
 /// Fails: throws failure: connection_refused with the server's status if it does not agree,
-///   bad_message for an answer that is no handshake, timed_out after close_timeout without one.
+///   bad_message for an answer that is no handshake, connection_reset if the connection ends before
+///   the answer is whole, timed_out after close_timeout without one.
 [[nodiscard]] inline task<websocket> connect_websocket(stream connection, std::string host,
                                                        std::string target) {
   return detail::connect_with(std::move(connection), std::move(host), std::move(target),
