@@ -20,14 +20,36 @@ namespace {
 constexpr std::string_view version = "13";
 constexpr std::size_t answer_bytes_max = 16 * 1024;
 
+/// Without the port that the scheme implies.
+std::string_view without_default_port(std::string_view authority, std::string_view scheme) {
+  const std::string_view port = equal_ignoring_case(scheme, "https")  ? ":443"
+                                : equal_ignoring_case(scheme, "http") ? ":80"
+                                                                      : "";
+  if (!port.empty() && authority.ends_with(port)) authority.remove_suffix(port.size());
+  return authority;
+}
+
+/// Whether two origins are the same (RFC 6454 section 5).
+bool same_origin(std::string_view a, std::string_view b) {
+  const std::size_t of_a = a.find("://"), of_b = b.find("://");
+  if (of_a == a.npos || of_b == b.npos) return equal_ignoring_case(a, b);
+  const std::string_view scheme = a.substr(0, of_a);
+  return equal_ignoring_case(scheme, b.substr(0, of_b)) &&
+         equal_ignoring_case(without_default_port(a.substr(of_a + 3), scheme),
+                             without_default_port(b.substr(of_b + 3), scheme));
+}
+
 /// Whether a page of this origin may connect (RFC 6455 section 10.2).
 bool admits(const request_head& head, const websocket_options& o) {
   const std::string_view origin = head.value(header_id::origin);
   if (origin.empty()) return true;
   for (const std::string& allowed : o.origins)
-    if (allowed == "*" || equal_ignoring_case(allowed, origin)) return true;
-  const std::size_t scheme = origin.find("://");
-  return scheme != origin.npos && equal_ignoring_case(origin.substr(scheme + 3), head.authority());
+    if (allowed == "*" || same_origin(allowed, origin)) return true;
+  const std::size_t end = origin.find("://");
+  if (end == origin.npos) return false;
+  const std::string_view scheme = origin.substr(0, end);
+  return equal_ignoring_case(without_default_port(origin.substr(end + 3), scheme),
+                             without_default_port(head.authority(), scheme));
 }
 
 std::string choose_protocol(std::string_view asked, const std::vector<std::string>& known) {
@@ -73,7 +95,12 @@ task<std::string> read_answer(stream connection, std::string& early) {
   std::string all;
   for (;;) {
     const received in = co_await connection.receive();
-    if (in.empty()) throw bad_answer("the server closed the connection");
+    if (in.empty())
+      throw failure(std::make_error_code(std::errc::connection_reset),
+                    all.empty() ? "the server closed the connection without an answer to the "
+                                  "WebSocket handshake"
+                                : "the connection ended inside the answer to the WebSocket "
+                                  "handshake");
     const std::size_t from = all.size() < 3 ? 0 : all.size() - 3;
     all += in.text();
     if (const std::size_t end = all.find("\r\n\r\n", from); end != all.npos) {

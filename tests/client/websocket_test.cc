@@ -3,7 +3,9 @@
 // that the tests of room http use.
 #include "client/http2_peer.hh"
 #include "client/http2_tunnel.hh"
+#include "heddle/http/base64.hh"
 #include "heddle/http/http2_client_head.hh"
+#include "heddle/http/sha1.hh"
 #include "web/websocket_peer.hh"
 
 namespace {
@@ -59,6 +61,84 @@ task<http::websocket> open_websocket(address at, std::string target,
 
 namespace heddle::test {
 namespace {
+
+DRIVER_TEST(client_websocket, "a server that closes before it answers is told as that") {
+  runtime rt(make());
+  rt.run(with_script({{""}}, [](address at, scripted_server&) -> task<> {
+    http::client web;
+    try {
+      static_cast<void>(co_await web.open_websocket("ws://" + at.to_string() + "/"));
+      ADD_FAILURE() << "it opened";
+    } catch (const std::system_error& e) {
+      EXPECT_EQ(e.code(), std::errc::connection_reset) << e.what();
+    }
+  }));
+}
+
+/// Agrees to a handshake, and sends a message with the answer.
+task<> agree_and_talk(tcp_listener door) {
+  stream on = co_await door.accept();
+  std::string asked;
+  while (asked.find("\r\n\r\n") == asked.npos) asked += (co_await on.receive()).text();
+  const std::string key = field_of(asked, "Sec-WebSocket-Key");
+  const std::string accept =
+      http::to_base64(http::sha1(key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"));
+  const std::string all =
+      "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+      "Sec-WebSocket-Accept: " +
+      accept + "\r\n\r\n" + wire(0x81, "early", false) + wire(0x82, "also", false);
+  co_await on.write(std::string_view(all));
+  while (received in = co_await on.receive()) in.release();
+}
+
+DRIVER_TEST(client_websocket, "frames that come with the 101 are messages") {
+  runtime rt(make());
+  rt.run([]() -> task<> {
+    tcp_listener door = tcp_listener::listen(address::loopback(0));
+    const address at = door.local();
+    scope s;
+    s.spawn(agree_and_talk(std::move(door)));
+    http::client web;
+    {
+      http::websocket ws = co_await web.open_websocket("ws://" + at.to_string() + "/");
+      const auto first = co_await ws.receive();
+      const auto second = co_await ws.receive();
+      EXPECT_TRUE(first && first->text && first->data == "early");
+      EXPECT_TRUE(second && !second->text && second->data == "also");
+    }
+    co_await s.join();
+  }());
+}
+
+task<http::response> echo_or_wait(http::request& r) {
+  if (r.path() != "/wait") co_return co_await echo_websocket(r);
+  co_await sleep_for(1s);
+  co_return http::response(200).text("waited");
+}
+
+DRIVER_TEST(client_websocket, "one opens beside a pool that is full") {
+  runtime rt(make());
+  rt.run(with_server(echo_or_wait, {}, [](address at, http::server&) -> task<> {
+    http::client_options options;
+    options.per_origin_max = 1;
+    http::client web(options);
+    scope s;
+    int answers = 0;
+    s.spawn([](http::client& of, address to, int& count) -> task<> {
+      EXPECT_EQ((co_await of.get(url_of(to, "/wait"))).body, "waited");
+      ++count;
+    }(web, at, answers));
+    co_await yield();
+    http::websocket ws = co_await web.open_websocket("ws://" + at.to_string() + "/");
+    co_await ws.send("hello");
+    const auto back = co_await ws.receive();
+    EXPECT_TRUE(back && back->data == "hello");
+    EXPECT_EQ(answers, 0);  // the pool is still full
+    co_await ws.close();
+    co_await s.join();
+    EXPECT_EQ(answers, 1);
+  }));
+}
 
 DRIVER_TEST(websocket_http2, "RFC 8441 5: the handshake, and what is refused") {
   with_echo(make(), [](address at, http::server& web) -> task<> {

@@ -56,6 +56,15 @@ std::uint16_t code_of(const std::string& bytes) {
   return whole.last == event::failed ? whole.code : 0;
 }
 
+/// The status of a handshake from this page on this host.
+task<std::string> status_of_origin(address at, std::string host, std::string origin) {
+  co_return status_of(co_await talk(
+      at,
+      "GET /ends HTTP/1.1\r\nHost: " + host + "\r\nOrigin: " + origin +
+          "\r\nUpgrade: websocket\r\nConnection: Upgrade, close\r\nSec-WebSocket-Version: 13\r\n"
+          "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nContent-Length: 0\r\n\r\n"));
+}
+
 std::string hello(std::string path = "/", std::string more = "") {
   return "GET " + path +
          " HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -193,6 +202,25 @@ HEDDLE_TEST(websocket_handshake, "SHA-1 and Base64 give what their standards' ex
   EXPECT_EQ(http::to_base64("fooba"), "Zm9vYmE=");
   for (const char* bad : {"Zg", "Zg=", "Zh==", "Zm9=", "Z===", "====", "Zg==Zg==", "Zm9v\n"})
     EXPECT_FALSE(http::from_base64(bad)) << bad;
+}
+
+DRIVER_TEST(websocket, "RFC 6454 4: a port that the scheme implies makes no other origin") {
+  with_echo(make(), [](address at, http::server&) -> task<> {
+    const std::tuple<const char*, const char*, const char*> asked[] = {
+        {"h", "https://h", "101"},
+        {"h:443", "https://h", "101"},
+        {"h", "https://h:443", "101"},
+        {"h:80", "http://h", "101"},
+        {"[::1]:80", "http://[::1]", "101"},
+        {"h:443", "http://h", "403"},
+        {"h:80", "https://h", "403"},
+        {"h:8443", "https://h", "403"},
+        {"h", "https://h:8443", "403"},
+        {"h", "http://evil", "403"},
+        {"x", "https://friend.example.org:443", "101"}};
+    for (const auto& [host, origin, status] : asked)
+      EXPECT_EQ(co_await status_of_origin(at, host, origin), status) << host << " " << origin;
+  });
 }
 
 DRIVER_TEST(websocket, "RFC 6455 1.3 and 4.2: the handshake, and what is refused") {
