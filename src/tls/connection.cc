@@ -67,6 +67,7 @@ void connection::begin() {
 task<> connection::feed_more() {
   received in = co_await inner_.receive();
   if (in) {
+    if (!engine_->established()) asks_head_ |= in.text().starts_with("HEAD ");
     engine_->feed(std::move(in));
   } else {
     engine_->feed_end();
@@ -211,7 +212,27 @@ task<> connection::flush() {
   }
 }
 
+task<> connection::answer_plain_http() {
+  constexpr std::string_view head =
+      "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: 53\r\n"
+      "Connection: close\r\n\r\n";
+  constexpr std::string_view body = "This port speaks HTTPS: use https:// in the address.\n";
+  static_assert(body.size() == 53);
+  co_await inner_.write({head, asks_head_ ? std::string_view() : body});
+  inner_.shutdown_write();
+  // To close a connection with unread bytes would reset it, and the answer might be lost.
+  std::size_t left = bounds().handshake_bytes_max;
+  for (received in = co_await inner_.receive(); !in.empty() && in.size() < left;
+       in = co_await inner_.receive())
+    left -= in.size();
+}
+
 task<> connection::fail() {
+  if (site_ && engine_->why().plain_http) {
+    static_cast<void>(
+        co_await as_expected(with_timeout(answer_plain_http(), bounds().close_timeout)));
+    throw_why();
+  }
   static_cast<void>(co_await as_expected(with_timeout(flush(), bounds().close_timeout)));
   throw_why();
 }

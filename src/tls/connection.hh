@@ -62,6 +62,8 @@ class connection : public std::enable_shared_from_this<connection> {
   [[nodiscard]] task<> flush();
   /// Tells the peer what is wrong; then throws it.
   [[nodiscard]] task<> fail();
+  /// Answers a client that speaks plain HTTP, so that a person sees why.
+  [[nodiscard]] task<> answer_plain_http();
   [[nodiscard]] task<> feed_more();
   [[nodiscard]] static task<> end_later(std::shared_ptr<connection> self, bool close);
   void end_below(bool close) noexcept;
@@ -92,6 +94,7 @@ class connection : public std::enable_shared_from_this<connection> {
   bool in_debt_ = false;
   std::byte debt_{};
   bool reset_ = false;
+  bool asks_head_ = false;  // a client of plain HTTP has sent HEAD
   bool challenge_ = false;  // the client is an authority that has seen our answer
 };
 

@@ -38,6 +38,10 @@ class record_engine final : public engine {
   void say_end() noexcept override;
   [[nodiscard]] session agreed() const override;
   [[nodiscard]] std::string_view alpn() const noexcept override { return agreed_->alpn; }
+  /// Behind close_notify nothing is waited for: open() gives the end at once.
+  [[nodiscard]] bool is_out_of_input() const noexcept override {
+    return !read_ended_ && engine::is_out_of_input();
+  }
 
  private:
   enum class alert : std::uint8_t;

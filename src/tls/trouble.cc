@@ -64,6 +64,7 @@ trouble trouble_of(std::string_view what, unsigned long error) {
   if (const known_reason* k = find_reason(error)) {
     t.code = k->code;
     (t.text += "; ") += k->advice;
+    t.plain_http = k->reason == SSL_R_HTTP_REQUEST;
   }
   return t;
 }

@@ -14,6 +14,7 @@ namespace heddle::tls::detail {
 struct trouble {
   std::errc code = {};
   std::string text = {};
+  bool plain_http = false;  ///< a client began with a request of plain HTTP
   [[nodiscard]] explicit operator bool() const noexcept { return code != std::errc{}; }
 };
 
