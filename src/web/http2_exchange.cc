@@ -88,7 +88,9 @@ task<bool> http2_exchange::refuse(int status, std::string_view why) {
 /// The head of an answer that is known whole, and its body.
 task<bool> http2_exchange::send_body(const response& r) {
   const bool has_body = body_allowed(r.status());
-  const std::uint64_t length = head_.verb() == method::head || !has_body ? 0 : r.length();
+  // Not the head's verb: a head that is refused may not have been parsed so far.
+  const bool headless = text.starts_with("HEAD ");
+  const std::uint64_t length = headless || !has_body ? 0 : r.length();
   put_head(r, has_body, length == 0);
   count(r.status(), length);
   if (length == 0) {

@@ -38,7 +38,9 @@ void http2_session::take_frame(const http2_frame_head& head, std::string_view pa
     case goaway:
       if (head.stream != 0) return fail(http2_error::protocol_error, "GOAWAY on a stream");
       if (payload.size() < 8) return fail(http2_error::frame_size_error, "a short GOAWAY");
-      return;  // the peer opens no more streams; those that are open are answered
+      // The peer opens no more streams; those that are open are answered.
+      peer_leaves_ = true;
+      return;
     case window_update:
       return take_window(head, payload);
     case continuation:
@@ -134,7 +136,6 @@ void http2_session::open_stream(std::uint32_t id, http2_block what, std::string&
   if (what == http2_block::too_large) {
     ++state_.shared.counters.heads_too_large;
     refused = 431;
-    text = "GET / HTTP/1.1\r\nHost: refused\r\n\r\n";
   }
   auto x = std::make_unique<http2_exchange>(state_, conn_, out_, id, std::move(text));
   x->offer(std::move(protocol));

@@ -46,7 +46,7 @@ struct pseudo_fields {
 http2_block read_http2_request(hpack_decoder& decoder, std::string_view block, const limits& bounds,
                                std::string& text, std::string& protocol) {
   pseudo_fields pseudo;
-  std::string lines, host;
+  std::string lines, host, cookies;
   lines.reserve(256);  // of most requests
   bool has_host = false;
   const http2_block what = read_http2_fields(
@@ -57,13 +57,23 @@ http2_block read_http2_request(hpack_decoder& decoder, std::string_view block, c
           host.assign(f.value);
           return true;
         }
+        if (f.name == "cookie") {  // section 8.2.3: HTTP/1.1 has them in one field
+          if (!cookies.empty()) cookies.append("; ");
+          cookies.append(f.value);
+          return true;
+        }
         lines.append(f.name).append(": ").append(f.value).append("\r\n");
         return true;
       });
   if (what == http2_block::broken) return what;
   if (what == http2_block::malformed || !pseudo.whole()) return http2_block::malformed;
-  if (what == http2_block::too_large || lines.size() > bounds.header_bytes_max)
+  if (!cookies.empty()) lines.append("cookie: ").append(cookies).append("\r\n");
+  if (what == http2_block::too_large || lines.size() > bounds.header_bytes_max) {
+    // The answer needs no more of the request than this (RFC 9110 section 9.3.2).
+    text = pseudo.value[pseudo_fields::method] == "HEAD" ? "HEAD" : "GET";
+    text.append(" / HTTP/1.1\r\nHost: refused\r\n\r\n");
     return http2_block::too_large;
+  }
   const std::string& authority = pseudo.value[pseudo_fields::authority];
   if (pseudo.seen[pseudo_fields::authority]) {
     if (has_host && !equal_ignoring_case(host, authority)) return http2_block::malformed;

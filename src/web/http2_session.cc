@@ -71,19 +71,22 @@ task<bool> http2_session::read_all(std::string early) {
       co_await out_.changed.wait();
       continue;
     }
-    if (idle()) co_return !state_.leaving;
+    if (idle()) co_return !state_.leaving && !peer_leaves_;
     quiet_.emplace();
     const bool head_due = !carry_.empty() || block_stream_ != 0 || !state_.settings_seen;
     const nanoseconds patience =
         head_due ? state_.shared.options.header_timeout : std::chrono::hours(24 * 365);
-    auto in = co_await as_expected(with_timeout(with_cancel(*quiet_, conn_.receive()), patience));
+    // When the server begins to stop, GOAWAY leaves at once and does not wait for streams.
+    cancel_source& drains = state_.leaving ? never_ : state_.shared.draining;
+    auto in = co_await as_expected(
+        with_cancel(drains, with_timeout(with_cancel(*quiet_, conn_.receive()), patience)));
     if (in) {
       if (in->empty()) co_return false;  // the peer is gone
       take(in->text());
     } else if (in.error() == std::errc::timed_out) {
       ++state_.shared.counters.header_timeouts;
       fail(http2_error::enhance_your_calm, "a frame took too long");
-    } else if (!quiet_->canceled()) {
+    } else if (!quiet_->canceled() && !drains.canceled()) {
       throw failure(in.error());
     }
   }

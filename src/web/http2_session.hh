@@ -89,6 +89,8 @@ class http2_session {
   unsigned acknowledgements_ = 0;  // gathered since the last flush
   bool block_ends_ = false;
   bool failed_ = false;
+  bool peer_leaves_ = false;  // it has sent GOAWAY
+  cancel_source never_;
   std::optional<cancel_source> quiet_;  // ends the wait for bytes when nothing is open any more
 };
 

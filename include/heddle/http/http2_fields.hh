@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "heddle/http/field_list.hh"
 #include "heddle/http/hpack.hh"
@@ -43,7 +44,7 @@ template <class TakePseudo, class Take>
 [[nodiscard]] http2_block read_http2_fields(hpack_decoder& decoder, std::string_view block,
                                             const limits& bounds, TakePseudo&& take_pseudo,
                                             Take&& take) {
-  bool good = true, regular = false;
+  bool good = true, regular = false, cookie_seen = false;
   std::size_t count = 0, bytes = 0;
   decoder.begin();
   for (hpack_pair f;;) {
@@ -52,6 +53,8 @@ template <class TakePseudo, class Take>
     if (state == hpack_state::end) break;
     // Each field counts 32 bytes more than its texts, so that many small ones are no way around.
     bytes += f.name.size() + f.value.size() + 32;
+    // Section 8.2.3: a client may split one Cookie field.
+    if (f.name == "cookie" && std::exchange(cookie_seen, true)) --count;
     if (!good || ++count > bounds.header_count_max || bytes > 2 * bounds.header_bytes_max) continue;
     if (f.name.starts_with(':')) {
       good = !regular && take_pseudo(f);
