@@ -67,7 +67,9 @@ task<> http2_link::run(std::shared_ptr<http2_link> self) {
 }
 
 task<> http2_link::talk(scope& tasks, http2_link& self) {
-  self.out_.begin(tasks, {});
+  self.out_.begin(tasks, [&self] {
+    if (self.out_.broken()) self.nudge();
+  });
   try {
     co_await self.read_all();
   } catch (const std::system_error& e) {

@@ -92,9 +92,9 @@ task<bool> http2_session::read_all(std::string early) {
   }
 }
 
-/// Nothing is open any more: the connection may rest, or end.
+/// Nothing is open any more: the connection may rest, or end. A broken one is closed at once.
 void http2_session::end_wait_if_idle() {
-  if (idle() && quiet_) quiet_->cancel();
+  if ((idle() || out_.broken()) && quiet_) quiet_->cancel();
 }
 
 /// Our settings, and a window for the connection that lets several streams fill theirs.

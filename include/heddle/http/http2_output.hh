@@ -54,7 +54,7 @@ class http2_output {
   http2_output(const http2_output&) = delete;
 
   /// Writes run in this scope from here on, and `emptied` is called each time that all has been
-  /// sent. Before, frames are gathered only.
+  /// sent, and when the connection breaks. Before, frames are gathered only.
   void begin(scope& tasks, std::function<void()> emptied) {
     tasks_ = &tasks;
     emptied_ = std::move(emptied);
@@ -102,7 +102,7 @@ class http2_output {
   void enter_line(http2_sender& s);
   void tell_changed() {
     changed.wake();
-    if (empty() && emptied_) emptied_();
+    if ((empty() || broken_) && emptied_) emptied_();
   }
   [[nodiscard]] static task<> write_all(http2_output& self);
   [[nodiscard]] static task<> flush_later(http2_output& self);
