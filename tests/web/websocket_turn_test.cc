@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// close() while the receiving task is between two messages: both want to read, and one does. A
+// message is right or does not come.
+#include "web/websocket_peer.hh"
+
+using namespace heddle;
+using namespace heddle::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::string turn_text() {
+  std::string text(300'000, '\0');
+  for (std::size_t i = 0; i < text.size(); ++i)
+    text[i] = static_cast<char>('a' + (i * 7 + i / 251) % 26);
+  return text;
+}
+
+task<> send_many(http::websocket ws) {
+  const std::string text = turn_text();
+  for (int i = 0; i < 100; ++i) {
+    const auto sent = co_await as_expected(ws.send(text));
+    if (!sent) break;
+  }
+  while (co_await ws.receive()) {
+  }
+}
+
+task<http::response> answer_many(http::request& r) {
+  co_return co_await http::hand_to_websocket(r, &send_many);
+}
+
+task<> receive_with_pauses(http::websocket& ws, nanoseconds pause, int& whole) {
+  const std::string text = turn_text();
+  while (auto m = co_await ws.receive()) {
+    EXPECT_TRUE(m->data == text) << m->data.size() << " bytes are wrong";
+    ++whole;
+    co_await sleep_for(pause);
+  }
+}
+
+}  // namespace
+
+HEDDLE_TEST(websocket_turn, "close() and a task between two messages do not read side by side") {
+  HEDDLE_NEEDS_TCP();
+  int whole = 0;
+  for (std::uint64_t k = 1; k <= 5 && !::testing::Test::HasFailure(); ++k) {
+    SCOPED_TRACE("seed " + std::to_string(k));
+    sim_options o{.seed = k};
+    o.link.latency = 1ms;
+    o.link.jitter = 1ms;
+    runtime rt(std::make_unique<sim_driver>(o), one_worker());
+    rt.run(with_server(answer_many, {}, [&](address at, http::server&) -> task<> {
+      stream conn = co_await tcp_connect(at);
+      http::websocket ws = co_await http::connect_websocket(std::move(conn), "localhost", "/");
+      scope s;
+      s.spawn(receive_with_pauses(ws, 5ms + k * 100us, whole));
+      co_await sleep_for(20ms);
+      co_await ws.close();
+      s.cancel();
+      co_await s.settled();
+    }));
+  }
+  EXPECT_GT(whole, 5);
+}
