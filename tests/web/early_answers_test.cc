@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Answers that no handler makes, and what HTTP/2 owes its clients whatever their streams wait for.
+#include "heddle/io/layer.hh"
 #include "support/wait_until.hh"
 #include "web/http2_client.hh"
 
@@ -202,17 +203,46 @@ DRIVER_TEST(early_answers, "RFC 9113 3.2: behind ALPN's h2 a request of HTTP/1.1
   }));
 }
 
+namespace {
+
+/// Holds back what is written if it is told so, and keeps the connection below open.
+class holding_layer final : public stream_layer {
+ public:
+  holding_layer(stream over, const bool& hold, std::string& held)
+      : inner_(std::move(over)), hold_(hold), held_(held) {}
+  task<received> pull() override { return take(inner_); }
+  task<> push(chain out) override {
+    held_ += out.to_string();
+    if (!hold_) co_await inner_.write(std::exchange(held_, {}));
+  }
+  void close() noexcept override { inner_.close(); }
+
+ private:
+  static task<received> take(stream from) { co_return co_await from.receive(); }
+  stream inner_;
+  const bool& hold_;
+  std::string& held_;
+};
+
+}  // namespace
+
 DRIVER_TEST(early_answers, "a request and close_notify in one packet are answered, and it ends") {
   HEDDLE_NEEDS_TCP();
   for (const bool own_records : {false, true}) {
     runtime rt(make());
     rt.run(with_tls_server(own_records, [](address at) -> task<> {
+      bool hold = false;
+      std::string held;
       stream below = co_await tcp_connect(at);
       stream conn = co_await tls::connect(
-          below, "localhost", tls::client_context({.authorities = tls_files::get().authority()}));
-      below.end_with_last_write();  // both records leave together, with shutdown_write()
+          make_stream(std::make_unique<holding_layer>(below, hold, held)), "localhost",
+          tls::client_context({.authorities = tls_files::get().authority()}));
+      hold = true;
       co_await conn.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+      const std::size_t request = held.size();
       conn.shutdown_write();
+      EXPECT_TRUE(co_await wait_until([&] { return held.size() > request; }));
+      co_await below.write(std::string_view(held));
       const std::string got = co_await with_timeout(read_all(conn), 10s);
       EXPECT_EQ(body_of(got), "x") << got;
     }));
