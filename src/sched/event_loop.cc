@@ -88,7 +88,7 @@ bool event_loop::turn_alone(seat& s, bool may_sleep) {
     timers_.settle(s, s.io->now());
   time_point until = time_point::min();
   // drain() may have waited for just what came, so it looks again before a sleep.
-  if (may_sleep && w.idle() && s.preblock.empty() && !(came && colors_.draining)) {
+  if (may_sleep && w.idle() && !(came && colors_.draining)) {
     until = s.wheel.next_due();
     if (until == never && !anything_outside(s.io->pending())) return false;
     until = ask_again(s, until);
@@ -130,6 +130,7 @@ void event_loop::run_posted() {
 /// With several workers no color may be entered here: an event of another one travels as a message.
 void event_loop::run_preblock(seat& s) {
   std::vector<event<>> ripe = std::exchange(s.preblock, {});
+  ++s.preblocks;
   for (event<>& e : ripe) {
     if (!all_.shared)
       static_cast<void>(colors_.enter_for(s, e.record() == nullptr ? 0 : e.record()->color));

@@ -65,7 +65,7 @@ bool event_loop::turn_shared(seat& s, bool may_sleep) {
   time_point until = time_point::min();
   bool parked = false;
   // drain() may have waited for just what came, so it looks again before a sleep.
-  if (may_sleep && !more && s.preblock.empty() && !(came && colors_.draining)) {
+  if (may_sleep && !more && !(came && colors_.draining)) {
     if (parked_.spin_for_work(s)) return true;
     if (s.held != nullptr) colors_.leave(s);
     until = timers_.next_due(s);

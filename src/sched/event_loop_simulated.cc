@@ -41,8 +41,7 @@ bool event_loop::turn_simulated(bool may_sleep) {
     bool more = ran || (came && colors_.draining);  // drain() may have waited for just that
     time_point due = never;
     for (const auto& each : all_.seats) {
-      more = more || !each->queue.empty() || !each->preblock.empty() ||
-             each->kept_completions != nullptr;
+      more = more || !each->queue.empty() || each->kept_completions != nullptr;
       due = std::min(due, timers_.next_due(*each));
     }
     time_point until = time_point::min();

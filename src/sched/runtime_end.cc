@@ -83,23 +83,38 @@ std::size_t runtime::drain() {
     return parts_->colors.live_roots() != 0 ||
            (w.root_scope != nullptr && w.color != no_color && w.root_scope->live() != 0);
   };
-  // Calls that were posted until the last task ended. A call that posts itself again must not keep
-  // the runtime from its end.
+  // Calls that were posted, and preblock events that were armed, until the last task ended. Those
+  // that come again each time must not keep the runtime from its end.
   bool tasks_ended = false;
   std::uint64_t calls = 0;
+  std::uint64_t preblocks = 0;
+  const auto preblocks_fired = [&all] {
+    std::uint64_t n = all.first().preblocks;
+    for (std::size_t i = 1; all.simulated && i != all.size(); ++i) n += all.seats[i]->preblocks;
+    return n;
+  };
+  const auto preblock_waits = [&all] {
+    bool waits = !all.first().preblock.empty();
+    for (std::size_t i = 1; all.simulated && i != all.size(); ++i)
+      waits = waits || !all.seats[i]->preblock.empty();
+    return waits;
+  };
   const auto busy = [&] {
     seat& first = all.first();
     if (tasks_left()) {
       tasks_ended = false;
       return true;
     }
-    if (!std::exchange(tasks_ended, true)) calls = parts_->posted.posted();
+    if (!std::exchange(tasks_ended, true)) {
+      calls = parts_->posted.posted();
+      preblocks = preblocks_fired();
+    }
     if (!parts_->posted.brought(calls) || !w.ready.empty()) return true;
-    if (first.io->pending() > 0 || first.cancels != nullptr || first.kept_completions != nullptr ||
-        !first.preblock.empty())
+    if (preblock_waits() && preblocks_fired() == preblocks) return true;
+    if (first.io->pending() > 0 || first.cancels != nullptr || first.kept_completions != nullptr)
       return true;
     for (const auto& s : all.seats) {
-      if (!s->queue.empty() || (all.simulated && !s->preblock.empty())) return true;
+      if (!s->queue.empty()) return true;
       if (all.simulated && s->kept_completions != nullptr) return true;
       if (s->w.index != 0 && all.shared && !all.simulated &&
           (!is_parked(s->queue.spot.state()) || s->pending.load(std::memory_order_relaxed) != 0 ||

@@ -71,7 +71,8 @@ struct seat {
   unsigned spins_left = 0;
   operation* kept_completions = nullptr;  ///< that no memory was left to send
   std::vector<event<>> preblock;
-  worker_counts count;  ///< any thread may read it
+  std::uint64_t preblocks = 0;  ///< how often those there were fired
+  worker_counts count;          ///< any thread may read it
   std::vector<std::pair<site, time_point>> slow_reports;
 
   alignas(64) run_queue queue;

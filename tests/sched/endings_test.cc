@@ -9,16 +9,17 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "heddle/core/callback.hh"
 #include "heddle/heddle.hh"
 #include "heddle/io/signal.hh"
 #include "heddle/io/watched_descriptor.hh"
-#include "heddle/sync/channel.hh"
 #include "support/drivers.hh"
 #include "support/test.hh"
 #include "support/virtual_runtime.hh"
@@ -260,9 +261,9 @@ HEDDLE_TEST(endings, "an operation in the background on one worker hides none of
     for (const unsigned workers : {1U, 2U}) {
       SCOPED_TRACE(std::string(driver) + ", workers: " + std::to_string(workers));
       const hang_alarm alarm("an operation in the background");
-      runtime rt(ending_options(workers, false, driver));
       ending_counts counts;
       bool got = false;
+      runtime rt(ending_options(workers, false, driver));
       int ends[2];
       ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
       rt.spawn(listens_in_background(counts));
@@ -284,8 +285,8 @@ HEDDLE_TEST(endings, "work that a thread drops while all workers sleep ends the 
     for (const bool stealing : {false, true}) {
       SCOPED_TRACE(workers);
       const hang_alarm alarm("work that is dropped");
-      runtime rt(ending_options(workers, stealing));
       ending_counts counts;
+      runtime rt(ending_options(workers, stealing));
       std::jthread dropper([&rt, workers, work = outside_work(rt)]() mutable {
         until_parked(rt, workers);
         const outside_work dropped = std::move(work);
@@ -321,9 +322,12 @@ HEDDLE_TEST(endings, "calls that were posted before drain() run, and may post ot
 
 HEDDLE_TEST(endings, "preblock events fire in drain(), with any number of workers") {
   for (const unsigned workers : {1U, 2U}) {
+    std::function<void()> arms_again;
     runtime rt(ending_options(workers, true));
     rendezvous<> r;
     rt.preblock(r.make_event());
+    arms_again = [&] { rt.preblock(function_event<>(arms_again)); };
+    arms_again();
     const time_point began = rt.io().now();
     EXPECT_EQ(rt.drain(), 0U);
     EXPECT_LT(rt.io().now() - began, 5s) << "it slept although nothing was left";
@@ -333,8 +337,8 @@ HEDDLE_TEST(endings, "preblock events fire in drain(), with any number of worker
 
 HEDDLE_TEST(endings, "after the error about a wait in vain, and after drain(), programs run") {
   for (const unsigned workers : {1U, 2U}) {
-    runtime rt(ending_options(workers, true));
     ending_counts counts;
+    runtime rt(ending_options(workers, true));
     for (int round = 0; round != 3; ++round) {
       rt.spawn(color(3), waits_in_vain(counts));
       EXPECT_THROW(rt.run(waits_in_vain(counts)), failure);
@@ -366,9 +370,9 @@ task<> resists(bool& ends) {
 HEDDLE_TEST(endings, "while cancelled tasks have not ended, run() says so") {
   runtime_options options = ending_options(1, true);
   options.drain_timeout = 20ms;
-  runtime rt(std::move(options));
   ending_counts counts;
   bool ends = false;
+  runtime rt(std::move(options));
   rt.spawn(resists(ends));
   EXPECT_EQ(rt.drain(), 1U);
   try {
@@ -388,8 +392,8 @@ HEDDLE_TEST(endings, "while cancelled tasks have not ended, run() says so") {
 HEDDLE_TEST(endings, "a stop that comes with the last turn does not stop the next run") {
   for (const unsigned workers : {1U, 2U, 4U})
     for (int round = 0; round != 50; ++round) {
-      runtime rt(ending_options(workers, false));
       ending_counts counts;
+      runtime rt(ending_options(workers, false));
       rt.spawn(color(1), stops_the_run(rt, counts));
       rt.run();
       rt.run();
@@ -462,8 +466,8 @@ HEDDLE_TEST(endings, "a runtime that its own task runs or destroys is told the r
 }
 
 HEDDLE_TEST(endings, "workers are counted while they count") {
-  runtime rt(ending_options(2, true));
   ending_counts counts;
+  runtime rt(ending_options(2, true));
   std::atomic<bool> over = false;
   for (unsigned c = 0; c != 6; ++c)
     rt.spawn(color(c), [](ending_counts& of) -> task<> {
