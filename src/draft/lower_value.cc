@@ -55,7 +55,10 @@ value lowering::lower_place(const expr& e) {
       if (!e.a->type->is(kind::array)) return lower(e);
       value base = lower_place(*e.a);
       value index = safe(lower(*e.b), e.at);
-      if (!index.is_constant()) {
+      // A constant may come from a call of this function, which is merged into its caller.
+      const bool inside = index.is_constant() && index.number >= 0 &&
+                          index.number < static_cast<__int128>(e.a->type->count);
+      if (!inside) {
         // Checked before the place is touched.
         const var_id tmp = add_temp(types_.basic(kind::i64), e.at);
         value bound = make(value_op::property, types_.basic(kind::i64), {});
