@@ -153,8 +153,10 @@ struct talk_on_server {
 
 task<http::response> answer_generated(generated_world& w, http::request& r) {
   const std::string path(r.path());
-  if (path == "/ws")
-    co_return co_await http::hand_to_websocket(r, talk_on_server(&w), websocket_limits(w));
+  if (path == "/ws") {
+    const http::websocket_options limits = websocket_limits(w);
+    co_return co_await http::hand_to_websocket(r, talk_on_server(&w), limits);
+  }
   std::uint64_t id = 0;
   std::size_t size = 0;
   if (!read_numbers(path, id, size)) co_return http::response(404);
@@ -225,8 +227,8 @@ task<> visit(generated_world& w, http::client& web, address at) {
       continue;
     }
     try {
-      http::websocket ws =
-          co_await web.open_websocket("ws://" + at.to_string() + "/ws", websocket_limits(w));
+      const http::websocket_options limits = websocket_limits(w);
+      http::websocket ws = co_await web.open_websocket("ws://" + at.to_string() + "/ws", limits);
       co_await talk_websocket(w, std::move(ws));
     } catch (const std::system_error&) {
       ++w.errors;
