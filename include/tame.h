@@ -210,8 +210,8 @@ heddle::task<> run_thread_for(F f, heddle::event<V> e) {
   e.trigger(co_await heddle::fiber(options, [f]() mutable { return V(f()); }));
 }
 
-/// tfork(r, i..., f) and tfork(r, i..., f, result): f runs as a thread, and its end triggers an event
-/// of r with the ids i.
+/// tfork(r, i..., f) and tfork(r, i..., f, result): f runs as a thread, and its end triggers an
+/// event of r with the ids i.
 template <class... Ids, class F>
 void fork_into(std::source_location where, ::rendezvous<Ids...>& r, Ids... ids, F f) {
   heddle::spawn(run_thread(std::move(f), r.beneath().make_event_at(where, ids...)));

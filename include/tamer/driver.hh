@@ -50,9 +50,9 @@ void once();
 void break_loop();
 [[nodiscard]] bool initialized() noexcept;
 
-/// Virtual time begins at 1,000,000,000 s, advances by a microsecond in each turn of the loop and at
-/// each reading by the program (now, dnow, set_recent),
-/// and jumps to the next timer where the loop would sleep. Choose it before anything waits.
+/// Virtual time begins at 1,000,000,000 s, advances by a microsecond in each turn of the loop and
+/// at each reading by the program (now, dnow, set_recent), and jumps to the next timer where the
+/// loop would sleep. Choose it before anything waits.
 void set_time_type(time_type t);
 /// Wall time; recent() is that of the last turn or reading.
 [[nodiscard]] const timeval& now();

@@ -94,7 +94,7 @@ std::string cycle_text(const std::vector<suspended_task>& tasks,
   return text;
 }
 
-/// What is known of the events that a task waits for.
+/// The lines and handle counts of the events that a task waits for.
 std::string events_text(const suspended_task& t) {
   if (t.events == 0) return {};
   std::string text = "                                 for ";

@@ -29,7 +29,7 @@ struct program {
   bool describing = false;
   bool ignore_sigpipe = true;
   timeval recent{};
-  time_point recent_at{};  ///< the same on the runtime's clock
+  time_point recent_at{};   ///< the same on the runtime's clock
   std::vector<bool> owned;  ///< by number: a tamer::fd has it
   std::unordered_map<const heddle::detail::event_set*, std::string> said;
 };
@@ -52,12 +52,10 @@ std::string driver_wanted() {
   return name == "epoll" || name == "poll" || name == "sim" ? name : std::string();
 }
 
-/// A Tame program is not written for several workers: one that asks for them is told.
 void say_one_worker() {
   const char* const wanted = std::getenv("HEDDLE_WORKERS");
-  if (wanted == nullptr || *wanted == 0 || std::string_view(wanted) == "1") return;
-  std::fprintf(stderr, "heddle: HEDDLE_WORKERS=%s is ignored: a Tame program has one worker\n",
-               wanted);
+  if (wanted != nullptr && *wanted != 0 && std::string_view(wanted) != "1")
+    std::fprintf(stderr, "heddle: HEDDLE_WORKERS=%s is ignored: Tame has one worker\n", wanted);
 }
 
 void build(bool with_virtual_time) {

@@ -14,8 +14,8 @@
 namespace heddle::tame {
 
 /// Virtual time: the descriptors are real; the clock advances by a microsecond in each turn and at
-/// each reading of the program, and jumps to the next timer where the loop would sleep. What the
-/// runtime itself reads does not advance it.
+/// each reading of the program, and jumps to the next timer where the loop would sleep. Readings of
+/// the runtime itself do not advance it.
 class loop_driver final : public forwarding_driver, public completion_router {
  public:
   loop_driver(std::string choice, const driver_options& options, bool has_virtual_time)
