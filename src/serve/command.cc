@@ -176,12 +176,13 @@ std::optional<int> command::parse(int argc, char** argv) {
 std::optional<int> command::parse(std::span<char* const> words) {
   parser_->given = true;
   CLI::App& app = parser_->app;
-  const auto is_flag = [&app](const char* word) {
-    const CLI::Option* o = app.get_option_no_throw(word);
-    return o != nullptr && o->get_expected_max() == 0;
-  };
-  std::size_t flags = 0;  // of this command, before the name of one below
-  while (flags != words.size() && is_flag(words[flags])) ++flags;
+  std::size_t flags = 0;  // words of this command's options, before the name of one below
+  while (flags < words.size()) {
+    const CLI::Option* const o = app.get_option_no_throw(words[flags]);
+    if (o == nullptr || o->get_positional()) break;
+    flags += o->get_expected_max() == 0 ? 1 : 2;
+  }
+  flags = std::min(flags, words.size());
   const auto named = [&](const auto& each) {
     return flags != words.size() && each->parser_->app.get_name() == words[flags];
   };

@@ -82,7 +82,7 @@ class command {
   ~command();
 
   /// Adds a command below this one, with the same help flag. The command line names it by the first
-  /// word that is no flag; a later word that equals its name is an ordinary value.
+  /// word that is no option and no option's value; any other word that equals its name is a value.
   command& add_command(std::string_view name, std::string_view what);
   void add_options(std::initializer_list<option> table);
   void set_help_flag(const char* names, const char* what);

@@ -98,8 +98,10 @@ task<response> static_files::answer(request& asked) {
   const bool is_page = options_.clean_urls && raw.ends_with(page_ending);
   content* c = is_page ? nullptr : trusted(raw);
   if (c == nullptr && raw.ends_with('/')) c = trusted(std::string(raw) + options_.index);
-  if (c == nullptr && options_.clean_urls && !names_a_file(raw))
+  if (c == nullptr && options_.clean_urls && !names_a_file(raw)) {
     c = trusted(std::string(raw) += page_ending);
+    if (c != nullptr && !c->clean) c = nullptr;  // a file or a folder may have that path
+  }
   // The cache uses decoded paths as keys.
   if (c != nullptr && raw.find('%') == raw.npos) {
     ++counters_.hits;
@@ -133,6 +135,7 @@ task<response> static_files::answer_page(request& asked, std::string path) {
     const found other = co_await look(clean);
     leads_here = other.is == found::what::failed && status_for(other.error) == 404;
   }
+  if (content* const kept = cache_.find(path)) kept->clean = leads_here;
   if (!leads_here) co_return co_await give(asked, std::move(page), std::move(path));
   co_return elsewhere(asked, 308, clean);
 }
@@ -214,6 +217,7 @@ task<response> static_files::find(request& asked, std::string path) {
     if (options_.clean_urls && !names_a_file(path) && !path.ends_with('/')) {
       std::string named = path + std::string(page_ending);
       found page = co_await look(named);
+      if (content* const kept = cache_.find(named)) kept->clean = true;
       if (page.is == found::what::kept || page.is == found::what::large)
         co_return co_await give(asked, std::move(page), std::move(named));
     }

@@ -63,6 +63,7 @@ class SitePages(SiteTest):
                                     ("/both/", b"folder"), ("/twice", b"file"),
                                     ("/twice.html", b"page"), ("/big", big)):
                     self.assertEqual(server.ask(asked)[::2], (200, body), asked)
+                self.assertEqual(server.ask("/both")[1]["Location"], "/both/")
                 self.assertEqual(server.ask("/big.html")[0], 308)
                 self.assertEqual(server.ask("/a.html")[1]["Location"], "/a.html/")
                 # A path that is refused is refused, with any ending.

@@ -48,6 +48,7 @@ struct content {
   coding_set codings;    ///< which of `coded` exist
   coding_set tried;      ///< compression as these was started, or is not wanted
   bool packing = false;  ///< one of them is being made now
+  bool clean = false;    ///< a page that its clean path led to when that was last looked up
   time_point seen_at{};  ///< when the files were last checked
 
   [[nodiscard]] const representation& in(content_coding c) const noexcept {
