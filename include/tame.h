@@ -197,29 +197,48 @@ template <class F>
 heddle::task<> run_thread(F f, heddle::event<> e) {
   fiber_options options;
   options.hooks = &heddle_hook_transfer != nullptr;
-  static_cast<void>(co_await heddle::fiber(options, [f]() mutable {
+  auto body = [f = std::move(f)]() mutable {
     static_cast<void>(f());
     return 0;
-  }));
+  };
+  static_cast<void>(co_await heddle::fiber(options, body));
   e.trigger();
 }
 template <class F, class V>
 heddle::task<> run_thread_for(F f, heddle::event<V> e) {
   fiber_options options;
   options.hooks = &heddle_hook_transfer != nullptr;
-  e.trigger(co_await heddle::fiber(options, [f]() mutable { return V(f()); }));
+  auto body = [f = std::move(f)]() mutable { return V(f()); };
+  e.trigger(co_await heddle::fiber(options, body));
 }
 
-/// tfork(r, i..., f) and tfork(r, i..., f, result): f runs as a thread, and its end triggers an
-/// event of r with the ids i.
-template <class... Ids, class F>
-void fork_into(std::source_location where, ::rendezvous<Ids...>& r, Ids... ids, F f) {
-  heddle::spawn(run_thread(std::move(f), r.beneath().make_event_at(where, ids...)));
+}  // namespace heddle::tame
+
+// tfork outside of a twait body, as section 4 of the paper defines it: f runs as a thread, and its
+// end triggers an event of r, with the id i if r has ids.
+template <class F>
+void tfork(rendezvous<>& r, F f, std::source_location where = std::source_location::current()) {
+  heddle::spawn(heddle::tame::run_thread(std::move(f), r.beneath().make_event_at(where)));
 }
-template <class... Ids, class F, class V>
-void fork_into(std::source_location where, ::rendezvous<Ids...>& r, Ids... ids, F f, V& v) {
-  heddle::spawn(run_thread_for<F, V>(std::move(f), r.beneath().make_event_at(where, ids..., v)));
+template <class F, class V>
+void tfork(rendezvous<>& r, F f, V& v,
+           std::source_location where = std::source_location::current()) {
+  heddle::spawn(
+      heddle::tame::run_thread_for<F, V>(std::move(f), r.beneath().make_event_at(where, v)));
 }
+template <class I, class F>
+void tfork(rendezvous<I>& r, std::type_identity_t<I> i, F f,
+           std::source_location where = std::source_location::current()) {
+  heddle::spawn(heddle::tame::run_thread(std::move(f), r.beneath().make_event_at(where, i)));
+}
+template <class I, class F, class V>
+void tfork(rendezvous<I>& r, std::type_identity_t<I> i, F f, V& v,
+           std::source_location where = std::source_location::current()) {
+  heddle::spawn(
+      heddle::tame::run_thread_for<F, V>(std::move(f), r.beneath().make_event_at(where, i, v)));
+}
+
+namespace heddle::tame {
 
 /// tfork of a twait body: also tfork(f) and tfork(f, result), whose end the twait waits for.
 class forker {
@@ -237,21 +256,21 @@ class forker {
   }
   template <class F>
   void operator()(::rendezvous<>& r, F f, here where = here::current()) const {
-    fork_into(where, r, std::move(f));
+    ::tfork(r, std::move(f), where);
   }
   template <class F, class V>
   void operator()(::rendezvous<>& r, F f, V& v, here where = here::current()) const {
-    fork_into(where, r, std::move(f), v);
+    ::tfork(r, std::move(f), v, where);
   }
   template <class I, class F>
   void operator()(::rendezvous<I>& r, std::type_identity_t<I> i, F f,
                   here where = here::current()) const {
-    fork_into(where, r, std::move(i), std::move(f));
+    ::tfork(r, std::move(i), std::move(f), where);
   }
   template <class I, class F, class V>
   void operator()(::rendezvous<I>& r, std::type_identity_t<I> i, F f, V& v,
                   here where = here::current()) const {
-    fork_into(where, r, std::move(i), std::move(f), v);
+    ::tfork(r, std::move(i), std::move(f), v, where);
   }
 
  private:
@@ -268,29 +287,6 @@ void keep_calling_for_fd(int fd, bool writes, std::function<void()> f);
 void keep_calling_for_signal(int signal, std::function<void()> f);
 
 }  // namespace heddle::tame
-
-#ifdef HEDDLE_TAME_THREADS
-// tfork outside of a twait body, as section 4 of the paper defines it.
-template <class F>
-void tfork(rendezvous<>& r, F f, std::source_location where = std::source_location::current()) {
-  heddle::tame::fork_into(where, r, std::move(f));
-}
-template <class F, class V>
-void tfork(rendezvous<>& r, F f, V& v,
-           std::source_location where = std::source_location::current()) {
-  heddle::tame::fork_into(where, r, std::move(f), v);
-}
-template <class I, class F>
-void tfork(rendezvous<I>& r, std::type_identity_t<I> i, F f,
-           std::source_location where = std::source_location::current()) {
-  heddle::tame::fork_into(where, r, std::move(i), std::move(f));
-}
-template <class I, class F, class V>
-void tfork(rendezvous<I>& r, std::type_identity_t<I> i, F f, V& v,
-           std::source_location where = std::source_location::current()) {
-  heddle::tame::fork_into(where, r, std::move(i), std::move(f), v);
-}
-#endif
 
 // mkevent outside of a twait body.
 template <class... Ids>

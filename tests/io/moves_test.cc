@@ -79,7 +79,7 @@ task<> hand_over(const errand& e, Moved moved, Use use, Own own) {
           co_await here();
         }
       },
-      std::cref(e), std::move(moved), std::move(use), std::move(own));
+      std::cref(e), std::move(moved), std::ref(use), std::ref(own));
 }
 
 task<> accept_some(tcp_listener on, unsigned count) {
