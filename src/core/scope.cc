@@ -121,7 +121,9 @@ std::coroutine_handle<> scope::last_left(worker& w) noexcept {
     return {};
   }
   w.context_now = w.context_at(promise_of(l).context_low);
-  return detail::transfer_to(std::coroutine_handle<>::from_address(reinterpret_cast<void*>(l)));
+  const auto next = std::coroutine_handle<>::from_address(reinterpret_cast<void*>(l));
+  // If the worker's loop goes on with it, nothing is left for the caller, who may not transfer.
+  return detail::transfer_to(next) == next ? next : std::coroutine_handle<>();
 }
 
 void scope::leave_later(worker& w) noexcept {

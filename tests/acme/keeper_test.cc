@@ -433,14 +433,15 @@ task<> replaces_damaged_chain(acme_world& w) {
   kept k(w);
   k.keeper.change(one_name());
   const std::string said = w.store->place_of(place) + ':' + std::to_string(line) + ": ";
-  co_await beside(k, [said](kept& now) -> task<> {
+  const auto look = [said](kept& now) -> task<> {  // named: GCC 12 would destroy it twice
     co_await sleep_for(1min);
     EXPECT_EQ(now.world.ca.issued, 1);
     EXPECT_EQ(now.count(keeper_report::kind::failed), 1u);
     for (const keeper_report& r : now.reports)
       if (r.what == keeper_report::kind::failed)
         EXPECT_TRUE(r.trouble.starts_with(said)) << r.trouble;
-  });
+  };
+  co_await beside(k, look);
 }
 
 HEDDLE_TEST(acme_keeper, "a stored chain that is cut off is reported with its line and replaced") {

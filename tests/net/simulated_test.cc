@@ -126,7 +126,8 @@ DRIVER_TEST(net_simulated, "a dump has the state of each stack, and none after i
       EXPECT_NE(text.find("tcp 10.9.0.1: 2 connections"), text.npos) << text;
       EXPECT_NE(text.find("and 1 more connections"), text.npos) << text;
       const std::string json = runtime::here().dump_json();
-      EXPECT_NE(json.find("\"possible_cycles\":[],\"tcp\":[{\"stack\":\"10.9.0.1\""), json.npos) << json;
+      EXPECT_NE(json.find("\"possible_cycles\":[],\"tcp\":[{\"stack\":\"10.9.0.1\""), json.npos)
+          << json;
       EXPECT_TRUE(json.ends_with("}]}")) << json;
       first.close();
       second.close();

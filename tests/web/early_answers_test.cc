@@ -234,9 +234,12 @@ DRIVER_TEST(early_answers, "a request and close_notify in one packet are answere
       bool hold = false;
       std::string held;
       stream below = co_await tcp_connect(at);
-      stream conn = co_await tls::connect(
-          make_stream(std::make_unique<holding_layer>(below, hold, held)), "localhost",
-          tls::client_context({.authorities = tls_files::get().authority()}));
+      stream layered = make_stream(std::make_unique<holding_layer>(below, hold, held));
+      // GCC 12 would destroy these twice as parts of the next line.
+      const tls::client_options trusts{.authorities = tls_files::get().authority()};
+      const tls::client_context context(trusts);
+      const std::string host = "localhost";
+      stream conn = co_await tls::connect(std::move(layered), host, context);
       hold = true;
       co_await conn.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
       const std::size_t request = held.size();
