@@ -122,7 +122,7 @@ std::coroutine_handle<> scope::last_left(worker& w) noexcept {
   }
   w.context_now = w.context_at(promise_of(l).context_low);
   const auto next = std::coroutine_handle<>::from_address(reinterpret_cast<void*>(l));
-  // If the worker's loop goes on with it, nothing is left for the caller, who may not transfer.
+  // The worker's loop may resume it later: then the caller gets nothing to resume.
   return detail::transfer_to(next) == next ? next : std::coroutine_handle<>();
 }
 

@@ -21,14 +21,21 @@ http::server_options patient() {
 
 HEDDLE_TEST(overload, "the delay that is measured follows the one that requests had") {
   for (const double load : {0.5, 0.8, 1.0, 1.2, 1.5}) {
-    const crowd who{.rate = load * 5000, .span = 500ms, .connections = 1500};
-    const outcome o = play(who, 200us, patient()).run();
-    const double waited = o.mean_waited() / 1e3;
-    const double measured = o.mean_measured() / 1e3;
+    double waited = 0;
+    double measured = 0;
+    constexpr int crowds = 3;  // one alone meets more or less luck where the load is just full
+    for (std::uint64_t seed = 1; seed <= crowds; ++seed) {
+      const crowd who{.rate = load * 5000, .span = 500ms, .connections = 1500, .seed = seed};
+      const outcome o = play(who, 200us, patient()).run();
+      waited += o.mean_waited() / 1e3 / crowds;
+      measured += o.mean_measured() / 1e3 / crowds;
+      EXPECT_EQ(o.shed + o.unanswered, 0u);
+    }
     EXPECT_GE(measured, 0.6 * waited - 200) << "at load " << load;
     EXPECT_LE(measured, 1.4 * waited + 200) << "at load " << load;
-    EXPECT_EQ(o.shed + o.unanswered, 0u);
-    if (load > 1.1) EXPECT_GT(waited, 30'000);
+    if (load > 1.1) {
+      EXPECT_GT(waited, 30'000);
+    }
   }
 }
 
