@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "check.h"
+#include "heddle/base/sanitizer.hh"
 
 using namespace tamer;
 
@@ -187,7 +188,9 @@ tamed void everything() {
   twait { lines(make_event()); }
   twait { hundreds(make_event()); }
   twait { sockets(make_event()); }
+#if !HEDDLE_ASAN  // UBSan's checks open a pipe, and find errors where they cannot
   twait { none_left(make_event()); }
+#endif
 }
 
 int main() {
