@@ -23,11 +23,12 @@ std::string span_text(nanoseconds span) {
 std::vector<std::size_t> order_of(server_set& servers) {
   const std::size_t count = servers.all.size();
   const std::size_t first = servers.rotate ? servers.next++ % count : 0;
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < count; ++i) order.push_back((first + i) % count);
   const time_point now = clock::now();
-  std::ranges::stable_partition(order,
-                                [&](std::size_t i) { return servers.all[i].backoff_until <= now; });
+  std::vector<std::size_t> order;
+  std::vector<std::size_t> later;
+  for (std::size_t i = first; i < first + count; ++i)
+    (servers.all[i % count].backoff_until <= now ? order : later).push_back(i % count);
+  order.insert(order.end(), later.begin(), later.end());
   return order;
 }
 
