@@ -6,6 +6,7 @@
 
 #include "heddle/core/message.hh"
 #include "io/descriptor_state.hh"
+#include "io/socket_state.hh"
 
 namespace heddle::detail {
 namespace {
@@ -213,11 +214,6 @@ std::uint32_t descriptor_state::home_elsewhere(const worker& w) const noexcept {
   const auto works_in = functions_of(*this).works_in;
   const std::uint32_t home = works_in != nullptr ? works_in(*this) : no_color;
   return home == w.color ? no_color : home;
-}
-
-bool descriptor_state::taken_elsewhere(const worker& w) const noexcept {
-  return (kind == descriptor_kind::socket || kind == descriptor_kind::listener) &&
-         home_elsewhere(w) != no_color && error == 0;
 }
 
 void descriptor_state::do_at_home(home_function f) noexcept {

@@ -22,6 +22,9 @@ class socket_state : public descriptor_state {
   void drop_blocks() noexcept;
   [[nodiscard]] operation& receiving() noexcept { return receiving_; }
   /// The color in which it was armed last; no_color if it never was, or was detached since.
+  [[nodiscard]] bool receives_elsewhere(std::uint32_t color) const noexcept {
+    return receiving_.color != color && receiving_.flags == armed;
+  }
   [[nodiscard]] std::uint32_t receives_in() const noexcept {
     return receiving_.flags == armed ? receiving_.color : no_color;
   }
@@ -72,5 +75,12 @@ class socket_state : public descriptor_state {
 
 // An idle HTTP connection is this cell and a frame of 128 bytes: tests/web/idle_test.cc.
 static_assert(sizeof(socket_state) <= 144);
+
+inline bool descriptor_state::taken_elsewhere(const worker& w) const noexcept {
+  if (kind == descriptor_kind::socket) {  // without a call: each use of a stream asks
+    return static_cast<const socket_state&>(*this).receives_elsewhere(w.color) && error == 0;
+  }
+  return kind == descriptor_kind::listener && home_elsewhere(w) != no_color && error == 0;
+}
 
 }  // namespace heddle::detail

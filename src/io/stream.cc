@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "io/descriptor_state.hh"
+#include "io/socket_state.hh"
 
 namespace heddle {
 
@@ -63,9 +64,10 @@ void shut_down(descriptor_state* s, int how) {
 }  // namespace
 
 received stream::take() const noexcept {
-  if (state_ == nullptr || state_->taken_elsewhere(worker::here())) return {};
+  worker& w = worker::here();
+  if (state_ == nullptr || state_->taken_elsewhere(w)) return {};
   const stream_functions* const f = detail::stream_functions_of(*state_);
-  return f != nullptr ? f->take(*state_, worker::here()) : received();
+  return f != nullptr ? f->take(*state_, w) : received();
 }
 
 std::size_t stream::try_write(byte_view bytes) const noexcept {

@@ -83,12 +83,12 @@ const entry_functions writable_functions = {
 transfer_awaiter::transfer_awaiter(pinned_state&& on, transfer_asked&& asked) noexcept
     : operation(asked.write ? write_kind : read_kind, op_code::read, -1,
                 &transfer_completed<transfer_awaiter>),
-      lane_entry(std::move(on), lane_role::transfer, asked.write),
+      lane_entry(std::move(on), lane_role::transfer, asked.write,
+                 asked.write && !asked.some && asked.counter == nullptr),
       bytes_(asked.bytes.data()),
       size_(asked.bytes.size()),
       counter_(asked.counter),
       some_(asked.some) {
-  uncounted = asked.write && !asked.some && asked.counter == nullptr;
   code = code_for(state, write);
 }
 
@@ -132,12 +132,10 @@ struct chain_awaiter::vectors {
 
 chain_awaiter::chain_awaiter(pinned_state&& on, chain_asked&& asked) noexcept
     : operation(chain_kind, op_code::send, -1, &transfer_completed<chain_awaiter>),
-      lane_entry(std::move(on), lane_role::chain, true),
+      lane_entry(std::move(on), lane_role::chain, true, !asked.some && asked.counter == nullptr),
       out_(std::move(asked.out)),
       counter_(asked.counter),
-      some_(asked.some) {
-  uncounted = !some_ && asked.counter == nullptr;
-}
+      some_(asked.some) {}
 
 chain_awaiter::~chain_awaiter() {
   HEDDLE_ASSERT(!pending, "a write was destroyed while the driver had it: cancel and await it");

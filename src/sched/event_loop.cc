@@ -30,6 +30,9 @@ bool event_loop::other_threads() noexcept {
 
 /// Whether something can still come to workers that rest and hold this many operations together.
 bool event_loop::anything_outside(std::size_t pending) noexcept {
+  // The usual case. In the background there may be none of them.
+  if (pending > static_cast<std::size_t>(background_.load(std::memory_order_relaxed))) [[likely]]
+    return true;
   // A thread posts before it gives up its outside_work, so that is asked first. seq_cst: of a
   // worker that parks and a thread that gives up its outside_work, the later one sees the other.
   if (foreign_.load(std::memory_order_seq_cst) > 0 && other_threads()) return true;
@@ -51,10 +54,18 @@ bool event_loop::waits_in_vain(seat& s) noexcept {
   return parked_.all_at_rest(pending) && !anything_outside(pending);
 }
 
-/// The end of a sleep: sooner while the program waits for other threads.
-time_point event_loop::ask_again(seat& s, time_point until) noexcept {
-  if (foreign_.load(std::memory_order_relaxed) <= 0 || s.io->simulated()) return until;
+/// A thread may end without a word, so the loop looks again now and then.
+time_point event_loop::end_for_threads(seat& s, time_point until) noexcept {
+  if (s.io->simulated()) return until;
   return std::min(until, add_saturated(s.w.now, look_for_threads_each));
+}
+
+/// Brings what waits outside of all colors. True if drain() may have waited for just that, and must
+/// look again before a sleep.
+bool event_loop::bring_in(seat& s) {
+  if (posted_.has_any()) run_posted();
+  if (s.w.idle() && !s.preblock.empty()) run_preblock(s);
+  return colors_.draining;
 }
 
 bool event_loop::turn(bool may_sleep) {
@@ -73,22 +84,19 @@ bool event_loop::turn_alone(seat& s, bool may_sleep) {
   if (!w.idle()) {
     colors_.run(s, all_.options.batch);
     w.now = s.io->now();
-    timers_.settle(s, w.now);
     const bool idle = w.idle();
     if (!idle && w.now - s.polled_at < all_.options.poll_interval) return true;
     if (idle && may_sleep) return true;  // the next turn looks at I/O and may sleep
   }
   if (w.foreign_slots != 0) [[unlikely]]
     detail::cut_loop_slots(w);
-  const bool came = posted_.has_any() || !s.preblock.empty();
-  if (posted_.has_any()) run_posted();
-  if (w.idle() && !s.preblock.empty()) run_preblock(s);
-  // Armed since the frames ran: before run(), or by a call that another thread posted.
+  bool looks_again = false;
+  if (posted_.has_any() || !s.preblock.empty()) [[unlikely]]
+    looks_again = bring_in(s);
   if (s.wheel.has_unsettled()) [[unlikely]]
     timers_.settle(s, s.io->now());
   time_point until = time_point::min();
-  // drain() may have waited for just what came, so it looks again before a sleep.
-  if (may_sleep && w.idle() && !(came && colors_.draining)) {
+  if (may_sleep && w.idle() && !looks_again) {
     until = s.wheel.next_due();
     if (until == never && !anything_outside(s.io->pending())) return false;
     until = ask_again(s, until);

@@ -56,7 +56,15 @@ class event_loop {
   [[nodiscard]] bool waits_in_vain(seat& s) noexcept;
   [[nodiscard]] std::size_t in_background() const noexcept;
   [[nodiscard]] bool other_threads() noexcept;
-  [[nodiscard]] time_point ask_again(seat& s, time_point until) noexcept;
+  /// The end of a sleep: sooner while the program waits for other threads.
+  [[nodiscard]] time_point ask_again(seat& s, time_point until) noexcept {
+    if (foreign_.load(std::memory_order_relaxed) <= 0) [[likely]]
+      return until;
+    return end_for_threads(s, until);
+  }
+  [[nodiscard, gnu::cold, gnu::noinline]] time_point end_for_threads(seat& s,
+                                                                     time_point until) noexcept;
+  [[nodiscard, gnu::cold, gnu::noinline]] bool bring_in(seat& s);
   void run_posted();
   void run_preblock(seat& s);
   void stand_in(seat& s) noexcept;

@@ -55,8 +55,8 @@ class pinned_state {
 
 /// An awaiter's place in a lane.
 struct lane_entry {
-  lane_entry(pinned_state&& on, lane_role what, bool is_write) noexcept
-      : state(on.release()), role(what), write(is_write) {}
+  lane_entry(pinned_state&& on, lane_role what, bool is_write, bool is_uncounted = false) noexcept
+      : state(on.release()), role(what), write(is_write), ending(false), uncounted(is_uncounted) {}
   lane_entry(const lane_entry&) = delete;
   lane_entry& operator=(const lane_entry&) = delete;
   ~lane_entry() {
@@ -76,11 +76,11 @@ struct lane_entry {
   std::int32_t outcome = 0;  ///< of the last step, or -errno
   lane_role role;
   bool write;
-  bool queued : 1 = false;
-  bool ending : 1 = false;  ///< cancellation was asked for
+  bool queued = false;
+  bool ending : 1;  ///< cancellation was asked for
   /// A write without a counter: if it ends early, its caller does not know how much has left, so
   /// the stream is cut (descriptor_state::cut).
-  bool uncounted : 1 = false;
+  bool uncounted : 1;
 };
 
 /// A circular queue, named by its last entry.
