@@ -49,7 +49,7 @@ class cc_emitter {
   [[noreturn]] void stop(span at, const std::string& what);
   /// A name for something that has none in Draft: no name of the program.
   std::string fresh(const std::string& base);
-  /// Those that were made after the first `mark` are free again.
+  /// Frees the names that fresh() has made since there were `mark` of them.
   void forget_names(std::size_t mark);
   std::string heading();
   void emit_module(const module& m);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Loops. Those that might run long without a wait yield by their budget: budget.cc.
+// Loops. A loop that may run long without a wait yields by its budget: budget.cc.
 #include "draft/lowering.hh"
 
 namespace heddle::draft {

@@ -149,8 +149,7 @@ class descriptor_state {
   [[gnu::cold]] static void refuse(lane_entry& e, worker& w) noexcept;
   friend void close_number(descriptor_state& s, int number, worker& w) noexcept;
   void destroy() noexcept;
-  /// The color that works_in() names, if the frames of that color must do what is to be done now;
-  /// else no_color.
+  /// The color that works_in() names if it is not the running one; else no_color.
   [[nodiscard]] std::uint32_t home_elsewhere(const worker& w) const noexcept;
   [[gnu::cold]] void close_late() noexcept;
   /// Calls f with each operation on it that a driver may have.

@@ -21,10 +21,11 @@ class socket_state : public descriptor_state {
   [[nodiscard]] received take(worker& w) noexcept;
   void drop_blocks() noexcept;
   [[nodiscard]] operation& receiving() noexcept { return receiving_; }
-  /// The color in which it was armed last; no_color if it never was, or was detached since.
+  /// Whether it is armed in another color than this one.
   [[nodiscard]] bool receives_elsewhere(std::uint32_t color) const noexcept {
     return receiving_.color != color && receiving_.flags == armed;
   }
+  /// The color in which it was armed last; no_color if it never was, or was detached since.
   [[nodiscard]] std::uint32_t receives_in() const noexcept {
     return receiving_.flags == armed ? receiving_.color : no_color;
   }

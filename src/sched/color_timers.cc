@@ -36,22 +36,22 @@ time_point color_timers::next_due(seat& s) noexcept {
   return due;
 }
 
-void color_timers::arm_shared(seat& s, timer_node& node, time_point due) noexcept {
+/// Arms the node in the wheel of this worker, whichever worker's wheel it was in.
+template <class Arm>
+void color_timers::arm_shared_by(seat& s, timer_node& node, Arm arm) noexcept {
   if (node.shared_) disarm_shared(node);
   s.wheel_lock.lock();
   node.home = static_cast<std::uint8_t>(s.w.index);
   node.shared_ = true;
-  s.wheel.arm(node, due);
+  arm(s.wheel);
   s.wheel_lock.unlock();
 }
 
+void color_timers::arm_shared(seat& s, timer_node& node, time_point due) noexcept {
+  arm_shared_by(s, node, [&](timer_wheel& wheel) noexcept { wheel.arm(node, due); });
+}
 void color_timers::arm_shared_after(seat& s, timer_node& node, nanoseconds span) noexcept {
-  if (node.shared_) disarm_shared(node);
-  s.wheel_lock.lock();
-  node.home = static_cast<std::uint8_t>(s.w.index);
-  node.shared_ = true;
-  s.wheel.arm_after(node, span);
-  s.wheel_lock.unlock();
+  arm_shared_by(s, node, [&](timer_wheel& wheel) noexcept { wheel.arm_after(node, span); });
 }
 
 void color_timers::disarm_shared(timer_node& node) noexcept {

@@ -19,7 +19,7 @@ class color_timers {
     if (all_.shared) return arm_shared(s, node, due);
     s.wheel.arm(node, due);
   }
-  /// scheduler::arm_after(): the span counts from the worker's next reading of the clock.
+  /// scheduler::arm_after(): the span counts from a reading of the clock before the next poll.
   void arm_after(worker& w, timer_node& node, nanoseconds span) noexcept {
     seat& s = all_.of(w);
     node.color = node.for_worker ? no_color : w.color;
@@ -42,6 +42,8 @@ class color_timers {
  private:
   [[gnu::noinline]] void arm_shared(seat& s, timer_node& node, time_point due) noexcept;
   [[gnu::noinline]] void arm_shared_after(seat& s, timer_node& node, nanoseconds span) noexcept;
+  template <class Arm>
+  void arm_shared_by(seat& s, timer_node& node, Arm arm) noexcept;
   void fire(timer_node& node, worker& w) noexcept;
 
   worker_set& all_;

@@ -60,8 +60,8 @@ time_point event_loop::end_for_threads(seat& s, time_point until) noexcept {
   return std::min(until, add_saturated(s.w.now, look_for_threads_each));
 }
 
-/// Brings what waits outside of all colors. True if drain() may have waited for just that, and must
-/// look again before a sleep.
+/// Runs posted calls and preblock events, which belong to no color yet. True during drain(): such a
+/// call may have been the last that drain() waits for, so it must look again before a sleep.
 bool event_loop::bring_in(seat& s) {
   if (posted_.has_any()) run_posted();
   if (s.w.idle() && !s.preblock.empty()) run_preblock(s);

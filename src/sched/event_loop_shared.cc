@@ -64,7 +64,7 @@ bool event_loop::turn_shared(seat& s, bool may_sleep) {
   more = !w.ready.empty() || !s.queue.empty();
   time_point until = time_point::min();
   bool parked = false;
-  // drain() may have waited for just what came, so it looks again before a sleep.
+  // A posted call may have been the last that drain() waits for: it looks again before a sleep.
   if (may_sleep && !more && !(came && colors_.draining)) {
     if (parked_.spin_for_work(s)) return true;
     if (s.held != nullptr) colors_.leave(s);
