@@ -54,7 +54,7 @@ constexpr void check_options() noexcept {
       "GCC 12 would destroy the members of this aggregate twice: name it first and pass its name "
       "(const server_options o{...}; co_await serve(door, answer, o))");
 }
-/// The same for what is awaited.
+/// The same for an awaitable that is itself a temporary aggregate.
 template <class A>
 constexpr void check_temporary_awaitable() noexcept {
   static_assert(!aggregate_ends_twice<A>,

@@ -50,8 +50,8 @@ struct diagnostic {
   site waits = 0;
   std::size_t count = 1;          ///< how many, for leftovers and leaks
   std::exception_ptr error = {};  ///< for unhandled_exception, lost_peer and failed_handler
-  /// The last waits of the tasks, innermost first, where known: of those that the exception left,
-  /// or that await each other. Valid during the report, as the other spans and texts are.
+  /// Lines where tasks waited last, innermost task first, where known: the tasks that the exception
+  /// left, or the tasks that await each other. Valid during the report, as other spans and texts.
   std::span<const site> stack = {};
   nanoseconds took{};      ///< for slow_handler
   const char* topic = "";  ///< for unhandled_exception: of a raise that `made` posted

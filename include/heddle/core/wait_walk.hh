@@ -7,7 +7,7 @@
 // A function is suspected if it waits for events, and the frames of other suspected functions have
 // as many words that look like handles of the events as there are handles. This is no proof: a
 // frame keeps the word of a handle that was moved elsewhere (into a std::vector, say) until
-// something else is written there. So dumps say what was found, and that it is no proof.
+// something else is written there. So a dump calls such a ring of functions a possible cycle.
 #pragma once
 
 #include <unordered_map>

@@ -51,7 +51,7 @@ class scheduler {
   /// that runs now.
   virtual void arm(worker& w, timer_node& node, time_point due) noexcept = 0;
   /// The same for a span that counts from now at the earliest: never short, because the scheduler
-  /// counts it from the next reading of the clock that it makes anyway, which costs no reading.
+  /// counts it from one reading of the clock before the next poll, for all spans of a turn.
   virtual void arm_after(worker& w, timer_node& node, nanoseconds span) noexcept;
   /// Takes back a node that another worker may be looking at. A scheduler with one worker has none.
   virtual void disarm_shared(timer_node& node) noexcept;
