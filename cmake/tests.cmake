@@ -227,14 +227,20 @@ endforeach()
 if(HEDDLE_HOUSE_TESTS)
   add_test(NAME tidy COMMAND "${PROJECT_SOURCE_DIR}/scripts/tidy")
   set_tests_properties(tidy PROPERTIES LABELS house TIMEOUT 120)
-  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/house/*_test.py")
-  foreach(source IN LISTS sources)
-    get_filename_component(file "${source}" NAME)
-    string(REGEX REPLACE "_test\\.py$" "" name "house_${file}")
-    add_test(NAME ${name} COMMAND python3 -B -m unittest discover -s tests/house -p "${file}"
-             WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
-    set_tests_properties(${name} PROPERTIES LABELS house TIMEOUT 300 COST 5
-                         ENVIRONMENT "HEDDLE_BUILD=${PROJECT_BINARY_DIR}")
+  # Those of `compilers` link the libraries of this build. The others need no build.
+  foreach(folder house compilers)
+    file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${folder}/*_test.py")
+    foreach(source IN LISTS sources)
+      get_filename_component(file "${source}" NAME)
+      string(REGEX REPLACE "_test\\.py$" "" name "${folder}_${file}")
+      add_test(NAME ${name} COMMAND python3 -B -m unittest discover -s tests/${folder}
+               -p "${file}" WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+      set_tests_properties(${name} PROPERTIES LABELS house TIMEOUT 300 COST 5
+                           ENVIRONMENT "HEDDLE_BUILD=${PROJECT_BINARY_DIR}")
+      if(folder STREQUAL "compilers") # large programs at five levels with two compilers
+        set_tests_properties(${name} PROPERTIES TIMEOUT 900 COST 130)
+      endif()
+    endforeach()
   endforeach()
   set(other_cxx g++-12)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

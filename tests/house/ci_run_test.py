@@ -4,6 +4,7 @@ the closing lines, which come before ctest's summary."""
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -121,6 +122,14 @@ class CiRun(unittest.TestCase):
         self.assertNotEqual(run.status, 0)
         self.assertEqual(run.calls, ["tidy "])
         self.assertIn("no beam", run.output)
+
+    def test_house_tests_need_no_build(self):
+        # The gate runs before anything is built; tests/compilers is for those that link libraries.
+        words = re.compile("HEDDLE_" + "BUILD|build/" + "release|libheddle" + "_"
+                           "|import users" + "_")
+        for path in sorted((ROOT / "tests/house").glob("*.py")):
+            with self.subTest(path.name):
+                self.assertIsNone(words.search(path.read_text("utf-8")))
 
     def test_a_later_gate_that_fails_stops_nothing_and_its_log_ends_the_output(self):
         run = Run(fail="^make")

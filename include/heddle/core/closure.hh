@@ -11,7 +11,7 @@
 // Temporaries that a function or a constructor makes are safe. A called function cannot see whether
 // a co_await is around it. So every function that gives an awaitable refuses such an argument
 // unless it has a name, with check_closures() and check_options().
-// tests/house/gcc12_arguments.toml lists these functions.
+// tests/compilers/gcc12_arguments.toml lists these functions.
 #pragma once
 
 #include <string_view>
