@@ -111,9 +111,11 @@ class descriptor_state {
   void finish(lane_entry& e, worker& w) noexcept;
   /// The turn of e has come. Returns true when it is done at once.
   [[nodiscard]] bool start(lane_entry& e, worker& w) noexcept {
-    if (cut && e.write) [[unlikely]] {
-      refuse(e, w);
-      return true;
+    if (cut) [[unlikely]] {  // asked alone, because each use of a stream comes by
+      if (e.write) {
+        refuse(e, w);
+        return true;
+      }
     }
     return functions_of(*this).start(*this, e, w);
   }
@@ -137,9 +139,10 @@ class descriptor_state {
   std::uint32_t handles = 1;
   std::uint32_t pins = 0;
   descriptor_kind kind;
-  std::uint8_t burst : 6 = 0;        ///< entries in a row that were done without waiting
   std::uint8_t cut : 1 = 0;          ///< a write ended early: every later write is refused
   std::uint8_t never_waits : 1 = 0;  ///< an accepted socket: drivers make those non-blocking
+  std::uint8_t burst : 6 = 0;        ///< entries in a row that were done without waiting; the high
+                                     ///< bits, because counting needs no mask then
   std::uint8_t window = 0;           ///< sockets: blocks that may stand untaken
   std::uint8_t error = 0;            ///< sockets: why nothing more will come, errno or at_end
   lane reads;
@@ -150,7 +153,7 @@ class descriptor_state {
   friend void close_number(descriptor_state& s, int number, worker& w) noexcept;
   void destroy() noexcept;
   /// The color that works_in() names if it is not the running one; else no_color.
-  [[nodiscard]] std::uint32_t home_elsewhere(const worker& w) const noexcept;
+  [[nodiscard, gnu::noinline]] std::uint32_t home_elsewhere(const worker& w) const noexcept;
   [[gnu::cold]] void close_late() noexcept;
   /// Calls f with each operation on it that a driver may have.
   template <class F>

@@ -264,7 +264,8 @@ stream make_stream(std::unique_ptr<stream_layer> layer) {
 }
 
 stream_layer* layer_of(const stream& s) noexcept {
-  if (!s.is_open() || s.state_->kind != detail::descriptor_kind::layer) return nullptr;
+  if (s.state_ == nullptr || s.state_->kind != detail::descriptor_kind::layer || !s.state_->open())
+    return nullptr;
   return &static_cast<detail::layer_state*>(s.state_)->layer();
 }
 

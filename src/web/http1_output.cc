@@ -95,15 +95,20 @@ task<bool> http1_output::send_body(piece body) {
   co_return true;
 }
 
+mutex::hold http1_output::turn_at_once() {
+  if (!sending_) sending_.emplace();
+  return sending_->try_lock();
+}
+
 task<mutex::hold> http1_output::wait_for_turn() {
-  auto turn = co_await as_expected(sending_.lock());
+  auto turn = co_await as_expected(sending_->lock());
   if (turn && !broken_) co_return std::move(*turn);
   if (!turn) static_cast<void>(note_sent(std::unexpected(turn.error()), 0));
   co_return mutex::hold();
 }
 
 task<bool> http1_output::send_views(std::string_view a, std::string_view b, std::string_view c) {
-  mutex::hold turn = sending_.try_lock();
+  mutex::hold turn = turn_at_once();
   if (!turn) turn = co_await wait_for_turn();
   if (!turn) co_return false;
   while (!a.empty() || !b.empty() || !c.empty()) {
@@ -155,7 +160,7 @@ task<bool> http1_output::flush() {
   if (gathered.empty()) co_return true;
   // A handler may gather more meanwhile, or read a body, which flushes too.
   std::string sending = std::exchange(gathered, {});
-  mutex::hold turn = sending_.try_lock();
+  mutex::hold turn = turn_at_once();
   if (!turn) turn = co_await wait_for_turn();
   std::string_view left = sending;
   bool went = static_cast<bool>(turn);

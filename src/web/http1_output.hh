@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -98,12 +99,14 @@ class http1_output {
   [[nodiscard]] task<std::int64_t> send_cached(int file, std::uint64_t at, std::size_t size);
   [[nodiscard]] task<std::int64_t> send_read(int file, std::uint64_t at, std::size_t size);
 
-  /// The turn of one writer until all of its bytes have left, also in several writes.
+  /// The turn of one writer until all of its bytes have left, also in several writes. Empty if it
+  /// has to wait for that.
+  [[nodiscard]] mutex::hold turn_at_once();
   [[nodiscard]] task<mutex::hold> wait_for_turn();
 
   server_shared& shared_;
   stream& conn_;
-  mutex sending_;
+  std::optional<mutex> sending_;  // made for the first answer that has to wait
   time_point untimed_since_{};
   std::uint8_t untimed_ = 0;  // gathered answers whose latency is not recorded
   bool broken_ = false;

@@ -100,7 +100,8 @@ concept has_line = requires(const std::remove_reference_t<A>& a) {
 
 /// The promise's half that does not depend on the result.
 struct task_promise_base : promise_base {
-  [[nodiscard]] static void* operator new(std::size_t bytes) {
+  // Inline, because Clang calls it otherwise: the aligned form is a second caller.
+  [[nodiscard, gnu::always_inline]] static void* operator new(std::size_t bytes) {
     return worker::here().memory.allocate(bytes);
   }
   static void operator delete(void* frame, std::size_t bytes) noexcept {
