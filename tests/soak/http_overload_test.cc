@@ -23,7 +23,9 @@ HEDDLE_TEST(overload, "the delay that is measured follows the one that requests 
   for (const double load : {0.5, 0.8, 1.0, 1.2, 1.5}) {
     double waited = 0;
     double measured = 0;
-    constexpr int crowds = 3;  // one alone meets more or less luck where the load is just full
+    // A probe sees few of the waits, so where they differ much (at full load) the mean of one crowd
+    // is off by up to a factor of four either way, and that of eight by less than two.
+    constexpr int crowds = 8;
     for (std::uint64_t seed = 1; seed <= crowds; ++seed) {
       const crowd who{.rate = load * 5000, .span = 500ms, .connections = 1500, .seed = seed};
       const outcome o = play(who, 200us, patient()).run();
@@ -31,8 +33,8 @@ HEDDLE_TEST(overload, "the delay that is measured follows the one that requests 
       measured += o.mean_measured() / 1e3 / crowds;
       EXPECT_EQ(o.shed + o.unanswered, 0u);
     }
-    EXPECT_GE(measured, 0.6 * waited - 200) << "at load " << load;
-    EXPECT_LE(measured, 1.4 * waited + 200) << "at load " << load;
+    EXPECT_GE(measured, 0.5 * waited - 200) << "at load " << load;
+    EXPECT_LE(measured, 2 * waited + 200) << "at load " << load;
     if (load > 1.1) {
       EXPECT_GT(waited, 30'000);
     }
