@@ -74,7 +74,7 @@ std::string describe(const std::exception_ptr& error) {
   }
 }
 
-std::string place(site s) {
+std::string described(site s) {
   const source_line where = resolve_site(s);
   return to_string(where) + " in " + function_name(where);
 }
@@ -175,7 +175,7 @@ std::string to_string(const diagnostic& d) {
   for (const site s : d.stack) text += task_line(s);
   for (const resource_holder& h : d.holders)
     text += "\n  a thread has run for " + std::to_string(h.age.count() / 1'000'000) +
-            " ms the call awaited at " + (h.at == 0 ? "a line that is not known" : place(h.at));
+            " ms the call awaited at " + (h.at == 0 ? "a line that is not known" : described(h.at));
   return text + "\n  help: " + (*d.help == '\0' ? say.help : d.help);
 }
 
