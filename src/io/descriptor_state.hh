@@ -23,6 +23,9 @@ class received;
 
 namespace heddle::detail {
 
+// One system call moves at most about 2 GiB; longer buffers go in several steps.
+inline constexpr std::size_t step_bytes_max = std::size_t{1} << 30;
+
 /// An index into the tables: one byte, because an idle connection is little more than its state.
 enum class descriptor_kind : std::uint8_t {
   plain,

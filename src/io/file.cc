@@ -17,8 +17,6 @@
 namespace heddle {
 namespace {
 
-// One system call moves at most about 2 GiB; longer buffers go in several steps.
-constexpr std::size_t step_bytes_max = std::size_t{1} << 30;
 // The last place that the system has: its offsets are signed. -1 means the cursor to a driver, and
 // so it must not come from a program's place.
 constexpr std::uint64_t place_max = std::numeric_limits<std::int64_t>::max();
@@ -106,7 +104,7 @@ bool file_awaiter::run(worker& w) noexcept {
       return true;
     }
     len = static_cast<std::uint32_t>(
-        std::min({std::uint64_t{size_ - count_}, std::uint64_t{step_bytes_max}, room}));
+        std::min({std::uint64_t{size_ - count_}, std::uint64_t{detail::step_bytes_max}, room}));
     completion now;
     if (!driver_here().submit(*this, w, now)) return false;
     if (step(now.result)) return true;

@@ -15,9 +15,6 @@
 namespace heddle::detail {
 namespace {
 
-// One system call moves at most about 2 GiB; longer buffers go in several steps.
-constexpr std::size_t step_bytes_max = std::size_t{1} << 30;
-
 template <class Transfer>
 void cancel_transfer(wait& x, worker& w) noexcept {
   static_cast<Transfer&>(static_cast<operation&>(x)).cancel(x, w);

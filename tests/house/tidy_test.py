@@ -39,6 +39,8 @@ BAD = [
     ("columns", {"src/core/task.cc": HEAD + "// " + "x" * 98 + "\n"}, "101 columns"),
     ("lines", {"src/core/task.cc": HEAD + "int x;\n" * 399}, "401 lines"),
     ("headless", {"src/core/task.cc": HEAD + "// nobody waits\n"}, "name the subject"),
+    ("twice", {f"src/core/{n}.cc": HEAD + "namespace {\nint f(int x) {\n  return x;\n}\n"
+               "}  // namespace\n" for n in ("a", "b")}, "f is defined in src/core/a.cc:4, too"),
     ("marks", {"src/core/task.cc": HEAD + "// TO" "DO: later\n"}, "do it"),
     ("marks", {"docs/page.md": "FIX" "ME\n"}, "do it"),
     ("marks", {"src/core/task.cc": HEAD + "#if " "0\n#endif\n"}, "do it"),
