@@ -124,7 +124,6 @@ class checker : public resolver {
   };
   std::vector<open_wait> waits_;
   std::uint32_t scopes_ = 0;  // `scope { }` around
-  std::uint32_t nowaits_ = 0;
   std::uint32_t depth_ = 0;
 };
 
