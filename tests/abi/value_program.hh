@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Programs in Draft about values, from a seed: integers of all widths, records, arrays, enums,
-// optionals, loops, match, defers, calls that fail, faults, jobs. Many of them stand in one module,
-// so that a compiler of C reads its headers once: value_batch.
+// optionals, loops, match, defers, calls that fail, faults, jobs. A value_batch puts many programs
+// into one module, so that the C compiler reads its headers once.
 #pragma once
 
 #include <cstdint>
@@ -138,32 +138,19 @@ class value_program {
     if (depth > 3 || chance(20)) return chance(30) ? literal(t) : variable(t);
     const auto left = [&] { return changing(t, depth + 1); };
     const auto right = [&] { return expression(t, depth + 1); };
-    switch (pick(18)) {
-      case 0:
-        return "(" + left() + " + " + right() + ")";
-      case 1:
-        return "(" + left() + " - " + right() + ")";
-      case 2:
-        return "(" + left() + " * " + right() + ")";
+    const auto drawn = pick(18);
+    // Binary operators without conditions on their operands, by the number that draws each.
+    static constexpr const char* plain[18] = {" + ", " - ",   " * ",  nullptr, " & ", " | ",
+                                              " ^ ", nullptr, " +% ", " -% ",  " *% "};
+    if (const char* const op = plain[drawn]) return "(" + left() + op + right() + ")";
+    switch (drawn) {
       case 3:
         return "(" + left() + (chance(50) ? " / " : " % ") + "(" + changing(t, depth + 1) +
                " | 1))";
-      case 4:
-        return "(" + left() + " & " + right() + ")";
-      case 5:
-        return "(" + left() + " | " + right() + ")";
-      case 6:
-        return "(" + left() + " ^ " + right() + ")";
       case 7:
         return "(" + left() + (chance(50) ? " << " : " >> ") +
                (chance(80) ? std::to_string(pick(bits(t))) : "(" + variable("int") + " & 31)") +
                ")";
-      case 8:
-        return "(" + left() + " +% " + right() + ")";
-      case 9:
-        return "(" + left() + " -% " + right() + ")";
-      case 10:
-        return "(" + left() + " *% " + right() + ")";
       case 11:
         return is_signed(t) ? "(-" + left() + ")" : "(~" + left() + ")";
       case 12:

@@ -3,6 +3,7 @@
 #include "client/harness.hh"
 
 #if HEDDLE_WITH_TLS
+#include "web/secure_server.hh"
 
 namespace heddle::test {
 namespace {
@@ -39,21 +40,9 @@ tls::server_context site_of(std::vector<std::string> protocols = usual_protocols
       {.certificates = {tls_files::get().certificate("site")}, .alpn = std::move(protocols)});
 }
 
-/// Runs body(address) beside our server over TLS.
 template <class Body>
-task<> with_secure_server(Body body, tls::server_context site = site_of()) {
-  tcp_listener door = tcp_listener::listen(address::loopback(0));
-  const address at = door.local();
-  http::server web(answer_secure);
-  scope s;
-  s.spawn(web.serve(tls::listen(std::move(door), site)));
-  try {
-    co_await body(at);
-  } catch (...) {
-    s.fail(std::current_exception());
-  }
-  web.stop();
-  co_await s.join();
+task<> with_secure_site(Body body, tls::server_context site = site_of()) {
+  return with_secure_server(answer_secure, std::move(site), std::move(body));
 }
 
 std::string secure_url(address at, std::string_view target) {
@@ -62,7 +51,7 @@ std::string secure_url(address at, std::string_view target) {
 
 DRIVER_TEST(client_tls, "https is checked, kept open, and carries Secure cookies") {
   runtime rt(make());
-  rt.run(with_secure_server([](address at) -> task<> {
+  rt.run(with_secure_site([](address at) -> task<> {
     http::client web(trusting());
     for (int i = 0; i < 3; ++i) {
       const http::fetched got = co_await web.get(secure_url(at, "/"));
@@ -94,7 +83,7 @@ DRIVER_TEST(client_tls, "ALPN decides about the version, once for all who wait")
   rt.run([]() -> task<> {
     const std::vector<offer> offers = offers_of_versions();
     for (const offer& o : offers)
-      co_await with_secure_server(
+      co_await with_secure_site(
           [&](address at) -> task<> {
             http::client web(trusting(o.client));
             int right = 0;
@@ -114,7 +103,7 @@ DRIVER_TEST(client_tls, "ALPN decides about the version, once for all who wait")
           site_of(o.server));
     // A layer that agrees on HTTP/2 although the client must not speak it.
     const std::vector<std::string> only_h2(1, "h2");
-    co_await with_secure_server(
+    co_await with_secure_site(
         [](address at) -> task<> {
           const std::vector<std::string> h2(1, "h2");
           http::client_options options = trusting(h2);
@@ -130,7 +119,7 @@ DRIVER_TEST(client_tls, "ALPN decides about the version, once for all who wait")
 
 DRIVER_TEST(client_tls, "a redirect from https to http is followed only if that is allowed") {
   runtime rt(make());
-  rt.run(with_secure_server([](address at) -> task<> {
+  rt.run(with_secure_site([](address at) -> task<> {
     http::client web(trusting());
     const std::string said =
         co_await error_of(web.get(secure_url(at, "/down")), std::errc::permission_denied);
@@ -166,7 +155,7 @@ task<> tunnel_once(tcp_listener door, std::string& asked) {
 
 DRIVER_TEST(client_tls, "https goes through a proxy's tunnel, which sees no request") {
   runtime rt(make());
-  rt.run(with_secure_server([](address at) -> task<> {
+  rt.run(with_secure_site([](address at) -> task<> {
     tcp_listener door = tcp_listener::listen(address::loopback(0));
     http::client_options options = trusting();
     options.proxy.url = url_of(door.local());

@@ -139,23 +139,27 @@ task<> nap_in(color c, unsigned count) {
   }
 }
 
+/// Moves one end; the other exchanges bytes with it.
+template <class S>
+task<> move_stream(errand e, S moved, S kept) {
+  auto use = [](S s) { return echo_until_end(std::move(s)); };
+  auto own = [from = std::move(kept), n = e.rounds] { return exchange_with(from, n); };
+  co_await hand_over(e, std::move(moved), use, own);
+}
+
 task<> run_errand(errand e) {
   const unsigned n = e.rounds;
   switch (e.kind) {  // the closures have names: GCC 12 would destroy a temporary one twice
     case 0: {
       auto [a, b] = unix_pair();
-      auto use = [](unix_stream s) { return echo_until_end(std::move(s)); };
-      auto own = [from = std::move(a), n] { return exchange_with(from, n); };
-      co_await hand_over(e, std::move(b), use, own);
+      co_await move_stream(e, std::move(b), std::move(a));
       break;
     }
     case 1: {
       tcp_listener on = tcp_listener::listen(address::loopback(0));
       tcp_stream a = co_await tcp_connect(on.local());
       tcp_stream b = co_await on.accept();
-      auto use = [](tcp_stream s) { return echo_until_end(std::move(s)); };
-      auto own = [from = std::move(a), n] { return exchange_with(from, n); };
-      co_await hand_over(e, std::move(b), use, own);
+      co_await move_stream(e, std::move(b), std::move(a));
       break;
     }
     case 2: {

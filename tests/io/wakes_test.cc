@@ -89,36 +89,31 @@ class outside_thread {
 /// One round after the other; counts those that ended.
 using wake_way = task<> (*)(outside_thread&, int& rounds);
 
-task<> by_post(outside_thread& o, int& rounds) {
-  o.begin([&o] { o.rt.post([&o] { std::exchange(o.done, nullptr)->trigger(); }); });
+/// The thread's answer triggers o.done.
+task<> wait_each_round(outside_thread& o, int& rounds) {
   for (; rounds != wake_rounds; ++rounds) {
     rendezvous<> r;
     o.done = std::make_unique<event<>>(r.make_event());
     o.ask();
     co_await r;
   }
+}
+
+task<> by_post(outside_thread& o, int& rounds) {
+  o.begin([&o] { o.rt.post([&o] { std::exchange(o.done, nullptr)->trigger(); }); });
+  co_await wait_each_round(o, rounds);
 }
 
 task<> by_post_to_a_color(outside_thread& o, int& rounds) {
   o.begin([&o] {
     o.rt.post(color(7), [&o] { o.rt.post([&o] { std::exchange(o.done, nullptr)->trigger(); }); });
   });
-  for (; rounds != wake_rounds; ++rounds) {
-    rendezvous<> r;
-    o.done = std::make_unique<event<>>(r.make_event());
-    o.ask();
-    co_await r;
-  }
+  co_await wait_each_round(o, rounds);
 }
 
 task<> by_trigger(outside_thread& o, int& rounds) {
   o.begin([&o] { o.rt.trigger(std::move(*std::exchange(o.done, nullptr))); });
-  for (; rounds != wake_rounds; ++rounds) {
-    rendezvous<> r;
-    o.done = std::make_unique<event<>>(r.make_event());
-    o.ask();
-    co_await r;
-  }
+  co_await wait_each_round(o, rounds);
 }
 
 task<> by_the_pool(outside_thread& o, int& rounds) {

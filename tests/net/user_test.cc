@@ -60,9 +60,9 @@ task<> ask_numbers(stream s, std::size_t size) {
   EXPECT_TRUE((co_await s.receive()).empty());
 }
 
-DRIVER_TEST(net_user, "the kernel's TCP and ours exchange bytes over a TUN, in both directions") {
-  auto driver = make();
-  if (driver->simulated()) GTEST_SKIP() << "the simulation has no TUN";
+/// Runs the body over a TUN of its own, with offloads and without.
+void over_tun(const test::driver_maker& make, task<> (*body)(net::provider)) {
+  if (!make.real()) GTEST_SKIP() << "the simulation has no TUN";
   for (const bool offloads : {true, false}) {
     const net_namespace own;
     HEDDLE_NEEDS_NETWORK(own);
@@ -71,26 +71,32 @@ DRIVER_TEST(net_user, "the kernel's TCP and ours exchange bytes over a TUN, in b
     HEDDLE_NEEDS_NETWORK(device >= 0);
     ::close(device);
     runtime rt(make());
-    rt.run([offloads]() -> task<> {
-      const net::provider net = net::user({.offloads = offloads});
-      auto [door, at] = net.listen(address::any(80));
-      EXPECT_EQ(at.to_string(), "10.9.0.2:80");
-      const std::size_t sizes[] = {0, 1, 100, 1460, 1461, 65'536, 3'000'000};
-      scope side;
-      side.spawn(serve_numbers(door, std::size(sizes)));
-      for (const std::size_t size : sizes)
-        co_await with_timeout(ask_numbers(co_await tcp_connect(at), size), 20s);
-      co_await side.join();
-      // The other way: ours connects to the kernel's.
-      auto kernels = net::kernel().listen(*address::parse("10.9.0.1:0"));
-      scope back;
-      back.spawn(serve_numbers(kernels.door, std::size(sizes)));
-      for (const std::size_t size : sizes)
-        co_await with_timeout(ask_numbers(co_await net.connect(kernels.at), size), 20s);
-      co_await back.join();
-      EXPECT_EQ(net.stack()->counters().dropped(tcp::drop::tcp_checksum), 0u);
+    rt.run([offloads, body]() -> task<> {
+      net::provider net = net::user({.offloads = offloads});
+      co_await body(std::move(net));
     });
   }
+}
+
+DRIVER_TEST(net_user, "the kernel's TCP and ours exchange bytes over a TUN, in both directions") {
+  over_tun(make, [](net::provider net) -> task<> {
+    auto [door, at] = net.listen(address::any(80));
+    EXPECT_EQ(at.to_string(), "10.9.0.2:80");
+    const std::size_t sizes[] = {0, 1, 100, 1460, 1461, 65'536, 3'000'000};
+    scope side;
+    side.spawn(serve_numbers(door, std::size(sizes)));
+    for (const std::size_t size : sizes)
+      co_await with_timeout(ask_numbers(co_await tcp_connect(at), size), 20s);
+    co_await side.join();
+    // The other way: ours connects to the kernel's.
+    auto kernels = net::kernel().listen(*address::parse("10.9.0.1:0"));
+    scope back;
+    back.spawn(serve_numbers(kernels.door, std::size(sizes)));
+    for (const std::size_t size : sizes)
+      co_await with_timeout(ask_numbers(co_await net.connect(kernels.at), size), 20s);
+    co_await back.join();
+    EXPECT_EQ(net.stack()->counters().dropped(tcp::drop::tcp_checksum), 0u);
+  });
 }
 
 /// Sends an echo request with 40 bytes by the kernel; whether they come back within half a second.
@@ -125,33 +131,21 @@ bool ping_comes_back() {
 }
 
 DRIVER_TEST(net_user, "a ping is answered over a TUN, with offloads and without") {
-  auto driver = make();
-  if (driver->simulated()) GTEST_SKIP() << "the simulation has no TUN";
-  for (const bool offloads : {true, false}) {
-    const net_namespace own;
-    HEDDLE_NEEDS_NETWORK(own);
-    const net_namespace::visit in(own);
-    const int device = make_tun("tun0", "10.9.0.1", IFF_VNET_HDR | IFF_MULTI_QUEUE);
-    HEDDLE_NEEDS_NETWORK(device >= 0);
-    ::close(device);
-    runtime rt(make());
-    rt.run([offloads]() -> task<> {
-      const net::provider net = net::user({.offloads = offloads});
-      bool back = false;
-      // The kernel drops packets until it has seen that the device runs.
-      for (int tries = 0; tries != 20 && !back; ++tries) back = co_await blocking(ping_comes_back);
-      EXPECT_TRUE(back);
-      EXPECT_GT(net.stack()->counters().echoes_sent, 0u);
-      // An address of the kernel's own gets no packets.
-      std::string said;
-      try {
-        static_cast<void>(net::user({.address = "10.9.0.1/24"}));
-      } catch (const failure& e) {
-        said = e.what();
-      }
-      EXPECT_NE(said.find("the kernel has the address 10.9.0.1 itself"), std::string::npos) << said;
-    });
-  }
+  over_tun(make, [](net::provider net) -> task<> {
+    bool back = false;
+    // The kernel drops packets until it has seen that the device runs.
+    for (int tries = 0; tries != 20 && !back; ++tries) back = co_await blocking(ping_comes_back);
+    EXPECT_TRUE(back);
+    EXPECT_GT(net.stack()->counters().echoes_sent, 0u);
+    // An address of the kernel's own gets no packets.
+    std::string said;
+    try {
+      static_cast<void>(net::user({.address = "10.9.0.1/24"}));
+    } catch (const failure& e) {
+      said = e.what();
+    }
+    EXPECT_NE(said.find("the kernel has the address 10.9.0.1 itself"), std::string::npos) << said;
+  });
 }
 
 DRIVER_TEST(net_user, "what is not there is said, with the commands that help") {

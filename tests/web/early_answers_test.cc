@@ -3,6 +3,9 @@
 #include "heddle/io/layer.hh"
 #include "support/wait_until.hh"
 #include "web/http2_client.hh"
+#if HEDDLE_WITH_TLS
+#include "web/secure_server.hh"
+#endif
 
 using namespace heddle;
 using namespace heddle::test;
@@ -171,19 +174,8 @@ tls::server_context h2_site(bool own_records) {
 }
 
 template <class Body>
-task<> with_tls_server(bool own_records, Body body) {
-  tcp_listener door = tcp_listener::listen(address::loopback(0));
-  const address at = door.local();
-  http::server web(answer_early);
-  scope s;
-  s.spawn(web.serve(tls::listen(std::move(door), h2_site(own_records))));
-  try {
-    co_await body(at);
-  } catch (...) {
-    s.fail(std::current_exception());
-  }
-  web.stop();
-  co_await s.join();
+task<> with_h2_site(bool own_records, Body body) {
+  return with_secure_server(answer_early, h2_site(own_records), std::move(body));
 }
 
 }  // namespace
@@ -191,7 +183,7 @@ task<> with_tls_server(bool own_records, Body body) {
 DRIVER_TEST(early_answers, "RFC 9113 3.2: behind ALPN's h2 a request of HTTP/1.1 is an error") {
   HEDDLE_NEEDS_TCP();
   runtime rt(make());
-  rt.run(with_tls_server(true, [](address at) -> task<> {
+  rt.run(with_h2_site(true, [](address at) -> task<> {
     stream conn = co_await tls::connect(co_await tcp_connect(at), "localhost", h2_client());
     co_await conn.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
     const std::string got = co_await read_all(conn);
@@ -230,7 +222,7 @@ DRIVER_TEST(early_answers, "a request and close_notify in one packet are answere
   HEDDLE_NEEDS_TCP();
   for (const bool own_records : {false, true}) {
     runtime rt(make());
-    rt.run(with_tls_server(own_records, [](address at) -> task<> {
+    rt.run(with_h2_site(own_records, [](address at) -> task<> {
       bool hold = false;
       std::string held;
       stream below = co_await tcp_connect(at);
@@ -255,7 +247,7 @@ DRIVER_TEST(early_answers, "a request and close_notify in one packet are answere
 DRIVER_TEST(early_answers, "plain HTTP on a port of TLS is answered in plain text") {
   HEDDLE_NEEDS_TCP();
   runtime rt(make());
-  rt.run(with_tls_server(true, [](address at) -> task<> {
+  rt.run(with_h2_site(true, [](address at) -> task<> {
     const std::string got = co_await talk(at, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
     EXPECT_EQ(status_of(got), "400");
     EXPECT_NE(body_of(got).find("https://"), std::string::npos) << got;
