@@ -38,7 +38,7 @@ words words_of(diagnostic_kind kind) {
               "last waited at", "catch it in the task, or spawn the task into a scope"};
     case diagnostic_kind::lost_peer:
       return {"lost-peer",
-              "a task that nobody joins ended with the error of a connection that its peer ended",
+              "a task without a joiner ended with an error, because the peer closed its connection",
               "last waited at", "catch std::system_error in the task if it has to clean up"};
     case diagnostic_kind::failed_handler:
       return {"failed-handler", "the handler of a request ended with an exception",

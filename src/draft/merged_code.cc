@@ -30,15 +30,15 @@ void decide_merged(function& f, std::uint64_t code, std::uint32_t depth, std::si
                  depth > nesting_max
                      ? quoted(f.name) + " has merged functions to a depth of more than " +
                            std::to_string(nesting_max)
-                     : quoted(f.name) + " and what is merged into it have more than " +
-                           std::to_string(declared_merged_max) + " statements")
+                     : quoted(f.name) + " has more than " + std::to_string(declared_merged_max) +
+                           " statements, with the functions that are merged into it")
           .hint = "delete 'merged'; each call then has a frame of its own";
     f.form = function_form::apart;
     f.why = "merged functions are " + std::to_string(depth) + " deep in it";
   } else if (!x.merged && calls > 1 && code > merged_code_max) {
     f.form = function_form::apart;
     f.why = std::to_string(calls) + " callers, " + std::to_string(code) +
-            " statements with what is merged into it";
+            " statements, with the functions that are merged into it";
   }
 }
 
@@ -78,7 +78,7 @@ void bound_merged_code(const std::vector<function*>& functions, source::diagnost
         if (!callee->decl->merged && v.code + inner.code > function_code_max) {
           callee->form = function_form::apart;
           callee->why = quoted(v.f->name) + " has " + std::to_string(v.code) +
-                        " statements with what is merged into it already";
+                        " statements already, with the functions that are merged into it";
           continue;
         }
         v.code = std::min(v.code + inner.code, declared_merged_max * 2);

@@ -20,7 +20,7 @@ enum class path_state : std::uint8_t {
 [[nodiscard]] path_state state_of_path(const std::string& path);
 
 /// Listens on the path, after removing an abandoned socket file.
-/// Fails: failure that names the path and says what is there.
+/// Fails: failure, with the path and the kind of file that has it, if the path is not free.
 [[nodiscard]] unix_listener listen_on_path(const std::string& path);
 
 /// Says what listen_on_path() would say, and changes nothing. A path that is in use passes, because

@@ -138,7 +138,7 @@ bool is_service_link(std::string_view name, std::string_view value) {
 }
 
 /// A variable with our prefix that names no setting is a typing error and must not be ignored.
-/// Those that describe a Service are no settings; `note` names them.
+/// Kubernetes sets variables that describe a Service; these are no settings, and `note` lists them.
 void check_variables(const setting_table& of, std::string& note) {
   std::vector<std::string> known;
   for (const setting& s : of.all) known.push_back(variable_of(of, s));

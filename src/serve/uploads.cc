@@ -141,7 +141,8 @@ class new_files {
     rethrow(failed, name);
   }
 
-  /// True if all names are new. All files get their names, or none of those that are new does.
+  /// Gives all files of this upload their names, or, if that fails, none of the new names. True if
+  /// no file replaced another one.
   task<bool> keep() {
     std::string name;
     std::exception_ptr failed;
@@ -335,8 +336,9 @@ flow uploads::on_asked(question& q) {
         bus_, q, http::response(200).body("text/html; charset=utf-8", std::string(form_page)));
   if (verb != http::method::put && verb != http::method::post) {
     http::response no = http::problem_response(
-        r.head(), {.status = verb == http::method::other ? 501 : 405,
-                   .detail = "this method is not for uploads; Allow has those that are"});
+        r.head(),
+        {.status = verb == http::method::other ? 501 : 405,
+         .detail = "this method cannot upload; the field Allow lists the methods that can"});
     no.header("Allow", in_folder ? "GET, HEAD, POST" : "GET, HEAD, PUT");
     return answer_at_once(bus_, q, std::move(no));
   }

@@ -91,8 +91,9 @@ constexpr std::uint8_t head_sends_max = 3;
 
 /// RFC 8985 section 7.2.
 bool probe_allowed(const pcb& c, const traffic& t) noexcept {
-  // Without SACK the answer to a probe of the tail would not tell what is missing. But if the peer
-  // has reported a gap, it acknowledges at once, and silence tells that the head is lost (again).
+  // Without SACK, the ACK for a tail probe would not say which segments are missing. But a peer
+  // that has a gap acknowledges each segment at once, so its silence means that the head segment
+  // was lost (again).
   if (!c.has(pcb_sack))
     return (t.mode == recovery::fast || (t.mode == recovery::open && t.duplicates != 0)) &&
            t.lost_bytes == 0 && c.retries == 0 && c.srtt_us != 0 && !t.records.empty() &&

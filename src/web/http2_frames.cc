@@ -38,7 +38,7 @@ void http2_session::take_frame(const http2_frame_head& head, std::string_view pa
     case goaway:
       if (head.stream != 0) return fail(http2_error::protocol_error, "GOAWAY on a stream");
       if (payload.size() < 8) return fail(http2_error::frame_size_error, "a short GOAWAY");
-      // The peer opens no more streams; those that are open are answered.
+      // The peer opens no more streams. The server still answers the open streams.
       peer_leaves_ = true;
       return;
     case window_update:

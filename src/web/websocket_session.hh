@@ -38,7 +38,8 @@ struct websocket::session {
     if (reading || (dropping && receivers_waiting != 0)) return false;
     return reading = true;
   }
-  /// The turn is free, or a task has left the line: those that wait try again, in their order.
+  /// Wakes the waiting tasks, in their order, because the turn is free or a task has stopped
+  /// waiting.
   void pass_turn() noexcept {
     for (const event<>& each : std::exchange(waits_for_turn, {})) each.trigger();
   }
