@@ -166,18 +166,21 @@ int run(const options& o) {
                           " -std=c11 -O2 -g -w -D_GNU_SOURCE -I" + quoted(heddle.include) + " -I" +
                           quoted(beside.empty() ? "." : beside.string()) + " " +
                           quoted(source_name);
-    // The declarations of `extern "parse.h"` are defined in parse.c beside it.
-    for (const auto& m : made.made->modules)
+    // The declarations of `extern "parse.h"` are defined in parse.c, beside the module that has
+    // them.
+    for (const auto& m : made.made->modules) {
+      const fs::path home = fs::path(m->file->path()).parent_path();
+      const std::string include = " -I" + quoted(home.empty() ? "." : home.string());
       for (const auto& x : m->tree.items) {
-        const fs::path home = fs::path(m->file->path()).parent_path();
-        const std::string include = " -I" + quoted(home.empty() ? "." : home.string());
-        if (x->is_extern && command.find(include) == std::string::npos) command += include;
+        if (!x->is_extern) continue;
+        if (command.find(include) == std::string::npos) command += include;
         fs::path c = home / x->header;
         c.replace_extension(".c");
         std::error_code failed;
-        if (x->is_extern && fs::exists(c, failed) && command.find(quoted(c)) == std::string::npos)
+        if (fs::exists(c, failed) && command.find(quoted(c)) == std::string::npos)
           command += " " + quoted(c);
       }
+    }
     command += " -o " + quoted(program) + " " + quoted(heddle.library);
     if (heddle.library.extension() == ".so")
       command += " -Wl,-rpath," + quoted(heddle.library.parent_path());

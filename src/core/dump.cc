@@ -30,11 +30,7 @@ std::string span_text(nanoseconds span) {
   return text;
 }
 
-std::string place(site s) {
-  const source_line where = resolve_site(s);
-  if (where.line == 0) return "not started";
-  return to_string(where) + " in " + function_name(where);
-}
+std::string place(site s) { return resolve_site(s).line == 0 ? "not started" : describe_site(s); }
 
 bool is_running(const suspended_task& t) { return std::string_view(t.state) == t.runs; }
 

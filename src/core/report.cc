@@ -74,11 +74,6 @@ std::string describe(const std::exception_ptr& error) {
   }
 }
 
-std::string described(site s) {
-  const source_line where = resolve_site(s);
-  return to_string(where) + " in " + function_name(where);
-}
-
 /// One task of a stack.
 std::string task_line(site s) {
   if (s == detail::tasks_between) return "\n  (further tasks that are not listed)";
@@ -175,7 +170,8 @@ std::string to_string(const diagnostic& d) {
   for (const site s : d.stack) text += task_line(s);
   for (const resource_holder& h : d.holders)
     text += "\n  a thread has run for " + std::to_string(h.age.count() / 1'000'000) +
-            " ms the call awaited at " + (h.at == 0 ? "a line that is not known" : described(h.at));
+            " ms the call awaited at " +
+            (h.at == 0 ? "a line that is not known" : describe_site(h.at));
   return text + "\n  help: " + (*d.help == '\0' ? say.help : d.help);
 }
 

@@ -85,7 +85,7 @@ bool always_waits(const block& b, int depth) {
   return false;
 }
 
-/// Its turns are counted, and few.
+/// Whether the number of turns is known, and at most free_turns_max.
 bool bounded(const stmt& s) {
   if (s.a->kind != expr_kind::range)
     return s.a->type->is(kind::array) && static_cast<__int128>(s.a->type->count) <= free_turns_max;

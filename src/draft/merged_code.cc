@@ -9,14 +9,14 @@
 namespace heddle::draft {
 namespace {
 
-/// Each call of a merged function is its code once more, with that of all that is merged into it.
-/// A function with several callers and more statements than this is apart instead, so the code of
+/// Each call of a merged function copies its code, and the code of all that is merged into it. A
+/// function with several callers and more statements than this is apart instead, so the code of
 /// a program grows with its calls, and not with the ways through them.
 constexpr std::uint64_t merged_code_max = 200;
 /// The same for functions that are declared `merged`; more is an error.
 constexpr std::uint64_t declared_merged_max = 5000;
-/// No function takes more statements than this into its own code, its own included; the callees
-/// that come after are apart. So the passes, which look at one function's code, take time that
+/// A function's own code, with all that is merged into it, has at most this many statements;
+/// further callees are apart. So the passes, which look at one function's code, take time that
 /// grows with the program and no faster.
 constexpr std::uint64_t function_code_max = 500;
 

@@ -2,6 +2,7 @@
 // Loading: a file, then the modules that it uses, each once. `use a.b` is a/b.draft beside the
 // user, or on an import path; net, fs, time, log and rand are built in.
 #include <algorithm>
+#include <filesystem>
 
 #include "draft/front.hh"
 #include "draft/parser.hh"
@@ -33,21 +34,7 @@ class loader {
 
   /// The same file has one name, however it was reached.
   static std::string plain(const std::string& path) {
-    std::vector<std::string_view> parts;
-    const std::string_view all = path;
-    for (std::size_t at = 0; at <= all.size();) {
-      const std::size_t end = std::min(all.find('/', at), all.size());
-      const std::string_view part = all.substr(at, end - at);
-      at = end + 1;
-      if (part == ".." && !parts.empty() && parts.back() != "..")
-        parts.pop_back();
-      else if (!part.empty() && part != ".")
-        parts.push_back(part);
-    }
-    std::string out;
-    for (const std::string_view part : parts)
-      out += (out.empty() && !all.starts_with('/') ? "" : "/") + std::string(part);
-    return out;
+    return std::filesystem::path(path).lexically_normal().string();
   }
   static std::string folder_of(const std::string& path) {
     const std::size_t slash = path.rfind('/');
@@ -97,8 +84,9 @@ class loader {
     std::vector<std::string> tries = {folder_of(user.file->path()) + tail};
     for (const std::string& each : options_.import_paths) tries.push_back(each + "/" + tail);
     for (const std::string& path : tries) {
+      const std::string name = plain(path);
       for (const auto& [known, m] : by_path_) {
-        if (known != plain(path)) continue;
+        if (known != name) continue;
         if (m->loading) return report_cycle(*m, u);
         return add_use(user, u, m);
       }

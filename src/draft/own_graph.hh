@@ -56,7 +56,7 @@ class ownership_graph {
   /// An edge to a node. The node that it leaves has ended: the state at its end goes along all of
   /// its edges, so nothing may happen in it behind one.
   void go(std::size_t to);
-  /// The same, and control may go on instead, in a node of its own.
+  /// Adds an edge to a node, and continues in a new node, because control takes one of the two.
   void go_or_on(std::size_t to);
   void add(happening what, variable* v, span at);
 

@@ -18,15 +18,19 @@ operation* operation_of(lane_entry& e) noexcept {
 
 wait& wait_of(lane_entry& e) noexcept { return functions_of(e).wait_of(e); }
 
-/// A use in another color than the one that the driver receives or accepts for.
-[[gnu::cold, gnu::noinline]] void report_taken(link frame, worker& w) noexcept {
+/// A use in another color than the one for which the driver receives or accepts.
+[[gnu::cold, gnu::noinline]] void report_taken(const descriptor_state& s, link frame,
+                                               worker& w) noexcept {
   const site at = is_plain(frame) ? 0 : promise_of(frame).at;
   diagnostic d{diagnostic_kind::wrong_color, 0, at};
-  d.object = "a stream or listener";
-  d.help =
-      "the driver still receives for the color that used it last: co_await its detach() there "
-      "before "
-      "another color uses it; the operation has failed with device_or_resource_busy";
+  const bool listens = s.kind == descriptor_kind::listener;
+  d.object = listens ? "a listener" : "a stream";
+  d.help = listens
+               ? "the driver still accepts for the color that used the listener last: accept in "
+                 "that color; the operation has failed with device_or_resource_busy"
+               : "the driver still receives for the color that used the stream last: co_await its "
+                 "detach() there before another color uses it; the operation has failed with "
+                 "device_or_resource_busy";
   w.sched.report(d);
 }
 
@@ -70,7 +74,7 @@ bool lane_entry::begin(wait& x, link frame) noexcept {
     return false;
   }
   if (state->taken_elsewhere(w)) [[unlikely]] {
-    report_taken(frame, w);
+    report_taken(*state, frame, w);
     outcome = -EBUSY;
     return false;
   }

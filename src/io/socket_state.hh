@@ -21,7 +21,8 @@ class socket_state : public descriptor_state {
   [[nodiscard]] received take(worker& w) noexcept;
   void drop_blocks() noexcept;
   [[nodiscard]] operation& receiving() noexcept { return receiving_; }
-  /// Whether it is armed in another color than this one.
+  /// Whether it is armed in another color than this one. The color is compared first, because each
+  /// use of a stream asks.
   [[nodiscard]] bool receives_elsewhere(std::uint32_t color) const noexcept {
     return receiving_.color != color && receiving_.flags == armed;
   }

@@ -94,6 +94,11 @@ std::string to_string(const source_line& where) {
   return std::string(where.file) + ":" + std::to_string(where.line);
 }
 
+std::string describe_site(site s) {
+  const source_line where = resolve_site(s);
+  return to_string(where) + " in " + function_name(where);
+}
+
 std::string function_name(const source_line& where) {
   // GCC 12 writes a frame's function as "f(int)::_Z1fi.Frame*" in the actor, with its return type
   // in front.

@@ -3,9 +3,8 @@
 #include "proxy/passage.hh"
 
 #include "heddle/core/expected.hh"
-#include "heddle/http/websocket_accept.hh"
-#include "heddle/sched/runtime.hh"
 #include "heddle/web/problem_details.hh"
+#include "heddle/web/websocket_client.hh"
 #include "proxy/fields.hh"
 
 namespace heddle::http {
@@ -28,22 +27,13 @@ response not_passed(const request& r) {
   return no;
 }
 
-std::string new_websocket_key() {
-  std::string random;
-  while (random.size() < websocket_key_bytes) {
-    const std::uint64_t number = runtime::here().io().random();
-    random.append(reinterpret_cast<const char*>(&number), sizeof number);
-  }
-  return to_base64(random);
-}
-
-}  // namespace
-
+/// The reason in an error of connecting, for the log, whose line names the upstream already.
 std::string reason_of(const std::system_error& e) {
-  // The line of the log names the upstream already.
   const std::string_view text = e.what();
   return std::string(text.starts_with("cannot connect to ") ? e.code().message() : text);
 }
+
+}  // namespace
 
 task<response> passage::run(std::shared_ptr<proxy_core> core, request& r) {
   core->start();

@@ -28,9 +28,6 @@ struct upstream_failure {
   bool gone = false;  ///< the connection has ended, and there was no answer
 };
 
-/// The reason in an error of connecting, for the log.
-[[nodiscard]] std::string reason_of(const std::system_error& e);
-
 /// A connection to an upstream in use. It is closed at the end, unless keep() was called.
 class upstream_use {
  public:

@@ -149,7 +149,7 @@ task<> passage::read_final_head() {
     }
     if (!answer_.informational()) co_return;
     if (answer_.status() == 101) {
-      if ((passed_upgrade(head_).empty() && extended_.empty()) || !core_.options.upgrades)
+      if (!core_.options.upgrades || !may_switch_to(offered_upgrade(answer_)))
         break_off(502, "it switched to a protocol that was not asked for");
       co_return;
     }

@@ -30,13 +30,12 @@ bool event_loop::other_threads() noexcept {
 
 /// Whether something can still come to workers that rest and hold this many operations together.
 bool event_loop::anything_outside(std::size_t pending) noexcept {
-  // The usual case. In the background there may be none of them.
-  if (pending > static_cast<std::size_t>(background_.load(std::memory_order_relaxed))) [[likely]]
+  if (pending > in_background()) [[likely]]
     return true;
   // A thread posts before it gives up its outside_work, so that is asked first. seq_cst: of a
   // worker that parks and a thread that gives up its outside_work, the later one sees the other.
   if (foreign_.load(std::memory_order_seq_cst) > 0 && other_threads()) return true;
-  return pending > in_background() || posted_.has_any();
+  return posted_.has_any();
 }
 
 /// Operations that are pending and keep no program going. At the end of the program there are none:

@@ -59,13 +59,14 @@ bool event_loop::turn_shared(seat& s, bool may_sleep) {
   if (w.index == 0) {
     if (posted_.has_any()) run_posted();
   }
-  const bool came = !s.preblock.empty();
-  if (!more && came) run_preblock(s);
+  const bool had_preblock = !s.preblock.empty();
+  if (!more && had_preblock) run_preblock(s);
   more = !w.ready.empty() || !s.queue.empty();
   time_point until = time_point::min();
   bool parked = false;
-  // A posted call may have been the last that drain() waits for: it looks again before a sleep.
-  if (may_sleep && !more && !(came && colors_.draining)) {
+  // A preblock event may have been the last thing that drain() waits for, so drain() looks again
+  // before a sleep. For a posted call the worker that runs it wakes the first worker when it parks.
+  if (may_sleep && !more && !(had_preblock && colors_.draining)) {
     if (parked_.spin_for_work(s)) return true;
     if (s.held != nullptr) colors_.leave(s);
     until = timers_.next_due(s);

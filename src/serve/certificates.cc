@@ -13,6 +13,7 @@
 
 #include "heddle/core/sleep.hh"
 #include "serve/tls.hh"
+#include "serve/writable_folder.hh"
 #include "source/print_error.hh"
 
 #if HEDDLE_WITH_TLS
@@ -178,9 +179,8 @@ void certificates::check_store(const serve_options& o) {
   while (!std::filesystem::exists(nearest, none) && nearest != nearest.parent_path())
     nearest = nearest.parent_path();
   const std::string folder = nearest.empty() ? "." : nearest.string();
-  // Its name with a dot behind is an error unless it is a folder.
-  if (::faccessat(AT_FDCWD, (folder + "/.").c_str(), W_OK | X_OK, AT_EACCESS) != 0)
-    throw failure({errno, std::generic_category()},
+  if (const int error = folder_trouble(folder); error != 0)
+    throw failure({error, std::generic_category()},
                   "acme-store: certificates cannot be kept in '" + store_folder(o) +
                       "', because this user cannot write to '" + folder + "'");
 }

@@ -178,9 +178,14 @@ std::optional<int> command::parse(std::span<char* const> words) {
   CLI::App& app = parser_->app;
   std::size_t flags = 0;  // words of this command's options, before the name of one below
   while (flags < words.size()) {
-    const CLI::Option* const o = app.get_option_no_throw(words[flags]);
+    // The value may be a part of the word: --name=value, -nvalue.
+    std::string name(words[flags]);
+    const std::size_t end = name.starts_with("--") ? name.find('=') : 2;
+    const bool has_value = name.starts_with('-') && end < name.size();
+    if (has_value) name.resize(end);
+    const CLI::Option* const o = app.get_option_no_throw(name);
     if (o == nullptr || o->get_positional()) break;
-    flags += o->get_expected_max() == 0 ? 1 : 2;
+    flags += has_value || o->get_expected_max() == 0 ? 1 : 2;
   }
   flags = std::min(flags, words.size());
   const auto named = [&](const auto& each) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "heddle/base/error.hh"
+#include "serve/writable_folder.hh"
 
 namespace heddle::serve {
 namespace {
@@ -35,14 +36,16 @@ log_file::log_file(std::string path)
 void log_file::check(const std::string& path) {
   if (path.empty()) return;
   struct ::stat there{};
-  const std::size_t slash = path.rfind('/');
-  const std::string folder = slash == path.npos ? "." : path.substr(0, slash + 1);
   const bool exists = ::stat(path.c_str(), &there) == 0;
   if (!exists && errno != ENOENT) refuse_log(errno, path);
   if (exists && S_ISDIR(there.st_mode)) refuse_log(EISDIR, path);
-  const int error = exists ? ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS)
-                           : ::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS);
-  if (error != 0) refuse_log(errno, path);
+  int error = 0;
+  if (!exists) {
+    error = folder_trouble(folder_of(path));
+  } else if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) {
+    error = errno;
+  }
+  if (error != 0) refuse_log(error, path);
 }
 
 log_file::~log_file() {

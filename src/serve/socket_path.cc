@@ -3,14 +3,16 @@
 // plain file, too.
 #include "serve/socket_path.hh"
 
-#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
+
+#include "serve/writable_folder.hh"
 
 namespace heddle::serve {
 namespace {
@@ -31,11 +33,12 @@ bool may_be_listened_on(const std::string& path) noexcept {
   return !refused;
 }
 
-std::string folder_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  if (slash == path.npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
+enum class path_state : std::uint8_t {
+  vacant,     // there is nothing; or the name is abstract ('@...'), which is no file
+  abandoned,  // a socket file that no process listens on, as a killed server leaves it
+  in_use,     // a socket file that a process listens on, or perhaps does
+  other,      // anything else: a file, a folder, a symbolic link
+};
 
 [[noreturn]] void refuse_other(const std::string& path) {
   throw failure(std::make_error_code(std::errc::address_in_use),
@@ -43,14 +46,14 @@ std::string folder_of(const std::string& path) {
                     ": it is not a socket, and stays; name another path, or remove it yourself");
 }
 
-}  // namespace
-
 path_state state_of_path(const std::string& path) {
   struct ::stat there{};
   if (is_abstract(path) || ::lstat(path.c_str(), &there) != 0) return path_state::vacant;
   if (!S_ISSOCK(there.st_mode)) return path_state::other;
   return may_be_listened_on(path) ? path_state::in_use : path_state::abandoned;
 }
+
+}  // namespace
 
 unix_listener listen_on_path(const std::string& path) {
   const path_state state = state_of_path(path);
@@ -66,8 +69,8 @@ void check_path(const std::string& path) {
                   "a socket's path has at most 107 bytes: " + path);
   if (is_abstract(path)) return;
   if (state_of_path(path) == path_state::other) refuse_other(path);
-  if (::faccessat(AT_FDCWD, folder_of(path).c_str(), W_OK | X_OK, AT_EACCESS) != 0)
-    throw failure({errno, std::generic_category()}, "cannot listen on " + path);
+  if (const int error = folder_trouble(folder_of(path)); error != 0)
+    throw failure({error, std::generic_category()}, "cannot listen on " + path);
 }
 
 }  // namespace heddle::serve

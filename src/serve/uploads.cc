@@ -21,6 +21,7 @@
 #include "heddle/web/form.hh"
 #include "heddle/web/hidden_path.hh"
 #include "heddle/web/problem_details.hh"
+#include "serve/writable_folder.hh"
 
 namespace heddle::serve {
 namespace {
@@ -300,11 +301,9 @@ void check_place(const std::string& served, const path_pattern& place) {
   if (!below) return;
   std::string folder = served + *below;
   while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
-  struct ::stat there{};
-  const bool usable = ::stat(folder.c_str(), &there) == 0 &&
-                      ::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) == 0;
-  if (usable && S_ISDIR(there.st_mode)) return;
-  throw failure({usable ? ENOTDIR : errno, std::generic_category()},
+  const int error = folder_trouble(folder);
+  if (error == 0) return;
+  throw failure({error, std::generic_category()},
                 "upload " + place.text() + ": files cannot be put into the folder '" + folder +
                     "'; make it, and let this user write there");
 }

@@ -118,7 +118,8 @@ bool drain(core& k, conn x) {
   return true;
 }
 
-/// Where the peer's FIN is, or what the peer said first if it says more than one thing.
+/// Notes the place of the peer's FIN. If the peer sends FINs at several places, the first in the
+/// stream counts.
 void note_fin(core& k, traffic& t, sequence at) {
   if (t.peer_finished && !before(at, t.peer_end)) return;
   t.peer_finished = true;

@@ -85,8 +85,8 @@ void reduce_proportionally(core& k, pcb& c, traffic& t, const ack_result& r) noe
   c.cwnd = pipe + static_cast<std::uint32_t>(std::max<std::int64_t>(more, 0));
 }
 
-// Of the first segment of a peer without SACK, before the timeout: as it was, by duplicate ACKs or
-// the first probe, and by another probe.
+// How often the first unacknowledged segment may be sent before the timeout, to a peer without
+// SACK: at first, by fast retransmit or a probe, and by one more probe.
 constexpr std::uint8_t head_sends_max = 3;
 
 /// RFC 8985 section 7.2.

@@ -117,8 +117,6 @@ std::size_t write_options(const segment& s, std::byte* out) noexcept {
   return w.finish();
 }
 
-/// The header of IP for `bytes` of TCP; returns its length.
-
 }  // namespace
 
 drop parse_segment(const ip_head& ip, segment& out, bool sums_verified) noexcept {

@@ -58,7 +58,7 @@ struct traffic_state {
   sequence small_end = 0;       // the end of the latest small segment
   bool small_sent = false;      // there was one
   bool window_limited = false;  // cwnd held something back since the last ACK
-  instant unlimited_since = 0;  // since when cwnd has held nothing back; 0: it does
+  instant unlimited_since = 0;  // when cwnd stopped being the limit; 0: it is
 
   instant moved_at = 0;  // bytes were last acknowledged, or handed up after a gap
   std::uint32_t records_charged = 0;

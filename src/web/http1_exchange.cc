@@ -55,7 +55,7 @@ task<after_answer> http1_exchange::answer() {
       answer.begin(shared_.answer(asked));
       co_await answer;
     } catch (...) {
-      // Only a reset shows that a body is cut whose end is the connection's.
+      // If the end of the connection marks the end of the body, only a reset shows that it is cut.
       if (started_status_ != 0 && end_ == body_end::close) conn_.cut();
       answer.put(answer_of_failure());
     }

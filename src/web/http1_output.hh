@@ -58,10 +58,10 @@ class http1_output {
   /// Sends the gathered bytes and a body. A large body is sent in steps, each with its own
   /// write_timeout.
   [[nodiscard]] task<bool> send_body(piece body);
-  /// Sends three texts, one behind the other. The gathered bytes stay.
-  [[nodiscard]] task<bool> send_views(std::string_view a, std::string_view b, std::string_view c);
   /// The same for a part of a file.
   [[nodiscard]] task<bool> send_file(int file, std::uint64_t at, std::uint64_t size);
+  /// Sends three texts, one behind the other. The gathered bytes stay.
+  [[nodiscard]] task<bool> send_views(std::string_view a, std::string_view b, std::string_view c);
   /// Counts the bytes of a write_some() that had this counter. False if it failed for good: the
   /// stream is cut then. Over a layer that keeps bytes (TLS), write_timeout may pass although some
   /// were taken; that is no failure yet.

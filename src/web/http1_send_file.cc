@@ -69,14 +69,8 @@ task<std::int64_t> http1_output::send_read(int file, std::uint64_t at, std::size
   if (got < 0) ++shared_.counters.errors;
   if (got <= 0) co_return got;
   part.resize(static_cast<std::size_t>(got));
-  for (std::string_view left = part; !left.empty();) {
-    std::size_t count = 0;
-    auto sent = co_await as_expected(
-        with_timeout(conn_.write_some(left, count), shared_.options.write_timeout));
-    if (!note_sent(sent, count)) co_return -EIO;
-    left.remove_prefix(count);
-  }
-  co_return got;
+  const bool sent = co_await send_views(part, {}, {});
+  co_return sent ? got : -EIO;
 }
 
 task<bool> http1_output::send_file(int file, std::uint64_t at, std::uint64_t size) {

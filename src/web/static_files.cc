@@ -127,6 +127,8 @@ task<response> static_files::answer(request& asked) {
 /// With clean URLs: a page is answered with its clean path if that path leads to this page.
 task<response> static_files::answer_page(request& asked, std::string path) {
   const std::string clean = clean_path(path, options_.index);
+  if (const content* const known = trusted(path); known != nullptr && known->clean)
+    co_return elsewhere(asked, 308, clean);
   found page = co_await look(path);
   if (page.is != found::what::kept && page.is != found::what::large)
     co_return co_await find(asked, std::move(path));

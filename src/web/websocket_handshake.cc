@@ -46,10 +46,8 @@ bool admits(const request_head& head, const websocket_options& o) {
   for (const std::string& allowed : o.origins)
     if (allowed == "*" || same_origin(allowed, origin)) return true;
   const std::size_t end = origin.find("://");
-  if (end == origin.npos) return false;
-  const std::string_view scheme = origin.substr(0, end);
-  return equal_ignoring_case(without_default_port(origin.substr(end + 3), scheme),
-                             without_default_port(head.authority(), scheme));
+  return end != origin.npos &&
+         same_origin(origin, std::string(origin.substr(0, end + 3)).append(head.authority()));
 }
 
 std::string choose_protocol(std::string_view asked, const std::vector<std::string>& known) {
@@ -158,12 +156,7 @@ websocket_agreement check_answer(std::string_view head, std::string_view key,
 
 task<websocket> handshake(stream connection, std::string host, std::string target,
                           websocket_options o) {
-  std::string random;
-  while (random.size() < websocket_key_bytes) {
-    const std::uint64_t number = runtime::here().io().random();
-    random.append(reinterpret_cast<const char*>(&number), sizeof number);
-  }
-  const std::string key = to_base64(random);
+  const std::string key = new_websocket_key();
   std::string asked = "GET " + target + " HTTP/1.1\r\nHost: " + host +
                       "\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: " + key +
                       "\r\n" + websocket_request_lines(o) + "\r\n";
@@ -238,6 +231,15 @@ task<response> detail::hand_to_with(request& asked, websocket_talk talk,
         on_server(std::move(to), once->options, std::move(once->agreed), std::move(draining)));
   };
   co_return co_await asked.hand_over("websocket", std::move(answer), std::move(then));
+}
+
+std::string new_websocket_key() {
+  std::string random;
+  while (random.size() < websocket_key_bytes) {
+    const std::uint64_t number = runtime::here().io().random();
+    random.append(reinterpret_cast<const char*>(&number), sizeof number);
+  }
+  return to_base64(random);
 }
 
 std::string websocket_request_lines(const websocket_options& o) {

@@ -27,24 +27,23 @@ class operator_table {
     for (const row& outer : infixes_) {
       for (const row& inner : infixes_) {
         if (outer.takes != inner.gives) continue;
-        const std::string in = joined("x", inner, "y", inner.takes == 'b');
-        expression(outer, "(" + in + ") " + outer.op + " " + leaf(outer, false));
-        expression(outer, leaf(outer, true) + " " + outer.op + " " + right(outer, "(" + in + ")"));
+        const std::string in = joined(inner);
+        add_line("(" + in + ") " + outer.op + " " + leaf(outer, false));
+        add_line(leaf(outer, true) + " " + outer.op + " " + right(outer, "(" + in + ")"));
       }
       for (const row& inner : prefixes_) {
         if (outer.takes != inner.gives) continue;
         const std::string in = inner.op + (inner.takes == 'b' ? "p" : "x");
-        expression(outer, "(" + in + ") " + outer.op + " " + leaf(outer, false));
-        expression(outer, leaf(outer, true) + " " + outer.op + " " + right(outer, "(" + in + ")"));
+        add_line("(" + in + ") " + outer.op + " " + leaf(outer, false));
+        add_line(leaf(outer, true) + " " + outer.op + " " + right(outer, "(" + in + ")"));
       }
     }
     for (const row& outer : prefixes_) {
       for (const row& inner : infixes_)
-        if (outer.takes == inner.gives)
-          expression(outer, outer.op + "(" + joined("x", inner, "y", inner.takes == 'b') + ")");
+        if (outer.takes == inner.gives) add_line(outer.op + "(" + joined(inner) + ")");
       for (const row& inner : prefixes_)
         if (outer.takes == inner.gives)
-          expression(outer, outer.op + "(" + inner.op + (inner.takes == 'b' ? "p" : "x") + ")");
+          add_line(outer.op + "(" + inner.op + (inner.takes == 'b' ? "p" : "x") + ")");
     }
     // Three deep, as `!((a && b) || c >= d)`.
     for (const char* a : {"&&", "||", "==", "!="})
@@ -72,8 +71,6 @@ class operator_table {
     return out + "main() -> ! {\n" + calls + "}\n";
   }
 
-  [[nodiscard]] const std::vector<std::string>& lines() const noexcept { return lines_; }
-
  private:
   struct row {
     std::string op;
@@ -91,11 +88,10 @@ class operator_table {
     const bool shifts = outer.op == "<<" || outer.op == ">>";
     return shifts ? "(" + s + " & 3)" : s;
   }
-  static std::string joined(const std::string& a, const row& op, const std::string& b,
-                            bool booleans) {
-    return (booleans ? "p" : a) + " " + op.op + " " + (booleans ? "q" : b);
+  /// The operator between two variables of its type.
+  static std::string joined(const row& op) {
+    return op.takes == 'b' ? "p " + op.op + " q" : "x " + op.op + " y";
   }
-  void expression(const row&, const std::string& s) { add_line(s); }
   void add_line(const std::string& s) { lines_.push_back(s); }
 
   std::string type_;

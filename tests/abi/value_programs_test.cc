@@ -35,9 +35,6 @@ draft::compiled compile_values(const std::string& text, draft::stage until) {
   return draft::compile("values.draft", until, options);
 }
 
-/// Builds the text of one stage; what the compiler said is the error.
-using value_builder = std::function<std::string(const std::string& text)>;
-
 /// Compiles C with the warnings of our own code.
 struct c_builder {
   explicit c_builder(std::string cc = HEDDLE_C_COMPILER) : compiler(std::move(cc)) {}

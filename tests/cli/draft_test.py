@@ -27,6 +27,12 @@ class Draft(unittest.TestCase):
         self.assertIn("heddle::task<> session(draft::conn c) {", out)
         self.assertIn("co_await c.write(m);", out)
 
+    def test_a_command_is_found_behind_an_option_whose_value_is_in_its_word(self):
+        for words in (("--emit=c",), ("-I/tmp",), ("-I", "/tmp"), ("--emit", "c")):
+            code, _, err = run("draft", *words, "run", "none.draft")
+            self.assertEqual(code, 1, err)
+            self.assertIn("cannot read none.draft", err, words)
+
     @unittest.skipIf(SANITIZED, "cc does not link a library that has a sanitizer")
     def test_arguments_fill_the_parameters_of_main(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -94,6 +94,10 @@ std::vector<table_row> read_table(std::istream& in) {
       words >> name;
       std::getline(words, groups[name]);
     } else if (line.find('|') == std::string::npos) {
+      if (filled == nullptr) {
+        rows.push_back({"line " + std::to_string(number), "this line is below no state"});
+        continue;
+      }
       filled->lines += line + '\n';
     } else {
       const std::vector<std::string> parts = split(line, '|');
@@ -104,9 +108,12 @@ std::vector<table_row> read_table(std::istream& in) {
       }
       const auto group = groups.find(parts[1]);
       std::istringstream each(group == groups.end() ? parts[1] : group->second);
-      for (std::string state; each >> state;)
+      for (std::string state; each >> state;) {
+        const auto known = states.find(state);
         rows.push_back({"RFC " + parts[0] + ", " + state + ": " + parts[2] + " (" + where + ")",
-                        script_of(parts[2], states.at(state))});
+                        known == states.end() ? "there is no state or group " + state
+                                              : script_of(parts[2], known->second)});
+      }
     }
   }
   return rows;

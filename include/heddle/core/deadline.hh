@@ -172,14 +172,7 @@ class deadline_bound : timer_node {
   }
 
  protected:
-  /// For a wait that is asked itself.
-  template <waits_alone Inner>
-  void arm_for(Inner& a, worker& w) noexcept {
-    if (due_ >= w.current_context().deadline()) return;  // an outer deadline comes first
-    aim_at(a);
-    w.sched.arm(w, *this, due_);
-  }
-  /// The same for a span from now.
+  /// For a wait that is asked itself, and a span from now.
   template <waits_alone Inner>
   void arm_after_for(Inner& a, worker& w, nanoseconds span) noexcept {
     // The turn began before now, so this is a bound from below.

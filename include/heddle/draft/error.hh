@@ -27,7 +27,8 @@ namespace heddle::from_draft {
 /// `name` must stay, as a literal does.
 class error : public std::exception {
  public:
-  /// A record holds this error, none, before it is set. `fail` makes error.invalid of it.
+  /// The error `none`: the value of an error field that the program has not set. `fail` turns it
+  /// into error.invalid.
   error() noexcept : name_("none"), code_(0) {}
   explicit error(const char* name) noexcept : name_(name), code_(code_of(name)) {}
   /// A code of the system. In a context whose deadline has passed, a cancellation is a timeout.

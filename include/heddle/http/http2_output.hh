@@ -39,7 +39,7 @@ struct http2_send_state {
 
 /// Limits of an output, and where it counts.
 struct http2_output_options {
-  nanoseconds write_timeout;     ///< in which the peer must take some bytes, and of each stream
+  nanoseconds write_timeout;     ///< how long the peer may take no byte, of all or of one stream
   std::size_t output_bytes_max;  ///< gathered, before full()
   std::uint64_t& bytes;
   std::uint64_t& errors;

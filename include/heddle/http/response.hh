@@ -135,7 +135,7 @@ class response {
     r.sent_ = true;
     return r;
   }
-  /// Whether the system has places for the part of the file: its offsets are signed.
+  /// True if the part ends at or below 2^63 - 1, the largest offset of a file.
   [[nodiscard]] bool part_can_be() const noexcept {
     constexpr std::uint64_t end_max = ~std::uint64_t{0} >> 1;
     return file_offset_ <= end_max && file_length_ <= end_max - file_offset_;

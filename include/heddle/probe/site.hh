@@ -46,5 +46,7 @@ struct source_line {
 
 /// The readable name of the function: demangled, without the suffix that GCC 12 adds for frames.
 [[nodiscard]] std::string function_name(const source_line& where);
+/// "file:line in function".
+[[nodiscard]] std::string describe_site(site s);
 
 }  // namespace heddle

@@ -67,11 +67,12 @@ struct websocket_end {
   bool by_peer = false;
 };
 
-/// Thread: one color. Any task may send, and messages leave in the order of the calls. Any may
-/// receive: one reads at a time, the others wait in line. Owns: the connection, which is closed
-/// when this ends. Cancel: a cancelled receive() has taken nothing; a cancelled send() may have
-/// sent a
-///   part, and the connection is reset then: messages behind it are not sent.
+/// Thread: one color. Any task may send, and messages leave in the order of the calls. Any task may
+///   receive: one reads at a time, and the others wait.
+/// Owns: the connection, which is closed when this ends.
+/// Cancel: a cancelled receive() has taken nothing. A cancelled send() may have sent a part; then
+/// the
+///   connection is reset, and messages behind it are not sent.
 class websocket {
  public:
   struct session;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The parts of a WebSocket's handshake that a client needs over HTTP/2 (RFC 8441 section 5): the
-// fields of its request, and the check of the answer.
+// The parts of a WebSocket's handshake that clients and proxies share: the key of HTTP/1.1 (RFC
+// 6455 section 4.1), the fields of a request over HTTP/2 (RFC 8441 section 5), and the check of its
+// answer.
 //
-// For the parts of the library that speak HTTP/2; not for programs: it may change in any version.
+// For the parts of the library that ask for a WebSocket; not for programs: it may change in any
+// version.
 #pragma once
 
 #include <string>
@@ -11,6 +13,9 @@
 #include "heddle/web/websocket.hh"
 
 namespace heddle::http {
+
+/// A value for Sec-WebSocket-Key: 16 random bytes, in base64.
+[[nodiscard]] std::string new_websocket_key();
 
 /// The fields of a handshake but for Host and those of HTTP/1.1 alone, each as "Name: value\r\n".
 /// Fails: invalid_argument for an option with a character that must not be sent.

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// Whether files may be made in a folder, asked before the server starts.
+#pragma once
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+
+namespace heddle::serve {
+
+/// The folder in which a path's last name is.
+[[nodiscard]] inline std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == path.npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+/// 0 if this user may make files there; else an errno, ENOTDIR for what is no folder.
+[[nodiscard]] inline int folder_trouble(const std::string& folder) noexcept {
+  const std::string itself = folder + "/.";
+  return ::faccessat(AT_FDCWD, itself.c_str(), W_OK | X_OK, AT_EACCESS) == 0 ? 0 : errno;
+}
+
+}  // namespace heddle::serve
