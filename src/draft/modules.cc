@@ -2,7 +2,6 @@
 // Loading: a file, then the modules that it uses, each once. `use a.b` is a/b.draft beside the
 // user, or on an import path; net, fs, time, log and rand are built in.
 #include <algorithm>
-#include <filesystem>
 
 #include "draft/front.hh"
 #include "draft/parser.hh"
@@ -32,9 +31,24 @@ class loader {
     return options_.read ? options_.read(path) : source::read_text(path);
   }
 
-  /// The same file has one name, however it was reached.
+  /// The same file has one name, however it was reached. Without <filesystem>, whose std::quoted()
+  /// would be found beside our quoted().
   static std::string plain(const std::string& path) {
-    return std::filesystem::path(path).lexically_normal().string();
+    std::vector<std::string_view> parts;
+    const std::string_view all = path;
+    for (std::size_t at = 0; at <= all.size();) {
+      const std::size_t end = std::min(all.find('/', at), all.size());
+      const std::string_view part = all.substr(at, end - at);
+      at = end + 1;
+      if (part == ".." && !parts.empty() && parts.back() != "..")
+        parts.pop_back();
+      else if (!part.empty() && part != ".")
+        parts.push_back(part);
+    }
+    std::string out;
+    for (const std::string_view part : parts)
+      out += (out.empty() && !all.starts_with('/') ? "" : "/") + std::string(part);
+    return out;
   }
   static std::string folder_of(const std::string& path) {
     const std::size_t slash = path.rfind('/');
