@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <utility>
@@ -146,6 +147,24 @@ blocking_pool::waiting_call blocking_pool::oldest(std::uint32_t worker) noexcept
   return {};
 }
 
+std::size_t blocking_pool::longest_running(std::span<running_call> out) noexcept {
+  const std::lock_guard hold(lock_);
+  std::size_t len = 0;
+  for (const auto& s : seats_) {
+    if (s->now.op == nullptr) continue;
+    const auto older = [&](const running_call& c) { return c.since_ns <= s->now.since_ns; };
+    const auto begin = out.begin(), end = begin + static_cast<std::ptrdiff_t>(len);
+    const auto at = std::find_if_not(begin, end, older);
+    if (at == out.end()) continue;
+    if (len == out.size()) --len;
+    std::move_backward(at, begin + static_cast<std::ptrdiff_t>(len),
+                       begin + static_cast<std::ptrdiff_t>(len) + 1);
+    *at = s->now;
+    ++len;
+  }
+  return len;
+}
+
 std::uint32_t blocking_pool::waiting(std::uint32_t worker) noexcept {
   const std::lock_guard hold(lock_);
   return ports_[worker].queued;
@@ -187,11 +206,13 @@ operation* blocking_pool::next_call(seat& own, std::unique_lock<std::mutex>& hol
 void blocking_pool::run(seat& own) noexcept {
   std::unique_lock hold(lock_);
   while (operation* const op = next_call(own, hold)) {
-    hold.unlock();
     const std::int64_t begin = clock_ns();
+    own.now = {op, op->home, begin};
+    hold.unlock();
     const std::int64_t result = perform_blocking(*op);
     const std::int64_t end = clock_ns();
     hold.lock();
+    own.now = {};
     count_.wait_ns.record(span(own.given_since, begin));
     count_.run_ns.record(span(begin, end));
     ++count_.finished;

@@ -19,6 +19,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -66,6 +67,15 @@ class blocking_pool {
     std::uint32_t count = 0;
   };
   [[nodiscard]] waiting_call oldest(std::uint32_t worker) noexcept;
+  /// A call that has a thread now.
+  struct running_call {
+    operation* op = nullptr;  // its fields belong to the worker that it is a call of
+    std::uint32_t worker = 0;
+    std::int64_t since_ns = 0;
+  };
+  /// The calls that have run longest, of all workers, oldest first; as many as there is room for.
+  /// Returns how many. A call of the asking worker stays until that worker collects it. Linear.
+  [[nodiscard]] std::size_t longest_running(std::span<running_call> out) noexcept;
   /// How many calls of a worker wait.
   [[nodiscard]] std::uint32_t waiting(std::uint32_t worker) noexcept;
   void read(pool_statistics& out) noexcept;
@@ -87,6 +97,7 @@ class blocking_pool {
     std::condition_variable called;
     operation* given = nullptr;
     std::int64_t given_since = 0;
+    running_call now;
     seat* next_idle = nullptr;
     bool occupied = false;
   };

@@ -257,6 +257,16 @@ class report_log {
   void add(const diagnostic& d) {
     const std::lock_guard hold(lock_);
     reports_.push_back(d);
+    texts_.push_back(to_string(d));
+    holders_.emplace_back(d.holders.begin(), d.holders.end());
+  }
+  [[nodiscard]] std::string text(std::size_t i) {
+    const std::lock_guard hold(lock_);
+    return texts_.at(i);
+  }
+  [[nodiscard]] std::vector<resource_holder> holders(std::size_t i) {
+    const std::lock_guard hold(lock_);
+    return holders_.at(i);
   }
   [[nodiscard]] std::vector<diagnostic> all() {
     const std::lock_guard hold(lock_);
@@ -266,6 +276,8 @@ class report_log {
  private:
   std::mutex lock_;
   std::vector<diagnostic> reports_;
+  std::vector<std::string> texts_;
+  std::vector<std::vector<resource_holder>> holders_;
 };
 
 task<> pile_up(report_log& log) {
@@ -285,6 +297,15 @@ task<> pile_up(report_log& log) {
   EXPECT_EQ(reports[0].kind, diagnostic_kind::blocking_pile_up);
   EXPECT_EQ(reports[0].count, 2u);
   EXPECT_NE(reports[0].waits, 0u);
+  // The call that holds the only thread, by line and age.
+  const std::vector<resource_holder> first = log.holders(0), second = log.holders(1);
+  EXPECT_EQ(first.size(), 1u);
+  EXPECT_EQ(second.size(), 1u);
+  if (first.empty() || second.empty()) co_return;
+  EXPECT_NE(first[0].at, 0u);
+  EXPECT_GE(second[0].age, first[0].age);
+  EXPECT_NE(log.text(0).find(" ms: the call at tests/io/blocking_test.cc:"), std::string::npos)
+      << log.text(0);
   co_await sleep_for(20ms);
   EXPECT_EQ(log.all().size(), reports.size()) << "an empty queue is watched no more";
 }
