@@ -175,10 +175,12 @@ void runtime::run_program(join& kept) {
     parts_->colors.draining = false;
     static_cast<void>(reopen_roots());
     ended_.store(nullptr);
-    throw failure(std::make_error_code(std::errc::resource_deadlock_would_occur),
-                  "the program waits for something that nobody will do; where another thread will, "
-                  "let it keep a heddle::outside_work until it has posted\n" +
-                      where);
+    throw failure(
+        std::make_error_code(std::errc::resource_deadlock_would_occur),
+        "the program waits, and nothing is left that the runtime knows of and that could "
+        "wake it; if another thread will, let it keep a heddle::outside_work until it has "
+        "posted\n" +
+            where);
   }
   loop.end_world();
   ended_.store(nullptr);
