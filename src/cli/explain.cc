@@ -73,7 +73,8 @@ constexpr page pages[] = {
      "A function ran for longer than runtime_options::slow_handler without a wait, so the other\n"
      "functions of its worker had to wait. The report has the line at which it resumed. If a\n"
      "handler of HTTP requests took most of the time, the report names the handler and the line\n"
-     "that gave it to the server. Each line is reported at most once a second.\n\n"
+     "that gave it to the server. Each line is reported at most once a second. The time is the\n"
+     "clock's: it includes the time that the system gave to other threads.\n\n"
      "co_await yield() within long work, give it to blocking(), or to a color of its own, which\n"
      "another worker can run.\n"},
     {"wrong-color",

@@ -18,9 +18,11 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "heddle/core/exception_lines.hh"
 #include "heddle/core/promise.hh"
 
-namespace heddle::detail {
+namespace heddle {
+namespace detail {
 namespace {
 
 constexpr std::size_t tasks_max = 32;  // of one way; a deeper one has a gap
@@ -122,15 +124,6 @@ void note_exception(promise_base& of) noexcept {
   }
 }
 
-std::vector<site> way_of(const std::exception_ptr& error) {
-  way_table& table = table_of_ways();
-  const std::lock_guard hold(table.lock);
-  const auto found = table.all.find(object_of(error));
-  if (found == table.all.end()) return {};
-  const auto begin = found->second.at.begin();
-  return {begin, begin + static_cast<std::ptrdiff_t>(found->second.len)};
-}
-
 void exception_moved_to(const std::exception_ptr& error, const void* to) noexcept {
   way_table& table = table_of_ways();
   const std::lock_guard hold(table.lock);
@@ -138,4 +131,15 @@ void exception_moved_to(const std::exception_ptr& error, const void* to) noexcep
   if (found != table.all.end()) found->second.to = to;
 }
 
-}  // namespace heddle::detail
+}  // namespace detail
+
+std::vector<site> exception_lines(const std::exception_ptr& error) {
+  detail::way_table& table = detail::table_of_ways();
+  const std::lock_guard hold(table.lock);
+  const auto found = table.all.find(detail::object_of(error));
+  if (found == table.all.end()) return {};
+  const auto begin = found->second.at.begin();
+  return {begin, begin + static_cast<std::ptrdiff_t>(found->second.len)};
+}
+
+}  // namespace heddle

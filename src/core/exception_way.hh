@@ -3,18 +3,11 @@
 // that no task catches. note_exception() (core/promise.hh) adds to it.
 #pragma once
 
-#include <exception>
-#include <vector>
-
 #include "heddle/probe/site.hh"
 
 namespace heddle::detail {
 
 /// In a way: further tasks that are not listed. No site has this value, because its low bits are 0.
 inline constexpr site tasks_between = 1;
-
-/// The last waits of the tasks that this exception has left, innermost first. Empty if none is
-/// known. Thread: any.
-[[nodiscard]] std::vector<site> way_of(const std::exception_ptr& error);
 
 }  // namespace heddle::detail

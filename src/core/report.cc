@@ -159,19 +159,20 @@ std::string to_string(const diagnostic& d) {
   const auto add_line = [&text](const char* what, site at) {
     if (at != 0) text += std::string("\n  ") + what + " " + to_string(resolve_site(at));
   };
-  if (d.kind == diagnostic_kind::slow_handler && *d.object != '\0') {
+  const bool of_handler =
+      d.kind == diagnostic_kind::slow_handler || d.kind == diagnostic_kind::failed_handler;
+  if (d.kind == diagnostic_kind::slow_handler && *d.object != '\0')
     (text += "\n  in the handler ") += d.object;
-    add_line("which was given at", d.object_made);
-  }
+  if (of_handler) add_line("handler given at", d.object_made);
   const bool awaited = d.kind != diagnostic_kind::abandoned_event || d.object_made == 0;
-  if (awaited && d.kind != diagnostic_kind::slow_handler) add_line("made at", d.object_made);
+  if (awaited && !of_handler) add_line("made at", d.object_made);
   add_line(say.made, d.made);
   add_line(awaited ? say.second : "no function waits; what expects it was made at", d.waits);
   for (const site s : d.stack) text += task_line(s);
   for (const resource_holder& h : d.holders)
-    text += "\n  a thread has run for " + std::to_string(h.age.count() / 1'000'000) +
-            " ms the call awaited at " +
-            (h.at == 0 ? "a line that is not known" : describe_site(h.at));
+    text += "\n  running for " + std::to_string(h.age.count() / 1'000'000) +
+            " ms: " +
+            (h.at == 0 ? "a call whose line is not known" : "the call at " + describe_site(h.at));
   return text + "\n  help: " + (*d.help == '\0' ? say.help : d.help);
 }
 

@@ -2,8 +2,8 @@
 // Scopes: children begin and end, joiners wait for the last one, and the first failure is kept.
 #include "heddle/core/scope.hh"
 
-#include "core/exception_way.hh"
 #include "heddle/core/enter.hh"
+#include "heddle/core/exception_lines.hh"
 
 namespace heddle {
 
@@ -150,7 +150,7 @@ void scope::child_failed(std::exception_ptr error, worker& w) noexcept {
   const auto kind = detail::is_loss_of_peer(error) ? diagnostic_kind::lost_peer
                                                    : diagnostic_kind::unhandled_exception;
   if (!w.reports(kind)) return;
-  const std::vector<site> way = detail::way_of(error);
+  const std::vector<site> way = exception_lines(error);
   w.sched.report({kind, way.empty() ? 0 : way.front(), 0, 1, std::move(error), way});
 }
 

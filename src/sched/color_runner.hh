@@ -71,7 +71,9 @@ class color_runner {
   void push(seat& from, seat& to, color_record& r) noexcept;
   // slow_frames.cc
   std::size_t run_watched(seat& s, std::size_t limit) noexcept;
-  void report_slow(seat& s, std::span<const site> stack, nanoseconds took) noexcept;
+  [[nodiscard]] static bool is_slow_report_due(seat& s, site line) noexcept;
+  static void report_slow(seat& s, std::span<const site> stack, nanoseconds took,
+                          const class handler_watch& watch) noexcept;
 
   worker_set& all_;
   worker_parking& parked_;

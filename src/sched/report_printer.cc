@@ -7,17 +7,23 @@
 #include <string>
 
 namespace heddle {
+namespace {
+
+/// The line that a report is about.
+site line_of(const diagnostic& d) { return d.made != 0 ? d.made : d.object_made; }
+
+}  // namespace
 
 report_printer::entry& report_printer::entry_of(const diagnostic& d) {
   const auto found = std::ranges::find_if(
-      entries_, [&](const entry& e) { return e.kind == d.kind && e.made == d.made; });
+      entries_, [&](const entry& e) { return e.kind == d.kind && e.made == line_of(d); });
   if (found != entries_.end()) return *found;
   if (entries_.size() == entries_max) {
     const auto oldest = std::ranges::min_element(entries_, {}, &entry::printed);
     left_out_elsewhere_ += oldest->left_out;
     entries_.erase(oldest);
   }
-  return entries_.emplace_back(d.kind, d.made, time_point());
+  return entries_.emplace_back(d.kind, line_of(d), time_point());
 }
 
 void report_printer::print(const diagnostic& d, time_point now) {

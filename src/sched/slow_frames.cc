@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Frames that run for too long: with runtime_options::slow_handler each frame is timed, and the
-// line where it went on, with who awaited it, is kept from before it runs: afterwards it may be
-// gone.
+// Frames that run for too long: with runtime_options::slow_handler each frame is timed. The line
+// where it goes on and the lines that await it are kept from before it runs, because the frame may
+// be gone afterwards. A server says which handler it calls (sched/handler_time.hh).
 #include <array>
+#include <string>
 
 #include "heddle/core/join.hh"
+#include "heddle/sched/handler_time.hh"
 #include "sched/color_runner.hh"
+#include "sched/handler_watch.hh"
 
 namespace heddle {
 namespace {
@@ -29,7 +32,21 @@ struct trail {
   }
 };
 
+/// Of the frame that this thread runs.
+thread_local handler_watch* watch_here = nullptr;
+
+time_point now_here() noexcept { return worker::here().sched.read_clock(); }
+
 }  // namespace
+
+// Not inlined into a coroutine, which may go on in another thread: they are in this file.
+void detail::handler_begins(const callee& what) noexcept {
+  if (watch_here != nullptr) watch_here->begin(what, now_here());
+}
+
+void detail::handler_ends() noexcept {
+  if (watch_here != nullptr) watch_here->end(now_here());
+}
 
 std::size_t color_runner::run_watched(seat& s, std::size_t limit) noexcept {
   std::size_t ran = 0;
@@ -37,29 +54,45 @@ std::size_t color_runner::run_watched(seat& s, std::size_t limit) noexcept {
   for (; ran != limit && !s.w.ready.empty(); ++ran) {
     const link first = s.w.ready.first();
     const trail lines(!is_plain(first) && promise_of(first).context_low != 0 ? first : no_link);
+    handler_watch watch;
+    watch_here = &watch;
     s.w.run_ready(1, s.went_on_at);
+    watch_here = nullptr;
     const time_point end = s.io->now();
+    watch.end(end);
     if (end - begin > all_.options.slow_handler)
-      report_slow(s, {lines.lines.data(), lines.depth}, end - begin);
+      report_slow(s, {lines.lines.data(), lines.depth}, end - begin, watch);
     begin = end;
   }
   return ran;
 }
 
-void color_runner::report_slow(seat& s, std::span<const site> stack, nanoseconds took) noexcept {
-  const site line = stack.empty() ? 0 : stack.front();
+/// Whether this line may be reported now. Remembers it.
+bool color_runner::is_slow_report_due(seat& s, site line) noexcept {
   const time_point now = s.io->now();
   auto& seen = s.slow_reports;
   for (auto& [where, when] : seen) {
     if (where != line) continue;
-    if (now - when < report_pause) return;
+    if (now - when < report_pause) return false;
     when = now;
-    s.w.sched.report({diagnostic_kind::slow_handler, line, 0, 1, {}, stack, took});
-    return;
+    return true;
   }
   if (seen.size() == lines_max) seen.erase(seen.begin());
   seen.emplace_back(line, now);
-  s.w.sched.report({diagnostic_kind::slow_handler, line, 0, 1, {}, stack, took});
+  return true;
+}
+
+void color_runner::report_slow(seat& s, std::span<const site> stack, nanoseconds took,
+                               const handler_watch& watch) noexcept {
+  diagnostic d{.kind = diagnostic_kind::slow_handler, .stack = stack, .took = took};
+  d.made = stack.empty() ? 0 : stack.front();
+  std::string name;
+  if (watch.most() > took / 2) {  // else the time was spent elsewhere, or in several handlers
+    name = watch.longest().name();
+    d.object = name.c_str();
+    d.object_made = watch.longest().given;
+  }
+  if (is_slow_report_due(s, d.object_made != 0 ? d.object_made : d.made)) s.w.sched.report(d);
 }
 
 }  // namespace heddle

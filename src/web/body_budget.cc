@@ -24,6 +24,11 @@ void body_budget::fail(server_counters& c, int status, std::errc code, std::stri
   throw failure(std::make_error_code(code), std::string(why));
 }
 
+void body_budget::lose_client(std::error_code why) {
+  lost_client = true;
+  throw failure(why);
+}
+
 void body_budget::fail_too_large(server_counters& counters) {
   fail(counters, 413, std::errc::message_size, "the body is larger than this resource takes");
 }

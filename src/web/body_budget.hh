@@ -17,15 +17,17 @@ struct server_counters;
 /// Thread: the connection's color.
 struct body_budget {
   std::uint64_t bytes_max = 0;
-  nanoseconds pause_max{};  ///< longest pause between two parts
-  std::uint64_t read = 0;   ///< bytes read so far
-  nanoseconds waited{};     ///< total time spent waiting for the client
-  int failed = 0;           ///< the status that tells why reading failed; 0: it has not failed
+  nanoseconds pause_max{};   ///< longest pause between two parts
+  std::uint64_t read = 0;    ///< bytes read so far
+  nanoseconds waited{};      ///< total time spent waiting for the client
+  int failed = 0;            ///< the status that tells why reading failed; 0: it has not failed
+  bool lost_client = false;  ///< reading failed because the connection did
 
   /// Resets it for the next request. A request without a body needs only `bytes_max` and `failed`.
   void begin(const server_options& options, bool has_body) noexcept {
     bytes_max = options.bounds.body_bytes_max;
     failed = 0;
+    lost_client = false;
     if (!has_body) return;
     pause_max = options.body_timeout;
     read = 0;
@@ -38,6 +40,8 @@ struct body_budget {
   [[noreturn]] void fail(server_counters& counters, int status, std::errc code,
                          std::string_view why);
   [[noreturn]] void fail_too_large(server_counters& counters);
+  /// The connection failed: throws its error.
+  [[noreturn]] void lose_client(std::error_code why);
 };
 
 }  // namespace heddle::http

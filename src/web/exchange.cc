@@ -3,11 +3,39 @@
 #include "web/exchange.hh"
 
 #include <new>
+#include <string>
 #include <system_error>
 
 #include "heddle/web/problem_details.hh"
 
 namespace heddle::http {
+namespace {
+
+constexpr std::size_t target_max = 200;  // bytes of a request's path in a report
+
+/// "GET /notes", safe to print.
+std::string describe_request(const request_head& head) {
+  std::string text = std::string(head.method_text()) + " " + std::string(head.path());
+  if (text.size() > target_max) {
+    text.resize(target_max);
+    text += "...";
+  }
+  for (char& c : text)
+    if (c < ' ' || c > '~') c = '?';
+  return text;
+}
+
+}  // namespace
+
+void exchange::report_failure() {
+  if (shared_.options.failed) {
+    try {
+      return shared_.options.failed(head_, std::current_exception());
+    } catch (...) {  // then the handler's own exception is reported
+    }
+  }
+  shared_.report_failure(describe_request(head_).c_str(), handler_);
+}
 
 void exchange::add_field(std::string_view name, std::string_view value) {
   if (is_framing_field(name) || !added_.add(name, value))
@@ -48,12 +76,15 @@ response exchange::answer_of_failure() {
     if (e.code() == std::errc::operation_canceled && asked) throw;
     if (budget_.failed != 0) {
       r = error(&head_, budget_.failed, e.what());
-    } else if (e.code() == std::errc::timed_out) {
-      r = error(&head_, 503, "the answer took too long");
     } else {
-      r = error(&head_, 500, "");
+      const bool lost_client =
+          budget_.lost_client || (started_status_ != 0 && is_loss_of_client(e.code()));
+      if (!lost_client) report_failure();
+      r = e.code() == std::errc::timed_out ? error(&head_, 503, "the answer took too long")
+                                           : error(&head_, 500, "");
     }
   } catch (...) {
+    report_failure();
     r = error(&head_, 500, "");
   }
   r.close();

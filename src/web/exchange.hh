@@ -10,6 +10,7 @@
 #include "heddle/core/task.hh"
 #include "heddle/http/request.hh"
 #include "heddle/http/response.hh"
+#include "heddle/sched/handler_time.hh"
 #include "heddle/web/upgraded.hh"
 #include "web/body_budget.hh"
 #include "web/server_shared.hh"
@@ -19,6 +20,12 @@ namespace heddle::http {
 /// The error of a write whose client takes no more.
 [[nodiscard]] inline std::error_code client_gone() noexcept {
   return std::make_error_code(std::errc::broken_pipe);
+}
+
+/// Whether a write that failed so failed because of the client.
+[[nodiscard]] inline bool is_loss_of_client(const std::error_code& code) noexcept {
+  return code == client_gone() || code == std::errc::connection_reset ||
+         code == std::errc::connection_aborted || code == std::errc::timed_out;
 }
 
 /// Thread: the connection's color. Owns: the limits of the request's body, and fields to add to its
@@ -69,6 +76,12 @@ class exchange {
   void add_field(std::string_view name, std::string_view value);
   /// An error answer in the server's form. `head` is null if the request could not be parsed.
   [[nodiscard]] response error(const request_head* head, int status, std::string_view why) const;
+  /// This handler is about to be called, for the reports slow-handler and failed-handler.
+  void begin_handler(const callee& what) noexcept {
+    handler_ = &what;
+    if (shared_.timed) [[unlikely]]
+      heddle::detail::handler_begins(what);
+  }
   [[nodiscard]] cancel_source& draining() noexcept { return shared_.draining; }
   [[nodiscard]] std::shared_ptr<cancel_source> kept_draining() noexcept {
     return shared_.draining_kept;
@@ -83,12 +96,23 @@ class exchange {
   [[nodiscard]] address client_behind(const address& of_connection) const noexcept;
   /// Converts the handler's exception into an answer. If the handler was cancelled, rethrows.
   [[nodiscard]] response answer_of_failure();
+  /// The handler has ended or failed.
+  void end_handler() const noexcept {
+    if (shared_.timed) [[unlikely]]
+      heddle::detail::handler_ends();
+  }
 
   server_shared& shared_;
   const request_head& head_;
   body_budget budget_;
   field_list added_;
   int started_status_ = 0;
+
+ private:
+  /// Reports the exception in flight.
+  void report_failure();
+
+  const callee* handler_ = nullptr;  // the one that was called last
 };
 
 }  // namespace heddle::http

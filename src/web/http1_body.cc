@@ -56,7 +56,7 @@ task<std::string_view> http1_body::read() {
     if (framing_ == framing::none) co_return std::string_view{};
     if (std::exchange(continue_due_, false)) out_.gathered += "HTTP/1.1 100 Continue\r\n\r\n";
     const bool sent = co_await out_.flush();
-    if (!sent) throw failure(std::make_error_code(std::errc::connection_reset));
+    if (!sent) budget_.lose_client(std::make_error_code(std::errc::connection_reset));
     in_.drop_part();
     const time_point began = clock::now();
     auto in =
@@ -64,7 +64,7 @@ task<std::string_view> http1_body::read() {
     budget_.waited += clock::now() - began;
     if (!in && in.error() == std::errc::timed_out)
       budget_.fail(shared_.counters, 408, std::errc::timed_out, "the body came too slowly");
-    if (!in) throw failure(in.error());
+    if (!in) budget_.lose_client(in.error());
     if (in->empty()) {
       budget_.fail(shared_.counters, 400, std::errc::connection_reset,
                    "the connection ended inside the body of the request");

@@ -52,9 +52,12 @@ task<after_answer> http1_exchange::answer() {
     answer.put(shared_.shedding.refusal());
   } else {
     try {
+      begin_handler(shared_.answers);
       answer.begin(shared_.answer(asked));
       co_await answer;
+      end_handler();
     } catch (...) {
+      end_handler();
       // If the end of the connection marks the end of the body, only a reset shows that it is cut.
       if (started_status_ != 0 && end_ == body_end::close) conn_.cut();
       answer.put(answer_of_failure());

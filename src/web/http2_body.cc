@@ -83,7 +83,7 @@ task<std::string_view> http2_exchange::read_body() {
     if (came) continue;
     if (came.error() == std::errc::timed_out)
       budget_.fail(shared_.counters, 408, std::errc::timed_out, "the body came too slowly");
-    throw failure(came.error());
+    budget_.lose_client(came.error());
   }
 }
 

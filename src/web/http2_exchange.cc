@@ -63,9 +63,12 @@ task<bool> http2_exchange::answer(overload_control::credit& credit) {
     answer.put(shared_.shedding.refusal());
   } else {
     try {
+      begin_handler(shared_.answers);
       answer.begin(shared_.answer(asked));
       co_await answer;
+      end_handler();
     } catch (...) {
+      end_handler();
       answer.put(answer_of_failure());
     }
   }

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "heddle/core/deadline.hh"
+#include "web/exchange.hh"
 #include "web/route_match.hh"
 
 namespace heddle::http {
@@ -138,10 +139,12 @@ std::uint32_t router::child(std::uint32_t of, std::string_view text) {
   return next_number;
 }
 
-router& router::on(std::string_view method, std::string_view pattern, handler h, route_options o) {
+router& router::on(std::string_view method, std::string_view pattern, handler h, route_options o,
+                   std::source_location where) {
   HEDDLE_ASSERT(method.empty() || token_valid(method), "a method is a token such as GET");
   HEDDLE_ASSERT(static_cast<bool>(h), "a route needs a handler");
-  endpoint e{std::string(method), {}, std::move(h), o};
+  const callee answers = callee_of(h, site_of(where));
+  endpoint e{std::string(method), {}, std::move(h), o, answers};
   const auto number = static_cast<std::uint32_t>(endpoints_.size());
   std::uint32_t at = 0;
   bool tail = false;
@@ -240,6 +243,7 @@ task<response> router::call(const endpoint& to, request& r) const {
   if (o.body_timeout > nanoseconds::zero()) r.limit_body_pause(o.body_timeout);
   if (r.head().content_length() > r.body_limit())
     return ready(r.error(413, "the body is larger than this resource takes"));
+  r.on_->begin_handler(to.answers);
   if (o.timeout > nanoseconds::zero()) return call_bounded(to.answer, r, o.timeout);
   return to.answer(r);
 }

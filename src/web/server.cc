@@ -4,9 +4,13 @@
 #include "heddle/web/server.hh"
 
 #include <algorithm>
+#include <csignal>
 
+#include "heddle/core/combine.hh"
 #include "heddle/core/sleep.hh"
+#include "heddle/io/signal.hh"
 #include "heddle/sched/runtime.hh"
+#include "web/exchange.hh"
 #include "web/handed_over.hh"
 #include "web/http1_connection.hh"
 #include "web/server_shared.hh"
@@ -20,8 +24,9 @@ constexpr std::size_t takes_after_hold = 64;  // as many as a listener accepts a
 
 }  // namespace
 
-server::server(handler answer, server_options options)
-    : shared_(std::make_unique<server_shared>(std::move(answer), std::move(options))) {}
+server::server(handler answer, server_options options, std::source_location where)
+    : shared_(
+          std::make_unique<server_shared>(std::move(answer), std::move(options), site_of(where))) {}
 server::~server() = default;
 
 const server_counters& server::counters() const noexcept { return shared_->counters; }
@@ -129,8 +134,11 @@ task<> server::serve_other(entrance& at, take_over then, upgraded conn, std::uin
     co_await then(std::move(conn));
   } catch (const std::system_error& e) {
     if (e.code() != std::errc::operation_canceled) ++at.shared.counters.errors;
+    if (e.code() != std::errc::operation_canceled && !is_loss_of_client(e.code()))
+      at.shared.report_failure("a connection that was handed over", nullptr);
   } catch (...) {
     ++at.shared.counters.errors;
+    at.shared.report_failure("a connection that was handed over", nullptr);
   }
   --at.shared.counters.open;
   at.shared.peers.leave(of_peer);
@@ -239,6 +247,7 @@ task<> server::serve(listener on) {
   // Asks the driver, because a runtime's driver may have limits of its own.
   shared_->blocks_max = shared_->options.blocks_max != 0 ? shared_->options.blocks_max
                                                          : runtime::here().io().blocks().count / 4;
+  shared_->timed = runtime::here().options().slow_handler > nanoseconds::zero();
   entrance at(*this);
   // If the server has several listeners, only the first call of serve() measures.
   struct measuring {
@@ -276,9 +285,27 @@ void server::stop() noexcept {
       [&](entrance& at) { (again ? at.connections.context_of_tasks() : at.idle).cancel(w); });
 }
 
-task<> detail::serve_with(listener on, handler answer, server_options options) {
-  server s(std::move(answer), std::move(options));
+task<> detail::serve_with(listener on, handler answer, server_options options, calling_line line) {
+  server s(std::move(answer), std::move(options), line.where);
   co_await s.serve(std::move(on));
+}
+
+namespace {
+
+task<> stop_at_signals(server& s) {
+  signal_set stop{SIGINT, SIGTERM};
+  for (;;) {
+    co_await stop.next();
+    s.stop();
+  }
+}
+
+}  // namespace
+
+task<> detail::serve_and_drain(listener on, handler answer, server_options options,
+                               calling_line line) {
+  server s(std::move(answer), std::move(options), line.where);
+  co_await any(s.serve(std::move(on)), stop_at_signals(s));
 }
 
 }  // namespace heddle::http

@@ -11,6 +11,7 @@
 #include "heddle/core/deadline.hh"
 #include "heddle/http/parser.hh"
 #include "heddle/http/spare_buffers.hh"
+#include "heddle/probe/callee.hh"
 #include "heddle/web/server_counters.hh"
 #include "heddle/web/server_options.hh"
 #include "web/answer_opening.hh"
@@ -25,14 +26,18 @@ struct handed_over;
 
 /// Thread: the server's color.
 struct server_shared {
-  server_shared(handler h, server_options o);
+  server_shared(handler h, server_options o, site given);
   ~server_shared();
+  /// Reports that a handler ended with the exception in flight. `handler` may be null.
+  void report_failure(const char* of, const callee* handler) const;
   server_shared(const server_shared&) = delete;
 
   /// Goes from serving to stopping and never back.
   enum class phase : std::uint8_t { serving, ending_kept, stopping };
 
   handler answer;
+  const callee answers;  // names it in reports
+  bool timed = false;    // handlers are timed for slow-handler
   const server_options options;
   server_counters counters;
   limits head_bounds;  // the limits of the parsers

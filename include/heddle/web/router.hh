@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <source_location>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -65,30 +66,38 @@ class router {
   router();
 
   /// Adds a route. Asserts that the pattern is well formed and that the route is new.
-  router& on(std::string_view method, std::string_view pattern, handler h, route_options o = {});
-  router& get(std::string_view pattern, handler h, route_options o = {}) {
-    return on("GET", pattern, std::move(h), o);
+  router& on(std::string_view method, std::string_view pattern, handler h, route_options o = {},
+             std::source_location where = std::source_location::current());
+  router& get(std::string_view pattern, handler h, route_options o = {},
+              std::source_location where = std::source_location::current()) {
+    return on("GET", pattern, std::move(h), o, where);
   }
-  router& post(std::string_view pattern, handler h, route_options o = {}) {
-    return on("POST", pattern, std::move(h), o);
+  router& post(std::string_view pattern, handler h, route_options o = {},
+               std::source_location where = std::source_location::current()) {
+    return on("POST", pattern, std::move(h), o, where);
   }
-  router& put(std::string_view pattern, handler h, route_options o = {}) {
-    return on("PUT", pattern, std::move(h), o);
+  router& put(std::string_view pattern, handler h, route_options o = {},
+              std::source_location where = std::source_location::current()) {
+    return on("PUT", pattern, std::move(h), o, where);
   }
-  router& patch(std::string_view pattern, handler h, route_options o = {}) {
-    return on("PATCH", pattern, std::move(h), o);
+  router& patch(std::string_view pattern, handler h, route_options o = {},
+                std::source_location where = std::source_location::current()) {
+    return on("PATCH", pattern, std::move(h), o, where);
   }
   /// A safe question whose words are in the body (RFC 10008). A QUERY without Content-Type gets
   /// 400. Answers that refuse one, and those to OPTIONS, list o.query_types in Accept-Query.
-  router& query(std::string_view pattern, handler h, route_options o = {}) {
-    return on("QUERY", pattern, std::move(h), o);
+  router& query(std::string_view pattern, handler h, route_options o = {},
+                std::source_location where = std::source_location::current()) {
+    return on("QUERY", pattern, std::move(h), o, where);
   }
-  router& delete_(std::string_view pattern, handler h, route_options o = {}) {
-    return on("DELETE", pattern, std::move(h), o);
+  router& delete_(std::string_view pattern, handler h, route_options o = {},
+                  std::source_location where = std::source_location::current()) {
+    return on("DELETE", pattern, std::move(h), o, where);
   }
   /// Adds a route for all methods that have no route of their own for this pattern.
-  router& any(std::string_view pattern, handler h, route_options o = {}) {
-    return on("", pattern, std::move(h), o);
+  router& any(std::string_view pattern, handler h, route_options o = {},
+              std::source_location where = std::source_location::current()) {
+    return on("", pattern, std::move(h), o, where);
   }
 
   /// Surrounds every request, even those without a route; the first added is the outermost.
@@ -105,6 +114,7 @@ class router {
     std::vector<std::string> names;
     handler answer;
     route_options options;
+    callee answers;  // names the handler in reports
   };
   struct node {
     std::vector<std::pair<std::string, std::uint32_t>> texts;  // sorted

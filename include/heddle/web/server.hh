@@ -6,12 +6,13 @@
 //   task<http::response> hello(http::request& r) {
 //     co_return http::response(200).text("hello " + std::string(r.path()) + "\n");
 //   }
-//   co_await http::serve(tcp_listener::listen(address::loopback(8080)), hello);
+//   co_await http::serve_until_signal(tcp_listener::listen(address::loopback(8080)), hello);
 #pragma once
 
 #include <concepts>
 #include <cstdint>
 #include <memory>
+#include <source_location>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,14 +36,16 @@ struct http2_connection;
 /// Thread: one color. Owns: its connections. A listener belongs to the call of serve() that got it.
 class server {
  public:
-  server(handler answer, server_options options = server_options());
+  server(handler answer, server_options options = server_options(),
+         std::source_location where = std::source_location::current());
   server(const server&) = delete;
   server& operator=(const server&) = delete;
   ~server();
 
-  /// Accepts connections until it is cancelled or stop() is called. It then drains: it accepts no
-  /// more and closes idle connections; connections in the middle of a request finish it, and those
-  /// that have not yet sent their first request have drain_grace for it.
+  /// Accepts connections until stop() is called. It then drains: it accepts no more and closes idle
+  /// connections; connections in the middle of a request finish it, and those that have not yet
+  /// sent their first request have drain_grace for it.
+  /// Cancel: requests in progress are cancelled, too.
   [[nodiscard]] task<> serve(listener on);
   /// From now on, answers close their connections and say so (Connection: close), unless the next
   /// request has already arrived. A connection that waits for a request stays open until stop(), so
@@ -82,24 +85,61 @@ class server {
 };
 
 namespace detail {
-[[nodiscard]] task<> serve_with(listener on, handler answer, server_options options);
-}
+/// A caller's line as a last argument. Unlike std::source_location, it is not made of `{}`, which
+/// stands for options.
+struct calling_line {
+  constexpr calling_line(std::source_location at) noexcept : where(at) {}
+  std::source_location where;
+};
+[[nodiscard]] task<> serve_with(listener on, handler answer, server_options options,
+                                calling_line line);
+[[nodiscard]] task<> serve_and_drain(listener on, handler answer, server_options options,
+                                     calling_line line);
+}  // namespace detail
 
-/// Serves until cancelled. Options are server_options, or its members in braces.
+/// Serves until SIGINT or SIGTERM arrives, then drains as server::stop() does: requests in progress
+/// are answered. The next of these signals closes the remaining connections. This is the one line
+/// for a program that is a server. Options are server_options, or its members in braces.
+/// Cancel: as with serve().
 template <class Answer>
   requires std::constructible_from<handler, Answer>
-[[nodiscard]] task<> serve(listener on, Answer&& answer) {
+[[nodiscard]] task<> serve_until_signal(
+    listener on, Answer&& answer, detail::calling_line line = std::source_location::current()) {
   heddle::detail::check_closures<Answer>();
-  return detail::serve_with(std::move(on), handler(std::forward<Answer>(answer)), server_options());
+  return detail::serve_and_drain(std::move(on), handler(std::forward<Answer>(answer)),
+                                 server_options(), line);
 }
 template <class Answer, class Options = server_options>
   requires std::constructible_from<handler, Answer> &&
            std::constructible_from<server_options, Options>
-[[nodiscard]] task<> serve(listener on, Answer&& answer, Options&& options) {
+[[nodiscard]] task<> serve_until_signal(
+    listener on, Answer&& answer, Options&& options,
+    detail::calling_line line = std::source_location::current()) {
+  heddle::detail::check_closures<Answer>();
+  heddle::detail::check_options<Options>();
+  return detail::serve_and_drain(std::move(on), handler(std::forward<Answer>(answer)),
+                                 std::forward<Options>(options), line);
+}
+
+/// Serves until cancelled, which cancels requests in progress, too. For tests, and for servers that
+/// something else ends.
+template <class Answer>
+  requires std::constructible_from<handler, Answer>
+[[nodiscard]] task<> serve(listener on, Answer&& answer,
+                           detail::calling_line line = std::source_location::current()) {
+  heddle::detail::check_closures<Answer>();
+  return detail::serve_with(std::move(on), handler(std::forward<Answer>(answer)), server_options(),
+                            line);
+}
+template <class Answer, class Options = server_options>
+  requires std::constructible_from<handler, Answer> &&
+           std::constructible_from<server_options, Options>
+[[nodiscard]] task<> serve(listener on, Answer&& answer, Options&& options,
+                           detail::calling_line line = std::source_location::current()) {
   heddle::detail::check_closures<Answer>();
   heddle::detail::check_options<Options>();
   return detail::serve_with(std::move(on), handler(std::forward<Answer>(answer)),
-                            std::forward<Options>(options));
+                            std::forward<Options>(options), line);
 }
 
 }  // namespace heddle::http

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "heddle/http/limits.hh"
 #include "heddle/io/address.hh"
 #include "heddle/io/network.hh"
+#include "heddle/probe/callee.hh"
 #include "heddle/web/overload.hh"
 
 namespace heddle::http {
@@ -24,6 +26,9 @@ class request_head;
 class response;
 
 using handler = std::function<task<response>(request&)>;
+
+/// Which function it is, for reports.
+[[nodiscard]] callee callee_of(const handler& h, site given) noexcept;
 
 /// One answered request, for logs.
 struct access {
@@ -85,6 +90,10 @@ struct server_options {
   bool extended_connect = true;
   std::string_view server_name = "heddle";
   std::function<void(const access&)> log = {};
+  /// Gets the request and the exception that its handler ended with, unless that is an answer
+  /// (status_error), a fault of the client, or a cancellation. It replaces the report
+  /// failed-handler. exception_lines() gives the lines.
+  std::function<void(const request_head&, const std::exception_ptr&)> failed = {};
   /// Makes an error answer from the status and a text for the client. The head is null if the
   /// request could not be parsed. If it is not set, clients that ask for text get text, and all
   /// others get a problem document.
