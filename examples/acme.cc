@@ -26,7 +26,8 @@ task<> program(std::string name, std::string email, std::string folder) {
   certificates.change({{name}});
   tls::server_context site({.alpn = {"h2", "http/1.1"}, .challenges = answers->over_tls()});
   auto use = [&site](std::vector<tls::pem_pair> now) { site.use(std::move(now)); };
-  co_await any(http::serve(tls::listen(tcp_listener::listen(address::any(443)), site), greet),
+  tcp_listener door = tcp_listener::listen(address::any(443));
+  co_await any(http::serve_until_signal(tls::listen(std::move(door), site), greet),
                certificates.run(use));
 }
 

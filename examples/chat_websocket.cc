@@ -85,7 +85,7 @@ task<> serve(std::uint16_t port) {
   auto [door, at] = net::chosen().listen(address::loopback(port));
   std::printf("http://%s/\n", at.to_string().c_str());
   std::fflush(stdout);
-  co_await http::serve(std::move(door), routes);
+  co_await http::serve_until_signal(std::move(door), routes);
 }
 
 int main(int argc, char** argv) {

@@ -5,6 +5,7 @@
 //
 //   fiber_servers [PORT]        the threaded one listens there, the other on the port above
 //   printf 'one two\n' | nc 127.0.0.1 7010
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -12,6 +13,7 @@
 #include "heddle/fiber/fiber.hh"
 #include "heddle/heddle.hh"
 #include "heddle/io/line_reader.hh"
+#include "heddle/io/signal.hh"
 #include "heddle/io/tcp.hh"
 
 using namespace heddle;
@@ -79,7 +81,9 @@ task<> program(scope& s, std::uint16_t port) {
   std::fflush(stdout);
   s.spawn(serve_threaded(threads));
   s.spawn(serve_events(events));
-  co_return;
+  signal_set stop{SIGINT, SIGTERM};
+  co_await stop.next();
+  s.cancel();
 }
 
 int main(int argc, char** argv) {

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
 // HTTP over a Unix socket, as a service behind a proxy on the same machine: http_unix [PATH].
 // Try it: curl --unix-socket PATH http://localhost/
-#include <csignal>
 #include <cstdio>
 #include <string>
 
 #include <heddle/heddle.hh>
 #include <heddle/io/file.hh>
-#include <heddle/io/signal.hh>
 #include <heddle/io/unix.hh>
 #include <heddle/web/server.hh>
 
@@ -21,8 +19,7 @@ task<> program(std::string path) {
   unix_listener door = unix_listener::listen(path);
   std::printf("serving on %s; Ctrl-C stops\n", path.c_str());
   std::fflush(stdout);
-  signal_set stop{SIGINT, SIGTERM};
-  co_await any(http::serve(door, greet), stop.next());
+  co_await http::serve_until_signal(door, greet);
   if (path[0] != '@') co_await remove_file(path);
 }
 

@@ -2,12 +2,10 @@
 // A web server over TLS, and a client that checks it: https PORT CERT KEY [AUTHORITY].
 // Try it: heddle cert; https 8443 localhost.pem localhost.key
 // Needs: room tls
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 
 #include <heddle/heddle.hh>
-#include <heddle/io/signal.hh>
 #include <heddle/io/tcp.hh>
 #include <heddle/net/provider.hh>
 #include <heddle/tls/stream.hh>
@@ -54,8 +52,7 @@ task<> program(int argc, char** argv) {
     co_await any(http::serve(tls::listen(door, site), greet), look(at, argv[4]));
     co_return;
   }
-  signal_set stop{SIGINT, SIGTERM};
-  co_await any(http::serve(tls::listen(door, site), greet), stop.next());
+  co_await http::serve_until_signal(tls::listen(door, site), greet);
 }
 
 int main(int argc, char** argv) {

@@ -95,7 +95,7 @@ task<> serve(std::uint16_t port, address upstream) {
   auto [door, at] = net::chosen().listen(address::loopback(port));
   std::printf("http://%s/ to %s\n", at.to_string().c_str(), upstream.to_string().c_str());
   std::fflush(stdout);
-  co_await http::serve(std::move(door), std::bind_front(forward, upstream));
+  co_await http::serve_until_signal(std::move(door), std::bind_front(forward, upstream));
 }
 
 int main(int argc, char** argv) {

@@ -9,6 +9,7 @@
 #include <tamer/fd.hh>
 #include <tamer/tamer.hh>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -22,6 +23,7 @@ using namespace tamer;
 static std::string folder = "/nowhere";
 static std::map<std::string, std::string> cache = {{"/hello", "hello, knot\n"}};
 static int requests = 0;
+static bool stopping = false;
 
 static const std::string* load(const std::string& path) {
   std::map<std::string, std::string>::iterator it = cache.find(path);
@@ -36,7 +38,7 @@ static const std::string* load(const std::string& path) {
 
 tamed void serve_connection(fd f) {
   tvars { buffer in; std::string line, path, out; const std::string* body; int r; bool keep(true); }
-  while (keep) {
+  while (keep && !stopping) {
     twait { in.take_until(f, '\n', 8192, line, with_timeout_sec(15, make_event(r))); }
     if (r < 0 || line.compare(0, 4, "GET ") != 0) break;
     path = line.substr(4, line.find(' ', 4) - 4);
@@ -62,6 +64,13 @@ tamed void serve(fd listener) {
     twait { listener.accept(make_event(f)); }
     if (f) serve_connection(f);
   }
+}
+
+// Connections end after the request that they are in.
+tamed void stop_at_signal(fd listener) {
+  twait { at_signal(SIGTERM, make_event()); }
+  stopping = true;
+  listener.close();
 }
 
 tamed void ask(int port, std::string path, event<> done) {
@@ -97,6 +106,7 @@ int main(int argc, char** argv) {
   socklen_t len = sizeof(here);
   getsockname(listener.value(), (sockaddr*)&here, &len);
   serve(listener);
+  if (argc > 1) stop_at_signal(listener);
   if (argc == 1) ask_ourselves(listener, ntohs(here.sin_port));
   tamer::loop();
   tamer::cleanup();
