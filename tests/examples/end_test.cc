@@ -122,11 +122,14 @@ task<> expect_good_end(ending_program& p) {
 
 /// A request whose head is cut in two by the signal.
 task<> ask_across_the_end(stream conn, ending_program& p, std::string where) {
+  // The first answer shows that the connection was accepted: a listener that closes resets others.
+  co_await conn.write("GET /none HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  static_cast<void>(co_await read_until(conn, "\r\n\r\n"));
   co_await conn.write("GET / HTTP/1.1\r\nHost: loc");
   co_await terminate_ending(p, where);
   co_await conn.write("alhost\r\n\r\n");
   const std::string answer = co_await read_all(std::move(conn));
-  EXPECT_TRUE(answer.starts_with("HTTP/1.1 ")) << answer;
+  EXPECT_NE(answer.find("HTTP/1.1 "), std::string::npos) << answer;
   EXPECT_NE(answer.find("\r\n\r\n"), std::string::npos) << answer;
   EXPECT_EQ(answer.find("<Connection reset"), std::string::npos) << answer;
 }
