@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/verbs.hh"
+#include "heddle/base/standard_streams.hh"
 #include "serve/serve.hh"
 #include "source/nearest.hh"
 
@@ -92,6 +93,7 @@ int run(int argc, char** argv) {
 }  // namespace heddle::cli
 
 int main(int argc, char** argv) {
+  heddle::hold_standard_streams();
   try {
     return heddle::cli::run(argc, argv);
   } catch (const std::system_error& e) {

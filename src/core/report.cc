@@ -49,7 +49,8 @@ words words_of(diagnostic_kind kind) {
               "first made at", "end tasks and drop events before the runtime goes"};
     case diagnostic_kind::blocking_pile_up:
       return {"blocking-pile-up", "blocking calls wait long for a thread of the pool", "first at",
-              "make the calls shorter, or raise driver_options::pool_threads_max"};
+              "make the calls shorter, or raise driver_options::pool_threads_max, or for "
+              "names lookup_threads_max"};
     case diagnostic_kind::slow_handler:
       return {"slow-handler", "a function kept its worker for long", "went on at",
               "yield() within long work, or give it to blocking() or to a color of its own"};

@@ -59,7 +59,7 @@ std::int64_t list_directory(int fd, std::vector<directory_entry>& out) {
   return error != 0 ? -error : static_cast<std::int64_t>(out.size());
 }
 
-std::int64_t resolve_name(resolve_request& ask) {
+std::int64_t find_addresses(resolve_request& ask) {
   addrinfo hints{};
   hints.ai_family = ask.family;
   hints.ai_socktype = SOCK_STREAM;
@@ -116,12 +116,20 @@ std::int64_t perform_blocking(operation& op) noexcept {
       case op_code::make_directory:
         return outcome(::mkdirat(op.fd, path, op.len));
       case op_code::resolve:
-        return resolve_name(*static_cast<resolve_request*>(op.more));
+        return find_addresses(*static_cast<resolve_request*>(op.more));
       case op_code::call:
         return op.function(op.more);
       default:
         return -EOPNOTSUPP;
     }
+  } catch (const std::bad_alloc&) {
+    return -ENOMEM;
+  }
+}
+
+std::int64_t resolve_blocking(resolve_request& ask) noexcept {
+  try {
+    return find_addresses(ask);
   } catch (const std::bad_alloc&) {
     return -ENOMEM;
   }

@@ -11,6 +11,8 @@
 #include <chrono>
 #include <utility>
 
+#include "heddle/io/resolve_request.hh"
+
 namespace heddle {
 namespace {
 
@@ -46,15 +48,21 @@ void blocking_pool::end() noexcept {
   {
     const std::lock_guard hold(lock_);
     ending_ = true;
-    first_ = last_ = nullptr;
+    for (crew& each : crews_) each.first = each.last = nullptr;
     count_.queued = 0;
-    for (const auto& s : seats_) s->called.notify_one();
+    for (const auto& s : seats_) {
+      if (s->asks && !weak_from_this().expired()) {  // its thread keeps the pool
+        s->now.op = nullptr;
+        s->thread.detach();
+      }
+      s->called.notify_one();
+    }
   }
   for (const auto& s : seats_)
     if (s->thread.joinable()) s->thread.join();
 }
 
-bool blocking_pool::add_thread(operation& first, std::int64_t since) noexcept {
+bool blocking_pool::add_thread(crew& to, operation& first, std::int64_t since) noexcept {
   seat* free = nullptr;
   // Signals belong to the workers: the new thread inherits a full mask.
   sigset_t all, before;
@@ -67,8 +75,10 @@ bool blocking_pool::add_thread(operation& first, std::int64_t since) noexcept {
     if (free->thread.joinable()) free->thread.join();  // its thread has ended
     free->given = &first;
     free->given_since = since;
+    free->of = &to;
     free->occupied = true;
-    free->thread = std::thread([this, free] { run(*free); });
+    free->thread = std::thread([this, free, kept = weak_from_this().lock()] { run(*free); });
+    ++to.threads;
     if (++count_.threads > count_.threads_peak) count_.threads_peak = count_.threads;
   } catch (...) {
     // The existing threads must be enough; if there are none, the call cannot be made.
@@ -82,8 +92,9 @@ bool blocking_pool::add_thread(operation& first, std::int64_t since) noexcept {
 blocking_pool::taken blocking_pool::submit(operation& op) noexcept {
   const std::int64_t now = clock_ns();
   std::unique_lock hold(lock_);
-  if (seat* const s = idle_; s != nullptr) {
-    idle_ = s->next_idle;
+  crew& to = crew_of(op);
+  if (seat* const s = to.idle; s != nullptr) {
+    to.idle = s->next_idle;
     --count_.threads_idle;
     s->given = &op;
     s->given_since = now;
@@ -91,15 +102,15 @@ blocking_pool::taken blocking_pool::submit(operation& op) noexcept {
     s->called.notify_one();
     return taken::running;
   }
-  if (count_.threads < threads_max_ && add_thread(op, now)) return taken::running;
-  if (count_.queued >= queue_max_ || count_.threads == 0) {
+  if (to.threads < to.threads_max && add_thread(to, op, now)) return taken::running;
+  if (count_.queued >= queue_max_ || to.threads == 0) {
     ++count_.refused;
     return taken::no;
   }
   op.driver_next = nullptr;
   keep_number(op, now);
-  (last_ != nullptr ? last_->driver_next : first_) = &op;
-  last_ = &op;
+  (to.last != nullptr ? to.last->driver_next : to.first) = &op;
+  to.last = &op;
   ++ports_[op.home].queued;
   if (++count_.queued > count_.queued_peak) count_.queued_peak = count_.queued;
   return taken::queued;
@@ -108,21 +119,41 @@ blocking_pool::taken blocking_pool::submit(operation& op) noexcept {
 template <class Wanted>
 operation* blocking_pool::take_first(Wanted wanted) noexcept {
   const std::lock_guard hold(lock_);
-  operation* before = nullptr;
-  for (operation* at = first_; at != nullptr; before = at, at = at->driver_next) {
-    if (!wanted(*at)) continue;
-    (before != nullptr ? before->driver_next : first_) = at->driver_next;
-    if (last_ == at) last_ = before;
-    --count_.queued;
-    --ports_[at->home].queued;
-    ++count_.taken_back;
-    return at;
+  for (crew& from : crews_) {
+    operation* before = nullptr;
+    for (operation* at = from.first; at != nullptr; before = at, at = at->driver_next) {
+      if (!wanted(*at)) continue;
+      (before != nullptr ? before->driver_next : from.first) = at->driver_next;
+      if (from.last == at) from.last = before;
+      --count_.queued;
+      --ports_[at->home].queued;
+      ++count_.taken_back;
+      return at;
+    }
   }
   return nullptr;
 }
 
 bool blocking_pool::take_back(operation& op) noexcept {
-  return take_first([&op](const operation& each) { return &each == &op; }) != nullptr;
+  if (take_first([&op](const operation& each) { return &each == &op; }) != nullptr) return true;
+  return op.code == op_code::resolve && let_go(op);
+}
+
+bool blocking_pool::let_go(const operation& op) noexcept {
+  const std::lock_guard hold(lock_);
+  for (const auto& s : seats_) {
+    if (s->given == &op && !s->drops_given) {
+      s->drops_given = true;
+      ++count_.taken_back;
+      return true;
+    }
+    if (s->asks && s->now.op == &op) {
+      s->now.op = nullptr;
+      ++count_.left_alone;
+      return true;
+    }
+  }
+  return false;
 }
 
 operation* blocking_pool::take_back_one(std::uint32_t worker, int fd) noexcept {
@@ -142,16 +173,22 @@ operation* blocking_pool::collect(std::uint32_t worker) noexcept {
 
 blocking_pool::waiting_call blocking_pool::oldest(std::uint32_t worker) noexcept {
   const std::lock_guard hold(lock_);
-  for (operation* at = first_; at != nullptr; at = at->driver_next)
-    if (at->home == worker) return {at, kept_number(*at), ports_[worker].queued};
-  return {};
+  waiting_call found;
+  for (const crew& each : crews_) {
+    operation* at = each.first;
+    while (at != nullptr && at->home != worker) at = at->driver_next;
+    if (at != nullptr && (found.op == nullptr || kept_number(*at) < found.since_ns))
+      found = {at, kept_number(*at), ports_[worker].queued};
+  }
+  return found;
 }
 
-std::size_t blocking_pool::longest_running(std::span<running_call> out) noexcept {
+std::size_t blocking_pool::longest_running(std::span<running_call> out,
+                                           bool look_ups) noexcept {
   const std::lock_guard hold(lock_);
   std::size_t len = 0;
   for (const auto& s : seats_) {
-    if (s->now.op == nullptr) continue;
+    if (s->now.op == nullptr || s->asks != look_ups) continue;
     const auto older = [&](const running_call& c) { return c.since_ns <= s->now.since_ns; };
     const auto begin = out.begin(), end = begin + static_cast<std::ptrdiff_t>(len);
     const auto at = std::find_if_not(begin, end, older);
@@ -176,30 +213,36 @@ void blocking_pool::read(pool_statistics& out) noexcept {
 }
 
 void blocking_pool::leave_idle(seat& own) noexcept {
-  seat** at = &idle_;
+  seat** at = &own.of->idle;
   while (*at != &own) at = &(*at)->next_idle;
   *at = own.next_idle;
   --count_.threads_idle;
 }
 
+void blocking_pool::take_head(crew& from) noexcept {
+  from.first = from.first->driver_next;
+  if (from.first == nullptr) from.last = nullptr;
+}
+
 operation* blocking_pool::next_call(seat& own, std::unique_lock<std::mutex>& hold) noexcept {
-  if (ending_) return nullptr;
-  if (own.given != nullptr) return std::exchange(own.given, nullptr);
-  if (operation* const op = first_; op != nullptr) {
-    first_ = op->driver_next;
-    if (first_ == nullptr) last_ = nullptr;
-    --count_.queued;
-    --ports_[op->home].queued;
-    own.given_since = kept_number(*op);
-    return op;
+  while (!ending_) {
+    operation* const given = std::exchange(own.given, nullptr);
+    if (given != nullptr && !std::exchange(own.drops_given, false)) return given;
+    if (operation* const op = own.of->first; op != nullptr) {
+      take_head(*own.of);
+      --count_.queued;
+      --ports_[op->home].queued;
+      own.given_since = kept_number(*op);
+      return op;
+    }
+    own.next_idle = std::exchange(own.of->idle, &own);
+    ++count_.threads_idle;
+    const auto told = [&] { return ending_ || own.given != nullptr; };
+    static_cast<void>(own.called.wait_for(hold, idle_limit_, told));
+    if (own.given != nullptr) continue;
+    leave_idle(own);
+    return nullptr;
   }
-  own.next_idle = idle_;
-  idle_ = &own;
-  ++count_.threads_idle;
-  const auto told = [&] { return ending_ || own.given != nullptr; };
-  const bool called = own.called.wait_for(hold, idle_limit_, told);
-  if (own.given != nullptr) return std::exchange(own.given, nullptr);
-  if (!called || ending_) leave_idle(own);
   return nullptr;
 }
 
@@ -208,14 +251,20 @@ void blocking_pool::run(seat& own) noexcept {
   while (operation* const op = next_call(own, hold)) {
     const std::int64_t begin = clock_ns();
     own.now = {op, op->home, begin};
+    std::shared_ptr<resolve_request> question;
+    if (op->code == op_code::resolve)
+      question = static_cast<resolve_request*>(op->more)->weak_from_this().lock();
+    own.asks = question != nullptr;
     hold.unlock();
-    const std::int64_t result = perform_blocking(*op);
+    const std::int64_t result = question ? resolve_blocking(*question) : perform_blocking(*op);
     const std::int64_t end = clock_ns();
     hold.lock();
-    own.now = {};
-    count_.wait_ns.record(span(own.given_since, begin));
+    own.asks = false;
+    const bool is_awaited = std::exchange(own.now, {}).op != nullptr;
     count_.run_ns.record(span(begin, end));
     ++count_.finished;
+    if (!is_awaited) continue;
+    count_.wait_ns.record(span(own.given_since, begin));
     keep_number(*op, result);
     op->driver_next = nullptr;
     port& p = ports_[op->home];
@@ -230,6 +279,7 @@ void blocking_pool::run(seat& own) noexcept {
     hold.lock();
   }
   own.occupied = false;
+  --own.of->threads;
   --count_.threads;
 }
 

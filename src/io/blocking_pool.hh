@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Threads for calls that block: file calls where the driver has no better way, names, and
 // op_code::call. A call goes straight to an idle thread, the one that was busy last; when there is
-// none a thread is made, up to threads_max, and beyond that calls queue. A thread ends after
+// none a thread is made, up to the crew's limit, and beyond that calls queue. A thread ends after
 // `idle_limit` without a call. A queued call can be taken back; a running one is waited for.
+//
+// Look-ups of names have a crew of threads of their own, because a silent name server holds them
+// for many seconds, and nothing can end them. So nobody waits for a running one: when it is taken
+// back, its thread alone keeps the question, and may outlive the runtime.
 //
 // A runtime has one pool for all its workers: each driver gives calls and takes them back
 // through a port of its own, the one of its worker's number (operation::home).
@@ -13,6 +17,7 @@
 // once finished, its result.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -27,24 +32,26 @@
 
 namespace heddle {
 
-class blocking_pool {
+struct resolve_request;
+
+class blocking_pool : public std::enable_shared_from_this<blocking_pool> {
  public:
   explicit blocking_pool(const driver_options& options) noexcept
-      : threads_max_(options.pool_threads_max),
+      : crews_{crew{options.pool_threads_max}, crew{options.lookup_threads_max}},
         queue_max_(options.pool_queue_max),
         idle_limit_(options.pool_idle) {}
   ~blocking_pool() { end(); }
   /// Makes the ports up to this worker's; its eventfd ends the worker's sleep. Before submit().
   void open_port(std::uint32_t worker, int wake_fd);
-  /// Waits for the calls that run; drops queued ones (their owners have been told). Called once for
-  /// all workers, when the runtime ends.
+  /// Waits for the calls that run, but not for look-ups; drops queued ones (their owners have been
+  /// told). Called once for all workers, when the runtime ends.
   void end() noexcept;
 
   enum class taken : std::uint8_t { no, running, queued };
   /// Gives the call to a thread, or queues it; op.home names its worker. `no` when the queue is
   /// full or no thread can be made.
   [[nodiscard]] taken submit(operation& op) noexcept;
-  /// Takes a queued call back; false when it runs or has run.
+  /// Takes a call back that is queued, or is a look-up; false when it runs or has run.
   [[nodiscard]] bool take_back(operation& op) noexcept;
   /// Takes one queued call of a worker on a descriptor back; null when there is none.
   [[nodiscard]] operation* take_back_one(std::uint32_t worker, int fd) noexcept;
@@ -74,8 +81,9 @@ class blocking_pool {
     std::int64_t since_ns = 0;
   };
   /// The calls that have run longest, of all workers, oldest first; as many as there is room for.
-  /// Returns how many. A call of the asking worker stays until that worker collects it. Linear.
-  [[nodiscard]] std::size_t longest_running(std::span<running_call> out) noexcept;
+  /// Only look-ups, or only other calls. Returns how many. A call of the asking worker stays until
+  /// that worker collects it. Linear.
+  [[nodiscard]] std::size_t longest_running(std::span<running_call> out, bool look_ups) noexcept;
   /// How many calls of a worker wait.
   [[nodiscard]] std::uint32_t waiting(std::uint32_t worker) noexcept;
   void read(pool_statistics& out) noexcept;
@@ -90,6 +98,15 @@ class blocking_pool {
     operation** finished_end = &finished;
     std::atomic<bool> finished_any{false};
   };
+  struct seat;
+  /// The threads for one sort of calls, and those that wait for one.
+  struct crew {
+    std::uint32_t threads_max;
+    std::uint32_t threads = 0;
+    operation* first = nullptr;
+    operation* last = nullptr;
+    seat* idle = nullptr;  // the one that was busy last comes first
+  };
   /// A thread, or room for one. Seats stay where they are, so that a seat can be notified without
   /// the lock.
   struct seat {
@@ -97,9 +114,12 @@ class blocking_pool {
     std::condition_variable called;
     operation* given = nullptr;
     std::int64_t given_since = 0;
-    running_call now;
+    running_call now;  // nothing for a look-up that was taken back
     seat* next_idle = nullptr;
+    crew* of = nullptr;
     bool occupied = false;
+    bool drops_given = false;  // what was given is taken back
+    bool asks = false;         // a look-up runs
   };
   void run(seat& own) noexcept;
   /// Takes the first queued call that is wanted out of the queue.
@@ -107,17 +127,20 @@ class blocking_pool {
   [[nodiscard]] operation* take_first(Wanted wanted) noexcept;
   /// Waits for a call; null when the thread is to end.
   [[nodiscard]] operation* next_call(seat& own, std::unique_lock<std::mutex>& hold) noexcept;
-  [[nodiscard]] bool add_thread(operation& first, std::int64_t since) noexcept;
+  [[nodiscard]] bool add_thread(crew& to, operation& first, std::int64_t since) noexcept;
+  static void take_head(crew& from) noexcept;
   void leave_idle(seat& own) noexcept;
+  [[nodiscard]] crew& crew_of(const operation& op) noexcept {
+    return crews_[op.code == op_code::resolve ? 1 : 0];
+  }
+  /// Nobody waits for this look-up any more. False if no thread has it.
+  [[nodiscard]] bool let_go(const operation& op) noexcept;
 
-  const std::uint32_t threads_max_;
+  std::array<crew, 2> crews_;  // the second one looks names up
   const std::uint32_t queue_max_;
   const nanoseconds idle_limit_;
   std::deque<port> ports_;  // they stay where they are
   std::mutex lock_;
-  operation* first_ = nullptr;
-  operation* last_ = nullptr;
-  seat* idle_ = nullptr;  // the one that was busy last comes first
   std::vector<std::unique_ptr<seat>> seats_;
   bool ending_ = false;
   pool_statistics count_;
@@ -125,5 +148,7 @@ class blocking_pool {
 
 /// Makes the call that an operation describes, blocking; the result or -errno.
 [[nodiscard]] std::int64_t perform_blocking(operation& op) noexcept;
+/// The same for op_code::resolve.
+[[nodiscard]] std::int64_t resolve_blocking(resolve_request& ask) noexcept;
 
 }  // namespace heddle

@@ -17,6 +17,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "heddle/base/standard_streams.hh"
 #include "io/process_signals.hh"
 #include "io/system_call.hh"
 
@@ -36,7 +37,10 @@ nanoseconds read_time(clockid_t which) noexcept {
 namespace {
 
 std::shared_ptr<driver_common> common_of(driver_place& place) {
-  if (place.common == nullptr) place.common = std::make_shared<driver_common>(place);
+  if (place.common == nullptr) {
+    hold_standard_streams();
+    place.common = std::make_shared<driver_common>(place);
+  }
   return place.common;
 }
 

@@ -22,10 +22,11 @@ namespace heddle {
 
 /// The data shared by the kernel drivers of one runtime.
 struct driver_common {
-  explicit driver_common(const driver_place& place) : pool(place.options) {
+  explicit driver_common(const driver_place& place) {
     if (place.workers > 1) epochs.emplace();
+    kept_pool = std::make_shared<blocking_pool>(place.options);
   }
-  blocking_pool pool;
+  std::shared_ptr<blocking_pool> kept_pool;  // by threads of look-ups, too
   std::optional<fd_epochs> epochs;
 };
 
@@ -203,7 +204,7 @@ class kernel_driver : public driver {
   std::atomic<bool> wants_blocks_{false};
 
   const std::shared_ptr<driver_common> common_;
-  blocking_pool& pool_ = common_->pool;
+  blocking_pool& pool_ = *common_->kept_pool;
   const std::uint32_t port_;  // of its worker in the pool
   pool_watch watch_{options_.pool_wait_report};
   fd_table<number_use> uses_;

@@ -8,12 +8,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "heddle/core/expected.hh"
+#include "heddle/core/sleep.hh"
 #include "heddle/io/call.hh"
 #include "heddle/io/lane.hh"
 #include "heddle/sched/here.hh"
 #include "io/process_state.hh"
 
 namespace heddle {
+namespace {
+
+constexpr std::chrono::milliseconds look_each{20};  // while there is no descriptor for a pidfd
+
+}  // namespace
 
 const wait_kind exit_wait::kind_of_wait{"process", &asked_to_end};
 
@@ -58,8 +65,10 @@ int process::id() const noexcept { return state_ != nullptr ? state_->pid : -1; 
 bool process::ended() const noexcept { return state_ == nullptr || state_->done; }
 
 void process::kill(int signal) const {
-  if (ended() || state_->pidfd < 0) return;
-  const long status = ::syscall(SYS_pidfd_send_signal, state_->pidfd, signal, nullptr, 0);
+  if (ended() || state_->pid < 0) return;
+  const long status = state_->pidfd >= 0
+                          ? ::syscall(SYS_pidfd_send_signal, state_->pidfd, signal, nullptr, 0)
+                          : ::kill(state_->pid, signal);
   if (status < 0 && errno != ESRCH) detail::check_outcome(-errno);
 }
 
@@ -72,35 +81,41 @@ void process_state::ended(exit_status how, int error, worker& w) noexcept {
   while (exit_wait::node* n = waiters.pop_front()) wake(n->owner, w);
 }
 
+namespace {
+
+/// Collects the child if it has ended, without a wait.
+bool collected(const process_state& child, exit_status& how, int& error) noexcept {
+  siginfo_t info{};
+  if (::waitid(P_PID, static_cast<id_t>(child.pid), &info, WEXITED | WNOHANG) != 0) {
+    if (errno == EINTR) return false;
+    error = -errno;
+    return true;
+  }
+  if (info.si_pid == 0) return false;
+  (info.si_code == CLD_EXITED ? how.code : how.signal) = info.si_status;
+  return true;
+}
+
+}  // namespace
+
 task<> collect(std::shared_ptr<process_state> child) {
   exit_status how;
   int error = 0;
-  for (;;) {
-    one_operation ending(op_code::poll, child->pidfd, "child");
-    ending.flags = POLLIN;
-    const std::int64_t outcome = co_await ending;
-    if (outcome < 0 && outcome != -EINTR) {
-      error = static_cast<int>(outcome);
-      break;
+  do {  // in one frame: it may not fail to get another
+    // It has not been collected, so its number cannot name another process.
+    if (child->pidfd < 0) child->pidfd = static_cast<int>(::syscall(SYS_pidfd_open, child->pid, 0));
+    if (child->pidfd < 0) {
+      const auto slept = co_await as_expected(sleep_for(look_each));
+      error = slept ? 0 : -ECANCELED;
+    } else {
+      one_operation ending(op_code::poll, child->pidfd, "child");
+      ending.flags = POLLIN;
+      const std::int64_t outcome = co_await ending;
+      error = outcome < 0 && outcome != -EINTR ? static_cast<int>(outcome) : 0;
     }
-    siginfo_t info{};
-    // It has ended, so this does not block.
-    const int status = ::waitid(P_PIDFD, static_cast<id_t>(child->pidfd), &info, WEXITED | WNOHANG);
-    if (status < 0 && errno != EINTR) {
-      error = -errno;
-      break;
-    }
-    if (status == 0 && info.si_pid != 0) {
-      if (info.si_code == CLD_EXITED) {
-        how.code = info.si_status;
-      } else {
-        how.signal = info.si_status;
-      }
-      break;
-    }
-  }
+  } while (error == 0 && !collected(*child, how, error));
   worker& w = worker::here();
-  driver_here().close(std::exchange(child->pidfd, -1), w);
+  if (child->pidfd >= 0) driver_here().close(std::exchange(child->pidfd, -1), w);
   child->ended(how, error, w);
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Starting a child: pipes, then posix_spawn in the pool for calls that block (it waits until the
-// child has begun its program), then a pidfd and a collector.
+// child has begun its program), then a collector. Everything that can fail comes before the start:
+// behind it there is a child, so there must be a handle.
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -40,11 +40,13 @@ struct process_launch {
   void gather_strings();
   /// In the pool; touches nothing of the runtime's. Gives the child's number or -errno.
   [[nodiscard]] std::int64_t run() noexcept;
-  [[nodiscard]] process finish(int pid);
+  [[nodiscard]] process finish(int pid) noexcept;
 
   std::vector<std::string> command;
   process_options options;
   process child;
+  std::shared_ptr<detail::process_state> state = std::make_shared<detail::process_state>();
+  task<> collector = detail::collect(state);
   int child_ends[3] = {-1, -1, -1};
   std::vector<char*> arguments;
   std::vector<char*> variables;
@@ -58,9 +60,18 @@ void process_launch::open_pipe(int stream, bool child_reads) {
   if (const int error = driver_here().pipe(ends); error < 0)
     throw failure(kernel_error(error), "cannot make a pipe for a child");
   const int ours = child_reads ? ends[1] : ends[0];
-  child_ends[stream] = child_reads ? ends[0] : ends[1];
+  int& theirs = child_ends[stream] = child_reads ? ends[0] : ends[1];
+  if (theirs <= STDERR_FILENO) {  // closed in this process: the child's streams are made there
+    const int above = ::fcntl(theirs, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (above < 0) {
+      const int error = -errno;
+      driver_here().close(ours, worker::here());
+      throw failure(kernel_error(error), "cannot make a pipe for a child");
+    }
+    driver_here().close(std::exchange(theirs, above), worker::here());
+  }
   // Programs expect standard streams that block; ours is another open file, and stays as it is.
-  ::fcntl(child_ends[stream], F_SETFL, ::fcntl(child_ends[stream], F_GETFL) & ~O_NONBLOCK);
+  ::fcntl(theirs, F_SETFL, ::fcntl(theirs, F_GETFL) & ~O_NONBLOCK);
   if (stream == 0) {
     child.input_ = pipe_writer(ours);
   } else {
@@ -89,7 +100,19 @@ void process_launch::gather_strings() {
   variables.push_back(nullptr);
 }
 
+/// The kernel keeps no exit status for a parent that ignores SIGCHLD, which is inherited, too.
+void keep_exit_statuses() noexcept {
+  struct sigaction how{};
+  if (::sigaction(SIGCHLD, nullptr, &how) != 0) return;
+  const bool ignored = (how.sa_flags & SA_SIGINFO) == 0 && how.sa_handler == SIG_IGN;
+  if (!ignored && (how.sa_flags & SA_NOCLDWAIT) == 0) return;
+  if (ignored) how.sa_handler = SIG_DFL;
+  how.sa_flags &= ~SA_NOCLDWAIT;
+  ::sigaction(SIGCHLD, &how, nullptr);
+}
+
 std::int64_t process_launch::run() noexcept {
+  keep_exit_statuses();
   ::posix_spawn_file_actions_t actions;
   ::posix_spawnattr_t attributes;
   if (const int error = ::posix_spawn_file_actions_init(&actions); error != 0) return -error;
@@ -127,13 +150,10 @@ std::int64_t process_launch::run() noexcept {
   return error != 0 ? -error : pid;
 }
 
-process process_launch::finish(int pid) {
-  auto state = std::make_shared<detail::process_state>(pid);
-  // The process has not been collected, so its number cannot name another one.
-  state->pidfd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
-  if (state->pidfd < 0) detail::check_outcome(-errno);
-  child.state_ = state;
-  spawn(detail::collect(std::move(state)));
+process process_launch::finish(int pid) noexcept {
+  state->pid = pid;
+  child.state_ = std::move(state);
+  spawn(std::move(collector));
   return std::move(child);
 }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <memory>
 #include <string>
 
 #include "heddle/io/call.hh"
@@ -77,19 +78,19 @@ task<std::vector<address>> resolve(std::string host, std::string service, resolv
   if (host.find('\0') != std::string::npos || service.find('\0') != std::string::npos)
     throw failure({EAI_NONAME, resolver_category()}, "cannot find " + host);
 
-  resolve_request request;
-  request.host = host;
-  request.service = std::move(service);
-  request.family = native_family(options.family);
-  request.passive = options.to_listen;
+  const auto request = std::make_shared<resolve_request>();
+  request->host = host;
+  request->service = std::move(service);
+  request->family = native_family(options.family);
+  request->passive = options.to_listen;
   one_operation asking(op_code::resolve, -1, "resolve");
-  asking.more = &request;
+  asking.more = request.get();
   detail::check_outcome(co_await asking);
-  if (request.error != 0)
-    throw failure({request.error, resolver_category()}, "cannot find " + host);
+  if (request->error != 0)
+    throw failure({request->error, resolver_category()}, "cannot find " + host);
 
   std::vector<address> found;
-  for (const auto& native : request.found) {
+  for (const auto& native : request->found) {
     const auto* bytes = reinterpret_cast<const ::sockaddr*>(native.bytes.data());
     if (const auto a = address::from(bytes, native.len)) found.push_back(*a);
   }

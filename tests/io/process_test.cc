@@ -2,9 +2,14 @@
 // Child processes on the drivers of the kernel: streams, how they end, and that all are collected.
 #include "heddle/io/process.hh"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -114,6 +119,70 @@ task<> nobody_waits() {
   EXPECT_TRUE(no_children());
 }
 
+/// This process has no descriptor left while it lives; its children get some.
+class no_descriptors {
+ public:
+  no_descriptors() {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    rlimit few = before_;
+    few.rlim_cur = std::min<rlim_t>(before_.rlim_cur, 512);
+    ::setrlimit(RLIMIT_NOFILE, &few);
+    const int any = ::eventfd(0, EFD_CLOEXEC);
+    for (int fd = any; fd >= 0; fd = ::fcntl(any, F_DUPFD_CLOEXEC, 0)) held_.push_back(fd);
+  }
+  no_descriptors(const no_descriptors&) = delete;
+  ~no_descriptors() {
+    for (const int fd : held_) ::close(fd);
+    ::setrlimit(RLIMIT_NOFILE, &before_);
+  }
+
+ private:
+  rlimit before_{};
+  std::vector<int> held_;
+};
+
+task<> without_descriptors() {
+  process ran, killed;
+  {
+    const no_descriptors here;
+    ran = co_await start_command(process_options(), "sh", "-c", "exit 7");
+    EXPECT_EQ((co_await ran.wait()).code, 7);
+    killed = co_await start_command(process_options(), "sleep", "1000");
+    killed.kill(SIGKILL);
+    EXPECT_EQ((co_await killed.wait()).signal, SIGKILL);
+  }
+}
+
+/// As a parent that ignores the signal leaves it to its children.
+task<> ignored_signal() {
+  for (const int flags : {0, SA_NOCLDWAIT}) {
+    struct sigaction how{}, before{};
+    how.sa_handler = flags == 0 ? SIG_IGN : SIG_DFL;
+    how.sa_flags = flags;
+    ::sigaction(SIGCHLD, &how, &before);
+    for (int i = 0; i < 20; ++i) {
+      process p = co_await start_command(process_options(), "sh", "-c", "exit 3");
+      EXPECT_EQ((co_await p.wait()).code, 3);
+    }
+    ::sigaction(SIGCHLD, &before, nullptr);
+  }
+}
+
+/// The number that the system gives next is one of the standard streams'.
+task<> closed_streams() {
+  const int input = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 100);
+  ::close(STDIN_FILENO);
+  process p = co_await start_command(
+      process_options().input(child_stream::pipe).output(child_stream::pipe), "cat");
+  co_await p.input().write("passed\n");
+  p.input().close();
+  line_reader out(p.output());
+  EXPECT_EQ(co_await out.line(), "passed");
+  EXPECT_TRUE((co_await p.wait()).success());
+  ::dup2(input, STDIN_FILENO);
+  ::close(input);
+}
+
 task<> unsupported() {
   const auto started = co_await as_expected(start_command(process_options(), "true"));
   EXPECT_EQ(error_of(started), std::errc::operation_not_supported);
@@ -147,4 +216,13 @@ DRIVER_TEST(process, "what cannot be run is a failure of spawn_process") {
 }
 DRIVER_TEST(process, "children that nobody waits for are collected") {
   run_real(make, &nobody_waits);
+}
+DRIVER_TEST(process, "without a descriptor for it, it is a handle all the same") {
+  run_real(make, &without_descriptors);
+}
+DRIVER_TEST(process, "its end is known although SIGCHLD was ignored") {
+  run_real(make, &ignored_signal);
+}
+DRIVER_TEST(process, "its streams are right although ours are closed") {
+  run_real(make, &closed_streams);
 }

@@ -2,7 +2,17 @@
 // Names to addresses, and connecting by name.
 #include "heddle/io/resolve.hh"
 
+#include <dlfcn.h>
+#include <netdb.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstring>
+#include <mutex>
+#include <thread>
+
 #include "heddle/heddle.hh"
+#include "heddle/io/file.hh"
 #include "heddle/io/tcp.hh"
 #include "outcome.hh"
 #include "support/drivers.hh"
@@ -12,6 +22,76 @@ using heddle::test::error_of;
 using namespace std::chrono_literals;
 
 namespace {
+
+/// The system's resolver does not answer for the name silent.test until this ends.
+class silent_server {
+ public:
+  silent_server() { instance() = this; }
+  silent_server(const silent_server&) = delete;
+  ~silent_server() {
+    {
+      const std::lock_guard hold(lock_);
+      over_ = true;
+    }
+    answers_.notify_all();
+    while (ended_ != asked_) std::this_thread::yield();
+    instance() = nullptr;
+  }
+  static int ask() {
+    silent_server& s = *instance();
+    ++s.asked_;
+    {
+      std::unique_lock hold(s.lock_);
+      s.answers_.wait(hold, [&] { return s.over_; });
+    }
+    ++s.ended_;
+    return EAI_AGAIN;
+  }
+  [[nodiscard]] int asked() const noexcept { return asked_; }
+
+ private:
+  static silent_server*& instance() {
+    static silent_server* s = nullptr;
+    return s;
+  }
+  std::mutex lock_;
+  std::condition_variable answers_;
+  bool over_ = false;
+  std::atomic<int> asked_{0}, ended_{0};
+};
+
+}  // namespace
+
+/// The library's calls come here, because this program defines the name.
+extern "C" int getaddrinfo(const char* host, const char* service, const ::addrinfo* hints,
+                           ::addrinfo** found) {
+  if (host != nullptr && std::strcmp(host, "silent.test") == 0) return silent_server::ask();
+  static const auto next = reinterpret_cast<decltype(&::getaddrinfo)>(
+      ::dlsym(RTLD_NEXT, "getaddrinfo"));
+  return next(host, service, hints, found);
+}
+
+namespace {
+
+task<> asks_in_vain() { co_await resolve("silent.test"); }
+
+task<> gives_up_in_time() {
+  const auto a = co_await as_expected(with_timeout(resolve("silent.test"), 20ms));
+  EXPECT_EQ(error_of(a), std::errc::timed_out);
+  const auto b = co_await as_expected(with_timeout(tcp_connect("silent.test", 80), 20ms));
+  EXPECT_EQ(error_of(b), std::errc::timed_out);
+}
+
+/// With as many look-ups as there are threads for them, and more.
+task<> reads_beside_look_ups(const silent_server& server) {
+  scope asking;
+  for (int i = 0; i < 20; ++i) asking.spawn(asks_in_vain());
+  while (server.asked() < 8) co_await sleep_for(1ms);
+  EXPECT_FALSE((co_await read_file("/proc/self/status")).empty());
+  EXPECT_EQ(server.asked(), 8);
+  asking.cancel();
+  static_cast<void>(co_await as_expected(asking.join()));
+}
 
 void plant(driver& d) {
   if (auto* sim = dynamic_cast<sim_driver*>(&d)) {
@@ -105,4 +185,30 @@ HEDDLE_TEST(resolve, "a look-up can be given up") {
 }
 DRIVER_TEST(resolve, "connecting by name tries the addresses in order") {
   run_planted(make(), &next_address);
+}
+DRIVER_TEST(resolve, "a time limit ends a look-up that nobody answers") {
+  if (!make.real()) GTEST_SKIP() << "simulated names need no threads";
+  silent_server server;
+  run_planted(make(), &gives_up_in_time);
+}
+DRIVER_TEST(resolve, "look-ups that nobody answers hold up no file call") {
+  if (!make.real()) GTEST_SKIP() << "simulated names need no threads";
+  silent_server server;
+  runtime rt(make(), {});
+  rt.run(reads_beside_look_ups(server));
+}
+DRIVER_TEST(resolve, "a runtime that ends does not wait for a look-up") {
+  if (!make.real()) GTEST_SKIP() << "simulated names need no threads";
+  silent_server server;
+  {
+    runtime rt(make(), {});
+    rt.run([](const silent_server& s) -> task<> {
+      scope asking;
+      asking.spawn(asks_in_vain());
+      while (s.asked() < 1) co_await sleep_for(1ms);
+      asking.cancel();
+      static_cast<void>(co_await as_expected(asking.join()));
+    }(server));
+  }
+  EXPECT_EQ(server.asked(), 1);
 }

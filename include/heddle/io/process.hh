@@ -133,7 +133,10 @@ class process {
 };
 
 /// Starts a program, found on PATH; the first argument is its name. Signals are as at the start of
-/// a program: none blocked, SIGPIPE not ignored.
+/// a program: none blocked, SIGPIPE not ignored. If this process ignores SIGCHLD (perhaps because
+/// its parent did) or has SA_NOCLDWAIT, that is set to the default, because the kernel keeps no
+/// exit status otherwise. Without a free descriptor for the child, its end is looked for every
+/// 20 ms.
 ///
 /// Cancel: only before it starts. Fails: as the system says, naming the program, when it cannot be
 /// run; operation_not_supported under the simulation driver.

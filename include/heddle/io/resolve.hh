@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Names to addresses, by the system's resolver in the pool for calls that block. Addresses in
-// numbers are answered at once, without it.
+// Names to addresses, by the system's resolver in threads for look-ups alone
+// (runtime_options::io.lookup_threads_max): a silent name server keeps each of them for many
+// seconds, and no file call waits behind it. Addresses in numbers are answered at once. A program
+// that asks many names uses room names, which needs no thread.
 #pragma once
 
 #include <string>
@@ -27,8 +29,8 @@ struct resolve_options {
 
 /// The addresses of a host, in the order in which to try them; never empty.
 ///
-/// Resumes: the awaiting frame. Cancel: ends with operation_canceled; a look-up that has begun in
-/// the pool is waited for. Fails: with a code of resolver_category(), naming the host.
+/// Resumes: the awaiting frame. Cancel: ends with operation_canceled at once; a look-up that has
+/// begun goes on in its thread until the system answers, also past the runtime's end. Fails: with a code of resolver_category(), naming the host.
 ///
 ///   for (const address& a : co_await resolve("localhost", "http")) ...
 [[nodiscard]] task<std::vector<address>> resolve(std::string host, std::string service = "0",

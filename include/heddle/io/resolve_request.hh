@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: MIT
 // A question to the resolver and its answer, as op_code::resolve carries it. Addresses are the
 // bytes of a sockaddr, so that this header needs no header of the system.
+//
+// A question in a shared_ptr can be left alone while the system looks it up: a thread that has
+// begun keeps it. Without one, whoever asked waits for the answer, also when cancelled.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace heddle {
 
-struct resolve_request {
+struct resolve_request : std::enable_shared_from_this<resolve_request> {
   struct found_address {
     std::array<std::byte, 128> bytes{};  ///< a sockaddr of any family (sockaddr_storage has 128)
     std::uint32_t len = 0;

@@ -19,6 +19,7 @@ struct pool_statistics {
   std::uint64_t finished = 0;    ///< calls that ran to their end
   std::uint64_t refused = 0;     ///< because the queue was full, or no thread could be made
   std::uint64_t taken_back = 0;  ///< cancelled before a thread took them
+  std::uint64_t left_alone = 0;  ///< look-ups of names that were cancelled while they ran
   histogram wait_ns;             ///< from the submission until a thread began
   histogram run_ns;              ///< from there to the end of the call
 };

@@ -5,9 +5,11 @@
 #include <optional>
 
 #include "cli/verbs.hh"
+#include "heddle/base/standard_streams.hh"
 
 int main(int argc, char** argv) {
   using namespace heddle::cli;
+  heddle::hold_standard_streams();
   command program("heddle_planner", "Merge the busy handlers of a profile");
   const verb_function optimize = add_optimize(program.add_command("optimize", ""));
   program.require_command();

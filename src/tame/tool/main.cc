@@ -4,9 +4,11 @@
 #include <string>
 #include <string_view>
 
+#include "heddle/base/standard_streams.hh"
 #include "tame/command.hh"
 
 int main(int argc, char** argv) {
+  heddle::hold_standard_streams();
   const std::string_view whole = argc > 0 ? argv[0] : "";
   const std::string_view name = whole.substr(whole.rfind('/') + 1);
   const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);

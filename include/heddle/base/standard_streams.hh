@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// A program may be started with its standard input, output or errors closed. Then the next file or
+// socket that it opens gets such a number, and what is printed as an error goes to that peer.
+#pragma once
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace heddle {
+
+/// Opens /dev/null under each of the numbers 0, 1 and 2 that is closed. Children inherit it. A
+/// runtime with a driver of the kernel calls this first; call it at the start of main() if the
+/// program opens files before that.
+///
+/// Thread: any, before others open files.
+inline void hold_standard_streams() noexcept {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (::fcntl(fd, F_GETFD) >= 0) continue;
+    // The lowest free number is this one, because those below are open.
+    if (::open("/dev/null", O_RDWR) < 0)
+      static_cast<void>(::open("/", O_PATH));  // without devices; it can be neither read nor written
+  }
+}
+
+}  // namespace heddle
