@@ -5,22 +5,42 @@
 #include <cerrno>
 
 namespace heddle {
+namespace {
+
+constexpr std::size_t kept_bytes = 256;   // of an empty buffer
+constexpr std::size_t small_read = 256;   // from a pipe of which nothing is known
+constexpr std::size_t large_read = 4096;  // from one that had more than that
+
+}  // namespace
 
 void line_reader::forget_taken() {
   buffer_.erase(0, taken_);
   taken_ = 0;
 }
 
-task<bool> line_reader::read_more() {
-  // One block of the drivers: the most that a single receive brings, with the default options.
-  char bytes[4096];
-  std::size_t got;
-  if (pipe_.is_open()) {
-    got = co_await pipe_.read_some(bytes);
-  } else {
-    got = co_await stream_.read_some(bytes);
-  }
+template <std::size_t Bytes>
+task<std::size_t> line_reader::read_from_pipe() {
+  char bytes[Bytes];
+  const std::size_t got = co_await pipe_.read_some(bytes);
   buffer_.append(bytes, got);
+  co_return got;
+}
+
+/// While nothing has come, little is held: many may wait.
+task<bool> line_reader::read_more() {
+  if (buffer_.empty() && buffer_.capacity() > kept_bytes) std::string().swap(buffer_);
+  if (!pipe_.is_open()) {
+    const received in = co_await stream_.receive();
+    buffer_.append(in.text());
+    co_return !in.empty();
+  }
+  std::size_t got;
+  if (comes_fast_) {
+    got = co_await read_from_pipe<large_read>();
+  } else {
+    got = co_await read_from_pipe<small_read>();
+  }
+  comes_fast_ = got >= small_read;
   co_return got > 0;
 }
 

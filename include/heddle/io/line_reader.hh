@@ -12,6 +12,7 @@
 namespace heddle {
 
 /// Thread: one color. Keeps a copy of the handle, and what it has read ahead: read on through it.
+/// While it waits and has read nothing ahead, it holds some 500 bytes, frames included.
 /// Cancel: nothing is lost; the next call goes on with what has arrived.
 /// Fails: argument_list_too_long when `limit` bytes came without the delimiter, broken_pipe when
 /// the stream ended without it (what came before stays in rest()), and as reading does.
@@ -39,12 +40,15 @@ class line_reader {
  private:
   /// Reads more behind rest(); false at the end.
   [[nodiscard]] task<bool> read_more();
+  template <std::size_t Bytes>
+  [[nodiscard]] task<std::size_t> read_from_pipe();
   void forget_taken();
 
   stream stream_;
   pipe_reader pipe_;
   std::string buffer_;
-  std::size_t taken_ = 0;  // bytes of the buffer that were given out
+  std::size_t taken_ = 0;    // bytes of the buffer that were given out
+  bool comes_fast_ = false;  // the pipe's last read brought much
 };
 
 }  // namespace heddle
