@@ -22,7 +22,7 @@ task<> serve(std::uint16_t port) {
   http::router routes;
   routes.get("/echo", welcome);
   auto [door, at] = net::chosen().listen(address::loopback(port));
-  std::printf("http://%s/\n", at.to_string().c_str());
+  std::printf("ws://%s/echo\n", at.to_string().c_str());
   std::fflush(stdout);
   co_await http::serve_until_signal(std::move(door), routes);
 }

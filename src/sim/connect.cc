@@ -107,7 +107,9 @@ void stream_socket::answer(std::weak_ptr<object> caller, std::uint64_t attempt, 
     const std::string path = remote_.path();
     result = !path.empty() && !world_.files.exists(path) ? -ENOENT : -ECONNREFUSED;
   } else if (listener->queue_.size() >= listener->backlog_) {
-    if (tries + 1 == connect_tries_max) {
+    if (on_unix()) {
+      result = -EAGAIN;
+    } else if (tries + 1 == connect_tries_max) {
       result = -ETIMEDOUT;
     } else {
       world_.after(connect_retry_first * (1 << tries), [caller, attempt, tries] {

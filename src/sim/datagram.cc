@@ -49,6 +49,7 @@ class datagram_socket final : public object {
       const auto* name = static_cast<const ::sockaddr*>(t.message->msg_name);
       if (const int e = address::parse(name, t.message->msg_namelen, to); e != 0) return e;
       if (to.family() != family_) return -EAFNOSUPPORT;
+      if (family_ != AF_UNIX && to.port() == 0) return -EINVAL;
     }
     if (to.empty()) return family_ == AF_UNIX ? -ENOTCONN : -EDESTADDRREQ;
     const std::size_t len = t.capacity();

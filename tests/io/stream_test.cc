@@ -316,6 +316,15 @@ DRIVER_TEST(udp, "datagrams arrive whole, with their sender, and say when they w
   }());
 }
 
+DRIVER_TEST(udp, "port 0 is no address to send to") {
+  runtime rt(make());
+  rt.run([]() -> task<> {
+    const udp_socket a = udp_socket::bind(address::loopback(0));
+    const auto sent = co_await as_expected(a.send_to(address::loopback(0), "lost"));
+    EXPECT_EQ(sent.error(), std::errc::invalid_argument);
+  }());
+}
+
 HEDDLE_TEST(simulation, "one seed gives one run, with faults, and another seed another") {
   const auto run = [](std::uint64_t seed) {
     sim_options options;

@@ -53,6 +53,17 @@ task<> crowded(std::string path) {
   co_await s.join();
 }
 
+/// Longer than a connection by TCP would wait.
+task<> crowded_for_long() {
+  const std::string path = "door";
+  unix_listener door = unix_listener::listen(path, {.backlog = 1, .accept_queue = 1});
+  scope s;
+  for (int i = 0; i < 12; ++i) s.spawn(say_hello(path));
+  co_await sleep_for(300s);
+  for (int i = 0; i < 12; ++i) static_cast<void>(co_await door.accept());
+  co_await s.join();
+}
+
 task<> left_behind(std::string path) {
   {
     const unix_listener first = unix_listener::listen(path);
@@ -184,6 +195,9 @@ DRIVER_TEST(unix_socket, "a path that was left behind is in use until it is remo
 }
 DRIVER_TEST(unix_socket, "connecting waits while the listener's queue is full") {
   run_in_folder(make(), &crowded);
+}
+HEDDLE_TEST(unix_socket, "connecting waits for as long as the queue is full") {
+  run_plain(std::make_unique<sim_driver>(), &crowded_for_long);
 }
 HEDDLE_TEST(unix_socket, "a name that begins with @ is in no folder") {
   runtime rt(make_driver("epoll", {}), {});
