@@ -117,22 +117,17 @@ task<> kept() {
   rendezvous<> r;
   aligned<A> slot{};
   auto e = r.make_event(slot);
-#if !defined(__clang__)  // docs/guide/compilers.md: Clang 19 places such arguments wrongly
   spawn([e](aligned<A> value) -> task<> {
     check(value, "an argument of a spawned function");
     co_await yield();
     e.trigger(value);
   }, aligned<A>{});
-#else
-  e.trigger(aligned<A>{});
-#endif
   co_await r;
   check(slot, "a slot");
   channel<aligned<A>> c(2);
   co_await c.push({});
   const std::optional<aligned<A>> popped = co_await c.pop();
   check(*popped, "a popped value");
-#if !defined(__clang__)
   scope s;
   s.spawn(color(7), [](aligned<A> value) -> task<> {
     check(value, "an argument in another color");
@@ -140,7 +135,6 @@ task<> kept() {
     check(value, "an argument in another color");
   }, aligned<A>{});
   co_await s.join();
-#endif
   const auto late = co_await with_timeout(variable<A, Pad>({}), std::chrono::seconds(9));
   check(late, "a result with a time limit");
 }

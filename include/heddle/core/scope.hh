@@ -8,8 +8,11 @@
 //   co_await with_scope(serve_both, std::ref(a), std::ref(b));
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <memory>
 #include <source_location>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -188,6 +191,30 @@ task<> call_later(F f, Args... args) {
   }
 }
 
+/// The same for values that frames are not aligned for: Clang 19 places parameters of a coroutine
+/// wrongly if they are aligned to more than that.
+template <class F, class... Args>
+task<> call_with(std::unique_ptr<std::tuple<F, Args...>> kept) {
+  using result_type = std::invoke_result_t<F&, Args&...>;
+  if constexpr (std::is_void_v<result_type>) {
+    std::apply([](F& f, Args&... args) { f(args...); }, *kept);
+    co_return;
+  } else {
+    static_cast<void>(co_await std::apply([](F& f, Args&... args) { return f(args...); }, *kept));
+  }
+}
+
+/// A task that keeps f and the arguments, and calls it.
+template <class F, class... Args>
+task<> calling(F&& f, Args&&... args) {
+  constexpr std::size_t most = alignof(std::max_align_t);
+  if constexpr (alignof(F) > most || ((alignof(Args) > most) || ...))
+    return call_with<F, Args...>(
+        std::make_unique<std::tuple<F, Args...>>(std::move(f), std::move(args)...));
+  else
+    return call_later<F, Args...>(std::move(f), std::move(args)...);
+}
+
 /// Makes `c` the running context until this dies.
 class context_switch {
  public:
@@ -226,13 +253,13 @@ auto call_and_give(F f) -> task<called_task_value<F&>> {
 template <class F, class... Args>
   requires std::invocable<F&, Args&...>
 void scope::spawn(F f, Args... args) {
-  spawn(detail::call_later<F, Args...>(std::move(f), std::move(args)...));
+  spawn(detail::calling<F, Args...>(std::move(f), std::move(args)...));
 }
 
 template <class F, class... Args>
   requires std::invocable<F&, Args&...>
 void scope::spawn(color c, F f, Args... args) {
-  spawn(c, detail::call_later<F, Args...>(std::move(f), std::move(args)...));
+  spawn(c, detail::calling<F, Args...>(std::move(f), std::move(args)...));
 }
 
 namespace detail {

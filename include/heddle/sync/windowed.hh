@@ -40,8 +40,8 @@ class windowed {
     requires std::invocable<std::decay_t<F>&, std::decay_t<Args>&...>
   [[nodiscard]] task<> spawn(F&& f, Args&&... args) {
     detail::check_closures<F, Args...>();
-    return spawn(detail::call_later<std::decay_t<F>, std::decay_t<Args>...>(
-        std::forward<F>(f), std::forward<Args>(args)...));
+    return spawn(detail::calling<std::decay_t<F>, std::decay_t<Args>...>(
+        std::decay_t<F>(std::forward<F>(f)), std::decay_t<Args>(std::forward<Args>(args))...));
   }
   /// Waits until nothing runs. More can be spawned afterwards, unless a task has failed.
   [[nodiscard]] scope::joiner flush() noexcept { return tasks_.join(); }
