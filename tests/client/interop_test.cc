@@ -2,6 +2,7 @@
 // HTTP/2 with programs that are not ours: our client and nghttpd, h2load and curl and our server.
 // Each test is left out where its program is not installed.
 #include <cstdlib>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -37,6 +38,9 @@ class peer_folder {
 
 /// nghttpd on a port that was free.
 struct peer_server {
+  peer_server() = default;
+  peer_server(peer_server&&) = default;
+  ~peer_server() { program.kill(SIGKILL); }
   process program;
   address at;
 };
