@@ -96,6 +96,14 @@ class RunTests(unittest.TestCase):
         self.assertNotIn("% tests passed", end)
         self.assertIn("6 of 6 passed (1 of them flaky), 0 failed", run.last)
 
+    def test_a_process_that_is_left_behind_fails_the_run(self):
+        run = Run(GOOD | {"net": ("(sleep 1000 >/dev/null 2>&1 &); exit 0",)})
+        self.assertEqual(run.status, 1, run.output)
+        self.assertIn("tests: LEFT BEHIND by a test: sleep 1000\n", run.output)
+        self.assertIn("6 of 6 passed", run.last)
+        ends = Run(GOOD | {"net": ("(sleep 1 >/dev/null 2>&1 &); exit 0",)})
+        self.assertEqual(ends.status, 0, ends.output)
+
     def test_a_listed_flaky_test_is_named_without_the_loud_line(self):
         for known in ("net # since today\n", "# x\nnet lane.a page is read, once\n"):
             run = Run({"net": (FLAKY,)}, known=known)
