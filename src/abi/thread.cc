@@ -231,12 +231,14 @@ heddle_job* heddle_job_of(heddle_worker* hw, heddle_frame* f, heddle_scope* s, s
                           std::size_t size, heddle_drop drop_result) {
   worker& w = from(hw);
   heddle_job* j = heddle_job::make(w, size, drop_result);
+  const std::uint32_t place =
+      color == HEDDLE_SAME_COLOR ? w.color : w.place_of(static_cast<std::uint64_t>(color));
   if (f == nullptr || j == nullptr) {
-    if (f != nullptr) {  // without a job it runs alone
-      if (s != nullptr)
-        heddle_spawn_in(hw, f, s);
-      else
-        heddle_spawn(hw, f);
+    if (f != nullptr && s != nullptr) {  // without a job it runs alone
+      heddle_spawn_in(hw, f, s);
+    } else if (f != nullptr) {
+      thread_of(f).owner = owned_by_root;
+      start_in(w, f, place);
     }
     if (j != nullptr) j->fail(-ENOMEM);
     return j;
@@ -252,8 +254,6 @@ heddle_job* heddle_job_of(heddle_worker* hw, heddle_frame* f, heddle_scope* s, s
     w.post(link_of(*f));
     return j;
   }
-  const std::uint32_t place =
-      color == HEDDLE_SAME_COLOR ? w.color : w.place_of(static_cast<std::uint64_t>(color));
   j->color = place;
   start_in(w, f, place);
   return j;

@@ -58,11 +58,17 @@ fiber_stacks::~fiber_stacks() {
     }
 }
 
+/// classes_.size() if there is none.
+std::uint32_t fiber_stacks::find_class(std::size_t bytes) const noexcept {
+  std::uint32_t i = 0;
+  while (i < classes_.size() && classes_[i].bytes != bytes) ++i;
+  return i;
+}
+
 std::uint32_t fiber_stacks::class_of(std::size_t bytes) {
-  for (std::uint32_t i = 0; i < classes_.size(); ++i)
-    if (classes_[i].bytes == bytes) return i;
-  classes_.push_back({bytes});
-  return static_cast<std::uint32_t>(classes_.size() - 1);
+  const std::uint32_t found = find_class(bytes);
+  if (found == classes_.size()) classes_.push_back({bytes});
+  return found;
 }
 
 fiber_stack& fiber_stacks::take(std::size_t bytes) {
@@ -96,11 +102,11 @@ void fiber_stacks::give_back(fiber_stack& s) noexcept {
   } else {
     s.lender->ended_afar_.fetch_add(1, std::memory_order_relaxed);  // relaxed: only a count
   }
-  if (count_.stacks_kept >= limits.stacks_kept) {
+  s.class_index = find_class(s.bytes);  // its pool may be another worker's
+  if (s.class_index == classes_.size() || count_.stacks_kept >= limits.stacks_kept) {
     unmap(s);
     return;
   }
-  s.class_index = class_of(s.bytes);  // its pool may be another worker's
   size_class& c = classes_[s.class_index];
   s.next = std::exchange(c.free, &s);
   ++count_.stacks_kept;

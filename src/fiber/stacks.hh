@@ -58,6 +58,7 @@ class fiber_stacks final : public fiber_place {
   };
   [[nodiscard]] fiber_stack& map(std::uint32_t class_index);
   static void unmap(fiber_stack& s) noexcept;
+  [[nodiscard]] std::uint32_t find_class(std::size_t bytes) const noexcept;
   [[nodiscard]] std::uint32_t class_of(std::size_t bytes);
 
   fiber_statistics count_;  // `running` still includes fibers that ended on other workers

@@ -4,11 +4,13 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <new>
 
 namespace heddle {
 
 received received::copy_of(byte_view bytes) {
+  if (bytes.size() > std::numeric_limits<std::uint32_t>::max()) throw std::bad_alloc();
   auto* const memory = static_cast<std::byte*>(std::malloc(bytes.empty() ? 1 : bytes.size()));
   if (memory == nullptr) throw std::bad_alloc();
   if (!bytes.empty()) std::memcpy(memory, bytes.data(), bytes.size());

@@ -92,6 +92,8 @@ bool event_loop::turn_alone(seat& s, bool may_sleep) {
   bool looks_again = false;
   if (posted_.has_any() || !s.preblock.empty()) [[unlikely]]
     looks_again = bring_in(s);
+  if (s.kept_completions != nullptr) [[unlikely]]
+    completions_.bring_kept(s);
   if (s.wheel.has_unsettled()) [[unlikely]]
     timers_.settle(s, s.io->now());
   time_point until = time_point::min();

@@ -2,6 +2,8 @@
 // Watching, parking and waking.
 #include "sync/stm_wait.hh"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <stdexcept>
 
@@ -161,8 +163,15 @@ void stm_waiter::wake() noexcept {
     wake_from(*w);
     return;
   }
-  add_ref();
-  home_.post([self = reference(this)] { self->wake_from(worker::here()); });
+  for (;;) {  // memory or room may be scarce for a while, and a wake-up must not be lost
+    try {
+      add_ref();
+      home_.post([self = reference(this)] { self->wake_from(worker::here()); });
+      return;
+    } catch (...) {
+      ::sched_yield();
+    }
+  }
 }
 
 /// Runs on a worker of the waiter's runtime: wakes it in its color.
@@ -172,7 +181,7 @@ void stm_waiter::wake_from(worker& w) noexcept {
     return;
   }
   add_ref();
-  send_message(w, color_, [self = reference(this)] {
+  send_urgent_message(w, color_, [self = reference(this)]() noexcept {
     if (self->awaiter != nullptr) self->awaiter->changed(worker::running());
   });
 }

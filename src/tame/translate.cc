@@ -3,6 +3,7 @@
 // insertions name heddle::tame, which the compatibility headers declare.
 #include "tame/translate.hh"
 
+#include <cctype>
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -11,6 +12,18 @@
 
 namespace heddle::tame {
 namespace {
+
+/// Where this word stands in the text by itself; npos if nowhere.
+std::size_t find_word(std::string_view text, std::string_view word) noexcept {
+  const auto in_name = [&](std::size_t at) {
+    return at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) != 0 ||
+                                text[at] == '_');
+  };
+  std::size_t at = text.find(word);
+  while (at != std::string_view::npos && ((at != 0 && in_name(at - 1)) || in_name(at + word.size())))
+    at = text.find(word, at + 1);
+  return at;
+}
 
 class builder {
  public:
@@ -85,7 +98,7 @@ class builder {
     std::string specifiers;
     std::string type = parsed_.one_line({f.keyword.end, f.name.begin});
     for (const char* word : {"static", "inline", "extern"}) {
-      const std::size_t at = type.find(word);
+      const std::size_t at = find_word(type, word);
       if (at == std::string::npos) continue;
       specifiers += std::string(word) + " ";
       type.erase(at, std::string_view(word).size());
