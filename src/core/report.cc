@@ -171,8 +171,7 @@ std::string to_string(const diagnostic& d) {
   add_line(awaited ? say.second : "no function waits; what expects it was made at", d.waits);
   for (const site s : d.stack) text += task_line(s);
   for (const resource_holder& h : d.holders)
-    text += "\n  running for " + std::to_string(h.age.count() / 1'000'000) +
-            " ms: " +
+    text += "\n  running for " + std::to_string(h.age.count() / 1'000'000) + " ms: " +
             (h.at == 0 ? "a call whose line is not known" : "the call at " + describe_site(h.at));
   return text + "\n  help: " + (*d.help == '\0' ? say.help : d.help);
 }

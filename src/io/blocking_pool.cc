@@ -47,7 +47,7 @@ void blocking_pool::open_port(std::uint32_t worker, int wake_fd) {
 void blocking_pool::end() noexcept {
   {
     const std::lock_guard hold(lock_);
-    ending_ = true;
+    if (std::exchange(ending_, true)) return;
     for (crew& each : crews_) each.first = each.last = nullptr;
     count_.queued = 0;
     for (const auto& s : seats_) {
@@ -183,8 +183,7 @@ blocking_pool::waiting_call blocking_pool::oldest(std::uint32_t worker) noexcept
   return found;
 }
 
-std::size_t blocking_pool::longest_running(std::span<running_call> out,
-                                           bool look_ups) noexcept {
+std::size_t blocking_pool::longest_running(std::span<running_call> out, bool look_ups) noexcept {
   const std::lock_guard hold(lock_);
   std::size_t len = 0;
   for (const auto& s : seats_) {

@@ -5,8 +5,8 @@
 // `idle_limit` without a call. A queued call can be taken back; a running one is waited for.
 //
 // Look-ups of names have a crew of threads of their own, because a silent name server holds them
-// for many seconds, and nothing can end them. So nobody waits for a running one: when it is taken
-// back, its thread alone keeps the question, and may outlive the runtime.
+// for many seconds, and nothing can end them. So no worker waits for a running one: when it is
+// taken back, its thread alone keeps the question, and may outlive the runtime.
 //
 // A runtime has one pool for all its workers: each driver gives calls and takes them back
 // through a port of its own, the one of its worker's number (operation::home).
@@ -44,7 +44,7 @@ class blocking_pool : public std::enable_shared_from_this<blocking_pool> {
   /// Makes the ports up to this worker's; its eventfd ends the worker's sleep. Before submit().
   void open_port(std::uint32_t worker, int wake_fd);
   /// Waits for the calls that run, but not for look-ups; drops queued ones (their owners have been
-  /// told). Called once for all workers, when the runtime ends.
+  /// told). Each worker's driver may call it when the runtime ends; the first call does it.
   void end() noexcept;
 
   enum class taken : std::uint8_t { no, running, queued };
@@ -107,8 +107,7 @@ class blocking_pool : public std::enable_shared_from_this<blocking_pool> {
     operation* last = nullptr;
     seat* idle = nullptr;  // the one that was busy last comes first
   };
-  /// A thread, or room for one. Seats stay where they are, so that a seat can be notified without
-  /// the lock.
+  /// A thread, or room for one. A seat never moves, so that it can be notified without the lock.
   struct seat {
     std::thread thread;
     std::condition_variable called;
@@ -118,7 +117,7 @@ class blocking_pool : public std::enable_shared_from_this<blocking_pool> {
     seat* next_idle = nullptr;
     crew* of = nullptr;
     bool occupied = false;
-    bool drops_given = false;  // what was given is taken back
+    bool drops_given = false;  // the given call is taken back
     bool asks = false;         // a look-up runs
   };
   void run(seat& own) noexcept;
@@ -133,7 +132,7 @@ class blocking_pool : public std::enable_shared_from_this<blocking_pool> {
   [[nodiscard]] crew& crew_of(const operation& op) noexcept {
     return crews_[op.code == op_code::resolve ? 1 : 0];
   }
-  /// Nobody waits for this look-up any more. False if no thread has it.
+  /// Leaves a look-up that was taken back to its thread. False if no thread has it.
   [[nodiscard]] bool let_go(const operation& op) noexcept;
 
   std::array<crew, 2> crews_;  // the second one looks names up

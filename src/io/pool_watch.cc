@@ -45,8 +45,7 @@ void pool_watch::look(timer_node& t, worker& w) noexcept {
     // Only the worker parks and wakes a call, and it is here: the frame cannot change meanwhile.
     std::array<blocking_pool::running_call, holders_max> running;
     std::array<resource_holder, holders_max> holders;
-    const std::size_t len = 
-        self.pool_->longest_running(running, call.op->code == op_code::resolve);
+    const std::size_t len = self.pool_->longest_running(running, call.op->code == op_code::resolve);
     const std::int64_t now = blocking_pool::clock_ns();
     for (std::size_t i = 0; i != len; ++i) {
       const bool own = running[i].worker == w.index;

@@ -116,7 +116,7 @@ class uring_driver : public kernel_driver {
     if (in_pool(op)) {
       cancel_in_pool(op, w);
     } else if (op.driver_state & waits_for_turn) {
-      forget_first_served(std::ranges::find(first_served_, &op));
+      forget(first_served_, std::ranges::find(first_served_, &op));
       std::erase(starved_, &op);
       finish(op, w, -ECANCELED);
     } else {
@@ -362,19 +362,16 @@ class uring_driver : public kernel_driver {
         ++i;
         continue;
       }
-      const auto at = waiting.begin() + static_cast<std::ptrdiff_t>(i);
-      if (&waiting == &first_served_) {
-        forget_first_served(at);
-      } else {
-        waiting.erase(at);
-      }
+      forget(waiting, waiting.begin() + static_cast<std::ptrdiff_t>(i));
       finish(op, w, -ECANCELED);
     }
   }
-  void forget_first_served(std::vector<operation*>::iterator at) noexcept {
-    if (at == first_served_.end()) return;
-    if (static_cast<std::size_t>(at - first_served_.begin()) < seen_a_turn_) --seen_a_turn_;
-    first_served_.erase(at);
+  using operations = std::vector<operation*>;
+  void forget(operations& waiting, operations::iterator at) noexcept {
+    if (at == waiting.end()) return;
+    const auto i = static_cast<std::size_t>(at - waiting.begin());
+    if (&waiting == &first_served_ && i < seen_a_turn_) --seen_a_turn_;
+    waiting.erase(at);
   }
 
   /// Asks those beneath a folder that is being closed to end: the request that ends all of a

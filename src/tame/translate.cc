@@ -3,8 +3,8 @@
 // insertions name heddle::tame, which the compatibility headers declare.
 #include "tame/translate.hh"
 
-#include <cctype>
 #include <algorithm>
+#include <cctype>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -13,14 +13,15 @@
 namespace heddle::tame {
 namespace {
 
-/// Where this word stands in the text by itself; npos if nowhere.
+/// The place of this word, as a whole word, in the text; npos if it is not there.
 std::size_t find_word(std::string_view text, std::string_view word) noexcept {
   const auto in_name = [&](std::size_t at) {
-    return at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) != 0 ||
-                                text[at] == '_');
+    return at < text.size() &&
+           (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '_');
   };
   std::size_t at = text.find(word);
-  while (at != std::string_view::npos && ((at != 0 && in_name(at - 1)) || in_name(at + word.size())))
+  while (at != std::string_view::npos &&
+         ((at != 0 && in_name(at - 1)) || in_name(at + word.size())))
     at = text.find(word, at + 1);
   return at;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // HTTP/2 with programs that are not ours: our client and nghttpd, h2load and curl and our server.
 // Each test is left out where its program is not installed.
-#include <cstdlib>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 

@@ -74,7 +74,6 @@ task<> long_from_pipe() {
         to.close();
       },
       ends.writer, text);
-  ends.writer.close();
   line_reader lines(ends.reader);
   EXPECT_EQ(co_await lines.line(40'000), text);
   EXPECT_EQ(co_await lines.line(40'000), "b");

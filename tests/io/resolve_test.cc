@@ -66,8 +66,8 @@ class silent_server {
 extern "C" int getaddrinfo(const char* host, const char* service, const ::addrinfo* hints,
                            ::addrinfo** found) {
   if (host != nullptr && std::strcmp(host, "silent.test") == 0) return silent_server::ask();
-  static const auto next = reinterpret_cast<decltype(&::getaddrinfo)>(
-      ::dlsym(RTLD_NEXT, "getaddrinfo"));
+  static const auto next =
+      reinterpret_cast<decltype(&::getaddrinfo)>(::dlsym(RTLD_NEXT, "getaddrinfo"));
   return next(host, service, hints, found);
 }
 

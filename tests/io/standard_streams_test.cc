@@ -3,8 +3,10 @@
 // numbers.
 #include "heddle/base/standard_streams.hh"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "heddle/heddle.hh"
 #include "heddle/io/tcp.hh"
@@ -24,7 +26,7 @@ task<> uses_low_numbers(bool& low) {
 
 /// Whether the number is /dev/null's.
 bool is_null(int fd) {
-  struct stat number {}, null {};
+  struct stat number{}, null{};
   return ::fstat(fd, &number) == 0 && ::stat("/dev/null", &null) == 0 &&
          number.st_rdev == null.st_rdev;
 }
@@ -61,8 +63,11 @@ DRIVER_TEST(standard_streams, "no socket gets the number of a standard stream") 
 HEDDLE_TEST(standard_streams, "closed ones are null, and open ones stay") {
   for (unsigned open = 0; open < 8; ++open) {
     const int wrong = in_child_with(open, [open] {
+      const int low = ::open("/dev/zero", O_RDWR);
+      const int zero = ::fcntl(low, F_DUPFD, 10);
+      ::close(low);
       for (int fd = 0; fd < 3; ++fd)
-        if ((open >> fd & 1u) != 0) ::dup2(::open("/dev/zero", O_RDWR), fd);
+        if ((open >> fd & 1u) != 0) ::dup2(zero, fd);
       hold_standard_streams();
       int count = 0;
       for (int fd = 0; fd < 3; ++fd) count += is_null(fd) != ((open >> fd & 1u) == 0);

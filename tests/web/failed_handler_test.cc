@@ -83,14 +83,8 @@ texts reports_of(Client client, http::server_options options = {}, nanoseconds s
   how.report = [&found](const diagnostic& d) { found.push_back(to_string(d)); };
   runtime rt(how);
   rt.run([](Client c, http::server_options o) -> task<> {
-    http::server web(failing_routes(), std::move(o));
-    tcp_listener door = tcp_listener::listen(address::loopback(0));
-    const address at = door.local();
-    scope s;
-    s.spawn(web.serve(std::move(door)));
-    co_await c(at);
-    web.stop();
-    co_await s.join();
+    co_await with_server(failing_routes(), std::move(o),
+                         [&c](address at, http::server&) { return c(at); });
   }(std::move(client), std::move(options)));
   return found;
 }
@@ -160,10 +154,10 @@ HEDDLE_TEST(failed_handler, "answers, refused bodies and lost clients are no fai
                                      "no number\r\n")),
               "400");
     {
-      tcp_stream half = co_await tcp_connect(at);
+      stream half = co_await connect_to(at);
       co_await half.write("POST /reads HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nha");
     }
-    tcp_stream endless = co_await tcp_connect(at);
+    stream endless = co_await connect_to(at);
     co_await endless.write("GET /never-ends HTTP/1.1\r\nHost: x\r\n\r\n");
     static_cast<void>(co_await read_until(endless, "xxx"));
     endless.close();

@@ -3,9 +3,6 @@
 // socket that it opens gets such a number, and what is printed as an error goes to that peer.
 #pragma once
 
-#include <fcntl.h>
-#include <unistd.h>
-
 namespace heddle {
 
 /// Opens /dev/null under each of the numbers 0, 1 and 2 that is closed. Children inherit it. A
@@ -13,13 +10,6 @@ namespace heddle {
 /// program opens files before that.
 ///
 /// Thread: any, before others open files.
-inline void hold_standard_streams() noexcept {
-  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
-    if (::fcntl(fd, F_GETFD) >= 0) continue;
-    // The lowest free number is this one, because those below are open.
-    if (::open("/dev/null", O_RDWR) < 0)
-      static_cast<void>(::open("/", O_PATH));  // without devices; it can be neither read nor written
-  }
-}
+void hold_standard_streams() noexcept;
 
 }  // namespace heddle

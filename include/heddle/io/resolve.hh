@@ -30,7 +30,8 @@ struct resolve_options {
 /// The addresses of a host, in the order in which to try them; never empty.
 ///
 /// Resumes: the awaiting frame. Cancel: ends with operation_canceled at once; a look-up that has
-/// begun goes on in its thread until the system answers, also past the runtime's end. Fails: with a code of resolver_category(), naming the host.
+/// begun goes on in its thread until the system answers, also past the runtime's end. Fails: with a
+/// code of resolver_category(), naming the host.
 ///
 ///   for (const address& a : co_await resolve("localhost", "http")) ...
 [[nodiscard]] task<std::vector<address>> resolve(std::string host, std::string service = "0",

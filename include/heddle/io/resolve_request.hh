@@ -3,7 +3,7 @@
 // bytes of a sockaddr, so that this header needs no header of the system.
 //
 // A question in a shared_ptr can be left alone while the system looks it up: a thread that has
-// begun keeps it. Without one, whoever asked waits for the answer, also when cancelled.
+// begun keeps it. Without one, the waiting task gets the answer, also when it is cancelled.
 #pragma once
 
 #include <array>

@@ -15,10 +15,10 @@ struct driver_common;
 
 /// Limits of a driver; each has its option in runtime_options.
 struct driver_options {
-  std::uint32_t block_bytes = 4096;    ///< size of one receive block
-  std::uint32_t block_count = 1024;    ///< blocks a worker; memory is touched as they are used
-  std::uint32_t queue_entries = 1024;  ///< io_uring submission entries
-  std::uint32_t pool_threads_max = 8;  ///< threads for calls that block (files under epoll)
+  std::uint32_t block_bytes = 4096;      ///< size of one receive block
+  std::uint32_t block_count = 1024;      ///< blocks a worker; memory is touched as they are used
+  std::uint32_t queue_entries = 1024;    ///< io_uring submission entries
+  std::uint32_t pool_threads_max = 8;    ///< threads for calls that block (files under epoll)
   std::uint32_t lookup_threads_max = 8;  ///< threads for look-ups of names by the system's resolver
   std::uint32_t pool_queue_max = 65536;  ///< calls that may wait for one; more fail with EAGAIN
   nanoseconds pool_idle = std::chrono::seconds(10);  ///< an idle thread of the pool ends after it

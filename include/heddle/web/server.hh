@@ -86,7 +86,7 @@ class server {
 
 namespace detail {
 /// A caller's line as a last argument. Unlike std::source_location, it is not made of `{}`, which
-/// stands for options.
+/// means options.
 struct calling_line {
   constexpr calling_line(std::source_location at) noexcept : where(at) {}
   std::source_location where;
