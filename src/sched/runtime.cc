@@ -10,9 +10,10 @@
 #include <string_view>
 #include <thread>
 
+#include "sched/end_of_tasks.hh"
 #include "sched/quiescent.hh"
+#include "sched/run_guard.hh"
 #include "sched/runtime_parts.hh"
-#include "sched/turning.hh"
 
 namespace heddle {
 namespace {
@@ -136,10 +137,10 @@ std::coroutine_handle<> runtime::program_ended(join& j, worker& w) noexcept {
 #define HEDDLE_LOST_TASK_HINT ""
 #endif
 
-/// After a drain or a deadlock, color 0 is cancelled until its tasks have ended.
+/// After a drain or a deadlock, a color is cancelled until its tasks have ended.
 void runtime::begin_program() {
   check_use("run");
-  if (!parts_->workers.first().w.root_scope->context_of_tasks().canceled()) return;
+  if (!roots_canceled_ && !main_worker().root_scope->context_of_tasks().canceled()) return;
   if (const std::size_t left = reopen_roots(); left != 0)
     throw failure(canceled_error(),
                   "run() cannot begin another program: " + std::to_string(left) +
@@ -149,7 +150,7 @@ void runtime::begin_program() {
 
 void runtime::run_program(join& kept) {
   event_loop& loop = parts_->loop;
-  const turning inside(*this, __builtin_frame_address(0), "run");
+  const run_guard inside(*this, __builtin_frame_address(0), "run");
   const auto ended = [&] { return ended_.load(std::memory_order_acquire) == &kept; };
   loop.begin_world();
   while (!ended()) {
@@ -158,22 +159,15 @@ void runtime::run_program(join& kept) {
     // Nothing can wake the program any more: it must not be left with a pointer to our stack.
     loop.end_world();
     const std::string where = dump();
-    static_cast<void>(cancel_roots());
+    end_of_tasks ending(*this);
     loop.begin_world();
-    const time_point end = add_saturated(io().now(), options_.drain_timeout);
     // The other tasks end, too, as far as they can, so that another program may run after this one.
-    const auto unfinished = [&] {
-      if (!ended()) return true;
-      seat& first = parts_->workers.first();
-      if (first.held != nullptr) parts_->colors.count_root(*first.held);
-      return parts_->colors.live_roots() != 0 && first.w.now < end;
-    };
+    const auto unfinished = [&] { return !ended() || (ending.has_tasks() && ending.in_time()); };
     while (unfinished() && loop.turn(true)) {
     }
     HEDDLE_ASSERT(ended(), "a task can neither go on nor be cancelled" HEDDLE_LOST_TASK_HINT);
     loop.end_world();
-    parts_->colors.draining = false;
-    static_cast<void>(reopen_roots());
+    ending.finish();
     ended_.store(nullptr);
     throw failure(
         std::make_error_code(std::errc::resource_deadlock_would_occur),
@@ -189,7 +183,7 @@ void runtime::run_program(join& kept) {
 
 void runtime::run() {
   event_loop& loop = parts_->loop;
-  const turning inside(*this, __builtin_frame_address(0), "run");
+  const run_guard inside(*this, __builtin_frame_address(0), "run");
   loop.begin_world();
   while (!stop_.exchange(false)) {
     if (loop.turn(true)) continue;
@@ -200,7 +194,7 @@ void runtime::run() {
 }
 
 bool runtime::once() {
-  const turning inside(*this, __builtin_frame_address(0), "turned");
+  const run_guard inside(*this, __builtin_frame_address(0), "turned");
   const auto frames = [this] {
     std::uint64_t n = 0;
     for (const auto& s : parts_->workers.seats) n += s->w.frames_run;

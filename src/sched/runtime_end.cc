@@ -3,7 +3,8 @@
 // giving its memory back.
 #include <algorithm>
 
-#include "sched/turning.hh"
+#include "sched/end_of_tasks.hh"
+#include "sched/run_guard.hh"
 
 namespace heddle {
 
@@ -39,29 +40,28 @@ std::size_t runtime::reopen_roots() {
     left += r.root->live();
     if (r.root->live() == 0) r.root->context_of_tasks().reopen();
   });
+  roots_canceled_ = left != 0;
   return left;
 }
 
-/// Every root, wherever its color is; gives how many there are. The workers stand still.
-std::size_t runtime::cancel_roots() {
+/// Every root, wherever its color is. The workers stand still.
+void runtime::cancel_roots() {
   worker& w = main_worker();
-  std::size_t roots = 0;
+  roots_canceled_ = true;
   parts_->colors.draining = true;
   region_.open_reserve();  // a program may end because its memory is full
   parts_->colors.each([&](const color_record& r) {
-    ++roots;
     send_message(w, r.place_,
                  [root = r.root] { root->context_of_tasks().cancel(worker::running()); });
   });
-  return roots;
 }
 
 std::size_t runtime::drain() {
   event_loop& loop = parts_->loop;
   worker_set& all = parts_->workers;
-  const turning inside(*this, __builtin_frame_address(0), "drained");
+  const run_guard inside(*this, __builtin_frame_address(0), "drained");
   worker& w = main_worker();
-  static_cast<void>(cancel_roots());
+  end_of_tasks ending(*this);
   for (frame* f : parts_->look.plain_frames()) {
     send_message(w, w.context_at(f->context).color, [this, f] {
       if (!parts_->look.has(*f)) return;  // it has finished meanwhile
@@ -71,18 +71,7 @@ std::size_t runtime::drain() {
       worker::running().post(link_of(*f));
     });
   }
-  const time_point end = add_saturated(io().now(), options_.drain_timeout);
-  struct alarm : timer_node {
-    alarm() noexcept : timer_node([](timer_node&, worker&) noexcept {}) { for_worker = true; }
-  } bound;
-  arm(w, bound, end);  // so that a sleep ends there
   loop.begin_world();
-  const auto tasks_left = [&] {
-    // A color that stays held between two turns is counted only when it is left.
-    if (seat& first = all.first(); first.held != nullptr) parts_->colors.count_root(*first.held);
-    return parts_->colors.live_roots() != 0 ||
-           (w.root_scope != nullptr && w.color != no_color && w.root_scope->live() != 0);
-  };
   // Calls that were posted, and preblock events that were armed, until the last task ended. Those
   // that come again each time must not keep the runtime from its end.
   bool tasks_ended = false;
@@ -101,7 +90,7 @@ std::size_t runtime::drain() {
   };
   const auto busy = [&] {
     seat& first = all.first();
-    if (tasks_left()) {
+    if (ending.has_tasks()) {
       tasks_ended = false;
       return true;
     }
@@ -124,12 +113,11 @@ std::size_t runtime::drain() {
     return false;
   };
   while (busy()) {
-    if (w.now >= end) break;
+    if (!ending.in_time()) break;
     if (!loop.turn(true)) break;
   }
   loop.end_world();
-  parts_->colors.draining = false;
-  return reopen_roots();
+  return ending.finish();
 }
 
 runtime::~runtime() {

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "heddle/core/expected.hh"
-#include "heddle/core/rendezvous.hh"
 #include "heddle/sched/runtime.hh"
 #include "web/websocket_deflate.hh"
 #include "web/websocket_session.hh"
@@ -22,20 +21,6 @@ bool is_utf8(std::string_view text) noexcept {
   utf8_check check;
   return check.add(text) && check.whole();
 }
-
-/// The turn to read, until this ends.
-class reading_turn {
- public:
-  explicit reading_turn(websocket::session& of) noexcept : of_(of) {}
-  reading_turn(const reading_turn&) = delete;
-  ~reading_turn() {
-    of_.reading = false;
-    of_.pass_turn();
-  }
-
- private:
-  websocket::session& of_;
-};
 
 }  // namespace
 
@@ -185,27 +170,20 @@ const websocket_end& websocket::ended() const noexcept { return session_->how; }
 const std::string& websocket::protocol() const noexcept { return session_->protocol; }
 response websocket::done() { return upgraded(stream(), {}).done(); }
 
-task<bool> websocket::session::wait_to_read(bool dropping) {
+task<mutex::hold> websocket::session::wait_to_read(bool dropping) {
   if (!dropping) ++receivers_waiting;
-  std::error_code why;
-  while (!why && !take_turn(dropping)) {
-    rendezvous<> r;
-    std::erase_if(waits_for_turn, [](const event<>& each) { return each.empty(); });
-    waits_for_turn.push_back(r.make_event());
-    const auto turn = co_await as_expected(with_deadline(r, dropping ? close_limit : never));
-    if (!turn) why = turn.error();
-  }
+  auto turn = co_await as_expected(with_deadline(to_read.lock(), dropping ? close_limit : never));
   if (!dropping) --receivers_waiting;
-  if (!why) co_return true;
-  if (!dropping) pass_turn();
-  if (!dropping || why != std::errc::timed_out) throw failure(why);
+  if (turn) co_return std::move(*turn);
+  if (!dropping || turn.error() != std::errc::timed_out) throw failure(turn.error());
   if (!over) connection.close();  // the task that reads sees it
-  co_return false;
+  co_return mutex::hold();
 }
 
 task<std::optional<websocket_message>> websocket::session::read(bool dropping) {
-  if (!take_turn(dropping) && !co_await wait_to_read(dropping)) co_return std::nullopt;
-  const reading_turn turn(*this);
+  mutex::hold turn = to_read.try_lock();
+  if (!turn) turn = co_await wait_to_read(dropping);
+  if (!turn) co_return std::nullopt;
   for (;;) {
     while (!over && !in.empty()) {
       if (dropping && receivers_waiting != 0) co_return std::nullopt;

@@ -6,9 +6,8 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "heddle/core/event.hh"
+#include "heddle/sync/mutex.hh"
 #include "heddle/web/websocket.hh"
 #include "web/websocket_frames.hh"
 
@@ -30,19 +29,8 @@ struct websocket::session {
   /// which then goes on with the bytes where this stopped.
   [[nodiscard]] task<std::optional<websocket_message>> read(bool dropping);
   /// Waits for the turn to read; with `dropping` until close_limit, and closes the connection then.
-  /// False: the turn was not given.
-  [[nodiscard]] task<bool> wait_to_read(bool dropping);
-  /// Takes the turn to read if it is free. A task that drops messages lets those go first that wait
-  /// for one.
-  [[nodiscard]] bool take_turn(bool dropping) noexcept {
-    if (reading || (dropping && receivers_waiting != 0)) return false;
-    return reading = true;
-  }
-  /// Wakes the waiting tasks, in their order, because the turn is free or a task has stopped
-  /// waiting.
-  void pass_turn() noexcept {
-    for (const event<>& each : std::exchange(waits_for_turn, {})) each.trigger();
-  }
+  /// An empty hold: the turn was not given.
+  [[nodiscard]] task<mutex::hold> wait_to_read(bool dropping);
 
   [[nodiscard]] task<> write_frame(websocket_opcode what, std::string_view payload);
   /// Sends a ping or a pong. A cancelled receive() still waits for it, because half a frame would
@@ -83,10 +71,8 @@ struct websocket::session {
   bool close_sent = false;
   bool leaving = false;  // because the server stops
   bool over = false;
-  // Set from take_turn() until the task has left read().
-  bool reading = false;
+  mutex to_read;
   std::uint32_t receivers_waiting = 0;  // for the turn to read
-  std::vector<event<>> waits_for_turn;
 };
 
 }  // namespace heddle::http

@@ -3,6 +3,7 @@
 #include "heddle/io/unix.hh"
 
 #include <string>
+#include <vector>
 
 #include "folder.hh"
 #include "heddle/heddle.hh"
@@ -60,7 +61,8 @@ task<> crowded_for_long() {
   scope s;
   for (int i = 0; i < 12; ++i) s.spawn(say_hello(path));
   co_await sleep_for(300s);
-  for (int i = 0; i < 12; ++i) static_cast<void>(co_await door.accept());
+  std::vector<unix_stream> peers;
+  for (int i = 0; i < 12; ++i) peers.push_back(co_await door.accept());
   co_await s.join();
 }
 

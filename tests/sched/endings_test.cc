@@ -365,27 +365,55 @@ task<> resists(bool& ends) {
   }
 }
 
+task<> ends_an_hour_after_its_cancellation() {
+  rendezvous<> never;
+  const event<> kept = never.make_event();
+  try {
+    co_await never;
+  } catch (const failure&) {
+  }
+  static_cast<void>(co_await as_expected(shield(sleep_for(1h), 2h)));
+}
+
 }  // namespace
 
-HEDDLE_TEST(endings, "while cancelled tasks have not ended, run() says so") {
-  runtime_options options = ending_options(1, true);
+HEDDLE_TEST(endings, "while cancelled tasks of any color have not ended, run() says so") {
+  for (const unsigned number : {0U, 3U}) {
+    SCOPED_TRACE("color " + std::to_string(number));
+    runtime_options options = ending_options(1, true);
+    options.drain_timeout = 20ms;
+    ending_counts counts;
+    bool ends = false;
+    runtime rt(std::move(options));
+    rt.spawn(color(number), resists(ends));
+    EXPECT_EQ(rt.drain(), 1U);
+    try {
+      rt.run(sleeps_shortly(counts));
+      ADD_FAILURE() << "it ran";
+    } catch (const failure& f) {
+      EXPECT_EQ(f.code(), std::errc::operation_canceled);
+      EXPECT_NE(std::string(f.what()).find("1 task has been cancelled and not ended"),
+                std::string::npos)
+          << f.what();
+    }
+    ends = true;
+    EXPECT_EQ(rt.drain(), 0U);
+    rt.run(sleeps_shortly(counts));
+  }
+}
+
+HEDDLE_TEST(endings, "the tasks beside a program that waits in vain have drain_timeout to end") {
+  runtime_options options;
   options.drain_timeout = 20ms;
   ending_counts counts;
-  bool ends = false;
-  runtime rt(std::move(options));
-  rt.spawn(resists(ends));
-  EXPECT_EQ(rt.drain(), 1U);
-  try {
-    rt.run(sleeps_shortly(counts));
-    ADD_FAILURE() << "it ran";
-  } catch (const failure& f) {
-    EXPECT_EQ(f.code(), std::errc::operation_canceled);
-    EXPECT_NE(std::string(f.what()).find("1 task has been cancelled and not ended"),
-              std::string::npos)
-        << f.what();
-  }
-  ends = true;
-  EXPECT_EQ(rt.drain(), 0U);
+  runtime rt(std::make_unique<sim_driver>(), std::move(options));
+  rt.spawn(color(3), ends_an_hour_after_its_cancellation());
+  const time_point begin = rt.io().now();
+  EXPECT_THROW(rt.run(waits_in_vain(counts)), failure);
+  EXPECT_LT(rt.io().now() - begin, 1s);
+  EXPECT_THROW(rt.run(sleeps_shortly(counts)), failure);
+  rt.run();
+  EXPECT_GE(rt.io().now() - begin, 1h);
   rt.run(sleeps_shortly(counts));
 }
 

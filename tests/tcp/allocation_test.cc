@@ -6,11 +6,13 @@
 
 #include "heddle/base/sanitizer.hh"
 #include "support/test.hh"
+#include "tcp/challenge.hh"
 #include "tests/tcp/joined.hh"
 
 namespace {
 
 std::size_t tcp_test_allocations = 0;
+bool tcp_test_no_memory = false;
 
 }  // namespace
 
@@ -19,6 +21,7 @@ std::size_t tcp_test_allocations = 0;
 // NOLINTBEGIN: counts every allocation of this program
 [[gnu::noinline]] void* operator new(std::size_t bytes) {
   ++tcp_test_allocations;
+  if (tcp_test_no_memory) throw std::bad_alloc();
   if (void* const p = std::malloc(bytes != 0 ? bytes : 1)) return p;
   throw std::bad_alloc();
 }
@@ -122,4 +125,18 @@ HEDDLE_TEST(tcp_memory, "a hundred thousand connections rest without timers and 
   EXPECT_EQ(client.busy_count(), 0u);
   EXPECT_EQ(server.next_due(), never_due);
   EXPECT_EQ(client.next_due(), never_due);
+}
+
+HEDDLE_TEST(tcp_memory, "a challenge without memory for its table is not sent") {
+#if HEDDLE_TSAN
+  GTEST_SKIP() << "its operators are ThreadSanitizer's";
+#endif
+  challenge_budget budget;
+  const hash_key key{1, 2};
+  tcp_test_no_memory = true;
+  const bool sent = budget.take(1, 0, 10, 100, key);
+  tcp_test_no_memory = false;
+  EXPECT_FALSE(sent);
+  EXPECT_FALSE(budget.take(1, 999'999, 10, 100, key));  // in the same second
+  EXPECT_TRUE(budget.take(1, 1'000'000, 10, 100, key));
 }

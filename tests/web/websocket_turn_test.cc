@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // close() while the receiving task is between two messages: both want to read, and one does. A
 // message is right or does not come.
+#include <array>
+
 #include "web/websocket_peer.hh"
 
 using namespace heddle;
@@ -62,4 +64,37 @@ HEDDLE_TEST(websocket_turn, "close() and a task between two messages do not read
     }));
   }
   EXPECT_GT(whole, 5);
+}
+
+namespace {
+
+constexpr int short_messages = 99;
+
+task<> send_short_ones(http::websocket ws) {
+  for (int i = 0; i < short_messages; ++i) co_await ws.send("short");
+  co_await ws.close();
+}
+
+task<http::response> answer_short_ones(http::request& r) {
+  co_return co_await http::hand_to_websocket(r, &send_short_ones);
+}
+
+task<> count_messages(http::websocket& ws, int& count) {
+  while (co_await ws.receive()) ++count;
+}
+
+}  // namespace
+
+HEDDLE_TEST(websocket_turn, "tasks that receive in a loop take turns") {
+  HEDDLE_NEEDS_TCP();
+  std::array<int, 3> counts{};
+  runtime rt(std::make_unique<sim_driver>(sim_options{.seed = 1}), one_worker());
+  rt.run(with_server(answer_short_ones, {}, [&](address at, http::server&) -> task<> {
+    stream conn = co_await tcp_connect(at);
+    http::websocket ws = co_await http::connect_websocket(std::move(conn), "localhost", "/");
+    scope s;
+    for (int& count : counts) s.spawn(count_messages(ws, count));
+    co_await s.join();
+  }));
+  for (const int count : counts) EXPECT_EQ(count, short_messages / 3);
 }

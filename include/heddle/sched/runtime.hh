@@ -176,7 +176,8 @@ class runtime final : public scheduler, public completion_router {
 
  private:
   friend class outside_work;
-  class turning;
+  class run_guard;
+  class end_of_tasks;
 
   static std::coroutine_handle<> program_ended(join& j, worker& w) noexcept;
   template <class P>
@@ -188,7 +189,7 @@ class runtime final : public scheduler, public completion_router {
   [[gnu::noinline]] void begin_program();
   [[gnu::noinline]] void run_program(join& kept);
   void setup(const driver_factory& make);
-  [[nodiscard]] std::size_t cancel_roots();
+  void cancel_roots();
   [[nodiscard]] std::size_t reopen_roots();
   void check_use(const char* what) const noexcept;
   void post_at(std::uint32_t place, std::move_only_function<void()> f);
@@ -201,7 +202,8 @@ class runtime final : public scheduler, public completion_router {
   worker* outer_worker_ = nullptr;
   std::atomic<const join*> ended_{nullptr};
   std::atomic<bool> stop_{false};
-  bool turns_ = false;  ///< inside run(), once() or drain()
+  bool turns_ = false;           ///< inside run(), once() or drain()
+  bool roots_canceled_ = false;  ///< of a color whose cancelled tasks have not all ended
   std::mutex report_lock_;
 };
 

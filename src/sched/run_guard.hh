@@ -9,16 +9,16 @@
 namespace heddle {
 
 /// It also notes where the thread's stack is meanwhile, for dumps.
-class runtime::turning {
+class runtime::run_guard {
  public:
-  turning(runtime& rt, const void* top, const char* what) noexcept : rt_(rt) {
+  run_guard(runtime& rt, const void* top, const char* what) noexcept : rt_(rt) {
     rt.check_use(what);
     outer_ = note(top);
     rt.turns_ = true;
   }
-  turning(const turning&) = delete;
-  turning& operator=(const turning&) = delete;
-  ~turning() {
+  run_guard(const run_guard&) = delete;
+  run_guard& operator=(const run_guard&) = delete;
+  ~run_guard() {
     rt_.turns_ = false;
     note(outer_);
   }
