@@ -17,6 +17,10 @@ failure closed_failure() {
   return failure(std::make_error_code(std::errc::broken_pipe), "the WebSocket is closed");
 }
 
+std::span<char> chars_of(received& block) noexcept {
+  return {reinterpret_cast<char*>(block.writable().data()), block.size()};
+}
+
 bool is_utf8(std::string_view text) noexcept {
   utf8_check check;
   return check.add(text) && check.whole();
@@ -24,11 +28,11 @@ bool is_utf8(std::string_view text) noexcept {
 
 }  // namespace
 
-websocket::session::session(stream of, std::string early_bytes, const websocket_options& o,
+websocket::session::session(stream of, std::string_view early_bytes, const websocket_options& o,
                             bool server, websocket_agreement agreed)
     : connection(std::move(of)),
-      early(std::move(early_bytes)),
-      in(early),
+      block(early_bytes.empty() ? received() : received::copy_of(byte_view(early_bytes))),
+      in(chars_of(block)),
       reader({o.message_bytes_max, o.fragments_max, server, agreed.deflate_bits != 0}),
       draining(&nothing_drains),
       ping_after(o.ping_after),
@@ -156,7 +160,7 @@ task<bool> websocket::session::more() {
       co_return false;
     }
     block = std::move(*got);
-    in = {reinterpret_cast<char*>(block.writable().data()), block.size()};
+    in = chars_of(block);
     co_return true;
   }
 }
@@ -170,20 +174,22 @@ const websocket_end& websocket::ended() const noexcept { return session_->how; }
 const std::string& websocket::protocol() const noexcept { return session_->protocol; }
 response websocket::done() { return upgraded(stream(), {}).done(); }
 
-task<mutex::hold> websocket::session::wait_to_read(bool dropping) {
+task<bool> websocket::session::wait_to_read(mutex::hold& turn, bool dropping) {
   if (!dropping) ++receivers_waiting;
-  auto turn = co_await as_expected(with_deadline(to_read.lock(), dropping ? close_limit : never));
+  auto given = co_await as_expected(with_deadline(to_read.lock(), dropping ? close_limit : never));
   if (!dropping) --receivers_waiting;
-  if (turn) co_return std::move(*turn);
-  if (!dropping || turn.error() != std::errc::timed_out) throw failure(turn.error());
+  if (given) {
+    turn = std::move(*given);
+    co_return true;
+  }
+  if (!dropping || given.error() != std::errc::timed_out) throw failure(given.error());
   if (!over) connection.close();  // the task that reads sees it
-  co_return mutex::hold();
+  co_return false;
 }
 
 task<std::optional<websocket_message>> websocket::session::read(bool dropping) {
   mutex::hold turn = to_read.try_lock();
-  if (!turn) turn = co_await wait_to_read(dropping);
-  if (!turn) co_return std::nullopt;
+  if (!turn && !co_await wait_to_read(turn, dropping)) co_return std::nullopt;
   for (;;) {
     while (!over && !in.empty()) {
       if (dropping && receivers_waiting != 0) co_return std::nullopt;

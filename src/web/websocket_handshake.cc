@@ -164,8 +164,8 @@ task<websocket> handshake(stream connection, std::string host, std::string targe
   std::string early;
   const std::string head = co_await read_answer(connection, early);
   websocket_agreement agreed = check_answer(head, key, o);
-  co_return websocket(std::make_unique<websocket::session>(std::move(connection), std::move(early),
-                                                           o, false, std::move(agreed)));
+  co_return websocket(std::make_unique<websocket::session>(std::move(connection), early, o, false,
+                                                           std::move(agreed)));
 }
 
 /// The answer to a handshake; throws status_error to refuse it.
@@ -198,8 +198,8 @@ response agree(request& asked, const websocket_options& options, websocket_agree
 
 websocket on_server(upgraded to, const websocket_options& options, websocket_agreement agreed,
                     std::shared_ptr<cancel_source> draining) {
-  auto session = std::make_unique<websocket::session>(std::move(to.connection), std::move(to.early),
-                                                      options, true, std::move(agreed));
+  auto session = std::make_unique<websocket::session>(std::move(to.connection), to.early, options,
+                                                      true, std::move(agreed));
   session->draining = draining.get();
   session->kept_draining = std::move(draining);
   return websocket(std::move(session));
@@ -271,7 +271,7 @@ websocket websocket_on(stream connection, const response_head& answer,
   };
   websocket_agreement agreed =
       agreement_of(once("Sec-WebSocket-Extensions"), once("Sec-WebSocket-Protocol"), options);
-  return websocket(std::make_unique<websocket::session>(std::move(connection), std::string(),
+  return websocket(std::make_unique<websocket::session>(std::move(connection), std::string_view(),
                                                         options, false, std::move(agreed)));
 }
 

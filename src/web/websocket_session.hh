@@ -21,7 +21,7 @@ struct websocket_agreement {
 
 /// Thread: one color.
 struct websocket::session {
-  session(stream connection, std::string early_bytes, const websocket_options& o, bool server,
+  session(stream connection, std::string_view early_bytes, const websocket_options& o, bool server,
           websocket_agreement agreed);
 
   /// The next message; nothing at the end. One task reads at a time, the others wait in line.
@@ -29,8 +29,8 @@ struct websocket::session {
   /// which then goes on with the bytes where this stopped.
   [[nodiscard]] task<std::optional<websocket_message>> read(bool dropping);
   /// Waits for the turn to read; with `dropping` until close_limit, and closes the connection then.
-  /// An empty hold: the turn was not given.
-  [[nodiscard]] task<mutex::hold> wait_to_read(bool dropping);
+  /// False: the turn was not given.
+  [[nodiscard]] task<bool> wait_to_read(mutex::hold& turn, bool dropping);
 
   [[nodiscard]] task<> write_frame(websocket_opcode what, std::string_view payload);
   /// Sends a ping or a pong. A cancelled receive() still waits for it, because half a frame would
@@ -50,9 +50,8 @@ struct websocket::session {
   void end(std::uint16_t code, std::string_view reason, bool by_peer);
 
   stream connection;
-  std::string early;   // bytes that came with the handshake
-  received block;      // the block that `in` is in, behind those
-  std::span<char> in;  // not read yet
+  received block;      // the latest that came; at first the bytes behind the handshake
+  std::span<char> in;  // of the block: not read yet
   websocket_reader reader;
   cancel_source nothing_drains;  // of a client, and once a server has told that it stops
   cancel_source* draining;       // of the server, until it has been told
@@ -71,8 +70,8 @@ struct websocket::session {
   bool close_sent = false;
   bool leaving = false;  // because the server stops
   bool over = false;
+  std::uint16_t receivers_waiting = 0;  // for the turn to read; not those that drop messages
   mutex to_read;
-  std::uint32_t receivers_waiting = 0;  // for the turn to read
 };
 
 }  // namespace heddle::http
