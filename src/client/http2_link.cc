@@ -234,7 +234,6 @@ void http2_link::open(const std::shared_ptr<http2_stream>& s, std::string_view b
   late_allowed_ += late_for_stream;
   s->sender.id = std::exchange(next_id_, next_id_ + 2);
   s->sender.window = state_.peer_stream_window;
-  s->sender.incremental = true;  // bodies of several requests take turns
   s->receive_window = window_in_range(bounds_.stream_window);
   s->client_ended = ends;
   put_header_block(out_.gathered, block, s->id(), ends);

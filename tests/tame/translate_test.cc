@@ -152,8 +152,8 @@ HEDDLE_TEST(tame_return, "before the end makes two functions of one with DEFAULT
             "      int f() {                              g();  return 0;  }");
 }
 HEDDLE_TEST(tame_return, "of a type with the name of a specifier in it stays whole") {
-  const std::string text = built(
-      "tamed inline inline_vector f() { DEFAULT_RETURN { return {}; } twait(r); }", dialect::tame);
+  const std::string text =
+      built("tamed inline_vector f() { DEFAULT_RETURN { return {}; } twait(r); }", dialect::tame);
   EXPECT_NE(text.find("early_return<inline_vector>"), std::string::npos) << text;
 }
 HEDDLE_TEST(tame_return, "of another type than void is what --returns asks for") {

@@ -156,6 +156,43 @@ DRIVER_TEST(http2, "a more urgent stream goes first, and equals take turns") {
   }));
 }
 
+namespace {
+
+/// The streams of the frames of data, when a small body is asked for while a large one waits for
+/// the connection's window.
+using http2_fields = std::vector<std::pair<std::string, std::string>>;
+task<> small_behind_large(address at, http2_fields priority, std::string& order) {
+  http2_client c(co_await connect_to(at));
+  c.setting(http::http2_setting::initial_window_size, 1'000'000);
+  c.get(1, "/large", priority);
+  co_await c.send();
+  while (c.body.size() < http::http2_first_window && co_await c.next() != "closed") {
+  }
+  c.get(3, "/a", priority);
+  c.window(0, 1'000'000);
+  co_await c.send();
+  for (int ends = 0; ends < 2;) {
+    const std::string one = co_await c.next();
+    if (one.starts_with("DATA")) order += one[5];
+    ends += one.ends_with("END");
+    if (one == "closed") break;
+  }
+}
+
+}  // namespace
+
+DRIVER_TEST(http2, "RFC 9218 4.2: a small body waits for a large one only if the client says so") {
+  runtime rt(make());
+  rt.run(with_server(answer_http2, {}, [](address at, http::server&) -> task<> {
+    std::string shared, in_order;
+    const http2_fields nothing, one_by_one = {{"priority", "u=3"}};
+    co_await small_behind_large(at, nothing, shared);
+    EXPECT_EQ(shared.back(), '1') << shared;
+    co_await small_behind_large(at, one_by_one, in_order);
+    EXPECT_EQ(in_order.back(), '3') << in_order;
+  }));
+}
+
 DRIVER_TEST(http2, "an answer bit by bit ends with its trailers") {
   runtime rt(make());
   rt.run(with_server(answer_http2, {}, [](address at, http::server&) -> task<> {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Frames on their way out of an HTTP/2 connection. They are gathered and leave together; bodies
 // enter only as far as the windows (RFC 9113 section 5.2) and the space for gathered frames allow,
-// the most urgent stream first (RFC 9218), streams of one urgency in turns.
+// the most urgent stream first (RFC 9218). Of one urgency, those go one after the other of which
+// the peer said so; all others take turns, so that a small body does not wait for a large one.
 //
 // For the parts of the library that speak HTTP/2; not for programs: it may change in any version.
 #pragma once
@@ -26,7 +27,7 @@ struct http2_sender : list_node {
   std::uint32_t id = 0;
   std::int64_t window = 0;
   std::uint8_t urgency = 3;  // 0 is the most urgent
-  bool incremental = false;
+  bool incremental = true;   // sent side by side with others; until its client says otherwise
   wake_once turn;
 };
 
