@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// One table of ways for the process, because an exception may leave tasks on several workers. Its
-// key is the exception object. A new object may have the address of an earlier one, so an entry
-// must end with its object: the exception's destructor in its header (Itanium C++ ABI,
-// section 2.2.1) is replaced by a function that removes the entry and calls the original.
+// Tables of ways for the process, because an exception may leave tasks on several workers. Their
+// key is the exception object, which also chooses the table: workers seldom meet at a lock. A new
+// object may have the address of an earlier one, so an entry must end with its object: the
+// exception's destructor in its header (Itanium C++ ABI, section 2.2.1) is replaced by a function
+// that removes the entry and calls the original.
 //
 // A task's exception is stored in a join, or in an object of an adapter (exception_moved_to). If
 // the function that has this join or object in its frame ends with the exception, it is the next
@@ -14,6 +15,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstring>
 #include <mutex>
 #include <unordered_map>
@@ -27,6 +29,7 @@ namespace {
 
 constexpr std::size_t tasks_max = 32;  // of one way; a deeper one has a gap
 constexpr std::size_t gap_at = 24;
+constexpr std::size_t tables_count = 64;
 
 struct way {
   void (*destroy)(void*) = nullptr;  // the exception's own destructor
@@ -50,9 +53,10 @@ struct way_table {
 };
 
 /// Never destroyed: an exception may outlive every static object.
-way_table& table_of_ways() {
-  static way_table* const table = new way_table;
-  return *table;
+way_table& table_of(const void* object) {
+  static auto* const tables = new std::array<way_table, tables_count>;
+  const std::uint64_t mixed = reinterpret_cast<std::uintptr_t>(object) * 0x9e3779b97f4a7c15;
+  return (*tables)[(mixed >> 32) % tables_count];
 }
 
 void* object_of(const std::exception_ptr& error) noexcept {
@@ -64,7 +68,7 @@ void* object_of(const std::exception_ptr& error) noexcept {
 
 /// Removes the exception's way, and destroys the exception.
 void end_exception(void* object) noexcept {
-  way_table& table = table_of_ways();
+  way_table& table = table_of(object);
   void (*destroy)(void*) = nullptr;
   {
     const std::lock_guard hold(table.lock);
@@ -104,7 +108,7 @@ void note_exception(promise_base& of) noexcept {
   const void* const frame = reinterpret_cast<char*>(&of) - next_offset;
   slabs& memory = worker::running().memory;
   try {
-    way_table& table = table_of_ways();
+    way_table& table = table_of(object);
     const std::lock_guard hold(table.lock);
     const auto [found, is_new] = table.all.try_emplace(object);
     way& its = found->second;
@@ -125,18 +129,20 @@ void note_exception(promise_base& of) noexcept {
 }
 
 void exception_moved_to(const std::exception_ptr& error, const void* to) noexcept {
-  way_table& table = table_of_ways();
+  const void* const object = object_of(error);
+  way_table& table = table_of(object);
   const std::lock_guard hold(table.lock);
-  const auto found = table.all.find(object_of(error));
+  const auto found = table.all.find(object);
   if (found != table.all.end()) found->second.to = to;
 }
 
 }  // namespace detail
 
 std::vector<site> exception_lines(const std::exception_ptr& error) {
-  detail::way_table& table = detail::table_of_ways();
+  const void* const object = detail::object_of(error);
+  detail::way_table& table = detail::table_of(object);
   const std::lock_guard hold(table.lock);
-  const auto found = table.all.find(detail::object_of(error));
+  const auto found = table.all.find(object);
   if (found == table.all.end()) return {};
   const auto begin = found->second.at.begin();
   return {begin, begin + static_cast<std::ptrdiff_t>(found->second.len)};

@@ -403,7 +403,7 @@ HEDDLE_TEST(endings, "while cancelled tasks of any color have not ended, run() s
 }
 
 HEDDLE_TEST(endings, "the tasks beside a program that waits in vain have drain_timeout to end") {
-  runtime_options options;
+  runtime_options options = ending_options(1, true);
   options.drain_timeout = 20ms;
   ending_counts counts;
   runtime rt(std::make_unique<sim_driver>(), std::move(options));
