@@ -80,7 +80,7 @@ task<http::response> answer_short_ones(http::request& r) {
 }
 
 task<> count_messages(http::websocket& ws, int& count) {
-  while (co_await ws.receive()) ++count;
+  while (auto m = co_await ws.receive()) ++count;
 }
 
 }  // namespace
