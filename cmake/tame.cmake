@@ -22,7 +22,8 @@ target_link_libraries(heddle_tamer PUBLIC heddle PRIVATE heddle_http)
 
 # One program under two names: heddle-tame, and tamer for makefiles that know that tool.
 add_executable(heddle_tame_program
-  "${PROJECT_SOURCE_DIR}/src/tame/tool/main.cc" "${PROJECT_SOURCE_DIR}/src/base/standard_streams.cc")
+  "${PROJECT_SOURCE_DIR}/src/tame/tool/main.cc"
+  "${PROJECT_SOURCE_DIR}/src/base/standard_streams.cc")
 heddle_program(tame heddle_tame_program)
 set_target_properties(heddle_tame_program PROPERTIES
   OUTPUT_NAME heddle-tame RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")

@@ -270,7 +270,7 @@ void http2_session::take_priority_update(std::string_view payload) {
 
 void read_priority(std::string_view text, http2_sender& of) noexcept {
   if (text.empty()) return;
-  of.urgency = 3;  // the value is whole: what it leaves out is RFC 9218's default
+  of.urgency = 3;  // defaults of RFC 9218 for parameters that the value leaves out
   of.incremental = false;
   while (!text.empty()) {
     std::string_view item = text.substr(0, text.find(','));
