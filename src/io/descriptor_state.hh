@@ -6,6 +6,7 @@
 // kind, in the kind's own file.
 #pragma once
 
+#include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <limits>
@@ -25,6 +26,17 @@ namespace heddle::detail {
 
 // One system call moves at most about 2 GiB; longer buffers go in several steps.
 inline constexpr std::size_t step_bytes_max = std::size_t{1} << 30;
+
+/// The color that a driver, or the task of a layer or source, works for ahead of a descriptor's
+/// users; no_color in a word of 0. Other colors ask when they close the descriptor, and the word is
+/// written only when it changes.
+[[nodiscard]] inline std::uint32_t home_in(const std::uint32_t& word) noexcept {
+  // relaxed: a color that closes has learned of the first use before
+  return std::atomic_ref(const_cast<std::uint32_t&>(word)).load(std::memory_order_relaxed) - 1;
+}
+inline void set_home(std::uint32_t& word, std::uint32_t place) noexcept {
+  if (home_in(word) != place) std::atomic_ref(word).store(place + 1, std::memory_order_relaxed);
+}
 
 /// An index into the tables: one byte, because an idle connection is little more than its state.
 enum class descriptor_kind : std::uint8_t {

@@ -35,7 +35,7 @@ class layer_state : public descriptor_state {
   [[nodiscard]] received take() noexcept;
   [[nodiscard]] int shutdown(int how) noexcept;
   [[nodiscard]] stream_layer& layer() const noexcept { return *layer_; }
-  [[nodiscard]] std::uint32_t works_in() const noexcept { return works_in_; }
+  [[nodiscard]] std::uint32_t works_in() const noexcept { return home_in(works_in_); }
   [[nodiscard]] bool may_send() const noexcept { return !pushing_ && !finished_; }
 
  private:
@@ -68,8 +68,8 @@ class layer_state : public descriptor_state {
   received arrived_;  // of one pull(): the next one begins when all of it was read
   cancel_source pull_stop_;
   std::optional<cancel_source> push_stop_;  // of the push that runs
-  std::uint32_t works_in_ = no_color;       // the color of the task that was started last
-  std::int32_t pull_end_ = 1;               // 0: the end came; below: -errno
+  std::uint32_t works_in_ = 0;  // home_in(): the color of the task that was started last
+  std::int32_t pull_end_ = 1;   // 0: the end came; below: -errno
   bool pulling_ = false;
   bool pushing_ = false;
   bool closing_ = false;
@@ -105,7 +105,7 @@ bool layer_state::start_pull() noexcept {
   } catch (const std::bad_alloc&) {
     return false;
   }
-  works_in_ = worker::running().color;
+  set_home(works_in_, worker::running().color);
   pulling_ = true;
   ++pins;
   return true;
@@ -153,7 +153,7 @@ bool layer_state::start_push(lane_entry& e) noexcept {
     e.outcome = -ENOMEM;
     return true;
   }
-  works_in_ = worker::running().color;
+  set_home(works_in_, worker::running().color);
   pushing_ = true;
   operation_in(e).pending = true;
   ++pins;

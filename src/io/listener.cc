@@ -132,7 +132,7 @@ listener_state::~listener_state() { worker::here().memory.release(ready_, room_ 
 
 void listener_state::arm(worker& w) noexcept {
   ++pins;
-  accepts_in_ = w.color;
+  set_home(accepts_in_, w.color);
   completion unused;
   const bool done = driver_here().submit(accepting_, w, unused);
   HEDDLE_ASSERT(!done, "a driver must not end a multishot operation in submit(): fix the driver");

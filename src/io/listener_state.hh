@@ -28,7 +28,7 @@ class listener_state : public descriptor_state {
 
   [[nodiscard]] operation& accepting() noexcept { return accepting_; }
   /// The color in which it accepted last; no_color if it never did.
-  [[nodiscard]] std::uint32_t accepts_in() const noexcept { return accepts_in_; }
+  [[nodiscard]] std::uint32_t accepts_in() const noexcept { return home_in(accepts_in_); }
   [[nodiscard]] std::uint64_t pauses() const noexcept { return pauses_; }
   const listen_options options;
 
@@ -58,7 +58,7 @@ class listener_state : public descriptor_state {
   std::uint16_t count_ = 0;
   std::uint8_t sweeps_left_ = sweeps_max;
   int error_ = 0;
-  std::uint32_t accepts_in_ = no_color;
+  std::uint32_t accepts_in_ = 0;  // see home_in()
   bool finishing_ = false;
 };
 

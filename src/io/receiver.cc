@@ -56,7 +56,7 @@ socket_state::socket_state(int number, stream_options options) noexcept
 
 void socket_state::arm(worker& w) noexcept {
   ++pins;
-  receiving_.flags = armed;
+  set_home(receiving_.flags, w.color);
   completion unused;
   const bool done = driver_here().submit(receiving_, w, unused);
   HEDDLE_ASSERT(!done, "a driver must not end a multishot operation in submit(): fix the driver");
@@ -171,7 +171,7 @@ bool socket_state::start(lane_entry& e, worker& w) noexcept {
   if (e.write) return functions_of(e).run(e, w);
   if (e.role == lane_role::detach) [[unlikely]] {
     if (!receiving_.pending) {
-      receiving_.flags = 0;
+      set_home(receiving_.flags, no_color);
       return true;
     }
     cancel_in_driver(*this, receiving_, w);

@@ -21,15 +21,13 @@ class socket_state : public descriptor_state {
   [[nodiscard]] received take(worker& w) noexcept;
   void drop_blocks() noexcept;
   [[nodiscard]] operation& receiving() noexcept { return receiving_; }
-  /// Whether it is armed in another color than this one. The color is compared first, because each
-  /// use of a stream asks.
+  /// Whether it is armed in another color than this one. Each use of a stream asks.
   [[nodiscard]] bool receives_elsewhere(std::uint32_t color) const noexcept {
-    return receiving_.color != color && receiving_.flags == armed;
+    const std::uint32_t home = receives_in();
+    return home != color && home != no_color;
   }
   /// The color in which it was armed last; no_color if it never was, or was detached since.
-  [[nodiscard]] std::uint32_t receives_in() const noexcept {
-    return receiving_.flags == armed ? receiving_.color : no_color;
-  }
+  [[nodiscard]] std::uint32_t receives_in() const noexcept { return home_in(receiving_.flags); }
 
  private:
   struct arrivals;
@@ -68,10 +66,7 @@ class socket_state : public descriptor_state {
   void arm(worker& w) noexcept;
   static const wait_kind kind_of_wait;
 
-  // `flags`, which a receive_all does not use, once the driver has it, until a detach
-  static constexpr std::uint32_t armed = 1;
-
-  operation receiving_;  // its `more` names this, its `data` the queue
+  operation receiving_;  // its `more` names this, its `data` the queue, its `flags` receives_in()
   static constexpr std::uint8_t at_end = 0xff;
 };
 

@@ -45,7 +45,7 @@ class source_state : public descriptor_state {
       e.outcome = -ENOMEM;
       return true;
     }
-    works_in_ = worker::running().color;
+    set_home(works_in_, worker::running().color);
     calling_ = true;
     ++pins;
     return false;
@@ -63,7 +63,7 @@ class source_state : public descriptor_state {
     advance(reads, w);
     unpin_one();
   }
-  [[nodiscard]] std::uint32_t works_in() const noexcept { return works_in_; }
+  [[nodiscard]] std::uint32_t works_in() const noexcept { return home_in(works_in_); }
   void finish(worker& w) noexcept {
     finished_ = true;
     stop_.cancel();
@@ -103,7 +103,7 @@ class source_state : public descriptor_state {
   std::deque<stream> arrived_;
   std::size_t given_ = 0;  // of those: promised to accepts that have ended and not been resumed
   cancel_source stop_;
-  std::uint32_t works_in_ = no_color;  // the color of the task that was started last
+  std::uint32_t works_in_ = 0;  // home_in(): the color of the task that was started last
   std::int32_t error_ = 0;
   bool calling_ = false;
   bool finished_ = false;

@@ -233,7 +233,6 @@ std::int64_t world::attempt_block(request& r, completion& c) {
   const ::iovec piece{bytes.get(), options.limits.block_bytes};
   transfer t{{&piece, 1}, r.bytes_max};
   t.socket_call = true;
-  t.flags = r.op->flags;
   const std::int64_t result = r.target->get(t);
   if (result <= 0) return result;
   free_blocks_.pop_back();
