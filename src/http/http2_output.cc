@@ -24,7 +24,7 @@ bool http2_output::send_now(http2_sender& of, std::string_view& bytes, bool ends
   }
   if (preceded(of)) return false;
   // Streams that want to be sent side by side have a frame each in turn.
-  const bool once = of.incremental && shared_turn(of);
+  const bool once = of.priority.incremental && shared_turn(of);
   while (!bytes.empty()) {
     const std::size_t room = room_for(of);
     if (room == 0) return false;
@@ -71,9 +71,9 @@ namespace {
 /// RFC 9218 section 10: the more urgent first; of one urgency, streams that are of no use in part
 /// one after the other, those that are side by side behind them.
 bool before(const http2_sender& a, const http2_sender& b) noexcept {
-  if (a.urgency != b.urgency) return a.urgency < b.urgency;
-  if (a.incremental != b.incremental) return b.incremental;
-  return !a.incremental && a.id < b.id;
+  if (a.priority.urgency != b.priority.urgency) return a.priority.urgency < b.priority.urgency;
+  if (a.priority.incremental != b.priority.incremental) return b.priority.incremental;
+  return !a.priority.incremental && a.id < b.id;
 }
 
 }  // namespace
@@ -87,7 +87,8 @@ bool http2_output::preceded(const http2_sender& of) noexcept {
 bool http2_output::shared_turn(const http2_sender& of) noexcept {
   bool found = false;
   line_.each([&](http2_sender& s) {
-    found |= &s != &of && s.window > 0 && s.urgency == of.urgency && s.incremental;
+    found |= &s != &of && s.window > 0 && s.priority.urgency == of.priority.urgency &&
+             s.priority.incremental;
   });
   return found;
 }

@@ -11,20 +11,10 @@ namespace heddle {
 /// Made between two turns, while the workers stand still; finish() too.
 class runtime::end_of_tasks {
  public:
-  explicit end_of_tasks(runtime& rt)
-      : rt_(rt), end_(add_saturated(rt.io().now(), rt.options_.drain_timeout)) {
-    rt.cancel_roots();
-    rt.arm(rt.main_worker(), alarm_, end_);
-  }
-  /// Whether a task of any color has not ended.
-  [[nodiscard]] bool has_tasks() const noexcept {
-    seat& first = rt_.parts_->workers.first();
-    // A color that stays held between two turns is counted only when it is left.
-    if (first.held != nullptr) rt_.parts_->colors.count_root(*first.held);
-    const worker& w = first.w;
-    return rt_.parts_->colors.live_roots() != 0 ||
-           (w.root_scope != nullptr && w.color != no_color && w.root_scope->live() != 0);
-  }
+  explicit end_of_tasks(runtime& rt);
+  /// Whether the loop must go on: a task of any color has not ended, or something is under way that
+  /// may make another one, a message between two colors perhaps.
+  [[nodiscard]] bool is_busy() noexcept;
   [[nodiscard]] bool in_time() const noexcept { return rt_.parts_->workers.first().w.now < end_; }
   /// Gives how many tasks are left. If none are, the runtime can be used again.
   std::size_t finish() {
@@ -33,6 +23,8 @@ class runtime::end_of_tasks {
   }
 
  private:
+  [[nodiscard]] bool has_tasks() const noexcept;
+
   /// Ends a sleep when the time is over.
   struct alarm : timer_node {
     alarm() noexcept : timer_node([](timer_node&, worker&) noexcept {}) { for_worker = true; }
@@ -40,6 +32,11 @@ class runtime::end_of_tasks {
   runtime& rt_;
   time_point end_;
   alarm alarm_;
+  // Calls that were posted, and preblock events that were armed, until the last task ended. Those
+  // that come again each time must not keep the runtime from its end.
+  bool tasks_ended_ = false;
+  std::uint64_t calls_ = 0;
+  std::uint64_t preblocks_ = 0;
 };
 
 }  // namespace heddle

@@ -162,7 +162,7 @@ void runtime::run_program(join& kept) {
     end_of_tasks ending(*this);
     loop.begin_world();
     // The other tasks end, too, as far as they can, so that another program may run after this one.
-    const auto unfinished = [&] { return !ended() || (ending.has_tasks() && ending.in_time()); };
+    const auto unfinished = [&] { return !ended() || (ending.is_busy() && ending.in_time()); };
     while (unfinished() && loop.turn(true)) {
     }
     HEDDLE_ASSERT(ended(), "a task can neither go on nor be cancelled" HEDDLE_LOST_TASK_HINT);

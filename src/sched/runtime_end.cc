@@ -56,9 +56,57 @@ void runtime::cancel_roots() {
   });
 }
 
+runtime::end_of_tasks::end_of_tasks(runtime& rt)
+    : rt_(rt), end_(add_saturated(rt.io().now(), rt.options_.drain_timeout)) {
+  rt.cancel_roots();
+  rt.arm(rt.main_worker(), alarm_, end_);
+}
+
+bool runtime::end_of_tasks::has_tasks() const noexcept {
+  runtime_parts& parts = *rt_.parts_;
+  seat& first = parts.workers.first();
+  // A color that stays held between two turns is counted only when it is left.
+  if (first.held != nullptr) parts.colors.count_root(*first.held);
+  const worker& w = first.w;
+  return parts.colors.live_roots() != 0 ||
+         (w.root_scope != nullptr && w.color != no_color && w.root_scope->live() != 0);
+}
+
+bool runtime::end_of_tasks::is_busy() noexcept {
+  runtime_parts& parts = *rt_.parts_;
+  worker_set& all = parts.workers;
+  seat& first = all.first();
+  if (has_tasks()) {
+    tasks_ended_ = false;
+    return true;
+  }
+  std::uint64_t fired = first.preblocks;
+  bool preblock_waits = !first.preblock.empty();
+  for (std::size_t i = 1; all.simulated && i != all.size(); ++i) {
+    fired += all.seats[i]->preblocks;
+    preblock_waits = preblock_waits || !all.seats[i]->preblock.empty();
+  }
+  if (!std::exchange(tasks_ended_, true)) {
+    calls_ = parts.posted.posted();
+    preblocks_ = fired;
+  }
+  if (!parts.posted.brought(calls_) || !first.w.ready.empty()) return true;
+  if (preblock_waits && fired == preblocks_) return true;
+  if (first.io->pending() > 0 || first.cancels != nullptr || first.kept_completions != nullptr)
+    return true;
+  for (const auto& s : all.seats) {
+    if (!s->queue.empty()) return true;
+    if (all.simulated && s->kept_completions != nullptr) return true;
+    if (s->w.index != 0 && all.shared && !all.simulated &&
+        (!is_parked(s->queue.spot.state()) || s->pending.load(std::memory_order_relaxed) != 0 ||
+         worker_parking::sleep_of(*s) == 0))
+      return true;
+  }
+  return false;
+}
+
 std::size_t runtime::drain() {
   event_loop& loop = parts_->loop;
-  worker_set& all = parts_->workers;
   const run_guard inside(*this, __builtin_frame_address(0), "drained");
   worker& w = main_worker();
   end_of_tasks ending(*this);
@@ -72,47 +120,7 @@ std::size_t runtime::drain() {
     });
   }
   loop.begin_world();
-  // Calls that were posted, and preblock events that were armed, until the last task ended. Those
-  // that come again each time must not keep the runtime from its end.
-  bool tasks_ended = false;
-  std::uint64_t calls = 0;
-  std::uint64_t preblocks = 0;
-  const auto preblocks_fired = [&all] {
-    std::uint64_t n = all.first().preblocks;
-    for (std::size_t i = 1; all.simulated && i != all.size(); ++i) n += all.seats[i]->preblocks;
-    return n;
-  };
-  const auto preblock_waits = [&all] {
-    bool waits = !all.first().preblock.empty();
-    for (std::size_t i = 1; all.simulated && i != all.size(); ++i)
-      waits = waits || !all.seats[i]->preblock.empty();
-    return waits;
-  };
-  const auto busy = [&] {
-    seat& first = all.first();
-    if (ending.has_tasks()) {
-      tasks_ended = false;
-      return true;
-    }
-    if (!std::exchange(tasks_ended, true)) {
-      calls = parts_->posted.posted();
-      preblocks = preblocks_fired();
-    }
-    if (!parts_->posted.brought(calls) || !w.ready.empty()) return true;
-    if (preblock_waits() && preblocks_fired() == preblocks) return true;
-    if (first.io->pending() > 0 || first.cancels != nullptr || first.kept_completions != nullptr)
-      return true;
-    for (const auto& s : all.seats) {
-      if (!s->queue.empty()) return true;
-      if (all.simulated && s->kept_completions != nullptr) return true;
-      if (s->w.index != 0 && all.shared && !all.simulated &&
-          (!is_parked(s->queue.spot.state()) || s->pending.load(std::memory_order_relaxed) != 0 ||
-           worker_parking::sleep_of(*s) == 0))
-        return true;
-    }
-    return false;
-  };
-  while (busy()) {
+  while (ending.is_busy()) {
     if (!ending.in_time()) break;
     if (!loop.turn(true)) break;
   }

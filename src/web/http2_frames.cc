@@ -146,7 +146,11 @@ void http2_session::open_stream(std::uint32_t id, http2_block what, std::string&
     ++(refused == 414 ? c.uris_too_long : refused == 431 ? c.heads_too_large : c.bad_heads);
     if (refused == 400) return reset_stream(id, http2_error::protocol_error);
   }
-  if (refused == 0) read_priority(x->head().value("priority"), x->sender);
+  if (refused == 0) {
+    const std::string_view priority = x->head().value("priority");
+    if (!priority.empty()) x->sender.priority = read_priority(priority);
+    take_early_priority(x->sender);
+  }
   tasks_->spawn(serve(*this, *x, refused));
   streams_.push_back(std::move(x));
 }
@@ -262,25 +266,43 @@ void http2_session::take_window(const http2_frame_head& head, std::string_view p
   }
 }
 
+/// RFC 9218 section 7.1.
 void http2_session::take_priority_update(std::string_view payload) {
   if (payload.size() < 4) return fail(http2_error::frame_size_error, "a short PRIORITY_UPDATE");
-  if (http2_exchange* const x = find(http2_number(payload) & 0x7fffffffu))
-    read_priority(payload.substr(4), x->sender);
+  const std::uint32_t id = http2_number(payload) & 0x7fffffffu;
+  if (id % 2 == 0)  // 0, or of a pushed stream, which there is none of
+    return fail(http2_error::protocol_error, "PRIORITY_UPDATE for a stream that cannot be");
+  const http2_priority wanted = read_priority(payload.substr(4));
+  if (http2_exchange* const x = find(id)) {
+    x->sender.priority = wanted;
+  } else if (id > state_.last_stream) {
+    std::erase_if(early_priorities_, [id](const early_priority& e) { return e.id == id; });
+    if (early_priorities_.size() == early_priorities_max)
+      early_priorities_.erase(early_priorities_.begin());
+    early_priorities_.push_back({id, wanted});
+  }
 }
 
-void read_priority(std::string_view text, http2_sender& of) noexcept {
-  if (text.empty()) return;
-  of.urgency = 3;  // defaults of RFC 9218 for parameters that the value leaves out
-  of.incremental = false;
+/// Goes before the field of the request.
+void http2_session::take_early_priority(http2_sender& of) {
+  const auto found = std::ranges::find(early_priorities_, of.id, &early_priority::id);
+  if (found == early_priorities_.end()) return;
+  of.priority = found->wanted;
+  early_priorities_.erase(found);
+}
+
+http2_priority read_priority(std::string_view text) noexcept {
+  http2_priority all{.urgency = 3, .incremental = false};  // RFC 9218 section 4's defaults
   while (!text.empty()) {
     std::string_view item = text.substr(0, text.find(','));
     text.remove_prefix(std::min(text.size(), item.size() + 1));
     while (!item.empty() && item.front() == ' ') item.remove_prefix(1);
     if (item.size() == 3 && item.starts_with("u=") && item[2] >= '0' && item[2] <= '7')
-      of.urgency = static_cast<std::uint8_t>(item[2] - '0');
-    if (item == "i" || item == "i=?1") of.incremental = true;
-    if (item == "i=?0") of.incremental = false;
+      all.urgency = static_cast<std::uint8_t>(item[2] - '0');
+    if (item == "i" || item == "i=?1") all.incremental = true;
+    if (item == "i=?0") all.incremental = false;
   }
+  return all;
 }
 
 }  // namespace heddle::http

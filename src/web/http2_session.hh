@@ -73,6 +73,7 @@ class http2_session {
   void take_ping(const http2_frame_head& head, std::string_view payload);
   void take_window(const http2_frame_head& head, std::string_view payload);
   void take_priority_update(std::string_view payload);
+  void take_early_priority(http2_sender& of);
 
   http2_connection& state_;
   stream& conn_;
@@ -82,8 +83,14 @@ class http2_session {
   std::vector<std::unique_ptr<http2_exchange>> streams_;  // by number
   std::array<std::uint32_t, 16> reset_lately_{};          // by us: the peer may not know yet
   unsigned reset_count_ = 0;
-  std::string carry_;  // a frame that has not arrived whole
-  std::string block_;  // a header block that has not
+  struct early_priority {
+    std::uint32_t id;
+    http2_priority wanted;
+  };
+  static constexpr std::size_t early_priorities_max = 16;  // the oldest goes
+  std::vector<early_priority> early_priorities_;           // of streams that are not open yet
+  std::string carry_;                                      // a frame that has not arrived whole
+  std::string block_;                                      // a header block that has not
   std::uint32_t block_stream_ = 0;
   unsigned continuations_ = 0;
   unsigned acknowledgements_ = 0;  // gathered since the last flush
@@ -95,6 +102,6 @@ class http2_session {
 };
 
 /// "u=3, i" of a Priority field (RFC 9218 section 4).
-void read_priority(std::string_view text, http2_sender& of) noexcept;
+[[nodiscard]] http2_priority read_priority(std::string_view text) noexcept;
 
 }  // namespace heddle::http

@@ -4,16 +4,15 @@
 #include "heddle/web/server.hh"
 
 #include <algorithm>
-#include <csignal>
 
 #include "heddle/core/combine.hh"
 #include "heddle/core/sleep.hh"
-#include "heddle/io/signal.hh"
 #include "heddle/sched/runtime.hh"
 #include "web/exchange.hh"
 #include "web/handed_over.hh"
 #include "web/http1_connection.hh"
 #include "web/server_shared.hh"
+#include "web/stop_signals.hh"
 
 namespace heddle::http {
 namespace {
@@ -292,10 +291,9 @@ task<> detail::serve_with(listener on, handler answer, server_options options, c
 
 namespace {
 
-task<> stop_at_signals(server& s) {
-  signal_set stop{SIGINT, SIGTERM};
+task<> stop_at_signals(server& s, stop_signals& signals) {
   for (;;) {
-    co_await stop.next();
+    co_await signals.next();
     s.stop();
   }
 }
@@ -305,7 +303,8 @@ task<> stop_at_signals(server& s) {
 task<> detail::serve_and_drain(listener on, handler answer, server_options options,
                                calling_line line) {
   server s(std::move(answer), std::move(options), line.where);
-  co_await any(s.serve(std::move(on)), stop_at_signals(s));
+  stop_signals signals;
+  co_await any(s.serve(std::move(on)), signals.pass_on(), stop_at_signals(s, signals));
 }
 
 }  // namespace heddle::http

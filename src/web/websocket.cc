@@ -115,6 +115,7 @@ task<bool> websocket::session::nothing_came(std::error_code why) {
   if (why == std::errc::timed_out) {
     if (close_sent || pinged) {
       connection.close();
+      how = {};  // the end that close() asked for did not come
       end(websocket_code::abnormal, close_sent ? "no close frame came" : "no answer to a ping",
           false);
       co_return false;
@@ -170,7 +171,10 @@ websocket::websocket(websocket&&) noexcept = default;
 websocket& websocket::operator=(websocket&&) noexcept = default;
 websocket::~websocket() = default;
 
-const websocket_end& websocket::ended() const noexcept { return session_->how; }
+const websocket_end& websocket::ended() const noexcept {
+  static const websocket_end not_yet;
+  return session_->over ? session_->how : not_yet;
+}
 const std::string& websocket::protocol() const noexcept { return session_->protocol; }
 response websocket::done() { return upgraded(stream(), {}).done(); }
 

@@ -417,6 +417,43 @@ HEDDLE_TEST(endings, "the tasks beside a program that waits in vain have drain_t
   rt.run(sleeps_shortly(counts));
 }
 
+namespace {
+
+std::atomic<int> late_tasks = 0;
+
+task<> sleeps_for_long() {
+  ++late_tasks;
+  try {
+    co_await sleep_for(1h);
+  } catch (const failure&) {
+    --late_tasks;
+    throw;
+  }
+}
+
+/// When it is cancelled, it gives a task to another color.
+task<> leaves_a_task(unsigned number) {
+  rendezvous<> never;
+  const event<> kept = never.make_event();
+  const auto ended = co_await as_expected(never);
+  if (!ended) spawn(color(number + 5), sleeps_for_long());
+}
+
+}  // namespace
+
+HEDDLE_TEST(endings, "a program that waits in vain ends the tasks that cancelled ones leave") {
+  for (const unsigned workers : {1U, 2U, 4U})
+    for (int round = 0; round != 100; ++round) {
+      late_tasks = 0;
+      ending_counts counts;
+      runtime rt(ending_options(workers, true));
+      for (unsigned number = 0; number != 4; ++number)
+        rt.spawn(color(number), leaves_a_task(number));
+      EXPECT_THROW(rt.run(waits_in_vain(counts)), failure);
+      ASSERT_EQ(late_tasks.load(), 0) << workers << " workers, round " << round;
+    }
+}
+
 HEDDLE_TEST(endings, "a stop that comes with the last turn does not stop the next run") {
   for (const unsigned workers : {1U, 2U, 4U})
     for (int round = 0; round != 50; ++round) {

@@ -181,6 +181,46 @@ task<> small_behind_large(address at, http2_fields priority, std::string& order)
 
 }  // namespace
 
+DRIVER_TEST(http2, "RFC 9218 7.1: a PRIORITY_UPDATE counts before its stream and behind it") {
+  runtime rt(make());
+  rt.run(with_server(answer_http2, {}, [](address at, http::server&) -> task<> {
+    const auto update = [](http2_client& c, std::uint32_t id, std::string value) {
+      std::string text{static_cast<char>(id >> 24), static_cast<char>(id >> 16),
+                       static_cast<char>(id >> 8), static_cast<char>(id)};
+      c.frame(http2_type::priority_update, 0, 0, text + value);
+    };
+    for (const bool early : {true, false}) {
+      http2_client c(co_await connect_to(at));
+      c.setting(http::http2_setting::initial_window_size, 1'000'000);
+      if (early) update(c, 3, "u=0");
+      c.get(1, "/large", {{"priority", "u=3"}});
+      c.get(3, "/large", {{"priority", "u=5"}});
+      co_await c.send();
+      while (c.body.size() < http::http2_first_window && co_await c.next() != "closed") {
+      }
+      if (!early) {
+        update(c, 3, "u=0");
+        update(c, 1, "");
+      }
+      c.window(0, 1'000'000);
+      co_await c.send();
+      std::string order;
+      for (int ends = 0; ends < 2;) {
+        const std::string one = co_await c.next();
+        if (one.starts_with("DATA")) order += one[5];
+        ends += one.ends_with("END");
+        if (one == "closed") break;
+      }
+      EXPECT_EQ(order.back(), '1') << order;
+    }
+    for (const std::uint32_t id : {0u, 2u}) {
+      http2_client c(co_await connect_to(at));
+      update(c, id, "u=0");
+      EXPECT_TRUE((co_await c.until("GOAWAY")).find("GOAWAY") != std::string::npos);
+    }
+  }));
+}
+
 DRIVER_TEST(http2, "RFC 9218 4.2: a small body waits for a large one only if the client says so") {
   runtime rt(make());
   rt.run(with_server(answer_http2, {}, [](address at, http::server&) -> task<> {

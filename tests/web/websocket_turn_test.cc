@@ -3,6 +3,7 @@
 // message is right or does not come.
 #include <array>
 
+#include "heddle/http/websocket_accept.hh"
 #include "web/websocket_peer.hh"
 
 using namespace heddle;
@@ -98,4 +99,42 @@ HEDDLE_TEST(websocket_turn, "tasks that receive in a loop take turns") {
   }));
   // The first one reads alone what comes before the others have begun.
   for (const int count : counts) EXPECT_NEAR(count, short_messages / 3, 3);
+}
+
+namespace {
+
+/// Takes the handshake's bytes and all that follows, and says nothing.
+task<> take_silently(tcp_listener& door) {
+  tcp_stream conn = co_await door.accept();
+  const std::string head = co_await read_until(conn, "\r\n\r\n");
+  const std::string key = field_of(head, "Sec-WebSocket-Key");
+  co_await conn.write(
+      "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
+      "Connection: Upgrade\r\nSec-WebSocket-Accept: " +
+      http::websocket_accept_of(key) + "\r\n\r\n");
+  static_cast<void>(co_await read_all(conn));
+}
+
+task<> close_to_a_silent_peer() {
+  tcp_listener door = tcp_listener::listen(address::loopback(0));
+  scope s;
+  s.spawn(take_silently(door));
+  stream conn = co_await tcp_connect(door.local());
+  http::websocket_options options{.close_timeout = 1s};
+  http::websocket ws = co_await http::connect_websocket(std::move(conn), "localhost", "/", options);
+  const auto closed = co_await as_expected(with_timeout(ws.close(), 100ms));
+  EXPECT_FALSE(closed);
+  EXPECT_EQ(ws.ended().code, 0);
+  co_await ws.close();
+  EXPECT_EQ(ws.ended().code, 1006);
+  EXPECT_EQ(ws.ended().reason, "no close frame came");
+  co_await s.join();
+}
+
+}  // namespace
+
+HEDDLE_TEST(websocket_turn, "an end is known when it has come, and is 1006 without a close frame") {
+  HEDDLE_NEEDS_TCP();
+  runtime rt(std::make_unique<sim_driver>(sim_options{.seed = 1}), one_worker());
+  rt.run(close_to_a_silent_peer());
 }

@@ -22,12 +22,18 @@
 
 namespace heddle::http {
 
+/// The place of a stream among others (RFC 9218 section 4). A stream whose peer said nothing about
+/// it is sent side by side with others.
+struct http2_priority {
+  std::uint8_t urgency = 3;  ///< 0 is the most urgent
+  bool incremental = true;
+};
+
 /// The sending half of a stream.
 struct http2_sender : list_node {
   std::uint32_t id = 0;
   std::int64_t window = 0;
-  std::uint8_t urgency = 3;  // 0 is the most urgent
-  bool incremental = true;   // sent side by side with others; until its client says otherwise
+  http2_priority priority;
   wake_once turn;
 };
 
