@@ -187,7 +187,8 @@ std::size_t blocking_pool::longest_running(std::span<running_call> out, bool loo
   const std::lock_guard hold(lock_);
   std::size_t len = 0;
   for (const auto& s : seats_) {
-    if (s->now.op == nullptr || s->asks != look_ups) continue;
+    // A look-up that was taken back still holds its thread.
+    if (s->asks != look_ups || (s->now.op == nullptr && !look_ups)) continue;
     const auto older = [&](const running_call& c) { return c.since_ns <= s->now.since_ns; };
     const auto begin = out.begin(), end = begin + static_cast<std::ptrdiff_t>(len);
     const auto at = std::find_if_not(begin, end, older);

@@ -38,6 +38,10 @@ struct process_launch {
 
   void open_streams();
   void gather_strings();
+  /// The program, and the folder that it was to begin in: either may be missing.
+  [[nodiscard]] std::string what_and_where() const {
+    return command[0] + (options.directory_.empty() ? "" : " in " + options.directory_);
+  }
   /// In the pool; touches nothing of the runtime's. Gives the child's number or -errno.
   [[nodiscard]] std::int64_t run() noexcept;
   [[nodiscard]] process finish(int pid) noexcept;
@@ -159,7 +163,12 @@ process process_launch::finish(int pid) noexcept {
 
 task<process> spawn_process(command_line command, process_options options) {
   process_launch launch(std::move(command), std::move(options));
-  if (launch.command.empty()) detail::check_outcome(-EINVAL);
+  if (launch.command.empty())
+    throw failure(std::make_error_code(std::errc::invalid_argument), "a command names no program");
+  for (const std::string& each : launch.command)
+    if (each.find('\0') != std::string::npos)
+      throw failure(std::make_error_code(std::errc::invalid_argument),
+                    "a command has a zero byte behind \"" + std::string(each.c_str()) + "\"");
   if (driver_here().simulated())
     throw failure(std::make_error_code(std::errc::operation_not_supported),
                   "the simulated world has no other processes: " + launch.command[0]);
@@ -172,7 +181,7 @@ task<process> spawn_process(command_line command, process_options options) {
   };
   const std::int64_t pid = co_await starting;
   if (pid < 0)
-    throw failure(kernel_error(static_cast<int>(pid)), "cannot run " + launch.command[0]);
+    throw failure(kernel_error(static_cast<int>(pid)), "cannot run " + launch.what_and_where());
   co_return launch.finish(static_cast<int>(pid));
 }
 

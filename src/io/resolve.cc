@@ -85,7 +85,10 @@ task<std::vector<address>> resolve(std::string host, std::string service, resolv
   request->passive = options.to_listen;
   one_operation asking(op_code::resolve, -1, "resolve");
   asking.more = request.get();
-  detail::check_outcome(co_await asking);
+  const std::int64_t outcome = co_await asking;
+  if (outcome == -EAGAIN)
+    throw failure(kernel_error(-EAGAIN), "no thread is free to look up " + host);
+  detail::check_outcome(outcome);
   if (request->error != 0)
     throw failure({request->error, resolver_category()}, "cannot find " + host);
 

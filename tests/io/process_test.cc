@@ -103,12 +103,32 @@ task<> killed() {
   EXPECT_EQ(how.signal, SIGTERM);
 }
 
+task<std::string> complaint(std::vector<std::string> command, process_options options) {
+  try {
+    co_await spawn_process(command, options);
+  } catch (const failure& f) {
+    co_return f.what();
+  }
+  co_return "it ran";
+}
+
 task<> not_there() {
   const auto missing = co_await as_expected(start_command(process_options(), "/no/such/program"));
   EXPECT_EQ(error_of(missing), std::errc::no_such_file_or_directory);
   const auto nowhere =
       co_await as_expected(start_command(process_options().directory("/no/such/folder"), "true"));
   EXPECT_EQ(error_of(nowhere), std::errc::no_such_file_or_directory);
+  process_options elsewhere;
+  elsewhere.directory("/no/such/folder");
+  std::vector<std::string> command(1, "true");
+  std::string said = co_await complaint(command, elsewhere);
+  EXPECT_NE(said.find("true in /no/such/folder"), std::string::npos) << said;
+  command[0] = std::string("a\0b", 3);
+  said = co_await complaint(command, elsewhere);
+  EXPECT_NE(said.find("zero byte behind \"a\""), std::string::npos) << said;
+  command.clear();
+  said = co_await complaint(command, elsewhere);
+  EXPECT_NE(said.find("names no program"), std::string::npos) << said;
 }
 
 task<> nobody_waits() {

@@ -186,6 +186,20 @@ HEDDLE_TEST(resolve, "a look-up can be given up") {
 DRIVER_TEST(resolve, "connecting by name tries the addresses in order") {
   run_planted(make(), &next_address);
 }
+HEDDLE_TEST(resolve, "without a thread for it, a look-up fails and names the host") {
+  runtime_options options;
+  options.io.lookup_threads_max = 0;
+  runtime rt(std::move(options));
+  rt.run([]() -> task<> {
+    try {
+      co_await resolve("silent.test");
+      ADD_FAILURE() << "there is no thread";
+    } catch (const failure& f) {
+      EXPECT_EQ(f.code(), std::errc::resource_unavailable_try_again);
+      EXPECT_NE(std::string(f.what()).find("silent.test"), std::string::npos) << f.what();
+    }
+  }());
+}
 DRIVER_TEST(resolve, "a time limit ends a look-up that nobody answers") {
   if (!make.real()) GTEST_SKIP() << "simulated names need no threads";
   silent_server server;

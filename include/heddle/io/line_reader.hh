@@ -24,10 +24,11 @@ class line_reader {
   explicit line_reader(stream from) noexcept : stream_(std::move(from)) {}
   explicit line_reader(pipe_reader from) noexcept : pipe_(std::move(from)) {}
 
-  /// The bytes up to and with the delimiter, at most `limit`. They stay until the next call.
+  /// The bytes up to and with the delimiter, at most `limit`. They stay until the next call. An
+  /// empty delimiter aborts the program.
   [[nodiscard]] task<std::string_view> take_until(std::string_view delimiter,
                                                   std::size_t limit = 8192);
-  /// A line without its "\n" or "\r\n". They stay until the next call.
+  /// A line without its "\n" or "\r\n", which count for the limit. It stays until the next call.
   [[nodiscard]] task<std::string_view> line(std::size_t limit = 8192);
   /// Exactly this many bytes. They stay until the next call.
   [[nodiscard]] task<std::string_view> take(std::size_t count);

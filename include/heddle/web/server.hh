@@ -99,8 +99,8 @@ struct calling_line {
 
 /// Serves until SIGINT or SIGTERM arrives, then drains as server::stop() does: requests in progress
 /// are answered. The next of these signals closes the remaining connections. This is the one line
-/// for a program that is a server. Options are server_options, or its members in braces.
-/// Cancel: as with serve().
+/// for a program that is a server; of several such calls, each hears each signal. Options are
+/// server_options, or its members in braces. Cancel: as with serve().
 template <class Answer>
   requires std::constructible_from<handler, Answer>
 [[nodiscard]] task<> serve_until_signal(
