@@ -187,6 +187,7 @@ class ProxyTest(SiteTest):
         with Backend("a") as a, Proxy(a.url) as proxy:
             def seen(method, **fields):
                 with socket.create_server(("127.0.0.1", 0)) as door:
+                    door.settimeout(LIMIT_S)  # the proxy may answer by itself
                     up = Proxy(f"http://127.0.0.1:{door.getsockname()[1]}").__enter__()
                     try:
                         got = []
