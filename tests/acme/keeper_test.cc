@@ -327,11 +327,10 @@ task<> forgets(acme_world& w) {
   acme::authority issuer(w.options(), w.store, w.answers);
   const std::string place = issuer.place() + "/www.example.org.failures";
   const std::string far = std::to_string(w.now() + 1000 * 86400);
-  for (const std::string& text :
-       {std::string("nonsense"), std::string("1 2\n"),
-        std::string("9 99999999999999999999 0 www.example.org\n"),
-        "9 " + far + " 0 www.example.org",  // cut before its end
-        "9 " + far + " 0 www.example.org,shop.example.org\n"}) {
+  for (const std::string& text : {std::string("nonsense"), std::string("1 2\n"),
+                                  std::string("9 99999999999999999999 0 www.example.org\n"),
+                                  "9 " + far + " 0 www.example.org",  // cut before its end
+                                  "9 " + far + " 0 www.example.org,shop.example.org\n"}) {
     co_await w.store->save(place, text);
     w.ca.issued = 0;
     kept k(w);
