@@ -2,17 +2,17 @@
 // What a line_reader holds while it waits, and that it loses nothing however bytes arrive.
 #include "heddle/io/line_reader.hh"
 
-#include <malloc.h>
-
 #include <deque>
 #include <vector>
 
 #include "heddle/base/sanitizer.hh"
 #include "heddle/heddle.hh"
 #include "heddle/io/unix.hh"
+#include "support/bytes_taken.hh"
 #include "support/drivers.hh"
 
 using namespace heddle;
+using heddle::test::bytes_taken;
 
 namespace {
 
@@ -25,12 +25,6 @@ constexpr std::size_t bytes_max = 1500;  // GCC keeps in a frame what lives betw
 #endif
 constexpr std::size_t warm_count = 100;
 constexpr std::size_t count = 300;
-
-std::size_t bytes_taken() {
-  const struct ::mallinfo2 heap = ::mallinfo2();
-  return worker::here().memory.home().chunks_taken() * slab_chunk_bytes + heap.uordblks +
-         heap.hblkhd;
-}
 
 task<> read_lines(stream from, std::size_t& lines_read) {
   line_reader lines(std::move(from));

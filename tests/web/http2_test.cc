@@ -133,6 +133,31 @@ DRIVER_TEST(http2, "an answer stops at the client's windows and goes on when the
   }));
 }
 
+namespace {
+
+/// Opens the connection's window; the streams of the frames of data until two streams have ended.
+task<std::string> order_of_two(http2_client& c) {
+  c.window(0, 1'000'000);
+  co_await c.send();
+  std::string order;
+  for (int ends = 0; ends < 2;) {
+    const std::string one = co_await c.next();
+    if (one.starts_with("DATA")) order += one[5];
+    ends += one.ends_with("END");
+    if (one == "closed") break;
+  }
+  co_return order;
+}
+
+/// Until the server has used up the connection's first window.
+task<> fill_window(http2_client& c) {
+  co_await c.send();
+  std::string one;
+  while (c.body.size() < http::http2_first_window && one != "closed") one = co_await c.next();
+}
+
+}  // namespace
+
 DRIVER_TEST(http2, "a more urgent stream goes first, and equals take turns") {
   runtime rt(make());
   rt.run(with_server(answer_http2, {}, [](address at, http::server&) -> task<> {
@@ -142,15 +167,7 @@ DRIVER_TEST(http2, "a more urgent stream goes first, and equals take turns") {
     c.get(3, "/large", {{"priority", "u=0"}});
     co_await c.send();
     co_await sleep_for(5ms);  // both have used the connection's first window, and wait
-    c.window(0, 1'000'000);
-    std::string order;
-    co_await c.send();
-    for (int ends = 0; ends < 2;) {
-      const std::string one = co_await c.next();
-      if (one.starts_with("DATA")) order += one[5];
-      ends += one.ends_with("END");
-      if (one == "closed") break;
-    }
+    const std::string order = co_await order_of_two(c);
     EXPECT_EQ(c.body.size(), 400'000u);
     EXPECT_EQ(order.back(), '1') << order;
   }));
@@ -158,25 +175,16 @@ DRIVER_TEST(http2, "a more urgent stream goes first, and equals take turns") {
 
 namespace {
 
-/// The streams of the frames of data, when a small body is asked for while a large one waits for
-/// the connection's window.
 using http2_fields = std::vector<std::pair<std::string, std::string>>;
-task<> small_behind_large(address at, http2_fields priority, std::string& order) {
+
+/// The order of a small body that is asked for while a large one waits for the window.
+task<std::string> small_behind_large(address at, http2_fields priority) {
   http2_client c(co_await connect_to(at));
   c.setting(http::http2_setting::initial_window_size, 1'000'000);
   c.get(1, "/large", priority);
-  co_await c.send();
-  while (c.body.size() < http::http2_first_window && co_await c.next() != "closed") {
-  }
+  co_await fill_window(c);
   c.get(3, "/a", priority);
-  c.window(0, 1'000'000);
-  co_await c.send();
-  for (int ends = 0; ends < 2;) {
-    const std::string one = co_await c.next();
-    if (one.starts_with("DATA")) order += one[5];
-    ends += one.ends_with("END");
-    if (one == "closed") break;
-  }
+  co_return co_await order_of_two(c);
 }
 
 }  // namespace
@@ -195,22 +203,12 @@ DRIVER_TEST(http2, "RFC 9218 7.1: a PRIORITY_UPDATE counts before its stream and
       if (early) update(c, 3, "u=0");
       c.get(1, "/large", {{"priority", "u=3"}});
       c.get(3, "/large", {{"priority", "u=5"}});
-      co_await c.send();
-      while (c.body.size() < http::http2_first_window && co_await c.next() != "closed") {
-      }
+      co_await fill_window(c);
       if (!early) {
         update(c, 3, "u=0");
         update(c, 1, "");
       }
-      c.window(0, 1'000'000);
-      co_await c.send();
-      std::string order;
-      for (int ends = 0; ends < 2;) {
-        const std::string one = co_await c.next();
-        if (one.starts_with("DATA")) order += one[5];
-        ends += one.ends_with("END");
-        if (one == "closed") break;
-      }
+      const std::string order = co_await order_of_two(c);
       EXPECT_EQ(order.back(), '1') << order;
     }
     for (const std::uint32_t id : {0u, 2u}) {
@@ -224,11 +222,10 @@ DRIVER_TEST(http2, "RFC 9218 7.1: a PRIORITY_UPDATE counts before its stream and
 DRIVER_TEST(http2, "RFC 9218 4.2: a small body waits for a large one only if the client says so") {
   runtime rt(make());
   rt.run(with_server(answer_http2, {}, [](address at, http::server&) -> task<> {
-    std::string shared, in_order;
     const http2_fields nothing, one_by_one = {{"priority", "u=3"}};
-    co_await small_behind_large(at, nothing, shared);
+    const std::string shared = co_await small_behind_large(at, nothing);
     EXPECT_EQ(shared.back(), '1') << shared;
-    co_await small_behind_large(at, one_by_one, in_order);
+    const std::string in_order = co_await small_behind_large(at, one_by_one);
     EXPECT_EQ(in_order.back(), '3') << in_order;
   }));
 }

@@ -3,7 +3,6 @@
 // counted where they are taken, so the figure is the same in every run. docs/reference/http.md says
 // what it is made of.
 #include <fcntl.h>
-#include <malloc.h>
 #include <netinet/in.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -13,6 +12,7 @@
 
 #include "heddle/base/sanitizer.hh"
 #include "heddle/web/websocket.hh"
+#include "support/bytes_taken.hh"
 #include "web/harness.hh"
 
 using namespace heddle;
@@ -81,12 +81,6 @@ class clients {
   std::string_view asked_;
   std::vector<int> fds_;
 };
-
-std::size_t bytes_taken() {
-  const struct ::mallinfo2 heap = ::mallinfo2();
-  return worker::here().memory.home().chunks_taken() * slab_chunk_bytes + heap.uordblks +
-         heap.hblkhd;
-}
 
 bool enough_descriptors() {
   rlimit limit{};

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// Memory where it is taken, so that a figure is the same in every run.
+#pragma once
+
+#include <malloc.h>
+
+#include <cstddef>
+
+#include "heddle/heddle.hh"
+
+namespace heddle::test {
+
+/// Bytes of this worker's chunks of cells, and of the heap.
+inline std::size_t bytes_taken() {
+  const struct ::mallinfo2 heap = ::mallinfo2();
+  return worker::here().memory.home().chunks_taken() * slab_chunk_bytes + heap.uordblks +
+         heap.hblkhd;
+}
+
+}  // namespace heddle::test
