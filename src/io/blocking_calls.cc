@@ -116,7 +116,7 @@ std::int64_t perform_blocking(operation& op) noexcept {
       case op_code::make_directory:
         return outcome(::mkdirat(op.fd, path, op.len));
       case op_code::resolve:
-        return find_addresses(*static_cast<resolve_request*>(op.more));
+        return resolve_blocking(*static_cast<resolve_request*>(op.more));
       case op_code::call:
         return op.function(op.more);
       default:

@@ -99,7 +99,7 @@ class blocking_pool : public std::enable_shared_from_this<blocking_pool> {
     std::atomic<bool> finished_any{false};
   };
   struct seat;
-  /// The threads for one sort of calls, and those that wait for one.
+  /// The threads for one sort of calls, and the queue of calls that wait for a thread.
   struct crew {
     std::uint32_t threads_max;
     std::uint32_t threads = 0;

@@ -17,7 +17,7 @@ namespace heddle::serve {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-/// 0 if this user may make files there; else an errno, ENOTDIR for what is no folder.
+/// 0 if this user may make files in the folder; else an errno, ENOTDIR if the path is no folder.
 [[nodiscard]] inline int folder_trouble(const std::string& folder) noexcept {
   const std::string itself = folder + "/.";
   return ::faccessat(AT_FDCWD, itself.c_str(), W_OK | X_OK, AT_EACCESS) == 0 ? 0 : errno;

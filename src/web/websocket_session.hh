@@ -70,7 +70,7 @@ struct websocket::session {
   bool close_sent = false;
   bool leaving = false;  // because the server stops
   bool over = false;
-  std::uint16_t receivers_waiting = 0;  // for the turn to read; not those that drop messages
+  std::uint16_t receivers_waiting = 0;  // tasks in receive() that wait for the turn to read
   mutex to_read;
 };
 

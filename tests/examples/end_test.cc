@@ -163,7 +163,7 @@ task<> end_http(std::string name) {
   co_await s.settled();
 }
 
-/// Both kinds of connection send back what comes.
+/// A connection of lines and one of HTTP: each sends back the bytes that it gets.
 task<> end_lines(std::string name) {
   ending_program p = co_await start_ending(name, on_free_port());
   const address at = p.at();

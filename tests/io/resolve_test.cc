@@ -200,12 +200,12 @@ HEDDLE_TEST(resolve, "without a thread for it, a look-up fails and names the hos
     }
   }());
 }
-DRIVER_TEST(resolve, "a time limit ends a look-up that nobody answers") {
+DRIVER_TEST(resolve, "a time limit ends a look-up that the name server does not answer") {
   if (!make.real()) GTEST_SKIP() << "simulated names need no threads";
   silent_server server;
   run_planted(make(), &gives_up_in_time);
 }
-DRIVER_TEST(resolve, "look-ups that nobody answers hold up no file call") {
+DRIVER_TEST(resolve, "look-ups that the name server does not answer hold up no file call") {
   if (!make.real()) GTEST_SKIP() << "simulated names need no threads";
   silent_server server;
   runtime rt(make(), {});

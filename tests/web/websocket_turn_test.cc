@@ -97,7 +97,7 @@ HEDDLE_TEST(websocket_turn, "tasks that receive in a loop take turns") {
     for (int& count : counts) s.spawn(count_messages(ws, count));
     co_await s.join();
   }));
-  // The first one reads alone what comes before the others have begun.
+  // The first task reads the messages that come before the other two tasks have begun.
   for (const int count : counts) EXPECT_NEAR(count, short_messages / 3, 3);
 }
 

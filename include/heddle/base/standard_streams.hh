@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A program may be started with its standard input, output or errors closed. Then the next file or
-// socket that it opens gets such a number, and what is printed as an error goes to that peer.
+// socket that it opens gets the number 0, 1 or 2, and error messages are written into it.
 #pragma once
 
 namespace heddle {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Frames on their way out of an HTTP/2 connection. They are gathered and leave together; bodies
 // enter only as far as the windows (RFC 9113 section 5.2) and the space for gathered frames allow,
-// the most urgent stream first (RFC 9218). Of one urgency, those go one after the other of which
-// the peer said so; all others take turns, so that a small body does not wait for a large one.
+// the most urgent stream first (RFC 9218). Of one urgency, streams that the peer said are not
+// incremental go one after the other, before the others. All others take turns, so that a small
+// body does not wait for a large one.
 //
 // For the parts of the library that speak HTTP/2; not for programs: it may change in any version.
 #pragma once
