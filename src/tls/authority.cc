@@ -82,7 +82,7 @@ bool is_name(std::string_view name) {
   });
 }
 
-/// "DNS:localhost,IP:127.0.0.1", out of names that hold no comma.
+/// The names in OpenSSL's form, "DNS:localhost,IP:127.0.0.1". No valid name holds a comma.
 std::string alternative_names(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) {
@@ -148,7 +148,7 @@ pem_pair make_authority(std::string_view name, std::chrono::days life) {
   const x509_handle made = begin_certificate(name, key.get(), life);
   X509* const x = made.get();
   check(X509_set_issuer_name(x, X509_get_subject_name(x)) == 1, "an authority cannot be made");
-  // It signs certificates of servers and clients, and no further authorities.
+  // The authority signs certificates of servers and clients, and no further authorities.
   extend(x, x, NID_basic_constraints, "critical,CA:TRUE,pathlen:0");
   extend(x, x, NID_key_usage, "critical,keyCertSign,cRLSign");
   extend(x, x, NID_subject_key_identifier, "hash");
@@ -188,7 +188,7 @@ pem_pair challenge_certificate(const std::string& name, std::string_view digest)
   X509* const x = made.get();
   check(X509_set_issuer_name(x, X509_get_subject_name(x)) == 1, "a certificate cannot be made");
   extend(x, x, NID_subject_alt_name, names);
-  // An OCTET STRING (RFC 8737 section 3) inside the extension's own.
+  // The value is an OCTET STRING (RFC 8737 section 3) inside the extension's OCTET STRING.
   std::string value = {'\x04', static_cast<char>(digest_bytes)};
   value += digest;
   using text_handle = std::unique_ptr<ASN1_OCTET_STRING, freed_by<&ASN1_OCTET_STRING_free>>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The table of answers.
+// The table of certificates that answer challenges.
 #include "heddle/tls/challenge.hh"
 
 namespace heddle::tls {

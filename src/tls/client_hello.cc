@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The look at a client's first message: an authority that checks a name offers acme-tls/1 alone
-// and gets its answer. OpenSSL chooses the certificate before it chooses the protocol, so that the
-// look is earlier than both.
+// Reads a client's first message: an authority that checks a name offers acme-tls/1 alone and gets
+// its answer. OpenSSL chooses the certificate before it chooses the protocol, so the message is
+// read before both choices.
 #include <openssl/ssl.h>
 
 #include "tls/server_state.hh"
@@ -19,8 +19,8 @@ bytes_of_hello extension_of(SSL* ssl, unsigned kind) noexcept {
   return {reinterpret_cast<const char*>(at), size};
 }
 
-/// The first `prefix` bytes of a text are the length of a part; gives the part and drops both.
-/// Nothing if it is not all there.
+/// Takes a part off the text: first its length in `prefix` bytes, then its bytes. Gives nothing if
+/// the part is not all there.
 bytes_of_hello take_part(bytes_of_hello& from, std::size_t prefix) noexcept {
   if (from.size() < prefix) return {};
   std::size_t size = 0;
@@ -58,13 +58,13 @@ int agree_on_challenge(SSL*, const unsigned char** out, unsigned char* size, con
 
 }  // namespace
 
-/// Made for one handshake: authorities ask seldom.
+/// A context for one handshake. It is not kept, because authorities ask seldom.
 ctx_handle site_table::challenge_ctx(const pem_pair& answer) {
   const certificate_files from{.chain = "the answer to a challenge",
                                .key = "the answer to a challenge"};
   ctx_handle ctx = make_ctx(TLS_server_method(), version::tls12, version::tls13);
   use_certificate(ctx.get(), parse_certificate(answer, from), from);
-  SSL_CTX_set_app_data(ctx.get(), this);  // for the tickets of the first site
+  SSL_CTX_set_app_data(ctx.get(), this);  // the first site's seal_ticket() reads it
   SSL_CTX_set_tlsext_servername_callback(ctx.get(), &keep_site);
   SSL_CTX_set_alpn_select_cb(ctx.get(), &agree_on_challenge, nullptr);
   return ctx;
@@ -76,7 +76,7 @@ int site_table::look_at_hello(SSL* ssl, int* alert, void* of_table) {
     if (offers_challenge(ssl)) {
       if (const auto answer = table.challenges_->find(asked_name(ssl))) {
         const ctx_handle ctx = table.challenge_ctx(*answer);
-        // The SSL object keeps the context. Its own settings, taken from the first site, go.
+        // The SSL object keeps the context. Its settings, copied from the first site, are undone.
         if (SSL_set_SSL_CTX(ssl, ctx.get()) == nullptr || SSL_set_num_tickets(ssl, 0) != 1) {
           *alert = SSL_AD_INTERNAL_ERROR;
           return SSL_CLIENT_HELLO_ERROR;

@@ -51,7 +51,7 @@ ssl_handle client_state::open(const std::string& host) {
   ssl_handle ssl(SSL_new(ctx_.get()));
   if (!ssl) throw_errors("a TLS connection to '" + host + "' cannot begin", "");
   const bool by_address = is_address(host);
-  // Without the dot at the end of a full name (RFC 6066 section 3).
+  // A server's name is sent without the dot at the end of a full name (RFC 6066 section 3).
   const std::string name = host.ends_with('.') ? host.substr(0, host.size() - 1) : host;
   X509_VERIFY_PARAM* const param = SSL_get0_param(ssl.get());
   X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
@@ -72,11 +72,11 @@ int client_state::keep_session(SSL* ssl, SSL_SESSION* s) {
   auto& self = *static_cast<client_state*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)));
   const auto* host = static_cast<const std::string*>(SSL_get_app_data(ssl));
   if (SSL_SESSION_is_resumable(s) != 1 || self.options_.sessions_max == 0) return 0;
-  session_handle kept(s);  // ours from here on, so the answer is 1
+  session_handle kept(s);  // the session is ours from here on, so the answer is 1
   try {
     self.keep(*host, std::move(kept));
   } catch (const std::bad_alloc&) {
-    // Without it the next connection makes a whole handshake.
+    // Without the session the next connection makes a full handshake.
   }
   return 1;
 }

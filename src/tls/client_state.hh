@@ -20,7 +20,7 @@ class client_state {
   client_state(const client_state&) = delete;
 
   [[nodiscard]] const client_options& options() const noexcept { return options_; }
-  /// A connection to this host, not begun. `host` must outlive it.
+  /// An SSL object for a connection to this host, before its handshake. `host` must outlive it.
   [[nodiscard]] ssl_handle open(const std::string& host);
 
  private:

@@ -19,7 +19,8 @@ namespace {
 // Plaintext sealed for one send. Less costs more calls; with more, sealed bytes that a full socket
 // refuses leave the CPU cache before they are sent.
 constexpr std::size_t gather_bytes = 32 * 1024;
-// A driver that batches sends takes nothing at once (io_uring), so it is asked seldom.
+// A driver that batches sends (io_uring) takes nothing in try_write(). After so many sends in a
+// row that took nothing, try_push() tries only every skips_max-th time.
 constexpr std::uint8_t misses_max = 2;
 constexpr std::uint8_t skips_max = 64;
 
@@ -80,10 +81,10 @@ task<engine::step> connection::shake_elsewhere(color where) {
 }
 
 task<> connection::shake() {
-  std::shared_ptr<semaphore> share;  // of this address
+  std::shared_ptr<semaphore> share;  // the turns of the peer's address
   semaphore::hold own, turn;
   if (site_) {
-    // A connection that says nothing costs nothing but itself.
+    // A silent connection takes no turn and no SSL object: wait for its first bytes.
     if (!co_await inner_.readable()) {
       opening_->before_engine = {std::errc::connection_aborted,
                                  "the connection ended before the TLS handshake"};
@@ -106,7 +107,7 @@ task<> connection::shake() {
     if (next == engine::step::failed) co_await fail();
     if (next == engine::step::done) {
       challenge_ = site_ && engine_->alpn() == challenge_protocol;
-      // Before any wait: a reader or writer that comes meanwhile must find the engine that stays.
+      // Replace the engine before any wait: a reader or writer that runs then needs the new one.
       if (auto heir = engine_->successor()) engine_ = std::move(heir);
     }
     co_await flush();
@@ -277,7 +278,7 @@ std::size_t connection::try_push(byte_view head, const piece& body) noexcept {
     return 0;
   if (misses_ >= misses_max && ++skipped_ % skips_max != 0) return 0;
   const std::size_t size = head.size() + body.size();
-  if (size < 2) return 0;  // one byte could not be owed
+  if (size < 2) return 0;  // 0 must not be returned after a byte was sealed
   std::size_t done = 0;
   try {
     while (done != size) {
@@ -329,7 +330,7 @@ void connection::end(bool close) noexcept {
         runtime::here().spawn(end_later(shared_from_this(), close));
         return;
       } catch (const std::bad_alloc&) {
-        // Without the memory to wait, the end is not announced.
+        // Without memory for the task, bytes that could not be sent at once are dropped.
       }
     }
   }

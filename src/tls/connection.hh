@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// An engine and the stream below it: pull(), push() and close() of the layer. It is counted,
-// because the end of a connection may still be on its way out when its layer has gone.
+// An engine and the stream below it: pull(), push() and close() of the layer. The connection is
+// reference-counted, because its last bytes may still be unsent when its layer is destroyed.
 //
-// Order of sealed bytes: the engine's buffer is appended to `sending_`'s place only when that is
-// empty, and one flush runs at a time, so records leave in the order in which they were sealed.
+// Order of sealed bytes: the engine's buffer is moved to `sending_` only when that is empty, and
+// one flush runs at a time, so records leave in the order in which they were sealed.
 #pragma once
 
 #include <memory>
@@ -44,7 +44,7 @@ class connection : public std::enable_shared_from_this<connection> {
 
   [[nodiscard]] stream& below() noexcept { return inner_; }
   [[nodiscard]] session agreed() const;
-  /// The protocol above that was agreed on; good while the connection is.
+  /// The protocol of ALPN that was agreed on. The text lives as long as the connection.
   [[nodiscard]] std::string_view alpn() const noexcept {
     return established() ? engine_->alpn() : std::string_view();
   }
@@ -60,7 +60,7 @@ class connection : public std::enable_shared_from_this<connection> {
   void take_debt(chain& out);
   [[nodiscard]] bool flushed_at_once() noexcept;
   [[nodiscard]] task<> flush();
-  /// Tells the peer what is wrong; then throws it.
+  /// Tells the peer why the connection fails, then throws the reason.
   [[nodiscard]] task<> fail();
   /// Answers a client that speaks plain HTTP, so that a person sees why.
   [[nodiscard]] task<> answer_plain_http();
@@ -71,17 +71,17 @@ class connection : public std::enable_shared_from_this<connection> {
   /// State of a handshake. A client keeps it: the host is also the name of its sessions.
   struct opening {
     std::shared_ptr<handshake_turns> turns;
-    std::shared_ptr<const site_table> sites;  // of this handshake
+    std::shared_ptr<const site_table> sites;  // certificates of this handshake
     std::string host;
-    trouble before_engine;  // why there is none
+    trouble before_engine;  // the failure, if it came before there was an engine
     mutex shaking;
   };
   void drop_opening() noexcept;
   [[nodiscard]] task<> handshake_in_turn();
 
   stream inner_;
-  std::shared_ptr<server_state> site_;  // of a server; else null
-  std::shared_ptr<client_state> tls_;   // of a client; else null
+  std::shared_ptr<server_state> site_;  // null for a client
+  std::shared_ptr<client_state> tls_;   // null for a server
   std::unique_ptr<opening> opening_;    // null once a server's handshake has ended
   std::unique_ptr<engine> engine_;
   out_buffer sending_;
@@ -89,8 +89,8 @@ class connection : public std::enable_shared_from_this<connection> {
   mutex flushing_;
   std::uint8_t misses_ = 0;  // sends in a row that took nothing at once
   std::uint8_t skipped_ = 0;
-  // The last byte that try_push() sealed and did not own up to, so that its caller comes back and
-  // waits until everything has left.
+  // If sealed bytes are still unsent, try_push() reports one byte less than it sealed, so that its
+  // caller calls push(), which waits until everything has left. `debt_` is the unreported byte.
   bool in_debt_ = false;
   std::byte debt_{};
   bool reset_ = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A limit that both kinds of engines have.
+// The limit of handshake messages after the handshake, for both kinds of engines.
 #include "tls/engine.hh"
 
 namespace heddle::tls::detail {

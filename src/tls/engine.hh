@@ -23,26 +23,26 @@ class engine {
   engine(const engine&) = delete;
   virtual ~engine() = default;
 
-  /// Goes on with the handshake.
+  /// Continues the handshake.
   [[nodiscard]] virtual step shake() = 0;
   /// The next plaintext; done without bytes is the end that the peer announced.
   [[nodiscard]] virtual step open(received& into) = 0;
-  /// Seals at most so many bytes of these texts, one after another; gives how many.
+  /// Seals at most `most` bytes of these texts, one after another; gives how many it sealed.
   [[nodiscard]] virtual std::size_t seal(std::span<const byte_view> texts, std::size_t most) = 0;
-  /// Says that no more will be sent.
+  /// Seals the announcement that no more will be sent: close_notify.
   virtual void say_end() noexcept = 0;
   [[nodiscard]] virtual session agreed() const = 0;
   [[nodiscard]] virtual std::string_view alpn() const noexcept = 0;
-  /// After the handshake: the engine that goes on in the place of this one, with its input and
-  /// output; null if this one stays. Throws std::bad_alloc; this one is then as it was.
+  /// After the handshake: the engine that replaces this one and has taken over its input and
+  /// output; null if this one stays. Throws std::bad_alloc; this one is then unchanged.
   [[nodiscard]] virtual std::unique_ptr<engine> successor() { return nullptr; }
 
-  /// Only when a step wants input, which has used up the block before.
+  /// Gives the engine a block, only after a step wanted input: the block before is then used up.
   void feed(received in) noexcept {
     in_ = std::move(in);
     eaten_ = 0;
   }
-  /// All input is used up, so that only more bytes, or the end, can make open() give something.
+  /// Whether all input is used up, so that open() gives nothing before more bytes, or the end.
   [[nodiscard]] virtual bool is_out_of_input() const noexcept {
     return established_ && !trouble_ && !input_ended_ && eaten_ == in_.size();
   }
@@ -52,14 +52,14 @@ class engine {
 
   [[nodiscard]] bool established() const noexcept { return established_; }
   [[nodiscard]] bool broken() const noexcept { return static_cast<bool>(trouble_); }
-  /// Nothing is sealed or opened from then on.
+  /// Breaks the engine: it seals and opens nothing from then on.
   void fail(trouble why) noexcept { trouble_ = std::move(why); }
   [[nodiscard]] const trouble& why() const noexcept { return trouble_; }
 
  protected:
   explicit engine(const limits& bounds) noexcept : bounds_(bounds) {}
 
-  /// A connection that waits holds no block.
+  /// Frees the block, because a connection that waits must not hold one.
   void let_go() noexcept {
     in_.release();
     eaten_ = 0;
@@ -70,14 +70,14 @@ class engine {
 
   const limits& bounds_;
   received in_;
-  std::size_t eaten_ = 0;  // of in_
+  std::size_t eaten_ = 0;  // bytes of in_ that are used up
   out_buffer out_;
   trouble trouble_;
   bool input_ended_ = false;
   bool established_ = false;
 
  private:
-  std::uint32_t late_ = 0;  // since late_since_
+  std::uint32_t late_ = 0;  // messages since late_since_
   time_point late_since_{};
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Turns of a listener's handshakes. One address gets at most a quarter of them, so that clients
-// that begin handshakes and do not go on hold up themselves, and no others.
+// that begin handshakes and never end them delay only clients of their own address.
 #pragma once
 
 #include <netinet/in.h>

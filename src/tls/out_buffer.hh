@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Sealed bytes on their way out: OpenSSL's writes are gathered here and leave in one send. The
-// memory goes when the last byte has left, so that a quiet connection holds none.
+// memory is freed when the last byte has left, so that a quiet connection holds none.
 #pragma once
 
 #include <cstdlib>
@@ -27,7 +27,7 @@ class out_buffer {
     std::swap(end_, other.end_);
     std::swap(room_, other.room_);
   }
-  /// Makes room for so many bytes more; false without memory.
+  /// Makes room for `more` further bytes; false without memory.
   [[nodiscard]] bool reserve(std::size_t more) noexcept {
     if (room_ - end_ >= more) return true;
     void* const grown = std::realloc(bytes_, end_ + more);

@@ -39,7 +39,7 @@ std::optional<std::string_view> label_in(std::string_view line, std::string_view
   return line;
 }
 
-/// A line outside of all blocks that was a BEGIN or END line once. Dashes alone are a comment's.
+/// Whether a line outside of all blocks is a damaged BEGIN or END line. Dashes alone are a comment.
 bool is_broken_mark(std::string_view line) noexcept {
   return line.find("BEGIN") != line.npos || line.find("END") != line.npos ||
          (line.size() > dashes.size() && line.starts_with(dashes) && line[dashes.size()] >= 'A' &&
@@ -56,11 +56,11 @@ bool in_base64(char c) noexcept {
          c == '/' || c == '=' || c == ' ' || c == '\t';
 }
 
-/// A text in lines, without their ends.
+/// Walks through a text line by line. Lines have no ends and no blanks before their ends.
 class line_walk {
  public:
   explicit line_walk(std::string_view text) : left_(text), begin_(text.data()) {}
-  /// False behind the last line.
+  /// Goes to the next line; false behind the last one.
   bool next() noexcept {
     if (left_.empty()) return false;
     start_ = static_cast<std::size_t>(left_.data() - begin_);
@@ -74,7 +74,7 @@ class line_walk {
   }
   [[nodiscard]] std::string_view line() const noexcept { return line_; }
   [[nodiscard]] std::size_t number() const noexcept { return number_; }
-  [[nodiscard]] std::size_t start() const noexcept { return start_; }  // of the line, in the text
+  [[nodiscard]] std::size_t start() const noexcept { return start_; }  // offset in the text
   [[nodiscard]] std::size_t behind() const noexcept {
     return static_cast<std::size_t>(left_.data() - begin_);
   }
@@ -87,7 +87,7 @@ class line_walk {
   std::size_t number_ = 0;
 };
 
-/// Names the first line of a certificate that is no base64, and otherwise the certificate.
+/// Throws failure for the first line of a certificate that is no base64, else for its BEGIN line.
 [[noreturn]] void refuse_certificate(const pem_block& b, const std::string& where) {
   drop_errors();
   line_walk lines(b.text);

@@ -15,8 +15,8 @@ namespace heddle::tls::detail {
 
 struct pem_block {
   std::string_view label;  ///< "CERTIFICATE", "PRIVATE KEY"
-  std::string_view text;   ///< with its first and last line
-  std::size_t line;        ///< of its first line; 1 is the first of the text
+  std::string_view text;   ///< the whole block, its BEGIN and END lines included
+  std::size_t line;        ///< number of its BEGIN line in the text, from 1
 };
 
 /// All blocks, of every kind. Text between blocks is a comment.
@@ -29,7 +29,7 @@ struct pem_block {
 [[nodiscard]] std::vector<x509_handle> certificates_of(std::string_view text,
                                                        const std::string& where);
 
-/// A file as it is. Fails: failure: "cannot read the WHAT 'PATH'".
+/// The bytes of a file. Fails: failure: "cannot read the WHAT 'PATH'".
 [[nodiscard]] std::string read_whole(const std::string& path, const char* what);
 
 /// Throws failure if a certificate in this file cannot be read, or if there is none.

@@ -126,14 +126,14 @@ ctx_handle make_ctx(const SSL_METHOD* method, version oldest, version newest) {
   if (!ctx) throw_errors("OpenSSL does not start", "is its configuration file in order?");
   if (SSL_CTX_set_min_proto_version(ctx.get(), number_of(oldest)) != 1 ||
       SSL_CTX_set_max_proto_version(ctx.get(), number_of(newest)) != 1 ||
-      // Of TLS 1.2, ciphers that keep recorded traffic secret if a key leaks later.
+      // For TLS 1.2, only ciphers with forward secrecy: a leaked key opens no recorded traffic.
       SSL_CTX_set_cipher_list(ctx.get(), "ECDHE+AESGCM:ECDHE+CHACHA20") != 1)
     throw_errors("OpenSSL does not speak TLS 1.2 or 1.3 here", "look at its configuration file");
   SSL_CTX_set_options(ctx.get(), SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
                                      SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
   SSL_CTX_set_mode(ctx.get(), SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
                                   SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-  // A record more than OpenSSL asks for would stand in its buffer and not in ours.
+  // With read-ahead, further records would lie in OpenSSL's buffer instead of ours.
   SSL_CTX_set_read_ahead(ctx.get(), 0);
   SSL_CTX_set_max_early_data(ctx.get(), 0);
   SSL_CTX_set_recv_max_early_data(ctx.get(), 0);

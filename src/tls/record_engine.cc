@@ -29,7 +29,7 @@ std::size_t length_in(const std::byte* head) noexcept {
 
 }  // namespace
 
-/// RFC 8446, 6.
+/// Values of AlertDescription (RFC 8446, 6).
 enum class record_engine::alert : std::uint8_t {
   close_notify = 0,
   unexpected_message = 10,
@@ -130,7 +130,7 @@ bool record_engine::unseal(std::byte* record, std::size_t size, content_place& o
   return true;
 }
 
-/// Records without content cost us work only.
+/// Counts an empty record, which costs the peer nothing. Refuses more than the limit in a row.
 bool record_engine::count_empty() {
   if (++empty_in_a_row_ <= bounds_.empty_records_max) return true;
   return refuse(alert::unexpected_message,
@@ -200,7 +200,7 @@ bool record_engine::handle_alert(byte_view text) {
   }
 }
 
-/// Gives this part of the block.
+/// Gives `kept` bytes of the block, which begin at `from`.
 engine::step record_engine::give(received& into, std::size_t from, std::size_t kept) {
   if (eaten_ == in_.size()) {
     in_.remove_prefix(from);

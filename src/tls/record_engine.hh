@@ -19,17 +19,17 @@ namespace heddle::tls::detail {
 struct record_start {
   suite kind;
   std::span<const unsigned char> of_peer;  // the traffic secret of the records that arrive
-  std::span<const unsigned char> of_us;    // of those that leave
-  std::uint64_t sent;                      // records that OpenSSL sealed with it: tickets
+  std::span<const unsigned char> of_us;    // the traffic secret of the records that leave
+  std::uint64_t sent;                      // records that OpenSSL sealed with of_us: tickets
   std::shared_ptr<const session> agreed;
 };
 
 class record_engine final : public engine {
  public:
-  /// `in`, of which `eaten` bytes are used up, and `out` are those of the engine before.
   /// Throws std::bad_alloc.
   record_engine(const record_start& start, const limits& bounds);
   ~record_engine() override;
+  /// Takes over the input, of which `eaten` bytes are used up, and the output of the engine before.
   void take_over(received&& in, std::size_t eaten, out_buffer&& out, bool input_ended) noexcept;
 
   [[nodiscard]] step shake() override { return step::done; }
@@ -38,14 +38,14 @@ class record_engine final : public engine {
   void say_end() noexcept override;
   [[nodiscard]] session agreed() const override;
   [[nodiscard]] std::string_view alpn() const noexcept override { return agreed_->alpn; }
-  /// Behind close_notify nothing is waited for: open() gives the end at once.
+  /// After close_notify open() needs no more input: it gives the end at once.
   [[nodiscard]] bool is_out_of_input() const noexcept override {
     return !read_ended_ && engine::is_out_of_input();
   }
 
  private:
   enum class alert : std::uint8_t;
-  /// A part of a block, or memory of its own, with a record's content.
+  /// A record's content, in the block that brought it or in half_.
   struct content_place {
     std::byte* at;
     std::size_t size;
@@ -77,7 +77,7 @@ class record_engine final : public engine {
   std::uint8_t message_have_ = 0;
   std::uint8_t empty_in_a_row_ = 0;
   std::array<std::byte, record_head_bytes> head_{};
-  std::array<std::byte, 5> message_{};  // of a handshake, which may come in several records
+  std::array<std::byte, 5> message_{};  // a handshake message, which may come in several records
   bool read_ended_ = false;
   bool said_end_ = false;
 };

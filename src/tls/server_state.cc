@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Loading sites, and the questions of OpenSSL about them during a handshake: which certificate,
-// which protocol above, which OCSP answer, which key for a ticket.
+// Loading sites, and OpenSSL's callbacks during a handshake, which choose the certificate, the
+// protocol above, the OCSP answer and the key for a ticket.
 #include "tls/server_state.hh"
 
 #include <openssl/ssl.h>
@@ -150,15 +150,15 @@ int site_table::pick_protocol(SSL*, const unsigned char** out, unsigned char* si
 int site_table::staple(SSL* ssl, void* of_site) {
   const std::string& answer = static_cast<site*>(of_site)->ocsp;
   auto* const copy = static_cast<unsigned char*>(OPENSSL_memdup(answer.data(), answer.size()));
-  if (copy == nullptr) return SSL_TLSEXT_ERR_NOACK;  // it is a help, and no part of the proof
-  SSL_set_tlsext_status_ocsp_resp(ssl, copy, answer.size());  // which frees it
+  if (copy == nullptr) return SSL_TLSEXT_ERR_NOACK;           // an OCSP answer is optional
+  SSL_set_tlsext_status_ocsp_resp(ssl, copy, answer.size());  // OpenSSL frees the copy
   return SSL_TLSEXT_ERR_OK;
 }
 
 int site_table::seal_ticket(SSL* ssl, unsigned char* name, unsigned char* iv,
                             EVP_CIPHER_CTX* cipher, EVP_MAC_CTX* mac, int seal) {
   const int answer = of(ssl).tickets_.prepare(name, iv, cipher, mac, seal != 0);
-  // With TLS 1.3 a client uses a ticket once, so it needs the next one.
+  // A TLS 1.3 client uses a ticket once, so 2 makes OpenSSL send it another one.
   return answer == 1 && seal == 0 && SSL_version(ssl) >= TLS1_3_VERSION ? 2 : answer;
 }
 

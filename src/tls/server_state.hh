@@ -19,15 +19,15 @@
 
 namespace heddle::tls::detail {
 
-/// The certificates of one reading. Unchanging, so any worker may use it.
+/// The certificates of one load. The table does not change, so any worker may use it.
 class site_table {
  public:
   site_table(const server_options& o, const std::vector<pem_pair>& more, ticket_keys& tickets);
   site_table(const site_table&) = delete;
 
-  /// For clients that name no server that is known here.
+  /// The context for clients that name no server, or an unknown one.
   [[nodiscard]] SSL_CTX* first() const noexcept { return sites_.front().ctx.get(); }
-  /// For a name that a client asked for, in any case; else null.
+  /// The context for a server's name, in upper or lower case; null if the name is unknown.
   [[nodiscard]] SSL_CTX* find(std::string_view name) const;
 
  private:
@@ -66,9 +66,9 @@ class server_state {
 
   [[nodiscard]] const server_options& options() const noexcept { return options_; }
   [[nodiscard]] std::shared_ptr<const site_table> sites() const;
-  /// The same session in memory that connections share, if one of the last ones was equal.
+  /// A session in memory that connections share: one of the last 8 if it is equal, else a new one.
   [[nodiscard]] std::shared_ptr<const session> shared(session&& s);
-  /// The color for the next handshake; there are some.
+  /// The color for the next handshake. server_options::handshake_colors must not be empty.
   [[nodiscard]] color next_color() noexcept;
 
  private:

@@ -18,7 +18,7 @@ namespace {
 
 // Head, tag, type and nonce of a record in either version.
 constexpr std::size_t record_overhead = record_head_bytes + 8 + 16 + 1;
-// From here on a text gets records of its own instead of being copied together with others.
+// A text of at least this size gets records of its own; shorter texts are copied together.
 constexpr std::size_t gather_below = 4096;
 constexpr std::string_view client_label = "CLIENT_TRAFFIC_SECRET_0 ";
 constexpr std::string_view server_label = "SERVER_TRAFFIC_SECRET_0 ";
@@ -183,7 +183,7 @@ engine::step ssl_engine::shake() {
   return step::done;
 }
 
-/// The length of the record at the beginning of what was not eaten; 0 when it is not all there.
+/// The length of the next record in the block; 0 when it is not all there.
 std::size_t ssl_engine::whole_record() const noexcept {
   const auto* head = reinterpret_cast<const unsigned char*>(in_.data().data()) + eaten_;
   const std::size_t left = in_.size() - eaten_;
@@ -192,7 +192,7 @@ std::size_t ssl_engine::whole_record() const noexcept {
   return size <= left && size > record_head_bytes ? size : 0;
 }
 
-/// Gives the first bytes of the block, which are plaintext.
+/// Gives the first `kept` bytes of the block, which are plaintext.
 engine::step ssl_engine::give(received& into, std::size_t kept) {
   if (eaten_ == in_.size()) {
     in_.truncate(kept);
@@ -253,7 +253,7 @@ engine::step ssl_engine::open(received& into) {
 std::size_t ssl_engine::seal(std::span<const byte_view> texts, std::size_t most) {
   std::array<std::byte, content_bytes_max> gathered;
   std::size_t sealed = 0;
-  std::size_t within = 0;  // of texts.front(), sealed already
+  std::size_t within = 0;  // bytes of texts.front() that are sealed already
   while (!texts.empty() && sealed < most && !broken()) {
     byte_view next(texts.front().data() + within, texts.front().size() - within);
     if (next.empty()) {

@@ -12,11 +12,11 @@ namespace heddle::tls::detail {
 
 class server_state;
 
-/// Its functions do not wait, so that the thread's error queue is whole.
+/// No function of the class waits, because OpenSSL's error queue belongs to the thread.
 class ssl_engine final : public engine {
  public:
-  /// The end that accepts, or that connects. `hands_over`: a server whose successor() goes on after
-  /// the handshake; it must live until then. Throws std::bad_alloc.
+  /// `accepts`: the server's end, otherwise the client's. `hands_over`: if not null, successor()
+  /// may replace this engine after the handshake; it must live until then. Throws std::bad_alloc.
   ssl_engine(ssl_handle ssl, bool accepts, const limits& bounds,
              server_state* hands_over = nullptr);
   ~ssl_engine() override;
@@ -50,7 +50,7 @@ class ssl_engine final : public engine {
 
   ssl_handle ssl_;
   server_state* hands_over_;
-  traffic_secret of_client_;  // both only if hands_over_
+  traffic_secret of_client_;  // secrets are kept only if hands_over_ is set
   traffic_secret of_server_;
   std::uint64_t records_sent_ = 0;  // with the keys of of_server_
   std::size_t shake_bytes_ = 0;

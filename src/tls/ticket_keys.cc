@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Making, rotating and using them: AES-256-CBC and HMAC-SHA256, as OpenSSL lays tickets out.
+// Making, rotating and using ticket keys: AES-256-CBC and HMAC-SHA256, as OpenSSL lays tickets out.
 #include "tls/ticket_keys.hh"
 
 #include <openssl/core_names.h>

@@ -19,8 +19,9 @@ class ticket_keys {
   ticket_keys(const ticket_keys&) = delete;
   ~ticket_keys();
 
-  /// Prepares to seal (1) or to open a ticket: 1; 2 when a newer key should seal it again; 0 when
-  /// no key opens it; -1 on failure. For SSL_CTX_set_tlsext_ticket_key_evp_cb.
+  /// Prepares to seal or to open a ticket. Gives 1 if it can; 2 if an old key opens the ticket and
+  /// the newest should seal it again; 0 if no key opens it; -1 on failure. For
+  /// SSL_CTX_set_tlsext_ticket_key_evp_cb.
   int prepare(unsigned char* name, unsigned char* iv, EVP_CIPHER_CTX* cipher, EVP_MAC_CTX* mac,
               bool seal) noexcept;
 

@@ -42,7 +42,7 @@ const EVP_MD* hash_of(suite s) noexcept {
   return facts_of(s).hash_bytes == 48 ? EVP_sha384() : EVP_sha256();
 }
 
-/// Looked up once a process; null without memory, and asked for again then.
+/// OpenSSL's cipher, fetched once a process. Null without memory; the next call then tries again.
 const EVP_CIPHER* cipher_of(suite s) noexcept {
   static std::array<std::atomic<EVP_CIPHER*>, facts.size()> known{};
   std::atomic<EVP_CIPHER*>& slot = known.at(static_cast<std::size_t>(s));
@@ -97,7 +97,7 @@ class context_cache {
     chosen.used = ++now_;
     return chosen;
   }
-  /// A context that still holds a key is wiped.
+  /// Frees the context that holds this key, which also wipes the key.
   void forget(std::uint64_t stamp) noexcept {
     for (place& p : sets_[stamp % sets_.size()]) {
       if (p.stamp != stamp) continue;
@@ -219,7 +219,7 @@ EVP_CIPHER_CTX* traffic_key::begin(const std::byte* head, bool seals) noexcept {
     at.kind = suite_;
     at.stamp = stamp_;
   }
-  // RFC 8446, 5.3: the sequence number, at the end of the IV's bytes, XORed with it.
+  // The nonce (RFC 8446, 5.3): the IV with its last 8 bytes XORed with the sequence number.
   std::array<unsigned char, 12> nonce = iv_;
   for (unsigned i = 0; i != 8; ++i)
     nonce.at(11 - i) ^= static_cast<unsigned char>(sequence_ >> (8 * i));

@@ -20,7 +20,7 @@ namespace heddle::tls::detail {
 constexpr std::size_t record_head_bytes = 5;
 constexpr std::size_t record_tag_bytes = 16;
 constexpr std::size_t content_bytes_max = 16 * 1024;  // RFC 8446, 5.1
-/// Of the part behind the head (RFC 8446, 5.2).
+/// The most bytes that a record has behind its head (RFC 8446, 5.2).
 constexpr std::size_t ciphertext_bytes_max = content_bytes_max + 256;
 /// Bytes that a record has more than its content, without padding.
 constexpr std::size_t record_extra_bytes = record_head_bytes + 1 + record_tag_bytes;
@@ -36,7 +36,7 @@ enum class content : std::uint8_t {
 /// The cipher suites of RFC 8446, B.4 that records are sealed with here.
 enum class suite : std::uint8_t { aes128_gcm, aes256_gcm, chacha20 };
 
-/// Nothing for another suite, and before one was agreed on.
+/// The suite of OpenSSL's cipher; nothing for another suite, and for null (none agreed on yet).
 [[nodiscard]] std::optional<suite> suite_of(const SSL_CIPHER* cipher) noexcept;
 [[nodiscard]] std::size_t hash_bytes(suite s) noexcept;
 
@@ -47,7 +47,7 @@ struct traffic_secret {
   traffic_secret() noexcept = default;
   traffic_secret(const traffic_secret&) = delete;
   ~traffic_secret();
-  /// From hexadecimal digits; false if they are none or too many.
+  /// Sets the secret from hexadecimal digits; false for other characters or too many digits.
   [[nodiscard]] bool assign_hex(std::string_view digits) noexcept;
 
   std::array<unsigned char, bytes_max> bytes{};
@@ -64,7 +64,7 @@ class text_cursor {
 
  private:
   std::span<const byte_view> texts_;
-  std::size_t within_ = 0;  // of the first text
+  std::size_t within_ = 0;  // bytes of the first text that are taken already
 };
 
 /// Thread: one at a time, in any thread. The cipher contexts are the thread's: they are in a cache,
@@ -79,7 +79,7 @@ class traffic_key {
   traffic_key(const traffic_key&) = delete;
   ~traffic_key();
 
-  /// Seals one record: this many bytes of the texts, which are there. `into` has room for
+  /// Seals `size` bytes of the texts, which must hold so many, as one record. `into` has room for
   /// record_extra_bytes more. False without memory.
   [[nodiscard]] bool seal(std::byte* into, content kind, text_cursor& from,
                           std::size_t size) noexcept;
@@ -87,11 +87,11 @@ class traffic_key {
   /// type and padding. `size` counts the head and is at least record_extra_bytes.
   [[nodiscard]] opened open(std::byte* record, std::size_t size) noexcept;
 
-  /// The next secret of this direction, and its key: a KeyUpdate. False without memory.
+  /// Changes to the next secret of this direction, and its key: a KeyUpdate. False without memory.
   [[nodiscard]] bool advance() noexcept;
   /// Records sealed or opened with this key.
   [[nodiscard]] std::uint64_t sequence() const noexcept { return sequence_; }
-  /// Some were, before this object was made.
+  /// Sets the number of records that OpenSSL sealed with this key before this object was made.
   void set_sequence(std::uint64_t n) noexcept { sequence_ = n; }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // OpenSSL's error queue as a code and a text for people. The queue belongs to the thread: it is
-// emptied before each call whose failure is asked about and after it, and no wait lies between.
+// emptied before and after each call whose error is read, and no wait lies between.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,13 @@ struct trouble {
 
 /// Empties the queue.
 void drop_errors() noexcept;
-/// Empties it, and tells what the first error in it says. `what` was being done.
+/// Empties the queue and describes its first error. `what` names the action that failed.
 [[nodiscard]] trouble take_errors(std::string_view what);
-/// The same for failures without OpenSSL's SSL object: a fatal alert of the peer's (RFC 8446, 6.2).
+/// Describes a fatal alert of the peer (RFC 8446, 6.2) that came without OpenSSL's SSL object.
 [[nodiscard]] trouble trouble_of_alert(std::string_view what, std::uint8_t number);
 /// The connection ended without close_notify.
 [[nodiscard]] trouble trouble_of_cut(std::string_view what);
-/// Empties it and throws failure with `what`, the reason and the advice.
+/// Empties the queue and throws failure with `what`, the reason and the advice.
 [[noreturn]] void throw_errors(const std::string& what, std::string_view advice);
 [[noreturn]] void throw_trouble(const trouble& t);
 

@@ -20,16 +20,17 @@ struct pem_pair {
 };
 
 struct certificate_request {
-  std::vector<std::string> names = {};  ///< of hosts, or addresses; the first is the subject's too
+  std::vector<std::string> names = {};  ///< hosts or addresses; the first is the subject, too
   std::chrono::days life = std::chrono::days(397);  ///< the most that browsers accept
   bool for_client = false;                          ///< for a client, not for a server
 };
 
+/// The certificate of an authority, signed with its own key.
 /// Thread: any. Fails: throws failure; std::bad_alloc.
 [[nodiscard]] pem_pair make_authority(std::string_view name,
                                       std::chrono::days life = std::chrono::days(3650));
-/// Signed by the authority; it is followed by no other certificate.
-/// Fails: invalid_argument for names that are none.
+/// A certificate signed by the authority. The text holds no other certificate.
+/// Fails: invalid_argument for a text that is no name and no address.
 [[nodiscard]] pem_pair issue(const pem_pair& authority, const certificate_request& asked);
 
 /// A new key and a request for a certificate of these names (PKCS #10, RFC 2986), to be sent to an
@@ -37,13 +38,14 @@ struct certificate_request {
 /// Fails: as issue().
 [[nodiscard]] pem_pair signing_request(const std::vector<std::string>& names);
 
-/// The last moment at which a certificate is valid. Fails: invalid_argument when the text is none.
+/// The last moment at which a certificate is valid. Fails: invalid_argument when the text holds
+/// none.
 [[nodiscard]] std::chrono::sys_seconds expiry_of(std::string_view certificate);
 /// The names that a certificate is for.
 [[nodiscard]] std::vector<std::string> names_of(std::string_view certificate);
 /// Reads every certificate of a text; blocks of other kinds, such as the key, are skipped.
 /// Fails: invalid_argument, if one of them is damaged or cut off, or if there is none. The message
-///   names WHERE, which is a file, say, and the line.
+///   names `where`, for example a file, and the line.
 void check_chain(std::string_view chain, const std::string& where);
 
 }  // namespace heddle::tls

@@ -36,7 +36,7 @@ class challenge_table {
 
 /// A certificate for this one name that signs itself and holds the SHA-256 digest (32 bytes) of the
 /// key authorization in its critical extension acmeIdentifier (RFC 8737 section 3).
-/// Fails: invalid_argument for a name that is none, and for a digest of another size.
+/// Fails: invalid_argument for a text that is no name, and for a digest of another size.
 [[nodiscard]] pem_pair challenge_certificate(const std::string& name, std::string_view digest);
 
 }  // namespace heddle::tls

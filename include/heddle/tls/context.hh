@@ -43,7 +43,7 @@ class server_context {
   std::shared_ptr<detail::server_state> state_;
 };
 
-/// As server_context.
+/// The client's context. Thread, Owns and Fails: as server_context.
 class client_context {
  public:
   /// Reads the authorities' certificates, which takes some milliseconds: make one for many

@@ -21,8 +21,8 @@ namespace heddle::tls {
 /// Thread: the listener's color. Owns: the listener. Fails: std::bad_alloc.
 /// A stream that is given fails as follows, for a reader and for a writer:
 ///   timed_out: the peer did not finish the handshake in time;
-///   permission_denied: its certificate is missing or was not accepted;
-///   connection_aborted: it ended without close_notify: an attacker may have cut the end off;
+///   permission_denied: the peer's certificate is missing or was not accepted;
+///   connection_aborted: no close_notify came: an attacker may have cut the end off;
 ///   protocol_error: anything else that TLS does not allow. session_of() says what.
 [[nodiscard]] listener listen(listener over, server_context site);
 
@@ -34,7 +34,7 @@ namespace heddle::tls {
 /// the server's certificate must be for.
 /// Cancel: the stream below is closed. Fails: as above; what() says what to do.
 [[nodiscard]] task<stream> connect(stream over, std::string host, client_context tls);
-/// The same with the system's roots, read for this one connection.
+/// As connect() above, with the system's roots, which are read for this one connection.
 [[nodiscard]] task<stream> connect(stream over, std::string host);
 
 /// The session of this stream, with the reason if it failed; nothing when it is no TLS stream.
