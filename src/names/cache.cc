@@ -7,8 +7,8 @@
 namespace heddle::names::detail {
 namespace {
 
-// With each new answer, this many of the least recently used are checked: old ones are dropped even
-// if no look-up asks for them again.
+// With each new answer, this many of the least recently used answers are checked, so that expired
+// ones are dropped even if no look-up asks for them again.
 constexpr int swept_each_time = 4;
 
 }  // namespace

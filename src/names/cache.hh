@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Answers that may be used again, until their time is over; bounded, the least recently used go
+// A bounded cache of answers with their time to live. The least recently used answer is dropped
 // first.
 #pragma once
 
@@ -19,10 +19,10 @@ namespace heddle::names::detail {
 /// The outcome of one question: addresses, or a code and the reason.
 struct answer {
   std::vector<address> addresses;
-  std::string name;  ///< to which they belong
+  std::string name;  ///< the addresses' own name
   std::error_code code;
-  std::string why;                       ///< with a code: the end of a sentence, with the server
-  time_point until = time_point::min();  ///< the first moment at which it is too old
+  std::string why;  ///< reason of the code: end of a sentence, names the server
+  time_point until = time_point::min();  ///< the first moment at which the answer is too old
 
   [[nodiscard]] bool good() const noexcept { return !code; }
 };
@@ -33,9 +33,10 @@ class answer_cache {
  public:
   explicit answer_cache(std::size_t entries_max) noexcept : entries_max_(entries_max) {}
 
-  /// Null if there is none that may still be used; drops one that is too old.
+  /// The answer for this key; null if there is none. Drops an answer that is too old.
   [[nodiscard]] answer_ref find(std::string_view key, time_point now);
-  /// Keeps an answer that may be used for some time. Drops old ones first where there is no room.
+  /// Keeps an answer unless it is too old already. Drops expired answers, and the least recently
+  /// used ones if the cache is full.
   void keep(const std::string& key, answer_ref what, time_point now);
   void clear() noexcept;
   [[nodiscard]] std::size_t size() const noexcept { return index_.size(); }

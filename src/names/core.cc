@@ -13,13 +13,13 @@
 namespace heddle::names::detail {
 namespace {
 
-constexpr std::size_t shown_bytes_max = 100;  // of a host in an error
+constexpr std::size_t shown_bytes_max = 100;  // bytes of a host that an error shows
 
 bool fits_family(const address& a, address_family family) noexcept {
   return family == address_family::any || a.is_v4() == (family == address_family::v4);
 }
 
-/// For an error: one line, not too long.
+/// The host as an error shows it: one line, not too long.
 std::string shown(std::string_view host) {
   std::string text(host.substr(0, shown_bytes_max));
   for (char& c : text)
@@ -166,7 +166,7 @@ task<outcome> resolver_core::search(const std::string& host, lookup_options want
   if (files_.servers == nullptr)
     co_return failed(host, errc::no_server, files_.reason + " names no name server");
 
-  // The files may be read again while the servers are asked.
+  // A copy, because the files may be read again while the servers are asked.
   const std::vector<std::string> full = candidates(host, files_.search, files_.ndots);
   if (full.empty())
     co_return failed(host, errc::bad_name, "its last label is a number, and it is no address");
@@ -174,7 +174,7 @@ task<outcome> resolver_core::search(const std::string& host, lookup_options want
   for (const std::string& name : full) {
     const answer a = co_await ask_full(name, want.family, cached);
     if (a.good()) co_return with_port(a, want.port, cached);
-    // After a failure, the next domain could have a name that was not meant.
+    // A failure ends the search: the next domain could have a name that was not meant.
     if (!is_denial(a.code)) co_return failed(host, a.code, a.why);
     if (!denied.code || a.code == errc::no_address) denied = a;
   }
@@ -208,7 +208,7 @@ task<> resolver_core::until_ended(const std::vector<ticket>& all, nanoseconds pa
     const auto told = co_await as_expected(with_timeout(ends, patience));
     if (told) continue;
     if (told.error() != std::errc::timed_out) throw failure(told.error());
-    for (const ticket& t : all)  // its answer will be in the cache
+    for (const ticket& t : all)  // a late answer goes into the cache
       if (!t.ended()) t.keep();
     co_return;
   }

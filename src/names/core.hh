@@ -39,7 +39,7 @@ class resolver_core : public std::enable_shared_from_this<resolver_core> {
   [[nodiscard]] task<answer> ask_system(std::string host, address_family family);
   static task<> run_flight(std::shared_ptr<resolver_core> self, std::shared_ptr<flight> f,
                            work what, std::string name);
-  /// Until all have ended; once one has addresses, for `patience` more.
+  /// Waits until all have ended, but only for `patience` once one of them has addresses.
   static task<> until_ended(const std::vector<ticket>& all, nanoseconds patience);
 
   settings files_;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t plain_udp_bytes = 512;  // RFC 1035 section 4.2.1
 
-/// From here on the socket takes datagrams of this server only, and reports that it is not there.
+/// Connects the socket: it takes datagrams of this server only, and reports an unreachable server.
 task<> connect_to_server(const udp_socket& on, const address& server) {
   one_operation connecting(op_code::connect, on.number(), "connect");
   connecting.data = const_cast<::sockaddr*>(server.native());
@@ -40,7 +40,7 @@ task<reply> ask_over_udp(const address& server, const question& q, bool edns,
       ++counters.mismatches;
       continue;
     }
-    // More bytes than were asked for: the rest is lost.
+    // The datagram was larger than the size that was asked for: its rest is lost.
     if (got.truncated) r.is = reply::kind::truncated;
     co_return r;
   }

@@ -12,7 +12,7 @@
 namespace heddle::names::detail {
 
 /// Gives an answer to this question, never a mismatch. Asks over TCP if the answer is truncated, or
-/// after too many datagrams that did not answer it. No time limit of its own.
+/// after too many datagrams that did not answer it. There is no time limit in this function.
 /// Cancel: the socket is closed. Fails: as the system says, std::system_error.
 [[nodiscard]] task<reply> ask_server(address server, question q, bool edns,
                                      const resolver_options& options, bool tcp_only,

@@ -31,14 +31,14 @@ class flight {
   }
   void cancel() noexcept { stop.cancel(); }
   [[nodiscard]] bool ended() const noexcept { return ended_; }
-  /// A new look-up must not wait for it any more.
+  /// Whether the work has ended or is cancelled, so that a new look-up must not wait for it.
   [[nodiscard]] bool over() const noexcept { return ended_ || stop.canceled(); }
 
   const std::string key;
   cancel_source stop;
-  answer_ref got;            ///< null: it failed
-  std::exception_ptr error;  ///< why, if it was not cancelled
-  bool kept = false;         ///< goes on without a ticket
+  answer_ref got;            ///< null: the work failed
+  std::exception_ptr error;  ///< the reason, if the work was not cancelled
+  bool kept = false;         ///< the work goes on without a ticket
 
  private:
   friend class ticket;
@@ -61,14 +61,14 @@ class ticket {
   [[nodiscard]] bool ended() const noexcept { return of_ == nullptr || of_->ended(); }
   [[nodiscard]] bool at_once() const noexcept { return of_ == nullptr; }
   void notify(event<> done) const { of_->notify(std::move(done)); }
-  /// Lets the work go on for others when this ticket goes.
+  /// Lets the work go on after its last ticket is gone.
   void keep() const noexcept { of_->kept = true; }
-  /// Whether it has ended with addresses.
+  /// Whether the work has ended with addresses.
   [[nodiscard]] bool good() const noexcept {
     const answer* const a = of_ == nullptr ? known_.get() : of_->got.get();
     return ended() && a != nullptr && a->good();
   }
-  /// After its end: the answer. Throws what the work threw, or operation_canceled.
+  /// The answer, after the work's end. Throws the work's exception, or operation_canceled.
   [[nodiscard]] answer_ref take() const {
     if (of_ == nullptr) return known_;
     if (of_->error) std::rethrow_exception(of_->error);

@@ -45,7 +45,7 @@ struct resource {
   std::string owner;
   std::uint16_t type = 0, group = 0;
   std::uint32_t ttl = 0;
-  std::size_t at = 0, len = 0;  ///< its data
+  std::size_t at = 0, len = 0;  ///< the data's place and length in the message
 };
 
 /// Steps through a message. A method that finds the message damaged gives false; all later ones do
@@ -60,7 +60,8 @@ class message_reader {
       value = value << 8 | std::to_integer<unsigned>(bytes_[at + i]);
     return value;
   }
-  /// The name at a place, in small letters; 0 if it is damaged, else the bytes that it takes there.
+  /// Reads the name at a place, in small letters. Gives the bytes that it takes there, 0 if it is
+  /// damaged.
   std::size_t name_at(std::size_t at, std::string& out) const {
     if (at >= bytes_.size()) return 0;
     char* text = nullptr;
@@ -106,7 +107,7 @@ class message_reader {
   std::size_t at_ = header_bytes;
 };
 
-/// No address if its length is not that of the type.
+/// The address in a record; none if the record's length is not that of its type.
 address address_in(const message_reader& in, const resource& r) {
   const std::byte* const data = in.bytes().data() + r.at;
   result<address> made = std::unexpected(std::error_code());
@@ -131,7 +132,7 @@ reply damaged(std::string why) {
   return r;
 }
 
-/// Goes from the name through its aliases to the addresses. False if the aliases make no chain.
+/// Follows the name through its aliases to the addresses. False if the aliases make no chain.
 bool follow(const message_reader& in, const std::vector<resource>& records, const question& q,
             const reply_limits& limits, reply& out) {
   out.name = q.name;
@@ -167,7 +168,7 @@ std::vector<std::byte> write_question(const question& q, std::uint32_t udp_bytes
   int len = 0;
   const int code = ::ares_create_query(q.name.c_str(), class_internet, static_cast<int>(q.type),
                                        q.id, 1, &bytes, &len, static_cast<int>(udp_bytes));
-  // The name was checked before, so there is no other failure.
+  // The name was checked before, so the only failure left is a lack of memory.
   if (code != ARES_SUCCESS) throw std::bad_alloc();
   const std::unique_ptr<unsigned char, void (*)(unsigned char*)> owned(
       bytes, [](unsigned char* b) { ::ares_free_string(b); });

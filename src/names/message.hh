@@ -18,7 +18,7 @@ namespace heddle::names::detail {
 enum class record_type : std::uint16_t { a = 1, aaaa = 28 };
 
 struct question {
-  std::string name;  ///< plain and full
+  std::string name;  ///< a full name in the form of plain_name()
   record_type type = record_type::a;
   std::uint16_t id = 0;
 };
@@ -34,15 +34,15 @@ struct reply {
     no_address,    ///< the name exists without an address of this type
     truncated,     ///< ask again over TCP
     no_edns,       ///< the server does not understand EDNS: ask again without
-    failed,        ///< the server says so: ask another
-    damaged,       ///< it breaks the rules: ask another
+    failed,        ///< the server reports a failure: ask another
+    damaged,       ///< the message breaks the rules: ask another server
   };
   kind is = kind::mismatch;
   std::vector<address> addresses;
-  std::string name;       ///< behind all aliases
+  std::string name;       ///< the name behind all aliases
   std::uint32_t ttl = 0;  ///< seconds: the smallest of the chain of aliases and its addresses
   std::optional<std::uint32_t> negative_ttl;  ///< seconds; none without an SOA record (RFC 2308)
-  std::string why;                            ///< for failed and damaged, as the end of a sentence
+  std::string why;                            ///< reason of failed and damaged: end of a sentence
 };
 
 struct reply_limits {
@@ -51,7 +51,7 @@ struct reply_limits {
   bool edns_sent = false;
 };
 
-/// Reads what a server sent. Never fails but by std::bad_alloc: bad bytes are a kind.
+/// Reads a server's message. Throws only std::bad_alloc: for bad bytes there are kinds of replies.
 [[nodiscard]] reply read_reply(std::span<const std::byte> message, const question& q,
                                const reply_limits& limits);
 

@@ -16,7 +16,7 @@ inline constexpr std::size_t label_bytes_max = 63;
 /// digits, '-' and '_' in labels of 1 to 63; a dot at the end is allowed.
 [[nodiscard]] std::string name_problem(std::string_view host);
 
-/// In small letters, without a dot at the end.
+/// The name in small letters, without a dot at the end.
 [[nodiscard]] std::string plain_name(std::string_view host);
 
 /// The full names to ask for, in order (resolv.conf(5), `search` and `ndots`). A name with a dot at

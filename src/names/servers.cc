@@ -19,7 +19,7 @@ std::string span_text(nanoseconds span) {
   return ms % 1000 == 0 ? std::to_string(ms / 1000) + " s" : std::to_string(ms) + " ms";
 }
 
-/// The places of the servers in the order in which this question asks them.
+/// The indices of the servers in the order in which this question asks them.
 std::vector<std::size_t> order_of(server_set& servers) {
   const std::size_t count = servers.all.size();
   const std::size_t first = servers.rotate ? servers.next++ % count : 0;
@@ -49,7 +49,7 @@ std::optional<answer> conclude(reply&& r, const address& from, const resolver_op
   a.code = none ? errc::no_such_name : errc::no_address;
   a.why = (none ? "there is no such name (" : "it has no address of this version (") +
           from.to_string() + ")";
-  // RFC 2308 section 5: without an SOA record it is not kept.
+  // RFC 2308 section 5: without an SOA record the denial is not cached.
   if (r.negative_ttl)
     a.until = add_saturated(now, std::min(seconds(*r.negative_ttl), options.cache.negative_max));
   return a;

@@ -18,8 +18,8 @@ namespace heddle::names::detail {
 
 struct server {
   address at;
-  bool edns = true;                              ///< until it says that it does not understand it
-  time_point backoff_until = time_point::min();  ///< it did not answer: asked last until then
+  bool edns = true;                              ///< false: the server does not understand EDNS
+  time_point backoff_until = time_point::min();  ///< a silent server is asked last until then
 };
 
 /// Thread: one color. Questions keep the set that they began with.

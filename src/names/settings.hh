@@ -17,7 +17,7 @@ namespace heddle::names::detail {
 /// Thread: one color. One task at a time calls refresh().
 class settings {
  public:
-  /// The options must outlive it.
+  /// The options must outlive this object.
   explicit settings(const resolver_options& options) noexcept : options_(options) {}
 
   /// Whether refresh() is due.
@@ -26,8 +26,8 @@ class settings {
   /// never could, `trouble` says so. Fails: only by cancellation and std::bad_alloc.
   [[nodiscard]] task<> refresh();
 
-  bool system = true;                   ///< ask resolve()
-  std::string reason;                   ///< why, or why not
+  bool system = true;                   ///< answers come from resolve(), not from servers
+  std::string reason;                   ///< the reason why `system` is true or false
   std::string trouble;                  ///< "cannot read FILE: why"; look-ups fail meanwhile
   std::shared_ptr<server_set> servers;  ///< null or not empty
   std::vector<std::string> search;
@@ -43,7 +43,7 @@ class settings {
     std::string text;
   };
 
-  /// True if it says something else than before.
+  /// Reads a file if it changed. True if its text may differ from the one before.
   [[nodiscard]] task<bool> reread(const std::string& path, watched& at);
   void decide(const std::string* nsswitch, const std::string* resolv_conf,
               const std::string* hosts_text);

@@ -33,7 +33,7 @@ void for_each_line(std::string_view text, std::string_view comment, F f) {
   }
 }
 
-/// A number behind "name:", at most `limit`; nothing if it is another word.
+/// The number behind `name`, such as "ndots:", cut to `limit`; nothing for another word.
 std::optional<std::uint32_t> setting(std::string_view word, std::string_view name,
                                      std::uint32_t limit) {
   if (!word.starts_with(name)) return {};

@@ -35,8 +35,8 @@ enum class errc : int {
 
 struct found {
   std::vector<address> addresses;  ///< never empty; version 6 first, each version as it came
-  std::string name;     ///< to which the addresses belong, behind all aliases; the host if unknown
-  nanoseconds ttl{0};   ///< for which the answer may still be used
+  std::string name;     ///< the addresses' own name, behind all aliases; the host if unknown
+  nanoseconds ttl{0};   ///< time for which the answer may still be used
   bool cached = false;  ///< no server was asked
 };
 

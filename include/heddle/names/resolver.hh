@@ -25,11 +25,12 @@ class resolver_core;
 }
 
 struct lookup_options {
-  std::uint16_t port = 0;  ///< put into the addresses
+  std::uint16_t port = 0;  ///< the port of the addresses found
   address_family family = address_family::any;
 };
 
-/// Thread: one color; it must end there, too. Programs with several colors make one in each.
+/// Thread: one color, in which the resolver also ends. Programs with several colors make one in
+/// each.
 /// Resumes: the awaiting frame.
 /// Owns: its cache, and the sockets of questions that are being asked.
 /// Cancel: the look-up ends with operation_canceled. Its question goes on if another look-up waits
@@ -52,8 +53,8 @@ class resolver {
   [[nodiscard]] std::size_t cached() const noexcept;  ///< answers in the cache
   [[nodiscard]] const resolver_counters& counters() const noexcept;
   [[nodiscard]] const resolver_options& options() const noexcept;
-  /// After the first look-up: where answers come from and why, and lines of files that were
-  /// ignored. For people.
+  /// A text for people: where answers come from and why, and which lines of files were ignored.
+  /// Known after the first look-up.
   [[nodiscard]] std::string describe() const;
 
  private:
