@@ -24,7 +24,7 @@ failure broken(const std::string& what) {
   return {std::make_error_code(std::errc::bad_message), what};
 }
 
-/// "https://ca.example.org/a/directory" is "ca.example.org-a-directory".
+/// The folder for "https://ca.example.org/a/directory" is "ca.example.org-a-directory".
 std::string place_of(std::string_view directory) {
   std::string place(directory.substr(std::min(directory.size(), directory.find("//") + 2)));
   for (char& c : place) {
@@ -231,7 +231,7 @@ class authority_core {
   /// Proves one name.
   task<> prove(std::string url, challenge by) {
     const reply got = co_await wire_.post(url, "", "an authorization");
-    if (got.body["status"].text() == "valid") co_return;  // from an earlier order
+    if (got.body["status"].text() == "valid") co_return;  // an earlier order proved it
     const std::string name = printable(got.body["identifier"]["value"].text());
     stage_ = "proving " + name + " by " + std::string(type_of(by));
     const json* chosen = nullptr;

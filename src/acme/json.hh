@@ -15,7 +15,7 @@ namespace heddle::acme::detail {
 
 struct json_limits {
   std::size_t depth_max = 32;       ///< lists and objects inside each other
-  std::size_t values_max = 10'000;  ///< of a whole document
+  std::size_t values_max = 10'000;  ///< values of a whole document
 };
 
 /// One value. Thread: any; it owns everything below it. Questions about a value of another kind
@@ -24,7 +24,7 @@ class json {
  public:
   enum class kind : std::uint8_t { null, boolean, number, text, list, object };
 
-  /// Fails: bad_message, with the byte at which the text is wrong.
+  /// Reads a whole text. Fails: bad_message, with the byte at which the text is wrong.
   [[nodiscard]] static json parse(std::string_view text, const json_limits& bounds = {});
 
   [[nodiscard]] kind what() const noexcept { return kind_; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One loop: the certificate that is due first is attended to, then the next. Moments are wall
-// time in seconds since 1970, because certificates end by it.
+// One loop attends to the certificate that is due first, then to the next. Moments are wall time
+// in seconds since 1970, because certificates end by wall time.
 #include "heddle/acme/keeper.hh"
 
 #include <algorithm>
@@ -31,20 +31,20 @@ std::int64_t drawn(std::int64_t most) {
                                    (static_cast<std::uint64_t>(most) + 1));
 }
 
-/// A certificate, there or wanted.
+/// A certificate that the keeper has, or wants to have.
 struct kept_certificate {
   std::vector<std::string> names;  // sorted
-  std::string place;               // in the store
+  std::string place;               // the name in the store
   std::optional<tls::pem_pair> pair;
   certificate_facts facts;
-  std::int64_t due = 0;         // the next moment to look at it
-  std::int64_t renew_at = 0;    // if there is one
-  std::int64_t earliest = 0;    // for the next renewal, so that no authority can ask for many
+  std::int64_t due = 0;         // the next moment to attend to it
+  std::int64_t renew_at = 0;    // if there is a certificate
+  std::int64_t earliest = 0;    // bound of renew_at: no authority can ask for many renewals
   std::int64_t ask_window = 0;  // the next question for the window
   std::int64_t window_start = 0;
   std::int64_t limited_until = 0;  // the authority asked not to come before
   std::uint32_t failures = 0;
-  std::uint32_t failures_saved = 0;  // as the store has it
+  std::uint32_t failures_saved = 0;  // the number in the store
   std::size_t way = 0;               // index of the challenge to use
   bool unsaved = false;
 
@@ -113,7 +113,7 @@ class keeper_core {
       const auto known = std::ranges::find(all_, place, &kept_certificate::place);
       kept_certificate c = known != all_.end() ? std::move(*known) : kept_certificate();
       if (known == all_.end()) added.push_back(place);
-      // A person has looked at it: a failed order is tried again without the wait.
+      // A person may have mended the cause: a failed order is tried again without the wait.
       if (c.names != names || c.failures != 0) c.due = std::max(now_s(), c.limited_until);
       if (c.names != names) c.failures = 0;
       c.place = place;
@@ -126,7 +126,7 @@ class keeper_core {
       try {
         co_await reload(c);
       } catch (const std::exception& e) {
-        // It is ordered anew; the store's text is replaced by then.
+        // The certificate is ordered anew, which replaces the store's text.
         rethrow_cancellation();
         report_failure(c, e.what(), nanoseconds::zero());
       }
@@ -146,7 +146,7 @@ class keeper_core {
     if (!record || record->failures == 0) co_return;
     c.failures_saved = record->failures;
     if (record->names != c.names) co_return;
-    // A clock that was set back must not make the wait longer than any wait is.
+    // A clock that was set back must not make the wait longer than the longest wait.
     const std::int64_t now = now_s();
     const auto bounded = [&](std::int64_t moment, nanoseconds most) {
       return std::min(moment, now + seconds_in(most));
@@ -195,7 +195,7 @@ class keeper_core {
     }
   }
 
-  /// Takes the store's certificate if it is better than the one in use. True if so.
+  /// Takes the store's certificate if it ends later than the one in use. True if so.
   task<bool> reload(kept_certificate& c) {
     const std::optional<std::string> text = co_await store_->load(c.place);
     if (!text) co_return false;
@@ -263,7 +263,7 @@ class keeper_core {
 
   task<bool> renew(kept_certificate& c) {
     const store_claim claimed = co_await store_->claim(c.place);
-    // Another process may have renewed it meanwhile.
+    // Another process may have renewed the certificate meanwhile.
     const auto loaded = co_await as_expected(reload(c));
     if (loaded && *loaded && !c.wanted(now_s())) co_return true;
     const bool another = loaded && *loaded;
@@ -334,7 +334,7 @@ class keeper_core {
     r.not_after = c.facts.not_after;
     untold_.push_back(std::move(r));
   }
-  /// A certificate is reported when the server has it.
+  /// Logs the reports, after the server got the certificates that they are about.
   void tell() {
     for (const keeper_report& r : std::exchange(untold_, {}))
       if (options_.log) options_.log(r);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Keys and digests by OpenSSL. Each failure of it is reported as one of ours, with its reason.
+// Keys and digests by OpenSSL. Each failure of OpenSSL's is reported as one of ours, with its
+// reason.
 #include "acme/keys.hh"
 
 #include <openssl/bio.h>

@@ -13,10 +13,10 @@ namespace heddle::acme::detail {
 /// Base64 with the alphabet for URLs and without padding (RFC 4648 section 5).
 [[nodiscard]] std::string to_base64url(std::string_view bytes);
 [[nodiscard]] std::optional<std::string> from_base64url(std::string_view text);
-/// Bytes of PEM text without its armor, in that spelling. Fails: bad_message if it is none.
+/// Bytes of PEM text without its armor, as such base64. Fails: bad_message if the text is no PEM.
 [[nodiscard]] std::string der_of(std::string_view pem);
 
-/// 32 bytes each.
+/// Digests of 32 bytes.
 [[nodiscard]] std::string sha256(std::string_view bytes);
 [[nodiscard]] std::string hmac_sha256(std::string_view key, std::string_view bytes);
 

@@ -103,7 +103,7 @@ task<store_claim> directory_store::claim(std::string name) {
   if (claimed_->contains(name)) co_return nullptr;
   co_await make_folders(path);
   file locked = co_await open_file(path, {.write = true, .create = true, .mode = file_mode});
-  // It does not wait. A simulated world has one process and no locks.
+  // flock() must not wait for another process. A simulated world has one process and no locks.
   if (!runtime::here().io().simulated() && ::flock(locked.number(), LOCK_EX | LOCK_NB) != 0) {
     const int error = errno;
     if (error == EWOULDBLOCK) co_return nullptr;

@@ -24,7 +24,7 @@ struct known_type {
   std::string_view advice;
 };
 
-// RFC 8555 section 6.7, as far as a person can do something.
+// The errors of RFC 8555 section 6.7 against which a person can do something.
 constexpr known_type known_types[] = {
     {"caa", "a CAA record of the domain forbids this authority: change the record"},
     {"connection",
@@ -66,7 +66,7 @@ nanoseconds retry_after_of(std::string_view text, nanoseconds most) {
 
 http::client_options web_options(const authority_options& o) {
   http::client_options web = o.web;
-  web.redirects_max = 0;  // a signature holds the address
+  web.redirects_max = 0;  // a signed request holds its address
   web.body_bytes_max = o.answer_bytes_max;
   web.cookies = nullptr;
   return web;

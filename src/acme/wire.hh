@@ -33,14 +33,15 @@ class wire {
  public:
   explicit wire(const authority_options& o);
 
-  /// Read once. `about` names a request in errors: "the order of www.example.org".
+  /// Reads the directory, once. In get() and post(), `about` names the request in errors: "the
+  /// order of www.example.org".
   [[nodiscard]] task<> read_directory();
   /// An address in the directory. Fails: bad_message if there is none.
   [[nodiscard]] std::string address_of(std::string_view resource) const;
   [[nodiscard]] const json& directory() const noexcept { return directory_; }
 
   [[nodiscard]] task<reply> get(std::string url, std::string about);
-  /// Signed with the key, by the account's address, or by the key itself while there is none.
+  /// Posts signed text, which names the account's address, or the key if there is no account yet.
   [[nodiscard]] task<reply> post(std::string url, std::string payload, std::string about);
 
   /// Set before the first post.
@@ -61,7 +62,7 @@ class wire {
   std::string host_;
   bool secure_ = true;
   json directory_;
-  std::string nonce_;  // of the latest answer; empty if it was used
+  std::string nonce_;  // the latest answer's; empty if it was used
 };
 
 }  // namespace heddle::acme::detail

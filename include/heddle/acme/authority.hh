@@ -4,8 +4,8 @@
 // a keeper, which calls this at the right times.
 //
 //   acme::authority issuer(options, store, answers);
-//   const tls::pem_pair site = co_await issuer.order({"www.example.org"},
-//   acme::challenge::http_01);
+//   const tls::pem_pair site =
+//       co_await issuer.order({"www.example.org"}, acme::challenge::http_01);
 #pragma once
 
 #include <concepts>
@@ -58,7 +58,7 @@ class authority {
   /// certificate that it renews, if there is one.
   [[nodiscard]] task<tls::pem_pair> order(std::vector<std::string> names, challenge by,
                                           std::optional<tls::pem_pair> replaces = std::nullopt);
-  /// Nothing if the authority gives no such information.
+  /// When the authority wants the certificate renewed; nothing if it does not say.
   template <class Certificate = tls::pem_pair>
     requires std::same_as<std::remove_cvref_t<Certificate>, tls::pem_pair>
   [[nodiscard]] task<std::optional<renewal_window>> renewal_of(Certificate&& certificate) {

@@ -5,8 +5,8 @@
 //
 //   acme::keeper certificates(issuer, store, {.log = print});
 //   certificates.change({{"www.example.org"}});
-//   side.spawn(certificates.run([&](std::vector<tls::pem_pair> now) { site.use(std::move(now));
-//   }));
+//   side.spawn(certificates.run(
+//       [&](std::vector<tls::pem_pair> now) { site.use(std::move(now)); }));
 #pragma once
 
 #include <functional>

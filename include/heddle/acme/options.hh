@@ -33,11 +33,11 @@ struct authority_options {
   http::client_options web = {};  ///< secure: with the roots of a private authority
 
   std::size_t answer_bytes_max = 1024 * 1024;
-  std::uint32_t bad_nonces_max = 5;  ///< in a row, each of which is answered with the next nonce
-  std::uint32_t names_max = 100;     ///< of one certificate
-  nanoseconds poll_first = std::chrono::seconds(1);      ///< then twice as long each time
-  nanoseconds poll_max = std::chrono::seconds(15);       ///< also for a Retry-After while polling
-  nanoseconds order_timeout = std::chrono::minutes(10);  ///< of a whole order
+  std::uint32_t bad_nonces_max = 5;  ///< refused nonces in a row; the next nonce is tried each time
+  std::uint32_t names_max = 100;     ///< names of one certificate
+  nanoseconds poll_first = std::chrono::seconds(1);      ///< the first pause; doubled each time
+  nanoseconds poll_max = std::chrono::seconds(15);       ///< the longest pause, also by Retry-After
+  nanoseconds order_timeout = std::chrono::minutes(10);  ///< time of a whole order
   nanoseconds retry_after_max = std::chrono::hours(24) * 7;  ///< a longer Retry-After is cut
 };
 
@@ -46,10 +46,10 @@ struct keeper_report {
   enum class kind : std::uint8_t { obtained, loaded, failed };
   kind what = kind::failed;
   std::vector<std::string> names = {};
-  /// Of the certificate: seconds since 1970; 0 if there is none.
+  /// The end of the certificate's life, in seconds since 1970; 0 if there is no certificate.
   std::int64_t not_after = 0;
-  std::string trouble = {};  ///< of a failure: what, where and what to do
-  nanoseconds retry_in{};    ///< of a failure: when the next attempt begins
+  std::string trouble = {};  ///< the failure: what, where and what to do
+  nanoseconds retry_in{};    ///< after a failure: time until the next attempt
 };
 
 struct keeper_options {
@@ -58,10 +58,10 @@ struct keeper_options {
   nanoseconds retry_first = std::chrono::minutes(2);  ///< after a failure; doubled each time
   nanoseconds retry_max = std::chrono::hours(12);
   std::uint32_t retry_jitter_percent = 25;  ///< a wait is longer by 0 to this
-  /// Between two questions for the authority's renewal window (RFC 9773), if it names no other
-  /// time; and at least between two renewals, or half of a shorter life.
+  /// Time between two questions for the authority's renewal window (RFC 9773), if it names no
+  /// other. It is also the least time between two renewals, unless half of the life is shorter.
   nanoseconds renewal_check = std::chrono::hours(6);
-  /// Another process has the claim: look again after this whether it has saved a certificate.
+  /// If another process has the claim, the wait before the store is checked for its certificate.
   nanoseconds claim_retry = std::chrono::seconds(30);
   /// The longest sleep, because the system's clock may be set meanwhile.
   nanoseconds look_max = std::chrono::hours(1);

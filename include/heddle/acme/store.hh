@@ -3,8 +3,8 @@
 // a file; a program may have a store of its own, such as a database that several machines share.
 //
 //   auto store = std::make_shared<acme::directory_store>("/var/lib/heddle");
-//   co_await store->save("ca.example/www.example.org", pem);   //
-//   .../ca.example/www.example.org.pem
+//   co_await store->save("ca.example/www.example.org", pem);
+//   // writes /var/lib/heddle/ca.example/www.example.org.pem
 #pragma once
 
 #include <memory>
@@ -27,13 +27,13 @@ class certificate_store {
  public:
   virtual ~certificate_store() = default;
 
-  /// Nothing if there is none of this name.
+  /// The text of this name; nothing if there is none.
   [[nodiscard]] virtual task<std::optional<std::string>> load(std::string name) = 0;
   /// Afterwards load() gives this text, also after a power failure; if it fails, the text before.
   [[nodiscard]] virtual task<> save(std::string name, std::string text) = 0;
   /// Where the text of this name is, for messages: a path, say.
   [[nodiscard]] virtual std::string place_of(const std::string& name) const { return name; }
-  /// For the one process that renews a certificate. Does not wait.
+  /// A claim for the process that renews a certificate; null if another has it. Does not wait.
   [[nodiscard]] virtual task<store_claim> claim(std::string name) = 0;
 };
 
@@ -43,7 +43,7 @@ class certificate_store {
 /// with the process).
 class directory_store final : public certificate_store {
  public:
-  static constexpr std::size_t bytes_max = 1024 * 1024;  ///< of one text
+  static constexpr std::size_t bytes_max = 1024 * 1024;  ///< size of one text
 
   explicit directory_store(std::string folder);
 
@@ -57,7 +57,7 @@ class directory_store final : public certificate_store {
   [[nodiscard]] task<> make_folders(std::string path) const;
 
   std::string folder_;
-  std::shared_ptr<std::set<std::string>> claimed_;  // in this process
+  std::shared_ptr<std::set<std::string>> claimed_;  // names claimed in this process
 };
 
 }  // namespace heddle::acme
