@@ -24,7 +24,7 @@ void context::cancel(worker& w) noexcept {
     context& child = below.front();
     children_.move_back(child);
     if (child.visiting != nullptr) {
-      child.visiting->ask_to_cancel(w);  // its flags are another color's
+      child.visiting->ask_to_cancel(w);  // the flags belong to another color
     } else if ((child.flags_ & shielded_flag) == 0) {
       child.cancel(w);
     }

@@ -5,7 +5,7 @@
 namespace heddle::detail {
 
 void race::note(std::size_t branch, std::exception_ptr error) noexcept {
-  // A branch that ends because it was asked to has not finished, and the others may yet.
+  // A branch that ends because it was asked to has not finished, and others may still finish.
   if (branches->canceled() && is_cancellation(error)) {
     cut_short = true;
     return;

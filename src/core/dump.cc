@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Walks the tree of contexts and the ready queue; groups by line; writes text and JSON.
+// Writes suspended tasks, grouped by line, and their possible cycles as text and JSON.
 #include "heddle/core/dump.hh"
 
 #include <algorithm>
@@ -51,7 +51,7 @@ std::vector<std::vector<std::size_t>> possible_cycles(const std::vector<suspende
       seen_from[at] = i;
       at = tasks[at].behind;
     }
-    if (at == suspended_task::nobody || seen_from[at] != i) continue;  // it ends, or is known
+    if (at == suspended_task::nobody || seen_from[at] != i) continue;  // no ring, or a known one
     std::vector<std::size_t>& ring = cycles.emplace_back();
     const std::size_t first = at;
     do {

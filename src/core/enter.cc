@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Visits: going to another color, coming home, and cancelling what is away.
+// Visits: going to another color, coming home, and cancelling a function that is away.
 #include "heddle/core/enter.hh"
 
 #include <cstddef>
@@ -42,7 +42,7 @@ std::coroutine_handle<> function_ended(join&, worker& w) noexcept {
 heddle_link arrive(frame* f, heddle_worker* at) {
   visit& v = visit_of(f, offsetof(visit, coming_home));
   worker& w = from(at);
-  if (v.next != no_color && !v.cancel_out) {  // through here to a third color
+  if (v.next != no_color && !v.cancel_out) {  // the function passes through to a third color
     go(v, std::exchange(v.next, no_color), w);
     return no_link;
   }
@@ -59,7 +59,8 @@ heddle_link arrive(frame* f, heddle_worker* at) {
   link next = no_link;
   if (!ended) {
     if (next_place != no_color) {
-      // It was cancelled while it passed through: begins a new visit, below the cancelled context.
+      // The function was cancelled while it passed through: it begins a new visit, below the
+      // cancelled context.
       promise_of(function).context_low = outer;
       detail::leave_again(function, next_place);
       return no_link;
@@ -137,7 +138,7 @@ bool is_taken_over(const join& j) noexcept { return j.done == &function_ended; }
 
 void leave_again(link function, std::uint32_t place) {
   worker& w = worker::running();
-  // Their triggers run in this color, and the function no longer does.
+  // Triggers of the events that write into the frame run in this color, which the function leaves.
   if (w.foreign_slots != 0) [[unlikely]]
     detach_slots_of(w, reinterpret_cast<void*>(function));
   auto* const v = new (w.memory.allocate(sizeof(visit))) visit;
@@ -163,7 +164,7 @@ void enter_awaiter::leave(link function, std::uint32_t place) {
   if (w.current_context().canceled()) detail::throw_failure(canceled_error());
   if (context::is_away(w.context_now)) {
     visit& v = *w.current_context().visiting;
-    if (v.function == function) {  // home first; from there perhaps on
+    if (v.function == function) {  // goes home first, and from there perhaps on
       v.next = place == v.home ? no_color : place;
       v.coming_home.at |= HEDDLE_AT_QUEUED;
       w.post_to(v.home, link_of(v.coming_home));

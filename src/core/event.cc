@@ -13,7 +13,7 @@ void dropped(event_record& record) noexcept {
   worker* w = worker::current();
   // acquire: writes of other colors before they dropped their handles
   record.handles = record.handles_afar.exchange(0, std::memory_order_acquire);
-  if (record.handles != 0) return;  // other colors have some still
+  if (record.handles != 0) return;  // other colors still have handles
   if (record.home != nullptr) {
     HEDDLE_ASSERT(w != nullptr, "an expected event was dropped on a thread without a runtime");
     record.handles = 1;  // stays alive while the home and the notifiers are told
@@ -26,7 +26,7 @@ void dropped(event_record& record) noexcept {
     });
     return;
   }
-  if (record.linked()) return;  // its home still holds the id
+  if (record.linked()) return;  // the home's list still has the record
   if (w != nullptr) {
     w->memory.release_units(&record, record.cell_units);
   } else {
@@ -76,7 +76,7 @@ void end_unlinked(event_record& record, worker& w) noexcept {
 }
 
 void run_notifiers(event_record& record, worker& w) noexcept {
-  ++record.handles;  // a notifier may drop the last one
+  ++record.handles;  // a notifier may drop the last handle
   nest(w, [&record](worker& here) {
     while (event_notifier* const n = record.notifiers) {
       remove_notifier(record, *n);
@@ -105,7 +105,7 @@ void add_notifier(event_record& record, event_notifier& n) noexcept {
 }
 
 void remove_notifier(event_record& record, event_notifier& n) noexcept {
-  if (n.prev == nullptr) return;  // it was called, or is about to be
+  if (n.prev == nullptr) return;  // the notifier was called, or is about to be
   if (record.notifiers == &n) {
     record.notifiers = n.next;
     if (n.next != nullptr) n.next->prev = n.prev;

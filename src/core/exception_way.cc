@@ -27,7 +27,7 @@ namespace heddle {
 namespace detail {
 namespace {
 
-constexpr std::size_t tasks_max = 32;  // of one way; a deeper one has a gap
+constexpr std::size_t tasks_max = 32;  // listed per way; a longer way has a gap
 constexpr std::size_t gap_at = 24;
 constexpr std::size_t tables_count = 64;
 
@@ -38,7 +38,7 @@ struct way {
   std::array<site, tasks_max> at{};
 
   void add(site s) noexcept {
-    if (len == tasks_max) {  // the outermost ones stay
+    if (len == tasks_max) {  // the innermost and outermost tasks stay
       std::copy(at.begin() + gap_at + 2, at.end(), at.begin() + gap_at + 1);
       at[gap_at] = tasks_between;
       --len;
@@ -104,7 +104,7 @@ exception_head* head_of_current(void* object) noexcept {
 void note_exception(promise_base& of) noexcept {
   const std::exception_ptr error = std::current_exception();
   void* const object = object_of(error);
-  if (object == nullptr) return;  // of another language
+  if (object == nullptr) return;  // an exception of another language
   const void* const frame = reinterpret_cast<char*>(&of) - next_offset;
   slabs& memory = worker::running().memory;
   try {

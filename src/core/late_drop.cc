@@ -30,7 +30,7 @@ late_drop::late_drop(std::uint32_t color)
 }
 
 late_drop::~late_drop() {
-  stand_in_->w.memory.collect_remote();  // sends home what belongs to a runtime that lives
+  stand_in_->w.memory.collect_remote();  // sends home the cells of a runtime that still lives
   heddle_current_worker = outer_;
 }
 

@@ -109,11 +109,11 @@ void destroy_guard::end(worker& w) noexcept {
     }
   });
   wait* const at = find_wait(*own_, [&](wait& x) { return leads_here(x.frame); });
-  if (is_partly_away(*own_)) {  // it ends at its next wait, and unwinds
+  if (is_partly_away(*own_)) {  // the function ends at its next wait, and unwinds
     own_->cancel(w);
     return;
   }
-  if (at == nullptr && queued == no_link) return;  // it runs
+  if (at == nullptr && queued == no_link) return;  // the function is running
   const bool for_children = at != nullptr && at->kind->for_children;
   if (!for_children && !others)
     others = find_wait(*own_, [&](wait& x) { return &x != at; }) != nullptr;

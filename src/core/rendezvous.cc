@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Suspending on a set of events, and what happens when the set goes first.
+// Suspending on a set of events, and what happens when the set ends first.
 #include "heddle/core/rendezvous.hh"
 
 #include <stdexcept>
@@ -33,7 +33,7 @@ event_set::waiter* event_set::forsaken() noexcept {
 }
 
 void event_set::forsake(event_record& record) noexcept {
-  static_cast<void>(record);  // it stays among those that are expected, without a home
+  static_cast<void>(record);  // the record stays in expected_, without a home
   waiter_ = forsaken();
 }
 

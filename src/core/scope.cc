@@ -73,7 +73,7 @@ void scope::spawn(color c, task<> t) {
   } else if (kind_ == kind::root) {
     HEDDLE_ASSERT(t, detail::empty_task);
     const auto h = t.release();
-    h.promise().context_low = 0;  // that color's root takes it in
+    h.promise().context_low = 0;  // the root scope of that color adopts the task
     w.post_to(place, link_of(h));
   } else {
     spawn(run_colored(c, std::move(t)));

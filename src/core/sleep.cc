@@ -38,7 +38,7 @@ struct event_timer : timer_node, event_notifier {
   }
   static void event_ended(event_notifier& n, worker& w) noexcept {
     auto& self = static_cast<event_timer&>(n);
-    event<> keep = std::move(self.target);  // dropped after the record is gone
+    event<> keep = std::move(self.target);  // dropped after this timer has been freed
     free(self, w);
   }
   static void free(event_timer& self, worker& w) noexcept {
@@ -53,8 +53,8 @@ struct delivery : frame {
   static heddle_link run(frame* f, heddle_worker* at) {
     worker& w = *reinterpret_cast<worker*>(at);
     event_record* const record = static_cast<delivery*>(f)->target.record();
-    // The usual case: this is the only handle left, so it goes first. A home that has the event in
-    // a list lets go of it, and frees it then.
+    // In the usual case this is the only handle left, so the delivery is freed first. A home that
+    // has the event in a list takes it out and frees it.
     if (record->color != w.color || record->handles != 1 || record->home == nullptr ||
         !record->linked() || record->flags != 0 || record->notifiers != nullptr ||
         record->others_hold() || !w.memory.try_release_units(f, slabs::units_of(sizeof(delivery))))
@@ -66,7 +66,7 @@ struct delivery : frame {
     home->fired(*record, w);
     return no_link;
   }
-  /// All cases.
+  /// Fires the event in all cases, not only in the usual one.
   [[gnu::noinline]] static heddle_link run_slow(frame* f, heddle_worker* at) {
     const event<> target = std::move(static_cast<delivery*>(f)->target);
     end(f, at);

@@ -21,11 +21,12 @@ namespace heddle {
 
 namespace {
 
-/// Where an event writes to, and the event: so that one of many is found in logarithmic time.
+/// The frame or address that an event writes to, and the event. One of many is found in logarithmic
+/// time.
 using slot_key = std::pair<std::uintptr_t, event_record*>;
 struct stack_slot {
-  std::uint64_t number;  ///< in the order of their making
-  const worker* on;      ///< whose thread's stack it lies on
+  std::uint64_t number;  ///< slots are numbered as they are made
+  const worker* on;      ///< the worker whose thread's stack it lies on
   const void* slot;      ///< the address itself: see place_of()
 };
 using stack_slots = std::map<slot_key, stack_slot>;
@@ -37,7 +38,7 @@ struct slot_guards {
   stack_slots in_loop;    ///< on the thread's stack, below the worker's loop
   stack_slots elsewhere;  ///< on a fiber's stack, or the thread's before the loop began
 
-  /// Runs as soon as the frame that made a slot has returned to the loop.
+  /// A frame that runs as soon as the frame that made a slot has returned to the loop.
   struct cutter final : frame {
     cutter() noexcept : frame{&run, [](frame*, heddle_worker*) {}, no_link, 0, 0} {}
     static heddle_link run(frame*, heddle_worker* at) {
@@ -109,7 +110,7 @@ void guard_stack_slot(worker& w, event_record& record, const void* slot) {
 void forget_stack_slot(worker& w, stack_slots& in, event_record& record,
                        const void* slot) noexcept {
   std::size_t found = in.erase({place_of(slot), &record});
-  if (HEDDLE_ASAN && found == 0) {  // its function has returned, and then the place is not known
+  if (HEDDLE_ASAN && found == 0) {  // place_of() is wrong once the function has returned
     found = std::erase_if(
         in, [&](const auto& x) { return x.first.second == &record && x.second.slot == slot; });
   }
@@ -128,7 +129,8 @@ const void* end_of_caller(const void* frame_address, unsigned between) noexcept 
   _Unwind_Backtrace(
       [](_Unwind_Context* context, void* to) {
         auto& found = *static_cast<search*>(to);
-        const auto lowest = static_cast<std::uintptr_t>(_Unwind_GetCFA(context));  // of this frame
+        // The lowest address of the stack frame that the search has reached.
+        const auto lowest = static_cast<std::uintptr_t>(_Unwind_GetCFA(context));
         if (found.in_caller) {
           found.end = lowest;
           return _URC_END_OF_STACK;
@@ -144,7 +146,7 @@ const void* end_of_caller(const void* frame_address, unsigned between) noexcept 
 
 void forget_slots(worker& w, event_record& record) noexcept {
   record.flags &= static_cast<std::uint8_t>(~event_record::foreign_slot);
-  if (w.guards == nullptr) return;  // its runtime has ended
+  if (w.guards == nullptr) return;  // the runtime has ended
   for (std::size_t i = 0; i < record.slot_count; ++i) {
     void* const slot = record.slots()[i];
     if (slot == nullptr) continue;

@@ -15,7 +15,8 @@
 namespace heddle {
 namespace {
 
-/// Calls f for the frame and for those that await it, as far as they are functions of one task.
+/// Calls f for the frame and for the frames that await it, as far as they are functions of one
+/// task.
 template <class F>
 void each_frame(link l, F&& f) {
   for (std::size_t depth = 0; l != no_link && !is_plain(l) && depth < chain_max; ++depth) {
@@ -80,7 +81,7 @@ void wait_walk::add_below(context& root, time_point now) {
       return;
     }
     if (x.kind == &detail::event_set::waiter::kind)
-      // One with a deadline will go on.
+      // A function with a deadline will go on.
       waiting_.push_back({tasks_.size(), static_cast<detail::event_set::waiter&>(x).set, x.frame,
                           root.deadline() == never});
     tasks_.push_back(
@@ -128,7 +129,7 @@ void wait_walk::add_plain(const frame& f, const std::vector<wait_table>& tables)
 
 void wait_walk::note_events() {
   for (std::size_t i = 0; i != waiting_.size(); ++i) {
-    if (waiting_[i].set == nullptr) {  // its set has gone: it is about to be told
+    if (waiting_[i].set == nullptr) {  // the set has ended: the task is about to run
       waiting_[i].stuck = false;
       continue;
     }

@@ -20,8 +20,8 @@ namespace heddle {
 
 namespace detail {
 
-/// The home of an adapted event; lies in a cell of its own and goes when either event ends. Pass
-/// says what reaches the target: pass(target, values...) and pass.unblock(target).
+/// The home of an adapted event, in a cell of its own, which is freed when either event ends. Pass
+/// forwards to the target: pass(target, values...) and pass.unblock(target).
 template <class Target, class Pass, class... Ts>
 class relay final : public event_sink<Ts...>, event_notifier {
  public:
@@ -55,7 +55,7 @@ class relay final : public event_sink<Ts...>, event_notifier {
   static void target_ended(event_notifier& n, worker& w) noexcept {
     auto& self = static_cast<relay&>(n);
     event_record& record = *self.record_;
-    const Target keep = std::move(self.target_);  // dropped when this is gone
+    const Target keep = std::move(self.target_);  // dropped after this relay is freed
     destroy(self, w);
     cancel_event(record, w);
   }
@@ -128,7 +128,7 @@ struct pass_nothing {
 
 }  // namespace detail
 
-/// Fires e with these values, which are kept until then. Unblocking it counts as firing.
+/// An event that fires e with these values, which it keeps until then. Unblocking it fires e too.
 template <class... Ts, class... Vs>
   requires(sizeof...(Ts) == sizeof...(Vs) && (std::constructible_from<Ts, Vs &&> && ...))
 [[nodiscard]] event<> bind(event<Ts...> e, Vs&&... values) {
@@ -137,7 +137,8 @@ template <class... Ts, class... Vs>
                                                  pass(Ts(std::forward<Vs>(values))...));
 }
 
-/// Fires e with f(value). Unblocking it unblocks e, and f is not called. f must not throw.
+/// An event that fires e with f(value). Unblocking it unblocks e, and f is not called. f must not
+/// throw.
 template <class... From, class... Ts, class F>
   requires std::invocable<F&, From...>
 [[nodiscard]] event<From...> map(event<Ts...> e, F f) {
@@ -145,7 +146,7 @@ template <class... From, class... Ts, class F>
   return detail::relay<event<Ts...>, pass, From...>::make(std::move(e), pass(std::move(f)));
 }
 
-/// Fires e and discards the values.
+/// An event that fires e and discards its own values.
 template <class... From>
 [[nodiscard]] event<From...> rebind(event<> e) {
   return detail::relay<event<>, detail::pass_nothing, From...>::make(std::move(e), {});

@@ -93,8 +93,8 @@ inline constexpr bool is_result = false;
 template <class T>
 inline constexpr bool is_result<result<T>> = true;
 
-/// The awaiter of an awaitable, made where it stays; an awaiter is kept, an lvalue
-/// by reference. A is as deduced for A&&.
+/// Holds the awaiter of an awaitable and makes it in place. An awaitable that is an awaiter itself
+/// is held; an lvalue is held by reference. A is as deduced for A&&.
 template <class A>
 class own_awaiter {
   static constexpr bool made = has_member_co_await<A&&>;
@@ -117,7 +117,8 @@ class own_awaiter {
   held awaiter_;
 };
 
-/// The outcome of an awaiter: without a throw if it supports that, else by catching its exception.
+/// The outcome of an awaiter. If it has await_result(), nothing is thrown; else its exception is
+/// caught.
 template <class T, class Awaiter>
 [[nodiscard]] result<T> result_of(Awaiter& a) {
   if constexpr (requires {
@@ -153,7 +154,7 @@ template <class Awaiter, class P>
   }
 }
 
-/// The same for an awaiter that waits alone: whether it suspended.
+/// As suspend_with(), for an awaiter that waits alone. Tells whether the function is suspended.
 template <waits_alone Awaiter, class P>
 [[nodiscard]] bool suspended_by(Awaiter& a, std::coroutine_handle<P> h) {
   if constexpr (std::is_void_v<decltype(a.await_suspend(h))>) {

@@ -98,15 +98,16 @@ class [[nodiscard("give it to select()")]] branch {
         late_handler(std::move(late)),
         taken(taken) {}
 
-  /// Leaves the branch out where the condition is false: a channel that was seen closed, say, which
-  /// would come first for ever. One branch at least must be taken.
+  /// Leaves the branch out if the condition is false: a channel that is known to be closed, for
+  /// example, would come first every time. One branch at least must be taken.
   [[nodiscard]] branch&& when(bool condition) && noexcept {
     taken = condition;
     return std::move(*this);
   }
-  /// g gets the result of this branch if it loses although it had finished: a read, say, whose
-  /// bytes were there when it was asked to end. Locks and channels take nothing then, and need no
-  /// such handler. It is called before the handler of the branch that won.
+  /// g gets the result of this branch if the branch loses although it had finished: a read, for
+  /// example, whose bytes had arrived when it was asked to end. A wait for a lock or a channel
+  /// takes nothing then, and needs no such handler. g is called before the handler of the branch
+  /// that won.
   template <class G>
   [[nodiscard]] branch<A, F, Otherwise, std::decay_t<G>> late(G&& g) && {
     detail::check_closures<G>();

@@ -61,8 +61,8 @@ class caller final : public event_sink<Ts...> {
 
 }  // namespace detail
 
-/// Calls f once, inside the trigger. An unblock calls it only when there are no values. f must not
-/// throw. Dropping the last handle is reported, for f will never be called.
+/// An event that calls f once, inside the trigger. An unblock calls f only if the event has no
+/// values. f must not throw. Dropping the last handle is reported, because f is then never called.
 template <class... Ts, class F>
   requires std::invocable<F&, Ts...>
 [[nodiscard]] event<Ts...> function_event(
@@ -70,7 +70,8 @@ template <class... Ts, class F>
   return detail::caller<F, Ts...>::make(std::move(f), site_of(where));
 }
 
-/// Appends the value to a container, which must outlive the event; nothing when unblocked.
+/// An event that appends its value to a container, which must outlive the event. An unblock appends
+/// nothing.
 template <class Container>
 [[nodiscard]] event<typename Container::value_type> push_back_event(
     Container& to, std::source_location where = std::source_location::current()) {
@@ -78,7 +79,8 @@ template <class Container>
   return function_event<value>([&to](value v) { to.push_back(std::move(v)); }, where);
 }
 
-/// Writes the value to *to and advances it; nothing when unblocked. `to` must outlive the event.
+/// An event that writes its value to *to and advances `to`, which must outlive the event. An
+/// unblock does neither.
 template <class T, class Iterator>
 [[nodiscard]] event<T> output_event(Iterator& to,
                                     std::source_location where = std::source_location::current()) {
@@ -89,7 +91,7 @@ template <class T, class Iterator>
       },
       where);
 }
-/// The same for an iterator that says what it points to, as a pointer does.
+/// As above, for an iterator whose type gives the type of the value, as a pointer does.
 template <std::indirectly_readable Iterator>
 [[nodiscard]] event<std::iter_value_t<Iterator>> output_event(
     Iterator& to, std::source_location where = std::source_location::current()) {
@@ -103,8 +105,8 @@ template <class... Ts>
   return [e = std::move(e)](Ts... values) { e.trigger(std::move(values)...); };
 }
 
-/// An event for a C interface that takes a function and a context. The other side must call fire
-/// or forget once, on the thread of the runtime: that frees the context.
+/// An event for a C interface that takes a function and a context. The C code must call fire or
+/// forget once, on the thread of the runtime; that call frees the context.
 ///
 ///   auto cb = c_callback(e);
 ///   legacy_lookup(name, cb.fire, cb.context);        // void (*)(void* context, int value)

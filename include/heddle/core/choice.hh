@@ -18,8 +18,8 @@ namespace heddle {
 
 class choice {
  public:
-  /// Which ends of a wait commit it: each, or only one that gives a value. A source that has
-  /// been closed gives none.
+  /// The ends of a wait that commit its branch: any end, or only an end with a value. A wait on a
+  /// closed source ends without a value.
   enum class by : std::uint8_t { any_end, success };
 
   explicit choice(by b = by::any_end) noexcept : by_(b) {}
@@ -31,7 +31,7 @@ class choice {
     if (made_for_ == none) made_for_ = branch;
     return made_for_ == branch;
   }
-  /// The branch's source has been closed: commits only where any end does.
+  /// For a branch whose source has been closed: commits only if the choice is by any_end.
   [[nodiscard]] bool commit_end(std::size_t branch) noexcept {
     return by_ == by::any_end ? commit(branch) : open_to(branch);
   }
@@ -39,7 +39,7 @@ class choice {
     return made_for_ == none || made_for_ == branch;
   }
   [[nodiscard]] bool made() const noexcept { return made_for_ != none; }
-  /// Only when it was made.
+  /// The branch that the choice was made for. Only if made().
   [[nodiscard]] std::size_t made_for() const noexcept { return made_for_; }
 
  private:
@@ -52,22 +52,23 @@ class choice {
 class choosable {
  public:
   choosable() noexcept {}
-  /// From now on it takes something only if it can commit this branch. Before it waits.
+  /// Makes the awaiter a branch of c, so that it takes something only if it can commit the branch.
+  /// Call this before the wait.
   void join_choice(choice& c, std::size_t branch) noexcept {
     choice_ = &c;
     branch_ = branch;
   }
-  /// Whether it could still take what it is offered.
+  /// Whether the awaiter could still take what it is offered.
   [[nodiscard]] bool open() const noexcept {
     return choice_ == nullptr || choice_->open_to(branch_);
   }
-  /// The last step before it takes something: from here on it must.
+  /// The last step before the awaiter takes something. If this is true, the awaiter must take it.
   [[nodiscard]] bool commit() noexcept { return choice_ == nullptr || choice_->commit(branch_); }
-  /// The last step before it ends without anything, because its source has been closed.
+  /// The last step before the awaiter ends with nothing, because its source has been closed.
   [[nodiscard]] bool commit_end() noexcept {
     return choice_ == nullptr || choice_->commit_end(branch_);
   }
-  /// No branch of any choice: it may exchange values with every waiter.
+  /// Whether the awaiter belongs to no choice: it may then exchange values with every waiter.
   [[nodiscard]] bool alone() const noexcept { return choice_ == nullptr; }
   /// Two branches of one choice cannot deal with each other.
   [[nodiscard]] bool rivals(const choosable& other) const noexcept {
@@ -86,12 +87,12 @@ class choosable {
 
  private:
   choice* choice_ = nullptr;
-  std::size_t branch_;  // set with the choice: storing both at once delays the next look at it
+  std::size_t branch_;  // set with the choice: storing both at once delays the next load
 };
 
 namespace detail {
 
-/// An awaiter that can be told of a choice; adapters pass it on to what they keep.
+/// An awaiter that can join a choice. Adapters pass the choice on to the awaiter that they keep.
 template <class Awaiter>
 concept joins_choice = requires(Awaiter& a, choice& c, std::size_t i) { a.join_choice(c, i); };
 

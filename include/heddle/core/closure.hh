@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Closures that the library keeps: a lambda with captures is safe as the function of a task
-// wherever it is handed over itself, not the task that it makes, because it then lives in a frame
-// as long as the task does.
+// Closures that the library keeps. A lambda with captures is safe as a task's function if the
+// lambda itself is passed to the library, and not the task that it makes: the library then keeps it
+// in a frame as long as the task lives.
 //
 //   s.spawn([&, i]() -> task<> { ... });       // kept: safe
 //   s.spawn([&, i]() -> task<> { ... }());     // the closure dies here, before its task has run
@@ -32,7 +32,7 @@ template <class T>
 template <class F>
 concept closure_ends_twice =
     !std::is_reference_v<F> && !std::is_trivially_destructible_v<F> && is_closure<F>();
-/// The same for an aggregate.
+/// As closure_ends_twice, for an aggregate.
 template <class A>
 concept aggregate_ends_twice =
     !std::is_reference_v<A> && !std::is_trivially_destructible_v<A> && std::is_aggregate_v<A>;
@@ -45,8 +45,8 @@ constexpr void check_closures() noexcept {
       "GCC 12 would destroy these captures twice: name the lambda first and pass its name "
       "(auto f = [...] ...; co_await with_scope(f)), or capture by reference");
 }
-/// The same for the library's own aggregates. The program's aggregates are not checked, because it
-/// may pass std::move(name).
+/// As check_closures(), for the library's own aggregates. The program's aggregates are not checked,
+/// because the program may pass std::move(name).
 template <class Options>
 constexpr void check_options() noexcept {
   static_assert(
@@ -54,7 +54,7 @@ constexpr void check_options() noexcept {
       "GCC 12 would destroy the members of this aggregate twice: name it first and pass its name "
       "(const server_options o{...}; co_await serve(door, answer, o))");
 }
-/// The same for an awaitable that is itself a temporary aggregate.
+/// As check_options(), for an awaitable that is itself a temporary aggregate.
 template <class A>
 constexpr void check_temporary_awaitable() noexcept {
   static_assert(!aggregate_ends_twice<A>,

@@ -16,7 +16,7 @@ namespace heddle {
 
 namespace detail {
 
-/// The home of a combination; lies in a cell of its own and goes when its record has ended.
+/// The home of a combination, in a cell of its own, which is freed when its record has ended.
 template <class... Ts>
 class combination final : public event_sink<Ts...> {
  public:
@@ -75,14 +75,15 @@ class combination final : public event_sink<Ts...> {
     destroy(self, w);
     cancel_event(record, w);
   }
-  /// Those that are expected still. They go in their order, too.
+  /// The parts that are still expected. The reverse order of the members drops the first part
+  /// first.
   struct parts_of {
     event<Ts...> second;
     event<Ts...> first;
   };
   [[nodiscard]] parts_of take_parts(worker& w) noexcept {
     const auto take = [](part& p) {
-      if (!p.watched) return event<Ts...>();  // it has ended by itself
+      if (!p.watched) return event<Ts...>();  // the part has ended by itself
       remove_notifier(*p.target.record(), p);
       return std::move(p.target);
     };
@@ -111,7 +112,8 @@ class combination final : public event_sink<Ts...> {
 
 }  // namespace detail
 
-/// Combining with an empty event gives the other; with itself changes nothing.
+/// Combines two events. If one of them is empty, the result is the other. An event combined with
+/// itself stays as it is.
 template <class... Ts>
 [[nodiscard]] event<Ts...> operator+(event<Ts...> a, event<Ts...> b) {
   if (!a || a.record() == b.record()) return b;

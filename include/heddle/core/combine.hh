@@ -39,9 +39,9 @@ struct race {
   const bool needs_success;    ///< branches that fail are set aside
   bool ended = false;          ///< a branch has finished, and the others were asked to end
   bool has_result = false;     ///< a branch has brought a result
-  std::size_t index = 0;       ///< the first of those: the winner's, if it has one
+  std::size_t index = 0;       ///< the winner if it has one, else the first that does
   bool cut_short = false;      ///< a branch ended because it was asked to
-  std::exception_ptr failure;  ///< of the winner, or of the last to fail where a success is needed
+  std::exception_ptr failure;  ///< the winner's; if needs_success, the last branch's to fail
   scope* branches = nullptr;   ///< cancelled by the first to finish; null to let all go on
 
   /// For any() and select(): a branch has ended, with this exception or with a result.
@@ -123,10 +123,10 @@ void spawn_branches(scope& s, race& r, std::tuple<std::optional<outcome_t<As>>..
 /// The value of any(): which branch finished first, and every result there is.
 template <class... Ts>
 struct any_results {
-  std::size_t index = 0;  ///< the first of those that have a result
+  std::size_t index = 0;  ///< the branch that won if it has a result, else the first that has one
   std::tuple<std::optional<Ts>...> results;
-  /// Of a branch that failed before that one finished: it had its result already when it was asked
-  /// to end.
+  /// The exception of a branch that failed before the branch at `index` finished; the latter had
+  /// its result already when it was asked to end.
   std::exception_ptr failure;
 };
 
@@ -167,8 +167,8 @@ task<any_results<outcome_t<As>...>> any_of(As... as) {
 
 }  // namespace detail
 
-/// Awaits all of them at once. The first failure cancels the rest and is rethrown. A void result is
-/// std::monostate in the tuple, a reference std::reference_wrapper.
+/// Awaits all awaitables at once. The first failure cancels the rest and is rethrown. A void result
+/// is std::monostate in the tuple, a reference std::reference_wrapper.
 template <class... As>
 [[nodiscard("co_await it")]] auto all(As&&... as) {
   (detail::check_awaitable<As>(), ...);
@@ -187,7 +187,7 @@ template <class... As>
     return detail::any_of<As...>(std::forward<As>(as)...);
 }
 
-/// All tasks of a vector; results in its order.
+/// Awaits all tasks of a vector, and gives their results in its order.
 template <class T>
 task<std::vector<detail::kept_t<T>>> all(std::vector<task<T>> tasks) {
   std::vector<std::optional<detail::kept_t<T>>> out(tasks.size());
@@ -215,7 +215,7 @@ struct any_result_of {
   std::exception_ptr failure;
 };
 
-/// The first task of a vector, which must not be empty.
+/// Awaits the first task of a vector to finish. The vector must not be empty.
 template <class T>
 task<any_result_of<T>> any(std::vector<task<T>> tasks) {
   HEDDLE_ASSERT(!tasks.empty(), "any() needs at least one task to wait for");

@@ -24,9 +24,11 @@ struct wait;
 /// The kind of a wait: one static object each.
 struct wait_kind {
   const char* name;  ///< for dumps: "event", "sleep", "read", ...
-  /// Asks the wait to end. It unlinks and queues its frame now or, for the kernel's, later.
+  /// Asks the wait to end. The wait unlinks itself and queues its frame, at once or, if the kernel
+  /// carries it out, later.
   void (*cancel)(wait&, worker&) noexcept;
-  /// It waits for tasks that borrow its frame's variables, and ends with the last of them.
+  /// Whether the wait is for tasks that borrow its frame's variables. It ends with the last of
+  /// them.
   bool for_children = false;
 };
 
@@ -84,10 +86,10 @@ class context : public list_node {
   [[nodiscard]] bool canceled() const noexcept { return (flags_ & canceled_flag) != 0; }
   /// Marks this context and everything below it, and asks each wait there to end.
   void cancel(worker& w) noexcept;
-  /// Takes the mark of cancel() back. Nothing waits here, and no context is below it.
+  /// Takes the mark of cancel() back. The context must have no waits and no contexts below it.
   void reopen() noexcept { flags_ &= static_cast<std::uint8_t>(~canceled_flag); }
-  /// Waits in here no longer end because of a request or a deadline from above (a later cancel() on
-  /// it still works).
+  /// Waits in this context no longer end because of a request or a deadline from above. (A later
+  /// cancel() on the context itself still works.)
   void shield() noexcept {
     flags_ = shielded_flag;
     deadline_ = never;
@@ -106,14 +108,15 @@ class context : public list_node {
   [[nodiscard]] list<wait>& waits() noexcept { return waits_; }
   [[nodiscard]] list<context>& children() noexcept { return children_; }
 
-  std::uint32_t color = 0;  ///< its place in the table of colors
+  std::uint32_t color = 0;  ///< a place in the table of colors
   site opened_at = 0;
   std::uint64_t trace_id = 0;
   void* locals = nullptr;     ///< task-local values, inherited
-  visit* visiting = nullptr;  ///< of a context that open_away() made
+  visit* visiting = nullptr;  ///< the visit for which open_away() made this context
 
  private:
-  // Cells of contexts are multiples of 64 bytes; one that is away begins in the middle of a line.
+  // Cells of contexts are multiples of 64 bytes; open_away() puts its context in the middle of a
+  // cache line.
   static constexpr std::uint32_t away_bit = 32;
   static constexpr std::uint8_t canceled_flag = 1;
   static constexpr std::uint8_t shielded_flag = 2;

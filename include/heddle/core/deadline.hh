@@ -22,7 +22,7 @@ namespace detail {
 template <class A, class Bound>
 class [[nodiscard("co_await it")]] bounded_awaiter {
   using inner_awaiter = std::remove_reference_t<awaiter_t<A&&>>;
-  /// No context, but for a bound that is reached before the wait begins.
+  /// Whether the wait needs no context, unless the bound is reached before the wait begins.
   static constexpr bool alone = Bound::asks_alone && waits_alone<inner_awaiter>;
 
  public:
@@ -70,7 +70,7 @@ class [[nodiscard("co_await it")]] bounded_awaiter {
     }
   }
   value_type await_resume() {
-    const closer at_end{opened_};  // after the awaiter inside, whose context is below this one
+    const closer at_end{opened_};  // closes after the inner awaiter, whose context is below
     if constexpr (is_result<value_type>) {
       value_type r = inner_.get().await_resume();
       if (!r) r.error() = opened_.bound.translate(r.error());
@@ -128,7 +128,7 @@ class [[nodiscard("co_await it")]] bounded_awaiter {
   };
 
   opened opened_;
-  own_awaiter<A> inner_;  // dies first: its contexts are below
+  own_awaiter<A> inner_;  // destroyed first: its contexts are below
 };
 
 /// The result of with_timeout() and the like: the awaitable, an lvalue by reference, and its limit.
@@ -159,7 +159,7 @@ class deadline_bound : timer_node {
     target_ = &c;
     if (due_ >= c.deadline()) return;  // an outer deadline comes first
     c.set_deadline(due_);
-    if (due_ <= w.now) {  // no timer for what is due already
+    if (due_ <= w.now) {  // a deadline that is due already needs no timer
       reached(*this, w);
     } else {
       w.sched.arm(w, *this, due_);
@@ -175,7 +175,7 @@ class deadline_bound : timer_node {
   /// For a wait that is asked itself, and a span from now.
   template <waits_alone Inner>
   void arm_after_for(Inner& a, worker& w, nanoseconds span) noexcept {
-    // The turn began before now, so this is a bound from below.
+    // w.now is when the turn began, which is before now: the timer is due at this time or later.
     if (add_saturated(w.now, span) >= w.current_context().deadline()) return;
     aim_at(a);
     w.sched.arm_after(w, *this, span);
@@ -204,7 +204,7 @@ class deadline_bound : timer_node {
   bool hit_ = false;
 };
 
-/// The same, counted from the moment of waiting.
+/// As deadline_bound, for a span that is counted from the moment of waiting.
 class timeout_bound : public deadline_bound {
  public:
   static constexpr bool asks_alone = true;
@@ -217,7 +217,7 @@ class timeout_bound : public deadline_bound {
     due_ = span_ > nanoseconds::zero() ? add_saturated(w.sched.read_clock(), span_) : w.now;
     deadline_bound::open(c, w);
   }
-  /// False when it is due already.
+  /// False if the timeout is due already.
   [[nodiscard]] bool lies_ahead(const worker&) const noexcept {
     return span_ > nanoseconds::zero();
   }
@@ -251,7 +251,7 @@ class cancel_source {
   }
   [[nodiscard]] bool canceled() const noexcept { return canceled_; }
 
-  /// One context that listens here.
+  /// A context that cancel() reaches.
   struct entry : list_node {
     context* target = nullptr;
   };
@@ -288,7 +288,8 @@ class cancel_bound : cancel_source::entry {
 
 namespace detail {
 
-/// Waits inside go on although the context around is cancelled, until a bound of its own.
+/// A timeout whose context is shielded: waits inside go on although the context around is
+/// cancelled.
 class shield_bound : public timeout_bound {
  public:
   static constexpr bool asks_alone = false;
@@ -314,21 +315,21 @@ template <class A, other_unit Span>
 [[nodiscard("co_await it")]] auto with_timeout(A&& awaitable, Span span) {
   return with_timeout(std::forward<A>(awaitable), to_span(span));
 }
-/// The same for a point in time; everything awaited inside inherits it.
+/// As with_timeout(), for a point in time. Everything awaited inside inherits the deadline.
 template <class A>
 [[nodiscard("co_await it")]] auto with_deadline(A&& awaitable, time_point due) {
   detail::check_awaitable<A>();
   if constexpr (detail::awaitable<A>)
     return detail::bounded<A, detail::deadline_bound>(std::forward<A>(awaitable), due);
 }
-/// Ends with operation_canceled when the source is cancelled.
+/// Awaits `awaitable`, which ends with operation_canceled when the source is cancelled.
 template <class A>
 [[nodiscard("co_await it")]] auto with_cancel(cancel_source& source, A&& awaitable) {
   detail::check_awaitable<A>();
   if constexpr (detail::awaitable<A>)
     return detail::bounded<A, cancel_bound>(std::forward<A>(awaitable), source);
 }
-/// For cleanup: goes on in a cancelled context, for at most `bound`.
+/// For cleanup: `awaitable` goes on in a cancelled context, for at most `bound`.
 template <class A>
 [[nodiscard("co_await it")]] auto shield(A&& awaitable, nanoseconds bound) {
   detail::check_awaitable<A>();

@@ -14,21 +14,21 @@ namespace heddle {
 struct suspended_task {
   static constexpr std::size_t nobody = ~std::size_t{0};
 
-  /// The state of a task that a worker runs while the others are looked at.
+  /// The state of a task that a worker runs while the suspended tasks are collected.
   static constexpr const char* runs = "running";
 
-  /// The kind of its wait: "event", "sleep", "read", ...; "ready" if queued; `runs`.
+  /// The kind of the task's wait: "event", "sleep", "read", ...; "ready" if queued; `runs`.
   const char* state = "";
   std::vector<site> chain;  ///< lines, innermost first; each frame was awaited at the next line
-  nanoseconds waited{};     ///< of one that runs: since its worker last looked for I/O
+  nanoseconds waited{};     ///< for a running task: since its worker's last poll
   std::uint32_t color = 0;
   std::uint64_t trace_id = 0;
   std::string plain_at = {};  ///< a plain frame's "file:line"
   /// Set if each handle of its event may be in the frame of a function that waits in the same way:
   /// one of those functions, as an index in the same list. This is no proof (core/wait_walk.hh).
   std::size_t behind = nobody;
-  std::size_t events = 0;   ///< how many events it waits for
-  site expects = 0;         ///< the line that made the first; if `behind`, the one held there
+  std::size_t events = 0;   ///< how many events the task waits for
+  site expects = 0;         ///< the line that made the first event; if `behind`, the one held there
   std::size_t handles = 0;  ///< how many handles of that event exist
 };
 
@@ -42,8 +42,8 @@ struct wait_table {
   std::uint32_t count;
 };
 
-/// Places of tasks that may wait for each other in a ring, each behind the next and the last behind
-/// the first.
+/// Indexes of tasks that may wait for each other in a ring, each behind the next and the last
+/// behind the first.
 [[nodiscard]] std::vector<std::vector<std::size_t>> possible_cycles(
     const std::vector<suspended_task>& tasks);
 

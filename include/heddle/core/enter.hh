@@ -25,8 +25,9 @@ struct visit {
   /// Thread: the color that the visit came from.
   void ask_to_cancel(worker& w) noexcept;
 
-  /// The function's joiner learns of its end in the joiner's own color: its join gets a call of
-  /// ours while it is away. A scope's join serves many; there the function reports to `stand_in`.
+  /// The joiner must learn of the function's end in the joiner's own color. So its join calls the
+  /// visit while the function is away. A scope's join serves many tasks; a function of a scope
+  /// reports to `stand_in` instead.
   void take_over_join() noexcept;
   void give_back_join() noexcept;
 
@@ -36,25 +37,25 @@ struct visit {
   frame coming_home{};            ///< runs in the color that the visit came from
   frame canceling{};              ///< runs in the color visited, and then, as an answer, back home
   context* own = nullptr;         ///< the context of the function while it is away
-  link function = no_link;        ///< that called enter()
-  std::uint32_t outer_low = 0;    ///< the context it came from
-  std::uint32_t home = 0;         ///< the color it came from: a place in the table
-  std::uint32_t next = no_color;  ///< the color to go to from home, if it only passes through
+  link function = no_link;        ///< the function that called enter()
+  std::uint32_t outer_low = 0;    ///< the context that the function came from
+  std::uint32_t home = 0;         ///< the color that it came from: a place in the table
+  std::uint32_t next = no_color;  ///< the color to enter from home, if it only passes through
   bool stands_in = false;
-  bool ended = false;       ///< the function has; else it comes home itself
-  bool cancel_out = false;  ///< a request is on its way, or its answer
+  bool ended = false;       ///< the function has ended; if false, it comes home itself
+  bool cancel_out = false;  ///< a request to cancel is on its way, or its answer
   bool over = false;
 };
 
 namespace detail {
 /// A join that a visit has taken over.
 [[nodiscard]] bool is_taken_over(const join& j) noexcept;
-/// The function goes to the color at this place, below its present context.
+/// Moves the function to the color at this place, below its present context.
 void leave_again(link function, std::uint32_t place);
 }  // namespace detail
 
-/// Cancel: a function in a cancelled context does not go; it sees operation_canceled. Where it was
-///   cancelled on its way, it sees that at its next wait.
+/// Cancel: a function in a cancelled context stays, and sees operation_canceled. If it is cancelled
+///   on its way, it sees that at its next wait.
 class [[nodiscard("co_await it")]] enter_awaiter {
  public:
   explicit enter_awaiter(color to) noexcept : to_(to) {}

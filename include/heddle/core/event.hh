@@ -38,7 +38,7 @@ class event;
 /// Resumes: the waiter later, in the order in which functions became unblocked.
 /// Owns: copies share one occurrence; a slot belongs to the function that named it, and is cut off
 ///   when that function's frame ends.
-/// Cancel: when its home goes, the event is empty and a trigger does nothing.
+/// Cancel: when its home ends, the event is empty and a trigger does nothing.
 /// Fails: dropping the last handle of an expected event is reported (abandoned-event), and fires it
 ///   without values.
 template <class... Ts>
@@ -46,7 +46,7 @@ class event : public detail::event_handle {
  public:
   using detail::event_handle::event_handle;
 
-  /// Whether it is still expected.
+  /// Whether the event is still expected.
   [[nodiscard]] explicit operator bool() const noexcept {
     return record_ != nullptr && (is_afar() || record_->expected());
   }
@@ -83,7 +83,7 @@ class event : public detail::event_handle {
     if (record == nullptr) return;
     worker& w = worker::here();
     event_home* const home = record->home;
-    // The usual case needs nothing after the home has been told, so that telling it is a jump.
+    // In the usual case nothing follows the call of fired(), so that it compiles to a jump.
     if constexpr (plain_values<Us...>) {
       if (record->color == w.color && home != nullptr && record->flags == 0 &&
           record->notifiers == nullptr) [[likely]] {
@@ -96,7 +96,7 @@ class event : public detail::event_handle {
     }
     trigger_slow(*record, w, site_of(where), std::forward<Us>(values)...);
   }
-  /// Other values than it carries; the compiler shows these lines.
+  /// Refuses other values than the event carries; the compiler shows these lines.
   template <class... Us>
     requires(!detail::carries<std::tuple<Ts...>, Us...>)
   void trigger(Us&&...) const = delete;  // give values for what event<...> names, and no others
@@ -126,7 +126,7 @@ class event : public detail::event_handle {
     trigger(std::forward<Us>(values)...);
   }
 
-  /// Fires without touching the slots.
+  /// Fires the event without touching the slots.
   void unblock() const {
     if (record_ == nullptr) return;
     worker& w = worker::here();
@@ -140,7 +140,7 @@ class event : public detail::event_handle {
   /// An event without values on the same occurrence: firing either empties both.
   [[nodiscard]] event<> unblocker() const noexcept { return event<>(record_); }
 
-  /// Its values as one: trigger(...) with the members of a tuple.
+  /// The event's values as one type; tuple_trigger() triggers with the members of a tuple.
   using values = std::tuple<Ts...>;
   void tuple_trigger(values all,
                      std::source_location where = std::source_location::current()) const {
@@ -167,8 +167,8 @@ class event : public detail::event_handle {
     return *result_pointer<I>();
   }
 
-  /// `n` fires after this event's waiter has been notified, however this event ends. At once if it
-  /// is empty; an empty n is ignored. Several fire in the order of registration.
+  /// `n` fires after this event's waiter has been notified, however this event ends. If this event
+  /// is empty, n fires at once; an empty n is ignored. Several fire in the order of registration.
   void at_trigger(event<> n) const;
 
  private:
@@ -177,7 +177,7 @@ class event : public detail::event_handle {
   static constexpr bool plain_values =
       ((std::is_trivially_copyable_v<Ts> && std::is_same_v<Ts, std::remove_cvref_t<Us>>) && ...);
 
-  /// All cases of a trigger.
+  /// Triggers the event in all cases, not only in the usual one.
   template <class... Us>
   [[gnu::noinline]] void trigger_slow(event_record& of, worker& w, site where,
                                       Us&&... values) const {
@@ -209,7 +209,7 @@ class event : public detail::event_handle {
       detail::finish_event(*record, w, *home);
     }
   }
-  /// Another color than the event's runs.
+  /// Whether another color than the event's is running.
   [[nodiscard]] bool is_afar() const noexcept {
     const worker* const w = worker::current();
     return w != nullptr && w->color != record_->color;
@@ -250,7 +250,7 @@ class event : public detail::event_handle {
 
 namespace detail {
 
-/// A notifier that fires an event and goes.
+/// Adds a notifier that fires n when the watched event ends.
 void notify_event(event_record* watched, event<> n);
 
 }  // namespace detail

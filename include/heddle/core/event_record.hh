@@ -30,8 +30,7 @@ struct event_notifier {
 
   function ended;
   event_notifier* next = nullptr;
-  event_notifier* prev =
-      nullptr;  ///< the first one's: the last; null while it is registered nowhere
+  event_notifier* prev = nullptr;  ///< in the first notifier: the last one; null if not registered
 };
 
 /// Where an event reports. Thread: the color of the event.
@@ -42,7 +41,7 @@ class event_home {
   /// The last handle went away while the event was expected; the home reports it if that is a
   /// mistake.
   virtual void dropped(event_record& record, worker& w) noexcept = 0;
-  /// The line that waits here now, or 0; and the line that made this home.
+  /// The line that waits here now, or 0.
   [[nodiscard]] virtual site waits_at() const noexcept { return 0; }
 
  protected:
@@ -59,10 +58,10 @@ class event_sink : public event_home {
   ~event_sink() = default;
 };
 
-/// 48 bytes; the slots and then the id follow. One cell of the worker's slabs. Only the event's
-/// color touches it, but for handles_afar: handles that other colors copied. A color that drops one
-/// takes it from there, or sends word when there is none left, so that `handles` counts at least
-/// one as long as any other color has any.
+/// The record has 48 bytes; the slots and then the id follow it in one cell of the worker's slabs.
+/// Only the event's color touches it, except for handles_afar, which counts handles that other
+/// colors copied. A color that drops a handle counts it down there, or sends a message if the count
+/// is 0, so that `handles` is at least one as long as any other color has a handle.
 struct event_record : list_node {
   event_record(event_home& at, std::uint16_t units, std::uint8_t slots, site line,
                const worker& w) noexcept
@@ -71,7 +70,7 @@ struct event_record : list_node {
         cell_units(units),
         slot_count(slots),
         color(static_cast<std::uint16_t>(w.color)) {}
-  /// For one that is put into a list at once.
+  /// Makes a record that is put into a list at once.
   event_record(linked_at_once l, event_home& at, std::uint16_t units, std::uint8_t slots, site line,
                const worker& w) noexcept
       : list_node(l),
@@ -105,7 +104,7 @@ struct event_record : list_node {
   /// Where a home keeps its id of this event.
   [[nodiscard]] void* id_space() noexcept { return slots() + slot_count; }
 
-  // Inlined everywhere: its sizes are constants there, which halves the work.
+  // make() is inlined everywhere: the sizes are constants there, which halves the work.
   // `in` is the list that takes the record, if any.
   [[gnu::always_inline]] static event_record& make(worker& w, event_home& home,
                                                    std::size_t slot_count, std::size_t id_bytes,
@@ -136,7 +135,7 @@ inline void release_if_done(event_record& record, worker& w) noexcept {
     w.memory.release_units(&record, record.cell_units);
 }
 
-/// The same for a record that has ended and that its home took out of its list.
+/// As release_if_done(), for a record that has ended and that its home took out of its list.
 inline void release_taken_out(event_record& record, worker& w) noexcept {
   if (record.handles == 0) {
     w.memory.release_units(&record, record.cell_units);
@@ -159,7 +158,7 @@ inline void finish_event(event_record& record, worker& w, event_home& home) noex
   record.flags |= event_record::has_fired;
   if (record.flags & event_record::foreign_slot) [[unlikely]]
     forget_slots(w, record);
-  if (record.notifiers == nullptr) [[likely]] {  // none can come: the event is empty
+  if (record.notifiers == nullptr) [[likely]] {  // no notifier can come: the event is empty
     home.fired(record, w);
     return;
   }
@@ -167,8 +166,8 @@ inline void finish_event(event_record& record, worker& w, event_home& home) noex
   run_notifiers(record, w);
 }
 
-/// Ends an expected event without telling its home, which is going away or has been told, and has
-/// taken it from its list.
+/// Ends an expected event without telling its home, which is ending or knows already, and has taken
+/// the event from its list.
 inline void cancel_event(event_record& record, worker& w) noexcept {
   record.home = nullptr;
   if (record.flags & event_record::foreign_slot) [[unlikely]]
@@ -208,14 +207,14 @@ class event_handle {
       return;
     }
     record->handles = 0;
-    if (record->linked()) return;  // its home still holds the id
+    if (record->linked()) return;  // the home's list still has the record
     if (!w->memory.try_release_units(record, record->cell_units)) [[unlikely]]
       release_afar(*record);
   }
 
   [[nodiscard]] event_record* record() const noexcept { return record_; }
 
-  /// A handle that was counted already.
+  /// Makes a handle that the record counts already.
   [[nodiscard]] static event_handle adopt(event_record& record) noexcept {
     event_handle h;
     h.record_ = &record;
@@ -226,7 +225,7 @@ class event_handle {
   event_record* record_ = nullptr;
 
  private:
-  /// All cases of a handle that goes away.
+  /// Drops a handle in all cases, not only in the usual one.
   [[gnu::noinline]] static void drop(event_record& record) noexcept;
   [[gnu::noinline]] static void release_afar(event_record& record) noexcept;
 };
@@ -236,11 +235,11 @@ HEDDLE_RARE void check_slot_slow(worker& w, event_record& record, void* slot) no
 
 inline void check_slot(worker& w, event_record& record, const void* home, const void* slot) {
   if (w.memory.same_cell(home, slot)) [[likely]]
-    return;  // ends together with its home
+    return;  // the slot ends together with its home
   check_slot_slow(w, record, const_cast<void*>(slot));
 }
 
-/// Makes an event of `home` that stores where `like` would, which is expected still.
+/// Makes an event of `home` that has the slots of `like`, which must still be expected.
 [[nodiscard]] event_record& make_event_record_like(worker& w, event_record& like, event_home& home,
                                                    const void* home_address, std::size_t id_bytes,
                                                    open_list<event_record>* in);

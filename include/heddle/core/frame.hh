@@ -36,7 +36,7 @@ static_assert(sizeof(frame) == 32 && offsetof(frame, next) == next_offset);
   return *reinterpret_cast<link*>((l & ~plain_bit) + next_offset);
 }
 
-/// Frames in order, where none of them runs: two words, and all zeros is empty.
+/// A list of frames in order, none of which is running. It is two words; all zeros is empty.
 struct frame_list {
   link first = no_link;
   link* end = nullptr;  ///< where the next one is linked
@@ -73,8 +73,8 @@ class ready_queue {
     return l;
   }
 
-  /// Calls run(link) for at most `limit` frames, in order; gives how many. `run` may change the
-  /// queue.
+  /// Calls run(link) for at most `limit` frames, in order; returns how many ran. `run` may
+  /// change the queue.
   template <class Run>
   std::size_t run_each(std::size_t limit, Run&& run) noexcept {
     link l = head_;
@@ -89,10 +89,10 @@ class ready_queue {
       run(l);
       if (head_ != next) [[unlikely]] {
         next = head_;
-        asm("" : "+r"(next));  // or it would become "next = head_", always
+        asm("" : "+r"(next));  // else the compiler always does "next = head_"
       }
       l = next;
-      asm("" : "+r"(left));  // or it would be counted up and compared
+      asm("" : "+r"(left));  // else the compiler counts up and compares
       --left;
     } while (left != 0 && l != no_link);
     return limit - left;

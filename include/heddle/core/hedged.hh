@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// hedged: asks several for the same answer, so that a slow one does not matter. The first call
-// starts at once, the next after a delay without an answer, or as soon as one fails; the first
+// hedged: asks several servers for the same answer, so that a slow one does not matter. The first
+// call starts at once, the next after a delay without an answer, or as soon as one fails; the first
 // answer is taken and the others are cancelled and waited for.
 //
 //   task<reply> ask(std::size_t i);                   // asks replica number i
@@ -27,7 +27,7 @@ struct hedge {
   rendezvous<> ended;
 };
 
-/// One call; tells the rendezvous when it ends, and never throws.
+/// Runs one call; tells the rendezvous when the call has ended, and never throws.
 template <class T>
 task<> hedge_call(task<T> call, hedge<T>& h, event<> ended) {
   try {

@@ -14,14 +14,14 @@
 
 namespace heddle {
 
-/// How a join is told that its task has ended. `frame` is about to be freed and must not be used.
+/// The receiver of the end of a task. The frame of the task is freed before the join is told.
 struct join {
   /// Gives the coroutine to go on with, or null.
   using done_function = std::coroutine_handle<> (*)(join&, worker&) noexcept;
 
-  /// A join of a coroutine that awaits: it is resumed at once.
+  /// A join that resumes the awaiting coroutine at once.
   join() noexcept = default;
-  /// A join that is told by a call.
+  /// A join that calls f.
   explicit join(done_function f) noexcept : done(f) {}
   join(const join&) = delete;
   join& operator=(const join&) = delete;
@@ -32,8 +32,8 @@ struct join {
 };
 
 namespace detail {
-/// The exception left a task, and is kept at `to` now: if the function whose frame has `to` ends
-/// with it, this is the next one in the exception's report. Thread: any.
+/// Notes that the exception left a task and is kept at `to` now. If the function whose frame has
+/// `to` ends with the exception, the report names that function next. Thread: any.
 [[gnu::cold, gnu::noinline]] void exception_moved_to(const std::exception_ptr& error,
                                                      const void* to) noexcept;
 }  // namespace detail

@@ -10,7 +10,7 @@
 //   tamed watch(session& s) { destroy_guard alive(s); co_await r; }   // so does this one
 //
 // A function that runs at that moment (it did `delete this`, say) goes on to its end. One that
-// waits for the kernel, or for children of its own, ends when those have let go of its memory.
+// waits for the kernel, or for children of its own, ends when they no longer use its memory.
 #pragma once
 
 #include <coroutine>
@@ -31,7 +31,7 @@ class tamed_class {
   tamed_class(const tamed_class&) noexcept {}
   tamed_class& operator=(const tamed_class&) noexcept { return *this; }
 
-  /// Functions that would end with it now.
+  /// How many functions would end with the object now.
   [[nodiscard]] std::size_t guarded_functions() const noexcept { return guards_.size(); }
 
  protected:
@@ -66,7 +66,7 @@ class destroy_guard : public list_node {
 
   destroy_guard() noexcept = default;
   void open(const tamed_class& object);
-  /// The object dies.
+  /// Ends the function, because the object dies.
   void end(worker& w) noexcept;
   /// Destroys the function and resumes its joiner.
   void destroy_function(worker& w) noexcept;
@@ -100,7 +100,7 @@ struct guarded_promise : tamed::promise_type {
   }
 
  private:
-  /// The exception in flight is how it ends together with its object: nothing to report.
+  /// Whether the exception in flight ends the function together with its object: no report then.
   [[nodiscard]] bool ended_with_object() const noexcept;
 
   const tamed_class& object_;

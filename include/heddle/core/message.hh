@@ -16,7 +16,7 @@ namespace heddle {
 
 namespace detail {
 
-/// A plain frame that makes one call and is gone.
+/// A plain frame that makes one call and frees itself.
 template <class F>
 struct message final : frame {
   explicit message(F&& f) noexcept(std::is_nothrow_move_constructible_v<F>)
@@ -46,7 +46,7 @@ void send_message(worker& w, std::uint32_t place, F f) {
   w.post_to(place, link_of(*m));
 }
 
-/// The same for a call that must not fail. Moving f must not throw.
+/// As send_message(), for a call that must not fail. Moving f must not throw.
 template <class F>
 void send_urgent_message(worker& w, std::uint32_t place, F f) noexcept {
   auto* const m =
@@ -55,10 +55,11 @@ void send_urgent_message(worker& w, std::uint32_t place, F f) noexcept {
 }
 
 /// Calls f in this color, later. f must not throw; it runs in the color's root context.
-/// Thread: any worker's. Fails: std::bad_alloc's kin when memory has run out; nothing is sent then.
+/// Thread: any worker's. Fails: failure (not_enough_memory) when memory has run out; nothing is
+/// sent then.
 template <class F>
   requires std::is_invocable_v<F&>
-[[gnu::always_inline]] inline void post(color c, F f) {  // or f would pass through memory
+[[gnu::always_inline]] inline void post(color c, F f) {  // else f passes through memory
   worker& w = worker::here();
   send_message(w, w.place_of(c.number), std::move(f));
 }

@@ -12,7 +12,7 @@
 
 namespace heddle::detail {
 
-/// A call that was too deep.
+/// A call that was nested too deep, and is made later.
 struct kept_call {
   using function = void (*)(kept_call&, worker&) noexcept;
   explicit kept_call(function f) noexcept : run(f) {}
@@ -20,7 +20,7 @@ struct kept_call {
   kept_call* next = nullptr;
 };
 
-/// The nested calls below one outermost call. Lies on the stack of the latter.
+/// The nested calls below one outermost call, on the stack of that call.
 struct nest_level {
   static constexpr unsigned depth_max = 16;  // some 10 KiB of stack
 
@@ -28,7 +28,7 @@ struct nest_level {
   kept_call* first = nullptr;
   kept_call** end = &first;
 
-  /// From the first kept call on all are kept, or a later one would overtake it.
+  /// Whether the next call is kept. After a kept call all are kept, so that none overtakes it.
   [[nodiscard]] bool keeps() const noexcept { return depth == depth_max || first != nullptr; }
   void keep(kept_call& c) noexcept {
     *end = &c;

@@ -3,7 +3,7 @@
 //
 //   at_cancel(e, f)                 f runs when e ends without having fired
 //   with_timeout(e, 5s)             e, unblocked after 5 s unless it is triggered before
-//   with_timeout(e, 5s, outcome)    the same; outcome says timed_out then, and nothing otherwise
+//   with_timeout(e, 5s, outcome)    as above; outcome is timed_out then, and no error otherwise
 //   add_timeout(e, 5s, v)           e, triggered with v after 5 s unless it was before
 //
 // e.at_trigger(n) is a member of every event: n fires however e ends.
@@ -21,7 +21,7 @@ namespace heddle {
 
 namespace detail {
 
-/// Runs f when its event was cancelled; lies in a cell of its own and goes with the event.
+/// Runs f if its event is cancelled. It lies in a cell of its own, which is freed with the event.
 template <class F>
 struct cancel_notifier final : event_notifier {
   cancel_notifier(event_record& r, F f) noexcept
@@ -46,8 +46,8 @@ struct cancel_notifier final : event_notifier {
 
 }  // namespace detail
 
-/// f runs when e ends because its home went or was cleared, or because the last handle was dropped;
-/// not when e is triggered or unblocked. On an empty event that fired nothing happens.
+/// Runs f when e ends because its home ended or was cleared, or because the last handle was
+/// dropped; not when e is triggered or unblocked. If e is empty already, nothing happens.
 template <class F, class... Ts>
   requires std::invocable<F&>
 void at_cancel(const event<Ts...>& e, F f) {
@@ -58,14 +58,14 @@ void at_cancel(const event<Ts...>& e, F f) {
   detail::add_notifier(*e.record(), *n);
 }
 
-/// e, which is unblocked after this span unless it ends before.
+/// Returns e, which is unblocked after this span unless it ends before.
 template <class... Ts>
 [[nodiscard]] event<Ts...> with_timeout(event<Ts...> e, nanoseconds span) {
   timer(span, e.unblocker());
   return e;
 }
 
-/// The same; `outcome` is cleared now and becomes timed_out when the time has passed first.
+/// As above; `outcome` is cleared now, and becomes timed_out if the span passes first.
 template <class... Ts>
 [[nodiscard]] event<Ts...> with_timeout(event<Ts...> e, nanoseconds span,
                                         std::error_code& outcome) {
@@ -74,7 +74,7 @@ template <class... Ts>
   return e;
 }
 
-/// e, which is triggered with these values after this span unless it ends before.
+/// Returns e, which is triggered with these values after this span unless it ends before.
 template <class... Ts, class... Vs>
   requires(sizeof...(Ts) == sizeof...(Vs) && (std::constructible_from<Ts, Vs &&> && ...))
 [[nodiscard]] event<Ts...> add_timeout(event<Ts...> e, nanoseconds span, Vs&&... values) {

@@ -23,8 +23,8 @@ concept frame_promise = std::derived_from<P, promise_base>;
 
 namespace detail {
 
-/// Has the worker's loop go on with `h`, before all that is ready. Libraries of both compilers have
-/// it, for the programs of both.
+/// Lets the worker's loop go on with `h`, before all frames that are ready. The library has this
+/// function with either compiler, because programs of the other one may call it.
 [[nodiscard, gnu::cold, gnu::noinline]] std::coroutine_handle<> transfer_by_loop(
     worker& w, std::coroutine_handle<> h) noexcept;
 
@@ -34,12 +34,12 @@ namespace detail {
   return h;
 }
 #else
-/// How many frames may go on in one another before the worker's loop goes on with the next.
+/// How many frames may be resumed inside one another before the worker's loop resumes the next.
 inline constexpr std::uint16_t transfers_max = 64;
 
 /// Goes on with `h` within a bounded stack. GCC makes it a jump with -foptimize-sibling-calls,
-/// which is on from -O2, and a call otherwise; no macro tells which. So each of these counts, and
-/// the worker's loop does one of transfers_max.
+/// which is on from -O2, and a call otherwise; no macro tells which. So transfers are counted, and
+/// the worker's loop makes one of every transfers_max.
 [[nodiscard]] inline std::coroutine_handle<> transfer_to(std::coroutine_handle<> h) noexcept {
   worker& w = worker::running();
   if (++w.transfers >= transfers_max) [[unlikely]]
@@ -87,10 +87,10 @@ concept has_line = requires(const std::remove_reference_t<A>& a) {
   { a.awaited_at() } -> std::same_as<site>;
 };
 
-/// The exception in flight leaves the function of this promise: its line is kept for a report.
+/// Keeps the line of this promise's function, which the exception in flight leaves, for a report.
 [[gnu::cold, gnu::noinline]] void note_exception(promise_base& of) noexcept;
 
-/// The size of a cell that is aligned so (slab.hh); 16 needs nothing.
+/// The size to allocate for a cell with this alignment (slab.hh). Up to 16 it is the same size.
 [[nodiscard]] constexpr std::size_t aligned_size(std::size_t bytes, std::align_val_t to) noexcept {
   const auto alignment = static_cast<std::size_t>(to);
   if (alignment <= 16) return bytes;
@@ -110,7 +110,7 @@ struct task_promise_base : promise_base {
       detach_slots_of(w, frame);
     w.memory.release(frame, bytes);
   }
-  // The same with the alignment of the function's variables. Clang calls these two only with
+  // As above, with the alignment of the function's variables. Clang calls these two only with
   // -fcoro-aligned-allocation, because its frames' sizes need not be multiples of the alignment.
   [[nodiscard]] static void* operator new(std::size_t bytes, std::align_val_t alignment) {
     return operator new(aligned_size(bytes, alignment));
@@ -134,15 +134,16 @@ struct task_promise_base : promise_base {
       return unusable_awaiter();
   }
 
-  /// The function has ended: nothing may write into its variables from here on. Inlined into the
-  /// function, like its callers: its stack variables are in the frame that calls end_slots_of().
+  /// Cuts the function's slots off at its end: nothing may write into its variables any more. This
+  /// and its callers are inlined into the function, so that the function's stack variables are in
+  /// the stack frame that calls end_slots_of().
   [[gnu::always_inline]] void end_of_function() noexcept {
     worker& w = worker::running();
     if (w.foreign_slots != 0) [[unlikely]]
       end_slots_of(w, own_frame(), 0);
   }
   [[nodiscard]] void* own_frame() noexcept { return reinterpret_cast<char*>(this) - next_offset; }
-  /// The same for unhandled_exception(), which is not inlined.
+  /// As end_of_function(), for unhandled_exception(), which is not inlined.
   [[gnu::always_inline]] void end_of_failed_function() noexcept {
     worker& w = worker::running();
     if (w.foreign_slots != 0) end_slots_of(w, own_frame(), 1);

@@ -18,7 +18,7 @@
 
 namespace heddle {
 
-/// Whether the end of an event's last handle is a mistake where the event is still expected. It
+/// Whether dropping the last handle of an event that is still expected is reported as a mistake. It
 /// fires the event in both cases.
 enum class drops : bool { reported, unreported };
 
@@ -65,12 +65,12 @@ class event_set : public event_home {
     }
 
     union {
-      event_set* set;  ///< until it is woken; null when the set has gone
-      /// Then: the event that is its own now, if it waits for one, or canceled_mark(). A flag of
-      /// its own would make each frame that waits larger.
+      event_set* set;  ///< before the wake; null if the set has ended
+      /// After the wake: the event that woke the function, if it waits for one, or canceled_mark().
+      /// A separate flag would make each waiting frame larger.
       event_record* given;
     };
-    link woken = no_link;  ///< queued, but not yet running
+    link woken = no_link;  ///< the frame that the wake queued
   };
 
   /// Room for a waiter, which is made only when a function really suspends: most waits find their
@@ -81,8 +81,8 @@ class event_set : public event_home {
     waiter_room(const waiter_room&) = delete;
     ~waiter_room() {}  // see end()
     waiter_room& operator=(const waiter_room&) = delete;
-    /// Whether its function is destroyed while it waits, or after its wake and before it ran; the
-    /// owner's destructor then calls end().
+    /// For the owner's destructor: whether the function is destroyed while it waits, or after its
+    /// wake and before it ran. The destructor then calls end().
     [[nodiscard]] bool holds_waiter() const noexcept { return holds_ == content::waiter; }
     /// Gives the event that the function was woken with and has not taken, if any.
     event_record* end() noexcept {
@@ -91,7 +91,7 @@ class event_set : public event_home {
       std::destroy_at(&waiter_);
       return untaken;
     }
-    /// Suspends; false when the context is cancelled.
+    /// Suspends the function; false if the context is cancelled.
     [[nodiscard, gnu::always_inline]] bool suspend(event_set& on, link l, worker& w) {
       if (on.waiter_ != nullptr || w.current_context().canceled()) [[unlikely]]
         return refuse(on, l, w);
@@ -99,14 +99,14 @@ class event_set : public event_home {
       on.waiter_ = std::construct_at(&waiter_, on, l, w);
       return true;
     }
-    /// The frame that waits; also after its wake, until resumed() or end().
+    /// The frame that the wake queued, or no_link before the wake. Valid until resumed() or end().
     [[nodiscard]] link woken_frame() const noexcept { return waiter_.woken; }
     /// See wait::ask_to_end().
     void ask_to_end(worker& w) noexcept {
       if (holds_ == content::waiter) waiter_.ask_to_end(w);
     }
-    /// After the wake, or when there was none: throws when the wait was cancelled. Gives the event
-    /// that the function was woken with.
+    /// Called when the function goes on, with or without a suspension. Throws if the wait was
+    /// cancelled. Gives the event that the function was woken with, if any.
     event_record* resumed() {
       if (holds_ == content::nothing) [[likely]]
         return nullptr;
@@ -134,7 +134,7 @@ class event_set : public event_home {
   /// The last step of a concrete set's destructor: empties expected events, ends the waiter.
   void end_set(worker& w) noexcept;
   void cancel_expected(worker& w) noexcept;
-  /// A function that waits here never goes on: its runtime has ended.
+  /// Lets go of a waiting function that never goes on, because its runtime has ended.
   void forget_waiter() noexcept {
     if (waiter_ != nullptr) std::exchange(waiter_, nullptr)->set = nullptr;
   }
@@ -183,10 +183,10 @@ struct id_of<> {
 
 /// Thread: one color.
 /// Resumes: the waiter later, from the queue. One function waits at a time; a second is a reported
-///   mistake and gets std::logic_error. The event that wakes it is its own from the trigger on:
-///   no other function takes it; if the function is ended before it runs, the event goes with it.
-/// Owns: nothing that outlives it: when it goes, its events are empty and a function that waits on
-///   it ends (tamed) or sees operation_canceled (task).
+///   mistake and gets std::logic_error. Once an event wakes the waiter, no other function can take
+///   the event; if the waiter is ended before it runs, the event is lost.
+/// Owns: nothing that outlives it. When it ends, its events become empty, and a function that waits
+///   on it ends (tamed) or sees operation_canceled (task).
 template <class... Ids>
 class rendezvous final : public detail::event_set {
  public:
@@ -201,8 +201,8 @@ class rendezvous final : public detail::event_set {
       : event_set(site_of(where), d) {}
   ~rendezvous() { end(); }
 
-  /// An event with this id that stores its values in these slots. Up to four here, so that the line
-  /// is known; make_event_at takes any number.
+  /// An event with this id that stores its values in these slots. Up to four slots here, so that
+  /// the line is known; make_event_at takes any number.
   [[nodiscard]] event<> make_event(Ids... ids,
                                    std::source_location where = std::source_location::current()) {
     return make_event_at(where, std::move(ids)...);
@@ -228,7 +228,7 @@ class rendezvous final : public detail::event_set {
       std::source_location where = std::source_location::current()) {
     return make_event_at(where, std::move(ids)..., a, b, c, d);
   }
-  /// Other ids or slots than these: the compiler's error is one sentence.
+  /// Refuses other ids or slots with a compiler's error of one sentence.
   template <class... As>
     requires(!detail::names_event<std::tuple<Ids...>, As...>)
   [[nodiscard]] event<> make_event(As&&...) {
@@ -245,8 +245,8 @@ class rendezvous final : public detail::event_set {
     return event<Slots...>(&record);
   }
 
-  /// An event with this id that stores where `like` does, which is expected here: nowhere, where
-  /// a slot's frame has ended.
+  /// An event with this id and the slots of `like`, which must be expected here. A slot whose frame
+  /// has ended stays cut off.
   template <class... Slots>
   [[nodiscard]] event<Slots...> make_event_like(const event<Slots...>& like, Ids... ids) {
     event_record& record = detail::make_event_record_like(worker::here(), *like.record(), *this,
@@ -259,7 +259,8 @@ class rendezvous final : public detail::event_set {
   [[nodiscard]] bool has_ready() const noexcept { return !ready_.empty(); }
   [[nodiscard]] bool has_events() const noexcept { return has_ready() || has_waiting(); }
 
-  /// Takes one event that has happened; false, and `ids` untouched, when there is none.
+  /// Takes one event that has happened; if there is none, returns false and leaves `ids` as
+  /// they are.
   [[nodiscard]] bool join(Ids&... ids) {
     if (!has_ready()) return false;
     std::tie(ids...) = take(ready_.take_out_front());

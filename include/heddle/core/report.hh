@@ -21,9 +21,9 @@ enum class diagnostic_kind : std::uint8_t {
   two_waiters,      ///< two functions wait on one rendezvous
   leftover_events,  ///< a scope or rendezvous ended with events that never fired (off by default)
   unhandled_exception,  ///< a task without a joiner, or a posted raise, ended with an exception
-  lost_peer,       ///< the same with the error of a connection that its peer ended (off by default)
-  failed_handler,  ///< a handler of requests ended with an exception
-  leaked_memory,   ///< cells are still in use when the runtime ends
+  lost_peer,         ///< as unhandled_exception, by a peer that ended a connection (off by default)
+  failed_handler,    ///< a handler of requests ended with an exception
+  leaked_memory,     ///< cells are still in use when the runtime ends
   blocking_pile_up,  ///< calls wait long for a thread of the blocking pool
   slow_handler,      ///< a frame ran for longer than runtime_options::slow_handler
   wrong_color,       ///< an object of one color was used in another (checked<T>, locks, ...)
@@ -36,7 +36,7 @@ inline constexpr std::size_t diagnostic_kinds =
 /// The diagnostic's name as people type it: "abandoned-event", ...
 [[nodiscard]] const char* to_string(diagnostic_kind kind) noexcept;
 
-/// A call that has a full resource.
+/// A call that occupies a part of a resource that is used up.
 struct resource_holder {
   site at = 0;        ///< the line that waits for the call; 0 if it is not known
   nanoseconds age{};  ///< since the call began to run
@@ -45,8 +45,9 @@ struct resource_holder {
 struct diagnostic {
   diagnostic_kind kind;
   site made = 0;  ///< the line that made the event, task or memory
-  /// The line that waits, 0 if none does; of a double trigger, the line that triggered again. Of an
-  /// abandoned event that no function waits for, the line that made what expects it: object_made.
+  /// The line that waits, 0 if none does. For a double trigger, the line that triggered again. For
+  /// an abandoned event that no function waits for, the line that made its rendezvous, as
+  /// object_made.
   site waits = 0;
   std::size_t count = 1;          ///< how many, for leftovers and leaks
   std::exception_ptr error = {};  ///< for unhandled_exception, lost_peer and failed_handler
@@ -54,9 +55,9 @@ struct diagnostic {
   /// left, or the tasks that await each other. Valid during the report, as other spans and texts.
   std::span<const site> stack = {};
   nanoseconds took{};      ///< for slow_handler
-  const char* topic = "";  ///< for unhandled_exception: of a raise that `made` posted
-  /// The object, where the kind leaves that open: "a mutex". Of failed_handler: the request's
-  /// method and path. Of slow_handler: the handler that took the time, if it is known.
+  const char* topic = "";  ///< for unhandled_exception: the topic of a raise that `made` posted
+  /// The object, where the kind leaves that open: "a mutex". For failed_handler, the request's
+  /// method and path. For slow_handler, the handler that took the time, if it is known.
   const char* object = "";
   site object_made = 0;                           ///< the line that made that object
   const char* help = "";                          ///< the remedy, where it depends on the object

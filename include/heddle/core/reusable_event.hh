@@ -27,14 +27,14 @@ struct reusable_maker;
 /// Resumes: the waiter later, once for each trigger.
 /// Owns: copies share one source; the slots belong to the function that named them, and are cut off
 ///   when their frame ends.
-/// Cancel: when its rendezvous goes or is cleared, it is empty, and a trigger does nothing.
+/// Cancel: when its rendezvous ends or is cleared, the event is empty and a trigger does nothing.
 /// Fails: dropping the last copy without finish() is reported, as for any event that is expected.
 template <class... Ts>
 class reusable_event {
  public:
   reusable_event() noexcept = default;
 
-  /// Whether a trigger would reach anybody.
+  /// Whether a trigger would reach the rendezvous.
   [[nodiscard]] explicit operator bool() const noexcept { return state_ && state_->next; }
 
   template <class... Us>
@@ -42,14 +42,14 @@ class reusable_event {
   void trigger(Us&&... values) const {
     if (!*this) return;
     const event<Ts...> now = std::move(state_->next);
-    state_->next = state_->again(now);  // before this one: the waiter may finish it
+    state_->next = state_->again(now);  // before the trigger, which may call finish()
     now.trigger(std::forward<Us>(values)...);
   }
   template <class... Us>
   void operator()(Us&&... values) const {
     trigger(std::forward<Us>(values)...);
   }
-  /// No more: the rendezvous expects it no longer. Queued notifications stay queued.
+  /// Ends the event: the rendezvous no longer expects it. Queued notifications stay queued.
   void finish() const {
     if (*this) state_->forget(state_->next);
   }
@@ -84,8 +84,8 @@ struct detail::reusable_maker {
   }
 };
 
-/// make_reusable(r, ids..., slots...): the ids and slots as for r.make_event(). Up to three here,
-/// so that the line is known; make_reusable_at takes any number.
+/// make_reusable(r, ids..., slots...): the ids and slots are those of r.make_event(). Up to three
+/// here, so that the line is known; make_reusable_at takes any number.
 template <class... Ids, class... Rest>
 [[nodiscard]] auto make_reusable_at(std::source_location where, rendezvous<Ids...>& r,
                                     Rest&&... rest) {

@@ -36,9 +36,8 @@ task<> discard_result(task<T> t) {
 }  // namespace detail
 
 /// Thread: one color.
-/// Owns: its children, which have ended when it dies: with_scope() sees to that however the
-/// function
-///   ends; a scope of your own must be joined also when an exception comes between.
+/// Owns: its children, which must have ended when it dies. with_scope() sees to that, however its
+///   function ends. A scope of your own must be joined also if an exception is thrown before.
 /// Resumes: join() goes on when the last child has ended.
 /// Cancel: cancel() reaches every child; cancelling the context around reaches them too.
 /// Fails: join() rethrows the first exception of a child, each time. Where children ended because
@@ -50,13 +49,13 @@ class scope {
 
   /// Opens a context below the running one.
   explicit scope(std::source_location where = std::source_location::current());
-  /// The root of a worker.
+  /// The root scope of a color.
   scope(worker& w, kind k);
   scope(const scope&) = delete;
   scope& operator=(const scope&) = delete;
   ~scope();
 
-  /// The task starts in a later turn of the queue.
+  /// Spawns a task, which starts in a later turn of the queue.
   void spawn(task<> t);
   template <class T>
   void spawn(task<T> t) {
@@ -70,7 +69,8 @@ class scope {
   template <class F, class... Args>
     requires std::invocable<F&, Args&...>
   void spawn(color c, F f, Args... args);
-  /// The task and what it spawns run in this color; its end is told in the scope's.
+  /// Spawns a task that runs in this color, as do the tasks that it spawns. The scope learns of its
+  /// end in the scope's own color.
   void spawn(color c, task<> t);
   template <class T>
   void spawn(color c, task<T> t) {
@@ -80,11 +80,11 @@ class scope {
   /// Asks every child to end.
   void cancel() noexcept;
   [[nodiscard]] bool canceled() const noexcept { return context_->canceled(); }
-  /// Children that have not ended.
+  /// How many children have not ended.
   [[nodiscard]] std::size_t live() const noexcept { return live_; }
   [[nodiscard]] context& context_of_tasks() const noexcept { return *context_; }
 
-  /// Notes a failure as if a child had had it: cancels the rest.
+  /// Notes a failure as if it were a child's, and cancels the children.
   void fail(std::exception_ptr error) noexcept;
 
   /// Waits until all children have ended; rethrows the first failure. Several may wait.
@@ -131,16 +131,16 @@ class scope {
       std::rethrow_exception(error_);
   }
 
-  /// One more (or one less) thing that this scope waits for, for what is no task. leave() gives the
-  /// joiner to go on with, if that was the last.
+  /// Counts one thing more (or one less) that this scope waits for and that is no task. leave()
+  /// gives the joiner to go on with, if that was the last one.
   void enter() noexcept { ++live_; }
   std::coroutine_handle<> leave(worker& w) noexcept {
     if (--live_ != 0 || waiter_ == nullptr) return {};
     return last_left(w);
   }
-  /// The same for callers that cannot resume: the joiner is queued.
+  /// As leave(), for callers that cannot resume a coroutine: the joiner is queued.
   void leave_later(worker& w) noexcept;
-  /// Whether this is a scope's, to which all of its tasks report.
+  /// Whether this is the join of a scope, to which all of its tasks report.
   [[nodiscard]] static bool serves_many(const heddle::join& j) noexcept {
     return j.done == &children_join::ended;
   }
@@ -149,7 +149,7 @@ class scope {
     const joiner* const first = static_cast<const children_join&>(j).owner.waiter_;
     return first == nullptr ? no_link : first->frame;
   }
-  /// Of the scope to whose tasks this join belongs.
+  /// The context of the scope to whose tasks this join belongs.
   [[nodiscard]] static const context& context_of(const heddle::join& j) noexcept {
     return static_cast<const children_join&>(j).owner.context_of_tasks();
   }
@@ -173,7 +173,7 @@ class scope {
   children_join children_;
   std::exception_ptr error_;
   std::size_t live_ = 0;
-  joiner* waiter_ = nullptr;  ///< the first of those who join
+  joiner* waiter_ = nullptr;  ///< the first of the joiners
   kind kind_;
   bool cut_short_ = false;  ///< a child ended because it was asked to
 };

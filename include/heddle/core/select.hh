@@ -44,7 +44,7 @@ using branch_of = decltype(to_branch(std::declval<X>()));
 template <class B>
 using branch_outcome = outcome_t<typename B::awaitable_type>;
 
-/// Calls the handler of a branch with what it brought.
+/// Calls the handler of a branch with the branch's value.
 template <class B>
 decltype(auto) call_handler(B& b, [[maybe_unused]] branch_outcome<B>& value) {
   if constexpr (B::form == handed::nothing) {
@@ -194,8 +194,8 @@ task<T> select_ok_of(std::vector<task<T>> tasks) {
 /// on() is a branch that gives its value.
 ///
 /// Cancel: with the context around it; a branch that has its result still gets its handler called.
-/// Fails: with what the first branch throws, if it fails, or the handler does. Where a branch
-///   failed first and another one had its result by then, the handler runs, and then it throws.
+/// Fails: with the exception of the first branch or of its handler. If a branch failed first and
+///   another one had its result by then, the other's handler runs before select() throws.
 template <class... Branches>
 [[nodiscard("co_await it")]] auto select(Branches&&... branches) {
   (detail::check_branch<Branches>(), ...);
@@ -204,8 +204,8 @@ template <class... Branches>
         detail::to_branch(std::forward<Branches>(branches))...);
 }
 
-/// The same, for the first branch that succeeds: one that fails is set aside, as is a closed
-/// channel whose handler takes a value. When all fail, it throws the last failure.
+/// As select(), for the first branch that succeeds: a branch that fails is set aside, as is a
+/// closed channel whose handler takes a value. If all branches fail, it throws the last failure.
 template <class... Branches>
 [[nodiscard("co_await it")]] auto select_ok(Branches&&... branches) {
   (detail::check_branch<Branches>(), ...);
@@ -213,7 +213,7 @@ template <class... Branches>
     return detail::run_select<choice::by::success, detail::branch_of<Branches>...>(
         detail::to_branch(std::forward<Branches>(branches))...);
 }
-/// The first task of a vector, which must not be empty, that succeeds.
+/// Waits for the first task of a vector that succeeds. The vector must not be empty.
 template <class T>
 [[nodiscard]] task<T> select_ok(std::vector<task<T>> tasks) {
   HEDDLE_ASSERT(!tasks.empty(), "select_ok() needs at least one task to wait for");

@@ -15,7 +15,7 @@ class [[nodiscard("co_await it")]] sleep_awaiter : wait {
   explicit sleep_awaiter(nanoseconds span) noexcept : sleep_awaiter(time_point(span)) {
     is_span_ = true;
   }
-  /// Not yet started: a copy starts afresh.
+  /// Copies an awaiter that has not begun to wait.
   sleep_awaiter(const sleep_awaiter& other) noexcept : sleep_awaiter(other.due_) {
     is_span_ = other.is_span_;
   }
@@ -62,7 +62,7 @@ class [[nodiscard("co_await it")]] sleep_awaiter : wait {
 [[nodiscard("co_await it")]] inline sleep_awaiter sleep_until(time_point when) noexcept {
   return sleep_awaiter(when);
 }
-/// Never ends before the span has passed since the wait began, also after a long computation.
+/// The sleep never ends before the span has passed since it began, also after a long computation.
 [[nodiscard("co_await it")]] inline sleep_awaiter sleep_for(nanoseconds span) noexcept {
   return sleep_awaiter(span);
 }
@@ -71,8 +71,9 @@ template <other_unit Span>
   return sleep_awaiter(to_span(span));
 }
 
-/// Fires `done` after this span, never before it has passed since this call; at once from the queue
-/// when it is not positive. Forgets it when the event has become empty.
+/// Fires `done` when this span has passed since the call, never earlier. If the span is not
+/// positive, `done` fires from the queue at once. If the event becomes empty first, the timer is
+/// freed.
 void timer(nanoseconds span, event<> done);
 template <other_unit Span>
 void timer(Span span, event<> done) {

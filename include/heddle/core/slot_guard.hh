@@ -22,21 +22,21 @@ struct event_record;
 
 namespace detail {
 
-/// The event has ended.
+/// Forgets the slots of an event that has ended.
 HEDDLE_RARE void forget_slots(worker& w, event_record& record) noexcept;
-/// The frame has ended: its slots are cut off from the events that would write there.
+/// Cuts off the slots in a frame that has ended from the events that would write there.
 HEDDLE_RARE void detach_slots_of(worker& w, void* frame) noexcept;
-/// The function of this frame has ended, and runs still: the same for its frame, and for what it
-/// has on the stack. To be called from the function itself, or from one that it calls: `between` is
-/// how many there are in between.
+/// Cuts off the slots of a function that has ended and is still running: those in its frame and
+/// those on the stack. The caller is the function itself, or a function that it calls: `between` is
+/// the number of calls in between.
 HEDDLE_RARE void end_slots_of(worker& w, void* frame, unsigned between) noexcept;
-/// No frame runs: cuts off the slots on the part of the stack that frames use. The loop calls it
-/// before it looks at timers and completions, and when it enters a color for one; between two
-/// frames of one color a frame of ours does.
+/// Cuts off the slots on the part of the stack that frames use; no function may be running there.
+/// The loop calls it before it looks at timers and completions, and when it enters a color for one;
+/// between two frames of one color a plain frame of ours calls it.
 HEDDLE_RARE void cut_loop_slots(worker& w) noexcept;
 /// Resumes a coroutine inside a function: never inlined, so that it has a stack frame of its own.
 [[gnu::noinline]] void resume_here(std::coroutine_handle<> h);
-/// Frees the table; the worker is going away.
+/// Frees the table of a worker that is going away.
 void free_guards(worker& w) noexcept;
 
 }  // namespace detail

@@ -4,8 +4,8 @@
 //
 //   twait { start(fetch(a), mkevent(x)); start(conn.read(buf), mkevent(n)); timer(1s, mkevent()); }
 //
-// An event<T> gets the value; an event<result<T>> gets the value or the error; an event<> is told
-// that it ended. An exception that is no error code is reported, and a result then holds
+// An event<T> gets the value; an event<result<T>> gets the value or the error; an event<> learns
+// only that it ended. An exception that is no error code is reported, and a result then holds
 // state_not_recoverable. When the event becomes empty first, the started task is cancelled,
 // and ends soon afterwards. A buffer that it refers to must live until then, so it must not be a
 // variable of the function that waits. any() and with_timeout() wait for the losers, and have no
@@ -36,7 +36,7 @@ class starter {
     detail::context_switch inside(w, *r->own);
     detail::resume_here(h);
   }
-  /// The function has started already; the event is told when it ends.
+  /// Joins a tamed function, which has started already, to an event, which fires when it ends.
   static void run(tamed&& call, event<> done) {
     worker& w = worker::here();
     auto* r = new (w.memory.allocate(sizeof(record<void>))) record<void>(w, std::move(done));
@@ -66,7 +66,7 @@ class starter {
       const bool wanted = static_cast<bool>(self.target);
       if (wanted) detail::remove_notifier(*self.target.record(), self);
       if (!wanted && self.own->canceled() && detail::is_cancellation(self.error)) {
-        finish(self, w);  // it did what the event's end asked of it
+        finish(self, w);  // the task was cancelled, as the event's end asked
         return w.sched.root().leave(w);
       }
       if (self.error) {
@@ -124,7 +124,7 @@ void start(task<T> t, event<U> done, std::source_location where = std::source_lo
     starter::run(std::move(t), std::move(done), where);
   }
 }
-/// A function, which is kept with its captures until its task has ended.
+/// Starts the task of a function, which is kept with its captures until the task has ended.
 template <class F, class... Us>
   requires(std::invocable<F&> && detail::is_task<std::invoke_result_t<F&>> && !detail::awaitable<F>)
 void start(F f, event<Us...> done, std::source_location where = std::source_location::current()) {
@@ -132,7 +132,7 @@ void start(F f, event<Us...> done, std::source_location where = std::source_loca
 }
 inline void start(tamed&& call, event<> done) { starter::run(std::move(call), std::move(done)); }
 
-/// Any other awaitable: operations, adapters.
+/// Starts any other awaitable: an operation or an adapter.
 template <detail::awaitable A, class... Us>
 void start(A&& awaitable, event<Us...> done,
            std::source_location where = std::source_location::current()) {

@@ -29,7 +29,7 @@ class tamed {
 
   tamed(const tamed&) = delete;
   tamed& operator=(const tamed&) = delete;
-  /// The function goes on by itself.
+  /// Lets the function go on by itself.
   ~tamed();
 
   /// Whether the function has ended.
@@ -108,7 +108,7 @@ inline tamed::~tamed() {
   if (!call_.ended && call_.running == nullptr) return;  // given to a joiner
   worker* const here = worker::current();
   if (here == nullptr || here->root_scope == nullptr) [[unlikely]]
-    return;  // its runtime has ended, and the function with it
+    return;  // the runtime has ended, and the function with it
   worker& w = *here;
   scope& root = w.sched.root();
   root.enter();

@@ -124,15 +124,14 @@ class [[nodiscard("a task does nothing until it is awaited or spawned: write co_
                   "this is the task, not its value: write co_await before the call");
   }
 
-  /// Gives up the frame, for those who start it themselves (scopes, start()).
+  /// Gives up the frame to a caller that starts it itself (a scope, start()).
   [[nodiscard]] handle release() noexcept { return std::exchange(handle_, {}); }
 
   class awaiter : public join_of<T> {
    public:
     explicit awaiter(handle child) noexcept : child_(child) {}
     ~awaiter() {
-      if (child_)
-        child_.destroy();  // never started, or the parent dies while the child is suspended
+      if (child_) child_.destroy();  // the child never started, or the parent dies meanwhile
     }
     [[nodiscard]] bool await_ready() const noexcept {
       HEDDLE_ASSERT(child_, detail::empty_task);

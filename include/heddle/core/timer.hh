@@ -26,7 +26,8 @@ class timer_node : public list_node {
   /// Thread: the color's that armed it. Only that color changes shared_; while it is set, another
   /// worker may change the links.
   [[nodiscard]] bool armed() const noexcept { return shared_ || linked(); }
-  /// Of one that was armed for a time; one that was armed for a span has none until the next turn.
+  /// When a node that was armed for a time fires. A node that was armed for a span has no such time
+  /// until the next turn.
   [[nodiscard]] time_point due() const noexcept { return due_; }
   void disarm() noexcept {
     if (shared_) [[unlikely]] {
@@ -39,12 +40,12 @@ class timer_node : public list_node {
   /// For room sched: calls the function. The node may be gone afterwards.
   void fire(worker& w) noexcept { fire_(*this, w); }
 
-  // The scheduler's own.
-  std::uint32_t color = 0;  ///< in which it fires: a place in the table, or no_color
+  // The scheduler's own data.
+  std::uint32_t color = 0;  ///< the color in which it fires: a place, or no_color
   std::uint8_t home = 0;    ///< the worker whose wheel has it
 
  protected:
-  /// Another function than it was made with; before it is armed.
+  /// Replaces the function that the node was made with. Call this before the node is armed.
   void fires(fire_function fire) noexcept { fire_ = fire; }
 
   bool for_worker = false;  ///< fires between colors, on the worker that armed it
@@ -55,8 +56,8 @@ class timer_node : public list_node {
   friend struct timer_message;
   void disarm_shared() noexcept;
 
-  // Armed where another worker may look at it at any time, so that only its wheel's lock lets its
-  // links, and the two below, be touched.
+  // Armed where another worker may look at the node at any time. Its links, on_its_way_ and
+  // message_ are then touched only under its wheel's lock.
   bool shared_ = false;
   bool on_its_way_ = false;  // taken from the wheel: message_ brings it to its color
   fire_function fire_;

@@ -73,7 +73,7 @@ class twait_block final : public event_set {
     if (expected_.empty() && waiter_ != nullptr) wake_waiter(w, nullptr);
   }
 
-  /// In the body: the block is perhaps left by a break, and then nothing was expected.
+  /// In the body, forsakes the event: a break may still leave the block, and then nothing waits.
   void dropped(event_record& record, worker& w) noexcept override {
     if (room_.holds_waiter()) {
       event_set::dropped(record, w);

@@ -31,7 +31,7 @@ class wait_walk {
 
   void add_below(context& root, time_point now);
   void add_ready(link l, const context& c);
-  /// The function that a worker runs, besides the other frames of its color.
+  /// Adds the function that a worker is running, besides the other frames of its color.
   void add_running(site went_on_at, std::uint32_t color, nanoseconds for_long);
   void add_plain(const frame& f, const std::vector<wait_table>& tables);
 
@@ -49,7 +49,7 @@ class wait_walk {
   };
   struct expected_event {
     std::size_t waits;                      ///< in waiting_: the waiting task
-    std::size_t handles = 0;                ///< the handles that are counted
+    std::size_t handles = 0;                ///< the event's own count of its handles
     std::vector<std::size_t> held_by = {};  ///< in waiting_: holding tasks, once for each
   };
   [[nodiscard]] std::vector<site> chain_of(link l, const context& around);

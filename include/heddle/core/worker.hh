@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The worker as the core sees it: the queue of frames that are ready, the context of the frame that
-// runs, memory, and the few calls that a scheduler answers (room sched implements them). Each
+// The worker as the core sees it: the queue of frames that are ready, the context of the running
+// frame, memory, and the few calls that a scheduler answers (room sched implements them). Each
 // thread that runs a worker points to it by a thread-local variable.
 #pragma once
 
@@ -40,7 +40,7 @@ struct worker_part {
   worker_part(const worker_part&) = delete;
   worker_part& operator=(const worker_part&) = delete;
   virtual ~worker_part() = default;
-  /// Whether what runs now has a stack of its own, apart from the thread's.
+  /// Whether the running code has a stack of its own, apart from the thread's.
   [[nodiscard]] virtual bool on_own_stack() const noexcept { return false; }
 };
 
@@ -50,10 +50,10 @@ class scheduler {
   /// Calls the node's function at `due`, in order of time, ties in order of arming, in the color
   /// that runs now.
   virtual void arm(worker& w, timer_node& node, time_point due) noexcept = 0;
-  /// The same for a span that counts from now at the earliest: never short, because the scheduler
+  /// As arm(), for a span that counts from now at the earliest: never short, because the scheduler
   /// counts it from one reading of the clock before the next poll, for all spans of a turn.
   virtual void arm_after(worker& w, timer_node& node, nanoseconds span) noexcept;
-  /// Takes back a node that another worker may be looking at. A scheduler with one worker has none.
+  /// Disarms a node that another worker may be looking at. With one worker there is no such node.
   virtual void disarm_shared(timer_node& node) noexcept;
   /// Queues a frame in another color than the one that runs. A scheduler without colors
   /// queues it as any other. Thread: any worker's.
@@ -61,7 +61,7 @@ class scheduler {
   /// A fresh reading of the driver's clock.
   [[nodiscard]] virtual time_point read_clock() noexcept = 0;
   virtual void report(const diagnostic& d) noexcept = 0;
-  /// Where the running color's tasks without an owner belong.
+  /// The scope of the running color's tasks without an owner.
   [[nodiscard]] virtual scope& root() noexcept = 0;
 
  protected:
@@ -79,7 +79,7 @@ class context_note {
     address_ = reinterpret_cast<std::uintptr_t>(&c);
     return *this;
   }
-  /// The low half.
+  /// The low half of the address.
   operator std::uint32_t() const noexcept { return static_cast<std::uint32_t>(address_); }
   [[nodiscard]] std::uintptr_t address() const noexcept { return address_; }
 
@@ -103,7 +103,7 @@ class worker {
   /// a compiler must not keep the thread-local's address over a suspension.
   [[nodiscard]] static worker* current() noexcept {
 #if defined(__x86_64__) && defined(__clang__) && !defined(HEDDLE_PLAIN_TLS)
-    // Every thread has it at one distance from its fs. To Clang this is a load like any other; a
+    // The variable has the same distance from fs in every thread. To Clang this is a plain load; a
     // volatile asm would be a barrier between all stores and loads around it.
     using of_this_thread = worker* __attribute__((address_space(257)));
     std::uintptr_t distance;
@@ -125,7 +125,7 @@ class worker {
     return *w;
   }
 
-  /// The same where a frame of ours runs, so that there is one.
+  /// As here(), for callers inside a running frame: there the thread has a worker.
   [[nodiscard]] static worker& running() noexcept { return *current(); }
 
   /// Queues a frame of the running color behind all that are ready.
@@ -146,12 +146,12 @@ class worker {
   [[nodiscard]] bool reports(diagnostic_kind kind) const noexcept {
     return diagnostics != nullptr && (*diagnostics)[kind] != strictness::off;
   }
-  /// Nothing of this worker's is ready, in no color.
+  /// Whether this worker has no ready frame in any color.
   [[nodiscard]] bool idle() const noexcept { return ready.empty() && !colors_wait; }
 
   /// Runs at most `limit` of the frames that are ready; returns how many ran.
   std::size_t run_ready(std::size_t limit) noexcept;
-  /// The same, and says before each frame at which line it goes on, or 0.
+  /// As above, and stores before each frame the line at which it goes on, or 0.
   std::size_t run_ready(std::size_t limit, std::atomic<site>& went_on_at) noexcept;
 
   [[nodiscard]] context& context_at(std::uint32_t low) const noexcept {
@@ -163,11 +163,11 @@ class worker {
 
   // Touched by every frame: one cache line.
   ready_queue ready;
-  context_note context_now;  ///< of the frame that runs
-  // Of the running color; they change with it.
+  context_note context_now;  ///< the context of the running frame
+  // root_context, color, root_scope and foreign_slots change with the running color.
   context_note root_context;          ///< the context of tasks without an owner and of plain frames
-  std::uint32_t color = 0;            ///< its place in the table of colors, or no_color
-  std::uint32_t color_mask = 0xffff;  ///< places in that table, less one
+  std::uint32_t color = 0;            ///< the running color's place in the table, or no_color
+  std::uint32_t color_mask = 0xffff;  ///< the number of places in that table, less one
   scope* root_scope = nullptr;
   std::size_t foreign_slots = 0;  ///< events whose slot lies in another frame than their rendezvous
 
@@ -175,23 +175,23 @@ class worker {
   std::uintptr_t context_base_;
 
  public:
-  slot_guards* guards = nullptr;  ///< of the running color
-  std::uint32_t index = 0;        ///< of this worker
+  slot_guards* guards = nullptr;  ///< the running color's foreign slots
+  std::uint32_t index = 0;        ///< this worker's number
   bool colors_wait = false;       ///< other colors of this worker have work
-  std::uint16_t transfers = 0;    ///< with GCC: since the loop went on with one (transfer_to())
-  driver* io = nullptr;           ///< room sched's
+  std::uint16_t transfers = 0;    ///< with GCC: transfers since the loop made one
+  driver* io = nullptr;           ///< the driver, for room sched
   time_point now{};               ///< when this turn began: a span is counted from a reading of
                                   ///< the clock, or by scheduler::arm_after(), never from this
   scheduler& sched;
   const diagnostic_switches* diagnostics = nullptr;  ///< the runtime's; null: all are off
   relaxed_count frames_run;                          ///< any thread may read it
   slabs memory;
-  detail::nest_level* nesting = nullptr;  ///< of the trigger that goes on now
+  detail::nest_level* nesting = nullptr;  ///< the nested calls of the running trigger, or null
   /// Where the thread's stack was when the worker began to run frames; null while it does not.
   const void* stack_top = nullptr;
-  std::uint64_t stack_slots = 0;         ///< slots on stacks that were noted so far: numbers them
-  std::unique_ptr<worker_part> fibers;   ///< room fiber's: stacks, and which fiber runs
-  std::unique_ptr<worker_part> threads;  ///< room abi's: budget, the line that is logged
+  std::uint64_t stack_slots = 0;              ///< how many slots on stacks were noted; numbers them
+  std::unique_ptr<worker_part> fibers;        ///< room fiber's: stacks, and which fiber runs
+  std::unique_ptr<worker_part> threads;       ///< room abi's: budget, the line that is logged
   std::unique_ptr<worker_part> transactions;  ///< room sync's: seen commits of others
 
  private:
@@ -199,7 +199,7 @@ class worker {
   [[gnu::noinline]] void adopt(link l) noexcept;
   [[gnu::always_inline]] void run_plain(link l) noexcept;
   [[gnu::always_inline]] void enter_context_of(const frame& f) noexcept;
-  /// A frame that the one before handed over to.
+  /// Runs a frame that the one before handed over to.
   [[gnu::noinline]] void run_next(link l) noexcept;
   [[nodiscard, gnu::noinline]] static worker* current_slow() noexcept;
   [[noreturn, gnu::cold, gnu::noinline]] static void no_worker() noexcept;

@@ -21,7 +21,7 @@ class [[nodiscard("co_await it")]] yield_awaiter {
     w.ready.push(link_of(h));
   }
   static void await_resume() noexcept {}
-  /// It is queued already.
+  /// Does nothing, because the frame is queued already.
   static void ask_to_end(worker&) noexcept {}
 };
 
