@@ -252,7 +252,7 @@ void slabs::release_slow(void* address, std::size_t bytes) noexcept {
 void slabs::release_elsewhere(void* address, std::size_t bytes) noexcept {
   // A span's first chunk also holds its address, so the mask finds the header of any cell.
   slabs* owner = owner_of(address);
-  if (owner == nullptr) return;  // its runtime has ended
+  if (owner == nullptr) return;  // the runtime of the cell has ended
   auto* c = static_cast<cell*>(address);
   unpoison(c, sizeof(cell));
   c->bytes = bytes;

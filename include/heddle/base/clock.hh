@@ -31,14 +31,14 @@ using time_point = clock::time_point;
 inline constexpr time_point never = time_point::max();
 
 namespace detail {
-/// The end of the range that a sum or difference left, by the sign of the number that was added.
+/// The end of the range that a sum or difference left: the lower end if `below`.
 [[nodiscard]] constexpr std::int64_t end_beyond(bool below) noexcept {
   return below ? nanoseconds::min().count() : nanoseconds::max().count();
 }
 }  // namespace detail
 
-// All arithmetic with times and spans that a program gives goes through the next four: at the ends
-// of the range a sum is the end, and no overflow.
+// All arithmetic with times and spans that a program gives goes through the next four functions.
+// They never overflow: beyond an end of the range, the result is that end.
 
 /// from + span; `never` or time_point::min() beyond the ends.
 [[nodiscard]] constexpr time_point add_saturated(time_point from, nanoseconds span) noexcept {
@@ -62,7 +62,7 @@ namespace detail {
   return nanoseconds(difference);
 }
 /// A span in nanoseconds: hours::max() and the like give the longest span there is. Rounded up, so
-/// that a wait for a fraction of a nanosecond is none of zero.
+/// that a wait for a fraction of a nanosecond is not a wait for zero.
 template <class Rep, class Period>
 [[nodiscard]] constexpr nanoseconds to_span(std::chrono::duration<Rep, Period> span) noexcept {
   using whole = std::chrono::duration<long double, std::nano>;
@@ -74,7 +74,7 @@ template <class Rep, class Period>
     return nanoseconds(count);
   } else {
     const whole exact(span);
-    if (!(exact < whole(nanoseconds::max()))) return nanoseconds::max();  // not a number, too
+    if (!(exact < whole(nanoseconds::max()))) return nanoseconds::max();  // NaN, too
     if (exact <= whole(nanoseconds::min())) return nanoseconds::min();
     return std::chrono::ceil<nanoseconds>(exact);
   }

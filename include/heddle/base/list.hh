@@ -138,7 +138,7 @@ class open_list {
   }
   /// Removes a node that its owner reaches by another pointer; it counts as linked until let_go().
   void take_out(T& node) noexcept { take(node); }
-  /// The same with the first node; the list must not be empty.
+  /// As take_out(), for the first node. The list must not be empty.
   [[nodiscard]] T& take_out_front() noexcept {
     list_hook& n = *first_;
     first_ = stay_a_branch(n.next_);

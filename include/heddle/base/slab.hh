@@ -113,15 +113,18 @@ class slabs {
 
   /// Like allocate(), but returns null if there is no room.
   [[nodiscard]] void* try_allocate(std::size_t bytes) noexcept;
-  /// The same for small records that must not fail: uses the region's reserve if all else is full.
+  /// As try_allocate(), for small records that must not fail: uses the region's reserve if all else
+  /// is full.
   [[nodiscard]] void* try_allocate_urgent(std::size_t bytes) noexcept;
   /// For tests: after the next `left` calls of try_allocate_urgent(), by any worker, one finds no
   /// room. A negative number switches that off.
   void refuse_urgent(std::int64_t left) noexcept { region_.urgent_left_.store(left); }
-  /// The same, but ends the program through the assertion hook if even the reserve is full.
+  /// As try_allocate_urgent(), but ends the program through the assertion hook if even the reserve
+  /// is full.
   [[nodiscard]] void* allocate_urgent(std::size_t bytes) noexcept;
 
-  /// `bytes` is the size that allocate() was given. The cell may belong to another worker's slabs.
+  /// Frees a cell; `bytes` is the size that allocate() was given. The cell may belong to another
+  /// worker's slabs.
   void release(void* address, std::size_t bytes) noexcept {
     if (bytes > slab_small_max || owner_of(address) != this) [[unlikely]] {
       release_slow(address, bytes);
@@ -129,8 +132,8 @@ class slabs {
     }
     put(static_cast<cell*>(address), class_of(bytes));
   }
-  /// The same for callers that store a cell's size: `units` is units_of() the size that allocate()
-  /// was given, so that nothing is computed here.
+  /// As release(), for callers that store a cell's size as `units`, which units_of() gave for the
+  /// size that allocate() was given. So nothing is computed here.
   void release_units(void* address, std::size_t units) noexcept {
     if (units > slab_small_max / 8 || owner_of(address) != this) [[unlikely]] {
       release_slow(address, units * 8);
@@ -266,8 +269,8 @@ class slabs {
   cell* away_last_ = nullptr;
   slabs* away_owner_ = nullptr;
   std::uint32_t away_count_ = 0;
-  std::uint32_t carved_ = 0;       // chunks of cells so far, while they are spread
-  std::uint64_t first_lines_ = 0;  // where in their pages these begin: a bit for each line
+  std::uint32_t carved_ = 0;       // chunks carved so far, up to spread_chunks
+  std::uint64_t first_lines_ = 0;  // a bit for each line of a page where their cells begin
   alignas(64) std::atomic<cell*> remote_{nullptr};
 };
 
