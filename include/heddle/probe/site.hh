@@ -37,7 +37,7 @@ struct source_line {
 /// which takes microseconds. Thread: any.
 [[nodiscard]] source_line resolve_site(site s);
 
-/// The same for lines of the program itself, without its shared libraries. Thread: any;
+/// As resolve_site(), for lines of the program itself, without its shared libraries. Thread: any;
 /// async-signal-safe.
 [[nodiscard]] source_line resolve_site_in_program(site s) noexcept;
 
