@@ -72,7 +72,7 @@ bool blocking_pool::add_thread(crew& to, operation& first, std::int64_t since) n
     for (const auto& s : seats_)
       if (!s->occupied) free = s.get();
     if (free == nullptr) free = seats_.emplace_back(std::make_unique<seat>()).get();
-    if (free->thread.joinable()) free->thread.join();  // its thread has ended
+    if (free->thread.joinable()) free->thread.join();  // the seat's last thread has ended
     free->given = &first;
     free->given_since = since;
     free->of = &to;
@@ -270,10 +270,10 @@ void blocking_pool::run(seat& own) noexcept {
     port& p = ports_[op->home];
     *p.finished_end = op;
     p.finished_end = &op->driver_next;
-    // One wake is enough for all that finish before the worker looks.
+    // One wake is enough for all calls that finish before the worker looks.
     // release: pairs with has_finished()
     if (p.finished_any.exchange(true, std::memory_order_release)) continue;
-    hold.unlock();  // so that the worker, once awake, finds it free
+    hold.unlock();  // so that the worker, once awake, finds the lock free
     const std::uint64_t one = 1;
     static_cast<void>(!::write(p.wake_fd, &one, sizeof one));
     hold.lock();

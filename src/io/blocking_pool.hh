@@ -60,14 +60,14 @@ class blocking_pool : public std::enable_shared_from_this<blocking_pool> {
     // acquire: pairs with the release in run()
     return ports_[worker].finished_any.load(std::memory_order_acquire);
   }
-  /// A list, through driver_next, of what has finished for a worker.
+  /// A worker's finished calls, as a list through driver_next.
   [[nodiscard]] operation* collect(std::uint32_t worker) noexcept;
   /// The result of a finished call.
   [[nodiscard]] static std::int64_t result_of(const operation& op) noexcept;
 
-  /// A worker's call that has waited longest for a thread, or null, with how many of its calls
-  /// wait. It may begin to run at any time; the worker's own fields can be read nevertheless.
-  /// Linear.
+  /// The call of a worker that has waited longest for a thread, or null, and how many of its calls
+  /// wait. The call may begin to run at any time; its fields that only the worker writes can be
+  /// read nevertheless. Linear in the queue's length.
   struct waiting_call {
     operation* op = nullptr;
     std::int64_t since_ns = 0;
@@ -138,7 +138,7 @@ class blocking_pool : public std::enable_shared_from_this<blocking_pool> {
   std::array<crew, 2> crews_;  // the second one looks names up
   const std::uint32_t queue_max_;
   const nanoseconds idle_limit_;
-  std::deque<port> ports_;  // they stay where they are
+  std::deque<port> ports_;  // a deque, so that ports never move
   std::mutex lock_;
   std::vector<std::unique_ptr<seat>> seats_;
   bool ending_ = false;

@@ -51,24 +51,24 @@ enum class descriptor_kind : std::uint8_t {
 
 /// The functions of one kind. All run in the descriptor's color.
 struct descriptor_functions {
-  /// The turn of e has come. Returns true when it is done at once.
+  /// Starts e, whose turn has come. Returns true when e is done at once.
   bool (*start)(descriptor_state& s, lane_entry& e, worker& w) noexcept;
   /// Asks an entry's operation to end, which the driver has (or a layer or source in its place).
   void (*cancel)(descriptor_state& s, operation& op, worker& w) noexcept;
-  /// Closed for users; `number` is the former fd. Ends pending operations and gives blocks back.
+  /// Closes for users; `number` is the former fd. Ends pending operations and gives blocks back.
   void (*close)(descriptor_state& s, int number, worker& w) noexcept;
-  /// Calls f with each operation beside the lanes' that a driver may have.
+  /// Calls f with each operation that a driver may have, except those of the lanes.
   void (*each_operation)(descriptor_state& s, void (*f)(void*, operation&), void* context) noexcept;
   void (*destroy)(descriptor_state& s, worker& w) noexcept;
   /// The color in which the driver receives or accepts ahead of its users, or a task of a layer or
-  /// source works; no_color before the first of these, and after a detach. Null for kinds that do
-  /// nothing of the kind. Another color may touch nothing else of the state.
+  /// source works; no_color before the first of these, and after a detach. Null for kinds
+  /// without such work. Another color may touch nothing else of the state.
   std::uint32_t (*works_in)(const descriptor_state& s) noexcept;
 };
 
 /// The part of a stream's functions that does not wait; null for kinds that are no streams.
 struct stream_functions {
-  /// Bytes that left at once; see stream::try_write(). Nothing is queued to be written.
+  /// Gives the bytes that left at once; see stream::try_write(). Called while no write is queued.
   std::size_t (*try_write)(descriptor_state& s, byte_view head, const piece& body,
                            worker& w) noexcept;
   std::int64_t (*send_file)(descriptor_state& s, byte_view head, int file, std::uint64_t at,
@@ -90,7 +90,7 @@ class descriptor_state;
 
 class descriptor_state {
  public:
-  /// In the worker's memory. Closes `fd` and throws when there is none.
+  /// Makes a state in the worker's memory. Closes `fd` and throws when there is no memory.
   template <class State, class... Args>
   [[nodiscard]] static State* make(int fd, Args... args);
 
@@ -98,7 +98,7 @@ class descriptor_state {
   descriptor_state(const descriptor_state&) = delete;
   descriptor_state& operator=(const descriptor_state&) = delete;
 
-  /// The system's number; -1 when it is closed for users, or has none.
+  /// The system's number; -1 when the descriptor is closed for users, or has none.
   [[nodiscard]] int number() const noexcept { return fd < 0 || fd == no_number ? -1 : fd; }
   [[nodiscard]] bool open() const noexcept { return fd >= 0; }
   void close(worker& w) noexcept;
@@ -109,7 +109,7 @@ class descriptor_state {
   /// too, behind the message.
   using home_function = void (*)(descriptor_state& s, worker& w) noexcept;
   void do_at_home(home_function f) noexcept;
-  /// Its multishot operation still runs in another color: that color has not detached it.
+  /// Whether the multishot operation still runs in another color, which has not detached it.
   [[nodiscard]] bool taken_elsewhere(const worker& w) const noexcept;
   void unpin_one() noexcept {
     if (--pins != 0) return;
@@ -122,11 +122,11 @@ class descriptor_state {
   [[nodiscard]] lane& lane_of(const lane_entry& e) noexcept { return e.write ? writes : reads; }
   /// Starts entries from the head of a lane until one has to wait.
   void advance(lane& line, worker& w) noexcept;
-  /// An entry that is queued has ended, with e.outcome: its frame runs, the next one starts.
+  /// Ends a queued entry with e.outcome: wakes its frame, and starts the next entry.
   void finish(lane_entry& e, worker& w) noexcept;
-  /// The turn of e has come. Returns true when it is done at once.
+  /// Starts e, whose turn has come. Returns true when e is done at once.
   [[nodiscard]] bool start(lane_entry& e, worker& w) noexcept {
-    if (cut) [[unlikely]] {  // asked alone, because each use of a stream comes by
+    if (cut) [[unlikely]] {  // tested alone, because each use of a stream tests it
       if (e.write) {
         refuse(e, w);
         return true;
@@ -134,23 +134,23 @@ class descriptor_state {
     }
     return functions_of(*this).start(*this, e, w);
   }
-  /// An entry that had its turn has ended.
+  /// Cuts the stream if an entry that had its turn has failed and was a write without a counter.
   void note_end(const lane_entry& e) noexcept {
     if (e.outcome < 0 && e.uncounted) [[unlikely]]
       cut_writes();
   }
-  /// Nothing more is written from here on, and close() resets: see stream::cut().
+  /// Refuses all writes from here on, and makes close() reset: see stream::cut().
   [[gnu::cold]] void cut_writes() noexcept;
 
-  // Entries done in a row without waiting before the frame goes behind the others: a peer that
+  // Entries done in a row without waiting before the frame queues behind others: a peer that
   // always has data must not keep the worker. 32 small transfers are about 30 us.
   static constexpr std::uint8_t burst_max = 32;
 
   /// The fd of an open descriptor without a number of the system's.
   static constexpr int no_number = std::numeric_limits<int>::max();
 
-  int fd;  ///< -1 when it is closed; below: closed for users, while another worker's driver ends
-           ///< its operations, and then to be closed under the number -2 - fd
+  int fd;  ///< -1: closed. Below: closed for users; the number -2 - fd is closed when another
+           ///< worker's driver has ended the descriptor's operations
   std::uint32_t handles = 1;
   std::uint32_t pins = 0;
   descriptor_kind kind;
@@ -158,7 +158,7 @@ class descriptor_state {
   std::uint8_t never_waits : 1 = 0;  ///< an accepted socket: drivers make those non-blocking
   std::uint8_t burst : 6 = 0;        ///< entries in a row that were done without waiting; the high
                                      ///< bits, because counting needs no mask then
-  std::uint8_t window = 0;           ///< sockets: blocks that may stand untaken
+  std::uint8_t window = 0;           ///< sockets: blocks that may be untaken
   std::uint8_t error = 0;            ///< sockets: why nothing more will come, errno or at_end
   lane reads;
   lane writes;
@@ -170,7 +170,7 @@ class descriptor_state {
   /// The color that works_in() names if it is not the running one; else no_color.
   [[nodiscard, gnu::noinline]] std::uint32_t home_elsewhere(const worker& w) const noexcept;
   [[gnu::cold]] void close_late() noexcept;
-  /// Calls f with each operation on it that a driver may have.
+  /// Calls f with each operation on the descriptor that a driver may have.
   template <class F>
   void each_operation(F&& f) noexcept;
   /// If another worker's driver has any of its operations: asks all of them to end.
@@ -179,10 +179,10 @@ class descriptor_state {
 
 /// The functions of a listener; null for other kinds.
 struct listener_functions {
-  /// The connection that an accept entry was given, by the entry's outcome (>= 0). Its caller owns
+  /// The connection that an accept entry was given, by the entry's outcome (>= 0). The caller owns
   /// one handle. Throws when there is no memory.
   descriptor_state* (*take)(descriptor_state& s, std::int32_t outcome);
-  /// An accept entry ends without having been taken.
+  /// Takes back the connection of an accept entry that ends without take().
   void (*drop)(descriptor_state& s, std::int32_t outcome) noexcept;
   void (*finish)(descriptor_state& s, worker& w) noexcept;
   std::uint64_t (*pauses)(const descriptor_state& s) noexcept;

@@ -58,7 +58,7 @@ kernel_driver::kernel_driver(driver_place& place)
     ::close(wake_fd_);
     throw failure({error, std::generic_category()}, "cannot reserve receive blocks");
   }
-  static_cast<void>(::madvise(memory, bytes, MADV_NOHUGEPAGE));  // it is touched as it is used
+  static_cast<void>(::madvise(memory, bytes, MADV_NOHUGEPAGE));  // commit used blocks only
   blocks_ = static_cast<std::byte*>(memory);
   pool_.open_port(port_, wake_fd_);
   free_blocks_.reserve(options_.block_count);  // so that returning one never allocates
@@ -90,7 +90,7 @@ kernel_driver::~kernel_driver() {
 }
 
 void kernel_driver::wake() noexcept {
-  const std::uint64_t one = 1;  // not by a name that room fiber interposes: signal handlers call
+  const std::uint64_t one = 1;  // signal handlers call this: not ::write(), which fibers interpose
   static_cast<void>(system_call::write(wake_fd_, &one, sizeof one));
 }
 
@@ -145,7 +145,7 @@ int kernel_driver::pipe(int (&ends)[2]) noexcept {
   return outcome(::pipe2(ends, O_NONBLOCK | O_CLOEXEC));
 }
 int kernel_driver::shutdown(int fd, int how) noexcept { return outcome(::shutdown(fd, how)); }
-/// On a descriptor that does not wait. The head is held back until the file's bytes are behind it.
+/// For a non-blocking descriptor. The kernel holds the head back until the file's bytes follow it.
 std::int64_t kernel_driver::send_from_file(int fd, const ::iovec& head, int file, std::uint64_t at,
                                            std::size_t count) noexcept {
   std::int64_t sent = 0;
@@ -189,7 +189,7 @@ void kernel_driver::release_signals(int fd, std::uint64_t) noexcept {
   detail::block_again();
 }
 
-/// Null for calls that name no descriptor.
+/// The record of the call's descriptor; null for calls that name none.
 kernel_driver::number_use* kernel_driver::use_of(const operation& op) {
   if (op.fd < 0 || op.code == op_code::call || op.code == op_code::resolve) return nullptr;
   return &uses_.at(op.fd);
@@ -233,7 +233,7 @@ bool kernel_driver::send_to_pool(operation& op, worker& w, completion& now) noex
 bool kernel_driver::deliver_finished(worker& w) noexcept {
   operation* op = pool_.collect(port_);
   if (op == nullptr) return false;
-  if (!lent_) watch_.settle(w);  // its timer is the owner's; it finds out by itself
+  if (!lent_) watch_.settle(w);  // the timer is the owner's; when due, it checks the queue itself
   while (op != nullptr) {
     operation* next = op->driver_next;
     left_pool(*op);
@@ -244,7 +244,7 @@ bool kernel_driver::deliver_finished(worker& w) noexcept {
 }
 
 void kernel_driver::cancel_in_pool(operation& op, worker& w) noexcept {
-  if (!pool_.take_back(op)) return;  // it runs: its result will come
+  if (!pool_.take_back(op)) return;  // the call runs: its result will come
   left_pool(op);
   if (!lent_) watch_.settle(w);
   deliver(op, w, {-ECANCELED, false, false, 0});
@@ -252,7 +252,7 @@ void kernel_driver::cancel_in_pool(operation& op, worker& w) noexcept {
 
 void kernel_driver::close_number(int fd, worker& w) noexcept {
   if (entered(fd)) {
-    // One at a time: a completion may take back others.
+    // Take back one call at a time: its completion may take back others.
     while (operation* op = pool_.take_back_one(port_, fd)) {
       left_pool(*op);
       deliver(*op, w, {-ECANCELED, false, false, 0});

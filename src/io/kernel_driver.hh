@@ -35,8 +35,8 @@ class kernel_driver : public driver {
   ~kernel_driver() override;
 
   void wake() noexcept override;
-  /// In a foreign loop nothing else may take the wake-up out: a turn with no operation pending does
-  /// not look, and the descriptor would stay readable.
+  /// Drains the wake-up for a foreign loop: a turn with no operation pending does not drain it, and
+  /// the descriptor would stay readable.
   void drain_descriptor() noexcept override { drain_wake(); }
   [[nodiscard]] std::size_t pending() const noexcept override { return pending_; }
   void read_pool(pool_statistics& out) noexcept override { pool_.read(out); }
@@ -101,18 +101,18 @@ class kernel_driver : public driver {
     return static_cast<std::uint32_t>(free_blocks_.size()) + options_.block_count - fresh_blocks_;
   }
 
-  /// Whether few are left, for the completion that takes one.
+  /// Whether few blocks are left for the completion that takes one; counts these completions.
   [[nodiscard]] bool note_scarce(std::uint32_t free, std::uint32_t count) noexcept {
     const bool few = block_statistics{count, free}.few_left();
     scarce_ += few ? 1 : 0;
     return few;
   }
-  /// Another worker uses this driver from now on, or no longer.
+  /// Notes that another worker uses this driver from now on, or no longer.
   virtual void lend(bool out) noexcept;
 
-  /// A block of this driver's is free again.
+  /// Frees a block of this driver.
   virtual void take_back(std::uint32_t block) noexcept { free_blocks_.push_back(block); }
-  /// Takes back what other workers returned. `starving`: the next one that they return wakes us.
+  /// Takes back blocks that other workers returned. `starving`: the next returned block wakes us.
   void collect_blocks(bool starving) noexcept {
     // seq_cst, both here and there: either we see the block or they see that we want it.
     if (starving) wants_blocks_.store(true, std::memory_order_seq_cst);
@@ -127,7 +127,7 @@ class kernel_driver : public driver {
     op.color = static_cast<std::uint16_t>(w.color);
     ++pending_;
   }
-  /// Delivers a completion of a held operation; gives what its complete function says.
+  /// Delivers a completion of a held operation; gives the answer of its complete function.
   bool deliver(operation& op, worker& w, const completion& c) noexcept {
     if (!c.more) {
       op.held = false;
@@ -139,11 +139,11 @@ class kernel_driver : public driver {
   /// Gives an operation to the blocking pool, which holds it from now on. False: it did not take
   /// it, and `now` says why.
   [[nodiscard]] bool send_to_pool(operation& op, worker& w, completion& now) noexcept;
-  /// Delivers what the pool has finished. Whether that was anything.
+  /// Delivers the calls that the pool has finished; true if there were any.
   bool collect_from_pool(worker& w) noexcept {
     return pool_.has_finished(port_) && deliver_finished(w);
   }
-  /// For an operation that send_to_pool took.
+  /// Cancels an operation that send_to_pool() took.
   void cancel_in_pool(operation& op, worker& w) noexcept;
   [[nodiscard]] bool in_pool(const operation& op) const noexcept {
     return op.driver_state == pooled;
@@ -151,8 +151,8 @@ class kernel_driver : public driver {
   static constexpr std::uint8_t pooled = 0xff;
   /// Notes an operation whose number a thread looks up when it makes the call: until the operation
   /// leaves, the number stays taken, so that the call cannot meet another file under it. False: the
-  /// number is closed already, and only waits for others to leave. Nothing for operations that name
-  /// no number.
+  /// number is closed already, and only waits for others to leave. Does nothing for operations
+  /// that name no number.
   [[nodiscard]] bool enter_number(const operation& op);
   void leave_number(const operation& op) noexcept;
   /// Whether an operation has entered this number.
@@ -170,7 +170,7 @@ class kernel_driver : public driver {
   /// Empties the eventfd after a wake.
   void drain_wake() noexcept;
 
-  /// With several workers; else null.
+  /// The epochs if there are several workers; else null.
   [[nodiscard]] fd_epochs* shared_epochs() noexcept {
     return common_->epochs ? &*common_->epochs : nullptr;
   }
@@ -181,14 +181,14 @@ class kernel_driver : public driver {
   std::byte* blocks_ = nullptr;
   std::vector<std::uint32_t> free_blocks_;
   std::uint32_t fresh_blocks_ = 0;  // blocks that were never taken
-  std::uint64_t scarce_ = 0;        // completions that said so
-  bool lent_ = false;               // another worker uses it now
-  bool wake_taken_ = false;         // that worker has met a wake-up that is the owner's
+  std::uint64_t scarce_ = 0;        // completions marked scarce
+  bool lent_ = false;               // another worker uses this driver now
+  bool wake_taken_ = false;         // the borrowing worker drained a wake-up for the owner
 
  private:
   struct number_use {
-    std::uint32_t calls = 0;  // that have entered and not left
-    bool closing = false;     // the last of them closes it
+    std::uint32_t calls = 0;  // operations that have entered and not left
+    bool closing = false;     // the last of them closes the number
   };
   [[nodiscard]] number_use* use_of(const operation& op);
   [[gnu::noinline]] bool deliver_finished(worker& w) noexcept;
@@ -199,7 +199,7 @@ class kernel_driver : public driver {
   [[gnu::cold, gnu::noinline]] void take_back_from_afar() noexcept;
 
   std::mutex afar_lock_;
-  std::vector<std::uint32_t> afar_;  // guarded by it; capacity block_count
+  std::vector<std::uint32_t> afar_;  // guarded by it; capacity: at least block_count
   std::atomic<std::uint32_t> blocks_afar_{0};
   std::atomic<bool> wants_blocks_{false};
 

@@ -105,7 +105,7 @@ void lane_entry::cancel(wait& x, worker& w) noexcept {
   }
   static_cast<void>(x);
   outcome = -ECANCELED;
-  uncounted = false;  // its turn had not come, so none of its bytes has left
+  uncounted = false;  // the entry's turn had not come, so none of its bytes has left
   state->finish(*this, w);
 }
 
@@ -161,7 +161,7 @@ void descriptor_state::each_operation(F&& f) noexcept {
       if (operation* op = operation_of(*e)) f(*op);
 }
 
-/// A write behind a cut one. If the same request to cancel ends both, both report that.
+/// Refuses a write behind a cut one. If one request to cancel ends both, both report that.
 void descriptor_state::refuse(lane_entry& e, worker& w) noexcept {
   const link waiting = wait_of(e).frame;
   const bool canceled = waiting != no_link && !is_plain(waiting) &&
@@ -181,8 +181,8 @@ bool descriptor_state::cancel_elsewhere(worker& w) noexcept {
   bool any = false;
   each_operation([&](operation& op) { any |= op.pending && &driver_of(op) != w.io; });
   if (!any) return false;
-  // Also those that this worker's driver has: it does not close the number now, which would end
-  // them.
+  // Cancel the operations of this worker's driver too: it does not close the number now, which
+  // would end them.
   each_operation([&](operation& op) {
     if (op.pending) runtime::here().cancel(op, w);
   });
@@ -197,7 +197,7 @@ void descriptor_state::close_late() noexcept {
 
 void close_number(descriptor_state& s, int number, worker& w) noexcept {
   if (s.cancel_elsewhere(w)) [[unlikely]] {
-    // Until the last of them has ended, the number must not name anything else.
+    // Until the last operation has ended, the number must not name anything else.
     s.fd = -2 - number;
   } else {
     // The driver ends what it holds; those entries leave when their completions come.

@@ -2,9 +2,9 @@
 // The state of a stream that a layer carries, and the tasks that call the layer.
 //
 // Reading: a reader that finds nothing starts one pull(); its bytes are kept, and the head of
-// the read lane is served from there. Writing: the head of the write lane is one push(). While that
-// runs, the entry's operation is marked pending, though no driver has it: it ends only when the
-// push does.
+// the read lane is served from there. Writing: the head of the write lane is one push(). While the
+// push runs, the entry's operation is marked pending, though no driver has it: the entry ends only
+// when the push does.
 #include "heddle/io/layer.hh"
 
 #include <sys/socket.h>
@@ -65,7 +65,7 @@ class layer_state : public descriptor_state {
   }
 
   std::unique_ptr<stream_layer> layer_;
-  received arrived_;  // of one pull(): the next one begins when all of it was read
+  received arrived_;  // bytes of one pull(): the next pull() begins when all were read
   cancel_source pull_stop_;
   std::optional<cancel_source> push_stop_;  // of the push that runs
   std::uint32_t works_in_ = 0;  // home_in(): the color of the task that was started last
@@ -73,7 +73,7 @@ class layer_state : public descriptor_state {
   bool pulling_ = false;
   bool pushing_ = false;
   bool closing_ = false;
-  bool closed_ = false;    // the layer is
+  bool closed_ = false;    // the layer's close() was called
   bool finished_ = false;  // no more will be pushed
 };
 
@@ -173,7 +173,7 @@ task<> layer_state::push_once(layer_state& s, lane_entry& e, chain out) {
     if (kept != 0) static_cast<void>(writer.step(static_cast<std::int64_t>(kept)));
     if (kept == 0 || kept != size) {
       static_cast<void>(writer.step(outcome));
-    } else {  // all is counted, and has not left: a peer that takes nothing is still an error
+    } else {  // all bytes are counted, none has left: a peer that takes none is an error
       writer.outcome = static_cast<std::int32_t>(outcome);
     }
   };

@@ -28,7 +28,7 @@ bool set_flag(int fd, int level, int option, bool on) noexcept {
   return driver_here().set_option(fd, level, option, &value, sizeof value) >= 0;
 }
 
-/// Errors of one connection, which say nothing about the listener.
+/// Whether the error is of one connection and says nothing about the listener.
 bool of_connection(int error) noexcept {
   return error == ECONNABORTED || error == EPROTO || error == EPERM || error == ENETDOWN ||
          error == ENETUNREACH || error == EHOSTDOWN || error == EHOSTUNREACH ||
@@ -43,7 +43,7 @@ bool out_of_something(int error) noexcept {
 
 namespace detail {
 
-// Its outcome until it is taken: a descriptor, or -errno.
+// `outcome` is -errno, or a descriptor that was accepted and not yet taken.
 accept_awaiter::accept_awaiter(pinned_state&& on) noexcept
     : wait(accept_kind), lane_entry(std::move(on), lane_role::accept, false) {
   outcome = -ECANCELED;
@@ -187,7 +187,7 @@ void listener_state::finish(worker& w) noexcept {
   if (fd < 0 || std::exchange(finishing_, true)) return;
   pause_.disarm();
   if (accepting_.pending) {
-    runtime::here().cancel(accepting_, w);  // its last completion comes behind what it has taken
+    runtime::here().cancel(accepting_, w);  // connections that it took complete before its end
     return;
   }
   if (sweep(w)) return;
@@ -249,7 +249,7 @@ listener_state* listen_at(const ::sockaddr* at, unsigned len, const std::string&
     if (options.reuse_address) set_flag(fd, SOL_SOCKET, SO_REUSEADDR, true);
     if (options.reuse_port) set_flag(fd, SOL_SOCKET, SO_REUSEPORT, true);
     if (family == AF_INET6) set_flag(fd, IPPROTO_IPV6, IPV6_V6ONLY, options.v6_only);
-    // Accepted sockets inherit it: one call here instead of one for each connection.
+    // Accepted sockets inherit TCP_NODELAY: one call here instead of one for each connection.
     if (options.no_delay) set_flag(fd, IPPROTO_TCP, TCP_NODELAY, true);
   }
   int error = d.bind(fd, at, len);
@@ -277,7 +277,7 @@ listener_state* adopt_listening(int fd, bool local, const listen_options& option
   if (listens == 0 || !fits)
     throw failure(std::make_error_code(std::errc::invalid_argument),
                   name + " is no listening " + (local ? "Unix socket" : "TCP socket"));
-  // Its opener may have wanted to wait in accept(), and to keep it in its children.
+  // The socket's opener may have left it blocking, and inherited by child processes.
   if (const int flags = ::fcntl(fd, F_GETFL); flags < 0 ||
                                               ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ||
                                               ::fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)

@@ -18,12 +18,12 @@ class listener_state : public descriptor_state {
 
   /// Hands a connection to an entry of the read lane; arms the accept when there is none.
   [[nodiscard]] bool serve(lane_entry& e, worker& w) noexcept;
-  /// The listener closes: connections that were not taken close too.
+  /// Closes the connections that were not taken, because the listener closes.
   void stop(worker& w) noexcept;
 
-  /// Ends accepting, and then the entries for which nothing is left. Connections that the system
-  /// had by then are taken: io_uring wakes one ring for each, and if that ring's accept is being
-  /// cancelled, the wake-up is lost.
+  /// Ends accepting, and then the entries for which no connection is left. Connections that the
+  /// system had by then are taken: io_uring wakes one ring for each, and if that ring's accept is
+  /// being cancelled, the wake-up is lost.
   void finish(worker& w) noexcept;
 
   [[nodiscard]] operation& accepting() noexcept { return accepting_; }
@@ -40,19 +40,19 @@ class listener_state : public descriptor_state {
   };
   static bool arrived(operation& op, worker& w, const completion& c) noexcept;
   void arm(worker& w) noexcept;
-  /// While it finishes: accepts what waits now, for a moment. False when nothing does.
+  /// During finish(): accepts the connections that wait, for a moment. False when none waits.
   [[nodiscard]] bool sweep(worker& w) noexcept;
   [[nodiscard]] int pop() noexcept;
   /// False when there is neither room nor memory.
   [[nodiscard]] bool push(int fd, worker& w) noexcept;
   static const wait_kind kind_of_wait;
-  static constexpr std::uint8_t sweeps_max = 64;       ///< under load there is always one more
+  static constexpr std::uint8_t sweeps_max = 64;       ///< under load a connection always waits
   static constexpr nanoseconds sweep_span{1'000'000};  ///< another process may take the rest
 
-  operation accepting_;  // its `more` names this
+  operation accepting_;  // with `more` pointing to this state
   alarm pause_;
   std::uint64_t pauses_ = 0;
-  int* ready_;  // a ring in a cell of the worker's; grows for what was on the way when it was full
+  int* ready_;  // a ring in the worker's memory; grows for connections that come when it is full
   std::uint16_t room_;
   std::uint16_t first_ = 0;
   std::uint16_t count_ = 0;
@@ -62,11 +62,11 @@ class listener_state : public descriptor_state {
   bool finishing_ = false;
 };
 
-/// A socket that listens at a native address. Throws failure; `name` is what the message says.
+/// Makes a socket that listens at a native address. Throws failure, with `name` in its message.
 [[nodiscard]] listener_state* listen_at(const ::sockaddr* at, unsigned len, const std::string& name,
                                         const listen_options& options);
-/// A socket that listens already, opened by another program: one of a path if it is `local`, else
-/// of an address. Throws failure, naming the descriptor.
+/// Takes a socket that listens already, opened by another program: at a path if `local`, else at
+/// an address. Throws failure, naming the descriptor.
 [[nodiscard]] listener_state* adopt_listening(int fd, bool local, const listen_options& options);
 
 }  // namespace heddle::detail

@@ -40,8 +40,8 @@ struct listener {
 struct signal_table {
   std::mutex lock;
   std::atomic<listener*> listeners{nullptr};
-  std::atomic<std::uint64_t> heard{0};  // the union of their masks
-  std::atomic<int> handlers{0};         // that run now
+  std::atomic<std::uint64_t> heard{0};  // the union of the listeners' masks
+  std::atomic<int> handlers{0};         // handlers that run now
   std::array<std::atomic<std::uint32_t>, numbers + 1> came{};
   std::array<struct sigaction, numbers + 1> before{};
 };
@@ -54,7 +54,7 @@ void on_signal(int number) {
   const int errno_before = errno;
   table.handlers.fetch_add(1);
   if ((table.heard.load() & bit(number)) == 0) {
-    // The last listener went just now: the action that was put back takes the signal.
+    // The last listener was just removed: the restored action takes the signal.
     table.handlers.fetch_sub(1);
     ::raise(number);
     errno = errno_before;
@@ -81,7 +81,7 @@ int install(int number) noexcept {
   return ::sigaction(number, &ours, &table.before[number]) == 0 ? 0 : -errno;
 }
 
-/// Puts these actions back, waits for running handlers, and raises again what they had noted.
+/// Restores the signals' actions, waits for running handlers, and raises the noted signals again.
 void give_back(std::uint64_t mask) noexcept {
   each_of(mask, [](int number) { ::sigaction(number, &table.before[number], nullptr); });
   while (table.handlers.load() != 0) ::sched_yield();
@@ -90,7 +90,7 @@ void give_back(std::uint64_t mask) noexcept {
   });
 }
 
-/// While such an object exists its thread runs no handler. A handler could raise its signal again
+/// While such an object exists, its thread runs no handler. A handler could raise its signal again
 /// and again and so keep this thread from putting the signal's action back.
 class handlers_held_off {
  public:

@@ -24,7 +24,7 @@ constexpr int blocks_a_turn = 4;
 
 // op.driver_state of a connect.
 constexpr std::uint8_t connect_begun = 1;
-constexpr std::uint8_t connect_refused = 2;  // for now, and the kernel will not report a change
+constexpr std::uint8_t connect_refused = 2;  // for now: the kernel will not report a change
 
 std::int64_t result_of(ssize_t result) noexcept { return result < 0 ? -errno : result; }
 
@@ -81,7 +81,7 @@ inline std::int64_t readiness_driver::try_once(operation& op) noexcept {
   }
 }
 
-/// The rarer calls.
+/// Tries the rarer calls.
 [[gnu::noinline]] std::int64_t readiness_driver::try_other(operation& op) noexcept {
   switch (op.code) {
     case op_code::accept:
@@ -145,7 +145,7 @@ int readiness_driver::await_report(fd_state& state, const op_queue& queue,
     if (op.code != op_code::connect) state.write_waits = true;
     return 0;
   }
-  // A poll. The number may name another file since it was watched: other code closes its
+  // For a poll, the number may name another file since it was watched: other code closes its
   // descriptors without telling this driver.
   return state.made_here ? 0 : watch_again(op.fd, state);
 }
@@ -288,7 +288,7 @@ void readiness_driver::run_queue(fd_state& state, worker& w) noexcept {
       if (answer == attempt_result::done) continue;
       if (answer == attempt_result::later) return;
       if (answer == attempt_result::drained) {
-        // Watched from the next turn on, if it is still there: many are closed after one answer.
+        // Watch from the next turn on, if it is open then: many are closed after one answer.
         state.drained = true;
         return kick(state);
       }
@@ -323,7 +323,7 @@ template void readiness_driver::run_queue<false, false>(fd_state&, worker&) noex
 bool readiness_driver::run_polls(fd_state& state, worker& w) noexcept {
   bool any = false;
   op_queue& polls = polls_[&state];
-  // Starts again after each one that ended: its completion may have ended others.
+  // Starts again after each poll that ended: its completion may have ended others.
   for (operation* op = polls.first; op != nullptr;) {
     const std::int64_t result = try_once(*op);
     const bool ready = !would_block(*op, result);
@@ -354,7 +354,7 @@ void readiness_driver::run_kicked(worker& w) noexcept {
   kicking_.clear();
 }
 
-/// While there are blocks, tries the longest waiting reader first; a cancelled one takes none.
+/// While there are blocks, tries the longest waiting reader first; a cancelled reader takes none.
 void readiness_driver::feed_starved(worker& w) noexcept {
   std::size_t fed = 0;
   while (fed < starved_.size() && has_block()) {

@@ -4,8 +4,8 @@
 //
 // Each descriptor has two queues, of readers and writers. Only the first is tried, so they end
 // in the order of the calls; polls are kept apart, because they take nothing and one may wait for
-// both directions. A short transfer on a stream means "not ready": it is not asked again until the
-// next report.
+// both directions. A short transfer on a stream means "not ready": the stream is not tried again
+// until the next report.
 #pragma once
 
 #include <algorithm>
@@ -51,8 +51,8 @@ class readiness_driver : public kernel_driver {
     op_queue readers;
     op_queue writers;
     std::uint32_t epoch = 0;       // with several workers: when this was noted
-    std::uint8_t read_lines = 0;   // bytes moved last after a report, in lines of the cache,
-    std::uint8_t write_lines = 0;  // and at most a page
+    std::uint8_t read_lines = 0;   // cache lines read last after a report, at most a page
+    std::uint8_t write_lines = 0;  // cache lines written last after a report, at most a page
     fd_kind kind : 3 = fd_kind::unknown;
     bool kicked : 1 = false;      // listed in kicked_
     bool starved : 1 = false;     // listed in starved_
@@ -61,26 +61,26 @@ class readiness_driver : public kernel_driver {
     bool write_waits : 1 = false;
     bool ended : 1 = false;       // the peer has ended, or marked a byte as urgent: a short read is
                                   // not the last
-    bool polled : 1 = false;      // has had a line in polls_
-    bool accepted : 1 = false;    // by this driver: no other process has it open
-    bool peer_known : 1 = false;  // accepted, and its peer may still be in known_peers_
+    bool polled : 1 = false;      // has had an entry in polls_
+    bool accepted : 1 = false;    // accepted by this driver: no other process has it open
+    bool peer_known : 1 = false;  // accepted, and the peer may still be in known_peers_
     bool drained : 1 = false;     // not watched, and was empty when it was read last
-    bool made_here : 1 = false;   // by this driver, so it never waits
+    bool made_here : 1 = false;   // made by this driver, so it is non-blocking
   };
   static_assert(sizeof(fd_state) == 24, "there is one for each connection");
 
-  /// Begins to watch: 0 when reports come from now on, and what is ready already is reported too;
-  /// else -errno.
+  /// Begins to watch: 0 when reports come from now on, also of readiness that exists already; else
+  /// -errno.
   [[nodiscard]] virtual int watch(int fd, fd_state& state) noexcept = 0;
-  /// The same for a number that is noted as watched, but may name another file since: this driver
-  /// did not open it, so it may have been closed without telling us.
+  /// As watch(), for a number that is noted as watched, but may name another file since: other code
+  /// opened it, and so may have closed it without telling this driver.
   [[nodiscard]] virtual int watch_again(int fd, fd_state& state) noexcept = 0;
   /// Sleeps until `until` (not at all when it is in the past), then calls ready() for each report.
   virtual void wait_reports(worker& w, time_point until) noexcept = 0;
-  /// The descriptor is about to be closed. `shared`: it may be open elsewhere too, and so live on.
+  /// Ends watching. `shared`: the file may be open elsewhere too, and so live on.
   virtual void unwatch(int fd, bool shared) noexcept = 0;
-  /// The kernel says that it may be readable or writable, or that the peer has ended, broken off,
-  /// or marked a byte as urgent. All bytes before that end were reported together with it, so
+  /// Handles a report: the descriptor may be readable or writable, or the peer has ended, broken
+  /// off, or marked a byte as urgent. All bytes before that end were reported together with it, so
   /// reading goes on to the end.
   void ready(fd_state& state, bool readable, bool writable, bool ended, worker& w) noexcept {
     if (ended) state.ended = true;
@@ -118,13 +118,13 @@ class readiness_driver : public kernel_driver {
   enum class attempt_result : std::uint8_t {
     done,
     would_block,
-    later,   // another call will try again: ask the kernel nothing now
-    drained  // as would_block, of a descriptor that is not watched yet
+    later,   // a later call will try again: ask the kernel nothing now
+    drained  // as would_block, for a descriptor that is not watched yet
   };
 
-  /// operation::driver_state of a poll: its descriptor was closed.
+  /// operation::driver_state of a poll whose descriptor was closed.
   static constexpr std::uint8_t poll_outlived = 3;
-  static constexpr std::uint32_t line_bytes = 64;  // of the cache
+  static constexpr std::uint32_t line_bytes = 64;  // a cache line
   static constexpr std::uint32_t page_bytes = 4096;
   [[nodiscard]] static const operation* first_of(const fd_state& state) noexcept {
     return state.readers.empty() ? state.writers.first : state.readers.first;
@@ -136,7 +136,7 @@ class readiness_driver : public kernel_driver {
     return state;
   }
   void forget_old(int fd, fd_state& state) noexcept;
-  /// Asks the system at the first call.
+  /// The kind of a descriptor; the first call asks the system.
   [[nodiscard]] static fd_kind kind_of(fd_state& state, int fd) noexcept {
     return state.kind != fd_kind::unknown ? state.kind : ask_kind(state, fd);
   }
@@ -157,10 +157,10 @@ class readiness_driver : public kernel_driver {
   template <bool Noted>
   [[nodiscard]] attempt_result run_multishot(operation& op, fd_state& state, worker& w) noexcept;
   /// Tries the readers (or writers) in order, until one of them would block.
-  /// `Noted`: before a sleep, which then does not take place.
+  /// `Noted`: counts completions in delivered_, so that the turn does not sleep after them.
   template <bool Readers, bool Noted>
   void run_queue(fd_state& state, worker& w) noexcept;
-  bool run_polls(fd_state& state, worker& w) noexcept;  // whether any ended
+  bool run_polls(fd_state& state, worker& w) noexcept;  // true if a poll ended
   void finish(op_queue& queue, operation& op, worker& w, std::int64_t result) noexcept;
   void kick(fd_state& state) noexcept;
   void run_kicked(worker& w) noexcept;
@@ -173,14 +173,14 @@ class readiness_driver : public kernel_driver {
     alignas(8) std::byte address[28] = {};  // version 4 or 6
   };
   std::array<known_peer, 64>
-      known_peers_;  // the place of fd is fd % 64: as many as are accepted in a turn
+      known_peers_;  // the place of fd is fd % 64: as many as a turn accepts
 
-  fd_epochs* const epochs_;        // with several workers
-  std::vector<fd_state*> kicked_;  // to be tried at the next turn
+  fd_epochs* const epochs_;        // null if there is one worker
+  std::vector<fd_state*> kicked_;  // descriptors to be tried at the next turn
   std::vector<fd_state*> kicking_;
-  std::vector<fd_state*> starved_;  // receive_all waits for a block
-  std::uint32_t delivered_ = 0;     // completions in this turn before it would sleep
-  operation* current_ = nullptr;    // inside its completion; null when it ended there
+  std::vector<fd_state*> starved_;  // descriptors whose receive_all waits for a block
+  std::uint32_t delivered_ = 0;     // completions in this turn; after one, it does not sleep
+  operation* current_ = nullptr;    // the operation whose completion runs; null when it ended there
 };
 
 }  // namespace heddle

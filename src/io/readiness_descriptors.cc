@@ -14,14 +14,14 @@
 
 namespace heddle {
 
-/// Resets what was noted before another worker closed the number. Of the operations only polls can
+/// Resets notes from before another worker closed the number. Of the operations only polls can
 /// still be pending (other code waits with them for its own descriptors): the next turn ends them.
 void readiness_driver::forget_old(int fd, fd_state& state) noexcept {
   const std::uint32_t epoch = epochs_->of(fd);
   if (state.epoch == epoch) return;
   if (state.watched) unwatch(fd, true);
   if (state.starved) std::erase(starved_, &state);
-  const bool kicked = state.kicked;  // it stays listed, and then finds nothing to do
+  const bool kicked = state.kicked;  // a listed record stays in kicked_; run_kicked() finds no work
   const bool polled = state.polled;
   state = fd_state();
   state.kicked = kicked;
@@ -59,7 +59,7 @@ readiness_driver::fd_state& readiness_driver::begin(int fd, fd_kind kind) noexce
   if (state.watched) [[unlikely]]
     unwatch(fd, true);
   const std::uint32_t epoch = state.epoch;
-  const bool kicked = state.kicked;  // it stays listed, and then finds nothing to do
+  const bool kicked = state.kicked;  // a listed record stays in kicked_; run_kicked() finds no work
   state = fd_state();
   state.epoch = epoch;
   state.kicked = kicked;

@@ -5,7 +5,7 @@
 // kept, so the queue may grow beyond the window.
 //
 // Peers that send and are not read would keep all blocks of the driver this way, and then no other
-// socket could receive. So while the driver says that blocks are short, the bytes of a block are
+// socket could receive. So while blocks are scarce, the bytes of a block are
 // copied at once to memory of their own size, and the block goes back.
 #include <algorithm>
 #include <cerrno>
@@ -22,7 +22,7 @@ namespace heddle {
 namespace detail {
 
 namespace {
-void never_asked(wait&, worker&) noexcept {}  // it is in no context: no frame waits in it
+void never_asked(wait&, worker&) noexcept {}  // the wait is in no context: no frame waits in it
 }  // namespace
 
 const wait_kind socket_state::kind_of_wait{"receive all", &never_asked};
@@ -95,8 +95,8 @@ void socket_state::pop_block(worker& w) noexcept {
   receiving_.data = nullptr;
 }
 
-/// The bytes of a completion: its block, or a copy of it when blocks are short. If there is no
-/// memory for a copy, it is the block after all.
+/// Keeps the bytes of a completion: in its block, or in a copy when blocks are scarce. If there is
+/// no memory for a copy, the block is kept after all.
 socket_state::block socket_state::keep(driver& d, const completion& c) noexcept {
   std::byte* const data = d.block_at(c.block);
   const auto len = static_cast<std::uint32_t>(c.result);
@@ -126,7 +126,7 @@ void socket_state::drop_blocks() noexcept {
 }
 
 received socket_state::take(worker& w) noexcept {
-  // While a reader waits there is none: arriving blocks go to the reader.
+  // While a reader waits the queue is empty: arriving blocks go to the reader.
   if (queue() == nullptr) return {};
   received in = lend(queue()->head());
   pop_block(w);
@@ -175,7 +175,7 @@ bool socket_state::start(lane_entry& e, worker& w) noexcept {
       return true;
     }
     cancel_in_driver(*this, receiving_, w);
-    return false;  // its last completion asks again
+    return false;  // the receive's last completion starts e again
   }
   if (serve_reader(arrivals{*this, w}, e)) return true;
   if (error != 0) {
@@ -204,11 +204,11 @@ bool socket_state::arrived(operation& op, worker& w, const completion& c) noexce
   if (c.result == 0 && !c.more && self.error == 0) self.error = at_end;
   switch (c.result < 0 ? -c.result : 0) {
     case 0:
-    case ECANCELED:  // stopped at the window, or closed
+    case ECANCELED:  // the receive was stopped at the window, or closed
     case EINTR:
     case EAGAIN:
     case ENOBUFS:
-      break;  // the waiting reader arms it again
+      break;  // the waiting reader arms the receive again
     default:
       self.note_error(c.result);
   }

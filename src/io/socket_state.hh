@@ -33,11 +33,11 @@ class socket_state : public descriptor_state {
   struct arrivals;
   struct block {
     std::byte* data;
-    std::uint32_t number;  // or `own` and how far data is from the beginning of its memory
+    std::uint32_t number;  // or `own` and data's distance from the beginning of its memory
     std::uint32_t len;
   };
   static constexpr std::uint32_t own = std::uint32_t{1} << 31;
-  /// Blocks that were not taken yet, with room for some behind it: a cell of the worker's.
+  /// The blocks that were not taken yet, in an array behind it: a cell of the worker's memory.
   struct block_queue {
     std::uint32_t capacity;
     std::uint16_t first;
@@ -48,8 +48,8 @@ class socket_state : public descriptor_state {
       return sizeof(block_queue) + count * sizeof(block);
     }
   };
-  /// Null while there are none. It is kept in an argument that this operation does not use, so that
-  /// an idle connection pays nothing for it.
+  /// The untaken blocks; null if there are none. The pointer is kept in an argument that this
+  /// operation does not use, so that an idle connection pays nothing for it.
   [[nodiscard]] block_queue* queue() const noexcept {
     return static_cast<block_queue*>(receiving_.data);
   }
@@ -74,7 +74,7 @@ class socket_state : public descriptor_state {
 static_assert(sizeof(socket_state) <= 144);
 
 inline bool descriptor_state::taken_elsewhere(const worker& w) const noexcept {
-  if (kind == descriptor_kind::socket) {  // without a call: each use of a stream asks
+  if (kind == descriptor_kind::socket) {  // inline, because each use of a stream asks
     return static_cast<const socket_state&>(*this).receives_elsewhere(w.color) && error == 0;
   }
   return kind == descriptor_kind::listener && home_elsewhere(w) != no_color && error == 0;

@@ -13,7 +13,7 @@
 namespace heddle::detail {
 namespace {
 
-/// A stream's state, taken out of its handle, and back.
+/// A handle whose state can be taken out.
 struct handle : stream {
   explicit handle(stream&& s) noexcept : stream(std::move(s)) {}
   [[nodiscard]] descriptor_state* release() noexcept { return std::exchange(state_, nullptr); }
@@ -26,7 +26,7 @@ class source_state : public descriptor_state {
 
   [[nodiscard]] bool start(lane_entry& e) noexcept {
     if (given_ < arrived_.size()) {
-      ++given_;  // its awaiter takes it, or drops it
+      ++given_;  // the accept's awaiter takes the stream, or drops it
       e.outcome = 0;
       return true;
     }
@@ -101,7 +101,7 @@ class source_state : public descriptor_state {
 
   std::unique_ptr<stream_source> source_;
   std::deque<stream> arrived_;
-  std::size_t given_ = 0;  // of those: promised to accepts that have ended and not been resumed
+  std::size_t given_ = 0;  // streams there for accepts that have ended and not been resumed
   cancel_source stop_;
   std::uint32_t works_in_ = 0;  // home_in(): the color of the task that was started last
   std::int32_t error_ = 0;

@@ -4,9 +4,9 @@
 // they are cancelled; when the kernel ends one by itself it is started again, unseen by the front
 // end.
 //
-// user_data of a completion: the operation, with a tag in the low bits. 0: its own completion. 1:
-// of a request to cancel, ignored. 2: the wake-up descriptor. 3: readiness that the operation
-// waited for.
+// user_data of a completion: the operation, with a tag in the low bits. 0: its own completion. 1: a
+// request to cancel, whose completion is ignored. 2: the wake-up descriptor. 3: readiness that the
+// operation waited for.
 //
 // A descriptor's number may be used again as soon as it is closed, so nothing may be sent for the
 // old one afterwards: close() sends what is batched first, and an operation keeps the epoch of its
@@ -42,7 +42,7 @@ constexpr std::uint64_t tag_ready = 3;
 
 // operation::driver_state: the epoch of the descriptor in five bits, and where the operation is.
 constexpr std::uint8_t waits_for_readiness = 0x40;
-constexpr std::uint8_t waits_for_turn = 0x80;  // with us: for a block, or for the next turn
+constexpr std::uint8_t waits_for_turn = 0x80;  // in this driver: for a block, or for the next turn
 constexpr std::uint8_t epoch_mask = 0x1f;  // with both bits above it never equals `pooled` (0xff)
 
 class uring_driver : public kernel_driver {
@@ -184,9 +184,9 @@ class uring_driver : public kernel_driver {
   void send(operation& op) noexcept {
     io_uring_sqe& request = ring_.request();
     prepare(request, op);
-    // One at a time: a stream without a reader must not take many of the last few blocks before it
-    // is stopped. And many connections end after their first request, which then need no request to
-    // cancel.
+    // Receive one block at a time: a stream without a reader must not take many of the last few
+    // blocks before it is stopped. And many connections end after their first request: those then
+    // need no request to cancel.
     if (op.code == op_code::receive_all && (blocks_.short_of_blocks() || state_of(op.fd).fresh))
       request.ioprio = 0;
     request.user_data = reinterpret_cast<std::uint64_t>(&op);
@@ -204,7 +204,7 @@ class uring_driver : public kernel_driver {
     request.user_data = tag_wake;
   }
 
-  /// The descriptor was closed after the operation began.
+  /// Whether the descriptor was closed after the operation began.
   [[nodiscard]] bool outlived(const operation& op) noexcept {
     return state_of(op.fd).epoch != (op.driver_state & epoch_mask);
   }
@@ -243,7 +243,7 @@ class uring_driver : public kernel_driver {
           again(*op, w);
           break;
         default:
-          break;  // of a request to cancel
+          break;  // a request to cancel has completed
       }
     });
   }
@@ -278,7 +278,7 @@ class uring_driver : public kernel_driver {
       }
       return;
     }
-    if (more) return;  // nothing but the announcement of more
+    if (more) return;  // the completion only announces more
     switch (res) {
       case -EINTR:
         again(op, w);
@@ -306,7 +306,7 @@ class uring_driver : public kernel_driver {
     finish(op, w, res);
   }
 
-  /// For descriptors that others made non-blocking (a signalfd, an inherited
+  /// Waits with a poll, for descriptors that others made non-blocking (a signalfd, an inherited
   /// pipe).
   void wait_for_readiness(operation& op, worker& w, unsigned events) noexcept {
     if (op.cancel_asked || outlived(op)) {
@@ -320,16 +320,16 @@ class uring_driver : public kernel_driver {
     request.user_data = reinterpret_cast<std::uint64_t>(&op) | tag_ready;
   }
 
-  /// The first thing on a connection has come; the receive is started again at the turn after the
-  /// one that sends an answer, if the connection is still there.
+  /// Whether a connection's first data has come; the receive is then started again at the turn
+  /// after the one that sends an answer, if the connection is still there.
   [[nodiscard]] bool is_first(const operation& op) noexcept {
     return op.code == op_code::receive_all && !op.cancel_asked && !outlived(op) &&
            std::exchange(state_of(op.fd).fresh, false);
   }
 
-  /// Connections whose first request has been answered by a whole turn receive again.
+  /// Starts the receives again of connections that have had a whole turn since their first data.
   void rearm_first_served() noexcept {
-    if (first_served_.empty()) {  // all were closed meanwhile
+    if (first_served_.empty()) {  // all connections in it were closed meanwhile
       seen_a_turn_ = 0;
       return;
     }
@@ -353,7 +353,8 @@ class uring_driver : public kernel_driver {
   }
 
   /// Ends the operations in this list that wait for a descriptor that is being closed. Connections
-  /// are closed about in the order in which they were served, so it is near the front.
+  /// are closed about in the order in which they were served, so such an operation is near
+  /// the front.
   void end_waiting(std::vector<operation*>& waiting, int number, worker& w) noexcept {
     const fd_state& fd = state_of(number);
     for (std::size_t i = 0; i < waiting.size() && fd.pending != 0;) {
@@ -374,8 +375,8 @@ class uring_driver : public kernel_driver {
     waiting.erase(at);
   }
 
-  /// Asks those beneath a folder that is being closed to end: the request that ends all of a
-  /// descriptor does not find them.
+  /// Asks calls on names beneath a folder that is being closed to end: the request that ends all
+  /// operations of a descriptor does not find them.
   void end_name_calls(int number, worker& w) noexcept {
     for (operation* op = name_calls_.first; op != nullptr; op = op->driver_next)
       if (op->fd == number) cancel(*op, w);
@@ -385,8 +386,8 @@ class uring_driver : public kernel_driver {
   uring_blocks blocks_;
   fd_table<fd_state> fds_;
   std::vector<operation*> starved_;       // receives to be started when there is a block
-  std::vector<operation*> first_served_;  // of connections on which the first thing has come
-  std::size_t seen_a_turn_ = 0;           // of these, how many have seen a turn
+  std::vector<operation*> first_served_;  // receives that brought a connection's first data
+  std::size_t seen_a_turn_ = 0;           // how many of first_served_ have seen a turn
   op_queue name_calls_;                   // calls on names beneath an open folder
 };
 

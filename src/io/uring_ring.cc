@@ -25,7 +25,7 @@ constexpr std::uint32_t entries_max = 32768;  // the kernel's own limit
 constexpr unsigned basic = IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP | IORING_SETUP_R_DISABLED;
 constexpr unsigned cooperative = IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG;
 
-// Best first. Each line is for the next older kernel: it drops the flags that one does not have.
+// The best grant first. Each line drops the flags that the next older kernel does not have.
 constexpr unsigned grants[] = {
     basic | IORING_SETUP_SUBMIT_ALL | cooperative | IORING_SETUP_SINGLE_ISSUER |
         IORING_SETUP_DEFER_TASKRUN,                                              // 6.1
@@ -65,13 +65,13 @@ uring_ring::uring_ring(std::uint32_t entries, std::uint32_t iowq_threads_max, bo
 
 void uring_ring::start() noexcept {
   started_ = true;
-  // The call itself: the library of Debian 12 declares io_uring_enable_rings and does not export
-  // it.
+  // The system call itself, because the library of Debian 12 declares io_uring_enable_rings and
+  // does not export it.
   const long answer =
       ::syscall(SYS_io_uring_register, ring_.ring_fd, IORING_REGISTER_ENABLE_RINGS, nullptr, 0);
   HEDDLE_ASSERT(answer == 0, "the ring could not be enabled: run the driver on one thread");
-  // Both may be refused (an old kernel, all slots of this thread taken): then each call looks the
-  // ring up, or the kernel keeps its own bound on threads.
+  // The kernel may refuse both (it is old, or all slots of this thread are taken): then each call
+  // looks the ring up, or the kernel keeps its own bound on threads.
   if (!lent_ && io_uring_register_ring_fd(&ring_) == 1)
     enter_flags_ |= IORING_ENTER_REGISTERED_RING;
   unsigned threads_max[2] = {iowq_threads_max_, iowq_threads_max_};
@@ -99,7 +99,7 @@ uring_ring::~uring_ring() {
 
 int uring_ring::notices(int wake_fd) noexcept {
   if (notices_ >= 0) return notices_;
-  if (!started_) start();  // the thread that asks is the one that will run it
+  if (!started_) start();  // the thread that asks is the one that will run the ring
   const int set = ::epoll_create1(EPOLL_CLOEXEC);
   const int fd = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   epoll_event readable{};

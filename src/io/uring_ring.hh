@@ -19,7 +19,7 @@ namespace heddle {
 /// Counters of a ring; tests and benchmarks read them.
 struct uring_stats {
   std::uint64_t enters = 0;       ///< calls into the kernel
-  std::uint64_t sleeps = 0;       ///< those that were allowed to wait
+  std::uint64_t sleeps = 0;       ///< enters that were allowed to wait
   std::uint64_t requests = 0;     ///< requests the kernel took
   std::uint64_t completions = 0;  ///< completions reaped
   std::uint64_t flushes = 0;      ///< enters because the submission ring was full
@@ -34,7 +34,7 @@ struct uring_stats {
 /// several, one at a time, between lend(true) and lend(false).
 class uring_ring {
  public:
-  /// `several`: threads enter it, one at a time. Throws failure when the kernel refuses.
+  /// `several`: several threads enter it, one at a time. Throws failure when the kernel refuses.
   uring_ring(std::uint32_t entries, std::uint32_t iowq_threads_max, bool several);
   ~uring_ring();
   uring_ring(const uring_ring&) = delete;
@@ -48,7 +48,7 @@ class uring_ring {
     return request_slow();
   }
 
-  /// Sends what is batched; may sleep until there is a completion or `timeout` has passed (zero or
+  /// Sends batched requests; may sleep until there is a completion or `timeout` has passed (zero or
   /// less does not sleep, nanoseconds::max() has no end). False when the kernel could not take any.
   bool enter(nanoseconds timeout) noexcept;
 
@@ -57,14 +57,14 @@ class uring_ring {
   /// ring's own descriptor will not do: with deferred completions, polling it wakes no thread.
   [[nodiscard]] int notices(int wake_fd) noexcept;
   void drain_notices() noexcept;
-  /// The kernel refused to give notices the last time; drain_notices() tries again.
+  /// Whether the kernel refused to give notices the last time; drain_notices() tries again.
   [[nodiscard]] bool deaf() const noexcept { return deaf_; }
 
-  /// Requests that were not sent yet.
+  /// Whether there are requests that were not sent yet.
   [[nodiscard]] bool batched() const noexcept {
     return ring_.sq.sqe_tail != *ring_.sq.khead || !backlog_.empty();
   }
-  /// The kernel has completions that only a call brings out.
+  /// Whether the kernel has completions that only a call brings out.
   [[nodiscard]] bool kernel_waits() const noexcept {
     return (IO_URING_READ_ONCE(*ring_.sq.kflags) & (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW)) !=
            0;
@@ -77,7 +77,7 @@ class uring_ring {
     const unsigned count = completions();
     const unsigned head = *ring_.cq.khead;
     for (unsigned i = 0; i != count; ++i) {
-      // The record of the one after next is likely cold: its frame slept since it asked.
+      // The operation of the completion after next is likely cold: its frame has slept since.
       if (i + 2 < count) __builtin_prefetch(record_of(head + i + 2));
       f(ring_.cq.cqes[(head + i) & ring_.cq.ring_mask]);
     }
@@ -111,7 +111,7 @@ class uring_ring {
   int notices_ = -1;
   int counted_ = -1;
   bool deaf_ = false;
-  int own_fd_ = -1;  // of the first thread, for its calls alone: see lend()
+  int own_fd_ = -1;  // the ring's number for calls of the first thread alone: see lend()
   bool lent_ = false;
   bool started_ = false;
 };

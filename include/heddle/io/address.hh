@@ -32,12 +32,12 @@ class address {
   /// "1.2.3.4", "1.2.3.4:80", "::1", "[::1]:80", "[fe80::1%2]:80". Fails with invalid_argument.
   [[nodiscard]] static result<address> parse(std::string_view text,
                                              std::uint16_t default_port = 0) noexcept;
-  /// From the system's form. Fails with address_family_not_supported for other families.
+  /// Converts the system's form. Fails with address_family_not_supported for other families.
   [[nodiscard]] static result<address> from(const ::sockaddr* native, unsigned len) noexcept;
 
   [[nodiscard]] bool is_v4() const noexcept;
   [[nodiscard]] bool is_v6() const noexcept;
-  /// Of this machine only: 127.0.0.0/8 or ::1.
+  /// Whether this is a loopback address: in 127.0.0.0/8, or ::1.
   [[nodiscard]] bool is_loopback() const noexcept;
   [[nodiscard]] explicit operator bool() const noexcept { return len_ != 0; }
   [[nodiscard]] std::uint16_t port() const noexcept;
@@ -46,11 +46,11 @@ class address {
   /// becomes a version 4 address; every other address is unchanged.
   [[nodiscard]] address unmapped() const noexcept;
   [[nodiscard]] int family() const noexcept;
-  /// As parse() takes it: "1.2.3.4:80", "[::1]:80"; "" for no address.
+  /// The text that parse() takes: "1.2.3.4:80", "[::1]:80"; "" for no address.
   [[nodiscard]] std::string to_string() const;
-  /// Adds the same text to one that is there.
+  /// Appends the text of to_string() to `out`.
   void append_to(std::string& out) const;
-  /// Without the port: "1.2.3.4", "::1".
+  /// The text without the port: "1.2.3.4", "::1".
   [[nodiscard]] std::string host() const;
 
   [[nodiscard]] const ::sockaddr* native() const noexcept {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Bytes to be sent, as a chain of pieces. A piece is immutable and counted: several chains can
-// share it, and it stays until the last byte has left. Small data is copied and gathered, a
+// share it, and it stays until its last byte has left. Small data is copied and gathered, a
 // std::string is moved in, a piece or a slice of one is shared, and text that lives forever is only
-// named.
+// referred to.
 #pragma once
 
 #include <concepts>
@@ -22,7 +22,7 @@ namespace detail {
 /// The counted owner of some bytes. The count is not atomic: its pieces stay in one color.
 struct piece_owner {
   std::uint32_t count = 1;
-  bool in_file = false;  ///< it is a file_owner
+  bool in_file = false;  ///< the object is a file_owner
   void (*destroy)(piece_owner*) noexcept;
 };
 /// The owner of bytes that are also in a file.
@@ -62,9 +62,9 @@ class piece {
   piece() noexcept = default;
   explicit piece(std::string&& text);
   [[nodiscard]] static piece copy_of(byte_view bytes);
-  /// Names bytes that stay valid and unchanged for as long as anything refers to them.
+  /// Refers to bytes that stay valid and unchanged for as long as anything refers to them.
   [[nodiscard]] static piece of_static(byte_view bytes) noexcept;
-  /// Moves a holder in, which ends when nothing refers to its bytes any more.
+  /// Moves a holder in, and destroys it when nothing refers to its bytes any more.
   template <byte_holder H>
   [[nodiscard]] static piece held_by(H holder) {
     using base = std::conditional_t<page_holder<H>, detail::file_owner, detail::piece_owner>;
@@ -101,13 +101,13 @@ class piece {
     if (owner_ != nullptr && --owner_->count == 0) owner_->destroy(owner_);
   }
 
-  /// A part that shares the bytes. A count beyond the end is cut to it.
+  /// A part of this piece, which shares its bytes. A count beyond the end is cut.
   [[nodiscard]] piece slice(std::size_t from, std::size_t count = ~std::size_t{0}) const noexcept;
 
   [[nodiscard]] byte_view bytes() const noexcept { return bytes_; }
   [[nodiscard]] std::size_t size() const noexcept { return bytes_.size(); }
   [[nodiscard]] bool empty() const noexcept { return bytes_.empty(); }
-  /// Whether the piece keeps its bytes. False if it only names them: of_static(), append_view().
+  /// Whether the piece keeps its bytes. False if it refers to them: of_static(), append_view().
   [[nodiscard]] bool keeps_bytes() const noexcept { return owner_ != nullptr; }
   /// The place of the bytes in a file, if their holder gives one.
   [[nodiscard]] file_place place() const noexcept {
@@ -149,15 +149,15 @@ class chain {
     return *this;
   }
 
-  /// Copies; short texts in a row are gathered into one piece.
+  /// Copies the bytes; short texts in a row are gathered into one piece.
   chain& append_copy(byte_view bytes);
-  /// Names bytes of another owner, which must stay until they have left.
+  /// Refers to bytes of another owner, which must stay until they have left.
   chain& append_view(byte_view bytes);
   chain& append(std::string&& text);
   chain& append(piece shared);
   chain& append(chain&& other);
 
-  /// Drops the first `count` bytes, at most all, and lets go of the pieces they fill.
+  /// Drops the first `count` bytes, at most all, and releases the pieces they fill.
   void remove_prefix(std::size_t count) noexcept;
   void clear() noexcept;
 

@@ -14,17 +14,17 @@
 
 namespace heddle {
 
-/// Which symbolic links are followed.
+/// The symbolic links that a call follows.
 enum class links : std::uint8_t {
-  beneath,  ///< those that stay beneath the root
-  none,     ///< none: fails with too_many_symbolic_link_levels
+  beneath,  ///< links that stay beneath the root
+  none,     ///< no link: the call fails with too_many_symbolic_link_levels
 };
 
 /// How directory::list gives its entries.
 enum class listing_order : std::uint8_t { by_name, as_stored };
 
 /// Thread: one color. Owns: the descriptor, together with its copies.
-/// Cancel: each call ends when the driver has let go; its effects so far remain.
+/// Cancel: each call ends when the driver has ended its operation; its effects so far remain.
 /// Fails: as the system says, naming the path; cross_device_link when a path would lead out.
 class directory : public descriptor {
  public:
@@ -35,16 +35,16 @@ class directory : public descriptor {
   [[nodiscard]] task<directory> open_directory(std::string path,
                                                links follow = links::beneath) const;
   [[nodiscard]] task<file_status> status(std::string path, links follow = links::beneath) const;
-  /// The entries in it, without "." and "..".
+  /// The directory's entries, without "." and "..".
   [[nodiscard]] task<std::vector<directory_entry>> list(
       listing_order order = listing_order::by_name) const;
   [[nodiscard]] task<> make_directory(std::string path, unsigned mode = 0755) const;
   [[nodiscard]] task<> remove(std::string path) const;
-  /// It must be empty.
+  /// The removed directory must be empty.
   [[nodiscard]] task<> remove_directory(std::string path) const;
-  /// Within one folder beneath the root; other moves fail with invalid_argument.
+  /// Renames within one folder beneath the root; other moves fail with invalid_argument.
   [[nodiscard]] task<> rename(std::string from, std::string to) const;
-  /// Makes new, renamed and removed names in it survive a power failure.
+  /// Makes new, renamed and removed names in the directory survive a power failure.
   [[nodiscard]] task<> sync() const;
 
  private:
@@ -55,10 +55,10 @@ class directory : public descriptor {
   [[nodiscard]] task<place> place_of(std::string path) const;
 };
 
-/// Any path that the process may. For paths that come from outside use directory's members.
+/// Opens any path that the process may open. For paths from outside use directory's members.
 [[nodiscard]] task<directory> open_directory(std::string path);
 [[nodiscard]] task<> make_directory(std::string path, unsigned mode = 0755);
-/// It must be empty.
+/// The removed directory must be empty.
 [[nodiscard]] task<> remove_directory(std::string path);
 
 }  // namespace heddle

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Turn-taking on one descriptor: reads complete in call order, writes too. Each direction has a
 // lane, an intrusive queue of the operations that wait; its head is the one that the driver has, or
-// that the next block of data goes to. Part of every awaiter on a descriptor; users name none of
-// this.
+// that the next block of data goes to. Every awaiter on a descriptor has an entry; users name none
+// of this.
 //
-// States of an entry: new -> queued -> head -> done, or new -> done at once. It leaves
-// early, from any place, when it is cancelled or the descriptor is closed; if the driver holds its
-// operation it stays until the completion comes.
+// States of an entry: new -> queued -> head -> done, or new -> done at once. An entry
+// leaves early, from any place, when it is cancelled or the descriptor is closed; if the driver
+// holds its operation, the entry stays until the completion comes.
 #pragma once
 
 #include <cstdint>
@@ -29,10 +29,10 @@ enum class lane_role : std::uint8_t {
   chain,     ///< a chain out
   message,   ///< one datagram
   receive,   ///< a block of data
-  readable,  ///< to know that there is data, or the end
-  writable,  ///< to know that there is room to send
+  readable,  ///< news that there is data, or the end
+  writable,  ///< news that there is room to send
   accept,    ///< a connection
-  detach,    ///< that the driver does nothing more on its own
+  detach,    ///< an end of receiving ahead: stream::detach()
 };
 
 /// Keeps a descriptor's state alive, not the descriptor open. May be empty.
@@ -66,14 +66,14 @@ struct lane_entry {
 
   /// Takes an entry out whose frame is destroyed while it waits.
   void leave() noexcept;
-  /// Queues and, if it is the first, starts. Returns false when it is done already.
+  /// Queues the entry and, if it is the first, starts it. Returns false when it is done already.
   [[nodiscard]] bool begin(wait& x, link frame) noexcept;
-  /// A request to end: for wait_kind::cancel.
+  /// Asks the entry to end: for wait_kind::cancel.
   void cancel(wait& x, worker& w) noexcept;
 
   lane_entry* next = nullptr;
   descriptor_state* state;   ///< pinned, or null
-  std::int32_t outcome = 0;  ///< of the last step, or -errno
+  std::int32_t outcome = 0;  ///< the last step's result, or -errno
   lane_role role;
   bool write;
   bool queued = false;
@@ -83,7 +83,7 @@ struct lane_entry {
   bool uncounted : 1;
 };
 
-/// A circular queue, named by its last entry.
+/// A circular queue: `tail` is its last entry, whose `next` is the first.
 struct lane {
   lane_entry* tail = nullptr;
 
@@ -92,7 +92,7 @@ struct lane {
   void remove(lane_entry& e) noexcept;
 };
 
-/// The result of a step, or the failure it names.
+/// Throws the failure that the outcome of a step names, if it is negative.
 inline void check_outcome(std::int64_t outcome) {
   if (outcome < 0) [[unlikely]]
     throw_failure(kernel_error(static_cast<int>(outcome)));

@@ -30,7 +30,7 @@ namespace heddle {
 ///
 /// Thread: the stream's color. One pull() and one push() at a time, perhaps both at once; each in a
 /// task of the stream's own, that no reader's deadline reaches.
-/// Owns: the connection that it is made over. It dies after close(), when neither call runs.
+/// Owns: the connection below it. The layer dies after close(), when neither call runs.
 /// Cancel: close() of the stream cancels both; cancelling a write cancels its push(). A push() that
 /// ended early may have sent a part. If the write had no counter, the stream calls cut(), and no
 /// push() follows; if it had one, the layer must keep the rest and send it first next time.
@@ -47,17 +47,17 @@ class stream_layer {
   /// else to do first. Its user then waits for that stream to be readable, which takes less memory
   /// than a pull() that waits; pull() comes after that. The stream must live until close().
   [[nodiscard]] virtual stream* waits_for() noexcept { return nullptr; }
-  /// Sends all of these. An empty chain: until there is room to send.
+  /// Sends the whole chain. If it is empty, waits until there is room to send.
   [[nodiscard]] virtual task<> push(chain out) = 0;
-  /// Sends what leaves at once, and gives how many bytes: of the head, then of the body. Called
+  /// Sends the bytes that leave at once, the head's and then the body's; gives their number. Called
   /// only while no push() runs.
   [[nodiscard]] virtual std::size_t try_push([[maybe_unused]] byte_view head,
                                              [[maybe_unused]] const piece& body) noexcept {
     return 0;
   }
-  /// No more will be pushed: tells the peer. Called once, while no push() runs.
+  /// Tells the peer that no more will be pushed. Called once, while no push() runs.
   virtual void end_pushing() noexcept {}
-  /// See stream.
+  /// See stream::peer().
   [[nodiscard]] virtual address peer() const noexcept { return {}; }
   /// The protocol above that both ends agreed on (TLS: ALPN, RFC 7301); "" where they did not.
   [[nodiscard]] virtual std::string_view application_protocol() const noexcept { return {}; }
@@ -66,10 +66,10 @@ class stream_layer {
   /// See stream::cut(): the stream calls no push() or end_pushing() after this. close() must not
   /// show the peer an orderly end, nor send what the layer has kept.
   virtual void cut() noexcept { reset_on_close(); }
-  /// Once, at the end.
+  /// Called once, at the end.
   virtual void close() noexcept = 0;
-  /// Of the push() that failed last: how many of its bytes the layer keeps, and sends first next
-  /// time. The writer's counter gets them.
+  /// How many bytes of the push() that failed last the layer keeps, and sends first next time. The
+  /// writer's counter includes them.
   [[nodiscard]] virtual std::size_t kept() const noexcept { return 0; }
 };
 

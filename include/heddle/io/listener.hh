@@ -19,8 +19,8 @@ struct listen_options {
   bool reuse_port = false;          ///< several listeners share the port
   bool v6_only = false;             ///< without it, an any-address listener takes version 4 too
   bool no_delay = true;             ///< accepted connections send small writes at once
-  std::uint16_t accept_queue = 64;  ///< accepted and not taken: then accepting stops
-  stream_options streams = {};      ///< of accepted connections
+  std::uint16_t accept_queue = 64;  ///< accepting stops when so many are not taken
+  stream_options streams = {};      ///< options of accepted connections
   nanoseconds pause = std::chrono::milliseconds(50);  ///< when descriptors or memory run out
 };
 
@@ -38,11 +38,11 @@ class accept_awaiter : public wait, public lane_entry {
  protected:
   explicit accept_awaiter(pinned_state&& on) noexcept;
   ~accept_awaiter();  // closes a connection that was not taken
-  /// The connection's state; its caller owns one handle. Throws when there is no memory.
+  /// The connection's state; the caller owns one handle of it. Throws when there is no memory.
   [[nodiscard]] descriptor_state* take();
 };
 
-/// It gives a Stream, for the listeners of one family.
+/// An accept_awaiter that gives a Stream, for the listeners of one family.
 template <class Stream>
 class accept_awaiter_of : public accept_awaiter {
  public:
@@ -69,7 +69,7 @@ class accept_awaiter_of : public accept_awaiter {
 template <class Stream>
 using accept_of = detail::descriptor_call<detail::accept_awaiter_of<Stream>>;
 
-/// It takes connections: a socket, or a program's own source of streams.
+/// A listener takes connections: from a socket, or from a program's own source of streams.
 ///
 /// Thread: one color. Acceptors are served in call order.
 /// Owns: the socket, together with its copies.
@@ -77,10 +77,10 @@ class listener : public descriptor {
  public:
   listener() noexcept = default;
 
-  /// The next connection, of whatever kind. Survives a lack of descriptors: it waits and tries
+  /// The next connection, of whatever kind. If descriptors run out, the listener pauses and tries
   /// again.
   [[nodiscard]] accept_of<stream> accept() const noexcept { return accept_of<stream>(state_); }
-  /// Takes no new connections from the system. accept() gives those that were taken already, and
+  /// Stops taking connections from the system. accept() gives those that were taken already, and
   /// then fails with operation_canceled: no connection is lost for the next process that listens.
   void finish() const noexcept;
   /// How often accepting had to pause because descriptors or memory had run out.

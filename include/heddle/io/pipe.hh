@@ -27,12 +27,12 @@ class pipe_reader : public descriptor {
   [[nodiscard]] transfer read(byte_span into) const noexcept {
     return transfer(state_, detail::reading(into));
   }
-  /// The same; `count` is current at all times, also when it fails.
+  /// As above, with a counter: `count` is current at all times, also when the read fails.
   [[nodiscard]] transfer read(byte_span into, std::size_t& count) const noexcept {
     count = 0;
     return transfer(state_, detail::reading(into, &count));
   }
-  /// The bytes that are there, at least one; 0 at the end.
+  /// Reads the bytes that are there, at least one; gives 0 at the end.
   [[nodiscard]] transfer read_some(byte_span into) const noexcept {
     return transfer(state_, detail::reading(into, nullptr, true));
   }
@@ -67,7 +67,7 @@ class pipe_writer : public descriptor {
   }
 };
 
-/// Both ends of a new pipe.
+/// The two ends of a new pipe.
 struct pipe_pair {
   pipe_pair(pipe_reader r, pipe_writer w) noexcept : reader(std::move(r)), writer(std::move(w)) {}
   pipe_reader reader;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Data as it was received, without a copy: a block on loan from the driver, or from the layer that
 // made the bytes. A connection that waits holds no buffer; it has a block only while its task reads
-// the bytes. When blocks are short, it is a copy in memory of its own.
+// the bytes. When blocks are scarce, it is a copy in memory of its own.
 #pragma once
 
 #include <utility>
@@ -21,13 +21,13 @@ namespace heddle {
 class received {
  public:
   received() noexcept = default;
-  /// Bytes in a block that goes back to its lender, under its number, when this ends.
+  /// Bytes in a block, which goes back to its lender, under its number, when this object ends.
   received(block_lender& from, std::uint32_t number, byte_span bytes) noexcept
       : lender_(&from),
         data_(bytes.data()),
         block_(number),
         len_(static_cast<std::uint32_t>(bytes.size())) {}
-  /// Bytes in memory of std::malloc(), which this frees; they begin at `from` in it.
+  /// Bytes in memory of std::malloc(), which this object frees; they begin at `from` in it.
   [[nodiscard]] static received owned(std::byte* memory, std::uint32_t from,
                                       std::uint32_t size) noexcept {
     received r;
@@ -36,7 +36,7 @@ class received {
     r.len_ = size;
     return r;
   }
-  /// At most 4 GiB. Throws std::bad_alloc.
+  /// Copies the bytes, which must be less than 4 GiB. Throws std::bad_alloc.
   [[nodiscard]] static received copy_of(byte_view bytes);
 
   received(received&& other) noexcept
@@ -58,14 +58,14 @@ class received {
 
   /// Gives the block back; the bytes are gone.
   void release() noexcept;
-  /// Whether it is a block that others may need, and not memory of its own.
+  /// Whether the bytes are in a block that others may need, not in memory of their own.
   [[nodiscard]] bool on_loan() const noexcept { return lender_ != nullptr; }
 
   [[nodiscard]] explicit operator bool() const noexcept { return len_ != 0; }
   [[nodiscard]] bool empty() const noexcept { return len_ == 0; }
   [[nodiscard]] std::size_t size() const noexcept { return len_; }
   [[nodiscard]] byte_view data() const noexcept { return {data_, len_}; }
-  /// The same bytes, writable in place (a parser may lower-case names).
+  /// The bytes of data(), writable in place (a parser may lower-case names).
   [[nodiscard]] byte_span writable() const noexcept { return {data_, len_}; }
   [[nodiscard]] std::string_view text() const noexcept { return data().text(); }
   /// Forgets the first bytes, at most size().
@@ -78,9 +78,9 @@ class received {
   void truncate(std::size_t bytes) noexcept { len_ = static_cast<std::uint32_t>(bytes); }
 
  private:
-  block_lender* lender_ = nullptr;  // null for memory of its own
+  block_lender* lender_ = nullptr;  // null: the bytes are in memory of their own
   std::byte* data_ = nullptr;
-  std::uint32_t block_ = 0;  // of memory of its own: how far data_ is from its beginning
+  std::uint32_t block_ = 0;  // or data_'s distance from the beginning of its own memory
   std::uint32_t len_ = 0;
 };
 
@@ -128,7 +128,7 @@ class readable_awaiter : public wait, public lane_entry {
   }
 };
 
-/// Its turn comes behind the readers that were there before it.
+/// The wait of stream::detach(): it has its turn behind the readers that came before it.
 class detach_awaiter : public wait, public lane_entry {
  public:
   explicit detach_awaiter(pinned_state&& on, nothing_more = {}) noexcept;

@@ -14,7 +14,7 @@
 
 namespace heddle {
 
-/// Which addresses are wanted.
+/// The IP versions of the wanted addresses.
 enum class address_family : std::uint8_t { any, v4, v6 };
 
 struct resolve_options {

@@ -48,21 +48,21 @@ class stream : public descriptor {
   [[nodiscard]] transfer read(byte_span into) const noexcept {
     return transfer(state_, detail::reading(into));
   }
-  /// The same; `count` is current at all times, also when it fails.
+  /// As above, with a counter: `count` is current at all times, also when the read fails.
   [[nodiscard]] transfer read(byte_span into, std::size_t& count) const noexcept {
     count = 0;
     return transfer(state_, detail::reading(into, &count));
   }
-  /// The bytes that are there, at least one; 0 at the end of the stream.
+  /// Reads the bytes that are there, at least one; gives 0 at the end of the stream.
   [[nodiscard]] transfer read_some(byte_span into) const noexcept {
     return transfer(state_, detail::reading(into, nullptr, true));
   }
 
-  /// Sends what leaves at once and gives how many bytes; never waits. 0 is no failure: the driver
-  /// may gather sends (io_uring), or earlier writes may be queued. Send the rest by write(), which
-  /// also reports errors.
+  /// Sends the bytes that leave at once and gives their number; never waits. 0 is no failure: the
+  /// driver may gather sends (io_uring), or earlier writes may be queued. Send the rest by write(),
+  /// which also reports errors.
   [[nodiscard]] std::size_t try_write(byte_view bytes) const noexcept;
-  /// The same for a head, which may be empty, and a body behind it.
+  /// As above, for a head, which may be empty, and a body behind it.
   [[nodiscard]] std::size_t try_write(byte_view head, const piece& body) const noexcept;
   /// Whether try_write() sends this body without copying it: a large one in pages (page_store), on
   /// a stream that hands memory to the kernel as it is. If the socket is then full, wait until it
@@ -75,9 +75,9 @@ class stream : public descriptor {
   /// -EAGAIN where the socket is full or other writes wait, -EOPNOTSUPP where !sends_files().
   [[nodiscard]] std::int64_t send_file_now(byte_view head, int file, std::uint64_t at,
                                            std::size_t count) const noexcept;
-  /// Until there is room to send, behind all writes that were asked for before.
+  /// Waits until there is room to send, behind all writes that were asked for before.
   [[nodiscard]] writable_wait writable() const noexcept { return writable_wait(state_); }
-  /// Sends everything.
+  /// Sends all bytes.
   [[nodiscard]] transfer write(byte_view bytes) const noexcept {
     return transfer(state_, detail::writing(bytes));
   }
@@ -85,11 +85,11 @@ class stream : public descriptor {
     count = 0;
     return transfer(state_, detail::writing(bytes, &count));
   }
-  /// One transfer; returns how many bytes were taken.
+  /// Sends in one transfer; returns how many bytes were taken.
   [[nodiscard]] transfer write_some(byte_view bytes) const noexcept {
     return transfer(state_, detail::writing(bytes, nullptr, true));
   }
-  /// The same with a counter, which tells what a layer has taken even if the transfer fails. To
+  /// As above with a counter, which includes bytes that a layer has taken before it failed. To
   /// give a peer time as long as it takes bytes, call this in a loop, with a deadline each time.
   [[nodiscard]] transfer write_some(byte_view bytes, std::size_t& count) const noexcept {
     count = 0;
@@ -106,7 +106,7 @@ class stream : public descriptor {
     count = 0;
     return chain_transfer(state_, {std::move(out), &count});
   }
-  /// The texts one after another; they must stay until it has ended.
+  /// Sends the texts one after another; they must stay until the transfer has ended.
   [[nodiscard]] chain_transfer write(const text_list& texts) const;
   /// Keeps the string until its last byte has left.
   template <class S>
@@ -121,33 +121,33 @@ class stream : public descriptor {
   [[nodiscard]] readable_wait readable() const noexcept { return readable_wait(state_); }
 
   /// A block that has arrived and that no reader waits for, or nothing. After readable() gave true
-  /// it is there, unless another reader took it.
+  /// a block is there, unless another reader took it.
   [[nodiscard]] received take() const noexcept;
 
-  /// Before a stream moves to another color: the driver receives ahead of its readers, in the color
-  /// that has read last, until this ends. Received bytes stay, and the next read, in any
-  /// color, takes them. Nothing may wait on the stream then. Without it, a use in another color is
-  /// reported (wrong-color) and fails with device_or_resource_busy. Fails: operation_not_supported
-  /// for a stream over a stream_layer, whose tasks belong to one color for good.
+  /// Call it before a stream moves to another color: until detach() ends, the driver receives
+  /// ahead of its readers, in the color that has read last. Received bytes stay, and the next read,
+  /// in any color, takes them. Nothing may wait on the stream when it moves. Without detach(), use
+  /// in another color is reported (wrong-color) and fails with device_or_resource_busy. Fails:
+  /// operation_not_supported for a stream over a stream_layer, whose tasks belong to one color.
   [[nodiscard]] detach_wait detach() const noexcept { return detach_wait(state_); }
 
-  /// The other end's address; none where it has none (a Unix socket), or the stream is closed or
+  /// The peer's address; none where the peer has none (a Unix socket), or the stream is closed or
   /// broken. An IPv4 address is given as such, also if the listener takes both versions.
   [[nodiscard]] address peer() const noexcept;
 
-  /// No more will be written: the peer sees the end of the stream. Fails as the system says.
+  /// Ends writing: the peer sees the end of the stream. Fails as the system says.
   void shutdown_write() const;
-  /// No more will be read.
+  /// Ends reading.
   void shutdown_read() const;
-  /// Before the last write: its bytes and the end of the stream leave together, if the stream
-  /// can do that. close() or shutdown_write() must follow soon.
+  /// Call it before the last write: its bytes and the end of the stream leave together, if the
+  /// stream can do that. close() or shutdown_write() must follow soon.
   void end_with_last_write() const noexcept;
-  /// close() resets the connection from here on: unsent bytes are dropped, and the peer sees an
-  /// error instead of an end.
+  /// Makes close() reset the connection: unsent bytes are dropped, and the peer sees an error
+  /// instead of an end.
   void reset_on_close() const noexcept;
-  /// A message that was begun will not be completed. From here on nothing more is written: writes,
+  /// For a message that was begun and will not be completed. Nothing more is written: writes,
   /// shutdown_write() and writable() fail with broken_pipe, try_write() sends nothing, and close()
-  /// resets the connection. Reading goes on. It cannot be undone.
+  /// resets the connection. Reading goes on. A cut cannot be undone.
   void cut() const noexcept;
   /// Whether the stream was cut, by cut() or by a write that ended early.
   [[nodiscard]] bool is_cut() const noexcept;

@@ -18,7 +18,7 @@ namespace heddle {
 struct datagram {
   std::size_t size = 0;    ///< bytes in the buffer, or sent
   address from;            ///< the sender
-  bool truncated = false;  ///< it was larger than the buffer
+  bool truncated = false;  ///< the datagram was larger than the buffer
 };
 
 namespace detail {

@@ -24,7 +24,7 @@ namespace detail {
 [[nodiscard]] inline std::error_code interrupted_error() noexcept {
   return std::make_error_code(std::errc::interrupted);
 }
-/// Ends with the first of these signals; a signal that is not taken is kept for the next wait.
+/// Waits for the first of these signals; a signal that is not taken is kept for the next wait.
 [[nodiscard]] task<> first_signal(signal_list signals);
 
 template <class A>
@@ -49,14 +49,14 @@ template <class A>
   return detail::until_signal<A>(std::forward<A>(awaitable), signals);
 }
 
-/// e, which is unblocked when one of the signals comes, unless it ends before.
+/// Returns e, which is unblocked when one of the signals comes, unless e ends before.
 template <class... Ts>
 [[nodiscard]] event<Ts...> with_signal(event<Ts...> e, signal_list signals) {
   start(detail::first_signal(signals), e.unblocker());
   return e;
 }
 
-/// The same; `outcome` is cleared now, and becomes interrupted when a signal comes first.
+/// As above; `outcome` is cleared now, and becomes interrupted when a signal comes first.
 template <class... Ts>
 [[nodiscard]] event<Ts...> with_signal(event<Ts...> e, signal_list signals,
                                        std::error_code& outcome) {
@@ -67,7 +67,7 @@ template <class... Ts>
   return e;
 }
 
-/// e, which is triggered with these values when one of the signals comes, unless it ends before.
+/// Returns e, which is triggered with these values when a signal comes, unless e ends before.
 template <class... Ts, class... Vs>
   requires(sizeof...(Ts) == sizeof...(Vs) && (std::constructible_from<Ts, Vs &&> && ...))
 [[nodiscard]] event<Ts...> add_signal(event<Ts...> e, signal_list signals, Vs&&... values) {
