@@ -19,7 +19,7 @@ class host;
 struct held_piece;
 
 /// Thread: the color of its host.
-/// Owns: bytes that arrived. Written bytes belong to the host until it is acknowledged.
+/// Owns: bytes that arrived. Written bytes belong to the host until they are acknowledged.
 /// Cancel: a wait ends; a write that had sent a part ends the connection.
 /// Fails: with the reason for which the connection ended.
 class connection {
@@ -29,22 +29,22 @@ class connection {
   connection& operator=(const connection&) = delete;
   ~connection();
 
-  /// Its name in the stack, from now on.
+  /// Sets the connection's name in the stack.
   void is_named(tcp::connection name) noexcept;
   [[nodiscard]] tcp::connection name() const noexcept { return name_; }
 
-  /// Until connect() has succeeded. Throws when it fails.
+  /// Waits until connect() has succeeded. Throws when it fails.
   [[nodiscard]] task<> opened();
-  /// The bytes that are there, at least one; nothing at the end.
+  /// Waits for bytes and gives those that are there, at least one; nothing at the end.
   [[nodiscard]] task<received> pull();
-  /// Queues all; each byte is referenced or copied when this ends.
+  /// Queues all bytes; each byte is referenced or copied when push() ends.
   [[nodiscard]] task<> push(chain out);
   [[nodiscard]] std::size_t try_push(byte_view head, const piece& body) noexcept;
   void end_writing() noexcept;
-  /// Ends it: after what was written, or with a reset.
+  /// Ends the connection: after the written bytes, or with a reset.
   void close(bool by_reset) noexcept;
 
-  // The host's.
+  // Called by the host.
   void arrived(std::span<const std::byte> bytes) noexcept;
   void acknowledged(std::uint32_t bytes) noexcept;
   void peer_finished() noexcept;
@@ -53,15 +53,15 @@ class connection {
   void has_memory() noexcept;
 
  private:
-  /// Of the connection's own queue.
+  /// Room in the connection's own queue.
   [[nodiscard]] std::size_t own_room() const noexcept;
-  /// Of the stack's memory, too. 0 for lack of it: has_memory() will be called.
+  /// Room in the queue and the stack's memory. 0 for lack of memory: has_memory() will be called.
   [[nodiscard]] std::size_t room();
   /// Hands a piece to the stack, which then owns it. If the stack has no memory for it after all,
   /// the piece is destroyed and has_memory() will be called.
   [[nodiscard]] std::size_t hand_over(held_piece* h, byte_view bytes);
   void wait_for_memory();
-  /// Queues what fits, and gives how many bytes. Throws std::bad_alloc.
+  /// Queues the bytes that fit, and gives their number. Throws std::bad_alloc.
   [[nodiscard]] std::size_t queue(byte_view head, const piece& body);
   [[nodiscard]] std::size_t queue_copy(byte_view first, byte_view second);
   [[nodiscard]] std::size_t queue_shared(const piece& whole);
@@ -69,11 +69,11 @@ class connection {
 
   host& host_;
   tcp::connection name_{};
-  bool named_ = false;     // the stack has it
-  bool open_ = false;      // both sides have agreed
+  bool named_ = false;     // name_ is set
+  bool open_ = false;      // the handshake is complete
   bool finished_ = false;  // this side writes no more
   bool peer_finished_ = false;
-  bool wants_memory_ = false;  // is in the host's list
+  bool wants_memory_ = false;  // listed in the host's want_memory_
   std::optional<tcp::ending> ended_;
   std::uint32_t queued_ = 0;  // written, not yet acknowledged
   // Bytes that arrived, in memory of std::malloc().

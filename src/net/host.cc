@@ -23,9 +23,9 @@ void held_piece::destroy(held_piece* h) noexcept {
 
 namespace {
 
-/// Counts what a stream keeps beside the stack's blocks.
+/// Counts the memory that a stream keeps beside the stack's blocks.
 tcp::stack_options with_user_bytes(tcp::stack_options o) noexcept {
-  constexpr std::uint32_t stream_bytes = 192;  // its layer and its shared state
+  constexpr std::uint32_t stream_bytes = 192;  // a stream's layer and its shared state
   o.user_bytes_each += static_cast<std::uint32_t>(sizeof(connection)) + stream_bytes;
   return o;
 }

@@ -22,7 +22,7 @@ std::size_t ip_bytes(const std::byte* p) noexcept {
   return (std::to_integer<unsigned>(p[0]) >> 4) == 4 ? 20 : 40;
 }
 
-/// Whether the packet is TCP's; the stack answers pings, too.
+/// Whether the packet is TCP's; the stack sends answers to pings, too.
 bool is_tcp(const std::byte* p) noexcept {
   return p[ip_bytes(p) == 20 ? 9 : 6] == std::byte{tcp::protocol_tcp};
 }
@@ -76,7 +76,8 @@ bool tun_queue::joins(const tcp::outgoing& p) const noexcept {
   const std::byte* const is = p.header.data();
   const std::size_t ip = ip_bytes(was);
   if (ip_bytes(is) != ip || !is_tcp(was) || !is_tcp(is)) return false;
-  // The same addresses and ports, the next bytes, the same acknowledgement, window and options.
+  // Segments join that follow one another and agree in addresses, ports, acknowledgement, window
+  // and options.
   const std::size_t addresses = ip == 20 ? 12 : 8;
   constexpr std::byte plain = std::byte{tcp::flag_ack};
   const std::byte flags = is[ip + flags_at] & ~std::byte{tcp::flag_psh | tcp::flag_fin};
@@ -136,7 +137,7 @@ void tun_queue::send_held() noexcept {
     offload.kind = ip == 20 ? joined_v4 : joined_v6;
     offload.segment_bytes = static_cast<std::uint16_t>(segment_bytes_);
     const auto tcp_bytes = static_cast<std::uint32_t>(header_bytes_ - ip + held_bytes_);
-    tcp::checksum sum;  // of the pseudo-header
+    tcp::checksum sum;  // the pseudo-header's sum
     if (ip == 20) {
       tcp::put16(p + 2, 20 + tcp_bytes);
       tcp::put16(p + 10, 0);
@@ -162,7 +163,7 @@ void tun_queue::write_held(const offload_header& offload) noexcept {
   ++counters_.writes;
   while (::writev(fd_, spans_.data(), static_cast<int>(span_count_)) < 0) {
     if (errno == EINTR) continue;
-    ++counters_.refused;  // TCP sends it again
+    ++counters_.refused;  // TCP sends the segments again
     return;
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A queue of a TUN device: packets of IP that the kernel routes to this program and takes from it.
 // With offloads a packet has up to 64 KB and no checksum: segments that follow one another in a
-// flush are joined, and the kernel splits them again only where the way needs it.
+// flush are joined, and the kernel splits them again only where the path needs it.
 #pragma once
 
 #include <sys/uio.h>
@@ -43,14 +43,14 @@ class tun_queue final : public tcp::network, public tcp::packet::home {
   [[nodiscard]] bool offloads() const noexcept { return offloads_; }
   [[nodiscard]] const tun_counters& counters() const noexcept { return counters_; }
 
-  /// Brings one packet to the stack. False: none is there. Throws failure if the device is gone.
+  /// Brings one packet to the stack; false if there is none. Throws failure if the device is gone.
   [[nodiscard]] bool read_into(tcp::stack& s, tcp::instant now);
 
-  /// Between these two, segments that fit together leave as one packet.
+  /// Between begin_joining() and end_joining(), segments that fit together leave as one packet.
   void begin_joining() noexcept { joining_ = offloads_; }
   void end_joining() noexcept;
 
-  /// Packets of both directions go there too.
+  /// Records the packets of both directions in this trace.
   void set_trace(packet_trace* to) noexcept { trace_ = to; }
 
   void transmit(const tcp::outgoing& p) noexcept override;
@@ -89,9 +89,9 @@ class tun_queue final : public tcp::network, public tcp::packet::home {
 
   // The packet that waits for more segments: its header, and the payload where users keep it.
   std::array<std::byte, tcp::header_bytes_max> header_;
-  std::size_t header_bytes_ = 0;  // 0: there is none
+  std::size_t header_bytes_ = 0;  // 0: no packet waits
   std::uint32_t held_bytes_ = 0;
-  std::uint32_t segment_bytes_ = 0;  // of each but the last
+  std::uint32_t segment_bytes_ = 0;  // payload bytes of each segment but the last
   std::uint32_t held_segments_ = 0;
   bool last_is_short_ = false;
   std::array<::iovec, spans_max> spans_;

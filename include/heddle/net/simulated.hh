@@ -15,9 +15,9 @@
 namespace heddle::net {
 
 struct simulated_options {
-  tcp::wire_options wire = {};  ///< both ways
+  tcp::wire_options wire = {};  ///< options of the wire, in both directions
   std::uint64_t seed = 1;
-  tcp::stack_options client = {};  ///< a key of zeros is replaced by one from the seed
+  tcp::stack_options client = {};  ///< a key of zeros is replaced by a key from the seed
   tcp::stack_options server = {};
 };
 
@@ -32,7 +32,7 @@ class simulated {
   /// The wire from the client, or from the server; may be changed at any time.
   [[nodiscard]] tcp::wire_options& from_client() const;
   [[nodiscard]] tcp::wire_options& from_server() const;
-  /// See device_sim.
+  /// See device_sim::watch().
   void watch(tcp::packet_watcher watcher, void* context) const noexcept;
 
  private:
