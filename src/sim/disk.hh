@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The simulated disk: a tree of directories, files, symbolic links and names of sockets, with the
-// path rules of openat2. A node knows what of it is durable, so that a power failure can be played.
+// path rules of openat2. A node keeps its durable state too, so that a power failure can be played.
 #pragma once
 
 #include <sys/stat.h>
@@ -29,11 +29,11 @@ struct node {
   std::uint32_t mode;
   std::uint64_t number;
   nanoseconds changed_at{0};
-  std::string content;         ///< of a file; the target of a link
-  children names;              ///< of a directory
-  std::weak_ptr<node> parent;  ///< of a directory
+  std::string content;         ///< a file's content; a link's target
+  children names;              ///< a directory's entries
+  std::weak_ptr<node> parent;  ///< a directory's parent
 
-  // As of the last sync.
+  // The state at the last sync.
   std::string durable_content;
   children durable_names;
 };
@@ -73,7 +73,7 @@ class disk {
   int remove(const node_ptr& start, const char* path, unsigned flags);
   int rename(const node_ptr& start, const char* source, const char* target);
   int make_directory(const node_ptr& start, const char* path, unsigned mode);
-  /// The name of a Unix socket. -EADDRINUSE when the name exists.
+  /// Makes the name of a Unix socket. -EADDRINUSE when the name exists.
   int make_socket(const std::string& path);
   [[nodiscard]] bool exists(std::string_view path) const;
 
@@ -100,7 +100,7 @@ class disk {
 
 /// The node of an open file or directory; null when it is neither.
 [[nodiscard]] node_ptr node_of(const object& o);
-/// sync on an open file or directory; -EINVAL on anything else.
+/// Syncs an open file or directory; -EINVAL for any other object.
 [[nodiscard]] int sync_object(object& o);
 
 }  // namespace heddle::sim

@@ -17,9 +17,9 @@ inline constexpr std::size_t sim_call_count = static_cast<std::size_t>(sim_call:
 
 /// The faults of one operation, decided when it was submitted.
 struct fault {
-  int error = 0;                  ///< -errno, or 0: it is tried
-  bool reset = false;             ///< its connection breaks
-  std::uint32_t bytes_max = ~0u;  ///< a short transfer
+  int error = 0;                  ///< -errno; 0: the operation is tried
+  bool reset = false;             ///< the operation's connection breaks
+  std::uint32_t bytes_max = ~0u;  ///< the bound of a short transfer
   nanoseconds delay{0};
 };
 
@@ -28,7 +28,7 @@ class faults {
   faults(const sim_options& options, tape* choices);
 
   [[nodiscard]] fault draw(const operation& op) noexcept;
-  /// 0 or -errno.
+  /// The error of a call: 0 or -errno.
   [[nodiscard]] int draw(sim_call call) noexcept;
 
   void set_rates(op_code code, const sim_rates& rates) { rates_[index(code)] = rates; }
@@ -45,7 +45,7 @@ class faults {
 
   random_stream random_;
   nanoseconds delay_max_;
-  double no_descriptors_;  // of calls that make descriptors
+  double no_descriptors_;  // the rate of EMFILE from calls that make descriptors
   std::array<sim_rates, op_code_count> rates_;
   std::array<std::deque<int>, op_code_count> scripted_;
   std::array<std::deque<int>, sim_call_count> scripted_calls_;

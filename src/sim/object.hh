@@ -30,7 +30,7 @@ struct transfer {
   unsigned flags = 0;           ///< MSG_*
   ::msghdr* message = nullptr;  ///< for addresses, when there is one
   std::uint64_t offset = at_cursor;
-  bool socket_call = false;  ///< receive, send: refused by what is no socket
+  bool socket_call = false;  ///< receive or send: an object that is no socket refuses it
 
   /// The size of all pieces, and at most bytes_max.
   [[nodiscard]] std::size_t bytes() const noexcept {
@@ -54,12 +54,12 @@ class object : public std::enable_shared_from_this<object> {
   object(const object&) = delete;
   object& operator=(const object&) = delete;
 
-  // Each answers >= 0, -errno or, where operations wait, `later`.
+  // Each function answers >= 0, -errno or, where operations wait, `later`.
   virtual std::int64_t get(const transfer&) { return -EINVAL; }
   virtual std::int64_t put(const transfer&) { return -EINVAL; }
   virtual std::int64_t accept() { return -ENOTSOCK; }
   virtual std::int64_t connect(const ::sockaddr*, unsigned) { return -ENOTSOCK; }
-  /// The caller has given up the connect that was going on.
+  /// Called when the caller has given up the connect that was going on.
   virtual void abandon_connect() {}
   virtual int bind(const ::sockaddr*, unsigned) { return -ENOTSOCK; }
   virtual int listen(int) { return -ENOTSOCK; }
@@ -67,19 +67,19 @@ class object : public std::enable_shared_from_this<object> {
   virtual int local_name(::sockaddr*, unsigned*) { return -ENOTSOCK; }
   virtual int peer_name(::sockaddr*, unsigned*) { return -ENOTSOCK; }
   virtual int set_option(int, int, const void*, unsigned) { return -ENOTSOCK; }
-  /// POLLIN, POLLOUT, ... that hold now.
+  /// The poll events that hold now: POLLIN, POLLOUT, ...
   [[nodiscard]] virtual short events() = 0;
-  /// The connection breaks, if it is one.
+  /// Breaks the connection, if the object is one.
   virtual void reset() {}
   virtual void describe(struct ::statx& out) = 0;
-  /// Its descriptor is gone; requests that were waiting have ended.
+  /// Called when the object's descriptor is gone; its waiting requests have ended.
   virtual void closed() {}
 
-  const std::uint64_t number;  ///< names it in lanes and records
+  const std::uint64_t number;  ///< names the object in lanes and records
   int fd = -1;
   std::deque<std::uint64_t> waiting[2];  ///< requests that wait to get and to put
   std::deque<std::uint64_t> polls;
-  bool stirred = false;  ///< already in the world's list of what changed
+  bool stirred = false;  ///< already in the world's list of changed objects
 
  protected:
   world& world_;

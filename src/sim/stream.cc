@@ -16,7 +16,7 @@ std::int64_t stream_socket::get(const transfer& t) {
   if (in_.len() != 0 && !in_shut_) {
     const std::size_t moved = in_.read(t, (t.flags & MSG_PEEK) != 0);
     if ((t.flags & MSG_PEEK) == 0)
-      if (auto other = peer()) world_.changed(*other);  // it has room again
+      if (auto other = peer()) world_.changed(*other);  // the peer has room to send again
     return static_cast<std::int64_t>(moved);
   }
   if (error_ != 0) return -std::exchange(error_, 0);

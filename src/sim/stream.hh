@@ -60,14 +60,14 @@ class stream_socket final : public object {
   address local_, remote_;
   sim_link link_{};
   time_point link_free_{}, arrived_last_{};
-  int error_ = 0;          // errno told once
+  int error_ = 0;          // errno, reported once
   bool broken_ = false;    // after a reset
-  bool in_ended_ = false;  // the peer's output has ended and everything of it arrived
+  bool in_ended_ = false;  // the peer's output has ended and all its bytes arrived
   bool in_shut_ = false, out_shut_ = false, closed_ = false;
   bool share_port_ = false, reset_on_close_ = false, bound_ = false;
-  std::uint64_t attempt_ = 0;  // numbers connects, so that a late answer is known as such
+  std::uint64_t attempt_ = 0;  // numbers connects, so that a late answer is recognized
   std::int64_t connect_result_ = later;
-  std::deque<std::shared_ptr<stream_socket>> queue_;  // of a listener
+  std::deque<std::shared_ptr<stream_socket>> queue_;  // a listener's finished connections
   std::size_t backlog_ = 0;
 };
 

@@ -15,7 +15,7 @@ namespace heddle::sim {
 
 enum class trace_kind : std::uint8_t {
   submit,    ///< number, code, fd, value = length
-  done,      ///< the same request answered inside submit(): value = result
+  done,      ///< the submitted request was answered inside submit(): value = result
   complete,  ///< a completion delivered: value = result
   cancel,    ///< a request to cancel
   jump,      ///< value = nanoseconds jumped
@@ -23,7 +23,7 @@ enum class trace_kind : std::uint8_t {
   opened,    ///< a call made descriptor fd
   closed,
   arrival,  ///< fd's object got value bytes; number = their hash
-  signal,   ///< value = its number
+  signal,   ///< value = the signal's number
   random,   ///< the program drew value
   note,     ///< value = the text's hash; its first bytes follow in text
 };

@@ -2,7 +2,7 @@
 // The simulated world: its clock, the queue of what will happen, the descriptors, and the requests
 // that the program has made of it. A request is
 //   waiting   in its object's line, or for its moment in the queue;
-//   finished  its last completion is in a lane, and is handed over by some turn.
+//   finished  its last completion is in a lane, and a later turn delivers it.
 // A lane is an order that must be kept: the completions of one object in one direction, or of one
 // request. Among the lanes that have something to deliver, the seed picks.
 #pragma once
@@ -31,7 +31,7 @@ struct request {
   std::uint64_t number;
   operation* op;
   std::shared_ptr<object> target;  ///< null for paths, names and calls
-  std::shared_ptr<object> folder;  ///< of paths: open when they were asked for
+  std::shared_ptr<object> folder;  ///< the folder where a path begins, open at submit()
   std::uint64_t lane;
   time_point not_before;
   std::uint32_t bytes_max;
@@ -63,9 +63,9 @@ class world {
 
   // Called by the objects.
   void at(time_point when, std::move_only_function<void()> what);
-  /// Runs `what` now when the span is nothing, else later.
+  /// Runs `what` now if the span is zero, else after it.
   void after(nanoseconds span, std::move_only_function<void()> what);
-  /// The requests that wait for this object are tried again before the world does anything else.
+  /// Has requests that wait for this object tried again before the world does anything else.
   void changed(object& o);
   void record(trace_kind kind, int fd, std::int64_t value, std::uint64_t number = 0);
 
@@ -74,7 +74,7 @@ class world {
   // Descriptors.
   [[nodiscard]] std::shared_ptr<object> find(int fd) const;
   int add_descriptor(std::shared_ptr<object> o);
-  /// Both or none.
+  /// Adds both descriptors or none.
   int add_both(std::shared_ptr<object> (&made)[2], int (&ends)[2]);
   [[nodiscard]] bool descriptor_left() const noexcept {
     return descriptors_.size() < options.descriptors_max;
@@ -124,7 +124,7 @@ class world {
   [[nodiscard]] bool start(request& r, const fault& f);
   [[nodiscard]] std::int64_t attempt(request& r, completion& c);
   [[nodiscard]] std::int64_t attempt_block(request& r, completion& c);
-  /// Paths, names and calls (perform.cc).
+  /// Performs requests on paths, names and calls (perform.cc).
   [[nodiscard]] std::int64_t perform(request& r);
   [[nodiscard]] nanoseconds duration_of(const request& r);
   // Operations with argument types of room io (names.cc).
@@ -153,13 +153,13 @@ class world {
   std::uint64_t delivering_ = 0;
   std::vector<std::unique_ptr<std::byte[]>> blocks_;
   std::vector<std::uint32_t> free_blocks_;
-  std::uint64_t scarce_ = 0;                      // completions that said so
-  std::vector<std::shared_ptr<object>> starved_;  // where a receive_all waits for a block
+  std::uint64_t scarce_ = 0;                      // completions marked scarce
+  std::vector<std::shared_ptr<object>> starved_;  // objects whose receive_all waits for a block
   std::atomic<bool> woken_{false};
   ::sem_t bell_;
 };
 
-/// Takes a request's number out of a line of those that wait.
+/// Takes a request's number out of a line of waiting requests.
 inline void forget(std::deque<std::uint64_t>& line, std::uint64_t number) {
   std::erase(line, number);
 }
