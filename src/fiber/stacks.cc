@@ -82,7 +82,7 @@ fiber_stack& fiber_stacks::take(std::size_t bytes) {
                   "there are " + std::to_string(running) +
                       " fibers already: limit how many run at once, or raise "
                       "fiber_limits::fibers_max");
-  // Powers of two: few classes, so that few kept stacks are of the wrong size.
+  // Sizes are powers of two, so that there are few classes and few kept stacks of the wrong size.
   const std::uint32_t index = class_of(std::bit_ceil(std::max(bytes, stack_bytes_min)));
   fiber_stack* s = classes_[index].free;
   if (s != nullptr) {

@@ -83,7 +83,7 @@ void* switch_stack(void* to, void* self) noexcept;
 /// The announcements to sanitizers at each switch of one fiber.
 struct switch_announcer {
   void* own = nullptr;   ///< the fiber's fake stack, or its state for TSan
-  void* host = nullptr;  ///< the same for the thread or fiber that runs it
+  void* host = nullptr;  ///< the fake stack or TSan state of the thread or fiber that runs it
   const void* host_low = nullptr;
   std::size_t host_bytes = 0;
 

@@ -4,7 +4,7 @@
 //
 //   fiber_twait { resolve(a, mkevent(x)); tfork(mkevent(y), compute, 42); }   // both, in parallel
 //
-// It runs its body and then waits until all events that the body made have happened.
+// fiber_twait runs its body and then waits until all events that the body made have happened.
 #pragma once
 
 #include "heddle/core/twait.hh"
