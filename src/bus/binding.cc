@@ -72,7 +72,7 @@ void bus::set_active(detail::topic_record& r, const detail::variant* v) noexcept
   const detail::variant_table& table = r.calls.variants;
   if (table.count == 0 || table.plan != merged_.plan) return;
   detail::merged_topic& merged = merged_.at(table.block_at);
-  // A topic of the same name in another file: it stays generic.
+  // A topic of the same name in another file stays generic.
   if (merged.topic != nullptr && merged.topic != r.topic) return;
   merged.topic = r.topic;
   r.active = merged.active = v;
@@ -146,7 +146,7 @@ void bus::remove(detail::topic_record& r, std::size_t at) noexcept {
   r.bound.erase(r.bound.begin() + static_cast<std::ptrdiff_t>(at));
   r.infos.erase(r.infos.begin() + static_cast<std::ptrdiff_t>(at));
   refresh(r);
-  if (destroy != nullptr) destroy(gone.self);  // its destructor may bind, unbind or raise
+  if (destroy != nullptr) destroy(gone.self);  // the closure's destructor may bind, unbind or raise
 }
 
 void bus::drop_pending(pending_bind& p) noexcept {
@@ -184,7 +184,7 @@ void bus::settle() noexcept {
     refresh(*p.record);
   }
   for (const auto& [self, destroy] : garbage)
-    destroy(self);  // its destructor may bind, unbind or raise
+    destroy(self);  // the closure's destructor may bind, unbind or raise
 }
 
 void bus::wait_for(detail::topic_info& topic, detail::make_topic_calls calls,

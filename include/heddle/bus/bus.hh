@@ -132,8 +132,8 @@ class bus {
   [[gnu::always_inline]] delayed after(nanoseconds span, Us&&... args) {
     return after_from<T, detail::plan>(site(), span, std::forward<Us>(args)...);
   }
-  // The same with the calling line. A parameter after a pack cannot have a default, so there is an
-  // overload for each number of arguments up to six.
+  // Overloads of post() and after() with the calling line. A parameter after a pack cannot have a
+  // default, so there is an overload for each number of arguments up to six.
   template <any_topic T>
   [[gnu::always_inline]] void post(place where = place::current()) {
     post_from<T, detail::plan>(site_of(where));
@@ -212,9 +212,9 @@ class bus {
         std::forward<U3>(a3), std::forward<U4>(a4), std::forward<U5>(a5));
   }
 
-  /// Waits for the next raise of T and gives copies of its arguments. It comes after all handlers,
-  /// and not at all if one of them halts the raise. Called during a raise, it waits for a later
-  /// one.
+  /// Waits for the next raise of T and gives copies of its arguments. The wait ends after all
+  /// handlers, and goes on if one of them halts the raise. Called during a raise, next() waits for
+  /// a later one.
   template <copyable_topic T>
   [[nodiscard("co_await it")]] next_raise<T> next() noexcept {
     return next_raise<T>(*this);
@@ -254,9 +254,9 @@ class bus {
     detail::slot slot;
     detail::slot_info info;
   };
-  /// While one exists, the arrays that raises walk do not change. It stores a constant and restores
-  /// the previous value, because a counter would chain every raise of a cascade to the one before
-  /// it.
+  /// While a `raising` exists, the arrays that raises walk do not change. It stores a constant and
+  /// restores the previous value, because a counter would chain every raise of a cascade to the one
+  /// before it.
   class raising {
    public:
     explicit raising(bus& b) noexcept : bus_(b), outer_(b.raising_) { b.raising_ = true; }

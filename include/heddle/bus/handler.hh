@@ -37,7 +37,7 @@ R answer(F&& f, Args&&... args) {
   }
 }
 
-/// The same for a closure that calls the handler and is inlined into the caller.
+/// As answer(), for a closure that calls the handler and is inlined into the caller.
 template <class R, class F>
 [[gnu::always_inline]] inline R answer_inlined(const F& f) {
   if constexpr (std::is_void_v<R>) {

@@ -65,8 +65,8 @@ enum class edge_kind : std::uint8_t {
 struct profile_edge {
   static constexpr std::uint32_t none = ~std::uint32_t{0};
   edge_kind kind = edge_kind::nested;
-  std::uint32_t from_topic = none;    ///< none: outside of any raise
-  std::uint32_t from_handler = none;  ///< none for follows
+  std::uint32_t from_topic = none;    ///< the edge's first topic; `none` outside of any raise
+  std::uint32_t from_handler = none;  ///< the handler that raised or posted; `none` for follows
   std::uint32_t to_topic = 0;
   std::uint64_t count = 0;
   friend bool operator==(const profile_edge&, const profile_edge&) = default;

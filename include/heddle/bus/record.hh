@@ -88,7 +88,7 @@ struct slot_info {
 struct topic_waiter : list_node {
   topic_waiter() noexcept = default;
   void (*closed)(topic_waiter&) noexcept = nullptr;  ///< called when the bus ends
-  bool late = false;  ///< it came during a raise, and waits for a later one
+  bool late = false;  ///< the task came during a raise, and waits for a later one
 };
 
 /// The functions that depend on the topic's signature, for code that does not know it.
@@ -111,7 +111,7 @@ struct merged_topic {
   const slot* end = nullptr;
   const topic_info* topic = nullptr;  ///< the topic of these bindings: the first of this hash
 
-  static constexpr std::uint32_t words = 4;  ///< its size in pointers
+  static constexpr std::uint32_t words = 4;  ///< the size of this struct in pointers
   [[nodiscard]] void* self(std::size_t at) const noexcept {
     return reinterpret_cast<void* const*>(this + 1)[at];
   }

@@ -16,7 +16,7 @@
 
 namespace heddle::detail {
 
-/// One for each bus. Thread: the bus's.
+/// The recorder of one bus. Thread: the bus's.
 class recorder {
  public:
   /// Throws failure if no profile can be written to this file.
@@ -32,16 +32,17 @@ class recorder {
     std::vector<std::uint32_t> handlers;
   };
 
-  /// Called when a raise begins, a handler returns and a raise ends.
+  /// The time at which a raise or a handler begins or ends.
   using moment = std::chrono::steady_clock::time_point;
   struct place {
-    std::uint32_t topic = profile_edge::none;    // none if beyond the limits
-    std::uint32_t handler = profile_edge::none;  // none if beyond the limits
+    std::uint32_t topic = profile_edge::none;    // `none` if the topic is beyond the limits
+    std::uint32_t handler = profile_edge::none;  // `none` if the handler is beyond the limits
     bool in_handler = false;
     [[nodiscard]] bool kept() const noexcept {
       return !in_handler || (topic != profile_edge::none && handler != profile_edge::none);
     }
   };
+  // Called when a raise or a handler begins and when it ends.
   topic_notes& begin_raise(const topic_record& r);
   void end_raise(const topic_notes& notes, const place& outer, moment began);
   void begin_handler(const topic_notes& notes, std::size_t index) noexcept {
