@@ -15,8 +15,8 @@ struct plan_options {
   /// Topics are merged, busiest first, until this share of all handler calls is covered.
   double theta = 0.95;
   std::size_t variants_max = 3;     ///< sequences of one topic; class bus tests for at most three
-  double variant_share_min = 0.05;  ///< of the topic's raises; a rarer sequence runs generically
-  std::size_t handlers_max = 256;   ///< in one sequence; each is a call site in every raiser
+  double variant_share_min = 0.05;  ///< share of a topic's raises; rarer sequences run generically
+  std::size_t handlers_max = 256;   ///< in a sequence; each handler is a call site in every raiser
   std::size_t levels_max = 4;       ///< GCC: depth of nested raises that one function holds
   /// The compiler that the profile must come from; empty: any.
   std::string compiler;
@@ -27,19 +27,19 @@ struct plan_variant {
   std::vector<std::int32_t> numbers;  ///< indexes in plan::handlers; -1: a hole
 };
 struct plan_topic {
-  std::uint32_t topic = 0;  ///< its index in the profile
+  std::uint32_t topic = 0;  ///< the topic's index in the profile
   std::vector<plan_variant> variants;
   std::uint64_t calls = 0;          ///< handler calls in the profile that the plan makes direct
   std::uint64_t nested_raises = 0;  ///< raises by its handlers of topics that are merged too
-  bool inlined = false;             ///< GCC: a raise of it may be inlined into the raiser
+  bool inlined = false;             ///< GCC: a raise of the topic may be inlined into the raiser
 };
 struct plan {
   std::string compiler;
-  /// A hash of its header's text, and part of every name in it. Programs with different plans may
-  /// share a library, and the linker treats equal names as the same thing.
+  /// A hash of the plan header's text, and part of every name in it. Programs with different plans
+  /// may share a library, and the linker treats equal names as the same thing.
   std::uint64_t stamp = 0;
   std::vector<plan_topic> topics;
-  std::vector<std::uint32_t> handlers;  ///< their indexes in the profile
+  std::vector<std::uint32_t> handlers;  ///< the handlers' indexes in the profile
   std::uint64_t calls_all = 0;          ///< handler calls in the profile
   std::vector<std::string> notes;       ///< readable: the parts left out, with the reason
 };
