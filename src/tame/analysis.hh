@@ -18,7 +18,7 @@ enum class dialect : std::uint8_t {
   tame,   ///< the original: also CLOSURE, _self, holdvar, mkevent, threaded functions
 };
 
-/// Bytes of the file.
+/// A range of the file, in bytes.
 struct range {
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
@@ -30,7 +30,7 @@ struct parameter {
   range whole;    ///< without its default argument
   range name;     ///< empty where it has none
   bool borrowed;  ///< a reference, a view or a span: the caller has the object
-  bool plain;  ///< its name, if there is one, is its last word: no array, no pointer to a function
+  bool plain;     ///< no array and no pointer to a function: a name, if any, is the last word
 };
 
 /// A tamed function: a definition, a declaration, or a lambda written `[](...) tamed { }`.
@@ -43,7 +43,7 @@ struct function {
   bool has_result = false;  ///< false: `tamed f()`, as the paper writes it
   bool trailing_result = false;
   bool by_macro = false;  ///< `tamed` is in a macro's body
-  bool waits = false;     ///< in any branch of a conditional
+  bool waits = false;     ///< a wait is in any branch of a conditional
   bool varargs = false;
   bool constant = false;  ///< constexpr or consteval
   range open;             ///< `{`
@@ -57,8 +57,8 @@ struct function {
   std::vector<parameter> parameters;
   range other_result;        ///< a type that is not void, if it has one
   range default_return;      ///< DEFAULT_RETURN { ... } with the braces
-  range default_statements;  ///< the text between these
-  bool member = false;       ///< of a class
+  range default_statements;  ///< the text between the braces
+  bool member = false;       ///< a member of a class
   bool is_template = false;
   bool waited = false;  ///< a wait has ended before the token that the parser is at
 };
@@ -72,14 +72,14 @@ struct wait_point {
   range description;             ///< the text between `[` and `]`
   range open;                    ///< `{` or `(`
   range close;                   ///< `}` or `)`
-  std::vector<range> arguments;  ///< of twait(r, i)
-  bool used = false;             ///< as an expression, so that it needs parentheses
+  std::vector<range> arguments;  ///< arguments of twait(r, i)
+  bool used = false;             ///< the twait is an expression, so it needs parentheses
   bool statement = false;        ///< twait(r, i) is a whole statement
   bool calls = false;            ///< the body calls something
-  bool makes_events = false;     ///< as far as can be seen; macros may
+  bool makes_events = false;     ///< the body makes events; those of macros are not seen
 };
 
-/// A declaration of a variable in a tvars block that needs a change to stand as a statement.
+/// A declaration of a variable in a tvars block that must be changed to be a statement.
 struct initializer {
   enum class change : std::uint8_t { wrap, empty };
   change what = change::wrap;
@@ -94,7 +94,7 @@ struct variables {
   std::vector<initializer> changes;
 };
 
-/// A piece of the file that only one word of the dialect needs.
+/// A place of the file with one word of the dialect, which an output may replace.
 struct replacement {
   enum class kind : std::uint8_t {
     qualification,   ///< `tamer::` of a make_event in a twait body
@@ -113,7 +113,7 @@ struct replacement {
   int function = -1;
 };
 
-/// Something that is legal and likely to be a mistake. A port tells of it.
+/// Something that is legal and likely to be a mistake. A port reports it.
 struct lint {
   const char* code;
   range where;
@@ -131,7 +131,7 @@ struct header_macro {
 };
 /// The macros that come with one #include line.
 struct scanned_include {
-  std::uint32_t directive = 0;  ///< where it begins
+  std::uint32_t directive = 0;  ///< where the line begins
   std::uint32_t end = 0;
   std::vector<header_macro> macros;
 };
@@ -139,8 +139,8 @@ struct scanned_include {
 /// A macro of this file that holds `return`: tamed functions use a twin of it.
 struct twin_macro {
   range name;
-  std::uint32_t end = 0;   ///< of the #define or #undef line
-  bool undefined = false;  ///< it is an #undef
+  std::uint32_t end = 0;   ///< end of the #define or #undef line
+  bool undefined = false;  ///< the line is an #undef
   std::uint32_t begin = 0;
   std::vector<range> returns;
   std::vector<range> uses;  ///< other such macros in its body
@@ -163,7 +163,7 @@ struct analysis {
   return std::string(file.text().substr(r.begin, r.end - r.begin));
 }
 
-/// Finds everything, or says in `out` what it cannot take. `includes` is sorted by place.
+/// Finds all constructs, and reports errors to `out`. `includes` is sorted by place.
 [[nodiscard]] analysis analyze(const source::source_file& file, const token_list& tokens,
                                dialect language, source::diagnostics& out,
                                const std::vector<scanned_include>& includes = {});

@@ -93,8 +93,8 @@ dialect dialect_of(const wish& w, const std::string& file) {
 using form = translation (*)(const source::source_file&, const translate_options&,
                              source::diagnostics&);
 
-/// Reads a file, makes one of the two forms of it, and prints what there is to say. Empty when that
-/// failed: then `failure` is the exit code.
+/// Reads a file, makes one of its two forms, and prints the diagnostics. If that failed, `failure`
+/// is the exit code.
 struct outcome {
   outcome(const wish& w, const std::string& path, form make) {
     const auto read = source::read_text(path);
@@ -112,7 +112,7 @@ struct outcome {
     if (found.has_errors()) failure = 1;
   }
 
-  std::string text;  ///< of the source
+  std::string text;  ///< the text of the source
   translation made;
   int failure = 0;
 };
@@ -253,7 +253,7 @@ int run_known_tool(const std::vector<std::string>& arguments) {
           stdout);
       return 0;
     } else if (a == "-c" || a == "-g" || a == "-b" || a == "-D" || a == "-F" || a == "-l") {
-      // These ask for what the translator does anyway.
+      // These flags ask for what the translator always does.
     } else if (a.size() > 1 && a[0] == '-') {
       return mistake("unknown option " + a, "known are -o -c -n -L -g -b -D -F -l");
     } else {

@@ -12,7 +12,7 @@ namespace heddle::tame {
 /// something to do, 2 for mistakes in the command.
 [[nodiscard]] int run_command(const std::vector<std::string>& arguments);
 
-/// The same translator behind the flags -o -c -n -L -g -b -D -F -l.
+/// The translator of run_command(), with the flags -o -c -n -L -g -b -D -F -l of that older tool.
 [[nodiscard]] int run_known_tool(const std::vector<std::string>& arguments);
 
 /// The text of `heddle tame --help`.

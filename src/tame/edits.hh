@@ -15,11 +15,11 @@ namespace heddle::tame {
 struct edit {
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
-  std::size_t order = 0;  ///< of one place: insertions first, each in the order of making
+  std::size_t order = 0;  ///< number in the order of making; it sorts the edits of one place
   std::string text;
 };
 
-/// Edits of one file. One that begins inside of an earlier one is left out.
+/// Edits of one file. An edit that begins inside of an earlier one is left out.
 class edit_list {
  public:
   explicit edit_list(std::string_view text) : text_(text) {}
@@ -30,7 +30,7 @@ class edit_list {
   void insert(std::uint32_t at, std::string text) {
     all_.push_back({at, at, all_.size(), std::move(text)});
   }
-  /// Spaces instead, so that lines and columns stay.
+  /// Replaces a range by spaces, so that lines and columns stay.
   void blank(range r) {
     std::string spaces(text_.substr(r.begin, r.end - r.begin));
     for (char& c : spaces)
@@ -39,7 +39,7 @@ class edit_list {
   }
   [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
 
-  /// In order of place.
+  /// The edits in order of place. At one place insertions come first.
   [[nodiscard]] const std::vector<edit>& sorted() {
     std::sort(all_.begin(), all_.end(), [](const edit& a, const edit& b) {
       if (a.begin != b.begin) return a.begin < b.begin;

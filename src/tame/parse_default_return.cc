@@ -57,7 +57,7 @@ void parser::read_parameters(function& f) {
         words += 1;
         continue;
       }
-      has_angles = false;  // nor has the rest: time stays linear
+      has_angles = false;  // the rest has none either: time stays linear
     }
     if (t.is("(") || t.is("[") || t.is("{")) ++depth;
     if (t.is(")") || t.is("]") || t.is("}")) --depth;

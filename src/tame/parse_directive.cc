@@ -59,7 +59,7 @@ void parser::directive(std::size_t i) {
   }
 }
 
-/// The macros of the header, where headers are read.
+/// Takes over the macros of a header, if headers are read.
 void parser::include(const token& t) {
   while (next_include_ < includes_.size() && includes_[next_include_].directive < t.begin)
     ++next_include_;
@@ -148,7 +148,7 @@ int parser::resolve(int f) const noexcept {
   return f;
 }
 
-/// Two heads of one body share all that is found in it. Gives -2 if they differ.
+/// Joins two heads of one body, which share all that is found in it. Gives -2 if they differ.
 int parser::unify(int a, int b) {
   a = resolve(a);
   b = resolve(b);
@@ -250,7 +250,7 @@ void parser::define(const token& t) {
   }
   if (tame) macros_->tamed.insert(text);
   if (waits) {
-    // As the body of a tamed function, which it will be part of.
+    // Parse the macro's body as that of a tamed function, which it will be part of.
     function f;
     f.by_macro = true;
     f.definition = true;

@@ -134,7 +134,7 @@ void parser::step_head(std::size_t i) {
   }
 }
 
-/// At the parenthesis of the parameters: the name comes before it.
+/// Finds the name of a tamed function, at the parenthesis of its parameters.
 void parser::name_head(std::size_t i) {
   function& f = found_.functions[static_cast<std::size_t>(state_.now.head)];
   f.parens = i;
@@ -249,7 +249,7 @@ void parser::check_result(function& f, std::size_t first, std::size_t name) {
           continue;
       }
     }
-    if (t.is("[") || t.is("(")) {  // an attribute, or what a specifier takes
+    if (t.is("[") || t.is("(")) {  // an attribute, or the argument of a specifier
       int depth = 0;
       for (; j < name; ++j) {
         if (at(j).is("[") || at(j).is("(")) ++depth;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Checks that need to know where names are declared: arrays of a variable size, which are refused,
-// and lints, which a port tells of. Both are careful: they say nothing of a name that they did not
-// see declared.
+// and lints, which a port reports. The checks pass over names whose declaration was not seen.
 #include "tame/parser.hh"
 
 namespace heddle::tame {
 namespace {
 
-/// Names that are looked through for one; more is no lint's matter, and time stays linear.
+/// The names that a search for one looks at. The limit keeps the time linear.
 constexpr std::size_t names_max = 64;
 
 }  // namespace
@@ -33,8 +32,8 @@ void parser::note_parameters(int f) {
   }
 }
 
-/// A word in a tamed function that is no member: macros may make events, and what a parameter
-/// refers to may be gone after a wait.
+/// Checks a word in a tamed function that is no member: macros may make events, and after a wait
+/// the object of a reference parameter may be gone.
 void parser::use_of_name(std::size_t i) {
   const token& t = at(i);
   const node& around = top();
@@ -79,7 +78,7 @@ void parser::use_of_name(std::size_t i) {
   }
 }
 
-/// thread_local T name: at what follows the name.
+/// Notes the name of `thread_local T name`, at the token behind it.
 void parser::note_thread_local(std::size_t i) {
   const token& t = at(i);
   if (!t.is(";") && !t.is("=") && !t.is("{") && !t.is("[")) return;
@@ -116,7 +115,7 @@ void parser::report_arrays(int f) {
   }
 }
 
-/// fun_event([&] ...): `n` is the lambda's bracket, and `i` closes it.
+/// Reports fun_event([&] ...). `n` is the lambda's bracket, and `i` closes it.
 void parser::lint_lambda(std::size_t i, const node& n) {
   if (n.open + 1 >= i || !at(n.open + 1).is("&")) return;
   if (!at(n.open + 2).is("]") && !at(n.open + 2).is(",")) return;
@@ -141,8 +140,8 @@ void parser::lint_lambda(std::size_t i, const node& n) {
   }
 }
 
-/// At make_event outside of a twait body: slots that end before their rendezvous, and events that a
-/// loop makes over and over.
+/// Checks a make_event outside of a twait body: slots must not end before their rendezvous. Notes
+/// the first one in a loop, for end_loop().
 void parser::lint_life(std::size_t i) {
   if (top().loop_at >= 0 && is(previous(), "=")) {
     node& loop = nodes_[static_cast<std::size_t>(top().loop_at)];
@@ -168,15 +167,15 @@ void parser::lint_life(std::size_t i) {
   }
 }
 
-/// A loop that makes an event each time round and never waits.
+/// Reports a loop that makes an event in each turn and never waits.
 void parser::end_loop(std::size_t i, const node& n) {
   if (found_.waits.size() != n.waits) return;
   const auto made = static_cast<std::size_t>(n.made_in_loop);
   if (made < 2) return;
-  constexpr std::size_t tokens_max = 256;  // of the rest of the loop; more is no lint's matter
+  constexpr std::size_t tokens_max = 256;  // tokens of the rest of the loop
   if (i - made > tokens_max) return;
   for (std::size_t j = made + 1; j < i; ++j)
-    if (tokens_.text_of(at(j)) == tokens_.text_of(at(made - 2))) return;  // it is kept, or fired
+    if (tokens_.text_of(at(j)) == tokens_.text_of(at(made - 2))) return;  // kept, or fired
   found_.lints.push_back({"T0505", of(at(made)),
                           "each turn of this loop drops the event of the turn before",
                           of(at(n.open)), "the loop, in which nothing waits",

@@ -13,7 +13,7 @@ void parser::twait_word(std::size_t i) {
   const node& around = top();
   if (around.function < 0 && ported_) return;
   if (around.function < 0 && !block) {
-    // Outside of tamed functions it may be any name; it is ours where a statement begins.
+    // Outside of tamed functions `twait` may be any name. It means a wait if it begins a statement.
     const token* p = previous();
     const bool begins = p == nullptr || p->is(";") || p->is("{") || p->is("}") || p->is(")") ||
                         p->is(word::else_) || p->is(word::do_);
@@ -42,7 +42,7 @@ void parser::twait_word(std::size_t i) {
   state_.now.wait = static_cast<int>(found_.waits.size()) - 1;
 }
 
-/// Whether a function may wait here.
+/// Refuses a twait where the function may not wait.
 void parser::check_wait(const token& t) {
   const node& around = top();
   if (around.function == lambda_code) {
@@ -139,7 +139,7 @@ void parser::make_event_word(std::size_t i) {
     found_.replacements.push_back({replacement::kind::qualification, r, around.function});
   }
   const bool inside = around.in_wait >= 0;
-  constexpr int brackets_max = 64;  // of lambdas and calls around it; more is no lint's matter
+  constexpr int brackets_max = 64;  // brackets around it that are searched, for a lint
   int up = state_.top;
   for (int seen = 0; up > 0 && seen < brackets_max; ++seen) {
     const node& n = nodes_[static_cast<std::size_t>(up)];
@@ -164,7 +164,7 @@ void parser::make_event_word(std::size_t i) {
 
 /// A slot of make_event that is declared in the same twait body dies before the wait.
 void parser::check_slot(std::size_t i) {
-  constexpr std::size_t looked_at = 24;  // tokens and names; more is left to the run time
+  constexpr std::size_t looked_at = 24;  // the most tokens and names; the run time checks the rest
   const int wait = top().in_wait;
   int depth = 0;
   for (std::size_t j = i + 1; j < list_.size() && j < i + looked_at; ++j) {
@@ -180,7 +180,7 @@ void parser::check_slot(std::size_t i) {
       const std::string_view text =
           file_.text().substr(known.where.begin, known.where.end - known.where.begin);
       if (text == tokens_.text_of(t)) {
-        if (known.wait != wait) break;  // a reference, a static one, or of a twait body around
+        if (known.wait != wait) break;  // a reference, static, or of a twait body around
         source::diagnostic& d =
             out_.error("T0206", place(t), "this slot ends with the twait body, before the wait");
         d.notes.push_back({place(known.where), "it is declared here, inside of the body"});
@@ -194,7 +194,7 @@ void parser::check_slot(std::size_t i) {
   }
 }
 
-/// In a twait body: whether this identifier is a variable that is declared here.
+/// Notes this identifier if it is a variable that is declared here.
 void parser::note_declaration(std::size_t i) {
   const token* after = next(i);
   if (state_.statement < 0 || static_cast<std::size_t>(state_.statement) >= i) return;
@@ -307,7 +307,7 @@ void parser::tvars_word(std::size_t i) {
   state_.now.next = announced::control::vars;
 }
 
-/// As statements, `T x(g());` declares a function and `T x();` too.
+/// Notes the variables of a tvars block that would declare functions: `T x(g());` and `T x();`.
 void parser::close_vars(std::size_t i, const node& n) {
   variables& v = found_.vars[static_cast<std::size_t>(n.wait)];
   v.close = of(at(i));

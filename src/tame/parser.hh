@@ -18,7 +18,7 @@ namespace heddle::tame {
 enum class role : std::uint8_t {
   plain,
   statement_expression,
-  default_body,  // of DEFAULT_RETURN
+  default_body,  // the body of DEFAULT_RETURN
   tamed_body,
   lambda_body,
   class_body,
@@ -54,10 +54,10 @@ struct announced {
   };
   enum class lambda_stage : std::uint8_t { none, intro, parameters };
 
-  int head = -1;  ///< a tamed function whose body or semicolon comes
+  int head = -1;  ///< the tamed function whose body or semicolon is next
   bool head_named = false;
   bool head_assigned = false;
-  int head_angles = 0;  ///< of `template <` in it
+  int head_angles = 0;  ///< the open `<` of a `template <` in the head
   bool requires_expression = false;
   control next = control::none;
   int wait = -1;
@@ -83,17 +83,17 @@ struct node {
   int function = ordinary_code;
   int enclosing = -1;      ///< the innermost tamed function around, also through lambdas
   int in_wait = -1;        ///< the innermost twait body of this function
-  int catch_at = -1;       ///< the handler that it lies in, by its node
-  int expression_at = -1;  ///< the statement expression that it lies in
-  int loop_at = -1;        ///< the innermost loop of this function with a bracket, by its node
-  std::size_t waits = 0;   ///< that were found when it opened
-  int made_in_loop = -1;   ///< a loop: the first `e = make_event` outside of twait bodies
+  int catch_at = -1;       ///< the node of the catch handler around
+  int expression_at = -1;  ///< the statement expression around
+  int loop_at = -1;        ///< the node of the innermost loop of this function with a bracket
+  std::size_t waits = 0;   ///< the waits that were found when this opened
+  int made_in_loop = -1;   ///< in a loop: the first `e = make_event` outside of twait bodies
   bool in_switch = false;
   bool label_blocked = false;  ///< the innermost switch lies outside of a twait body
   int wait = -1;
   int names = -1;        ///< the last name declared in a twait body before this opened
   int before_loop = -2;  ///< the last name before the head of a loop in this; -2: none
-  announced outer;       ///< the construct announced when it opened
+  announced outer;       ///< the construct announced when this opened
   std::vector<std::uint32_t> commas;
 };
 
@@ -107,7 +107,7 @@ struct parser_state {
 
 class parser {
  public:
-  /// Over the whole file, or over the body of a macro: then `function` is whose code it is.
+  /// A parser of a file, or of a macro's body in that file.
   parser(const source::source_file& file, const token_list& tokens, dialect language,
          source::diagnostics& out, analysis& found,
          const std::vector<scanned_include>& includes = {});
@@ -118,7 +118,7 @@ class parser {
   struct branch {
     parser_state before;
     std::optional<parser_state> result;
-    std::size_t opened = 0;  ///< the directive
+    std::size_t opened = 0;  ///< the index of the directive
     bool has_else = false;
     bool dead = false;      ///< inside a group that is never compiled
     bool skipping = false;  ///< this branch is never compiled
@@ -126,10 +126,10 @@ class parser {
   struct declared_name {
     int before = -1;
     range where;
-    int wait = -1;          ///< the twait body that it ends with; not of references and static ones
-    bool lasting = false;   ///< a reference, or static
+    int wait = -1;  ///< the twait body in which it is declared; -1 for references and statics
+    bool lasting = false;   ///< the name is a reference, or static
     bool constant = false;  ///< const or constexpr
-    int block = 0;          ///< the bracket that it ends with, by its depth
+    int block = 0;          ///< the depth of the bracket with which the name ends
   };
   /// T name[n] with a variable n: no array of a function that waits.
   struct sized_array {
@@ -244,14 +244,14 @@ class parser {
   macro_names own_macros_;
   macro_names* macros_ = &own_macros_;  ///< a macro's body knows those of its file
   bool macro_body_ = false;
-  bool unbalanced_ = false;  ///< of a macro's body
+  bool unbalanced_ = false;  ///< the brackets of a macro's body do not match
   bool told_translated_ = false;
-  bool ported_ = false;  ///< it has Heddle's own twait, which other functions than tamed ones use
+  bool ported_ = false;  ///< the file has Heddle's own twait, which ordinary functions use, too
   const std::vector<scanned_include>& includes_;
   std::size_t next_include_ = 0;
   std::vector<sized_array> arrays_;
   std::unordered_set<std::string> thread_locals_;
-  bool thread_local_head_ = false;  ///< the name of one comes
+  bool thread_local_head_ = false;  ///< the name of a thread_local variable is next
 };
 
 }  // namespace heddle::tame

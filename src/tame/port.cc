@@ -55,7 +55,7 @@ class porter {
   void leave(range at, std::string what) {
     left_.push_back({file_.line_of(at.begin), std::move(what)});
   }
-  /// With the blanks behind it.
+  /// Removes a word and the blanks behind it.
   void remove_word(range r) {
     while (r.end < text().size() && (text()[r.end] == ' ' || text()[r.end] == '\t')) ++r.end;
     edits_.replace(r, "");
@@ -66,7 +66,7 @@ class porter {
       for (const range r : f.returns) edits_.insert(r.begin, "co_");
       return;
     }
-    if (text_of(f.keyword) != "tamed") return;  // it is a macro, which is ported itself
+    if (text_of(f.keyword) != "tamed") return;  // the keyword is a macro, which is ported itself
     if (!f.default_return.empty())
       return leave(f.name,
                    "a function that returns before it ends: give it an event for the result");
@@ -100,7 +100,7 @@ class porter {
     if (!f.definition) return;
     for (const range r : f.returns) edits_.insert(r.begin, "co_");
     if (f.waits || f.close.empty()) return;
-    // Without a wait, only this makes it one of our functions.
+    // Without a wait, only co_return makes the function a coroutine.
     edits_.insert(f.close.begin,
                   own_line(f) ? "  co_return;\n" + indent(f.close.begin) : "co_return; ");
   }
@@ -153,7 +153,7 @@ class porter {
     const std::uint32_t start = line_start(v.keyword.begin);
     const bool several = text_of({v.open.end, v.close.begin}).find('\n') != std::string::npos;
     write_initializers(edits_, v);
-    std::uint32_t end = v.close.end;  // a semicolon behind the bracket goes too
+    std::uint32_t end = v.close.end;  // a semicolon behind the bracket is removed, too
     while (end < text().size() && (text()[end] == ' ' || text()[end] == '\t')) ++end;
     if (end < text().size() && text()[end] == ';')
       ++end;
@@ -168,7 +168,7 @@ class porter {
       edits_.replace({last, end}, "");
       return;
     }
-    // The lines of the brackets go, if they hold nothing else; the rest moves to the left.
+    // Lines that hold only the brackets are removed; the lines between move to the left.
     const bool alone =
         text_of({start, v.keyword.begin}).find_first_not_of(" \t") == std::string::npos;
     const bool opens_line =
@@ -276,7 +276,7 @@ class porter {
     }
   }
 
-  /// Unified, with three lines around each change. It comes from the edits: nothing is compared.
+  /// The unified diff, with three lines around each change. It is made from the edits.
   [[nodiscard]] std::string diff() {
     struct run {
       std::uint32_t first, last;  // lines of the source

@@ -14,13 +14,13 @@ struct parsed {
 
   const source::source_file& file;
   token_list tokens;
-  std::vector<std::string> headers;  ///< that were read for their macros
+  std::vector<std::string> headers;  ///< headers that were read for their macros
   std::vector<scanned_include> includes;
   analysis found;
 
   /// The text of a range without comments and line ends.
   [[nodiscard]] std::string one_line(range r) const;
-  /// The token that begins there, or the first behind.
+  /// The token that begins at the offset, or the first behind it.
   [[nodiscard]] std::vector<token>::const_iterator token_at(std::uint32_t offset) const;
   /// Whether `template` is behind the keyword: tamed template <class T> f()
   [[nodiscard]] bool template_follows(const function& f) const;
@@ -28,7 +28,7 @@ struct parsed {
   [[nodiscard]] translation begin() const;
 };
 
-/// `T x(g());` and `T x();` would declare functions.
+/// Rewrites variables that would declare functions as statements: `T x(g());` and `T x();`.
 void write_initializers(edit_list& edits, const variables& v);
 
 /// The definition of a macro under its twin's name, with the lines of the macro.

@@ -108,7 +108,7 @@ class lexer {
     return text_[p] == '\n' || (text_[p] == '\r' && p + 1 < text_.size() && text_[p + 1] == '\n');
   }
 
-  /// One token; in a directive, spaces end before the line end.
+  /// Reads one token. In a directive, spaces end before the line end.
   const token& next(std::vector<token>& to, bool in_directive) {
     const std::size_t begin = at_;
     const std::size_t start = skip(at_);
@@ -215,7 +215,7 @@ class lexer {
     end += '"';
     const std::size_t close = text_.find(end, p + 1);
     if (close == std::string_view::npos) {
-      at_ = text_.size();  // it does not end: compilers say so too
+      at_ = text_.size();  // the literal does not end: compilers report it, too
       return true;
     }
     at_ = close + end.size();
@@ -227,7 +227,8 @@ class lexer {
       while (!at_end(at_) && is_identifier_part(peek(at_))) at_ = after(at_);
   }
 
-  /// At a quote, or at splices before it. One that is not closed ends with its line.
+  /// Reads a literal at its quote, or at splices before. If it is not closed, it ends with its
+  /// line.
   const token& literal(std::vector<token>& to, std::size_t begin) {
     at_ = skip(at_);
     const char quote = text_[at_++];

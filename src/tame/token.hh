@@ -98,8 +98,8 @@ enum class word : std::uint8_t {
   gather_,  ///< heddle_gather: the output of this tool
 };
 
-/// A punctuator in one number: its characters, the first in the lowest byte. Digraphs count as what
-/// they stand for.
+/// A punctuator in one number: its characters, the first in the lowest byte. Digraphs count as the
+/// punctuators that they mean.
 [[nodiscard]] constexpr std::uint32_t punct(const char* text) noexcept {
   std::uint32_t code = 0;
   for (int i = 0; text[i] != '\0' && i < 4; ++i)
@@ -111,11 +111,11 @@ struct token {
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
   token_kind kind = token_kind::other;
-  word name = word::none;   ///< of an identifier
-  bool spliced = false;     ///< it has a line splice in it
+  word name = word::none;   ///< the word of an identifier
+  bool spliced = false;     ///< a line splice is in the token
   bool open = false;        ///< a comment or raw string that does not end
-  std::uint32_t code = 0;   ///< of a punctuator
-  std::uint32_t first = 0;  ///< of a directive: its tokens in token_list::inside, `#` included
+  std::uint32_t code = 0;   ///< a punctuator's punct()
+  std::uint32_t first = 0;  ///< the first token of a directive in token_list::inside, `#`
   std::uint32_t count = 0;
 
   [[nodiscard]] bool is(const char* p) const noexcept {
@@ -132,7 +132,7 @@ struct token {
 struct token_list {
   std::string_view text;
   std::vector<token> all;
-  std::vector<token> inside;  ///< of the directives
+  std::vector<token> inside;  ///< tokens of the directives
 
   [[nodiscard]] std::string_view text_of(const token& t) const noexcept {
     return text.substr(t.begin, t.end - t.begin);

@@ -63,7 +63,7 @@ class builder {
     const bool returns_type = options_.returns != "void";
     // Another type than void makes every tamed function a coroutine: callers see one type.
     const bool coroutine = waits(static_cast<int>(index)) || returns_type;
-    const bool is_word = text(f.keyword) == "tamed";  // and not a macro that holds it
+    const bool is_word = text(f.keyword) == "tamed";  // false: a macro holds the word
     if (!f.default_return.empty()) return returns_early(f, waits(static_cast<int>(index)));
     if (f.lambda && coroutine && !f.trailing_result) {
       edits_.replace(f.keyword, "-> " + options_.returns);
@@ -143,7 +143,7 @@ class builder {
   }
   /// The semicolon of `return e;`; `from` itself when only space comes before it.
   [[nodiscard]] std::uint32_t end_of_statement(std::uint32_t from) const {
-    constexpr int tokens_max = 4096;  // of an expression; the limit keeps the time linear
+    constexpr int tokens_max = 4096;  // tokens of an expression; the limit keeps the time linear
     int depth = 0;
     bool any = false;
     int seen = 0;
@@ -220,7 +220,7 @@ class builder {
     }
   }
 
-  /// The macros that tamed functions use, and those that these use.
+  /// Notes the macros that tamed functions use, and the macros that those macros use.
   void note_used_twins() {
     if (found_.twins.empty() && parsed_.includes.empty()) return;
     std::vector<std::string_view> next;
@@ -245,7 +245,7 @@ class builder {
     }
   }
 
-  /// Lines of their own behind the definition; #line puts the count right again.
+  /// Adds the twin in lines of its own behind the definition; #line corrects the line numbers.
   void twin(const twin_macro& m) { add_lines(m.end, "\n" + twin_of(file_, m)); }
   void twins_of_header(const scanned_include& i) {
     std::string lines;

@@ -13,10 +13,10 @@ namespace heddle::tame {
 struct translate_options {
   dialect language = dialect::tamer;
   bool line_directives = true;
-  std::string returns = "void";           ///< of the build form: the type of tamed functions
+  std::string returns = "void";           ///< the type of tamed functions for the compiler
   bool scan_includes = false;             ///< read headers for macros that return
   std::vector<std::string> folders = {};  ///< where these headers are looked for
-  bool rename_api = false;  ///< of the port: also what tamer:: names and Heddle has alike
+  bool rename_api = false;                ///< a port renames the tamer:: names that Heddle has too
 };
 
 struct summary {
@@ -36,7 +36,7 @@ struct translation {
   std::string text;
   summary counts;
   bool changed = false;  ///< the file has something of the dialect in it
-  std::string diff;      ///< of a port: unified, without colors
+  std::string diff;      ///< the unified diff of a port, without colors
   std::vector<by_hand> left = {};
   std::vector<std::string> read = {};  ///< headers that were read
 };
