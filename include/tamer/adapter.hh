@@ -59,7 +59,7 @@ template <class... Ts>
   return heddle::with_timeout(timeval{delay / 1000, delay % 1000 * 1000}, std::move(e), outcome);
 }
 
-/// e, fired with these values after the delay unless it ends before.
+/// Gives e, and fires it with these values after the delay unless it ends before.
 template <class Delay, class... Ts, class... Vs>
   requires(sizeof...(Ts) == sizeof...(Vs) && sizeof...(Ts) != 0 &&
            requires(Delay d, event<> e) { ::tamer::at_delay(d, e); })
@@ -67,15 +67,16 @@ template <class Delay, class... Ts, class... Vs>
   ::tamer::at_delay(delay, heddle::bind(e, std::forward<Vs>(values)...));
   return e;
 }
-/// Without values the last one is -ETIMEDOUT. The others keep what the operation has stored so far,
-/// as the count of a read; of an event that no variable of an int receives, they are empty.
+/// As add_timeout() above, with -ETIMEDOUT as the last value. The first value keeps what the
+/// operation has stored so far, such as the count of a read; if no int variable receives the
+/// result, the first value is empty.
 template <class Delay, class... Ts>
   requires requires(Delay d, event<> e) { ::tamer::at_delay(d, e); }
 [[nodiscard]] event<Ts...> add_timeout(Delay delay, event<Ts...> e) {
   if constexpr (sizeof...(Ts) == 0) {
     ::tamer::at_delay(delay, e);
   } else if constexpr (sizeof...(Ts) == 1 && !(std::constructible_from<Ts, int> && ...)) {
-    ::tamer::at_delay(delay, e.unblocker());  // no value can say it
+    ::tamer::at_delay(delay, e.unblocker());  // the type has no value for a timeout
   } else if constexpr (sizeof...(Ts) == 1) {
     ::tamer::at_delay(delay, heddle::bind(e, Ts(::tamer::outcome::timeout)...));
   } else {
@@ -111,7 +112,7 @@ template <class... Ts>
       signal, ::tamer::detail::note_outcome(e.unblocker(), outcome, ::tamer::outcome::signal));
   return e;
 }
-/// Any one of a range of signals.
+/// As with_signal() above, for any one of a range of signals.
 template <class Iterator, class... Ts>
   requires std::input_iterator<Iterator>
 [[nodiscard]] event<Ts...> with_signal(Iterator first, Iterator last, event<Ts...> e) {
@@ -134,7 +135,7 @@ template <class... Ts, class... Vs>
   return e;
 }
 
-/// The same for any one of a range of signals.
+/// As add_signal() above, for any one of a range of signals.
 template <class Iterator, class... Ts, class... Vs>
   requires(std::input_iterator<Iterator> && sizeof...(Ts) == sizeof...(Vs))
 [[nodiscard]] event<Ts...> add_signal(Iterator first, Iterator last, event<Ts...> e,
@@ -143,7 +144,7 @@ template <class Iterator, class... Ts, class... Vs>
   return e;
 }
 
-/// Calls f once, with these arguments before its values, when it fires.
+/// An event that calls f once when it fires, with these arguments before its values.
 template <class... Ts, class F, class... Args>
 [[nodiscard]] event<Ts...> fun_event(F f, Args... args) {
   return heddle::function_event<Ts...>(

@@ -22,13 +22,13 @@ class buffer {
   [[nodiscard]] std::size_t size() const noexcept;
   [[nodiscard]] const char* data() const noexcept;
 
-  /// Reads once more.
+  /// Reads once, and appends the bytes to the buffer.
   void fill_more(fd f, int_event done);
-  /// Reads until `c` is in the buffer; `len` is the length up to and with it.
+  /// Reads until `c` is in the buffer; `len` gets the length with `c` included.
   void fill_until(fd f, char c, std::size_t limit, std::size_t& len, int_event done);
-  /// The same, and takes what was read, `c` included.
+  /// As fill_until(), and takes the bytes up to `c`, `c` included, into `text`.
   void take_until(fd f, char c, std::size_t limit, std::string& text, int_event done);
-  /// The first n bytes, or what there is of them.
+  /// Takes the first n bytes, or all if there are fewer.
   [[nodiscard]] std::string take(std::size_t n);
 
  private:

@@ -42,8 +42,8 @@ namespace dns {
 class reply {
  public:
   struct answer {
-    std::string name;                  ///< of an address
-    std::vector<std::uint32_t> addrs;  ///< of a name: version 4, in network byte order
+    std::string name;                  ///< the name of an address
+    std::vector<std::uint32_t> addrs;  ///< addresses of a name: version 4, in network byte order
     int err = DNS_ERR_NONE;
     explicit operator bool() const noexcept { return err == DNS_ERR_NONE; }
   };
@@ -58,7 +58,7 @@ class reply {
   [[nodiscard]] int addrcount() const noexcept {
     return answer_ == nullptr ? 0 : static_cast<int>(answer_->addrs.size());
   }
-  /// 0 where there is no such address.
+  /// The address of this index; 0 if there is none.
   [[nodiscard]] std::uint32_t operator[](int i) const noexcept {
     return i >= 0 && i < addrcount() ? answer_->addrs[static_cast<std::size_t>(i)] : 0;
   }

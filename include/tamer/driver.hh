@@ -45,7 +45,7 @@ void cleanup();
 /// Runs until no timer, signal, descriptor or asap event is left, or until break_loop(). Rethrows
 /// an exception that leaves a function of the loop.
 void loop();
-/// One turn; does not sleep.
+/// Runs one turn. If nothing is ready, it first sleeps once, as loop() would.
 void once();
 void break_loop();
 [[nodiscard]] bool initialized() noexcept;
@@ -61,7 +61,7 @@ void set_time_type(time_type t);
 [[nodiscard]] double drecent();
 void set_recent();
 
-/// Each fires once, and a delay counts from recent(). A delay of zero or less means asap.
+/// Fires e once. The delay counts from recent(); a delay of zero or less means asap.
 void at_delay(double seconds, event<> e, bool background = false);
 void at_delay(timeval delay, event<> e, bool background = false);
 void at_delay_sec(int seconds, event<> e, bool background = false);
@@ -70,7 +70,7 @@ void at_delay_usec(int microseconds, event<> e, bool background = false);
 void at_time(double seconds, event<> e, bool background = false);
 void at_time(timeval when, event<> e, bool background = false);
 inline void at_asap(event<> e) { heddle::asap(std::move(e)); }
-/// Fires once, before the loop sleeps next. If a function that it resumed arms another one, that
+/// Fires e once, before the loop sleeps next. If a function that e resumed arms another event, that
 /// one belongs to the sleep after it.
 void at_preblock(event<> e);
 void at_signal(int signal, event<> e, signal_flags flags = signal_default);
@@ -80,7 +80,7 @@ void at_fd_read(int fd, event<> e);
 void at_fd_read(int fd, event<int> e);
 void at_fd_write(int fd, event<> e);
 void at_fd_write(int fd, event<int> e);
-/// Fires when the peer has shut its side down; not on data.
+/// Fires e when the peer has shut its side down; not on data.
 void at_fd_shutdown(int fd, event<> e);
 
 /// The loop as an object. There is one: driver::main.
@@ -114,7 +114,7 @@ class driver {
   [[nodiscard]] timeval next_wake() const;
   /// FILE:LINE of every function that waits, with its description where one is kept.
   void blocked_locations(std::vector<std::string>& out) const;
-  /// Called for exceptions that no loop rethrows.
+  /// Sets the function that is called for exceptions that no loop rethrows.
   void set_error_handler(error_handler f) { error_ = f; }
 
   /// The runtime beneath.
@@ -126,7 +126,7 @@ class driver {
 
 }  // namespace tamer
 
-// Found by the type of the event, where programs name no namespace.
+// These functions are found by the event's type, because programs name no namespace.
 namespace heddle {
 
 using tamer::at_asap;

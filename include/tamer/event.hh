@@ -199,7 +199,7 @@ class next_wait {
 
  private:
   typename Rendezvous::awaiter inner_;
-  promise* function_ = nullptr;  ///< while it waits
+  promise* function_ = nullptr;  ///< the function while it waits
   std::tuple<Out&...> out_;
 };
 
@@ -262,7 +262,7 @@ template <class... Ids, class A, class B, class C, class D, class E>
                          std::forward<D>(d), std::forward<E>(e));
 }
 #ifndef mkevent  // heddle/core/twait.hh has it as a macro
-/// The name of the original Tame.
+/// As make_event(); the name in the original Tame.
 template <class... Ids, class... Args>
   requires(sizeof...(Args) < 6)
 [[nodiscard]] auto mkevent(rendezvous<Ids...>& r, Args&&... args) {

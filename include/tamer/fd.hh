@@ -38,7 +38,7 @@ class int_event : public event<int> {
 class fd {
  public:
   fd() noexcept = default;
-  /// A descriptor number, or a negative error.
+  /// Takes a descriptor number, or a negative error.
   explicit fd(int value);
   fd(const fd& other) noexcept;
   fd(fd&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
@@ -69,7 +69,7 @@ class fd {
   static int make_nonblocking(int number);
   /// How many descriptors the process may have open (RLIMIT_NOFILE), or a negative error.
   [[nodiscard]] static int open_limit();
-  /// Sets it, within what the system allows, and returns what it is then.
+  /// Sets that limit as far as the system allows, and returns the new one.
   static int open_limit(int wanted);
 
   /// Fills the buffer, or stops at the end of the file (result 0 and a short count) or at an error.
@@ -81,7 +81,7 @@ class fd {
   void readv(const iovec* pieces, int pieces_len, std::size_t& count, int_event done) {
     read(pieces, pieces_len, count, std::move(done));
   }
-  /// One transfer.
+  /// As read(), but makes one transfer only.
   void read_once(void* buffer, std::size_t size, std::size_t& count, int_event done);
   void read_once(void* buffer, std::size_t size, event<std::size_t, int> done);
   void read_once(const iovec* pieces, int pieces_len, std::size_t& count, int_event done);
@@ -102,7 +102,7 @@ class fd {
   void write_once(const iovec* pieces, int pieces_len, std::size_t& count, int_event done);
 
   void sendmsg(const void* buffer, std::size_t size, int_event done);
-  /// Also passes a descriptor, over a Unix socket.
+  /// As sendmsg() above, and passes a descriptor, over a Unix socket.
   void sendmsg(const void* buffer, std::size_t size, int passed, int_event done);
 
   void fstat(struct stat& out, int_event done);
@@ -114,10 +114,10 @@ class fd {
   void connect(const sockaddr* address, socklen_t len, int_event done);
   int shutdown(int how);
 
-  /// Fires when the descriptor is closed; at once if it is.
+  /// Fires e when the descriptor is closed; at once if it is closed already.
   void at_close(event<> e);
   void close(int leave_error = -EBADF);
-  /// The same; `done` gets 0, or -EBADF if it was closed.
+  /// As close() above; `done` gets 0, or -EBADF if the descriptor was closed before.
   void close(event<int> done);
   /// An event that closes the descriptor when it fires; empty if there is none.
   [[nodiscard]] event<> closer() const;
@@ -159,7 +159,8 @@ class fdref {
   [[nodiscard]] int value() const noexcept { return fdnum(); }
   [[nodiscard]] int error() const noexcept { return fdnum() < 0 ? fdnum() : 0; }
   [[nodiscard]] ref_type type() const noexcept { return type_; }
-  /// The descriptor, to be used and kept; one without a number if it has gone.
+  /// A copy of the fd, which keeps the descriptor open; an fd without a number if the last has
+  /// gone.
   [[nodiscard]] fd get() const noexcept;
   operator fd() const noexcept { return get(); }
 
@@ -187,7 +188,7 @@ struct exec_fd {
 };
 [[nodiscard]] pid_t exec(std::vector<exec_fd>& fds, const char* program, bool path,
                          const std::vector<const char*>& arguments);
-/// Pipes to its input and from its output.
+/// As exec() above, with pipes to the program's input and from its output.
 [[nodiscard]] pid_t exec(fd& in, fd& out, const char* program, bool path, const char* argument0,
                          const char* argument1 = nullptr, const char* argument2 = nullptr,
                          const char* argument3 = nullptr);

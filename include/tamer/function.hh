@@ -28,8 +28,8 @@ struct member_link;
 
 /// Thread: one color.
 /// Owns: nothing; at its end it ends the functions that are blocked in its member functions, and
-///   those that hold a destroy_guard for it. One that runs at that moment goes on to its end.
-///   A copy starts without any.
+///   those that hold a destroy_guard for it. A function that runs at that moment goes on to its
+///   end. A copy of the object starts without functions.
 class tamed_class : public heddle::tamed_class {  // so functions that are ported end with it too
  public:
   tamed_class() noexcept = default;
@@ -48,7 +48,7 @@ class tamed_class : public heddle::tamed_class {  // so functions that are porte
   mutable list<member_link> functions_;
 };
 
-/// Of a frame that may end together with an object.
+/// The list entry of a frame that may end together with an object.
 struct member_link : list_node {
   link frame = no_link;
 };
@@ -76,7 +76,7 @@ class promise : public heddle::detail::task_promise_base {
     return {};
   }
   void return_void() noexcept { end_of_function(); }
-  /// In the first run the caller gets it; later the loop does.
+  /// The caller gets an exception of the first run; the loop gets later ones.
   void unhandled_exception() {
     if (first_run_) {
       leave_first_run();
@@ -85,7 +85,7 @@ class promise : public heddle::detail::task_promise_base {
     failed();
   }
 
-  /// Only what twait means. A task or an operation of Heddle's is started with an event:
+  /// Takes only the waits of twait. A task or an operation of Heddle's is started with an event:
   /// twait { start(task, make_event(x)); }
   template <class Wait>
     requires requires { typename std::remove_reference_t<Wait>::tame_wait; }
@@ -95,17 +95,17 @@ class promise : public heddle::detail::task_promise_base {
     return heddle::detail::keep_in_place(static_cast<Wait&&>(wait));
   }
 
-  /// The function waits from now on, and goes on.
+  /// Notes that the function waits from now on.
   void suspended() noexcept {
     waits_ = true;
     if (first_run_) first_suspension();
   }
   void resumed() noexcept { waits_ = false; }
-  /// Whether it waits, or has been woken and not yet gone on.
+  /// Whether the function waits, or has been woken and not resumed yet.
   [[nodiscard]] bool waits() const noexcept { return waits_; }
   /// The owner of these functions: the join that all of them report to.
   [[nodiscard]] static join& owner() noexcept;
-  /// Destroys a function that waits, or that is about to go on.
+  /// Destroys a function that waits, or has been woken and not resumed yet.
   static void destroy(link l) noexcept;
   /// Whether this frame is one of ours.
   [[nodiscard]] static bool is_ours(link l) noexcept {
@@ -174,7 +174,7 @@ class destroy_guard {
 /// `--returns heddle::tame::function`, for compilers that take no coroutine that returns void.
 struct function {};
 
-/// The promise of such a function.
+/// The promise of a function that returns tame::function.
 template <class Promise>
 struct function_promise : Promise {
   using Promise::Promise;

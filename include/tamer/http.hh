@@ -100,7 +100,7 @@ class http_message {
   http_message& header(std::string name, std::size_t value);
   http_message& append_header(std::string name, std::string value);
   http_message& remove_header(std::string_view name);
-  /// A time as HTTP writes it.
+  /// Sets a header to a time in HTTP's format.
   http_message& date_header(std::string name, std::time_t when);
   http_message& body(std::string b);
   http_message& append_body(std::string_view more);

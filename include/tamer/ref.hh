@@ -32,7 +32,7 @@ class ref {
   heddle::list<heddle::list_node> monitors_;
 };
 
-/// Tests false when the object has gone.
+/// Sees the end of an object: tests false when the object has gone.
 class ref_monitor : heddle::list_node {
  public:
   explicit ref_monitor(ref& watched) { watched.monitors_.push_back(*this); }
@@ -45,7 +45,7 @@ class ref_monitor : heddle::list_node {
   [[nodiscard]] bool operator!() const noexcept { return !linked(); }
 };
 
-/// The base of objects that are counted.
+/// The base of reference-counted objects.
 class enable_ref_ptr {
  public:
   enable_ref_ptr() noexcept = default;
@@ -71,7 +71,7 @@ class enable_ref_ptr {
   watch* watch_ = nullptr;
 };
 
-/// The same, where T::full_release() is called when the last ref_ptr goes.
+/// As enable_ref_ptr, which calls T::full_release() when the last ref_ptr goes.
 template <class T>
 class enable_ref_ptr_with_full_release : public enable_ref_ptr {};
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// libasync's callbacks that stay: called each time that a descriptor is ready or a signal comes.
+// libasync's callbacks that stay registered: each is called whenever its descriptor is ready or its
+// signal comes.
 #include <functional>
 #include <map>
 
@@ -13,7 +14,8 @@ void keep_calling_for_signal(int signal, std::function<void()> f);
 
 namespace {
 
-/// One for each descriptor and direction, or signal; a change of `round` ends the one before.
+/// The callback of a descriptor and direction, or of a signal. A change of `round` ends the
+/// callback before.
 struct watcher {
   std::function<void()> call;
   unsigned round = 0;
@@ -46,7 +48,7 @@ void arm_signal(int signal, unsigned round) {
   tamer::at_signal(signal, function_event<>([signal, round] {
                      watcher& w = signals()[signal];
                      if (w.round != round || !w.call) return;
-                     arm_signal(signal, round);  // first, so that none is lost
+                     arm_signal(signal, round);  // arm first, so that no signal is lost
                      const std::function<void()> call = w.call;
                      call();
                    }),

@@ -13,7 +13,7 @@ namespace tamer {
 struct buffer::content {
   explicit content(std::size_t n) : at_least(n == 0 ? 1 : n) {}
   std::string bytes;
-  std::size_t at_least;  ///< room that a read gets
+  std::size_t at_least;  ///< bytes of room that a read gets
 };
 
 buffer::buffer(std::size_t initial_capacity)
@@ -29,7 +29,7 @@ std::string buffer::take(std::size_t n) {
   return out;
 }
 
-/// One read. The room is memory of its own: the operation may still hold it when this has ended.
+/// Makes one read, into memory of its own instead of the shared content.
 void buffer::fill(std::shared_ptr<content> in, fd f, event<int> done) {
   if (detail::descriptor* const d = detail::descriptor::of(f);
       d != nullptr && !d->surplus.empty() && done) {

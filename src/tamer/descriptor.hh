@@ -29,7 +29,7 @@ struct descriptor {
   explicit descriptor(int n) : number(n) { heddle::tame::note_owned(n, true); }
 
   [[nodiscard]] static descriptor* of(const fd& f) noexcept { return f.state_; }
-  /// An fd of a descriptor that has one already.
+  /// Another fd of a descriptor.
   [[nodiscard]] static fd another(descriptor& d) noexcept {
     fd f;
     f.state_ = &d;
@@ -38,7 +38,7 @@ struct descriptor {
   }
   void drop() noexcept {
     if (--references != 0) return;
-    ++weak_references;  // closing may drop the last one
+    ++weak_references;  // keeps this object: closing may drop the last reference
     close(-EBADF);
     drop_weak();
   }
@@ -56,7 +56,7 @@ struct descriptor {
     }
     for (event<>& e : std::exchange(closers, {})) e.trigger();
   }
-  /// Whether a call may block: then it is made only when the descriptor is ready.
+  /// Whether a call may block, so that it must not be made before the descriptor is ready.
   [[nodiscard]] bool blocks() noexcept {
     if (mode == unknown) {
       const int flags = ::fcntl(number, F_GETFL);
@@ -67,15 +67,15 @@ struct descriptor {
 
   int number;
   unsigned references = 1;
-  unsigned weak_references = 0;  ///< of fdrefs that do not keep it open
+  unsigned weak_references = 0;  ///< fdrefs that do not keep the descriptor open
   enum : unsigned char { unknown, nonblocking, blocking } mode = unknown;
   side reading;
   side writing;
   std::vector<event<>> closers;
-  std::string surplus;  ///< read by an http_parser, behind the message that changed the protocol
+  std::string surplus;  ///< bytes that an http_parser read behind its last message
 };
 
-/// A place in the order of one side's operations; gives it on when it goes.
+/// An operation's turn on one side of a descriptor. The destructor passes the turn on.
 class turn {
  public:
   explicit turn(side& s) noexcept : side_(&s) {}
@@ -105,7 +105,7 @@ class turn {
   bool mine_ = false;
 };
 
-/// Why an operation goes on.
+/// The events that resume an operation.
 enum waits_for : int { readiness, end_of_event, its_turn };
 
 }  // namespace tamer::detail

@@ -22,15 +22,15 @@ namespace {
 
 struct program {
   std::unique_ptr<runtime> rt;
-  loop_driver* io = nullptr;  ///< the runtime's
-  std::size_t cells = 0;      ///< that were in use when nothing waited yet
+  loop_driver* io = nullptr;  ///< the driver of `rt`
+  std::size_t cells = 0;      ///< memory cells in use before anything waited
   bool looping = false;
   std::exception_ptr error;
   bool describing = false;
   bool ignore_sigpipe = true;
   timeval recent{};
-  time_point recent_at{};   ///< the same on the runtime's clock
-  std::vector<bool> owned;  ///< by number: a tamer::fd has it
+  time_point recent_at{};   ///< the moment of `recent` on the runtime's clock
+  std::vector<bool> owned;  ///< by descriptor number: whether a tamer::fd has it
   std::unordered_map<const heddle::detail::event_set*, std::string> said;
 };
 
@@ -66,7 +66,7 @@ void build(bool with_virtual_time) {
   options.ignore_sigpipe = p.ignore_sigpipe;
   auto io = std::make_unique<loop_driver>(options.driver, options.io, with_virtual_time);
   p.io = io.get();
-  p.recent = {};  // of another clock
+  p.recent = {};  // the old time came from another clock
   p.rt = std::make_unique<runtime>(std::move(io), options);
   p.cells = p.rt->main_worker().memory.live();
   p.describing = std::getenv("HEDDLE_TAME_DESCRIBE") != nullptr;
@@ -96,7 +96,7 @@ nanoseconds read_clock() {
   return here().io->read();
 }
 
-/// A descriptor that an event waits for. It goes when either ends.
+/// An event's wait for a descriptor. It ends when the descriptor is ready or the event has ended.
 template <class Event>
 struct watch : operation, event_notifier {
   watch(int fd, unsigned events, Event e) noexcept
@@ -175,12 +175,12 @@ void end_all_functions(runtime& rt) {
   }
 }
 
-/// At the end of a program its waits are dropped: that is no mistake.
+/// Silences the report of dropped waits, which at the end of a program are no mistake.
 void end_quietly(runtime& rt) noexcept {
   rt.diagnostics().set(diagnostic_kind::abandoned_event, strictness::off);
 }
 
-/// Static objects may still have events and wait for nothing; then the memory stays.
+/// Ends the runtime. If static objects still have events, its memory stays for them.
 void end_runtime() {
   program& p = here();
   p.io->drop_preblock();
@@ -220,7 +220,7 @@ std::unordered_map<const heddle::detail::event_set*, std::string>& descriptions(
 bool loop_failed(std::exception_ptr error) noexcept {
   program& p = here();
   if (!p.looping) return false;
-  if (p.error) return false;  // one at a time; the other is reported
+  if (p.error) return false;  // the loop rethrows one error; a second one is reported
   p.error = std::move(error);
   p.rt->stop();
   return true;
@@ -285,7 +285,7 @@ void once() {
   heddle::runtime& rt = running();
   {
     const loop_scope inside;
-    if (rt.main_worker().idle()) {  // it may sleep, once
+    if (rt.main_worker().idle()) {  // the loop may sleep, once
       here().io->stop_after_sleep(&rt);
       rt.run();
       if (here().io->has_slept()) here().io->continue_turn();
@@ -331,7 +331,7 @@ namespace {
 void start_timer(nanoseconds span, event<> e, bool background) {
   static_cast<void>(background);
   if (span <= nanoseconds::zero()) return heddle::asap(std::move(e));
-  // From recent(), as tamer's: delays that one turn asks for end in their own order.
+  // As in tamer, delays count from recent(), so that those of one turn end in the order of length.
   static_cast<void>(recent());
   heddle::timer_until(heddle::add_saturated(here().recent_at, span), std::move(e));
 }

@@ -36,7 +36,7 @@ pid_t exec(std::vector<exec_fd>& fds, const char* program, bool path,
   const pid_t child = ::fork();
   if (child < 0) return -errno;
   if (child == 0) {
-    // First out of the way of the numbers that are wanted, then to them.
+    // Move the descriptors away from the wanted numbers first, then to these numbers.
     for (ends& e : given) e.child = ::fcntl(e.child, F_DUPFD, 256);
     for (const ends& e : given) {
       if (e.child < 0 || ::dup2(e.child, e.target) < 0) ::_exit(127);

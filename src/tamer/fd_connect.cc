@@ -30,7 +30,7 @@ void accept_one(fd f, sockaddr* address, socklen_t* len, event<fd> done) {
     listens = true;
     mine.wait(r.make_event(its_turn));
     co_await ::heddle::tame::next(r, which);
-    if (which == its_turn || r.has_ready()) mine.got();  // both may have come
+    if (which == its_turn || r.has_ready()) mine.got();  // the turn may have come, too
     if (which == end_of_event) co_return;
   }
   while (true) {
@@ -47,8 +47,8 @@ void accept_one(fd f, sockaddr* address, socklen_t* len, event<fd> done) {
       if (errno == EINTR || errno == ECONNABORTED) continue;
       if (errno != EAGAIN && errno != EWOULDBLOCK) {
         const int failed = errno;
-        // Programs ask again at once: where descriptors or memory are short, others run first, who
-        // may give some back.
+        // Programs accept again at once. If descriptors or memory are short, wait 10 ms, so that
+        // other functions can free some.
         if (failed == EMFILE || failed == ENFILE || failed == ENOBUFS || failed == ENOMEM) {
           if (!listens) wanted.at_trigger(r.make_event(end_of_event));
           at_delay_msec(10, r.make_event(its_turn));
@@ -165,7 +165,7 @@ void udp_connect(in_addr address, int port, event<fd> done) {
 
 namespace {
 
-/// False when the path is too long for the system.
+/// Makes the address of a Unix socket. False when the path is too long for the system.
 bool unix_address(const std::string& path, sockaddr_storage& out, socklen_t& len) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;

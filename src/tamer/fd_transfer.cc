@@ -16,7 +16,7 @@ namespace tamer {
 namespace detail {
 namespace {
 
-/// Where an operation tells its count and its result.
+/// The receivers of an operation's count and result.
 struct count_and_int {
   count_and_int(std::size_t* c, event<int> d) : done(std::move(d)) {
     if (c == nullptr || !done) return;
@@ -58,7 +58,7 @@ void transfer(fd f, bool reads, std::size_t size, bool once, Tell tell, Step ste
     wanted.at_trigger(r.make_event(end_of_event));
     mine.wait(r.make_event(its_turn));
     co_await ::heddle::tame::next(r, which);
-    if (which == its_turn || r.has_ready()) mine.got();  // both may have come
+    if (which == its_turn || r.has_ready()) mine.got();  // the turn may have come, too
     if (which == end_of_event) co_return;
   }
   bool listens = which == its_turn && r.has_waiting();
@@ -116,7 +116,7 @@ struct read_step {
   std::size_t size;
   ssize_t operator()(int number, std::size_t done) const noexcept {
     char* const into = buffer.get();
-    if (into == nullptr) return size == 0 ? 0 : -ECANCELED;  // a variable of an ended function
+    if (into == nullptr) return size == 0 ? 0 : -ECANCELED;  // the buffer's function has ended
     const ssize_t n = ::read(number, into + done, size - done);
     return n < 0 ? -errno : n;
   }
@@ -137,7 +137,7 @@ struct write_string_step {
   }
 };
 
-/// The pieces from an offset on.
+/// Transfers the pieces from an offset on.
 struct pieces_step {
   pieces_step(const iovec* from, int len, bool reads_) : pieces(from, from + len), reads(reads_) {}
   [[nodiscard]] std::size_t size() const noexcept {
@@ -166,7 +166,7 @@ struct pieces_step {
   bool reads;
 };
 
-/// One message, with a descriptor if `passed` is one.
+/// Sends one message, with a descriptor if `passed` is one.
 ssize_t send_message(int number, const void* buffer, std::size_t size, int passed) noexcept {
   iovec piece{const_cast<void*>(buffer), size};
   msghdr message{};

@@ -49,7 +49,7 @@ void promise::failed() noexcept {
 
 void tamed_class::end_functions() noexcept {
   while (member_link* const f = functions_.pop_front()) {
-    // A running one has done `delete this`, or called a function that did: it goes on to its end.
+    // A running function has done `delete this`, or called one that did: it goes on to its end.
     if (static_cast<promise&>(promise_of(f->frame)).waits()) promise::destroy(f->frame);
   }
 }

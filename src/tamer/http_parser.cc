@@ -123,7 +123,7 @@ void http_parser::read_message(std::shared_ptr<state> s, fd f, event<http_messag
     const std::string_view text = trimmed(line);
     switch (at) {
       case start:
-        if (text.empty() && ++lines < 8) break;  // left by a client that ends a body with a line
+        if (text.empty() && ++lines < 8) break;  // an empty line behind the body before
         m.error_ = read_start(text, request, m.method_, m.url_, m.status_, m.reason_, m.minor_);
         at = headers;
         lines = 0;
@@ -156,7 +156,7 @@ void http_parser::read_message(std::shared_ptr<state> s, fd f, event<http_messag
         } else if (at == headers) {
           http_header h{std::string(text.substr(0, colon)),
                         std::string(trimmed(text.substr(colon + 1)))};
-          // With two lengths, others may see the message end elsewhere.
+          // With two lengths, another program may see the message end elsewhere.
           if (h.is_content_length() && m.has_header(h.name) && m.header(h.name) != h.value)
             m.error_ = HPE_INVALID_CONTENT_LENGTH;
           m.headers_.push_back(std::move(h));

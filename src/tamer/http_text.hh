@@ -42,7 +42,7 @@ inline bool read_number(std::string_view s, Number& out, int base = 10) noexcept
   return error == std::errc() && end == s.data() + s.size() && !s.empty();
 }
 
-/// A line end inside of a name or value would begin another header.
+/// Replaces line ends, which inside of a name or value would begin another header.
 inline std::string one_line(std::string s) {
   std::replace_if(
       s.begin(), s.end(), [](char c) { return c == '\r' || c == '\n' || c == '\0'; }, ' ');

@@ -27,7 +27,7 @@ struct mutex::queue {
       }
       const event<> granted = std::move(first.granted);
       waiting.pop_front();
-      granted.trigger();  // nothing when the waiter has gone
+      granted.trigger();  // does nothing when the waiter has gone
     }
   }
   std::deque<waiter> waiting;
@@ -43,7 +43,7 @@ void mutex::acquire_as(kind k, event<> done) {
   queue_->waiting.push_back({k, done});
   queue_->advance();
   if (!done) return;
-  // A waiter that gives up may have been ahead of others.
+  // A waiter that gives up may have been ahead of others, which can enter now.
   done.at_trigger(heddle::function_event<>([q = std::weak_ptr<queue>(queue_)] {
     if (const std::shared_ptr<queue> here = q.lock()) here->advance();
   }));

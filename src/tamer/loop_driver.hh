@@ -30,19 +30,19 @@ class loop_driver final : public forwarding_driver, public completion_router {
     if (virtual_) now_ += tick;
     return wall_time();
   }
-  /// Whether a turn has begun since this was last asked.
+  /// Whether a turn has begun since the last call.
   [[nodiscard]] bool take_turned() noexcept { return std::exchange(turned_, false); }
-  /// The runtime stops after the next turn that may have slept.
+  /// Stops the runtime after the next turn that may have slept.
   void stop_after_sleep(runtime* rt) noexcept { stop_ = rt; }
   [[nodiscard]] bool has_slept() const noexcept { return stop_ == nullptr; }
-  /// The next turn belongs to the one before it: virtual time does not advance.
+  /// Makes the next turn a part of the one before it: virtual time does not advance.
   void continue_turn() noexcept { continues_ = true; }
   /// Fires e before the loop's next sleep. An event that is armed after those of this sleep have
   /// fired belongs to the sleep after it, so a function that arms itself again does not keep the
   /// loop awake.
   void at_preblock(runtime& rt, event<> e);
   void drop_preblock() noexcept { later_.clear(); }
-  /// In the child after fork(): the kernel's side of the driver belongs to the parent.
+  /// Makes a new driver in the child after fork(): the old one's kernel objects are the parent's.
   void forked(worker& w);
 
   void attach(worker& owner, completion_router& r) noexcept override {
@@ -101,7 +101,7 @@ class loop_driver final : public forwarding_driver, public completion_router {
   runtime* stop_ = nullptr;
   runtime* preblocking_ = nullptr;
   std::vector<event<>> later_;   ///< preblock events of the sleep after the next
-  bool preblock_fired_ = false;  ///< those of the next sleep have fired
+  bool preblock_fired_ = false;  ///< the events of the next sleep have fired
   bool virtual_;
   bool turned_ = false;
   bool continues_ = false;
@@ -122,7 +122,7 @@ inline void loop_driver::at_preblock(runtime& rt, event<> e) {
 }
 
 inline void loop_driver::forked(worker& w) {
-  // Ending the old one would reach into the parent's.
+  // The old driver is not destroyed, because that would reach into the parent's driver.
   static_cast<void>(exchange_inner(make_driver(choice_, options_)).release());
   inner().attach(w, *this);
   for (operation* const op : std::vector<operation*>(pending_.begin(), pending_.end())) {

@@ -10,16 +10,16 @@
 
 namespace heddle::tame {
 
-/// An exception left a function that the loop had resumed: the loop ends and rethrows it. False
-/// when no tamer::loop() runs.
+/// Ends the loop, which rethrows this exception of a function that it had resumed. False when no
+/// tamer::loop() runs, or when it has an exception already.
 [[nodiscard]] bool loop_failed(std::exception_ptr error) noexcept;
 
-/// Descriptors that a tamer::fd has, which tells the driver when it closes one. Others are watched
-/// by a duplicate, because programs close them as they like.
+/// Notes whether a tamer::fd has a descriptor: an fd tells the driver when it closes one. Other
+/// descriptors are watched by a duplicate, because programs close them as they like.
 void note_owned(int fd, bool owned);
 [[nodiscard]] bool is_owned(int fd) noexcept;
 
-/// The text of each twait ["..."] { } in which a function is.
+/// The text of each twait ["..."] { } in which a function waits.
 [[nodiscard]] std::unordered_map<const heddle::detail::event_set*, std::string>& descriptions();
 
 }  // namespace heddle::tame

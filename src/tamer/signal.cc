@@ -46,7 +46,7 @@ heddle::task<> listen(int signal) {
     now.insert(now.end(), l.background.begin(), l.background.end());
     l.background.clear();
     for (event<>& e : now) e.trigger();
-    // The functions that wait for these run, and may arm it again.
+    // Let the functions that wait for these events run: they may arm the signal again.
     for (int turns = 0; turns < 2; ++turns) co_await heddle::yield();
     l.firing = false;
     if (!l.wanted()) break;
@@ -68,7 +68,7 @@ void at_signal(int signal, event<> e, signal_flags flags) {
   const bool in_background = (flags & signal_background) != 0;
   const bool was_foreground = listener::any(l.foreground);
   (in_background ? l.background : l.foreground).push_back(e);
-  // Without listeners, the loop need not wait for it.
+  // After the last listener has ended, the loop need not wait for the signal.
   e.at_trigger(heddle::function_event<>([signal] {
     listener& here = listener_of(signal);
     if (!here.runs || here.firing || here.wanted()) return;
@@ -76,7 +76,7 @@ void at_signal(int signal, event<> e, signal_flags flags) {
     here.life.clear();
   }));
   if (l.runs && !l.firing && !in_background && !was_foreground) {
-    l.life.clear();  // it waits in the background: begin again, in the foreground
+    l.life.clear();  // the task waits in the background: begin again, in the foreground
     l.runs = false;
   }
   if (!l.runs) begin(signal);

@@ -108,7 +108,7 @@ void websocket_parser::read_message(std::shared_ptr<state> s, fd f, event<websoc
   int r = 0;
   m.ok_ = false;
   while (done && s->ok) {
-    // The head, its length, and the body: as much as is there tells how much is needed.
+    // The head, the length, the body: the bytes that are there tell how many are needed.
     std::size_t need = 2;
     std::uint64_t length = 0;
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(s->in.data()[i]); };
