@@ -18,8 +18,8 @@ std::uint32_t cookie_epoch(const core& k) noexcept {
   return static_cast<std::uint32_t>(k.now >> 26);  // 67 s
 }
 
-constexpr std::uint32_t place_mask = 0x1ffff;     // where the peer's stream begins
-constexpr std::uint32_t flow_mask = 0x3ff << 17;  // which connection, and when
+constexpr std::uint32_t place_mask = 0x1ffff;     // the peer's sequence number plus hash bits
+constexpr std::uint32_t flow_mask = 0x3ff << 17;  // hash bits of connection, epoch and MSS
 
 std::uint32_t cookie_hash(const core& k, const flow& f, sequence peer, std::uint32_t epoch,
                           std::uint32_t size) noexcept {
@@ -76,7 +76,7 @@ cookie_sort check_cookie(const core& k, const segment& ack, cookie_offer& offer)
   const std::uint32_t size = cookie >> 27 & 7;
   const std::uint32_t now = cookie_epoch(k);
   const std::uint32_t age = (now - (cookie >> 30)) & 3;
-  // This epoch's and the last one's are good: 67 to 134 seconds.
+  // Cookies of this epoch and of the last one are good: 67 to 134 seconds.
   if (age > 1 || age > now) return cookie_sort::none;
   const std::uint32_t wrong =
       cookie_hash(k, f, ack.seq - 1, now - age, size) ^ (cookie & (flow_mask | place_mask));

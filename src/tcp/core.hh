@@ -58,17 +58,17 @@ struct core {
   std::array<std::uint32_t, 64> port_next{};
 
   // Memory (memory.cc).
-  std::size_t held_bytes = 0;      // of users: unread, to send, out of order, with their records
-  std::size_t process_share = 0;   // taken of the process' budget
+  std::size_t held_bytes = 0;      // bytes of users: unread, to send, out of order, with records
+  std::size_t process_share = 0;   // taken from the process's budget
   std::uint32_t readers = 0;       // connections with unread bytes
-  std::vector<connection> narrow;  // whose window the memory makes small
-  instant ease_due = never_due;    // something was refused: when to look again
+  std::vector<connection> narrow;  // connections that wait for memory for a window or FIN
+  instant ease_due = never_due;    // when ease() looks again after a refusal
   bool writers_wait = false;       // user::eased() must be called
   instant stalled_seen = 0;        // when stalled connections were last looked for
 
   challenge_budget challenges;
   instant echo_second = -1;
-  std::uint32_t echoes = 0;  // in that second
+  std::uint32_t echoes = 0;  // answered in echo_second
 };
 
 /// A connection within a step.
@@ -87,17 +87,17 @@ inline void dropped(core& k, drop why) noexcept { ++k.count.drops[static_cast<st
 // memory.cc: the bounds of the stack and of the process.
 /// The sixteenths of a bound that a purpose may fill. The last one is for the stack's own records.
 enum class memory_for : std::uint8_t { sending_much = 10, opening = 12, sending = 14, data = 15 };
-inline constexpr std::size_t piece_bytes = 64;   // of a queued piece, without its bytes
-inline constexpr std::size_t record_bytes = 24;  // of a segment in flight
-inline constexpr std::size_t hold_bytes = 32;    // of a piece out of order
-/// A piece that is smaller is not worth asking for.
+inline constexpr std::size_t piece_bytes = 64;   // memory of a queued piece, without its bytes
+inline constexpr std::size_t record_bytes = 24;  // memory of a segment in flight
+inline constexpr std::size_t hold_bytes = 32;    // memory of a piece out of order
+/// The smallest piece that is worth asking for.
 inline constexpr std::size_t write_bytes_min = 4096;
-/// A connection with more than this to send has much.
+/// A connection with more bytes than this to send takes memory_for::sending_much.
 inline constexpr std::size_t small_queue_bytes = 16384;
 [[nodiscard]] std::size_t memory_used(const core& k) noexcept;
 [[nodiscard]] std::size_t memory_left(const core& k, memory_for what) noexcept;
 [[nodiscard]] std::size_t connection_bytes(const core& k) noexcept;
-/// Whether so much more may be used; if not, counts the refusal.
+/// Whether so many more bytes may be used; if not, counts the refusal.
 [[nodiscard]] bool fits(core& k, std::size_t bytes, memory_for what, refusal refused) noexcept;
 void count_refusal(core& k, refusal what) noexcept;
 inline void charge(core& k, std::size_t bytes) noexcept { k.held_bytes += bytes; }
@@ -109,7 +109,7 @@ void charge_records(core& k, traffic& t) noexcept;
 [[nodiscard]] std::uint32_t window_share(const core& k) noexcept;
 /// Whether a connection has a second block, or there is memory for one.
 [[nodiscard]] bool has_block(core& k, const pcb& c, memory_for what, refusal refused) noexcept;
-/// The same for FIN; if not, it is sent later.
+/// As has_block(), for FIN; if there is no memory, FIN is sent later.
 [[nodiscard]] bool may_finish(core& k, conn x);
 /// The window that a new connection offers first.
 [[nodiscard]] std::uint32_t first_window(const core& k) noexcept;
@@ -132,9 +132,9 @@ void settle_memory(core& k) noexcept;
 void rest_if_idle(core& k, pcb& c) noexcept;
 /// Takes the connection away and tells the user.
 void end(core& k, conn x, ending how);
-/// Leaves a TIME-WAIT record in its place.
+/// Ends a connection and leaves a TIME-WAIT record in its place.
 void end_in_time_wait(core& k, conn x);
-/// SYN's options and windows are known: sets what follows from them.
+/// Sets the values that follow from the options and the window of the peer's SYN.
 void open_with(core& k, pcb& c, const segment& syn);
 void established(core& k, conn x);
 
@@ -165,7 +165,7 @@ void challenge(core& k, conn x) noexcept;
 [[nodiscard]] bool may_challenge(core& k, std::uint64_t owner) noexcept;
 [[nodiscard]] std::uint32_t timestamp_now(const core& k) noexcept;
 [[nodiscard]] std::uint32_t mss_of(const core& k, bool v4) noexcept;
-/// The window that would be offered now, as an edge.
+/// The edge of the window that would be offered now.
 [[nodiscard]] sequence edge_to_offer(const core& k, const pcb& c) noexcept;
 
 // listen.cc
@@ -182,25 +182,25 @@ struct cookie_offer {
 void send_cookie(core& k, const segment& syn) noexcept;
 enum class cookie_sort : std::uint8_t {
   none,   // not ours, or too old
-  early,  // of a connection whose first ACK has not come
+  early,  // a segment that overtook the connection's first ACK
   good,
 };
-/// Looks at an ACK for a listener; `good`: sets what the SYN offered.
+/// Checks the cookie in an ACK for a listener; `good`: sets `offer` to the SYN's options.
 [[nodiscard]] cookie_sort check_cookie(const core& k, const segment& ack,
                                        cookie_offer& offer) noexcept;
-/// Sets what the SYN said that the cookie answered.
+/// Opens a connection with the options of the SYN that the cookie answered.
 void open_by_cookie(core& k, pcb& c, const segment& ack, const cookie_offer& offer);
 
 // input.cc
 void on_connection(core& k, conn x, segment& s, packet& p);
-/// The part from the ACK on (RFC 9293 section 3.10.7.4, fifth to eighth).
+/// The checks from the ACK on (RFC 9293 section 3.10.7.4, fifth to eighth).
 void from_ack_on(core& k, conn x, segment& s, packet& p);
 
 // icmp.cc
 void on_icmp(core& k, const ip_head& ip, bool sums_verified) noexcept;
 
 // acknowledge.cc
-/// False: the segment is to be dropped.
+/// Processes the segment's ACK. False: the segment is to be dropped.
 [[nodiscard]] bool on_ack(core& k, conn x, const segment& s);
 void take_window(pcb& c, const segment& s) noexcept;
 void measure(core& k, pcb& c, std::uint32_t rtt_us) noexcept;
@@ -214,7 +214,7 @@ struct ack_result {
   std::uint32_t sacked = 0;     // bytes newly reported
   std::uint32_t delivered = 0;  // bytes that the peer is now known to have
   bool duplicate_seen = false;  // a D-SACK
-  bool has_echo = false;        // of the segment's timestamp
+  bool has_echo = false;        // the segment echoes a timestamp
   std::uint32_t echo = 0;
   instant newest_sent_once = -1;  // send time of the latest acknowledged record sent once
 };
@@ -230,7 +230,7 @@ void mark_lost(traffic& t, sent_record& r) noexcept;
 // rack.cc
 void rack_delivered(core& k, pcb& c, traffic& t, const sent_record& r) noexcept;
 void rack_round(pcb& c, traffic& t, const segment& s, const ack_result& r) noexcept;
-/// Marks what must have been lost; the time until more can be judged, or 0.
+/// Marks segments that must have been lost; gives the time until more can be judged, or 0.
 [[nodiscard]] std::uint32_t rack_detect(core& k, pcb& c, traffic& t) noexcept;
 void rack_mark_on_timeout(core& k, pcb& c, traffic& t) noexcept;
 [[nodiscard]] std::uint32_t tail_probe_us(const core& k, const pcb& c, const traffic& t) noexcept;

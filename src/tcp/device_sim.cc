@@ -73,7 +73,7 @@ struct device_sim::parts {
     std::size_t number = 0;
     stack* attached = nullptr;
     wire_options wire;
-    instant free_at = 0;  // of a wire with a limit
+    instant free_at = 0;  // when a wire with a limit has sent its queue
     void transmit(const outgoing& p) noexcept override { of->transmit(*this, p); }
   };
 
@@ -117,7 +117,7 @@ struct device_sim::parts {
     }
   }
 
-  /// The faults of one packet; `delivered`: it is on its way.
+  /// Applies the wire's faults to one packet; `delivered`: it is on its way.
   fate carry(wire_end& from, sim_packet* made) {
     const wire_options& w = from.wire;
     if (w.down) return fate::down;
@@ -174,7 +174,7 @@ struct device_sim::parts {
     return at;
   }
 
-  /// Runs what happens at one time.
+  /// Delivers one packet that is due at this time; if none is, runs the timers that are due.
   void run_at(instant at) {
     now = std::max(now, at);
     if (!queue.empty() && queue.front().at <= now) {
@@ -201,7 +201,7 @@ struct device_sim::parts {
   void* watcher_context = nullptr;
 };
 
-/// The router's answer, with the start of the packet (RFC 1191, RFC 4443 section 3.2).
+/// Sends the router's answer, with the start of the packet (RFC 1191, RFC 4443 section 3.2).
 void device_sim::parts::tell_too_big(wire_end& from, std::span<const std::byte> whole) {
   const bool v4 = (std::to_integer<unsigned>(whole[0]) >> 4) == 4;
   const std::size_t quoted = std::min<std::size_t>(whole.size(), v4 ? 60 : 100);

@@ -17,7 +17,7 @@ struct icmp_error {
   std::uint32_t mtu = 0;
   flow between;
   sequence seq = 0;
-  std::uint32_t quoted_bytes = 0;  // of the packet that was too big
+  std::uint32_t quoted_bytes = 0;  // size of the packet that was too big
 };
 
 /// Reads the start of our own packet, which the error quotes: whole headers of IP and at least the
@@ -84,7 +84,8 @@ void narrow(core& k, conn x, const icmp_error& e) {
   const bool v4 = c.remote.is_v4();
   std::uint32_t mtu = e.mtu;
   if (mtu == 0) mtu = plateau_below(e.quoted_bytes);
-  // It must have been too big; and a forger could ask for segments that are all header.
+  // An honest MTU is less than the quoted packet. The floor of 576 or 1280 keeps a forger from
+  // asking for segments that are all header.
   if (mtu >= e.quoted_bytes) return;
   mtu = std::max<std::uint32_t>(mtu, v4 ? 576 : 1280);
   const std::uint32_t mss = mtu - (v4 ? 40 : 60);
@@ -105,7 +106,7 @@ constexpr std::size_t echo_head_bytes = 8;
   return p[0] == (v4 ? std::byte{8} : std::byte{128}) && p[1] == std::byte{0};
 }
 
-/// The same bytes back (RFC 1122 section 3.2.2.6, RFC 4443 section 4.2).
+/// Sends the request's bytes back (RFC 1122 section 3.2.2.6, RFC 4443 section 4.2).
 void answer_echo(core& k, const ip_head& ip) noexcept {
   const instant second = k.now / 1'000'000;
   if (second != k.echo_second) {

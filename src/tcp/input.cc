@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint16_t stale_age = 24 * 86400 / 134;  // 24 days (RFC 7323 section 5.5)
 
 /// The first round trip: from SYN, whose deadline tells when it left. If SYN was sent again, only
-/// the peer's echo of a timestamp tells which of them it answers (RFC 7323 section 4).
+/// the peer's echo of a timestamp tells which SYN it answers (RFC 7323 section 4).
 void measure_opening(core& k, pcb& c, const segment& s) {
   if (c.has(pcb_syn_lost)) {
     if (c.has(pcb_timestamps) && s.has_timestamps && s.ts_echo != 0) measure_echo(k, c, s.ts_echo);
@@ -42,7 +42,7 @@ void on_syn_sent(core& k, conn x, segment& s, packet& p) {
     return;
   }
   open_with(k, c, s);
-  if (!right) {  // both sides open at once
+  if (!right) {  // simultaneous open
     move(c, state::syn_received);
     c.set(pcb_syn_due);
     mark_dirty(k, x);
@@ -63,7 +63,7 @@ void on_syn_sent(core& k, conn x, segment& s, packet& p) {
   from_ack_on(k, x, s, p);
 }
 
-/// RFC 7323 section 5. False: drop.
+/// The checks of RFC 7323 section 5. False: the segment is to be dropped.
 bool check_timestamps(core& k, conn x, const segment& s) {
   pcb& c = x.c;
   if (s.has(flag_rst)) return true;
@@ -90,10 +90,10 @@ bool acceptable(const pcb& c, const segment& s) noexcept {
   // numbers its ACKs from the window's end; one that has probed a closed window with a new byte,
   // from a byte beyond it.
   if (length == 0 && !s.has(flag_rst)) return s.seq - c.rcv_nxt <= window + 1;
-  if (window == 0) return s.seq == c.rcv_nxt;  // its ACK and RST count; text is cut off
+  if (window == 0) return s.seq == c.rcv_nxt;  // ACK and RST count; trim() cuts the text off
   const auto inside = [&](sequence at) { return at - c.rcv_nxt < window; };
   return inside(s.seq) || (length > 0 && inside(s.seq + length - 1)) ||
-         // Longer than the window at both ends.
+         // The segment reaches beyond the window at both ends.
          (length > window && at_most(s.seq, c.rcv_nxt) && at_most(c.rcv_edge, s.end()));
 }
 
@@ -125,7 +125,7 @@ void refuse(core& k, conn x, const segment& s) {
   }
 }
 
-/// Cuts off what is outside of the window.
+/// Cuts off the part that is outside of the window.
 void trim(core& k, pcb& c, segment& s) {
   if (before(s.seq, c.rcv_nxt)) {
     std::uint32_t old = c.rcv_nxt - s.seq;
@@ -170,7 +170,7 @@ void on_reset(core& k, conn x, const segment& s) {
 }
 
 /// A SYN came twice: a cookie answered the first, and the second made this half-open connection.
-/// The peer goes on with the number that came first.
+/// The peer goes on with the sequence number that came first.
 bool takes_cookie(core& k, pcb& c, const segment& s) {
   cookie_offer offer;
   if (c.has(pcb_active) || check_cookie(k, s, offer) != cookie_sort::good) return false;
@@ -179,7 +179,7 @@ bool takes_cookie(core& k, pcb& c, const segment& s) {
   return true;
 }
 
-/// False: drop.
+/// Processes the ACK of our SYN. False: the segment is to be dropped.
 bool on_ack_of_syn(core& k, conn x, const segment& s) {
   pcb& c = x.c;
   if (s.ack != c.snd_nxt && !takes_cookie(k, c, s)) {
@@ -204,7 +204,7 @@ bool on_ack_of_syn(core& k, conn x, const segment& s) {
   return true;
 }
 
-/// False: the connection is gone.
+/// Processes the ACK of our FIN, if it is one. False: the connection is gone.
 bool on_ack_of_fin(core& k, conn x) {
   pcb& c = x.c;
   if (!c.has(pcb_fin_sent) || c.snd_una != c.snd_nxt) return true;
@@ -234,7 +234,7 @@ void on_connection(core& k, conn x, segment& s, packet& p) {
   }
   if (c.has(pcb_timestamps) && !check_timestamps(k, x, s)) return;
   if (c.now == state::syn_received && s.has(flag_syn) && s.seq + 1 == c.rcv_nxt) {
-    if (!s.has(flag_ack)) {  // the SYN again: so must its answer be
+    if (!s.has(flag_ack)) {  // the SYN came again: answer it again
       c.set(pcb_syn_due);
       mark_dirty(k, x);
       return;

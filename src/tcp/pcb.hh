@@ -28,8 +28,8 @@ namespace heddle::tcp {
 
 /// Bits of pcb::flags.
 enum pcb_flag : std::uint16_t {
-  pcb_timestamps = 1,      // both sides sent the option
-  pcb_sack = 2,            // both sides permit it
+  pcb_timestamps = 1,      // each side sent the option
+  pcb_sack = 2,            // each side permits SACK
   pcb_nagle_off = 4,       //
   pcb_keepalive = 8,       //
   pcb_finish = 16,         // the user sends no more; FIN follows the queue
@@ -67,20 +67,20 @@ struct pcb {
   std::uint32_t srtt_us = 0;  // 0: not measured
   std::uint32_t rttvar_us = 0;
   std::uint32_t traffic = no_index;
-  std::uint32_t link = no_index;  // the next of the same bucket, or of the free ones
+  std::uint32_t link = no_index;  // the next pcb of the same bucket, or of the free ones
 
   ip_address remote;
 
   std::uint16_t local_port = 0;
   std::uint16_t remote_port = 0;
-  std::uint16_t mss = 536;       // of a segment without options
+  std::uint16_t mss = 536;       // payload bytes of a full segment without options
   std::uint16_t max_window = 0;  // MAX.SND.WND (RFC 5961 section 5) >> send_shift, rounded up
 
   state now = state::closed;
   std::uint8_t send_shift : 4 = 0;
   std::uint8_t receive_shift : 4 = 0;
   std::uint8_t retries : 7 = 0;   // timeouts in a row, or keepalive probes
-  std::uint8_t narrowed : 1 = 0;  // the stack's memory makes its window small: it is in a list
+  std::uint8_t narrowed : 1 = 0;  // waits for memory: listed in core::narrow
   std::uint8_t local = 0;         // number of the local address
 
   std::uint16_t flags = 0;

@@ -32,8 +32,8 @@ std::uint32_t reordering_window(const pcb& c, const traffic& t) noexcept {
 void rack_delivered(core& k, pcb& c, traffic& t, const sent_record& r) noexcept {
   const auto rtt =
       static_cast<std::uint32_t>(std::clamp<instant>(k.now - r.sent_at, 1, UINT32_MAX - 1));
-  // An ACK sooner than any round trip was of an earlier transmission. Before the first measurement
-  // of this episode the smoothed one must do, with some room.
+  // An ACK sooner than any round trip answers an earlier transmission. Before the first measurement
+  // of this episode, three quarters of the smoothed round trip stand in for the shortest one.
   const std::uint32_t shortest =
       t.min_rtt_us != UINT32_MAX ? t.min_rtt_us : c.srtt_us - c.srtt_us / 4;
   if (r.sends > 1 && rtt < shortest) return;
@@ -112,7 +112,7 @@ void tail_probe(core& k, conn x) {
   }
   ++k.count.tail_probes;
   if (!c.has(pcb_sack)) {
-    // The head is what a timeout would repeat; so it is repeated early, as by three duplicate ACKs.
+    // A timeout would repeat the head; so it is repeated early, as after three duplicate ACKs.
     if (t.mode == recovery::open) begin_fast(k, c, t);
     retransmit(k, c, t, 0);
     set_send_timer(k, x, t);
@@ -158,7 +158,7 @@ void tail_probe_acked(core& k, pcb& c, traffic& t, const segment& s, const ack_r
       c.cwnd = std::min(c.cwnd, c.ssthresh);
     }
   } else if (r.acked == 0 && s.payload.empty() && s.sack_count == 0) {
-    t.tlp.active = false;  // both copies arrived
+    t.tlp.active = false;  // the peer got both copies
   }
 }
 

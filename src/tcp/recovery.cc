@@ -247,7 +247,7 @@ void set_send_timer(core& k, conn x, traffic& t) {
   const bool unsent = !c.has(pcb_fin_sent) && (t.data_end != c.snd_nxt || c.has(pcb_finish));
   if (c.snd_wnd == 0 && (unsent || !t.records.empty())) {
     t.timer = send_timer::window_probe;
-    // Probes back off also where each is answered, which timeout_us() does not count.
+    // Probes back off even if each is answered, which timeout_us() does not count.
     const unsigned more = t.window_probes > c.retries ? t.window_probes - c.retries : 0;
     const std::uint64_t wait = std::uint64_t{timeout_us(k, c)} << std::min(more, 20u);
     t.send_due = k.now + static_cast<instant>(std::min<std::uint64_t>(wait, k.opt.timeout_max_us));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The second block of a busy connection: its data that is queued, in flight or
-// received out of order, with the state of loss recovery. It goes away with the last of these.
+// received out of order, with the state of loss recovery. The block goes with the last of these.
 #pragma once
 
 #include <array>
@@ -18,11 +18,11 @@ namespace heddle::tcp {
 struct sent_record {
   sequence begin = 0;
   sequence end = 0;
-  instant sent_at = 0;     // the last time
+  instant sent_at = 0;     // when it was sent last
   std::uint8_t sends = 1;  // stays at 255
   bool sacked = false;
   bool lost = false;  // believed lost and not sent again since
-  bool fin = false;   // its last number is FIN's
+  bool fin = false;   // the last number is FIN's
 
   [[nodiscard]] std::uint32_t bytes() const noexcept { return end - begin; }
   [[nodiscard]] bool in_flight() const noexcept { return !sacked && !lost; }
@@ -38,7 +38,7 @@ struct queued_piece {
   std::uint64_t token = 0;
 };
 
-/// Received beyond a gap.
+/// A piece received beyond a gap.
 struct held_piece {
   sequence begin = 0;
   sequence end = 0;
@@ -56,11 +56,11 @@ struct traffic_state {
   std::uint32_t sacked_bytes = 0;
   std::uint32_t lost_bytes = 0;
   sequence small_end = 0;       // the end of the latest small segment
-  bool small_sent = false;      // there was one
+  bool small_sent = false;      // there was a small segment
   bool window_limited = false;  // cwnd held something back since the last ACK
   instant unlimited_since = 0;  // when cwnd stopped being the limit; 0: it is
 
-  instant moved_at = 0;  // bytes were last acknowledged, or handed up after a gap
+  instant moved_at = 0;  // when bytes were last acknowledged, or handed up after a gap
   std::uint32_t records_charged = 0;
   instant send_due = never_due;
   send_timer timer = send_timer::none;
@@ -68,7 +68,7 @@ struct traffic_state {
 
   // Loss recovery.
   recovery mode = recovery::open;
-  sequence recovery_end = 0;    // snd_nxt when it began
+  sequence recovery_end = 0;    // snd_nxt when the recovery began
   std::uint8_t duplicates = 0;  // duplicate ACKs in a row, of a peer without SACK
   std::uint32_t min_rtt_us = UINT32_MAX;
 
@@ -95,7 +95,7 @@ struct traffic_state {
   } prr;
   struct {  // RFC 3522, 4015, 3708
     bool possible = false;
-    sequence una = 0;  // snd_una when it began
+    sequence una = 0;  // snd_una when the recovery began
     std::uint32_t cwnd = 0;
     std::uint32_t ssthresh = 0;
     std::uint32_t retransmitted_at_ts = 0;  // timestamp of the first retransmission
@@ -107,11 +107,11 @@ struct traffic_state {
 
   // Receiving.
   std::uint32_t held_bytes = 0;
-  sequence last_held = 0;  // where the latest arrived: its block is reported first
-  sack_block duplicate;    // to report once (RFC 2883)
+  sequence last_held = 0;  // where the latest piece arrived: its block is reported first
+  sack_block duplicate;    // a D-SACK block to report once (RFC 2883)
   bool has_duplicate = false;
   bool peer_finished = false;  // FIN arrived beyond a gap
-  sequence peer_end = 0;       // its number
+  sequence peer_end = 0;       // FIN's sequence number
 };
 
 /// The queues keep their memory from one connection to the next.

@@ -13,8 +13,8 @@ namespace heddle::tcp {
 
 /// The treatment of a new connection for which there is no memory.
 enum class memory_policy : std::uint8_t {
-  wait,    ///< its SYN is dropped; the peer sends it again after a second
-  refuse,  ///< its SYN is answered with a reset; the peer learns at once
+  wait,    ///< the SYN is dropped; the peer sends it again after a second
+  refuse,  ///< the SYN is answered with a reset; the peer learns at once
 };
 
 /// Kinds of refusals because a bound of memory was reached.
@@ -31,11 +31,11 @@ enum class refusal : std::uint8_t {
 inline constexpr std::size_t refusal_count = static_cast<std::size_t>(refusal::count);
 [[nodiscard]] std::string_view name_of(refusal what) noexcept;
 
-/// Which bound was reached.
+/// The bound that was reached: of a stack, or of the process.
 enum class bound : std::uint8_t { shard, process };
 [[nodiscard]] std::string_view name_of(bound b) noexcept;
 
-/// Refusals by what was refused and by which bound.
+/// The numbers of refusals, by kind and by bound.
 using refusal_counters = std::array<std::array<std::uint64_t, 2>, refusal_count>;
 
 /// The memory of all stacks that share this object. Each stack takes a part in steps, so that it
@@ -51,7 +51,7 @@ class memory_budget {
   [[nodiscard]] std::size_t limit() const noexcept { return limit_; }
   [[nodiscard]] std::size_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
 
-  /// False: the bytes do not fit.
+  /// Takes the bytes; false if they do not fit.
   [[nodiscard]] bool take(std::size_t bytes) noexcept {
     std::size_t was = used();
     do {
@@ -59,7 +59,7 @@ class memory_budget {
     } while (!used_.compare_exchange_weak(was, was + bytes, std::memory_order_relaxed));
     return true;
   }
-  /// For memory that is in use already.
+  /// Adds memory that is in use already, even beyond the limit.
   void add(std::size_t bytes) noexcept { used_.fetch_add(bytes, std::memory_order_relaxed); }
   void give_back(std::size_t bytes) noexcept { used_.fetch_sub(bytes, std::memory_order_relaxed); }
 
@@ -72,7 +72,7 @@ class memory_budget {
 struct memory_state {
   std::size_t used = 0;
   std::size_t limit = 0;
-  std::size_t process_used = 0;  ///< of all stacks that share a memory_budget; 0: there is none
+  std::size_t process_used = 0;  ///< use of all stacks that share a memory_budget; 0: there is none
   std::size_t process_limit = 0;
   bool is_short = false;  ///< something was refused, and there is not yet room again
 };

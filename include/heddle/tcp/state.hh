@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The states of a connection (RFC 9293 section 3.3.2), and what the stack tells about one.
+// The states of a connection (RFC 9293 section 3.3.2), and the numbers that the stack gives of one.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace heddle::tcp {
 
 enum class state : std::uint8_t {
   closed,
-  listen,  // of listeners, which are no connections
+  listen,  // the state of listeners, which are no connections
   syn_sent,
   syn_received,
   established,
@@ -22,7 +22,7 @@ enum class state : std::uint8_t {
   close_wait,
   closing,
   last_ack,
-  time_wait,  // of small records, which are no connections any more
+  time_wait,  // the state of small records, which are no connections any more
 };
 
 inline constexpr std::size_t state_count = static_cast<std::size_t>(state::time_wait) + 1;
@@ -37,7 +37,7 @@ struct connection {
 
 /// How a connection ended.
 enum class ending : std::uint8_t {
-  finished,     // both sides sent FIN
+  finished,     // each side sent FIN
   reset,        // by the peer
   refused,      // by the peer, before it was open
   unreachable,  // ICMP said so before it was open
