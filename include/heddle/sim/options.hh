@@ -25,7 +25,7 @@ struct sim_rates {
   double interrupted = 0;     ///< EINTR
   double reset = 0;           ///< ECONNRESET: the connection is gone, for the peer too
   double no_memory = 0;       ///< ENOBUFS from sockets, ENOMEM from the rest
-  double no_descriptors = 0;  ///< EMFILE from accept and open
+  double no_descriptors = 0;  ///< EMFILE from accept, open, and calls such as socket()
   double io_error = 0;        ///< EIO from files
   double delayed = 0;         ///< the operation starts late, by up to sim_options::fault_delay_max
 };
