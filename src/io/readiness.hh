@@ -173,7 +173,7 @@ class readiness_driver : public kernel_driver {
     alignas(8) std::byte address[28] = {};  // version 4 or 6
   };
   std::array<known_peer, 64>
-      known_peers_;  // the place of fd is fd % 64: as many as a turn accepts
+      known_peers_;  // the place of fd is fd % 64: as many as are accepted in a turn
 
   fd_epochs* const epochs_;        // null if there is one worker
   std::vector<fd_state*> kicked_;  // descriptors to be tried at the next turn
