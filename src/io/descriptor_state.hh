@@ -55,7 +55,7 @@ struct descriptor_functions {
   bool (*start)(descriptor_state& s, lane_entry& e, worker& w) noexcept;
   /// Asks an entry's operation to end, which the driver has (or a layer or source in its place).
   void (*cancel)(descriptor_state& s, operation& op, worker& w) noexcept;
-  /// Closes for users; `number` is the former fd. Ends pending operations and gives blocks back.
+  /// Ends pending operations and gives blocks back at close(). `number` is the former fd.
   void (*close)(descriptor_state& s, int number, worker& w) noexcept;
   /// Calls f with each operation that a driver may have, except those of the lanes.
   void (*each_operation)(descriptor_state& s, void (*f)(void*, operation&), void* context) noexcept;
@@ -182,7 +182,7 @@ struct listener_functions {
   /// The connection that an accept entry was given, by the entry's outcome (>= 0). The caller owns
   /// one handle. Throws when there is no memory.
   descriptor_state* (*take)(descriptor_state& s, std::int32_t outcome);
-  /// Takes back the connection of an accept entry that ends without take().
+  /// An accept entry ends without take(): its connection is closed, or kept for the next accept.
   void (*drop)(descriptor_state& s, std::int32_t outcome) noexcept;
   void (*finish)(descriptor_state& s, worker& w) noexcept;
   std::uint64_t (*pauses)(const descriptor_state& s) noexcept;

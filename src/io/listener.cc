@@ -43,7 +43,7 @@ bool out_of_something(int error) noexcept {
 
 namespace detail {
 
-// `outcome` is -errno, or a descriptor that was accepted and not yet taken.
+// `outcome` is -errno, or tells take() which connection came: a descriptor, or 0 from a source.
 accept_awaiter::accept_awaiter(pinned_state&& on) noexcept
     : wait(accept_kind), lane_entry(std::move(on), lane_role::accept, false) {
   outcome = -ECANCELED;
