@@ -61,14 +61,14 @@ struct descriptor_functions {
   void (*each_operation)(descriptor_state& s, void (*f)(void*, operation&), void* context) noexcept;
   void (*destroy)(descriptor_state& s, worker& w) noexcept;
   /// The color in which the driver receives or accepts ahead of its users, or a task of a layer or
-  /// source works; no_color before the first of these, and after a detach. Null for kinds
-  /// without such work. Another color may touch nothing else of the state.
+  /// source works; no_color before the first of these, and after a detach. Null for kinds without
+  /// such work. Another color may touch nothing else of the state.
   std::uint32_t (*works_in)(const descriptor_state& s) noexcept;
 };
 
 /// The part of a stream's functions that does not wait; null for kinds that are no streams.
 struct stream_functions {
-  /// Gives the bytes that left at once; see stream::try_write(). Called while no write is queued.
+  /// Sends what leaves at once: see stream::try_write(). Called only while no write is queued.
   std::size_t (*try_write)(descriptor_state& s, byte_view head, const piece& body,
                            worker& w) noexcept;
   std::int64_t (*send_file)(descriptor_state& s, byte_view head, int file, std::uint64_t at,

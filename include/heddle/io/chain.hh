@@ -107,7 +107,7 @@ class piece {
   [[nodiscard]] byte_view bytes() const noexcept { return bytes_; }
   [[nodiscard]] std::size_t size() const noexcept { return bytes_.size(); }
   [[nodiscard]] bool empty() const noexcept { return bytes_.empty(); }
-  /// Whether the piece keeps its bytes. False if it refers to them: of_static(), append_view().
+  /// Whether the piece keeps its bytes alive. False after of_static() and append_view().
   [[nodiscard]] bool keeps_bytes() const noexcept { return owner_ != nullptr; }
   /// The place of the bytes in a file, if their holder gives one.
   [[nodiscard]] file_place place() const noexcept {

@@ -4,9 +4,9 @@
 // that the next block of data goes to. Every awaiter on a descriptor has an entry; users name none
 // of this.
 //
-// States of an entry: new -> queued -> head -> done, or new -> done at once. An entry
-// leaves early, from any place, when it is cancelled or the descriptor is closed; if the driver
-// holds its operation, the entry stays until the completion comes.
+// States of an entry: new -> queued -> head -> done, or new -> done at once. An entry leaves
+// early, from any place, when it is cancelled or the descriptor is closed; if the driver holds its
+// operation, the entry stays until the completion comes.
 #pragma once
 
 #include <cstdint>

@@ -80,7 +80,7 @@ class received {
  private:
   block_lender* lender_ = nullptr;  // null: the bytes are in memory of their own
   std::byte* data_ = nullptr;
-  std::uint32_t block_ = 0;  // or data_'s distance from the beginning of its own memory
+  std::uint32_t block_ = 0;  // block number, or data_'s distance from its own memory's beginning
   std::uint32_t len_ = 0;
 };
 
