@@ -14,11 +14,11 @@ namespace {
 constexpr std::int64_t capacity_max = 1 << 20;
 bool several() { return runtime::here().workers() > 1; }
 
-/// Values in order, in one cell of memory: their number is bounded.
+/// A bounded queue of values, in one cell of memory.
 struct ring {
   char* data;
-  std::size_t size;      // of one value
-  std::size_t capacity;  // how many
+  std::size_t size;      // bytes of one value
+  std::size_t capacity;  // the most values
   std::size_t first = 0;
   std::size_t count = 0;
 
@@ -55,7 +55,7 @@ struct heddle_channel {
   ring values;
   heddle_drop drop_value;
   bool closed = false;
-  // Both lists are under the lock of `senders`.
+  // The lock of `senders` guards both lists.
   waiters senders;
   waiters receivers;
 };
@@ -78,7 +78,7 @@ struct heddle_subscription {
   ring values;
   bool missed = false;
   heddle_subscription* next = nullptr;
-  waiters receivers;  // under the broadcast's lock
+  waiters receivers;  // the broadcast's lock guards it
 };
 
 struct heddle_semaphore {
@@ -141,7 +141,7 @@ std::int64_t heddle_channel_send(heddle_worker* hw, heddle_channel* c, void* val
                                  heddle_frame* self) {
   const std::int64_t status =
       ask_shared(hw, c->senders, at, self, [&](worker& w) { return send_now(w, c, value); });
-  // The value is the channel's in any case; a cancelled send drops it.
+  // The channel owns the value in any case, so a cancelled send drops it.
   if (status < 0 && status != HEDDLE_PARKED && status != -EPIPE && c->drop_value != nullptr)
     c->drop_value(hw, value);
   return status;

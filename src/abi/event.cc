@@ -12,11 +12,11 @@ using namespace heddle::abi;
 struct heddle_rendezvous {
   heddle_rendezvous(std::size_t bytes, heddle_drop d, bool several) noexcept
       : size(bytes), drop_value(d), joiners(several) {}
-  std::atomic<std::uint32_t> handles{1};  // the program's; without any the values are dropped
+  std::atomic<std::uint32_t> handles{1};  // the program's handles; at 0 the values are dropped
   std::atomic<std::uint32_t> count{1};    // one for all handles, one for each event
-  std::size_t size;                       // of one value
+  std::size_t size;                       // bytes of one value
   heddle_drop drop_value;
-  // Under the lock of `joiners`.
+  // The lock of `joiners` guards these.
   bool closed = false;
   std::size_t pending = 0;  // events that were neither triggered nor given up
   heddle_event* first = nullptr;
@@ -29,7 +29,7 @@ struct heddle_event {
   std::atomic<std::uint32_t> count{1};
   heddle_rendezvous* to;
   bool has_id;  // the value is known from the start; otherwise the trigger brings it
-  // Under the rendezvous' lock.
+  // The rendezvous' lock guards these.
   bool triggered = false;
   heddle_event* next = nullptr;
 
@@ -56,7 +56,7 @@ void free_event(heddle_worker* hw, heddle_event* e) noexcept {
   unref(hw, r);
 }
 
-/// Of an event that was in the queue.
+/// Releases an event that was in the queue.
 void unref(heddle_worker* hw, heddle_event* e) noexcept {
   if (was_last(e->count)) free_event(hw, e);
 }
@@ -124,7 +124,7 @@ std::int64_t heddle_rendezvous_join(heddle_worker* hw, heddle_rendezvous* r, voi
   const std::int64_t status = ask_shared(hw, r->joiners, at, self, [&](worker& w) -> std::int64_t {
     if (r->first == nullptr) {
       if (r->pending != 0) return HEDDLE_PARKED;
-      // Without this, other joiners would wait for ever.
+      // Wake the other joiners, which would wait for ever.
       r->joiners.tell_all(w);
       return HEDDLE_EOF;
     }

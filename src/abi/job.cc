@@ -62,12 +62,12 @@ extern "C" {
 
 std::int64_t heddle_join(heddle_worker* hw, heddle_job* j, void* out, heddle_wait* at,
                          heddle_frame* self) {
-  if (j == nullptr) return -ENOMEM;  // there was none even for the job
+  if (j == nullptr) return -ENOMEM;  // there was no memory even for the job
   return ask_shared(hw, j->queue, at, self, [&](worker&) -> std::int64_t {
     if (!j->ended) return HEDDLE_PARKED;
     if (j->outcome < 0) return j->outcome;
     if (j->size != 0) {
-      if (!j->has_result) return -EINVAL;  // it gives its result once
+      if (!j->has_result) return -EINVAL;  // the job gives its result once
       std::memcpy(out, j->result(), j->size);
       j->has_result = false;
     }

@@ -13,12 +13,12 @@ struct heddle_job {
 
   [[nodiscard]] static heddle_job* make(heddle::worker& w, std::size_t size,
                                         heddle_drop drop) noexcept;
-  /// The thread runs: its context, below `outer`. Thread: the thread's color.
+  /// Notes that the thread runs; gives its context, below `outer`. Thread: the thread's color.
   [[nodiscard]] heddle::context& begin(heddle::worker& w, heddle::context& outer) noexcept;
-  /// The thread has ended. Thread: its color.
+  /// Notes that the thread has ended. Thread: its color.
   void finish(heddle::worker& w, heddle_frame* f, std::int64_t status,
               std::size_t result_at) noexcept;
-  /// There is no thread.
+  /// Notes that there is no thread.
   void fail(std::int64_t status) noexcept {
     outcome = status;
     ended = true;
@@ -34,11 +34,11 @@ struct heddle_job {
   std::size_t size;
   heddle_drop drop_result;
   heddle_scope* scope = nullptr;
-  heddle::context* own = nullptr;  // while the thread runs; its color's
+  heddle::context* own = nullptr;  // the thread's context while it runs; only its color uses it
   std::uint32_t color = 0;
   std::atomic<std::uint32_t> count{2};
   std::int64_t outcome = 0;
   bool ended = false;
   bool has_result = false;
-  bool cancel_asked = false;  // before it began
+  bool cancel_asked = false;  // asked before the thread began
 };

@@ -11,7 +11,7 @@ using namespace heddle;
 using namespace heddle::abi;
 
 namespace {
-/// More than any protocol's message, and small enough that sums of sizes do not overflow.
+/// The largest buffer: more than any protocol's message, but sums of sizes do not overflow.
 constexpr std::int64_t buffer_max = std::int64_t{1} << 30;
 }  // namespace
 

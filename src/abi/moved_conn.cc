@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The run in the old color ends by a visit there: core/enter.hh moves a task to a color and back.
-// Nothing of the connection is touched before that visit has begun.
+// A visit to the old color ends the receiving there: core/enter.hh moves a task to a color and
+// back. Nothing of the connection is touched before that visit has begun.
 #include "abi/moved_conn.hh"
 
 #include "heddle/core/enter.hh"
@@ -9,8 +9,8 @@ namespace heddle::abi {
 
 namespace {
 
-/// Cancelled before it has come to `home`, it touches nothing: the connection may be gone. Once it
-/// is there, its own handle keeps the stream, and heddle_close() comes behind it.
+/// A task that is cancelled before it is in `home` touches nothing: the connection may be gone. In
+/// `home` the task's own handle keeps the stream, and heddle_close() runs after the task.
 task<detached> detach_in(color home, heddle_conn* c) {
   co_await enter(home);
   const tcp_stream s = c->stream;

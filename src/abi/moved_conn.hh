@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A connection that goes from color to color, through a channel for instance. The driver receives
 // ahead of its readers, in the color that has read last; so the first operation in another color
-// ends that there, and waits for it.
+// ends the receiving there, and waits until it has ended.
 #pragma once
 
 #include "abi/objects.hh"
@@ -9,14 +9,14 @@
 
 namespace heddle::abi {
 
-/// The driver may still receive for it, in another color than the worker's.
+/// Whether the driver may still receive for the connection, in another color than the worker's.
 [[nodiscard]] inline bool reads_elsewhere(const heddle_conn& c, const worker& w) noexcept {
   return c.reads_in != no_color && c.reads_in != w.color;
 }
 
 struct detached {};
 
-/// The slow path of come_here(): the connection moves, or is on its way.
+/// The slow path of come_here(): begins to move the connection, or asks whether it has moved.
 [[nodiscard]] std::int64_t move_here(heddle_worker* hw, heddle_conn* c, heddle_wait* at,
                                      heddle_frame* self);
 

@@ -130,7 +130,7 @@ std::int64_t heddle_conn_number(heddle_conn* c) { return c->stream.number(); }
 std::int64_t heddle_readable(heddle_worker* hw, heddle_conn* c, heddle_wait* at,
                              heddle_frame* self) {
   const std::int64_t status = wait_readable(hw, c, at, self);
-  return status == HEDDLE_EOF ? 0 : status;  // the next read tells of the end
+  return status == HEDDLE_EOF ? 0 : status;  // the next read reports the end
 }
 
 std::int64_t heddle_receive(heddle_worker* hw, heddle_conn* c, heddle_buffer** out, heddle_wait* at,
@@ -172,7 +172,7 @@ std::int64_t heddle_read_more(heddle_worker* hw, heddle_conn* c, heddle_buffer* 
 std::int64_t heddle_read_line(heddle_worker* hw, heddle_conn* c, heddle_buffer* to,
                               heddle_view* out, heddle_wait* at, heddle_frame* self) {
   if (at->kind == nullptr) {
-    // The line of the call before ends here.
+    // Drop the line that the call before has given.
     to->begin += to->line;
     to->line = 0;
   }

@@ -41,7 +41,7 @@ struct block_buffer : heddle_buffer {
   received in;
 };
 
-/// In the worker's memory; throws without any.
+/// Makes an object in the worker's memory; throws without memory.
 template <class T, class... Args>
 [[nodiscard]] T* make(worker& w, Args&&... args) {
   return new (w.memory.allocate(sizeof(T))) T(std::forward<Args>(args)...);

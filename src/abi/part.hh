@@ -16,7 +16,7 @@ struct part final : worker_part {
 
   std::uint32_t budget = budget_full;
   std::uint32_t depth = 0;
-  std::string line;  ///< that is being logged
+  std::string line;  ///< the line that is being logged
 };
 
 [[nodiscard]] part& part_of(worker& w);

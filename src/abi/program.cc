@@ -68,7 +68,7 @@ std::optional<std::int64_t> read_duration(std::string_view s) {
   return std::nullopt;
 }
 
-/// One argument; a message when it does not fit.
+/// Reads one argument; gives a message when it does not fit.
 std::string read_argument(const heddle_parameter& p, std::string_view given, heddle_argument& out) {
   const std::string what = "'" + std::string(given) + "' is no value for " + p.name + ": ";
   switch (p.form) {
@@ -97,7 +97,7 @@ std::string read_argument(const heddle_parameter& p, std::string_view given, hed
   }
 }
 
-/// The thread takes the bytes of such a parameter; one of a text<N> copies the view.
+/// Whether the thread takes over the parameter's bytes. A thread copies the view of a text<N>.
 bool takes_bytes(const heddle_parameter& p) noexcept {
   return p.form == HEDDLE_PARAMETER_TEXT && p.most == INT64_MAX;
 }

@@ -20,7 +20,7 @@ constexpr std::uintptr_t owned_by_root = 0;
 constexpr std::uintptr_t owned_by_job = 1;
 constexpr std::uintptr_t owned_by_caller = 2;
 constexpr std::uintptr_t owned_by_scope = 3;
-constexpr std::uintptr_t has_ended = 4;  // called, and its status is in the rest
+constexpr std::uintptr_t has_ended = 4;  // a called thread has ended; the rest is its status
 constexpr std::uintptr_t not_started = 5;
 
 heddle_thread& thread_of(heddle_frame* f) noexcept { return *reinterpret_cast<heddle_thread*>(f); }
@@ -42,7 +42,7 @@ std::string_view last_part(const char* file) noexcept {
   return slash == std::string_view::npos ? f : f.substr(slash + 1);
 }
 
-/// An end that is not joined: the usual errors are silent, others are reported on stderr.
+/// Reports an end that nothing joins on stderr. The usual errors are silent.
 void report_end(const heddle_thread& t, std::int64_t status) {
   switch (-status) {
     case 0:
@@ -169,7 +169,7 @@ void heddle_scope_open(heddle_worker* hw, heddle_scope* s, heddle_frame* self) {
     w.context_now = *c.own;
     self->context = w.context_now;
   } catch (...) {
-    c.own = nullptr;  // memory is full: its threads cannot be made either
+    c.own = nullptr;  // memory is full: the scope's threads cannot be made either
   }
 }
 
@@ -177,7 +177,7 @@ std::int64_t heddle_scope_leave(heddle_worker* hw, heddle_scope* s, heddle_frame
                                 bool cancel) {
   worker& w = from(hw);
   children& c = children_of(s);
-  // Its waits are the scope's own; the frame waits outside of what is cancelled.
+  // The frame waits outside of the scope's context, so that cancelling it does not end this wait.
   if (c.own != nullptr && w.context_now.address() == reinterpret_cast<std::uintptr_t>(c.own)) {
     w.context_now = *c.own->parent();
     self->context = w.context_now;
@@ -189,7 +189,7 @@ std::int64_t heddle_scope_leave(heddle_worker* hw, heddle_scope* s, heddle_frame
       try {
         x = make<leave_wait>(w, c);
       } catch (...) {
-        // No memory even for this: asks again at the next turn.
+        // There is no memory even for the wait: the frame asks again at the next turn.
         w.post(link_of(*self));
         return HEDDLE_PARKED;
       }

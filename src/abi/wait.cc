@@ -17,7 +17,7 @@ heddle_link arm_woken(heddle_frame* f, heddle_worker*) {
   return owner == nullptr ? 0 : link_of(*owner);
 }
 
-constexpr std::uint32_t arm_waits = 1U << 2;  // its frame is parked, or queued after its wake
+constexpr std::uint32_t arm_waits = 1U << 2;  // the arm's frame is parked, or queued after its wake
 
 struct sleep_wait : own_wait {
   struct alarm : timer_node {
@@ -102,7 +102,7 @@ void heddle_withdraw_arms(heddle_worker* hw, heddle_arm* arms, std::uint32_t cou
   for (std::uint32_t i = 0; i != count; ++i) {
     heddle_arm& a = arms[i];
     heddle_withdraw(hw, &a.wait);
-    // Woken and not run yet: its frame is in the queue. It may also have parked nowhere.
+    // The frame of an arm that was woken and did not run is in the queue, if it parked at all.
     if (a.frame.at == arm_waits) w.ready.remove(link_of(a.frame));
     a.frame.at = 0;
     a.owner = nullptr;

@@ -15,7 +15,7 @@ void withdraw(heddle_wait& at, worker& w) noexcept {
   if (x.listed) {
     object->remove(x);
   } else if (x.told) {
-    // Its message is on the way and frees it; the wake goes to the next one.
+    // The message to the waiter is on the way and frees it; the next waiter gets the wake.
     x.gone = true;
     if (x.parked()) {
       x.take_out();
@@ -24,15 +24,15 @@ void withdraw(heddle_wait& at, worker& w) noexcept {
     object->tell_one(w);
     return;
   } else {
-    object->tell_one(
-        w);  // told at once: its frame is queued, and what it was told of is still there
+    // The waiter was woken and its frame did not run: the next waiter gets the wake.
+    object->tell_one(w);
   }
   drop(w, &x);
 }
 
 constexpr wait_ops shared_ops{&withdraw};
 
-/// In the waiter's color.
+/// Brings the wake to the waiter, in the waiter's color.
 void arrive(shared_wait* x, worker& w) noexcept {
   x->told = false;
   if (x->gone) {
@@ -103,7 +103,7 @@ std::int64_t waiters::asked_again(heddle_worker* hw, heddle_wait* at) noexcept {
     const auto held = x->object->hold();
     on_its_way = x->told;
     if (on_its_way) x->gone = true;
-    // Cancelled while the wake was on its way: wakes another waiter instead.
+    // The waiter was cancelled while its wake was on the way: wake another one instead.
     if (canceled && on_its_way) x->object->tell_one(w);
   }
   if (!on_its_way) drop(w, x);

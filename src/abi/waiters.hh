@@ -28,7 +28,7 @@ struct shared_wait : own_wait {
   std::uint32_t color;
   shared_wait* next = nullptr;
   bool listed = false;
-  bool told = false;  ///< from another color: a message is on its way
+  bool told = false;  ///< a message from another color is on its way
   bool gone = false;
 };
 
@@ -51,9 +51,10 @@ class waiters {
     while (first_ != nullptr) tell_one(w);
   }
 
-  /// HEDDLE_PARKED after adding the frame, or an error. Call it while the lock is held.
+  /// Adds the frame: HEDDLE_PARKED, or an error. Call it while the lock is held.
   [[nodiscard]] std::int64_t add(heddle_worker* hw, heddle_wait* at, heddle_frame* self) noexcept;
-  /// Asked again: 0 when it was told or cancelled (see was_canceled), HEDDLE_PARKED when not.
+  /// The answer to a frame that asks again: 0 if it was told, an error if it was cancelled, else
+  /// HEDDLE_PARKED.
   [[nodiscard]] static std::int64_t asked_again(heddle_worker* hw, heddle_wait* at) noexcept;
   void remove(shared_wait& x) noexcept;
 

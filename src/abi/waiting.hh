@@ -73,9 +73,9 @@ inline void park_plain(wait& x, heddle_frame& f, worker& w) noexcept {
   w.current_context().waits().push_back(x);
 }
 
-/// Lets one of the library's awaiters park a plain frame; whether it did. They note the context
-/// where a coroutine has it, which is also where a plain frame has it, so they get the address
-/// without the bit that names the kind; the wait, and what was queued at once, get the bit here.
+/// Lets one of the library's awaiters park a plain frame; gives whether it did. An awaiter notes
+/// the context where a coroutine has it, which is also where a plain frame has it, so it gets the
+/// address without the bit that names the kind. The wait, or a link queued at once, gets the bit.
 template <class A>
 [[nodiscard]] bool suspend_plain(A& a, heddle_frame& f, worker& w) noexcept {
   void* const address = &f;
@@ -90,7 +90,7 @@ template <class A>
   return true;
 }
 
-/// A wait for something that room abi itself ends: sleep, scopes, channels.
+/// A wait that room abi itself ends: for sleep, scopes, channels.
 struct own_wait : wait {
   explicit own_wait(const wait_kind& k) noexcept : wait(k) {}
   bool canceled = false;
@@ -106,7 +106,7 @@ struct own_wait : wait {
   }
 };
 
-/// Asks for the first time, or again. HEDDLE_PARKED, or 0 when the awaiter in `at` is done.
+/// Begins a wait, or asks it again. HEDDLE_PARKED, 0 when the awaiter in `at` is done, or an error.
 template <class A, class Make>
 [[nodiscard]] std::int64_t ask(heddle_worker* hw, heddle_wait* at, heddle_frame* self,
                                Make&& make) {
@@ -164,7 +164,7 @@ struct task_run {
   }
   static constexpr wait_ops ops{&withdraw};
 
-  /// The error that it ended with, as -errno.
+  /// The error that the task ended with, as -errno; 0 for none.
   [[nodiscard]] static std::int64_t status(record& r, worker& w) noexcept {
     if (!r.error) return 0;
     try {
