@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 struct options {
   std::string file;
   std::string out;
-  std::string depends;  ///< a makefile rule for it
+  std::string depends;  ///< the file for a makefile rule
   std::string emit = "c";
   bool check = false;
   bool json = false;
@@ -36,7 +36,7 @@ struct options {
   std::vector<std::string> off;  ///< passes that are switched off
   std::vector<std::string> files;
   std::vector<std::string> arguments;
-  std::string form;  ///< of a syntax file
+  std::string form;  ///< the form of a syntax file
 };
 
 void show(const source::diagnostics& report, bool json) {

@@ -12,7 +12,7 @@
 
 namespace heddle::cli {
 
-/// Bytes of a stream, counted from its first.
+/// A place in a stream: the number of bytes before it.
 using stream_offset = std::int64_t;
 
 struct traced_data {
@@ -49,13 +49,13 @@ struct traced_direction {
   tcp::endpoint from, to;
   std::vector<traced_data> data;
   std::vector<traced_ack> acks;
-  std::vector<traced_flight> flight;   ///< sent and not acknowledged, after each packet
-  std::vector<traced_window> windows;  ///< of the sender's notes, if the trace has some
+  std::vector<traced_flight> flight;   ///< bytes sent and not acknowledged, after each packet
+  std::vector<traced_window> windows;  ///< windows in the sender's notes, if the trace has some
   std::vector<traced_pause> pauses;    ///< the longest first
-  std::uint64_t bytes = 0;             ///< without what was sent again
+  std::uint64_t bytes = 0;             ///< bytes without those that were sent again
   std::uint64_t bytes_again = 0;
   std::size_t segments = 0, segments_again = 0;
-  std::uint32_t rtt_min_us = 0;  ///< between a segment sent once and its ACK; 0: not seen
+  std::uint32_t rtt_min_us = 0;  ///< time between a segment sent once and its ACK; 0: not seen
   std::uint32_t rtt_median_us = 0;
 };
 
@@ -69,7 +69,7 @@ struct traced_connection {
 struct tcp_trace {
   std::vector<traced_connection> connections;  ///< in the order of their first packets
   std::size_t packets = 0;
-  std::size_t others = 0;  ///< that are no TCP, or no IP
+  std::size_t others = 0;  ///< packets that are no TCP, or no IP
   std::string trouble;     ///< the defect of the file, behind the packets above
 };
 

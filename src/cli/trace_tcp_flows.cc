@@ -37,7 +37,7 @@ struct waiting_segment {
 /// A direction while it is read.
 struct side {
   unwrapper offset;
-  int shift = -1;  // of windows that this direction's sender offers; -1: no SYN was seen
+  int shift = -1;  // scale of the windows that this direction's sender offers; -1: no SYN was seen
   stream_offset sent_to = 0, acked_to = 0;
   bool began = false;
   std::deque<waiting_segment> waiting;
@@ -123,7 +123,7 @@ void take_ack(traced_direction& d, side& sender, const side& receiver, tcp::inst
     newest = sender.waiting.front();
     sender.waiting.pop_front();
   }
-  // The ACK of the newest segment that it covers, sent once, measures the path.
+  // An ACK measures the path by the newest segment that it covers, if that was sent once.
   if (newest && !newest->again)
     sender.rtts.push_back(
         static_cast<std::uint32_t>(std::min<tcp::instant>(at - newest->at, UINT32_MAX)));
@@ -167,7 +167,7 @@ class reader {
   }
 
  private:
-  /// The connection of a packet, and whether it goes forth.
+  /// The connection of a packet, and whether the packet goes forth.
   std::pair<reading*, bool> find(const tcp::endpoint& from, const tcp::endpoint& to) {
     if (const auto at = table_.find(key_of(from, to)); at != table_.end())
       return {&all_[at->second], true};
@@ -178,7 +178,7 @@ class reader {
   void take_segment(tcp::instant at, const tcp::traced_segment& x) {
     auto [r, forth] = find(x.s.source, x.s.destination);
     const bool opens = x.s.has(tcp::flag_syn) && !x.s.has(tcp::flag_ack);
-    // The same ports again: another connection.
+    // A SYN on the same ports begins another connection.
     if (r != nullptr && opens && (r->c.reset || r->forth.sent_to > 0)) {
       table_.erase(key_of(r->c.forth.from, r->c.forth.to));
       r = nullptr;

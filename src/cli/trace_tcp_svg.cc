@@ -64,7 +64,7 @@ std::string escaped(const std::string& s) {
   return out;
 }
 
-/// 1, 2 or 5 times a power of ten, so that about `count` of them fill the span.
+/// The distance of ticks: 1, 2 or 5 times a power of ten, so that about `count` fill the span.
 double tick_step(double span, double count) {
   if (span <= 0) return 1;
   const double power = std::pow(10, std::floor(std::log10(span / count)));
