@@ -11,18 +11,18 @@ namespace heddle::serve {
 struct serve_options;
 
 struct acme_settings {
-  std::string email;               ///< of the account; empty: no certificate is ordered
-  std::vector<std::string> names;  ///< besides those of --site
-  bool agree = false;              ///< to the authority's terms of service
-  std::string directory;           ///< of the authority; empty: Let's Encrypt's
+  std::string email;               ///< the account's address; empty: no certificate is ordered
+  std::vector<std::string> names;  ///< names besides those of --site
+  bool agree = false;              ///< consent to the authority's terms of service
+  std::string directory;           ///< the authority's directory; empty: Let's Encrypt's
   std::string roots;               ///< PEM file for a private authority; empty: the system's
-  std::string store;               ///< a folder; empty: of the user's or the system's state
+  std::string store;               ///< a folder; empty: in the user's or the system's state
   std::string account;             ///< "ID KEY" of an account that the authority knows
 
   friend bool operator==(const acme_settings&, const acme_settings&) = default;
 };
 
-// For the table of settings. Each throws bad_setting.
+// Functions for the table of settings. Each throws bad_setting.
 void set_acme(serve_options& o, std::string_view text);
 void add_acme_name(serve_options& o, std::string_view text);
 void set_acme_agree(serve_options& o, std::string_view text);

@@ -135,7 +135,7 @@ class archive_writer {
 
   const archive_rules& rules_;
   directory served_;
-  std::string folder_;  // beneath it
+  std::string folder_;  // beneath served_
   http::body_writer& out_;
   bool zip_;
   zip_format format_;

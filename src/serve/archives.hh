@@ -13,9 +13,9 @@
 
 namespace heddle::serve {
 
-/// The rules of archives; those under way keep them when the settings change.
+/// The rules of archives; archives under way keep them when the settings change.
 struct archive_rules {
-  std::string folder;  ///< the served one
+  std::string folder;  ///< the served folder
   bool hidden = false;
   std::size_t files_max = 0;  ///< more: the archive is cut off, and the client sees an error
 };

@@ -10,7 +10,7 @@
 
 namespace heddle::serve {
 
-/// Several lines for stderr. `at` is the address at which it actually listens.
+/// Several lines for stderr. The server really listens at `at`.
 [[nodiscard]] std::string banner(const serve_options& o, const address& at, const address& http_at);
 
 /// One line: requests, bytes, times, errors, and the shed requests if there were any.

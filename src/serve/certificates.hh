@@ -26,7 +26,7 @@ class certificates {
   explicit certificates(const serve_options& o);
   ~certificates();
 
-  /// For the door that the authority knocks at; null without --acme.
+  /// The challenges for the door that the authority checks; null without --acme.
   [[nodiscard]] std::shared_ptr<tls::challenge_table> challenges() const;
   /// The answer to an authority that checks a name by plain HTTP; nothing for other requests.
   [[nodiscard]] std::optional<http::response> answer(const http::request_head& head) const;

@@ -100,8 +100,8 @@ mistake describe(const CLI::ParseError& e, const CLI::App& app, const std::strin
 
 }  // namespace
 
-/// Commands are no subcommands of the parser's: it would take any word that equals the name of one
-/// for it, the value of an option as well.
+/// Commands are no subcommands of the parser's: the parser would take any word that equals the name
+/// of a subcommand for that subcommand, even the value of an option.
 struct command::parser {
   parser(std::string_view what, std::string_view name)
       : app(std::string(what), std::string(name)) {}
@@ -176,7 +176,7 @@ std::optional<int> command::parse(int argc, char** argv) {
 std::optional<int> command::parse(std::span<char* const> words) {
   parser_->given = true;
   CLI::App& app = parser_->app;
-  std::size_t flags = 0;  // words of this command's options, before the name of one below
+  std::size_t flags = 0;  // words of this command's options, before the name of a command below
   while (flags < words.size()) {
     // The value may be a part of the word: --name=value, -nvalue.
     std::string name(words[flags]);
@@ -195,7 +195,7 @@ std::optional<int> command::parse(std::span<char* const> words) {
   const bool descends = found != parser_->below.end();
   const std::span<char* const> own = descends ? words.first(flags) : words;
   try {
-    app.parse(std::vector<std::string>(own.rbegin(), own.rend()));  // it takes them from the end
+    app.parse(std::vector<std::string>(own.rbegin(), own.rend()));  // CLI11 wants the last first
   } catch (const CLI::CallForHelp&) {
     std::fputs(parser_->help().c_str(), stdout);
     return 0;

@@ -20,12 +20,12 @@ namespace heddle::serve {
 
 /// How many values an option with a function takes.
 enum class values_taken : std::uint8_t {
-  none,  ///< it is a flag, whose value is "true" unless it is given as --NAME=VALUE
-  one,   ///< one; the option may be given once
-  last,  ///< one; the last one given is used
-  each,  ///< one each time that the option is given
-  pair,  ///< two each time that the option is given
-  list,  ///< any number
+  none,  ///< no value: a flag, whose value is "true" unless it is given as --NAME=VALUE
+  one,   ///< one value; the option may be given once
+  last,  ///< one value; the last one given is used
+  each,  ///< one value each time that the option is given
+  pair,  ///< two values each time that the option is given
+  list,  ///< any number of values
 };
 struct value_function {
   values_taken takes;

@@ -39,10 +39,10 @@ void check_door(const serve_options& o, const address& given);
 /// socket, or if there are several.
 [[nodiscard]] std::optional<tcp_listener> activated_door();
 
-/// One of --listen.
+/// A listener of --listen.
 struct more_door {
   listener at;
-  bool local = false;  ///< on a path: without TLS, because it does not leave this machine
+  bool local = false;  ///< a path: without TLS, because no connection leaves this machine
 };
 
 /// The sockets of --listen: those that another server gave, as far as they listen at these places,
@@ -63,7 +63,7 @@ struct more_door {
 [[nodiscard]] task<> close_doors(const listener& door, const std::vector<more_door>& more,
                                  nanoseconds grace);
 
-/// Duplicates of them for another worker.
+/// Duplicates of these listeners for another worker.
 [[nodiscard]] std::vector<more_door> more_doors_again(const std::vector<more_door>& doors);
 
 /// A duplicate of the socket for another worker; a free worker accepts the next connection.

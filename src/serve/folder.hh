@@ -26,9 +26,9 @@ void show(const folder_counters& c, http::metrics_page& page);
 /// is invalid.
 class folder {
  public:
-  /// Answers only what it is asked by on_asked().
+  /// Makes a folder that answers only the requests that on_asked() gets.
   explicit folder(const serve_options& o);
-  /// Answers all that no part before it has answered.
+  /// Makes a folder that answers all requests that no part before it has answered.
   folder(bus& b, const serve_options& o);
   folder(const folder&) = delete;
   folder& operator=(const folder&) = delete;
@@ -37,7 +37,7 @@ class folder {
   flow on_asked(question& q);
   void on_made_here(http::response& r);
 
-  /// Unbinds it from new requests; requests in progress continue.
+  /// Unbinds the folder from new requests; requests in progress continue.
   void retire() noexcept {
     if (bus_ != nullptr) bus_->unbind_all(this);
   }

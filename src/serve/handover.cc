@@ -124,7 +124,7 @@ std::optional<tcp_listener> takeover::door() {
 
 task<> takeover::done() {
   for (const int fd : std::exchange(given_, {}))
-    ::close(fd);  // at places that these settings do not name
+    ::close(fd);  // these sockets are at places that the settings do not name
   if (talk_ < 0) co_return;
   ::fcntl(talk_, F_SETFL, O_NONBLOCK);
   const unix_stream before(std::exchange(talk_, -1));
@@ -145,7 +145,7 @@ task<> takeover::done() {
 
 namespace {
 
-constexpr int names_tried = 16;  // of servers that begin together
+constexpr int names_tried = 16;  // the most servers that begin together
 
 /// A listener beside the final path, under the first of its names that no other server uses.
 unix_listener listen_beside(const std::string& path, std::string& name) {
@@ -196,7 +196,7 @@ task<> give_to(unix_stream next, std::span<const int> doors, cancel_source& wait
       co_await as_expected(with_timeout(next.read_some(byte_span(&answer, 1)), begin_timeout));
   if (!got || *got != 1 || answer != begun) co_return;
   if (waiting.canceled()) {
-    // Sent even if this conversation is being cancelled: one byte fits into an unused socket.
+    // The byte is sent even if this conversation is being cancelled: an unused socket has room.
     static_cast<void>(::send(next.number(), &late, 1, MSG_NOSIGNAL | MSG_DONTWAIT));
   } else {
     waiting.cancel();

@@ -26,8 +26,8 @@ class takeover {
 
   /// The listening socket, if the old server passed one.
   [[nodiscard]] std::optional<tcp_listener> door();
-  /// Its other listening sockets, those of --listen and --redirect-http. done() closes those that
-  /// stay in the list.
+  /// The old server's other listening sockets, those of --listen and --redirect-http. done() closes
+  /// those that stay in the list.
   [[nodiscard]] std::vector<int>& more_doors() noexcept { return given_; }
   /// Tells the old server that this one has begun, so that it ends. Fails: failure, if the old
   /// server has meanwhile handed over to another server.
@@ -38,7 +38,7 @@ class takeover {
   bool ask(const std::string& path);
 
   int talk_ = -1;
-  std::vector<int> given_;  // the main one first, until door() takes it
+  std::vector<int> given_;  // the main socket first, until door() takes it
 };
 
 /// The Unix socket at which the next server asks; only the same user may connect.
@@ -60,7 +60,7 @@ class handover_door {
 
  private:
   std::string path_;
-  std::string beside_;  // where it listens until publish()
+  std::string beside_;  // the path of the socket until publish()
   unix_listener door_;
 };
 

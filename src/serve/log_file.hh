@@ -24,7 +24,7 @@ class log_file {
 
   [[nodiscard]] int descriptor() const noexcept { return fd_; }
   [[nodiscard]] bool is_file() const noexcept { return !path_.empty(); }
-  /// Under the same number, so that writers notice nothing.
+  /// Opens the file again, under the same number, so that writers notice nothing.
   void reopen();
 
  private:

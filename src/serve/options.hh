@@ -35,7 +35,7 @@ struct path_field {
 };
 
 struct serve_options {
-  std::shared_ptr<http::proxy_options> proxy;  ///< of `heddle proxy`; null serves the directory
+  std::shared_ptr<http::proxy_options> proxy;  ///< `heddle proxy`; null: the directory is served
   std::string directory = ".";
   int port = -1;  ///< -1: 8000, or in an interactive session the next free port
   bool everywhere = false;
@@ -73,12 +73,12 @@ struct serve_options {
   nanoseconds hsts{};            ///< how long browsers come by https only; zero: they are not told
 
   std::string user_device;        ///< TCP in the program over this TUN device; empty: the kernel's
-  std::string user_address;       ///< its own address, with the length of its network
+  std::string user_address;       ///< the stack's address, with the length of its network
   std::uint64_t user_memory = 0;  ///< bytes of all stacks together; 0: no such bound
   std::uint64_t user_shard_memory = 0;  ///< bytes of each stack; 0: the stack's default
   bool user_refuses = false;            ///< a new connection without memory is reset
   std::uint32_t user_dump = 20;         ///< connections of each stack that a dump lists
-  std::string user_trace;               ///< a file for its packets, as pcap; empty: none
+  std::string user_trace;               ///< a file for the packets, as pcap; empty: none
   std::uint64_t user_trace_max = std::uint64_t{256} << 20;  ///< bytes of that file
 
   std::string handover;  ///< the Unix socket at which the next server asks
@@ -89,12 +89,12 @@ struct serve_options {
 
   unsigned workers = 1;
   std::uint64_t connections_max = 16384;
-  /// 0: three quarters of connections_max.
+  /// Connections from one address; 0: three quarters of connections_max.
   std::uint64_t connections_per_address_max = 0;
   std::vector<network> trusted;
-  std::vector<network> trusted_proxies;  ///< whose word about the client counts
+  std::vector<network> trusted_proxies;  ///< proxies whose word about the client counts
   http::forwarded_field trusted_field = http::forwarded_field::x_forwarded_for;
-  bool proxy_protocol = false;  ///< trusted proxies begin connections with its header
+  bool proxy_protocol = false;  ///< trusted proxies begin connections with a PROXY header
   http::limits bounds = {.body_bytes_max = 256 * 1024};
   std::uint64_t pipeline_max = 64;
   std::uint64_t send_bytes_max = 256 * 1024;
@@ -127,7 +127,7 @@ enum class setting_kind : std::uint8_t {
   pairs,     ///< takes two values each time; in a line, with a space between
 };
 
-/// Which help shows a setting: --help, --help-site or --help-limits.
+/// The help that shows a setting: --help, --help-site or --help-limits.
 enum class help_page : std::uint8_t { common, site, limits };
 
 struct setting {
@@ -137,7 +137,7 @@ struct setting {
   std::string_view value_name;
   std::string_view help;
   help_page page;
-  /// Throws bad_setting.
+  /// Sets a value. Throws bad_setting.
   void (*set)(serve_options& o, std::string_view value);
 };
 

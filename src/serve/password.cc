@@ -83,13 +83,13 @@ task<http::response> password::check(std::shared_ptr<password_wanted> wanted, bu
     ~counted() { --n; }
   } const waits(wanted->waiting);
   const auto turn = co_await wanted->checking.lock();
-  bool right = same_secret(credentials, wanted->known);  // found out while this one waited
+  bool right = same_secret(credentials, wanted->known);  // a check before may have set it
   if (!right) {
     const std::string text = http::from_base64(credentials).value_or("");
     const std::size_t colon = text.find(':');
     const bool user = colon != text.npos && same_secret(text.substr(0, colon), wanted->user);
     const std::string secret = colon == text.npos ? "" : text.substr(colon + 1);
-    // Also for another user, so that the time does not tell whether the name is right.
+    // The hash is checked for another user, too: the time must not tell whether the name is right.
     const auto matches = [&] { return source::password_matches(secret, wanted->hash); };
     right = co_await blocking(matches) && user;
   }

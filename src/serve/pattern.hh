@@ -22,13 +22,13 @@ class path_pattern {
   }
   /// The part of the path that the `*` matches; nothing if the pattern does not match.
   [[nodiscard]] std::optional<std::string_view> rest_of(std::string_view path) const noexcept;
-  /// Whether a request's path leads there, however it is written: %6c is l, and // is /. True for a
-  /// path that cannot be decoded, because a server behind this one may understand it.
+  /// Whether a request's path leads to such a path, however written: %6c is l, and // is /. True
+  /// for a path that cannot be decoded, because a server behind this one may understand it.
   [[nodiscard]] bool leads_to(std::string_view raw) const;
   [[nodiscard]] bool has_star() const noexcept { return star_ != star::none; }
   /// The folder that every path of this pattern is below; nothing for *.ending, which is anywhere.
   [[nodiscard]] std::optional<std::string> folder() const;
-  /// As it is written.
+  /// The pattern as it is written.
   [[nodiscard]] std::string text() const;
   friend bool operator==(const path_pattern&, const path_pattern&) = default;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The settings of `heddle proxy`: those of its own, and those of `heddle serve` that make sense for
-// it. serve_options.hh describes how settings work.
+// it. options.hh describes how settings work.
 #pragma once
 
 #include <span>

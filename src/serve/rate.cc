@@ -69,7 +69,7 @@ nanoseconds rate_table::ask(const address& who, time_point now) {
   auto found = fresh_at_.find(key);
   if (found == fresh_at_.end()) {
     if (fresh_at_.size() >= addresses_max) make_room(now);
-    if (fresh_at_.size() >= addresses_max) return {};  // it cannot be counted
+    if (fresh_at_.size() >= addresses_max) return {};  // the table is full, so the request passes
     found = fresh_at_.emplace(key, now).first;
   }
   const time_point fresh = std::max(found->second, now) + each;

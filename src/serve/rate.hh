@@ -17,11 +17,11 @@
 namespace heddle::serve {
 
 struct rate_rule {
-  std::uint64_t count;                ///< so many in a row, and so many in each span
+  std::uint64_t count;                ///< requests in a row, and requests in each span
   nanoseconds span;                   ///< a second, a minute or an hour
   std::optional<path_pattern> about;  ///< all paths if there is none
 
-  /// "10/s", "5/m /login", "100/h *.zip". Throws bad_setting.
+  /// Reads "10/s", "5/m /login" or "100/h *.zip". Throws bad_setting.
   [[nodiscard]] static rate_rule parse(std::string_view text);
 };
 

@@ -68,7 +68,7 @@ class service {
     const std::vector<more_door> more = open_more_doors(o, before.more_doors());
     tcp_listener http_door = co_await open_http_door(o, before.more_doors());
     const address http_at = http_door.is_open() ? http_door.local() : address();
-    std::vector<more_door> handed = more;  // to the next server, beside `door`
+    std::vector<more_door> handed = more;  // sockets for the next server, beside `door`
     if (http_door.is_open()) handed.push_back({another_door(http_door), false});
     std::optional<handover_door> next;
     if (!o.handover.empty()) next.emplace(o.handover, 1 + handed.size());

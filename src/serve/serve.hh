@@ -12,7 +12,7 @@ namespace heddle::serve {
 /// Adds the settings as options to the verb. The result runs the server until it is stopped, and
 /// gives the exit code: 0 fine, 1 problems found, 2 wrong use.
 std::function<int()> add_command(command& verb);
-/// The same for `heddle proxy`.
+/// As add_command(), for `heddle proxy`.
 std::function<int()> add_proxy_command(command& verb);
 
 }  // namespace heddle::serve

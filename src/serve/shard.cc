@@ -170,7 +170,7 @@ task<> shard::close_door(nanoseconds grace) {
 }
 
 void shard::change(const serve_options& o) {
-  // Both sites are bound for a moment, but no topic is raised in between.
+  // The old and the new site are bound together for a moment, but no topic is raised then.
   auto next = std::make_unique<site>(bus_, part_of(o, count_), show_metrics_);
   web_->change_refusals(o.fields_of_answers());
   old_.push_back(std::exchange(now_, std::move(next)));

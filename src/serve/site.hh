@@ -37,7 +37,7 @@ class site {
     if (o.metrics) metrics_.emplace(b, std::move(fill));
   }
 
-  /// Unbinds it from new requests; requests in progress continue.
+  /// Unbinds the site from new requests; requests in progress continue.
   void retire() noexcept {
     if (folder_) folder_->retire();
     if (upstreams_) upstreams_->retire();

@@ -14,7 +14,7 @@ namespace heddle::serve {
 struct question {
   http::request& request;
   task<http::response> answer = {};
-  bool again = false;  ///< raised again, for the same request: it has been counted
+  bool again = false;  ///< the topic is raised again for a request that has been counted
 };
 
 /// A request has come. Handlers run before any part of it is answered and never wait; a handler

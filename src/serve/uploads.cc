@@ -32,7 +32,7 @@ constexpr std::string_view form_page =
     "<p><label>Files for this folder: <input type=file name=file multiple required></label>"
     "<p><button>Upload</button> <a href=\".\">Back to the folder</a></form>\n";
 
-constexpr std::size_t name_bytes_max = 255;  // of the usual file systems
+constexpr std::size_t name_bytes_max = 255;  // the limit of the usual file systems
 
 /// Refuses names that are no single segment of a path, and those that would surprise in a list.
 void check_name(std::string_view name, bool hidden) {
@@ -95,7 +95,7 @@ int give_name(int folder, const std::string& from, const std::string& to, bool r
   throw;
 }
 
-/// The next bytes of a file, until there are none.
+/// Writes the bytes that `more` gives, until there are none.
 template <class More>
 task<> fill(file& out, More more) {
   std::uint64_t at = 0;
@@ -115,12 +115,12 @@ class new_files {
   new_files(const upload_rules& rules, directory into) : rules_(rules), into_(std::move(into)) {}
   new_files(const new_files&) = delete;
   new_files& operator=(const new_files&) = delete;
-  /// Also when this task is cancelled: broken parts must not stay.
+  /// Removes files without a name, also when this task is cancelled: broken parts must not stay.
   ~new_files() {
     for (const file_part& f : parts_) ::unlinkat(into_.number(), f.part.c_str(), 0);
   }
 
-  /// Writes what `more` gives.
+  /// Writes the bytes that `more` gives to a new file.
   template <class More>
   task<> add(std::string name, More more) {
     check_name(name, rules_.hidden);
@@ -163,7 +163,7 @@ class new_files {
 
  private:
   struct file_part {
-    std::string part;  // its hidden name
+    std::string part;  // the hidden name
     std::string name;
     bool is_new;
   };
@@ -179,7 +179,7 @@ class new_files {
     }
   }
 
-  /// 0, or the error about `name`.
+  /// Gives the files their names. The result is 0, or the error about `name`.
   int give_names(std::string& name) const {
     for (auto at = parts_.begin(); at != parts_.end(); ++at) {
       if (give_name(into_.number(), at->part, at->name, rules_.replace) == 0) continue;

@@ -18,11 +18,11 @@
 
 namespace heddle::serve {
 
-/// The rules of uploads; uploads under way keep them when the settings change.
+/// The rules of uploads. Uploads under way keep them when the settings change.
 struct upload_rules {
-  std::string folder;                ///< the served one
+  std::string folder;                ///< the served folder
   std::vector<path_pattern> places;  ///< where files may be put
-  std::uint64_t bytes_max = 0;       ///< of one request
+  std::uint64_t bytes_max = 0;       ///< bytes of one request
   bool replace = false;
   bool hidden = false;  ///< names that begin with a dot are allowed
 };

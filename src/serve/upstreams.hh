@@ -39,7 +39,7 @@ class upstream_part {
   flow on_asked(question& q);
   void on_made_here(http::response& r);
 
-  /// Unbinds it from new requests; requests in progress continue.
+  /// Unbinds the part from new requests; requests in progress continue.
   void retire() noexcept { bus_.unbind_all(this); }
   /// Begins health checks. Call it when the shard serves.
   void start() const { to_.start(); }
@@ -49,7 +49,7 @@ class upstream_part {
 
  private:
   bus& bus_;
-  std::vector<std::pair<std::string, std::string>> fields_;  // of every answer
+  std::vector<std::pair<std::string, std::string>> fields_;  // header fields of every answer
   http::reverse_proxy to_;
 };
 

@@ -20,7 +20,7 @@ struct bad_setting : std::invalid_argument {
 /// An address of IPv6 with the number of its interface in place of the name: fe80::1%2 for
 /// fe80::1%eth0. Other texts stay as they are.
 [[nodiscard]] std::string with_zone_number(std::string_view text);
-/// on, true, yes, 1 or an empty text; off, false, no, 0.
+/// Reads a switch: on, true, yes, 1 or an empty text; off, false, no, 0.
 [[nodiscard]] bool truth_of(std::string_view text);
 /// The words of a text, apart by blanks.
 [[nodiscard]] std::vector<std::string_view> words_of(std::string_view text);
@@ -29,12 +29,12 @@ struct bad_setting : std::invalid_argument {
 /// As number(), with bounds from `least` to `most`.
 [[nodiscard]] std::uint64_t number_within(std::string_view text, std::string_view unit,
                                           std::uint64_t least, std::uint64_t most);
-/// 512, 16K, 64M, 2G.
+/// Reads a size: 512, 16K, 64M, 2G.
 [[nodiscard]] std::uint64_t size_of(std::string_view text);
 /// As size_of(), with bounds from `least` to `most`.
 [[nodiscard]] std::uint64_t size_within(std::string_view text, std::uint64_t least,
                                         std::uint64_t most);
-/// 500ms, 10s, 5m, 12h, 30d; a bare number counts seconds.
+/// Reads a span of time: 500ms, 10s, 5m, 12h, 30d; a bare number counts seconds.
 [[nodiscard]] nanoseconds time_of(std::string_view text);
 
 }  // namespace heddle::serve
