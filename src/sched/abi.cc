@@ -79,7 +79,7 @@ void heddle_finish(heddle_worker* w, heddle_frame* f) {
 void heddle_post(heddle_worker* w, heddle_frame* f) {
   const std::uint32_t place =
       f->context == 0 ? from(w).color : from(w).context_at(f->context).color;
-  if (place != from(w).color) {  // only its color may look at it
+  if (place != from(w).color) {  // only the frame's color may look at it
     guarded("heddle_post", [&] {
       send_message(from(w), place,
                    [f] { heddle_post(reinterpret_cast<heddle_worker*>(&worker::running()), f); });

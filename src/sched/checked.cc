@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whose a checked value is, and the report of a touch by another.
+// The color that owns a checked value, and the report of a touch in another color.
 #include "heddle/sched/checked.hh"
 
 namespace heddle {

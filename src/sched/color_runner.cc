@@ -8,7 +8,7 @@
 namespace heddle {
 namespace {
 
-/// One worker's next color.
+/// The next color, if there is one worker.
 template <bool noted>
 color_record* next_alone(run_queue& queue, worker& w) noexcept {
   color_record* const r = noted ? queue.pop() : queue.pop_in_order();
@@ -19,7 +19,7 @@ color_record* next_alone(run_queue& queue, worker& w) noexcept {
 
 }  // namespace
 
-/// The first time that a color runs: it gets a root for tasks without an owner, for good.
+/// When a color runs for the first time, gives it a root for tasks without an owner, for good.
 void color_runner::make_root(seat& s, color_record& r) noexcept {
   worker& w = s.w;
   r.place_ = table_.place_of(r);
@@ -32,7 +32,8 @@ void color_runner::make_root(seat& s, color_record& r) noexcept {
   }
 }
 
-/// The record is held, or there is one worker; no color is entered.
+/// Makes a color the running one. If there are several workers, this one holds the record. No color
+/// is entered before.
 void color_runner::enter(seat& s, color_record& r) noexcept {
   static constexpr auto make_current = [](worker& w, const color_record& it) {
     w.color = it.place_;
@@ -87,13 +88,13 @@ void color_runner::leave(seat& s) noexcept {
   w.ready.move_to(r.waiting);
   if (all_.shared) {
     if (more || !r.inbox.let_go()) queue(s, r, r.waiting.first);
-    s.in_hand.store(nullptr, std::memory_order_release);  // the same pair
+    s.in_hand.store(nullptr, std::memory_order_release);  // release: pairs as in enter()
   } else if (more && !r.queued) {
     queue(s, r, r.waiting.first);
   }
 }
 
-/// With several workers. False also while another worker looks at everything.
+/// Holds an idle color; for several workers. False also while another worker inspects all colors.
 bool color_runner::hold_idle(seat& s, color_record& r) noexcept {
   s.taken.store(&r, std::memory_order_relaxed);
   const bool got = r.inbox.hold();
@@ -114,12 +115,12 @@ bool color_runner::enter_other(seat& s, std::uint32_t place) noexcept {
   return true;
 }
 
-/// A color that has work now: `first` is, if known, the frame that waits longest.
+/// Queues a color that has work now. `first` is the frame that waits longest, if that is known.
 void color_runner::queue(seat& s, color_record& r, link first) noexcept {
   const auto put = []<bool noted>(color_runner& its, seat& from, color_record& it,
                                   std::bool_constant<noted>) {
     if (its.all_.shared) {
-      // Where it ran last, or, the first time, wherever its number says.
+      // The worker where the color ran last or, the first time, the one that its number gives.
       const std::size_t home =
           it.last_worker != 0 ? it.last_worker - 1U : it.place_ % its.all_.seats.size();
       its.push(from, *its.all_.seats[home], it);
@@ -154,7 +155,8 @@ void color_runner::queue(seat& s, color_record& r, link first) noexcept {
 void color_runner::post(seat& s, std::uint32_t place, link l) noexcept {
   color_record& r = table_[place];
   if (all_.shared) {
-    // Often several are sent to one color in turn, and then the last one is still the newest there.
+    // Often several frames in turn go to one color; the last of them is then still the newest
+    // there.
     link newest = s.sent_to == &r ? s.sent_last : color_inbox<std::atomic<link>>::busy;
     const bool was_idle = r.inbox.send(l, newest);
     s.sent_to = &r;
@@ -166,7 +168,7 @@ void color_runner::post(seat& s, std::uint32_t place, link l) noexcept {
   if (!r.queued) queue(s, r, l);
 }
 
-/// Up to `limit` frames of the current color.
+/// Runs up to `limit` frames of the current color.
 template <bool shared, bool noted>
 std::size_t color_runner::run_frames(seat& s, std::size_t limit) noexcept {
   s.running = true;
@@ -178,7 +180,7 @@ std::size_t color_runner::run_frames(seat& s, std::size_t limit) noexcept {
   return ran;
 }
 
-/// Runs up to `limit` frames, a bounded batch of each color in turn. Whether any ran.
+/// Runs up to `limit` frames, a bounded batch of each color in turn. Returns whether any ran.
 bool color_runner::run(seat& s, std::size_t limit) noexcept {
   // Instantiated four times (one or several workers, instrumented or not), to keep the checks out
   // of the hot loop.

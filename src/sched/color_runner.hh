@@ -24,17 +24,17 @@ class color_runner {
 
   /// Sends a frame to a color, from the worker of this seat.
   void post(seat& s, std::uint32_t place, link l) noexcept;
-  /// Runs up to `limit` frames, a bounded batch of each color in turn. Whether any ran.
+  /// Runs up to `limit` frames, a bounded batch of each color in turn. Returns whether any ran.
   bool run(seat& s, std::size_t limit) noexcept;
 
   void enter(seat& s, color_record& r) noexcept;
   void leave(seat& s) noexcept;
-  /// Makes a color the current one between frames; false when another worker holds it, or it is in
-  /// a queue that others may take it from.
+  /// Makes a color the current one between frames; false if another worker holds it, or it is in a
+  /// queue from which other workers may take it.
   [[nodiscard]] bool enter_for(seat& s, std::uint32_t place) noexcept {
     return s.w.color == place || enter_other(s, place);
   }
-  /// Gives a color that is held back, and queues it where something has come.
+  /// Lets go of a color that is held, and queues it if frames have come.
   void give_back(seat& s, color_record& r) noexcept {
     if (!r.inbox.let_go()) queue(s, r, r.inbox.newest());
   }
@@ -44,12 +44,14 @@ class color_runner {
     return table_.place_of(r);
   }
   [[nodiscard]] std::uint32_t places() const noexcept { return table_.places(); }
-  /// Calls f with each record that ever ran, the latest first. Thread: any; records only come.
+  /// Calls f with each record that ever ran, the latest first. Thread: any; no record is ever
+  /// removed.
   template <class F>
   void each(F&& f) {
     for (color_record* r = used_.load(); r != nullptr; r = r->next_used) f(*r);
   }
-  /// Colors whose root has tasks. One that is held is counted only when it is left, or here.
+  /// How many colors have a root with tasks. A color that is held is counted only when it is left,
+  /// or by count_root().
   [[nodiscard]] long live_roots() const noexcept {
     return live_roots_.load(std::memory_order_relaxed);
   }

@@ -7,7 +7,7 @@
 
 namespace heddle {
 
-/// With several workers; one alone takes what is first in its queue.
+/// The next color, if there are several workers (if there is one: next_alone()).
 color_record* color_runner::next(seat& s) noexcept {
   color_record* r = nullptr;
   if (!s.queue.empty()) {
@@ -21,8 +21,8 @@ color_record* color_runner::next(seat& s) noexcept {
   return r;
 }
 
-/// Takes colors from a worker that has more than it can look after: two that wait, or one that has
-/// waited behind a long run. The first is to run now, half of the rest comes along.
+/// Steals colors from a worker that has two queued colors, or one that has waited behind a long
+/// run. The first color runs now, and half of the others come along.
 color_record* color_runner::steal(seat& s) noexcept {
   const std::size_t n = all_.seats.size();
   for (std::size_t i = 1; i != n; ++i) {

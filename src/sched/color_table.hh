@@ -4,7 +4,7 @@
 // With several workers a record is held by at most one of them, and the holder may run the
 // color: inbox.hh says how that is settled.
 //
-// With one worker nothing of that is needed: `queued` says that it is in the worker's queue.
+// One worker needs nothing of that: `queued` says that a color is in the worker's queue.
 #pragma once
 
 #include <sys/mman.h>
@@ -31,11 +31,11 @@ struct color_record : ready_color {
   scope* root = nullptr;
   slot_guards* guards = nullptr;
   std::size_t foreign_slots = 0;
-  color_record* next_used = nullptr;  ///< all records that ever ran
-  std::uint16_t last_worker = 0;      ///< and 1; 0: it never ran
+  color_record* next_used = nullptr;  ///< the list of records that ever ran
+  std::uint16_t last_worker = 0;      ///< the worker's index plus 1; 0: it never ran
   bool queued = false;                ///< with one worker only
-  bool counted = false;               ///< its root has tasks: color_runner::live_roots()
-  // Counts of its runs; the holder's.
+  bool counted = false;               ///< color_runner::live_roots() counts this color
+  // Counts of the color's runs; only the holder changes them.
   std::uint64_t turns = 0;
   std::uint64_t frames = 0;
   std::uint64_t moves = 0;

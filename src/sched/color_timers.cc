@@ -68,7 +68,7 @@ void color_timers::disarm_shared(timer_node& node) noexcept {
 
 void timer_node::disarm_shared() noexcept { worker::here().sched.disarm_shared(*this); }
 
-/// With one worker: in its color, at once.
+/// Fires a timer in its color, at once; for one worker.
 void color_timers::fire(timer_node& node, worker& w) noexcept {
   if (!node.for_worker) static_cast<void>(colors_.enter_for(all_.of(w), node.color));
   node.fire(w);
@@ -93,7 +93,7 @@ void color_timers::expire(seat& s) noexcept {
   expire_shared(s, s);
 }
 
-/// Timers of one worker's wheel that are due, fired by that worker or by another one.
+/// Fires the timers of one worker's wheel that are due. The caller is that worker or another one.
 void color_timers::expire_shared(seat& of, seat& by) noexcept {
   worker& w = by.w;
   constexpr nanoseconds while_memory_is_full = std::chrono::milliseconds(1);
@@ -134,7 +134,7 @@ void color_timers::expire_shared(seat& of, seat& by) noexcept {
       &context);
   while (timer_node* const node = put_off.pop_front())
     of.wheel.arm(*node, add_saturated(w.now, while_memory_is_full));
-  if (&of != &by) {  // those for the worker itself wait for it
+  if (&of != &by) {  // the worker's own timers wait for the worker
     while (timer_node* const node = of_worker.pop_front()) of.wheel.arm(*node, node->due());
   }
   of.wheel_lock.unlock();

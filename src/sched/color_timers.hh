@@ -31,9 +31,9 @@ class color_timers {
     if (s.wheel.has_unsettled()) [[unlikely]]
       s.wheel.settle(now);
   }
-  /// With several workers; the node's color runs here.
+  /// For several workers. The node's color is running on this one.
   void disarm_shared(timer_node& node) noexcept;
-  /// Fires what is due in this worker's wheel.
+  /// Fires the timers that are due in this worker's wheel.
   void expire(seat& s) noexcept;
   [[gnu::noinline]] void expire_shared(seat& of, seat& by) noexcept;
   /// When the next timer of this worker is due; never if none.

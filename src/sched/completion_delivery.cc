@@ -13,7 +13,7 @@
 namespace heddle {
 namespace {
 
-/// In its color.
+/// A completion that a message delivers in its color.
 struct brought_completion {
   void operator()() {
     worker& at = worker::running();
@@ -25,7 +25,7 @@ struct brought_completion {
   }
   void arrive(worker& at) {
     if (!c.more && op->cancel_out) {
-      if (c.has_block) {  // its data now, and its end when the request has come back
+      if (c.has_block) {  // data comes now, the end when the request is back
         completion data = c;
         data.more = true;
         static_cast<void>(op->complete(*op, at, data));
@@ -48,9 +48,9 @@ using message = detail::message<brought_completion>;
 
 }  // namespace
 
-/// Another worker has the color, or a frame of another one runs: a message brings the completion.
-/// It also waits for a request to cancel that is still on its way, because that names the
-/// operation.
+/// Sends the completion as a message, because another worker has the color or a frame of another
+/// color is running. The completion also waits for a request to cancel that is still on its way,
+/// because that request names the operation.
 bool completion_delivery::send(seat& s, operation& op, const completion& c) noexcept {
   worker& w = s.w;
   completion sent = c;
@@ -65,10 +65,10 @@ bool completion_delivery::send(seat& s, operation& op, const completion& c) noex
     return true;
   }
   ++s.count.messages;
-  on_their_way(op).fetch_add(1, std::memory_order_relaxed);  // by the thread that has the driver
+  on_their_way(op).fetch_add(1, std::memory_order_relaxed);  // only the thread with the driver adds
   auto* const m = new (cell) message(brought_completion{&op, sent, this});
-  // Through the color's inbox also when this worker holds the color: an earlier one, which
-  // another worker sent in place of this one, may be there.
+  // The message goes through the color's inbox even if this worker holds the color, because an
+  // earlier message, which another worker sent in this one's place, may be there.
   if (all_.shared) {
     colors_.post(s, op.color, link_of(*m));
   } else {
@@ -88,13 +88,13 @@ bool completion_delivery::lose(operation& op, worker& w, const completion& c) no
   return false;
 }
 
-/// The driver has done with the operation, so its links are free.
+/// Keeps a completion in the links of its operation, which the driver no longer uses.
 void completion_delivery::keep(seat& s, operation& op, std::int64_t result) noexcept {
   op.driver_next = std::exchange(s.kept_completions, &op);
   op.driver_prev = reinterpret_cast<operation*>(static_cast<std::intptr_t>(result));
 }
 
-/// Between two turns of the worker that kept them.
+/// Brings the kept completions, between two turns of the worker that kept them.
 void completion_delivery::bring_kept(seat& s) noexcept {
   operation* op = std::exchange(s.kept_completions, nullptr);
   while (op != nullptr) {

@@ -24,13 +24,13 @@ class completion_delivery {
   /// runtime::complete() and runtime::cancel().
   bool complete(operation& op, worker& w, const completion& c) noexcept;
   void cancel(operation& op, worker& w) noexcept;
-  /// Carries out what other workers asked of this worker's driver; `by` has the driver.
+  /// Carries out the requests to cancel that other workers sent to `of`; `by` has its driver.
   void run_cancels(seat& of, seat& by) noexcept;
   /// Counts completions of this operation, and of some others, that travel as messages.
   [[nodiscard]] std::atomic<std::uint32_t>& on_their_way(const operation& op) noexcept {
     return all_.seats[op.home]->on_their_way(op);
   }
-  /// Tries again to send what no memory was left for.
+  /// Tries again to send the completions for which no memory was left.
   void bring_kept(seat& s) noexcept;
 
  private:

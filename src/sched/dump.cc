@@ -23,7 +23,7 @@ void write_to_stderr(std::string_view text) noexcept {
       text.remove_prefix(static_cast<std::size_t>(sent));
       continue;
     }
-    // A terminal or pipe that does not block, and is full: its reader gets a second.
+    // The descriptor is a full terminal or pipe that does not block: its reader gets a second.
     pollfd full{STDERR_FILENO, POLLOUT, 0};
     if (sent < 0 && errno == EINTR) continue;
     if (sent == 0 || errno != EAGAIN || ::poll(&full, 1, 1000) <= 0) return;
@@ -32,7 +32,7 @@ void write_to_stderr(std::string_view text) noexcept {
 
 }  // namespace
 
-/// False: no look was possible, because the program ends.
+/// Collects the suspended tasks. False: that was not possible, because the program ends.
 bool inspection::walk(std::vector<suspended_task>& found) {
   return all_.while_all_stand_still(frame_patience, [&](bool all) {
     if (all) {
@@ -67,7 +67,7 @@ std::vector<suspended_task> inspection::walk_all(const quiet_colors* quiet) {
       continue;
     }
     const color_record* const r = s->in_hand.load(std::memory_order_acquire);
-    if (r == nullptr) continue;  // it is on its way between two colors
+    if (r == nullptr) continue;  // the worker is between two colors
     const time_point since(nanoseconds(s->round_at.load(std::memory_order_relaxed)));
     walk.add_running(s->went_on_at.load(std::memory_order_relaxed), colors_.place_of(*r),
                      now - since);
@@ -96,10 +96,10 @@ std::vector<suspended_task> inspection::suspended() {
   return found;
 }
 
-/// Thread: a handler's.
+/// Thread: a signal handler's.
 void inspection::ask_for_dump() noexcept {
   asked_.store(true);
-  posted_.look_again();  // the first worker looks at that anyway
+  posted_.look_again();  // the first worker reads that flag anyway
   for (const auto& s : all_.seats) s->io->wake();
 }
 

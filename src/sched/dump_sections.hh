@@ -11,7 +11,7 @@
 namespace heddle {
 
 /// The text of the sections of one runtime at one moment. It exists while a dump is made: the walk
-/// through the tasks finds it and fills it while the colors stand still.
+/// through the tasks finds it and fills it while the colors are stopped.
 ///
 /// Thread: that of the worker that makes the dump.
 class dump_sections {
@@ -21,8 +21,8 @@ class dump_sections {
   dump_sections& operator=(const dump_sections&) = delete;
   ~dump_sections();
 
-  /// If a dump of this runtime is being made on this thread: reads its sections. `quiet` says by
-  /// color which stand still; null: all do.
+  /// If a dump of this runtime is being made on this thread: reads its sections. `quiet` tells
+  /// for each color whether it is stopped; null: all are.
   static void read(const runtime& of, const std::vector<bool>* quiet);
 
   [[nodiscard]] std::string text() const;

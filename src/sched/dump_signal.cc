@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The handler reads only atomics, which stay while a handler runs: a destructor that takes one out
-// of the list waits for those (`handlers`). The list is changed under a lock, which handlers never
-// take.
+// The handler reads only atomics, which live while a handler runs: a destructor that takes its
+// object out of the list waits for all handlers (`handlers`). The list is changed under a lock,
+// which handlers never take.
 #include "sched/dump_signal.hh"
 
 #include <sched.h>
@@ -24,12 +24,12 @@ constexpr long late_ns = 300'000'000;
 struct signal_table {
   std::mutex lock;
   std::atomic<dump_signal*> first{nullptr};
-  std::atomic<int> handlers{0};  // that run now
+  std::atomic<int> handlers{0};  // handlers that are running
   std::array<struct sigaction, numbers + 1> before{};
 };
 constinit signal_table table;
 
-/// While one is there this thread runs no handler: it is about to wait until none runs.
+/// While this lives, its thread runs no handler: the thread is about to wait until none runs.
 class handlers_held_off {
  public:
   handlers_held_off() noexcept {
@@ -65,7 +65,7 @@ struct dump_signal_handler {
     }
     table.handlers.fetch_sub(1);
     if (!ours && !late) {
-      // A child of fork() that runs no runtime, or the last one has gone since.
+      // This is a child of fork() without a runtime, or the last runtime has ended since.
       ::sigaction(number, &table.before[static_cast<std::size_t>(number)], nullptr);
       ::raise(number);
     }
@@ -84,7 +84,7 @@ struct dump_signal_handler {
     if (::sigaction(number, nullptr, &now) != 0 || is_ours(now)) return;
     if ((now.sa_flags & SA_SIGINFO) != 0 ||
         (now.sa_handler != SIG_DFL && now.sa_handler != SIG_IGN))
-      return;  // the program's own
+      return;  // the program's own handler
     struct sigaction ours{};
     ours.sa_sigaction = &run;
     ours.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;  // fibers' stacks are small
@@ -96,7 +96,7 @@ struct dump_signal_handler {
     struct sigaction now{};
     if (::sigaction(number, nullptr, &now) != 0 || !is_ours(now)) return;
     struct sigaction drop{};
-    drop.sa_handler = SIG_IGN;  // and what the timer may have sent
+    drop.sa_handler = SIG_IGN;  // drops also a signal that the timer sent
     ::sigaction(number, &drop, nullptr);
     ::sigaction(number, &table.before[static_cast<std::size_t>(number)], nullptr);
   }

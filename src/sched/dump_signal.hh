@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The signal on which a running program writes its dump (runtime_options::dump_signal). The handler
 // notes the request in each runtime of the process that has this signal and wakes its workers; the
-// first that comes to the end of a frame writes. When none does within a quarter of a second, the
-// handler runs once more and says what they run, with calls that a handler may make.
+// first worker that comes to the end of a frame writes. If none does within a quarter of a second,
+// the handler runs once more and says what they run, with calls that a handler may make.
 //
 // The handler takes the place of the default action or of SIG_IGN only. A handler that the program
 // has installed stays, and a signal_set takes ours over and gives it back.
@@ -17,16 +17,16 @@ namespace heddle {
 
 class inspection;
 
-/// Thread: any builds and destroys it.
+/// Thread: any may build and destroy it.
 /// Owns: the signal's action, together with the other runtimes that have this signal.
 class dump_signal {
  public:
-  /// The runtime has its workers by then: the handler may run at once.
+  /// The runtime must have its workers already, because the handler may run at once.
   dump_signal(inspection& asked, int number);
   dump_signal(const dump_signal&) = delete;
   ~dump_signal();
 
-  /// The request has been answered. Thread: any.
+  /// Stops the timer, because the request has been answered. Thread: any.
   void answered() noexcept;
 
  private:

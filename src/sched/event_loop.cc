@@ -16,8 +16,8 @@ constexpr nanoseconds look_for_threads_each = std::chrono::seconds(1);
 
 }  // namespace
 
-/// Whether the process has a thread that is none of this runtime's. Asked before a program is given
-/// up.
+/// Whether the process has a thread that is none of this runtime's. The loop asks before it gives a
+/// program up.
 bool event_loop::other_threads() noexcept {
   struct stat tasks{};  // a directory has two links, and one for each directory in it
   if (::stat("/proc/self/task", &tasks) != 0) return true;
@@ -28,7 +28,7 @@ bool event_loop::other_threads() noexcept {
   return tasks.st_nlink > 2 + ours + of_sanitizer;
 }
 
-/// Whether something can still come to workers that rest and hold this many operations together.
+/// Whether something can still come to idle workers whose drivers hold this many operations.
 bool event_loop::anything_outside(std::size_t pending) noexcept {
   if (pending > in_background()) [[likely]]
     return true;
@@ -38,15 +38,15 @@ bool event_loop::anything_outside(std::size_t pending) noexcept {
   return posted_.has_any();
 }
 
-/// Operations that are pending and keep no program going. At the end of the program there are none:
-/// all have been asked to end.
+/// How many pending operations keep no program going. At the end of the program there are none,
+/// because all have been asked to end.
 std::size_t event_loop::in_background() const noexcept {
   if (colors_.draining) return 0;
   return static_cast<std::size_t>(background_.load(std::memory_order_relaxed));
 }
 
-/// With several workers, of which this one has parked: nothing is ready on any of them, and nothing
-/// will ever come. Asks about all workers now, because each answer may change during a sleep.
+/// For one of several workers, when it has parked: whether nothing is ready on any worker, and
+/// nothing will ever come. It asks all workers now, because each answer may change during a sleep.
 bool event_loop::waits_in_vain(seat& s) noexcept {
   std::size_t pending = s.pending.load(std::memory_order_relaxed);
   if (pending > in_background()) return false;  // the usual case, and quick
@@ -130,13 +130,14 @@ void event_loop::turn_once() {
   end_world();
 }
 
-/// A dump that was asked for comes after the calls: none of them is between two places then.
+/// Runs posted calls, and then writes a dump that was asked for: no call is on its way by then.
 void event_loop::run_posted() {
   posted_.run();
   look_.answer();
 }
 
-/// With several workers no color may be entered here: an event of another one travels as a message.
+/// Fires preblock events. With several workers no color may be entered here: the trigger of another
+/// color's event travels as a message.
 void event_loop::run_preblock(seat& s) {
   std::vector<event<>> ripe = std::exchange(s.preblock, {});
   ++s.preblocks;

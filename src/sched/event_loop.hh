@@ -29,7 +29,7 @@ class event_loop {
         posted_(posted),
         look_(look) {}
 
-  /// The order of a simulation's workers comes from here.
+  /// Seeds the order in which a simulation runs its workers.
   void seed(std::uint64_t draw) noexcept { draw_ = draw; }
   /// Runs what is ready, then lets the driver and the timers make more; sleeps only if `may_sleep`.
   /// False when nothing is ready and nothing will ever come.
@@ -37,9 +37,9 @@ class event_loop {
   /// A few turns of the first worker, or of the simulated ones, without sleep.
   void turn_once();
   // world.cc
-  /// The other workers run from here on.
+  /// Lets the other workers run from here on.
   void begin_world();
-  /// The first thread is alone again, and is color 0.
+  /// Stops the other workers: the first thread is alone again, and is color 0.
   void end_world() noexcept;
   /// Moves frames that the main thread posted on behalf of color 0 into color 0's inbox.
   void stop_being_color_0() noexcept;

@@ -32,7 +32,7 @@ void event_loop::stand_in(seat& s) noexcept {
         completions_.run_cancels(other, s);
       other.io->turn(s.w, time_point::min());
       other.io->give_back(s.w);
-      // If it parked meanwhile, the number of its operations that it wrote (seat::pending) is old.
+      // If the other worker parked meanwhile, its count of operations (seat::pending) is old.
       if (other.queue.spot.away()) other.io->wake();
     }
     s.io->give_back(s.w);
@@ -74,7 +74,7 @@ bool event_loop::turn_shared(seat& s, bool may_sleep) {
       until = std::min(until, add_saturated(w.now, nap_least));
     const bool no_timer = until == never;
     if (w.index == 0) until = ask_again(s, until);
-    // While others work, something may come to wait behind a long run of theirs.
+    // While other workers work, a color may be queued behind a long run of theirs.
     const bool others_work = parked_.away() + 1 != all_.seats.size();
     const bool looks_again = all_.options.stealing && (others_work || !s.looked_again);
     if (looks_again) {
@@ -103,7 +103,7 @@ bool event_loop::turn_shared(seat& s, bool may_sleep) {
   if (w.index == 0 && posted_.has_any()) run_posted();
   if (all_.options.stealing) {
     if (w.now - s.stood_in_at >= stand_in_after) stand_in(s);
-    // The next frames may run for long, so one of the others must look.
+    // The next frames may run for long, so another worker must be awake.
     if (parked && parked_.asleep() + 1 == all_.seats.size() &&
         (!w.ready.empty() || !s.queue.empty()))
       parked_.wake_one(s);

@@ -21,11 +21,11 @@ template <class Word>
 class color_inbox {
  public:
   static constexpr link idle = 0;
-  static constexpr link busy = 2;  // no link: links are multiples of 8, or of 8 and 1
+  static constexpr link busy = 2;  // not a link: a link is a multiple of 8, or that plus 1
 
-  /// Sends a frame. True: it was idle, and the caller must queue it. `newest` is what the caller
-  /// supposes to be here, and then the word that was here. A guess, not a look: a word that is read
-  /// first must be fetched twice from the other core. Thread: any.
+  /// Sends a frame. True: the color was idle, and the caller must queue it. `newest` is the
+  /// caller's guess of the word here, and then the word that was here. A guess replaces a read,
+  /// because a word that is read first must be fetched twice from the other core. Thread: any.
   [[nodiscard]] bool send(link l, link& newest) noexcept {
     do {
       next_of(l) = newest;
@@ -38,7 +38,7 @@ class color_inbox {
     link newest = busy;
     return send(l, newest);
   }
-  /// Takes what has come, oldest first, behind what waits. Thread: the holder.
+  /// Moves the frames that have come behind those in `waiting`, oldest first. Thread: the holder.
   void take(frame_list& waiting) noexcept {
     if (word_.load(std::memory_order_relaxed) == busy) return;
     link l = word_.exchange(busy, std::memory_order_acquire);
@@ -54,7 +54,7 @@ class color_inbox {
     *(waiting.empty() ? &waiting.first : waiting.end) = oldest;
     waiting.end = end;
   }
-  /// Takes hold of an idle color. Thread: any.
+  /// Holds a color if it is idle. Thread: any.
   [[nodiscard]] bool hold() noexcept {
     // seq_cst: one order with world_pause::asked(); src/sched/quiet_colors.hh says why
     link expected = idle;
@@ -62,17 +62,17 @@ class color_inbox {
            word_.compare_exchange_strong(expected, busy, std::memory_order_seq_cst,
                                          std::memory_order_seq_cst);
   }
-  /// Lets go of it; false when something has come, so that it stays held. Thread: the holder.
+  /// Lets go of the color; false if frames have come: then it stays held. Thread: the holder.
   [[nodiscard]] bool let_go() noexcept {
     link expected = busy;
     return word_.compare_exchange_strong(expected, idle, std::memory_order_release,
                                          std::memory_order_relaxed);
   }
-  /// The holder's glance: something has come.
+  /// Whether frames have come; a quick check for the holder.
   [[nodiscard]] bool has_more() const noexcept {
     return word_.load(std::memory_order_relaxed) != busy;
   }
-  /// The newest frame that has come, or no_link. While no holder takes from here.
+  /// The newest frame that has come, or no_link. Only while no holder takes frames.
   [[nodiscard]] link newest() const noexcept {
     const link l = word_.load(std::memory_order_acquire);  // pairs with the release in send()
     return l > busy ? l : no_link;

@@ -36,12 +36,13 @@ class inspection {
   [[nodiscard]] std::vector<color_statistics> read_colors();
 
   // Dumps on a signal (dump_signal.hh).
-  /// The workers exist: the handler may run at once. Throws failure.
+  /// Installs the handler. The workers must exist, because it may run at once. Throws failure.
   void listen(int signal) { signal_ = std::make_unique<dump_signal>(*this, signal); }
   void stop_listening() noexcept { signal_.reset(); }
   /// Thread: any; for a signal handler.
   void ask_for_dump() noexcept;
-  /// The same: names the lines that the workers run, when none has answered for a while.
+  /// Writes the lines that the workers run, if none has answered for a while. Thread: any; for a
+  /// signal handler.
   void write_late_notice(const void* interrupted) noexcept;
   /// Writes the dump that was asked for, if one was. Between two turns.
   void answer() noexcept {

@@ -47,21 +47,22 @@ enum class parking_state : std::uint8_t { running, dozing, asleep, called };
   return false;
 }
 
-/// One worker's place. Members without another word change only under the lock of its run queue.
+/// One worker's parking state. Members without another word change only under the lock of its run
+/// queue.
 class parking_spot {
  public:
   /// Thread: any.
   [[nodiscard]] parking_state state() const noexcept {
     return state_.load(std::memory_order_seq_cst);
   }
-  /// It sleeps, or has been woken and is not back yet. Thread: any.
+  /// Whether the worker sleeps, or has been woken and is not back yet. Thread: any.
   [[nodiscard]] bool away() const noexcept {
     return state_.load(std::memory_order_relaxed) != parking_state::running;
   }
-  /// Numbers its sleeps.
+  /// The number of the worker's latest sleep.
   [[nodiscard]] std::uint64_t sleeps() const noexcept { return sleeps_; }
 
-  /// It had no timer when it parked. A timer that it had may have been disarmed since.
+  /// Whether the worker had no timer when it parked. A timer of it may have been disarmed since.
   std::atomic<bool> no_timer{false};
 
  private:
@@ -84,7 +85,7 @@ class parking_spot {
 /// worker's run queue.
 class parking {
  public:
-  /// `dozes`: it wakes up by itself after its nap, and looks for work.
+  /// `dozes`: the worker wakes up by itself after its nap, and looks for work.
   void park(parking_spot& s, bool dozes) noexcept {
     s.move_to(dozes ? parking_state::dozing : parking_state::asleep);
     ++s.sleeps_;
@@ -92,7 +93,8 @@ class parking {
     away_.fetch_add(1, std::memory_order_relaxed);
     if (!dozes) asleep_.fetch_add(1, std::memory_order_relaxed);
   }
-  /// True: it was parked, and the caller must wake its driver. `pushed`: a color was queued there.
+  /// True: the worker was parked, and the caller must wake its driver. `pushed`: a color was queued
+  /// there.
   [[nodiscard]] bool call(parking_spot& s, bool pushed = false) noexcept {
     const parking_state before = s.state_.load(std::memory_order_relaxed);
     if (!is_parked(before)) return false;
@@ -113,9 +115,9 @@ class parking {
   }
 
   // Thread: any.
-  /// Workers that are not running.
+  /// How many workers are not running.
   [[nodiscard]] std::size_t away() const noexcept { return away_.load(std::memory_order_relaxed); }
-  /// Workers that look for work only when they are woken.
+  /// How many workers look for work only when they are woken.
   [[nodiscard]] std::size_t asleep() const noexcept {
     return asleep_.load(std::memory_order_relaxed);
   }

@@ -108,7 +108,8 @@ class shares final : public policy {
     c.key += static_cast<std::uint64_t>(span.count()) * scale / weight;
   }
   bool uses_time() const noexcept override { return true; }
-  /// Its time was counted by the clock of this worker's shares; elsewhere it begins with theirs.
+  /// The color's key counts this worker's virtual time. At another worker it begins with that
+  /// one's.
   void left(ready_color& c) noexcept override { c.key = 0; }
 
  private:
@@ -133,7 +134,7 @@ class shuffle final : public policy {
   }
 
  private:
-  static constexpr std::size_t places_max = 65536;  // of a table: the vector never grows
+  static constexpr std::size_t places_max = 65536;  // colors in a table: the vector never grows
   std::uint64_t state_;
   std::vector<ready_color*> waiting_;
 };

@@ -69,7 +69,7 @@ bool posted_calls::try_post(std::uint32_t place, std::move_only_function<void()>
   return true;
 }
 
-/// The call has been counted.
+/// Queues a call that has been counted.
 void posted_calls::queue(std::uint32_t place, std::move_only_function<void()>&& f) {
   auto* const call = new (std::nothrow) call_frame(*this, place, std::move(f));
   if (call == nullptr) {
@@ -81,13 +81,13 @@ void posted_calls::queue(std::uint32_t place, std::move_only_function<void()>&& 
     const std::lock_guard hold(lock_);
     calls_.push(link_of(*call));
     ++posted_;
-    // release: pairs with the acquire in turn()
+    // release: pairs with the acquire in has_any()
     has_any_.store(true, std::memory_order_release);
   }
   all_.seats[0]->io->wake();
 }
 
-/// The first worker asks itself again whether anything can still come.
+/// Makes the first worker check again whether anything can still come.
 void posted_calls::look_again() noexcept {
   has_any_.store(true, std::memory_order_release);
   all_.seats[0]->io->wake();
@@ -105,7 +105,7 @@ void posted_calls::run() {
       const link l = take_first(calls);
       worker::here().post_to(static_cast<call_frame&>(plain_of(l)).place, l);
     }
-    has_any_.store(false, std::memory_order_relaxed);  // last: nothing is in no place meanwhile
+    has_any_.store(false, std::memory_order_relaxed);  // last: no call is missed meanwhile
   }
   worker& w = worker::here();
   while (!calls.empty()) {
@@ -121,7 +121,7 @@ void posted_calls::run() {
   }
 }
 
-/// A call that drain() left is never made.
+/// Drops the calls that drain() left: they are never made.
 void posted_calls::drop() noexcept {
   while (!calls_.empty()) {
     const link l = calls_.first;

@@ -19,25 +19,25 @@ class posted_calls {
   posted_calls(worker_set& all, color_runner& colors) noexcept : all_(all), colors_(colors) {}
 
   void post(std::uint32_t place, std::move_only_function<void()> f);
-  /// False when there is no room, and f was not taken.
+  /// As post(), but never waits: false if there is no room; then f was not taken.
   [[nodiscard]] bool try_post(std::uint32_t place, std::move_only_function<void()>& f);
-  /// The first worker asks itself again whether anything can still come. Async-signal-safe.
+  /// Makes the first worker check again whether anything can still come. Async-signal-safe.
   void look_again() noexcept;
-  /// Something was posted, or look_again() was called, since run() did.
+  /// Whether something was posted, or look_again() was called, since the last run().
   [[nodiscard]] bool has_any() const noexcept { return has_any_.load(std::memory_order_acquire); }
   /// The number of calls that have been posted so far. Thread: any.
   [[nodiscard]] std::uint64_t posted() noexcept {
     const std::lock_guard hold(lock_);
     return posted_;
   }
-  /// Whether the first `number` of them are in their colors, or have run. Thread: any.
+  /// Whether the first `number` calls are in their colors, or have run. Thread: any.
   [[nodiscard]] bool brought(std::uint64_t number) noexcept {
     const std::lock_guard hold(lock_);
     return brought_ >= number;
   }
   /// Brings the calls to their colors. Thread: the first worker's, or of one that serves for it.
   void run();
-  /// A call that drain() left is never made. Thread: the first worker's.
+  /// Drops the calls that drain() left: they are never made. Thread: the first worker's.
   void drop() noexcept;
 
  private:
@@ -50,7 +50,7 @@ class posted_calls {
   std::atomic<bool> has_any_{false};
   std::atomic<std::size_t> waiting_{0};
   std::mutex lock_;
-  frame_list calls_;  ///< guarded by it: call_frame
+  frame_list calls_;  ///< guarded by lock_: call_frames
   std::uint64_t posted_ = 0;
   std::uint64_t brought_ = 0;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Whether several workers rest at one moment, asked of one after the other. One that was asked
-// early may be woken by one that is asked late, so each is asked twice, and each counts its sleeps:
-// one that gives the same number both times has slept all the while between the two rounds.
+// Whether several workers sleep at one moment, although they are asked one after the other. A
+// worker that was asked early may be woken by one that is asked late. So each is asked twice, and
+// each numbers its sleeps: a worker that gives the same number twice slept all the time in between.
 #pragma once
 
 #include <array>

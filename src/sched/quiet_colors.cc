@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Holding the colors that are idle, and the locks of the queues in which others wait.
+// Holding the colors that are idle, and the locks of the queues in which other colors wait.
 #include "sched/quiet_colors.hh"
 
 namespace heddle {

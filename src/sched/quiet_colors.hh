@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Which colors can be looked at while some workers still run. Exact, without stopping them:
+// Finds the colors that can be read while some workers still run, exactly and without stopping
+// them:
 //
-// - A color that is idle is held here, as a worker would hold it, until the look is over.
+// - A color that is idle is held here, as a worker would hold it, until all are read.
 // - A color that is queued stays queued: a worker that takes it needs the lock of its queue, and
-// all
-//   those locks are held here. A worker that needs one spins meanwhile.
+//   all those locks are held here. A worker that needs one spins meanwhile.
 // - A color in the hands of a worker that runs is left out. Each worker names the color that it is
 //   about to enter (seat::taken) before it has it, and the one that it has entered (seat::in_hand)
 //   until it has left it.
 //
-// A color could pass from one hand through idle to another between two looks at the hands. But a
-// worker that takes an idle color asks afterwards whether anybody looks (color_runner::hold_idle),
-// and gives it back: by the one order of seq_cst its question comes after world_pause::begin().
+// A color could become idle and pass to another worker between two reads of `taken` and `in_hand`.
+// But a worker that takes an idle color asks afterwards whether a pause was asked for
+// (color_runner::hold_idle), and then gives the color back: by the one order of seq_cst its
+// question comes after world_pause::begin().
 #pragma once
 
 #include <vector>
@@ -20,16 +21,16 @@
 
 namespace heddle {
 
-/// Thread: one worker's, after world_pause::begin() has said that some run.
+/// Thread: one worker's, after world_pause::begin() has said that some workers run.
 class quiet_colors {
  public:
   quiet_colors(worker_set& all, color_runner& colors);
   quiet_colors(const quiet_colors&) = delete;
   ~quiet_colors();
 
-  /// By place; for wait_walk.
+  /// For each place, whether its color can be read; for wait_walk.
   [[nodiscard]] const std::vector<bool>& by_place() const noexcept { return quiet_; }
-  /// Workers that run, but for the caller's.
+  /// The workers that run, except the caller.
   [[nodiscard]] const std::vector<seat*>& moving() const noexcept { return moving_; }
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Prints diagnostics on standard error where no hook takes them, and bounds how much that is: each
 // line of the program once in report_pause, and all of them reports_per_second_max times a second.
-// Others are counted, and the count is printed with the line's next report or at the end.
+// The others are counted, and the count is printed with the line's next report or at the end.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ class report_printer {
   const std::uint32_t per_second_max_;
   const nanoseconds pause_;
   std::vector<entry> entries_;
-  std::uint64_t left_out_elsewhere_ = 0;  ///< of entries that made room for others
+  std::uint64_t left_out_elsewhere_ = 0;  ///< the counts of entries that were replaced
   time_point second_began_{};
   std::uint32_t in_second_ = 0;
 };

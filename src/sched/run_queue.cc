@@ -7,7 +7,7 @@
 namespace heddle {
 
 void short_lock::wait() noexcept {
-  // Its holder is nearly done, unless the kernel took its core away.
+  // The holder of the lock is nearly done, unless the kernel took its core away.
   for (int i = 0; i < 128; ++i) {
     if (!locked_.load(std::memory_order_relaxed)) return;
     pause();

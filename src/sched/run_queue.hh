@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A worker's queue of colors that have work, in the order of its policy. With several workers,
-// others push here what belongs here, and take from here when they have nothing else: so nothing
-// that waits is behind what runs. The same lock guards the worker's parking_spot.
+// other workers push colors here, and steal from here when they have no other work: so no color
+// waits behind a long run. The same lock guards the worker's parking_spot.
 #pragma once
 
 #include <atomic>
@@ -48,7 +48,7 @@ class run_queue {
     if (size() == 0) return nullptr;
     return taken(policy_->pop());
   }
-  /// The same for one that has no policy.
+  /// As push() and pop(), for a queue that has no policy.
   void push_in_order(color_record& c) noexcept {
     list_.push(c);
     count_.store(size() + 1, std::memory_order_relaxed);

@@ -95,7 +95,7 @@ void runtime::setup(const driver_factory& make) {
     all.seats.push_back(std::move(s));
   }
   if (all.simulated) parts_->loop.seed(all.first().io->random() | 1);
-  if (options_.dump_signal != 0)  // the last that may throw
+  if (options_.dump_signal != 0)  // the last step that may throw
     parts_->look.listen(options_.dump_signal);
   outer_worker_ = std::exchange(heddle_current_worker, &all.first().w);
   static_cast<void>(parts_->colors.enter_for(all.first(), 0));
@@ -187,7 +187,7 @@ void runtime::run() {
   loop.begin_world();
   while (!stop_.exchange(false)) {
     if (loop.turn(true)) continue;
-    stop_.store(false);  // with several workers it may have come with the last turn
+    stop_.store(false);  // with several workers stop() may have come in the last turn
     break;
   }
   loop.end_world();

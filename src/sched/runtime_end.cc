@@ -32,8 +32,8 @@ void runtime::check_use(const char* what) const noexcept {
         "it may use or destroy the runtime");
 }
 
-/// Takes the cancellation of roots back whose tasks have all ended. Gives the number of tasks that
-/// have not. The workers stand still.
+/// Takes back the cancellation of each root whose tasks have all ended. Gives the number of tasks
+/// that have not ended. The workers are stopped.
 std::size_t runtime::reopen_roots() {
   std::size_t left = 0;
   parts_->colors.each([&left](const color_record& r) {
@@ -112,7 +112,7 @@ std::size_t runtime::drain() {
   end_of_tasks ending(*this);
   for (frame* f : parts_->look.plain_frames()) {
     send_message(w, w.context_at(f->context).color, [this, f] {
-      if (!parts_->look.has(*f)) return;  // it has finished meanwhile
+      if (!parts_->look.has(*f)) return;  // the frame has finished meanwhile
       f->at |= HEDDLE_AT_CANCELED;
       if ((f->at & HEDDLE_AT_QUEUED) != 0) return;
       f->at |= HEDDLE_AT_QUEUED;
@@ -159,7 +159,7 @@ runtime::~runtime() {
     s->w.memory.collect_remote();
     cells += s->w.memory.live();
   }
-  cells -= 2 * roots;  // each has its scope and its context
+  cells -= 2 * roots;  // each root has a scope and a context
   if (cells != 0 || left != 0) {
     const bool negative = static_cast<std::ptrdiff_t>(cells) < 0;
     report({negative ? diagnostic_kind::freed_twice : diagnostic_kind::leaked_memory,
@@ -168,7 +168,7 @@ runtime::~runtime() {
             negative ? -cells : cells,
             {},
             {}});
-    region_.abandon();  // pointers into it that are left must not fault
+    region_.abandon();  // pointers into the region that are left must not fault
   }
   parts_->printer.end();
   for (const auto& s : all.seats) s->w.io = nullptr;

@@ -3,7 +3,7 @@
 // come before it:
 //
 //   workers      their seats, options and modes          worker_set.hh, seat.hh
-//   parked       who sleeps and who is woken             worker_parking.hh, parking.hh
+//   parked       workers that sleep, and their waking    worker_parking.hh, parking.hh
 //   colors       queues of frames, and running them      color_runner.hh
 //   timers       timers of colors                        color_timers.hh
 //   completions  from drivers to colors, and cancelling  completion_delivery.hh

@@ -25,7 +25,7 @@ namespace heddle {
 
 struct cancel_request;
 
-/// worker_statistics, while they are counted: read_workers() reads those of workers that run.
+/// The counts of worker_statistics. read_workers() reads them while the worker runs.
 struct worker_counts {
   relaxed_count turns;
   relaxed_count steals;
@@ -43,8 +43,9 @@ struct seat {
   seat(region& memory, scheduler& owner, time_point start) noexcept
       : w(memory, owner), wheel(start) {}
 
-  /// The second line of a page: the hot members then lie between the headers of chunks and their
-  /// first cells (base/slab.cc), and a store into one does not look like one into another.
+  /// Allocates a seat at the second line of a page: the hot members then lie between the headers of
+  /// chunks and their first cells (base/slab.cc), and a store into one does not look like one into
+  /// another.
   [[nodiscard]] static void* operator new(std::size_t bytes, std::align_val_t) {
     return static_cast<std::byte*>(::operator new(bytes + line, page)) + line;
   }
@@ -59,19 +60,19 @@ struct seat {
   short_lock wheel_lock;  // with several workers
   std::unique_ptr<class driver> own;
   class driver* io = nullptr;
-  color_record* held = nullptr;           ///< whose frames are in w.ready
-  const color_record* sent_to = nullptr;  ///< where the last frame went,
-  link sent_last = 0;                     ///< and what is probably the newest one there
+  color_record* held = nullptr;           ///< the color whose frames are in w.ready
+  const color_record* sent_to = nullptr;  ///< the color that the last frame went to
+  link sent_last = 0;                     ///< probably the newest frame there
   bool running = false;                   ///< a frame runs: no color may be entered now
   time_point polled_at{};
   time_point turn_began{};    ///< with options.watch
-  nanoseconds nap{};          ///< how long it sleeps at most while others work
-  time_point stood_in_at{};   ///< when it last looked for workers that are in a long run
-  bool looked_again = false;  ///< since it last worked or was woken
+  nanoseconds nap{};          ///< how long the worker sleeps at most while others work
+  time_point stood_in_at{};   ///< when the worker last looked for workers in a long run
+  bool looked_again = false;  ///< whether it looked again since its last work or wake
   unsigned spins_left = 0;
-  operation* kept_completions = nullptr;  ///< that no memory was left to send
+  operation* kept_completions = nullptr;  ///< completions that no memory was left to send
   std::vector<event<>> preblock;
-  std::uint64_t preblocks = 0;  ///< how often those there were fired
+  std::uint64_t preblocks = 0;  ///< how often preblock events were fired
   worker_counts count;          ///< any thread may read it
   std::vector<std::pair<site, time_point>> slow_reports;
 
@@ -80,11 +81,11 @@ struct seat {
       nullptr};  // requests to cancel; changed under the queue's lock
 
   // Thread: any reads them.
-  alignas(64) std::atomic<std::size_t> pending{0};  ///< operations, when it was last between turns
-  std::atomic<std::int64_t> round_at{0};            ///< when it last came round, in ns
-  // For a dump while this worker runs: whose lists it may be changing. quiet_colors.hh says how.
-  std::atomic<const color_record*> in_hand{nullptr};  ///< the color that it has entered
-  std::atomic<const color_record*> taken{nullptr};    ///< one that it is about to enter
+  alignas(64) std::atomic<std::size_t> pending{0};  ///< operations, when the worker last parked
+  std::atomic<std::int64_t> round_at{0};            ///< when the loop last came round, in ns
+  // For a dump while this worker runs: the colors whose lists it may be changing (quiet_colors.hh).
+  std::atomic<const color_record*> in_hand{nullptr};  ///< the color that the worker has entered
+  std::atomic<const color_record*> taken{nullptr};    ///< the color that it is about to enter
   std::atomic<site> went_on_at{0};                    ///< the line where its frame went on
   bool still = false;                                 ///< guarded by the lock of world_pause
   std::thread thread;

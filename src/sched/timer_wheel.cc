@@ -66,7 +66,7 @@ bool timer_wheel::fires_before(const timer_node& a, const timer_node& b) noexcep
   return a.due_ < b.due_ || (a.due_ == b.due_ && a.order_ < b.order_);
 }
 
-/// Both in order, and then all in the first.
+/// Merges two lists that are in order into the first.
 void timer_wheel::merge(list<timer_node>& into, list<timer_node>& from) noexcept {
   list<timer_node> merged;
   while (!into.empty() && !from.empty())
@@ -76,10 +76,10 @@ void timer_wheel::merge(list<timer_node>& into, list<timer_node>& from) noexcept
   into.take_all(merged);
 }
 
-/// Puts those that are in no order where they belong among those that are.
+/// Puts the timers of a list without order at their places in one that is in order.
 [[gnu::noinline]] void timer_wheel::merge_sorted(list<timer_node>& due,
                                                  list<timer_node>& unordered) noexcept {
-  std::array<list<timer_node>, 48> runs;  // each empty, or 2 to the power of its place, in order
+  std::array<list<timer_node>, 48> runs;  // each empty, or 2 to the power of its index, in order
   while (timer_node* const node = unordered.pop_front()) {
     list<timer_node> run;
     run.push_back(*node);

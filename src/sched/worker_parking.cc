@@ -11,7 +11,8 @@ namespace {
 
 constexpr unsigned spins_after_hit = 8;  // sleeps that are preceded by a spin, after one that paid
 
-/// Of a worker that sleeps. Only its own color arms a timer there; any worker may disarm one.
+/// Whether a worker that sleeps has no timer. Only the worker arms new timers in its wheel; any
+/// worker may disarm one.
 bool has_no_timer(seat& s) noexcept {
   if (s.queue.spot.no_timer.load(std::memory_order_relaxed)) return true;
   s.wheel_lock.lock();
@@ -37,7 +38,8 @@ void worker_parking::wake_one(seat& from) noexcept {
   }
 }
 
-/// From here on a worker that pushes a color here wakes this one; false when one was pushed before.
+/// Parks the worker: from here on, another worker that pushes a color here wakes it. False if a
+/// color or a request to cancel came before.
 bool worker_parking::park(seat& s, bool no_timer, bool looks_again) noexcept {
   // A completion that waits for memory still has to come: drain() must not end before it.
   const std::size_t kept = s.kept_completions != nullptr ? 1 : 0;
@@ -60,7 +62,7 @@ void worker_parking::unpark(seat& s) noexcept {
   if (why == parking::wake_reason::pushed) s.spins_left = spins_after_hit;
 }
 
-/// The number of its sleep, if nothing was sent to it since the sleep began; else 0.
+/// The number of the worker's sleep, if nothing was sent to it since the sleep began; else 0.
 std::uint64_t worker_parking::sleep_of(seat& s) noexcept {
   s.queue.lock.lock();
   const bool asleep = is_parked(s.queue.spot.state()) && s.queue.empty() && s.cancels == nullptr;
@@ -83,8 +85,8 @@ bool worker_parking::all_at_rest(std::size_t& pending) const noexcept {
   return rest;
 }
 
-/// Looks out for what other workers send before it sleeps, if that paid lately. The color that ran
-/// last stays held, so that a message to it needs no queue.
+/// Polls for frames and colors from other workers before the sleep, if that paid lately. The color
+/// that ran last stays held, so that a message to it needs no queue.
 bool worker_parking::spin_for_work(seat& s) noexcept {
   if (s.spins_left == 0 || all_.options.spin <= nanoseconds::zero()) return false;
   const time_point end = s.io->now() + all_.options.spin;

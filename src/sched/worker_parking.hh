@@ -17,19 +17,20 @@ class worker_parking {
 
   [[nodiscard]] bool park(seat& s, bool no_timer, bool looks_again) noexcept;
   void unpark(seat& s) noexcept;
-  /// The caller holds the lock of its queue. True: it was parked, and the caller wakes its driver.
+  /// The caller holds the lock of the worker's queue. True: the worker was parked, and the caller
+  /// must wake its driver.
   [[nodiscard]] bool call(seat& s, bool pushed = false) noexcept {
     return places_.call(s.queue.spot, pushed);
   }
   void wake_one(seat& from) noexcept;
   [[nodiscard]] bool spin_for_work(seat& s) noexcept;
   [[nodiscard]] static std::uint64_t sleep_of(seat& s) noexcept;
-  /// All workers sleep, and none has a timer. Then `pending` is the number of operations that their
-  /// drivers hold together.
+  /// Whether all workers sleep, and none has a timer. Then `pending` is the number of operations
+  /// that their drivers hold together.
   [[nodiscard]] bool all_at_rest(std::size_t& pending) const noexcept;
-  /// Workers that are not running.
+  /// How many workers are not running.
   [[nodiscard]] std::size_t away() const noexcept { return places_.away(); }
-  /// Workers that look for work only when they are woken.
+  /// How many workers look for work only when they are woken.
   [[nodiscard]] std::size_t asleep() const noexcept { return places_.asleep(); }
 
  private:

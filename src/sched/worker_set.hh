@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The workers of one runtime, and what holds for all of them: the parts of the runtime
+// The workers of one runtime, and the state that they share: the parts of the runtime
 // (color_runner, worker_parking, color_timers, completion_delivery, posted_calls, inspection,
 // event_loop) each have a reference to this and to the parts that they use, never to the runtime.
 #pragma once
@@ -36,9 +36,9 @@ struct worker_set {
   bool in_world = false;   ///< the other workers may run; changes while they are paused
 };
 
-/// Calls look(whether all of them do) while the other workers stand still, between frames or inside
-/// one that wants to look too; after `patience` also while some run. False: not at all, because the
-/// program ends meanwhile.
+/// Stops the other workers, between two frames or inside a frame that waits for its own look, and
+/// calls look(whether all have stopped). After `patience` it calls look() even if some still run.
+/// False: look() was not called, because the program ends meanwhile.
 template <class F>
 bool worker_set::while_all_stand_still(nanoseconds patience, F&& look) {
   if (!shared || simulated || !in_world) {

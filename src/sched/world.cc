@@ -38,7 +38,7 @@ void event_loop::stop_being_color_0() noexcept {
   while (!s.w.ready.empty()) colors_.post(s, 0, s.w.ready.pop());
 }
 
-/// The other workers run from here on.
+/// Lets the other workers run from here on.
 void event_loop::begin_world() {
   if (!all_.shared || all_.in_world) return;
   stop_being_color_0();
@@ -64,7 +64,7 @@ void event_loop::begin_world() {
   all_.pause.end();
 }
 
-/// The first thread is alone again, and is color 0.
+/// Stops the other workers: the first thread is alone again, and is color 0.
 void event_loop::end_world() noexcept {
   seat& s = *all_.seats[0];
   if (all_.in_world && !all_.simulated) {
@@ -94,7 +94,7 @@ void event_loop::end_world() noexcept {
     colors_.enter(s, first);
     return;
   }
-  // It has work and is in a queue: until the next run this thread only takes its context.
+  // Color 0 has work and is in a queue: until the next run this thread only takes its context.
   s.w.color = 0;
   s.w.root_scope = first.root;
   s.w.root_context = s.w.context_now = first.root->context_of_tasks();

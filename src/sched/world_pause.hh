@@ -18,8 +18,9 @@ class world_pause {
  public:
   /// seq_cst: see quiet_colors.hh
   [[nodiscard]] bool asked() const noexcept { return asked_.load(std::memory_order_seq_cst); }
-  /// Returns when `count` workers stand still; wake() is called until they do. At a program's end
-  /// none may stand in the middle of a frame. False: `patience` is over, and some still run.
+  /// Returns when `count` workers have stopped; calls wake() until then. At a program's end no
+  /// worker may stop in the middle of a frame. False: `patience` is over, and some workers still
+  /// run.
   template <class Wake>
   bool begin(std::size_t count, bool at_end, nanoseconds patience, Wake&& wake) {
     const auto began = std::chrono::steady_clock::now();
@@ -63,7 +64,7 @@ class world_pause {
     still = false;
     return !asked();
   }
-  /// Calls look() while no worker can begin or cease to stand still.
+  /// Calls look() while no worker can stop or go on.
   template <class Look>
   void look_who_is_still(Look&& look) {
     const std::lock_guard hold(lock_);
@@ -80,10 +81,10 @@ class world_pause {
  private:
   std::mutex lock_;
   std::condition_variable changed_;
-  std::atomic<bool> asked_{true};  // workers are born still
+  std::atomic<bool> asked_{true};  // workers begin stopped
   bool at_end_ = false;
   std::size_t still_ = 0;
-  std::size_t in_frame_ = 0;  // others, in the middle of a frame
+  std::size_t in_frame_ = 0;  // workers that stopped in the middle of a frame
   bool leaving_ = false;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// checked<T>: a value that belongs to one color: the first that touches it. A touch in another
-// color is reported (wrong-color) with both lines, once for each value.
+// checked<T>: a value that belongs to the first color that touches it. A touch in another color is
+// reported (wrong-color) with both lines, once for each value.
 //
 //   checked<std::map<user, session>> sessions;
 //   sessions.get().emplace(...);             // or sessions->find(u)
@@ -15,8 +15,8 @@
 
 namespace heddle {
 
-/// The part of checked<T> that is the same for any T. Thread: it is a mistake to touch it in two
-/// colors, and harmless to this record only as far as the report goes.
+/// The part of checked<T> that is the same for any T. Thread: one color. A touch in another color
+/// is a mistake; this record survives it only well enough to report it.
 class color_check {
  public:
   void touch(std::source_location where) noexcept {
@@ -26,7 +26,7 @@ class color_check {
       return;
     first_or_wrong(where);
   }
-  /// The next touch decides whose it is: after the value was handed over in a message.
+  /// Lets the next touch decide which color owns the value, which was passed on in a message.
   void give_up() noexcept { color_ = nobody; }
 
  private:
@@ -55,7 +55,7 @@ class checked {
     check_.touch(where);
     return value_;
   }
-  /// The value may move to another color now: the next to touch it is its owner.
+  /// Lets the value move to another color: the next color that touches it owns it.
   void give_up() noexcept { check_.give_up(); }
 
  private:

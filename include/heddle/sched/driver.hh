@@ -29,9 +29,9 @@ class completion_router {
   ~completion_router() = default;
 };
 
-/// Each worker has one of its own (the simulation: one for all). An operation goes to the driver of
-/// the worker that runs its color; its completions are brought to the color wherever that runs by
-/// then.
+/// Each worker has a driver of its own (in a simulation, all share one). An operation goes to the
+/// driver of the worker that runs its color; its completions are brought to the color wherever that
+/// runs by then.
 /// Thread: the worker's, except where a member says otherwise.
 class driver : public driver_operations,
                public driver_clock,
@@ -42,11 +42,11 @@ class driver : public driver_operations,
 
   /// "io_uring", "epoll", "poll", "sim", or another driver's name.
   [[nodiscard]] virtual const char* name() const noexcept = 0;
-  /// Its world is made up: all workers run on one thread and share it.
+  /// Whether the world is simulated: all workers then run on one thread and share the driver.
   [[nodiscard]] virtual bool simulated() const noexcept { return false; }
 
-  /// The runtime calls it once, before the driver is used: the driver is this worker's, and its
-  /// completions go to `r`. Without it they go straight to their operations.
+  /// The runtime calls this once, before it uses the driver: the driver belongs to `owner`, and its
+  /// completions go to `r`. Without this call they go straight to their operations.
   virtual void attach(worker& owner, completion_router& r) noexcept {
     owner_ = &owner;
     router_ = &r;
@@ -59,8 +59,8 @@ class driver : public driver_operations,
   }
   /// Lets worker `w`, which is not the owner, call turn() and cancel() here until give_back(),
   /// while the owner runs one frame for long. The borrower brings the completions. False: the
-  /// driver is in use, or cannot be lent. Before it borrows another's driver a worker borrows its
-  /// own, so that two cannot wait for each other. Thread: any worker's.
+  /// driver is in use, or cannot be lent. A worker borrows its own driver before another worker's,
+  /// so that two workers cannot wait for each other. Thread: any worker's.
   [[nodiscard]] virtual bool borrow([[maybe_unused]] worker& w) noexcept { return false; }
   virtual void give_back([[maybe_unused]] worker& w) noexcept {}
 
@@ -88,7 +88,7 @@ class driver : public driver_operations,
     if (!c.more) op.pending = false;
     return op.complete(op, w, c);
   }
-  /// The worker whose driver it is; null before attach().
+  /// The worker whose driver this is; null before attach().
   [[nodiscard]] const worker* owner() const noexcept { return owner_; }
 
  private:
@@ -108,7 +108,7 @@ struct driver_probe {
 /// environment, and without it the first usable of io_uring, epoll and poll. Throws failure when
 /// the named one cannot run here, saying why and what to do. Defined in room sim.
 [[nodiscard]] std::unique_ptr<driver> make_driver(const std::string& choice, driver_place& place);
-/// The same for the only worker of a runtime.
+/// As above, for the only worker of a runtime.
 [[nodiscard]] std::unique_ptr<driver> make_driver(const std::string& choice,
                                                   const driver_options& options);
 /// Tries each kernel driver, in the order of preference. Defined in room io.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Operations in, completions out: how a driver is asked for what may take time, and the blocks of
-// memory in which it puts received bytes.
+// Operations in, completions out: requests to a driver that may take time, and the blocks of memory
+// in which it puts received bytes.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,14 @@
 
 namespace heddle {
 
-/// Of one driver's receive blocks.
+/// Counts of one driver's receive blocks.
 struct block_statistics {
-  std::uint32_t count = 0;   ///< that it has
-  std::uint32_t free = 0;    ///< that are not lent
-  std::uint64_t scarce = 0;  ///< completions that said that few were left
+  std::uint32_t count = 0;   ///< blocks of the driver
+  std::uint32_t free = 0;    ///< blocks that are not lent
+  std::uint64_t scarce = 0;  ///< completions that were marked scarce
 
-  /// A quarter: enough for a turn of connections that read at once.
+  /// Whether less than a quarter is free: that is enough for a turn of connections that read at
+  /// once.
   [[nodiscard]] bool few_left() const noexcept { return 4 * std::uint64_t{free} < count; }
 };
 
@@ -40,28 +41,29 @@ class driver_operations : public block_lender {
 
   /// Sends what is batched and delivers completions. Sleeps until there is one, until wake(), or
   /// until `until`; with `until` in the past it does not sleep, and makes no system call unless
-  /// something is batched or may have completed. After a completion that it delivers before it
-  /// would sleep it does not sleep: that completion may have armed an earlier timer.
+  /// something is batched or may have completed. If it has delivered a completion, it does not
+  /// sleep, because that may have armed an earlier timer.
   virtual void turn(worker& w, time_point until) noexcept = 0;
 
   /// Ends a sleep in turn(), or the next one. Thread: any. Async-signal-safe.
   virtual void wake() noexcept = 0;
 
-  /// After a turn without limit: it ended because nothing can come any more. Only a simulated world
-  /// knows that.
+  /// Whether the last turn, which had no limit, ended because nothing can come any more. Only a
+  /// simulated world knows that.
   [[nodiscard]] virtual bool stalled() const noexcept { return false; }
 
-  /// Operations that the driver holds.
+  /// How many operations the driver holds.
   [[nodiscard]] virtual std::size_t pending() const noexcept = 0;
-  /// Of the pool for calls that block; zeros where the driver has none (simulation).
+  /// Reads the counts of the pool for calls that block. A driver without a pool (simulation) leaves
+  /// `out` as it is.
   virtual void read_pool([[maybe_unused]] pool_statistics& out) noexcept {}
 
   // For a foreign loop (io/foreign_loop.hh), which sleeps in the driver's place.
-  /// Becomes readable when turn() would find something; -1 where the driver has no such descriptor.
+  /// A descriptor that becomes readable when turn() would find something; -1 if there is none.
   [[nodiscard]] virtual int descriptor() noexcept { return -1; }
-  /// Before the turns that follow from its being readable.
+  /// Called when the descriptor has become readable, before the turns that follow.
   virtual void drain_descriptor() noexcept {}
-  /// Requests that the kernel has not got yet: another turn is due before any sleep.
+  /// Whether the kernel has not got all requests yet: another turn is then due before any sleep.
   [[nodiscard]] virtual bool unsent() const noexcept { return false; }
 
   // Receive blocks. return_block: thread: any worker's.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// For whom a driver is made, and with which limits.
+// The worker for which a driver is made, and the limits of the driver.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct driver_options {
 /// The worker that a driver is made for. A runtime makes one record, and gives it to the factory
 /// once for each worker in turn.
 struct driver_place {
-  unsigned worker = 0;   ///< its number, from 0
+  unsigned worker = 0;   ///< the worker's number, from 0
   unsigned workers = 1;  ///< how many the runtime has
   driver_options options = {};
   /// Shared by the kernel drivers of one runtime (the pool of threads for calls that block). The

@@ -14,7 +14,7 @@ class driver_signals {
   [[nodiscard]] virtual int signal_source(std::uint64_t signal_mask) noexcept = 0;
   /// The number of a signal that came and was not taken yet; 0: none.
   [[nodiscard]] virtual int take_signal(std::uint64_t signal_mask) noexcept = 0;
-  /// Before `fd` is closed.
+  /// Restores the signals' actions. Call this before `fd` is closed.
   virtual void release_signals(int fd, std::uint64_t signal_mask) noexcept = 0;
 
  protected:

@@ -27,23 +27,24 @@ class driver_sockets {
   [[nodiscard]] virtual int socket_pair(int (&ends)[2]) noexcept = 0;  ///< Unix stream sockets
   [[nodiscard]] virtual int pipe(int (&ends)[2]) noexcept = 0;         ///< read end, write end
   [[nodiscard]] virtual int shutdown(int fd, int how) noexcept = 0;
-  /// Other code opened this descriptor, and its operations come to this driver from now on.
+  /// Tells the driver of a descriptor that other code opened, whose operations will come here.
   virtual void adopt([[maybe_unused]] int fd) noexcept {}
-  /// Ends the operations that are pending on it with -ECANCELED, and closes.
+  /// Ends the operations that are pending on the descriptor with -ECANCELED, and closes it.
   virtual void close(int fd, worker& w) noexcept = 0;
 
   /// Sends the part of these pieces that the socket takes at this moment, without an operation;
-  /// gives how many bytes. 0 also from a driver that batches its requests to the kernel, and where
-  /// other operations wait to send.
+  /// returns how many bytes. A driver that batches its requests to the kernel returns 0, and so
+  /// does any driver while other operations wait to send.
   [[nodiscard]] virtual std::size_t send_now([[maybe_unused]] int fd,
                                              [[maybe_unused]] const ::iovec* pieces,
                                              [[maybe_unused]] std::size_t count) noexcept {
     return 0;
   }
-  /// The same for a head, which may be empty, and behind it a part of a file that is in memory,
-  /// which is not copied. Gives how many bytes left: 0 when the file ends there; else -errno,
-  /// -EAGAIN where the socket is full or other operations wait to send. `never_waits`: a call on
-  /// this socket does not wait, as with those that were accepted; of others the driver finds out.
+  /// As send_now(), for a head, which may be empty, and behind it a part of a file that is in
+  /// memory, which is not copied. Returns how many bytes were sent, 0 if the file ends at `at`,
+  /// else -errno: -EAGAIN if the socket is full or other operations wait to send. `never_waits`: a
+  /// call on this socket never blocks, as on accepted sockets; for others the driver finds that
+  /// out.
   [[nodiscard]] virtual std::int64_t send_file_now([[maybe_unused]] int fd,
                                                    [[maybe_unused]] const ::iovec& head,
                                                    [[maybe_unused]] int file,
@@ -52,7 +53,7 @@ class driver_sockets {
                                                    [[maybe_unused]] bool never_waits) noexcept {
     return -EAGAIN;
   }
-  /// From what size on that costs less than a copy; the largest number: never.
+  /// The least size for which send_file_now() costs less than a copy; the largest number: never.
   [[nodiscard]] virtual std::size_t send_file_from() const noexcept { return ~std::size_t{0}; }
   /// Whether reading or accepting would find something now.
   [[nodiscard]] virtual bool has_input([[maybe_unused]] int fd) noexcept { return false; }

@@ -35,7 +35,7 @@ class dump_section {
 
  protected:
   explicit dump_section(const char* name);
-  /// From now on it is not asked. Destructors of derived classes begin with it.
+  /// Takes the section out of later dumps. Destructors of derived classes begin with this call.
   void leave() noexcept;
 
  private:

@@ -21,7 +21,7 @@
 namespace heddle {
 
 /// Owns: the inner driver.
-/// Thread: as of the inner driver. With several workers, a worker that borrows this driver calls
+/// Thread: as for the inner driver. With several workers, a worker that borrows this driver calls
 ///   turn(), cancel() and close() while the owner may be inside another call: members that those
 ///   functions change are atomic, or the derived class does not lend (it overrides borrow() to
 ///   return false).
@@ -122,7 +122,7 @@ class forwarding_driver : public driver {
   }
 
  protected:
-  /// Another inner driver: the old one is given back to the caller. Only while no operation is
+  /// Replaces the inner driver, and gives the old one to the caller. Only while no operation is
   /// pending and no other worker can borrow it.
   [[nodiscard]] std::unique_ptr<driver> exchange_inner(std::unique_ptr<driver> next) noexcept {
     return std::exchange(inner_, std::move(next));

@@ -46,9 +46,9 @@ inline constexpr std::uint64_t at_cursor = ~std::uint64_t{0};
 struct completion {
   std::int64_t result = 0;  ///< as op_code says, or -errno
   bool more = false;        ///< further completions of this operation will come
-  bool has_block = false;   ///< receive_all: `result` bytes stand in block `block` of that driver
+  bool has_block = false;   ///< receive_all: `result` bytes are in block `block` of the driver
   std::uint32_t block = 0;
-  bool scarce = false;  ///< has_block, and few are left: copy bytes that are kept
+  bool scarce = false;  ///< has_block, and few blocks are free: copy bytes that you keep
 };
 
 /// Thread: the color it was submitted in; the driver is that of the worker it was submitted on.
@@ -68,8 +68,8 @@ struct operation : wait {
   complete_function complete;
   op_code code;
   std::uint8_t driver_state = 0;  ///< the driver's own
-  std::uint8_t home = 0;          ///< the worker whose driver has it
-  bool held = false;              ///< the driver has it; only that worker may look
+  std::uint8_t home = 0;          ///< the worker whose driver has the operation
+  bool held = false;              ///< the driver has it; only the home worker may look
   bool pending = false;           ///< from submit() until its color has its last completion
   bool cancel_asked = false;      ///< set by the driver: at most one request goes out
   std::uint16_t color = 0;        ///< where it completes: a place in the table of colors
@@ -77,7 +77,7 @@ struct operation : wait {
   std::uint32_t len = 0;
   std::uint32_t flags = 0;
   bool cancel_out = false;  ///< the scheduler's own: a request is on its way to the home worker
-  bool ended = false;       ///< the scheduler's own: and the last completion waits for its return
+  bool ended = false;       ///< the scheduler's own: the last completion waits for the request
   bool out_of_memory =
       false;  ///< the scheduler's own: a completion was lost, so it ends with -ENOMEM
   /// read, write: the caller needs only the total. The driver may complete partial transfers

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which color a worker runs next. A policy is an object, one for each worker, that is told which
-// colors have work and is asked for the next. Without one, colors run first come, first served.
+// Which color a worker runs next. A policy is an object, one for each worker, that learns which
+// colors have work and chooses the next. Without a policy, colors run first come, first served.
 // Tasks of one color run in the order in which they became ready, with any policy; in a program of
 // one color no policy is asked.
 //
@@ -28,10 +28,10 @@ class ready_color {
   ready_color(const ready_color&) = delete;
   ready_color& operator=(const ready_color&) = delete;
 
-  /// Its place in the table of colors: the number itself where that is below
+  /// The color's place in the table of colors: its number itself where that is below
   /// runtime_options::color_places.
   [[nodiscard]] color number() const noexcept { return color(place_); }
-  /// The earliest deadline of what waits first, for policies that ask (policy::uses_deadlines).
+  /// The deadline of the frame that waits first, for policies that use it (uses_deadlines()).
   [[nodiscard]] time_point deadline() const noexcept { return deadline_; }
 
   ready_color* next = nullptr;   ///< the policy's own
@@ -50,16 +50,16 @@ class policy {
   policy& operator=(const policy&) = delete;
   virtual ~policy() = default;
 
-  /// The color has work now.
+  /// Adds a color that has work now.
   virtual void push(ready_color& c) noexcept = 0;
   /// Takes out the color to run next, for this worker or for one that steals; null when there is
   /// none.
   [[nodiscard]] virtual ready_color* pop() noexcept = 0;
-  /// The color ran for this long. Only where uses_time() says so; the simulation counts 1 us a
+  /// Tells how long the color ran. Called only if uses_time() is true; the simulation counts 1 us a
   /// frame.
   virtual void ran([[maybe_unused]] ready_color& c, [[maybe_unused]] nanoseconds span) noexcept {}
   [[nodiscard]] virtual bool uses_time() const noexcept { return false; }
-  /// Another worker has taken the color, and its policy goes on with it.
+  /// Tells that another worker has taken the color, which now belongs to that worker's policy.
   virtual void left([[maybe_unused]] ready_color& c) noexcept {}
   [[nodiscard]] virtual bool uses_deadlines() const noexcept { return false; }
 };

@@ -11,7 +11,7 @@
 namespace heddle {
 
 struct pool_statistics {
-  std::uint32_t threads = 0;  ///< that exist now
+  std::uint32_t threads = 0;  ///< threads that exist now
   std::uint32_t threads_idle = 0;
   std::uint32_t threads_peak = 0;
   std::uint32_t queued = 0;  ///< calls that wait for a thread now

@@ -41,16 +41,16 @@ struct runtime_parts;
 class runtime final : public scheduler, public completion_router {
  public:
   explicit runtime(runtime_options options = runtime_options());
-  /// With this driver. With several workers it is the model of theirs (driver::for_worker) unless
-  /// it is simulated: then all workers share it.
+  /// Uses this driver. With several workers, each gets a driver like it (driver::for_worker); if it
+  /// is simulated, all workers share it.
   explicit runtime(std::unique_ptr<class driver> io, runtime_options options = runtime_options());
   runtime(const runtime&) = delete;
   runtime& operator=(const runtime&) = delete;
   ~runtime();
 
   /// Runs until this task, in color 0, has ended; gives its value or rethrows. Other tasks go on at
-  /// the next run. Throws failure(resource_deadlock_would_occur), with a dump, when it can never
-  /// end; before that all tasks are cancelled. Another program can run afterwards. Throws
+  /// the next run. Throws failure(resource_deadlock_would_occur), with a dump, if the task can
+  /// never end; before that all tasks are cancelled. Another program can run afterwards. Throws
   /// failure(operation_canceled) if tasks that were cancelled before still have not ended.
   template <class T>
   T run(task<T> program) {
@@ -60,7 +60,7 @@ class runtime final : public scheduler, public completion_router {
     run_program(kept);
     return kept.take();
   }
-  /// The same for a function without parameters that makes such a task; it may capture.
+  /// As above, for a function without parameters that makes such a task; the function may capture.
   template <class F>
     requires detail::is_task<std::invoke_result_t<F&>>
   auto run(F program) {
@@ -79,7 +79,8 @@ class runtime final : public scheduler, public completion_router {
   /// runtime can be used again.
   [[gnu::noinline]] std::size_t drain();
 
-  /// Into the root scope of the running color, or of the color that is named. Thread: any worker's.
+  /// Spawns into the root scope of the running color, or of the color that is named. Thread: any
+  /// worker's.
   template <class T>
   void spawn(task<T> t) {
     root().spawn(std::move(t));
@@ -88,7 +89,7 @@ class runtime final : public scheduler, public completion_router {
   void spawn(color c, task<T> t) {
     root().spawn(c, std::move(t));
   }
-  /// A function, which is kept with its captures while its task runs.
+  /// Spawns the task of a function, which is kept with its captures while the task runs.
   template <class F>
     requires std::invocable<F&>
   void spawn(F f) {
@@ -99,9 +100,9 @@ class runtime final : public scheduler, public completion_router {
   /// here; on a worker failure(resource_unavailable_try_again) is thrown.
   /// Thread: any, while the runtime lives.
   void post(color c, std::move_only_function<void()> f);
-  /// The same in color 0.
+  /// As above, in color 0.
   void post(std::move_only_function<void()> f) { post(color(0), std::move(f)); }
-  /// The same without a wait: false when there is no room, and f was not taken. Thread: any.
+  /// As post(), but never waits: false if there is no room; then f was not taken. Thread: any.
   [[nodiscard]] bool try_post(color c, std::move_only_function<void()>& f);
   /// Triggers an event in its color soon; bounded as post() is. A thread that is no worker gives
   /// its handle away here, because it may neither copy nor drop one. Thread: any.
@@ -120,7 +121,7 @@ class runtime final : public scheduler, public completion_router {
   /// When the first worker's next timer is due; never if none.
   [[nodiscard]] time_point next_wake() noexcept;
 
-  /// Of the worker that runs this thread.
+  /// The runtime of the worker that runs on this thread.
   [[nodiscard]] static runtime& here();
   /// The driver of the worker that runs this thread; elsewhere the first worker's.
   [[nodiscard]] class driver& io() noexcept;
@@ -132,22 +133,23 @@ class runtime final : public scheduler, public completion_router {
   /// Changes take effect at once. Thread: any.
   [[nodiscard]] diagnostic_switches& diagnostics() noexcept { return diagnostics_; }
 
-  /// Where everything waits. Several workers stop for it between two frames. A worker that does
+  /// Tells where all tasks wait. Several workers stop for it between two frames. A worker that does
   /// not stop within a quarter of a second appears with the line that it runs, and the other tasks
   /// of its color are left out. The result is empty when the program ends meanwhile.
   [[nodiscard]] std::string dump();
   [[nodiscard]] std::string dump_json();
   [[nodiscard]] std::vector<suspended_task> suspended();
-  /// Counts of each worker, and of each color that ever ran. For the colors the other workers
-  /// stand still, however long that takes.
+  /// Counts of each worker, and of each color that ever ran. read_colors() stops the
+  /// other workers, however long that takes.
   [[nodiscard]] std::vector<worker_statistics> read_workers();
   [[nodiscard]] std::vector<color_statistics> read_colors();
 
-  /// An operation or timer that does not keep run() going (signals that are only listened to).
+  /// Counts an operation or timer that does not keep run() going (signals that are only listened
+  /// to).
   void add_background(int change) noexcept;
-  /// A wait that another thread may end: it keeps run() going as long as the process has a thread
-  /// that is none of the runtime's own. Thread: for a negative change, a worker's; others use
-  /// outside_work.
+  /// Counts a wait that another thread may end: it keeps run() going as long as the process has a
+  /// thread that is none of the runtime's own. Thread: for a negative change, a worker's; others
+  /// use outside_work.
   void add_foreign(int change) noexcept;
 
   // Called by the core.
@@ -160,10 +162,10 @@ class runtime final : public scheduler, public completion_router {
 
   // Called by drivers, and by owners of operations.
   /// Brings a completion to the operation's color: at once when this worker can hold it, else as a
-  /// message. Gives what the operation's function said, as far as it is known. Thread: the
+  /// message. Returns what the operation's function returned, as far as it is known. Thread: the
   /// worker's.
   bool complete(operation& op, worker& w, const completion& c) noexcept override;
-  /// Asks the driver that has it to end a pending operation. Thread: the operation's color.
+  /// Asks the driver of a pending operation to end it. Thread: the operation's color.
   void cancel(operation& op, worker& w) noexcept;
   /// Whether colors run now, so that a message to one is carried out soon: other workers may run,
   /// or a frame does. False before run(), after it, and between two turns of a single worker.
@@ -228,7 +230,7 @@ class [[nodiscard("the program is given up when it goes")]] outside_work {
   ~outside_work() {
     if (rt_ == nullptr) return;
     rt_->add_foreign(-1);
-    rt_->look_again();  // whether anything is left to wait for
+    rt_->look_again();  // the first worker checks whether anything can still come
   }
 
  private:

@@ -30,37 +30,38 @@ struct runtime_options {
   std::size_t memory_bytes = std::size_t{64} << 30;  ///< address space for frames; not memory
   std::size_t posted_max = 65536;  ///< calls of runtime::post() that other threads have waiting
   nanoseconds drain_timeout = std::chrono::seconds(10);  ///< how long shutdown waits for tasks
-  std::size_t batch = 256;                               ///< frames between two looks at the clock
-  nanoseconds poll_interval = std::chrono::microseconds(200);  ///< I/O is looked at this often
+  std::size_t batch = 256;                               ///< frames between readings of the clock
+  nanoseconds poll_interval = std::chrono::microseconds(200);  ///< I/O is polled this often
   bool ignore_sigpipe = true;
   /// On this signal the runtime writes its dump to standard error and goes on; 0: on none.
   int dump_signal = default_dump_signal;
-  /// Which mistakes are ignored, reported or fatal; HEDDLE_DIAGNOSTICS changes it
+  /// The action for each diagnostic: off, report or abort. HEDDLE_DIAGNOSTICS changes it
   /// ("double-trigger=report,abandoned-event=abort"), and runtime::diagnostics() later.
   diagnostic_switches diagnostics = {};
   /// Gets every diagnostic; empty: one block of text on stderr. With several workers it may be
   /// called on any of them, one call at a time.
   std::function<void(const diagnostic&)> report = {};
-  /// Without a hook: a line of the program is printed at most this often for each diagnostic. What
-  /// was left out is counted in its next report, or at the end.
+  /// Without a hook: how often a diagnostic of one line of the program is printed at most. The
+  /// others are counted, and the count is printed with the next report or at the end.
   nanoseconds report_pause = std::chrono::seconds(1);
-  std::uint32_t reports_per_second_max = 10;  ///< that are printed, of all lines together
+  std::uint32_t reports_per_second_max = 10;  ///< reports printed, for all lines together
 
   // Workers and colors.
   unsigned workers =
       0;  ///< threads that run frames; 0: HEDDLE_WORKERS, and without it one; at most
           ///< 64. The simulation runs all of them on one thread, in a seeded order
   std::size_t color_batch = 16;        ///< frames of one color while other colors wait
-  std::uint32_t color_places = 65536;  ///< in the table of colors; at most this
+  std::uint32_t color_places = 65536;  ///< places in the table of colors; at most 65536
   std::function<std::unique_ptr<class policy>()> policy = {};  ///< one for each worker; empty: FIFO
   bool stealing = true;  ///< a worker with nothing to do takes colors from one that has more
-  nanoseconds steal_after = std::chrono::microseconds(20);  ///< a color that waits alone behind one
-                                                            ///< that runs is left there so long
-  nanoseconds spin =
-      std::chrono::microseconds(20);  ///< before a worker sleeps, if that paid lately
-  bool watch = false;                 ///< keep time for each color: two looks at the clock a turn
+  nanoseconds steal_after = std::chrono::microseconds(20);  ///< a lone queued color waits at least
+                                                            ///< this long before another worker
+                                                            ///< may steal it
+  nanoseconds spin = std::chrono::microseconds(20);         ///< how long a worker looks for work
+                                                            ///< before a sleep, if that paid lately
+  bool watch = false;  ///< keep time for each color: reads the clock twice a turn
   /// A frame that runs longer than this is reported (slow-handler), at most once a second for each
-  /// line; zero: never. It costs a look at the clock before and after each frame.
+  /// line; zero: never. It costs a reading of the clock before and after each frame.
   nanoseconds slow_handler{};
 };
 

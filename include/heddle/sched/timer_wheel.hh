@@ -21,7 +21,8 @@ class timer_wheel {
   /// with other nodes go by the order of these calls.
   void arm_after(timer_node& node, nanoseconds span) noexcept;
   [[nodiscard]] bool has_unsettled() const noexcept { return !unsettled_.empty(); }
-  /// `now` was read after all calls of arm_after() so far. Called before the two below.
+  /// Arms the nodes of arm_after(). `now` must have been read after those calls. Call this before
+  /// the two below.
   void settle(time_point now) noexcept;
   /// Takes out everything that is due, each through fire(node, context): in order, ties in the
   /// order of arming. Returns how many there were. `fire` may arm and disarm.
@@ -57,11 +58,12 @@ class timer_wheel {
 
   std::uint64_t tick_;
   std::uint64_t order_ = 0;
-  // A bit a slot, and one a level; may be set for one that emptied, or that has been opened.
+  // used_ has a bit for each slot, levels_used_ for each level. A bit may stay set after its slot
+  // was emptied or opened.
   std::array<std::uint64_t, levels> used_{};
   unsigned levels_used_ = 0;
   std::array<std::array<list<timer_node>, slots>, levels> wheel_;
-  list<timer_node> unsettled_;  // their due_ is a span
+  list<timer_node> unsettled_;  // nodes of arm_after(): due_ is a span
 };
 
 }  // namespace heddle
