@@ -20,7 +20,7 @@ struct suspended_task {
   /// The kind of the task's wait: "event", "sleep", "read", ...; "ready" if queued; `runs`.
   const char* state = "";
   std::vector<site> chain;  ///< lines, innermost first; each frame was awaited at the next line
-  nanoseconds waited{};     ///< for a running task: since its worker's last poll
+  nanoseconds waited{};     ///< for a running task: since its worker's last turn
   std::uint32_t color = 0;
   std::uint64_t trace_id = 0;
   std::string plain_at = {};  ///< a plain frame's "file:line"
