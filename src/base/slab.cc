@@ -289,7 +289,7 @@ void slabs::flush_away() noexcept {
 void slabs::collect_remote() noexcept {
   flush_away();
   if (remote_.load(std::memory_order_relaxed) == nullptr) return;
-  // acquire: pairs with the release in release_elsewhere()
+  // acquire: pairs with the release in take_remote()
   cell* c = remote_.exchange(nullptr, std::memory_order_acquire);
   while (c != nullptr) {
     cell* next = c->next;
