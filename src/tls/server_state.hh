@@ -51,7 +51,7 @@ class site_table {
 
   std::vector<site> sites_;
   std::map<std::string, SSL_CTX*, std::less<>> by_name_;
-  std::string alpn_;  // in the format of the wire
+  std::string alpn_;  // protocols in the format of the wire
   std::shared_ptr<challenge_table> challenges_;
   bool vacant_ = false;  // there is no certificate yet
   ticket_keys& tickets_;

@@ -52,7 +52,7 @@ class ssl_engine final : public engine {
   server_state* hands_over_;
   traffic_secret of_client_;  // secrets are kept only if hands_over_ is set
   traffic_secret of_server_;
-  std::uint64_t records_sent_ = 0;  // with the keys of of_server_
+  std::uint64_t records_sent_ = 0;  // records sealed with of_server_
   std::size_t shake_bytes_ = 0;
   bool out_of_memory_ = false;
   bool too_much_ = false;

@@ -59,7 +59,7 @@ class text_cursor {
  public:
   explicit text_cursor(std::span<const byte_view> texts) noexcept : texts_(texts) {}
 
-  /// At least one byte and at most `most`; nothing behind the last text.
+  /// Gives at least one byte and at most `most`; nothing behind the last text.
   [[nodiscard]] byte_view take(std::size_t most) noexcept;
 
  private:

@@ -25,7 +25,7 @@ struct certificate_request {
   bool for_client = false;                          ///< for a client, not for a server
 };
 
-/// The certificate of an authority, signed with its own key.
+/// Makes an authority: its key, and a certificate signed with that key.
 /// Thread: any. Fails: throws failure; std::bad_alloc.
 [[nodiscard]] pem_pair make_authority(std::string_view name,
                                       std::chrono::days life = std::chrono::days(3650));

@@ -38,7 +38,7 @@ struct limits {
   /// With own_records: records that one key seals before a KeyUpdate changes it. The default is
   /// below the limit of RFC 8446, 5.5; at least 2.
   std::uint64_t records_per_key_max = std::uint64_t{1} << 24;
-  nanoseconds close_timeout = std::chrono::seconds(5);  ///< to send the end when a stream closes
+  nanoseconds close_timeout = std::chrono::seconds(5);  ///< time to send the end of a stream
 };
 
 /// The result of a handshake, or the reason of its failure.
@@ -50,8 +50,8 @@ struct session {
   std::string server_name = {};  ///< the name that the client asked for
   std::string peer = {};         ///< the subject of the peer's certificate, if it sent one
   std::string trouble = {};      ///< why the stream failed, and what to do about it
-  bool resumed = false;  ///< the session of an earlier connection; no certificate was checked
-  bool stapled = false;  ///< the server sent an OCSP answer along
+  bool resumed = false;          ///< an earlier session was resumed; no certificate was checked
+  bool stapled = false;          ///< the server sent an OCSP answer along
 
   bool operator==(const session&) const = default;
 };
