@@ -28,7 +28,7 @@ struct question {
 
 struct reply {
   enum class kind : std::uint8_t {
-    mismatch,      ///< not an answer to this question: wait for another
+    mismatch,      ///< the message does not answer this question: wait for another
     addresses,     ///< `addresses` is not empty
     no_such_name,  ///< NXDOMAIN
     no_address,    ///< the name exists without an address of this type

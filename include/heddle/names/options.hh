@@ -41,7 +41,7 @@ struct resolver_cache {
   std::uint32_t entries_max = 1024;                    ///< the least recently used go first
   nanoseconds ttl_max = std::chrono::hours(1);         ///< limit for addresses
   nanoseconds negative_max = std::chrono::minutes(1);  ///< limit for "no such name" (RFC 2308)
-  nanoseconds failure = std::chrono::seconds(1);       ///< time for a failure: no server answered
+  nanoseconds failure = std::chrono::seconds(1);       ///< after a failure: no server had an answer
   nanoseconds system = std::chrono::seconds(5);  ///< time for answers::system, which gives none
 };
 
