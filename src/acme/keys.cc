@@ -147,7 +147,7 @@ std::string account_key::pem() const {
 std::string account_key::sign(std::string_view bytes) const {
   ERR_clear_error();
   const digest_handle digest(EVP_MD_CTX_new());
-  unsigned char der[128];  // at most 72 for P-256
+  unsigned char der[128];  // a signature by P-256 has at most 72
   std::size_t size = sizeof der;
   demand_good(
       digest &&
