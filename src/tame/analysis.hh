@@ -27,7 +27,7 @@ struct range {
 
 /// A parameter of a tamed function that is defined here.
 struct parameter {
-  range whole;    ///< without its default argument
+  range whole;    ///< the parameter without its default argument
   range name;     ///< empty where it has none
   bool borrowed;  ///< a reference, a view or a span: the caller has the object
   bool plain;     ///< no array and no pointer to a function: a name, if any, is the last word
@@ -36,7 +36,7 @@ struct parameter {
 /// A tamed function: a definition, a declaration, or a lambda written `[](...) tamed { }`.
 struct function {
   range keyword;  ///< `tamed`
-  range name;     ///< as it is written, qualification included
+  range name;     ///< the name as it is written, qualification included
   range result;   ///< `void`; empty where none is written
   bool definition = false;
   bool lambda = false;
@@ -94,7 +94,7 @@ struct variables {
   std::vector<initializer> changes;
 };
 
-/// A place of the file with one word of the dialect, which an output may replace.
+/// A place of the file that an output may have to replace.
 struct replacement {
   enum class kind : std::uint8_t {
     qualification,   ///< `tamer::` of a make_event in a twait body

@@ -227,7 +227,8 @@ void parser::close(std::size_t i, char bracket) {
       if (!f.name.empty()) d.notes.push_back({place(f.name), "in this function"});
       d.hint = "where a macro opens or closes it, write the bracket itself";
     }
-    // Outside of tamed functions a mismatch is the compiler's matter: go on with another bracket.
+    // Outside of tamed functions a mismatch is the compiler's matter: `}` closes the innermost `{`,
+    // and other brackets are passed over.
     if (n.bracket != bracket && bracket != '{') return;
     const int up = n.brace;
     if (up <= 0) return;

@@ -88,7 +88,7 @@ void parser::note_thread_local(std::size_t i) {
     thread_locals_.insert(tokens_.spelling(*name));
 }
 
-/// At the bracket of `T name[size]`, if it declares an array whose size is a variable.
+/// Notes the array of `T name[size]`, at its bracket, if its size is a variable.
 void parser::begin_array(std::size_t i) {
   if (i + 2 >= list_.size() || !at(i + 2).is("]") || at(i + 1).kind != token_kind::identifier)
     return;
