@@ -130,7 +130,7 @@ class maker {
     return preevent<gather, A, B, C, D, E>(gather_->make_event_at(where, a, b, c, d, e));
   }
 
-  // With a rendezvous first: its ids and the slots follow.
+  // make_event(r, ...) with a rendezvous: its ids and the slots follow.
   template <class... Ids>
   [[nodiscard]] auto operator()(rendezvous<Ids...>& r, here where = here::current()) const {
     return r.make_event_at(where);

@@ -16,7 +16,7 @@ struct storing_home final : heddle::event_home {
 /// An event that stores into `slot` and wakes no function.
 template <class T>
 [[nodiscard]] heddle::event<T> storing_event(T& slot) {
-  static constinit storing_home stores;  // without state
+  static constinit storing_home stores;  // the home has no state
   heddle::worker& w = heddle::worker::here();
   heddle::event_record& record =
       heddle::detail::make_event_record(w, stores, &stores, 0, 0, nullptr, slot);
