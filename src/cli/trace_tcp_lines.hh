@@ -10,7 +10,7 @@
 
 namespace heddle::cli {
 
-/// In pixels: points of a curve that are horizontally nearer than this are drawn as one.
+/// The width of a column in pixels: points of a curve that are nearer than this are drawn as one.
 inline constexpr double trace_column = 0.5;
 
 [[nodiscard]] inline std::string text_of(double v) {
