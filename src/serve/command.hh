@@ -53,7 +53,7 @@ using choices = std::vector<std::string>;
 
 struct option_rules {
   std::variant<accepts, whole_range, choices> values = accepts::any;
-  std::string value_name = {};  ///< in the help text; empty: the name of the target's type
+  std::string value_name = {};  ///< the value in the help text; empty: the target's type
   bool required = false;
   bool show_default = false;  ///< the help text shows the initial value of the variable
 };

@@ -57,7 +57,8 @@ http::server_options shard::options_of(const serve_options& o) {
   if (!o.proxy) limits.drain_bytes_max = o.bounds.body_bytes_max;  // no part needs a body: drop it
   limits.extended_connect = !o.proxy || o.proxy->upgrades;
   limits.connections_max = part_of(o.connections_max, count_);
-  // Not divided: chance decides which worker accepts a connection, and must not cause a refusal.
+  // This limit is not divided: chance decides which worker accepts a connection, and must not cause
+  // a refusal.
   limits.connections_per_address_max = o.connections_per_address_max;
   limits.trusted = o.trusted;
   limits.trusted_proxies = o.trusted_proxies;

@@ -324,7 +324,7 @@ flow uploads::on_asked(question& q) {
   const bool in_folder = r.path().ends_with('/');
   const bool form = verb == http::method::get && r.query() == "upload" && in_folder;
   if ((verb == http::method::get || verb == http::method::head) && !form) return flow::go_on;
-  // Where a path leads, not how it is written, says whether files may be put there.
+  // The place that a path leads to decides whether files may be put there, not its spelling.
   std::string room(r.path().size(), '\0');
   const auto decoded = http::decode_path(r.path(), room);
   if (!decoded || !std::ranges::any_of(rules_->places,
