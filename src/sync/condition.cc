@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Notifications, and the lock that is given up for the time of a wait.
+// Notifications, and the wait that gives up a lock meanwhile.
 #include "heddle/sync/condition.hh"
 
 #include "heddle/core/deadline.hh"
@@ -33,7 +33,7 @@ bool condition::notify_first(wake_of how) noexcept {
   while (place* first = line_.pop_front()) {
     auto& r = static_cast<record&>(*first);
     --waiting_;
-    if (!r.owner.commit()) continue;  // its choice went elsewhere; it ends by itself
+    if (!r.owner.commit()) continue;  // the choice was made elsewhere; the wait ends by itself
     r.owner.woken_ = how;
     wake(r, worker::here());
     return true;

@@ -9,7 +9,7 @@ namespace heddle {
 const wait_kind gate::awaiter::record::kind_of_wait{"lock", &gate::awaiter::record::cancel};
 
 void gate::admit() noexcept {
-  if (admitting_) return;  // inside an event that gives its hold back at once: the loop goes on
+  if (admitting_) return;  // an event gave its hold back inside the loop, which goes on
   worker& w = worker::here();
   color_.check(w, kind_, std::source_location());
   admitting_ = true;
@@ -17,7 +17,7 @@ void gate::admit() noexcept {
     place& first = line_.front();
     if (first.units > free_) break;
     first.unlink();
-    const std::uint32_t units = first.units;  // `first` may be gone after it was given them
+    const std::uint32_t units = first.units;  // give() may free `first`
     free_ -= units;
     if (!first.give(first, w)) free_ += units;
   }
@@ -43,7 +43,7 @@ void gate::awaiter::record::leave() noexcept {
   owner.home_.left();
 }
 
-/// An event in line; goes with its event.
+/// A waiter that takes units for an event. It is freed when the event ends.
 struct gate::event_place final : gate::place, event_notifier {
   event_place(gate& g, std::uint32_t n, event<hold> e) noexcept
       : place(&give, n), event_notifier(&ended), home(g), target(std::move(e)) {}
@@ -60,7 +60,7 @@ struct gate::event_place final : gate::place, event_notifier {
   static void ended(event_notifier& n, worker& w) noexcept {
     auto& self = static_cast<event_place&>(n);
     gate& left = self.home;
-    const event<hold> keep = std::move(self.target);  // dropped after the place is gone
+    const event<hold> keep = std::move(self.target);  // dropped after the waiter is freed
     free(self, w);
     left.left();
   }

@@ -8,7 +8,7 @@ namespace heddle::detail {
 
 void one_color::first_or_wrong(worker& w, const one_color_kind& kind,
                                std::source_location where) noexcept {
-  if (w.color == no_color) return;  // nothing runs any more
+  if (w.color == no_color) return;  // no color is running any more
   if (color_ == no_color) {
     color_ = w.color;
     first_ = site_of(where);

@@ -164,11 +164,11 @@ std::uint64_t transaction::read_word(const tvar_base& v, const stm_cell& cell) {
 
 std::uint64_t transaction::read_word_slowly(const tvar_base& v, const stm_cell& cell) {
   if (ends_ != ending::none) [[unlikely]]
-    throw stm_signal();  // the program caught it and goes on
+    throw stm_signal();  // the program caught the signal and goes on
   if (const stm_write* const own = log_->find(v); own != nullptr) return own->words[0];
   for (;;) {
     const std::uint64_t version = unlocked_version(v);
-    // acquire: the look at the lock in still_holds() comes after
+    // acquire: the read of the lock in still_holds() comes after
     const std::uint64_t word = cell.load(std::memory_order_acquire);
     if (still_holds(v, version)) [[likely]] {
       log_->note_read(v, version);
@@ -231,15 +231,15 @@ bool transaction::reads_hold() const noexcept {
     if (word == r.version) [[likely]]
       continue;
     if (word != own) return false;
-    // This commit holds it: the version before the lock is compared.
+    // This commit holds the lock: compare the version from before that.
     const stm_write* const w = log_->find(*r.var);
     if (w->version != r.version) return false;
   }
   return true;
 }
 
-/// Moves the view forward to where it includes a stamp. All reads must still hold at a
-/// moment after the number was looked up; the caller looks at the variable itself once more.
+/// Moves the view forward so that it includes a stamp. All reads must still hold after the seat's
+/// number was read. The caller checks the variable itself once more.
 bool transaction::extend(std::uint64_t stamp) noexcept {
   if (log_->reads.empty()) {
     if (seat_ != nullptr) seat_->note(stamp);
@@ -322,7 +322,7 @@ bool transaction::commit() noexcept {
   }
   const std::uint64_t version = seat_->next_stamp();
   w.cells->store(w.words[0], std::memory_order_release);  // release: as in commit_many()
-  lock.store(version, std::memory_order_release);         // release: the same
+  lock.store(version, std::memory_order_release);         // release: as in commit_many()
   seat_->note_own(version);
   return true;
 }
@@ -349,7 +349,7 @@ bool transaction::commit_many() noexcept {
   stm_wake_list woken;
   for (stm_write& w : log_->writes) {
     if (w.boxed) {
-      w.words[0] = swap_box(*w.cells, w.words[0]);  // the old one goes with the log
+      w.words[0] = swap_box(*w.cells, w.words[0]);  // the log releases the old box
     } else {
       // release: a reader that sees the new word sees the lock, too
       for (std::size_t i = 0; i < w.count; ++i)

@@ -19,7 +19,7 @@ void stm_log::write_again(tvar_base& v, bool boxed, const stm_words& words) {
   const auto index = static_cast<std::size_t>(w - writes.begin());
   if (depth != 0) {
     unusual_ = true;
-    undos_.push({index, w->words});  // a box's reference goes with it
+    undos_.push({index, w->words});  // takes a box's reference over
   } else if (boxed) {
     pin(box_in(w->words[0]));  // a reader may still refer to it
   }

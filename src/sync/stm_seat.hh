@@ -23,7 +23,7 @@
 
 namespace heddle::detail {
 
-/// A stamp: bit 0 is the lock's and clear, then the seat, then the commit's number there. Those of
+/// A stamp: bit 0 is the lock's and clear, then the seat, then the commit's number there. Stamps of
 /// one seat compare as numbers. 0 is what every variable begins with.
 inline constexpr unsigned stm_seat_bits = 8;
 inline constexpr std::size_t stm_seats_max = std::size_t{1} << stm_seat_bits;
@@ -33,7 +33,7 @@ inline constexpr std::uint64_t stm_step = std::uint64_t{2} << stm_seat_bits;
   return (stamp >> 1) & (stm_seats_max - 1);
 }
 
-/// On a line of its own: its owner steps it at each commit.
+/// A seat's record, on a cache line of its own, because its owner steps it at each commit.
 struct alignas(64) stm_seat_record {
   std::atomic<bool> taken{false};
   std::atomic<std::uint64_t> last{0};  ///< the stamp of the last commit that began to write
@@ -42,7 +42,7 @@ struct alignas(64) stm_seat_record {
 /// Thread: its worker's. Owns: the seat, which is free again when the worker ends.
 class stm_seat final : public worker_part {
  public:
-  /// The worker's, made at its first transaction.
+  /// The worker's seat, made at its first transaction.
   [[nodiscard]] static stm_seat& of(worker& w) {
     if (w.transactions == nullptr) [[unlikely]]
       make(w);
@@ -58,11 +58,11 @@ class stm_seat final : public worker_part {
     std::uint64_t& last = seen_[seat_of(stamp)];
     if (last < stamp) last = stamp;
   }
-  /// The same for a stamp that is newer than all that this seat has seen.
+  /// As note(), for a stamp that is newer than all that this seat has seen.
   void note_own(std::uint64_t stamp) noexcept { seen_[seat_of(stamp)] = stamp; }
-  /// The last stamp of the seat that this one is of.
+  /// The last stamp of the seat that this stamp belongs to.
   [[nodiscard]] static std::uint64_t newest_like(std::uint64_t stamp) noexcept;
-  /// For a commit that holds its locks.
+  /// The next stamp, for a commit that holds its locks.
   [[nodiscard]] std::uint64_t next_stamp() noexcept {
     if (shared_) [[unlikely]]
       return next_shared_stamp();
@@ -72,8 +72,8 @@ class stm_seat final : public worker_part {
     return own_;
   }
 
-  /// Counts failures of which each came few commits after the one before; gives their number less
-  /// one.
+  /// Counts a failure. Returns how many failures in a row, up to this one, came few commits after
+  /// the failure before.
   unsigned note_failure() noexcept {
     const bool soon = own_ - failed_at_ < commits_between * stm_step;
     failed_at_ = own_;
@@ -81,8 +81,8 @@ class stm_seat final : public worker_part {
     return failures_;
   }
 
-  bool in_use = false;  ///< by a transaction under way, whose view the notes are
-  stm_log log;          ///< that transaction's
+  bool in_use = false;  ///< a transaction is under way; the notes are its view
+  stm_log log;          ///< the log of that transaction
 
  private:
   [[gnu::cold, gnu::noinline]] static void make(worker& w);

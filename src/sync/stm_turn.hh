@@ -3,8 +3,8 @@
 // records (sync/stm_seat.hh) are all that transactions of a process share besides the variables.
 //
 // Starvation: a transaction that has failed several times waits for the right to go first. From
-// then on no other begins to commit until it has committed, thrown or begun to wait; those that are
-// committing already can make it fail once each. So it commits after at most as many more
+// then on no other begins to commit until it has committed, thrown or begun to wait; transactions
+// that are committing already can make it fail once each. So it commits after at most as many more
 // failures as there are threads.
 #pragma once
 
@@ -25,15 +25,15 @@ struct stm_shared {
 
 extern constinit stm_shared stm;
 
-/// A few dozen cycles in which another thread of the same core goes faster.
+/// Pauses for a few dozen cycles, in which another thread of the same core goes faster.
 inline void stm_relax() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
 #endif
 }
 
-/// Waiting for another thread's few instructions: first on the processor, then by giving it away,
-/// in case that thread is not running.
+/// A pause in a loop that waits for a few instructions of another thread: the first ones spin,
+/// later ones yield the processor, in case that thread is not running.
 class stm_pause {
  public:
   void operator()() noexcept {

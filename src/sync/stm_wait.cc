@@ -12,7 +12,7 @@
 namespace heddle::detail {
 namespace {
 
-/// Holds one variable, as a commit does.
+/// Holds the lock of one variable, as a commit does.
 class held_variable {
  public:
   held_variable(const tvar_base& v, const void* holder) noexcept : lock_(stm_access::lock(v)) {
@@ -29,7 +29,7 @@ class held_variable {
   }
   held_variable(const held_variable&) = delete;
   held_variable& operator=(const held_variable&) = delete;
-  ~held_variable() { lock_.store(version_, std::memory_order_release); }  // release: to the next
+  ~held_variable() { lock_.store(version_, std::memory_order_release); }  // for the next holder
 
   [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
 
@@ -93,7 +93,7 @@ class changed_wait : public wait {
     if (canceled_) throw_failure(canceled_error());
   }
 
-  /// The part of a wake in the waiter's color.
+  /// Wakes the function. Runs in the waiter's color.
   void changed(worker& w) noexcept {
     leave();
     wake(*this, w);
@@ -174,7 +174,7 @@ void stm_waiter::wake() noexcept {
   }
 }
 
-/// Runs on a worker of the waiter's runtime: wakes it in its color.
+/// Runs on a worker of the waiter's runtime, and wakes the function in its color.
 void stm_waiter::wake_from(worker& w) noexcept {
   if (w.color == color_) {
     if (awaiter != nullptr) awaiter->changed(w);

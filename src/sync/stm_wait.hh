@@ -39,12 +39,12 @@ class stm_waiter {
   /// Watches everything that the transaction has read; false when something has changed.
   [[nodiscard]] bool watch(const transaction& tx);
   void unwatch() noexcept;
-  /// Something has changed. Thread: any.
+  /// Wakes the function, because something has changed. Thread: any.
   void wake() noexcept;
 
   std::atomic<state> now{state::watching};
   std::atomic<bool> claimed{false};  ///< some commit will wake it
-  stm_waiter* next_woken = nullptr;  ///< that commit's list
+  stm_waiter* next_woken = nullptr;  ///< the next waiter that the same commit wakes
   changed_wait* awaiter = nullptr;   ///< the suspended awaiter, of the waiter's color
 
  private:
@@ -64,9 +64,9 @@ class stm_waiter {
 /// The waiters that one commit will wake.
 class stm_wake_list {
  public:
-  /// Thread: the holder of the variable's lock.
+  /// Takes the waiters of a variable. Thread: the holder of the variable's lock.
   void take_from(const tvar_base& v) noexcept;
-  /// After everything is unlocked.
+  /// Wakes the waiters. Call this after everything is unlocked.
   void wake() noexcept {
     if (first_ != nullptr) [[unlikely]]
       wake_all();

@@ -36,7 +36,7 @@ using stm_waiting = std::unique_ptr<stm_waiter, stm_waiter_release>;
 
 /// Watches what the transaction has read; null when some of it has changed already.
 [[nodiscard]] stm_waiting watch_reads(const transaction& tx);
-/// Ends when something that is watched has changed. Throws operation_canceled.
+/// Waits until something that is watched has changed. Throws operation_canceled.
 [[nodiscard]] task<> wait_for_change(stm_waiting what);
 
 template <class T>
@@ -87,7 +87,7 @@ class [[nodiscard("co_await it")]] atomic_call {
   }
 
  private:
-  /// True when it has committed, false when it is to wait.
+  /// Runs the transaction: true if it has committed, false if it must wait.
   [[nodiscard]] bool run() {
     stm_access::frame own;
     for (;;) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // barrier: a fixed number of functions meet again and again; all go on when the last has come.
 //
-//   const bool last = co_await b.arrive();    // one of them, the last to come, is told so
+//   const bool last = co_await b.arrive();    // the last of them to come gets true
 #pragma once
 
 #include "heddle/sync/condition.hh"
@@ -32,7 +32,7 @@ class barrier {
       home_.next_phase();
       return true;
     }
-    /// Whether this one was the last to come.
+    /// Whether this function was the last to come.
     [[nodiscard]] bool await_resume() {
       if (!last_) condition::awaiter::await_resume();
       return last_;
@@ -54,7 +54,7 @@ class barrier {
     return awaiter(*this);
   }
 
-  /// One party fewer from now on; waiters may go on because of it.
+  /// Takes one party away; waiters may go on because of it.
   void leave(std::source_location where = std::source_location::current()) noexcept {
     all_here_.check_color(where);
     HEDDLE_ASSERT(parties_ > 0, "more parties leave a barrier than there were");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // broadcast<T>: every subscriber gets every value that is sent after it subscribed. The last
 // `capacity` values are kept; sending never waits, and a subscriber that falls further behind
-// misses the oldest ones and is told how many.
+// misses the oldest ones and learns how many.
 //
 //   broadcast<price> prices(16);
 //   broadcast<price>::subscription mine(prices);
@@ -39,14 +39,14 @@ class broadcast {
     kept_.push_back(std::move(value));
     sent_.notify_all();
   }
-  /// No more values: subscribers get what is kept, then nothing.
+  /// Ends the broadcast: subscribers get the values that are kept, then nothing.
   void close(std::source_location where = std::source_location::current()) noexcept {
     sent_.check_color(where);
     closed_ = true;
     sent_.notify_all();
   }
   [[nodiscard]] bool closed() const noexcept { return closed_; }
-  /// Values sent so far.
+  /// How many values were sent so far.
   [[nodiscard]] std::uint64_t count() const noexcept { return first_ + kept_.size(); }
 
   class subscription;
@@ -55,13 +55,13 @@ class broadcast {
   static constexpr detail::one_color_kind kind{
       "a broadcast", "give each color a shared_channel of its own, or co_await enter() its color"};
   std::size_t capacity_;
-  std::uint64_t first_ = 0;  // number of the oldest that is kept
+  std::uint64_t first_ = 0;  // the number of the oldest value that is kept
   bool closed_ = false;
   ring<T> kept_;
   condition sent_;
 };
 
-/// One reader. A function at a time may wait for next().
+/// One reader. Only one function at a time may wait for next().
 template <class T>
 class broadcast<T>::subscription {
  public:

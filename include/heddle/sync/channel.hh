@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// channel<T>: values go from those who push to those who pop, in order, through a buffer of a
-// chosen capacity. A value is handed to the oldest function that waits for one; without one it is
-// queued; when the buffer is full, the pusher waits. Both ends can be used from both sides.
+// channel<T>: values go from functions that push to functions that pop, in order, through a buffer
+// of a chosen capacity. A value is handed to the oldest function that waits for one; without one it
+// is queued; when the buffer is full, the pusher waits. Both ends can be used from both sides.
 //
 //   channel<job> jobs(64);
 //   co_await jobs.push(j);                                // waits while 64 are queued
@@ -61,7 +61,7 @@ class channel {
     check_color(where);
     return {*this, std::move(value), true};
   }
-  /// Takes the oldest value, or the newest one; nothing when it is closed and empty.
+  /// Takes the oldest value, or the newest one; nothing if the channel is closed and empty.
   [[nodiscard("co_await it")]] pop_awaiter pop(
       std::source_location where = std::source_location::current()) noexcept {
     check_color(where);
@@ -73,21 +73,21 @@ class channel {
     return {*this, true};
   }
   /// Waits for a value and appends it to `out` with further values that are ready, at most
-  /// `most` in all. Gives how many; 0 when the channel is closed and empty.
+  /// `most` in all. Returns how many; 0 if the channel is closed and empty.
   [[nodiscard("co_await it")]] pop_many_awaiter pop_many(
       std::vector<T>& out, std::size_t most,
       std::source_location where = std::source_location::current()) noexcept {
     check_color(where);
     return {*this, out, most};
   }
-  /// Queues all of them in order, and waits where the channel is full.
+  /// Queues all values in order, and waits while the channel is full.
   [[nodiscard]] task<> push_many(std::span<T> values,
                                  std::source_location where = std::source_location::current()) {
     for (T& value : values)
       if (!try_push(std::move(value), where)) co_await push(std::move(value), where);
   }
-  /// The event gets the value, or is unblocked when the channel is closed. When it ends before, it
-  /// takes nothing.
+  /// Pops for an event, which gets the value, or is unblocked if the channel is closed. If the
+  /// event ends before, it takes nothing.
   void pop(event<T> done, std::source_location where = std::source_location::current()) {
     pop_into(std::move(done), false, where);
   }
@@ -95,13 +95,14 @@ class channel {
     pop_into(std::move(done), true, where);
   }
 
-  /// False, and the value left alone, when that would mean waiting or the channel is closed.
+  /// Pushes or pops, but never waits. A push is false, and leaves the value alone, if it would have
+  /// to wait or the channel is closed.
   [[nodiscard]] bool try_push(T&& value,
                               std::source_location where = std::source_location::current());
   [[nodiscard]] std::optional<T> try_pop(
       std::source_location where = std::source_location::current()) noexcept;
 
-  /// No more values. Functions that wait to push fail, those that wait to pop get nothing.
+  /// Closes the channel: functions that wait to push fail, functions that wait to pop get nothing.
   void close(std::source_location where = std::source_location::current()) noexcept;
 
   [[nodiscard]] bool closed() const noexcept { return closed_; }
@@ -124,7 +125,7 @@ class channel {
   [[nodiscard]] pop_place* popper_for(const choosable* other) noexcept;
   [[nodiscard]] push_place* pusher_for(const choosable* other) noexcept;
   [[nodiscard]] bool full() const noexcept { return queue_.size() >= capacity_; }
-  /// The usual case: a push behind all others while no function waits to pop.
+  /// Whether the queue takes a value at once, in memory that it has: the usual case of a push.
   [[nodiscard]] bool takes_at_once() const noexcept { return queue_.size() < room_; }
   void enqueue(T&& value, bool front) {
     if (front) {
@@ -134,7 +135,7 @@ class channel {
     }
     if (!closed_) room_ = std::min(capacity_, queue_.room());
   }
-  /// The usual case: room, and no function that waits for a value.
+  /// Queues the value in the usual case: there is room, and no function waits for a value.
   [[nodiscard]] bool enqueue_at_once(T& value) noexcept {
     if (!takes_at_once() || !poppers_.empty()) return false;
     queue_.push_back_in_room(std::move(value));
@@ -152,7 +153,7 @@ class channel {
   void refill(worker& w) noexcept {
     if (!pushers_.empty()) let_in(w);
   }
-  /// The usual case: the first function in line pushes behind all others, and does nothing else.
+  /// In the usual case, the first function in line pushes behind all others and makes no choice.
   [[gnu::noinline]] void let_in(worker& w) noexcept {
     push_place& first = pushers_.front();
     if (!takes_at_once() || !first.chooser->alone() || push_awaiter::at_front(first)) [[unlikely]] {
@@ -179,7 +180,7 @@ class channel {
   }
 
   std::size_t capacity_;
-  std::size_t room_ = 0;  // capacity that has memory; none in a closed channel
+  std::size_t room_ = 0;  // capacity that has memory; 0 in a closed channel
   bool closed_ = false;
   ring<T> queue_;
   list<push_place> pushers_;

@@ -34,12 +34,12 @@ struct push_place : list_hook {
       : list_hook(linked_at_once()), chooser(&c) {
     line.push_back(*this);
   }
-  /// Takes it out of its line and wakes it.
+  /// Takes the function out of its line, wakes it and returns its value.
   [[nodiscard]] T take(worker& w) noexcept { return push_wait<T>::record::take(*this, w); }
-  /// After it was taken out of its line.
+  /// Wakes the function because the channel was closed. It must be out of its line already.
   void refuse(worker& w) noexcept { push_wait<T>::record::refuse(*this, w); }
 
-  push_wait<T>* chooser;  ///< whose choice must be open
+  push_wait<T>* chooser;  ///< the awaiter, whose choice must be open
 };
 
 /// A function or an event that waits to pop.
@@ -49,7 +49,7 @@ struct pop_place : list_hook {
       : list_hook(linked_at_once()), chooser(c) {
     line.push_back(*this);
   }
-  /// To a function.
+  /// Gives the value to a waiter that is a function.
   void give_function(worker& w, T&& value) noexcept {
     pop_wait<T>::record::give(*this, w, std::move(value));
   }
@@ -60,7 +60,7 @@ struct pop_place : list_hook {
       pop_event<T>::give(*this, w, std::move(value));
     }
   }
-  /// After it was taken out of its line.
+  /// Ends the wait because the channel was closed. The waiter must be out of its line already.
   void refuse(worker& w) noexcept {
     if (chooser != nullptr) {
       pop_wait<T>::record::refuse(*this, w);
@@ -86,7 +86,7 @@ template <class Place>
   return found;
 }
 
-/// The first in line whose choice is open and not that of `other`.
+/// The first waiter in line whose choice is open and not that of `other`.
 template <class Place>
 [[nodiscard]] Place* first_for(list<Place>& line, const choosable* other) noexcept {
   if (line.empty()) return nullptr;
@@ -147,11 +147,11 @@ class [[nodiscard("co_await it")]] push_wait : public choosable {
  private:
   enum class end : std::uint8_t { canceled, done, closed, waits };
 
-  /// Gives the value to a function that waits and makes no choice.
+  /// Gives the value to a waiting function that makes no choice.
   [[gnu::noinline]] static void hand_over(pop_place<T>& to, worker& w, T&& value) noexcept {
     to.give_function(w, std::move(value));
   }
-  /// The rest of await_ready(): another waiter is concerned.
+  /// The rarer cases of await_ready(), for example a choice or another waiter.
   [[nodiscard, gnu::noinline]] bool meet(worker& w) {
     if (refused(w)) [[unlikely]]
       return true;
@@ -178,14 +178,14 @@ class [[nodiscard("co_await it")]] push_wait : public choosable {
     static T take(push_place<T>& p, worker& w) noexcept {
       push_wait& self = *p.chooser;
       p.take_out();
-      static_cast<void>(self.commit());  // it was open: the popper asked before
+      static_cast<void>(self.commit());  // the choice was open: the popper asked
       self.end_ = end::done;
       wake(static_cast<record&>(p), w);
       return std::move(self.value_);
     }
     static void refuse(push_place<T>& p, worker& w) noexcept {
       push_wait& self = *p.chooser;
-      if (!self.open()) return;  // it ends by its choice
+      if (!self.open()) return;  // the function ends by its choice
       self.end_ = end::closed;
       wake(static_cast<record&>(p), w);
     }
@@ -218,7 +218,7 @@ class [[nodiscard("co_await it")]] pop_wait : public choosable {
   pop_wait(const pop_wait& other) noexcept : pop_wait(other.home_, other.back_) {}  // not yet begun
   ~pop_wait() {
     if (end_ == end::value) [[unlikely]]
-      home_.give_again(take());  // its function was ended between the wake and the run
+      home_.give_again(take());  // the function was ended between the wake and the run
     if (end_ == end::waits) [[unlikely]]
       std::destroy_at(&record_);
   }
@@ -269,7 +269,7 @@ class [[nodiscard("co_await it")]] pop_wait : public choosable {
     return std::nullopt;
   }
 
-  /// The rest of await_ready(): another waiter is concerned.
+  /// The rarer cases of await_ready(), for example a choice or another waiter.
   [[nodiscard, gnu::noinline]] bool meet(worker& w) {
     if (refused(w)) [[unlikely]]
       return true;
@@ -296,13 +296,13 @@ class [[nodiscard("co_await it")]] pop_wait : public choosable {
     static void give(pop_place<T>& p, worker& w, T&& value) noexcept {
       pop_wait& self = *p.chooser;
       p.take_out();
-      static_cast<void>(self.commit());  // it was open: the pusher asked before
+      static_cast<void>(self.commit());  // the choice was open: the pusher asked
       self.keep(std::move(value));
       wake(static_cast<record&>(p), w);
     }
     static void refuse(pop_place<T>& p, worker& w) noexcept {
       pop_wait& self = *p.chooser;
-      if (!self.commit_end()) return;  // it ends by its choice
+      if (!self.commit_end()) return;  // the function ends by its choice
       self.end_ = end::closed;
       wake(static_cast<record&>(p), w);
     }
@@ -317,7 +317,7 @@ class [[nodiscard("co_await it")]] pop_wait : public choosable {
 
   channel<T>& home_;
   union {
-    T value_;  // only while end_ says so; no optional, whose parts would be read back as one word
+    T value_;  // only if end_ is value; not an optional, whose parts would be read as one word
   };
   end end_ = end::canceled;
   bool back_;
@@ -354,7 +354,7 @@ class [[nodiscard("co_await it")]] pop_many_wait : public pop_wait<T> {
   std::size_t most_;
 };
 
-/// An event in the line of those who pop; goes with its event.
+/// A waiter that pops for an event. It is freed when the event ends.
 template <class T>
 struct pop_event final : pop_place<T>, event_notifier {
   static void make(list<pop_place<T>>& line, event<T> done) {
@@ -368,7 +368,7 @@ struct pop_event final : pop_place<T>, event_notifier {
   pop_event(list<pop_place<T>>& line, event<T> done) noexcept
       : pop_place<T>(line, nullptr), event_notifier(&ended), target(std::move(done)) {}
 
-  /// Frees the place, which is in no line any more, and gives its event.
+  /// Frees the waiter, which is in no line any more, and returns its event.
   [[nodiscard]] static event<T> leave(pop_event& self, worker& w) noexcept {
     event<T> target = std::move(self.target);
     std::destroy_at(&self);

@@ -16,7 +16,7 @@ namespace heddle {
 
 /// Thread: one color, the first that uses it; a use in another is reported (wrong-color).
 /// Resumes: waiters later, from the queue, in the order in which they came.
-/// Owns: nothing; it must outlive those who wait.
+/// Owns: nothing; it must outlive its waiters.
 /// Cancel: a waiter leaves; a notification that had reached it already counts as a wake.
 class condition {
  public:
@@ -29,20 +29,20 @@ class condition {
   }
 
   class awaiter;
-  /// Waits for the next notification that is for this one. There are no spurious wake-ups.
+  /// Waits for the next notification that reaches this waiter. There are no spurious wake-ups.
   [[nodiscard("co_await it")]] awaiter wait(
       std::source_location where = std::source_location::current()) noexcept;
-  /// The same, with the lock given up meanwhile. It is held again afterwards, however the wait
-  /// ends.
+  /// As above, but gives up the lock for the time of the wait. It is held again afterwards, however
+  /// the wait ends.
   [[nodiscard]] task<> wait(mutex::hold& held,
                             std::source_location where = std::source_location::current());
 
   /// Wakes the waiter that has waited longest; false when there is none.
   bool notify_one(std::source_location where = std::source_location::current()) noexcept;
-  /// Wakes all that wait now; returns how many.
+  /// Wakes all waiters; returns how many.
   std::size_t notify_all(std::source_location where = std::source_location::current()) noexcept;
   [[nodiscard]] std::size_t waiting() const noexcept { return waiting_; }
-  /// The same without those whose choice was made elsewhere. Linear.
+  /// As waiting(), without waiters whose choice was made elsewhere. Linear.
   [[nodiscard]] std::size_t waiting_open() noexcept;
 
  private:
@@ -67,8 +67,8 @@ class condition {
     static const wait_kind kind_of_wait;
     awaiter& owner;
   };
-  /// The receivers of a notification. One for a single function is passed on if that function is
-  /// ended before it runs.
+  /// The receivers of a notification. If it is for one function, and that function is ended before
+  /// it runs, the notification is passed on.
   enum class wake_of : std::uint8_t { none, one, all };
   bool notify_first(wake_of how) noexcept;
 
@@ -84,8 +84,7 @@ class [[nodiscard("co_await it")]] condition::awaiter : public choosable {
   awaiter(const awaiter& other) noexcept : awaiter(other.home_) {}  // before it waits
   ~awaiter() {
     if (woken_ == wake_of::one) [[unlikely]]
-      static_cast<void>(
-          home_.notify_first(wake_of::one));  // its function was ended between the wake and the run
+      static_cast<void>(home_.notify_first(wake_of::one));  // the function was ended before it ran
   }
 
   [[nodiscard]] bool await_ready() const noexcept { return refused(worker::running()); }

@@ -18,7 +18,7 @@ namespace heddle {
 
 /// Thread: one color, the first that uses it; a use in another is reported (wrong-color).
 /// Resumes: a waiter later, from the queue, never inside release().
-/// Owns: nothing; it must outlive its holds and those who wait.
+/// Owns: nothing; it must outlive its holds and waiters.
 /// Cancel: a waiter leaves the line at once and takes nothing; those behind it move up.
 class gate {
  public:
@@ -62,7 +62,7 @@ class gate {
 
   class awaiter;
 
-  /// Units without a holder. Waiters in line may need them all.
+  /// How many units have no holder. Waiters in line may need them all.
   [[nodiscard]] std::uint32_t free_units() const noexcept { return free_; }
   [[nodiscard]] std::size_t waiting() const noexcept { return line_.size(); }
 
@@ -72,14 +72,14 @@ class gate {
   void check_units(std::uint32_t units) const noexcept {
     HEDDLE_ASSERT(units > 0 && units <= units_, "more units are asked for than there are");
   }
-  /// The event gets the hold; when it ends before, its place in line goes.
+  /// Acquires for an event, which gets the hold. If the event ends before, it leaves the line.
   void acquire_units(std::uint32_t units, event<hold> done, std::source_location where);
-  /// An empty hold when that would mean waiting.
+  /// As acquire_units(), but never waits: an empty hold if it would have to.
   [[nodiscard]] hold try_acquire_units(std::uint32_t units, std::source_location where) noexcept {
     color_.check(kind_, where);
     return take(units) ? hold(*this, units) : hold();
   }
-  /// More units than there were.
+  /// Raises the number of units.
   void add_units(std::uint32_t units, std::source_location where) noexcept {
     color_.check(kind_, where);
     units_ += units;
@@ -111,7 +111,7 @@ class gate {
   }
   /// Lets in waiters whose units are free, from the front.
   void admit() noexcept;
-  /// A waiter left the line, perhaps the one that blocked the others.
+  /// Called when a waiter has left the line, perhaps the one that blocked the others.
   void left() noexcept {
     if (!line_.empty()) admit();
   }
@@ -124,14 +124,14 @@ class gate {
   detail::one_color color_;
 };
 
-/// Gives a hold. In a cancelled context it ends at once with operation_canceled.
+/// Waits for a hold. In a cancelled context the wait ends at once with operation_canceled.
 class [[nodiscard("co_await it")]] gate::awaiter : public choosable {
  public:
   awaiter(gate& home, std::uint32_t units) noexcept : home_(home), units_(units) {}
   awaiter(const awaiter& other) noexcept : awaiter(other.home_, other.units_) {}  // not yet begun
   ~awaiter() {
     if (given_ != 0) [[unlikely]]
-      home_.give_back(units_);  // its function was ended between the wake and the run
+      home_.give_back(units_);  // the function was ended between the wake and the run
   }
 
   [[nodiscard]] bool await_ready() noexcept {
@@ -180,7 +180,8 @@ class [[nodiscard("co_await it")]] gate::awaiter : public choosable {
 };
 
 inline gate::awaiter gate::acquire_units(std::uint32_t units, std::source_location where) noexcept {
-  color_.check(worker::running(), kind_, where);  // here: nothing is known yet that it could undo
+  // Checked here, where the compiler keeps no values yet that the call could change.
+  color_.check(worker::running(), kind_, where);
   return {*this, units};
 }
 

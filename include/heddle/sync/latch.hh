@@ -12,7 +12,7 @@ namespace heddle {
 
 /// Thread: one color, the first that uses it; a use in another is reported (wrong-color).
 /// Resumes: waiters later, from the queue, in the order in which they came.
-/// Owns: nothing; it must outlive those who wait.
+/// Owns: nothing; it must outlive its waiters.
 /// Cancel: a waiter leaves, and the count stays.
 class latch {
  public:
@@ -49,7 +49,7 @@ class latch {
     latch& home_;
     bool passed_ = false;
   };
-  /// Goes on when the count is zero; at once if it is.
+  /// Waits until the count is zero; goes on at once if it is.
   [[nodiscard("co_await it")]] awaiter wait(
       std::source_location where = std::source_location::current()) noexcept {
     zero_.check_color(where);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Locks by name: a table makes a lock when a name is first opened, and forgets it when the last
-// handle goes. So there are only as many locks as names in use.
+// Locks by name: a table makes a lock when a name is first opened, and frees it when the last
+// handle ends. So there are only as many locks as names in use.
 //
 //   lock_table<std::string> files;
 //   auto file = files.open(path);               // a counted handle
@@ -63,9 +63,9 @@ class lock_table {
     typename map::iterator at_;  // stays valid while other names come and go
   };
 
-  /// The lock of this name.
+  /// A handle of the lock with this name.
   [[nodiscard]] handle open(const Name& name) { return {*this, locks_.try_emplace(name).first}; }
-  /// Names that are in use.
+  /// How many names are in use.
   [[nodiscard]] std::size_t size() const noexcept { return locks_.size(); }
 
  private:

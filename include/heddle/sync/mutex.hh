@@ -12,7 +12,7 @@ namespace heddle {
 
 /// Thread: one color.
 /// Resumes: the next in line later, from the queue, never inside the release.
-/// Owns: nothing; it must outlive its holds and those who wait.
+/// Owns: nothing; it must outlive its holds and waiters.
 /// Cancel: a waiter leaves the line and takes nothing; a hold that was given already is yours.
 class mutex : public gate {
  public:
@@ -23,11 +23,11 @@ class mutex : public gate {
       std::source_location where = std::source_location::current()) noexcept {
     return acquire_units(1, where);
   }
-  /// The event gets the hold; when it ends before, its place in line goes.
+  /// Locks for an event, which gets the hold. If the event ends before, it leaves the line.
   void lock(event<hold> done, std::source_location where = std::source_location::current()) {
     acquire_units(1, std::move(done), where);
   }
-  /// An empty hold when another function has it or waits for it.
+  /// As lock(), but never waits: an empty hold if another function has the lock or waits for it.
   [[nodiscard]] hold try_lock(
       std::source_location where = std::source_location::current()) noexcept {
     return try_acquire_units(1, where);

@@ -11,7 +11,7 @@
 
 namespace heddle::detail {
 
-/// One static object for each class: its words in reports.
+/// The words of a class in reports; each class has one static object.
 struct one_color_kind {
   const char* name;    ///< "a mutex"
   const char* remedy;  ///< the alternative that works across colors
@@ -21,7 +21,7 @@ inline constexpr const char* enter_or_transaction =
     "co_await enter() its color before the use, or keep the data in a tvar: atomically() works in "
     "every color";
 
-/// A member of each such object.
+/// A member of each object that belongs to one color.
 class one_color {
  public:
   explicit one_color(std::source_location made) noexcept : made_(site_of(made)) {}
@@ -31,7 +31,7 @@ class one_color {
     if (color_ != w.color) [[unlikely]]
       first_or_wrong(w, kind, where);
   }
-  /// The same for calls that need no worker.
+  /// As above, for calls that need no worker.
   void check(const one_color_kind& kind, std::source_location where) noexcept {
     if (worker* const w = worker::current()) check(*w, kind, where);
   }

@@ -26,11 +26,11 @@ class ring {
 
   [[nodiscard]] bool empty() const noexcept { return len_ == 0; }
   [[nodiscard]] std::size_t size() const noexcept { return len_; }
-  /// Values that fit before it needs more memory.
+  /// How many values fit before the ring needs more memory.
   [[nodiscard]] std::size_t room() const noexcept { return room_; }
-  /// The next push needs more memory.
+  /// Whether the next push needs more memory.
   [[nodiscard]] bool grows() const noexcept { return len_ == room_; }
-  /// Counted from the front.
+  /// The value at this index, counted from the front.
   [[nodiscard]] T& at(std::size_t i) noexcept { return cells_[(first_ + i) & mask_]; }
 
   void push_back(T&& value) {
@@ -38,7 +38,7 @@ class ring {
       grow();
     push_back_in_room(std::move(value));
   }
-  /// The same where it does not grow.
+  /// As push_back(), if the ring need not grow.
   void push_back_in_room(T&& value) noexcept {
     std::construct_at(&at(len_), std::move(value));
     ++len_;
@@ -84,7 +84,7 @@ class ring {
 
   T* cells_ = nullptr;
   std::size_t room_ = 0;  // a power of two, or 0
-  std::size_t mask_ = 0;  // one less
+  std::size_t mask_ = 0;  // room_ less one, or 0
   std::size_t first_ = 0;
   std::size_t len_ = 0;
 };

@@ -11,8 +11,8 @@
 namespace heddle {
 
 /// Thread: one color.
-/// Resumes: those next in line later, from the queue, never inside the release.
-/// Owns: nothing; it must outlive its holds and those who wait.
+/// Resumes: the next waiters in line later, from the queue, never inside the release.
+/// Owns: nothing; it must outlive its holds and waiters.
 /// Cancel: a waiter leaves the line and takes nothing.
 class semaphore : public gate {
  public:
@@ -26,18 +26,18 @@ class semaphore : public gate {
     check_units(permits);
     return acquire_units(permits, where);
   }
-  /// The event gets the permits; when it ends before, its place in line goes.
+  /// Acquires for an event, which gets the permits. If the event ends before, it leaves the line.
   void acquire(event<hold> done, std::uint32_t permits = 1,
                std::source_location where = std::source_location::current()) {
     acquire_units(permits, std::move(done), where);
   }
-  /// An empty hold when that would mean waiting.
+  /// As acquire(), but never waits: an empty hold if it would have to.
   [[nodiscard]] hold try_acquire(
       std::uint32_t permits = 1,
       std::source_location where = std::source_location::current()) noexcept {
     return try_acquire_units(permits, where);
   }
-  /// Makes more permits than there were.
+  /// Raises the number of permits.
   void add(std::uint32_t permits,
            std::source_location where = std::source_location::current()) noexcept {
     add_units(permits, where);

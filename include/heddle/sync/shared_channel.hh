@@ -32,31 +32,31 @@ class shared_channel {
 
   [[nodiscard]] color home() const noexcept { return home_; }
 
-  /// Waits while the channel is full.
+  /// Pushes a value; waits while the channel is full.
   [[nodiscard]] task<> push(T value) {
     co_await enter(home_);
     co_await inner_.push(std::move(value));
   }
-  /// Nothing when it is closed and empty.
+  /// Pops a value; gives nothing if the channel is closed and empty.
   [[nodiscard]] task<std::optional<T>> pop() {
     co_await enter(home_);
     co_return co_await inner_.pop();
   }
-  /// All of them, in order. `values` must stay until it returns.
+  /// Pushes all values in order. `values` must stay until the call has ended.
   [[nodiscard]] task<> push_many(std::span<T> values) {
     co_await enter(home_);
     co_await inner_.push_many(values);
   }
-  /// One value or more, up to `most`, as far as they are ready; none when the channel is closed and
-  /// empty.
+  /// Pops one value or more, up to `most`, as far as they are ready; none if the channel is closed
+  /// and empty.
   [[nodiscard]] task<std::vector<T>> pop_many(std::size_t most) {
     co_await enter(home_);
     std::vector<T> out;
     static_cast<void>(co_await inner_.pop_many(out, most));
     co_return out;
   }
-  /// Takes effect behind the pushes of this color. The channel must stay until all its users have
-  /// seen that it is closed.
+  /// Closes the channel, behind the pushes of this color. The channel must stay until all its users
+  /// have seen that it is closed.
   void close() {
     post(home_, [this] { inner_.close(); });
   }

@@ -8,8 +8,8 @@
 namespace heddle {
 
 /// Thread: one color.
-/// Resumes: those next in line later, from the queue, never inside the release.
-/// Owns: nothing; it must outlive its holds and those who wait.
+/// Resumes: the next waiters in line later, from the queue, never inside the release.
+/// Owns: nothing; it must outlive its holds and waiters.
 /// Cancel: a waiter leaves the line and takes nothing; readers behind a writer that left enter.
 ///
 ///   auto reading = co_await table_lock.lock_shared();
@@ -30,14 +30,14 @@ class shared_mutex : public gate {
       std::source_location where = std::source_location::current()) noexcept {
     return acquire_units(1, where);
   }
-  /// The event gets the hold; when it ends before, its place in line goes.
+  /// Locks for an event, which gets the hold. If the event ends before, it leaves the line.
   void lock(event<hold> done, std::source_location where = std::source_location::current()) {
     acquire_units(readers_max, std::move(done), where);
   }
   void lock_shared(event<hold> done, std::source_location where = std::source_location::current()) {
     acquire_units(1, std::move(done), where);
   }
-  /// An empty hold when that would mean waiting.
+  /// As lock(), but never waits: an empty hold if it would have to.
   [[nodiscard]] hold try_lock(
       std::source_location where = std::source_location::current()) noexcept {
     return try_acquire_units(readers_max, where);

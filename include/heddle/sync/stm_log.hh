@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A transaction's log: its reads with their versions, its writes, and the entries of the log that
 // nested parts have overwritten, so that they can be undone. A worker has one log and reuses it
-// (sync/stm_seat.hh), so that a small transaction makes and ends nothing.
+// (sync/stm_seat.hh), so that a small transaction constructs and destroys nothing.
 #pragma once
 
 #include <cstdint>
@@ -74,7 +74,7 @@ struct stm_write {
   tvar_base* var;
   stm_cell* cells;
   stm_words words;
-  std::uint64_t version;  ///< the variable's before this commit locked it
+  std::uint64_t version;  ///< the variable's version before this commit locked it
   std::uint8_t count;
   bool boxed;
 };
@@ -100,7 +100,8 @@ class stm_log {
   stm_vector<stm_read, 24> reads;
   stm_vector<stm_write, 6> writes;
 
-  /// Its entry, or null. For most variables that were not written, one bit saves the search.
+  /// The entry of a variable, or null. For most variables that were not written, one bit saves the
+  /// search.
   [[nodiscard]] stm_write* find(const tvar_base& v) noexcept {
     if (surely_unwritten(v)) [[likely]]
       return nullptr;
@@ -110,13 +111,13 @@ class stm_log {
   [[nodiscard]] bool surely_unwritten(const tvar_base& v) const noexcept {
     return (written_bits_ & bit_of(v)) == 0;
   }
-  /// A variable was read that had this version.
+  /// Notes that a variable was read and had this version.
   void note_read(const tvar_base& v, std::uint64_t version) {
     if (reads.full()) [[unlikely]]
       grow_reads();
     note_read_in_place(v, version);
   }
-  /// The same, when `reads` is not full.
+  /// As note_read(), if `reads` is not full.
   void note_read_in_place(const tvar_base& v, std::uint64_t version) noexcept {
     stm_read& r = reads.add();
     r.var = &v;
@@ -136,12 +137,12 @@ class stm_log {
     w.boxed = false;
     return true;
   }
-  /// Takes the words over (a box with its reference).
+  /// Notes a write, and takes its words over (a box with its reference).
   void write(tvar_base& v, stm_cell* cells, std::size_t count, bool boxed, const stm_words& words) {
     if (find(v) != nullptr) return write_again(v, boxed, words);
     new_entry(v, cells, count, boxed).words = words;
   }
-  /// The same for a variable of one plain cell: most are, and a register is faster than an array.
+  /// As above, for a variable of one plain cell: most are, and a register is faster than an array.
   void write(tvar_base& v, stm_cell& cell, std::uint64_t word) {
     if (find(v) != nullptr) return write_again(v, false, {word});
     new_entry(v, &cell, 1, false).words[0] = word;
@@ -158,7 +159,7 @@ class stm_log {
     if (unusual_) clear_unusual();
     clear_usual();
   }
-  /// There is more to clear than reads and writes in place.
+  /// Whether there is more to clear than reads and writes in place.
   [[nodiscard]] bool unusual() const noexcept { return unusual_; }
   void clear_usual() noexcept {
     reads.truncate(0);
@@ -166,11 +167,11 @@ class stm_log {
     written_bits_ = 0;
   }
 
-  unsigned depth = 0;  ///< of nested parts
+  unsigned depth = 0;  ///< how many nested parts are running
 
  private:
   [[nodiscard]] static std::uint64_t bit_of(const tvar_base& v) noexcept {
-    // Variables lie at least 24 bytes apart; the multiplication spreads what is left.
+    // Variables lie at least 24 bytes apart; the multiplication spreads the other bits.
     return std::uint64_t{1} << ((reinterpret_cast<std::uintptr_t>(&v) * 0x9E3779B97F4A7C15u) >> 58);
   }
   [[nodiscard]] stm_write* find_written(const tvar_base& v) noexcept;
@@ -181,7 +182,7 @@ class stm_log {
   [[gnu::cold]] void grow_reads();
   [[gnu::cold]] void grow_writes();
 
-  /// All but its words.
+  /// Makes an entry, all but its words.
   [[nodiscard]] stm_write& new_entry(tvar_base& v, stm_cell* cells, std::size_t count, bool boxed) {
     if (writes.full()) [[unlikely]]
       grow_writes();
@@ -199,7 +200,7 @@ class stm_log {
 
   // From this many writes on, a table finds them.
   static constexpr std::size_t index_from = 16;
-  // The most that each of its parts keeps between transactions.
+  // The most memory that each vector of the log keeps between transactions.
   static constexpr std::size_t bytes_kept = 1024 * 1024;
 
   std::uint64_t written_bits_ = 0;

@@ -18,7 +18,7 @@ namespace detail {
 
 class stm_seat;
 
-/// Thrown by retry() and by a read that can no longer be right; let it pass.
+/// Thrown by retry(), and by a read that makes the transaction run again. Let it pass.
 struct stm_signal {};
 
 /// How an attempt ended.
@@ -79,13 +79,13 @@ class transaction {
 
   /// Undoes everything, waits until something that was read has changed, and runs again.
   [[noreturn]] void retry();
-  /// The same unless the condition holds.
+  /// As retry(), unless the condition holds.
   void wait_until(bool condition) {
     if (!condition) retry();
   }
 
-  /// first(tx); if that retries, its writes are undone and second(tx) runs instead. If that retries
-  /// too, the whole transaction waits for what either has read.
+  /// Runs first(tx). If that retries, its writes are undone and second(tx) runs instead. If that
+  /// retries too, the whole transaction waits for what either has read.
   template <class F, class G>
   auto or_else(F&& first, G&& second) -> std::invoke_result_t<F&, transaction&> {
     const detail::stm_mark before = log_->mark();
@@ -93,7 +93,7 @@ class transaction {
       detail::stm_nesting inside(*log_);
       return std::invoke(first, *this);
     } catch (const detail::stm_signal&) {
-      if (ends_ != ending::retry) throw;  // it cannot commit: the whole must run again
+      if (ends_ != ending::retry) throw;  // a conflict: the whole transaction must run again
     } catch (...) {
       log_->roll_back(before);
       throw;
@@ -102,8 +102,8 @@ class transaction {
     log_->roll_back(before);
     return std::invoke(second, *this);
   }
-  /// f(tx); an exception that leaves it undoes what f has written, and nothing else, so that it can
-  /// be caught here and the transaction go on.
+  /// Runs f(tx). An exception that leaves f undoes what f has written, and nothing else, so that
+  /// the caller can catch it and the transaction goes on.
   template <class F>
   auto nested(F&& f) -> std::invoke_result_t<F&, transaction&> {
     const detail::stm_mark before = log_->mark();
@@ -118,17 +118,17 @@ class transaction {
     }
   }
 
-  /// How often it has been begun, 1 at first.
+  /// How often the transaction has been begun, 1 at first.
   [[nodiscard]] unsigned attempt() const noexcept { return attempts_; }
 
  private:
   friend struct detail::stm_access;
 
-  /// Its state before its end.
+  /// Why the transaction cannot commit, if so.
   enum class ending : std::uint8_t {
     none,
-    conflict,  ///< of a read: it must run again
-    retry,     ///< it called retry()
+    conflict,  ///< a read found a conflict: the transaction must run again
+    retry,     ///< the function called retry()
   };
 
   transaction() noexcept = default;
@@ -201,11 +201,11 @@ class transaction {
   [[nodiscard]] bool lock_writes() noexcept;
   void unlock_writes(std::size_t locked) noexcept;
 
-  detail::stm_seat* seat_ = nullptr;  ///< whose notes say what it sees; null: nothing but its reads
-  detail::stm_log* log_ = nullptr;    ///< the seat's; without a seat its own
+  detail::stm_seat* seat_ = nullptr;  ///< the worker's seat; null: the transaction uses no notes
+  detail::stm_log* log_ = nullptr;    ///< the seat's log; without a seat, its own
   unsigned attempts_ = 0;
   ending ends_ = ending::none;
-  bool first_ = false;  ///< it has the right to go first
+  bool first_ = false;  ///< the transaction has the right to go first
 };
 
 namespace detail {

@@ -4,7 +4,7 @@
 //
 // The word `lock` of a variable is its version, an even number, or, odd, the transaction that is
 // committing to it. Only the holder changes the value, the version and the list of waiters; readers
-// look at the word before and after and try again when it changed. Small plain values lie in the
+// read the word before and after, and try again if it has changed. Small plain values lie in the
 // variable itself; others in a box that is replaced, never changed, and counted.
 #pragma once
 
@@ -80,7 +80,7 @@ template <class T, class U>
   }
   return words;
 }
-/// The same for a value in one plain cell.
+/// As from_words() and to_words(), for a value in one plain cell.
 template <class T>
 inline constexpr bool stm_one_word = !stm_boxed<T> && sizeof(T) <= sizeof(std::uint64_t);
 template <class T>
@@ -100,9 +100,9 @@ template <class T, class U>
   return reinterpret_cast<stm_box*>(word);
 }
 
-/// Takes one more reference to the box in a cell; its low bit keeps writers off meanwhile.
+/// Takes one more reference to the box in a cell. The cell's low bit keeps writers off meanwhile.
 [[nodiscard]] stm_box* hold_box(stm_cell& cell) noexcept;
-/// Puts another box in, and gives the one that was there, with its reference.
+/// Puts another box into a cell, and returns the box that was there, with its reference.
 [[nodiscard]] std::uint64_t swap_box(stm_cell& cell, std::uint64_t box) noexcept;
 
 class tvar_base {
@@ -110,7 +110,7 @@ class tvar_base {
   tvar_base(const tvar_base&) = delete;
   tvar_base& operator=(const tvar_base&) = delete;
 
-  /// Which commit wrote it last: a number of its own for each commit. 0: none since it was made.
+  /// The number of the commit that wrote the variable last; each commit has its own. 0: none has.
   [[nodiscard]] std::uint64_t version() const noexcept;
 
  protected:
@@ -124,7 +124,7 @@ class tvar_base {
  private:
   friend struct stm_access;
   mutable std::atomic<std::uint64_t> lock_{0};
-  mutable stm_watch* watches_ = nullptr;  // only the lock's holder
+  mutable stm_watch* watches_ = nullptr;  // only the lock's holder touches it
 };
 
 }  // namespace detail

@@ -7,8 +7,8 @@
 //   }
 //   co_await with_window(16, fetch_all, std::cref(names));     // rethrows the first failure
 //
-// with_window() and each_windowed() wait for what runs however the function ends: by an exception,
-// a timeout, or because it is cancelled.
+// with_window() and each_windowed() wait for the running tasks, however the function ends: by an
+// exception, a timeout, or because it is cancelled.
 #pragma once
 
 #include "heddle/core/scope.hh"
@@ -17,8 +17,8 @@
 namespace heddle {
 
 /// Thread: one color.
-/// Owns: the tasks that run; co_await flush() before it ends, also when an exception comes between:
-///   with_window() does.
+/// Owns: the tasks that run. co_await flush() before it ends, even if an exception is thrown; that
+///   is what with_window() does.
 /// Cancel: cancelling the context around reaches the tasks; a spawn() that waits starts nothing.
 /// Fails: the first failure cancels the rest; flush() rethrows it, and spawn() from then on.
 class windowed {
@@ -35,7 +35,7 @@ class windowed {
     semaphore::hold room = co_await room_.acquire();
     tasks_.spawn(run<T>(std::move(t), std::move(room)));
   }
-  /// The same for a function, which is kept with its captures and these arguments.
+  /// As above, for a function, which is kept with its captures and these arguments.
   template <class F, class... Args>
     requires std::invocable<std::decay_t<F>&, std::decay_t<Args>&...>
   [[nodiscard]] task<> spawn(F&& f, Args&&... args) {
@@ -43,13 +43,13 @@ class windowed {
     return spawn(detail::calling<std::decay_t<F>, std::decay_t<Args>...>(
         std::decay_t<F>(std::forward<F>(f)), std::decay_t<Args>(std::forward<Args>(args))...));
   }
-  /// Waits until nothing runs. More can be spawned afterwards, unless a task has failed.
+  /// Waits until no task runs. More can be spawned afterwards, unless a task has failed.
   [[nodiscard]] scope::joiner flush() noexcept { return tasks_.join(); }
-  /// The same, and throws nothing; the first failure is what rethrow_failure() throws.
+  /// As flush(), but throws nothing; rethrow_failure() throws the first failure.
   [[nodiscard]] scope::settler settled() noexcept { return tasks_.settled(); }
   void rethrow_failure() const { tasks_.rethrow_failure(); }
   [[nodiscard]] std::size_t running() const noexcept { return tasks_.live(); }
-  /// Notes a failure as if a task had had it: cancels the rest.
+  /// Notes a failure as if it were a task's, and cancels the tasks.
   void fail(std::exception_ptr error) noexcept { tasks_.fail(std::move(error)); }
 
  private:
