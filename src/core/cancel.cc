@@ -10,7 +10,7 @@ void context::cancel(worker& w) noexcept {
   if (canceled()) return;
   flags_ |= canceled_flag;
   // A wait that ends at once unlinks itself and queues its frame. It may end others too: a waiter
-  // that leaves the line of a lock lets in those behind it.
+  // that leaves the line of a lock lets in the waiters behind it.
   list<wait> to_ask;
   to_ask.take_all(waits_);
   while (!to_ask.empty()) {

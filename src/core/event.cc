@@ -16,7 +16,7 @@ void dropped(event_record& record) noexcept {
   if (record.handles != 0) return;  // other colors still have handles
   if (record.home != nullptr) {
     HEDDLE_ASSERT(w != nullptr, "an expected event was dropped on a thread without a runtime");
-    record.handles = 1;  // stays alive while the home and the notifiers are told
+    record.handles = 1;  // the record lives while the home and the notifiers run
     if (record.flags & event_record::foreign_slot) forget_slots(*w, record);
     nest(*w, [&record](worker& here) {
       if (event_home* const home = std::exchange(record.home, nullptr)) home->dropped(record, here);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The substitute worker for events that are dropped after their runtime has gone.
+// The substitute worker for events that are dropped after their runtime has ended.
 #include "heddle/core/late_drop.hh"
 
 #include <utility>

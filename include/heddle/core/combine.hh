@@ -44,7 +44,7 @@ struct race {
   std::exception_ptr failure;  ///< the winner's; if needs_success, the last branch's to fail
   scope* branches = nullptr;   ///< cancelled by the first to finish; null to let all go on
 
-  /// For any() and select(): a branch has ended, with this exception or with a result.
+  /// Notes for any() and select() that a branch has ended, with this exception or with a result.
   void note(std::size_t branch, std::exception_ptr error) noexcept;
   /// Called once all have ended: throws the race's failure if no branch has a result.
   void require_result();
@@ -176,10 +176,11 @@ template <class... As>
     return detail::all_of<As...>(std::forward<As>(as)...);
 }
 
-/// Awaits the first to finish, cancels the others and waits for them to end. When the first to
-/// finish failed and no other brings a result, its exception is rethrown (as_expected() inside
+/// Awaits the first awaitable to finish, cancels the others and waits for them to end. If the first
+/// to finish failed and no other brings a result, its exception is rethrown (as_expected() inside
 /// makes it a result). A branch that ends because the context around any() is cancelled has not
-/// finished: any() then gives what the others did, and throws operation_canceled when all ended so.
+/// finished: any() then gives the results of the others, or throws operation_canceled if all ended
+/// so.
 template <class... As>
 [[nodiscard("co_await it")]] auto any(As&&... as) {
   (detail::check_awaitable<As>(), ...);

@@ -33,7 +33,7 @@ struct event_notifier {
   event_notifier* prev = nullptr;  ///< in the first notifier: the last one; null if not registered
 };
 
-/// Where an event reports. Thread: the color of the event.
+/// The object that an event reports to. Thread: the color of the event.
 class event_home {
  public:
   /// The event has happened; its values are in the slots. The record has left no list yet.
@@ -101,7 +101,7 @@ struct event_record : list_node {
     return handles_afar.load(std::memory_order_acquire) != 0;
   }
   [[nodiscard]] void** slots() noexcept { return reinterpret_cast<void**>(this + 1); }
-  /// Where a home keeps its id of this event.
+  /// The space where a home keeps its id of this event.
   [[nodiscard]] void* id_space() noexcept { return slots() + slot_count; }
 
   // make() is inlined everywhere: the sizes are constants there, which halves the work.

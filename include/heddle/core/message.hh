@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Messages between colors: a call that runs in another color, behind what that color has queued
-// already. One sender's messages to one color run in the order in which they were sent.
+// Messages between colors: a call that runs in another color, behind the frames that the color has
+// queued already. One sender's messages to one color run in the order in which they were sent.
 //
 //   post(color{7}, [n] { seen += n; });         // `seen` belongs to color 7
 #pragma once

@@ -5,7 +5,7 @@
 //   rendezvous<bool> r;
 //   timer(10s, r.make_event(false));
 //   resolve(name, r.make_event(true, address));
-//   if (!co_await r) give_up();            // the loser becomes empty when r goes
+//   if (!co_await r) give_up();            // the loser becomes empty when r ends
 #pragma once
 
 #include <memory>
