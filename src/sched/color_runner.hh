@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The colors of one runtime: the table of them, posting a frame to one, entering and leaving one,
-// running the frames of those that have work, and stealing them from workers that have more. With
-// one worker no step here is atomic.
+// running the frames of colors that have work, and stealing colors from workers that have more.
+// With one worker no step here is atomic.
 #pragma once
 
 #include <atomic>

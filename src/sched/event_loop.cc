@@ -71,7 +71,7 @@ bool event_loop::turn(bool may_sleep) {
   if (!all_.shared) return turn_alone(*all_.seats[0], may_sleep);
   if (all_.simulated) return turn_simulated(may_sleep);
   seat& s = *all_.seats[0];
-  if (all_.in_world && all_.pause.asked()) {  // another worker wants to look at everything
+  if (all_.in_world && all_.pause.asked()) {  // another worker wants to inspect all colors
     pause_here(s);
     static_cast<void>(all_.pause.wait(s.still));
   }

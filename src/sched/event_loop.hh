@@ -31,7 +31,7 @@ class event_loop {
 
   /// Seeds the order in which a simulation runs its workers.
   void seed(std::uint64_t draw) noexcept { draw_ = draw; }
-  /// Runs what is ready, then lets the driver and the timers make more; sleeps only if `may_sleep`.
+  /// Runs ready frames, then lets the driver and the timers queue more; sleeps only if `may_sleep`.
   /// False when nothing is ready and nothing will ever come.
   bool turn(bool may_sleep);
   /// A few turns of the first worker, or of the simulated ones, without sleep.

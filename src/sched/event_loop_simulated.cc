@@ -6,8 +6,8 @@
 
 namespace heddle {
 
-/// All workers on one thread: one of them, drawn by the seed, runs a few frames; sometimes the
-/// driver is polled in between.
+/// Turns all workers on one thread: one of them, drawn by the seed, runs a few frames; sometimes
+/// the driver is polled in between.
 bool event_loop::turn_simulated(bool may_sleep) {
   const auto draw = [this](std::uint64_t below) {
     draw_ = draw_ * 6364136223846793005 + 1442695040888963407;

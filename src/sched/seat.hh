@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // One worker's seat: the worker with all that is its own. Its memory and ready list
 // (core/worker.hh) and its timers come first, then its driver, the color that it holds, its queue
-// of colors, and what other threads may read of it.
+// of colors, and the data that other threads may read.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tables and JSON of what workers and colors did.
+// Tables and JSON of the counts of workers and colors.
 #include "heddle/sched/statistics.hh"
 
 #include <algorithm>

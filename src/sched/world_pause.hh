@@ -40,7 +40,7 @@ class world_pause {
     asked_.store(false, std::memory_order_relaxed);
     changed_.notify_all();
   }
-  /// For a worker that is asked: returns when end() was called, or with false when it must leave.
+  /// For a worker that is asked to stop: returns true after end(), or false if it must leave.
   bool wait(bool& still) noexcept {
     std::unique_lock hold(lock_);
     ++still_;
@@ -51,8 +51,8 @@ class world_pause {
     still = false;
     return !leaving_;
   }
-  /// For a worker that is in the middle of a frame, and wants to look at everything after the
-  /// worker that does now: returns when end() was called, or with false when the program ends.
+  /// For a worker in the middle of a frame that wants to inspect all colors after the worker that
+  /// does so now: returns true after end(), or false if the program ends.
   bool wait_in_frame(bool& still) noexcept {
     std::unique_lock hold(lock_);
     if (!asked()) return true;

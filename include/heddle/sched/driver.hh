@@ -19,7 +19,7 @@
 
 namespace heddle {
 
-/// Where a driver's completions go: to the runtime, which brings each to its color.
+/// The receiver of a driver's completions: the runtime, which brings each to its color.
 class completion_router {
  public:
   /// Returns the result of the operation's function, as far as it is known by then.

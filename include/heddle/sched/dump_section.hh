@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A part of the dump that a higher room adds: the state of something that belongs to one color. It
-// appears in runtime::dump(), in dump_json(), and in what SIGQUIT makes the runtime write.
+// appears in runtime::dump(), in dump_json(), and in the dump that SIGQUIT causes.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One request to the outside, and what came of it. The record lies in the frame that waits (or in
+// One request to the outside, and its completions. The record lies in the frame that waits (or in
 // the object that keeps a multishot request going) and belongs to the driver from submit() until
 // its last completion: the kernel's view is the truth. Cancelling is a request; an operation that
 // had already succeeded delivers its result.
