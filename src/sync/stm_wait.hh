@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Waiting for variables to change. A waiter watches each variable that its transaction has read:
 // a record in the variable's list, which only the holder of the variable's lock touches. A commit
-// takes the records of what it writes off their lists, and wakes their waiters once it has
-// unlocked everything.
+// takes the records of the variables that it writes off their lists, and wakes their waiters once
+// it has unlocked everything.
 //
 // States of a waiter: watching -> parked -> woken, watching -> woken, parked -> canceled. A commit
 // that changes parked to woken, on another thread, posts to the waiter's runtime, which therefore

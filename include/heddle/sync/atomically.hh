@@ -123,12 +123,12 @@ class [[nodiscard("co_await it")]] atomic_call {
 }  // namespace detail
 
 /// Thread: any with a runtime; variables may be shared between threads. In a fiber: await().
-/// Resumes: at once when it commits, which is nearly always; otherwise when what it waits for has
-///   changed, in the task's own color.
+/// Resumes: at once if it commits, which is nearly always; otherwise when a variable that it read
+///   has changed, in the task's own color.
 /// Owns: the arguments, while it runs; pass std::ref for what is shared.
 /// Cancel: a wait in retry() ends with operation_canceled; a transaction that does not wait is
 ///   carried out also in a cancelled context.
-/// Fails: with what leaves f; nothing is written then.
+/// Fails: with the exception that leaves f; nothing is written then.
 template <class F, class... Args>
 [[nodiscard]] detail::atomic_call<std::decay_t<F>, std::decay_t<Args>...> atomically(
     F&& f, Args&&... args) {

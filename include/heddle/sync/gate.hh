@@ -19,7 +19,7 @@ namespace heddle {
 /// Thread: one color, the first that uses it; a use in another is reported (wrong-color).
 /// Resumes: a waiter later, from the queue, never inside release().
 /// Owns: nothing; it must outlive its holds and waiters.
-/// Cancel: a waiter leaves the line at once and takes nothing; those behind it move up.
+/// Cancel: a waiter leaves the line at once and takes nothing; the waiters behind it move up.
 class gate {
  public:
   gate(std::uint32_t units, const detail::one_color_kind& kind, std::source_location made) noexcept
