@@ -184,9 +184,8 @@ class uring_driver : public kernel_driver {
   void send(operation& op) noexcept {
     io_uring_sqe& request = ring_.request();
     prepare(request, op);
-    // Receive one block at a time: a stream without a reader must not take many of the last few
-    // blocks before it is stopped. And many connections end after their first request: those then
-    // need no request to cancel.
+    // One block at a time: a stream without a reader must not take many of the last few blocks
+    // before it is stopped, and a connection that ends after its first request needs no cancel.
     if (op.code == op_code::receive_all && (blocks_.short_of_blocks() || state_of(op.fd).fresh))
       request.ioprio = 0;
     request.user_data = reinterpret_cast<std::uint64_t>(&op);
