@@ -17,7 +17,7 @@ class http2_upload final : public body_upload {
  public:
   /// The first `sent` bytes of the body have left.
   http2_upload(const outgoing& what, std::size_t sent, std::shared_ptr<http2_link> link,
-               std::shared_ptr<http2_stream> to)
+               std::shared_ptr<client_stream> to)
       : body_upload(what), link_(std::move(link)), to_(std::move(to)) {
     skip(sent);
   }
@@ -26,12 +26,11 @@ class http2_upload final : public body_upload {
   task<bool> put(std::string_view bytes) override { return link_->send(*to_, bytes, false); }
   task<bool> finish() override { return link_->send(*to_, {}, true); }
   void abandon() noexcept override {
-    link_->reset(*to_, http2_error::cancel,
-                 {std::make_error_code(std::errc::operation_canceled), "its body failed"});
+    link_->reset(*to_, {http2_error::cancel, std::errc::operation_canceled, {}});
   }
 
   std::shared_ptr<http2_link> link_;
-  std::shared_ptr<http2_stream> to_;
+  std::shared_ptr<client_stream> to_;
 };
 
 }  // namespace
@@ -41,7 +40,7 @@ exchange_over_http2::exchange_over_http2(std::shared_ptr<http2_link> on, gate::h
                                          std::string verb, time_point due)
     : client_exchange(std::move(options), std::move(from), std::move(verb), due),
       link_(std::move(on)),
-      stream_(std::make_shared<http2_stream>()) {
+      stream_(std::make_shared<client_stream>()) {
   stream_->permit = std::move(permit);
   stream_->bodyless = verb_ == "HEAD";
 }
@@ -65,7 +64,7 @@ task<> exchange_over_http2::send(const outgoing& what, std::string head) {
   };
   put_http2_request(block, head, kind);
   const bool has_body = what.has_body() && (what.parts() || !what.bytes().empty());
-  link_->open(stream_, block, !has_body);
+  link_->open(*stream_, block, !has_body);
   if (stream_->trouble) fail_stream();
   if (!has_body) co_return;
   std::size_t sent = 0;
@@ -106,7 +105,7 @@ task<> exchange_over_http2::read_head() {
 }
 
 bool exchange_over_http2::begin_body() {
-  return !stream_->server_ended || !stream_->arrived.empty();
+  return !stream_->has_ended_remote() || !stream_->arrived.empty();
 }
 
 task<std::string_view> exchange_over_http2::read_raw() {
@@ -117,7 +116,7 @@ task<std::string_view> exchange_over_http2::read_raw() {
       link_->give_back(*stream_, stream_->part.size());
       co_return stream_->part;
     }
-    if (stream_->server_ended) {
+    if (stream_->has_ended_remote()) {
       end_of_body();
       break;
     }

@@ -39,7 +39,7 @@ class exchange_over_http2 final : public client_exchange {
   [[noreturn]] void fail_stream() const;
 
   std::shared_ptr<http2_link> link_;
-  std::shared_ptr<http2_stream> stream_;
+  std::shared_ptr<client_stream> stream_;
   bool released_ = false;
 };
 

@@ -12,7 +12,7 @@ void http2_client_tunnel::fail() const {
 }
 
 task<std::string_view> http2_client_tunnel::read() {
-  while (stream_->arrived.empty() && !stream_->over()) co_await stream_->news.wait();
+  while (stream_->arrived.empty() && !stream_->is_over()) co_await stream_->news.wait();
   if (stream_->arrived.empty() && stream_->trouble) fail();
   stream_->part.clear();
   std::swap(stream_->part, stream_->arrived);

@@ -13,7 +13,7 @@ namespace heddle::http::detail {
 /// Owns: its stream, whose head has come.
 class http2_client_tunnel final : public http2_tunnel {
  public:
-  http2_client_tunnel(std::shared_ptr<http2_link> link, std::shared_ptr<http2_stream> on) noexcept
+  http2_client_tunnel(std::shared_ptr<http2_link> link, std::shared_ptr<client_stream> on) noexcept
       : link_(std::move(link)), stream_(std::move(on)) {}
   ~http2_client_tunnel() override { close(true); }
 
@@ -29,7 +29,7 @@ class http2_client_tunnel final : public http2_tunnel {
   [[noreturn]] void fail() const;
 
   std::shared_ptr<http2_link> link_;
-  std::shared_ptr<http2_stream> stream_;
+  std::shared_ptr<client_stream> stream_;
   bool closed_ = false;
 };
 

@@ -51,7 +51,7 @@ task<websocket> client_core::websocket_over_http1(url to, websocket_options with
 task<stream> client_core::open_tunnel(std::shared_ptr<http2_link> link, gate::hold permit,
                                       const url& to, const websocket_options& with,
                                       response_head& head, http2_trouble& refused) {
-  const auto s = std::make_shared<http2_stream>();
+  const auto s = std::make_shared<client_stream>();
   s->permit = std::move(permit);
   s->tunnel = true;
   const auto end = std::make_shared<http2_client_tunnel>(link, s);  // releases the stream
@@ -62,7 +62,7 @@ task<stream> client_core::open_tunnel(std::shared_ptr<http2_link> link, gate::ho
   kind.secure = to.secure;
   kind.protocol = "websocket";
   put_http2_request(block, asked, kind);
-  link->open(s, block, false);
+  link->open(*s, block, false);
   const time_point due = add_saturated(clock::now(), with.close_timeout);
   while (!s->has_head && !s->trouble) co_await with_deadline(s->news.wait(), due);
   if (s->trouble && s->trouble->refused) {

@@ -181,4 +181,18 @@ task<> http2_output::write_all(http2_output& self) {
   self.tell_changed();
 }
 
+http2_priority read_priority(std::string_view text) noexcept {
+  http2_priority all{.urgency = 3, .incremental = false};  // RFC 9218 section 4's defaults
+  while (!text.empty()) {
+    std::string_view item = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), item.size() + 1));
+    while (!item.empty() && item.front() == ' ') item.remove_prefix(1);
+    if (item.size() == 3 && item.starts_with("u=") && item[2] >= '0' && item[2] <= '7')
+      all.urgency = static_cast<std::uint8_t>(item[2] - '0');
+    if (item == "i" || item == "i=?1") all.incremental = true;
+    if (item == "i=?0") all.incremental = false;
+  }
+  return all;
+}
+
 }  // namespace heddle::http

@@ -8,13 +8,13 @@
 #include <memory>
 
 #include "heddle/web/upgraded.hh"
-#include "web/http2_connection.hh"
+#include "web/http2_server_connection.hh"
 
 namespace heddle::http {
 
 struct handed_over {
   const stream* of;  ///< the connection
-  std::unique_ptr<http2_connection> http2;
+  std::unique_ptr<http2_server_connection> http2;
   take_over then;     ///< without http2
   std::string early;  ///< bytes for `then` that have come
 };

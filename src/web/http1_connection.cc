@@ -29,7 +29,7 @@ task<burst_end> http1_connection::burst(server_shared& shared, stream& conn,
     const stream_layer* const layer = layer_of(conn);
     if (layer != nullptr && layer->application_protocol() == "h2") {
       shared.handed_over.push_back(std::make_unique<handed_over>(
-          handed_over{&conn, std::make_unique<http2_connection>(shared, &conn, ""), {}, {}}));
+          handed_over{&conn, std::make_unique<http2_server_connection>(shared, &conn, ""), {}, {}}));
       co_return burst_end::handed_over;
     }
   }
@@ -45,7 +45,7 @@ task<burst_end> http1_connection::burst(server_shared& shared, stream& conn,
         x.in_.rest = {};
         x.in_.drop_blocks();
         shared.handed_over.push_back(std::make_unique<handed_over>(handed_over{
-            &conn, std::make_unique<http2_connection>(shared, &conn, std::move(early)), {}, {}}));
+            &conn, std::make_unique<http2_server_connection>(shared, &conn, std::move(early)), {}, {}}));
         co_return burst_end::handed_over;
       }
       x.refuse_head();

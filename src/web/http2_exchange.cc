@@ -14,6 +14,7 @@
 #include "web/driver_call.hh"
 #include "web/file_share.hh"
 #include "web/http2_head.hh"
+#include "web/http2_session.hh"
 
 namespace heddle::http {
 namespace {
@@ -36,22 +37,35 @@ struct http2_meaning {
   }
 };
 
+http2_exchange::http2_exchange(http2_session& on, std::uint32_t id, std::string&& head_text)
+    : http2_request(on.shared(), std::move(head_text)),
+      exchange(on.shared(), parser.head()),
+      on_(on),
+      out_(on.output()) {
+  sender.id = id;
+  sender.window = on.peer_stream_window();
+  receive_window = http2_server_connection::bounds.stream_window;
+  has_head = true;
+}
+
+address http2_exchange::connection_peer() noexcept { return on_.connection().peer(); }
+
 problem http2_exchange::begin(bool ends) {
   since_ = worker::running().now;
-  ended_ = ends;
+  if (ends) end_remote();
   const parse_state state = parser.feed(text);
   if (state == parse_state::failed) return parser.error();
   HEDDLE_ASSERT(state == parse_state::done, "the text of a head is whole");
   continue_due_ = head_.expects_continue();
   http2_meaning::set(parser.head(), ends);
-  if (ends && head_.has(header_id::content_length) && head_.content_length() != 0)
-    return problem::length_malformed;
+  if (head_.has(header_id::content_length)) length = head_.content_length();
+  if (ends && length.value_or(0) != 0) return problem::length_malformed;
   budget_.begin(shared_.options, !ends);
   return problem::none;
 }
 
 const address& http2_exchange::peer() noexcept {
-  if (!peer_) peer_ = client_behind(conn_.peer());
+  if (!peer_) peer_ = client_behind(connection_peer());
   return peer_;
 }
 
@@ -73,7 +87,7 @@ task<bool> http2_exchange::answer(overload_control::credit& credit) {
     }
   }
   response& r = answer.value;
-  if (had_tunnel_) co_return co_await run_tunnel(r.sent());
+  if (had_tunnel()) co_return co_await run_tunnel(r.sent());
   if (started_status_ != 0) [[unlikely]]
     co_return co_await end_started(r.sent());
   if (!r.sendable(head_.verb() == method::head)) [[unlikely]]
@@ -103,10 +117,12 @@ task<bool> http2_exchange::send_body(const response& r) {
   if (!r.file()) {
     std::string_view bytes = r.body().bytes().text();
     if (out_.send_now(sender, bytes, true)) {
+      note_end();
+      on_.allow_late_for(r.body().size());
       out_.flush_soon();
       co_return true;
     }
-    co_return co_await out_.send(sender, bytes, true);
+    co_return co_await send_part(bytes, true);
   }
   file_share share(shared_.file_bytes_held, shared_.options.file_bytes_max);
   std::string part;
@@ -127,7 +143,7 @@ task<bool> http2_exchange::send_body(const response& r) {
     left -= static_cast<std::uint64_t>(got);
     at += static_cast<std::uint64_t>(got);
     const std::string_view bytes = std::string_view(part).substr(0, static_cast<std::size_t>(got));
-    if (!co_await out_.send(sender, bytes, left == 0)) co_return false;
+    if (!co_await send_part(bytes, left == 0)) co_return false;
   }
   co_return true;
 }
@@ -136,6 +152,14 @@ void http2_exchange::put_head(const response& r, bool length, bool ends) {
   put_header_block_by(out_.gathered, sender.id, ends, [&](std::string& out) {
     put_http2_answer(out, r, added_, length, shared_.opening, shared_.packed);
   });
+  if (ends) note_end();
+}
+
+task<bool> http2_exchange::send_part(std::string_view bytes, bool ends) {
+  on_.allow_late_for(bytes.size());
+  const bool sent = co_await out_.send(sender, bytes, ends);
+  if (sent && ends) note_end();
+  co_return sent;
 }
 
 void http2_exchange::count(int status, std::uint64_t bytes) {
@@ -186,7 +210,7 @@ task<> http2_exchange::write_part(std::string_view bytes) {
   }
   if (muted_ || bytes.empty()) co_return;
   written_ += bytes.size();
-  const auto sent = co_await as_expected(out_.send(sender, bytes, false));
+  const auto sent = co_await as_expected(send_part(bytes, false));
   cut_ = cut_ || !sent || !*sent;  // a part of it may have left
   if (!sent) throw failure(sent.error());
   if (!*sent) throw failure(client_gone(), "the client takes no more of the answer");
@@ -199,7 +223,7 @@ task<> http2_exchange::write_out() {
 }
 
 void http2_exchange::add_trailer(std::string_view name, std::string_view value) {
-  if (!trailer_allowed(name) || !trailers_.add(name, value))
+  if (!trailer_allowed(name) || !own_trailers_.add(name, value))
     throw failure(std::make_error_code(std::errc::invalid_argument),
                   "this field must not be sent as a trailer");
 }
@@ -210,12 +234,13 @@ task<bool> http2_exchange::end_started(bool whole) {
   if (!whole) ++shared_.counters.errors;
   count(started_status_, written_);
   if (!whole || muted_) co_return whole;
-  if (trailers_.empty()) {
+  if (own_trailers_.empty()) {
     put_http2_head(out_.gathered, 0, http2_type::data, http2_flag::end_stream, sender.id);
   } else {
     put_header_block_by(out_.gathered, sender.id, true,
-                        [&](std::string& out) { put_http2_trailers(out, trailers_); });
+                        [&](std::string& out) { put_http2_trailers(out, own_trailers_); });
   }
+  note_end();
   out_.flush_soon();
   co_return true;
 }

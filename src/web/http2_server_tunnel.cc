@@ -8,7 +8,7 @@
 #include "heddle/http/headers.hh"
 #include "heddle/http/http2_tunnel.hh"
 #include "heddle/web/problem_details.hh"
-#include "web/http2_exchange.hh"
+#include "web/http2_session.hh"
 
 namespace heddle::http {
 namespace {
@@ -26,24 +26,24 @@ class http2_server_tunnel final : public http2_tunnel {
   explicit http2_server_tunnel(http2_exchange& of) noexcept : x_(of) {}
 
   task<std::string_view> read() override {
-    while (x_.arrived_.empty() && !x_.ended_ && !x_.was_reset_) co_await x_.more_.wait();
-    if (x_.was_reset_) throw stream_reset();
-    x_.part_.clear();
-    std::swap(x_.part_, x_.arrived_);
-    x_.give_back(x_.part_.size());
-    co_return x_.part_;
+    while (x_.arrived.empty() && !x_.has_ended_remote() && !x_.is_reset()) co_await x_.news.wait();
+    if (x_.is_reset()) throw stream_reset();
+    x_.part.clear();
+    std::swap(x_.part, x_.arrived);
+    x_.on_.give_back(x_, x_.part.size());
+    co_return x_.part;
   }
   task<> write(std::string_view bytes) override {
-    if (x_.was_reset_) throw stream_reset();
+    if (x_.is_reset()) throw stream_reset();
     x_.written_ += bytes.size();
     const auto sent =
-        co_await as_expected(with_cancel(x_.tunnel_stop_, x_.out_.send(x_.sender, bytes, false)));
-    if (x_.was_reset_) throw stream_reset();
+        co_await as_expected(with_cancel(x_.tunnel_stop_, x_.send_part(bytes, false)));
+    if (x_.is_reset()) throw stream_reset();
     if (!sent) throw failure(sent.error());
     if (!*sent) throw failure(client_gone(), "the client takes no more");
   }
   std::size_t write_now(std::string_view bytes) override {
-    if (x_.was_reset_ || x_.out_.broken()) return 0;
+    if (x_.is_reset() || x_.out_.broken()) return 0;
     const std::size_t before = bytes.size();
     static_cast<void>(x_.out_.send_now(x_.sender, bytes, false));
     x_.out_.flush_soon();
@@ -52,21 +52,20 @@ class http2_server_tunnel final : public http2_tunnel {
   }
   task<> writable() override { return write({}); }
   void end() noexcept override {
-    if (std::exchange(sent_end_, true) || x_.was_reset_ || x_.out_.broken()) return;
+    if (!x_.may_send() || x_.out_.broken()) return;
     put_http2_head(x_.out_.gathered, 0, http2_type::data, http2_flag::end_stream, x_.sender.id);
+    x_.note_end();
     x_.out_.flush_soon();
   }
   void close(bool reset) noexcept override {
     if (!reset) end();
-    x_.tunnel_failed_ = reset;
-    x_.tunnel_in_use_ = false;
+    x_.tunnel_phase_ = reset ? http2_tunnel_phase::failed : http2_tunnel_phase::closed;
     x_.tunnel_closed_.wake();
   }
-  [[nodiscard]] address peer() const noexcept override { return x_.conn_.peer(); }
+  [[nodiscard]] address peer() const noexcept override { return x_.connection_peer(); }
 
  private:
   http2_exchange& x_;
-  bool sent_end_ = false;
 };
 
 task<upgraded> http2_exchange::upgrade(std::string_view protocol, response r) {
@@ -80,8 +79,7 @@ task<upgraded> http2_exchange::upgrade(std::string_view protocol, response r) {
   if (r.from_elsewhere()) opened.from_elsewhere(r.dated());
   auto end = std::make_shared<http2_server_tunnel>(*this);
   tunnel_ = make_http2_stream(std::move(end));
-  tunnel_in_use_ = true;
-  had_tunnel_ = true;
+  tunnel_phase_ = http2_tunnel_phase::open;
   started_status_ = opened.status();
   put_head(opened, false, false);
   out_.flush_soon();
@@ -100,13 +98,13 @@ task<bool> http2_exchange::run_tunnel(bool whole) {
   count(started_status_, written_);
   if (whole && then_) co_await then_(upgraded(tunnel_, {}));
   co_await end_tunnel();
-  co_return whole && !tunnel_failed_;
+  co_return whole && tunnel_phase_ != http2_tunnel_phase::failed;
 }
 
 task<> http2_exchange::end_tunnel() {
-  if (!tunnel_in_use_) co_return;
+  if (tunnel_phase_ != http2_tunnel_phase::open) co_return;
   tunnel_.close();
-  while (tunnel_in_use_) co_await shield(tunnel_closed_.wait(), unbounded);
+  while (tunnel_phase_ == http2_tunnel_phase::open) co_await shield(tunnel_closed_.wait(), unbounded);
 }
 
 }  // namespace heddle::http

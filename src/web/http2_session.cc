@@ -6,17 +6,23 @@
 #include <utility>
 
 #include "heddle/core/yield.hh"
+#include "heddle/http/problem.hh"
 
 namespace heddle::http {
+namespace {
 
-task<bool> http2_connection::burst(stream& conn, overload_control::credit& credit) {
+http2_exchange& exchange_of(http2_stream& s) noexcept { return static_cast<http2_exchange&>(s); }
+
+}  // namespace
+
+task<bool> http2_server_connection::burst(stream& conn, overload_control::credit& credit) {
   http2_session session(*this, conn, credit);
   const bool keep =
       co_await with_scope(&http2_session::run, std::ref(session), std::exchange(early, {}));
   co_return keep;
 }
 
-task<> http2_connection::leave(stream& conn) {
+task<> http2_server_connection::leave(stream& conn) {
   if (leaving || !greeted) co_return;
   leaving = true;
   std::string out;
@@ -36,7 +42,10 @@ task<bool> http2_session::run(scope& tasks, http2_session& self, std::string ear
     error = std::current_exception();
   }
   // Streams that are still open end with the connection.
-  for (const auto& x : self.streams_) x->reset();
+  for (http2_stream* const s : self.streams()) {
+    s->end_by_reset();
+    exchange_of(*s).stop_handler();
+  }
   self.out_.flush();
   self.quiet_.reset();
   if (error) std::rethrow_exception(error);
@@ -44,22 +53,21 @@ task<bool> http2_session::run(scope& tasks, http2_session& self, std::string ear
 }
 
 bool http2_session::idle() const noexcept {
-  return streams_.empty() && out_.empty() && carry_.empty() && block_stream_ == 0 &&
-         state_.settings_seen;
+  return streams().empty() && out_.empty() && !has_part() && state_.settings_seen;
 }
 
 task<bool> http2_session::read_all(std::string early) {
   if (!state_.greeted) greet();
-  if (!early.empty()) take(early);
+  if (!early.empty()) take_bytes(early);
   for (;;) {
-    while (!failed_ && !out_.full()) {
+    while (!has_failed() && !out_.full()) {
       const received in = conn_.take();
       if (in.empty()) break;
-      take(in.text());
+      take_bytes(in.text());
     }
-    acknowledgements_ = 0;
+    forget_acknowledgements();
     end_if_drained();
-    if (failed_) {
+    if (has_failed()) {
       out_.flush();
       while (!out_.empty() && !out_.broken()) co_await out_.changed.wait();
       co_return false;
@@ -73,7 +81,7 @@ task<bool> http2_session::read_all(std::string early) {
     }
     if (idle()) co_return !state_.leaving && !peer_leaves_;
     quiet_.emplace();
-    const bool head_due = !carry_.empty() || block_stream_ != 0 || !state_.settings_seen;
+    const bool head_due = has_part() || !state_.settings_seen;
     const nanoseconds patience =
         head_due ? state_.shared.options.header_timeout : std::chrono::hours(24 * 365);
     // When the server begins to stop, GOAWAY leaves at once and does not wait for streams.
@@ -82,7 +90,7 @@ task<bool> http2_session::read_all(std::string early) {
         with_cancel(drains, with_timeout(with_cancel(*quiet_, conn_.receive()), patience)));
     if (in) {
       if (in->empty()) co_return false;  // the peer is gone
-      take(in->text());
+      take_bytes(in->text());
     } else if (in.error() == std::errc::timed_out) {
       ++state_.shared.counters.header_timeouts;
       fail(http2_error::enhance_your_calm, "a frame took too long");
@@ -97,99 +105,128 @@ void http2_session::end_wait_if_idle() {
   if ((idle() || out_.broken()) && quiet_) quiet_->cancel();
 }
 
-/// Our settings, and a window for the connection that lets several streams fill theirs.
 void http2_session::greet() {
   state_.greeted = true;
-  std::string payload;
-  put_setting(payload, http2_setting::max_concurrent_streams, http2_connection::streams_max);
-  put_setting(payload, http2_setting::initial_window_size, http2_connection::stream_window);
-  put_setting(payload, http2_setting::max_header_list_size,
-              state_.shared.head_bounds.header_bytes_max);
-  put_setting(payload, http2_setting::no_rfc7540_priorities, 1);
+  std::string settings;
+  put_setting(settings, http2_setting::max_concurrent_streams,
+              http2_server_connection::streams_max);
+  put_setting(settings, http2_setting::initial_window_size, bounds_.stream_window);
+  put_setting(settings, http2_setting::max_header_list_size, head_bounds_.header_bytes_max);
+  put_setting(settings, http2_setting::no_rfc7540_priorities, 1);
   if (state_.shared.options.extended_connect)
-    put_setting(payload, http2_setting::enable_connect_protocol, 1);
-  put_http2_head(out_.gathered, payload.size(), http2_type::settings, 0, 0);
-  out_.gathered.append(payload);
-  constexpr auto more = http2_connection::connection_window - http2_first_window;
-  put_window_update(out_.gathered, 0, more);
-  state_.receive_window += more;
+    put_setting(settings, http2_setting::enable_connect_protocol, 1);
+  http2_connection::greet(settings);
 }
 
 void http2_session::end_if_drained() {
-  if (state_.shared.now != server_shared::phase::stopping || state_.leaving || failed_) return;
+  if (state_.shared.now != server_shared::phase::stopping || state_.leaving || has_failed()) return;
   state_.leaving = true;
   put_goaway(out_.gathered, state_.last_stream, http2_error::no_error, {});
 }
 
-bool http2_session::take_preface(std::string_view& bytes) {
-  const std::size_t some = std::min(bytes.size(), http2_preface.size());
-  if (bytes.substr(0, some) != http2_preface.substr(0, some)) {
-    fail(http2_error::protocol_error, "no connection preface");
-    return false;
-  }
-  if (some < http2_preface.size()) return false;
-  bytes.remove_prefix(some);
-  state_.preface_seen = true;
-  return true;
+/// The client's preface, then frames.
+void http2_session::take_bytes(std::string_view bytes) {
+  const std::string_view due = http2_preface.substr(state_.preface_bytes);
+  const std::size_t some = std::min(bytes.size(), due.size());
+  if (bytes.substr(0, some) != due.substr(0, some))
+    return fail(http2_error::protocol_error, "no connection preface");
+  state_.preface_bytes = static_cast<std::uint8_t>(state_.preface_bytes + some);
+  take(bytes.substr(some));
 }
 
-/// Frames in these bytes, behind those that were left over.
-void http2_session::take(std::string_view bytes) {
-  const bool carried = !carry_.empty();
-  if (carried) {
-    carry_.append(bytes);
-    bytes = carry_;
-  }
-  if (state_.preface_seen || take_preface(bytes)) {
-    while (!failed_ && bytes.size() >= http2_head_bytes) {
-      const http2_frame_head head = read_http2_head(bytes);
-      if (head.length > http2_frame_bytes_max) {
-        fail(http2_error::frame_size_error, "a frame is larger than SETTINGS_MAX_FRAME_SIZE");
-        break;
-      }
-      if (bytes.size() < http2_head_bytes + head.length) break;
-      take_frame(head, bytes.substr(http2_head_bytes, head.length));
-      bytes.remove_prefix(http2_head_bytes + head.length);
-    }
-  }
-  if (failed_) bytes = {};
-  if (carried) {
-    carry_.erase(0, carry_.size() - bytes.size());
-  } else {
-    carry_.assign(bytes);
-  }
-}
-
-void http2_session::fail(http2_error why, std::string_view what) {
-  if (failed_) return;
-  failed_ = true;
+void http2_session::on_failure(std::string_view, http2_flood) {
   state_.leaving = true;
   ++state_.shared.counters.bad_heads;
-  put_goaway(out_.gathered, state_.last_stream, why, what);
 }
 
-void http2_session::count_glitch() {
-  if (!state_.glitches.take(worker::running().now))
-    fail(http2_error::enhance_your_calm, "too many frames that do nothing");
+void http2_session::on_fault(http2_stream* s, const http2_fault& because) {
+  if (s != nullptr) exchange_of(*s).stop_handler();
+  if (because.why != http2_error::no_error && !state_.resets.take(worker::running().now))
+    fail_flood(http2_flood::resets);
 }
 
-http2_exchange* http2_session::find(std::uint32_t id) noexcept {
-  const auto at = std::ranges::lower_bound(
-      streams_, id, {}, [](const std::unique_ptr<http2_exchange>& x) { return x->id(); });
-  return at != streams_.end() && (*at)->id() == id ? at->get() : nullptr;
+void http2_session::on_reset(http2_stream* s, std::uint32_t) {
+  if (s != nullptr) exchange_of(*s).stop_handler();
+  if (!state_.resets.take(worker::running().now)) fail_flood(http2_flood::resets);
 }
 
-void http2_session::reset_stream(std::uint32_t id, http2_error why) {
-  put_rst_stream(out_.gathered, id, why);
-  reset_lately_[reset_count_++ % reset_lately_.size()] = id;
-  if (http2_exchange* const x = find(id)) x->reset();
-  if (why != http2_error::no_error && !state_.resets.take(worker::running().now))
-    fail(http2_error::enhance_your_calm, "too many streams were reset");
-  out_.flush_soon();
+/// The peer opens no more streams; those that are open are answered.
+void http2_session::on_goaway(std::uint32_t, std::uint32_t, std::string_view) {
+  peer_leaves_ = true;
 }
 
-/// One stream's task. `refused`: the status of a head that no handler sees, or 0.
-task<> http2_session::serve(http2_session& self, http2_exchange& x, int refused) {
+std::string_view http2_session::on_setting(http2_setting name, std::uint32_t value) {
+  return name == http2_setting::enable_push && value > 1 ? "ENABLE_PUSH is 0 or 1" : "";
+}
+
+/// RFC 9218 section 7.1.
+void http2_session::on_priority(std::uint32_t id, std::string_view text) {
+  if (id % 2 == 0)  // 0, or a pushed stream: a client may not begin either
+    return fail(http2_error::protocol_error, "PRIORITY_UPDATE for a stream that cannot be");
+  const http2_priority wanted = read_priority(text);
+  if (http2_stream* const s = find(id)) {
+    s->sender.priority = wanted;
+  } else if (id > state_.last_stream) {
+    std::erase_if(early_priorities_, [id](const early_priority& e) { return e.id == id; });
+    if (early_priorities_.size() == early_priorities_max)
+      early_priorities_.erase(early_priorities_.begin());
+    early_priorities_.push_back({id, wanted});
+  }
+}
+
+/// An early PRIORITY_UPDATE goes before the field of the request.
+void http2_session::take_early_priority(http2_sender& of) {
+  const auto found = std::ranges::find(early_priorities_, of.id, &early_priority::id);
+  if (found == early_priorities_.end()) return;
+  of.priority = found->wanted;
+  early_priorities_.erase(found);
+}
+
+void http2_session::on_head(std::uint32_t id, http2_stream*, std::string_view block, bool ends) {
+  std::string text, protocol;
+  const http2_block what = read_http2_request(state_.decoder, block, head_bounds_, text, protocol);
+  if (what == http2_block::broken)
+    return fail(http2_error::compression_error, "a header block cannot be decoded");
+  if (state_.leaving) return;  // section 6.8: it may be asked again elsewhere
+  state_.last_stream = id;
+  allow_late(late_for_stream);
+  if (streams().size() >= http2_server_connection::streams_max)
+    return reset_stream(id, {http2_error::refused_stream, std::errc::bad_message, {}});
+  const bool unasked = !protocol.empty() && !state_.shared.options.extended_connect;
+  if (what == http2_block::malformed || unasked) return reset_stream(id, malformed("a bad head"));
+  open_stream(id, what, std::move(text), std::move(protocol), ends);
+}
+
+void http2_session::open_stream(std::uint32_t id, http2_block what, std::string&& text,
+                                std::string&& protocol, bool ends) {
+  int refused = 0;
+  if (what == http2_block::too_large) {
+    ++state_.shared.counters.heads_too_large;
+    refused = 431;
+  }
+  auto x = std::make_unique<http2_exchange>(*this, id, std::move(text));
+  x->offer(std::move(protocol));
+  const problem wrong = x->begin(ends);
+  if (wrong != problem::none) {
+    refused = status_of(wrong);
+    server_counters& c = state_.shared.counters;
+    ++(refused == 414 ? c.uris_too_long : refused == 431 ? c.heads_too_large : c.bad_heads);
+    if (refused == 400) return reset_stream(id, malformed("a bad head"));
+  }
+  if (refused == 0) {
+    const std::string_view priority = x->head().value("priority");
+    if (!priority.empty()) x->sender.priority = read_priority(priority);
+    take_early_priority(x->sender);
+  }
+  http2_exchange& opened = *x;
+  task<> answering = serve(*this, std::move(x), refused);
+  add(opened);
+  tasks_->spawn(std::move(answering));
+}
+
+task<> http2_session::serve(http2_session& self, std::unique_ptr<http2_exchange> owned,
+                            int refused) {
+  http2_exchange& x = *owned;
   bool whole = false;
   try {
     if (refused != 0) {
@@ -197,7 +234,7 @@ task<> http2_session::serve(http2_session& self, http2_exchange& x, int refused)
     } else {
       whole = co_await with_cancel(x.stop, x.answer(self.credit_));
     }
-    if (whole && !x.request_ended() && !x.had_tunnel())
+    if (whole && !x.has_ended_remote() && !x.had_tunnel())
       co_await with_cancel(x.stop, x.finish_body());
   } catch (const std::system_error& e) {
     if (e.code() != std::errc::operation_canceled) ++self.state_.shared.counters.errors;
@@ -205,22 +242,16 @@ task<> http2_session::serve(http2_session& self, http2_exchange& x, int refused)
     ++self.state_.shared.counters.errors;  // one stream's trouble is no other's
   }
   co_await x.end_tunnel();
-  if (!x.was_reset() && !self.failed_) {
+  if (!x.is_reset() && !self.has_failed()) {
     if (!whole) {
-      self.reset_stream(x.id(), http2_error::internal_error);
-    } else if (!x.request_ended()) {
-      self.reset_stream(x.id(), http2_error::no_error);  // section 8.1: no need to send the rest
+      self.reset_stream(x.id(), {http2_error::internal_error, std::errc::bad_message, {}});
+    } else if (!x.has_ended_remote()) {  // section 8.1: no need to send the rest
+      self.reset_stream(x.id(), {http2_error::no_error, std::errc::bad_message, {}});
     }
   }
-  self.forget(x);
-}
-
-void http2_session::forget(http2_exchange& x) {
-  x.abandon();
-  const auto at = std::ranges::lower_bound(
-      streams_, x.id(), {}, [](const std::unique_ptr<http2_exchange>& y) { return y->id(); });
-  streams_.erase(at);
-  end_wait_if_idle();
+  self.remove(x);
+  self.give_back_unread(x.arrived.size());
+  self.end_wait_if_idle();
 }
 
 }  // namespace heddle::http

@@ -143,7 +143,7 @@ task<> server::serve_other(entrance& at, take_over then, upgraded conn, std::uin
   at.shared.peers.leave(of_peer);
 }
 
-task<> server::serve_http2(entrance& at, stream conn, std::unique_ptr<http2_connection> http2,
+task<> server::serve_http2(entrance& at, stream conn, std::unique_ptr<http2_server_connection> http2,
                            std::uint32_t of_peer) {
   overload_control::credit credit = at.shared.shedding.control().first_credit();
   try {

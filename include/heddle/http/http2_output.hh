@@ -29,6 +29,8 @@ struct http2_priority {
   std::uint8_t urgency = 3;  ///< 0 is the most urgent
   bool incremental = true;
 };
+/// "u=3, i" of a Priority field.
+[[nodiscard]] http2_priority read_priority(std::string_view text) noexcept;
 
 /// The sending half of a stream.
 struct http2_sender : list_node {

@@ -31,7 +31,7 @@
 namespace heddle::http {
 
 struct server_shared;
-struct http2_connection;
+struct http2_server_connection;
 
 /// Thread: one color. Owns: its connections. A listener belongs to the call of serve() that got it.
 class server {
@@ -71,7 +71,7 @@ class server {
   [[nodiscard]] static task<> serve_other(entrance& at, take_over then, upgraded conn,
                                           std::uint32_t of_peer);
   [[nodiscard]] static task<> serve_http2(entrance& at, stream conn,
-                                          std::unique_ptr<http2_connection> http2,
+                                          std::unique_ptr<http2_server_connection> http2,
                                           std::uint32_t of_peer);
   [[nodiscard]] task<> accept_loop(entrance& at, listener& on);
   [[nodiscard]] task<> end_idle_ones(entrance& at);
