@@ -28,8 +28,8 @@ struct http2_trouble {
 
 /// Thread: the client's color.
 struct client_stream final : http2_stream {
-  gate::hold permit;   // of the connection's streams
-  cancel_source stop;  // ends what writes to it
+  gate::hold permit;                     // of the connection's streams
+  cancel_source stop;                    // ends what writes to it
   std::optional<http2_trouble> trouble;  // why it was reset, unless the whole answer had come
   response_head head;
   std::uint32_t informational = 0;

@@ -50,8 +50,8 @@ void http2_link::on_failure(std::string_view what, http2_flood flood) {
                 "the server breaks the rules of HTTP/2: " + std::string(what)};
   } else {
     trouble_ = {std::make_error_code(std::errc::message_size),
-                "the server sent " + std::string(what) + " (client_options::" +
-                    std::string(option_of(flood)) + ")"};
+                "the server sent " + std::string(what) +
+                    " (client_options::" + std::string(option_of(flood)) + ")"};
   }
 }
 
@@ -78,10 +78,10 @@ void http2_link::on_head(std::uint32_t, http2_stream* found, std::string_view bl
     case http2_block::too_large:
     case http2_block::malformed: {
       const std::string text = "a bad head: " + std::string(describe(why));
-      return reset_stream(s.id(), what == http2_block::too_large
-                                      ? http2_fault{http2_error::cancel, std::errc::message_size,
-                                                    text}
-                                      : malformed(text));
+      return reset_stream(s.id(),
+                          what == http2_block::too_large
+                              ? http2_fault{http2_error::cancel, std::errc::message_size, text}
+                              : malformed(text));
     }
     case http2_block::good:
       break;

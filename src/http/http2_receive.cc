@@ -45,8 +45,7 @@ void http2_connection::take_frame(const http2_frame_head& head, std::string_view
       return take_continuation(head, payload);
     case priority_update:
       if (head.stream != 0) return fail(http2_error::protocol_error, "PRIORITY_UPDATE on a stream");
-      if (payload.size() < 4)
-        return fail(http2_error::frame_size_error, "a short PRIORITY_UPDATE");
+      if (payload.size() < 4) return fail(http2_error::frame_size_error, "a short PRIORITY_UPDATE");
       on_priority(http2_number(payload) & number_mask, payload.substr(4));
       return count_glitch();
   }
@@ -146,8 +145,7 @@ void http2_connection::take_block(std::uint32_t id, std::string_view block, bool
   if (read_http2_fields(rest_.decoder, block, head_bounds_, any, any) == http2_block::broken)
     return fail(http2_error::compression_error, "a header block cannot be decoded");
   if ((s != nullptr && s->is_reset()) || reset_by_us_.may_have(id)) return count_late();
-  if (s == nullptr)
-    return fail(http2_error::stream_closed, "HEADERS on a stream that is closed");
+  if (s == nullptr) return fail(http2_error::stream_closed, "HEADERS on a stream that is closed");
   reset_stream(id, {http2_error::stream_closed, std::errc::bad_message,
                     "HEADERS behind the end of a stream"});
 }
@@ -157,8 +155,8 @@ void http2_connection::take_trailers(http2_stream& s, std::string_view block, bo
     case http2_block::broken:
       return fail(http2_error::compression_error, "a header block cannot be decoded");
     case http2_block::too_large:
-      return reset_stream(s.id(), {http2_error::cancel, std::errc::message_size,
-                                   "trailers that are too large"});
+      return reset_stream(
+          s.id(), {http2_error::cancel, std::errc::message_size, "trailers that are too large"});
     case http2_block::malformed:
       return reset_stream(s.id(), malformed("bad trailers"));
     case http2_block::good:

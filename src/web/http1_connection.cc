@@ -12,42 +12,38 @@
 namespace heddle::http {
 namespace {
 
-/// Whether all bytes that came belong to the preface of HTTP/2, of which a part may still be on its
-/// way.
-bool begins_preface(std::string_view bytes) noexcept {
-  constexpr std::string_view line = http2_preface.substr(0, http2_preface.find('\n') + 1);
-  const std::size_t some = std::min(bytes.size(), line.size());
-  return bytes.substr(0, some) == line.substr(0, some);
+/// Whether these bytes are those of the preface of HTTP/2, or its beginning.
+bool may_be_preface(std::string_view bytes) noexcept {
+  return !bytes.empty() && http2_preface.starts_with(bytes.substr(0, http2_preface.size()));
+}
+
+std::unique_ptr<handed_over> go_on_by_http2(server_shared& shared, std::string early) {
+  auto to = std::make_unique<handed_over>();
+  to->http2 = std::make_unique<http2_server_connection>(shared, std::move(early));
+  return to;
 }
 
 }  // namespace
 
 task<burst_end> http1_connection::burst(server_shared& shared, stream& conn,
-                                        overload_control::credit& credit) {
-  if (shared.options.http2) {
+                                        overload_control::credit& credit, bool fresh) {
+  const bool chooses = fresh && shared.options.http2;
+  if (chooses) {
     // RFC 9113 section 3.2: a client that agrees on h2 by ALPN speaks nothing else.
     const stream_layer* const layer = layer_of(conn);
-    if (layer != nullptr && layer->application_protocol() == "h2") {
-      shared.handed_over.push_back(std::make_unique<handed_over>(
-          handed_over{&conn, std::make_unique<http2_server_connection>(shared, &conn, ""), {}, {}}));
-      co_return burst_end::handed_over;
-    }
+    if (layer != nullptr && layer->application_protocol() == "h2")
+      co_return burst_end(go_on_by_http2(shared, {}));
   }
   http1_connection x(shared, conn, credit);
+  if (chooses && may_be_preface(x.in_.rest)) [[unlikely]] {
+    auto http2 = co_await x.http2_by_preface();
+    if (http2) co_return burst_end(std::move(http2));
+  }
   std::size_t in_a_row = 0;
   bool keep = true;
   while (keep) {
     const parse_state state = x.parser_.feed(x.in_.rest);
     if (state == parse_state::failed) {
-      // RFC 9113 section 3.3: a client may know that the server speaks HTTP/2.
-      if (in_a_row == 0 && shared.options.http2 && begins_preface(x.in_.rest)) {
-        std::string early(x.in_.rest);
-        x.in_.rest = {};
-        x.in_.drop_blocks();
-        shared.handed_over.push_back(std::make_unique<handed_over>(handed_over{
-            &conn, std::make_unique<http2_server_connection>(shared, &conn, std::move(early)), {}, {}}));
-        co_return burst_end::handed_over;
-      }
       x.refuse_head();
       keep = false;
     } else if (state == parse_state::need_more) {
@@ -60,9 +56,9 @@ task<burst_end> http1_connection::burst(server_shared& shared, stream& conn,
       keep = x.after_ == after_answer::next;
       if (keep) x.parser_.reset();
       if (keep && x.in_.rest.empty()) {
-        if (x.out_.sent_at_once()) co_return burst_end::rest;
+        if (x.out_.sent_at_once()) co_return burst_end::rests();
         const bool sent = co_await x.out_.flush();
-        co_return sent ? burst_end::rest : burst_end::close;
+        co_return sent ? burst_end::rests() : burst_end::closes();
       }
       if (++in_a_row == shared.options.pipeline_max) {
         in_a_row = 0;
@@ -75,19 +71,27 @@ task<burst_end> http1_connection::burst(server_shared& shared, stream& conn,
       if (!x.out_.sent_at_once()) keep &= co_await x.out_.flush();
     }
   }
-  if (x.after_ == after_answer::handed_over) {
-    shared.handed_over.push_back(x.exchange_.take_handed_over());
-    co_return burst_end::handed_over;
-  }
+  if (x.after_ == after_answer::handed_over) co_return burst_end(x.exchange_.take_handed_over());
   if (x.after_ == after_answer::reset) {
     conn.reset_on_close();
-    co_return burst_end::close;
+    co_return burst_end::closes();
   }
   x.out_.time_untimed();  // lingering is not a part of their time
   if (!conn.is_cut() && (x.after_ == after_answer::linger || !x.in_.rest.empty()))
     static_cast<void>(
         co_await as_expected(with_timeout(x.linger(), shared.options.linger_timeout)));
-  co_return burst_end::close;
+  co_return burst_end::closes();
+}
+
+task<std::unique_ptr<handed_over>> http1_connection::http2_by_preface() {
+  while (in_.rest.size() < http2_preface.size()) {
+    const bool more = co_await more_head();
+    if (!more || !may_be_preface(in_.rest)) co_return nullptr;
+  }
+  std::string early(in_.rest);
+  in_.rest = {};
+  in_.drop_blocks();
+  co_return go_on_by_http2(shared_, std::move(early));
 }
 
 /// Reads and drops what the client still sends, for a while. If the connection were closed at once,

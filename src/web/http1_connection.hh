@@ -1,19 +1,33 @@
 // SPDX-License-Identifier: MIT
 // An HTTP/1 connection during a burst of requests: from the received block that woke it until no
 // more bytes have arrived. It owns the input, the output, the parser and one exchange at a time.
-// Another version of HTTP would be another class beside it.
 #pragma once
 
+#include <memory>
+#include <utility>
+
 #include "heddle/http/parser.hh"
+#include "web/handed_over.hh"
 #include "web/http1_exchange.hh"
 
 namespace heddle::http {
 
-/// The end of a burst of requests.
-enum class burst_end : std::uint8_t {
-  close,        ///< the connection ends
-  rest,         ///< it is idle and may stay
-  handed_over,  ///< something else goes on with it: shared.handed_over has what
+/// The end of a burst of requests: the connection ends, rests, or goes on as something else.
+class burst_end {
+ public:
+  static burst_end closes() noexcept { return burst_end(false, nullptr); }
+  static burst_end rests() noexcept { return burst_end(true, nullptr); }
+  explicit burst_end(std::unique_ptr<handed_over> to) noexcept : burst_end(false, std::move(to)) {}
+
+  [[nodiscard]] bool may_rest() const noexcept { return rests_; }
+  /// The part that goes on with the connection; null if there is none.
+  [[nodiscard]] std::unique_ptr<handed_over>& next() noexcept { return next_; }
+
+ private:
+  burst_end(bool rests, std::unique_ptr<handed_over> next) noexcept
+      : rests_(rests), next_(std::move(next)) {}
+  bool rests_;
+  std::unique_ptr<handed_over> next_;
 };
 
 /// Thread: the connection's color.
@@ -29,11 +43,14 @@ class http1_connection {
   http1_connection(const http1_connection&) = delete;
 
   /// Answers all requests that have arrived. It is static, so that an idle connection's frame
-  /// holds no object of this class.
+  /// holds no object of this class. `fresh`: nothing has arrived before, so the protocol is chosen:
+  /// by ALPN, else by the first bytes.
   [[nodiscard]] static task<burst_end> burst(server_shared& shared, stream& conn,
-                                             overload_control::credit& credit);
+                                             overload_control::credit& credit, bool fresh);
 
  private:
+  /// HTTP/2 if the first bytes are those of its preface (RFC 9113 section 3.3); else null.
+  [[nodiscard]] task<std::unique_ptr<handed_over>> http2_by_preface();
   [[nodiscard]] task<bool> more_head();
   void refuse_head();
   [[nodiscard]] task<> linger();

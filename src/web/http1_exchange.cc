@@ -261,8 +261,9 @@ task<upgraded> http1_exchange::upgrade(std::string_view protocol, response r) {
 
 task<response> http1_exchange::hand_over(std::string_view protocol, response head, take_over then) {
   upgraded to = co_await upgrade(protocol, std::move(head));
-  handed_over_ = std::make_unique<handed_over>(
-      handed_over{&conn_, nullptr, std::move(then), std::move(to.early)});
+  handed_over_ = std::make_unique<handed_over>();
+  handed_over_->then = std::move(then);
+  handed_over_->early = std::move(to.early);
   co_return to.done();
 }
 

@@ -54,8 +54,8 @@ class http2_exchange final : private http2_request, public exchange, public http
   /// Closes the tunnel, if there is one, and waits until nothing uses this object any more.
   [[nodiscard]] task<> end_tunnel();
 
-  /// The stream was reset, or the connection has ended: the handler's waits are cancelled. A handler
-  /// that has a tunnel is not cancelled: its stream fails.
+  /// The stream was reset, or the connection has ended: the handler's waits are cancelled. A
+  /// handler that has a tunnel is not cancelled: its stream fails.
   void stop_handler() noexcept {
     (tunnel_phase_ == http2_tunnel_phase::open ? tunnel_stop_ : stop).cancel();
   }

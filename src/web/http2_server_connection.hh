@@ -16,10 +16,9 @@ namespace heddle::http {
 /// Thread: the connection's color.
 struct http2_server_connection : http2_rest {
   /// `arrived` came before the connection was known to be one of HTTP/2.
-  http2_server_connection(server_shared& s, const stream* conn, std::string&& arrived)
+  http2_server_connection(server_shared& s, std::string&& arrived)
       : http2_rest(text_bytes_max, rate_budget(1000, 33), rate_budget(20, 10)),
         shared(s),
-        of(conn),
         early(std::move(arrived)) {}
 
   /// Answers everything until no stream is open and all has been sent. True: it is idle and may
@@ -42,7 +41,6 @@ struct http2_server_connection : http2_rest {
   static constexpr std::size_t text_bytes_max = bounds.header_block_bytes_max * 8 / 5;
 
   server_shared& shared;
-  const stream* of;
   std::string early;
   rate_budget resets{200, 33};     // streams that ended early, by either end
   std::uint32_t last_stream = 0;   // the highest that the peer has opened

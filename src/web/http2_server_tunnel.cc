@@ -98,13 +98,14 @@ task<bool> http2_exchange::run_tunnel(bool whole) {
   count(started_status_, written_);
   if (whole && then_) co_await then_(upgraded(tunnel_, {}));
   co_await end_tunnel();
-  co_return whole && tunnel_phase_ != http2_tunnel_phase::failed;
+  co_return whole&& tunnel_phase_ != http2_tunnel_phase::failed;
 }
 
 task<> http2_exchange::end_tunnel() {
   if (tunnel_phase_ != http2_tunnel_phase::open) co_return;
   tunnel_.close();
-  while (tunnel_phase_ == http2_tunnel_phase::open) co_await shield(tunnel_closed_.wait(), unbounded);
+  while (tunnel_phase_ == http2_tunnel_phase::open)
+    co_await shield(tunnel_closed_.wait(), unbounded);
 }
 
 }  // namespace heddle::http

@@ -80,8 +80,8 @@ class rest_wait {
 /// Waits for the end of a burst of requests.
 struct burst_wait : task<burst_end>::awaiter {
   [[gnu::noinline]] burst_wait(server_shared& shared, stream& conn,
-                               overload_control::credit& credit)
-      : awaiter(http1_connection::burst(shared, conn, credit).release()) {}
+                               overload_control::credit& credit, bool fresh)
+      : awaiter(http1_connection::burst(shared, conn, credit, fresh).release()) {}
   [[nodiscard, gnu::noinline]] burst_end await_resume() { return awaiter::await_resume(); }
 };
 
@@ -98,10 +98,10 @@ task<> server::connection(entrance& at, stream conn, std::uint32_t of_peer) {
       const bool has_data = co_await rest_wait(conn);
       worker::running().context_now = at.connections.context_of_tasks();
       if (!has_data) break;
-      const burst_end end = co_await burst_wait(at.shared, conn, credit);
-      if (end == burst_end::rest) continue;
-      if (end == burst_end::close) break;
-      hand_over(at, std::move(conn), of_peer);
+      burst_end end = co_await burst_wait(at.shared, conn, credit, fresh);
+      if (end.may_rest()) continue;
+      if (end.next() == nullptr) break;
+      hand_over(at, std::move(conn), of_peer, std::move(end.next()));
       co_return;
     }
   } catch (const std::system_error& e) {
@@ -115,11 +115,8 @@ task<> server::connection(entrance& at, stream conn, std::uint32_t of_peer) {
 
 /// A connection that HTTP/1 has done with goes on in a task of its own, so that the frame of every
 /// other one needs no room for that.
-void server::hand_over(entrance& at, stream&& conn, std::uint32_t of_peer) {
-  auto& waiting = at.shared.handed_over;
-  const auto found = std::ranges::find(waiting, &conn, [](const auto& x) { return x->of; });
-  const std::unique_ptr<handed_over> to = std::move(*found);
-  waiting.erase(found);
+void server::hand_over(entrance& at, stream&& conn, std::uint32_t of_peer,
+                       std::unique_ptr<handed_over> to) {
   if (to->http2) {
     at.connections.spawn(serve_http2(at, std::move(conn), std::move(to->http2), of_peer));
   } else {
@@ -143,8 +140,8 @@ task<> server::serve_other(entrance& at, take_over then, upgraded conn, std::uin
   at.shared.peers.leave(of_peer);
 }
 
-task<> server::serve_http2(entrance& at, stream conn, std::unique_ptr<http2_server_connection> http2,
-                           std::uint32_t of_peer) {
+task<> server::serve_http2(entrance& at, stream conn,
+                           std::unique_ptr<http2_server_connection> http2, std::uint32_t of_peer) {
   overload_control::credit credit = at.shared.shedding.control().first_credit();
   try {
     while (co_await http2->burst(conn, credit)) {

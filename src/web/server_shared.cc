@@ -7,7 +7,6 @@
 
 #include "heddle/core/exception_lines.hh"
 #include "heddle/core/report.hh"
-#include "web/handed_over.hh"
 
 namespace heddle::http {
 

@@ -22,8 +22,6 @@
 
 namespace heddle::http {
 
-struct handed_over;
-
 /// Thread: the server's color.
 struct server_shared {
   server_shared(handler h, server_options o, site given);
@@ -55,9 +53,7 @@ struct server_shared {
   detail::spare_buffers<64, 320 * 1024, 768 * 1024> spares;
   ready_answers ready;
   answer_opening opening;
-  packed_lines packed;  // for HTTP/2
-  /// Connections that something else goes on with, and that has not begun.
-  std::vector<std::unique_ptr<http::handed_over>> handed_over;
+  packed_lines packed;   // for HTTP/2
   known_authority host;  // the last one requested
 };
 
