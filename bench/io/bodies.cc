@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A head of 276 bytes and a body of N over loopback, the body in ordinary memory, from which the
-// kernel copies, or in pages (page_store.hh): `io/send_body_N/copied_DRIVER` and `pages_DRIVER`; or
-// both one behind the other in a large page: `ready_DRIVER`. One operation is one answer that
-// another thread has read; processor time of the sender only. It says from what size on pages are
-// worth it, and what it is worth to have an answer ready.
+// kernel copies, or in pages (page_store.hh): `io/send_body_N/copied_DRIVER` and `pages_DRIVER`. One
+// operation is one answer that another thread has read; processor time of the sender only. It shows
+// from what size on pages are worth it.
 #include <arpa/inet.h>
 #include <benchmark/benchmark.h>
 #include <sys/socket.h>
@@ -52,8 +51,8 @@ class client {
   std::jthread thread_;
 };
 
-/// Where what is sent stands.
-enum class place { memory, pages, large_page };
+/// The memory that holds the body.
+enum class place { memory, pages };
 
 task<> answer(tcp_stream& conn, std::string_view head, const piece& body) {
   for (int i = 0; i != rounds; ++i) {
@@ -70,8 +69,7 @@ task<> answer(tcp_stream& conn, std::string_view head, const piece& body) {
 
 piece body_of(std::size_t size, place where, page_store& pages) {
   if (where == place::memory) return piece(std::string(size, 'b'));
-  const std::size_t room = where == place::pages ? size : page_store::large_page_bytes;
-  page_block b = pages.allocate(room);
+  page_block b = pages.allocate(size);
   if (!b) throw failure(std::make_error_code(std::errc::not_enough_memory), "no pages");
   std::memset(b.writable().data(), 'b', size);
   return piece::held_by(std::move(b)).slice(0, size);
@@ -80,9 +78,8 @@ piece body_of(std::size_t size, place where, page_store& pages) {
 void bodies(benchmark::State& state, const char* driver, place where, std::size_t size) {
   runtime rt({.driver = driver, .workers = 1});
   page_store pages;
-  const bool ready = where == place::large_page;
-  const std::string head(ready ? 0 : head_bytes, 'h');
-  const piece body = body_of(ready ? head_bytes + size : size, where, pages);
+  const std::string head(head_bytes, 'h');
+  const piece body = body_of(size, where, pages);
   tcp_listener door;
   tcp_stream conn;
   const auto open = [](tcp_listener& at) -> task<> {
@@ -102,9 +99,8 @@ void bodies(benchmark::State& state, const char* driver, place where, std::size_
 }
 
 void add(const char* driver, const std::string& name) {
-  for (const auto& [where, kind] : {std::pair{place::memory, "copied_"},
-                                    {place::pages, "pages_"},
-                                    {place::large_page, "ready_"}})
+  for (const auto& [where, kind] :
+       {std::pair{place::memory, "copied_"}, {place::pages, "pages_"}})
     for (const std::size_t size : {4096, 8192, 16384, 32768, 65536, 131072, 1048576}) {
       benchmark::RegisterBenchmark(
           ("io/send_body_" + std::to_string(size) + "/" + kind + name).c_str(),

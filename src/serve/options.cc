@@ -328,8 +328,6 @@ constexpr setting table[] = {
      help_page::limits, &set_send},
     {"file-parts", 0, once, "SIZE", "memory for large files being sent (default 16M)",
      help_page::limits, [](serve_options& o, sv v) { o.file_bytes_max = size_of(v); }},
-    {"ready", 0, once, "SIZE", "cache of whole answers, per worker (default 2M)", help_page::limits,
-     [](serve_options& o, sv v) { o.ready_bytes_max = size_of(v); }},
     {"idle-timeout", 0, once, "TIME", "between two requests (default 75s)", help_page::limits,
      [](serve_options& o, sv v) { o.idle_timeout = time_of(v); }},
     {"header-timeout", 0, once, "TIME", "for a head that has begun (default 10s)",

@@ -99,7 +99,6 @@ struct serve_options {
   std::uint64_t pipeline_max = 64;
   std::uint64_t send_bytes_max = 256 * 1024;
   std::uint64_t file_bytes_max = 16ull << 20;
-  std::uint64_t ready_bytes_max = 2ull << 20;
   std::uint64_t cache_bytes_max = 64ull << 20;
   std::uint64_t cached_file_bytes_max = 1ull << 20;
   std::uint64_t held_bytes_max = 0;

@@ -66,7 +66,6 @@ http::server_options shard::options_of(const serve_options& o) {
   limits.pipeline_max = o.pipeline_max;
   limits.send_bytes_max = o.send_bytes_max;
   limits.file_bytes_max = part_of(o.file_bytes_max, count_);
-  limits.ready_bytes_max = o.ready_bytes_max;
   limits.body_timeout = o.body_timeout;
   limits.body_bytes_per_second_min = o.body_bytes_per_second_min;
   limits.idle_timeout = o.idle_timeout;

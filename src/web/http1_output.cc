@@ -142,12 +142,6 @@ std::size_t http1_output::drop_sent(std::size_t bytes) {
 
 std::size_t http1_output::body_sent_at_once(const piece& body) {
   const std::size_t step = shared_.options.send_bytes_max;
-  if (!gathered.empty() && body.size() <= step && conn_.sends_uncopied(body)) {
-    if (const piece* const whole = shared_.ready.find(gathered, body)) {
-      ++shared_.counters.ready_answers;
-      return drop_sent(conn_.try_write({}, *whole));
-    }
-  }
   const std::size_t sent = body.size() <= step
                                ? conn_.try_write(byte_view(gathered), body)
                                : conn_.try_write(byte_view(gathered), body.slice(0, step));

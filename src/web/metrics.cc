@@ -55,8 +55,6 @@ constexpr limit_counter limit_counters[] = {
      &server_counters::block_copies},
     {"heddle_http_file_parts_short_total", "File parts shortened to save memory.",
      &server_counters::file_parts_short},
-    {"heddle_http_ready_answers_total", "Answers sent whole from the cache.",
-     &server_counters::ready_answers},
 };
 
 }  // namespace

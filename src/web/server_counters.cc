@@ -28,7 +28,6 @@ server_counters& server_counters::operator+=(const server_counters& other) noexc
                             &counters::pipeline_pauses,
                             &counters::block_copies,
                             &counters::file_parts_short,
-                            &counters::ready_answers,
                             &counters::shed,
                             &counters::overloads,
                             &counters::overloaded,
@@ -38,7 +37,7 @@ server_counters& server_counters::operator+=(const server_counters& other) noexc
   latency_ns.merge(other.latency_ns);
   return *this;
 }
-static_assert(sizeof(server_counters) == 26 * sizeof(std::uint64_t) + 2 * sizeof(histogram),
+static_assert(sizeof(server_counters) == 25 * sizeof(std::uint64_t) + 2 * sizeof(histogram),
               "a new counter is added up too");
 
 }  // namespace heddle::http

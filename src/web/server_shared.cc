@@ -23,7 +23,6 @@ server_shared::server_shared(handler h, server_options o, site given)
       options(std::move(o)),
       head_bounds(options.bounds),
       shedding(options.overload, counters),
-      ready(options.ready_bytes_max),
       opening(options.server_name) {
   head_bounds.body_bytes_max = ~std::uint64_t{0};  // a route decides when the handler reads
 }

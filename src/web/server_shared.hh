@@ -18,7 +18,6 @@
 #include "web/load_shedding.hh"
 #include "web/packed_lines.hh"
 #include "web/peer_counts.hh"
-#include "web/ready_answers.hh"
 
 namespace heddle::http {
 
@@ -51,7 +50,6 @@ struct server_shared {
   /// For gathered answers: a burst of requests passes its buffer to the next one. At most twice the
   /// output of HTTP/2 each, and enough for one turn under load.
   detail::spare_buffers<64, 320 * 1024, 768 * 1024> spares;
-  ready_answers ready;
   answer_opening opening;
   packed_lines packed;   // for HTTP/2
   known_authority host;  // the last one requested

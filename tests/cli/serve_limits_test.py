@@ -29,7 +29,7 @@ LIMITS = (
 ELSEWHERE = {"driver", "connections", "connections-per-address", "trusted", "body-rate",
              "write-timeout", "send", "drain-timeout", "queue-delay", "retry-after", "cache",
              "cached-file", "held", "recheck", "address-space",
-             "file-parts", "ready", "upload-bytes", "archive-files",
+             "file-parts", "upload-bytes", "archive-files",
              "trusted-proxy", "trusted-field", "proxy-protocol"}
 
 
@@ -141,20 +141,6 @@ class ServeLimits(SiteTest):
             for count in (1, 2):
                 self.assertEqual(len(server.ask("/big.bin")[2]), 100_000)
                 self.assertEqual(server.metric("files_unkept"), count)
-
-    def test_answers_that_are_sent_often_stand_ready_where_they_may(self):
-        body = bytes(i * 7 % 251 for i in range(20_000))
-        (self.site / "often.bin").write_bytes(body)
-        asked = (b"GET /often.bin HTTP/1.1\r\nHost: x\r\n\r\n" * 99 +
-                 b"GET /often.bin HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-        for words, most in (((), 100), (("--ready", "0"), 0)):
-            with self.serve("--metrics", *words) as server:
-                answers = self.until_closed(server, asked).split(b"\r\n\r\n")
-                self.assertEqual(len(answers), 101)
-                for answer in answers[1:]:
-                    self.assertTrue(answer.startswith(body))
-                found = server.metric("http_ready_answers")
-                self.assertEqual(found > 30, most > 0, found)
 
     def test_every_limit_of_the_help_has_a_default_there_and_a_test(self):
         code, out, _ = run("serve", "--help-limits")

@@ -32,7 +32,6 @@ struct server_counters {
   std::uint64_t pipeline_pauses = 0;
   std::uint64_t block_copies = 0;
   std::uint64_t file_parts_short = 0;
-  std::uint64_t ready_answers = 0;
   std::uint64_t shed = 0;          ///< requests refused because they had waited too long
   std::uint64_t overloads = 0;     ///< how many times shedding began
   std::uint64_t overloaded = 0;    ///< 1 while requests are shed

@@ -55,10 +55,6 @@ struct server_options {
   /// Memory for files that are read and sent in parts, of all connections together. Beyond it,
   /// parts shrink to 4 KiB: file_parts_short.
   std::size_t file_bytes_max = 16 * 1024 * 1024;
-  /// Memory for complete answers. One of 16 KiB and more that is sent often is kept with its head
-  /// before its body, so that one call sends it: ready_answers. 0: none. Multiples of 2 MiB use
-  /// large pages.
-  std::size_t ready_bytes_max = 2 * 1024 * 1024;
   std::size_t connections_max = 16384;  ///< further ones wait in the listener's queue: full_waits
   /// Connections from one IPv4 address or IPv6 /64 network; further ones are closed:
   /// refused_connections. 0: three quarters of connections_max. Behind a proxy, all clients have
