@@ -27,7 +27,8 @@ function(heddle_host_tool_test name)
   add_executable(${name}_test ${sources})
   set_target_properties(${name}_test PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
-  target_link_libraries(${name}_test PRIVATE test_support heddle_${name} GTest::gtest_main)
+  target_link_libraries(${name}_test PRIVATE
+    test_support ${test_links_${name}} heddle_${name} GTest::gtest_main)
   heddle_pieces(${name}_test ${HEDDLE_UNITY_TESTS})
   heddle_precompiled(${name}_test)
   add_test(NAME ${name} COMMAND ${name}_test --gtest_brief=1)

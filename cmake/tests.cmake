@@ -32,6 +32,15 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang
   target_compile_options(test_support INTERFACE -O1)
 endif()
 
+# The oracle for compiled Draft: it runs the typed tree itself.
+if(TARGET heddle_draft)
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/support/draft/*.cc")
+  add_library(draft_interpreter STATIC EXCLUDE_FROM_ALL ${sources})
+  target_link_libraries(draft_interpreter PUBLIC heddle_draft PRIVATE heddle_inside)
+  target_include_directories(draft_interpreter PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+  set(test_links_draft draft_interpreter)
+endif()
+
 # A test that wants a diagnostic takes it from the runtime's hook; one on stderr is a false alarm.
 # Left out are those that a slow machine makes true: slow-handler, blocking-pile-up.
 string(CONCAT false_alarm
@@ -43,7 +52,7 @@ set(test_rooms base probe core sched io sim fiber hook sync abi
      tls names tcp net http web client acme proxy bus optimizer cli examples soak)
 list(REMOVE_ITEM test_rooms ${HEDDLE_ROOMS_LEFT_OUT})
 # What a room's tests link beside the core, so that a change of one room does not link them all.
-set(test_links_abi heddle_draft)
+set(test_links_abi ${test_links_draft} heddle_draft)
 set(test_links_fiber heddle_fiber)
 set(test_links_hook heddle_hook heddle_web)
 set(test_links_http heddle_http)

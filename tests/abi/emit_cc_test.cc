@@ -8,7 +8,7 @@
 
 #include "abi/cc_build.hh"
 #include "abi/random_program.hh"
-#include "draft/interpret.hh"
+#include "support/draft/interpret.hh"
 
 using namespace heddle;
 namespace fs = std::filesystem;

@@ -12,7 +12,7 @@
 
 #include "abi/random_program.hh"
 #include "abi/shrink_program.hh"
-#include "draft/interpret.hh"
+#include "support/draft/interpret.hh"
 #include "draft/tool.hh"
 #include "support/test.hh"
 #include "support/tree.hh"

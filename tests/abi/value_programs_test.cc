@@ -10,7 +10,7 @@
 #include "abi/operator_table.hh"
 #include "abi/shrink_program.hh"
 #include "abi/value_program.hh"
-#include "draft/interpret.hh"
+#include "support/draft/interpret.hh"
 
 using namespace heddle;
 namespace fs = std::filesystem;

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "compile_text.hh"
-#include "draft/interpret.hh"
+#include "support/draft/interpret.hh"
 #include "support/test.hh"
 #include "support/tree.hh"
 

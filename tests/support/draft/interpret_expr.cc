@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Interprets expressions and calls.
 #include "draft/fold.hh"
-#include "draft/interpreter.hh"
+#include "support/draft/interpreter.hh"
 
 namespace heddle::draft {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Interprets built-in operations.
-#include "draft/interpreter.hh"
+#include "support/draft/interpreter.hh"
 
 namespace heddle::draft {
 

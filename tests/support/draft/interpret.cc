@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Threads of an interpreted program, and virtual time.
-#include "draft/interpret.hh"
+#include "support/draft/interpret.hh"
 
 #include <algorithm>
 
-#include "draft/interpreter.hh"
+#include "support/draft/interpreter.hh"
 
 namespace heddle::draft {
 

@@ -2,7 +2,7 @@
 // Interprets statements.
 #include <algorithm>
 
-#include "draft/interpreter.hh"
+#include "support/draft/interpreter.hh"
 
 namespace heddle::draft {
 

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "draft/coroutine.hh"
-#include "draft/interpret.hh"
+#include "support/draft/interpret.hh"
 #include "draft/operations.hh"
-#include "draft/run_state.hh"
+#include "support/draft/run_state.hh"
 
 namespace heddle::draft {
 
