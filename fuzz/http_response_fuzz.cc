@@ -36,10 +36,10 @@ void check_accepted(const response_head& head) {
     codings += h.id == header_id::transfer_encoding;
   }
   demand(lengths + codings <= 1);
-  demand(head.body(method::head) == answer_body::none);
-  const answer_body body = head.body(method::get);
-  demand(body != answer_body::length || lengths == 1);
-  demand(body != answer_body::chunked || (codings == 1 && head.minor_version() == 1));
+  demand(head.body(method::head) == framing::none);
+  const framing body = head.body(method::get);
+  demand(body != framing::length || lengths == 1);
+  demand(body != framing::chunked || (codings == 1 && head.minor_version() == 1));
 }
 
 }  // namespace

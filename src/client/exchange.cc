@@ -60,13 +60,13 @@ time_point client_exchange::limit_of(nanoseconds patience) const noexcept {
 task<> client_exchange::begin(const outgoing& what, std::string head, bool unpack) {
   co_await send(what, std::move(head));
   co_await read_head();
-  if (head_.body(method_of(verb_)) == answer_body::length &&
+  if (head_.body(method_of(verb_)) == framing::length &&
       head_.content_length() > options_->bounds.body_bytes_max)
     fail(std::make_error_code(std::errc::message_size),
          std::string(describe(problem::body_too_large)));
   const bool has_body = begin_body();
   const auto coding = coding_named(head_.value("content-encoding"));
-  const bool may_have_bytes = has_body && head_.body(method_of(verb_)) != answer_body::none;
+  const bool may_have_bytes = has_body && head_.body(method_of(verb_)) != framing::none;
   if (unpack && may_have_bytes && coding && codings_read().has(*coding)) {
     packed_ = std::make_unique<content_reader>(*coding);
     plain_.resize(plain_bytes);

@@ -119,10 +119,9 @@ task<> exchange_over_http1::read_head() {
 }
 
 bool exchange_over_http1::begin_body() {
-  body_ = head_.body(method_of(verb_));
-  left_ = body_ == answer_body::length ? head_.content_length() : 0;
-  if (body_ == answer_body::chunked) chunks_.emplace(options_->bounds);
-  return body_ != answer_body::none && (body_ != answer_body::length || left_ != 0);
+  framing_ = head_.body(method_of(verb_));
+  body_.begin(framing_, framing_ == framing::length ? head_.content_length() : 0);
+  return !body_.ended();
 }
 
 /// The connection is used again only if both sides have sent everything and nothing else.
@@ -130,7 +129,7 @@ void exchange_over_http1::end_of_body() {
   if (std::exchange(ended_, true)) return;
   const bool sent = upload_ == nullptr || upload_->sent();
   const bool clean =
-      sent && rest_.empty() && head_.keep_alive() && body_ != answer_body::until_close;
+      sent && rest_.empty() && head_.keep_alive() && framing_ != framing::until_close;
   if (upload_ != nullptr) upload_->cancel();
   if (clean)
     lease_.keep();
@@ -138,64 +137,31 @@ void exchange_over_http1::end_of_body() {
     lease_.end();
 }
 
-bool exchange_over_http1::take_chunk(std::string_view& part) {
-  for (;;) {
-    const chunk_piece piece = chunks_->feed(rest_);
-    rest_.remove_prefix(piece.consumed);
-    switch (piece.what) {
-      case chunk_piece::kind::data:
-        part = piece.bytes;
-        return true;
-      case chunk_piece::kind::trailer:
-        trailers_.append(piece.bytes);
-        break;
-      case chunk_piece::kind::need_more:
-        return false;
-      case chunk_piece::kind::done:
-        body_ = answer_body::none;
-        return false;
-      case chunk_piece::kind::failed:
-        fail(std::make_error_code(chunks_->error() == problem::body_too_large
-                                      ? std::errc::message_size
-                                      : std::errc::bad_message),
-             "the server sent a bad body: " + std::string(describe(chunks_->error())));
-    }
-  }
-}
-
 task<std::string_view> exchange_over_http1::read_raw() {
-  std::string_view part;
   while (!ended_) {
-    if (body_ == answer_body::length && left_ == 0) body_ = answer_body::none;
-    if (body_ == answer_body::chunked && take_chunk(part)) co_return part;
-    if (body_ == answer_body::none) {
+    const std::string_view part = body_.take(rest_);
+    if (!part.empty()) co_return part;
+    if (const problem what = body_.error(); what != problem::none)
+      fail(std::make_error_code(what == problem::body_too_large ? std::errc::message_size
+                                                                : std::errc::bad_message),
+           "the server sent a bad body: " + std::string(describe(what)));
+    if (body_.ended()) {
       end_of_body();
       break;
     }
-    if (body_ != answer_body::chunked && !rest_.empty()) {
-      const bool known = body_ == answer_body::length;
-      part = known ? rest_.substr(
-                         0, static_cast<std::size_t>(std::min<std::uint64_t>(left_, rest_.size())))
-                   : rest_;
-      rest_.remove_prefix(part.size());
-      if (known) left_ -= part.size();
-      co_return part;
-    }
     const bool came = co_await more(options_->timeouts.transfer, "inside the body of the answer");
-    if (came) continue;
-    if (body_ != answer_body::until_close)
+    if (!came && !body_.end_of_input())
       fail(std::make_error_code(std::errc::connection_reset),
            "the answer is incomplete: the connection ended " +
-               (body_ == answer_body::length
-                    ? std::to_string(left_) + " bytes before the end of its body"
+               (body_.how() == framing::length
+                    ? std::to_string(body_.left()) + " bytes before the end of its body"
                     : std::string("before the last chunk of its body")));
-    end_of_body();
   }
   co_return std::string_view{};
 }
 
 std::string_view exchange_over_http1::trailer(std::string_view name) const noexcept {
-  return find_trailer(trailers_, name);
+  return find_trailer(body_.trailers(), name);
 }
 
 }  // namespace heddle::http::detail

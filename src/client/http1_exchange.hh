@@ -4,13 +4,12 @@
 // all of it, and both may go on at once.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "client/exchange.hh"
 #include "client/pool.hh"
-#include "heddle/http/chunked.hh"
+#include "heddle/http/body_decoder.hh"
 
 namespace heddle::http::detail {
 
@@ -20,7 +19,8 @@ class exchange_over_http1 final : public client_exchange {
   exchange_over_http1(lease&& on, std::shared_ptr<const client_options> options, url from,
                       std::string verb, time_point due)
       : client_exchange(std::move(options), std::move(from), std::move(verb), due),
-        lease_(std::move(on)) {}
+        lease_(std::move(on)),
+        body_(options_->bounds) {}
 
   [[nodiscard]] std::string_view trailer(std::string_view name) const noexcept override;
   [[nodiscard]] bool answered() const noexcept override { return answered_; }
@@ -35,15 +35,12 @@ class exchange_over_http1 final : public client_exchange {
   [[nodiscard]] task<> read_one_head();
   [[nodiscard]] task<bool> more(nanoseconds patience, const char* where);
   [[nodiscard]] task<bool> more_head(time_point& due);
-  [[nodiscard]] bool take_chunk(std::string_view& part);
 
   lease lease_;
   received block_;
   std::string_view rest_;  // of the block
-  answer_body body_ = answer_body::none;
-  std::uint64_t left_ = 0;
-  std::optional<chunked_decoder> chunks_;
-  std::string trailers_;
+  framing framing_ = framing::none;
+  body_decoder body_;
   bool answered_ = false;
   bool ended_ = false;
 };

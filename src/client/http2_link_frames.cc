@@ -96,7 +96,7 @@ void http2_link::on_head(std::uint32_t, http2_stream* found, std::string_view bl
   }
   s.has_head = true;
   const bool named = s.head.has("content-length") && !s.tunnel;
-  s.bodyless = s.bodyless || (!ends && s.head.body(method::get) == answer_body::none);
+  s.bodyless = s.bodyless || (!ends && s.head.body(method::get) == framing::none);
   if (s.bodyless) {
     s.length = 0;
   } else if (named && s.head.status() != 304) {

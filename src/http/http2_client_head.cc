@@ -20,7 +20,7 @@ struct http2_answer_meaning {
     head.major_version_ = 2;
     head.minor_version_ = 0;
     head.keep_alive_ = true;
-    if (ends) head.body_ = answer_body::none;
+    if (ends) head.body_ = framing::none;
   }
 };
 

@@ -30,10 +30,10 @@ bool response_head::has(std::string_view name) const noexcept {
   return false;
 }
 
-answer_body response_head::body(method asked) const noexcept {
+framing response_head::body(method asked) const noexcept {
   const bool tunnel = asked == method::connect && status_ / 100 == 2;
   if (asked == method::head || tunnel || status_ < 200 || status_ == 204 || status_ == 304)
-    return answer_body::none;
+    return framing::none;
   return body_;
 }
 
@@ -154,7 +154,7 @@ problem response_parser::codings() {
     }
     if (count == before) return problem::encoding_not_chunked;
   }
-  head_.body_ = answer_body::chunked;
+  head_.body_ = framing::chunked;
   return count == 1 ? problem::none : problem::encoding_chunked_twice;
 }
 
@@ -163,7 +163,7 @@ problem response_parser::length() {
   bool overflow;
   if (!detail::read_decimal(text, head_.content_length_, overflow))
     return text.find(',') != text.npos ? problem::length_repeated : problem::length_malformed;
-  head_.body_ = answer_body::length;
+  head_.body_ = framing::length;
   return overflow ? problem::length_overflow : problem::none;
 }
 

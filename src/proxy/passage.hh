@@ -15,7 +15,7 @@
 
 #include "heddle/core/deadline.hh"
 #include "heddle/core/scope.hh"
-#include "heddle/http/chunked.hh"
+#include "heddle/http/body_decoder.hh"
 #include "heddle/http/response_parser.hh"
 #include "proxy/core.hh"
 
@@ -74,7 +74,11 @@ class upstream_use {
 class passage {
  public:
   passage(proxy_core& core, request& r) noexcept
-      : core_(core), r_(r), head_(r.head()), extended_(r.extended_protocol()) {}
+      : core_(core),
+        r_(r),
+        head_(r.head()),
+        extended_(r.extended_protocol()),
+        body_(core.options.bounds) {}
   passage(const passage&) = delete;
 
   /// Keeps the core: a reload may drop the proxy while a request is still on its way.
@@ -121,7 +125,6 @@ class passage {
     return extended_.empty() && head_.body() != framing::none;
   }
   void fill(std::string& gathered);
-  void fill_chunked(std::string& gathered);
   void put_trailers(body_writer& out) const;
   void end_of_body();
   /// Waits for bytes of the upstream; false at the end of its connection.
@@ -157,11 +160,9 @@ class passage {
   bool answered_ = false;  // a byte of it has come
   bool started_ = false;   // the client gets it
   bool client_left_ = false;
-  answer_body body_ = answer_body::none;
-  std::uint64_t left_ = 0;
+  framing framing_ = framing::none;
+  body_decoder body_;
   bool body_ended_ = false;
-  std::optional<chunked_decoder> chunks_;
-  std::string trailers_;
 };
 
 /// Passes bytes between a client and an upstream that have agreed on another protocol.

@@ -220,7 +220,7 @@ task<response> passage::exchange_beside_upload() {
 void passage::end_of_body() {
   if (std::exchange(body_ended_, true)) return;
   const bool clean = uploaded_ && rest_.empty() && answer_.keep_alive() &&
-                     body_ != answer_body::until_close && core_.options.proxy_protocol == 0;
+                     framing_ != framing::until_close && core_.options.proxy_protocol == 0;
   block_.release();
   use_.of().note_success();
   if (clean && use_.on)
@@ -240,31 +240,31 @@ task<response> passage::relay() {
   const bool dated = put_answer_fields(lines, answer_);
   response answer(answer_.status());
   answer.from_elsewhere(dated).shared_lines(piece(std::move(lines)));
-  body_ = answer_.body(head_.verb());
-  left_ = body_ == answer_body::length ? answer_.content_length() : 0;
+  framing_ = answer_.body(head_.verb());
+  const bool stated = framing_ == framing::length;
+  body_.begin(framing_, stated ? answer_.content_length() : 0);
   body_ended_ = false;
-  if (left_ > core_.options.bounds.body_bytes_max)
+  if (stated && body_.left() > core_.options.bounds.body_bytes_max)
     break_off(502, "its answer is larger than bounds.body_bytes_max");
-  const bool known = body_ == answer_body::length || has_length(answer_);
+  const bool known = stated || has_length(answer_);
   if (known) answer.length(answer_.content_length());
-  if (body_ == answer_body::length && left_ <= rest_.size()) {
-    const std::string_view body = rest_.substr(0, static_cast<std::size_t>(left_));
-    rest_.remove_prefix(body.size());
+  if (stated && body_.left() <= rest_.size()) {
+    const std::string_view body = body_.take(rest_);
     if (!body.empty()) answer.body(piece::copy_of(byte_view(body)));
     end_of_body();
     co_return answer;
   }
   // An answer to HEAD without a length is started below, which says that it has none.
-  if (body_ == answer_body::none && (known || !body_allowed(answer_.status()))) {
+  if (body_.ended() && (known || !body_allowed(answer_.status()))) {
     end_of_body();
     co_return answer;
   }
   lent_buffer gathered(core_.buffers);
-  if (body_ == answer_body::length && left_ <= gathered_max) {
+  if (stated && body_.left() <= gathered_max) {
     // A body that has arrived whole needs no writer: it leaves with its head, in one call.
-    gathered.text.reserve(static_cast<std::size_t>(left_));
+    gathered.text.reserve(static_cast<std::size_t>(body_.left()));
     fill(gathered.text);
-    if (body_ == answer_body::none) {
+    if (body_.ended()) {
       answer.body(piece::held_by(std::move(gathered)));
       end_of_body();
       co_return answer;
@@ -273,56 +273,21 @@ task<response> passage::relay() {
   co_return co_await relay_parts(std::move(answer), std::move(gathered));
 }
 
-/// Takes the chunks of the block.
-void passage::fill_chunked(std::string& gathered) {
-  // The end may be told only by a further call, because trailers are a piece of their own.
-  for (bool ask = true; ask;) {
-    const chunk_piece part = chunks_->feed(rest_);
-    rest_.remove_prefix(part.consumed);
-    switch (part.what) {
-      case chunk_piece::kind::data:
-        gathered.append(part.bytes);
-        break;
-      case chunk_piece::kind::trailer:
-        trailers_.append(part.bytes);
-        break;
-      case chunk_piece::kind::done:
-        body_ = answer_body::none;
-        ask = false;
-        break;
-      case chunk_piece::kind::need_more:
-        ask = false;
-        break;
-      case chunk_piece::kind::failed:
-        break_off(502, "its body is malformed: " + std::string(describe(chunks_->error())));
-    }
-  }
-}
-
 /// Takes what has arrived of the body.
 void passage::fill(std::string& gathered) {
   while (!rest_.empty()) {
-    if (body_ == answer_body::chunked) {
-      fill_chunked(gathered);
-    } else {
-      std::string_view part = rest_;
-      if (body_ == answer_body::length) {
-        part =
-            part.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(left_, part.size())));
-        left_ -= part.size();
-        if (left_ == 0) body_ = answer_body::none;
-      }
+    for (std::string_view part = body_.take(rest_); !part.empty(); part = body_.take(rest_))
       gathered.append(part);
-      rest_.remove_prefix(part.size());
-    }
-    if (body_ == answer_body::none || gathered.size() >= gathered_max) return;
+    if (const problem what = body_.error(); what != problem::none)
+      break_off(502, "its body is malformed: " + std::string(describe(what)));
+    if (body_.ended() || gathered.size() >= gathered_max) return;
     block_ = use_.on.take();
     rest_ = block_.text();
   }
 }
 
 void passage::put_trailers(body_writer& out) const {
-  std::string_view lines = trailers_;
+  std::string_view lines = body_.trailers();
   while (!lines.empty()) {
     const std::size_t end = std::min(lines.find("\r\n"), lines.size());
     const std::string_view line = lines.substr(0, end);
@@ -340,11 +305,9 @@ void passage::put_trailers(body_writer& out) const {
 
 /// `gathered` has what was taken of the body.
 task<response> passage::relay_parts(response answer, lent_buffer gathered) {
-  const answer_body kind = body_;
-  if (kind == answer_body::chunked) chunks_.emplace(core_.options.bounds);
   body_writer out = co_await r_.start(std::move(answer));
   started_ = true;
-  if (kind == answer_body::none) {  // to HEAD, without a length
+  if (framing_ == framing::none) {  // to HEAD, without a length
     end_of_body();
     co_return out.done();
   }
@@ -352,19 +315,18 @@ task<response> passage::relay_parts(response answer, lent_buffer gathered) {
     fill(text);
     // The upstream's pace is the client's: nothing is read before this has left.
     if (!text.empty()) co_await out.write(text);
-    if (body_ == answer_body::none) break;
+    if (body_.ended()) break;
     if (!rest_.empty() || text.size() >= gathered_max) continue;
     if (text.empty()) co_await out.flush();
     const bool came =
         co_await more(core_.options.timeouts.transfer, "inside the body of its answer");
     if (came) continue;
-    if (kind == answer_body::until_close) break;
-    break_off(502, kind == answer_body::length
-                       ? "its connection ended " + std::to_string(left_) +
+    if (body_.end_of_input()) break;
+    break_off(502, framing_ == framing::length
+                       ? "its connection ended " + std::to_string(body_.left()) +
                              " bytes before the end of its answer"
                        : "its connection ended before the last chunk of its answer");
   }
-  body_ = kind;
   put_trailers(out);
   end_of_body();
   co_return out.done();

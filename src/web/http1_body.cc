@@ -2,7 +2,6 @@
 // Parts are views of the received bytes; read() waits only when these are used up.
 #include "web/http1_body.hh"
 
-#include <algorithm>
 #include <utility>
 
 #include "heddle/core/deadline.hh"
@@ -11,49 +10,28 @@ namespace heddle::http {
 
 /// The next part of the received bytes; empty if they are used up or the body has ended.
 std::string_view http1_body::take_part() {
-  // The decoder may report the end only on a further call, because trailers are a piece of their
-  // own.
-  for (bool ask = !in_.rest.empty(); ask && framing_ == framing::chunked;) {
-    const chunk_piece piece = chunks_.feed(in_.rest);
-    ask = piece.what != chunk_piece::kind::need_more;
-    in_.rest.remove_prefix(piece.consumed);
-    if (piece.what == chunk_piece::kind::data) {
-      budget_.read += piece.bytes.size();
-      if (budget_.read > budget_.bytes_max) break;
-      return piece.bytes;
-    }
-    if (piece.what == chunk_piece::kind::trailer) trailers_.append(piece.bytes);
-    if (piece.what == chunk_piece::kind::done) framing_ = framing::none;
-    if (piece.what == chunk_piece::kind::failed) {
-      const problem what = chunks_.error();
-      if (what == problem::body_too_large) break;
-      budget_.fail(shared_.counters, status_of(what), std::errc::bad_message, describe(what));
-    }
-  }
-  if (framing_ == framing::chunked &&
-      (budget_.read > budget_.bytes_max || chunks_.error() != problem::none))
-    budget_.fail_too_large(shared_.counters);
-  if (framing_ != framing::length) return {};
-  const std::uint64_t size = std::min<std::uint64_t>(in_.rest.size(), left_);
-  const std::string_view part = in_.rest.substr(0, static_cast<std::size_t>(size));
-  in_.rest.remove_prefix(part.size());
-  left_ -= part.size();
+  const std::string_view part = decoder_.take(in_.rest);
   budget_.read += part.size();
+  const problem what = decoder_.error();
+  // A body with a length is compared before it is read.
+  if (what == problem::body_too_large ||
+      (decoder_.how() == framing::chunked && budget_.read > budget_.bytes_max))
+    budget_.fail_too_large(shared_.counters);
+  if (what != problem::none)
+    budget_.fail(shared_.counters, status_of(what), std::errc::bad_message, describe(what));
   return part;
 }
 
 task<std::string_view> http1_body::read() {
-  if (framing_ == framing::length && left_ > budget_.bytes_max && budget_.read == 0)
+  if (decoder_.how() == framing::length && decoder_.left() > budget_.bytes_max && budget_.read == 0)
     budget_.fail_too_large(shared_.counters);
   for (;;) {
-    if (framing_ == framing::length && left_ == 0) framing_ = framing::none;
-    if (framing_ == framing::none) co_return std::string_view{};
     const std::string_view part = take_part();
     if (!part.empty()) {
       continue_due_ = false;  // it sends without waiting for 100 Continue
       co_return part;
     }
-    if (framing_ == framing::none) co_return std::string_view{};
+    if (decoder_.ended()) co_return std::string_view{};
     if (std::exchange(continue_due_, false)) out_.gathered += "HTTP/1.1 100 Continue\r\n\r\n";
     const bool sent = co_await out_.flush();
     if (!sent) budget_.lose_client(std::make_error_code(std::errc::connection_reset));
@@ -77,18 +55,18 @@ bool http1_body::worth_reading() const noexcept {
   if (budget_.failed != 0) return false;
   // A client that still waits for 100 Continue has sent no body and need not send one.
   if (continue_due_ && in_.rest.empty()) return false;
-  return framing_ != framing::length || left_ <= shared_.options.drain_bytes_max;
+  return decoder_.how() != framing::length || decoder_.left() <= shared_.options.drain_bytes_max;
 }
 
 task<bool> http1_body::finish() {
-  if (framing_ == framing::none) co_return true;
+  if (decoder_.ended()) co_return true;
   if (!worth_reading()) co_return false;
   const std::uint64_t most = shared_.options.drain_bytes_max;
   continue_due_ = false;
   budget_.bytes_max = ~std::uint64_t{0};
   const std::uint64_t before = budget_.read;
   try {
-    while (framing_ != framing::none) {
+    while (!decoder_.ended()) {
       const std::string_view part = co_await read();
       if (budget_.read - before > most) {
         ++shared_.counters.bodies_abandoned;
@@ -104,7 +82,7 @@ task<bool> http1_body::finish() {
 }
 
 std::string_view http1_body::trailer(std::string_view name) const noexcept {
-  return find_trailer(trailers_, name);
+  return find_trailer(decoder_.trailers(), name);
 }
 
 }  // namespace heddle::http

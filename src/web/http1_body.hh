@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "heddle/core/task.hh"
-#include "heddle/http/chunked.hh"
+#include "heddle/http/body_decoder.hh"
 #include "heddle/http/request.hh"
 #include "web/body_budget.hh"
 #include "web/http1_input.hh"
@@ -26,19 +26,13 @@ class http1_body {
         in_(in),
         out_(out),
         budget_(budget),
-        chunks_(shared.head_bounds) {}
+        decoder_(shared.head_bounds) {}
 
   /// Prepares for the request with this head.
   void begin(const request_head& head) {
-    framing_ = head.body();
-    if (framing_ == framing::length && head.content_length() == 0) framing_ = framing::none;
+    decoder_.begin(head.body(), head.content_length());
     continue_due_ = head.expects_continue();
-    budget_.begin(shared_.options, framing_ != framing::none);
-    if (framing_ == framing::none) [[likely]]
-      return;
-    left_ = head.content_length();
-    trailers_.clear();
-    chunks_.reset();
+    budget_.begin(shared_.options, !decoder_.ended());
   }
   /// The next part, valid until the next call; empty at the end. Fails as request::read() does.
   [[nodiscard]] task<std::string_view> read();
@@ -46,7 +40,7 @@ class http1_body {
   /// rest is too large or broken.
   [[nodiscard]] task<bool> finish();
 
-  [[nodiscard]] bool ended() const noexcept { return framing_ == framing::none; }
+  [[nodiscard]] bool ended() const noexcept { return decoder_.ended(); }
   /// Whether keeping the connection is worth reading the unread rest of the body.
   [[nodiscard]] bool worth_reading() const noexcept;
   /// Whether the client waits for 100 Continue and so has sent no body.
@@ -55,7 +49,7 @@ class http1_body {
   [[nodiscard]] bool take_continue() noexcept { return std::exchange(continue_due_, false); }
   /// A trailer field of a chunked body that has ended; "" if there is none.
   [[nodiscard]] std::string_view trailer(std::string_view name) const noexcept;
-  [[nodiscard]] std::string_view trailer_lines() const noexcept { return trailers_; }
+  [[nodiscard]] std::string_view trailer_lines() const noexcept { return decoder_.trailers(); }
 
  private:
   [[nodiscard]] std::string_view take_part();
@@ -65,11 +59,8 @@ class http1_body {
   http1_input& in_;
   http1_output& out_;
   body_budget& budget_;
-  std::uint64_t left_ = 0;  // bytes left of a body with a length
-  framing framing_ = framing::none;
+  body_decoder decoder_;
   bool continue_due_ = false;
-  chunked_decoder chunks_;
-  std::string trailers_;  // lines
 };
 
 }  // namespace heddle::http

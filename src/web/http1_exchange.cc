@@ -59,7 +59,7 @@ task<after_answer> http1_exchange::answer() {
     } catch (...) {
       end_handler();
       // If the end of the connection marks the end of the body, only a reset shows that it is cut.
-      if (started_status_ != 0 && end_ == body_end::close) conn_.cut();
+      if (started_status_ != 0 && end_ == framing::until_close) conn_.cut();
       answer.put(answer_of_failure());
     }
   }
@@ -81,7 +81,7 @@ task<after_answer> http1_exchange::answer() {
   }
   const bool has_body = body_allowed(r.status());
   if (!keep) conn_.end_with_last_write();  // the connection's end is sent with the last bytes
-  out_.write_head(r, added_, has_body ? body_end::length : body_end::none, field_of(keep));
+  out_.write_head(r, added_, has_body ? framing::length : framing::none, field_of(keep));
   const std::uint64_t length = head_.verb() == method::head || !has_body ? 0 : r.length();
   count(r.status(), length, since, true);
   if (length != 0) {
@@ -106,7 +106,7 @@ void http1_exchange::refuse(int status, std::string_view why) {
   added_.clear();
   const response r = error(nullptr, status, why);
   conn_.end_with_last_write();
-  out_.write_head(r, added_, body_end::length, connection_field::close);
+  out_.write_head(r, added_, framing::length, connection_field::close);
   const bool asks_head = begins_with_head(in_.rest);
   if (!asks_head) out_.gathered.append(r.body().bytes().text());
   count(status, asks_head ? 0 : r.length(), worker::running().now, false);
@@ -145,15 +145,15 @@ task<> http1_exchange::start(response r) {
     }
   }
   if (!body_allowed(r.status())) {
-    end_ = body_end::none;
+    end_ = framing::none;
   } else if (r.length_promised()) {
-    end_ = body_end::length;
+    end_ = framing::length;
     left_ = r.length();
   } else if (asked.minor_version() == 0) {
-    end_ = body_end::close;
+    end_ = framing::until_close;
     keep_ = false;
   } else {
-    end_ = body_end::chunked;
+    end_ = framing::chunked;
   }
   out_.write_head(r, added_, end_, field_of(keep_));
   co_return;
@@ -185,7 +185,7 @@ task<> http1_exchange::write_part(std::string_view bytes) {
   HEDDLE_ASSERT(started_status_ != 0, "start the answer before you write to it");
   if (out_.broken()) throw failure(client_gone(), "an earlier write was cut short");
   written_ += muted_ ? 0 : bytes.size();
-  if (end_ == body_end::length) {
+  if (end_ == framing::length) {
     if (bytes.size() > left_)
       throw failure(std::make_error_code(std::errc::message_size),
                     "more was written than response::length() promised");
@@ -194,7 +194,7 @@ task<> http1_exchange::write_part(std::string_view bytes) {
   while (!bytes.empty() && !muted_) {
     const std::string_view part = bytes.substr(0, shared_.options.send_bytes_max);
     bytes.remove_prefix(part.size());
-    const bool chunked = end_ == body_end::chunked;
+    const bool chunked = end_ == framing::chunked;
     if (chunked) out_.gathered.append(chunk_head(part.size()).text());
     if (part.size() <= copied_part) {
       out_.gathered.append(part);
@@ -219,9 +219,9 @@ void http1_exchange::add_trailer(std::string_view name, std::string_view value) 
 task<after_answer> http1_exchange::end_stream(bool whole, time_point since) {
   whole = whole && !out_.broken();  // a handler may not know it
   if (whole) {
-    if (end_ == body_end::chunked && !muted_)
+    if (end_ == framing::chunked && !muted_)
       out_.gathered.append("0\r\n").append(trailers_.lines()).append("\r\n");
-    whole = end_ != body_end::length || left_ == 0 || muted_;
+    whole = end_ != framing::length || left_ == 0 || muted_;
   }
   if (!whole) ++shared_.counters.errors;
   count(started_status_, written_, since, true);
@@ -231,7 +231,7 @@ task<after_answer> http1_exchange::end_stream(bool whole, time_point since) {
     if (whole) co_return after_answer::handed_over;
     handed_over_.reset();  // the handler failed after all
   }
-  if (!whole) co_return end_ == body_end::close ? after_answer::reset : after_answer::end;
+  if (!whole) co_return end_ == framing::until_close ? after_answer::reset : after_answer::end;
   if (!keep_) co_return body_.ended() ? after_answer::end : after_answer::linger;
   const bool read = co_await body_.finish();
   co_return read ? after_answer::next : after_answer::linger;
@@ -248,11 +248,11 @@ task<upgraded> http1_exchange::upgrade(std::string_view protocol, response r) {
   while (!body_.ended()) static_cast<void>(co_await body_.read());
   r.header("Upgrade", protocol);
   started_status_ = r.status();
-  end_ = body_end::none;
+  end_ = framing::none;
   keep_ = false;
   muted_ = true;
   written_ = 0;
-  out_.write_head(r, added_, body_end::none, connection_field::upgrade);
+  out_.write_head(r, added_, framing::none, connection_field::upgrade);
   co_await write_out();
   std::string early(in_.rest);
   in_.rest = {};

@@ -90,7 +90,7 @@ class http1_exchange final : public exchange {
   field_list trailers_;        // of the answer
   std::uint64_t left_ = 0;     // bytes left of the answer's promised length
   std::uint64_t written_ = 0;  // bytes of the body of an answer that was started
-  body_end end_ = body_end::none;
+  framing end_ = framing::none;
   std::unique_ptr<handed_over> handed_over_;
   bool keep_ = false;
   bool muted_ = false;  // no body is sent: the request was HEAD

@@ -15,7 +15,7 @@ constexpr std::size_t head_room = 512;  // for the writer, in addition to the ha
 
 }  // namespace
 
-void http1_output::write_head(const response& r, const field_list& added, body_end how,
+void http1_output::write_head(const response& r, const field_list& added, framing how,
                               connection_field what) {
   const std::size_t before = gathered.size();
   const std::size_t room = before + head_room + shared_.opening.fixed_lines().size() +
@@ -29,7 +29,7 @@ void http1_output::write_head(const response& r, const field_list& added, body_e
 }
 
 void http1_output::put_head(head_writer& writer, const response& r, const field_list& added,
-                            body_end how, connection_field what) {
+                            framing how, connection_field what) {
   if (r.from_elsewhere()) {
     writer.status(r.status());
     if (!r.dated()) writer.lines(shared_.opening.date_text());
@@ -40,7 +40,7 @@ void http1_output::put_head(head_writer& writer, const response& r, const field_
         .lines(shared_.opening.fixed_lines())
         .lines(shared_.opening.date_text());
   }
-  const bool stated = r.length_line() != 0 && how == body_end::length;
+  const bool stated = r.length_line() != 0 && how == framing::length;
   std::string_view lines = r.shared_lines();
   if (!stated) lines.remove_suffix(r.length_line());
   writer.lines(lines);
@@ -48,9 +48,9 @@ void http1_output::put_head(head_writer& writer, const response& r, const field_
   if (!added.empty()) writer.lines(added.lines());
   if (stated) {
     // The shared lines contain it.
-  } else if (how == body_end::length) {
+  } else if (how == framing::length) {
     writer.content_length(r.length());
-  } else if (how == body_end::chunked) {
+  } else if (how == framing::chunked) {
     writer.lines("Transfer-Encoding: chunked\r\n");
   }
   if (what == connection_field::absent) [[likely]]

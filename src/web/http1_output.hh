@@ -12,6 +12,7 @@
 
 #include "heddle/core/task.hh"
 #include "heddle/http/field_list.hh"
+#include "heddle/http/framing.hh"
 #include "heddle/http/head_writer.hh"
 #include "heddle/http/response.hh"
 #include "heddle/io/chain.hh"
@@ -21,8 +22,6 @@
 
 namespace heddle::http {
 
-/// How the client finds the end of an answer's body.
-enum class body_end : std::uint8_t { none, length, chunked, close };
 /// The value of an answer's Connection field.
 enum class connection_field : std::uint8_t { absent, keep_alive, close, upgrade };
 
@@ -40,7 +39,7 @@ class http1_output {
   }
 
   /// Gathers the head of an answer; `added` are fields to add to it.
-  void write_head(const response& r, const field_list& added, body_end how, connection_field what);
+  void write_head(const response& r, const field_list& added, framing how, connection_field what);
 
   /// Sends the gathered bytes if that needs no wait. The unsent rest stays gathered; true if there
   /// is none.
@@ -92,7 +91,7 @@ class http1_output {
   // Limits how long a slow handler's time stays unseen by the overload control.
   static constexpr std::uint8_t untimed_max = 15;
 
-  void put_head(head_writer& writer, const response& r, const field_list& added, body_end how,
+  void put_head(head_writer& writer, const response& r, const field_list& added, framing how,
                 connection_field what);
   std::size_t drop_sent(std::size_t bytes);
   [[nodiscard]] task<bool> has_room();

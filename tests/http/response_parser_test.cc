@@ -7,7 +7,7 @@
 namespace heddle::test {
 namespace {
 
-using http::answer_body;
+using http::framing;
 using http::parse_state;
 using http::problem;
 
@@ -51,17 +51,17 @@ HEDDLE_TEST(response_parser, "a head gives its status, its fields and the rule f
   EXPECT_EQ(h.header_at(2).value, "c");
   EXPECT_TRUE(h.keep_alive());
   EXPECT_EQ(h.content_length(), 5u);
-  EXPECT_EQ(h.body(http::method::get), answer_body::length);
-  EXPECT_EQ(h.body(http::method::head), answer_body::none);
+  EXPECT_EQ(h.body(http::method::get), framing::length);
+  EXPECT_EQ(h.body(http::method::head), framing::none);
   EXPECT_EQ(with_fields("Transfer-Encoding: Chunked\r\nConnection: x, close\r\n", &h),
             problem::none);
-  EXPECT_EQ(h.body(http::method::get), answer_body::chunked);
+  EXPECT_EQ(h.body(http::method::get), framing::chunked);
   EXPECT_FALSE(h.keep_alive());
   EXPECT_EQ(with_fields("", &h), problem::none);
-  EXPECT_EQ(h.body(http::method::get), answer_body::until_close);
-  EXPECT_EQ(h.body(http::method::connect), answer_body::none);
+  EXPECT_EQ(h.body(http::method::get), framing::until_close);
+  EXPECT_EQ(h.body(http::method::connect), framing::none);
   EXPECT_EQ(head_error("HTTP/1.0 204\r\n\r\n", &h), problem::none);
-  EXPECT_EQ(h.body(http::method::get), answer_body::none);
+  EXPECT_EQ(h.body(http::method::get), framing::none);
   EXPECT_FALSE(h.keep_alive());
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "heddle/http/framing.hh"
 #include "heddle/http/headers.hh"
 #include "heddle/http/limits.hh"
 #include "heddle/http/method.hh"
@@ -15,9 +16,6 @@ namespace heddle::http {
 
 // The four forms of RFC 9112 section 3.2.
 enum class target_form : std::uint8_t { origin, absolute, authority, asterisk };
-
-// How the body's end is found (RFC 9112 section 6.3; a request never ends with its connection).
-enum class framing : std::uint8_t { none, length, chunked };
 
 // Thread: one at a time.  Owns: nothing; every view points into the buffer that was last fed to the
 // parser or given to `rebase`, and is valid as long as that buffer.

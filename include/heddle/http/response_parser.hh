@@ -11,15 +11,13 @@
 #include <string_view>
 #include <vector>
 
+#include "heddle/http/framing.hh"
 #include "heddle/http/limits.hh"
 #include "heddle/http/method.hh"
 #include "heddle/http/parser.hh"
 #include "heddle/http/problem.hh"
 
 namespace heddle::http {
-
-/// The rule by which the body of an answer ends.
-enum class answer_body : std::uint8_t { none, length, chunked, until_close };
 
 /// The head of an answer. Thread: any; it is a value and owns its text.
 class response_head {
@@ -42,7 +40,7 @@ class response_head {
   [[nodiscard]] bool has(std::string_view name) const noexcept;
 
   /// How the body ends. An answer to HEAD, and one to CONNECT that opens a tunnel, has none.
-  [[nodiscard]] answer_body body(method asked) const noexcept;
+  [[nodiscard]] framing body(method asked) const noexcept;
   /// Valid if the body has a length, and for an answer to HEAD that names one.
   [[nodiscard]] std::uint64_t content_length() const noexcept { return content_length_; }
   /// Whether the server keeps the connection, as far as its fields tell.
@@ -66,7 +64,7 @@ class response_head {
   int status_ = 0;
   int major_version_ = 1;
   int minor_version_ = 1;
-  answer_body body_ = answer_body::until_close;
+  framing body_ = framing::until_close;
   bool keep_alive_ = true;
 };
 
