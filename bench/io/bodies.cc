@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A head of 276 bytes and a body of N over loopback, the body in ordinary memory, from which the
-// kernel copies, or in pages (page_store.hh): `io/send_body_N/copied_DRIVER` and `pages_DRIVER`. One
-// operation is one answer that another thread has read; processor time of the sender only. It shows
-// from what size on pages are worth it.
+// kernel copies, or in pages (page_store.hh): `io/send_body_N/copied_DRIVER` and `pages_DRIVER`.
+// One operation is one answer that another thread has read; processor time of the sender only. It
+// shows from what size on pages are worth it.
 #include <arpa/inet.h>
 #include <benchmark/benchmark.h>
 #include <sys/socket.h>
@@ -99,8 +99,7 @@ void bodies(benchmark::State& state, const char* driver, place where, std::size_
 }
 
 void add(const char* driver, const std::string& name) {
-  for (const auto& [where, kind] :
-       {std::pair{place::memory, "copied_"}, {place::pages, "pages_"}})
+  for (const auto& [where, kind] : {std::pair{place::memory, "copied_"}, {place::pages, "pages_"}})
     for (const std::size_t size : {4096, 8192, 16384, 32768, 65536, 131072, 1048576}) {
       benchmark::RegisterBenchmark(
           ("io/send_body_" + std::to_string(size) + "/" + kind + name).c_str(),

@@ -238,7 +238,6 @@ void http2_link::end_stream(client_stream& s, http2_trouble because) {
   if (!s.trouble && !s.has_ended_remote()) s.trouble = std::move(because);
   s.end_by_reset();
   s.stop.cancel();
-  s.news.wake();
 }
 
 void http2_link::leave(bool at_once) noexcept {

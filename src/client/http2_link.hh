@@ -94,7 +94,7 @@ class http2_link final : private http2_connection {
     if (phase_ == link_phase::open) phase_ = link_phase::leaving;
   }
 
-  // http2_link_frames.cc: what frames mean to a client
+  // http2_link_frames.cc: the meaning of frames to a client
   [[nodiscard]] bool is_idle(std::uint32_t id) const noexcept override { return !may_begin(id); }
   [[nodiscard]] bool may_begin(std::uint32_t id) const noexcept override {
     return id % 2 != 0 && id < next_id_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the frames of a server mean to a client: heads of answers, ends, settings of its own role;
-// and the words for what went wrong.
+// The meaning of a server's frames to a client: heads of answers, ends, settings of its own role;
+// and the texts of errors.
 #include <utility>
 
 #include "client/http2_link.hh"

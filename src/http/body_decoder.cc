@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+// The next part of a body of HTTP/1, by its framing: a length, chunks, or all bytes until the
+// connection closes.
 #include "heddle/http/body_decoder.hh"
 
 namespace heddle::http {

@@ -103,10 +103,7 @@ void http2_connection::reset_stream(std::uint32_t id, const http2_fault& because
   put_rst_stream(out_.gathered, id, because.why);
   reset_by_us_.add(id);
   http2_stream* const s = find(id);
-  if (s != nullptr) {
-    s->end_by_reset();
-    s->news.wake();
-  }
+  if (s != nullptr) s->end_by_reset();
   on_fault(s, because);
   out_.flush_soon();
 }

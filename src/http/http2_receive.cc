@@ -101,7 +101,6 @@ void http2_connection::end_message(http2_stream& s) {
     return reset_stream(s.id(), {http2_error::protocol_error, std::errc::connection_reset,
                                  "less of a body than its length"});
   s.end_remote();
-  s.news.wake();
 }
 
 void http2_connection::take_headers(const http2_frame_head& head, std::string_view payload) {
@@ -182,10 +181,7 @@ void http2_connection::take_reset(const http2_frame_head& head, std::string_view
   if (is_idle(head.stream))
     return fail(http2_error::protocol_error, "RST_STREAM on a stream that is not open");
   http2_stream* const s = find(head.stream);
-  if (s != nullptr && !s->is_reset()) {
-    s->end_by_reset();
-    s->news.wake();
-  }
+  if (s != nullptr && !s->is_reset()) s->end_by_reset();
   on_reset(s, http2_number(payload));
 }
 

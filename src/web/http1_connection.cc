@@ -23,21 +23,25 @@ std::unique_ptr<handed_over> go_on_by_http2(server_shared& shared, std::string e
   return to;
 }
 
+burst_end hand_over(const server_connection& of, std::unique_ptr<handed_over> next) {
+  of.taker.take_over(std::move(of.conn), of.of_peer, std::move(next));
+  return burst_end::handed_over;
+}
+
 }  // namespace
 
-task<burst_end> http1_connection::burst(server_shared& shared, stream& conn,
-                                        overload_control::credit& credit, bool fresh) {
+task<burst_end> http1_connection::burst(server_shared& shared, server_connection of, bool fresh) {
   const bool chooses = fresh && shared.options.http2;
   if (chooses) {
     // RFC 9113 section 3.2: a client that agrees on h2 by ALPN speaks nothing else.
-    const stream_layer* const layer = layer_of(conn);
+    const stream_layer* const layer = layer_of(of.conn);
     if (layer != nullptr && layer->application_protocol() == "h2")
-      co_return burst_end(go_on_by_http2(shared, {}));
+      co_return hand_over(of, go_on_by_http2(shared, {}));
   }
-  http1_connection x(shared, conn, credit);
+  http1_connection x(shared, of);
   if (chooses && may_be_preface(x.in_.rest)) [[unlikely]] {
     auto http2 = co_await x.http2_by_preface();
-    if (http2) co_return burst_end(std::move(http2));
+    if (http2) co_return hand_over(of, std::move(http2));
   }
   std::size_t in_a_row = 0;
   bool keep = true;
@@ -56,9 +60,9 @@ task<burst_end> http1_connection::burst(server_shared& shared, stream& conn,
       keep = x.after_ == after_answer::next;
       if (keep) x.parser_.reset();
       if (keep && x.in_.rest.empty()) {
-        if (x.out_.sent_at_once()) co_return burst_end::rests();
+        if (x.out_.sent_at_once()) co_return burst_end::rests;
         const bool sent = co_await x.out_.flush();
-        co_return sent ? burst_end::rests() : burst_end::closes();
+        co_return sent ? burst_end::rests : burst_end::closes;
       }
       if (++in_a_row == shared.options.pipeline_max) {
         in_a_row = 0;
@@ -71,16 +75,17 @@ task<burst_end> http1_connection::burst(server_shared& shared, stream& conn,
       if (!x.out_.sent_at_once()) keep &= co_await x.out_.flush();
     }
   }
-  if (x.after_ == after_answer::handed_over) co_return burst_end(x.exchange_.take_handed_over());
+  if (x.after_ == after_answer::handed_over)
+    co_return hand_over(of, x.exchange_.take_handed_over());
   if (x.after_ == after_answer::reset) {
-    conn.reset_on_close();
-    co_return burst_end::closes();
+    of.conn.reset_on_close();
+    co_return burst_end::closes;
   }
   x.out_.time_untimed();  // lingering is not a part of their time
-  if (!conn.is_cut() && (x.after_ == after_answer::linger || !x.in_.rest.empty()))
+  if (!of.conn.is_cut() && (x.after_ == after_answer::linger || !x.in_.rest.empty()))
     static_cast<void>(
         co_await as_expected(with_timeout(x.linger(), shared.options.linger_timeout)));
-  co_return burst_end::closes();
+  co_return burst_end::closes;
 }
 
 task<std::unique_ptr<handed_over>> http1_connection::http2_by_preface() {

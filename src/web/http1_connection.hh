@@ -3,8 +3,8 @@
 // more bytes have arrived. It owns the input, the output, the parser and one exchange at a time.
 #pragma once
 
+#include <cstdint>
 #include <memory>
-#include <utility>
 
 #include "heddle/http/parser.hh"
 #include "web/handed_over.hh"
@@ -12,41 +12,38 @@
 
 namespace heddle::http {
 
-/// The end of a burst of requests: the connection ends, rests, or goes on as something else.
-class burst_end {
- public:
-  static burst_end closes() noexcept { return burst_end(false, nullptr); }
-  static burst_end rests() noexcept { return burst_end(true, nullptr); }
-  explicit burst_end(std::unique_ptr<handed_over> to) noexcept : burst_end(false, std::move(to)) {}
+/// The end of a burst of requests.
+enum class burst_end : std::uint8_t {
+  closes,
+  rests,
+  handed_over,  ///< the connection goes on as something else: its taker has it
+};
 
-  [[nodiscard]] bool may_rest() const noexcept { return rests_; }
-  /// The part that goes on with the connection; null if there is none.
-  [[nodiscard]] std::unique_ptr<handed_over>& next() noexcept { return next_; }
-
- private:
-  burst_end(bool rests, std::unique_ptr<handed_over> next) noexcept
-      : rests_(rests), next_(std::move(next)) {}
-  bool rests_;
-  std::unique_ptr<handed_over> next_;
+/// A connection of the server, and its place there.
+struct server_connection {
+  stream& conn;
+  overload_control::credit& credit;
+  connection_taker& taker;
+  std::uint32_t of_peer;
 };
 
 /// Thread: the connection's color.
 class http1_connection {
  public:
-  http1_connection(server_shared& shared, stream& conn, overload_control::credit& credit)
+  http1_connection(server_shared& shared, const server_connection& of)
       : shared_(shared),
-        conn_(conn),
-        in_(shared, conn),
-        out_(shared, conn),
+        conn_(of.conn),
+        in_(shared, conn_),
+        out_(shared, conn_),
         parser_(shared.head_bounds, &shared.host),
-        exchange_(shared, conn, in_, out_, parser_.head(), credit) {}
+        exchange_(shared, conn_, in_, out_, parser_.head(), of.credit) {}
   http1_connection(const http1_connection&) = delete;
 
   /// Answers all requests that have arrived. It is static, so that an idle connection's frame
   /// holds no object of this class. `fresh`: nothing has arrived before, so the protocol is chosen:
   /// by ALPN, else by the first bytes.
-  [[nodiscard]] static task<burst_end> burst(server_shared& shared, stream& conn,
-                                             overload_control::credit& credit, bool fresh);
+  [[nodiscard]] static task<burst_end> burst(server_shared& shared, server_connection of,
+                                             bool fresh);
 
  private:
   /// HTTP/2 if the first bytes are those of its preface (RFC 9113 section 3.3); else null.

@@ -19,7 +19,8 @@
 
 namespace heddle::http {
 
-/// Thread: the connection's color. Owns: what leaves. A stream belongs to the task that answers it.
+/// Thread: the connection's color. Owns: frames that leave. A stream belongs to the task that
+/// answers it.
 class http2_session final : public http2_connection {
  public:
   http2_session(http2_server_connection& state, stream& conn, overload_control::credit& credit)
@@ -92,7 +93,7 @@ class http2_session final : public http2_connection {
   };
   static constexpr std::size_t early_priorities_max = 16;  // the oldest goes
   std::vector<early_priority> early_priorities_;           // of streams that are not open yet
-  bool peer_leaves_ = false;  // it has sent GOAWAY
+  bool peer_leaves_ = false;                               // it has sent GOAWAY
   cancel_source never_;
   std::optional<cancel_source> quiet_;  // ends the wait for bytes when nothing is open any more
 };

@@ -37,7 +37,7 @@ void server::change_refusals(const std::vector<std::pair<std::string, std::strin
 
 /// Idle connections wait in contexts that hold nothing else, so a context's list of waits, oldest
 /// first, is the list of idle connections.
-struct server::entrance : list_node {
+struct server::entrance : list_node, connection_taker {
   explicit entrance(server& s)
       : owner(s),
         shared(*s.shared_),
@@ -48,6 +48,14 @@ struct server::entrance : list_node {
   ~entrance() {
     context::close(worker::here(), idle);
     context::close(worker::here(), fresh);
+  }
+
+  /// In a task of its own, so that the frame of every other connection needs no room for that.
+  void take_over(stream&& conn, std::uint32_t of_peer, std::unique_ptr<handed_over> next) override {
+    connections.spawn(
+        next->http2 ? serve_http2(*this, std::move(conn), std::move(next->http2), of_peer)
+                    : serve_other(*this, std::move(next->then),
+                                  upgraded(std::move(conn), std::move(next->early)), of_peer));
   }
 
   server& owner;
@@ -80,8 +88,9 @@ class rest_wait {
 /// Waits for the end of a burst of requests.
 struct burst_wait : task<burst_end>::awaiter {
   [[gnu::noinline]] burst_wait(server_shared& shared, stream& conn,
-                               overload_control::credit& credit, bool fresh)
-      : awaiter(http1_connection::burst(shared, conn, credit, fresh).release()) {}
+                               overload_control::credit& credit, connection_taker& taker,
+                               std::uint32_t of_peer, bool fresh)
+      : awaiter(http1_connection::burst(shared, {conn, credit, taker, of_peer}, fresh).release()) {}
   [[nodiscard, gnu::noinline]] burst_end await_resume() { return awaiter::await_resume(); }
 };
 
@@ -98,11 +107,10 @@ task<> server::connection(entrance& at, stream conn, std::uint32_t of_peer) {
       const bool has_data = co_await rest_wait(conn);
       worker::running().context_now = at.connections.context_of_tasks();
       if (!has_data) break;
-      burst_end end = co_await burst_wait(at.shared, conn, credit, fresh);
-      if (end.may_rest()) continue;
-      if (end.next() == nullptr) break;
-      hand_over(at, std::move(conn), of_peer, std::move(end.next()));
-      co_return;
+      const burst_end end = co_await burst_wait(at.shared, conn, credit, at, of_peer, fresh);
+      if (end == burst_end::rests) continue;
+      if (end == burst_end::handed_over) co_return;
+      break;
     }
   } catch (const std::system_error& e) {
     if (e.code() != std::errc::operation_canceled) ++at.shared.counters.errors;
@@ -111,18 +119,6 @@ task<> server::connection(entrance& at, stream conn, std::uint32_t of_peer) {
   }
   --at.shared.counters.open;
   at.shared.peers.leave(of_peer);
-}
-
-/// A connection that HTTP/1 has done with goes on in a task of its own, so that the frame of every
-/// other one needs no room for that.
-void server::hand_over(entrance& at, stream&& conn, std::uint32_t of_peer,
-                       std::unique_ptr<handed_over> to) {
-  if (to->http2) {
-    at.connections.spawn(serve_http2(at, std::move(conn), std::move(to->http2), of_peer));
-  } else {
-    at.connections.spawn(serve_other(at, std::move(to->then),
-                                     upgraded(std::move(conn), std::move(to->early)), of_peer));
-  }
 }
 
 task<> server::serve_other(entrance& at, take_over then, upgraded conn, std::uint32_t of_peer) {

@@ -12,8 +12,8 @@
 
 #include "abi/random_program.hh"
 #include "abi/shrink_program.hh"
-#include "support/draft/interpret.hh"
 #include "draft/tool.hh"
+#include "support/draft/interpret.hh"
 #include "support/test.hh"
 #include "support/tree.hh"
 

@@ -26,7 +26,7 @@ task<opened_tunnel> open_tunnel(address at, std::string path, std::string lines,
   spawn(http::detail::http2_link::run(link));
   const bool settled = co_await link->settled(clock::now() + std::chrono::seconds(60));
   EXPECT_TRUE(settled && link->extended_connect());
-  auto s = std::make_shared<http::detail::http2_stream>();
+  auto s = std::make_shared<http::detail::client_stream>();
   s->tunnel = true;
   s->permit = link->permits.try_acquire();
   auto tunnel = std::make_shared<http::detail::http2_client_tunnel>(link, s);
@@ -34,7 +34,7 @@ task<opened_tunnel> open_tunnel(address at, std::string path, std::string lines,
   http::http2_request_kind kind;
   kind.protocol = protocol;
   http::put_http2_request(block, "GET " + path + " HTTP/1.1\r\nHost: x\r\n" + lines + "\r\n", kind);
-  link->open(s, block, false);
+  link->open(*s, block, false);
   while (!s->has_head && !s->trouble) co_await s->news.wait();
   opened_tunnel made;
   if (!s->has_head) co_return made;

@@ -4,7 +4,7 @@
 // servers, clients and proxies read bodies with it, each with its own limits of time.
 //
 //   while (!body.ended()) {
-//     std::string_view part = body.take(rest);      // `rest`: what has arrived and was not parsed
+//     std::string_view part = body.take(rest);      // `rest`: arrived bytes, not parsed yet
 //     if (!part.empty()) use(part);
 //     else if (body.error() != problem::none) ...;  // malformed, or larger than allowed
 //     else if (!body.ended()) rest = the next bytes, or body.end_of_input();
@@ -66,7 +66,7 @@ class body_decoder {
   [[nodiscard]] bool ended() const noexcept { return how_ == framing::none; }
   /// Bytes that are missing of a body with a length.
   [[nodiscard]] std::uint64_t left() const noexcept { return left_; }
-  /// What is wrong with a chunked body; none if nothing is.
+  /// The fault of a chunked body, or none.
   [[nodiscard]] problem error() const noexcept { return chunks_.error(); }
   /// Lines behind a chunked body, each "Name: value\r\n".
   [[nodiscard]] const std::string& trailers() const noexcept { return trailers_; }

@@ -3,8 +3,8 @@
 // windows, settings, and the limits against floods. A role (a server's session, a client's link)
 // derives from it and decides what a message means.
 //
-// The connection is in two parts. What an idle connection must keep is http2_rest; the other part
-// exists while something happens.
+// The connection is in two parts: http2_rest is the state that an idle connection keeps; the other
+// part exists while something happens.
 //
 // For the parts of the library that speak HTTP/2; not for programs: it may change in any version.
 #pragma once
@@ -54,7 +54,7 @@ enum class http2_flood : std::uint8_t {
 struct http2_fault {
   http2_error why;
   std::errc code;
-  std::string_view text;  ///< what the peer sent: "a body before its head"
+  std::string_view text;  ///< names the frames: "a body before its head"
 };
 [[nodiscard]] inline http2_fault malformed(std::string_view text) noexcept {
   return {http2_error::protocol_error, std::errc::bad_message, text};
@@ -136,7 +136,7 @@ class http2_connection {
   /// The last frame of a message has come.
   void end_message(http2_stream& s);
 
-  // What the role decides. Each function may end the connection or the stream.
+  // Decisions of the role. Each function may end the connection or the stream.
 
   /// No end has opened this stream, so a frame of it is an error, but for HEADERS that may open it.
   [[nodiscard]] virtual bool is_idle(std::uint32_t id) const noexcept = 0;

@@ -89,6 +89,7 @@ class http2_stream {
   void end_remote() noexcept {
     move_to(state_ == http2_stream_state::open ? http2_stream_state::remote_ended
                                                : http2_stream_state::closed);
+    news.wake();
   }
   /// Changes nothing if both ends have sent END_STREAM, or the stream was reset already.
   void end_by_reset() noexcept {
@@ -97,6 +98,7 @@ class http2_stream {
     } else if (is_legal(state_, http2_stream_state::reset)) {
       move_to(http2_stream_state::reset);
     }
+    news.wake();
   }
 
   http2_sender sender;
@@ -109,7 +111,7 @@ class http2_stream {
   std::uint64_t body_bytes = 0;
   std::uint32_t to_give_back = 0;  // bytes of the window that were read, of which no frame told yet
   std::uint32_t empty_frames = 0;  // DATA frames without bytes, in a row
-  bool has_head = false;           // of the message that comes: what follows is its body
+  bool has_head = false;           // of the message that comes: DATA is its body from here on
 
  protected:
   ~http2_stream() = default;

@@ -31,7 +31,6 @@
 namespace heddle::http {
 
 struct server_shared;
-struct handed_over;
 struct http2_server_connection;
 
 /// Thread: one color. Owns: its connections. A listener belongs to the call of serve() that got it.
@@ -68,8 +67,6 @@ class server {
   /// needs a timer, a context or a list of its own.
   struct entrance;
   [[nodiscard]] static task<> connection(entrance& at, stream conn, std::uint32_t of_peer);
-  static void hand_over(entrance& at, stream&& conn, std::uint32_t of_peer,
-                        std::unique_ptr<handed_over> to);
   [[nodiscard]] static task<> serve_other(entrance& at, take_over then, upgraded conn,
                                           std::uint32_t of_peer);
   [[nodiscard]] static task<> serve_http2(entrance& at, stream conn,

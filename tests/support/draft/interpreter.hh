@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "draft/coroutine.hh"
-#include "support/draft/interpret.hh"
 #include "draft/operations.hh"
+#include "support/draft/interpret.hh"
 #include "support/draft/run_state.hh"
 
 namespace heddle::draft {
