@@ -24,17 +24,12 @@ void add_acme_name(serve_options& o, std::string_view text) {
   }
 }
 
-void set_acme_agree(serve_options& o, std::string_view text) { o.acme.agree = truth_of(text); }
-
 void set_acme_directory(serve_options& o, std::string_view text) {
   if (!text.starts_with("https://") && !text.starts_with("http://"))
     throw bad_setting("'" + std::string(text) +
                       "' is no address of a directory; write https://...");
   o.acme.directory = text;
 }
-
-void set_acme_roots(serve_options& o, std::string_view text) { o.acme.roots = text; }
-void set_acme_store(serve_options& o, std::string_view text) { o.acme.store = text; }
 
 void set_acme_account(serve_options& o, std::string_view text) {
   if (words_of(text).size() != 2)

@@ -25,10 +25,7 @@ struct acme_settings {
 // Functions for the table of settings. Each throws bad_setting.
 void set_acme(serve_options& o, std::string_view text);
 void add_acme_name(serve_options& o, std::string_view text);
-void set_acme_agree(serve_options& o, std::string_view text);
 void set_acme_directory(serve_options& o, std::string_view text);
-void set_acme_roots(serve_options& o, std::string_view text);
-void set_acme_store(serve_options& o, std::string_view text);
 void set_acme_account(serve_options& o, std::string_view text);
 
 /// Rejects settings that would have no effect. Throws bad_setting.

@@ -188,7 +188,7 @@ task<http::response> send_archive(std::shared_ptr<const archive_rules> rules, ht
 archives::archives(bus& b, const serve_options& o)
     : bus_(b),
       rules_(std::make_shared<const archive_rules>(
-          archive_rules{o.directory, o.hidden, o.archive_files_max})) {
+          archive_rules{o.directory, o.files.hidden, o.archive_files_max})) {
   b.bind<asked, &archives::on_asked>(this, 86);
 }
 

@@ -31,7 +31,7 @@ std::string count_files(const serve_options& o) {
                                       error);
   for (; !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
     if (++seen > files_counted_max) return "more than " + std::to_string(files) + " files";
-    if (!o.hidden && at->path().filename().native().starts_with('.')) {
+    if (!o.files.hidden && at->path().filename().native().starts_with('.')) {
       at.disable_recursion_pending();
       continue;
     }
@@ -89,10 +89,10 @@ std::vector<address> network_addresses(const address& at) {
 }
 
 std::string title(const serve_options& o) {
-  if (!o.proxy)
+  if (!o.is_proxy)
     return "Serving  " + o.directory + (o.directory.ends_with('/') ? "" : "/") + "  (" +
            count_files(o) + ")\n";
-  const std::vector<std::string>& all = o.proxy->upstreams;
+  const std::vector<std::string>& all = o.proxy.upstreams;
   std::string text = "Proxy to " + all.front() + '\n';
   for (std::size_t i = 1; i < all.size(); ++i) text += "         " + all[i] + '\n';
   return text;
@@ -117,7 +117,7 @@ std::string banner(const serve_options& o, const address& at, const address& htt
     if (others.empty()) text += "  network  on, but this machine has no address there\n";
     if (!others.empty()) to_share = url(o, others.front());
   } else if (at.is_loopback()) {
-    if (!o.proxy)
+    if (!o.is_proxy)
       text += o.bind.empty()
                   ? "  network  off  add --public to share on this network\n"
                   : "  network  off  --public instead of --bind shares on this network\n";

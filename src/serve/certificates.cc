@@ -13,6 +13,7 @@
 
 #include "heddle/core/sleep.hh"
 #include "serve/tls.hh"
+#include "serve/values.hh"
 #include "serve/writable_folder.hh"
 #include "source/print_error.hh"
 

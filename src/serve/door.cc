@@ -17,11 +17,11 @@
 #include "heddle/core/sleep.hh"
 #include "heddle/io/unix.hh"
 #include "serve/socket_path.hh"
+#include "serve/values.hh"
 
 namespace heddle::serve {
 namespace {
 
-constexpr int default_port = 8000;
 constexpr int ports_tried = 20;  // unless the user chose the port
 constexpr nanoseconds port_patience = std::chrono::seconds(1);
 constexpr nanoseconds close_door_timeout = std::chrono::seconds(1);
@@ -106,7 +106,7 @@ failure explained(const serve_options& o, int port, const std::string& flag, con
                           " PORT takes one from 1024 upward"};
   if (e.code() == std::errc::address_not_available)
     return {e.code(), "this machine has no address " + o.bind + "; `ip address` lists them, " +
-                          (o.proxy ? "--listen :PORT" : "--public") + " takes all"};
+                          (o.is_proxy ? "--listen :PORT" : "--public") + " takes all"};
   return e;
 }
 
@@ -152,7 +152,7 @@ struct named_place {
 std::vector<named_place> places_of(const serve_options& o) {
   // A socket of the service manager takes the place of the default port.
   std::vector<named_place> all;
-  if (o.port >= 0) all.push_back({address_for(o, port_asked(o)), o.proxy ? "listen" : "port"});
+  if (o.port >= 0) all.push_back({address_for(o, port_asked(o)), o.is_proxy ? "listen" : "port"});
   for (const std::string& place : o.listen)
     if (!place.starts_with("unix:"))
       all.push_back({address::parse(place, 0).value(), "listen " + place});
@@ -188,7 +188,7 @@ void try_port(const serve_options& o, std::uint16_t port, const std::string& fla
 }  // namespace
 
 void check_places(const serve_options& o) {
-  if (!o.user_device.empty()) return;
+  if (o.user) return;
   const std::vector<named_place> all = places_of(o);
   for (std::size_t i = 1; i < all.size(); ++i)
     for (std::size_t k = 0; k != i; ++k)
@@ -201,7 +201,7 @@ void check_places(const serve_options& o) {
 }
 
 void try_doors(const serve_options& o, bool main_given, std::vector<int>& given) {
-  if (!main_given) try_port(o, port_asked(o), o.proxy ? "--listen" : "-p");
+  if (!main_given) try_port(o, port_asked(o), o.is_proxy ? "--listen" : "-p");
   for (const std::string& place : o.listen) {
     if (const int fd = take_given(given, place); fd >= 0) {
       ::close(fd);

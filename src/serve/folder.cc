@@ -24,18 +24,8 @@ std::string list_foot(const serve_options& o, std::string_view path) {
 
 /// Archives and uploads are about the main folder, and not about those of other names.
 http::static_options options_of(const serve_options& o, bool main) {
-  http::static_options s;
-  s.listing = o.listing;
-  s.hidden = o.hidden;
-  s.single_page = o.spa;
-  s.precompressed = o.precompressed;
-  s.compress = o.compress;
-  s.clean_urls = o.clean_urls;
+  http::static_options s = o.files;
   s.headers = o.fields_of_answers();
-  s.cache_bytes_max = o.cache_bytes_max;
-  s.cached_file_bytes_max = o.cached_file_bytes_max;
-  s.held_bytes_max = o.held_bytes_max;
-  s.trust = o.trust;
   if (main && (o.archives || !o.uploads.empty()))
     s.listing_foot = [o](std::string_view path) { return list_foot(o, path); };
   return s;
@@ -45,7 +35,7 @@ http::static_options options_of(const serve_options& o, bool main) {
 
 folder::folder(const serve_options& o, bool main)
     : files_(o.directory, options_of(o, main)), fields_(o.path_fields) {
-  if (o.compress && http::codings_made().empty())
+  if (o.files.compress && http::codings_made().empty())
     throw failure(std::make_error_code(std::errc::not_supported),
                   "--compress: this program was built without zlib, libbrotlienc and libzstd");
 }

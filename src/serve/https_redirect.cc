@@ -35,16 +35,8 @@ task<http::response> answer_plainly(const certificates& certs, const http::reque
 }
 
 http::server_options limits_of(const serve_options& o) {
-  http::server_options limits;
-  limits.bounds = o.bounds;
-  limits.drain_bytes_max = o.bounds.body_bytes_max;
-  limits.connections_max = o.connections_max;
-  limits.connections_per_address_max = o.connections_per_address_max;
-  limits.trusted = o.trusted;
-  limits.idle_timeout = o.idle_timeout;
-  limits.header_timeout = o.header_timeout;
-  limits.body_timeout = o.body_timeout;
-  limits.write_timeout = o.write_timeout;
+  http::server_options limits = o.server;
+  limits.drain_bytes_max = limits.bounds.body_bytes_max;
   return limits;
 }
 

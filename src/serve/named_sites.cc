@@ -22,7 +22,7 @@ bool is_named(std::string_view authority, std::string_view name) noexcept {
 
 named_sites::named_sites(bus& b, const serve_options& o) : bus_(b) {
   serve_options each = o;
-  each.cache_bytes_max /= o.sites.size() + 1;
+  each.files.cache_bytes_max /= o.sites.size() + 1;
   for (const auto& [name, directory] : o.sites) {
     each.directory = directory;
     all_.push_back({name, std::make_unique<folder>(each)});

@@ -6,11 +6,11 @@
 #include <netinet/in.h>
 
 #include "heddle/tcp/drop.hh"
+#include "serve/values.hh"
 
 namespace heddle::serve {
 namespace {
 
-constexpr std::uint16_t port_by_default = 8000;
 constexpr std::uint16_t port_that_is_free = 49152;  // a stack of its own has no other listener
 
 /// The counters that a page shows, with their names.
@@ -41,15 +41,17 @@ void set_part(serve_options& o, std::string_view text) {
   if (name == "memory") {
     o.user_memory = size_within(value, least, most);
   } else if (name == "shard-memory") {
-    o.user_shard_memory = size_within(value, least, most);
+    o.user->stack.memory_bytes = size_within(value, least, most);
   } else if (name == "full" && (value == "wait" || value == "refuse")) {
-    o.user_refuses = value == "refuse";
+    o.user->stack.when_full =
+        value == "refuse" ? tcp::memory_policy::refuse : tcp::memory_policy::wait;
   } else if (name == "dump") {
-    o.user_dump = static_cast<std::uint32_t>(number_within(value, "connections", 0, 100'000));
+    o.user->stack.dump_connections_max =
+        static_cast<std::uint32_t>(number_within(value, "connections", 0, 100'000));
   } else if (name == "trace" && !value.empty()) {
-    o.user_trace = value;
+    o.user->trace = value;
   } else if (name == "trace-size") {
-    o.user_trace_max = size_within(value, 4096, most);
+    o.user->trace_bytes_max = size_within(value, 4096, most);
   } else {
     throw bad_setting("'" + std::string(text) +
                       "' is no part of a network; after the address there may be memory=SIZE, "
@@ -73,12 +75,8 @@ void show_refusals(const tcp::refusal_counters& all, http::metrics_page& page) {
 }  // namespace
 
 void set_net(serve_options& o, std::string_view text) {
-  o.user_device.clear();
-  o.user_memory = o.user_shard_memory = 0;
-  o.user_refuses = false;
-  o.user_dump = serve_options().user_dump;
-  o.user_trace.clear();
-  o.user_trace_max = serve_options().user_trace_max;
+  o.user.reset();
+  o.user_memory = 0;
   if (text == "kernel") return;
   constexpr std::string_view prefix = "user:";
   const std::size_t comma = text.find(',');
@@ -91,8 +89,9 @@ void set_net(serve_options& o, std::string_view text) {
                       "user:tun0,10.9.0.2/24");
   if (const std::string trouble = net::address_trouble(address); !trouble.empty())
     throw bad_setting(trouble);
-  o.user_device = text.substr(prefix.size(), comma - prefix.size());
-  o.user_address = address;
+  o.user.emplace();
+  o.user->device = text.substr(prefix.size(), comma - prefix.size());
+  o.user->address = address;
   for (std::string_view more = rest.substr(address.size()); !more.empty();) {
     more.remove_prefix(1);
     const std::string_view one = more.substr(0, more.find(','));
@@ -107,23 +106,18 @@ std::shared_ptr<tcp::memory_budget> process_memory_of(const serve_options& o) {
 
 net::provider provider_of(const serve_options& o, std::size_t worker,
                           std::shared_ptr<tcp::memory_budget> process) {
-  net::user_options user;
-  user.device = o.user_device;
-  user.address = o.user_address;
-  if (o.user_shard_memory != 0) user.stack.memory_bytes = o.user_shard_memory;
+  if (!o.user) return net::kernel();
+  net::user_options user = *o.user;
   user.stack.process_memory = std::move(process);
-  if (o.user_refuses) user.stack.when_full = tcp::memory_policy::refuse;
-  user.stack.dump_connections_max = o.user_dump;
-  user.trace = o.user_trace;
   if (!user.trace.empty() && worker != 0) user.trace += "." + std::to_string(worker);
-  user.trace_bytes_max = o.user_trace_max;
   return net::user(user);
 }
 
 address user_address(const serve_options& o) {
-  return address::any_v4(o.port > 0    ? static_cast<std::uint16_t>(o.port)
-                         : o.port == 0 ? port_that_is_free
-                                       : port_by_default);
+  const auto own = address::parse(o.user->address.substr(0, o.user->address.find('/')));
+  return own->with_port(o.port > 0    ? static_cast<std::uint16_t>(o.port)
+                        : o.port == 0 ? port_that_is_free
+                                      : default_port);
 }
 
 stack_totals& stack_totals::operator+=(const stack_totals& other) {

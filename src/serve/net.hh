@@ -23,7 +23,7 @@ void set_net(serve_options& o, std::string_view text);
 [[nodiscard]] net::provider provider_of(const serve_options& o, std::size_t worker,
                                         std::shared_ptr<tcp::memory_budget> process);
 
-/// The port that all workers listen on.
+/// The address and port that all workers listen on with TCP in the program.
 [[nodiscard]] address user_address(const serve_options& o);
 
 /// The counters of all workers' stacks, added.

@@ -13,6 +13,7 @@
 #include "serve/log_file.hh"
 #include "serve/shard.hh"
 #include "serve/tls.hh"
+#include "serve/values.hh"
 
 namespace heddle::serve {
 namespace {
@@ -31,7 +32,7 @@ void rehearse_doors(const serve_options& o) {
         "redirect-http sends visitors to https, and there is neither --tls nor --acme");
   // Over TCP in the program there is no socket, and a second user of the device would disturb the
   // first.
-  if (!o.user_device.empty()) return;
+  if (o.user) return;
   takeover before(o.handover);
   std::optional<tcp_listener> given = before.door();
   if (given) check_door(o, given->local());
@@ -52,10 +53,10 @@ void rehearse_doors(const serve_options& o) {
 int rehearse(const serve_options& o) {
   rehearse_parts(o);
   rehearse_doors(o);
-  if (o.proxy) {
-    std::printf("The settings are good: %s", o.proxy->upstreams.front().c_str());
-    for (std::size_t i = 1; i < o.proxy->upstreams.size(); ++i)
-      std::printf(", %s", o.proxy->upstreams[i].c_str());
+  if (o.is_proxy) {
+    std::printf("The settings are good: %s", o.proxy.upstreams.front().c_str());
+    for (std::size_t i = 1; i < o.proxy.upstreams.size(); ++i)
+      std::printf(", %s", o.proxy.upstreams[i].c_str());
   } else {
     std::printf("The settings are good: %s", o.directory.c_str());
   }

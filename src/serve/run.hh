@@ -2,7 +2,7 @@
 // Runs the service of `heddle serve` and `heddle proxy` until it is stopped.
 #pragma once
 
-#include "serve/options.hh"
+#include "serve/setting.hh"
 #include "serve/setting_flags.hh"
 
 namespace heddle::serve {

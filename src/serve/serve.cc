@@ -24,9 +24,11 @@
 #include "serve/options.hh"
 #include "serve/rehearsal.hh"
 #include "serve/run.hh"
+#include "serve/setting.hh"
 #include "serve/setting_flags.hh"
 #include "serve/shard.hh"
 #include "serve/tls.hh"
+#include "serve/values.hh"
 #include "source/print_error.hh"
 
 namespace heddle::serve {
@@ -51,13 +53,13 @@ class service {
   }
 
   task<int> run(const serve_options& o) {
-    if (!o.user_device.empty()) co_return co_await run_user(o);
+    if (o.user) co_return co_await run_user(o);
     takeover before(o.handover);
     std::optional<tcp_listener> given = before.door();
     if (given) check_door(o, given->local());
     if (!given) given = activated_door();
     if (!given)
-      given = co_await open_door(o, ::isatty(STDERR_FILENO) != 0, o.proxy ? "--listen" : "-p");
+      given = co_await open_door(o, ::isatty(STDERR_FILENO) != 0, o.is_proxy ? "--listen" : "-p");
     tcp_listener door = std::move(*given);
     // Listen for signals before any client or service manager learns that this server runs, because
     // they may then send one.
@@ -110,14 +112,13 @@ class service {
 
   /// Over TCP in the program: each shard has a stack of its own, and there is no socket to share.
   task<int> run_user(const serve_options& o) {
-    const auto own = address::parse(o.user_address.substr(0, o.user_address.find('/')));
     const address at = user_address(o);
     std::exception_ptr failed;
     try {
       const auto memory = process_memory_of(o);
       for (const auto& s : shards_) co_await s->listen_user(o, at, memory);
       const time_point limit = clock::now() + device_patience;
-      while (!net::device_runs(o.user_device) && clock::now() < limit)
+      while (!net::device_runs(o.user->device) && clock::now() < limit)
         co_await sleep_for(std::chrono::milliseconds(2));
     } catch (...) {
       failed = std::current_exception();
@@ -138,7 +139,7 @@ class service {
     for (std::size_t i = 1; i < shards_.size(); ++i)
       serving.spawn(shards_[i]->own_color(), shards_[i]->serve_user(tls_));
     serving.spawn(shards_[0]->serve_user(tls_));
-    std::fputs(banner(o, own->with_port(at.port()), address()).c_str(), stderr);
+    std::fputs(banner(o, at, address()).c_str(), stderr);
     side.spawn(certificates_.run(tls_));
     co_await serving.settled();
     side.cancel();
@@ -267,11 +268,7 @@ int run_service(const setting_table& table, const setting_requests& flags) {
     return 2;
   }
   if (!o.note.empty()) std::fprintf(stderr, "%s.\n", o.note.c_str());
-  runtime_options limits;
-  limits.driver = o.driver;
-  limits.memory_bytes = o.memory_bytes_max;
-  limits.workers = o.workers;
-  runtime rt(std::move(limits));
+  runtime rt(o.runtime);
   try {
     if (o.check)
       return rt.run([](const serve_options& asked) -> task<int> { co_return rehearse(asked); }(o));
@@ -286,11 +283,11 @@ int run_service(const setting_table& table, const setting_requests& flags) {
 }
 
 std::function<int()> add_command(command& verb) {
-  const std::shared_ptr<setting_flags> flags = add_setting_flags(verb, settings());
-  verb.set_help([] { return serve_help(help_page::common); });
+  const std::shared_ptr<setting_flags> flags = add_setting_flags(verb, serve_settings().all);
+  verb.set_help([] { return help_of(serve_settings(), help_page::common); });
   return [flags] {
     if (flags->page() == help_page::common) return run_service(serve_settings(), flags->requests);
-    std::fputs(serve_help(flags->page()).c_str(), stdout);
+    std::fputs(help_of(serve_settings(), flags->page()).c_str(), stdout);
     return 0;
   };
 }

@@ -23,12 +23,12 @@ values_taken taken_by(setting_kind kind) {
 
 /// Makes a request of each value, or of each two values.
 value_function requests_of(const setting& s, const std::string& flag, setting_flags& flags) {
-  if (s.kind == setting_kind::pairs)
+  if (s.value.kind == setting_kind::pairs)
     return {values_taken::pair, [&s, flag, &flags](const std::vector<std::string>& values) {
               for (std::size_t i = 0; i + 1 < values.size(); i += 2)
                 flags.requests.push_back({&s, values[i] + '\n' + values[i + 1], flag});
             }};
-  return {taken_by(s.kind), [&s, flag, &flags](const std::vector<std::string>& values) {
+  return {taken_by(s.value.kind), [&s, flag, &flags](const std::vector<std::string>& values) {
             for (const std::string& v : values) flags.requests.push_back({&s, v, flag});
           }};
 }
@@ -45,7 +45,7 @@ std::shared_ptr<setting_flags> add_setting_flags(command& verb, std::span<const 
       names = "DIR," + flag;
       target.takes = values_taken::one;
     }
-    verb.add_options({{names, target, "", {.value_name = std::string(s.value_name)}}});
+    verb.add_options({{names, target, "", {.value_name = std::string(s.value.name)}}});
   }
   verb.add_options({{"--help-limits", &flags->help_limits}, {"--help-site", &flags->help_site}});
   return flags;

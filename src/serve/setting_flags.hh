@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "serve/command.hh"
-#include "serve/options.hh"
+#include "serve/setting.hh"
 
 namespace heddle::serve {
 

@@ -16,8 +16,8 @@ std::uint64_t part_of(std::uint64_t whole, unsigned count) {
 }
 
 serve_options part_of(serve_options o, unsigned count) {
-  o.cache_bytes_max = part_of(o.cache_bytes_max, count);
-  o.held_bytes_max = part_of(o.held_bytes_max, count);
+  o.files.cache_bytes_max = part_of(o.files.cache_bytes_max, count);
+  o.files.held_bytes_max = part_of(o.files.held_bytes_max, count);
   return o;
 }
 
@@ -43,8 +43,8 @@ shard::shard(const serve_options& o, unsigned number, unsigned count, int log_de
       logs_(o.log),
       show_metrics_(std::move(show_metrics)) {
   if (o.proxy_protocol)
-    heralded_.emplace(
-        http::proxy_protocol_options{.trusted = o.trusted_proxies, .timeout = o.header_timeout});
+    heralded_.emplace(http::proxy_protocol_options{.trusted = o.server.trusted_proxies,
+                                                   .timeout = o.server.header_timeout});
   if (logs_) bus_.bind<answered, &http::access_log::add>(&log_, 10);
   if (o.metrics) answers_.emplace(bus_);
   web_.emplace([this](http::request& r) { return answer(r); }, options_of(o));
@@ -52,27 +52,13 @@ shard::shard(const serve_options& o, unsigned number, unsigned count, int log_de
 }
 
 http::server_options shard::options_of(const serve_options& o) {
-  http::server_options limits;
-  limits.bounds = o.bounds;
-  if (!o.proxy) limits.drain_bytes_max = o.bounds.body_bytes_max;  // no part needs a body: drop it
-  limits.extended_connect = !o.proxy || o.proxy->upgrades;
-  limits.connections_max = part_of(o.connections_max, count_);
-  // This limit is not divided: chance decides which worker accepts a connection, and must not cause
-  // a refusal.
-  limits.connections_per_address_max = o.connections_per_address_max;
-  limits.trusted = o.trusted;
-  limits.trusted_proxies = o.trusted_proxies;
-  limits.forwarded_by = o.trusted_field;
-  limits.pipeline_max = o.pipeline_max;
-  limits.send_bytes_max = o.send_bytes_max;
-  limits.file_bytes_max = part_of(o.file_bytes_max, count_);
-  limits.body_timeout = o.body_timeout;
-  limits.body_bytes_per_second_min = o.body_bytes_per_second_min;
-  limits.idle_timeout = o.idle_timeout;
-  limits.header_timeout = o.header_timeout;
-  limits.write_timeout = o.write_timeout;
-  limits.overload.target = o.queue_delay;
-  limits.overload.retry_after = std::chrono::ceil<std::chrono::seconds>(o.retry_after);
+  http::server_options limits = o.server;
+  if (!o.is_proxy) limits.drain_bytes_max = limits.bounds.body_bytes_max;  // no part needs a body
+  limits.extended_connect = !o.is_proxy || o.proxy.upgrades;
+  limits.connections_max = part_of(limits.connections_max, count_);
+  // connections_per_address_max is not divided: chance decides which worker accepts a connection,
+  // and must not cause a refusal.
+  limits.file_bytes_max = part_of(limits.file_bytes_max, count_);
   limits.overload.headers = o.fields_of_answers();
   limits.overload.exempt = [this](const http::request_head& head) {
     return bus_.raise<overdue>(head) == flow::halt;

@@ -22,14 +22,14 @@ namespace heddle::serve {
 class site {
  public:
   site(bus& b, const serve_options& o, page_filler fill) {
-    if (o.proxy) {
+    if (o.is_proxy) {
       upstreams_.emplace(b, o);
     } else {
       folder_.emplace(b, o);
     }
     if (!o.sites.empty()) named_.emplace(b, o);
     if (!o.redirects.empty()) redirects_.emplace(b, o.redirects);
-    if (!o.rates.empty()) rates_.emplace(b, o.rates, o.trusted);
+    if (!o.rates.empty()) rates_.emplace(b, o.rates, o.server.trusted);
     if (!o.uploads.empty()) uploads_.emplace(b, o);
     if (o.archives) archives_.emplace(b, o);
     if (o.cors) cross_origin_.emplace(b);

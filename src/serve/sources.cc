@@ -8,10 +8,8 @@
 #include <fstream>
 #include <map>
 
-#include "heddle/http/headers.hh"
-#include "serve/door.hh"
-#include "serve/options.hh"
-#include "serve/proxy_options.hh"
+#include "serve/setting.hh"
+#include "serve/values.hh"
 #include "source/nearest.hh"
 
 namespace heddle::serve {
@@ -24,12 +22,6 @@ std::string_view trim(std::string_view text) {
   const std::size_t first = text.find_first_not_of(blank);
   if (first == text.npos) return {};
   return text.substr(first, text.find_last_not_of(blank) - first + 1);
-}
-
-const setting* find_setting(const setting_table& of, std::string_view name) {
-  for (const setting& s : of.all)
-    if (s.name == name) return &s;
-  return nullptr;
 }
 
 std::string variable_of(const setting_table& of, const setting& s) {
@@ -54,7 +46,7 @@ std::string suggestion(const setting_table& of, std::string_view wrong,
 
 void apply(serve_options& o, const setting& s, std::string_view value, const std::string& where) {
   try {
-    s.set(o, value);
+    s.value.set(o, value);
   } catch (const bad_setting& e) {
     throw bad_setting(where + ": " + e.what());
   }
@@ -64,7 +56,7 @@ void apply(serve_options& o, const setting& s, std::string_view value, const std
 class seen_lines {
  public:
   void add(const setting& s, std::size_t line, const std::string& where) {
-    if (s.kind == setting_kind::repeated || s.kind == setting_kind::pairs) return;
+    if (s.value.kind == setting_kind::repeated || s.value.kind == setting_kind::pairs) return;
     const auto [first, is_new] = lines_.try_emplace(&s, line);
     if (!is_new)
       throw bad_setting(where + ": " + std::string(s.name) + " has a value already, in line " +
@@ -87,13 +79,13 @@ void apply_file(const setting_table& of, serve_options& o, const std::string& pa
     if (text.empty() || text.starts_with('#')) continue;
     const std::size_t equals = text.find('=');
     const std::string_view name = trim(text.substr(0, equals));
-    const setting* s = name == "config" ? nullptr : find_setting(of, name);
+    const setting* s = name == "config" ? nullptr : of.find(name);
     if (s == nullptr)
       throw bad_setting(where + ": there is no setting '" + std::string(name) + "'; " +
                         suggestion(of, name, names_in_files(of)));
-    if (equals == text.npos && s->kind != setting_kind::on_off)
+    if (equals == text.npos && s->value.kind != setting_kind::on_off)
       throw bad_setting(where + ": write " + std::string(name) + " = " +
-                        std::string(s->value_name));
+                        std::string(s->value.name));
     seen.add(*s, number, where);
     apply(o, *s, equals == text.npos ? "" : trim(text.substr(equals + 1)), where);
   }
@@ -166,7 +158,7 @@ void apply_environment(const setting_table& of, serve_options& o) {
     if (found == nullptr || is_service_link(name.substr(of.variable_prefix.size()), found))
       continue;
     std::string_view value = found;
-    if (s.kind != setting_kind::repeated && s.kind != setting_kind::pairs) {
+    if (s.value.kind != setting_kind::repeated && s.value.kind != setting_kind::pairs) {
       apply(o, s, trim(value), name);
       continue;
     }
@@ -179,93 +171,12 @@ void apply_environment(const setting_table& of, serve_options& o) {
   }
 }
 
-/// Rejects settings that contradict each other, because one of them would be ignored.
-void check_address(const serve_options& o) {
-  if (!o.everywhere || o.bind.empty()) return;
-  if (const auto at = address::parse(o.bind, 1); at && at->is_loopback())
-    throw bad_setting("--public is for other machines, and --bind " + o.bind +
-                      " for this one only; leave one of them out");
-}
-
-void check_listen(const serve_options& o) {
-  if (o.listen.empty()) return;
-  if (!o.user_device.empty())
-    throw bad_setting("--listen opens sockets, which --net user has not; leave one of them out");
-}
-
-void check_net(const serve_options& o) {
-  if (o.user_device.empty()) return;
-  if (!o.handover.empty())
-    throw bad_setting("--handover passes a socket, and --net user has none; leave one of them out");
-  if (o.redirect_http >= 0)
-    throw bad_setting("--redirect-http opens a socket, which --net user has not; leave one out");
-  if (!o.bind.empty() || o.everywhere)
-    throw bad_setting("--net user serves on its own address; leave --bind and --public out");
-}
-
-void check_proxies(const serve_options& o) {
-  if (!o.proxy_protocol) return;
-  if (o.trusted_proxies.empty())
-    throw bad_setting(
-        "--proxy-protocol believes only proxies that you name: add --trusted-proxy NETWORK");
-  if (o.redirect_http >= 0)
-    throw bad_setting(
-        "--proxy-protocol is for one port, and --redirect-http opens another; leave one out");
-}
-
-/// Rejects a second rule about the same thing: it would never be used.
-void check_twice(const serve_options& o) {
-  for (auto at = o.sites.begin(); at != o.sites.end(); ++at)
-    for (auto other = o.sites.begin(); other != at; ++other)
-      if (http::equal_ignoring_case(at->first, other->first))
-        throw bad_setting("site " + at->first + " has two folders, " + other->second + " and " +
-                          at->second + "; leave one of them out");
-  for (auto at = o.redirects.begin(); at != o.redirects.end(); ++at)
-    for (auto other = o.redirects.begin(); other != at; ++other)
-      if (at->from == other->from)
-        throw bad_setting("redirect " + at->from.text() + " leads to two places, " + other->to +
-                          " and " + at->to + "; leave one of them out");
-}
-
-void check_serve(const serve_options& o) {
-  check_address(o);
-  check_twice(o);
-  check_net(o);
-  check_listen(o);
-  check_places(o);
-  check_proxies(o);
-  check_acme(o);
-}
-
-void check_proxy(const serve_options& o) {
-  check_address(o);
-  check_places(o);
-  check_proxies(o);
-  check_acme(o);
-  if (o.proxy->upstreams.empty())
-    throw bad_setting(
-        "name the server to send requests to: heddle proxy :8080 "
-        "http://127.0.0.1:3000");
-}
-
 }  // namespace
-
-const setting_table& serve_settings() {
-  static const setting_table table{"serve", "HEDDLE_SERVE_", settings(),
-                                   [] { return serve_options(); }, &check_serve};
-  return table;
-}
-
-const setting_table& proxy_settings() {
-  static const setting_table table{"proxy", "HEDDLE_PROXY_", upstream_settings(), &proxy_defaults,
-                                   &check_proxy};
-  return table;
-}
 
 serve_options put_together(const setting_table& of, std::span<const setting_request> flags) {
   serve_options o = of.defaults();
   // The flag or the environment names the file; the file itself cannot.
-  const setting& config = *find_setting(of, "config");
+  const setting& config = *of.config;
   if (const char* named = std::getenv(variable_of(of, config).c_str())) o.config = named;
   for (const setting_request& f : flags)
     if (f.what == &config) o.config = f.value;

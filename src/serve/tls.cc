@@ -3,6 +3,7 @@
 #include "serve/tls.hh"
 
 #include "heddle/tls/authority.hh"
+#include "serve/values.hh"
 
 #if HEDDLE_WITH_TLS
 #include "heddle/tls/stream.hh"
@@ -26,7 +27,7 @@ secure_door::secure_door(const serve_options& o, std::shared_ptr<tls::challenge_
   for (const auto& [chain, key] : o.tls) options.certificates.push_back({chain, key});
   options.alpn = {"h2", "http/1.1", "http/1.0"};
   options.own_records = o.tls_own_records;
-  options.bounds.handshake_timeout = o.header_timeout;
+  options.bounds.handshake_timeout = o.server.header_timeout;
   site_ = std::make_unique<site>(tls::server_context(std::move(options)), o.tls);
 }
 

@@ -312,8 +312,8 @@ void check_place(const std::string& served, const path_pattern& place) {
 
 uploads::uploads(bus& b, const serve_options& o)
     : bus_(b),
-      rules_(std::make_shared<const upload_rules>(
-          upload_rules{o.directory, o.uploads, o.upload_bytes_max, o.upload_replace, o.hidden})) {
+      rules_(std::make_shared<const upload_rules>(upload_rules{
+          o.directory, o.uploads, o.upload_bytes_max, o.upload_replace, o.files.hidden})) {
   for (const path_pattern& place : rules_->places) check_place(o.directory, place);
   b.bind<asked, &uploads::on_asked>(this, 85);
 }

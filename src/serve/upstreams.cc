@@ -43,9 +43,9 @@ class reporter {
 
 http::proxy_options settings_of_proxy(const serve_options& o) {
   static reporter all;
-  http::proxy_options p = *o.proxy;
+  http::proxy_options p = o.proxy;
   p.secure = o.secure();
-  p.trusted = o.trusted_proxies;
+  p.trusted = o.server.trusted_proxies;
   p.log = [](std::string_view line) { all.report(line); };
   return p;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Parses numbers, sizes, times and switches as users write them.
+// Parses and writes numbers, sizes, times and switches as users write them.
 #include "serve/values.hh"
 
 #include <net/if.h>
@@ -74,6 +74,12 @@ std::uint64_t number_within(std::string_view text, std::string_view unit, std::u
   return within(number(text, unit), text, least, most);
 }
 
+int port_of(std::string_view text) {
+  const std::uint64_t value = number(text, "port; write a number from 0 to 65535");
+  if (value > 65535) throw bad_setting("a port is at most 65535");
+  return static_cast<int>(value);
+}
+
 std::uint64_t size_within(std::string_view text, std::uint64_t least, std::uint64_t most) {
   return within(size_of(text), text, least, most);
 }
@@ -120,6 +126,37 @@ nanoseconds time_of(std::string_view text) {
   if (value > static_cast<std::uint64_t>(time_max / unit))
     throw bad_setting("'" + std::string(whole) + "' is too long a time; 3650d is the most");
   return static_cast<std::int64_t>(value) * unit;
+}
+
+nanoseconds span_of(std::string_view text) {
+  const nanoseconds span = time_of(text);
+  if (span == nanoseconds::zero())
+    throw bad_setting("no time at all; write 500ms, 10s, 5m, 12h or 30d");
+  return span;
+}
+
+std::string size_text(std::uint64_t size) {
+  std::size_t unit = 0;
+  for (; unit != 3 && size != 0 && size % 1024 == 0; ++unit) size /= 1024;
+  constexpr const char* units[] = {"", "K", "M", "G"};
+  return std::to_string(size) + units[unit];
+}
+
+std::string time_text(nanoseconds span) {
+  struct unit {
+    nanoseconds each;
+    const char* name;
+  };
+  constexpr unit units[] = {{std::chrono::days(1), "d"},
+                            {std::chrono::hours(1), "h"},
+                            {std::chrono::minutes(1), "m"},
+                            {std::chrono::seconds(1), "s"}};
+  if (span == nanoseconds::zero()) return "0";
+  for (const unit& u : units)
+    // 60s and 60m, as people write them; a second is no thousand milliseconds.
+    if (span % u.each == nanoseconds::zero() && (span > u.each || u.name[0] == 's'))
+      return std::to_string(span / u.each) + u.name;
+  return std::to_string(span / std::chrono::milliseconds(1)) + "ms";
 }
 
 }  // namespace heddle::serve

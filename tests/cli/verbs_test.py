@@ -36,6 +36,26 @@ class Verbs(unittest.TestCase):
             self.assertIn(flag, out)
         self.assertIn("--idle-timeout", run("serve", "--help-limits")[1])
 
+    def test_the_defaults_in_the_reference_are_those_of_the_help(self):
+        """The help reads them from the options themselves."""
+        # The words of the help, where they are others than those of the reference.
+        in_words = {"connections-per-address": "three", "held": "twice", "trusted-field": "the"}
+        for verb, at_least in (("serve", 25), ("proxy", 15)):
+            helps = "".join(run(verb, flag)[1] for flag in ("--help", "--help-site",
+                                                            "--help-limits"))
+            shown = dict(re.findall(r"--([\w-]+) .*\(default ([^ ;)]+?)(?:[,:]? |[;)])", helps))
+            shown |= {name: words for name, words in
+                      re.findall(r"--([\w-]+) .* (\S+) \(default\)", helps)}
+            self.assertGreaterEqual(len(shown), at_least, verb)
+            told = {}
+            page = (ROOT / f"docs/reference/{verb}.md").read_text()
+            for names, default in re.findall(r"^\| (`[^|]*) \|[^|]*\| ([^|]*) \|", page, re.M):
+                names = re.findall(r"`([a-z][\w-]+)`", names)
+                told |= zip(names, default.split(", ") if len(names) > 1 else [default])
+            for name, default in shown.items():
+                if name in told and in_words.get(name) != default:
+                    self.assertEqual(told[name], default, f"{verb}.md: {name}")
+
     def test_every_verb_has_both_forms_of_help(self):
         for verb in ("serve", "proxy", "doctor", "explain", "optimize", "graph"):
             long_form = run(verb, "--help")
