@@ -271,7 +271,7 @@ std::vector<more_door> more_doors_again(const std::vector<more_door>& doors) {
   return again;
 }
 
-std::optional<tcp_listener> activated_door() {
+std::optional<tcp_listener> activated_door(const serve_options& o) {
   const char* count = std::getenv("LISTEN_FDS");
   const char* whose = std::getenv("LISTEN_PID");
   const bool ours = count != nullptr && whose != nullptr &&
@@ -281,6 +281,10 @@ std::optional<tcp_listener> activated_door() {
   ::unsetenv("LISTEN_PID");
   ::unsetenv("LISTEN_FDNAMES");
   if (given <= 0) return std::nullopt;
+  if (o.user)
+    throw failure(std::make_error_code(std::errc::invalid_argument),
+                  "the service manager gives a socket, and --net user has none; leave out --net, "
+                  "or start the server without a socket unit");
   if (given != 1)
     throw failure(
         std::make_error_code(std::errc::invalid_argument),

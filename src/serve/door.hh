@@ -36,8 +36,8 @@ void check_door(const serve_options& o, const address& given);
 
 /// The socket that the service manager passed; none if it passed none. Removes the environment
 /// variables, so that child processes do not use them. Fails: failure, if it is not a listening TCP
-/// socket, or if there are several.
-[[nodiscard]] std::optional<tcp_listener> activated_door();
+/// socket, if there are several, or if --net user leaves no use for it.
+[[nodiscard]] std::optional<tcp_listener> activated_door(const serve_options& o);
 
 /// A listener of --listen.
 struct more_door {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The steps are those of service::run() in serve.cc, in its order. A step that is added there is
-// added here.
+// The steps are those of service::serve_until_stopped() in serve.cc, in its order. A step that is
+// added there is added here.
 #include "serve/rehearsal.hh"
 
 #include <unistd.h>
@@ -32,11 +32,11 @@ void rehearse_doors(const serve_options& o) {
         "redirect-http sends visitors to https, and there is neither --tls nor --acme");
   // Over TCP in the program there is no socket, and a second user of the device would disturb the
   // first.
-  if (o.user) return;
+  if (o.user) return static_cast<void>(activated_door(o));
   takeover before(o.handover);
   std::optional<tcp_listener> given = before.door();
   if (given) check_door(o, given->local());
-  if (!given) given = activated_door();
+  if (!given) given = activated_door(o);
   if (!given) {
     serve_options by_default = o;
     by_default.port = port_asked(o);

@@ -24,7 +24,6 @@
 #include "serve/options.hh"
 #include "serve/rehearsal.hh"
 #include "serve/run.hh"
-#include "serve/setting.hh"
 #include "serve/setting_flags.hh"
 #include "serve/shard.hh"
 #include "serve/tls.hh"
@@ -53,14 +52,27 @@ class service {
   }
 
   task<int> run(const serve_options& o) {
-    if (o.user) co_return co_await run_user(o);
+    std::exception_ptr failed;
+    try {
+      co_await serve_until_stopped(o);
+    } catch (...) {
+      failed = std::current_exception();
+    }
+    for (const auto& s : shards_) co_await s->leave();
+    if (failed) std::rethrow_exception(failed);
+    std::fputs(farewell((co_await totals()).server).c_str(), stderr);
+    co_return 0;
+  }
+
+ private:
+  static constexpr nanoseconds device_patience = std::chrono::seconds(2);
+  static constexpr nanoseconds handover_grace = std::chrono::seconds(1);
+
+  task<> serve_until_stopped(const serve_options& o) {
     takeover before(o.handover);
-    std::optional<tcp_listener> given = before.door();
-    if (given) check_door(o, given->local());
-    if (!given) given = activated_door();
-    if (!given)
-      given = co_await open_door(o, ::isatty(STDERR_FILENO) != 0, o.is_proxy ? "--listen" : "-p");
-    tcp_listener door = std::move(*given);
+    tcp_listener door;  // stays closed over TCP in the program
+    if (!o.user) door = co_await open_socket(o, before);
+    const address at = o.user ? co_await open_stacks(o) : door.local();
     // Listen for signals before any client or service manager learns that this server runs, because
     // they may then send one.
     signal_set stops{SIGINT, SIGTERM};
@@ -74,24 +86,24 @@ class service {
     if (http_door.is_open()) handed.push_back({another_door(http_door), false});
     std::optional<handover_door> next;
     if (!o.handover.empty()) next.emplace(o.handover, 1 + handed.size());
+    if (!o.user) share_out(door, more);
     scope side;
     side.spawn(stop_on_signals(stops, o.drain_timeout));
     side.spawn(reload_on_signal(reloads));
     if (rotates) side.spawn(reopen_log_on_signal(*rotates));
     scope serving;
     if (http_door.is_open()) {
-      redirect_.emplace(o, door.local().port(), certificates_);
+      redirect_.emplace(o, at.port(), certificates_);
       serving.spawn(redirect_->serve(std::move(http_door)));
     }
     for (std::size_t i = 1; i < shards_.size(); ++i)
-      serving.spawn(shards_[i]->own_color(),
-                    serve_in(*shards_[i], another_door(door), more_doors_again(more), tls_));
-    serving.spawn(serve_in(*shards_[0], door, more, tls_));
+      serving.spawn(shards_[i]->own_color(), shards_[i]->serve(tls_));
+    serving.spawn(shards_[0]->serve(tls_));
     std::exception_ptr failed;
     try {
       co_await before.done();
       if (next) side.spawn(hand_over(next->publish(), door, std::move(handed)));
-      std::fputs(banner(o, door.local(), http_at).c_str(), stderr);
+      std::fputs(banner(o, at, http_at).c_str(), stderr);
       side.spawn(certificates_.run(tls_));
       co_await serving.join();
     } catch (...) {
@@ -102,62 +114,34 @@ class service {
     side.cancel();
     static_cast<void>(co_await as_expected(side.join()));
     if (failed) std::rethrow_exception(failed);
-    std::fputs(farewell((co_await totals()).server).c_str(), stderr);
-    co_return 0;
   }
 
- private:
-  static constexpr nanoseconds device_patience = std::chrono::seconds(2);
-  static constexpr nanoseconds handover_grace = std::chrono::seconds(1);
+  /// The kernel's socket: the one that another server or the service manager gave, or a new one.
+  static task<tcp_listener> open_socket(const serve_options& o, takeover& before) {
+    std::optional<tcp_listener> given = before.door();
+    if (given) check_door(o, given->local());
+    if (!given) given = activated_door(o);
+    if (given) co_return std::move(*given);
+    co_return co_await open_door(o, ::isatty(STDERR_FILENO) != 0, o.is_proxy ? "--listen" : "-p");
+  }
 
-  /// Over TCP in the program: each shard has a stack of its own, and there is no socket to share.
-  task<int> run_user(const serve_options& o) {
+  /// Each shard listens on a stack of its own; there is no socket to share.
+  task<address> open_stacks(const serve_options& o) {
+    static_cast<void>(activated_door(o));  // a socket that was given is an error
     const address at = user_address(o);
-    std::exception_ptr failed;
-    try {
-      const auto memory = process_memory_of(o);
-      for (const auto& s : shards_) co_await s->listen_user(o, at, memory);
-      const time_point limit = clock::now() + device_patience;
-      while (!net::device_runs(o.user->device) && clock::now() < limit)
-        co_await sleep_for(std::chrono::milliseconds(2));
-    } catch (...) {
-      failed = std::current_exception();
-    }
-    if (failed) {
-      co_await leave_all();
-      std::rethrow_exception(failed);
-    }
-    signal_set stops{SIGINT, SIGTERM};
-    signal_set reloads{SIGHUP};
-    std::optional<signal_set> rotates;
-    if (log_.is_file()) rotates.emplace(std::initializer_list<int>{SIGUSR1});
-    scope side;
-    side.spawn(stop_on_signals(stops, o.drain_timeout));
-    side.spawn(reload_on_signal(reloads));
-    if (rotates) side.spawn(reopen_log_on_signal(*rotates));
-    scope serving;
+    const auto memory = process_memory_of(o);
+    for (const auto& s : shards_) co_await s->listen(o, at, memory);
+    const time_point limit = clock::now() + device_patience;
+    while (!net::device_runs(o.user->device) && clock::now() < limit)
+      co_await sleep_for(std::chrono::milliseconds(2));
+    co_return at;
+  }
+
+  /// Gives each shard the listeners. The first shard shares these, so that they close with it.
+  void share_out(const tcp_listener& door, const std::vector<more_door>& more) {
+    shards_[0]->take(door, more);
     for (std::size_t i = 1; i < shards_.size(); ++i)
-      serving.spawn(shards_[i]->own_color(), shards_[i]->serve_user(tls_));
-    serving.spawn(shards_[0]->serve_user(tls_));
-    std::fputs(banner(o, at, address()).c_str(), stderr);
-    side.spawn(certificates_.run(tls_));
-    co_await serving.settled();
-    side.cancel();
-    static_cast<void>(co_await as_expected(side.join()));
-    const shard_totals all = co_await totals();
-    co_await leave_all();
-    serving.rethrow_failure();
-    std::fputs(farewell(all.server).c_str(), stderr);
-    co_return 0;
-  }
-
-  task<> leave_all() {
-    for (const auto& s : shards_) co_await s->leave_user();
-  }
-
-  static task<> serve_in(shard& s, tcp_listener door, std::vector<more_door> more,
-                         const secure_door& tls) {
-    co_await s.serve(std::move(door), std::move(more), tls);
+      shards_[i]->take(another_door(door), more_doors_again(more));
   }
 
   task<shard_totals> totals() {

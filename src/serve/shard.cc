@@ -86,9 +86,19 @@ http::response shard::error(const http::request_head* head, int status, std::str
   return r;
 }
 
-task<> shard::serve(listener door, std::vector<more_door> more, const secure_door& tls) {
+void shard::take(listener door, std::vector<more_door> more) {
   door_ = std::move(door);
   more_doors_ = std::move(more);
+}
+
+task<> shard::listen(const serve_options& o, address at,
+                     std::shared_ptr<tcp::memory_budget> process) {
+  co_await enter(own_color());
+  net_ = provider_of(o, number_, std::move(process));
+  door_ = net_.listen(at).door;
+}
+
+task<> shard::serve(const secure_door& tls) {
   scope side;
   side_ = &side;
   if (logs_) side.spawn(log_.write_to(log_descriptor_));
@@ -114,24 +124,15 @@ task<> shard::serve(listener door, std::vector<more_door> more, const secure_doo
   static_cast<void>(co_await as_expected(side.join()));
   if (logs_) co_await last_lines();
   if (failed) std::rethrow_exception(failed);
+  // The kernel sends what is left after the program has ended; a stack in the program does not.
+  if (net_.is_user())
+    static_cast<void>(co_await as_expected(with_timeout(net_.settled(), last_bytes_timeout)));
 }
 
-task<> shard::listen_user(const serve_options& o, address at,
-                          std::shared_ptr<tcp::memory_budget> process) {
-  co_await enter(own_color());
-  net_ = provider_of(o, number_, std::move(process));
-  door_ = net_.listen(at).door;
-}
-
-task<> shard::serve_user(const secure_door& tls) {
-  co_await serve(door_, {}, tls);
-  // The kernel would send what is left after the program has ended.
-  static_cast<void>(co_await as_expected(with_timeout(net_.settled(), last_bytes_timeout)));
-}
-
-task<> shard::leave_user() {
+task<> shard::leave() {
   co_await enter(own_color());
   door_ = {};
+  more_doors_.clear();
   net_ = {};
 }
 

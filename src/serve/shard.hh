@@ -46,18 +46,18 @@ class shard {
 
   [[nodiscard]] color own_color() const noexcept { return color(number_); }
 
+  /// Takes its listeners of the kernel's. Thread: any color, before serve().
+  void take(listener door, std::vector<more_door> more);
+  /// Listens by TCP in the program instead, at this address of its stack. All shards must listen
+  /// before the first client learns of the server: another queue of the device changes which shard
+  /// gets a packet. Thread: any color; it enters this shard's color and returns.
+  [[nodiscard]] task<> listen(const serve_options& o, address at,
+                              std::shared_ptr<tcp::memory_budget> process);
   /// Serves until drain() was called and has finished; then writes the last lines of the log.
-  [[nodiscard]] task<> serve(listener door, std::vector<more_door> more, const secure_door& tls);
-  /// Listens by TCP in the program, at this address of its stack. All shards must listen before the
-  /// first client learns of the server: another queue of the device changes which shard gets a
-  /// packet. Thread: any color; it enters this shard's color and returns.
-  [[nodiscard]] task<> listen_user(const serve_options& o, address at,
-                                   std::shared_ptr<tcp::memory_budget> process);
-  /// Serves what listen_user() opened.
-  [[nodiscard]] task<> serve_user(const secure_door& tls);
-  /// Gives the queue of the device back, after all shards have ended: the kernel would bring
-  /// packets of their connections to another queue. Thread: any color.
-  [[nodiscard]] task<> leave_user();
+  [[nodiscard]] task<> serve(const secure_door& tls);
+  /// Closes its listeners and gives the queue of the device back, after all shards have ended: the
+  /// kernel would bring packets of their connections to another queue. Thread: any color.
+  [[nodiscard]] task<> leave();
   /// Accepts no more connections, and ends when the open ones have ended or this span is over.
   /// Answers from now on tell clients that their connection closes.
   void drain(nanoseconds grace);
@@ -93,7 +93,7 @@ class shard {
   std::optional<http::proxy_protocol_options> heralded_;
   listener door_;  // the server has a duplicate; closed when no more is accepted
   std::vector<more_door> more_doors_;  // --listen
-  net::provider net_;                  // the kernel's, unless serve_user() runs
+  net::provider net_;                  // the kernel's, unless listen() was called
   page_filler show_metrics_;
   std::unique_ptr<site> now_;
   std::vector<std::unique_ptr<site>> old_;

@@ -265,6 +265,18 @@ class ServeActivated(SiteTest):
                 self.give(door.fileno(), "2").process as process:
             self.assertIn(b"gives 2 sockets, but only one can be served", process.stderr.read())
 
+    def test_tcp_in_the_program_refuses_a_socket_instead_of_ignoring_it(self):
+        with socket.create_server(("127.0.0.1", 0)) as door:
+            for more in ((), ("--check",)):
+                done = subprocess.run(
+                    ["sh", "-c", self.GIVE, "sh", str(door.fileno()), "1", HEDDLE, "serve",
+                     str(self.site), "--net", "user:tun0,10.9.0.2/24", *more],
+                    pass_fds=(door.fileno(),), text=True, capture_output=True, timeout=LIMIT_S,
+                    env=environment({}))
+                self.assertEqual(done.returncode, 1, done.stdout)
+                self.assertIn("the service manager gives a socket, and --net user has none",
+                              done.stderr)
+
 
 class ServeMistakes(SiteTest):
     def expect(self, pattern, *words, code=2, **variables):
