@@ -4,6 +4,7 @@
 
 #include "heddle/http/headers.hh"
 #include "serve/door.hh"
+#include "serve/qr.hh"
 #include "serve/values.hh"
 
 namespace heddle::serve {
@@ -30,6 +31,12 @@ void check_net(const serve_options& o) {
     throw bad_setting("--redirect-http opens a socket, which --net user has not; leave one out");
   if (!o.bind.empty() || o.everywhere)
     throw bad_setting("--net user serves on its own address; leave --bind and --public out");
+}
+
+void check_qr(const serve_options& o) {
+  if (o.qr && !draws_qr)
+    throw bad_setting(
+        "--qr needs a heddle with libqrencode: install libqrencode-dev and build it again");
 }
 
 void check_proxies(const serve_options& o) {
@@ -63,6 +70,7 @@ void check_serve(const serve_options& o) {
   check_twice(o);
   check_net(o);
   check_listen(o);
+  check_qr(o);
   check_places(o);
   check_proxies(o);
   check_acme(o);
