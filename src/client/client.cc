@@ -9,8 +9,8 @@
 #include "client/core.hh"
 #include "heddle/core/expected.hh"
 #include "heddle/http/content_decoding.hh"
-#include "heddle/http/wake_once.hh"
 #include "heddle/sched/runtime.hh"
+#include "heddle/sync/wake_once.hh"
 
 namespace heddle::http {
 namespace detail {

@@ -18,8 +18,8 @@
 #include "heddle/base/list.hh"
 #include "heddle/core/scope.hh"
 #include "heddle/http/http2_frame.hh"
-#include "heddle/http/wake_once.hh"
 #include "heddle/io/stream.hh"
+#include "heddle/sync/wake_once.hh"
 
 namespace heddle::http {
 

@@ -25,7 +25,7 @@
 #include "heddle/base/error.hh"
 #include "heddle/base/sanitizer.hh"
 #include "heddle/http/http2_output.hh"
-#include "heddle/http/wake_once.hh"
+#include "heddle/sync/wake_once.hh"
 
 namespace heddle::http {
 

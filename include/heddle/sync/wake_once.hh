@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // One function of a connection waits, another of the same connection ends the wait.
 //
-// For the parts of the library that speak HTTP/2; not for programs: it may change in any version.
+// For the library itself; not for programs: it may change in any version.
 #pragma once
 
 #include <utility>
@@ -9,7 +9,7 @@
 #include "heddle/core/rendezvous.hh"
 #include "heddle/core/task.hh"
 
-namespace heddle::http {
+namespace heddle {
 
 /// Thread: one color. One waiter at a time. Cancel: the wait can be cancelled and bounded.
 class wake_once {
@@ -29,4 +29,4 @@ class wake_once {
   event<> waiter_;
 };
 
-}  // namespace heddle::http
+}  // namespace heddle

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A bucket of tokens: limits acts of a peer that are fine in short bursts, but not for long.
 //
-// For the parts of the library that speak HTTP/2; not for programs: it may change in any version.
+// For the library itself; not for programs: it may change in any version.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 #include "heddle/base/clock.hh"
 
-namespace heddle::http {
+namespace heddle {
 
 /// Thread: one color.
 class rate_budget {
@@ -40,4 +40,4 @@ class rate_budget {
   time_point since_{};  // when the tokens were counted last
 };
 
-}  // namespace heddle::http
+}  // namespace heddle
