@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: MIT
 // heddle/abi.h: the calls that plain frames make.
-#include "heddle/abi.h"
-
 #include <exception>
 #include <mutex>
 
+#include "abi/waiting.hh"
+#include "heddle/abi.h"
 #include "heddle/core/context.hh"
 #include "heddle/sched/runtime.hh"
 
-namespace heddle {
+namespace heddle::abi {
 namespace {
 
-worker& from(heddle_worker* w) { return *reinterpret_cast<worker*>(w); }
 runtime& home(heddle_worker* w) { return static_cast<runtime&>(from(w).sched); }
 
 /// The content of a heddle_timer.
@@ -36,9 +35,10 @@ auto guarded(const char* call, F&& f) noexcept {
 
 }  // namespace
 
-}  // namespace heddle
+}  // namespace heddle::abi
 
 using namespace heddle;
+using namespace heddle::abi;
 
 extern "C" {
 
