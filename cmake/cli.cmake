@@ -37,6 +37,7 @@ if(HEDDLE_WITH_CLI AND HEDDLE_CLI_SOURCES)
                         CLI11::CLI11)
   set_property(SOURCE "${PROJECT_SOURCE_DIR}/src/cli/draft.cc" APPEND PROPERTY COMPILE_DEFINITIONS
     HEDDLE_LINK_LIBRARIES="${HEDDLE_DRAFT_LINKS}" HEDDLE_LIBDIR="${CMAKE_INSTALL_LIBDIR}")
+  heddle_use_crypt(heddle_cli)
   if(PkgConfig_FOUND AND NOT HEDDLE_QR STREQUAL "OFF")
     pkg_check_modules(QRENCODE QUIET IMPORTED_TARGET libqrencode)
   endif()

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "cli/verbs.hh"
-#include "source/password_hash.hh"
+#include "serve/password_hash.hh"
 
 namespace heddle::cli {
 namespace {
@@ -64,7 +64,7 @@ int make_password(const std::string& user) {
     print_error("the password is empty", "give one of at least a dozen letters");
     return 1;
   }
-  std::printf("%s:%s\n", user.c_str(), source::hash_password(password).c_str());
+  std::printf("%s:%s\n", user.c_str(), serve::hash_password(password).c_str());
   return 0;
 }
 

@@ -5,7 +5,7 @@
 
 #include "heddle/http/base64.hh"
 #include "heddle/io/blocking.hh"
-#include "source/password_hash.hh"
+#include "serve/password_hash.hh"
 
 namespace heddle::serve {
 namespace {
@@ -48,12 +48,12 @@ password::password(bus& b, std::string_view user_and_password)
     : bus_(b), wanted_(std::make_shared<password_wanted>()) {
   const std::size_t colon = user_and_password.find(':');
   const std::string_view secret = user_and_password.substr(colon + 1);
-  if (source::is_password_hash(secret)) {
-    if (!source::can_hash_passwords())
+  if (is_password_hash(secret)) {
+    if (!can_hash_passwords())
       throw failure(std::make_error_code(std::errc::not_supported),
                     "--auth has a hash, and this program was built without libcrypt; give the "
                     "password itself");
-    if (!source::knows_password_hash(std::string(secret)))
+    if (!knows_password_hash(std::string(secret)))
       throw failure(std::make_error_code(std::errc::not_supported),
                     "--auth: no password would ever match, because libcrypt does not know the kind "
                     "of this hash; heddle password USER makes one");
@@ -90,7 +90,7 @@ task<http::response> password::check(std::shared_ptr<password_wanted> wanted, bu
     const bool user = colon != text.npos && same_secret(text.substr(0, colon), wanted->user);
     const std::string secret = colon == text.npos ? "" : text.substr(colon + 1);
     // The hash is checked for another user, too: the time must not tell whether the name is right.
-    const auto matches = [&] { return source::password_matches(secret, wanted->hash); };
+    const auto matches = [&] { return password_matches(secret, wanted->hash); };
     right = co_await blocking(matches) && user;
   }
   if (!right) co_return made_here_too(b, refusal());

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace heddle::source {
+namespace heddle::serve {
 
 [[nodiscard]] bool can_hash_passwords() noexcept;
 /// Whether a text looks like a hash: a dollar, a method of letters and digits, a dollar, and more.
@@ -18,4 +18,4 @@ namespace heddle::source {
 /// By the system's best method (yescrypt in Debian 12). Throws failure.
 [[nodiscard]] std::string hash_password(const std::string& password);
 
-}  // namespace heddle::source
+}  // namespace heddle::serve

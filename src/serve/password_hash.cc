@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Calls libcrypt, whose state for one call is 32 KiB.
-#include "source/password_hash.hh"
+#include "serve/password_hash.hh"
 
 #include <algorithm>
 #include <cerrno>
@@ -12,7 +12,7 @@
 #include <crypt.h>
 #endif
 
-namespace heddle::source {
+namespace heddle::serve {
 
 bool is_password_hash(std::string_view text) noexcept {
   if (!text.starts_with('$')) return false;
@@ -69,4 +69,4 @@ std::string hash_password(const std::string&) {
 
 #endif
 
-}  // namespace heddle::source
+}  // namespace heddle::serve
