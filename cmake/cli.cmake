@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-# The heddle program: src/cli/*.cc, one file a verb, and room serve, at <build>/bin/heddle. A
-# release build merges the handlers of `heddle serve` by the profile of its compiler,
-# src/serve/serve.COMPILER.prof, which `make profile` makes. The plan comes from a smaller program
-# that has the verb optimize only, since the whole one is not there yet.
+# The heddle program: src/cli/*.cc, one file a verb, and rooms serve and trace, at
+# <build>/bin/heddle. A release build merges the handlers of `heddle serve` by the profile of its
+# compiler, src/serve/serve.COMPILER.prof, which `make profile` makes. The plan comes from a smaller
+# program that has the verb optimize only, since the whole one is not there yet.
 include(optimize)
 
 find_package(CLI11 QUIET)
 heddle_optional(HEDDLE_CLI CLI11_FOUND "the heddle program (CLI11)" HEDDLE_WITH_CLI)
 file(GLOB HEDDLE_CLI_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cli/*.cc"
-     "${PROJECT_SOURCE_DIR}/src/serve/*.cc")
+     "${PROJECT_SOURCE_DIR}/src/serve/*.cc" "${PROJECT_SOURCE_DIR}/src/trace/*.cc")
 
 # The profile for this build, or nothing. Sanitized and unoptimized programs are for looking inside.
 function(heddle_cli_profile out)

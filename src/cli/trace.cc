@@ -6,9 +6,9 @@
 #include <iterator>
 #include <memory>
 
-#include "cli/trace_tcp.hh"
 #include "cli/verbs.hh"
 #include "heddle/base/error.hh"
+#include "trace/tcp_trace.hh"
 
 namespace heddle::cli {
 namespace {
@@ -19,7 +19,7 @@ struct trace_options {
   bool json = false;
   std::size_t connection = 0;  // 0: the one with the most bytes
   std::string direction = "more";
-  trace_view view;
+  trace::trace_view view;
 };
 
 std::vector<std::byte> bytes_of(const std::string& path) {
@@ -43,15 +43,15 @@ void write_to(const std::string& path, const std::string& text) {
   if (!out) throw failure(std::make_error_code(std::errc::io_error), path + ": cannot be written");
 }
 
-const traced_connection& chosen(const tcp_trace& t, const trace_options& o) {
+const trace::traced_connection& chosen(const trace::tcp_trace& t, const trace_options& o) {
   if (o.connection > t.connections.size())
     throw failure(std::make_error_code(std::errc::invalid_argument),
                   "there is no connection " + std::to_string(o.connection) + " in " + o.file +
                       ", which has " + std::to_string(t.connections.size()));
   if (o.connection != 0) return t.connections[o.connection - 1];
-  const auto bytes = [](const traced_connection& c) { return c.forth.bytes + c.back.bytes; };
-  const traced_connection* most = &t.connections.front();
-  for (const traced_connection& c : t.connections)
+  const auto bytes = [](const trace::traced_connection& c) { return c.forth.bytes + c.back.bytes; };
+  const trace::traced_connection* most = &t.connections.front();
+  for (const trace::traced_connection& c : t.connections)
     if (bytes(c) > bytes(*most)) most = &c;
   return *most;
 }
@@ -59,20 +59,20 @@ const traced_connection& chosen(const tcp_trace& t, const trace_options& o) {
 int run_trace_tcp(const trace_options& o) {
   try {
     const std::vector<std::byte> file = bytes_of(o.file);
-    const tcp_trace t = read_tcp_trace(file, o.file);
+    const trace::tcp_trace t = trace::read_tcp_trace(file, o.file);
     if (o.json) {
-      write_to(o.output, trace_json(t));
+      write_to(o.output, trace::trace_json(t));
     } else if (t.connections.empty()) {
       print_error(o.file + ": no TCP among " + std::to_string(t.packets) + " packets",
                   "capture with tcpdump -w FILE tcp, or --net user:...,trace=FILE");
       return 1;
     } else if (o.output.empty()) {
-      write_to("", trace_table(t));
+      write_to("", trace::trace_table(t));
     } else {
-      const traced_connection& c = chosen(t, o);
+      const trace::traced_connection& c = chosen(t, o);
       const bool back =
           o.direction == "back" || (o.direction == "more" && c.back.bytes > c.forth.bytes);
-      write_to(o.output, trace_svg(c, back ? c.back : c.forth, o.view));
+      write_to(o.output, trace::trace_svg(c, back ? c.back : c.forth, o.view));
     }
     if (t.trouble.empty()) return 0;
     print_error(o.file + ": " + t.trouble, "the packets before it were used");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The findings of `heddle trace tcp`: connections, each with two directions of data.
-// trace_tcp_flows.cc collects them, trace_tcp_svg.cc draws them, trace_tcp_json.cc writes them.
+// The findings of `heddle trace tcp`: connections, each with two directions of data. tcp_flows.cc
+// collects them, tcp_svg.cc draws them, tcp_text.cc lists them and writes them as JSON.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 #include "heddle/tcp/pcap.hh"
 
-namespace heddle::cli {
+namespace heddle::trace {
 
 /// A place in a stream: the number of bytes before it.
 using stream_offset = std::int64_t;
@@ -88,4 +88,4 @@ struct trace_view {
 /// A line for each connection.
 [[nodiscard]] std::string trace_table(const tcp_trace& t);
 
-}  // namespace heddle::cli
+}  // namespace heddle::trace

@@ -7,10 +7,10 @@
 #include <optional>
 #include <tuple>
 
-#include "cli/trace_tcp.hh"
 #include "heddle/base/error.hh"
+#include "trace/tcp_trace.hh"
 
-namespace heddle::cli {
+namespace heddle::trace {
 namespace {
 
 constexpr tcp::instant pause_us_min = 20'000;
@@ -235,4 +235,4 @@ tcp_trace read_tcp_trace(std::span<const std::byte> file, const std::string& nam
   return t;
 }
 
-}  // namespace heddle::cli
+}  // namespace heddle::trace

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace heddle::cli {
+namespace heddle::trace {
 
 /// The width of a column in pixels: points of a curve that are nearer than this are drawn as one.
 inline constexpr double trace_column = 0.5;
@@ -83,4 +83,4 @@ class steps {
   double x_ = 0, last_ = 0, low_ = 0, high_ = 0;
 };
 
-}  // namespace heddle::cli
+}  // namespace heddle::trace

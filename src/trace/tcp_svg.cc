@@ -6,10 +6,10 @@
 #include <cmath>
 #include <cstdio>
 
-#include "cli/trace_tcp.hh"
-#include "cli/trace_tcp_lines.hh"
+#include "trace/tcp_lines.hh"
+#include "trace/tcp_trace.hh"
 
-namespace heddle::cli {
+namespace heddle::trace {
 namespace {
 
 constexpr double left = 84, right = 24, top = 92, gap = 58, bottom = 48;
@@ -330,4 +330,4 @@ std::string trace_svg(const traced_connection& c, const traced_direction& d,
   return picture(c, d, view).draw();
 }
 
-}  // namespace heddle::cli
+}  // namespace heddle::trace

@@ -3,10 +3,10 @@
 #include <cstdio>
 #include <utility>
 
-#include "cli/trace_tcp.hh"
 #include "heddle/probe/json.hh"
+#include "trace/tcp_trace.hh"
 
-namespace heddle::cli {
+namespace heddle::trace {
 namespace {
 
 std::string host_and_port(const tcp::endpoint& e) {
@@ -96,4 +96,4 @@ std::string trace_table(const tcp_trace& t) {
   return text;
 }
 
-}  // namespace heddle::cli
+}  // namespace heddle::trace
