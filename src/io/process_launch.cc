@@ -97,9 +97,8 @@ void process_launch::gather_strings() {
       return std::strncmp(inherited, v.c_str(), v.find('=') + 1) == 0;
     });
   };
-  if (options.inherits_environment_)
-    for (char** v = environ; *v != nullptr; ++v)
-      if (!replaced(*v)) variables.push_back(*v);
+  for (char** v = environ; *v != nullptr; ++v)
+    if (!replaced(*v)) variables.push_back(*v);
   for (std::string& v : options.variables_) variables.push_back(v.data());
   variables.push_back(nullptr);
 }

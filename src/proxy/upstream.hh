@@ -56,7 +56,6 @@ class upstream {
 
   [[nodiscard]] bool up(time_point now) const noexcept { return healthy_ && now >= paused_until_; }
   [[nodiscard]] bool healthy() const noexcept { return healthy_; }
-  [[nodiscard]] time_point paused_until() const noexcept { return paused_until_; }
   /// A request succeeded or failed; `why` is for the log.
   void note_success();
   void note_failure(const std::string& why);

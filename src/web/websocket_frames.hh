@@ -84,10 +84,6 @@ class websocket_reader {
   }
   [[nodiscard]] std::uint16_t code() const noexcept { return code_; }
   [[nodiscard]] std::string_view why() const noexcept { return why_; }
-  /// Nothing of a message or a frame has come that is not whole.
-  [[nodiscard]] bool between_messages() const noexcept {
-    return head_size_ == 0 && !in_payload_ && !in_message_;
-  }
 
  private:
   [[nodiscard]] bool take_head(std::span<char>& in);

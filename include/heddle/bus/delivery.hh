@@ -58,7 +58,6 @@ struct delivery : frame, list_node {
   const type& is;
   site asked_at;           ///< the line that posted it
   std::uint32_t uses = 1;  ///< handles, plus one while it is timed or queued
-  bool keeps_arguments = true;
   alarm timer{*this};
 };
 

@@ -38,9 +38,6 @@ class choice {
   [[nodiscard]] bool open_to(std::size_t branch) const noexcept {
     return made_for_ == none || made_for_ == branch;
   }
-  [[nodiscard]] bool made() const noexcept { return made_for_ != none; }
-  /// The branch that the choice was made for. Only if made().
-  [[nodiscard]] std::size_t made_for() const noexcept { return made_for_; }
 
  private:
   static constexpr std::size_t none = ~std::size_t{0};

@@ -78,7 +78,6 @@ class multipart_decoder {
   multipart_piece boundary_line(std::string_view input);
   multipart_piece head_lines(std::string_view input);
   [[nodiscard]] problem take_head();
-  [[nodiscard]] problem take_line(std::string_view line);
 
   std::string delimiter_;  // "\r\n--" and the boundary
   form_limits bounds_;

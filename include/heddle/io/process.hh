@@ -53,15 +53,12 @@ class process_options {
   process_options& directory(std::string path) { return directory_ = std::move(path), *this; }
   /// Sets one variable, in addition to the inherited ones or in place of one.
   process_options& variable(std::string name, std::string value);
-  /// Inherits no variables: the child has only those of variable().
-  process_options& empty_environment() noexcept { return inherits_environment_ = false, *this; }
 
  private:
   friend struct process_launch;
   child_stream input_ = child_stream::inherit;
   child_stream output_ = child_stream::inherit;
   child_stream errors_ = child_stream::inherit;
-  bool inherits_environment_ = true;
   std::string directory_;
   std::vector<std::string> variables_;  // NAME=value
 };

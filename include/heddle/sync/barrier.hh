@@ -62,7 +62,6 @@ class barrier {
     const std::size_t here = all_here_.waiting_open();
     if (here > 0 && here >= parties_) next_phase();
   }
-  [[nodiscard]] std::size_t parties() const noexcept { return parties_; }
   [[nodiscard]] std::size_t phase() const noexcept { return phase_; }
 
  private:

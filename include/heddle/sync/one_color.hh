@@ -26,7 +26,6 @@ class one_color {
  public:
   explicit one_color(std::source_location made) noexcept : made_(site_of(made)) {}
 
-  [[nodiscard]] bool is_here(const worker& w) const noexcept { return color_ == w.color; }
   void check(worker& w, const one_color_kind& kind, std::source_location where) noexcept {
     if (color_ != w.color) [[unlikely]]
       first_or_wrong(w, kind, where);
