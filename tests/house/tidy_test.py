@@ -38,6 +38,8 @@ BAD = [
     ("scripts", {"scripts/run.py": "def f(:\n"}, "not Python"),
     ("columns", {"src/core/task.cc": HEAD + "// " + "x" * 98 + "\n"}, "101 columns"),
     ("lines", {"src/core/task.cc": HEAD + "int x;\n" * 399}, "401 lines"),
+    ("flags", {"src/core/task.cc": HEAD + "struct task {\n  bool a = false, b, c;\n  bool d;\n"
+               "  bool is() { return a; }\n  std::atomic<bool> e = false;\n};\n"}, "5 booleans"),
     ("headless", {"src/core/task.cc": HEAD + "// nobody waits\n"}, "name the subject"),
     ("twice", {f"src/core/{n}.cc": HEAD + "namespace {\nint f(int x) {\n  return x;\n}\n"
                "}  // namespace\n" for n in ("a", "b")}, "f is defined in src/core/a.cc:4, too"),
