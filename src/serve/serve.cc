@@ -71,8 +71,13 @@ class service {
   task<> serve_until_stopped(const serve_options& o) {
     takeover before(o.handover);
     tcp_listener door;  // stays closed over TCP in the program
-    if (!o.user) door = co_await open_socket(o, before);
-    const address at = o.user ? co_await open_stacks(o) : door.local();
+    address at;
+    if (o.user) {
+      at = co_await open_stacks(o);
+    } else {
+      door = co_await open_socket(o, before);
+      at = door.local();
+    }
     // Listen for signals before any client or service manager learns that this server runs, because
     // they may then send one.
     signal_set stops{SIGINT, SIGTERM};
