@@ -2,7 +2,7 @@
 # The few commands that people type. The work is done by CMake presets and scripts/.
 #   make serve [ARGS="DIR -p PORT"]   make build   make dist   make format   make clean
 #   make test [ALL=1]: all tests with Clang, then with GCC those of rooms that changed (ALL=1: all)
-#   make bench [SUITE=core]   make bench-http [ARGS=--brief]   make profile
+#   make bench [SUITE=fiber]   make bench-http [ARGS=--brief]   make profile
 JOBS ?= $(shell nproc)
 SUITE ?=
 serve_args = $(or $(ARGS),examples/site)
@@ -57,10 +57,10 @@ bench: setup-bench
 
 # Heddle beside nginx, lighttpd, Apache, h2o, hyper, monoio, Beast and Go: some 20 minutes.
 bench-http: setup-bench
-	$(say) "measuring suite http; figures go to build/bench/figures.json, plots to build/bench/plots"
+	$(say) "measuring suite http; figures go to build/bench/figures.json"
 	@$(call quiet_configure,dist)
 	@cmake --build --preset dist -j $(JOBS) --target heddle_cli example_echo
-	@scripts/bench http --svg $(ARGS)
+	@scripts/bench http $(ARGS)
 
 # What handlers `heddle serve` runs, for `make dist` from now on: src/serve/serve.*.prof.
 profile: setup-test

@@ -4,7 +4,6 @@
 Servers: compiled from Draft (`draft`), the same by hand in C on the same ABI (`hand`), the same as
 tasks of C++ (`tasks`), each with both fast drivers; `draft_files` is the example paper_http, which
 opens a file for each request as nginx and lighttpd do. The server has core 0, the client core 1.
-Cases graph_SIZE_cN are the paper's three graphs, drawn as build/bench/plots/draft.svg.
 Case `instructions` counts under callgrind, so it repeats exactly where times do not. The others
 look at the compiler: lines, frames, and the time that it takes.
 """
@@ -23,12 +22,10 @@ from bench_plan import build_folder, Measure, Plan
 
 ROUNDS = (7, 2)   # whole, brief
 SIZES = {"100B": 100, "16KB": 16 << 10, "128KB": 128 << 10}
-CLIENTS = (1, 10, 100, 1000, 10_000)
 DRIVERS = {"epoll": "epoll", "uring": "io_uring"}
 OWN = ("draft", "hand", "tasks")
 IDLE = 10_000
 ECHO = ("--echo", 100)
-FILES_MAX = 5000             # clients that may all have a file open
 WAKES = 5_000_000
 REQUESTS = 2000              # of a count of instructions
 
@@ -67,7 +64,6 @@ class Suite:
         self.add_loads()
         self.add_instructions()
         self.add_idle()
-        self.add_graphs()
         for driver in DRIVERS:
             self.plan.pairs += [
                 (f"draft_{driver}", other, metric)
@@ -118,22 +114,6 @@ class Suite:
                     "--burst", int(values is burst_values)]
             self.plan.add(Measure(case, server.name, seconds + self.warmup + 0.05,
                                   lambda m=more, v=values: self.load(case, server, m, check, v)))
-
-    def add_graphs(self):
-        chosen = [s for s in [*self.web, *self.peers]
-                  if not s.missing and not s.name.endswith("_uring")]
-        for size in SIZES:
-            for count in CLIENTS:
-                for server in chosen:
-                    if count > FILES_MAX and server.name.startswith("draft_files"):
-                        continue   # a socket and a file for each client: too many descriptors
-                    words = ["--path", f"/{size}.txt", "--connections", count, "--seconds",
-                             self.seconds]
-                    case = f"graph_{size}_c{count}"
-                    self.plan.add(Measure(
-                        case, server.name, self.seconds + self.warmup + count / 10_000,
-                        lambda s=server, w=words, c=case: self.load(c, s, w, None, load_values),
-                        rounds_max=1 if self.context.brief else 3))
 
     def load(self, case, server, words, check, values):
         server.group = self.group

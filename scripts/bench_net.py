@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Suite net: TCP in the program beside the kernel's, as root, in network namespaces of its own.
 
@@ -6,13 +5,9 @@ cN_SIZE: CPU of `heddle serve` for a request (wrk, keep-alive, N connections), o
 TUN device and over the kernel's loopback. idle_N: memory of the server's process for each idle
 connection, and of the kernel's TCP. connections: bench/net/connections.cc. goodput_LOSS_DELAY:
 bench/net/goodput.cc, in permille and ms each way.
-
-scripts/bench_net.py --curve FILE.svg draws goodput over 0 to 5 % loss, with and without delay.
 """
 
-import argparse
 import json
-import math
 import os
 import pathlib
 import re
@@ -21,9 +16,6 @@ import subprocess
 import sys
 import tempfile
 import time
-
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import bench_machine as machine
 from bench_http_values import wrk_values
@@ -37,7 +29,7 @@ SIZES = {"100b": 100, "128k": 128 * 1024}
 CONNECTIONS = (50, 1000)
 IDLE = 4000                      # below the usual limit of descriptors of the client
 SENDERS = {"heddle": 0, "kernel_cubic": 1, "kernel_bbr": 2}
-PERMILLE = (0, 10, 20, 30, 40, 50)
+PERMILLE = (0, 10, 30)
 DELAYS_MS = (0, 10)
 # Keep-alive connections that ask once each and rest; says what it holds, ends with its input.
 IDLE_CLIENT = """
@@ -218,7 +210,7 @@ def plan(context):
         out.skip("connections", "build/dist/bench/net_connections is not built")
     transfers = build / "bench" / "net_goodput"
     if transfers.exists():
-        for permille in (0, 10, 30):
+        for permille in PERMILLE:
             for delay in DELAYS_MS:
                 for subject in SENDERS:
                     out.add(Measure(f"goodput_{permille}_{delay}", subject, 8,
@@ -228,87 +220,3 @@ def plan(context):
         out.skip("goodput", "build/dist/bench/net_goodput is not built")
     out.pairs += [("heddle", "kernel", "wrk_cpu_us"), ("heddle", "kernel_cubic", "mb_per_s")]
     return out
-
-
-# The curve.
-WIDTH, HEIGHT, LEFT, TOP, GAP = 380, 240, 64, 70, 90
-COLORS = {"heddle": ("#b35900", "#ffa657", ""), "kernel_cubic": ("#0969da", "#79c0ff", "6 4"),
-          "kernel_bbr": ("#8250df", "#d2a8ff", "2 3")}
-NAMES = {"heddle": "heddle, CUBIC", "kernel_cubic": "Linux, CUBIC", "kernel_bbr": "Linux, BBR"}
-
-
-def draw(points, rounds):
-    """SVG of {(subject, delay): [(permille, MB/s)]}, the rate on a logarithmic scale."""
-    rates = [max(v, 0.01) for line in points.values() for _, v in line]
-    low = 10.0 ** math.floor(math.log10(min(rates)))
-    high = 10.0 ** math.ceil(math.log10(max(*rates, 2 * low)))
-    span = math.log10(high / low)
-
-    def to_y(v):
-        return TOP + HEIGHT - HEIGHT * math.log10(max(v, low) / low) / span
-
-    total = LEFT + len(DELAYS_MS) * (WIDTH + GAP)
-    light = "".join(f".{s}{{stroke:{c[0]};fill:{c[0]}}}" for s, c in COLORS.items())
-    dark = "".join(f".{s}{{stroke:{c[1]};fill:{c[1]}}}" for s, c in COLORS.items())
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{total}" height="{TOP + HEIGHT + 50}">'
-           "<style>text{font:12px sans-serif;fill:#24292f}.back{fill:#fff}.grid{stroke:#d0d7de}"
-           f"polyline{{fill:none!important;stroke-width:2}}{light}"
-           "@media(prefers-color-scheme:dark){text{fill:#e6edf3}.back{fill:#0d1117}"
-           f".grid{{stroke:#30363d}}{dark}}}</style>"
-           '<rect class="back" width="100%" height="100%"/>',
-           f'<text x="{LEFT}" y="20">MB/s of 4 MiB by the share of packets lost each way; mean of '
-           f"{rounds} transfers to Linux</text>"]
-    x = LEFT
-    for subject in COLORS:
-        dash = f' stroke-dasharray="{COLORS[subject][2]}"' if COLORS[subject][2] else ""
-        out.append(f'<polyline class="{subject}" points="{x},38 {x + 26},38"{dash}/>'
-                   f'<text x="{x + 32}" y="42">{NAMES[subject]}</text>')
-        x += 150
-    for n, delay in enumerate(DELAYS_MS):
-        left = LEFT + n * (WIDTH + GAP)
-        out.append(f'<text x="{left}" y="{TOP - 8}" font-weight="bold">{delay} ms each way</text>')
-        mark = low
-        while mark <= high * 1.001:
-            out.append(f'<line class="grid" x1="{left}" x2="{left + WIDTH}" y1="{to_y(mark):.1f}" '
-                       f'y2="{to_y(mark):.1f}"/><text x="{left - 6}" y="{to_y(mark) + 4:.1f}" '
-                       f'text-anchor="end">{mark:g}</text>')
-            mark *= 10
-        for permille in PERMILLE:
-            out.append(f'<text x="{left + WIDTH * permille / PERMILLE[-1]:.1f}" '
-                       f'y="{TOP + HEIGHT + 18}" text-anchor="middle">{permille / 10:g} %</text>')
-        for subject in COLORS:
-            line = points.get((subject, delay), [])
-            at = [(left + WIDTH * p / PERMILLE[-1], to_y(v)) for p, v in line]
-            dash = f' stroke-dasharray="{COLORS[subject][2]}"' if COLORS[subject][2] else ""
-            path = " ".join(f"{x:.1f},{y:.1f}" for x, y in at)
-            out.append(f'<polyline class="{subject}" points="{path}"{dash}/>')
-            out += [f'<circle class="{subject}" cx="{x:.1f}" cy="{y:.1f}" r="2.5"/>' for x, y in at]
-    return "\n".join(out) + "\n</svg>\n"
-
-
-def main():
-    parser = argparse.ArgumentParser(description="Draws goodput over 0 to 5 % loss")
-    parser.add_argument("--curve", type=pathlib.Path, required=True, metavar="FILE.svg")
-    parser.add_argument("--rounds", type=int, default=10, help="transfers for each point (10)")
-    args = parser.parse_args()
-    root = pathlib.Path(__file__).resolve().parent.parent
-    program = build_folder(root) / "bench" / "net_goodput"
-    if not program.exists():
-        parser.error("build it first: cmake --build --preset dist --target bench_net_goodput, "
-                     "configured with -DHEDDLE_BENCH=ON")
-    points = {}
-    for permille in PERMILLE:
-        for delay in DELAYS_MS:
-            for subject in SENDERS:      # in turn, so that a slow moment counts for all
-                rate = goodput(program, subject, permille, delay, args.rounds)[0][1]
-                points.setdefault((subject, delay), []).append((permille, rate))
-                print(f"{permille / 10:g} % lost, {delay} ms: {NAMES[subject]} {rate:.2f} MB/s",
-                      flush=True)
-    args.curve.write_text(draw(points, args.rounds))
-
-
-if __name__ == "__main__":
-    try:
-        main()
-    except Failed as why:
-        sys.exit(f"bench_net: {why}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Heddle's own cases of the suites fiber, sync and io, and the rivals' programs of the last.
+"""Heddle's own cases of the suites fiber, sync and io.
 
 A benchmark named `SUITE/CASE` or `SUITE/CASE/SUBJECT` in build/dist/bench/ROOM_* is a case of
 that suite; without a subject it is `heddle`. A user counter that METRICS names is a metric of its
@@ -11,11 +11,10 @@ import json
 import re
 
 import bench_machine as machine
-from bench_core import NS
 from bench_plan import build_folder, Measure
 
-METRICS = {"bytes": "B", "cpu_ns": "ns", "cpu_us": "us", "reads_per_s": "1/s",
-           "bytes_per_cpu_s": "B/s"}
+METRICS = {"bytes": "B", "cpu_ns": "ns"}
+NS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 
 def split(name):
@@ -74,9 +73,3 @@ def measures(context, suite, rooms, seconds, core=machine.SERVER_CORE, **where):
     return [Measure(case, subject, seconds + 0.2,
                     lambda p=program, n=name: run(p, n, seconds, core, **where))
             for case, subject, program, name in found(context.root, suite, rooms)]
-
-
-def rival_values(text, metrics):
-    """Of a rival's one JSON line: the metrics asked for."""
-    line = json.loads(text)
-    return [(m, line[m], METRICS[m]) for m in metrics]

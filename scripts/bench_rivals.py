@@ -9,7 +9,7 @@ import shutil
 import subprocess
 
 
-CPP_RIVALS = ("coroutine_floor", "pthread", "asio", "beast", "boost_fiber", "ceiling", "load")
+CPP_RIVALS = ("beast", "boost_fiber", "ceiling", "load")
 
 
 class Rivals:
@@ -59,15 +59,11 @@ class Rivals:
         self.say("building the rivals in Go")
         # What is here has no dependencies; another Go than the one at hand is not fetched.
         env = {**os.environ, "GOTOOLCHAIN": "local"}
-        for program, package in (("core", "."), ("colors", "./colors"), ("http", "./http"),
-                                 ("pipes", "./pipes")):
+        for program, package in (("core", "."), ("http", "./http")):
             why = self._try(["go", "build", "-trimpath", "-o", self.build / "go" / program,
                              package], cwd=self.source / "go", env=env)
             if why:
                 self.missing["go"] = why
-
-    def build_tokio(self):
-        self.build_rust("tokio", {"core": "core_tokio", "colors": "colors", "pipes": "pipes"})
 
     def build_rust(self, name, programs):
         """Cargo works on a copy, so that it writes nothing into the source tree.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tests of suite draft: what counts as a line, what a plan says, and the graphs.
+"""Tests of suite draft: what counts as a line, and what a plan says.
 
 Run: python3 -B -m unittest tests/house/bench_draft_test.py
 """
@@ -7,20 +7,13 @@ Run: python3 -B -m unittest tests/house/bench_draft_test.py
 import pathlib
 import sys
 import unittest
-import xml.etree.ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 sys.dont_write_bytecode = True
 
 import bench_draft_compiler as compiler
-import bench_draft_curves as curves
 import bench_machine as machine
-
-
-def row(size, clients, subject, metric, value):
-    return {"suite": "draft", "case": f"graph_{size}_c{clients}", "subject": subject,
-            "metric": metric, "value": value, "unit": "x", "n": 1, "spread": [value, value]}
 
 
 class Draft(unittest.TestCase):
@@ -40,21 +33,6 @@ class Draft(unittest.TestCase):
         self.assertEqual(compiler.collected("==1== Collected : 12"), 12)
         with self.assertRaises(machine.Failed):
             compiler.collected("no such program")
-
-    def test_graphs_are_drawn_of_what_was_measured(self):
-        self.assertIsNone(curves.plot([]))
-        rows = [row(size, n, subject, metric, 5.0 + n)
-                for size in curves.SIZES for n in (1, 10, 100)
-                for subject in ("draft_epoll", "nginx") for metric in ("requests_per_s", "cpu_us")]
-        text = curves.plot(rows)
-        xml.etree.ElementTree.fromstring(text)
-        self.assertEqual(text.count("<polyline"), 3 * 2 * 2)
-        self.assertIn("Draft", text)
-        self.assertNotIn("lighttpd<", text)
-
-    def test_a_logarithmic_axis_has_round_marks_around_its_values(self):
-        self.assertEqual(curves.marks_between(7, 98), [5, 10, 20, 50, 100])
-        self.assertEqual(curves.marks_between(10, 10), [10, 20])
 
 
 if __name__ == "__main__":

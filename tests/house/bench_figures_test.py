@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Tests of scripts/bench: from samples to rows, tables and pictures, and turns between subjects."""
+"""Tests of scripts/bench: from samples to rows and tables, and turns between subjects."""
 
 import pathlib
 import sys
 import tempfile
 import unittest
-import xml.etree.ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -14,7 +13,6 @@ sys.dont_write_bytecode = True
 import bench_figures as figures
 import bench_machine as machine
 import bench_plan
-import bench_svg
 
 
 def sample(subject, value, round_number, metric="cpu_ns", case="yield_2"):
@@ -101,37 +99,6 @@ class Figures(unittest.TestCase):
         rows = figures.rows_of("core", [sample("heddle", 4, 0)], [],
                                {"core/yield_2/cpu_ns": "<= 3"})
         self.assertIn("MISS", "\n".join(figures.table(rows)))
-
-    def test_plots_are_drawn_for_groups(self):
-        rows = figures.rows_of("core", [sample("heddle", 2, 0), sample("a<b", 4000, 0)], [], {})
-        with tempfile.TemporaryDirectory() as folder:
-            self.assertEqual(bench_svg.draw(rows, pathlib.Path(folder)), 1)
-            text = (pathlib.Path(folder) / "core_yield_2_cpu_ns.svg").read_text()
-        self.assertIn("a&lt;b", text)
-        self.assertIn("logarithmic", text)
-
-    def test_the_sheet_of_suite_http_has_every_subject_and_both_looks(self):
-        rows = [{"suite": "http", "case": case, "subject": name, "metric": metric, "unit": "us",
-                 "value": value, "spread": [value, value], "n": 1}
-                for case, metric in (("http_100B_c50", "burst_cpu_us"),
-                                     ("http_100B_c50", "cpu_us"), ("http_mixed_c50", "cpu_us"))
-                for name, value in (("heddle_epoll", 9.0), ("ceiling_epoll", 3.0), ("h2o", 5.0))]
-        with tempfile.TemporaryDirectory() as folder:
-            self.assertEqual(bench_svg.draw(rows, pathlib.Path(folder)), 4)
-            text = (pathlib.Path(folder) / "http.svg").read_text()
-        root = xml.etree.ElementTree.fromstring(text)
-        self.assertIn("prefers-color-scheme:dark", text)
-        words = [e.text for e in root.iter() if e.tag.endswith("}text")]
-        for name in ("heddle_epoll", "ceiling_epoll", "h2o"):
-            self.assertEqual(words.count(name), 2)
-        self.assertIn("http: http_100B_c50, burst_cpu_us (us)", words)
-        self.assertNotIn("http: http_100B_c50, cpu_us (us)", words)
-        bars = [e for e in root.iter() if e.get("class") in ("own", "ceiling", "peer")
-                and e.get("height") == str(bench_svg.BAR)]
-        wide = float(root.get("width"))
-        self.assertEqual(len(bars), 6)
-        for bar in bars:
-            self.assertLess(float(bar.get("x")) + float(bar.get("width")), wide / 2)
 
 
 class Turns(unittest.TestCase):

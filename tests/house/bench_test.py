@@ -5,16 +5,14 @@ import importlib.machinery
 import importlib.util
 import json
 import pathlib
+import re
 import sys
 import unittest
-import xml.etree.ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 sys.dont_write_bytecode = True
 
-import bench_core
-import bench_curves
 import bench_machine as machine
 import bench_overload
 import bench_sealed
@@ -25,36 +23,6 @@ loader.exec_module(gates)
 
 
 class Parsing(unittest.TestCase):
-    def benchmark(self, **fields):
-        return json.dumps({"benchmarks": [{"name": "core/yield_2", "run_type": "iteration",
-                                           "cpu_time": 2.5, "time_unit": "us", **fields}]})
-
-    def test_processor_time_becomes_nanoseconds(self):
-        self.assertEqual(bench_core.benchmark_values(self.benchmark(), "yield_2"),
-                         [("cpu_ns", 2500.0, "ns")])
-
-    def test_counted_items_divide_the_time_and_bytes_are_a_metric(self):
-        text = self.benchmark(items_per_second=5e8, bytes=48.0)
-        self.assertEqual(bench_core.benchmark_values(text, "yield_2"),
-                         [("bytes", 48.0, "B"), ("cpu_ns", 2.0, "ns")])
-
-    def test_with_several_threads_both_times_are_metrics(self):
-        text = self.benchmark(items_per_second=5e8, cpu_ns=3.5)
-        self.assertEqual(bench_core.benchmark_values(text, "yield_2"),
-                         [("cpu_ns", 3.5, "ns"), ("wall_ns", 2.0, "ns")])
-
-    def test_a_benchmark_that_failed_or_is_absent_is_no_figure(self):
-        failed = self.benchmark(error_occurred=True, error_message="lost a frame")
-        for text, case in ((failed, "yield_2"), (self.benchmark(), "event")):
-            with self.assertRaises(machine.Failed):
-                bench_core.benchmark_values(text, case)
-
-    def test_cases_are_the_second_word_of_a_benchmarks_name(self):
-        self.assertEqual(bench_core.case_of("core/yield_2/process_time"), "yield_2")
-        self.assertIsNone(bench_core.case_of("http/parse"))
-        self.assertEqual(bench_core.case_of("sched/stream", "sched"), "stream")
-        self.assertIsNone(bench_core.case_of("core/stream", "sched"))
-
     def test_what_sealed_load_prints_becomes_metrics_and_nothing_sent_is_no_figure(self):
         said = {"seconds": 1, "answers": 3, "bytes_per_s": 9e8, "bytes_per_server_cpu_s": 1e9,
                 "server_cpus": 0.9, "client_cpus": 0.03}
@@ -80,18 +48,40 @@ class Overload(unittest.TestCase):
             with self.assertRaises(machine.Failed):
                 bench_overload.values_of(json.dumps({**self.ANSWER, **wrong}), 1000, None)
 
-    def test_the_curves_are_a_picture_for_light_and_dark(self):
-        rows = [{"suite": "overload", "case": f"load_{load}", "subject": s, "metric": m, "value": v}
-                for load in (50, 300) for s in ("heddle", "nginx")
-                for m, v in (("goodput_share", load / 300), ("p99", 10 * load))]
-        text = bench_curves.plot(rows)
-        self.assertIn("prefers-color-scheme:dark", text)
-        lines = [e for e in xml.etree.ElementTree.fromstring(text).iter()
-                 if e.tag.endswith("polyline")]
-        self.assertEqual([e.get("class") for e in lines], ["heddle", "nginx"] * 2)
-        for x, y in (p.split(",") for e in lines for p in e.get("points").split()):
-            self.assertTrue(0 < float(x) < 900 and 0 < float(y) < 400)
-        self.assertIsNone(bench_curves.plot([]))
+
+class Pages(unittest.TestCase):
+    """A measurement that no page shows goes."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.pages = "\n".join(p.read_text() for p in sorted((ROOT / "docs").rglob("*.md")))
+
+    def is_shown(self, suite):
+        return re.search(rf"scripts/bench( [\w-]+)* {suite}\b|SUITE={suite}\b", self.pages)
+
+    def test_each_suite_is_the_command_of_a_page(self):
+        text = (ROOT / "scripts" / "bench").read_text()
+        suites = re.findall(r'"(\w+)": bench_\w+', text)
+        self.assertGreater(len(suites), 5)
+        self.assertEqual([s for s in suites if not self.is_shown(s)], [])
+
+    def test_each_program_is_in_a_page_or_in_a_suite_that_is(self):
+        unused = []
+        for path in sorted((ROOT / "bench").glob("*/*.cc")):
+            room, name = path.parent.name, path.stem
+            if room == "gates" or re.search(rf"bench/{room}[_/]{name}\b", self.pages):
+                continue
+            if not (self.is_shown(room) and f'"{room}/' in path.read_text()):
+                unused.append(str(path.relative_to(ROOT)))
+        self.assertEqual(unused, [])
+
+    def test_each_module_of_the_harness_has_a_user(self):
+        scripts = {p: p.read_text() for p in (ROOT / "scripts").glob("bench*")}
+        for path in scripts:
+            uses = re.compile(rf"(import|from) {path.stem}\b")
+            shown = path.name == "bench" or f"scripts/{path.name}" in self.pages
+            self.assertTrue(shown or any(uses.search(t) for p, t in scripts.items() if p != path),
+                            f"{path.name} is in no page and in no other script")
 
 
 class Gates(unittest.TestCase):

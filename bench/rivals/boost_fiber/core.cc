@@ -5,7 +5,6 @@
 #include "../harness.hh"
 
 #include <boost/fiber/fiber.hpp>
-#include <boost/fiber/future.hpp>
 #include <boost/fiber/operations.hpp>
 #include <boost/fiber/pooled_fixedsize_stack.hpp>
 
@@ -45,18 +44,6 @@ double spawn_join(long count) {
   return rival::cpu_ns() - begin;
 }
 
-double event(long count) {
-  volatile long sum = 0;
-  const double begin = rival::cpu_ns();
-  while (count-- > 0) {
-    fibers::promise<int> made;
-    fibers::future<int> result = made.get_future();
-    made.set_value(1);
-    sum = sum + result.get();
-  }
-  return rival::cpu_ns() - begin;
-}
-
 // Every fiber yields once before its memory is counted.
 double parked(long count) {
   const double begin = rival::resident_bytes();
@@ -76,6 +63,5 @@ int main(int argc, char** argv) {
                     {{"yield_2", [](long n) { return yields(n, 2); }},
                      {"yield_10000", [](long n) { return yields(n, 10000); }},
                      {"spawn_join", spawn_join},
-                     {"event", event},
                      {"parked_bytes", parked}});
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Go with one P: goroutines, WaitGroup as join, a buffered channel of one as event.
-// Same arguments and output as the other rivals: see ../harness.hh.
+// Go with one P: goroutines, and WaitGroup as join.
+// Same arguments and output as Boost.Fiber's program: see ../harness.hh.
 package main
 
 import (
@@ -64,21 +64,6 @@ func spawnJoin(count int) float64 {
 	})
 }
 
-var sum int
-
-//go:noinline
-func makeEvent() chan int { return make(chan int, 1) }
-
-func event(count int) float64 {
-	return timed(func() {
-		for ; count > 0; count-- {
-			e := makeEvent()
-			e <- 1
-			sum += <-e
-		}
-	})
-}
-
 // Every goroutine has run once before its memory is counted.
 func parked(count int) float64 {
 	begin := residentBytes()
@@ -98,7 +83,6 @@ func main() {
 		"yield_2":      func(n int) float64 { return yields(n, 2) },
 		"yield_10000":  func(n int) float64 { return yields(n, 10000) },
 		"spawn_join":   spawnJoin,
-		"event":        event,
 		"parked_bytes": parked,
 	}
 	if len(os.Args) != 3 || cases[os.Args[1]] == nil {
