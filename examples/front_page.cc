@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A page of twelve parts, one of them slow (paper 000, section 7.1): front_page [PORT]. All parts
-// are fetched at once, and the browser shows the page up to the slow one while that is fetched:
+// A page of twelve parts, one of them slow (Krohn and others, 2007, 7.1): front_page [PORT]. All
+// parts are fetched at once, and the browser shows the page up to the slow one meanwhile:
 // curl -N http://127.0.0.1:8080/
 #include <cstdio>
 #include <cstdlib>

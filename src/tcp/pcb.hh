@@ -116,7 +116,7 @@ struct pcb {
 /// A bucket of the table takes four bytes more, for one or two connections.
 inline constexpr std::size_t idle_bytes = sizeof(pcb) + sizeof(std::uint32_t);
 static_assert(sizeof(pcb) == 120);
-static_assert(idle_bytes <= 128, "the limit of issue 28");
+static_assert(idle_bytes <= 128, "128 bytes for an idle connection");
 
 /// Whether the table above has the move.
 [[nodiscard]] bool legal(state from, state to) noexcept;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The table of constant arithmetic, on all 8-bit operands; and the three miscompiles of paper 002.
+// The table of constant arithmetic, on all 8-bit operands; and the three miscompiles of Angiuli and
+// Sullivan.
 #include "draft/fold.hh"
 
 #include <limits>

@@ -66,10 +66,29 @@ BAD = [
     ("dead", {"fuzz/corpus/answer/get": "GET"}, "no fuzzer"),
     ("links", {"docs/page.md": "[x](nowhere.md)\n"}, "dead link"),
     ("links", {"docs/page.md": "[x](../ARCHITECTURE.md#cellar)\n"}, "no such heading"),
+    ("pages", {"docs/a.md": "# A\n", "docs/b.md": "# B\n", "docs/README.md": "[b](b.md)\n"},
+     "docs/a.md:1: pages: no page leads here"),
+    ("papers", {"docs/page.md": "as paper 0" "02 says\n"}, "by author and year"),
     ("rooms", {"ARCHITECTURE.md": None}, "missing"),
     ("rooms", {"src/io/driver.cc": HEAD}, "the tree has room io"),
     ("rooms", {"ARCHITECTURE.md": TABLE + "| `bus` | c |\n"}, "the table has room bus"),
     ("rooms", {"ARCHITECTURE.md": "| room |\n| `core` |\n| `base` |\n"}, "not in order"),
+    ("globals", {"src/core/task.cc": HEAD + "namespace {\nint count = 0;\n}  // namespace\n"},
+     "task.cc:4: globals: `count` is global"),
+    ("globals", {"src/core/task.cc": HEAD + "std::atomic<int> hits[2]{};\n"}, "`hits` is global"),
+    ("globals", {"src/core/task.cc": HEAD + "int f(int x) {\n  if (x) {\n"
+                 "    static std::array<int, size(1)> last{};\n  }\n}\n"}, ":5: globals: `last`"),
+    ("globals", {"src/core/task.cc": HEAD + "task& f() {\n  static auto* const all = new task;\n"
+                 "  return *all;\n}\n"}, "`all` is global"),
+    ("globals", {"src/core/task.cc": HEAD + "void f() {\n  thread_local pool here;\n}\n"},
+     "`here` is global"),
+    ("globals", {"include/heddle/core/task.hh": HEADER + "template <class T>\nstruct node {\n"
+                 "  static inline constinit link<T> first{&one<T>};\n};\n"}, "`first` is global"),
+    ("globals", {"src/core/queue.hh": HEADER + "struct node {\n  static node* first;\n};\n",
+                 "src/core/task.cc": HEAD + "const char* node::first = nullptr;\n"},
+     "task.cc:3: globals: `first` is global"),
+    ("globals", {"ARCHITECTURE.md": TABLE + "\n| `src/core/task.cc` | `gone` | c |\n"},
+     "src/core/task.cc has no global variable `gone`"),
     ("words", {"docs/page.md": "See https:/" "/files.invalid/x\n"}, "files.invalid"),
     ("words", {"docs/page.md": "on hub.invalid.o" "rg today\n"}, "hub.invalid.o"),
     ("words", {"docs/page.md": "in /ho" "me/me/x\n"}, "path of one machine"),
@@ -128,6 +147,17 @@ class TidyTest(unittest.TestCase):
         known = usage.split("there are ")[1].split(")")[0].split(", ")
         self.assertEqual(sorted(known),
                          sorted({check for check, _, _ in BAD} | {"titles", "base", "flaky"}))
+
+    def test_constants_members_and_locals_are_no_globals(self):
+        code = ("constexpr int most = 3;\nconst char* const words[] = {\"a;\", \"b\"};\n"
+                "struct node {\n  int count = 0;\n  static constexpr int most = 2;\n"
+                "  static node* find(int by = 1);\n};\ntemplate <class T>\nstruct node<T*> {};\n"
+                "int f(int x = 2);\nextern int other;\nint g() {\n  int local = 0;\n"
+                "  static const auto next = symbol(\"poll\");\n"
+                "  for (int i = 0; i < 3; ++i) local++;\n"
+                "  return local;\n}\nnode::node() : count(1) {}\nenum class kind { a, b };\n")
+        status, output = tidy({"src/core/task.cc": HEAD + code}, "globals")
+        self.assertEqual(status, 0, output)
 
     def test_titles_of_commits_are_checked(self):
         self.assertEqual(tidy({}, "titles", title="core: tasks end")[0], 0)

@@ -9,7 +9,7 @@
 //
 // The handle is one pointer; copies name one occurrence. Triggering stores the values, and tells
 // the event's home: a rendezvous, a twait block, a combination or a callback. The waiting function
-// runs later, from the worker's queue, never inside trigger(). Paper 000, sections 3 and 4.
+// runs later, from the worker's queue, never inside trigger() (Krohn and others, 2007, section 3).
 #pragma once
 
 #include <concepts>

@@ -107,9 +107,9 @@ void tfork(event<Ts...> done, F&& f, Args&&... args) {
 }
 
 /// In a fiber: waits for any awaitable (operation, task, rendezvous, adapter) and returns its
-/// value, as co_await does in a task. (Paper 000 calls it wait(); here `wait` is the record of a
-/// suspended frame, and wait() is the system's call for child processes.) Do not call it in a
-/// destructor while the fiber unwinds.
+/// value, as co_await does in a task. (Krohn and others, 2007, call it wait(); here `wait` is
+/// the record of a suspended frame, and wait() is the system's call for child processes.) Do not
+/// call it in a destructor while the fiber unwinds.
 template <class A>
 [[gnu::always_inline]] inline decltype(auto) await(
     A&& awaitable, std::source_location where = std::source_location::current()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A page made of parts that are fetched at the same time and sent as they come (paper 000, section
-// 7.1). The text has places: {{name}} gets a part as text, which is escaped, and {{{name}}} gets a
-// part as HTML, as it is. The client gets everything before the first part that is not ready yet.
+// A page made of parts that are fetched at the same time and sent as they come (Krohn and others,
+// 2007, 7.1). The text has places: {{name}} gets a part as text, which is escaped, {{{name}}} one
+// as HTML, as it is. The client gets everything before the first part that is not ready yet.
 //
 //   const http::page front("<h1>{{title}}</h1>{{{news}}}<footer>{{{weather}}}</footer>");
 //
