@@ -68,6 +68,10 @@ BAD = [
     ("links", {"docs/page.md": "[x](../ARCHITECTURE.md#cellar)\n"}, "no such heading"),
     ("pages", {"docs/a.md": "# A\n", "docs/b.md": "# B\n", "docs/README.md": "[b](b.md)\n"},
      "docs/a.md:1: pages: no page leads here"),
+    ("glossary", {"docs/glossary.md": "- **burst**: a.\n- **burst**: b.\n", "docs/README.md":
+                  "[x](glossary.md)\n"}, "`burst` is defined in line 1, too"),
+    ("glossary", {"docs/glossary.md": "- **peer**: a rival; in room `http`, the client.\n"},
+     "one meaning"),
     ("papers", {"docs/page.md": "as paper 0" "02 says\n"}, "by author and year"),
     ("rooms", {"ARCHITECTURE.md": None}, "missing"),
     ("rooms", {"src/io/driver.cc": HEAD}, "the tree has room io"),
