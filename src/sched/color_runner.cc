@@ -9,9 +9,9 @@ namespace heddle {
 namespace {
 
 /// The next color, if there is one worker.
-template <bool noted>
+template <bool instrumented>
 color_record* next_alone(run_queue& queue, worker& w) noexcept {
-  color_record* const r = noted ? queue.pop() : queue.pop_in_order();
+  color_record* const r = instrumented ? queue.pop() : queue.pop_in_order();
   if (r != nullptr) r->queued = false;
   w.colors_wait = !queue.empty();
   return r;
@@ -117,8 +117,8 @@ bool color_runner::enter_other(seat& s, std::uint32_t place) noexcept {
 
 /// Queues a color that has work now. `first` is the frame that waits longest, if that is known.
 void color_runner::queue(seat& s, color_record& r, link first) noexcept {
-  const auto put = []<bool noted>(color_runner& its, seat& from, color_record& it,
-                                  std::bool_constant<noted>) {
+  const auto put = []<bool instrumented>(color_runner& its, seat& from, color_record& it,
+                                         std::bool_constant<instrumented>) {
     if (its.all_.shared) {
       // The worker where the color ran last or, the first time, the one that its number gives.
       const std::size_t home =
@@ -127,14 +127,14 @@ void color_runner::queue(seat& s, color_record& r, link first) noexcept {
       return;
     }
     it.queued = true;
-    if (noted) {
+    if (instrumented) {
       from.queue.push(it);
     } else {
       from.queue.push_in_order(it);
     }
     from.w.colors_wait = true;
   };
-  if (all_.noted || r.root == nullptr) [[unlikely]] {
+  if (all_.instrumented || r.root == nullptr) [[unlikely]] {
     const auto note_and_put = [put](color_runner& its, seat& from, color_record& it,
                                     link l) __attribute__((noinline)) {
       if (its.all_.options.watch) it.ready_since = from.w.now;
@@ -169,10 +169,10 @@ void color_runner::post(seat& s, std::uint32_t place, link l) noexcept {
 }
 
 /// Runs up to `limit` frames of the current color.
-template <bool shared, bool noted>
+template <bool shared, bool instrumented>
 std::size_t color_runner::run_frames(seat& s, std::size_t limit) noexcept {
   s.running = true;
-  const std::size_t ran = noted && all_.options.slow_handler > nanoseconds::zero()
+  const std::size_t ran = instrumented && all_.options.slow_handler > nanoseconds::zero()
                               ? run_watched(s, limit)
                           : shared ? s.w.run_ready(limit, s.went_on_at)
                                    : s.w.run_ready(limit);
@@ -184,8 +184,8 @@ std::size_t color_runner::run_frames(seat& s, std::size_t limit) noexcept {
 bool color_runner::run(seat& s, std::size_t limit) noexcept {
   // Instantiated four times (one or several workers, instrumented or not), to keep the checks out
   // of the hot loop.
-  const auto run_as = [this, &s, limit]<bool shared, bool noted>(std::bool_constant<shared>,
-                                                                 std::bool_constant<noted>) {
+  const auto run_as = [this, &s, limit]<bool shared, bool instrumented>(
+                          std::bool_constant<shared>, std::bool_constant<instrumented>) {
     worker& w = s.w;
     std::size_t left = limit;
     while (left != 0) {
@@ -194,7 +194,7 @@ bool color_runner::run(seat& s, std::size_t limit) noexcept {
         w.ready.append(s.held->waiting);
       }
       if (w.ready.empty() || !s.queue.empty()) {
-        color_record* const after = shared ? next(s) : next_alone<noted>(s.queue, w);
+        color_record* const after = shared ? next(s) : next_alone<instrumented>(s.queue, w);
         if (after == nullptr) {
           if (w.ready.empty()) break;
         } else if (after != s.held) {
@@ -211,8 +211,8 @@ bool color_runner::run(seat& s, std::size_t limit) noexcept {
         }
       }
       color_record& r = *s.held;
-      policy* const p = noted ? s.queue.policy() : nullptr;
-      const bool timed = noted && (all_.options.watch || (p != nullptr && p->uses_time()));
+      policy* const p = instrumented ? s.queue.policy() : nullptr;
+      const bool timed = instrumented && (all_.options.watch || (p != nullptr && p->uses_time()));
       if (timed) [[unlikely]] {
         s.turn_began = s.io->now();
         if (all_.options.watch && r.ready_since != time_point{}) {
@@ -221,7 +221,7 @@ bool color_runner::run(seat& s, std::size_t limit) noexcept {
           r.waited_most = std::max(r.waited_most, waited);
         }
       }
-      const std::size_t ran = run_frames<shared, noted>(
+      const std::size_t ran = run_frames<shared, instrumented>(
           s, s.queue.empty() ? left : std::min(left, all_.options.color_batch));
       left -= std::min(left, ran);
       r.frames += ran;
@@ -241,7 +241,7 @@ bool color_runner::run(seat& s, std::size_t limit) noexcept {
     }
     return left != limit;
   };
-  if (all_.noted)
+  if (all_.instrumented)
     return all_.shared ? run_as(std::true_type(), std::true_type())
                        : run_as(std::false_type(), std::true_type());
   return all_.shared ? run_as(std::true_type(), std::false_type())

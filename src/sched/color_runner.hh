@@ -64,7 +64,7 @@ class color_runner {
   [[nodiscard]] bool enter_other(seat& s, std::uint32_t place) noexcept;
   [[nodiscard]] bool hold_idle(seat& s, color_record& r) noexcept;
   void make_root(seat& s, color_record& r) noexcept;
-  template <bool shared, bool noted>
+  template <bool shared, bool instrumented>
   std::size_t run_frames(seat& s, std::size_t limit) noexcept;
   void queue(seat& s, color_record& r, link first) noexcept;
   // color_stealing.cc

@@ -18,7 +18,8 @@ namespace heddle {
 
 struct worker_set {
   explicit worker_set(const runtime_options& all) noexcept
-      : options(all), noted(all.watch || all.policy || all.slow_handler > nanoseconds::zero()) {}
+      : options(all),
+        instrumented(all.watch || all.policy || all.slow_handler > nanoseconds::zero()) {}
 
   [[nodiscard]] seat& of(const worker& w) noexcept { return *seats[w.index]; }
   [[nodiscard]] seat& first() noexcept { return *seats[0]; }
@@ -32,7 +33,7 @@ struct worker_set {
   world_pause pause;
   bool shared = false;     ///< several workers: records are held as color_table.hh says
   bool simulated = false;  ///< all of them on one thread
-  bool noted;              ///< turns are timed, watched, or in a policy's order
+  bool instrumented;       ///< turns are timed, watched, or in a policy's order
   bool in_world = false;   ///< the other workers may run; changes while they are paused
 };
 
