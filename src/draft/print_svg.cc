@@ -6,6 +6,7 @@
 
 #include "draft/flow_layout.hh"
 #include "draft/print_flow.hh"
+#include "heddle/base/text.hh"
 
 namespace heddle::draft {
 namespace {
@@ -15,29 +16,6 @@ constexpr double line_height = 14;
 constexpr double margin = 24;
 constexpr std::size_t columns_max = 52;
 constexpr std::size_t lines_max = 10;
-
-std::string escaped(std::string_view s) {
-  std::string out;
-  for (const char c : s) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        if (static_cast<unsigned char>(c) >= 0x20) out += c;
-    }
-  }
-  return out;
-}
 
 std::string shortened(std::string s) {
   if (s.size() <= columns_max) return s;
@@ -101,8 +79,9 @@ class picture {
 
  private:
   void text(double x, double y, std::string_view s, const char* more = "") {
-    out_ += "<text x=\"" + number(x) + "\" y=\"" + number(y) + "\"" + more + ">" + escaped(s) +
-            "</text>\n";
+    out_ += "<text x=\"" + number(x) + "\" y=\"" + number(y) + "\"" + more + ">";
+    append_markup_text(out_, s);
+    out_ += "</text>\n";
   }
 
   void add(const flow& f) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Encodes text for links and HTML pages: the writing functions of uri.hh.
+// Encodes text for links: the writing functions of uri.hh.
 #include <algorithm>
 
 #include "heddle/http/charset.hh"
@@ -41,30 +41,6 @@ std::string own_location(std::string_view reference, std::string_view origin) {
       append_encoded(out, std::string_view(&c, 1));
   }
   return out;
-}
-
-void append_html(std::string& out, std::string_view text) {
-  for (char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
-    }
-  }
 }
 
 }  // namespace heddle::http

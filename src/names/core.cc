@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "heddle/base/text.hh"
 #include "heddle/core/expected.hh"
 #include "heddle/core/rendezvous.hh"
 #include "heddle/core/scope.hh"
@@ -19,16 +20,9 @@ bool fits_family(const address& a, address_family family) noexcept {
   return family == address_family::any || a.is_v4() == (family == address_family::v4);
 }
 
-/// The host as an error shows it: one line, not too long.
-std::string shown(std::string_view host) {
-  std::string text(host.substr(0, shown_bytes_max));
-  for (char& c : text)
-    if (c < ' ' || c > '~') c = '?';
-  return host.size() > shown_bytes_max ? text + "..." : text;
-}
-
 outcome failed(std::string_view host, std::error_code code, std::string_view why) {
-  return std::unexpected(problem{code, "cannot find " + shown(host) + ": " + std::string(why)});
+  const std::string shown = printable_text(host, shown_bytes_max);
+  return std::unexpected(problem{code, "cannot find " + shown + ": " + std::string(why)});
 }
 
 answer failed_answer(errc code, std::string why) {
@@ -96,7 +90,7 @@ resolver_core::resolver_core(resolver_options from)
   };
   for (const std::string& each : options.search.value_or(std::vector<std::string>()))
     if (const std::string why = name_problem(each); !why.empty())
-      refuse("search has '" + shown(each) + "': " + why);
+      refuse("search has '" + printable_text(each, shown_bytes_max) + "': " + why);
   for (const address& a : options.servers)
     if (!a) refuse("servers has an empty address");
   if (options.udp_bytes != 0 && (options.udp_bytes < 512 || options.udp_bytes > 65535))

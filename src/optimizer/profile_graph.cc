@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 
+#include "heddle/base/text.hh"
+
 namespace heddle {
 
 namespace {
@@ -119,24 +121,6 @@ class writer {
     if (outside_) out_ += "  outside [shape=plaintext];\n";
   }
 
-  static std::string escaped_html(const std::string& text) {
-    std::string out;
-    for (const char c : text) {
-      if (c == '<') {
-        out += "&lt;";
-      } else if (c == '>') {
-        out += "&gt;";
-      } else if (c == '&') {
-        out += "&amp;";
-      } else if (c == '"') {
-        out += "&quot;";
-      } else {
-        out += c;
-      }
-    }
-    return out;
-  }
-
   /// A box for each topic: its name, the handlers of its usual sequence in order, and then the
   /// handlers of rarer sequences.
   void write_boxes() {
@@ -157,11 +141,14 @@ class writer {
           handlers.push_back(e.from_handler);
       out_ += "  " + topic_node(t) +
               " [shape=plain, label=<<table border=\"0\" cellborder=\"1\" cellspacing=\"0\">"
-              "<tr><td><b>" +
-              escaped_html(short_name(profile_.topics[t].name)) + "</b></td></tr>";
-      for (const std::uint32_t h : handlers)
-        out_ += "<tr><td port=\"h" + std::to_string(h) + "\">" +
-                escaped_html(short_name(profile_.handlers[h].name)) + "</td></tr>";
+              "<tr><td><b>";
+      append_markup_text(out_, short_name(profile_.topics[t].name));
+      out_ += "</b></td></tr>";
+      for (const std::uint32_t h : handlers) {
+        out_ += "<tr><td port=\"h" + std::to_string(h) + "\">";
+        append_markup_text(out_, short_name(profile_.handlers[h].name));
+        out_ += "</td></tr>";
+      }
       out_ += "</table>>];\n";
     }
     if (outside_) out_ += "  outside [shape=plaintext];\n";

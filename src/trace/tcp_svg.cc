@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "heddle/base/text.hh"
 #include "trace/tcp_lines.hh"
 #include "trace/tcp_trace.hh"
 
@@ -55,13 +56,6 @@ std::string time_text(double s) {
     std::snprintf(text, sizeof text, "%.4g s", s);
   }
   return text;
-}
-
-std::string escaped(const std::string& s) {
-  std::string out;
-  for (const char c : s)
-    out += c == '<' ? "&lt;" : c == '&' ? "&amp;" : c == '>' ? "&gt;" : std::string(1, c);
-  return out;
 }
 
 /// The distance of ticks: 1, 2 or 5 times a power of ten, so that about `count` fill the span.
@@ -149,8 +143,9 @@ class picture {
   }
 
   void put_text(double x, double y, const std::string& s, const char* more = "") {
-    out_ += "<text x=\"" + text_of(x) + "\" y=\"" + text_of(y) + "\" " + more + ">" + escaped(s) +
-            "</text>\n";
+    out_ += "<text x=\"" + text_of(x) + "\" y=\"" + text_of(y) + "\" " + more + ">";
+    append_markup_text(out_, s);
+    out_ += "</text>\n";
   }
 
   void heading() {

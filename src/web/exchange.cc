@@ -6,6 +6,7 @@
 #include <string>
 #include <system_error>
 
+#include "heddle/base/text.hh"
 #include "heddle/web/problem_details.hh"
 
 namespace heddle::http {
@@ -15,14 +16,8 @@ constexpr std::size_t target_max = 200;  // bytes of a request's path in a repor
 
 /// "GET /notes", safe to print.
 std::string describe_request(const request_head& head) {
-  std::string text = std::string(head.method_text()) + " " + std::string(head.path());
-  if (text.size() > target_max) {
-    text.resize(target_max);
-    text += "...";
-  }
-  for (char& c : text)
-    if (c < ' ' || c > '~') c = '?';
-  return text;
+  return printable_text(std::string(head.method_text()) + " " + std::string(head.path()),
+                        target_max);
 }
 
 }  // namespace

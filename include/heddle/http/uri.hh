@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "heddle/base/language.hh"
+#include "heddle/base/text.hh"
 
 namespace heddle::http {
 
@@ -83,6 +84,6 @@ std::string own_location(std::string_view reference, std::string_view origin = {
 
 // Appends text escaped for an HTML page: & < > " and ' become entities, so that the text can be
 // used in an element or in a quoted attribute.
-void append_html(std::string& out, std::string_view text);
+inline void append_html(std::string& out, std::string_view text) { append_markup_text(out, text); }
 
 }  // namespace heddle::http
