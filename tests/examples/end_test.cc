@@ -151,7 +151,7 @@ task<> end_http(std::string name) {
   tcp_listener upstream = tcp_listener::listen(address::loopback(0));
   scope s;
   if (name == "proxy") {
-    words.push_back(upstream.local().to_string());
+    words.push_back("http://" + upstream.local().to_string());
     s.spawn(http::serve(upstream, answer_as_upstream));
   }
   ending_program p = co_await start_ending(name, words);

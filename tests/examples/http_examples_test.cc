@@ -150,7 +150,7 @@ HEDDLE_TEST(examples, "json_api keeps notes, also through proxy") {
   rt.run([]() -> task<> {
     served api = co_await start_example("json_api");
     co_await use_notes(api.at);
-    served proxy = co_await start_example("proxy", api.at.to_string());
+    served proxy = co_await start_example("proxy", "http://" + api.at.to_string());
     const std::string made = co_await ask(proxy.at, "POST /notes", sized("via"), "via");
     EXPECT_EQ(field_of(made, "Location"), "/notes/2");
     EXPECT_EQ(body_of(co_await ask(proxy.at, "GET /notes?limit=3")),
