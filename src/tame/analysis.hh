@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "source/diagnostic.hh"
+#include "tame/index.hh"
 #include "tame/token.hh"
 
 namespace heddle::tame {
@@ -24,6 +25,14 @@ struct range {
   std::uint32_t end = 0;
   [[nodiscard]] bool empty() const noexcept { return begin == end; }
 };
+
+struct function;
+struct wait_point;
+struct variables;
+using function_index = index_of<function>;
+using wait_index = index_of<wait_point>;
+using vars_index = index_of<variables>;
+using token_index = index_of<const token*>;  ///< among the tokens that count
 
 /// A parameter of a tamed function that is defined here.
 struct parameter {
@@ -49,7 +58,7 @@ struct function {
   range open;             ///< `{`
   range close;            ///< `}`
   std::vector<range> returns;
-  int same_as = -1;  ///< another head of the same body, in another branch
+  function_index same_as;  ///< another head of the same body, in another branch
 
   range statement;  ///< from the first word of the declaration to `tamed`
   std::uint32_t parameters_begin = 0;
@@ -66,7 +75,7 @@ struct function {
 struct wait_point {
   enum class kind : std::uint8_t { all, next };
   kind what = kind::all;
-  int function = -1;             ///< -1: in a macro's body, or a threaded function
+  function_index function;       ///< none in a macro's body, and in a threaded function
   range keyword;                 ///< `twait`
   range quiet;                   ///< `volatile`, if it is written
   range description;             ///< the text between `[` and `]`
@@ -87,7 +96,7 @@ struct initializer {
 };
 
 struct variables {
-  int function = -1;
+  function_index function;
   range keyword;
   range open;
   range close;
@@ -110,7 +119,7 @@ struct replacement {
   };
   kind what;
   range where;
-  int function = -1;
+  function_index function = {};
 };
 
 /// Something that is legal and likely to be a mistake. A port reports it.
@@ -156,6 +165,11 @@ struct analysis {
   std::vector<range> api;            ///< `tamer::name` anywhere
   std::uint32_t after_includes = 0;  ///< behind the last #include line that is in no conditional
   bool has_tame = false;             ///< anything of the dialect was found
+
+  [[nodiscard]] function& at(function_index i) { return functions[i.value()]; }
+  [[nodiscard]] const function& at(function_index i) const { return functions[i.value()]; }
+  [[nodiscard]] wait_point& at(wait_index i) { return waits[i.value()]; }
+  [[nodiscard]] variables& at(vars_index i) { return vars[i.value()]; }
 };
 
 /// The text of a range.

@@ -7,14 +7,10 @@ namespace heddle::tame {
 /// Follows a lambda from its `]` to its body.
 void parser::step_lambda(const token& t) noexcept {
   announced& now = state_.now;
-  const auto forget = [&] {
-    now.lambda = announced::lambda_stage::none;
-    now.lambda_arrow = false;
-    now.lambda_angles = 0;
-    now.lambda_keyword = -1;
-  };
-  if (t.is("{") || t.is("(")) {
-    if (t.is("(")) now.lambda = announced::lambda_stage::parameters;
+  const bool has_result = now.lambda == lambda_stage::result;
+  if (t.is("{")) return;
+  if (t.is("(")) {
+    if (now.lambda == lambda_stage::intro) move_to(now.lambda, lambda_stage::parameters);
     return;
   }
   if (t.is("<")) {
@@ -23,15 +19,15 @@ void parser::step_lambda(const token& t) noexcept {
   }
   if (t.is(">") || t.is(">>")) {
     now.lambda_angles -= t.is(">") ? 1 : 2;
-    if (now.lambda_angles < 0) forget();
+    if (now.lambda_angles < 0) now.forget_lambda();
     return;
   }
   if (now.lambda_angles > 0) {
-    if (t.is(";") || t.is("}")) forget();
+    if (t.is(";") || t.is("}")) now.forget_lambda();
     return;
   }
   if (t.is("->")) {
-    now.lambda_arrow = true;
+    if (!has_result) move_to(now.lambda, lambda_stage::result);
     return;
   }
   if (t.kind == token_kind::identifier) {
@@ -46,32 +42,33 @@ void parser::step_lambda(const token& t) noexcept {
       case word::tamed_:
         return;
       default:
-        if (!now.lambda_arrow) forget();
+        if (!has_result) now.forget_lambda();
         return;
     }
   }
   if (t.is("[") || t.is("]")) return;  // attributes
-  if (now.lambda_arrow && (t.is("::") || t.is("*") || t.is("&") || t.is("&&"))) return;
-  forget();
+  if (has_result && (t.is("::") || t.is("*") || t.is("&") || t.is("&&"))) return;
+  now.forget_lambda();
 }
 
 /// Follows a class from its keyword to its body.
 void parser::step_class(const token& t) noexcept {
   announced& now = state_.now;
+  const bool has_bases = now.in_class == class_stage::bases;
   if (t.is("<")) {
     ++now.class_angles;
   } else if (t.is(">") || t.is(">>")) {
     now.class_angles -= t.is(">") ? 1 : 2;
-    if (now.class_angles < 0) now.class_head = false;
+    if (now.class_angles < 0) move_to(now.in_class, class_stage::none);
   } else if (t.is(":")) {
-    now.class_bases = true;
+    if (!has_bases) move_to(now.in_class, class_stage::bases);
   } else if (t.is("(")) {
-    if (!now.class_bases && now.class_angles == 0 && !is(previous(), word::alignas_) &&
+    if (!has_bases && now.class_angles == 0 && !is(previous(), word::alignas_) &&
         !is(previous(), word::attribute_) && !is(previous(), word::decltype_))
-      now.class_head = false;
+      move_to(now.in_class, class_stage::none);
   } else if (t.is(";") || t.is("=") || t.is(")") || t.is("}") ||
-             (t.is(",") && !now.class_bases && now.class_angles == 0)) {
-    now.class_head = false;
+             (t.is(",") && !has_bases && now.class_angles == 0)) {
+    move_to(now.in_class, class_stage::none);
   }
 }
 
@@ -83,6 +80,7 @@ void parser::open(std::size_t i, char bracket, role what) {
   n.bracket = bracket;
   n.what = what;
   n.open = i;
+  n.in = p.in;
   n.function = p.function;
   n.enclosing = p.enclosing;
   n.in_wait = p.in_wait;
@@ -93,41 +91,37 @@ void parser::open(std::size_t i, char bracket, role what) {
   n.label_blocked = p.label_blocked;
   n.names = state_.names;
   n.outer = state_.now;
-  n.brace = bracket == '{' ? static_cast<int>(nodes_.size()) : p.brace;
+  n.brace = bracket == '{' ? node_index(nodes_.size()) : p.brace;
   nodes_.push_back(std::move(n));
-  state_.top = static_cast<int>(nodes_.size()) - 1;
+  state_.top = last_of(nodes_);
   state_.now = {};
-  if (bracket == '{' || what == role::for_parens) state_.statement = -1;
+  if (bracket == '{' || what == role::for_parens) state_.statement = {};
 }
 
 void parser::open_brace(std::size_t i) {
   const announced now = state_.now;
-  using control = announced::control;
-  if (now.next == control::wait && now.wait >= 0) {
+  if (now.next == control::wait && now.wait) {
     open(i, '{', role::wait_body);
     node& n = top();
     n.wait = n.in_wait = now.wait;
     n.label_blocked = n.in_switch;
-    found_.waits[static_cast<std::size_t>(now.wait)].open = of(at(i));
+    found_.at(now.wait).open = of(at(i));
     return;
   }
   if (now.next == control::vars) {
     open(i, '{', role::vars);
     found_.vars.back().open = of(at(i));
-    top().wait = static_cast<int>(found_.vars.size()) - 1;
+    top().vars = last_of(found_.vars);
     return;
   }
   if (now.next == control::default_return) {
     open(i, '{', role::default_body);
-    node& n = top();
-    n.function = default_code;
-    n.in_wait = n.catch_at = n.expression_at = n.loop_at = -1;
-    n.in_switch = n.label_blocked = false;
+    top().begin_code(code::default_return);
     return;
   }
-  if (now.requires_expression) return open(i, '{', role::requires_body);
-  if (now.lambda != announced::lambda_stage::none) return begin_lambda(i);
-  if (now.head >= 0) return begin_body(i);
+  if (now.next == control::requires_) return open(i, '{', role::requires_body);
+  if (now.lambda != lambda_stage::none) return begin_lambda(i);
+  if (now.head) return begin_body(i);
   if (now.next == control::catch_) {
     open(i, '{', role::catch_body);
     top().catch_at = state_.top;
@@ -146,15 +140,12 @@ void parser::open_brace(std::size_t i) {
     n.waits = found_.waits.size();
     return;
   }
-  if (now.class_head) {
+  if (now.in_class != class_stage::none) {
     open(i, '{', role::class_body);
-    node& n = top();
-    n.function = class_code;
-    n.in_wait = n.catch_at = n.expression_at = n.loop_at = -1;
-    n.in_switch = n.label_blocked = false;
+    top().begin_code(code::class_);
     return;
   }
-  if (top().bracket == '(' && state_.previous == static_cast<int>(top().open) &&
+  if (top().bracket == '(' && state_.previous == token_index(top().open) &&
       top().what == role::parens) {
     open(i, '{', role::statement_expression);
     top().expression_at = state_.top;
@@ -165,26 +156,25 @@ void parser::open_brace(std::size_t i) {
 
 void parser::open_paren(std::size_t i) {
   const announced now = state_.now;
-  using control = announced::control;
-  if (now.next == control::wait && now.wait >= 0) {
+  if (now.next == control::wait && now.wait) {
     open(i, '(', role::wait_arguments);
     top().wait = now.wait;
-    wait_point& w = found_.waits[static_cast<std::size_t>(now.wait)];
+    wait_point& w = found_.at(now.wait);
     w.what = wait_point::kind::next;
     w.open = of(at(i));
     return;
   }
   if (now.next == control::for_ || now.next == control::while_) {
-    if (top().before_loop == -2) top().before_loop = state_.names;
+    if (!top().before_loop) top().before_loop = state_.names;
     return open(i, '(', role::for_parens);
   }
   if (now.next == control::event) return open(i, '(', role::event_arguments);
-  open(i, '(', now.head >= 0 ? role::head_parens : role::parens);
+  open(i, '(', now.head ? role::head_parens : role::parens);
 }
 
 void parser::open_bracket(std::size_t i) {
   const token* p = previous();
-  if (state_.now.next == announced::control::wait) {
+  if (state_.now.next == control::wait) {
     const announced now = state_.now;
     open(i, '[', role::description);
     top().wait = now.wait;
@@ -208,19 +198,19 @@ void parser::open_bracket(std::size_t i) {
         operand = true;
     }
   }
-  if (operand && top().function >= 0) begin_array(i);
+  if (operand && top().function) begin_array(i);
   open(i, '[', operand ? role::brackets : role::lambda_intro);
 }
 
 void parser::close(std::size_t i, char bracket) {
-  if (top().bracket != bracket || state_.top == 0) {
+  if (top().bracket != bracket || state_.top == root) {
     const node& n = top();
-    if (state_.top == 0 && macro_body_) {
-      unbalanced_ = true;
+    if (state_.top == root && body_ != body::file) {
+      body_ = body::unbalanced_macro;
       return;
     }
-    if (n.enclosing >= 0 && state_.top != 0) {
-      const function& f = found_.functions[static_cast<std::size_t>(n.enclosing)];
+    if (n.enclosing && state_.top != root) {
+      const function& f = found_.at(n.enclosing);
       source::diagnostic& d =
           out_.error("T0110", place(at(i)), "this bracket closes none of its kind");
       d.notes.push_back({place(at(n.open)), "this one is open"});
@@ -230,13 +220,11 @@ void parser::close(std::size_t i, char bracket) {
     // Outside of tamed functions a mismatch is the compiler's matter: `}` closes the innermost `{`,
     // and other brackets are passed over.
     if (n.bracket != bracket && bracket != '{') return;
-    const int up = n.brace;
-    if (up <= 0) return;
-    state_.top = up;
+    if (!n.brace) return;
+    state_.top = n.brace;
   }
   const node n = top();
-  if (static_cast<std::size_t>(state_.top) + 1 == nodes_.size() && nodes_.size() > pinned_)
-    nodes_.pop_back();
+  if (state_.top == last_of(nodes_) && nodes_.size() > pinned_) nodes_.pop_back();
   state_.top = n.parent;
   state_.now = n.outer;
   if (bracket == '{' && n.what != role::vars) {
@@ -260,18 +248,18 @@ void parser::closed(std::size_t i, const node& n) {
       now = {};
       break;
     case role::description: {
-      wait_point& w = found_.waits[static_cast<std::size_t>(n.wait)];
+      wait_point& w = found_.at(n.wait);
       w.description = {at(n.open).end, at(i).begin};
       return;  // `twait [...]` goes on
     }
     case role::tamed_body: {
       report_arrays(n.function);
-      function& f = found_.functions[static_cast<std::size_t>(n.function)];
+      function& f = found_.at(n.function);
       f.close = of(at(i));
       report_result(f);
       if (f.lambda) {
-        now.lambda = announced::lambda_stage::none;
-        now.lambda_keyword = -1;
+        move_to(now.lambda, lambda_stage::none);
+        now.lambda_keyword = {};
       } else {
         now = {};
       }
@@ -282,38 +270,36 @@ void parser::closed(std::size_t i, const node& n) {
       now = {};
       break;
     case role::lambda_intro:
-      if (n.enclosing >= 0) lint_lambda(i, n);
-      now.lambda = announced::lambda_stage::intro;
-      now.lambda_arrow = false;
-      now.lambda_angles = 0;
-      now.lambda_keyword = -1;
+      if (n.enclosing) lint_lambda(i, n);
+      now.forget_lambda();
+      move_to(now.lambda, lambda_stage::intro);
       return;
     case role::lambda_body:
-      now.lambda = announced::lambda_stage::none;
+      move_to(now.lambda, lambda_stage::none);
       break;
     case role::requires_body:
-      now.requires_expression = false;
+      now.next = control::none;
       return;
     case role::head_parens: {
       const token* p = previous();
-      if (now.head < 0 || !is(p, "...")) return;
-      const auto before = static_cast<std::size_t>(state_.previous);
+      if (!now.head || !is(p, "...")) return;
+      const std::size_t before = state_.previous.value();
       if (before > 0 && (at(before - 1).is(",") || at(before - 1).is("(")))
-        found_.functions[static_cast<std::size_t>(now.head)].varargs = true;
+        found_.at(now.head).varargs = true;
       return;
     }
     case role::for_parens:
-      now.next = announced::control::loop;
+      now.next = control::loop;
       return;
     case role::event_arguments:
-      now.next = announced::control::none;
+      now.next = control::none;
       return;
     default:
-      if (n.bracket == '{' && n.loop_at >= 0 && n.made_in_loop >= 0) end_loop(i, n);
-      if (n.bracket == '{' && now.lambda == announced::lambda_stage::none) now = {};
+      if (n.bracket == '{' && n.loop_at && n.made_in_loop) end_loop(i, n);
+      if (n.bracket == '{' && now.lambda == lambda_stage::none) now = {};
       break;
   }
-  if (n.bracket == '{') state_.statement = -1;
+  if (n.bracket == '{') state_.statement = {};
 }
 
 }  // namespace heddle::tame

@@ -92,8 +92,8 @@ void parser::read_parameters(function& f) {
 void parser::default_return_word(std::size_t i) {
   const token& t = at(i);
   const node& around = top();
-  if (language_ != dialect::tame || around.function < 0 || !is(next(i), "{")) return;
-  function& f = found_.functions[static_cast<std::size_t>(around.function)];
+  if (language_ != dialect::tame || !around.function || !is(next(i), "{")) return;
+  function& f = found_.at(around.function);
   const bool qualified = text_of(file_, f.name).find("::") != std::string::npos;
   if (around.what != role::tamed_body || !f.default_return.empty()) {
     out_.error("T0112", place(t), "DEFAULT_RETURN that is not the one of its function's body")
@@ -111,11 +111,11 @@ void parser::default_return_word(std::size_t i) {
         "arrays and pointers to functions as parameters can return before they end";
   }
   f.default_return = of(t);
-  state_.now.next = announced::control::default_return;
+  state_.now.next = control::default_return;
 }
 
 void parser::close_default_return(std::size_t i, const node& n) {
-  function& f = found_.functions[static_cast<std::size_t>(n.enclosing)];
+  function& f = found_.at(n.enclosing);
   f.default_return.end = at(i).end;
   f.default_statements = {at(n.open).end, at(i).begin};
 }

@@ -43,7 +43,7 @@ void parser::directive(std::size_t i) {
     case word::endif_:
       return end_branches(i);
     case word::include_:
-      if (branches_.empty() || (branches_.size() == 1 && state_.top == 0 && !skipping))
+      if (branches_.empty() || (branches_.size() == 1 && state_.top == root && !skipping))
         found_.after_includes = t.end;
       if (tokens_.text_of(t).find("heddle/core/twait.hh") != std::string_view::npos) ported_ = true;
       if (!skipping) include(t);
@@ -121,17 +121,17 @@ void parser::end_branch(std::size_t i, const parser_state& last) {
 
 /// Whether a tamed function is open or begins in this state.
 bool parser::about_tame(const parser_state& s) const noexcept {
-  return s.now.head >= 0 || nodes_[static_cast<std::size_t>(s.top)].enclosing >= 0;
+  return s.now.head || at(s.top).enclosing;
 }
 
 std::string parser::open_brackets(const parser_state& s, const parser_state& than) const {
   std::string out;
-  int up = s.top;
-  int other = than.top;
+  node_index up = s.top;
+  node_index other = than.top;
   std::size_t shown = 0;
-  while (up > 0 && up != other && shown < 4) {
-    const node& n = nodes_[static_cast<std::size_t>(up)];
-    while (other > up) other = nodes_[static_cast<std::size_t>(other)].parent;
+  while (up != root && up != other && shown < 4) {
+    const node& n = at(up);
+    while (other > up) other = at(other).parent;
     if (other == up) break;
     out += (shown == 0 ? "leaves `" : ", `") + std::string(1, n.bracket) + "` of line " +
            std::to_string(file_.line_of(at(n.open).begin)) + " open";
@@ -139,48 +139,47 @@ std::string parser::open_brackets(const parser_state& s, const parser_state& tha
     ++shown;
   }
   if (!out.empty()) return out;
-  return s.now.head >= 0 ? "leaves a function's head unfinished" : "leaves nothing more open";
+  return s.now.head ? "leaves a function's head unfinished" : "leaves nothing more open";
 }
 
-int parser::resolve(int f) const noexcept {
-  while (f >= 0 && found_.functions[static_cast<std::size_t>(f)].same_as >= 0)
-    f = found_.functions[static_cast<std::size_t>(f)].same_as;
+function_index parser::resolve(function_index f) const {
+  while (f && found_.at(f).same_as) f = found_.at(f).same_as;
   return f;
 }
 
-/// Joins two heads of one body, which share all that is found in it. Gives -2 if they differ.
-int parser::unify(int a, int b) {
+/// Joins two heads of one body, which share all that is found in it. False: they differ.
+bool parser::unify(function_index a, function_index b) {
   a = resolve(a);
   b = resolve(b);
-  if (a == b) return a;
-  if (a < 0 || b < 0) return -2;
-  function& first = found_.functions[static_cast<std::size_t>(a)];
-  function& second = found_.functions[static_cast<std::size_t>(b)];
+  if (a == b) return true;
+  if (!a || !b) return false;
+  function& first = found_.at(a);
+  function& second = found_.at(b);
   first.waits = first.waits || second.waits;
   second.same_as = a;
-  return a;
+  return true;
 }
 
 bool parser::alike(const parser_state& a, const parser_state& b) {
-  if ((a.now.head >= 0) != (b.now.head >= 0)) return false;
-  if (a.now.head >= 0) {
-    if (a.now.head_named != b.now.head_named || unify(a.now.head, b.now.head) == -2) return false;
+  if (a.now.head.operator bool() != b.now.head.operator bool()) return false;
+  if (a.now.head) {
+    const bool named = a.now.stage != head_stage::type;
+    if (named != (b.now.stage != head_stage::type) || !unify(a.now.head, b.now.head)) return false;
   }
-  if (a.now.next != b.now.next || a.now.lambda != b.now.lambda) return false;
-  int x = a.top;
-  int y = b.top;
-  if (nodes_[static_cast<std::size_t>(x)].depth != nodes_[static_cast<std::size_t>(y)].depth)
-    return false;
+  const bool lambda = a.now.lambda != lambda_stage::none;
+  if (a.now.next != b.now.next || lambda != (b.now.lambda != lambda_stage::none)) return false;
+  node_index x = a.top;
+  node_index y = b.top;
+  if (at(x).depth != at(y).depth) return false;
   while (x != y) {
-    if (x <= 0 || y <= 0) return false;
-    const node& n = nodes_[static_cast<std::size_t>(x)];
-    const node& m = nodes_[static_cast<std::size_t>(y)];
+    if (x == root || y == root) return false;
+    const node& n = at(x);
+    const node& m = at(y);
     if (n.bracket != m.bracket || n.what != m.what) return false;
     if (n.what == role::wait_body || n.what == role::wait_arguments || n.what == role::vars ||
         n.what == role::description)
       return false;  // each branch opened its own one, but only one would be closed
-    if ((n.function >= 0) != (m.function >= 0)) return false;
-    if (n.function >= 0 && unify(n.function, m.function) == -2) return false;
+    if (!unify(n.function, m.function)) return false;
     x = n.parent;
     y = m.parent;
   }
@@ -199,8 +198,8 @@ void parser::define(const token& t) {
     while (k < t.count && !tokens_.inside[t.first + k].is(")")) ++k;
     ++k;
   }
-  std::vector<const token*> body;
-  while (const token* part = significant(tokens_, t, k)) body.push_back(part);
+  std::vector<const token*> parts;
+  while (const token* part = significant(tokens_, t, k)) parts.push_back(part);
 
   bool waits = false;
   bool tame = false;
@@ -208,13 +207,13 @@ void parser::define(const token& t) {
   twin.name = of(*name);
   twin.begin = t.begin;
   twin.end = t.end;
-  for (std::size_t j = 0; j < body.size(); ++j) {
-    const token& part = *body[j];
+  for (std::size_t j = 0; j < parts.size(); ++j) {
+    const token& part = *parts[j];
     if (part.kind != token_kind::identifier) continue;
     const bool member =
-        j > 0 && (body[j - 1]->is(".") || body[j - 1]->is("->") || body[j - 1]->is("::"));
+        j > 0 && (parts[j - 1]->is(".") || parts[j - 1]->is("->") || parts[j - 1]->is("::"));
     if (member) continue;
-    const token* after = j + 1 < body.size() ? body[j + 1] : nullptr;
+    const token* after = j + 1 < parts.size() ? parts[j + 1] : nullptr;
     if (part.is(word::twait_))
       waits =
           waits || is(after, "{") || is(after, "(") || is(after, "[") || is(after, word::volatile_);
@@ -235,18 +234,19 @@ void parser::define(const token& t) {
   }
   // A lambda in a macro returns from itself.
   const bool has_lambda =
-      std::any_of(body.begin(), body.end(), [](const token* part) { return part->is("["); });
+      std::any_of(parts.begin(), parts.end(), [](const token* part) { return part->is("["); });
   if (!waits && has_lambda && (!twin.returns.empty() || !twin.uses.empty())) {
     analysis own;
     own.functions.emplace_back().definition = true;
     source::diagnostics unsaid;
     parser inside(file_, tokens_, language_, unsaid, own);
     inside.macros_ = macros_;
-    inside.parse(body, true, 0);
+    inside.parse(parts, body::macro, function_index(0));
     twin.returns = own.functions.front().returns;
     twin.uses.clear();
     for (const replacement& r : own.replacements)
-      if (r.what == replacement::kind::macro_use && r.function == 0) twin.uses.push_back(r.where);
+      if (r.what == replacement::kind::macro_use && r.function == function_index(0))
+        twin.uses.push_back(r.where);
   }
   if (tame) macros_->tamed.insert(text);
   if (waits) {
@@ -258,8 +258,8 @@ void parser::define(const token& t) {
     found_.functions.push_back(std::move(f));
     parser inside(file_, tokens_, language_, out_, found_);
     inside.macros_ = macros_;
-    inside.parse(body, true, static_cast<int>(found_.functions.size()) - 1);
-    if (inside.unbalanced_) {
+    inside.parse(parts, body::macro, last_of(found_.functions));
+    if (inside.body_ == body::unbalanced_macro) {
       source::diagnostic& d = out_.error(
           "T0402", place(*name), "this macro has a twait in it and does not close what it opens");
       d.hint = "let the macro hold whole statements, or write the twait where it is used";

@@ -6,8 +6,8 @@
 namespace heddle::tame {
 
 bool parser::begins_function(std::size_t i) const noexcept {
-  const node& around = nodes_[static_cast<std::size_t>(state_.top)];
-  if (around.bracket != '{' || state_.now.head >= 0) return false;
+  const node& around = at(state_.top);
+  if (around.bracket != '{' || state_.now.head) return false;
   const token* before = previous();
   if (before != nullptr && before->kind == token_kind::punctuator && !before->is(";") &&
       !before->is("{") && !before->is("}") && !before->is(">") && !before->is(">>") &&
@@ -45,11 +45,9 @@ void parser::begin_head(std::size_t i, bool by_macro) {
   f.has_result = by_macro;
   f.member = top().what == role::class_body;
   f.statement = f.keyword;
-  if (state_.statement >= 0 && static_cast<std::size_t>(state_.statement) < i)
-    f.statement.begin = at(static_cast<std::size_t>(state_.statement)).begin;
-  if (state_.statement >= 0)
-    f.is_template = at(static_cast<std::size_t>(state_.statement)).is(word::template_) ||
-                    is(next(i), word::template_);
+  if (state_.statement < token_index(i)) f.statement.begin = at(state_.statement).begin;
+  if (state_.statement)
+    f.is_template = at(state_.statement).is(word::template_) || is(next(i), word::template_);
   // static void tamed f()
   const token* p = previous();
   if (is(p, word::void_) || is(p, word::auto_)) {
@@ -57,26 +55,26 @@ void parser::begin_head(std::size_t i, bool by_macro) {
     f.result = of(*p);
   }
   // constexpr tamed void f()
-  for (int back = state_.previous; back >= 0 && back + 8 > state_.previous; --back) {
-    const token& b = at(static_cast<std::size_t>(back));
+  const std::size_t behind = state_.previous ? state_.previous.value() + 1 : 0;
+  for (std::size_t back = behind; back > 0 && back + 8 > behind; --back) {
+    const token& b = at(back - 1);
     if (b.kind != token_kind::identifier) break;
     if (b.is(word::constexpr_) || b.is(word::consteval_)) f.constant = true;
   }
   f.statement.end = f.keyword.begin;
   found_.has_tame = true;
   found_.functions.push_back(std::move(f));
-  state_.now.head = static_cast<int>(found_.functions.size()) - 1;
-  state_.now.head_named = false;
-  state_.now.head_assigned = false;
+  state_.now.head = last_of(found_.functions);
+  state_.now.stage = head_stage::type;
   state_.now.head_angles = 0;
-  state_.now.requires_expression = false;
 }
 
 void parser::step_head(std::size_t i) {
   const token& t = at(i);
   announced& now = state_.now;
-  function& f = found_.functions[static_cast<std::size_t>(now.head)];
+  function& f = found_.at(now.head);
   const token* p = previous();
+  const bool is_named = now.stage != head_stage::type;
   if (t.kind == token_kind::identifier) {
     switch (t.name) {
       case word::constexpr_:
@@ -91,11 +89,11 @@ void parser::step_head(std::size_t i) {
         if (f.trailing_result && is(p, "->")) f.result = of(t);
         break;
       case word::requires_:
-        now.requires_expression =
-            is(p, word::requires_) || is(p, "&&") || is(p, "||") || is(p, "!") || is(p, "=");
+        if (is(p, word::requires_) || is(p, "&&") || is(p, "||") || is(p, "!") || is(p, "="))
+          now.next = control::requires_;
         break;
       case word::default_:
-        if (now.head_assigned)
+        if (now.stage == head_stage::assigned)
           out_.error("T0107", place(t), "a tamed function cannot be defaulted").hint =
               "remove `tamed`";
         break;
@@ -113,30 +111,30 @@ void parser::step_head(std::size_t i) {
     return;
   }
   if (t.is("(")) {
-    if (now.head_named || is(p, word::operator_)) return;
+    if (is_named || is(p, word::operator_)) return;
     if (p == nullptr || is(p, word::alignas_) || is(p, word::attribute_) ||
         is(p, word::decltype_) || is(p, word::noexcept_) || is(p, word::explicit_) ||
         is(p, word::requires_))
       return;
     name_head(i);
-    now.head_named = true;
-  } else if (t.is("->") && now.head_named) {
+    move_to(now.stage, head_stage::named);
+  } else if (t.is("->") && is_named) {
     f.trailing_result = true;
   } else if (t.is("=")) {
-    now.head_assigned = true;
-  } else if (t.is(":") && now.head_named) {
+    if (now.stage == head_stage::named) move_to(now.stage, head_stage::assigned);
+  } else if (t.is(":") && is_named) {
     source::diagnostic& d = out_.error("T0101", place(f.keyword), "a constructor cannot be tamed");
     d.notes.push_back({place(t), "its member initializers begin here"});
     d.hint = "give the class a tamed member function, and call it at the end of the constructor";
-    now.head = -1;
+    now.head = {};
   } else if (t.is("}")) {
-    now.head = -1;
+    now.head = {};
   }
 }
 
 /// Finds the name of a tamed function, at the parenthesis of its parameters.
 void parser::name_head(std::size_t i) {
-  function& f = found_.functions[static_cast<std::size_t>(state_.now.head)];
+  function& f = found_.at(state_.now.head);
   f.parens = i;
   f.parameters_begin = at(i).end;
   // Back to `tamed`, or to the macro that expands to it.
@@ -271,16 +269,12 @@ void parser::check_result(function& f, std::size_t first, std::size_t name) {
 }
 
 void parser::begin_body(std::size_t i) {
-  const int head = state_.now.head;
+  const function_index head = state_.now.head;
   open(i, '{', role::tamed_body);
-  node& n = top();
-  n.function = n.enclosing = head;
-  n.in_wait = n.catch_at = n.expression_at = -1;
-  n.in_switch = n.label_blocked = false;
-  function& f = found_.functions[static_cast<std::size_t>(head)];
+  top().begin_code(code::tamed, head);
+  function& f = found_.at(head);
   f.definition = true;
   f.open = of(at(i));
-  n.loop_at = -1;
   read_parameters(f);
   note_parameters(head);
 }
@@ -290,23 +284,18 @@ void parser::begin_lambda(std::size_t i) {
   const announced now = state_.now;
   open(i, '{', role::lambda_body);
   node& n = top();
-  n.in_wait = n.catch_at = n.expression_at = n.loop_at = -1;
-  n.in_switch = n.label_blocked = false;
-  if (now.lambda_keyword < 0) {
-    n.function = lambda_code;
-    return;
-  }
+  if (!now.lambda_keyword) return n.begin_code(code::lambda);
   function f;
-  f.keyword = of(at(static_cast<std::size_t>(now.lambda_keyword)));
+  f.keyword = of(at(now.lambda_keyword));
   f.lambda = true;
   f.definition = true;
   f.has_result = true;
-  f.trailing_result = now.lambda_arrow;
+  f.trailing_result = now.lambda == lambda_stage::result;
   f.open = of(at(i));
   found_.has_tame = true;
   found_.functions.push_back(std::move(f));
   n.what = role::tamed_body;
-  n.function = n.enclosing = static_cast<int>(found_.functions.size()) - 1;
+  n.begin_code(code::tamed, last_of(found_.functions));
 }
 
 }  // namespace heddle::tame

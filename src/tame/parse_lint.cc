@@ -11,10 +11,10 @@ constexpr std::size_t names_max = 64;
 
 }  // namespace
 
-const parser::declared_name* parser::declared(std::string_view name) const noexcept {
-  int n = state_.names;
-  for (std::size_t seen = 0; n >= 0 && seen < names_max; ++seen) {
-    const declared_name& known = names_[static_cast<std::size_t>(n)];
+const declared_name* parser::declared(std::string_view name) const noexcept {
+  name_index n = state_.names;
+  for (std::size_t seen = 0; n && seen < names_max; ++seen) {
+    const declared_name& known = at(n);
     if (file_.text().substr(known.where.begin, known.where.end - known.where.begin) == name)
       return &known;
     n = known.before;
@@ -22,13 +22,13 @@ const parser::declared_name* parser::declared(std::string_view name) const noexc
   return nullptr;
 }
 
-void parser::note_parameters(int f) {
-  for (const parameter& p : found_.functions[static_cast<std::size_t>(f)].parameters) {
+void parser::note_parameters(function_index f) {
+  for (const parameter& p : found_.at(f).parameters) {
     if (p.name.empty()) continue;
     const std::string type = text_of(file_, {p.whole.begin, p.name.begin});
     const bool constant = type.find("const ") != std::string::npos;
-    names_.push_back({state_.names, p.name, -1, p.borrowed, constant, top().depth});
-    state_.names = static_cast<int>(names_.size()) - 1;
+    names_.push_back({state_.names, p.name, {}, p.borrowed, constant, top().depth});
+    state_.names = last_of(names_);
   }
 }
 
@@ -38,8 +38,8 @@ void parser::use_of_name(std::size_t i) {
   const token& t = at(i);
   const node& around = top();
   const std::string_view name = tokens_.text_of(t);
-  if (around.in_wait >= 0) {
-    wait_point& w = found_.waits[static_cast<std::size_t>(around.in_wait)];
+  if (around.in_wait) {
+    wait_point& w = found_.at(around.in_wait);
     const bool call = is(next(i), "(");
     constexpr std::string_view capitals = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
     const bool macro = name.size() > 1 && name.find_first_not_of(capitals) == name.npos;
@@ -49,8 +49,8 @@ void parser::use_of_name(std::size_t i) {
   }
 
   if (is(previous(), "&") && !thread_locals_.empty() &&
-      thread_locals_.contains(std::string(name)) && state_.previous > 0) {
-    const token& before = at(static_cast<std::size_t>(state_.previous) - 1);
+      thread_locals_.contains(std::string(name)) && state_.previous > token_index(0)) {
+    const token& before = at(state_.previous.value() - 1);
     if (before.is("=") || before.is("(") || before.is(",") || before.is("{"))
       found_.lints.push_back({"T0506",
                               of(t),
@@ -61,7 +61,7 @@ void parser::use_of_name(std::size_t i) {
                               "take the address again after each wait"});
   }
 
-  function& f = found_.functions[static_cast<std::size_t>(around.function)];
+  function& f = found_.at(around.function);
   if (!f.waited || f.parameters.empty() || f.parameters.size() > names_max) return;
   const declared_name* const known = declared(name);
   if (known == nullptr || !known->lasting) return;
@@ -100,8 +100,8 @@ void parser::begin_array(std::size_t i) {
   arrays_.push_back({top().function, of(at(i - 1)), of(at(i + 1)), size->where});
 }
 
-void parser::report_arrays(int f) {
-  const bool waits = found_.functions[static_cast<std::size_t>(resolve(f))].waits;
+void parser::report_arrays(function_index f) {
+  const bool waits = found_.at(resolve(f)).waits;
   while (!arrays_.empty() && arrays_.back().function == f) {
     const sized_array a = arrays_.back();
     arrays_.pop_back();
@@ -143,9 +143,9 @@ void parser::lint_lambda(std::size_t i, const node& n) {
 /// Checks a make_event outside of a twait body: slots must not end before their rendezvous. Notes
 /// the first one in a loop, for end_loop().
 void parser::lint_life(std::size_t i) {
-  if (top().loop_at >= 0 && is(previous(), "=")) {
-    node& loop = nodes_[static_cast<std::size_t>(top().loop_at)];
-    if (loop.made_in_loop < 0) loop.made_in_loop = static_cast<int>(i);
+  if (top().loop_at && is(previous(), "=")) {
+    node& loop = at(top().loop_at);
+    if (!loop.made_in_loop) loop.made_in_loop = token_index(i);
   }
   if (!is(next(i), "(") || is(previous(), ".") || is(previous(), "->")) return;
   const declared_name* home = nullptr;
@@ -170,7 +170,7 @@ void parser::lint_life(std::size_t i) {
 /// Reports a loop that makes an event in each turn and never waits.
 void parser::end_loop(std::size_t i, const node& n) {
   if (found_.waits.size() != n.waits) return;
-  const auto made = static_cast<std::size_t>(n.made_in_loop);
+  const std::size_t made = n.made_in_loop.value();
   if (made < 2) return;
   constexpr std::size_t tokens_max = 256;  // tokens of the rest of the loop
   if (i - made > tokens_max) return;

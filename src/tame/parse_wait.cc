@@ -11,16 +11,15 @@ void parser::twait_word(std::size_t i) {
   const bool block = after->is("{") || after->is(word::volatile_);
   if (!block && !after->is("(") && !after->is("[")) return;
   const node& around = top();
-  if (around.function < 0 && ported_) return;
-  if (around.function < 0 && !block) {
+  if (!around.function && ported_) return;
+  if (!around.function && !block) {
     // Outside of tamed functions `twait` may be any name. It means a wait if it begins a statement.
     const token* p = previous();
     const bool begins = p == nullptr || p->is(";") || p->is("{") || p->is("}") || p->is(")") ||
                         p->is(word::else_) || p->is(word::do_);
-    if (!begins || around.function == class_code || around.bracket != '{' || state_.top == 0)
-      return;
+    if (!begins || around.in == code::class_ || around.bracket != '{' || state_.top == root) return;
   }
-  if (around.function == class_code || (around.function == ordinary_code && state_.top == 0)) {
+  if (around.in == code::class_ || (around.in == code::ordinary && state_.top == root)) {
     if (!block) return;
     out_.error("T0201", place(t), "a twait outside of any function");
     return;
@@ -28,57 +27,54 @@ void parser::twait_word(std::size_t i) {
   found_.has_tame = true;
   check_wait(t);
   wait_point w;
-  w.function = around.function >= 0 ? around.function : -1;
+  w.function = around.function;
   w.keyword = of(t);
   w.what = wait_point::kind::all;
   const token* p = previous();
   w.statement = p == nullptr || p->is(";") || p->is("{") || p->is("}") || p->is(":") ||
                 p->is(")") || p->is(word::else_) || p->is(word::do_);
-  if (around.function >= 0)
-    found_.functions[static_cast<std::size_t>(around.function)].waits = true;
+  if (around.function) found_.at(around.function).waits = true;
   if (after->is(word::volatile_)) w.quiet = of(*after);
   found_.waits.push_back(w);
-  state_.now.next = announced::control::wait;
-  state_.now.wait = static_cast<int>(found_.waits.size()) - 1;
+  state_.now.next = control::wait;
+  state_.now.wait = last_of(found_.waits);
 }
 
 /// Refuses a twait where the function may not wait.
 void parser::check_wait(const token& t) {
   const node& around = top();
-  if (around.function == lambda_code) {
+  if (around.in == code::lambda) {
     source::diagnostic& d =
         out_.error("T0202", place(t), "this lambda is not tamed, so it cannot wait");
-    for (int up = state_.top; up > 0; up = nodes_[static_cast<std::size_t>(up)].parent) {
-      if (nodes_[static_cast<std::size_t>(up)].what != role::lambda_body) continue;
-      d.notes.push_back({place(at(nodes_[static_cast<std::size_t>(up)].open)), "the lambda"});
+    for (node_index up = state_.top; up != root; up = at(up).parent) {
+      if (at(up).what != role::lambda_body) continue;
+      d.notes.push_back({place(at(at(up).open)), "the lambda"});
       break;
     }
     d.hint = "write `[...](...) tamed { ... }`, or give the lambda an event and wait outside";
     return;
   }
-  if (around.function < 0) {
-    if (language_ == dialect::tame && around.function == ordinary_code) return;  // a thread waits
+  if (!around.function) {
+    if (language_ == dialect::tame && around.in == code::ordinary) return;  // a thread waits
     out_.error("T0201", place(t), "a twait in a function that is not tamed").hint =
         "write `tamed` before the function's type, which must be void";
     return;
   }
-  if (around.catch_at >= 0) {
+  if (around.catch_at) {
     source::diagnostic& d =
         out_.error("T0203", place(t), "C++ allows no wait inside of a handler of exceptions");
-    d.notes.push_back({place(at(nodes_[static_cast<std::size_t>(around.catch_at)].open)),
-                       "the handler begins here"});
+    d.notes.push_back({place(at(at(around.catch_at).open)), "the handler begins here"});
     d.hint =
         "store the exception: std::exception_ptr e; try { } catch (...) { e = "
         "std::current_exception(); } and wait behind it: if (e) { twait ... }";
   }
-  if (around.expression_at >= 0) {
+  if (around.expression_at) {
     source::diagnostic& d =
         out_.error("T0204", place(t), "a wait inside of a statement expression ({ })");
-    d.notes.push_back(
-        {place(at(nodes_[static_cast<std::size_t>(around.expression_at)].open)), "it begins here"});
+    d.notes.push_back({place(at(at(around.expression_at).open)), "it begins here"});
     d.hint = "make it a statement of its own, or a tamed function";
   }
-  const function& f = found_.functions[static_cast<std::size_t>(around.function)];
+  const function& f = found_.at(around.function);
   if (f.waits || f.name.empty()) return;
   if (f.constant) {
     source::diagnostic& d = out_.error("T0103", place(t), "a constexpr function cannot wait");
@@ -96,11 +92,11 @@ void parser::check_wait(const token& t) {
 }
 
 void parser::close_wait(std::size_t i, const node& n) {
-  wait_point& w = found_.waits[static_cast<std::size_t>(n.wait)];
+  wait_point& w = found_.at(n.wait);
   w.close = of(at(i));
-  if (w.function >= 0) found_.functions[static_cast<std::size_t>(w.function)].waited = true;
+  if (w.function) found_.at(w.function).waited = true;
   if (w.what == wait_point::kind::all) {
-    if (w.calls && !w.makes_events && w.function >= 0)
+    if (w.calls && !w.makes_events && w.function)
       found_.lints.push_back(
           {"T0502",
            w.keyword,
@@ -132,32 +128,32 @@ void parser::make_event_word(std::size_t i) {
   const token* after = next(i);
   if (!is(after, "(") && !is(after, "<")) return;
   if (is(previous(), "::")) {
-    const auto colons = static_cast<std::size_t>(state_.previous);
-    if (colons == 0 || !at(colons - 1).is(word::tamer_) || around.in_wait < 0) return;
+    const std::size_t colons = state_.previous.value();
+    if (colons == 0 || !at(colons - 1).is(word::tamer_) || !around.in_wait) return;
     range r{at(colons - 1).begin, t.begin};
     if (colons >= 2 && at(colons - 2).is("::")) r.begin = at(colons - 2).begin;
     found_.replacements.push_back({replacement::kind::qualification, r, around.function});
   }
-  const bool inside = around.in_wait >= 0;
+  const bool inside = around.in_wait.operator bool();
   constexpr int brackets_max = 64;  // brackets around it that are searched, for a lint
-  int up = state_.top;
-  for (int seen = 0; up > 0 && seen < brackets_max; ++seen) {
-    const node& n = nodes_[static_cast<std::size_t>(up)];
+  node_index up = state_.top;
+  for (int seen = 0; up != root && seen < brackets_max; ++seen) {
+    const node& n = at(up);
     if (n.what == role::wait_body) {
-      found_.waits[static_cast<std::size_t>(n.wait)].makes_events = true;
+      found_.at(n.wait).makes_events = true;
       break;
     }
     up = n.parent;
   }
-  if (!inside && around.function >= 0) lint_life(i);
-  if (around.enclosing >= 0) {
+  if (!inside && around.function) lint_life(i);
+  if (around.enclosing) {
     found_.replacements.push_back(
         {inside ? replacement::kind::maker : replacement::kind::maker_outside, of(t),
          around.enclosing});
   }
   if (!inside) return;
   if (after->is("(")) {
-    state_.now.next = announced::control::event;
+    state_.now.next = control::event;
     check_slot(i);
   }
 }
@@ -165,7 +161,7 @@ void parser::make_event_word(std::size_t i) {
 /// A slot of make_event that is declared in the same twait body dies before the wait.
 void parser::check_slot(std::size_t i) {
   constexpr std::size_t looked_at = 24;  // the most tokens and names; the run time checks the rest
-  const int wait = top().in_wait;
+  const wait_index wait = top().in_wait;
   int depth = 0;
   for (std::size_t j = i + 1; j < list_.size() && j < i + looked_at; ++j) {
     const token& t = at(j);
@@ -174,9 +170,9 @@ void parser::check_slot(std::size_t i) {
     if (depth != 1 || t.kind != token_kind::identifier || j + 1 >= list_.size()) continue;
     if (!(at(j - 1).is("(") || at(j - 1).is(",")) || !(at(j + 1).is(",") || at(j + 1).is(")")))
       continue;
-    int name = state_.names;
-    for (std::size_t seen = 0; name >= 0 && seen < looked_at; ++seen) {
-      const declared_name& known = names_[static_cast<std::size_t>(name)];
+    name_index name = state_.names;
+    for (std::size_t seen = 0; name && seen < looked_at; ++seen) {
+      const declared_name& known = at(name);
       const std::string_view text =
           file_.text().substr(known.where.begin, known.where.end - known.where.begin);
       if (text == tokens_.text_of(t)) {
@@ -184,8 +180,7 @@ void parser::check_slot(std::size_t i) {
         source::diagnostic& d =
             out_.error("T0206", place(t), "this slot ends with the twait body, before the wait");
         d.notes.push_back({place(known.where), "it is declared here, inside of the body"});
-        d.notes.push_back(
-            {place(found_.waits[static_cast<std::size_t>(wait)].keyword), "the twait begins here"});
+        d.notes.push_back({place(found_.at(wait).keyword), "the twait begins here"});
         d.hint = "declare it before the twait";
         break;
       }
@@ -197,11 +192,11 @@ void parser::check_slot(std::size_t i) {
 /// Notes this identifier if it is a variable that is declared here.
 void parser::note_declaration(std::size_t i) {
   const token* after = next(i);
-  if (state_.statement < 0 || static_cast<std::size_t>(state_.statement) >= i) return;
+  if (!(state_.statement < token_index(i))) return;
   if (!is(after, ";") && !is(after, "=") && !is(after, "(") && !is(after, "[") && !is(after, "{") &&
       !is(after, ":") && !is(after, ","))
     return;
-  const auto first = static_cast<std::size_t>(state_.statement);
+  const std::size_t first = state_.statement.value();
   constexpr std::size_t longest = 24;
   if (i - first > longest) return;
   const node& around = top();
@@ -255,9 +250,9 @@ void parser::note_declaration(std::size_t i) {
   const int block = around.what == role::vars         ? around.depth - 1
                     : around.what == role::for_parens ? around.depth + 1
                                                       : around.depth;
-  names_.push_back(
-      {state_.names, of(at(i)), reference ? -1 : around.in_wait, reference, constant, block});
-  state_.names = static_cast<int>(names_.size()) - 1;
+  names_.push_back({state_.names, of(at(i)), reference ? wait_index() : around.in_wait, reference,
+                    constant, block});
+  state_.names = last_of(names_);
 }
 
 /// From `<` to its `>`, if the tokens between look like template arguments; else gives `i`.
@@ -283,8 +278,8 @@ std::size_t parser::skip_angles(std::size_t i, std::size_t end) const noexcept {
 void parser::tvars_word(std::size_t i) {
   const token& t = at(i);
   const node& around = top();
-  if (around.function < 0) {
-    if (around.bracket == '{' && state_.top != 0 && around.function != class_code) {
+  if (!around.function) {
+    if (around.bracket == '{' && state_.top != root && around.in != code::class_) {
       source::diagnostic& d =
           out_.error("T0302", place(t), "tvars in a function that is not tamed");
       d.hint = "declare the variables without tvars { }, or write `tamed` before the function";
@@ -304,12 +299,12 @@ void parser::tvars_word(std::size_t i) {
   v.function = around.function;
   v.keyword = of(t);
   found_.vars.push_back(std::move(v));
-  state_.now.next = announced::control::vars;
+  state_.now.next = control::vars;
 }
 
 /// Notes the variables of a tvars block that would declare functions: `T x(g());` and `T x();`.
 void parser::close_vars(std::size_t i, const node& n) {
-  variables& v = found_.vars[static_cast<std::size_t>(n.wait)];
+  variables& v = found_.at(n.vars);
   v.close = of(at(i));
   int depth = 0;
   std::size_t open = 0;

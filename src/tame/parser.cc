@@ -17,7 +17,7 @@ parser::parser(const source::source_file& file, const token_list& tokens, dialec
 void parser::run() {
   collect();
   std::vector<const token*> all = std::move(list_);
-  parse(all, false, ordinary_code);
+  parse(all, body::file, {});
 }
 
 /// The tokens that count, without the regions that comments switch off.
@@ -38,14 +38,12 @@ void parser::collect() {
   }
 }
 
-void parser::parse(const std::vector<const token*>& tokens, bool macro_body, int function) {
+void parser::parse(const std::vector<const token*>& tokens, body what, function_index function) {
   list_ = tokens;
-  macro_body_ = macro_body;
+  body_ = what;
   nodes_.clear();
-  node root;
-  root.function = function;
-  root.enclosing = function;
-  nodes_.push_back(root);
+  node& all = nodes_.emplace_back();
+  if (function) all.begin_code(code::tamed, function);
   state_ = {};
   for (std::size_t i = 0; i < list_.size(); ++i) {
     if (at(i).kind == token_kind::directive) {
@@ -65,40 +63,37 @@ const token* parser::next(std::size_t i) const noexcept {
 
 void parser::step(std::size_t i) {
   const token& t = at(i);
-  if (state_.statement < 0) state_.statement = static_cast<int>(i);
+  if (!state_.statement) state_.statement = token_index(i);
   // `catch` and its like announce only the next bracket.
-  using control = announced::control;
   announced& now = state_.now;
-  if (now.lambda != announced::lambda_stage::none) step_lambda(t);
-  if (now.class_head) step_class(t);
+  if (now.lambda != lambda_stage::none) step_lambda(t);
+  if (now.in_class != class_stage::none) step_class(t);
   if (now.next == control::wait) {
     if (!t.is("{") && !t.is("(") && !t.is("[") && !t.is(word::volatile_)) now.next = control::none;
   } else if (now.next != control::none && !t.is("(") && !t.is("{")) {
     now.next = control::none;
   }
-  if (now.head >= 0) step_head(i);
+  if (now.head) step_head(i);
 
   if (t.kind == token_kind::identifier) {
     step_identifier(i);
   } else if (t.kind == token_kind::punctuator) {
     step_punctuator(i);
   }
-  state_.previous = static_cast<int>(i);
+  state_.previous = token_index(i);
 }
 
 void parser::step_identifier(std::size_t i) {
   const token& t = at(i);
   const bool member = is(previous(), ".") || is(previous(), "->");
   node& around = top();
-  using control = announced::control;
   switch (t.name) {
     case word::tamed_:
       if (member || is(previous(), "::") || is(next(i), "::")) return;
-      if (around.function >= 0 && is(next(i), "{") &&
-          state_.now.lambda == announced::lambda_stage::none)
+      if (around.function && is(next(i), "{") && state_.now.lambda == lambda_stage::none)
         return tvars_word(i);
-      if (state_.now.lambda != announced::lambda_stage::none) {
-        state_.now.lambda_keyword = static_cast<int>(i);
+      if (state_.now.lambda != lambda_stage::none) {
+        state_.now.lambda_keyword = token_index(i);
         return;
       }
       if (begins_function(i)) begin_head(i, false);
@@ -114,8 +109,7 @@ void parser::step_identifier(std::size_t i) {
       if (!member) make_event_word(i);
       return;
     case word::return_:
-      if (around.function >= 0)
-        found_.functions[static_cast<std::size_t>(around.function)].returns.push_back(of(t));
+      if (around.function) found_.at(around.function).returns.push_back(of(t));
       return;
     case word::catch_:
       state_.now.next = control::catch_;
@@ -148,8 +142,7 @@ void parser::step_identifier(std::size_t i) {
     case word::struct_:
     case word::union_:
       if (is(previous(), word::enum_)) return;
-      state_.now.class_head = true;
-      state_.now.class_bases = false;
+      move_to(state_.now.in_class, class_stage::name);
       state_.now.class_angles = 0;
       return;
     case word::case_:
@@ -157,14 +150,14 @@ void parser::step_identifier(std::size_t i) {
       if (around.label_blocked && (t.is(word::case_) || is(next(i), ":"))) {
         source::diagnostic& d = out_.error(
             "T0205", place(t), "a label of a switch that begins outside of this twait body");
-        const wait_point& w = found_.waits[static_cast<std::size_t>(around.in_wait)];
+        const wait_point& w = found_.at(around.in_wait);
         d.notes.push_back({place(w.keyword), "the twait begins here"});
         d.hint = "put the whole switch into the twait body, or a twait into each case";
       }
       return;
     case word::break_:
     case word::continue_:
-      if (around.in_wait >= 0)
+      if (around.in_wait)
         found_.replacements.push_back({replacement::kind::leaves_body, of(t), around.function});
       return;
     case word::closure_:
@@ -177,8 +170,8 @@ void parser::step_identifier(std::size_t i) {
         }
         found_.has_tame = true;
         found_.replacements.push_back({replacement::kind::closure, r});
-        if (around.what != role::head_parens && state_.statement >= 0) {
-          for (auto j = static_cast<std::size_t>(state_.statement); j < around.open; ++j) {
+        if (around.what != role::head_parens && state_.statement) {
+          for (std::size_t j = state_.statement.value(); j < around.open; ++j) {
             if (at(j).is("(") || at(j).is("=")) break;
             if (at(j).is(word::void_))
               found_.replacements.push_back({replacement::kind::closure_result, of(at(j))});
@@ -187,7 +180,7 @@ void parser::step_identifier(std::size_t i) {
       }
       return;
     case word::self_:
-      if (language_ == dialect::tame && around.function >= 0 && !member)
+      if (language_ == dialect::tame && around.function && !member)
         found_.replacements.push_back({replacement::kind::self, of(t), around.function});
       return;
     case word::holdvar_:
@@ -204,25 +197,25 @@ void parser::step_identifier(std::size_t i) {
     default:
       break;
   }
-  if (is(previous(), "::") && state_.previous > 0) {
-    const token& space = at(static_cast<std::size_t>(state_.previous) - 1);
+  if (is(previous(), "::") && state_.previous > token_index(0)) {
+    const token& space = at(state_.previous.value() - 1);
     if (space.is(word::tamer_)) found_.api.push_back({space.begin, t.end});
   }
   if (member || is(previous(), "::")) return;
-  if (around.function >= 0) {
+  if (around.function) {
     note_declaration(i);
     use_of_name(i);
   }
   if (macros_->returning.empty() && macros_->waiting.empty() && macros_->tamed.empty()) return;
   const std::string name = tokens_.spelling(t);
-  if (around.function >= 0 && macros_->returning.contains(name))
+  if (around.function && macros_->returning.contains(name))
     found_.replacements.push_back({replacement::kind::macro_use, of(t), around.function});
-  if (around.function >= 0 && macros_->waiting.contains(name)) {
-    found_.functions[static_cast<std::size_t>(around.function)].waits = true;
+  if (around.function && macros_->waiting.contains(name)) {
+    found_.at(around.function).waits = true;
     check_wait(t);
   }
-  if (macros_->tamed.contains(name) && around.bracket == '{' && state_.now.head < 0 &&
-      around.function < 0)
+  if (macros_->tamed.contains(name) && around.bracket == '{' && !state_.now.head &&
+      !around.function)
     begin_head(i, true);
 }
 
@@ -247,10 +240,10 @@ void parser::step_punctuator(std::size_t i) {
         state_.now = {};
         end_loop_names();
       }
-      state_.statement = -1;
+      state_.statement = {};
       return;
     case punct(":"):
-      if (top().bracket == '{') state_.statement = -1;
+      if (top().bracket == '{') state_.statement = {};
       return;
     case punct(","):
       if (top().what == role::wait_arguments) top().commas.push_back(t.begin);
@@ -268,21 +261,20 @@ void parser::end_of_tokens() {
     d.hint = "end it with #endif";
   }
   branches_.clear();
-  if (macro_body_) {
-    if (state_.top != 0) unbalanced_ = true;
+  if (body_ != body::file) {
+    if (state_.top != root) body_ = body::unbalanced_macro;
     return;
   }
-  for (int up = state_.top; up > 0; up = nodes_[static_cast<std::size_t>(up)].parent) {
-    const node& n = nodes_[static_cast<std::size_t>(up)];
+  for (node_index up = state_.top; up != root; up = at(up).parent) {
+    const node& n = at(up);
     if (n.what != role::tamed_body && n.what != role::wait_body) continue;
     const bool body = n.what == role::tamed_body;
     source::diagnostic& d = out_.error("T0111", place(at(n.open)),
                                        body ? "the body of this tamed function does not end"
                                             : "the body of this twait does not end");
-    const int f = n.enclosing;
-    if (f >= 0 && !found_.functions[static_cast<std::size_t>(f)].name.empty())
-      d.notes.push_back(
-          {place(found_.functions[static_cast<std::size_t>(f)].name), "in this function"});
+    const function_index f = n.enclosing;
+    if (f && !found_.at(f).name.empty())
+      d.notes.push_back({place(found_.at(f).name), "in this function"});
     break;
   }
 }

@@ -2,6 +2,30 @@
 // The shallow parser's state. Brackets are an immutable list of nodes, so that a conditional of the
 // preprocessor saves and restores the state in constant time: each branch starts where `#if` was,
 // and all of them must end alike. There is no recursion, so no input is too deep.
+//
+// An example, with the nodes that it makes. A node is made at its opening bracket and knows the one
+// around it; node 0 is the file. When the newest node closes, its number is free again.
+//
+//   tamed void f(int n) {            1 `(` head_parens, in 0; then 1 `{` tamed_body, in 0: the
+//                                      code is code::tamed, of function 0
+//     twait {                        2 `{` wait_body, in 1: in_wait is wait 0
+//       g(make_event(n));            3 `(` parens, in 2; 4 `(` event_arguments, in 3
+//     }
+//   }
+//
+//   token       announced then                     effect
+//   `tamed`     head: function 0, stage type       begin_head() adds function 0 to the analysis
+//   `(`         stage named; inside it nothing     name_head() finds `f`; node 1 opens
+//   `)`         as before `(`: stage named         node 1 is dropped
+//   `{`         nothing                            begin_body(): node 1; the name `n` is noted
+//   `twait`     next: wait, of wait 0              twait_word() adds wait 0, of function 0
+//   `{`         nothing                            node 2
+//   make_event  next: event                        wait 0 makes events; a replacement is noted
+//   `}`         nothing                            close_wait(): the range of wait 0 is known
+//   `}`         nothing                            function 0 is complete
+//
+// The analysis then has function 0 (`f`, which waits) and wait 0 (kind all, with the ranges of
+// `twait`, `{` and `}`); translate.cc and port.cc write their outputs from it.
 #pragma once
 
 #include <optional>
@@ -11,6 +35,7 @@
 #include <vector>
 
 #include "tame/analysis.hh"
+#include "tame/announced.hh"
 
 namespace heddle::tame {
 
@@ -38,71 +63,72 @@ enum class role : std::uint8_t {
   attribute,  // [ ]
 };
 
-/// The construct that the tokens since the last bracket or semicolon announce.
-struct announced {
-  enum class control : std::uint8_t {
-    none,
-    catch_,
-    switch_,
-    for_,
-    while_,
-    loop,  // `{` begins the body of one
-    wait,
-    vars,
-    event,
-    default_return,
-  };
-  enum class lambda_stage : std::uint8_t { none, intro, parameters };
-
-  int head = -1;  ///< the tamed function whose body or semicolon is next
-  bool head_named = false;
-  bool head_assigned = false;
-  int head_angles = 0;  ///< the open `<` of a `template <` in the head
-  bool requires_expression = false;
-  control next = control::none;
-  int wait = -1;
-  lambda_stage lambda = lambda_stage::none;
-  bool lambda_arrow = false;
-  int lambda_angles = 0;
-  int lambda_keyword = -1;  ///< `tamed` behind a lambda's parameters
-  bool class_head = false;
-  bool class_bases = false;
-  int class_angles = 0;
+/// The kind of code inside a bracket: the function that runs it.
+enum class code : std::uint8_t {
+  ordinary,        ///< of a function that is not tamed, or of none
+  tamed,           ///< of node::function
+  lambda,          ///< of a lambda that is not tamed
+  class_,          ///< members of a class
+  default_return,  ///< statements of DEFAULT_RETURN
 };
 
-/// The function that code belongs to: the index of a tamed function, or one of these.
-enum : int { ordinary_code = -1, lambda_code = -2, class_code = -3, default_code = -4 };
+struct node;
+struct declared_name;
+using node_index = index_of<node>;
+using name_index = index_of<declared_name>;
 
 struct node {
-  int parent = -1;
+  node_index parent;  ///< none: this is the root
   int depth = 0;
-  int brace = 0;  ///< the innermost `{` that is open, this one included; 0 where none is
+  node_index brace;  ///< the innermost `{` that is open, this one included
   char bracket = '{';
   role what = role::plain;
   std::size_t open = 0;  ///< index of the token among those that count
-  int function = ordinary_code;
-  int enclosing = -1;      ///< the innermost tamed function around, also through lambdas
-  int in_wait = -1;        ///< the innermost twait body of this function
-  int catch_at = -1;       ///< the node of the catch handler around
-  int expression_at = -1;  ///< the statement expression around
-  int loop_at = -1;        ///< the node of the innermost loop of this function with a bracket
-  std::size_t waits = 0;   ///< the waits that were found when this opened
-  int made_in_loop = -1;   ///< in a loop: the first `e = make_event` outside of twait bodies
+  code in = code::ordinary;
+  function_index function;   ///< of code::tamed
+  function_index enclosing;  ///< the innermost tamed function around, also through lambdas
+  wait_index in_wait;        ///< the innermost twait body of this function
+  node_index catch_at;       ///< the catch handler around
+  node_index expression_at;  ///< the statement expression around
+  node_index loop_at;        ///< the innermost loop of this function with a bracket
+  std::size_t waits = 0;     ///< the waits that were found when this opened
+  token_index made_in_loop;  ///< in a loop: the first `e = make_event` outside of twait bodies
   bool in_switch = false;
   bool label_blocked = false;  ///< the innermost switch lies outside of a twait body
-  int wait = -1;
-  int names = -1;        ///< the last name declared in a twait body before this opened
-  int before_loop = -2;  ///< the last name before the head of a loop in this; -2: none
-  announced outer;       ///< the construct announced when this opened
+  wait_index wait;             ///< of a wait's body, arguments or description
+  vars_index vars;             ///< of role::vars
+  name_index names;            ///< the last name declared in a twait body before this opened
+  /// The last name (or none) before the head of a loop in this bracket, until the loop ends.
+  std::optional<name_index> before_loop;
+  announced outer;  ///< the construct announced when this opened
   std::vector<std::uint32_t> commas;
+
+  /// Code of another function begins: nothing of the one around holds in it.
+  void begin_code(code kind, function_index f = {}) noexcept {
+    in = kind;
+    function = f;
+    if (f) enclosing = f;
+    in_wait = {};
+    catch_at = expression_at = loop_at = {};
+    in_switch = label_blocked = false;
+  }
+};
+
+struct declared_name {
+  name_index before;
+  range where;
+  wait_index wait;  ///< the twait body in which it is declared; none for references and statics
+  bool lasting = false;   ///< the name is a reference, or static
+  bool constant = false;  ///< const or constexpr
+  int block = 0;          ///< the depth of the bracket with which the name ends
 };
 
 struct parser_state {
-  int top = 0;
+  node_index top = node_index(0);
   announced now;
-  int previous = -1;   ///< the last token, by its index among those that count
-  int statement = -1;  ///< the first token of this statement
-  int names = -1;
+  token_index previous;
+  token_index statement;  ///< the first token of this statement
+  name_index names;
 };
 
 class parser {
@@ -123,26 +149,27 @@ class parser {
     bool dead = false;      ///< inside a group that is never compiled
     bool skipping = false;  ///< this branch is never compiled
   };
-  struct declared_name {
-    int before = -1;
-    range where;
-    int wait = -1;  ///< the twait body in which it is declared; -1 for references and statics
-    bool lasting = false;   ///< the name is a reference, or static
-    bool constant = false;  ///< const or constexpr
-    int block = 0;          ///< the depth of the bracket with which the name ends
-  };
   /// T name[n] with a variable n: no array of a function that waits.
   struct sized_array {
-    int function = -1;
+    function_index function;
     range name;
     range size;
     range declared;
   };
 
+  /// The text that is parsed. A macro's body becomes unbalanced, and stays so, if its brackets do
+  /// not match.
+  enum class body : std::uint8_t { file, macro, unbalanced_macro };
+  static constexpr node_index root{0};
+
   // Tokens (parser.cc).
   [[nodiscard]] const token& at(std::size_t i) const noexcept { return *list_[i]; }
+  [[nodiscard]] const token& at(token_index i) const noexcept { return at(i.value()); }
+  [[nodiscard]] node& at(node_index i) noexcept { return nodes_[i.value()]; }
+  [[nodiscard]] const node& at(node_index i) const noexcept { return nodes_[i.value()]; }
+  [[nodiscard]] const declared_name& at(name_index i) const noexcept { return names_[i.value()]; }
   [[nodiscard]] const token* previous() const noexcept {
-    return state_.previous < 0 ? nullptr : list_[static_cast<std::size_t>(state_.previous)];
+    return state_.previous ? list_[state_.previous.value()] : nullptr;
   }
   [[nodiscard]] const token* next(std::size_t i) const noexcept;
   [[nodiscard]] static bool is(const token* t, const char* p) noexcept {
@@ -150,11 +177,11 @@ class parser {
   }
   [[nodiscard]] static bool is(const token* t, word w) noexcept { return t != nullptr && t->is(w); }
   [[nodiscard]] static range of(const token& t) noexcept { return {t.begin, t.end}; }
-  [[nodiscard]] node& top() noexcept { return nodes_[static_cast<std::size_t>(state_.top)]; }
+  [[nodiscard]] node& top() noexcept { return at(state_.top); }
   [[nodiscard]] source::span place(range r) const noexcept { return {&file_, r.begin, r.end}; }
   [[nodiscard]] source::span place(const token& t) const noexcept { return place(of(t)); }
 
-  void parse(const std::vector<const token*>& tokens, bool macro_body, int function);
+  void parse(const std::vector<const token*>& tokens, body what, function_index function);
   void collect();
   void step(std::size_t i);
   void step_identifier(std::size_t i);
@@ -170,16 +197,15 @@ class parser {
   void end_of_tokens();
   /// Variables of a loop's head end with the loop.
   void end_loop_names() noexcept {
-    if (top().before_loop == -2) return;
-    state_.names = std::exchange(top().before_loop, -2);
+    if (const auto before = std::exchange(top().before_loop, std::nullopt)) state_.names = *before;
   }
 
   // Words that lints look at (parse_lint.cc).
   void use_of_name(std::size_t i);
-  void note_parameters(int f);
+  void note_parameters(function_index f);
   void note_thread_local(std::size_t i);
   void begin_array(std::size_t i);
-  void report_arrays(int f);
+  void report_arrays(function_index f);
   void lint_lambda(std::size_t i, const node& n);
   void lint_life(std::size_t i);
   void end_loop(std::size_t i, const node& n);
@@ -221,8 +247,8 @@ class parser {
   [[nodiscard]] std::string open_brackets(const parser_state& s, const parser_state& than) const;
   void define(const token& t);
   void undefine(const token& t);
-  [[nodiscard]] int unify(int a, int b);
-  [[nodiscard]] int resolve(int f) const noexcept;
+  [[nodiscard]] bool unify(function_index a, function_index b);
+  [[nodiscard]] function_index resolve(function_index f) const;
 
   const source::source_file& file_;
   const token_list& tokens_;
@@ -243,8 +269,7 @@ class parser {
   };
   macro_names own_macros_;
   macro_names* macros_ = &own_macros_;  ///< a macro's body knows those of its file
-  bool macro_body_ = false;
-  bool unbalanced_ = false;  ///< the brackets of a macro's body do not match
+  body body_ = body::file;
   bool told_translated_ = false;
   bool ported_ = false;  ///< the file has Heddle's own twait, which ordinary functions use, too
   const std::vector<scanned_include>& includes_;

@@ -120,7 +120,7 @@ class porter {
   }
 
   void wait(const wait_point& w) {
-    if (w.function < 0) {
+    if (!w.function) {
       leave(w.keyword, "a threaded function: run it on a fiber (heddle/fiber/twait.hh)");
       return;
     }

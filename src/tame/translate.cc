@@ -48,12 +48,9 @@ class builder {
   }
 
  private:
-  [[nodiscard]] bool waits(int f) const noexcept {
-    while (f >= 0 && at(f).same_as >= 0) f = at(f).same_as;
-    return f >= 0 && at(f).waits;
-  }
-  [[nodiscard]] const function& at(int f) const noexcept {
-    return found_.functions[static_cast<std::size_t>(f)];
+  [[nodiscard]] bool waits(function_index f) const {
+    while (f && found_.at(f).same_as) f = found_.at(f).same_as;
+    return f && found_.at(f).waits;
   }
   [[nodiscard]] std::string_view text(range r) const noexcept {
     return file_.text().substr(r.begin, r.end - r.begin);
@@ -62,9 +59,9 @@ class builder {
   void tamed(const function& f, std::size_t index) {
     const bool returns_type = options_.returns != "void";
     // Another type than void makes every tamed function a coroutine: callers see one type.
-    const bool coroutine = waits(static_cast<int>(index)) || returns_type;
+    const bool coroutine = waits(function_index(index)) || returns_type;
     const bool is_word = text(f.keyword) == "tamed";  // false: a macro holds the word
-    if (!f.default_return.empty()) return returns_early(f, waits(static_cast<int>(index)));
+    if (!f.default_return.empty()) return returns_early(f, waits(function_index(index)));
     if (f.lambda && coroutine && !f.trailing_result) {
       edits_.replace(f.keyword, "-> " + options_.returns);
     } else if (!f.keyword.empty() && is_word) {
@@ -158,7 +155,7 @@ class builder {
   }
 
   void wait(const wait_point& w) {
-    const bool thread = w.function < 0;
+    const bool thread = !w.function;
     if (w.what == wait_point::kind::next) {
       std::string call =
           thread ? "::heddle::tame::next_in_thread" : "co_await ::heddle::tame::next";
