@@ -37,7 +37,7 @@ inline void append_markup_text(std::string& out, std::string_view text) {
 }
 
 /// The text as one line of an error or a log shows it: each byte that is not printable ASCII
-/// becomes '?', and "..." stands for what follows the first `bytes_max` bytes.
+/// becomes '?'. A text of more than `bytes_max` bytes is cut there and ends in "...".
 [[nodiscard]] inline std::string printable_text(std::string_view text, std::size_t bytes_max) {
   std::string shown(text.substr(0, bytes_max));
   for (char& c : shown)
