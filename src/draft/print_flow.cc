@@ -5,6 +5,7 @@
 
 #include "draft/checker.hh"
 #include "draft/print_flow.hh"
+#include "heddle/base/text.hh"
 
 namespace heddle::draft {
 namespace {
@@ -15,16 +16,8 @@ std::string number_text(const value& v) {
 }
 
 std::string literal_text(const std::string& s) {
-  static constexpr char hex[] = "0123456789abcdef";
   std::string out = "\"";
-  for (const char c : s.substr(0, 40)) {
-    const auto u = static_cast<unsigned char>(c);
-    if (u >= 0x20 && u < 0x7f && c != '"' && c != '\\') {
-      out += c;
-    } else {
-      out += {'\\', 'x', hex[u >> 4], hex[u & 15]};
-    }
-  }
+  append_quotable_text(out, std::string_view(s).substr(0, 40));
   return out + (s.size() > 40 ? "...\"" : "\"");
 }
 

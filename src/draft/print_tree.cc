@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The tree as text: `--emit ast` and `--emit types`.
 #include "draft/front.hh"
+#include "heddle/base/text.hh"
 
 namespace heddle::draft {
 namespace {
@@ -146,15 +147,7 @@ class printer {
     if (e.kind == expr_kind::boolean) head += e.value != 0 ? " true" : " false";
     if (e.kind == expr_kind::text) {
       head += " \"";
-      for (const char c : e.text_value) {
-        static constexpr char hex[] = "0123456789abcdef";
-        const auto u = static_cast<unsigned char>(c);
-        if (u >= 0x20 && u < 0x7f && c != '"' && c != '\\') {
-          head += c;
-        } else {
-          head += {'\\', 'x', hex[u >> 4], hex[u & 15]};
-        }
-      }
+      append_quotable_text(head, e.text_value);
       head += '"';
     }
     if (types_ && e.type != nullptr) {

@@ -11,6 +11,7 @@
 #include <climits>
 #include <ctime>
 
+#include "heddle/base/text.hh"
 #include "heddle/core/expected.hh"
 #include "heddle/core/sleep.hh"
 #include "heddle/http/head_writer.hh"
@@ -35,20 +36,6 @@ void append_peer(std::string& out, const address& peer) {
     out += peer.host();
   else
     peer.append_to(out);
-}
-
-/// Appends text that is between quotes in the common forms: quotes, backslashes and bytes that are
-/// not printable become \xHH.
-void append_quotable(std::string& out, std::string_view text, std::size_t bytes_max) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  for (const char letter : text.substr(0, bytes_max)) {
-    const auto byte = static_cast<unsigned char>(letter);
-    if (byte >= 0x20 && byte < 0x7f && letter != '"' && letter != '\\') {
-      out += letter;
-    } else {
-      ((out += "\\x") += digits[byte >> 4]) += digits[byte & 15];
-    }
-  }
 }
 
 /// Appends milliseconds with one decimal for the plain form, three for JSON.
@@ -155,8 +142,9 @@ void access_log::add_common(const access& a) {
   }
   ((text_ += " - - [") += stamp_) += "] \"";
   if (a.head != nullptr) {
-    append_quotable(text_, a.head->method_text(), options_.target_bytes_max);
-    append_quotable(text_ += ' ', a.head->target(), options_.target_bytes_max);
+    const std::size_t most = options_.target_bytes_max;
+    append_quotable_text(text_, a.head->method_text().substr(0, most));
+    append_quotable_text(text_ += ' ', a.head->target().substr(0, most));
     text_ += a.head->major_version() == 2   ? " HTTP/2.0"
              : a.head->minor_version() == 0 ? " HTTP/1.0"
                                             : " HTTP/1.1";
@@ -171,7 +159,7 @@ void access_log::add_common(const access& a) {
     for (const header_id id : {header_id::referer, header_id::user_agent}) {
       const std::string_view value = a.head != nullptr ? a.head->value(id) : std::string_view();
       text_ += " \"";
-      append_quotable(text_, value.empty() ? "-" : value, options_.target_bytes_max);
+      append_quotable_text(text_, value.empty() ? "-" : value.substr(0, options_.target_bytes_max));
       text_ += '"';
     }
   }

@@ -17,6 +17,12 @@ HEDDLE_TEST(text, "for markup has entities, and no character that XML forbids") 
   EXPECT_EQ(out, "a \t\r\n\xc3\xa9");
 }
 
+HEDDLE_TEST(text, "between quotes has neither quotes nor bytes that are not printable") {
+  std::string out = "\"";
+  append_quotable_text(out, "a \"b\\\n\xff\x7f~");
+  EXPECT_EQ(out, R"("a \x22b\x5c\x0a\xff\x7f~)");
+}
+
 HEDDLE_TEST(text, "for a line of people is printable ASCII, and cut at its limit") {
   EXPECT_EQ(printable_text("GET /a\r\nb\x1b[2J\xc3\xa9\x7f", 100), "GET /a??b?[2J???");
   EXPECT_EQ(printable_text("abc", 3), "abc");

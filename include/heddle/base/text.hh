@@ -36,6 +36,20 @@ inline void append_markup_text(std::string& out, std::string_view text) {
   }
 }
 
+/// Appends text for between quotes: quotes, backslashes, and bytes that are not printable ASCII
+/// become \xHH.
+inline void append_quotable_text(std::string& out, std::string_view text) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte < 0x7f && c != '"' && c != '\\') {
+      out += c;
+    } else {
+      ((out += "\\x") += digits[byte >> 4]) += digits[byte & 15];
+    }
+  }
+}
+
 /// The text as one line of an error or a log shows it: each byte that is not printable ASCII
 /// becomes '?'. A text of more than `bytes_max` bytes is cut there and ends in "...".
 [[nodiscard]] inline std::string printable_text(std::string_view text, std::size_t bytes_max) {
