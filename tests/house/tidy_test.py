@@ -86,6 +86,8 @@ BAD = [
                  "  return *all;\n}\n"}, "`all` is global"),
     ("globals", {"src/core/task.cc": HEAD + "void f() {\n  thread_local pool here;\n}\n"},
      "`here` is global"),
+    ("globals", {"src/core/task.cc": HEAD + "void f() {\n  static pool here(4, {});\n}\n"},
+     "`here` is global"),
     ("globals", {"include/heddle/core/task.hh": HEADER + "template <class T>\nstruct node {\n"
                  "  static inline constinit link<T> first{&one<T>};\n};\n"}, "`first` is global"),
     ("globals", {"src/core/queue.hh": HEADER + "struct node {\n  static node* first;\n};\n",
