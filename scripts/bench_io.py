@@ -39,6 +39,5 @@ def plan(context):
     out.order = sorted(cases, key=lambda c: (c.rstrip("0123456789"), number(c)))
     out.pairs += [(f"heddle_{d}", "condition_variable", "cpu_ns")
                   for d in ("uring", "epoll", "poll")]
-    out.pairs += [(f"{kind}_{d}", f"copied_{d}", "cpu_ns") for kind in ("pages", "ready")
-                  for d in ("uring", "epoll")]
+    out.pairs += [(f"pages_{d}", f"copied_{d}", "cpu_ns") for d in ("uring", "epoll")]
     return out
