@@ -57,7 +57,7 @@ bool always_waits(const stmt& s, int depth) {
       for (const any_arm& a : s.any_arms)
         if (a.kind == any_arm::form::wait && !always_waits(a.what.get(), depth)) return false;
       return true;
-    case stmt_kind::scope:  // it may have no jobs, as a wait may have no events
+    case stmt_kind::scope:  // a scope may have no jobs, as a wait may have no events
     case stmt_kind::within:
     case stmt_kind::shield:
     case stmt_kind::nowait:

@@ -24,7 +24,7 @@ struct not_in_cc {};
 struct exits {
   bool returns = false;
   bool breaks = false;     ///< a loop around the block
-  bool continues = false;  ///< the same
+  bool continues = false;  ///< a loop around the block
   [[nodiscard]] bool any() const noexcept { return returns || breaks || continues; }
 };
 [[nodiscard]] exits exits_of(const block& b, std::size_t first = 0);
@@ -34,8 +34,8 @@ struct exits {
 enum class effect : std::uint8_t {
   none,    ///< a constant, or a variable that never changes
   reads,   ///< a variable that may change
-  faults,  ///< it may fail or allocate, and nothing else
-  acts,    ///< it calls, waits, or changes something
+  faults,  ///< a value that may fail or allocate, and does nothing else
+  acts,    ///< a call, a wait, or a change of something
 };
 
 class cc_emitter {
@@ -68,7 +68,7 @@ class cc_emitter {
   std::string name_of(const variable& v) const;
   std::string head_of(const function& f);
   std::string param_text(const function& f, const variable& v);
-  /// It makes a task: it waits, or is a thread.
+  /// Whether the function makes a task: it waits, or is a thread.
   static bool is_task(const function& f);
   void emit_record(const record& r, std::set<const record*>& done);
   void emit_enum(const enumeration& e);
@@ -98,7 +98,7 @@ class cc_emitter {
   bool grows(const expr& e);
   /// Whether the first changes a variable that the second reads.
   bool meets(const expr& changes, const expr& reads);
-  /// Their texts, in an order that C++ keeps: all but the last that acts are saved first.
+  /// The operands' texts, in an order that C++ keeps: all but the last that acts are saved first.
   std::vector<cc_expr> operands(const std::vector<const expr*>& list,
                                 const std::vector<bool>& places = {});
   /// Saves a value in a variable of a fresh name.
@@ -166,22 +166,22 @@ class cc_emitter {
   struct place {
     enum class form : std::uint8_t { function, value, ways };
     form how = form::function;
-    std::string result;  ///< of ways: where the value goes
-    std::string jobs;    ///< of a scope without a value: cancelled before it is left
+    std::string result;  ///< form::ways: the variable for the value
+    std::string jobs;    ///< the scope that a jump cancels first; only without a value
     int loops = 0;       ///< around the statement, inside of the lambda
   };
 
   const program& program_;
   source::diagnostics& report_;
   cc_lines out_;
-  std::set<std::string, std::less<>> names_;  ///< of the program, and those that were made
+  std::set<std::string, std::less<>> names_;  ///< names of the program, and made names
   std::vector<std::string> made_;             ///< by fresh(), in order
   std::map<std::string, std::string> safe_;   ///< names that C++ has a meaning for
   std::set<std::string> fields_;
   const module* module_ = nullptr;
   const function* function_ = nullptr;
   std::vector<place> places_;
-  std::unordered_map<const variable*, cc_expr> texts_;  ///< of variables inside something else
+  std::unordered_map<const variable*, cc_expr> texts_;  ///< variables that are part of another one
   std::unordered_map<const expr*, cc_expr> done_;       ///< values that were saved before
   std::unordered_map<const expr*, bool> grows_;
   std::unordered_map<const function*, bool> quiet_;
@@ -189,7 +189,7 @@ class cc_emitter {
   std::string turns_;  ///< the variable of the any() in the loop around
   std::string jobs_;   ///< the scope around
   std::string waits_;  ///< the wait around
-  bool dry_ = false;   ///< only to see whether lines come
+  bool dry_ = false;   ///< dry run: finds out whether the block prints lines
 };
 
 }  // namespace heddle::draft

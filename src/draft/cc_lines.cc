@@ -12,7 +12,7 @@ constexpr std::size_t columns = 100;
 
 struct break_point {
   std::size_t at = std::string::npos;  ///< where the next line begins
-  std::size_t indent = 0;              ///< of the next line
+  std::size_t indent = 0;              ///< indent of the next line
 };
 
 /// Where a line that is too long is broken: behind a comma or an operator, as far out as there is
@@ -81,7 +81,7 @@ void cc_lines::comments_before(std::uint32_t byte) {
     const comment& c = comments_[next_];
     const std::uint32_t number = file_->line_of(c.begin);
     const std::string_view whole = file_->line_text(number);
-    // One behind a statement went with that, or has no line of its own here.
+    // A comment behind a statement was printed with that statement, or is dropped.
     if (whole.find_first_not_of(" \t") != file_->column_of(c.begin) - 1 &&
         whole.substr(0, whole.find("//")).find_first_not_of(" \t") != std::string_view::npos)
       continue;

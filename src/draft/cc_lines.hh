@@ -33,7 +33,7 @@ class cc_lines {
 
   /// Closes a block that was opened at `from`; one statement goes behind its condition.
   void close_if(std::size_t from);
-  /// The same for a lambda, `[&] { f(); }`.
+  /// Closes a lambda; one statement goes on its line: `[&] { f(); }`.
   void close_lambda(std::size_t from, const std::string& tail);
   /// Replaces the first `what` behind `from`, which is there.
   void replace_from(std::size_t from, const std::string& what, const std::string& with) {

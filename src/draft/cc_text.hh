@@ -52,7 +52,7 @@ class cc_expr {
                               std::size_t first = 0);
 /// e.name; p->name where e is `*p`.
 [[nodiscard]] cc_expr cc_member(const cc_expr& e, const std::string& name);
-/// It has a co_await.
+/// Whether the expression has a co_await.
 [[nodiscard]] bool cc_waits(const cc_expr& e);
 /// Whether s[at] opens a bracket that the last character closes.
 [[nodiscard]] bool cc_is_one_call(const std::string& s, std::size_t at);

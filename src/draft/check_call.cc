@@ -27,8 +27,7 @@ expr_ptr copy_constant(const expr& from, span at) {
   return e;
 }
 
-/// The same of a function in another module, which was checked there: names in it mean nothing
-/// here.
+/// A copy of a default that was checked in another module: its names mean nothing in this one.
 expr_ptr copy_checked(const expr& from, span at) {
   const bool is_text = from.kind == expr_kind::text || from.means == meaning::constant;
   if (from.means == meaning::enumerator || from.type == nullptr || !(from.is_constant || is_text))

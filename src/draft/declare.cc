@@ -307,7 +307,7 @@ class declarer : public resolver {
     for (record::part& p : r.parts) {
       if (const record* const inner = record_in(p.type)) {
         depth = std::max(depth, inner->depth);
-        // Their types were made before it was known what the record holds.
+        // The fields' types were made before it was known what the inner record holds.
         if (inner->type->needs_release() && holds_array(*p.type)) {
           error("D0004", p.at, "an array holds plain values, and no " + inner->type->name);
           p.type = poison();

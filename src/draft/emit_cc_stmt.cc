@@ -92,7 +92,7 @@ bool cc_emitter::moved(const variable& v) { return moved_.contains(&v); }
 
 void cc_emitter::emit_let(const stmt& s) {
   const type& t = *s.var->type;
-  if (s.name == "_") {  // it is evaluated, and an owner stays until the end of the block
+  if (s.name == "_") {  // the value is computed; an owner stays until the end of the block
     if (t.is_owned())
       return line("[[maybe_unused]] const " + type_text(t, s.at) + " " + fresh("unused") + " = " +
                   text(*s.a).alone() + ";");

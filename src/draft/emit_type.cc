@@ -97,7 +97,7 @@ bool c_emitter::is_struct(const type& t) {
 }
 
 std::string c_emitter::type_word(const type& t) {
-  // Of the C name of what is inside: records of two modules may have one name.
+  // The word is made of the element's C name, because records of two modules may share a name.
   if (t.is(kind::array) || t.is(kind::optional)) {
     std::string inner = type_word(*t.of);
     if ((t.of->is(kind::array) || t.of->is(kind::optional)) && inner.starts_with("heddle_"))

@@ -28,7 +28,7 @@ struct slot {
   bool in_frame = false;      ///< live across a wait
   std::vector<var_id> looks_into;
   span at{};
-  // Of the plan.
+  // Set by plan().
   std::uint32_t offset = 0;
   std::uint32_t size = 0;
   std::uint32_t align = 1;
@@ -48,7 +48,7 @@ enum class value_op : std::uint8_t {
   convert,   ///< an integer to another type; checked where it may not fit
   view_of,   ///< the bytes of a text, bytes or buffer
   wrap,      ///< ?T of a T
-  empty,     ///< none, or an empty text, or zero
+  empty,     ///< the empty value: none, an empty text, zero
   has,       ///< whether a ?T holds something
   held,      ///< the value inside a ?T
   property,  ///< a built-in without effects: len
@@ -67,15 +67,15 @@ struct value {
   std::vector<value> kids;
 
   [[nodiscard]] bool is_constant() const noexcept { return op == value_op::constant; }
-  /// Its computation may be a fault: overflow, division by zero, an index.
+  /// Whether computing it may be a fault: overflow, division by zero, an index.
   [[nodiscard]] bool may_fault() const noexcept;
 };
 
 enum class instr_op : std::uint8_t {
   set,         ///< place = args[0]
   clear,       ///< an owner gives up its value: null
-  retain,      ///< one more count of the value in the place
-  release,     ///< of a slot: closes, frees, counts down; null is nothing
+  retain,      ///< counts the value in the place once more
+  release,     ///< closes, frees or counts down the value of a slot, unless null
   call,        ///< a built-in operation
   call_plain,  ///< a function of Draft without waits, or of C
   spawn,
@@ -90,18 +90,18 @@ enum class instr_op : std::uint8_t {
 struct instr {
   instr_op op = instr_op::set;
   span at{};
-  value place;  ///< of set, retain; of call: the receiver
+  value place;  ///< target of set and retain; receiver of a call
   bool has_place = false;
   std::vector<value> args;
-  std::vector<bool> by_address;  ///< of args
+  std::vector<bool> by_address;  ///< one flag an argument
   var_id result = no_id;         ///< where a call puts its value
   bool sets_status = false;      ///< the call answers 0 or an error in `status`
   const operation* builtin = nullptr;
   const draft::type* of = nullptr;  ///< T of channel<T>, and of a job
   function* callee = nullptr;
-  var_id slot = no_id;     ///< of clear, release, within_*, scope_*
-  var_id scope = no_id;    ///< of spawn: inside of this scope
-  bool has_color = false;  ///< of spawn: the last argument
+  var_id slot = no_id;     ///< variable of clear, release, within_*, scope_*
+  var_id scope = no_id;    ///< the scope to spawn in
+  bool has_color = false;  ///< spawn: the last argument is the color
 };
 
 enum class tail_op : std::uint8_t {
@@ -109,14 +109,14 @@ enum class tail_op : std::uint8_t {
   go,           ///< next[0]
   branch,       ///< args: condition; next: yes, no
   check,        ///< status < 0; next: fine, failed
-  check_fault,  ///< of what this block computed; next: fine, failed
+  check_fault,  ///< a fault in this block's values; next: fine, failed
   choose,       ///< a switch; cases[i] -> next[i], else -> next.back()
   wait,         ///< asks wait_call; when it answers, next[0]
   call,         ///< an apart function; when it ends, next[0]
   any,          ///< asks arms; arm i answers -> next[i]
   leave_scope,  ///< waits for the jobs of a scope; next[0]
   yield,        ///< lets others run when the budget is spent; next[0]
-  end,          ///< of the function, with `status`
+  end,          ///< ends the function with `status`
 };
 
 struct tail {
@@ -125,18 +125,17 @@ struct tail {
   std::vector<block_id> next;
   std::vector<value> args;
   std::vector<__int128> cases;
-  std::vector<std::string> texts;  ///< of a choose between texts
+  std::vector<std::string> texts;  ///< cases of a choose between texts
   std::vector<instr> waits;        ///< one of wait and call; the arms of any
   var_id slot = no_id;             ///< scope, or the arm that won last
-  bool early = false;  ///< of leave_scope: its jobs are cancelled; of end: without status
+  bool early = false;              ///< leave_scope: cancels the jobs; end: has no status
 };
 
 struct flow_block {
   std::vector<instr> body;
   draft::tail tail;
-  std::string name;  ///< "receive_7"
-  std::uint32_t wait_number =
-      0;  ///< of wait, call, any, leave_scope, yield: its case in the switch
+  std::string name;               ///< "receive_7"
+  std::uint32_t wait_number = 0;  ///< case in the switch, for tails that wait
   bool reachable = false;
 };
 
@@ -149,7 +148,7 @@ struct flow {
   std::vector<var_id> params;
   std::uint32_t waits = 0;     ///< how many are simple waits of one frame; any has more
   bool has_wait = false;       ///< the frame needs a wait record
-  std::uint32_t arms_max = 0;  ///< and so many arms
+  std::uint32_t arms_max = 0;  ///< arms that the frame has room for
   bool has_frame = false;
   bool may_fault = false;
   bool recursive = false;
@@ -157,7 +156,7 @@ struct flow {
   std::uint32_t frame_size_least = 0;  ///< the most bytes that are live at one wait
 };
 
-/// Which passes run; each can be switched off to find the one at fault.
+/// Switches that turn a pass off, to find the one at fault.
 struct pass_switches {
   bool simplify = true;
   bool fold = true;
@@ -173,7 +172,7 @@ void simplify(flow& f);  ///< jump threading, never across a wait
 void fold(flow& f);      ///< constants, and releases of what is known to be null
 void remove_dead(flow& f);
 void fuse(flow& f);
-/// Which slots live across waits, and where they lie in the frame.
+/// Finds the slots that live across waits, and places them in the frame.
 void plan(flow& f, bool overlap);
 void optimize(flow& f, const pass_switches& passes);
 
@@ -218,12 +217,12 @@ void each_slot(const instr& i, var_id status, F&& use) {
     use(i.slot, opens ? 'd' : 'u');
   }
   if (i.scope != no_id) use(i.scope, 'u');
-  // It is written after the arguments were read.
+  // The result is written after the arguments were read.
   if (writes_place(i)) use(i.place.slot, 'd');
   if (i.result != no_id) use(i.result, 'd');
   if (i.sets_status) use(status, 'd');
 }
-/// Of a tail: its reads, then its writes.
+/// Calls `use` for the tail's reads, then for its writes.
 template <class F>
 void each_slot(const tail& t, var_id status, var_id result, F&& use) {
   for (const value& a : t.args) each_slot(a, use);

@@ -23,8 +23,8 @@ struct block_box {
 
 struct flow_edge {
   block_id from = no_id;
-  std::size_t way = 0;            ///< which of the tail's ways out
-  bool back = false;              ///< of a loop: drawn upward
+  std::size_t way = 0;            ///< number of the tail's way out
+  bool back = false;              ///< closes a loop: drawn upward
   std::vector<std::size_t> path;  ///< boxes, from the upper one to the lower one
 };
 

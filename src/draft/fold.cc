@@ -47,7 +47,7 @@ std::optional<__int128> fold_binary(word op, const type& t, __int128 a, __int128
     case word::s_sub:
       return checked(a - b);
     case word::s_mul:
-      return checked(a * b);  // of 64 bits each: it fits in 128
+      return checked(a * b);  // factors of 64 bits: the product fits in 128
     case word::s_add_wrap:
       return wrap_to(t, a + b);
     case word::s_sub_wrap:

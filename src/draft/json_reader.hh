@@ -15,9 +15,9 @@ struct json {
   form kind = form::null;
   bool yes = false;
   double number = 0;
-  std::string text;                ///< of a text; of a number as it was written
-  std::vector<json> list;          ///< of a list; of an object: its values
-  std::vector<std::string> names;  ///< of an object: the names of these values
+  std::string text;                ///< the text, or the number as it was written
+  std::vector<json> list;          ///< values of a list or an object
+  std::vector<std::string> names;  ///< names of an object's values
 
   /// The member of this name; a null value where there is none.
   [[nodiscard]] const json& operator[](std::string_view name) const noexcept;

@@ -31,7 +31,7 @@ bool breaks(const stmt& s) {
     case stmt_kind::while_:
     case stmt_kind::loop:
       return false;
-    case stmt_kind::for_:  // its sequence is made outside of the loop
+    case stmt_kind::for_:  // the sequence is made outside of the loop
       return breaks(s.a.get());
     default:
       break;

@@ -284,7 +284,7 @@ class lexer {
   source::diagnostics& report_;
   lexed out_;
   std::size_t at_ = 0;
-  std::string brackets_;  // those that are open
+  std::string brackets_;  // open brackets, outer ones first
 };
 
 }  // namespace

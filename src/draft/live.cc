@@ -176,7 +176,7 @@ void plan(flow& f, bool overlap) {
   for (const var_id p : f.params) f.slots[p].in_frame = true;
   // The result is read by the caller when the frame has ended.
   if (f.result != no_id) f.slots[f.result].in_frame = true;
-  // Which of them are live at one point. A store into a slot that is dead counts too.
+  // Finds pairs of slots that are live at one point. A store into a dead slot counts, too.
   std::vector<var_id> kept;
   for (var_id i = 0; i != f.slots.size(); ++i)
     if (f.slots[i].in_frame) kept.push_back(i);

@@ -53,7 +53,7 @@ void lowering::lower_event(const expr& e, var_id into) {
 void lowering::join_events(const expr& made, var_id rendezvous) {
   if (!open()) return;
   const span at = made.at;
-  // It holds something only between an answer and the store.
+  // `got` holds something only between an answer and the store.
   const var_id got = add_temp(made.op_type, at);
   const block_id ask = fresh("join", at);
   const block_id answered = fresh("joined", at);

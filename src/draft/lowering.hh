@@ -45,7 +45,7 @@ class lowering {
     const stmt* deferred = nullptr;
     block_id unwind = no_id;  ///< made when something unwinds from here
     span at{};
-    std::uint32_t context;  ///< which function it belongs to
+    std::uint32_t context;  ///< number of the function that it belongs to
   };
   struct loop {
     block_id head;
@@ -97,9 +97,9 @@ class lowering {
 
   /// Ends the block: its last computation may be a fault.
   void check_fault(span at);
-  /// The same value, computed before into a temporary where it may be a fault.
+  /// A value that is no fault: one that may be a fault is computed into a temporary first.
   value safe(value v, span at);
-  /// The same value, one that can be read again after a wait.
+  /// A value that can be read again after a wait: a temporary if `v` cannot.
   value stable(value v, span at);
 
   void note_value_views(var_id into, const value& v);

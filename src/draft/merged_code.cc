@@ -13,7 +13,7 @@ namespace {
 /// function with several callers and more statements than this is apart instead, so the code of
 /// a program grows with its calls, and not with the ways through them.
 constexpr std::uint64_t merged_code_max = 200;
-/// The same for functions that are declared `merged`; more is an error.
+/// The limit for functions that are declared `merged`; more is an error.
 constexpr std::uint64_t declared_merged_max = 5000;
 /// A function's own code, with all that is merged into it, has at most this many statements;
 /// further callees are apart. So the passes, which look at one function's code, take time that

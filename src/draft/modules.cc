@@ -31,7 +31,7 @@ class loader {
     return options_.read ? options_.read(path) : source::read_text(path);
   }
 
-  /// The same file has one name, however it was reached. Without <filesystem>, whose std::quoted()
+  /// One name for a file, however it was reached. Without <filesystem>, whose std::quoted()
   /// would be found beside our quoted().
   static std::string plain(const std::string& path) {
     std::vector<std::string_view> parts;

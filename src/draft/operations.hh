@@ -26,7 +26,8 @@ struct operation {
   bool property = false;            ///< without parentheses: v.len
   std::string_view c_name;
   std::string_view help;
-  std::uint8_t end = 0;  ///< of any: arms on one object with equal non-zero ends exclude each other
+  std::uint8_t end =
+      0;  ///< arms of `any` on one object with equal non-zero ends exclude each other
 };
 
 [[nodiscard]] std::span<const operation> operations() noexcept;

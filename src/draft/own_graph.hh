@@ -12,15 +12,15 @@ namespace heddle::draft {
 
 enum class happening : std::uint8_t {
   declare,  ///< the variable's scope begins, without a value
-  assign,   ///< it has a value from now on
+  assign,   ///< the variable has a value from now on
   replace,  ///< `x = ...`: an owned value would be lost
   use,
   wait_on,  ///< a use by an operation that waits
   change,   ///< passed as `var`, or changed by an operation
   move,
-  end,         ///< its scope ends
+  end,         ///< the variable's scope ends
   lend,        ///< to a job of this scope, or to a defer
-  lend_var,    ///< the same, and the job may change it
+  lend_var,    ///< lend, and the job may change it
   hand_back,   ///< the scope has ended, and its jobs with it
   pin,         ///< a defer of this block uses it: it is not moved before
   pin_looked,  ///< a view of a defer looks into it: it is not changed either
@@ -139,7 +139,7 @@ class ownership_graph {
   std::vector<loop> loops_;
   std::vector<variable*> lent_;
   std::vector<variable*> pins_;
-  std::vector<std::size_t> scopes_;  // of each open scope: how many names are outside of it
+  std::vector<std::size_t> scopes_;  // for each open scope, the number of names outside of it
   bool in_defer_ = false;
 };
 

@@ -199,7 +199,7 @@ class parser {
   std::size_t at_ = 0;
   std::size_t half_ = ~std::size_t{0};  // a >> of which one > was used
   std::uint32_t nesting_ = 0;
-  std::uint32_t deepest_ = 0;  // of the expressions of the handler around
+  std::uint32_t deepest_ = 0;  // depth of the expressions of the handler around
   bool told_of_nesting_ = false;
   bool told_of_end_ = false;
 };

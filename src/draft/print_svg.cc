@@ -11,7 +11,7 @@
 namespace heddle::draft {
 namespace {
 
-constexpr double letter = 6.7;  // of a monospace font of 11 pixels
+constexpr double letter = 6.7;  // width in a monospace font of 11 pixels
 constexpr double line_height = 14;
 constexpr double margin = 24;
 constexpr std::size_t columns_max = 52;

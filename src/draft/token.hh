@@ -71,10 +71,10 @@ enum class word : std::uint8_t {
 
 struct token {
   token_kind kind = token_kind::end;
-  word what = word::none;   ///< of a keyword or symbol
-  std::uint32_t begin = 0;  ///< its bytes in the file
+  word what = word::none;   ///< the keyword or symbol
+  std::uint32_t begin = 0;  ///< first byte in the file
   std::uint32_t end = 0;
-  std::uint64_t value = 0;  ///< of an integer, a character, a duration (nanoseconds)
+  std::uint64_t value = 0;  ///< integer, character, or duration in nanoseconds
 
   [[nodiscard]] bool is(word w) const noexcept { return what == w; }
 };

@@ -23,7 +23,7 @@ struct compile_options {
 };
 
 struct compiled {
-  std::string text;  ///< of the stage; empty when there are errors
+  std::string text;  ///< output of the stage; empty when there are errors
   std::unique_ptr<program> made = std::make_unique<program>();
   source::diagnostics report = {};
   [[nodiscard]] bool good() const noexcept { return !report.has_errors(); }

@@ -32,9 +32,9 @@ struct type_expr {
   enum class form : std::uint8_t { none, name, optional, array, number };
   form kind = form::none;
   span at{};
-  std::string_view module;  ///< of `net.addr`: net
+  std::string_view module;  ///< `net` in `net.addr`
   std::string_view name;
-  std::uint64_t number = 0;      ///< of an array, or a number as argument
+  std::uint64_t number = 0;      ///< length of an array, or a number as argument
   bool has_arguments = false;    ///< `< >` follows the name, perhaps with nothing in it
   std::vector<type_expr> inner;  ///< arguments in < >, or the one behind ? or [N]
 
@@ -68,7 +68,7 @@ enum class expr_kind : std::uint8_t {
 };
 
 struct argument {
-  std::string_view name;  ///< of `from: id`
+  std::string_view name;  ///< `from` in `from: id`
   span at{};
   expr_ptr value;
 };
@@ -83,7 +83,7 @@ enum class meaning : std::uint8_t {
   conversion,  ///< u16(x), text<8>(x): expr::type
   construct,   ///< buffer(4K), channel<int>(16): expr::op_info
   operation,   ///< a built-in function or member: expr::op_info
-  field,       ///< of a record: expr::value is its number
+  field,       ///< a record's field: expr::value is its number
   enumerator,  ///< expr::value
   error_name,  ///< error.too_big: expr::value is its code
   namespace_,  ///< net, fs, a module, an enum's name
@@ -91,19 +91,19 @@ enum class meaning : std::uint8_t {
 
 struct expr {
   expr_kind kind = expr_kind::bad;
-  word op = word::none;  ///< of unary and binary
+  word op = word::none;  ///< operator of unary and binary
   bool parenthesized = false;
   span at{};
-  std::string_view name;  ///< of name and member; of or_else: the error's name
+  std::string_view name;  ///< name, member, or the error's name in or_else
   span name_at{};
   std::uint64_t value = 0;
   expr_ptr a;
   expr_ptr b;
-  std::vector<argument> args;      ///< of call and list
-  std::vector<type_expr> generic;  ///< of `channel<post>`
+  std::vector<argument> args;      ///< arguments of a call, elements of a list
+  std::vector<type_expr> generic;  ///< `post` in `channel<post>`
   bool has_generic = false;
-  stmt_ptr jump;                   ///< of or_else: `or return`
-  std::unique_ptr<block> handler;  ///< of or_else: `or e { }`
+  stmt_ptr jump;                   ///< or_else: `or return`
+  std::unique_ptr<block> handler;  ///< or_else: `or e { }`
   std::uint32_t depth = 1;
 
   // Set by the checker.
@@ -119,9 +119,9 @@ struct expr {
   function* callee = nullptr;
   const operation* op_info = nullptr;
   const draft::type* op_type = nullptr;  ///< the T of channel<T> that op_info works on
-  std::string text_value;                ///< of a text literal or constant
-  variable* error_var = nullptr;         ///< of or_else
-  bool discards = false;                 ///< of or_else: the value is not used
+  std::string text_value;                ///< bytes of a text literal or constant
+  variable* error_var = nullptr;         ///< the error's variable in or_else
+  bool discards = false;                 ///< or_else: the value is not used
   bool of_optional = false;              ///< or_else handles none, not an error
 };
 
@@ -159,7 +159,7 @@ struct any_arm {
   enum class form : std::uint8_t { wait, after, failed };
   form kind = form::wait;
   span at{};
-  std::string_view name;  ///< of `x = ...` and `else e`
+  std::string_view name;  ///< x in `x = ...`, e in `else e`
   span name_at{};
   expr_ptr what;  ///< the operation, or the duration
   block body;
@@ -168,12 +168,12 @@ struct any_arm {
 
 struct stmt {
   stmt_kind kind = stmt_kind::bad;
-  word op = word::none;  ///< of assign: = += -= *= /=
-  bool is_var = false;   ///< of let
+  word op = word::none;  ///< operator of assign: = += -= *= /=
+  bool is_var = false;   ///< let: it is `var`
   bool arrow_body = false;
   span at{};
-  std::string_view name;    ///< of let, for, `if let`
-  std::string_view second;  ///< of for: `for i, x in`
+  std::string_view name;    ///< variable of let, for, `if let`
+  std::string_view second;  ///< x in `for i, x in`
   span name_at{};
   span second_at{};
   type_expr type;
@@ -188,9 +188,9 @@ struct stmt {
   // Set by the checker.
   variable* var = nullptr;
   variable* second_var = nullptr;
-  bool yields = false;              ///< of a loop: it might run long without a wait
-  bool endless = false;             ///< of a loop: nothing leaves it
-  std::vector<const expr*> events;  ///< of wait: each `event(x)` in it
+  bool yields = false;              ///< the loop might run long without a wait
+  bool endless = false;             ///< nothing leaves the loop
+  std::vector<const expr*> events;  ///< each `event(x)` in a wait
 };
 
 enum class passing : std::uint8_t { borrow, change, take };
@@ -218,7 +218,7 @@ struct field {
   std::string_view name;
   span at{};
   type_expr type;
-  expr_ptr value;  ///< of an enumerator
+  expr_ptr value;  ///< value of an enumerator
 };
 
 struct item {
@@ -229,7 +229,7 @@ struct item {
   bool pure = false;
   bool apart = false;
   bool merged = false;
-  span at{};  ///< of the head, up to the body
+  span at{};  ///< head of the item, up to the body
   std::string_view name;
   span name_at{};
   std::vector<param> params;
@@ -237,8 +237,8 @@ struct item {
   bool fallible = false;
   span result_at{};
   std::vector<field> fields;
-  expr_ptr value;         ///< of a constant
-  std::string_view drop;  ///< of an opaque type
+  expr_ptr value;         ///< value of a constant
+  std::string_view drop;  ///< function that releases an opaque type
   std::string header;     ///< the name in `extern "header.h"`
   block body;
 

@@ -11,7 +11,7 @@ namespace heddle::draft {
 
 struct found_name {
   span at{};                ///< the word itself
-  std::string description;  ///< its type; of a function also why it waits
+  std::string description;  ///< the type; for a function also why it waits
   span declared{};          ///< where it was declared; empty where nothing was
 };
 

@@ -169,7 +169,7 @@ const type* type_table::generic(kind k, const type* of, bool fallible) {
 void type_table::settle(const type& t) noexcept {
   if (!t.is(kind::optional)) return;
   settle(*t.of);
-  const_cast<type&>(t).owning = t.of->owning;  // it is in all_
+  const_cast<type&>(t).owning = t.of->owning;  // the table owns the type
 }
 
 void type_table::set_counted(const type& t) noexcept {

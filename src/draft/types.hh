@@ -17,9 +17,9 @@
 namespace heddle::draft {
 
 enum class kind : std::uint8_t {
-  poison,  ///< of an expression with an error: agrees with everything
+  poison,  ///< type of an expression with an error: agrees with everything
   void_,
-  none,  ///< of `none` before an optional takes it
+  none,  ///< type of `none` before an optional takes it
   boolean,
   i8,
   i16,
@@ -44,7 +44,7 @@ enum class kind : std::uint8_t {
   listener,
   file,
   buffer,
-  permit,  ///< of a semaphore: one turn
+  permit,  ///< one turn of a semaphore
   job,
   subscription,
   opaque,  ///< extern "C" type
@@ -66,12 +66,12 @@ enum class owning : std::uint8_t {
 
 struct type {
   draft::kind kind = kind::poison;
-  std::uint64_t count = 0;   ///< of text<N>, [N]T
-  const type* of = nullptr;  ///< of [N]T, ?T, channel<T>, job<T>, ...
+  std::uint64_t count = 0;   ///< N in text<N>, [N]T
+  const type* of = nullptr;  ///< T in [N]T, ?T, channel<T>, job<T>, ...
   draft::record* record = nullptr;
   enumeration* values = nullptr;
   const item* opaque = nullptr;
-  bool of_fallible = false;  ///< of job<T>: the thread's result is T!
+  bool of_fallible = false;  ///< job<T>: the thread's result is T!
   std::string name;          ///< as it is written
   draft::owning owning = owning::value;
 
@@ -122,7 +122,7 @@ class type_table {
   [[nodiscard]] type* make(kind k, std::string name);
   /// Optionals are owned as their values are, which is known only when their record is.
   void settle(const type& t) noexcept;
-  /// Of a record: something in it is counted.
+  /// Whether a record holds something that is counted.
   void set_counted(const type& t) noexcept;
   /// The basic type of this name, or null.
   [[nodiscard]] const type* find(std::string_view name) const noexcept;
@@ -140,10 +140,10 @@ struct variable {
   const draft::type* type = nullptr;
   bool is_var = false;  ///< may be changed
   bool is_param = false;
-  passing how = passing::borrow;  ///< of a parameter
+  passing how = passing::borrow;  ///< how a parameter is passed
   bool used = false;
   bool assigned_at_once = true;  ///< false: `var x: int`, assigned later
-  bool is_error = false;         ///< of `or e { }`
+  bool is_error = false;         ///< e in `or e { }`
   function* owner = nullptr;
   std::uint32_t number = 0;  ///< in its function
 };
@@ -156,8 +156,8 @@ struct call_site {
 
 enum class function_form : std::uint8_t {
   plain,   ///< nothing in it waits: an ordinary C function
-  merged,  ///< it waits, and its code is part of its callers
-  apart,   ///< it waits in a frame of its own
+  merged,  ///< waits, and its code is part of its callers
+  apart,   ///< waits in a frame of its own
   thread,  ///< spawned
   foreign  ///< C
 };
@@ -175,18 +175,18 @@ struct function {
   std::string why;  ///< why it is merged or apart
   bool waits = false;
   const expr* waits_at = nullptr;     ///< the operation or call that waits
-  function* waits_through = nullptr;  ///< of a call
+  function* waits_through = nullptr;  ///< the callee, if a call waits
   bool may_fault = false;
   bool spawned = false;
   bool recursive = false;
   std::uint32_t size = 0;  ///< statements
   std::vector<call_site> calls;
-  /// Of each view: the variables that it may look into. While the view is alive, so are they.
+  /// For each view, the variables that it may look into. They live as long as the view.
   std::unordered_map<const variable*, std::vector<variable*>> looks_into;
 
   [[nodiscard]] bool is_thread() const noexcept { return decl->kind == item_kind::thread; }
   [[nodiscard]] bool is_main() const noexcept { return decl->kind == item_kind::main; }
-  /// Its frame holds what it is given: a job may outlive the variable that a value came from.
+  /// Whether the frame copies its arguments: a job may outlive the variable of an argument.
   [[nodiscard]] bool copies_values() const noexcept { return is_thread() || is_main() || spawned; }
 };
 
@@ -205,7 +205,7 @@ struct record {
   bool resolving = false;
   // Set when the records in it are known.
   bool finished = false;
-  std::uint32_t depth = 0;  ///< of records inside of each other
+  std::uint32_t depth = 0;  ///< levels of records inside of each other
   std::uint32_t size = 0;
   std::uint32_t align = 1;
 };
@@ -265,11 +265,11 @@ struct module {
 /// Everything of one run of the compiler.
 struct program {
   std::deque<source::source_file> files;
-  std::vector<std::unique_ptr<module>> modules;  ///< those that are used before their users
+  std::vector<std::unique_ptr<module>> modules;  ///< used modules before their users
   module* main_module = nullptr;                 ///< the file that was asked for
   type_table types;
   std::map<std::string, std::uint32_t, std::less<>> errors;  ///< error.NAME and its code
-  std::uint32_t constants_depth = 0;  ///< of the constants that are being computed
+  std::uint32_t constants_depth = 0;                         ///< constants that are being computed
 };
 
 /// The code of error.NAME: that of the system where there is one, else from 4096 on, from the name

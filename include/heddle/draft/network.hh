@@ -200,7 +200,7 @@ class conn {
   [[nodiscard]] operation<std::int64_t> read(buffer& to) const {
     return operation<std::int64_t>(std::make_unique<detail::read_steps>(*state_, to, "full"));
   }
-  /// The same without the count. Fails: error.too_big without room.
+  /// Appends what arrived, at least one byte. Fails: error.too_big without room.
   [[nodiscard]] operation<void> read_more(buffer& to) const {
     return operation<void>(std::make_unique<detail::read_more_steps>(*state_, to));
   }

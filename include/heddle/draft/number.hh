@@ -87,7 +87,7 @@ T shift_right(T a, std::int64_t by, std::source_location where = std::source_loc
   return static_cast<T>(a >> by);
 }
 
-// Those of +% -% *%, which wrap around.
+// The operators +% -% *% wrap around.
 template <integer T>
 T wrapping_add(T a, std::type_identity_t<T> b) noexcept {
   return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));

@@ -76,7 +76,7 @@ template <class T>
   return caught(std::move(what).start());
 }
 
-/// Which arm of an any() came first, and its value.
+/// The arm of an any() that came first, and its value.
 template <class... Ts>
 class chosen {
  public:
@@ -169,12 +169,12 @@ template <class... Ts>
 [[nodiscard("co_await it")]] task<chosen<Ts...>> any(operation<Ts>... arms) {
   return detail::choose<false>(static_cast<turns*>(nullptr), std::move(arms)...);
 }
-/// The same in a loop: the arm that won last is asked last.
+/// any() in a loop: the arm that won last is asked last.
 template <class... Ts>
 [[nodiscard("co_await it")]] task<chosen<Ts...>> any(turns& t, operation<Ts>... arms) {
   return detail::choose<false>(&t, std::move(arms)...);
 }
-/// The same, with the error of an arm as a value: index() is then the number of arms.
+/// any() with the error of an arm as a value: index() is then the number of arms.
 template <class... Ts>
 [[nodiscard("co_await it")]] task<chosen<Ts...>> try_any(operation<Ts>... arms) {
   return detail::choose<true>(static_cast<turns*>(nullptr), std::move(arms)...);

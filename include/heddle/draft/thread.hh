@@ -106,7 +106,7 @@ struct job_state {
   bool ended = false;
   std::optional<stored<T>> value;
   std::optional<error> failed;
-  // Of the thread's color.
+  // The thread's color guards these.
   std::uint32_t color = 0;
   context* own = nullptr;  ///< while it runs
   bool cancel_asked = false;
