@@ -115,6 +115,12 @@ void cc_emitter::emit_for(const stmt& s) {
   const type& of = *s.a->type;
   const bool array = of.is(kind::array);
   std::string list = text(*s.a).alone();
+  if (of.needs_release() && s.a->kind != expr_kind::name && s.a->kind != expr_kind::member) {
+    // A loop would look into a value that ends before its first turn.
+    const std::string name = fresh("list");
+    line("const auto " + name + " = " + list + ";");
+    list = name;
+  }
   if (!array && !of.is(kind::view)) list = "std::string_view(" + list + ")";
   if (!array && s.a->kind == expr_kind::text) list = "std::string_view(" + list + ")";
   const std::string element = array ? type_text(*of.of, s.at) : "std::uint8_t";
