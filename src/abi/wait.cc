@@ -3,19 +3,11 @@
 #include "abi/waiting.hh"
 
 #include "abi/part.hh"
+#include "heddle/core/plain_wait.hh"
 
 namespace heddle::abi {
 
 namespace {
-
-/// An arm's frame was woken: its owner asks all arms, unless it was woken already.
-heddle_link arm_woken(heddle_frame* f, heddle_worker*) {
-  auto* const a = reinterpret_cast<heddle_arm*>(f);
-  f->next = 0;
-  f->at = 0;  // no longer on its way
-  heddle_frame* const owner = a->owner;
-  return owner == nullptr ? 0 : link_of(*owner);
-}
 
 constexpr std::uint32_t arm_waits = 1U << 2;  // the arm's frame is parked, or queued after its wake
 
@@ -90,7 +82,7 @@ void heddle_withdraw(heddle_worker* w, heddle_wait* at) {
 heddle_frame* heddle_arm_of(heddle_worker* w, heddle_arm* a, heddle_frame* owner) {
   owner->context = from(w).context_now;
   if (a->wait.kind == nullptr) {  // asked for the first time
-    a->frame.resume = &arm_woken;
+    a->frame.resume = &detail::arm_woken;
     a->frame.at = arm_waits;
     a->owner = owner;
   }

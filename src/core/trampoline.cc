@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The trampoline: takes frames from the ready queue and resumes each by its kind, in its context.
+#include "heddle/core/plain_wait.hh"
 #include "heddle/core/scope.hh"
 #include "heddle/core/worker.hh"
 
@@ -65,7 +66,8 @@ std::size_t worker::run_ready(std::size_t limit) noexcept {
 
 std::size_t worker::run_ready(std::size_t limit, std::atomic<site>& went_on_at) noexcept {
   const std::size_t ran = ready.run_each(limit, [&](link l) noexcept {
-    went_on_at.store(is_plain(l) ? 0 : promise_of(l).at, std::memory_order_relaxed);
+    const link by = detail::coroutine_behind(l);
+    went_on_at.store(is_plain(by) ? 0 : promise_of(by).at, std::memory_order_relaxed);
     if (is_plain(l)) [[unlikely]] {
       run_plain(l);
     } else {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "heddle/core/enter.hh"
+#include "heddle/core/plain_wait.hh"
 #include "heddle/core/rendezvous.hh"
 #include "heddle/core/scope.hh"
 
@@ -75,17 +76,18 @@ std::vector<site> wait_walk::chain_of(link l, const context& around) {
 
 void wait_walk::add_below(context& root, time_point now) {
   root.waits().each([&](wait& x) {
-    if (is_plain(x.frame)) {
+    const link by = detail::coroutine_behind(x.frame);
+    if (is_plain(by)) {
       tasks_.push_back({x.kind->name, {}, now - x.since, root.color, root.trace_id, {}});
-      name_thread(plain_of(x.frame), tasks_.back());
+      name_thread(plain_of(by), tasks_.back());
       return;
     }
     if (x.kind == &detail::event_set::waiter::kind)
       // A function with a deadline will go on.
-      waiting_.push_back({tasks_.size(), static_cast<detail::event_set::waiter&>(x).set, x.frame,
+      waiting_.push_back({tasks_.size(), static_cast<detail::event_set::waiter&>(x).set, by,
                           root.deadline() == never});
     tasks_.push_back(
-        {x.kind->name, chain_of(x.frame, root), now - x.since, root.color, root.trace_id, {}});
+        {x.kind->name, chain_of(by, root), now - x.since, root.color, root.trace_id, {}});
   });
   root.children().each([&](context& child) {
     // The part of a function that runs in another color belongs to that color's walk.
@@ -94,8 +96,9 @@ void wait_walk::add_below(context& root, time_point now) {
 }
 
 /// A thread of compiled code knows its own table of waits.
-void wait_walk::name_thread(const frame& f, suspended_task& task) {
+void wait_walk::name_thread(const frame& frame_or_arm, suspended_task& task) {
   task.plain_at = "plain frame";
+  const frame& f = detail::owner_of_arm(frame_or_arm);
   if ((f.at & HEDDLE_AT_THREAD) == 0) return;
   const heddle_thread_kind& kind = *reinterpret_cast<const heddle_thread&>(f).kind;
   const std::uint32_t number = HEDDLE_AT_NUMBER(f.at);

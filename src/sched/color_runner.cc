@@ -3,6 +3,7 @@
 // to theirs. With one worker no step here is atomic.
 #include <algorithm>
 
+#include "heddle/core/plain_wait.hh"
 #include "sched/color_runner.hh"
 
 namespace heddle {
@@ -136,7 +137,8 @@ void color_runner::queue(seat& s, color_record& r, link first) noexcept {
   };
   if (all_.instrumented || r.root == nullptr) [[unlikely]] {
     const auto note_and_put = [put](color_runner& its, seat& from, color_record& it,
-                                    link l) __attribute__((noinline)) {
+                                    link queued) __attribute__((noinline)) {
+      const link l = detail::coroutine_behind(queued);
       if (its.all_.options.watch) it.ready_since = from.w.now;
       if (from.queue.policy() != nullptr && from.queue.policy()->uses_deadlines()) {
         it.deadline_ = never;

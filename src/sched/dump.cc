@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "heddle/core/plain_wait.hh"
 #include "sched/dump_sections.hh"
 #include "sched/inspection.hh"
 
@@ -56,7 +57,8 @@ std::vector<suspended_task> inspection::walk_all(const quiet_colors* quiet) {
     return quiet != nullptr &&
            std::find(quiet->moving().begin(), quiet->moving().end(), &s) != quiet->moving().end();
   };
-  const auto ready = [&](link l) {
+  const auto ready = [&](link queued) {
+    const link l = detail::coroutine_behind(queued);
     if (!is_plain(l) && promise_of(l).context_low != 0)
       walk.add_ready(l, w.context_at(promise_of(l).context_low));
   };

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "heddle/core/join.hh"
+#include "heddle/core/plain_wait.hh"
 #include "heddle/sched/handler_time.hh"
 #include "sched/color_runner.hh"
 #include "sched/handler_watch.hh"
@@ -52,7 +53,7 @@ std::size_t color_runner::run_watched(seat& s, std::size_t limit) noexcept {
   std::size_t ran = 0;
   time_point begin = s.io->now();
   for (; ran != limit && !s.w.ready.empty(); ++ran) {
-    const link first = s.w.ready.first();
+    const link first = detail::coroutine_behind(s.w.ready.first());
     const trail lines(!is_plain(first) && promise_of(first).context_low != 0 ? first : no_link);
     handler_watch watch;
     watch_here = &watch;

@@ -88,11 +88,14 @@ void check_program(const fs::path& file) {
       const std::string errors = source::read_text(folder / "errors").value_or("");
       EXPECT_EQ(r.out, prints) << b.name << ", workers " << workers << "\n" << errors;
       EXPECT_EQ(r.code, code.empty() ? 0 : std::stoi(code)) << b.name << "\n" << errors;
-      if (complaint.empty()) {
-        EXPECT_EQ(errors, "") << b.name << ", workers " << workers;
-      } else {
-        EXPECT_NE(errors.find(complaint.substr(0, complaint.size() - 1)), std::string::npos)
+      if (complaint.empty()) EXPECT_EQ(errors, "") << b.name << ", workers " << workers;
+      for (std::size_t at = 0; at != complaint.size();) {
+        const std::size_t end = complaint.find('\n', at);
+        EXPECT_NE(errors.find(complaint.substr(at, end - at)), std::string::npos)
+            << complaint.substr(at, end - at) << "\n"
+            << b.name << "\n"
             << errors;
+        at = end + 1;
       }
     }
   }
