@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A compiled program: its arguments, its runtime, its log, and what its errors are called.
+// A compiled program: its arguments, its runtime and its log.
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -13,6 +13,8 @@
 
 #include "abi/job.hh"
 #include "abi/part.hh"
+#include "heddle/abi/program.hh"
+#include "heddle/core/plain_wait.hh"
 #include "heddle/draft.h"
 
 using namespace heddle;
@@ -23,21 +25,6 @@ namespace {
 // Bounds of HEDDLE_MEMORY: some frames and their tables, and what a process can reserve.
 constexpr std::int64_t memory_least = std::int64_t{1} << 26;
 constexpr std::int64_t memory_most = std::int64_t{1} << 46;
-
-struct error_row {
-  std::int32_t code;
-  std::string_view name;
-};
-constexpr error_row errors[] = {
-    {4095, "eof"},         {ECANCELED, "canceled"},   {ETIMEDOUT, "timeout"},
-    {ECONNRESET, "reset"}, {ECONNREFUSED, "refused"}, {ENOMEM, "memory"},
-    {EPIPE, "closed"},     {ENOENT, "not_found"},     {EACCES, "denied"},
-    {EXDEV, "denied"},     {EEXIST, "exists"},        {EADDRINUSE, "in_use"},
-    {EMSGSIZE, "too_big"}, {ENOBUFS, "full"},         {EAGAIN, "empty"},
-    {EILSEQ, "syntax"},    {ERANGE, "range"},         {EHOSTUNREACH, "unreachable"},
-    {ENOSPC, "no_space"},  {EISDIR, "is_directory"},  {EOVERFLOW, "missed"},
-    {EINVAL, "invalid"},
-};
 
 void append_int(std::string& out, auto n) {
   char digits[24];
@@ -102,64 +89,63 @@ bool takes_bytes(const heddle_parameter& p) noexcept {
   return p.form == HEDDLE_PARAMETER_TEXT && p.most == INT64_MAX;
 }
 
-task<std::int64_t> run_thread(heddle_frame* (*start)(heddle_worker*, const heddle_argument*),
-                              const heddle_parameter* parameters,
-                              std::vector<heddle_argument>* arguments) {
-  worker& w = worker::running();
-  auto* const hw = reinterpret_cast<heddle_worker*>(&w);
+/// Waits for the end of a thread, and gives its status.
+class joining : coroutine_frame {
+ public:
+  explicit joining(heddle_job* j) noexcept : coroutine_frame(&woken), job_(j) {}
+  [[nodiscard]] static bool await_ready() noexcept { return false; }
+  template <frame_promise P>
+  [[nodiscard]] bool await_suspend(std::coroutine_handle<P> h) {
+    worker& w = worker::running();
+    park(h, w);
+    ask(reinterpret_cast<heddle_worker*>(&w));
+    return status_ == HEDDLE_PARKED;
+  }
+  [[nodiscard]] std::int64_t await_resume() const noexcept { return status_; }
+
+ private:
+  static heddle_link woken(heddle_frame* f, heddle_worker* w) {
+    auto& x = static_cast<joining&>(of(f));
+    x.ask(w);
+    return x.status_ == HEDDLE_PARKED ? no_link : x.coroutine();
+  }
+  void ask(heddle_worker* w) { status_ = heddle_join(w, job_, nullptr, &at_, self()); }
+
+  heddle_job* job_;
+  heddle_wait at_{};
+  std::int64_t status_ = HEDDLE_PARKED;
+};
+
+task<std::int64_t> run_thread(start_function& start, std::span<const heddle_parameter> parameters,
+                              std::vector<heddle_argument>& arguments) {
+  auto* const hw = reinterpret_cast<heddle_worker*>(&worker::running());
   const auto give_back = [&] {
-    for (heddle_argument& a : *arguments)
+    for (heddle_argument& a : arguments)
       if (a.bytes != nullptr) heddle_bytes_release(hw, std::exchange(a.bytes, nullptr));
   };
-  for (std::size_t i = 0; i != arguments->size(); ++i) {
-    heddle_argument& a = (*arguments)[i];
+  for (std::size_t i = 0; i != arguments.size(); ++i) {
+    heddle_argument& a = arguments[i];
     if (!takes_bytes(parameters[i]) || heddle_bytes_copy(hw, a.text, &a.bytes) == 0) continue;
     give_back();
     co_return -ENOMEM;
   }
-  heddle_frame* const f = start(hw, arguments->data());
+  heddle_frame* const f = start(hw, arguments.data());
   if (f == nullptr) {
     give_back();
     co_return -ENOMEM;
   }
   heddle_job* const j = heddle_job_of(hw, f, nullptr, HEDDLE_SAME_COLOR, 0, nullptr);
   if (j == nullptr) co_return -ENOMEM;
-  struct joining : std::suspend_always {
-    heddle_job* job;
-    heddle_wait at{};
-    heddle_frame frame{};
-    std::coroutine_handle<> waiter;
-    std::int64_t status = HEDDLE_PARKED;
-
-    static heddle_link woken(heddle_frame* self, heddle_worker* at_worker) {
-      auto& x =
-          *reinterpret_cast<joining*>(reinterpret_cast<char*>(self) - offsetof(joining, frame));
-      x.status = heddle_join(at_worker, x.job, nullptr, &x.at, self);
-      if (x.status == HEDDLE_PARKED) return 0;
-      return link_of(x.waiter);
-    }
-    bool await_suspend(std::coroutine_handle<detail::task_promise<std::int64_t>> h) {
-      waiter = h;
-      frame.resume = &woken;
-      worker& here = worker::running();
-      h.promise().context_low = here.context_now;
-      status = heddle_join(reinterpret_cast<heddle_worker*>(&here), job, nullptr, &at, &frame);
-      return status == HEDDLE_PARKED;
-    }
-  };
-  joining x;
-  x.job = j;
-  co_await x;
-  const std::int64_t status = x.status;
+  const std::int64_t status = co_await joining(j);
   heddle_job_release(reinterpret_cast<heddle_worker*>(&worker::running()), j);
   co_return status;
 }
 
-int wrong_arguments(const char* program, const heddle_parameter* parameters, std::uint32_t count,
+int wrong_arguments(const char* program, std::span<const heddle_parameter> parameters,
                     const std::string& why) {
   std::fprintf(stderr, "error: %s\n  usage: %s", why.c_str(), program);
-  for (std::uint32_t i = 0; i != count; ++i)
-    std::fprintf(stderr, parameters[i].has_default ? " [%s]" : " %s", parameters[i].name);
+  for (const heddle_parameter& p : parameters)
+    std::fprintf(stderr, p.has_default ? " [%s]" : " %s", p.name);
   std::fputc('\n', stderr);
   return 2;
 }
@@ -167,13 +153,6 @@ int wrong_arguments(const char* program, const heddle_parameter* parameters, std
 }  // namespace
 
 extern "C" {
-
-heddle_view heddle_error_name(std::int32_t error) {
-  for (const error_row& r : errors)
-    if (r.code == error) return {r.name.data(), r.name.size()};
-  if (error == 0) return HEDDLE_VIEW("none");
-  return error >= 4096 ? HEDDLE_VIEW("of the program") : HEDDLE_VIEW("system");
-}
 
 void heddle_log_begin(heddle_worker* w) { part_of(from(w)).line.clear(); }
 void heddle_log_view(heddle_worker* w, heddle_view v) {
@@ -211,19 +190,27 @@ std::int64_t heddle_fault(heddle_worker*, std::uint32_t what, const char* file,
 int heddle_main(int argc, char** argv,
                 heddle_frame* (*start)(heddle_worker*, const heddle_argument*),
                 const heddle_parameter* parameters, std::uint32_t count) {
+  return run_program(argc, argv, start, {parameters, count});
+}
+
+}  // extern "C"
+
+int heddle::abi::run_program(int argc, char** argv, start_function start,
+                             std::span<const heddle_parameter> parameters) {
   const char* const name = argc > 0 ? argv[0] : "program";
-  if (static_cast<std::uint32_t>(argc) > count + 1)
-    return wrong_arguments(name, parameters, count,
+  const std::size_t count = parameters.size();
+  if (argc > 0 && static_cast<std::size_t>(argc) > count + 1)
+    return wrong_arguments(name, parameters,
                            "there are " + std::to_string(argc - 1) + " arguments, and at most " +
                                std::to_string(count) + " are taken");
   std::vector<heddle_argument> arguments(count);
-  for (std::uint32_t i = 0; i != count; ++i) {
+  for (std::size_t i = 0; i != count; ++i) {
     const heddle_parameter& p = parameters[i];
     if (static_cast<int>(i) + 1 < argc) {
       if (const std::string why = read_argument(p, argv[i + 1], arguments[i]); !why.empty())
-        return wrong_arguments(name, parameters, count, why);
+        return wrong_arguments(name, parameters, why);
     } else if (!p.has_default) {
-      return wrong_arguments(name, parameters, count,
+      return wrong_arguments(name, parameters,
                              std::string("the argument ") + p.name + " is missing");
     } else {
       arguments[i].number = p.number;
@@ -244,7 +231,7 @@ int heddle_main(int argc, char** argv,
       options.memory_bytes = static_cast<std::size_t>(*bytes);
     }
     runtime rt(std::move(options));
-    const std::int64_t status = rt.run(run_thread(start, parameters, &arguments));
+    const std::int64_t status = rt.run(run_thread(start, parameters, arguments));
     if (status == 0) return 0;
     if (status != HEDDLE_FAULT) {
       const heddle_view error = heddle_error_name(static_cast<std::int32_t>(-status));
@@ -257,5 +244,3 @@ int heddle_main(int argc, char** argv,
     return 1;
   }
 }
-
-}  // extern "C"

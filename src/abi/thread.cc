@@ -60,7 +60,9 @@ void report_end(const heddle_thread& t, std::int64_t status) {
   const heddle_wait_line& line = t.kind->lines[at < t.kind->line_count ? at : 0];
   const heddle_view name = heddle_error_name(static_cast<std::int32_t>(-status));
   const std::string_view file = last_part(line.file);
-  std::fprintf(stderr, "heddle: thread %s ended: error.%.*s (after %.*s:%u %s)\n", t.kind->name,
+  const bool has_name = t.kind->name != nullptr;
+  std::fprintf(stderr, "heddle: %s%s ended: error.%.*s (after %.*s:%u %s)\n",
+               has_name ? "thread " : "a thread", has_name ? t.kind->name : "",
                static_cast<int>(name.len), name.data, static_cast<int>(file.size()), file.data(),
                line.line, line.what);
 }
@@ -134,7 +136,7 @@ heddle_link heddle_end(heddle_worker* hw, heddle_frame* self, std::int64_t statu
     case owned_by_job: {
       auto* const j = reinterpret_cast<heddle_job*>(owner & ~owner_mask);
       heddle_scope* const in = j->scope;
-      if (in == nullptr && !j->joined_later()) report_end(t, status);
+      if (!j->joined_later()) report_end(t, status);
       j->finish(w, self, status, t.kind->result);
       free_thread(self, hw);
       if (in != nullptr) {

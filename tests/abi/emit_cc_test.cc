@@ -109,6 +109,47 @@ HEDDLE_TEST(draft_cc, "random programs do in C++ what the interpreter does") {
   }
 }
 
+HEDDLE_TEST(draft_cc, "a dump lists the lines of the C++ where its threads wait") {
+  const std::string file = test::source_dir() + "/tests/abi/programs/dump.draft";
+  const test::cc_builder with(test::cc_compilers().front(), cc_warnings);
+  const std::string text = test::cc_of_file(file);
+  ASSERT_EQ(with.build(text, "-g -I" + fs::path(file).parent_path().string()), "");
+  const test::outcome r =
+      test::run_command("HEDDLE_WORKERS=1 timeout 60 " + with.program() + " 2>&1");
+  EXPECT_EQ(r.code, 0) << r.out;
+  const auto line_of = [&](const std::string& what) {
+    const auto end = text.begin() + static_cast<std::ptrdiff_t>(text.find(what));
+    return "program.cc:" + std::to_string(1 + std::count(text.begin(), end, '\n')) + " in ";
+  };
+  for (const std::string what :
+       {"co_await draft::caught(ch.receive())", "co_await draft::try_any("})
+    EXPECT_NE(r.out.find(line_of(what)), std::string::npos) << line_of(what) << r.out;
+}
+
+HEDDLE_TEST(draft_cc, "an error that a job's holder cannot see is reported with its name") {
+  const draft::compiled made = cc_of(
+      "module t\nuse log\nuse time\n"
+      "fn fails(n: int) -> int! {\n    try time.pause()\n    if n > 0 { fail error.odd }\n"
+      "    return n\n}\n"
+      "main() -> ! {\n    scope {\n        let j = spawn fails(1)\n"
+      "        j.join() or e { log.print(\"joined \", e) }\n        spawn fails(2)\n"
+      "    }\n    spawn fails(3)\n    try time.sleep(10ms)\n    fail error.last\n}\n");
+  ASSERT_TRUE(made.good()) << source::print(made.report);
+  const test::cc_builder with(test::cc_compilers().front(), cc_warnings);
+  ASSERT_EQ(with.build(made.text), "") << made.text;
+  const test::outcome r =
+      test::run_command("HEDDLE_WORKERS=1 HEDDLE_DRIVER=sim " + with.program() + " 2>&1");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_TRUE(r.out.starts_with("joined odd\n")) << r.out;
+  const std::string thread = "heddle: a thread ended: error.odd (after program.cc:";
+  std::size_t reports = 0;
+  for (std::size_t at = r.out.find(thread); at != std::string::npos;
+       at = r.out.find(thread, at + 1))
+    ++reports;
+  EXPECT_EQ(reports, 2U) << r.out;
+  EXPECT_TRUE(r.out.ends_with("error: main ended with error.last\n")) << r.out;
+}
+
 HEDDLE_TEST(draft_cc, "names that it makes up differ from those of the program") {
   // Each of these is a name that it gives to something, or that C++ has.
   const std::string text =

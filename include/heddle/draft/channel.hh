@@ -1,225 +1,129 @@
 // SPDX-License-Identifier: MIT
 // Channels, broadcasts and semaphores that threads of all colors share. They are handles: copies
-// name one object, which lives as long as a handle does.
+// name one object of heddle/abi.h, which lives as long as a handle does.
 //
 //   draft::channel<int> jobs(64);
 //   co_await jobs.send(7);
 //   const int next = co_await jobs.receive();
 #pragma once
 
-#include <algorithm>
-#include <deque>
-#include <memory>
-#include <mutex>
-#include <vector>
-
-#include "heddle/draft/waiters.hh"
+#include "heddle/draft/operation.hh"
 
 namespace heddle::from_draft {
 
-inline constexpr std::int64_t channel_size_max = 1 << 20;
-
-/// Thread: any. A channel that holds `size` values, 1 to 1,048,576; else error.invalid.
+/// Thread: any worker's. A channel that holds `size` values, 1 to 1,048,576; else error.invalid.
 template <class T>
 class channel {
+  using cell = detail::cell<T>;
+  using raw = typename cell::raw;
+
  public:
   channel() noexcept = default;
-  explicit channel(std::int64_t size) : state_(std::make_shared<state>()) {
-    if (size < 1 || size > channel_size_max) throw error("invalid");
-    state_->size = static_cast<std::size_t>(size);
-  }
+  explicit channel(std::int64_t size)
+      : object_(detail::made<heddle_channel>([&](heddle_channel** out) {
+          return heddle_channel_new(this_worker(), size, cell::size, cell::drop, out);
+        })) {}
 
   /// Waits while it is full. Fails: error.closed.
-  [[nodiscard]] operation<void> send(T value) const {
-    return shared_operation<void>(
-        state_, &state::senders, [value = std::move(value)](state& s) mutable {
-          return s.push(value) ? std::optional(std::monostate()) : std::nullopt;
-        });
+  [[nodiscard]] auto send(T value) const {
+    return detail::ask<heddle_channel_send>(object_, detail::parcel<T>(std::move(value)));
   }
   /// The next value. Fails: error.eof when it is closed and empty.
-  [[nodiscard]] operation<T> receive() const {
-    return shared_operation<T>(state_, &state::receivers, [](state& s) { return s.pop(); });
+  [[nodiscard]] auto receive() const {
+    return detail::ask<heddle_channel_receive, T, raw>(object_);
   }
   /// Throws error.full when there is no room now, and error.closed.
   void try_send(T value) const {
-    const std::scoped_lock held(state_->lock);
-    if (!state_->push(value)) throw error("full");
+    detail::parcel<T> sent(std::move(value));
+    check_status(heddle_channel_try_send(this_worker(), object_.get(), sent.give()));
   }
   /// Throws error.empty when there is no value now, and error.eof.
   [[nodiscard]] T try_receive() const {
-    const std::scoped_lock held(state_->lock);
-    std::optional<T> got = state_->pop();
-    if (!got) throw error("empty");
-    return std::move(*got);
+    raw out{};
+    check_status(heddle_channel_try_receive(this_worker(), object_.get(), &out));
+    return cell::take(out);
   }
   /// Nothing more is sent; the values in it can still be received.
-  void close() const {
-    const std::scoped_lock held(state_->lock);
-    state_->closed = true;
-    state_->senders.tell_all();
-    state_->receivers.tell_all();
-  }
+  void close() const { heddle_channel_close(this_worker(), object_.get()); }
 
  private:
-  struct state {
-    bool push(T& value) {
-      if (closed) throw error("closed");
-      if (values.size() == size) return false;
-      values.push_back(std::move(value));
-      receivers.tell_one();
-      return true;
-    }
-    std::optional<T> pop() {
-      if (values.empty()) {
-        if (closed) throw error("eof");
-        return std::nullopt;
-      }
-      std::optional<T> got(std::move(values.front()));
-      values.pop_front();
-      senders.tell_one();
-      return got;
-    }
-    std::mutex lock;
-    waiters senders;
-    waiters receivers;
-    std::deque<T> values;
-    std::size_t size = 0;
-    bool closed = false;
-  };
-  std::shared_ptr<state> state_;
+  detail::shared_handle<heddle_channel, heddle_channel_retain, heddle_channel_release> object_;
 };
-
-template <class T>
-class broadcast;
 
 /// One reader of a broadcast, with a queue of its own.
 template <class T>
 class subscription {
  public:
   subscription() noexcept = default;
-  subscription(subscription&&) noexcept = default;
-  subscription& operator=(subscription&&) noexcept = default;
-  ~subscription() {
-    if (state_ == nullptr) return;
-    const std::scoped_lock held(state_->lock);
-    state_->open = false;
-  }
+  explicit subscription(heddle_subscription* made) noexcept : object_(made) {}
 
   /// The next value. Fails: error.missed once when values were lost because they were not received.
-  [[nodiscard]] operation<T> receive() const {
-    return shared_operation<T>(state_, &state::receivers, [](state& s) -> std::optional<T> {
-      if (std::exchange(s.missed, false)) throw error("missed");
-      if (s.values.empty()) return std::nullopt;
-      std::optional<T> got(std::move(s.values.front()));
-      s.values.pop_front();
-      return got;
-    });
+  [[nodiscard]] auto receive() const {
+    return detail::ask<heddle_subscription_receive, T, typename detail::cell<T>::raw>(
+        object_.get());
   }
 
  private:
-  friend class broadcast<T>;
-  struct state {
-    std::mutex lock;
-    waiters receivers;
-    std::deque<T> values;
-    std::size_t size = 0;
-    bool missed = false;
-    bool open = true;
-  };
-  explicit subscription(std::shared_ptr<state> s) noexcept : state_(std::move(s)) {}
-  std::shared_ptr<state> state_;
+  detail::owned_handle<heddle_subscription, heddle_subscription_release> object_;
 };
 
-/// Thread: any. A value that is sent goes to all who subscribed before.
+/// Thread: any worker's. A value that is sent goes to all who subscribed before.
 template <class T>
 class broadcast {
+  using cell = detail::cell<T>;
+
  public:
-  /// Without subscribers. (In Draft, broadcast<T>() may fail for want of memory.)
-  broadcast() : state_(std::make_shared<state>()) {}
+  /// Without subscribers.
+  broadcast()
+      : object_(detail::made<heddle_broadcast>([](heddle_broadcast** out) {
+          return heddle_broadcast_new(this_worker(), cell::size, cell::copy, cell::drop, out);
+        })) {}
 
   /// Never waits. A subscriber that is behind by its size misses the oldest value.
-  void send(const T& value) const {
-    const std::scoped_lock held(state_->lock);
-    std::erase_if(state_->all, [&](const auto& s) {
-      const std::scoped_lock inner(s->lock);
-      if (!s->open) return true;
-      if (s->values.size() == s->size) {
-        s->values.pop_front();
-        s->missed = true;
-      }
-      s->values.push_back(value);
-      s->receivers.tell_one();
-      return false;
-    });
+  void send(T value) const {
+    detail::parcel<T> copied(std::move(value));  // each subscriber gets a copy
+    heddle_broadcast_send(this_worker(), object_.get(), copied.for_c());
   }
   /// From now on, at most `size` values that were not received yet.
   [[nodiscard]] subscription<T> subscribe(std::int64_t size) const {
-    if (size < 1 || size > channel_size_max) throw error("invalid");
-    auto made = std::make_shared<typename subscription<T>::state>();
-    made->size = static_cast<std::size_t>(size);
-    const std::scoped_lock held(state_->lock);
-    state_->all.push_back(made);
-    return subscription<T>(std::move(made));
+    return subscription<T>(detail::made<heddle_subscription>([&](heddle_subscription** out) {
+      return heddle_broadcast_subscribe(this_worker(), object_.get(), size, out);
+    }));
   }
 
  private:
-  struct state {
-    std::mutex lock;
-    std::vector<std::shared_ptr<typename subscription<T>::state>> all;
-  };
-  std::shared_ptr<state> state_;
+  detail::shared_handle<heddle_broadcast, heddle_broadcast_retain, heddle_broadcast_release>
+      object_;
 };
-
-namespace detail {
-struct semaphore_state {
-  std::mutex lock;
-  waiters queue;
-  std::int64_t left = 0;
-};
-}  // namespace detail
 
 /// One turn of a semaphore, given back at its end.
 class permit {
  public:
+  using handle_type = heddle_semaphore;
+
   permit() noexcept = default;
-  explicit permit(std::shared_ptr<detail::semaphore_state> of) noexcept : of_(std::move(of)) {}
-  permit(permit&&) noexcept = default;
-  permit& operator=(permit&& other) noexcept {
-    std::swap(of_, other.of_);
-    return *this;
-  }
-  ~permit() {
-    if (of_ == nullptr) return;
-    const std::scoped_lock held(of_->lock);
-    ++of_->left;
-    of_->queue.tell_one();
-  }
+  explicit permit(heddle_semaphore* taken) noexcept : taken_(taken) {}
 
  private:
-  std::shared_ptr<detail::semaphore_state> of_;
+  detail::owned_handle<heddle_semaphore, heddle_semaphore_give> taken_;
 };
 
-/// Thread: any. Throws error.invalid for less than no permits.
+/// Thread: any worker's. Throws error.invalid for less than no permits.
 class semaphore {
  public:
   semaphore() noexcept = default;
-  explicit semaphore(std::int64_t permits) : state_(std::make_shared<detail::semaphore_state>()) {
-    if (permits < 0) throw error("invalid");
-    state_->left = permits;
-  }
+  explicit semaphore(std::int64_t permits)
+      : object_(detail::made<heddle_semaphore>([&](heddle_semaphore** out) {
+          return heddle_semaphore_new(this_worker(), permits, out);
+        })) {}
   /// Waits for a permit.
-  [[nodiscard]] operation<permit> acquire() const {
-    return shared_operation<permit>(
-        state_, &detail::semaphore_state::queue,
-        [of = state_](detail::semaphore_state& s) -> std::optional<permit> {
-          if (s.left == 0) return std::nullopt;
-          --s.left;
-          return permit(of);
-        });
+  [[nodiscard]] auto acquire() const {
+    return detail::ask<heddle_semaphore_acquire, permit>(object_);
   }
 
  private:
-  std::shared_ptr<detail::semaphore_state> state_;
+  detail::shared_handle<heddle_semaphore, heddle_semaphore_retain, heddle_semaphore_release>
+      object_;
 };
 
 }  // namespace heddle::from_draft

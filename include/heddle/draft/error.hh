@@ -16,6 +16,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "heddle/abi/errors.hh"
 #include "heddle/base/language.hh"
 #include "heddle/core/expected.hh"
 #include "heddle/core/task.hh"
@@ -30,17 +31,19 @@ class error : public std::exception {
   /// The error `none`: the value of an error field that the program has not set. `fail` turns it
   /// into error.invalid.
   error() noexcept : name_("none"), code_(0) {}
-  explicit error(const char* name) noexcept : name_(name), code_(code_of(name)) {}
+  explicit error(const char* name) noexcept : name_(name), code_(abi::error_code(name)) {}
   /// A code of the system. In a context whose deadline has passed, a cancellation is a timeout.
   [[nodiscard]] static error of(const std::error_code& code) noexcept {
     return of_code(code == std::errc::operation_canceled && past_deadline() ? ETIMEDOUT
                                                                             : code.value());
   }
-  /// A code that came from C.
+  /// A code that came from C. Its name is "of the program" if no thread has ended with it.
   [[nodiscard]] static error of_code(int code) noexcept {
-    for (const row& r : rows)
-      if (r.code == code) return {r.name, code};
-    return {code == 0 ? "none" : code >= 4096 ? "of the program" : "system", code};
+    return {heddle_error_name(code).data, code};
+  }
+  /// The answer of a call of heddle/abi.h, a negative number.
+  [[nodiscard]] static error of_status(std::int64_t status) noexcept {
+    return of_code(static_cast<int>(-status));
   }
   /// The error of a job whose thread ended with a fault.
   [[nodiscard]] static error fault() noexcept { return of_code(4094); }
@@ -51,29 +54,7 @@ class error : public std::exception {
   friend bool operator==(const error& a, const error& b) noexcept { return a.code_ == b.code_; }
 
  private:
-  struct row {
-    const char* name;
-    int code;
-  };
-  static constexpr row rows[] = {
-      {"eof", 4095},         {"canceled", ECANCELED},   {"timeout", ETIMEDOUT},
-      {"reset", ECONNRESET}, {"refused", ECONNREFUSED}, {"memory", ENOMEM},
-      {"closed", EPIPE},     {"not_found", ENOENT},     {"denied", EACCES},
-      {"denied", EXDEV},     {"exists", EEXIST},        {"in_use", EADDRINUSE},
-      {"too_big", EMSGSIZE}, {"full", ENOBUFS},         {"empty", EAGAIN},
-      {"syntax", EILSEQ},    {"range", ERANGE},         {"unreachable", EHOSTUNREACH},
-      {"no_space", ENOSPC},  {"is_directory", EISDIR},  {"missed", EOVERFLOW},
-      {"invalid", EINVAL},
-  };
-
   error(const char* name, int code) noexcept : name_(name), code_(code) {}
-  [[nodiscard]] static int code_of(std::string_view name) noexcept {
-    for (const row& r : rows)
-      if (r.name == name) return r.code;
-    std::uint32_t hash = 2166136261U;
-    for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
-    return static_cast<int>(4096 + hash % 1000000000U);
-  }
   [[nodiscard]] static bool past_deadline() noexcept {
     const worker* const w = worker::current();
     return w != nullptr && w->current_context().deadline() <= w->now;
@@ -112,14 +93,32 @@ T value_of(result<T> r) {
   if (!r) throw error::of(r.error());
   if constexpr (!std::is_void_v<T>) return std::move(*r);
 }
-/// Every wait begins with it.
-inline void check_canceled() {
-  if (worker::running().current_context().canceled()) throw error::of(canceled_error());
+/// The answer of a call of heddle/abi.h: throws its error if it is one.
+inline void check_status(std::int64_t status) {
+  if (status < 0) [[unlikely]]
+    throw error::of_status(status);
+}
+/// The worker that runs this thread, for calls of heddle/abi.h.
+[[nodiscard]] inline heddle_worker* this_worker() noexcept {
+  return reinterpret_cast<heddle_worker*>(&worker::here());
 }
 
 /// A value, or the error in its place.
 template <class T>
 using outcome = std::expected<T, error>;
+
+/// The error that is in flight; another exception passes, a fault among them.
+[[nodiscard, gnu::cold, gnu::noinline]] inline error error_in_flight() {
+  try {
+    throw;
+  } catch (const error& e) {
+    return e;
+  } catch (const std::system_error& e) {
+    return error::of(e.code());
+  } catch (const std::bad_alloc&) {
+    return error("memory");
+  }
+}
 
 /// The value or the error of a task. A fault passes.
 template <class T>
@@ -131,12 +130,8 @@ template <class T>
     } else {
       co_return outcome<T>(co_await std::move(what));
     }
-  } catch (const error& e) {
-    co_return std::unexpected(e);
-  } catch (const std::system_error& e) {
-    co_return std::unexpected(error::of(e.code()));
-  } catch (const std::bad_alloc&) {
-    co_return std::unexpected(error("memory"));
+  } catch (...) {
+    co_return std::unexpected(error_in_flight());
   }
 }
 /// The value or the error of a call that does not wait.
@@ -149,12 +144,8 @@ auto caught(F f) -> outcome<std::invoke_result_t<F&>> {
     } else {
       return f();
     }
-  } catch (const error& e) {
-    return std::unexpected(e);
-  } catch (const std::system_error& e) {
-    return std::unexpected(error::of(e.code()));
-  } catch (const std::bad_alloc&) {
-    return std::unexpected(error("memory"));
+  } catch (...) {
+    return std::unexpected(error_in_flight());
   }
 }
 

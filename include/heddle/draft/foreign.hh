@@ -9,13 +9,11 @@
 #include <memory>
 #include <string_view>
 
-#include "heddle/draft.h"
-#include "heddle/draft/error.hh"
+#include "heddle/draft/text.hh"
 #include "heddle/io/blocking.hh"
 
 namespace heddle::from_draft {
 
-[[nodiscard]] inline heddle_view to_c(std::string_view v) noexcept { return {v.data(), v.size()}; }
 [[nodiscard]] inline std::string_view from_c(heddle_view v) noexcept { return {v.data, v.len}; }
 /// The bytes of a text<N> in a C record: a struct of `len` and `data`.
 template <class Text>

@@ -143,19 +143,11 @@ inline nanoseconds negate(nanoseconds a,
 class nesting {
  public:
   explicit nesting(std::source_location where = std::source_location::current()) {
-    if (depth() == depth_max) fail_with(detail::depth, where);
-    ++depth();
+    if (!heddle_enter(this_worker())) fail_with(detail::depth, where);
   }
   nesting(const nesting&) = delete;
   nesting& operator=(const nesting&) = delete;
-  ~nesting() { --depth(); }
-
- private:
-  static constexpr int depth_max = 1000;
-  [[nodiscard]] static int& depth() noexcept {
-    static thread_local int now = 0;
-    return now;
-  }
+  ~nesting() { heddle_leave(this_worker()); }
 };
 
 }  // namespace heddle::from_draft

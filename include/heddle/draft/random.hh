@@ -5,18 +5,19 @@
 #include <cstdint>
 
 #include "heddle/draft/number.hh"
-#include "heddle/sched/here.hh"
 
 namespace heddle::from_draft {
 
 /// Time since the machine started; virtual under the simulation.
-[[nodiscard]] inline nanoseconds now() { return clock::now().time_since_epoch(); }
+[[nodiscard]] inline nanoseconds now() { return nanoseconds(heddle_time_now(this_worker())); }
 
 /// A number from 0 to limit - 1; a limit below 1 is a fault. Under the simulation the seed decides.
 [[nodiscard]] inline std::int64_t random_below(
     std::int64_t limit, std::source_location where = std::source_location::current()) {
-  if (limit < 1) fail_with(detail::bounds, where);
-  return static_cast<std::int64_t>(driver_here().random() % static_cast<std::uint64_t>(limit));
+  std::uint32_t bad = 0;
+  const std::int64_t n = heddle_random_below(this_worker(), limit, &bad);
+  if (bad != 0) fail_with(detail::bounds, where);
+  return n;
 }
 
 }  // namespace heddle::from_draft

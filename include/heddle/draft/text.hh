@@ -67,6 +67,8 @@ class bytes {
   std::shared_ptr<const std::string> held_;
 };
 
+/// The bytes as C gets them.
+[[nodiscard]] inline heddle_view to_c(std::string_view v) noexcept { return {v.data(), v.size()}; }
 [[nodiscard]] inline std::int64_t len(std::string_view v) noexcept {
   return static_cast<std::int64_t>(v.size());
 }
@@ -79,13 +81,13 @@ class bytes {
 }
 /// Without spaces and line ends around it.
 [[nodiscard]] inline std::string_view trim(std::string_view v) noexcept {
-  const heddle_view inner = heddle_view_trim({v.data(), v.size()});
+  const heddle_view inner = heddle_view_trim(to_c(v));
   return {inner.data, inner.len};
 }
 /// The decimal number that it is; throws error.syntax.
 [[nodiscard]] inline std::int64_t to_int(std::string_view v) {
   std::int64_t n = 0;
-  if (heddle_view_to_int({v.data(), v.size()}, &n) != 0) throw error("syntax");
+  if (heddle_view_to_int(to_c(v), &n) != 0) throw error("syntax");
   return n;
 }
 /// v[from..to] of Draft.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Threads, jobs and blocks of Draft: spawn(), job<T>, with_scope(), within, shield, defer. A thread
-// is a task of the root scope, or of a scope; an error that ends it is reported on standard error,
-// unless it is one of the usual ends of a connection or a job's holder may ask for it.
+// is a task that runs as a thread of heddle/abi.h: of its color, or of a scope. An error that ends
+// it is reported on standard error, unless it is one of the usual ends of a connection or a job's
+// holder may ask for it.
 //
 //   draft::job<int> answer = draft::spawn(ask(server));
 //   const draft::within limit(2s);                 // for every wait until the block ends
@@ -10,71 +11,52 @@
 
 #include <cstdio>
 #include <exception>
-#include <memory>
-#include <mutex>
+#include <new>
 #include <source_location>
+#include <vector>
 
-#include "heddle/core/scope.hh"
-#include "heddle/draft/waiters.hh"
+#include "heddle/core/exception_lines.hh"
+#include "heddle/core/report.hh"
+#include "heddle/draft/operation.hh"
 #include "heddle/sched/runtime.hh"
 
 namespace heddle::from_draft {
 
 namespace detail {
-
-/// A context of its own for the function until this ends. Thread: the function's color.
-class own_context {
+/// A heddle_within, which bounds the function until this ends. Thread: the function's color.
+class bounds_of_waits {
  public:
-  own_context() : own_(&context::open(running(), &running().current_context())) {
-    running().context_now = *own_;
+  template <class Open>
+  explicit bounds_of_waits(Open open) {
+    heddle_frame unused{};
+    open(this_worker(), &raw_, &unused);
   }
-  own_context(const own_context&) = delete;
-  own_context& operator=(const own_context&) = delete;
-  ~own_context() {
-    worker& w = running();
-    w.context_now = *own_->parent();
-    context::close(w, *own_);
+  bounds_of_waits(const bounds_of_waits&) = delete;
+  bounds_of_waits& operator=(const bounds_of_waits&) = delete;
+  ~bounds_of_waits() {
+    heddle_frame unused{};
+    heddle_within_close(this_worker(), &raw_, &unused);
   }
-  [[nodiscard]] context& get() const noexcept { return *own_; }
 
  private:
-  [[nodiscard]] static worker& running() noexcept { return worker::running(); }
-  context* own_;
+  heddle_within raw_{};
 };
-
 }  // namespace detail
 
 /// A deadline for every wait until it ends, in called functions too: error.timeout. Of nested ones
 /// the earliest counts.
-class within : timer_node {
+class within : detail::bounds_of_waits {
  public:
-  explicit within(nanoseconds span) : timer_node(&reached) {
-    worker& w = worker::running();
-    const time_point due =
-        span > nanoseconds::zero() ? add_saturated(w.sched.read_clock(), span) : w.now;
-    if (due >= own_.get().deadline()) return;  // an outer deadline comes first
-    own_.get().set_deadline(due);
-    if (due <= w.now)
-      own_.get().cancel(w);
-    else
-      w.sched.arm(w, *this, due);
-  }
-  ~within() { disarm(); }
-
- private:
-  static void reached(timer_node& t, worker& w) noexcept {
-    static_cast<within&>(t).own_.get().cancel(w);
-  }
-  detail::own_context own_;
+  explicit within(nanoseconds span)
+      : bounds_of_waits([&](heddle_worker* w, heddle_within* x, heddle_frame* self) {
+          heddle_within_open(w, x, self, span.count());
+        }) {}
 };
 
 /// Waits go on until it ends although the thread is cancelled or its deadline has passed.
-class shield {
+class shield : detail::bounds_of_waits {
  public:
-  shield() { own_.get().shield(); }
-
- private:
-  detail::own_context own_;
+  shield() : bounds_of_waits(&heddle_shield_open) {}
 };
 
 /// Calls f at the end of the block, however it is left.
@@ -99,116 +81,147 @@ class [[nodiscard("give it a name")]] defer {
 
 namespace detail {
 
+[[gnu::cold]] inline void report_unhandled(const std::exception_ptr& thrown) noexcept {
+  worker& w = worker::running();
+  if (!w.reports(diagnostic_kind::unhandled_exception)) return;
+  const std::vector<site> way = exception_lines(thrown);
+  w.sched.report(
+      {diagnostic_kind::unhandled_exception, way.empty() ? 0 : way.front(), 0, 1, thrown, way});
+}
+
+/// The status that a thread ends with, for this exception. One that is neither Draft's nor the
+/// system's is reported with its lines, and ends the thread as a fault does.
+[[nodiscard, gnu::cold, gnu::noinline]] inline std::int64_t status_of(
+    const std::exception_ptr& thrown) noexcept {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const fault&) {
+    return HEDDLE_FAULT;
+  } catch (...) {
+    try {
+      const error e = failing(error_in_flight());
+      if (e.code() > 4095) abi::name_error(e.code(), e.name());
+      return -std::int64_t{e.code()};
+    } catch (...) {
+      report_unhandled(thrown);
+      return HEDDLE_FAULT;
+    }
+  }
+}
+
+/// A thread of heddle/abi.h that runs a task.
 template <class T>
-struct job_state {
-  std::mutex lock;
-  waiters joiners;
-  bool ended = false;
-  std::optional<stored<T>> value;
-  std::optional<error> failed;
-  // The thread's color guards these.
-  std::uint32_t color = 0;
-  context* own = nullptr;  ///< while it runs
-  bool cancel_asked = false;
+class task_thread : heddle_thread, join_of<T> {
+ public:
+  /// Null without memory; then the task has not run.
+  [[nodiscard]] static heddle_frame* make(task<T> body, const std::source_location& where) {
+    static constexpr heddle_thread_kind sized{nullptr, sizeof(task_thread), 0, 0, nullptr, nullptr,
+                                              0};
+    heddle_worker* const w = this_worker();
+    void* const at = heddle_thread_new(w, &sized);
+    if (at == nullptr) return nullptr;
+    // A copy: what lies there before a constructor runs has no value for it.
+    const heddle_thread blank = *static_cast<const heddle_thread*>(at);
+    return &(new (at) task_thread(blank, std::move(body), where))->frame;
+  }
+
+ private:
+  static_assert(alignof(stored<T>) <= 16);
+
+  task_thread(const heddle_thread& made, task<T> body, const std::source_location& where)
+      : heddle_thread(made), join_of<T>(&ended), body_(std::move(body)) {
+    line_ = {where.file_name(), where.line(), "spawn"};
+    const auto result = reinterpret_cast<char*>(&result_) - reinterpret_cast<char*>(&frame);
+    own_kind_ = {nullptr, sizeof(task_thread), 0, static_cast<std::size_t>(result), &run, &line_,
+                 1};
+    kind = &own_kind_;
+    frame.resume = &run;
+    frame.destroy = &destroy_unstarted;
+  }
+  static task_thread& of(heddle_frame* f) noexcept {
+    return static_cast<task_thread&>(*reinterpret_cast<heddle_thread*>(f));
+  }
+  static heddle_link run(heddle_frame* f, heddle_worker*) {
+    task_thread& self = of(f);
+    const auto h = self.body_.release();
+    h.promise().set_parent(self);
+    h.promise().context_low = f->context;
+    return link_of(h);
+  }
+  static void destroy_unstarted(heddle_frame* f, heddle_worker* w) {
+    task_thread& self = of(f);
+    std::destroy_at(&self);
+    heddle_free(w, f, sizeof(task_thread));
+  }
+  static std::coroutine_handle<> ended(join& j, worker& w) noexcept {
+    auto& self = static_cast<task_thread&>(static_cast<join_of<T>&>(j));
+    std::int64_t status = 0;
+    if (j.error) {
+      status = status_of(j.error);
+    } else if constexpr (!std::is_void_v<T>) {
+      try {
+        self.result_ = cell<T>::put(self.take());
+      } catch (...) {
+        status = -ENOMEM;
+      }
+    }
+    // heddle_end() takes the result and frees the memory. No caller waits for the link it gives.
+    std::destroy_at(static_cast<join_of<T>*>(&self));
+    static_cast<void>(heddle_end(reinterpret_cast<heddle_worker*>(&w), &self.frame, status));
+    return {};
+  }
+
+  task<T> body_;
+  heddle_wait_line line_;
+  heddle_thread_kind own_kind_;
+  typename cell<T>::raw result_{};
 };
 
-[[nodiscard]] inline bool is_usual_end(const error& e) noexcept {
-  for (const char* name : {"eof", "canceled", "timeout", "reset", "closed"})
-    if (e == error(name)) return true;
-  return e == error::fault();  // reported where it happened
+[[nodiscard]] inline std::int64_t join_without_result(heddle_worker* w, heddle_job* j,
+                                                      heddle_wait* at, heddle_frame* self) {
+  return heddle_join(w, j, nullptr, at, self);
 }
-inline void report_end(const error& e, const std::source_location& spawned) {
-  if (is_usual_end(e)) return;
-  std::fprintf(stderr, "heddle: a thread ended: error.%s (spawned at %s:%u)\n", e.name(),
-               spawned.file_name(), static_cast<unsigned>(spawned.line()));
-}
-
-template <class T>
-task<> run_body(std::shared_ptr<job_state<T>> s, task<T> body) {
-  const own_context inside;
-  s->own = &inside.get();
-  if (s->cancel_asked) s->own->cancel(worker::running());
-  try {
-    outcome<T> got = co_await caught(std::move(body));
-    if (!got) {
-      s->failed = got.error();
-    } else if constexpr (std::is_void_v<T>) {
-      s->value.emplace();
-    } else {
-      s->value = std::move(*got);
-    }
-  } catch (const fault&) {
-    s->failed = error::fault();
-  }
-  s->own = nullptr;
-}
-
-template <class T>
-task<> run_job(std::shared_ptr<job_state<T>> s, task<T> body, std::source_location spawned) {
-  co_await run_body<T>(s, std::move(body));
-  if (s->failed && s.use_count() == 1) report_end(*s->failed, spawned);
-  const std::scoped_lock held(s->lock);
-  s->ended = true;
-  s->joiners.tell_all();
+[[nodiscard]] inline std::int64_t leave_scope(heddle_worker* w, heddle_scope* s, bool cancel,
+                                              heddle_wait*, heddle_frame* self) {
+  return heddle_scope_leave(w, s, self, cancel);
 }
 
 }  // namespace detail
 
-/// A thread that may be joined. Thread: any. Its end does not end the thread.
+/// A thread that may be joined. Thread: any worker's. Its end does not end the thread.
 template <class T>
 class job {
+  using cell = detail::cell<T>;
+
  public:
   job() noexcept = default;
-  explicit job(std::shared_ptr<detail::job_state<T>> s) noexcept : state_(std::move(s)) {}
-  job(job&&) noexcept = default;
-  job& operator=(job&&) noexcept = default;
+  /// Starts a thread: of a scope, or of a color.
+  job(heddle_frame* thread, heddle_scope* in, std::int64_t color)
+      : raw_(heddle_job_of(this_worker(), thread, in, color, cell::size, cell::drop)) {}
 
   /// Waits for the end of the thread and gives its result, once.
-  [[nodiscard]] operation<T> join() const {
-    using state = detail::job_state<T>;
-    return shared_operation<T>(state_, &state::joiners, [](state& s) {
-      if (!s.ended) return std::optional<stored<T>>();
-      if (s.failed) throw error(*s.failed);
-      if (!s.value) throw error("invalid");
-      if constexpr (std::is_void_v<T>)
-        return s.value;
-      else
-        return std::exchange(s.value, std::nullopt);
-    });
+  [[nodiscard]] auto join() const {
+    if constexpr (std::is_void_v<T>)
+      return detail::ask<detail::join_without_result>(raw_.get());
+    else
+      return detail::ask<heddle_join, T, typename cell::raw>(raw_.get());
   }
   /// Asks the thread to end: its waits give error.canceled.
-  void cancel() const {
-    const auto ask = [s = state_] {
-      if (s->own != nullptr)
-        s->own->cancel(worker::running());
-      else
-        s->cancel_asked = true;
-    };
-    worker& w = worker::here();
-    if (state_->color == w.color)
-      ask();
-    else
-      send_message(w, state_->color, ask);
-  }
+  void cancel() const { heddle_job_cancel(this_worker(), raw_.get()); }
 
  private:
-  std::shared_ptr<detail::job_state<T>> state_;
+  detail::owned_handle<heddle_job, heddle_job_release> raw_;
 };
 
 /// A thread of its own in this color, or in the one named.
 template <class T>
 job<T> spawn(task<T> body, std::source_location where = std::source_location::current()) {
-  auto s = std::make_shared<detail::job_state<T>>();
-  s->color = worker::here().color;
-  runtime::here().spawn(detail::run_job<T>(s, std::move(body), where));
-  return job<T>(std::move(s));
+  return {detail::task_thread<T>::make(std::move(body), where), nullptr, HEDDLE_SAME_COLOR};
 }
 template <class T>
 job<T> spawn(color in, task<T> body, std::source_location where = std::source_location::current()) {
-  auto s = std::make_shared<detail::job_state<T>>();
-  s->color = worker::here().place_of(in.number);
-  runtime::here().spawn(in, detail::run_job<T>(s, std::move(body), where));
-  return job<T>(std::move(s));
+  return {detail::task_thread<T>::make(std::move(body), where), nullptr,
+          static_cast<std::int64_t>(in.number)};
 }
 /// A task of a function that does not wait.
 template <class F, class... Args>
@@ -216,21 +229,30 @@ template <class F, class... Args>
   co_return f(std::forward<Args>(args)...);
 }
 
-/// The threads of a with_scope().
+/// The threads of a with_scope(), whose block waits in a context of the scope's.
 class scope {
  public:
+  scope() {
+    heddle_frame unused{};
+    heddle_scope_open(this_worker(), &raw_, &unused);
+  }
+  scope(const scope&) = delete;
+  scope& operator=(const scope&) = delete;
+
   template <class T>
   job<T> spawn(task<T> body, std::source_location where = std::source_location::current()) {
-    auto s = std::make_shared<detail::job_state<T>>();
-    s->color = worker::here().color;
-    children_.spawn(detail::run_job<T>(s, std::move(body), where));
-    return job<T>(std::move(s));
+    return {detail::task_thread<T>::make(std::move(body), where), &raw_, HEDDLE_SAME_COLOR};
   }
-  void cancel() noexcept { children_.cancel(); }
-  [[nodiscard]] auto settled() noexcept { return children_.settled(); }
+  /// The threads are cancelled when the block is left.
+  void cancel() noexcept { cancels_ = true; }
+  /// Leaves the scope: ends when all of its threads have ended.
+  [[nodiscard]] auto leave(bool early) {
+    return detail::ask<detail::leave_scope>(&raw_, early || cancels_);
+  }
 
  private:
-  heddle::scope children_;
+  heddle_scope raw_{};
+  bool cancels_ = false;
 };
 
 /// How a block was left that C++ needs a lambda for.
@@ -271,10 +293,7 @@ task<T> run_in_scope(Body& body) {
   struct leave {
     scope& jobs;
     task<> operator()(bool early) { return settle(jobs, early); }
-    static task<> settle(scope& jobs, bool early) {
-      if (early) jobs.cancel();
-      co_await jobs.settled();
-    }
+    static task<> settle(scope& jobs, bool early) { co_await jobs.leave(early); }
   } at_end{jobs};
   co_return co_await run_and_end<T>(inside, at_end);
 }
