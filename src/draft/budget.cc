@@ -14,9 +14,16 @@ constexpr __int128 free_turns_max = 65536;
 /// long as there is something to take; the driver's own have a budget.
 bool always_lets_run(const expr& e) {
   if (e.op_info == nullptr) return true;
-  for (const std::string_view on : {"channel", "subscription", "semaphore", "rendezvous", "job"})
-    if (e.op_info->on == on) return false;
-  return true;
+  switch (e.op_info->on) {
+    case receiver::channel:
+    case receiver::subscription:
+    case receiver::semaphore:
+    case receiver::rendezvous:
+    case receiver::job:
+      return false;
+    default:
+      return true;
+  }
 }
 
 /// Calls of calls that are looked through for a wait.
@@ -102,11 +109,11 @@ bool bounded(const stmt& s) {
 void mark_yielding_loops(function& f) {
   walk(
       f.decl->body, [](const expr&) {},
-      [](const stmt& s) {
+      [](stmt& s) {
         const bool is_while = s.kind == stmt_kind::while_, is_for = s.kind == stmt_kind::for_;
         if (!is_while && !is_for && s.kind != stmt_kind::loop) return;
         const bool waits = always_waits(s.body) || (is_while && always_waits(s.a.get(), 0));
-        const_cast<stmt&>(s).yields = !waits && !(is_for && bounded(s));
+        s.yields = !waits && !(is_for && bounded(s));
       });
 }
 

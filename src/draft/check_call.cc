@@ -161,11 +161,12 @@ const type* checker::check_call(expr& e, const type* want) {
             "write 'use " + std::string(on.name) + "' at the top";
         return wrong(e);
       }
-      const operation* const op = find_operation(on.name, callee.name);
+      const receiver home = module_named(on.name);
+      const operation* const op = find_operation(home, callee.name);
       if (op == nullptr) {
         std::vector<std::string> known;
         for (const operation& o : operations())
-          if (o.on == on.name) known.emplace_back(o.name);
+          if (o.on == home) known.emplace_back(o.name);
         auto& d = error("D0003", callee.name_at,
                         "there is no " + quoted(callee.name) + " in " + std::string(on.name));
         if (const std::string best = nearest(callee.name, known); !best.empty())
@@ -190,11 +191,11 @@ const type* checker::check_call(expr& e, const type* want) {
     for (argument& a : e.args) check(*a.value);
     return wrong(e);
   }
-  const operation* op = find_operation(word_of(t->kind), callee.name);
+  const operation* op = find_operation(receiver_of(t->kind), callee.name);
   if (op == nullptr || op->property) {
     std::vector<std::string> known;
     for (const operation& o : operations())
-      if (o.on == word_of(t->kind)) known.emplace_back(o.name);
+      if (o.on == receiver_of(t->kind)) known.emplace_back(o.name);
     auto& d = error("D0003", callee.name_at, "a " + t->name + " has no " + quoted(callee.name));
     if (op != nullptr) {
       d.hint = "it is a value: write it without ( )";
@@ -265,15 +266,14 @@ const type* checker::check_operation(expr& e, const operation& op, expr* receive
     if (!sorted[i].value) {
       auto& d =
           error("D0006", e.at, quoted(op.name) + " needs the argument " + quoted(params[i].name));
-      d.hint = std::string(op.on) + (op.on.empty() ? "" : ".") + std::string(op.name) + "(" +
-               std::string(op.params) + ")";
+      d.hint = op.full_name() + "(" + std::string(op.params) + ")";
       sorted[i].value = std::make_unique<expr>();
       sorted[i].value->at = e.at;
     }
     check_argument(sorted[i], resolve_word(params[i].type, of), params[i].how, params[i].name);
   }
   e.args = std::move(sorted);
-  if (op.on == "job" && op.name == "join") {
+  if (op.id == operation_id::join) {
     e.fallible = true;
     return e.type = of;
   }

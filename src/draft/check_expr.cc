@@ -341,7 +341,7 @@ const type* checker::check_member(expr& e, const type*) {
       return wrong(e);
     }
     if (is_namespace(e.a->name) || module_.used(e.a->name) != nullptr) {
-      const operation* const op = find_operation(e.a->name, e.name);
+      const operation* const op = find_operation(module_named(e.a->name), e.name);
       auto& d =
           error("D0003", e.name_at,
                 op != nullptr ? quoted(e.name) + " is a function"
@@ -375,7 +375,7 @@ const type* checker::check_member(expr& e, const type*) {
     e.means = meaning::constant;
     return e.type = types_.basic(kind::i64);
   }
-  const operation* const op = find_operation(word_of(of->kind), e.name);
+  const operation* const op = find_operation(receiver_of(of->kind), e.name);
   if (op != nullptr && op->property) {
     e.means = meaning::operation;
     e.op_info = op;

@@ -10,7 +10,7 @@ namespace {
 
 /// Operations that take nothing before they answer; the others have given memory to the kernel.
 bool withdraws(const operation& op) noexcept {
-  return op.end == 1 || op.on == "channel" || op.on == "time";
+  return op.end == 1 || op.on == receiver::channel || op.on == receiver::time;
 }
 
 }  // namespace

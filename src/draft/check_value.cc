@@ -7,7 +7,7 @@
 namespace heddle::draft {
 
 const type* checker::check_construct(expr& e, std::string_view name, const type* want) {
-  const operation* const op = find_operation("", name);
+  const operation* const op = find_operation(receiver::none, name);
   const type* of = nullptr;
   e.a->means = meaning::construct;
   if (name == "channel" || name == "broadcast" || name == "rendezvous") {
@@ -19,7 +19,7 @@ const type* checker::check_construct(expr& e, std::string_view name, const type*
       t.inner = e.a->generic;
       const type* const whole = resolve(t);
       of = whole->of;
-    } else if (want != nullptr && word_of(want->kind) == name) {
+    } else if (want != nullptr && spelling(receiver_of(want->kind)) == name) {
       of = want->of;
     } else {
       error("D0004", e.a->at, "a " + std::string(name) + " of which type?").hint =
@@ -61,7 +61,7 @@ const type* checker::check_event(expr& e) {
   }
   require_changeable(to, to.at, "the event changes it");
   e.means = meaning::operation;
-  e.op_info = find_operation("", "event");
+  e.op_info = &operation_of(operation_id::event_of_wait);
   e.op_type = to.type->of;
   waits_.back().at->events.push_back(&e);
   return e.type = types_.generic(kind::event, to.type->of);

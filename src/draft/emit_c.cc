@@ -204,10 +204,9 @@ std::string emit_c(program& p, std::vector<flow>& flows, const emit_options& opt
   return c_emitter(p, flows, options).run();
 }
 
-std::string emit_header(program& p, const std::vector<flow>& flows) {
-  std::vector<flow>& mine = const_cast<std::vector<flow>&>(flows);
+std::string emit_header(program& p, std::vector<flow>& flows) {
   const emit_options options;
-  return c_emitter(p, mine, options).header();
+  return c_emitter(p, flows, options).header();
 }
 
 }  // namespace heddle::draft

@@ -9,28 +9,28 @@ namespace {
 
 /// The operations that are functions: the object, the name, and the name in C++.
 struct row {
-  std::string_view on;
+  receiver on;
   std::string_view name;
   std::string_view cc;
 };
 constexpr row functions[] = {
-    {"net", "listen", "draft::listen"},
-    {"net", "address", "draft::address"},
-    {"net", "connect", "draft::connect"},
-    {"fs", "open", "draft::open"},
-    {"fs", "open_under", "draft::open_under"},
-    {"fs", "append", "draft::append"},
-    {"conn", "send_file", "draft::send_file"},
-    {"view", "len", "draft::len"},
-    {"view", "copy", "draft::bytes"},
-    {"view", "find", "draft::find"},
-    {"view", "trim", "draft::trim"},
-    {"view", "to_int", "draft::to_int"},
-    {"time", "now", "draft::now"},
-    {"time", "sleep", "draft::sleep"},
-    {"time", "pause", "draft::pause"},
-    {"rand", "below", "draft::random_below"},
-    {"log", "print", "draft::print"},
+    {receiver::net, "listen", "draft::listen"},
+    {receiver::net, "address", "draft::address"},
+    {receiver::net, "connect", "draft::connect"},
+    {receiver::fs, "open", "draft::open"},
+    {receiver::fs, "open_under", "draft::open_under"},
+    {receiver::fs, "append", "draft::append"},
+    {receiver::conn, "send_file", "draft::send_file"},
+    {receiver::view, "len", "draft::len"},
+    {receiver::view, "copy", "draft::bytes"},
+    {receiver::view, "find", "draft::find"},
+    {receiver::view, "trim", "draft::trim"},
+    {receiver::view, "to_int", "draft::to_int"},
+    {receiver::time, "now", "draft::now"},
+    {receiver::time, "sleep", "draft::sleep"},
+    {receiver::time, "pause", "draft::pause"},
+    {receiver::rand, "below", "draft::random_below"},
+    {receiver::log, "print", "draft::print"},
 };
 
 }  // namespace
@@ -45,8 +45,8 @@ cc_expr cc_emitter::construct_text(const expr& e) {
 cc_expr cc_emitter::operation_text(const expr& e) {
   const operation& op = *e.op_info;
   const bool is_call = e.kind == expr_kind::call;
-  if (op.on.empty()) {
-    if (op.name != "event") return construct_text(e);
+  if (op.on == receiver::none) {
+    if (op.id != operation_id::event_of_wait) return construct_text(e);
     return cc_call(waits_ + ".event", {place_text(*e.args[0].value)});
   }
   const expr& callee = is_call ? *e.a : e;
@@ -82,15 +82,16 @@ cc_expr cc_emitter::operation_text(const expr& e) {
     if (!range->a) t.insert(t.end() - (range->b ? 1 : 0), cc_expr("0"));
     if (!range->b) stop(e.at, "a part of a file without its end");
   }
-  if (has_receiver && is_c_text(*callee.a) && op.on == "text") {
+  if (has_receiver && is_c_text(*callee.a) && op.on == receiver::text) {
     const cc_expr at = place_text(*callee.a);
-    if (op.name == "clear") return cc_expr(cc_member(at, "len = 0").alone(), cc_rank::assignment);
+    if (op.id == operation_id::clear_text)
+      return cc_expr(cc_member(at, "len = 0").alone(), cc_rank::assignment);
     return cc_call("draft::append_text", {at, t[1]});
   }
   for (const row& r : functions)
     if (r.on == op.on && r.name == op.name) return cc_call(std::string(r.cc), t);
-  if (!has_receiver) stop(e.at, std::string(op.on) + "." + std::string(op.name));
-  if (op.name == "starts_with") {
+  if (!has_receiver) stop(e.at, op.full_name());
+  if (op.id == operation_id::starts_with) {
     const bool view = callee.a->type->is(kind::view) && callee.a->kind != expr_kind::text;
     const cc_expr on = view ? t[0] : cc_call("std::string_view", {t[0]});
     return cc_call(cc_member(on, "starts_with").alone(), t, 1);

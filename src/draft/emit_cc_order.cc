@@ -13,11 +13,11 @@ namespace {
 
 effect operation_effect(const operation& op) {
   if (op.waits || op.changes || op.consumes) return effect::acts;
-  if (op.on == "view" || (op.on == "buffer" && !op.fallible))
+  if (op.on == receiver::view || (op.on == receiver::buffer && !op.fallible))
     return op.fallible ? effect::faults : effect::reads;
-  if (op.on.empty() && op.name != "event") return effect::faults;
-  if (op.on == "listener" || (op.on == "time" && op.name == "now")) return effect::reads;
-  if (op.name == "address") return effect::faults;
+  if (op.on == receiver::none && op.id != operation_id::event_of_wait) return effect::faults;
+  if (op.on == receiver::listener || op.id == operation_id::now) return effect::reads;
+  if (op.id == operation_id::address) return effect::faults;
   return effect::acts;
 }
 

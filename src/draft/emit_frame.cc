@@ -106,9 +106,7 @@ std::string c_emitter::wait_what(const flow_block& b) {
     case tail_op::wait: {
       const instr& x = b.tail.waits[0];
       if (x.builtin == nullptr) return x.callee->name;
-      return x.builtin->on.empty()
-                 ? std::string(x.builtin->name)
-                 : std::string(x.builtin->on) + "." + std::string(x.builtin->name);
+      return x.builtin->full_name();
     }
     case tail_op::call:
       return b.tail.waits[0].callee->name;

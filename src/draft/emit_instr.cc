@@ -19,12 +19,12 @@ std::string c_emitter::call_arguments(const instr& x) {
   std::string list = "w";
   if (x.has_place) {
     // text<N> is changed through its parts.
-    if (x.builtin != nullptr && x.builtin->on == "text" && x.place.type->is(kind::text)) {
+    if (x.builtin != nullptr && x.builtin->on == receiver::text && x.place.type->is(kind::text)) {
       const std::string p = text(x.place);
       list = "&" + p + ".len, " + p + ".data, " + std::to_string(x.place.type->count);
-    } else if (x.builtin != nullptr && x.builtin->on == "view") {
-      list = (x.builtin->c_name == "heddle_bytes_copy" ? "w, " : "") + text(x.place);
-    } else if (x.builtin != nullptr && x.builtin->on == "buffer" && !x.builtin->fallible) {
+    } else if (x.builtin != nullptr && x.builtin->on == receiver::view) {
+      list = (x.builtin->id == operation_id::copy ? "w, " : "") + text(x.place);
+    } else if (x.builtin != nullptr && x.builtin->on == receiver::buffer && !x.builtin->fallible) {
       list = text(x.place);
     } else {
       list += ", " + text(x.place);
@@ -41,15 +41,15 @@ std::string c_emitter::operation_text(const instr& x, const std::string& wait,
                                       const std::string& self) {
   const operation& op = *x.builtin;
   std::string list = call_arguments(x);
-  if (op.on.empty() && (op.name == "channel" || op.name == "rendezvous"))
+  if (op.id == operation_id::make_channel || op.id == operation_id::make_rendezvous)
     list +=
         ", sizeof(" + c_type(*x.of) + "), " + (x.of->needs_release() ? drop_name(*x.of) : "NULL");
-  if (op.on.empty() && op.name == "broadcast")
+  if (op.id == operation_id::make_broadcast)
     list += ", sizeof(" + c_type(*x.of) + "), " +
             (x.of->needs_release() ? copy_name(*x.of) + ", " + drop_name(*x.of) : "NULL, NULL");
   if (op.fallible && x.result != no_id)
     list += ", &" + slot_text(x.result);
-  else if (op.on == "job" && op.name == "join")
+  else if (op.id == operation_id::join)
     list += ", NULL";
   if (!wait.empty()) list += ", " + wait + ", " + self;
   if (op.c_name == "heddle_buffer_consume" || op.c_name == "heddle_random_below") list += ", &bad";
@@ -74,7 +74,7 @@ std::string c_emitter::print_part(const value& v, const std::string& on, const s
 }
 
 void c_emitter::emit_print(const instr& x) {
-  const bool log = x.builtin->on == "log";
+  const bool log = x.builtin->on == receiver::log;
   const std::string out = log ? "w" : text(x.place);
   const std::string prefix = log ? "heddle_log_" : "heddle_put_";
   line(prefix + "begin(" + out + ");");

@@ -186,7 +186,7 @@ struct emit_options {
   std::string header_name = {};  ///< the header that the C file includes
 };
 [[nodiscard]] std::string emit_c(program& p, std::vector<flow>& flows, const emit_options& options);
-[[nodiscard]] std::string emit_header(program& p, const std::vector<flow>& flows);
+[[nodiscard]] std::string emit_header(program& p, std::vector<flow>& flows);
 
 /// Whether control waits at this tail.
 [[nodiscard]] inline bool is_wait(tail_op op) noexcept {
@@ -205,7 +205,7 @@ void each_slot(const value& v, F&& use) {
 [[nodiscard]] inline bool writes_place(const instr& i) noexcept {
   if (!i.has_place || i.place.op != value_op::slot) return false;
   return i.op == instr_op::set ||
-         (i.op == instr_op::call && i.builtin->on == "text" && i.builtin->name == "set");
+         (i.op == instr_op::call && i.builtin->id == operation_id::set_text);
 }
 template <class F>
 void each_slot(const instr& i, var_id status, F&& use) {

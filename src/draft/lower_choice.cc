@@ -134,7 +134,7 @@ void lowering::lower_any(const stmt& s) {
     if (a.kind == any_arm::form::after) {
       i.op = instr_op::call;
       i.at = a.at;
-      i.builtin = find_operation("time", "sleep");
+      i.builtin = find_operation(receiver::time, "sleep");
       i.sets_status = true;
       i.args.push_back(stable(lower_argument(*a.what, true), a.at));
       i.by_address.push_back(false);

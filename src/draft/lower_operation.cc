@@ -65,7 +65,7 @@ instr lowering::operation_instr(const expr& e, bool waits) {
 }
 
 value lowering::as_receiver(value place, const operation& op) {
-  if (op.on == "view" && !place.type->is(kind::view)) {
+  if (op.on == receiver::view && !place.type->is(kind::view)) {
     value v = make(value_op::view_of, types_.basic(kind::view), {});
     v.kids.push_back(std::move(place));
     return v;
@@ -75,10 +75,10 @@ value lowering::as_receiver(value place, const operation& op) {
 
 void lowering::lower_operation(const expr& e, var_id into, const failure& on_error) {
   const operation& op = *e.op_info;
-  if (op.on.empty() && op.name == "event") return lower_event(e, into);
+  if (op.id == operation_id::event_of_wait) return lower_event(e, into);
   const std::uint32_t mark = top_;
   instr i = operation_instr(e, op.waits);
-  if (!op.result.empty() || op.on == "job") i.result = result_slot(e.type, into, e.at);
+  if (!op.result.empty() || op.on == receiver::job) i.result = result_slot(e.type, into, e.at);
   const bool fallible = op.fallible;
   const bool consumes = op.consumes;
   const var_id receiver = consumes && i.place.op == value_op::slot ? i.place.slot : no_id;
@@ -128,8 +128,9 @@ void lowering::note_call_views(const expr& e, var_id into) {
 }
 
 const operation& lowering::text_set_operation() {
-  static const operation op{.on = "text",
+  static const operation op{.on = receiver::text,
                             .name = "set",
+                            .id = operation_id::set_text,
                             .params = "what: view",
                             .result = "",
                             .fallible = true,

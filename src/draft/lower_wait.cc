@@ -20,7 +20,7 @@ void lowering::lower_wait(const stmt& s) {
     instr i;
     i.op = instr_op::call;
     i.at = e->at;
-    i.builtin = find_operation("", "rendezvous");
+    i.builtin = &operation_of(operation_id::make_rendezvous);
     i.of = e->op_type;
     i.sets_status = true;
     i.result = id;
@@ -39,7 +39,7 @@ void lowering::lower_event(const expr& e, var_id into) {
   instr i;
   i.op = instr_op::call;
   i.at = e.at;
-  i.builtin = find_operation("rendezvous", "event");
+  i.builtin = find_operation(receiver::rendezvous, "event");
   i.of = e.op_type;
   i.has_place = true;
   i.place = slot_value(context_->events.at(&e));
@@ -65,7 +65,7 @@ void lowering::join_events(const expr& made, var_id rendezvous) {
   instr i;
   i.op = instr_op::call;
   i.at = at;
-  i.builtin = find_operation("rendezvous", "join");
+  i.builtin = find_operation(receiver::rendezvous, "join");
   i.of = made.op_type;
   i.has_place = true;
   i.place = slot_value(rendezvous);

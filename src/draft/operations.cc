@@ -2,6 +2,8 @@
 // Looking up built-in operations.
 #include "draft/operations.hh"
 
+#include <algorithm>
+#include <iterator>
 #include <vector>
 
 namespace heddle::draft {
@@ -15,48 +17,72 @@ std::span<const operation> operations() noexcept {
   return all;
 }
 
-const operation* find_operation(std::string_view on, std::string_view name) noexcept {
+const operation* find_operation(receiver on, std::string_view name) noexcept {
   for (const operation& op : operations())
     if (op.on == on && op.name == name) return &op;
   // A text and bytes have all that a view has.
-  if (on == "text" || on == "bytes") return find_operation("view", name);
+  if (on == receiver::text || on == receiver::bytes) return find_operation(receiver::view, name);
   return nullptr;
 }
 
-std::string_view word_of(kind k) noexcept {
+const operation& operation_of(operation_id id) noexcept {
+  return *std::ranges::find(operations(), id, &operation::id);
+}
+
+std::string operation::full_name() const {
+  return std::string(spelling(on)) + (on == receiver::none ? "" : ".") + std::string(name);
+}
+
+std::string_view spelling(receiver on) noexcept {
+  static constexpr std::string_view words[] = {
+      "",          "net",          "fs",        "time",       "log",   "rand",    "conn",
+      "listener",  "file",         "buffer",    "view",       "bytes", "text",    "channel",
+      "broadcast", "subscription", "semaphore", "rendezvous", "event", "event<>", "job"};
+  static_assert(std::size(words) == static_cast<std::size_t>(receiver::job) + 1);
+  return words[static_cast<std::size_t>(on)];
+}
+
+receiver module_named(std::string_view name) noexcept {
+  for (const receiver on :
+       {receiver::net, receiver::fs, receiver::time, receiver::log, receiver::rand})
+    if (spelling(on) == name) return on;
+  return receiver::none;
+}
+
+receiver receiver_of(kind k) noexcept {
   switch (k) {
     case kind::conn:
-      return "conn";
+      return receiver::conn;
     case kind::listener:
-      return "listener";
+      return receiver::listener;
     case kind::file:
-      return "file";
+      return receiver::file;
     case kind::buffer:
-      return "buffer";
+      return receiver::buffer;
     case kind::view:
-      return "view";
+      return receiver::view;
     case kind::bytes:
-      return "bytes";
+      return receiver::bytes;
     case kind::text:
-      return "text";
+      return receiver::text;
     case kind::channel:
-      return "channel";
+      return receiver::channel;
     case kind::broadcast:
-      return "broadcast";
+      return receiver::broadcast;
     case kind::subscription:
-      return "subscription";
+      return receiver::subscription;
     case kind::semaphore:
-      return "semaphore";
+      return receiver::semaphore;
     case kind::rendezvous:
-      return "rendezvous";
+      return receiver::rendezvous;
     case kind::event:
-      return "event";
+      return receiver::event;
     case kind::signal:
-      return "event<>";
+      return receiver::signal;
     case kind::job:
-      return "job";
+      return receiver::job;
     default:
-      return {};
+      return receiver::none;
   }
 }
 

@@ -5,16 +5,64 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "draft/types.hh"
 
 namespace heddle::draft {
 
+/// What stands before the dot of an operation: a built-in module or a value's type.
+enum class receiver : std::uint8_t {
+  none,  ///< a constructor like buffer(4K), and what has no operations
+  net,
+  fs,
+  time,
+  log,
+  rand,
+  conn,
+  listener,
+  file,
+  buffer,
+  view,
+  bytes,
+  text,
+  channel,
+  broadcast,
+  subscription,
+  semaphore,
+  rendezvous,
+  event,
+  signal,  ///< event<>
+  job,
+};
+[[nodiscard]] std::string_view spelling(receiver on) noexcept;
+/// The built-in module of this name, or none.
+[[nodiscard]] receiver module_named(std::string_view name) noexcept;
+/// What a value of this type is as a receiver.
+[[nodiscard]] receiver receiver_of(kind k) noexcept;
+
+/// The operations that passes treat in a way of their own.
+enum class operation_id : std::uint8_t {
+  other,
+  make_channel,
+  make_broadcast,
+  make_rendezvous,
+  event_of_wait,  ///< event(x) in a `wait`
+  join,           ///< of a job
+  set_text,
+  clear_text,
+  copy,
+  starts_with,
+  now,
+  address,
+};
+
 /// How a parameter or the receiver is passed, and the result is given.
 struct operation {
-  std::string_view on;  ///< "conn", "net", "channel"; "" of a constructor like buffer(4K)
+  receiver on = receiver::none;
   std::string_view name;
+  operation_id id = operation_id::other;
   std::string_view params;  ///< "cap: int, to: view"; "..." takes any printable values
   std::string_view result;  ///< "", "int", "view", "T"
   bool fallible = false;
@@ -26,8 +74,11 @@ struct operation {
   bool property = false;            ///< without parentheses: v.len
   std::string_view c_name;
   std::string_view help;
-  std::uint8_t end =
-      0;  ///< arms of `any` on one object with equal non-zero ends exclude each other
+  /// The end of its object that it waits for, or 0: two arms of an `any` never wait for one end.
+  std::uint8_t end = 0;
+
+  /// "conn.read", or "buffer" for a constructor.
+  [[nodiscard]] std::string full_name() const;
 };
 
 [[nodiscard]] std::span<const operation> operations() noexcept;
@@ -35,9 +86,9 @@ struct operation {
 [[nodiscard]] std::span<const operation> io_operations() noexcept;
 [[nodiscard]] std::span<const operation> value_operations() noexcept;
 /// The operation `on.name`, or null.
-[[nodiscard]] const operation* find_operation(std::string_view on, std::string_view name) noexcept;
-/// The word that `operation::on` has for a type: "conn", "text", "array", ...
-[[nodiscard]] std::string_view word_of(kind k) noexcept;
+[[nodiscard]] const operation* find_operation(receiver on, std::string_view name) noexcept;
+/// An operation that passes make calls of themselves.
+[[nodiscard]] const operation& operation_of(operation_id id) noexcept;
 
 /// One parameter of an operation.
 struct operation_param {

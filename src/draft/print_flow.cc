@@ -51,8 +51,8 @@ std::string instr_text(const flow& f, const instr& x) {
     case instr_op::print:
       if (x.has_place)
         out += print_value(f, x.place) + ".";
-      else if (!x.builtin->on.empty())
-        out += std::string(x.builtin->on) + ".";
+      else
+        return out + x.builtin->full_name() + "(" + args() + ")";
       return out + std::string(x.builtin->name) + "(" + args() + ")";
     case instr_op::call_plain:
       return out + x.callee->name + "(" + args() + ")";

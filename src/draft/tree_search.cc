@@ -45,8 +45,7 @@ std::string describe(const variable& v) {
 }
 
 std::string describe(const operation& op) {
-  std::string out =
-      op.on.empty() ? std::string(op.name) : std::string(op.on) + "." + std::string(op.name);
+  std::string out = op.full_name();
   if (!op.property) out += "(" + std::string(op.params) + ")";
   if (!op.result.empty() || op.fallible)
     out += " -> " + std::string(op.result) + (op.fallible ? "!" : "");

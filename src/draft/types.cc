@@ -84,6 +84,7 @@ type_table::type_table() {
 
 type* type_table::make(kind k, std::string name) {
   type& t = all_.emplace_back();
+  t.number = static_cast<std::uint32_t>(all_.size() - 1);
   t.kind = k;
   t.name = std::move(name);
   return &t;
@@ -169,12 +170,10 @@ const type* type_table::generic(kind k, const type* of, bool fallible) {
 void type_table::settle(const type& t) noexcept {
   if (!t.is(kind::optional)) return;
   settle(*t.of);
-  const_cast<type&>(t).owning = t.of->owning;  // the table owns the type
+  all_[t.number].owning = t.of->owning;
 }
 
-void type_table::set_counted(const type& t) noexcept {
-  const_cast<type&>(t).owning = owning::counted;
-}
+void type_table::set_counted(const type& t) noexcept { all_[t.number].owning = owning::counted; }
 
 bool module::uses_builtin(std::string_view builtin) const noexcept {
   for (const auto& [path, m] : uses)

@@ -73,6 +73,7 @@ struct type {
   const item* opaque = nullptr;
   bool of_fallible = false;  ///< job<T>: the thread's result is T!
   std::string name;          ///< as it is written
+  std::uint32_t number = 0;  ///< its place in the table
   draft::owning owning = owning::value;
 
   [[nodiscard]] bool is_integer() const noexcept { return kind >= kind::i8 && kind <= kind::u64; }
@@ -151,7 +152,7 @@ struct variable {
 /// A call inside a function, for what follows from it.
 struct call_site {
   function* callee = nullptr;
-  const expr* at = nullptr;
+  expr* at = nullptr;
 };
 
 enum class function_form : std::uint8_t {

@@ -24,8 +24,7 @@ std::string place(const expr& e) {
 
 std::string shown_operation(const expr& e) {
   if (e.op_info == nullptr) return e.callee != nullptr ? e.callee->name : "a wait";
-  return e.op_info->on.empty() ? std::string(e.op_info->name)
-                               : std::string(e.op_info->on) + "." + std::string(e.op_info->name);
+  return e.op_info->full_name();
 }
 
 class finder {
@@ -84,7 +83,7 @@ class finder {
   void mark_calls() {
     for (function* f : functions_)
       for (const call_site& c : f->calls)
-        if (c.callee->waits) const_cast<expr*>(c.at)->waits = true;
+        if (c.callee->waits) c.at->waits = true;
   }
 
   /// Tarjan's components, without recursion of our own.

@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: MIT
-// Going through a tree: every statement and every expression below a block, outer ones first.
+// Going through a tree: every statement and every expression below a block, outer ones first. Each
+// function gets what it goes through as the caller has it: constant or not.
 #pragma once
+
+#include <concepts>
 
 #include "draft/tree.hh"
 
 namespace heddle::draft {
 
-template <class OnExpr, class OnStmt>
-void walk(const block& b, OnExpr&& on_expr, OnStmt&& on_stmt);
+template <class T, class Of>
+concept tree_node = std::same_as<std::remove_const_t<T>, Of>;
 
-template <class OnExpr, class OnStmt>
-void walk(const stmt& s, OnExpr&& on_expr, OnStmt&& on_stmt);
+template <tree_node<block> Block, class OnExpr, class OnStmt>
+void walk(Block& b, OnExpr&& on_expr, OnStmt&& on_stmt);
 
-template <class OnExpr, class OnStmt>
-void walk(const expr& e, OnExpr&& on_expr, OnStmt&& on_stmt) {
+template <tree_node<stmt> Stmt, class OnExpr, class OnStmt>
+void walk(Stmt& s, OnExpr&& on_expr, OnStmt&& on_stmt);
+
+template <tree_node<expr> Expr, class OnExpr, class OnStmt>
+void walk(Expr& e, OnExpr&& on_expr, OnStmt&& on_stmt) {
   on_expr(e);
   if (e.a) walk(*e.a, on_expr, on_stmt);
   for (const argument& a : e.args)
@@ -23,8 +29,8 @@ void walk(const expr& e, OnExpr&& on_expr, OnStmt&& on_stmt) {
   if (e.handler) walk(*e.handler, on_expr, on_stmt);
 }
 
-template <class OnExpr, class OnStmt>
-void walk(const stmt& s, OnExpr&& on_expr, OnStmt&& on_stmt) {
+template <tree_node<stmt> Stmt, class OnExpr, class OnStmt>
+void walk(Stmt& s, OnExpr&& on_expr, OnStmt&& on_stmt) {
   on_stmt(s);
   if (s.a) walk(*s.a, on_expr, on_stmt);
   if (s.b) walk(*s.b, on_expr, on_stmt);
@@ -40,8 +46,8 @@ void walk(const stmt& s, OnExpr&& on_expr, OnStmt&& on_stmt) {
   }
 }
 
-template <class OnExpr, class OnStmt>
-void walk(const block& b, OnExpr&& on_expr, OnStmt&& on_stmt) {
+template <tree_node<block> Block, class OnExpr, class OnStmt>
+void walk(Block& b, OnExpr&& on_expr, OnStmt&& on_stmt) {
   for (const stmt_ptr& s : b.body) walk(*s, on_expr, on_stmt);
 }
 

@@ -273,7 +273,7 @@ co<val> interpreter::eval_call(thread_state& t, activation& a, const expr& e) {
       break;
   }
   const operation& op = *e.op_info;
-  if (op.on == "log") {
+  if (op.on == receiver::log) {
     std::string line;
     for (const argument& x : e.args) {
       const val part = co_await eval(t, a, *x.value);
@@ -282,7 +282,7 @@ co<val> interpreter::eval_call(thread_state& t, activation& a, const expr& e) {
     out_ += line + "\n";
     co_return v;
   }
-  if (op.on == "buffer" && op.name == "put") {
+  if (op.on == receiver::buffer && op.name == "put") {
     std::string text;
     for (const argument& x : e.args) {
       const val part = co_await eval(t, a, *x.value);
@@ -294,19 +294,19 @@ co<val> interpreter::eval_call(thread_state& t, activation& a, const expr& e) {
     b->s += text;
     co_return v;
   }
-  if (op.on.empty() && op.name == "event") co_return make_event(a.events.at(&e));
+  if (op.id == operation_id::event_of_wait) co_return make_event(a.events.at(&e));
   std::vector<val> args;
   for (const argument& x : e.args) {
     val arg = co_await eval(t, a, *x.value);
     args.push_back(std::move(arg));
   }
-  if (op.on.empty()) co_return construct(op, args);
+  if (op.on == receiver::none) co_return construct(op, args);
   if (op.changes) {
     val* const b = co_await place(t, a, *e.a->a);
     change(op, *b, args, *e.a->a->type, e.at);
     co_return v;
   }
-  if (op.on == "time") {
+  if (op.on == receiver::time) {
     if (op.name == "now") throw unsupported{"time.now"};
     if (const auto code = t.here->reason()) throw op_error{*code};
     if (op.name == "pause") {
@@ -323,9 +323,10 @@ co<val> interpreter::eval_call(thread_state& t, activation& a, const expr& e) {
   if (e.a->kind != expr_kind::member || e.a->a->means == meaning::namespace_)
     throw unsupported{std::string(op.name)};
   const val on = co_await eval(t, a, *e.a->a);
-  if (op.on == "view" || (op.on == "buffer" && !op.waits)) co_return look(op, on, args);
+  if (op.on == receiver::view || (op.on == receiver::buffer && !op.waits))
+    co_return look(op, on, args);
   if (on.handle == nullptr) throw unsupported{std::string(op.name)};
-  if (op.on == "rendezvous" && !op.waits) {
+  if (op.on == receiver::rendezvous && !op.waits) {
     v = make_event(on.handle);
     if (!args.empty()) v.handle->id = args[0];
     co_return v;

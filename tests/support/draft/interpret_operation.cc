@@ -30,13 +30,13 @@ val interpreter::construct(const operation& op, const std::vector<val>& args) {
 
 bool interpreter::try_operation(const operation& op, object& on,
                                 const std::shared_ptr<object>& handle, const val& sent, val& got) {
-  if (op.on == "channel" && op.name == "send") {
+  if (op.on == receiver::channel && op.name == "send") {
     if (on.closed) throw op_error{error_code("closed")};
     if (on.values.size() >= on.capacity) return false;
     on.values.push_back(sent);
     return true;
   }
-  if (op.on == "channel" || op.on == "subscription") {
+  if (op.on == receiver::channel || op.on == receiver::subscription) {
     if (std::exchange(on.missed, false)) throw op_error{error_code("missed")};
     if (on.values.empty()) {
       if (on.closed) throw op_error{error_code("eof")};
@@ -46,21 +46,21 @@ bool interpreter::try_operation(const operation& op, object& on,
     on.values.pop_front();
     return true;
   }
-  if (op.on == "rendezvous") {
+  if (op.on == receiver::rendezvous) {
     if (on.values.empty() && on.left == 0) throw op_error{error_code("eof")};
     if (on.values.empty()) return false;
     got = std::move(on.values.front());
     on.values.pop_front();
     return true;
   }
-  if (op.on == "semaphore") {
+  if (op.on == receiver::semaphore) {
     if (on.left == 0) return false;
     --on.left;
     got.handle = std::make_shared<object>();
     got.handle->gives_back = handle;
     return true;
   }
-  if (op.on == "job") {
+  if (op.on == receiver::job) {
     job_state& j = *on.job;
     if (!j.ended) return false;
     if (j.faulted) throw op_error{4094};
@@ -84,7 +84,7 @@ val interpreter::at_once(const operation& op, object& on, const std::vector<val>
     on.values.push_back(args[0]);
   } else if (op.name == "close") {
     on.closed = true;
-  } else if (op.on == "broadcast" && op.name == "send") {
+  } else if (op.on == receiver::broadcast && op.name == "send") {
     for (const auto& weak : on.subscribers) {
       const auto s = weak.lock();
       if (!s) continue;
@@ -98,7 +98,7 @@ val interpreter::at_once(const operation& op, object& on, const std::vector<val>
     v.handle = std::make_shared<object>();
     v.handle->capacity = static_cast<std::size_t>(args[0].n);
     on.subscribers.push_back(v.handle);
-  } else if (op.on == "event" || op.on == "event<>") {
+  } else if (op.on == receiver::event || op.on == receiver::signal) {
     if (const auto to = std::exchange(on.joined_by, nullptr)) {
       --to->left;
       to->values.push_back(on.id ? *on.id : args[0]);

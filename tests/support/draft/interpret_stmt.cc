@@ -282,7 +282,7 @@ co<way> interpreter::exec_any(thread_state& t, activation& a, const stmt& s) {
     arm made{&x, INT64_MAX, nullptr, {}};
     if (x.kind == any_arm::form::after) {
       made.due = later(static_cast<std::int64_t>((co_await eval(t, a, *x.what)).n));
-    } else if (x.what->op_info->on == "time" && x.what->op_info->name == "sleep") {
+    } else if (x.what->op_info->on == receiver::time && x.what->op_info->name == "sleep") {
       made.due = later(static_cast<std::int64_t>((co_await eval(t, a, *x.what->args[0].value)).n));
     } else {
       made.on = (co_await eval(t, a, *x.what->a->a)).handle;
