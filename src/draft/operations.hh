@@ -12,7 +12,7 @@
 
 namespace heddle::draft {
 
-/// What stands before the dot of an operation: a built-in module or a value's type.
+/// The word before the dot of an operation: a built-in module, or the type of the receiver.
 enum class receiver : std::uint8_t {
   none,  ///< a constructor like buffer(4K), and what has no operations
   net,
@@ -39,7 +39,7 @@ enum class receiver : std::uint8_t {
 [[nodiscard]] std::string_view spelling(receiver on) noexcept;
 /// The built-in module of this name, or none.
 [[nodiscard]] receiver module_named(std::string_view name) noexcept;
-/// What a value of this type is as a receiver.
+/// The receiver for values of a type.
 [[nodiscard]] receiver receiver_of(kind k) noexcept;
 
 /// The operations that passes treat in a way of their own.

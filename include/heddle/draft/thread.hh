@@ -120,7 +120,7 @@ class task_thread : heddle_thread, join_of<T> {
     heddle_worker* const w = this_worker();
     void* const at = heddle_thread_new(w, &sized);
     if (at == nullptr) return nullptr;
-    // A copy: what lies there before a constructor runs has no value for it.
+    // A copy, because the constructor begins the lifetime of the frame anew.
     const heddle_thread blank = *static_cast<const heddle_thread*>(at);
     return &(new (at) task_thread(blank, std::move(body), where))->frame;
   }
