@@ -137,8 +137,18 @@ class c_emitter {
   void emit_wait_call(const instr& x, const flow_block& b);
 
   void emit_tail(const flow& f, const flow_block& b, block_id next);
-
-  void emit_any(const flow&, const flow_block& b);
+  void end_with(const open_tail& how, const flow& f, const flow_block& b, block_id next);
+  void end_with(const go_tail& how, const flow& f, const flow_block& b, block_id next);
+  void end_with(const branch_tail& how, const flow& f, const flow_block& b, block_id next);
+  void end_with(const check_tail& how, const flow& f, const flow_block& b, block_id next);
+  void end_with(const fault_tail& how, const flow& f, const flow_block& b, block_id next);
+  void end_with(const choose_tail& how, const flow& f, const flow_block& b, block_id next);
+  void end_with(const wait_tail& how, const flow& f, const flow_block& b, block_id next);
+  void end_with(const call_tail& how, const flow& f, const flow_block& b, block_id next);
+  void end_with(const any_tail& how, const flow& f, const flow_block& b, block_id next);
+  void end_with(const leave_tail& how, const flow& f, const flow_block& b, block_id next);
+  void end_with(const yield_tail& how, const flow& f, const flow_block& b, block_id next);
+  void end_with(const end_tail& how, const flow& f, const flow_block& b, block_id next);
 
   void emit_main();
 

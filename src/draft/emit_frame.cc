@@ -102,27 +102,17 @@ std::string c_emitter::head_text(const flow& f) {
 }
 
 std::string c_emitter::wait_what(const flow_block& b) {
-  switch (b.tail.op) {
-    case tail_op::wait: {
-      const instr& x = b.tail.waits[0];
-      if (x.builtin == nullptr) return x.callee->name;
-      return x.builtin->full_name();
-    }
-    case tail_op::call:
-      return b.tail.waits[0].callee->name;
-    case tail_op::any:
-      return "any";
-    case tail_op::leave_scope:
-      return "scope";
-    default:
-      return "yield";
-  }
+  if (const wait_tail* const w = b.tail.get<wait_tail>())
+    return w->ask.builtin == nullptr ? w->ask.callee->name : w->ask.builtin->full_name();
+  if (const call_tail* const c = b.tail.get<call_tail>()) return c->run.callee->name;
+  if (b.tail.is<any_tail>()) return "any";
+  return b.tail.is<leave_tail>() ? "scope" : "yield";
 }
 
 void c_emitter::emit_wait_table(const flow& f) {
   std::vector<const flow_block*> waits(f.waits + 1, nullptr);
   for (const flow_block& b : f.blocks)
-    if (is_wait(b.tail.op)) waits[b.wait_number] = &b;
+    if (b.tail.waits()) waits[b.wait_number] = &b;
   out_ += "\nstatic const heddle_wait_line " + f.fn->c_name + "_waits[] = {\n    {" +
           c_text(f.fn->decl->at.file->path()) + ", " +
           std::to_string(f.fn->decl->at.file->line_of(f.fn->decl->at.begin)) + ", \"start\"},\n";
@@ -152,7 +142,7 @@ void c_emitter::emit_body_head_frame(const flow& f) {
     line("switch (HEDDLE_AT_NUMBER(self->at)) {");
     std::vector<block_id> waits(f.waits + 1, no_id);
     for (block_id i = 0; i != f.blocks.size(); ++i)
-      if (is_wait(f.blocks[i].tail.op)) waits[f.blocks[i].wait_number] = i;
+      if (f.blocks[i].tail.waits()) waits[f.blocks[i].wait_number] = i;
     for (std::size_t n = 1; n < waits.size(); ++n)
       if (waits[n] != no_id)
         line("  case " + std::to_string(n) + ": goto " + labels_[waits[n]] + ";");

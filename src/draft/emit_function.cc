@@ -74,14 +74,11 @@ void c_emitter::name_labels(const flow& f, const std::vector<block_id>& order) {
   for (std::size_t i = 0; i != order.size(); ++i) {
     const tail& t = f.blocks[order[i]].tail;
     const block_id next = i + 1 < order.size() ? order[i + 1] : no_id;
-    if (is_wait(t.op)) needs_label_[order[i]] = true;
+    if (t.waits()) needs_label_[order[i]] = true;
     for (std::size_t n = 0; n != t.next.size(); ++n) {
       const bool falls =
-          t.next[n] == next &&
-          (t.op == tail_op::go || t.op == tail_op::branch ||
-           ((t.op == tail_op::check || t.op == tail_op::check_fault || t.op == tail_op::wait ||
-             t.op == tail_op::call || t.op == tail_op::leave_scope || t.op == tail_op::yield) &&
-            n == 0));
+          t.next[n] == next && (t.is<go_tail>() || t.is<branch_tail>() ||
+                                (n == 0 && !t.is<choose_tail>() && !t.is<any_tail>()));
       if (!falls) needs_label_[t.next[n]] = true;
     }
   }
@@ -101,12 +98,12 @@ bool c_emitter::uses_bad(const flow& f) const {
       any |= x.op == instr_op::call && (x.builtin->c_name == "heddle_buffer_consume" ||
                                         x.builtin->c_name == "heddle_random_below");
     }
-    for (const value& v : b.tail.args) look(v);
-    for (const instr& x : b.tail.waits) {
+    if (const value* const v = b.tail.decides()) look(*v);
+    for (const instr& x : b.tail.calls()) {
       for (const value& v : x.args) look(v);
       if (x.has_place) look(x.place);
     }
-    any |= b.tail.op == tail_op::check_fault;
+    any |= b.tail.is<fault_tail>();
   }
   return any;
 }
@@ -124,7 +121,7 @@ void c_emitter::find_called() {
     if (f.fn->is_main()) called_.insert(f.fn);
     for (const flow_block& b : f.blocks) {
       for (const instr& x : b.body) note(x);
-      for (const instr& x : b.tail.waits) note(x);
+      for (const instr& x : b.tail.calls()) note(x);
     }
   }
 }
@@ -179,8 +176,8 @@ void c_emitter::emit_locals(const flow& f) {
       for (const value& a : x.args) each_slot(a, note);
     }
     each_slot(b.tail, f.status, f.result, note);
-    if (b.tail.slot != no_id) used.insert(b.tail.slot);
-    if (is_wait(b.tail.op)) used.insert(f.status);
+    if (b.tail.in_place() != no_id) used.insert(b.tail.in_place());
+    if (b.tail.waits()) used.insert(f.status);
   }
   for (const var_id id : used) {
     const slot& s = f.slots[id];
@@ -196,7 +193,7 @@ void c_emitter::emit_locals(const flow& f) {
       if (!read.contains(id)) line("(void)" + c_name(f.slots[id].name) + ";");
   if (uses_bad(f)) line("uint32_t bad = 0;");
   for (const flow_block& b : f.blocks) {
-    if (b.tail.op != tail_op::call) continue;
+    if (!b.tail.is<call_tail>()) continue;
     line("heddle_link run = 0;");
     break;
   }

@@ -52,102 +52,108 @@ void c_emitter::emit_wait_call(const instr& x, const flow_block& b) {
 void c_emitter::emit_tail(const flow& f, const flow_block& b, block_id next) {
   const tail& t = b.tail;
   mark_line(t.at);
-  switch (t.op) {
-    case tail_op::none:
-      return;
-    case tail_op::go:
-      return go_to(t.next[0], next);
-    case tail_op::branch: {
-      const std::string c = text(t.args[0]);
-      if (t.next[0] == next) {
-        line("if (!(" + c + ")) goto " + labels_[t.next[1]] + ";");
-      } else {
-        line("if (" + c + ") goto " + labels_[t.next[0]] + ";");
-        go_to(t.next[1], next);
-      }
-      return;
-    }
-    case tail_op::check:
-      line("if (status < 0) goto " + labels_[t.next[1]] + ";");
-      return go_to(t.next[0], next);
-    case tail_op::check_fault:
-      line("if (bad != 0) {");
-      line("  status = heddle_fault(w, bad, " + c_text(t.at ? t.at.file->path() : "") + ", " +
-           std::to_string(t.at ? t.at.file->line_of(t.at.begin) : 0) + ");");
-      line("  bad = 0;");  // a defer computes, too
-      line("  goto " + labels_[t.next[1]] + ";");
-      line("}");
-      return go_to(t.next[0], next);
-    case tail_op::choose: {
-      if (!t.texts.empty()) {
-        for (std::size_t i = 0; i != t.texts.size(); ++i)
-          line("if (heddle_view_equal(" + text(t.args[0]) + ", " +
-               (t.texts[i].empty() ? "HEDDLE_NO_VIEW" : "HEDDLE_VIEW(" + c_text(t.texts[i]) + ")") +
-               ")) goto " + labels_[t.next[i]] + ";");
-        return go_to(t.next.back(), next);
-      }
-      line("switch (" + text(t.args[0]) + ") {");
-      for (std::size_t i = 0; i != t.cases.size(); ++i) {
-        if (t.next[i] == t.next.back()) continue;
-        std::string c = constant_text(*t.args[0].type, t.cases[i]);
-        line("  case " + c + ": goto " + labels_[t.next[i]] + ";");
-      }
-      line("  default: goto " + labels_[t.next.back()] + ";");
-      line("}");
-      return;
-    }
-    case tail_op::wait:
-      emit_wait_call(t.waits[0], b);
-      return go_to(t.next[0], next);
-    case tail_op::call: {
-      const instr& x = t.waits[0];
-      const std::string callee = text(x.args[0]);
-      line("status = heddle_call(w, " + callee + ", self, &run);");
-      line("if (status == HEDDLE_PARKED) " + parked(b, "run"));
-      if (x.result != no_id)
-        line("heddle_call_result(" + callee + ", &" + slot_text(x.result) + ", sizeof " +
-             slot_text(x.result) + ");");
-      line("heddle_call_end(w, " + callee + ");");
-      return go_to(t.next[0], next);
-    }
-    case tail_op::any:
-      return emit_any(f, b);
-    case tail_op::leave_scope:
-      line("if (heddle_scope_leave(w, &" + slot_text(t.slot) + ", self, " +
-           (t.early ? "true" : "false") + ") == HEDDLE_PARKED) " + parked(b));
-      return go_to(t.next[0], next);
-    case tail_op::yield:
-      line("if (heddle_yield(w, self)) " + parked(b));
-      return go_to(t.next[0], next);
-    case tail_op::end:
-      if (f.has_frame) {
-        line("return heddle_end(w, self, status);");
-        return;
-      }
-      if (f.recursive) line("heddle_leave(w);");
-      if (returns_status(f)) {
-        // A call that fails has no result, not even one to copy.
-        if (f.result != no_id) line("if (status >= 0) *result_ = " + slot_text(f.result) + ";");
-        line("return status;");
-      } else {
-        line(f.result != no_id ? "return " + slot_text(f.result) + ";" : "return;");
-      }
-      return;
-  }
+  std::visit([&](const auto& how) { end_with(how, f, b, next); }, t.how);
 }
 
-void c_emitter::emit_any(const flow&, const flow_block& b) {
-  const tail& t = b.tail;
-  const std::string n = std::to_string(t.waits.size());
-  const std::string won = slot_text(t.slot);
+void c_emitter::end_with(const open_tail&, const flow&, const flow_block&, block_id) {}
+
+void c_emitter::end_with(const go_tail&, const flow&, const flow_block& b, block_id next) {
+  go_to(b.tail.next[0], next);
+}
+
+void c_emitter::end_with(const branch_tail& how, const flow&, const flow_block& b, block_id next) {
+  const std::string c = text(how.condition);
+  const std::vector<block_id>& to = b.tail.next;
+  if (to[0] == next) return line("if (!(" + c + ")) goto " + labels_[to[1]] + ";");
+  line("if (" + c + ") goto " + labels_[to[0]] + ";");
+  go_to(to[1], next);
+}
+
+void c_emitter::end_with(const check_tail&, const flow&, const flow_block& b, block_id next) {
+  line("if (status < 0) goto " + labels_[b.tail.next[1]] + ";");
+  go_to(b.tail.next[0], next);
+}
+
+void c_emitter::end_with(const fault_tail&, const flow&, const flow_block& b, block_id next) {
+  const span at = b.tail.at;
+  line("if (bad != 0) {");
+  line("  status = heddle_fault(w, bad, " + c_text(at ? at.file->path() : "") + ", " +
+       std::to_string(at ? at.file->line_of(at.begin) : 0) + ");");
+  line("  bad = 0;");  // a defer computes, too
+  line("  goto " + labels_[b.tail.next[1]] + ";");
+  line("}");
+  go_to(b.tail.next[0], next);
+}
+
+void c_emitter::end_with(const choose_tail& how, const flow&, const flow_block& b, block_id next) {
+  const std::vector<block_id>& to = b.tail.next;
+  const std::string of = text(how.of);
+  if (!how.texts.empty()) {
+    for (std::size_t i = 0; i != how.texts.size(); ++i)
+      line("if (heddle_view_equal(" + of + ", " +
+           (how.texts[i].empty() ? "HEDDLE_NO_VIEW" : "HEDDLE_VIEW(" + c_text(how.texts[i]) + ")") +
+           ")) goto " + labels_[to[i]] + ";");
+    return go_to(to.back(), next);
+  }
+  line("switch (" + of + ") {");
+  for (std::size_t i = 0; i != how.cases.size(); ++i) {
+    if (to[i] == to.back()) continue;
+    line("  case " + constant_text(*how.of.type, how.cases[i]) + ": goto " + labels_[to[i]] + ";");
+  }
+  line("  default: goto " + labels_[to.back()] + ";");
+  line("}");
+}
+
+void c_emitter::end_with(const wait_tail& how, const flow&, const flow_block& b, block_id next) {
+  emit_wait_call(how.ask, b);
+  go_to(b.tail.next[0], next);
+}
+
+void c_emitter::end_with(const call_tail& how, const flow&, const flow_block& b, block_id next) {
+  const instr& x = how.run;
+  const std::string callee = text(x.args[0]);
+  line("status = heddle_call(w, " + callee + ", self, &run);");
+  line("if (status == HEDDLE_PARKED) " + parked(b, "run"));
+  if (x.result != no_id)
+    line("heddle_call_result(" + callee + ", &" + slot_text(x.result) + ", sizeof " +
+         slot_text(x.result) + ");");
+  line("heddle_call_end(w, " + callee + ");");
+  go_to(b.tail.next[0], next);
+}
+
+void c_emitter::end_with(const leave_tail& how, const flow&, const flow_block& b, block_id next) {
+  line("if (heddle_scope_leave(w, &" + slot_text(how.scope) + ", self, " +
+       (how.cancels ? "true" : "false") + ") == HEDDLE_PARKED) " + parked(b));
+  go_to(b.tail.next[0], next);
+}
+
+void c_emitter::end_with(const yield_tail&, const flow&, const flow_block& b, block_id next) {
+  line("if (heddle_yield(w, self)) " + parked(b));
+  go_to(b.tail.next[0], next);
+}
+
+void c_emitter::end_with(const end_tail&, const flow& f, const flow_block&, block_id) {
+  if (f.has_frame) return line("return heddle_end(w, self, status);");
+  if (f.recursive) line("heddle_leave(w);");
+  const std::string result = f.result != no_id ? slot_text(f.result) : "";
+  if (!returns_status(f)) return line("return" + (result.empty() ? "" : " " + result) + ";");
+  // A call that fails has no result, not even one to copy.
+  if (!result.empty()) line("if (status >= 0) *result_ = " + result + ";");
+  line("return status;");
+}
+
+void c_emitter::end_with(const any_tail& how, const flow&, const flow_block& b, block_id) {
+  const std::vector<block_id>& to = b.tail.next;
+  const std::string n = std::to_string(how.arms.size());
+  const std::string won = slot_text(how.won);
   line("for (heddle_turn turn = heddle_turn_first(" + n + ", " + won +
        ");; heddle_turn_next(&turn)) {");
   line("  if (turn.left == 0) " + parked(b));
   line("  switch (turn.arm) {");
-  for (std::size_t i = 0; i != t.waits.size(); ++i) {
+  for (std::size_t i = 0; i != how.arms.size(); ++i) {
     line("    case " + std::to_string(i) + ":");
     line("      status = " +
-         operation_text(t.waits[i], "&f->arm[" + std::to_string(i) + "].wait",
+         operation_text(how.arms[i], "&f->arm[" + std::to_string(i) + "].wait",
                         "heddle_arm_of(w, &f->arm[" + std::to_string(i) + "], self)") +
          ";");
     line("      break;");
@@ -160,10 +166,10 @@ void c_emitter::emit_any(const flow&, const flow_block& b) {
   line("}");
   line("heddle_withdraw_arms(w, f->arm, " + n + ");");
   line("switch (" + won + ") {");
-  for (std::size_t i = 0; i != t.waits.size(); ++i)
-    line(i + 1 == t.waits.size()
-             ? "  default: goto " + labels_[t.next[i]] + ";"
-             : "  case " + std::to_string(i) + ": goto " + labels_[t.next[i]] + ";");
+  for (std::size_t i = 0; i != how.arms.size(); ++i)
+    line(i + 1 == how.arms.size()
+             ? "  default: goto " + labels_[to[i]] + ";"
+             : "  case " + std::to_string(i) + ": goto " + labels_[to[i]] + ";");
   line("}");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which values may be a fault when they are computed.
+// Values that may be a fault when they are computed, and the parts of tails.
 #include "draft/flow.hh"
 
 namespace heddle::draft {
@@ -32,6 +32,36 @@ bool value::may_fault() const noexcept {
     default:
       return false;
   }
+}
+
+std::span<const instr> tail::calls() const noexcept {
+  if (const wait_tail* const w = get<wait_tail>()) return {&w->ask, 1};
+  if (const call_tail* const c = get<call_tail>()) return {&c->run, 1};
+  if (const any_tail* const a = get<any_tail>()) return a->arms;
+  return {};
+}
+std::span<instr> tail::calls() noexcept {
+  if (wait_tail* const w = std::get_if<wait_tail>(&how)) return {&w->ask, 1};
+  if (call_tail* const c = std::get_if<call_tail>(&how)) return {&c->run, 1};
+  if (any_tail* const a = std::get_if<any_tail>(&how)) return a->arms;
+  return {};
+}
+
+const value* tail::decides() const noexcept {
+  if (const branch_tail* const b = get<branch_tail>()) return &b->condition;
+  if (const choose_tail* const c = get<choose_tail>()) return &c->of;
+  return nullptr;
+}
+value* tail::decides() noexcept {
+  if (branch_tail* const b = std::get_if<branch_tail>(&how)) return &b->condition;
+  if (choose_tail* const c = std::get_if<choose_tail>(&how)) return &c->of;
+  return nullptr;
+}
+
+var_id tail::in_place() const noexcept {
+  if (const any_tail* const a = get<any_tail>()) return a->won;
+  if (const leave_tail* const l = get<leave_tail>()) return l->scope;
+  return no_id;
 }
 
 }  // namespace heddle::draft

@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "draft/operations.hh"
@@ -104,31 +106,71 @@ struct instr {
   bool has_color = false;  ///< spawn: the last argument is the color
 };
 
-enum class tail_op : std::uint8_t {
-  none,         ///< being built
-  go,           ///< next[0]
-  branch,       ///< args: condition; next: yes, no
-  check,        ///< status < 0; next: fine, failed
-  check_fault,  ///< a fault in this block's values; next: fine, failed
-  choose,       ///< a switch; cases[i] -> next[i], else -> next.back()
-  wait,         ///< asks wait_call; when it answers, next[0]
-  call,         ///< an apart function; when it ends, next[0]
-  any,          ///< asks arms; arm i answers -> next[i]
-  leave_scope,  ///< waits for the jobs of a scope; next[0]
-  yield,        ///< lets others run when the budget is spent; next[0]
-  end,          ///< ends the function with `status`
+// The ways in which a block ends, one type each. `next` of the tail lists the blocks that follow.
+struct open_tail {};  ///< the block is being built
+struct go_tail {};    ///< next: the one
+struct branch_tail {  ///< next: yes, no
+  value condition;
+};
+struct check_tail {};  ///< asks whether status is an error; next: fine, failed
+struct fault_tail {};  ///< asks for a fault in this block's values; next: fine, failed
+struct choose_tail {   ///< a switch; next: one a case, then the rest
+  value of;
+  std::vector<__int128> cases;
+  std::vector<std::string> texts;  ///< cases of a switch over texts
+};
+struct wait_tail {  ///< asks until the call answers; next: answered
+  instr ask;
+};
+struct call_tail {  ///< runs an apart function until it ends; next: ended
+  instr run;
+};
+struct any_tail {  ///< asks the arms until one answers; next: one an arm
+  std::vector<instr> arms;
+  var_id won = no_id;  ///< the arm that won last
+};
+struct leave_tail {  ///< waits for the jobs of a scope; next: they have ended
+  var_id scope = no_id;
+  bool cancels = false;
+};
+struct yield_tail {};  ///< lets others run when the budget is spent; next: the loop
+struct end_tail {      ///< ends the function
+  bool has_status = true;
 };
 
 struct tail {
-  tail_op op = tail_op::none;
+  using kinds = std::variant<open_tail, go_tail, branch_tail, check_tail, fault_tail, choose_tail,
+                             wait_tail, call_tail, any_tail, leave_tail, yield_tail, end_tail>;
   span at{};
   std::vector<block_id> next;
-  std::vector<value> args;
-  std::vector<__int128> cases;
-  std::vector<std::string> texts;  ///< cases of a choose between texts
-  std::vector<instr> waits;        ///< one of wait and call; the arms of any
-  var_id slot = no_id;             ///< scope, or the arm that won last
-  bool early = false;              ///< leave_scope: cancels the jobs; end: has no status
+  kinds how;
+
+  template <class T>
+  [[nodiscard]] bool is() const noexcept {
+    return std::holds_alternative<T>(how);
+  }
+  template <class T>
+  [[nodiscard]] const T* get() const noexcept {
+    return std::get_if<T>(&how);
+  }
+  /// Whether control waits here.
+  [[nodiscard]] bool waits() const noexcept {
+    return is<wait_tail>() || is<call_tail>() || is<any_tail>() || is<leave_tail>() ||
+           is<yield_tail>();
+  }
+  /// The calls that it makes: one of a wait or a call, those of the arms.
+  [[nodiscard]] std::span<instr> calls() noexcept;
+  [[nodiscard]] std::span<const instr> calls() const noexcept;
+  /// The value that decides what follows, or null.
+  [[nodiscard]] value* decides() noexcept;
+  [[nodiscard]] const value* decides() const noexcept;
+  /// The variable that it uses in place, or no_id.
+  [[nodiscard]] var_id in_place() const noexcept;
+  /// Becomes a jump.
+  void become_go(block_id to) {
+    how = go_tail{};
+    next = {to};
+  }
 };
 
 struct flow_block {
@@ -188,12 +230,6 @@ struct emit_options {
 [[nodiscard]] std::string emit_c(program& p, std::vector<flow>& flows, const emit_options& options);
 [[nodiscard]] std::string emit_header(program& p, std::vector<flow>& flows);
 
-/// Whether control waits at this tail.
-[[nodiscard]] inline bool is_wait(tail_op op) noexcept {
-  return op == tail_op::wait || op == tail_op::call || op == tail_op::any ||
-         op == tail_op::leave_scope || op == tail_op::yield;
-}
-
 /// Calls use(slot, how) for each slot that an instruction or tail reads ('u') or wholly writes
 /// ('d').
 template <class F>
@@ -225,14 +261,15 @@ void each_slot(const instr& i, var_id status, F&& use) {
 /// Calls `use` for the tail's reads, then for its writes.
 template <class F>
 void each_slot(const tail& t, var_id status, var_id result, F&& use) {
-  for (const value& a : t.args) each_slot(a, use);
-  if (t.op == tail_op::any && t.slot != no_id) use(t.slot, 'u');
-  for (const instr& i : t.waits) each_slot(i, status, use);
-  if (t.op == tail_op::leave_scope) use(t.slot, 'u');
+  if (const value* const v = t.decides()) each_slot(*v, use);
+  if (t.is<any_tail>()) use(t.in_place(), 'u');
+  for (const instr& i : t.calls()) each_slot(i, status, use);
+  if (t.is<leave_tail>()) use(t.in_place(), 'u');
   // A fault becomes the status; if there is none, the status is not read.
-  if (t.op == tail_op::check_fault) use(status, 'd');
-  if (t.op == tail_op::check || (t.op == tail_op::end && !t.early)) use(status, 'u');
-  if (t.op == tail_op::end && result != no_id) use(result, 'u');
+  if (t.is<fault_tail>()) use(status, 'd');
+  const end_tail* const end = t.get<end_tail>();
+  if (t.is<check_tail>() || (end != nullptr && end->has_status)) use(status, 'u');
+  if (end != nullptr && result != no_id) use(result, 'u');
 }
 
 }  // namespace heddle::draft

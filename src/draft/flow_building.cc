@@ -18,22 +18,11 @@ void lowering::finish(tail t) {
   at_ = no_id;
 }
 
-void lowering::go(block_id to, span at) {
-  tail t;
-  t.op = tail_op::go;
-  t.at = at;
-  t.next = {to};
-  finish(std::move(t));
-}
+void lowering::go(block_id to, span at) { finish({at, {to}, go_tail{}}); }
 
 void lowering::branch(value condition, block_id yes, block_id no, span at) {
   condition = safe(std::move(condition), at);
-  tail t;
-  t.op = tail_op::branch;
-  t.at = at;
-  t.args.push_back(std::move(condition));
-  t.next = {yes, no};
-  finish(std::move(t));
+  finish({at, {yes, no}, branch_tail{std::move(condition)}});
 }
 
 void lowering::add(instr i) {
@@ -103,11 +92,7 @@ void lowering::check_fault(span at) {
   if (!open()) return;
   flow_.may_fault = true;
   const block_id next = fresh("go_on", at);
-  tail t;
-  t.op = tail_op::check_fault;
-  t.at = at;
-  t.next = {next, unwind_to(top_)};
-  finish(std::move(t));
+  finish({at, {next, unwind_to(top_)}, fault_tail{}});
   at_ = next;
 }
 

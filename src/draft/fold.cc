@@ -143,7 +143,7 @@ class folder {
     for (std::size_t i = 0; i != f.slots.size(); ++i) shared_[i] = f.slots[i].by_reference;
     for (const flow_block& b : f.blocks) {
       for (const instr& x : b.body) note_addresses(x);
-      for (const instr& x : b.tail.waits) note_addresses(x);
+      for (const instr& x : b.tail.calls()) note_addresses(x);
     }
   }
 
@@ -158,8 +158,8 @@ class folder {
       known_numbers s = entry[at];
       const flow_block& b = flow_.blocks[at];
       for (const instr& x : b.body) apply(x, s);
-      for (const instr& x : b.tail.waits) apply(x, s);
-      if (b.tail.op == tail_op::check_fault) s.forget(flow_.status);
+      for (const instr& x : b.tail.calls()) apply(x, s);
+      if (b.tail.is<fault_tail>()) s.forget(flow_.status);
       for (const block_id next : targets(b.tail, s)) {
         if (!reached[next]) {
           reached[next] = true;
@@ -278,23 +278,18 @@ class folder {
   }
 
   [[nodiscard]] std::vector<block_id> targets(const tail& t, const known_numbers& s) const {
-    switch (t.op) {
-      case tail_op::branch:
-        if (const auto n = number_of(t.args[0], s)) return {t.next[*n != 0 ? 0 : 1]};
-        return t.next;
-      case tail_op::check:
-        if (const __int128* const n = s.find(flow_.status)) return {t.next[*n < 0 ? 1 : 0]};
-        return t.next;
-      case tail_op::choose:
-        if (const auto n = number_of(t.args[0], s); n && t.texts.empty()) {
-          for (std::size_t i = 0; i != t.cases.size(); ++i)
-            if (t.cases[i] == *n) return {t.next[i]};
-          return {t.next.back()};
-        }
-        return t.next;
-      default:
-        return t.next;
+    if (const branch_tail* const b = t.get<branch_tail>()) {
+      if (const auto n = number_of(b->condition, s)) return {t.next[*n != 0 ? 0 : 1]};
+    } else if (t.is<check_tail>()) {
+      if (const __int128* const n = s.find(flow_.status)) return {t.next[*n < 0 ? 1 : 0]};
+    } else if (const choose_tail* const c = t.get<choose_tail>()) {
+      if (const auto n = number_of(c->of, s); n && c->texts.empty()) {
+        for (std::size_t i = 0; i != c->cases.size(); ++i)
+          if (c->cases[i] == *n) return {t.next[i]};
+        return {t.next.back()};
+      }
     }
+    return t.next;
   }
 
   void rewrite_value(value& v, const known_numbers& s, bool root_is_place = false) const {
@@ -341,21 +336,14 @@ class folder {
     }
     b.body = std::move(kept);
     // A wait is asked again after the frame was woken; the state known before it still holds.
-    for (instr& x : b.tail.waits) {
+    for (instr& x : b.tail.calls()) {
       rewrite_instr(x, s);
       apply(x, s);
     }
     const std::vector<block_id> left = targets(b.tail, s);
-    for (value& v : b.tail.args) rewrite_value(v, s);
-    if (left.size() == 1 && b.tail.next.size() > 1 &&
-        (b.tail.op == tail_op::branch || b.tail.op == tail_op::check ||
-         b.tail.op == tail_op::choose)) {
-      b.tail.op = tail_op::go;
-      b.tail.next = left;
-      b.tail.args.clear();
-      b.tail.cases.clear();
-    }
-    if (b.tail.op == tail_op::check_fault) {
+    if (value* const v = b.tail.decides()) rewrite_value(*v, s);
+    if (left.size() == 1 && b.tail.next.size() > 1) b.tail.become_go(left[0]);
+    if (b.tail.is<fault_tail>()) {
       bool any = false;
       for (const instr& x : b.body) {
         for (const value& a : x.args) {
@@ -367,8 +355,7 @@ class folder {
                 x.builtin->c_name == "heddle_random_below");
       }
       if (!any) {
-        b.tail.op = tail_op::go;
-        b.tail.next.resize(1);
+        b.tail.become_go(b.tail.next[0]);
       }
     }
   }

@@ -156,7 +156,7 @@ void remove_dead(flow& f) {
 void plan(flow& f, bool overlap) {
   std::uint32_t number = 0;
   for (flow_block& b : f.blocks)
-    if (is_wait(b.tail.op)) b.wait_number = ++number;
+    if (b.tail.waits()) b.wait_number = ++number;
   f.waits = number;
   for (slot& s : f.slots) {
     s.size = size_of(*s.type);
@@ -168,7 +168,7 @@ void plan(flow& f, bool overlap) {
   // Live across a wait: needed when its block is entered again. The parameters of a frame are where
   // spawn puts them until they are first used.
   for (const flow_block& b : f.blocks) {
-    if (!is_wait(b.tail.op)) continue;
+    if (!b.tail.waits()) continue;
     const bits& in = live.entry(static_cast<block_id>(&b - f.blocks.data()));
     for (std::size_t i = 0; i != in.size(); ++i)
       if (in[i]) f.slots[i].in_frame = true;
@@ -205,7 +205,7 @@ void plan(flow& f, bool overlap) {
     each_slot(b.tail, f.status, f.result, [&](var_id id, char how) {
       if (how == 'd') note(after, id);
     });
-    if (b.tail.op == tail_op::any) {
+    if (b.tail.is<any_tail>()) {
       // Any of the arms may write its result, and the others are still asked.
       bits all = live.entry(at);
       for (std::size_t i = 0; i != all.size(); ++i)
@@ -216,7 +216,7 @@ void plan(flow& f, bool overlap) {
       note(all, no_id);
     }
     // A wait's arguments and results are alive together: the operation writes while it reads.
-    if (is_wait(b.tail.op)) {
+    if (b.tail.waits()) {
       bits both = live.entry(at);
       each_slot(b.tail, f.status, f.result, [&](var_id id, char how) {
         if (how == 'd') both[id] = true;
@@ -276,7 +276,7 @@ std::vector<std::uint32_t> bytes_at_waits(const flow& f) {
   for (const var_id p : f.params) bytes[0] += f.slots[p].size;
   const liveness live(f);
   for (block_id at = 0; at != f.blocks.size(); ++at) {
-    if (!is_wait(f.blocks[at].tail.op)) continue;
+    if (!f.blocks[at].tail.waits()) continue;
     const bits& in = live.entry(at);
     for (std::size_t i = 0; i != in.size(); ++i)
       if (in[i] && f.slots[i].in_frame) bytes[f.blocks[at].wait_number] += f.slots[i].size;

@@ -46,12 +46,9 @@ flow lowering::run() {
     }
   }
   at_ = c.end;
-  tail t;
-  t.op = tail_op::end;
-  t.at = f.decl->at;
   // A C function that can fail in no way gives its value alone.
-  t.early = !flow_.has_frame && !f.fallible && !flow_.may_fault && !f.recursive;
-  finish(std::move(t));
+  finish(
+      {f.decl->at, {}, end_tail{flow_.has_frame || f.fallible || flow_.may_fault || f.recursive}});
   link_views();
   return std::move(flow_);
 }

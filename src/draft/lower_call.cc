@@ -120,21 +120,11 @@ void lowering::lower_function_call(const expr& e, var_id into, const failure& on
       w.result = result;
       w.args.push_back(slot_value(callee));
       w.by_address.push_back(false);
-      tail t;
-      t.op = tail_op::call;
-      t.at = e.at;
-      t.waits.push_back(std::move(w));
-      t.next = {next};
-      finish(std::move(t));
+      finish({e.at, {next}, call_tail{std::move(w)}});
     } else {
       go(wait);
       at_ = wait;
-      tail t;
-      t.op = tail_op::wait;
-      t.at = e.at;
-      t.waits.push_back(std::move(i));
-      t.next = {next};
-      finish(std::move(t));
+      finish({e.at, {next}, wait_tail{std::move(i)}});
       flow_.has_wait = true;
     }
     at_ = next;

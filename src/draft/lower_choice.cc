@@ -73,10 +73,8 @@ void lowering::lower_match(const stmt& s) {
   }
   const std::uint32_t inner = top_;
   const block_id after = fresh("after_match", s.at);
-  tail choice;
-  choice.op = tail_op::choose;
-  choice.at = s.at;
-  choice.args.push_back(std::move(subject));
+  choose_tail choice{std::move(subject), {}, {}};
+  std::vector<block_id> next;
   block_id otherwise = no_id;
   std::vector<std::pair<block_id, const match_arm*>> arms;
   for (const match_arm& a : s.arms) {
@@ -90,12 +88,12 @@ void lowering::lower_match(const stmt& s) {
         choice.cases.push_back(p->means == meaning::error_name ? static_cast<__int128>(p->value)
                                                                : p->number);
       }
-      choice.next.push_back(to);
+      next.push_back(to);
     }
   }
   // Without else all values have a case; the last of them takes what cannot be.
-  choice.next.push_back(otherwise != no_id ? otherwise : arms.back().first);
-  finish(std::move(choice));
+  next.push_back(otherwise != no_id ? otherwise : arms.back().first);
+  finish({s.at, std::move(next), std::move(choice)});
   for (const auto& [to, arm] : arms) {
     at_ = to;
     top_ = inner;
@@ -112,10 +110,8 @@ void lowering::lower_any(const stmt& s) {
   const block_id ask = fresh("any", s.at);
   const block_id after = fresh("after_any", s.at);
   const var_id won = add_slot("won_" + line_text(s.at), types_.basic(kind::u32), s.at);
-  tail t;
-  t.op = tail_op::any;
-  t.at = s.at;
-  t.slot = won;
+  any_tail choice{{}, won};
+  std::vector<block_id> next;
   const any_arm* otherwise = nullptr;
   struct lowered {
     const any_arm* arm;
@@ -149,16 +145,16 @@ void lowering::lower_any(const stmt& s) {
     }
     const block_id to = fresh("arm", a.at);
     arms.push_back({&a, to, result});
-    t.waits.push_back(std::move(i));
-    t.next.push_back(to);
+    choice.arms.push_back(std::move(i));
+    next.push_back(to);
   }
-  flow_.arms_max = std::max(flow_.arms_max, static_cast<std::uint32_t>(t.waits.size()));
+  flow_.arms_max = std::max(flow_.arms_max, static_cast<std::uint32_t>(choice.arms.size()));
   // Values that an arm would send and did not are dropped with the statement.
   const std::uint32_t inner = top_;
   go(ask);
   at_ = ask;
-  const std::vector<instr> waits = t.waits;
-  finish(std::move(t));
+  const std::vector<instr> waits = choice.arms;
+  finish({s.at, std::move(next), std::move(choice)});
   const block_id failed = fresh("any_failed", s.at);
   for (std::size_t n = 0; n != arms.size(); ++n) {
     at_ = arms[n].to;

@@ -59,13 +59,7 @@ void lowering::perform(const cleanup& c, bool early, bool cancels) {
       const block_id next = fresh("left_scope", c.at);
       go(wait);
       at_ = wait;
-      tail t;
-      t.op = tail_op::leave_scope;
-      t.at = c.at;
-      t.slot = c.slot;
-      t.early = cancels;
-      t.next = {next};
-      finish(std::move(t));
+      finish({c.at, {next}, leave_tail{c.slot, cancels}});
       at_ = next;
       if (early) set(slot_value(flow_.status), slot_value(kept), c.at);
       return;
@@ -121,11 +115,7 @@ void lowering::unwind_inline(std::uint32_t mark, bool jumps) {
 void lowering::check_status(block_id failed, span at, const char* name) {
   if (!open()) return;
   const block_id next = fresh(name, at);
-  tail t;
-  t.op = tail_op::check;
-  t.at = at;
-  t.next = {next, failed};
-  finish(std::move(t));
+  finish({at, {next, failed}, check_tail{}});
   at_ = next;
 }
 

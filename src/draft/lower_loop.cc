@@ -10,11 +10,7 @@ void lowering::go_back(block_id head, bool yields, span at) {
   const block_id wait = fresh("yield", at);
   go(wait);
   at_ = wait;
-  tail t;
-  t.op = tail_op::yield;
-  t.at = at;
-  t.next = {head};
-  finish(std::move(t));
+  finish({at, {head}, yield_tail{}});
 }
 
 void lowering::lower_loop(const stmt& s) {

@@ -91,12 +91,7 @@ void lowering::lower_operation(const expr& e, var_id into, const failure& on_err
     const block_id next = fresh("got", e.at);
     go(wait, e.at);
     at_ = wait;
-    tail t;
-    t.op = tail_op::wait;
-    t.at = e.at;
-    t.waits.push_back(std::move(i));
-    t.next = {next};
-    finish(std::move(t));
+    finish({e.at, {next}, wait_tail{std::move(i)}});
     at_ = next;
     flow_.has_wait = true;
   } else {

@@ -71,19 +71,10 @@ void lowering::join_events(const expr& made, var_id rendezvous) {
   i.place = slot_value(rendezvous);
   i.sets_status = true;
   i.result = got;
-  tail wait;
-  wait.op = tail_op::wait;
-  wait.at = at;
-  wait.waits.push_back(std::move(i));
-  wait.next = {answered};
-  finish(std::move(wait));
+  finish({at, {answered}, wait_tail{std::move(i)}});
   flow_.has_wait = true;
   at_ = answered;
-  tail choice;
-  choice.op = tail_op::check;
-  choice.at = at;
-  choice.next = {store_it, stopped};
-  finish(std::move(choice));
+  finish({at, {store_it, stopped}, check_tail{}});
   at_ = store_it;
   const value place = variable_value(*made.args[0].value->var);
   if (place.type->needs_release()) {

@@ -76,7 +76,7 @@ class lowering {
     return at ? std::to_string(at.file->line_of(at.begin)) : std::string("0");
   }
   [[nodiscard]] bool open() const noexcept {
-    return at_ != no_id && flow_.blocks[at_].tail.op == tail_op::none;
+    return at_ != no_id && flow_.blocks[at_].tail.is<open_tail>();
   }
   void finish(tail t);
   void go(block_id to, span at = {});

@@ -79,45 +79,52 @@ std::string block_name(const flow& f, block_id id) {
 
 namespace {
 
-std::string tail_text(const flow& f, const tail& t) {
-  const auto to = [&](std::size_t i) { return block_name(f, t.next.at(i)); };
-  switch (t.op) {
-    case tail_op::none:
-      return "?";
-    case tail_op::go:
-      return "go " + to(0);
-    case tail_op::branch:
-      return "if " + print_value(f, t.args[0]) + " go " + to(0) + " else " + to(1);
-    case tail_op::check:
-      return "if status < 0 go " + to(1) + " else " + to(0);
-    case tail_op::check_fault:
-      return "if fault go " + to(1) + " else " + to(0);
-    case tail_op::choose: {
-      std::string out = "switch " + print_value(f, t.args[0]);
-      for (std::size_t i = 0; i + 1 < t.next.size(); ++i)
-        out += ", " + (t.texts.empty() ? to_decimal(t.cases[i]) : literal_text(t.texts[i])) + ": " +
-               to(i);
-      return out + ", else: " + to(t.next.size() - 1);
-    }
-    case tail_op::wait:
-      return "wait " + instr_text(f, t.waits[0]) + " then " + to(0);
-    case tail_op::call:
-      return "call " + instr_text(f, t.waits[0]) + " then " + to(0);
-    case tail_op::any: {
-      std::string out = "any";
-      for (std::size_t i = 0; i != t.waits.size(); ++i)
-        out += (i == 0 ? " " : " | ") + instr_text(f, t.waits[i]) + " then " + to(i);
-      return out;
-    }
-    case tail_op::leave_scope:
-      return std::string(t.early ? "cancel and leave " : "leave ") + f.slots[t.slot].name +
-             " then " + to(0);
-    case tail_op::yield:
-      return "yield then " + to(0);
-    case tail_op::end:
-      return "end";
+/// How a tail is written, one function a kind.
+struct tail_printer {
+  const flow& f;
+  const tail& t;
+
+  [[nodiscard]] std::string to(std::size_t i) const { return block_name(f, t.next.at(i)); }
+  std::string operator()(const open_tail&) const { return "?"; }
+  std::string operator()(const go_tail&) const { return "go " + to(0); }
+  std::string operator()(const branch_tail& x) const {
+    return "if " + print_value(f, x.condition) + " go " + to(0) + " else " + to(1);
   }
-  return "";
+  std::string operator()(const check_tail&) const {
+    return "if status < 0 go " + to(1) + " else " + to(0);
+  }
+  std::string operator()(const fault_tail&) const {
+    return "if fault go " + to(1) + " else " + to(0);
+  }
+  std::string operator()(const choose_tail& x) const {
+    std::string out = "switch " + print_value(f, x.of);
+    for (std::size_t i = 0; i + 1 < t.next.size(); ++i)
+      out += ", " + (x.texts.empty() ? to_decimal(x.cases[i]) : literal_text(x.texts[i])) + ": " +
+             to(i);
+    return out + ", else: " + to(t.next.size() - 1);
+  }
+  std::string operator()(const wait_tail& x) const {
+    return "wait " + instr_text(f, x.ask) + " then " + to(0);
+  }
+  std::string operator()(const call_tail& x) const {
+    return "call " + instr_text(f, x.run) + " then " + to(0);
+  }
+  std::string operator()(const any_tail& x) const {
+    std::string out = "any";
+    for (std::size_t i = 0; i != x.arms.size(); ++i)
+      out += (i == 0 ? " " : " | ") + instr_text(f, x.arms[i]) + " then " + to(i);
+    return out;
+  }
+  std::string operator()(const leave_tail& x) const {
+    return std::string(x.cancels ? "cancel and leave " : "leave ") + f.slots[x.scope].name +
+           " then " + to(0);
+  }
+  std::string operator()(const yield_tail&) const { return "yield then " + to(0); }
+  std::string operator()(const end_tail&) const { return "end"; }
+};
+
+std::string tail_text(const flow& f, const tail& t) {
+  return std::visit(tail_printer{f, t}, t.how);
 }
 
 std::string dot_text(std::string s) {
@@ -178,7 +185,7 @@ std::string print_flow(const flow& f) {
   std::string out = "function " + f.fn->c_name + "\n";
   for (block_id i = 0; i != f.blocks.size(); ++i) {
     const flow_block& b = f.blocks[i];
-    out += block_name(f, i) + (is_wait(b.tail.op) ? " (wait)" : "") + ":\n";
+    out += block_name(f, i) + (b.tail.waits() ? " (wait)" : "") + ":\n";
     for (const instr& x : b.body) out += "  " + instr_text(f, x) + "\n";
     out += "  " + tail_text(f, b.tail) + "\n";
   }
@@ -193,19 +200,19 @@ std::string print_dot(const flow& f) {
     const flow_block& b = f.blocks[i];
     std::string text = b.name + "\\l";
     for (const instr& x : b.body) text += dot_text(instr_text(f, x)) + "\\l";
-    if (is_wait(b.tail.op))
-      for (const instr& x : b.tail.waits) text += dot_text(instr_text(f, x)) + "\\l";
-    if (b.tail.op == tail_op::branch)
-      text += "if " + dot_text(print_value(f, b.tail.args[0])) + "\\l";
+    if (b.tail.waits())
+      for (const instr& x : b.tail.calls()) text += dot_text(instr_text(f, x)) + "\\l";
+    if (b.tail.is<branch_tail>())
+      text += "if " + dot_text(print_value(f, *b.tail.decides())) + "\\l";
     out += "  \"" + id + std::to_string(i) + "\" [label=\"" + text + "\"" +
-           (is_wait(b.tail.op) ? ",shape=box,style=\"rounded,filled\",fillcolor=lightyellow"
-                               : ",shape=box") +
+           (b.tail.waits() ? ",shape=box,style=\"rounded,filled\",fillcolor=lightyellow"
+                           : ",shape=box") +
            "];\n";
     for (std::size_t n = 0; n != b.tail.next.size(); ++n) {
       out +=
           "  \"" + id + std::to_string(i) + "\" -> \"" + id + std::to_string(b.tail.next[n]) + "\"";
-      if (b.tail.op == tail_op::branch) out += n == 0 ? " [label=yes]" : " [label=no]";
-      if ((b.tail.op == tail_op::check || b.tail.op == tail_op::check_fault) && n == 1)
+      if (b.tail.is<branch_tail>()) out += n == 0 ? " [label=yes]" : " [label=no]";
+      if ((b.tail.is<check_tail>() || b.tail.is<fault_tail>()) && n == 1)
         out += " [label=error,style=dashed]";
       out += ";\n";
     }
@@ -243,7 +250,7 @@ std::string print_plan(const flow& f) {
   }
   out += "  start: " + std::to_string(bytes[0]) + " bytes in use\n";
   for (const flow_block& b : f.blocks)
-    if (is_wait(b.tail.op))
+    if (b.tail.waits())
       out += "  wait " + std::to_string(b.wait_number) + ", " + b.name + ": " +
              std::to_string(bytes[b.wait_number]) + " bytes in use\n";
   return out + "\n";

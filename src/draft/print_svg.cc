@@ -33,9 +33,9 @@ std::string number(double n) {
 std::vector<std::string> lines_of(const flow& f, const flow_block& b) {
   std::vector<std::string> list;
   for (const instr& x : b.body) list.push_back(instr_text(f, x));
-  for (const instr& x : b.tail.waits) list.push_back("wait " + instr_text(f, x));
-  if (b.tail.op == tail_op::branch) list.push_back("if " + print_value(f, b.tail.args[0]));
-  if (b.tail.op == tail_op::choose) list.push_back("match " + print_value(f, b.tail.args[0]));
+  for (const instr& x : b.tail.calls()) list.push_back("wait " + instr_text(f, x));
+  if (const value* const v = b.tail.decides())
+    list.push_back((b.tail.is<branch_tail>() ? "if " : "match ") + print_value(f, *v));
   if (list.size() > lines_max) {
     const std::size_t left = list.size() - lines_max + 1;
     list.resize(lines_max - 1);
@@ -48,18 +48,18 @@ std::vector<std::string> lines_of(const flow& f, const flow_block& b) {
 /// "accept, line 12".
 std::string title_of(const flow_block& b) {
   std::string out = b.name;
-  if (is_wait(b.tail.op) && b.tail.at)
+  if (b.tail.waits() && b.tail.at)
     out += ", line " + std::to_string(b.tail.at.file->line_of(b.tail.at.begin));
   return out;
 }
 
 bool is_error_way(const tail& t, std::size_t way) {
-  return way == 1 && (t.op == tail_op::check || t.op == tail_op::check_fault);
+  return way == 1 && (t.is<check_tail>() || t.is<fault_tail>());
 }
 
 std::string label_of(const tail& t, std::size_t way) {
-  if (t.op == tail_op::branch) return way == 0 ? "yes" : "no";
-  if (t.op == tail_op::any) return "arm " + std::to_string(way + 1);
+  if (t.is<branch_tail>()) return way == 0 ? "yes" : "no";
+  if (t.is<any_tail>()) return "arm " + std::to_string(way + 1);
   return is_error_way(t, way) ? "error" : "";
 }
 
@@ -107,7 +107,7 @@ class picture {
 
   void add_box(const flow& f, const block_box& b) {
     const flow_block& block = f.blocks[b.block];
-    const bool waits = is_wait(block.tail.op);
+    const bool waits = block.tail.waits();
     const double x = margin + b.center.x - b.width / 2;
     const double y = y_ + b.center.y - b.height / 2;
     out_ += "<rect x=\"" + number(x) + "\" y=\"" + number(y) + "\" width=\"" + number(b.width) +

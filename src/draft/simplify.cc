@@ -51,7 +51,7 @@ std::vector<std::uint32_t> count_entries(const flow& f) {
 block_id final_target(const flow& f, block_id at) {
   for (std::size_t steps = 0; steps != f.blocks.size(); ++steps) {
     const flow_block& b = f.blocks[at];
-    if (!b.body.empty() || b.tail.op != tail_op::go || b.tail.next[0] == at) return at;
+    if (!b.body.empty() || !b.tail.is<go_tail>() || b.tail.next[0] == at) return at;
     at = b.tail.next[0];
   }
   return at;
@@ -62,10 +62,10 @@ block_id final_target(const flow& f, block_id at) {
 /// a check, and without this its result would count as live where it was never computed.
 block_id past_checks(const flow& f, const tail& from, std::size_t edge) {
   block_id at = final_target(f, from.next[edge]);
-  if (from.op != tail_op::check && (from.op != tail_op::check_fault || edge == 0)) return at;
+  if (!from.is<check_tail>() && (!from.is<fault_tail>() || edge == 0)) return at;
   for (std::size_t steps = 0; steps != f.blocks.size(); ++steps) {
     const flow_block& b = f.blocks[at];
-    if (!b.body.empty() || b.tail.op != tail_op::check) return at;
+    if (!b.body.empty() || !b.tail.is<check_tail>()) return at;
     at = final_target(f, b.tail.next[edge]);
   }
   return at;
@@ -78,15 +78,8 @@ void simplify(flow& f) {
     for (std::size_t i = 0; i != b.tail.next.size(); ++i)
       b.tail.next[i] = past_checks(f, b.tail, i);
     // A branch with one target is a jump; its condition has no effects and no fault.
-    if (b.tail.op == tail_op::branch && b.tail.next[0] == b.tail.next[1]) {
-      b.tail.op = tail_op::go;
-      b.tail.next.resize(1);
-      b.tail.args.clear();
-    }
-    if (b.tail.op == tail_op::check && b.tail.next[0] == b.tail.next[1]) {
-      b.tail.op = tail_op::go;
-      b.tail.next.resize(1);
-    }
+    if ((b.tail.is<branch_tail>() || b.tail.is<check_tail>()) && b.tail.next[0] == b.tail.next[1])
+      b.tail.become_go(b.tail.next[0]);
   }
   drop_unreachable(f);
 }
@@ -98,20 +91,19 @@ void fuse(flow& f) {
     const std::vector<std::uint32_t> entries = count_entries(f);
     for (block_id i = 0; i != f.blocks.size(); ++i) {
       flow_block& b = f.blocks[i];
-      while (b.tail.op == tail_op::go && b.tail.next[0] != i && b.tail.next[0] != 0 &&
+      while (b.tail.is<go_tail>() && b.tail.next[0] != i && b.tail.next[0] != 0 &&
              entries[b.tail.next[0]] == 1) {
         flow_block& next = f.blocks[b.tail.next[0]];
         // A wait is a block of its own: control comes back to its beginning.
-        if (is_wait(next.tail.op)) {
+        if (next.tail.waits()) {
           if (!b.body.empty() || next.body.size() != 0) break;
           if (b.name == "entry") break;
         }
         for (instr& x : next.body) b.body.push_back(std::move(x));
-        if (is_wait(next.tail.op)) b.name = next.name;
+        if (next.tail.waits()) b.name = next.name;
         next.body.clear();
         b.tail = std::move(next.tail);
-        next.tail = tail{};
-        next.tail.op = tail_op::end;
+        next.tail = {{}, {}, end_tail{}};
         changed = true;
         break;
       }
