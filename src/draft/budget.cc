@@ -72,9 +72,19 @@ bool always_waits(const stmt& s, int depth) {
     case stmt_kind::if_:
       return always_waits(s.a.get(), depth) ||
              (s.has_else && always_waits(s.body, depth) && always_waits(s.else_body, depth));
-    default:
-      return false;
+    case stmt_kind::bad:
+    case stmt_kind::while_:
+    case stmt_kind::loop:
+    case stmt_kind::for_:
+    case stmt_kind::match:
+    case stmt_kind::wait:
+    case stmt_kind::defer:
+    case stmt_kind::break_:
+    case stmt_kind::continue_:
+    case stmt_kind::fail:
+      break;
   }
+  return false;
 }
 bool always_waits(const block& b, int depth) {
   for (const stmt_ptr& s : b.body) {

@@ -83,7 +83,8 @@ void cc_emitter::emit_one(const stmt& s, bool last) {
       return line(
           "throw " +
           (may_be_none(*s.a) ? cc_call("draft::failing", {text(*s.a)}) : text(*s.a)).alone() + ";");
-    default:
+    case stmt_kind::bad:
+    case stmt_kind::defer:
       stop(s.at, "this statement");
   }
 }

@@ -33,7 +33,22 @@ bool breaks(const stmt& s) {
       return false;
     case stmt_kind::for_:  // the sequence is made outside of the loop
       return breaks(s.a.get());
-    default:
+    case stmt_kind::bad:
+    case stmt_kind::let:
+    case stmt_kind::expression:
+    case stmt_kind::assign:
+    case stmt_kind::if_:
+    case stmt_kind::match:
+    case stmt_kind::any:
+    case stmt_kind::wait:
+    case stmt_kind::scope:
+    case stmt_kind::nowait:
+    case stmt_kind::shield:
+    case stmt_kind::within:
+    case stmt_kind::defer:
+    case stmt_kind::return_:
+    case stmt_kind::continue_:
+    case stmt_kind::fail:
       break;
   }
   bool any = breaks(s.body) || breaks(s.else_body);
@@ -71,9 +86,16 @@ bool leaves(const stmt& s) {
     case stmt_kind::shield:
     case stmt_kind::within:
       return leaves(s.body);
-    default:
-      return false;
+    case stmt_kind::bad:
+    case stmt_kind::let:
+    case stmt_kind::expression:
+    case stmt_kind::assign:
+    case stmt_kind::for_:
+    case stmt_kind::wait:
+    case stmt_kind::defer:
+      break;
   }
+  return false;
 }
 
 bool leaves(const block& b) {

@@ -258,7 +258,22 @@ class finder {
                 report_.error("D0601", s.at, "this loop never waits and never ends").hint =
                     "leave it with break or return, or wait in it";
               break;
-            default:
+            case stmt_kind::bad:
+            case stmt_kind::let:
+            case stmt_kind::expression:
+            case stmt_kind::assign:
+            case stmt_kind::if_:
+            case stmt_kind::for_:
+            case stmt_kind::match:
+            case stmt_kind::any:
+            case stmt_kind::wait:
+            case stmt_kind::scope:
+            case stmt_kind::shield:
+            case stmt_kind::within:
+            case stmt_kind::return_:
+            case stmt_kind::break_:
+            case stmt_kind::continue_:
+            case stmt_kind::fail:
               break;
           }
         });
