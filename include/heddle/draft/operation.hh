@@ -53,7 +53,7 @@ class asking : coroutine_frame {
   std::int64_t status_ = 0;
 };
 
-/// What a call of heddle/abi.h stores for a T: a handle, a view, or the value itself.
+/// The raw result of a call of heddle/abi.h for a T: a handle, a view, or the value itself.
 template <class T>
 struct raw_result {
   using type = typename cell<T>::raw;
