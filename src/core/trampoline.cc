@@ -5,6 +5,22 @@
 #include "heddle/core/worker.hh"
 
 namespace heddle {
+namespace {
+
+[[gnu::noinline]] site line_behind(link thread) noexcept {
+  const link l = detail::coroutine_behind(thread);
+  return is_plain(l) ? 0 : promise_of(l).at;
+}
+
+/// The line where a frame goes on, or 0. Messages are plain frames and no threads: they cost one
+/// test.
+inline site line_of(link l) noexcept {
+  if (!is_plain(l)) [[likely]]
+    return promise_of(l).at;
+  return (plain_of(l).at & HEDDLE_AT_THREAD) != 0 ? line_behind(l) : 0;
+}
+
+}  // namespace
 
 /// A task that came from another color and has no context yet: it belongs to this color's root.
 void worker::adopt(link l) noexcept {
@@ -66,8 +82,7 @@ std::size_t worker::run_ready(std::size_t limit) noexcept {
 
 std::size_t worker::run_ready(std::size_t limit, std::atomic<site>& went_on_at) noexcept {
   const std::size_t ran = ready.run_each(limit, [&](link l) noexcept {
-    const link by = detail::coroutine_behind(l);
-    went_on_at.store(is_plain(by) ? 0 : promise_of(by).at, std::memory_order_relaxed);
+    went_on_at.store(line_of(l), std::memory_order_relaxed);
     if (is_plain(l)) [[unlikely]] {
       run_plain(l);
     } else {
