@@ -53,13 +53,16 @@ class asking : coroutine_frame {
   std::int64_t status_ = 0;
 };
 
+/// A class that owns a handle of heddle/abi.h.
+template <class T>
+concept made_of_handle = requires { typename T::handle_type; };
+
 /// The raw result of a call of heddle/abi.h for a T: a handle, a view, or the value itself.
 template <class T>
 struct raw_result {
   using type = typename cell<T>::raw;
 };
-template <class T>
-  requires requires { typename T::handle_type; }
+template <made_of_handle T>
 struct raw_result<T> {
   using type = typename T::handle_type*;
 };
