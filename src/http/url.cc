@@ -11,8 +11,6 @@
 namespace heddle::http {
 namespace {
 
-using enum url_problem;
-
 /// The path and query as they are sent.
 std::expected<std::string, url_problem> sent_form(std::string_view text) {
   constexpr char hex[] = "0123456789ABCDEF";
@@ -20,7 +18,7 @@ std::expected<std::string, url_problem> sent_form(std::string_view text) {
   out.reserve(text.size());
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) return std::unexpected(target_bad_byte);
+    if (byte < 0x20 || byte == 0x7f) return std::unexpected(url_problem::target_bad_byte);
     if (detail::is(c, detail::target_byte)) {
       out += c;
     } else {
@@ -59,8 +57,8 @@ std::expected<void, url_problem> set_target(url& to, std::string_view path_and_q
 }
 
 std::expected<void, url_problem> set_authority(url& to, std::string_view text) {
-  if (text.find('@') != text.npos) return std::unexpected(credentials);
-  if (!authority_valid(text, true, false)) return std::unexpected(authority_bad);
+  if (text.find('@') != text.npos) return std::unexpected(url_problem::credentials);
+  if (!authority_valid(text, true, false)) return std::unexpected(url_problem::authority_bad);
   const std::size_t after = text.front() == '[' ? text.find(']') + 1 : 0;
   const std::size_t colon = text.find(':', after);
   std::string_view host = text.substr(0, colon);
@@ -72,7 +70,7 @@ std::expected<void, url_problem> set_authority(url& to, std::string_view text) {
   if (colon == text.npos || colon + 1 == text.size()) return {};
   unsigned port = 0;
   for (const char c : text.substr(colon + 1)) port = port * 10 + static_cast<unsigned>(c - '0');
-  if (port == 0) return std::unexpected(authority_bad);
+  if (port == 0) return std::unexpected(url_problem::authority_bad);
   to.port = static_cast<std::uint16_t>(port);
   return {};
 }
@@ -101,40 +99,42 @@ std::size_t scheme_length(std::string_view text) {
 
 std::string_view describe(url_problem what) {
   switch (what) {
-    case scheme_missing:
+    case url_problem::scheme_missing:
       return "the URL has no scheme; write http://HOST/PATH or https://HOST/PATH";
-    case scheme_unknown:
+    case url_problem::scheme_unknown:
       return "the URL's scheme is neither http nor https";
-    case credentials:
+    case url_problem::credentials:
       return "the URL contains a user name or password; send an Authorization field instead";
-    case authority_bad:
+    case url_problem::authority_bad:
       return "the URL has no valid host with an optional port; other alphabets are written as "
              "xn--...";
-    case target_bad_byte:
+    case url_problem::target_bad_byte:
       return "the URL contains a control character";
-    case too_long:
+    case url_problem::too_long:
       return "the URL is longer than 8000 bytes";
   }
   return "";
 }
 
 std::expected<url, url_problem> url::parse(std::string_view text) {
-  if (text.size() > bytes_max) return std::unexpected(too_long);
+  if (text.size() > bytes_max) return std::unexpected(url_problem::too_long);
   text = text.substr(0, text.find('#'));
   const std::size_t scheme = scheme_length(text);
-  if (scheme == 0 || text.substr(scheme, 2) != "//") return std::unexpected(scheme_missing);
+  if (scheme == 0 || text.substr(scheme, 2) != "//")
+    return std::unexpected(url_problem::scheme_missing);
   const bool secure = equal_ignoring_case(text.substr(0, scheme), "https:");
   if (!secure && !equal_ignoring_case(text.substr(0, scheme), "http:"))
-    return std::unexpected(scheme_unknown);
+    return std::unexpected(url_problem::scheme_unknown);
   return parse_hierarchy(secure, text.substr(scheme + 2));
 }
 
 std::expected<url, url_problem> url::resolve(std::string_view reference) const {
-  if (reference.size() > bytes_max) return std::unexpected(too_long);
+  if (reference.size() > bytes_max) return std::unexpected(url_problem::too_long);
   reference = reference.substr(0, reference.find('#'));
   if (const std::size_t scheme = scheme_length(reference); scheme != 0) {
     if (reference.substr(scheme, 2) == "//") return parse(reference);
-    return std::unexpected(scheme_unknown);  // "mailto:", and "http:path", which no one should send
+    // "mailto:", and "http:path", which no one should send
+    return std::unexpected(url_problem::scheme_unknown);
   }
   if (reference.starts_with("//")) return parse_hierarchy(secure, reference.substr(2));
   url made = *this;
@@ -147,7 +147,7 @@ std::expected<url, url_problem> url::resolve(std::string_view reference) const {
   }
   merged += reference;
   if (auto done = set_target(made, merged); !done) return std::unexpected(done.error());
-  if (made.target.size() > 3 * bytes_max) return std::unexpected(too_long);
+  if (made.target.size() > 3 * bytes_max) return std::unexpected(url_problem::too_long);
   return made;
 }
 
