@@ -6,6 +6,7 @@
 #include <span>
 
 #include "heddle/abi.h"
+#include "heddle/base/language.hh"
 
 namespace heddle::abi {
 
