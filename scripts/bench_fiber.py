@@ -35,7 +35,7 @@ class Rival:
         return [self.once(case, count)]
 
     def calibrate(self, case):
-        # With 10,000 threads each must yield often, or starting them is what is measured.
+        # With 10,000 threads each must yield often, else the time of starting them dominates.
         least = 200_000 if case == "yield_10000" else 1_000
         cost_ns = max(self.once(case, least)[1], 0.1)
         self.counts[case] = max(least, int(self.seconds * 1e9 / cost_ns))

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "client/http2_link.hh"
+#include "heddle/base/text.hh"
 #include "heddle/http/http2_client_head.hh"
 #include "heddle/http/problem.hh"
 
@@ -12,14 +13,7 @@ namespace {
 
 client_stream& client_stream_of(http2_stream& s) noexcept { return static_cast<client_stream&>(s); }
 
-/// Text of a server for people: printable, and short.
-std::string printed(std::string_view text) {
-  constexpr std::size_t shown_max = 100;
-  std::string shown(text.substr(0, shown_max));
-  for (char& c : shown)
-    if (c < ' ' || c > '~') c = '?';
-  return shown;
-}
+constexpr std::size_t shown_max = 100;  // bytes of a server's text in an error
 
 std::string_view option_of(http2_flood limit) noexcept {
   switch (limit) {
@@ -151,7 +145,7 @@ void http2_link::on_priority(std::uint32_t, std::string_view) {
 
 void http2_link::on_goaway(std::uint32_t last, std::uint32_t code, std::string_view debug) {
   goodbye_ = " (" + std::string(http2_error_name(code));
-  if (!debug.empty()) goodbye_ += ": " + printed(debug);
+  if (!debug.empty()) goodbye_ += ": " + printable_text(debug.substr(0, shown_max), shown_max);
   goodbye_ += ")";
   stop_opening();
   const std::vector<http2_stream*> open = streams();

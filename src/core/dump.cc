@@ -51,7 +51,8 @@ std::vector<std::vector<std::size_t>> possible_cycles(const std::vector<suspende
       seen_from[at] = i;
       at = tasks[at].behind;
     }
-    if (at == suspended_task::nobody || seen_from[at] != i) continue;  // no ring, or a known one
+    if (at == suspended_task::nobody || seen_from[at] != i)
+      continue;  // no ring of waits, or a known one
     std::vector<std::size_t>& ring = cycles.emplace_back();
     const std::size_t first = at;
     do {

@@ -35,7 +35,7 @@ class connection {
 
   /// Waits until connect() has succeeded. Throws when it fails.
   [[nodiscard]] task<> opened();
-  /// Waits for bytes and gives those that are there, at least one; nothing at the end.
+  /// Waits for bytes and gives all that have arrived, at least one; nothing at the end.
   [[nodiscard]] task<received> pull();
   /// Queues all bytes; each byte is referenced or copied when push() ends.
   [[nodiscard]] task<> push(chain out);

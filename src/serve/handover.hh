@@ -26,8 +26,8 @@ class takeover {
 
   /// The listening socket, if the old server passed one.
   [[nodiscard]] std::optional<tcp_listener> door();
-  /// The old server's other listening sockets, those of --listen and --redirect-http. done() closes
-  /// those that stay in the list.
+  /// The old server's other listening sockets, which --listen and --redirect-http opened. done()
+  /// closes each socket that is still in the list.
   [[nodiscard]] std::vector<int>& more_doors() noexcept { return given_; }
   /// Tells the old server that this one has begun, so that it ends. Fails: failure, if the old
   /// server has meanwhile handed over to another server.

@@ -76,8 +76,8 @@ struct serve_options {
   std::string note;    ///< a line for the person who starts the server; empty: none
 
   runtime_options runtime = {.driver = {}, .workers = 1};
-  /// Limits of connections and requests. Those that the workers share are divided by shard, which
-  /// also adds its functions.
+  /// Limits of connections and requests. A limit that all workers share is divided among them by
+  /// class shard, which also adds its functions.
   http::server_options server = {.bounds = {.body_bytes_max = 256 * 1024}};
   bool proxy_protocol = false;  ///< trusted proxies begin connections with a PROXY header
   nanoseconds drain_timeout{};  ///< from the first Ctrl-C until all connections are closed; 0: none

@@ -90,7 +90,7 @@ class http2_connection {
 
   // http2_connection.cc
 
-  /// Frames in these bytes, behind those that were left over.
+  /// Reads the frames in these bytes. They continue a frame that the last call kept a part of.
   void take(std::string_view bytes);
   /// A frame or a header block has begun, and not arrived whole.
   [[nodiscard]] bool has_part() const noexcept { return !carry_.empty() || block_stream_ != 0; }
@@ -142,7 +142,7 @@ class http2_connection {
   [[nodiscard]] virtual bool is_idle(std::uint32_t id) const noexcept = 0;
   /// The peer may send HEADERS with this number: of its own streams, or of ours that are open.
   [[nodiscard]] virtual bool may_begin(std::uint32_t id) const noexcept = 0;
-  /// The peer's stream has a higher number than those that we have taken.
+  /// The number is higher than that of each stream of the peer that we have taken.
   [[nodiscard]] virtual bool was_never_taken(std::uint32_t id) const noexcept = 0;
   /// The highest number of the peer's streams that we have taken, for GOAWAY.
   [[nodiscard]] virtual std::uint32_t last_taken() const noexcept = 0;
@@ -153,7 +153,7 @@ class http2_connection {
   /// RST_STREAM has come; `s` is null if there is no such stream.
   virtual void on_reset(http2_stream* s, std::uint32_t code) = 0;
   virtual void on_goaway(std::uint32_t last, std::uint32_t code, std::string_view debug) = 0;
-  /// A setting that means something to this role alone. Gives what is wrong with it, or "".
+  /// Reads a setting that means something to this role alone. Gives its fault in words, or "".
   [[nodiscard]] virtual std::string_view on_setting(http2_setting name, std::uint32_t value) = 0;
   /// All entries of a SETTINGS frame have been read.
   virtual void on_settings() = 0;

@@ -80,7 +80,7 @@ class listener : public descriptor {
   /// The next connection, of whatever kind. If descriptors run out, the listener pauses and tries
   /// again.
   [[nodiscard]] accept_of<stream> accept() const noexcept { return accept_of<stream>(state_); }
-  /// Stops taking connections from the system. accept() gives those that were taken already, and
+  /// Stops taking connections from the system. accept() gives the connections already taken, and
   /// then fails with operation_canceled: no connection is lost for the next process that listens.
   void finish() const noexcept;
   /// How often accepting had to pause because descriptors or memory had run out.
