@@ -212,26 +212,81 @@ void destroy_state(descriptor_state& s, worker& w) noexcept {
   w.memory.release(self, sizeof(State));
 }
 
+/// The bytes that have arrived on a stream, as the roles of the read lane see them.
+class arrived_bytes {
+ public:
+  /// The first block; empty if nothing is there.
+  [[nodiscard]] virtual byte_view front() const noexcept = 0;
+  /// Gives the first block away.
+  [[nodiscard]] virtual received lend() noexcept = 0;
+  /// Forgets the first bytes of the first block.
+  virtual void drop(std::size_t bytes) noexcept = 0;
+  /// For stream::detach(): ends receiving ahead. False if that takes time: the entry is then served
+  /// again. Sets e.outcome if it fails.
+  [[nodiscard]] virtual bool stop(lane_entry& e) noexcept = 0;
+
+ protected:
+  ~arrived_bytes() = default;
+};
+
+/// A reader's state after it was served.
+enum class served : std::uint8_t {
+  done,
+  wants_more,  ///< it needs bytes that have not arrived, or the end
+  waits,       ///< it waits for the end of receiving ahead
+};
+
 /// The functions of one role of lane entries; the table of a role is in its awaiter's file.
 struct entry_functions {
-  /// Null where the role has no operation of its own.
-  operation* (*operation_of)(lane_entry& e) noexcept;
   wait& (*wait_of)(lane_entry& e) noexcept;
-  /// Takes steps until the driver keeps the operation (false) or all is done (true).
-  bool (*run)(lane_entry& e, worker& w) noexcept;
+  /// Roles with an operation of their own; null for others.
+  operation* (*operation_of)(lane_entry& e) noexcept = nullptr;
+  /// As operation_of: takes steps until the driver keeps the operation (false) or all is done
+  /// (true).
+  bool (*run)(lane_entry& e, worker& w) noexcept = nullptr;
+  /// Readers of a stream: takes what the entry needs from the bytes that have arrived.
+  served (*serve)(lane_entry& e, arrived_bytes& from) noexcept = nullptr;
+  /// Writers to a stream: whether the entry needs no step, or none any more.
+  bool (*satisfied)(const lane_entry& e) noexcept = nullptr;
+  /// Writers to a stream: appends the bytes that are still to be sent. Throws std::bad_alloc.
+  void (*add_left)(const lane_entry& e, chain& to) = nullptr;
+  /// Writers to a stream: takes the result of a step; returns whether the entry is done.
+  bool (*step)(lane_entry& e, std::int64_t got) noexcept = nullptr;
 };
 [[nodiscard]] const entry_functions& functions_of(const lane_entry& e) noexcept;
 
+// The parts of a table that most roles have in common.
+template <class Awaiter>
+wait& wait_in(lane_entry& e) noexcept {
+  return static_cast<Awaiter&>(e);
+}
+template <class Awaiter>
+operation* operation_in(lane_entry& e) noexcept {
+  return &static_cast<Awaiter&>(e);
+}
+/// wait_kind::cancel.
+template <class Awaiter>
+void cancel_entry(wait& x, worker& w) noexcept {
+  static_cast<Awaiter&>(x).cancel(x, w);
+}
 /// entry_functions::run for an awaiter of one operation in steps.
-template <class Entry>
+template <class Awaiter>
 bool run_steps(lane_entry& entry, worker& w) noexcept {
-  auto& e = static_cast<Entry&>(entry);
+  auto& e = static_cast<Awaiter&>(entry);
   for (;;) {
     e.prepare();
     completion now;
     if (!driver_here().submit(e, w, now)) return false;
     if (e.step(now.result)) return true;
   }
+}
+/// operation::complete of the same. The entry is done, or its turn starts again with the rest; that
+/// may be done at once.
+template <class Awaiter>
+bool step_completed(operation& op, worker& w, const completion& c) noexcept {
+  auto& e = static_cast<Awaiter&>(op);
+  if (e.step(c.result) || e.state->start(e, w)) e.state->finish(e, w);
+  return false;
 }
 
 template <class State, class... Args>

@@ -11,6 +11,7 @@
 namespace heddle::detail {
 namespace {
 
+/// Null if the role has none.
 operation* operation_of(lane_entry& e) noexcept {
   const auto ask = functions_of(e).operation_of;
   return ask != nullptr ? ask(e) : nullptr;

@@ -16,7 +16,7 @@
 
 #include "heddle/core/deadline.hh"
 #include "heddle/core/expected.hh"
-#include "io/receive_lane.hh"
+#include "heddle/io/received.hh"
 #include "io/state_kinds.hh"
 
 namespace heddle::detail {
@@ -27,7 +27,7 @@ class layer_state : public descriptor_state {
   explicit layer_state(std::unique_ptr<stream_layer> layer) noexcept
       : descriptor_state(no_number, descriptor_kind::layer), layer_(std::move(layer)) {}
 
-  [[nodiscard]] bool start(lane_entry& e, worker& w) noexcept;
+  [[nodiscard]] bool start(lane_entry& e) noexcept;
   void cancel_push() noexcept {
     if (push_stop_) push_stop_->cancel();
   }
@@ -39,15 +39,19 @@ class layer_state : public descriptor_state {
   [[nodiscard]] bool may_send() const noexcept { return !pushing_ && !finished_; }
 
  private:
-  struct arrivals {
-    layer_state& s;
-    [[nodiscard]] bool empty() const noexcept { return s.arrived_.empty(); }
-    [[nodiscard]] byte_view front() const noexcept { return s.arrived_.data(); }
-    [[nodiscard]] received lend() const noexcept { return std::move(s.arrived_); }
-    void drop(std::size_t bytes) const noexcept {
+  struct pulled_bytes final : arrived_bytes {
+    explicit pulled_bytes(layer_state& of) noexcept : s(of) {}
+    [[nodiscard]] byte_view front() const noexcept override { return s.arrived_.data(); }
+    [[nodiscard]] received lend() noexcept override { return std::move(s.arrived_); }
+    void drop(std::size_t bytes) noexcept override {
       if (bytes == s.arrived_.size()) return s.arrived_.release();
       s.arrived_.remove_prefix(bytes);
     }
+    [[nodiscard]] bool stop(lane_entry& e) noexcept override {
+      e.outcome = -EOPNOTSUPP;
+      return true;
+    }
+    layer_state& s;
   };
 
   [[nodiscard]] bool start_pull() noexcept;
@@ -77,18 +81,11 @@ class layer_state : public descriptor_state {
   bool finished_ = false;  // no more will be pushed
 };
 
-bool layer_state::start(lane_entry& e, worker& w) noexcept {
-  if (e.write) {
-    if (e.role == lane_role::transfer && static_cast<transfer_awaiter&>(e).satisfied()) return true;
-    if (e.role == lane_role::chain && static_cast<chain_awaiter&>(e).satisfied()) return true;
-    return start_push(e);
-  }
-  static_cast<void>(w);
-  if (e.role == lane_role::detach) {
-    e.outcome = -EOPNOTSUPP;
-    return true;
-  }
-  if (serve_reader(arrivals{*this}, e)) return true;
+bool layer_state::start(lane_entry& e) noexcept {
+  const entry_functions& role = functions_of(e);
+  if (e.write) return role.satisfied(e) || start_push(e);
+  pulled_bytes here(*this);
+  if (role.serve(e, here) == served::done) return true;
   if (pull_end_ <= 0) {
     e.outcome = pull_end_;
     return true;
@@ -141,12 +138,7 @@ bool layer_state::start_push(lane_entry& e) noexcept {
   }
   try {
     chain out;
-    if (e.role == lane_role::transfer) {
-      out.append_view(static_cast<transfer_awaiter&>(e).left().text());
-    } else if (e.role == lane_role::chain) {
-      const chain& asked = static_cast<chain_awaiter&>(e).left();
-      for (std::size_t i = 0; i < asked.piece_count(); ++i) out.append(asked.piece_at(i));
-    }
+    functions_of(e).add_left(e, out);
     push_stop_.emplace();
     runtime::here().spawn(push_once(*this, e, std::move(out)));
   } catch (const std::bad_alloc&) {
@@ -166,27 +158,11 @@ task<> layer_state::push_once(layer_state& s, lane_entry& e, chain out) {
   worker& w = worker::running();
   s.pushing_ = false;
   operation_in(e).pending = false;
-  const std::int64_t outcome =
-      sent ? static_cast<std::int64_t>(size) : negative_errno(sent.error());
   const std::size_t kept = sent ? 0 : std::min(s.layer_->kept(), size);
-  const auto end = [&](auto& writer) {
-    if (kept != 0) static_cast<void>(writer.step(static_cast<std::int64_t>(kept)));
-    if (kept == 0 || kept != size) {
-      static_cast<void>(writer.step(outcome));
-    } else {  // all bytes are counted, none has left: a peer that takes none is an error
-      writer.outcome = static_cast<std::int32_t>(outcome);
-    }
-  };
-  switch (e.role) {
-    case lane_role::transfer:
-      end(static_cast<transfer_awaiter&>(e));
-      break;
-    case lane_role::chain:
-      end(static_cast<chain_awaiter&>(e));
-      break;
-    default:
-      e.outcome = sent ? 0 : static_cast<std::int32_t>(outcome);
-  }
+  const entry_functions& role = functions_of(e);
+  static_cast<void>(role.step(e, static_cast<std::int64_t>(sent ? size : kept)));
+  // If the layer keeps all bytes, none may have left: a peer that takes none is an error.
+  if (!sent && (kept == size || !role.satisfied(e))) e.outcome = negative_errno(sent.error());
   s.finish(e, w);
   s.task_ended();
 }
@@ -203,7 +179,7 @@ void layer_state::close_layer() noexcept {
 }
 
 received layer_state::take() noexcept {
-  return arrived_.empty() ? received() : arrivals{*this}.lend();
+  return std::move(arrived_);
 }
 
 int layer_state::shutdown(int how) noexcept {
@@ -228,7 +204,7 @@ const layer_state& layer_of(const descriptor_state& s) noexcept {
 
 const descriptor_functions layer_functions = {
     .start = [](descriptor_state& s, lane_entry& e,
-                worker& w) noexcept { return layer_of(s).start(e, w); },
+                worker&) noexcept { return layer_of(s).start(e); },
     .cancel = [](descriptor_state& s, operation&, worker&) noexcept { layer_of(s).cancel_push(); },
     .close = [](descriptor_state& s, int, worker&) noexcept { layer_of(s).close_layer(); },
     .each_operation = &no_operation,

@@ -17,9 +17,7 @@
 namespace heddle {
 namespace {
 
-const wait_kind accept_kind{"accept", [](wait& x, worker& w) noexcept {
-                              static_cast<detail::accept_awaiter&>(x).cancel(x, w);
-                            }};
+const wait_kind accept_kind{"accept", &detail::cancel_entry<detail::accept_awaiter>};
 
 void never_asked(wait&, worker&) noexcept {}  // no frame waits in it
 
@@ -45,7 +43,7 @@ namespace detail {
 
 // `outcome` is -errno, or tells take() which connection came: a descriptor, or 0 from a source.
 accept_awaiter::accept_awaiter(pinned_state&& on) noexcept
-    : wait(accept_kind), lane_entry(std::move(on), lane_role::accept, false) {
+    : lane_awaiter(std::move(on), lane_role::accept, false, false, accept_kind) {
   outcome = -ECANCELED;
 }
 accept_awaiter::~accept_awaiter() {
@@ -112,11 +110,7 @@ const descriptor_functions socket_listener_functions = {
         },
 };
 
-const entry_functions accept_functions = {
-    .operation_of = nullptr,
-    .wait_of = [](lane_entry& e) noexcept -> wait& { return static_cast<accept_awaiter&>(e); },
-    .run = [](lane_entry&, worker&) noexcept { return true; },
-};
+const entry_functions accept_functions = {.wait_of = &wait_in<accept_awaiter>};
 
 listener_state::listener_state(int number, listen_options chosen)
     : descriptor_state(number, descriptor_kind::listener),

@@ -13,7 +13,6 @@
 #include <cstring>
 
 #include "heddle/io/transfer.hh"
-#include "io/receive_lane.hh"
 #include "io/socket_state.hh"
 #include "io/state_kinds.hh"
 
@@ -140,21 +139,19 @@ void socket_state::note_error(std::int64_t result) noexcept {
   error = static_cast<std::uint8_t>(std::min<std::int64_t>(-result, at_end - 1));
 }
 
-/// The blocks as serve_reader() sees them.
-struct socket_state::arrivals {
-  socket_state& s;
-  worker& w;
-  [[nodiscard]] bool empty() const noexcept { return s.queue() == nullptr; }
-  [[nodiscard]] byte_view front() const noexcept {
+struct socket_state::untaken_blocks final : arrived_bytes {
+  untaken_blocks(socket_state& of, worker& at) noexcept : s(of), w(at) {}
+  [[nodiscard]] byte_view front() const noexcept override {
+    if (s.queue() == nullptr) return {};
     const block& b = s.queue()->head();
     return {b.data, b.len};
   }
-  [[nodiscard]] received lend() const noexcept {
+  [[nodiscard]] received lend() noexcept override {
     received in = s.lend(s.queue()->head());
     s.pop_block(w);
     return in;
   }
-  void drop(std::size_t bytes) const noexcept {
+  void drop(std::size_t bytes) noexcept override {
     block& b = s.queue()->head();
     const auto taken = static_cast<std::uint32_t>(bytes);
     if (taken == b.len) {
@@ -165,26 +162,32 @@ struct socket_state::arrivals {
     b.len -= taken;
     if ((b.number & own) != 0) b.number += taken;
   }
+  [[nodiscard]] bool stop(lane_entry&) noexcept override {
+    if (!s.receiving_.pending) {
+      set_home(s.receiving_.flags, no_color);
+      return true;
+    }
+    cancel_in_driver(s, s.receiving_, w);
+    return false;  // the receive's last completion starts the entry again
+  }
+  socket_state& s;
+  worker& w;
 };
 
 bool socket_state::start(lane_entry& e, worker& w) noexcept {
-  if (e.write) return functions_of(e).run(e, w);
-  if (e.role == lane_role::detach) [[unlikely]] {
-    if (!receiving_.pending) {
-      set_home(receiving_.flags, no_color);
-      return true;
-    }
-    cancel_in_driver(*this, receiving_, w);
-    return false;  // the receive's last completion starts e again
+  const entry_functions& role = functions_of(e);
+  if (e.write) return role.run(e, w);
+  untaken_blocks here(*this, w);
+  if (const served now = role.serve(e, here); now != served::wants_more) {
+    return now == served::done;
   }
-  if (serve_reader(arrivals{*this, w}, e)) return true;
   if (error != 0) {
     e.outcome = error == at_end ? 0 : -error;
     return true;
   }
   if (!receiving_.pending) {
-    // A transfer with nothing to take is an operation of its own, which needs no block.
-    if (e.role == lane_role::transfer) return functions_of(e).run(e, w);
+    // If nothing has arrived, a read is an operation of its own, which needs no block.
+    if (role.run != nullptr) return role.run(e, w);
     arm(w);
   }
   return false;
@@ -224,41 +227,44 @@ bool socket_state::arrived(operation& op, worker& w, const completion& c) noexce
 
 namespace {
 
-template <class Wait>
-void cancel_program_wait(wait& x, worker& w) noexcept {
-  static_cast<Wait&>(x).cancel(x, w);
-}
-
-const wait_kind receive_kind{"receive", &cancel_program_wait<detail::receive_awaiter>};
-const wait_kind detach_kind{"detach", &cancel_program_wait<detail::detach_awaiter>};
-const wait_kind readable_kind{"readable", &cancel_program_wait<detail::readable_awaiter>};
+const wait_kind receive_kind{"receive", &detail::cancel_entry<detail::receive_awaiter>};
+const wait_kind detach_kind{"detach", &detail::cancel_entry<detail::detach_awaiter>};
+const wait_kind readable_kind{"readable", &detail::cancel_entry<detail::readable_awaiter>};
 
 }  // namespace
 
 namespace detail {
 
 const entry_functions receive_functions = {
-    .operation_of = nullptr,
-    .wait_of = [](lane_entry& e) noexcept -> wait& { return static_cast<receive_awaiter&>(e); },
-    .run = [](lane_entry&, worker&) noexcept { return true; },
+    .wait_of = &wait_in<receive_awaiter>,
+    .serve = [](lane_entry& e, arrived_bytes& from) noexcept {
+      if (from.front().empty()) return served::wants_more;
+      static_cast<receive_awaiter&>(e).give(from.lend());
+      e.outcome = 0;
+      return served::done;
+    },
 };
 const entry_functions readable_functions = {
-    .operation_of = nullptr,
-    .wait_of = [](lane_entry& e) noexcept -> wait& { return static_cast<readable_awaiter&>(e); },
-    .run = [](lane_entry&, worker&) noexcept { return true; },
+    .wait_of = &wait_in<readable_awaiter>,
+    .serve = [](lane_entry& e, arrived_bytes& from) noexcept {
+      if (from.front().empty()) return served::wants_more;
+      e.outcome = 1;
+      return served::done;
+    },
 };
 const entry_functions detach_functions = {
-    .operation_of = nullptr,
-    .wait_of = [](lane_entry& e) noexcept -> wait& { return static_cast<detach_awaiter&>(e); },
-    .run = [](lane_entry&, worker&) noexcept { return true; },
+    .wait_of = &wait_in<detach_awaiter>,
+    .serve = [](lane_entry& e, arrived_bytes& from) noexcept {
+      return from.stop(e) ? served::done : served::waits;
+    },
 };
 
 receive_awaiter::receive_awaiter(pinned_state&& on, nothing_more) noexcept
-    : wait(receive_kind), lane_entry(std::move(on), lane_role::receive, false) {}
+    : lane_awaiter(std::move(on), lane_role::receive, false, false, receive_kind) {}
 readable_awaiter::readable_awaiter(pinned_state&& on, nothing_more) noexcept
-    : wait(readable_kind), lane_entry(std::move(on), lane_role::readable, false) {}
+    : lane_awaiter(std::move(on), lane_role::readable, false, false, readable_kind) {}
 detach_awaiter::detach_awaiter(pinned_state&& on, nothing_more) noexcept
-    : wait(detach_kind), lane_entry(std::move(on), lane_role::detach, false) {}
+    : lane_awaiter(std::move(on), lane_role::detach, false, false, detach_kind) {}
 
 }  // namespace detail
 }  // namespace heddle

@@ -30,7 +30,7 @@ class socket_state : public descriptor_state {
   [[nodiscard]] std::uint32_t receives_in() const noexcept { return home_in(receiving_.flags); }
 
  private:
-  struct arrivals;
+  struct untaken_blocks;
   struct block {
     std::byte* data;
     std::uint32_t number;  // or `own` and data's distance from the beginning of its memory

@@ -15,23 +15,10 @@
 namespace heddle::detail {
 namespace {
 
-template <class Transfer>
-void cancel_transfer(wait& x, worker& w) noexcept {
-  static_cast<Transfer&>(static_cast<operation&>(x)).cancel(x, w);
-}
-
-template <class Transfer>
-bool transfer_completed(operation& op, worker& w, const completion& c) noexcept {
-  auto& self = static_cast<Transfer&>(op);
-  // Done, or its turn starts again with the rest; that may be done at once.
-  if (self.step(c.result) || self.state->start(self, w)) self.state->finish(self, w);
-  return false;
-}
-
-const wait_kind read_kind{"read", &cancel_transfer<transfer_awaiter>};
-const wait_kind write_kind{"write", &cancel_transfer<transfer_awaiter>};
-const wait_kind chain_kind{"write", &cancel_transfer<chain_awaiter>};
-const wait_kind writable_kind{"writable", &cancel_transfer<writable_awaiter>};
+const wait_kind read_kind{"read", &cancel_entry<transfer_awaiter>};
+const wait_kind write_kind{"write", &cancel_entry<transfer_awaiter>};
+const wait_kind chain_kind{"write", &cancel_entry<chain_awaiter>};
+const wait_kind writable_kind{"writable", &cancel_entry<writable_awaiter>};
 
 op_code code_for(const descriptor_state* on, bool is_write) {
   const bool socket = on != nullptr && on->kind != descriptor_kind::plain;
@@ -47,50 +34,72 @@ std::int32_t settle(std::int64_t got, bool ending, const descriptor_state& state
 }
 
 template <class Awaiter>
-operation* own_operation(lane_entry& e) noexcept {
-  return &static_cast<Awaiter&>(e);
-}
-template <class Awaiter>
-wait& own_wait(lane_entry& e) noexcept {
-  return static_cast<Awaiter&>(e);
-}
-template <class Awaiter>
 bool run_unless_satisfied(lane_entry& e, worker& w) noexcept {
   return static_cast<Awaiter&>(e).satisfied() || run_steps<Awaiter>(e, w);
 }
 
-}  // namespace
-
-const entry_functions transfer_functions = {
-    .operation_of = &own_operation<transfer_awaiter>,
-    .wait_of = &own_wait<transfer_awaiter>,
-    .run = &run_unless_satisfied<transfer_awaiter>,
-};
-const entry_functions chain_functions = {
-    .operation_of = &own_operation<chain_awaiter>,
-    .wait_of = &own_wait<chain_awaiter>,
-    .run = &run_unless_satisfied<chain_awaiter>,
-};
-const entry_functions writable_functions = {
-    .operation_of = &own_operation<writable_awaiter>,
-    .wait_of = &own_wait<writable_awaiter>,
-    .run = &run_steps<writable_awaiter>,
-};
-
-transfer_awaiter::transfer_awaiter(pinned_state&& on, transfer_asked&& asked) noexcept
-    : operation(asked.write ? write_kind : read_kind, op_code::read, -1,
-                &transfer_completed<transfer_awaiter>),
-      lane_entry(std::move(on), lane_role::transfer, asked.write,
-                 asked.write && !asked.some && asked.counter == nullptr),
-      bytes_(asked.bytes.data()),
-      size_(asked.bytes.size()),
-      counter_(asked.counter),
-      some_(asked.some) {
-  code = code_for(state, write);
+served serve_transfer(lane_entry& e, arrived_bytes& from) noexcept {
+  auto& reader = static_cast<transfer_awaiter&>(e);
+  while (!reader.satisfied()) {
+    const byte_view first = from.front();
+    if (first.empty()) return served::wants_more;
+    from.drop(reader.take(first));
+  }
+  return served::done;
 }
 
-transfer_awaiter::~transfer_awaiter() {
+/// The table of a role that a stream's write lane may have.
+template <class Awaiter>
+constexpr entry_functions writer_functions = {
+    .wait_of = &wait_in<Awaiter>,
+    .operation_of = &operation_in<Awaiter>,
+    .run = &run_unless_satisfied<Awaiter>,
+    .serve = nullptr,
+    .satisfied = [](const lane_entry& e) noexcept {
+      return static_cast<const Awaiter&>(e).satisfied();
+    },
+    .add_left = [](const lane_entry& e, chain& to) { static_cast<const Awaiter&>(e).add_left(to); },
+    .step = [](lane_entry& e, std::int64_t got) noexcept {
+      return static_cast<Awaiter&>(e).step(got);
+    },
+};
+
+constexpr entry_functions with_reader(entry_functions f) noexcept {
+  f.serve = &serve_transfer;
+  return f;
+}
+
+}  // namespace
+
+const entry_functions transfer_functions = with_reader(writer_functions<transfer_awaiter>);
+const entry_functions chain_functions = writer_functions<chain_awaiter>;
+const entry_functions writable_functions = writer_functions<writable_awaiter>;
+
+counting_awaiter::counting_awaiter(pinned_state&& on, lane_role what, bool is_write,
+                                   std::size_t* counter, bool some, const wait_kind& kind,
+                                   complete_function completed) noexcept
+    : lane_awaiter(std::move(on), what, is_write, is_write && !some && counter == nullptr, kind,
+                   op_code::send, -1, completed),
+      counter_(counter),
+      some_(some) {}
+
+counting_awaiter::~counting_awaiter() {
   HEDDLE_ASSERT(!pending, "a transfer was destroyed while the driver had it: cancel and await it");
+}
+
+bool counting_awaiter::ends(std::int64_t got, bool satisfied) noexcept {
+  outcome = 0;
+  if (satisfied || (got == 0 && !write)) return true;  // without bytes, a read is at the end
+  outcome = settle(got, ending, *state);
+  return outcome != 0;
+}
+
+transfer_awaiter::transfer_awaiter(pinned_state&& on, transfer_asked&& asked) noexcept
+    : counting_awaiter(std::move(on), lane_role::transfer, asked.write, asked.counter, asked.some,
+                       asked.write ? write_kind : read_kind, &step_completed<transfer_awaiter>),
+      bytes_(asked.bytes.data()),
+      size_(asked.bytes.size()) {
+  code = code_for(state, write);
 }
 
 void transfer_awaiter::prepare() noexcept {
@@ -106,11 +115,7 @@ void transfer_awaiter::prepare() noexcept {
 
 bool transfer_awaiter::step(std::int64_t got) noexcept {
   if (got > 0) add(static_cast<std::size_t>(got));
-  outcome = 0;
-  if (satisfied()) return true;
-  if (got == 0 && !write) return true;  // the end
-  outcome = settle(got, ending, *state);
-  return outcome != 0;
+  return ends(got, satisfied());
 }
 
 std::size_t transfer_awaiter::take(byte_view arrived) noexcept {
@@ -118,6 +123,10 @@ std::size_t transfer_awaiter::take(byte_view arrived) noexcept {
   std::memcpy(bytes_ + count_, arrived.data(), taken);
   add(taken);
   return taken;
+}
+
+void transfer_awaiter::add_left(chain& to) const {
+  to.append_view(byte_view(bytes_ + count_, size_ - count_).text());
 }
 
 struct chain_awaiter::vectors {
@@ -128,14 +137,11 @@ struct chain_awaiter::vectors {
 };
 
 chain_awaiter::chain_awaiter(pinned_state&& on, chain_asked&& asked) noexcept
-    : operation(chain_kind, op_code::send, -1, &transfer_completed<chain_awaiter>),
-      lane_entry(std::move(on), lane_role::chain, true, !asked.some && asked.counter == nullptr),
-      out_(std::move(asked.out)),
-      counter_(asked.counter),
-      some_(asked.some) {}
+    : counting_awaiter(std::move(on), lane_role::chain, true, asked.counter, asked.some, chain_kind,
+                       &step_completed<chain_awaiter>),
+      out_(std::move(asked.out)) {}
 
 chain_awaiter::~chain_awaiter() {
-  HEDDLE_ASSERT(!pending, "a write was destroyed while the driver had it: cancel and await it");
   if (vectors_ != nullptr) worker::here().memory.release(vectors_, sizeof(vectors));
 }
 
@@ -168,19 +174,19 @@ void chain_awaiter::prepare() noexcept {
 
 bool chain_awaiter::step(std::int64_t got) noexcept {
   if (got > 0) {
-    count_ += static_cast<std::size_t>(got);
-    if (counter_ != nullptr) *counter_ = count_;
+    add(static_cast<std::size_t>(got));
     out_.remove_prefix(static_cast<std::size_t>(got));
   }
-  outcome = 0;
-  if (satisfied()) return true;
-  outcome = settle(got, ending, *state);
-  return outcome != 0;
+  return ends(got, satisfied());
+}
+
+void chain_awaiter::add_left(chain& to) const {
+  for (std::size_t i = 0; i < out_.piece_count(); ++i) to.append(out_.piece_at(i));
 }
 
 writable_awaiter::writable_awaiter(pinned_state&& on, nothing_more) noexcept
-    : operation(writable_kind, op_code::poll, -1, &transfer_completed<writable_awaiter>),
-      lane_entry(std::move(on), lane_role::writable, true) {}
+    : lane_awaiter(std::move(on), lane_role::writable, true, false, writable_kind, op_code::poll,
+                   -1, &step_completed<writable_awaiter>) {}
 
 writable_awaiter::~writable_awaiter() {
   HEDDLE_ASSERT(!pending, "a wait for room was destroyed while the driver had it: cancel it");

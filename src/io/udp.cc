@@ -20,31 +20,19 @@ struct datagram_awaiter::message {
 };
 
 namespace {
-
-const wait_kind datagram_kind{"datagram", [](wait& x, worker& w) noexcept {
-                                static_cast<datagram_awaiter&>(x).cancel(x, w);
-                              }};
-
-bool datagram_done(operation& op, worker& w, const completion& c) noexcept {
-  auto& self = static_cast<datagram_awaiter&>(op);
-  if (self.step(c.result)) self.state->finish(self, w);
-  return false;
-}
-
+const wait_kind datagram_kind{"datagram", &cancel_entry<datagram_awaiter>};
 }  // namespace
 
 const entry_functions message_functions = {
-    .operation_of = [](lane_entry& e) noexcept -> operation* {
-      return &static_cast<datagram_awaiter&>(e);
-    },
-    .wait_of = [](lane_entry& e) noexcept -> wait& { return static_cast<datagram_awaiter&>(e); },
+    .wait_of = &wait_in<datagram_awaiter>,
+    .operation_of = &operation_in<datagram_awaiter>,
     .run = &run_steps<datagram_awaiter>,
 };
 
 datagram_awaiter::datagram_awaiter(pinned_state&& on, datagram_asked&& asked)
-    : operation(datagram_kind, asked.write ? op_code::send_msg : op_code::receive_msg, -1,
-                &datagram_done),
-      lane_entry(std::move(on), lane_role::message, asked.write),
+    : lane_awaiter(std::move(on), lane_role::message, asked.write, false, datagram_kind,
+                   asked.write ? op_code::send_msg : op_code::receive_msg, -1,
+                   &step_completed<datagram_awaiter>),
       message_(std::make_unique<message>()) {
   message_->piece = {asked.bytes.data(), asked.bytes.size()};
   if (!write) return;

@@ -23,7 +23,8 @@ struct lane;
 void pin(descriptor_state& state) noexcept;
 void unpin(descriptor_state& state) noexcept;
 
-/// The kind of an entry: its request once it is the head of the lane.
+/// The request of an entry once it is the head of the lane. Its value is the place of the role's
+/// functions in a table (src/io/state_kinds.cc); no other code asks for it.
 enum class lane_role : std::uint8_t {
   transfer,  ///< bytes in or out, possibly in several steps
   chain,     ///< a chain out
@@ -55,7 +56,7 @@ class pinned_state {
 
 /// An awaiter's place in a lane.
 struct lane_entry {
-  lane_entry(pinned_state&& on, lane_role what, bool is_write, bool is_uncounted = false) noexcept
+  lane_entry(pinned_state&& on, lane_role what, bool is_write, bool is_uncounted) noexcept
       : state(on.release()), role(what), write(is_write), ending(false), uncounted(is_uncounted) {}
   lane_entry(const lane_entry&) = delete;
   lane_entry& operator=(const lane_entry&) = delete;
@@ -97,5 +98,30 @@ inline void check_outcome(std::int64_t outcome) {
   if (outcome < 0) [[unlikely]]
     throw_failure(kernel_error(static_cast<int>(outcome)));
 }
+
+/// The common part of awaiters on a descriptor. Wait: `operation`, or `wait` for a role that needs
+/// no operation of its own. The result is nothing, unless a derived class gives another.
+template <class Wait>
+class lane_awaiter : public Wait, public lane_entry {
+ public:
+  [[nodiscard]] static bool await_ready() noexcept { return false; }
+  [[nodiscard]] bool await_suspend(std::coroutine_handle<> h) noexcept {
+    return begin(*this, link_of(h));
+  }
+  void await_resume() const { check_outcome(outcome); }
+  [[nodiscard]] result<void> await_result() const noexcept {
+    if (outcome < 0) return std::unexpected(kernel_error(outcome));
+    return {};
+  }
+
+ protected:
+  /// The entry's arguments, and behind them the wait's.
+  template <class... Args>
+  explicit lane_awaiter(pinned_state&& on, lane_role what, bool is_write, bool is_uncounted,
+                        Args&&... args) noexcept
+      : Wait(std::forward<Args>(args)...),
+        lane_entry(std::move(on), what, is_write, is_uncounted) {}
+  ~lane_awaiter() = default;
+};
 
 }  // namespace heddle::detail

@@ -28,13 +28,7 @@ class stream_source;
 
 namespace detail {
 
-class accept_awaiter : public wait, public lane_entry {
- public:
-  [[nodiscard]] static bool await_ready() noexcept { return false; }
-  [[nodiscard]] bool await_suspend(std::coroutine_handle<> h) noexcept {
-    return begin(*this, link_of(h));
-  }
-
+class accept_awaiter : public lane_awaiter<wait> {
  protected:
   explicit accept_awaiter(pinned_state&& on) noexcept;
   ~accept_awaiter();  // closes a connection that was not taken

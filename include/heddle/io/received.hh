@@ -86,14 +86,10 @@ class received {
 
 namespace detail {
 
-class receive_awaiter : public wait, public lane_entry {
+class receive_awaiter : public lane_awaiter<wait> {
  public:
   explicit receive_awaiter(pinned_state&& on, nothing_more = {}) noexcept;
 
-  [[nodiscard]] static bool await_ready() noexcept { return false; }
-  [[nodiscard]] bool await_suspend(std::coroutine_handle<> h) noexcept {
-    return begin(*this, link_of(h));
-  }
   received await_resume() {
     check_outcome(outcome);
     return std::move(data_);
@@ -110,14 +106,10 @@ class receive_awaiter : public wait, public lane_entry {
   received data_;
 };
 
-class readable_awaiter : public wait, public lane_entry {
+class readable_awaiter : public lane_awaiter<wait> {
  public:
   explicit readable_awaiter(pinned_state&& on, nothing_more = {}) noexcept;
 
-  [[nodiscard]] static bool await_ready() noexcept { return false; }
-  [[nodiscard]] bool await_suspend(std::coroutine_handle<> h) noexcept {
-    return begin(*this, link_of(h));
-  }
   [[nodiscard]] bool await_resume() const {
     check_outcome(outcome);
     return outcome > 0;
@@ -129,19 +121,9 @@ class readable_awaiter : public wait, public lane_entry {
 };
 
 /// The wait of stream::detach(): it has its turn behind the readers that came before it.
-class detach_awaiter : public wait, public lane_entry {
+class detach_awaiter : public lane_awaiter<wait> {
  public:
   explicit detach_awaiter(pinned_state&& on, nothing_more = {}) noexcept;
-
-  [[nodiscard]] static bool await_ready() noexcept { return false; }
-  [[nodiscard]] bool await_suspend(std::coroutine_handle<> h) noexcept {
-    return begin(*this, link_of(h));
-  }
-  void await_resume() const { check_outcome(outcome); }
-  [[nodiscard]] result<void> await_result() const noexcept {
-    if (outcome < 0) return std::unexpected(kernel_error(outcome));
-    return {};
-  }
 };
 
 }  // namespace detail

@@ -22,15 +22,9 @@ struct transfer_asked {
   bool some = false;
 };
 
-class transfer_awaiter : public operation, public lane_entry {
+/// A transfer of bytes in steps. It counts them, and the caller's counter is current at all times.
+class counting_awaiter : public lane_awaiter<operation> {
  public:
-  transfer_awaiter(pinned_state&& on, transfer_asked&& asked) noexcept;
-  ~transfer_awaiter();
-
-  [[nodiscard]] static bool await_ready() noexcept { return false; }
-  [[nodiscard]] bool await_suspend(std::coroutine_handle<> h) noexcept {
-    return begin(*this, link_of(h));
-  }
   std::size_t await_resume() const {
     check_outcome(outcome);
     return count_;
@@ -40,8 +34,26 @@ class transfer_awaiter : public operation, public lane_entry {
     return count_;
   }
 
-  /// The bytes that are still to be sent.
-  [[nodiscard]] byte_view left() const noexcept { return {bytes_ + count_, size_ - count_}; }
+ protected:
+  counting_awaiter(pinned_state&& on, lane_role what, bool is_write, std::size_t* counter,
+                   bool some, const wait_kind& kind, complete_function completed) noexcept;
+  ~counting_awaiter();
+  void add(std::size_t count) noexcept {
+    count_ += count;
+    if (counter_ != nullptr) *counter_ = count_;
+  }
+  /// Takes the result of a step whose bytes are counted; returns whether the step was the last.
+  [[nodiscard]] bool ends(std::int64_t got, bool satisfied) noexcept;
+
+  std::size_t count_ = 0;
+  std::size_t* counter_;
+  bool some_;
+};
+
+class transfer_awaiter : public counting_awaiter {
+ public:
+  transfer_awaiter(pinned_state&& on, transfer_asked&& asked) noexcept;
+
   /// Used by the lane: prepares the next step; takes a step's result and returns whether it was the
   /// last.
   void prepare() noexcept;
@@ -49,18 +61,12 @@ class transfer_awaiter : public operation, public lane_entry {
   /// Used by the lane: takes bytes that arrived in a block; returns how many.
   std::size_t take(byte_view arrived) noexcept;
   [[nodiscard]] bool satisfied() const noexcept { return count_ == size_ || (some_ && count_ > 0); }
+  /// Appends the bytes that are still to be sent. Throws std::bad_alloc.
+  void add_left(chain& to) const;
 
  private:
-  void add(std::size_t count) noexcept {
-    count_ += count;
-    if (counter_ != nullptr) *counter_ = count_;
-  }
-
   std::byte* bytes_;
   std::size_t size_;
-  std::size_t count_ = 0;
-  std::size_t* counter_;
-  bool some_;
 };
 
 struct chain_asked {
@@ -69,58 +75,35 @@ struct chain_asked {
   bool some = false;
 };
 
-class chain_awaiter : public operation, public lane_entry {
+class chain_awaiter : public counting_awaiter {
  public:
   chain_awaiter(pinned_state&& on, chain_asked&& asked) noexcept;
   ~chain_awaiter();
 
-  [[nodiscard]] static bool await_ready() noexcept { return false; }
-  [[nodiscard]] bool await_suspend(std::coroutine_handle<> h) noexcept {
-    return begin(*this, link_of(h));
-  }
-  std::size_t await_resume() const {
-    check_outcome(outcome);
-    return count_;
-  }
-  [[nodiscard]] result<std::size_t> await_result() const noexcept {
-    if (outcome < 0) return std::unexpected(kernel_error(outcome));
-    return count_;
-  }
-
-  /// The bytes still to be sent.
-  [[nodiscard]] const chain& left() const noexcept { return out_; }
+  /// Used by the lane, as those of transfer_awaiter.
   void prepare() noexcept;
   [[nodiscard]] bool step(std::int64_t got) noexcept;
   [[nodiscard]] bool satisfied() const noexcept { return out_.empty() || (some_ && count_ > 0); }
+  void add_left(chain& to) const;
 
  private:
   struct vectors;  // the system's array of pieces, made when there is more than one
 
   chain out_;
-  std::size_t count_ = 0;
-  std::size_t* counter_;
-  bool some_;
   vectors* vectors_ = nullptr;
 };
 
 /// Until there is room to send.
-class writable_awaiter : public operation, public lane_entry {
+class writable_awaiter : public lane_awaiter<operation> {
  public:
   explicit writable_awaiter(pinned_state&& on, nothing_more = {}) noexcept;
   ~writable_awaiter();
 
-  [[nodiscard]] static bool await_ready() noexcept { return false; }
-  [[nodiscard]] bool await_suspend(std::coroutine_handle<> h) noexcept {
-    return begin(*this, link_of(h));
-  }
-  void await_resume() const { check_outcome(outcome); }
-  [[nodiscard]] result<void> await_result() const noexcept {
-    if (outcome < 0) return std::unexpected(kernel_error(outcome));
-    return {};
-  }
-
+  /// Used by the lane, as those of transfer_awaiter.
   void prepare() noexcept;
   [[nodiscard]] bool step(std::int64_t got) noexcept;
+  [[nodiscard]] static bool satisfied() noexcept { return false; }
+  static void add_left(chain&) noexcept {}
 };
 
 /// A read that fills `into`, or takes what there is.

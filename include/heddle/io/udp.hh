@@ -29,15 +29,11 @@ struct datagram_asked {
   bool write = false;
 };
 
-class datagram_awaiter : public operation, public lane_entry {
+class datagram_awaiter : public lane_awaiter<operation> {
  public:
   datagram_awaiter(pinned_state&& on, datagram_asked&& asked);
   ~datagram_awaiter();
 
-  [[nodiscard]] static bool await_ready() noexcept { return false; }
-  [[nodiscard]] bool await_suspend(std::coroutine_handle<> h) noexcept {
-    return begin(*this, link_of(h));
-  }
   datagram await_resume() const {
     check_outcome(outcome);
     return value();
