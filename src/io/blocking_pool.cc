@@ -16,14 +16,6 @@
 namespace heddle {
 namespace {
 
-// Keeps a finished call's result, or a queued one's time of arrival, in a link that is unused then.
-void keep_number(operation& op, std::int64_t number) noexcept {
-  op.driver_prev = reinterpret_cast<operation*>(static_cast<std::intptr_t>(number));
-}
-std::int64_t kept_number(const operation& op) noexcept {
-  return static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(op.driver_prev));
-}
-
 std::uint64_t span(std::int64_t from, std::int64_t to) noexcept {
   return to > from ? static_cast<std::uint64_t>(to - from) : 0;
 }
@@ -35,8 +27,6 @@ std::int64_t blocking_pool::clock_ns() noexcept {
   ::clock_gettime(CLOCK_MONOTONIC, &t);
   return t.tv_sec * std::int64_t{1'000'000'000} + t.tv_nsec;
 }
-
-std::int64_t blocking_pool::result_of(const operation& op) noexcept { return kept_number(op); }
 
 void blocking_pool::open_port(std::uint32_t worker, int wake_fd) {
   const std::lock_guard hold(lock_);
@@ -108,7 +98,7 @@ blocking_pool::taken blocking_pool::submit(operation& op) noexcept {
     return taken::no;
   }
   op.driver_next = nullptr;
-  keep_number(op, now);
+  op.queued_ns = now;
   (to.last != nullptr ? to.last->driver_next : to.first) = &op;
   to.last = &op;
   ++ports_[op.home].queued;
@@ -177,8 +167,8 @@ blocking_pool::waiting_call blocking_pool::oldest(std::uint32_t worker) noexcept
   for (const crew& each : crews_) {
     operation* at = each.first;
     while (at != nullptr && at->home != worker) at = at->driver_next;
-    if (at != nullptr && (found.op == nullptr || kept_number(*at) < found.since_ns))
-      found = {at, kept_number(*at), ports_[worker].queued};
+    if (at != nullptr && (found.op == nullptr || at->queued_ns < found.since_ns))
+      found = {at, at->queued_ns, ports_[worker].queued};
   }
   return found;
 }
@@ -232,7 +222,7 @@ operation* blocking_pool::next_call(seat& own, std::unique_lock<std::mutex>& hol
       take_head(*own.of);
       --count_.queued;
       --ports_[op->home].queued;
-      own.given_since = kept_number(*op);
+      own.given_since = op->queued_ns;
       return op;
     }
     own.next_idle = std::exchange(own.of->idle, &own);
@@ -265,7 +255,7 @@ void blocking_pool::run(seat& own) noexcept {
     ++count_.finished;
     if (!is_awaited) continue;
     count_.wait_ns.record(span(own.given_since, begin));
-    keep_number(*op, result);
+    op->last_result = result;
     op->driver_next = nullptr;
     port& p = ports_[op->home];
     *p.finished_end = op;

@@ -13,8 +13,7 @@
 //
 // State of an operation here: queued -> running -> finished (-> collected by its worker), or
 // running at once. The lock guards the lists, the seats and the counts; `finished_any` lets a
-// worker look without it. While queued, an operation's driver_prev holds the time at which it came;
-// once finished, its result.
+// worker look without it.
 #pragma once
 
 #include <array>
@@ -60,10 +59,8 @@ class blocking_pool : public std::enable_shared_from_this<blocking_pool> {
     // acquire: pairs with the release in run()
     return ports_[worker].finished_any.load(std::memory_order_acquire);
   }
-  /// A worker's finished calls, as a list through driver_next.
+  /// A worker's finished calls, as a list through driver_next; the results are in last_result.
   [[nodiscard]] operation* collect(std::uint32_t worker) noexcept;
-  /// The result of a finished call.
-  [[nodiscard]] static std::int64_t result_of(const operation& op) noexcept;
 
   /// The call of a worker that has waited longest for a thread, or null, and how many of its calls
   /// wait. The call may begin to run at any time; its fields that only the worker writes can be

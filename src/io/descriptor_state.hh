@@ -12,6 +12,7 @@
 #include <limits>
 #include <system_error>
 
+#include "heddle/base/legal_move.hh"
 #include "heddle/base/list.hh"
 #include "heddle/io/chain.hh"
 #include "heddle/io/lane.hh"
@@ -37,6 +38,48 @@ inline constexpr std::size_t step_bytes_max = std::size_t{1} << 30;
 inline void set_home(std::uint32_t& word, std::uint32_t place) noexcept {
   if (home_in(word) != place) std::atomic_ref(word).store(place + 1, std::memory_order_relaxed);
 }
+
+/// How far a descriptor is closed:
+///   open     its users may use it
+///   late     closed for its users; the number itself is closed when another worker's driver has
+///            ended the descriptor's operations, because until then it must not name another file
+///   closed
+/// Legal moves: open -> closed -> late -> closed. Builds with sanitizers, and those without NDEBUG,
+/// check each move.
+enum class closing : std::uint8_t { open, late, closed };
+[[nodiscard]] constexpr bool is_legal(closing from, closing to) noexcept {
+  return to == closing::closed ? from != to : to == closing::late && from == closing::closed;
+}
+
+/// A descriptor's number, and how far it is closed.
+class descriptor_number {
+ public:
+  explicit descriptor_number(int open) noexcept : word_(open) {}
+
+  [[nodiscard]] bool is_open() const noexcept { return word_ >= 0; }
+  [[nodiscard]] closing state() const noexcept {
+    return is_open() ? closing::open : word_ == closed ? closing::closed : closing::late;
+  }
+  /// Of an open one.
+  [[nodiscard]] int number() const noexcept { return word_; }
+  /// Open -> closed; gives the number.
+  [[nodiscard]] int close() noexcept { return move_to(closed); }
+  /// Closed -> late.
+  void close_later(int number) noexcept { static_cast<void>(move_to(late_0 - number)); }
+  /// Late -> closed; gives the number.
+  [[nodiscard]] int take_late() noexcept { return late_0 - move_to(closed); }
+
+ private:
+  [[nodiscard]] int move_to(int word) noexcept {
+    const descriptor_number next(word);
+    check_move(state(), next.state());
+    return std::exchange(word_, word);
+  }
+
+  static constexpr int closed = -1;
+  static constexpr int late_0 = -2;  // number n is closed late: -2 - n
+  int word_;
+};
 
 /// An index into the tables: one byte, because an idle connection is little more than its state.
 enum class descriptor_kind : std::uint8_t {
@@ -99,8 +142,10 @@ class descriptor_state {
   descriptor_state& operator=(const descriptor_state&) = delete;
 
   /// The system's number; -1 when the descriptor is closed for users, or has none.
-  [[nodiscard]] int number() const noexcept { return fd < 0 || fd == no_number ? -1 : fd; }
-  [[nodiscard]] bool open() const noexcept { return fd >= 0; }
+  [[nodiscard]] int number() const noexcept {
+    return open() && fd.number() != no_number ? fd.number() : -1;
+  }
+  [[nodiscard]] bool open() const noexcept { return fd.is_open(); }
   void close(worker& w) noexcept;
   /// descriptor::close(): from any color, carried out in the color that works_in() names.
   void close_for_user() noexcept;
@@ -113,7 +158,7 @@ class descriptor_state {
   [[nodiscard]] bool taken_elsewhere(const worker& w) const noexcept;
   void unpin_one() noexcept {
     if (--pins != 0) return;
-    if (fd < -1) [[unlikely]]
+    if (fd.state() == closing::late) [[unlikely]]
       close_late();
     if (handles == 0) destroy();
   }
@@ -149,8 +194,7 @@ class descriptor_state {
   /// The fd of an open descriptor without a number of the system's.
   static constexpr int no_number = std::numeric_limits<int>::max();
 
-  int fd;  ///< -1: closed. Below: closed for users; the number -2 - fd is closed when another
-           ///< worker's driver has ended the descriptor's operations
+  descriptor_number fd;
   std::uint32_t handles = 1;
   std::uint32_t pins = 0;
   descriptor_kind kind;

@@ -237,7 +237,7 @@ bool kernel_driver::deliver_finished(worker& w) noexcept {
   while (op != nullptr) {
     operation* next = op->driver_next;
     left_pool(*op);
-    deliver(*op, w, {blocking_pool::result_of(*op), false, false, 0});
+    deliver(*op, w, {op->last_result, false, false, 0});
     op = next;
   }
   return true;

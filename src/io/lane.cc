@@ -132,7 +132,7 @@ void descriptor_state::advance(lane& line, worker& w) noexcept {
   ++pins;
   while (lane_entry* e = line.head()) {
     if (operation* op = operation_of(*e); op != nullptr && op->pending) break;
-    if (fd < 0) {
+    if (!open()) {
       e->outcome = -ECANCELED;
     } else if (!start(*e, w)) {
       break;
@@ -191,15 +191,13 @@ bool descriptor_state::cancel_elsewhere(worker& w) noexcept {
 }
 
 void descriptor_state::close_late() noexcept {
-  const int number = -2 - fd;
-  fd = -1;
-  driver_here().close(number, worker::here());
+  driver_here().close(fd.take_late(), worker::here());
 }
 
 void close_number(descriptor_state& s, int number, worker& w) noexcept {
   if (s.cancel_elsewhere(w)) [[unlikely]] {
     // Until the last operation has ended, the number must not name anything else.
-    s.fd = -2 - number;
+    s.fd.close_later(number);
   } else {
     // The driver ends what it holds; those entries leave when their completions come.
     driver_here().close(number, w);
@@ -207,9 +205,9 @@ void close_number(descriptor_state& s, int number, worker& w) noexcept {
 }
 
 void descriptor_state::close(worker& w) noexcept {
-  if (fd < 0) return;
+  if (!open()) return;
   ++pins;
-  functions_of(*this).close(*this, std::exchange(fd, -1), w);
+  functions_of(*this).close(*this, fd.close(), w);
   advance(reads, w);
   advance(writes, w);
   unpin_one();

@@ -119,7 +119,7 @@ listener_state::listener_state(int number, listen_options chosen)
       pause_(*this),
       room_(std::max<std::uint16_t>(chosen.accept_queue, 1)) {
   ready_ = static_cast<int*>(worker::here().memory.allocate(room_ * sizeof(int)));
-  accepting_.more = this;
+  accepting_.submitter = this;
 }
 
 listener_state::~listener_state() { worker::here().memory.release(ready_, room_ * sizeof(int)); }
@@ -178,7 +178,7 @@ void listener_state::stop(worker& w) noexcept {
 }
 
 void listener_state::finish(worker& w) noexcept {
-  if (fd < 0 || std::exchange(finishing_, true)) return;
+  if (!open() || std::exchange(finishing_, true)) return;
   pause_.disarm();
   if (accepting_.pending) {
     runtime::here().cancel(accepting_, w);  // connections that it took complete before its end
@@ -192,7 +192,7 @@ void listener_state::finish(worker& w) noexcept {
 }
 
 bool listener_state::sweep(worker& w) noexcept {
-  if (fd < 0 || sweeps_left_ == 0 || !driver_here().has_input(fd)) return false;
+  if (!open() || sweeps_left_ == 0 || !driver_here().has_input(number())) return false;
   --sweeps_left_;
   arm(w);
   w.sched.arm_after(w, pause_, sweep_span);
@@ -200,14 +200,14 @@ bool listener_state::sweep(worker& w) noexcept {
 }
 
 bool listener_state::arrived(operation& op, worker& w, const completion& c) noexcept {
-  auto& self = *static_cast<listener_state*>(op.more);
+  auto& self = *static_cast<listener_state*>(op.submitter);
   const auto error = static_cast<int>(c.result < 0 ? -c.result : 0);
   if (error == 0) {
     const auto fd = static_cast<int>(c.result);
-    if (self.fd < 0 || !self.push(fd, w)) driver_here().close(fd, w);
+    if (!self.open() || !self.push(fd, w)) driver_here().close(fd, w);
   } else if (out_of_something(error)) {
     ++self.pauses_;
-    if (self.fd >= 0 && !self.pause_.armed()) w.sched.arm_after(w, self.pause_, self.options.pause);
+    if (self.open() && !self.pause_.armed()) w.sched.arm_after(w, self.pause_, self.options.pause);
   } else if (error != ECANCELED && !of_connection(error)) {  // ECANCELED: the queue was full
     self.error_ = -error;
   }
@@ -217,7 +217,7 @@ bool listener_state::arrived(operation& op, worker& w, const completion& c) noex
     if (out_of_something(error) || !self.sweep(w)) self.error_ = -ECANCELED;
   }
   self.advance(self.reads, w);
-  const bool go_on = self.fd >= 0 && !self.finishing_ && self.count_ < self.options.accept_queue;
+  const bool go_on = self.open() && !self.finishing_ && self.count_ < self.options.accept_queue;
   if (!c.more) self.unpin_one();
   self.unpin_one();
   return go_on;

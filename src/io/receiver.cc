@@ -50,12 +50,12 @@ socket_state::socket_state(int number, stream_options options) noexcept
     : descriptor_state(number, descriptor_kind::socket),
       receiving_(kind_of_wait, op_code::receive_all, number, &arrived) {
   window = std::max<std::uint8_t>(options.receive_window, 1);
-  receiving_.more = this;
+  receiving_.submitter = this;
 }
 
 void socket_state::arm(worker& w) noexcept {
   ++pins;
-  set_home(receiving_.flags, w.color);
+  set_home(receiving_.submitter_color, w.color);
   completion unused;
   const bool done = driver_here().submit(receiving_, w, unused);
   HEDDLE_ASSERT(!done, "a driver must not end a multishot operation in submit(): fix the driver");
@@ -81,7 +81,7 @@ bool socket_state::push_block(block b, worker& w) noexcept {
       room->end = static_cast<std::uint16_t>(q->end - q->first);
       w.memory.release(q, block_queue::bytes_for(q->capacity));
     }
-    receiving_.data = q = room;
+    receiving_.submitter_data = q = room;
   }
   q->blocks()[q->end++] = b;
   return true;
@@ -91,7 +91,7 @@ void socket_state::pop_block(worker& w) noexcept {
   block_queue* q = queue();
   if (++q->first != q->end) return;
   w.memory.release(q, block_queue::bytes_for(q->capacity));
-  receiving_.data = nullptr;
+  receiving_.submitter_data = nullptr;
 }
 
 /// Keeps the bytes of a completion: in its block, or in a copy when blocks are scarce. If there is
@@ -164,7 +164,7 @@ struct socket_state::untaken_blocks final : arrived_bytes {
   }
   [[nodiscard]] bool stop(lane_entry&) noexcept override {
     if (!s.receiving_.pending) {
-      set_home(s.receiving_.flags, no_color);
+      set_home(s.receiving_.submitter_color, no_color);
       return true;
     }
     cancel_in_driver(s, s.receiving_, w);
@@ -194,10 +194,10 @@ bool socket_state::start(lane_entry& e, worker& w) noexcept {
 }
 
 bool socket_state::arrived(operation& op, worker& w, const completion& c) noexcept {
-  socket_state& self = *static_cast<socket_state*>(op.more);
+  socket_state& self = *static_cast<socket_state*>(op.submitter);
   if (c.has_block) {
     driver& d = driver_of(op);
-    if (self.fd < 0 || c.result <= 0) {
+    if (!self.open() || c.result <= 0) {
       d.return_block(c.block);
     } else if (const block in = keep(d, c); !self.push_block(in, w)) {
       self.give_back(in);
@@ -217,7 +217,7 @@ bool socket_state::arrived(operation& op, worker& w, const completion& c) noexce
   }
   ++self.pins;
   self.advance(self.reads, w);
-  const bool go_on = self.fd >= 0 && self.untaken() < self.window;
+  const bool go_on = self.open() && self.untaken() < self.window;
   if (!c.more) self.unpin_one();
   self.unpin_one();
   return go_on;

@@ -27,7 +27,7 @@ class socket_state : public descriptor_state {
     return home != color && home != no_color;
   }
   /// The color in which it was armed last; no_color if it never was, or was detached since.
-  [[nodiscard]] std::uint32_t receives_in() const noexcept { return home_in(receiving_.flags); }
+  [[nodiscard]] std::uint32_t receives_in() const noexcept { return home_in(receiving_.submitter_color); }
 
  private:
   struct untaken_blocks;
@@ -48,10 +48,9 @@ class socket_state : public descriptor_state {
       return sizeof(block_queue) + count * sizeof(block);
     }
   };
-  /// The untaken blocks; null if there are none. The pointer is kept in an argument that this
-  /// operation does not use, so that an idle connection pays nothing for it.
+  /// The untaken blocks; null if there are none.
   [[nodiscard]] block_queue* queue() const noexcept {
-    return static_cast<block_queue*>(receiving_.data);
+    return static_cast<block_queue*>(receiving_.submitter_data);
   }
   [[nodiscard]] std::size_t untaken() const noexcept {
     return queue() == nullptr ? 0u : static_cast<std::size_t>(queue()->end - queue()->first);
@@ -66,7 +65,9 @@ class socket_state : public descriptor_state {
   void arm(worker& w) noexcept;
   static const wait_kind kind_of_wait;
 
-  operation receiving_;  // its `more` names this, its `data` the queue, its `flags` receives_in()
+  // Of the submitter's own fields, `submitter` names this, `submitter_data` queue(), and
+  // `submitter_color` receives_in(): an idle connection needs no further memory for them.
+  operation receiving_;
   static constexpr std::uint8_t at_end = 0xff;
 };
 

@@ -22,21 +22,21 @@ std::size_t try_write(descriptor_state& s, byte_view head, const piece& body, wo
   driver& io = *w.io;
   if (body.empty()) {
     const ::iovec only = entry_of(head);
-    return io.send_now(s.fd, &only, 1);
+    return io.send_now(s.fd.number(), &only, 1);
   }
   const ::iovec both[] = {entry_of(head), entry_of(body.bytes())};
   if (const file_place from = body.place(); from && body.size() >= io.send_file_from()) {
     const std::int64_t left =
-        io.send_file_now(s.fd, both[0], from.file, from.at, body.size(), s.never_waits);
+        io.send_file_now(s.fd.number(), both[0], from.file, from.at, body.size(), s.never_waits);
     return left > 0 ? static_cast<std::size_t>(left) : 0;
   }
   const bool headless = head.empty();
-  return io.send_now(s.fd, both + headless, headless ? 1 : 2);
+  return io.send_now(s.fd.number(), both + headless, headless ? 1 : 2);
 }
 
 std::int64_t send_file(descriptor_state& s, byte_view head, int file, std::uint64_t at,
                        std::size_t count, worker& w) noexcept {
-  return w.io->send_file_now(s.fd, entry_of(head), file, at, count, s.never_waits);
+  return w.io->send_file_now(s.fd.number(), entry_of(head), file, at, count, s.never_waits);
 }
 
 std::size_t send_file_from(const descriptor_state&, worker& w) noexcept {
@@ -46,7 +46,7 @@ std::size_t send_file_from(const descriptor_state&, worker& w) noexcept {
 void set_option(descriptor_state& s, int level, int option, const void* value,
                 unsigned size) noexcept {
   // Failures are ignored: not every kind of socket has the option, and none needs it.
-  static_cast<void>(driver_here().set_option(s.fd, level, option, value, size));
+  static_cast<void>(driver_here().set_option(s.fd.number(), level, option, value, size));
 }
 
 void reset_on_close(descriptor_state& s) noexcept {
@@ -63,9 +63,9 @@ const stream_functions socket_stream_functions = {
     .take = [](descriptor_state& s,
                worker& w) noexcept { return static_cast<socket_state&>(s).take(w); },
     .shutdown = [](descriptor_state& s,
-                   int how) noexcept { return driver_here().shutdown(s.fd, how); },
+                   int how) noexcept { return driver_here().shutdown(s.fd.number(), how); },
     .peer =
-        [](const descriptor_state& s) noexcept { return socket_name(s.fd, &driver::peer_name); },
+        [](const descriptor_state& s) noexcept { return socket_name(s.fd.number(), &driver::peer_name); },
     .end_with_last_write =
         [](descriptor_state& s) noexcept {
           // Bytes that do not fill a segment are held back and leave in one segment with the end;

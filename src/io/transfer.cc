@@ -29,7 +29,7 @@ op_code code_for(const descriptor_state* on, bool is_write) {
 /// The consequence of an unsuccessful step: go on (0), or the final outcome.
 std::int32_t settle(std::int64_t got, bool ending, const descriptor_state& state) {
   if (got < 0 && got != -EINTR) return static_cast<std::int32_t>(got);
-  if (ending || state.fd < 0) return -ECANCELED;
+  if (ending || !state.open()) return -ECANCELED;
   return 0;
 }
 
@@ -103,7 +103,7 @@ transfer_awaiter::transfer_awaiter(pinned_state&& on, transfer_asked&& asked) no
 }
 
 void transfer_awaiter::prepare() noexcept {
-  fd = state->fd;
+  fd = state->fd.number();
   data = bytes_ + count_;
   len = static_cast<std::uint32_t>(std::min(size_ - count_, step_bytes_max));
   flags = code == op_code::send ? MSG_NOSIGNAL : 0;
@@ -146,7 +146,7 @@ chain_awaiter::~chain_awaiter() {
 }
 
 void chain_awaiter::prepare() noexcept {
-  fd = state->fd;
+  fd = state->fd.number();
   offset = at_cursor;
   const bool socket = state->kind != descriptor_kind::plain;
   flags = socket ? MSG_NOSIGNAL : 0;
@@ -193,7 +193,7 @@ writable_awaiter::~writable_awaiter() {
 }
 
 void writable_awaiter::prepare() noexcept {
-  fd = state->fd;
+  fd = state->fd.number();
   flags = POLLOUT;
 }
 

@@ -43,7 +43,7 @@ datagram_awaiter::datagram_awaiter(pinned_state&& on, datagram_asked&& asked)
 datagram_awaiter::~datagram_awaiter() = default;
 
 void datagram_awaiter::prepare() noexcept {
-  fd = state->fd;
+  fd = state->fd.number();
   message_->header.msg_name = &message_->name;
   if (!write) message_->header.msg_namelen = sizeof message_->name;
   message_->header.msg_iov = &message_->piece;

@@ -32,7 +32,7 @@ struct brought_completion {
         c.result = -ECANCELED;
       }
       op->ended = true;
-      op->driver_next = reinterpret_cast<operation*>(static_cast<std::intptr_t>(c.result));
+      op->last_result = c.result;
       return;
     }
     if (!c.more) op->pending = false;
@@ -88,10 +88,10 @@ bool completion_delivery::lose(operation& op, worker& w, const completion& c) no
   return false;
 }
 
-/// Keeps a completion in the links of its operation, which the driver no longer uses.
+/// Keeps a completion in its operation, which the driver no longer uses.
 void completion_delivery::keep(seat& s, operation& op, std::int64_t result) noexcept {
   op.driver_next = std::exchange(s.kept_completions, &op);
-  op.driver_prev = reinterpret_cast<operation*>(static_cast<std::intptr_t>(result));
+  op.last_result = result;
 }
 
 /// Brings the kept completions, between two turns of the worker that kept them.
@@ -99,9 +99,8 @@ void completion_delivery::bring_kept(seat& s) noexcept {
   operation* op = std::exchange(s.kept_completions, nullptr);
   while (op != nullptr) {
     operation* const next = op->driver_next;
-    const auto result = reinterpret_cast<std::intptr_t>(op->driver_prev);
-    op->out_of_memory = false;  // `result` says so already
-    static_cast<void>(complete(*op, s.w, {result, false, false, 0}));
+    op->out_of_memory = false;  // the result says so already
+    static_cast<void>(complete(*op, s.w, {op->last_result, false, false, 0}));
     op = next;
   }
 }
@@ -128,8 +127,7 @@ void completion_delivery::cancel(operation& op, worker& w) noexcept {
     asked.cancel_out = false;
     if (std::exchange(asked.ended, false)) {
       asked.pending = false;
-      const auto result = reinterpret_cast<std::intptr_t>(asked.driver_next);
-      asked.complete(asked, here, {result, false, false, 0});
+      asked.complete(asked, here, {asked.last_result, false, false, 0});
     }
     return no_link;
   };

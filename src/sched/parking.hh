@@ -23,8 +23,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "heddle/base/error.hh"
-#include "heddle/base/sanitizer.hh"
+#include "heddle/base/legal_move.hh"
 
 namespace heddle {
 
@@ -68,10 +67,7 @@ class parking_spot {
  private:
   friend class parking;
   void move_to(parking_state next) noexcept {
-#if !defined(NDEBUG) || HEDDLE_ASAN || HEDDLE_TSAN
-    HEDDLE_ASSERT(is_legal(state_.load(std::memory_order_relaxed), next),
-                  "a worker's parking state makes a legal move");
-#endif
+    if constexpr (checks_moves) check_move(state_.load(std::memory_order_relaxed), next);
     // seq_cst: of the workers that become quiescent one after the other, the last sees all.
     state_.store(next, std::memory_order_seq_cst);
   }

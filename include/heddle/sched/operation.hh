@@ -75,7 +75,10 @@ struct operation : wait {
   std::uint16_t color = 0;        ///< where it completes: a place in the table of colors
   int fd;
   std::uint32_t len = 0;
-  std::uint32_t flags = 0;
+  union {
+    std::uint32_t flags = 0;
+    std::uint32_t submitter_color;  ///< accept_all, receive_all: the submitter's own
+  };
   bool cancel_out = false;  ///< the scheduler's own: a request is on its way to the home worker
   bool ended = false;       ///< the scheduler's own: the last completion waits for the request
   bool out_of_memory =
@@ -83,17 +86,26 @@ struct operation : wait {
   /// read, write: the caller needs only the total. The driver may complete partial transfers
   /// itself, counted in `moved`.
   bool whole = false;
-  void* data = nullptr;
+  union {
+    void* data = nullptr;
+    void* submitter_data;  ///< accept_all, receive_all: the submitter's own
+  };
   union {
     void* more = nullptr;
-    std::size_t moved;
+    void* submitter;    ///< accept_all, receive_all: the submitter's own
+    std::size_t moved;  ///< read, write: see `whole`
   };
   union {
     std::uint64_t offset = at_cursor;
     call_function function;
   };
   operation* driver_next = nullptr;  ///< the driver's own: its queues are intrusive
-  operation* driver_prev = nullptr;
+  union {
+    operation* driver_prev = nullptr;
+    std::int64_t queued_ns;    ///< the blocking pool's own: since when it has queued the call
+    std::int64_t last_result;  ///< of an operation that the driver has ended, in no queue that
+                               ///< uses driver_prev, until its last completion is delivered
+  };
 };
 
 }  // namespace heddle
