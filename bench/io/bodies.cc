@@ -58,11 +58,11 @@ task<> answer(tcp_stream& conn, std::string_view head, const piece& body) {
   for (int i = 0; i != rounds; ++i) {
     char asked[1];
     co_await conn.read(asked);
-    const std::size_t sent = conn.try_write(byte_view(head), body);
-    if (sent == head.size() + body.size()) continue;
+    const sent_now sent = conn.try_write(byte_view(head), body);
+    if (sent.complete(head.size() + body.size())) continue;
     chain rest;
     rest.append_copy(byte_view(head)).append(body);
-    rest.remove_prefix(sent);
+    rest.remove_prefix(sent.bytes);
     co_await conn.write(std::move(rest));
   }
 }

@@ -205,10 +205,10 @@ std::int64_t heddle_write(heddle_worker* hw, heddle_conn* c, heddle_view what, h
   if (at->kind == nullptr) {
     if (what.len == 0) return 0;
     if (w.current_context().canceled()) return reason(w, -ECANCELED);
-    const std::size_t sent = c->stream.try_write(byte_view(what.data, what.len));
-    if (sent == what.len) return 0;
-    what.data += sent;
-    what.len -= sent;
+    const sent_now sent = c->stream.try_write(byte_view(what.data, what.len));
+    if (sent.complete(what.len)) return 0;
+    what.data += sent.bytes;
+    what.len -= sent.bytes;
   }
   const std::int64_t status = ask<transfer_awaiter>(hw, at, self, [&] {
     return c->stream.write(byte_view(what.data, what.len)).operator co_await();

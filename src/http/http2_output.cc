@@ -127,15 +127,15 @@ void http2_output::sent(std::size_t bytes) {
 void http2_output::flush() {
   flush_due_ = false;
   if (tasks_ == nullptr || writing_ || broken_ || gathered.empty()) return;
-  const std::size_t went = conn_.try_write(byte_view(gathered));
-  sent(went);
-  if (went == gathered.size()) {
+  const sent_now went = conn_.try_write(byte_view(gathered));
+  sent(went.bytes);
+  if (went.complete(gathered.size())) {
     gathered.clear();
     give_turns();
     tell_changed();
     return;
   }
-  gathered.erase(0, went);
+  gathered.erase(0, went.bytes);
   writing_ = true;
   tasks_->spawn(write_all(*this));
 }
@@ -155,10 +155,11 @@ task<> http2_output::flush_later(http2_output& self) {
 /// freed, and a new one would cost page faults.
 task<> http2_output::write_all(http2_output& self) {
   std::string part;
-  while (!self.gathered.empty() && !self.broken_) {
+  while ((!self.gathered.empty() || self.conn_.flush_due()) && !self.broken_) {
     part.clear();
     part.swap(self.gathered);
-    for (std::string_view left = part; !left.empty() && !self.broken_;) {
+    for (std::string_view left = part;
+         (!left.empty() || self.conn_.flush_due()) && !self.broken_;) {
       std::size_t count = 0;
       const auto went = co_await as_expected(
           with_timeout(self.conn_.write_some(left, count), self.options_.write_timeout));

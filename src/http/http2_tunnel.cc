@@ -30,14 +30,16 @@ class tunnel_layer final : public stream_layer {
       throw;
     }
   }
-  std::size_t try_push(byte_view head, const piece& body) noexcept override {
+  sent_now try_push(byte_view head, const piece& body) noexcept override {
+    sent_now sent;
     try {
-      const std::size_t of_head = head.empty() ? 0 : tunnel_->write_now(head.text());
-      if (of_head < head.size() || body.empty()) return of_head;
-      return of_head + tunnel_->write_now(body.bytes().text());
+      if (!head.empty()) sent.bytes = tunnel_->write_now(head.text());
+      if (sent.bytes == head.size() && !body.empty())
+        sent.bytes += tunnel_->write_now(body.bytes().text());
     } catch (const std::bad_alloc&) {
-      return 0;
+      // The bytes before are on their way.
     }
+    return sent;
   }
   void end_pushing() noexcept override {
     if (!reset_) tunnel_->end();

@@ -48,8 +48,12 @@ class headed_layer final : public stream_layer {
     }
   }
   [[nodiscard]] std::size_t kept() const noexcept override { return sent_; }
-  std::size_t try_push(byte_view head, const piece& body) noexcept override {
+  sent_now try_push(byte_view head, const piece& body) noexcept override {
     return below_.try_write(head, body);
+  }
+  task<bool> flush() override {
+    co_await below_.write_some(byte_view());
+    co_return !below_.flush_due();
   }
   void end_pushing() noexcept override {
     try {

@@ -2,9 +2,9 @@
 // The state of a stream that a layer carries, and the tasks that call the layer.
 //
 // Reading: a reader that finds nothing starts one pull(); its bytes are kept, and the head of
-// the read lane is served from there. Writing: the head of the write lane is one push(). While the
-// push runs, the entry's operation is marked pending, though no driver has it: the entry ends only
-// when the push does.
+// the read lane is served from there. Writing: the head of the write lane is one push(), or one
+// flush() if it has no bytes of its own. While that runs, the entry's operation is marked pending,
+// though no driver has it: the entry ends only when the push does.
 #include "heddle/io/layer.hh"
 
 #include <sys/socket.h>
@@ -36,7 +36,8 @@ class layer_state : public descriptor_state {
   [[nodiscard]] int shutdown(int how) noexcept;
   [[nodiscard]] stream_layer& layer() const noexcept { return *layer_; }
   [[nodiscard]] std::uint32_t works_in() const noexcept { return home_in(works_in_); }
-  [[nodiscard]] bool may_send() const noexcept { return !pushing_ && !finished_; }
+  [[nodiscard]] bool flush_due() const noexcept { return flush_due_; }
+  [[nodiscard]] sent_now try_push(byte_view head, const piece& body) noexcept;
 
  private:
   struct pulled_bytes final : arrived_bytes {
@@ -59,6 +60,8 @@ class layer_state : public descriptor_state {
   static task<> pull_once(layer_state& s);
   static task<> pull_when_readable(layer_state& s, stream& below);
   static task<> push_once(layer_state& s, lane_entry& e, chain out);
+  static task<> flush_once(layer_state& s, lane_entry& e);
+  void push_ended(lane_entry& e) noexcept;
   [[nodiscard]] static operation& operation_in(lane_entry& e) noexcept {
     return *functions_of(e).operation_of(e);
   }
@@ -79,11 +82,12 @@ class layer_state : public descriptor_state {
   bool closing_ = false;
   bool closed_ = false;    // the layer's close() was called
   bool finished_ = false;  // no more will be pushed
+  bool flush_due_ = false;  // the layer has taken bytes that have not left
 };
 
 bool layer_state::start(lane_entry& e) noexcept {
   const entry_functions& role = functions_of(e);
-  if (e.write) return role.satisfied(e) || start_push(e);
+  if (e.write) return (role.satisfied(e) && !flush_due_) || start_push(e);
   pulled_bytes here(*this);
   if (role.serve(e, here) == served::done) return true;
   if (pull_end_ <= 0) {
@@ -137,10 +141,14 @@ bool layer_state::start_push(lane_entry& e) noexcept {
     return true;
   }
   try {
-    chain out;
-    functions_of(e).add_left(e, out);
     push_stop_.emplace();
-    runtime::here().spawn(push_once(*this, e, std::move(out)));
+    if (functions_of(e).satisfied(e)) {
+      runtime::here().spawn(flush_once(*this, e));
+    } else {
+      chain out;
+      functions_of(e).add_left(e, out);
+      runtime::here().spawn(push_once(*this, e, std::move(out)));
+    }
   } catch (const std::bad_alloc&) {
     e.outcome = -ENOMEM;
     return true;
@@ -155,16 +163,38 @@ bool layer_state::start_push(lane_entry& e) noexcept {
 task<> layer_state::push_once(layer_state& s, lane_entry& e, chain out) {
   const std::size_t size = out.size();
   auto sent = co_await as_expected(with_cancel(*s.push_stop_, s.layer_->push(std::move(out))));
-  worker& w = worker::running();
-  s.pushing_ = false;
-  operation_in(e).pending = false;
   const std::size_t kept = sent ? 0 : std::min(s.layer_->kept(), size);
   const entry_functions& role = functions_of(e);
   static_cast<void>(role.step(e, static_cast<std::int64_t>(sent ? size : kept)));
   // If the layer keeps all bytes, none may have left: a peer that takes none is an error.
   if (!sent && (kept == size || !role.satisfied(e))) e.outcome = negative_errno(sent.error());
-  s.finish(e, w);
-  s.task_ended();
+  s.flush_due_ = !sent && (s.flush_due_ || kept != 0);
+  s.push_ended(e);
+}
+
+task<> layer_state::flush_once(layer_state& s, lane_entry& e) {
+  result<bool> all_left;
+  do {
+    all_left = co_await as_expected(with_cancel(*s.push_stop_, s.layer_->flush()));
+  } while (all_left && !*all_left && !e.some);
+  if (!all_left) e.outcome = negative_errno(all_left.error());
+  if (all_left && *all_left) s.flush_due_ = false;
+  s.push_ended(e);
+}
+
+void layer_state::push_ended(lane_entry& e) noexcept {
+  pushing_ = false;
+  operation_in(e).pending = false;
+  finish(e, worker::running());
+  task_ended();
+}
+
+sent_now layer_state::try_push(byte_view head, const piece& body) noexcept {
+  if (pushing_ || finished_) return {};
+  if (flush_due_) return {.bytes = 0, .flush_due = true};
+  const sent_now sent = layer_->try_push(head, body);
+  flush_due_ = sent.flush_due;
+  return sent;
 }
 
 void layer_state::close_layer() noexcept {
@@ -214,9 +244,8 @@ const descriptor_functions layer_functions = {
 
 const stream_functions layer_stream_functions = {
     .try_write = [](descriptor_state& s, byte_view head, const piece& body,
-                    worker&) noexcept -> std::size_t {
-      return layer_of(s).may_send() ? layer_of(s).layer().try_push(head, body) : 0;
-    },
+                    worker&) noexcept { return layer_of(s).try_push(head, body); },
+    .flush_due = [](const descriptor_state& s) noexcept { return layer_of(s).flush_due(); },
     .send_file = [](descriptor_state&, byte_view, int, std::uint64_t, std::size_t,
                     worker&) noexcept -> std::int64_t { return -EOPNOTSUPP; },
     .send_file_from = [](const descriptor_state&, worker&) noexcept { return ~std::size_t{0}; },
@@ -232,6 +261,8 @@ const stream_functions layer_stream_functions = {
 }  // namespace heddle::detail
 
 namespace heddle {
+
+task<bool> stream_layer::flush() { co_return true; }
 
 stream make_stream(std::unique_ptr<stream_layer> layer) {
   worker& w = worker::here();

@@ -43,7 +43,7 @@ namespace detail {
 
 // `outcome` is -errno, or tells take() which connection came: a descriptor, or 0 from a source.
 accept_awaiter::accept_awaiter(pinned_state&& on) noexcept
-    : lane_awaiter(std::move(on), lane_role::accept, false, false, accept_kind) {
+    : lane_awaiter(std::move(on), lane_role::accept, false, extent::all, accept_kind) {
   outcome = -ECANCELED;
 }
 accept_awaiter::~accept_awaiter() {

@@ -260,11 +260,11 @@ const entry_functions detach_functions = {
 };
 
 receive_awaiter::receive_awaiter(pinned_state&& on, nothing_more) noexcept
-    : lane_awaiter(std::move(on), lane_role::receive, false, false, receive_kind) {}
+    : lane_awaiter(std::move(on), lane_role::receive, false, extent::all, receive_kind) {}
 readable_awaiter::readable_awaiter(pinned_state&& on, nothing_more) noexcept
-    : lane_awaiter(std::move(on), lane_role::readable, false, false, readable_kind) {}
+    : lane_awaiter(std::move(on), lane_role::readable, false, extent::all, readable_kind) {}
 detach_awaiter::detach_awaiter(pinned_state&& on, nothing_more) noexcept
-    : lane_awaiter(std::move(on), lane_role::detach, false, false, detach_kind) {}
+    : lane_awaiter(std::move(on), lane_role::detach, false, extent::all, detach_kind) {}
 
 }  // namespace detail
 }  // namespace heddle

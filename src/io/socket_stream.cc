@@ -18,20 +18,20 @@ namespace {
   return {const_cast<std::byte*>(bytes.data()), bytes.size()};
 }
 
-std::size_t try_write(descriptor_state& s, byte_view head, const piece& body, worker& w) noexcept {
+sent_now try_write(descriptor_state& s, byte_view head, const piece& body, worker& w) noexcept {
   driver& io = *w.io;
   if (body.empty()) {
     const ::iovec only = entry_of(head);
-    return io.send_now(s.fd.number(), &only, 1);
+    return {io.send_now(s.fd.number(), &only, 1)};
   }
   const ::iovec both[] = {entry_of(head), entry_of(body.bytes())};
   if (const file_place from = body.place(); from && body.size() >= io.send_file_from()) {
     const std::int64_t left =
         io.send_file_now(s.fd.number(), both[0], from.file, from.at, body.size(), s.never_waits);
-    return left > 0 ? static_cast<std::size_t>(left) : 0;
+    return {left > 0 ? static_cast<std::size_t>(left) : 0};
   }
   const bool headless = head.empty();
-  return io.send_now(s.fd.number(), both + headless, headless ? 1 : 2);
+  return {io.send_now(s.fd.number(), both + headless, headless ? 1 : 2)};
 }
 
 std::int64_t send_file(descriptor_state& s, byte_view head, int file, std::uint64_t at,
@@ -58,6 +58,7 @@ void reset_on_close(descriptor_state& s) noexcept {
 
 const stream_functions socket_stream_functions = {
     .try_write = &try_write,
+    .flush_due = nullptr,
     .send_file = &send_file,
     .send_file_from = &send_file_from,
     .take = [](descriptor_state& s,

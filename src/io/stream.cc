@@ -70,17 +70,20 @@ received stream::take() const noexcept {
   return f != nullptr ? f->take(*state_, w) : received();
 }
 
-std::size_t stream::try_write(byte_view bytes) const noexcept {
-  return bytes.empty() ? 0 : try_write(bytes, piece());
-}
+sent_now stream::try_write(byte_view bytes) const noexcept { return try_write(bytes, piece()); }
 
-std::size_t stream::try_write(byte_view head, const piece& body) const noexcept {
+sent_now stream::try_write(byte_view head, const piece& body) const noexcept {
   worker& w = worker::here();
   const stream_functions* const f = sender(state_, w);
-  if (f == nullptr || (head.empty() && body.empty())) return 0;
-  const std::size_t sent = f->try_write(*state_, head, body, w);
-  if (sent != 0) ++state_->burst;
+  if (f == nullptr || (head.empty() && body.empty())) return {};
+  const sent_now sent = f->try_write(*state_, head, body, w);
+  if (sent.bytes != 0) ++state_->burst;
   return sent;
+}
+
+bool stream::flush_due() const noexcept {
+  const stream_functions* const f = functions(state_);
+  return f != nullptr && f->flush_due != nullptr && !state_->cut && f->flush_due(*state_);
 }
 
 std::int64_t stream::send_file_now(byte_view head, int file, std::uint64_t at,

@@ -76,12 +76,14 @@ const entry_functions chain_functions = writer_functions<chain_awaiter>;
 const entry_functions writable_functions = writer_functions<writable_awaiter>;
 
 counting_awaiter::counting_awaiter(pinned_state&& on, lane_role what, bool is_write,
-                                   std::size_t* counter, bool some, const wait_kind& kind,
+                                   std::size_t* counter, bool is_some, const wait_kind& kind,
                                    complete_function completed) noexcept
-    : lane_awaiter(std::move(on), what, is_write, is_write && !some && counter == nullptr, kind,
-                   op_code::send, -1, completed),
-      counter_(counter),
-      some_(some) {}
+    : lane_awaiter(std::move(on), what, is_write,
+                   is_some              ? extent::some
+                   : counter == nullptr ? extent::all_uncounted
+                                        : extent::all,
+                   kind, op_code::send, -1, completed),
+      counter_(counter) {}
 
 counting_awaiter::~counting_awaiter() {
   HEDDLE_ASSERT(!pending, "a transfer was destroyed while the driver had it: cancel and await it");
@@ -109,7 +111,7 @@ void transfer_awaiter::prepare() noexcept {
   flags = code == op_code::send ? MSG_NOSIGNAL : 0;
   offset = at_cursor;
   // The caller's counter must be current at all times; without one the driver may do the whole.
-  whole = !some_ && counter_ == nullptr && (code == op_code::read || code == op_code::write);
+  whole = !some && counter_ == nullptr && (code == op_code::read || code == op_code::write);
   moved = 0;
 }
 
@@ -185,7 +187,7 @@ void chain_awaiter::add_left(chain& to) const {
 }
 
 writable_awaiter::writable_awaiter(pinned_state&& on, nothing_more) noexcept
-    : lane_awaiter(std::move(on), lane_role::writable, true, false, writable_kind, op_code::poll,
+    : lane_awaiter(std::move(on), lane_role::writable, true, extent::all, writable_kind, op_code::poll,
                    -1, &step_completed<writable_awaiter>) {}
 
 writable_awaiter::~writable_awaiter() {

@@ -30,7 +30,7 @@ const entry_functions message_functions = {
 };
 
 datagram_awaiter::datagram_awaiter(pinned_state&& on, datagram_asked&& asked)
-    : lane_awaiter(std::move(on), lane_role::message, asked.write, false, datagram_kind,
+    : lane_awaiter(std::move(on), lane_role::message, asked.write, extent::all, datagram_kind,
                    asked.write ? op_code::send_msg : op_code::receive_msg, -1,
                    &step_completed<datagram_awaiter>),
       message_(std::make_unique<message>()) {

@@ -142,12 +142,12 @@ std::size_t connection::queue(byte_view head, const piece& body) {
   return done;
 }
 
-std::size_t connection::try_push(byte_view head, const piece& body) noexcept {
-  if (ended_ || finished_) return 0;
+sent_now connection::try_push(byte_view head, const piece& body) noexcept {
+  if (ended_ || finished_) return {};
   try {
-    return queue(head, body);
+    return {queue(head, body)};
   } catch (const std::bad_alloc&) {
-    return 0;
+    return {};
   }
 }
 

@@ -10,6 +10,7 @@
 #include "heddle/core/task.hh"
 #include "heddle/io/chain.hh"
 #include "heddle/io/received.hh"
+#include "heddle/io/stream.hh"
 #include "heddle/sync/condition.hh"
 #include "heddle/tcp/stack.hh"
 
@@ -39,7 +40,7 @@ class connection {
   [[nodiscard]] task<received> pull();
   /// Queues all bytes; each byte is referenced or copied when push() ends.
   [[nodiscard]] task<> push(chain out);
-  [[nodiscard]] std::size_t try_push(byte_view head, const piece& body) noexcept;
+  [[nodiscard]] sent_now try_push(byte_view head, const piece& body) noexcept;
   void end_writing() noexcept;
   /// Ends the connection: after the written bytes, or with a reset.
   void close(bool by_reset) noexcept;

@@ -20,7 +20,7 @@ class user_layer final : public stream_layer {
 
   task<received> pull() override { return connection_->pull(); }
   task<> push(chain out) override { return connection_->push(std::move(out)); }
-  std::size_t try_push(byte_view head, const piece& body) noexcept override {
+  sent_now try_push(byte_view head, const piece& body) noexcept override {
     return connection_->try_push(head, body);
   }
   void end_pushing() noexcept override { connection_->end_writing(); }

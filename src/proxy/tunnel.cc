@@ -22,9 +22,9 @@ struct tunnel_state {
 /// Sends these bytes. A block is copied only if the receiver is slower than the sender.
 task<> pass_on(stream to, received in, nanoseconds patience) {
   const std::string_view bytes = in.text();
-  const std::size_t sent = to.try_write(byte_view(bytes));
-  if (sent == bytes.size()) co_return;
-  std::string rest(bytes.substr(sent));
+  const sent_now sent = to.try_write(byte_view(bytes));
+  if (sent.complete(bytes.size())) co_return;
+  std::string rest(bytes.substr(sent.bytes));
   in.release();
   co_await with_timeout(to.write(std::move(rest)), patience);
 }

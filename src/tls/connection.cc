@@ -192,24 +192,29 @@ bool connection::flushed_at_once() noexcept {
   if (flushing_.locked()) return false;
   for (;;) {
     if (sending_.empty()) sending_.swap(engine_->out());
-    if (sending_.empty()) return true;
-    const std::size_t sent = inner_.try_write(sending_.bytes());
+    if (sending_.empty()) return !inner_.flush_due();
+    const std::size_t sent = inner_.try_write(sending_.bytes()).bytes;
     if (sent == 0) return false;
     sending_.drop_prefix(sent);
     if (!sending_.empty()) return false;
   }
 }
 
+task<bool> connection::flush_some() {
+  if (flushed_at_once()) co_return true;
+  const auto held = co_await flushing_.lock();
+  if (sending_.empty()) sending_.swap(engine_->out());
+  // Without bytes of its own, this flushes the stream below.
+  std::size_t sent = 0;
+  const auto done = co_await as_expected(inner_.write_some(sending_.bytes(), sent));
+  sending_.drop_prefix(sent);
+  if (!done) throw failure(done.error());
+  co_return sending_.empty() && engine_->out().empty() && !inner_.flush_due();
+}
+
 task<> connection::flush() {
   if (flushed_at_once()) co_return;
-  const auto held = co_await flushing_.lock();
-  for (;;) {
-    if (sending_.empty()) sending_.swap(engine_->out());
-    if (sending_.empty()) co_return;
-    std::size_t sent = 0;
-    const auto done = co_await as_expected(inner_.write(sending_.bytes(), sent));
-    sending_.drop_prefix(sent);
-    if (!done) throw failure(done.error());
+  while (!co_await flush_some()) {
   }
 }
 
@@ -238,16 +243,6 @@ task<> connection::fail() {
   throw_why();
 }
 
-void connection::take_debt(chain& out) {
-  if (!in_debt_) return;
-  in_debt_ = false;
-  if (out.piece_at(0).bytes().front() != debt_)
-    return engine_->fail({std::errc::protocol_error,
-                          "after try_write() other bytes were written than those that it left"});
-  out.remove_prefix(1);
-  kept_ = 1;
-}
-
 task<> connection::push(chain out) {
   kept_ = 0;
   co_await handshake();
@@ -256,7 +251,6 @@ task<> connection::push(chain out) {
     co_await inner_.writable();
     co_return;
   }
-  take_debt(out);
   for (;;) {
     if (engine_->broken()) throw_why();
     co_await flush();
@@ -272,13 +266,12 @@ task<> connection::push(chain out) {
   }
 }
 
-std::size_t connection::try_push(byte_view head, const piece& body) noexcept {
-  if (!established() || engine_->broken() || in_debt_ || flushing_.locked() || !sending_.empty() ||
+sent_now connection::try_push(byte_view head, const piece& body) noexcept {
+  if (!established() || engine_->broken() || flushing_.locked() || !sending_.empty() ||
       !engine_->out().empty())
-    return 0;
-  if (misses_ >= misses_max && ++skipped_ % skips_max != 0) return 0;
+    return {};
+  if (misses_ >= misses_max && ++skipped_ % skips_max != 0) return {};
   const std::size_t size = head.size() + body.size();
-  if (size < 2) return 0;  // 0 must not be returned after a byte was sealed
   std::size_t done = 0;
   try {
     while (done != size) {
@@ -287,21 +280,19 @@ std::size_t connection::try_push(byte_view head, const piece& body) noexcept {
           byte_view(head.data() + of_head, head.size() - of_head),
           byte_view(body.bytes().data() + (done - of_head), body.size() - (done - of_head))};
       const std::size_t sealed = engine_->seal(texts, gather_bytes);
-      if (sealed == 0) return done;
+      if (sealed == 0) break;
       done += sealed;
       if (flushed_at_once()) {
         misses_ = 0;
         continue;
       }
       if (misses_ < misses_max && done == sealed) ++misses_;
-      in_debt_ = true;
-      debt_ = done <= head.size() ? head[done - 1] : body.bytes()[done - head.size() - 1];
-      return done - 1;
+      return {.bytes = done, .flush_due = true};
     }
   } catch (const std::bad_alloc&) {
     engine_->fail({std::errc::not_enough_memory, {}});
   }
-  return done;
+  return {.bytes = done};
 }
 
 void connection::end_below(bool close) noexcept {

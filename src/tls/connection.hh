@@ -34,7 +34,9 @@ class connection : public std::enable_shared_from_this<connection> {
   /// The stream below, if pull() would only wait for it.
   [[nodiscard]] stream* waits_for() noexcept;
   [[nodiscard]] task<> push(chain out);
-  [[nodiscard]] std::size_t try_push(byte_view head, const piece& body) noexcept;
+  [[nodiscard]] sent_now try_push(byte_view head, const piece& body) noexcept;
+  /// Sends at least one sealed byte; whether all have left.
+  [[nodiscard]] task<bool> flush_some();
   /// Bytes of the last push() that are sealed and will leave, even if it failed.
   [[nodiscard]] std::size_t kept() const noexcept { return kept_; }
   /// Sends the end of the stream; then the stream below is closed, or only its writing half.
@@ -57,7 +59,6 @@ class connection : public std::enable_shared_from_this<connection> {
   [[nodiscard]] task<engine::step> shake_elsewhere(color where);
   void report(time_point since);
   [[noreturn]] void throw_why() const;
-  void take_debt(chain& out);
   [[nodiscard]] bool flushed_at_once() noexcept;
   [[nodiscard]] task<> flush();
   /// Tells the peer why the connection fails, then throws the reason.
@@ -89,10 +90,6 @@ class connection : public std::enable_shared_from_this<connection> {
   mutex flushing_;
   std::uint8_t misses_ = 0;  // sends in a row that took nothing at once
   std::uint8_t skipped_ = 0;
-  // If sealed bytes are still unsent, try_push() reports one byte less than it sealed, so that its
-  // caller calls push(), which waits until everything has left. `debt_` is the unreported byte.
-  bool in_debt_ = false;
-  std::byte debt_{};
   bool reset_ = false;
   bool asks_head_ = false;  // a client of plain HTTP has sent HEAD
   bool challenge_ = false;  // the client is an authority that has seen our answer

@@ -19,9 +19,10 @@ class tls_layer final : public stream_layer {
   task<received> pull() override { return connection_->pull(); }
   stream* waits_for() noexcept override { return connection_->waits_for(); }
   task<> push(chain out) override { return connection_->push(std::move(out)); }
-  std::size_t try_push(byte_view head, const piece& body) noexcept override {
+  sent_now try_push(byte_view head, const piece& body) noexcept override {
     return connection_->try_push(head, body);
   }
+  task<bool> flush() override { return connection_->flush_some(); }
   [[nodiscard]] std::size_t kept() const noexcept override { return connection_->kept(); }
   void end_pushing() noexcept override { connection_->end(false); }
   [[nodiscard]] address peer() const noexcept override { return connection_->below().peer(); }

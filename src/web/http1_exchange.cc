@@ -91,7 +91,7 @@ task<after_answer> http1_exchange::answer() {
       out_.gathered.append(r.body().bytes().text());
     } else {
       const piece rest = r.body().slice(out_.body_sent_at_once(r.body()));
-      if (!rest.empty() || !out_.gathered.empty()) keep = co_await out_.send_body(rest) && keep;
+      if (!rest.empty() || out_.unsent()) keep = co_await out_.send_body(rest) && keep;
     }
   }
   if (unread && keep) {

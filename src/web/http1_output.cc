@@ -74,7 +74,7 @@ bool http1_output::note_sent(const result<std::size_t>& sent, std::size_t bytes)
 
 task<bool> http1_output::send_body(piece body) {
   const std::size_t step = shared_.options.send_bytes_max;
-  while (!body.empty() || !gathered.empty()) {
+  while (!body.empty() || unsent()) {
     if (conn_.sends_uncopied(body)) {
       if (!co_await has_room()) co_return false;
       const std::size_t before = gathered.size() + body.size();
@@ -111,7 +111,7 @@ task<bool> http1_output::send_views(std::string_view a, std::string_view b, std:
   mutex::hold turn = turn_at_once();
   if (!turn) turn = co_await wait_for_turn();
   if (!turn) co_return false;
-  while (!a.empty() || !b.empty() || !c.empty()) {
+  while (!a.empty() || !b.empty() || !c.empty() || conn_.flush_due()) {
     chain all;
     for (const std::string_view each : {a, b, c})
       if (!each.empty()) all.append_view(each);
@@ -142,23 +142,23 @@ std::size_t http1_output::drop_sent(std::size_t bytes) {
 
 std::size_t http1_output::body_sent_at_once(const piece& body) {
   const std::size_t step = shared_.options.send_bytes_max;
-  const std::size_t sent = body.size() <= step
-                               ? conn_.try_write(byte_view(gathered), body)
-                               : conn_.try_write(byte_view(gathered), body.slice(0, step));
-  return drop_sent(sent);
+  const sent_now sent = body.size() <= step
+                            ? conn_.try_write(byte_view(gathered), body)
+                            : conn_.try_write(byte_view(gathered), body.slice(0, step));
+  return drop_sent(sent.bytes);
 }
 
 task<bool> http1_output::flush() {
   if (untimed_ != 0) time_answers();
   if (broken_) co_return false;
-  if (gathered.empty()) co_return true;
+  if (!unsent()) co_return true;
   // A handler may gather more meanwhile, or read a body, which flushes too.
   std::string sending = std::exchange(gathered, {});
   mutex::hold turn = turn_at_once();
   if (!turn) turn = co_await wait_for_turn();
   std::string_view left = sending;
   bool went = static_cast<bool>(turn);
-  while (went && !left.empty()) {
+  while (went && (!left.empty() || conn_.flush_due())) {
     std::size_t count = 0;
     auto sent = co_await as_expected(
         with_timeout(conn_.write_some(left, count), shared_.options.write_timeout));

@@ -45,15 +45,18 @@ class http1_output {
   /// is none.
   [[nodiscard]] bool sent_at_once() {
     if (broken_) return false;
-    drop_sent(conn_.try_write(byte_view(gathered)));
-    return gathered.empty();
+    const sent_now sent = conn_.try_write(byte_view(gathered));
+    drop_sent(sent.bytes);
+    return gathered.empty() && !sent.flush_due;
   }
   /// Sends the gathered bytes. A task that reads the body and one that writes the answer may both
   /// call this and send_views(); they take turns.
   [[nodiscard]] task<bool> flush();
   /// Sends the gathered bytes and a body as far as that needs no wait; returns the bytes sent of
-  /// the body.
+  /// the body. If that is all of them, send_body() of nothing still sends what is unsent().
   [[nodiscard]] std::size_t body_sent_at_once(const piece& body);
+  /// Whether bytes wait here, or in a layer that has taken them.
+  [[nodiscard]] bool unsent() const noexcept { return !gathered.empty() || conn_.flush_due(); }
   /// Sends the gathered bytes and a body. A large body is sent in steps, each with its own
   /// write_timeout.
   [[nodiscard]] task<bool> send_body(piece body);

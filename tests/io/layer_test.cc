@@ -194,6 +194,93 @@ task<> failures_reach_users() {
   EXPECT_EQ((co_await as_expected(s.write(std::string_view("x")))).error(), std::errc::broken_pipe);
 }
 
+/// A layer that takes all bytes that it is asked to try, and sends a few in each flush().
+class lender : public stream_layer {
+ public:
+  explicit lender(stream over) : inner_(std::move(over)) {}
+  task<received> pull() override { co_return co_await inner_.receive(); }
+  task<> push(chain out) override {
+    while (!co_await flush()) {
+    }
+    co_await inner_.write(std::move(out));
+  }
+  sent_now try_push(byte_view head, const piece& body) noexcept override {
+    EXPECT_TRUE(held_.empty());  // or these bytes would overtake others
+    held_.assign(head.text()).append(body.bytes().text());
+    return {.bytes = held_.size(), .flush_due = true};
+  }
+  task<bool> flush() override {
+    ++flushes;
+    if (stuck) co_await sleep_for(1h);
+    const std::string part = held_.substr(0, 3);
+    co_await inner_.write(byte_view(part));
+    held_.erase(0, part.size());
+    co_return held_.empty();
+  }
+  void close() noexcept override { inner_.close(); }
+
+  bool stuck = false;
+  int flushes = 0;
+
+ private:
+  stream inner_;
+  std::string held_;
+};
+
+task<> taken_bytes_are_flushed() {
+  auto [left, right] = unix_pair();
+  auto made = std::make_unique<lender>(std::move(left));
+  lender& below = *made;
+  stream s = make_stream(std::move(made));
+  char got[16];
+  EXPECT_FALSE(s.flush_due());
+  co_await s.flush();  // nothing to do
+  EXPECT_EQ(below.flushes, 0);
+
+  EXPECT_FALSE(s.try_write(byte_view("12345")).complete(5));
+  EXPECT_TRUE(s.flush_due());
+  const sent_now refused = s.try_write(byte_view("overtaking"));
+  EXPECT_EQ(refused.bytes, 0u);
+  EXPECT_TRUE(refused.flush_due);
+  co_await s.flush();
+  EXPECT_FALSE(s.flush_due());
+  EXPECT_EQ(below.flushes, 2);
+  EXPECT_EQ(co_await right.read(byte_span(got).first(5)), 5u);
+  EXPECT_EQ(std::string_view(got, 5), "12345");
+
+  // One step at a time, so that a slow peer may have a deadline for each.
+  EXPECT_EQ(s.try_write(byte_view("head"), piece::of_static("body")).bytes, 8u);
+  EXPECT_EQ(co_await s.write_some(byte_view()), 0u);
+  EXPECT_TRUE(s.flush_due());
+  // Other bytes than those that were tried may follow.
+  EXPECT_EQ(co_await s.write(std::string_view("next")), 4u);
+  EXPECT_FALSE(s.flush_due());
+  EXPECT_EQ(co_await right.read(byte_span(got).first(12)), 12u);
+  EXPECT_EQ(std::string_view(got, 12), "headbodynext");
+  co_await s.writable();  // it waits for room and flushes nothing
+}
+
+task<> a_flush_may_fail() {
+  auto [left, right] = unix_pair();
+  auto made = std::make_unique<lender>(std::move(left));
+  lender& below = *made;
+  stream s = make_stream(std::move(made));
+  EXPECT_TRUE(s.try_write(byte_view("12345")).flush_due);
+  below.stuck = true;
+  std::size_t count = 7;
+  const auto late = co_await as_expected(with_timeout(s.write_some(byte_view(), count), 1ms));
+  EXPECT_EQ(late.error(), std::errc::timed_out);
+  EXPECT_EQ(count, 0u);
+  EXPECT_TRUE(s.flush_due());  // the bytes are still there
+  EXPECT_FALSE(s.is_cut());
+  const auto cut = co_await as_expected(with_timeout(s.flush(), 1ms));
+  EXPECT_EQ(cut.error(), std::errc::timed_out);
+  EXPECT_TRUE(s.is_cut());  // a part of them may have left
+  EXPECT_FALSE(s.flush_due());
+  EXPECT_EQ((co_await as_expected(s.flush())).error(), std::errc::broken_pipe);
+  EXPECT_EQ(s.try_write(byte_view("more")).bytes, 0u);
+}
+
 task<> no_bytes_beside_the_layer() {
   bool closed = false;
   stream s = make_stream(std::make_unique<stuck>(closed));
@@ -201,7 +288,7 @@ task<> no_bytes_beside_the_layer() {
   EXPECT_TRUE(s.is_open());
   EXPECT_FALSE(s.sends_files());
   EXPECT_EQ(s.send_file_now({}, 0, 0, 10), -EOPNOTSUPP);
-  EXPECT_EQ(s.try_write(std::string_view("x")), 0u);
+  EXPECT_EQ(s.try_write(std::string_view("x")).bytes, 0u);
   EXPECT_FALSE(s.peer());
   const auto detached = co_await as_expected(s.detach());  // its tasks run in this color
   EXPECT_FALSE(detached);
@@ -285,6 +372,12 @@ DRIVER_TEST(layer, "a write past its deadline ends when its push has") {
 }
 DRIVER_TEST(layer, "what a layer throws reaches readers and writers") {
   run_plain(make(), &failures_reach_users);
+}
+DRIVER_TEST(layer, "bytes that a layer has taken leave with a flush, or before the next write") {
+  run_plain(make(), &taken_bytes_are_flushed);
+}
+DRIVER_TEST(layer, "a flush that fails keeps its bytes if its caller counts, and else cuts the stream") {
+  run_plain(make(), &a_flush_may_fail);
 }
 DRIVER_TEST(layer, "a layered stream has no number, and no file passes beside it") {
   run_plain(make(), &no_bytes_beside_the_layer);

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: MIT
-// A layer over another stream that splits the bytes differently than they were sent and delays some
-// of them. A stream may do that, but a socket in a test seldom does. One seed gives one run.
+// A layer over another stream that splits the bytes differently than they were sent, delays some of
+// them, and takes some that leave only in flush(). A stream may do that, but a socket in a test
+// seldom does. One seed gives one run.
 #pragma once
 
 #include <algorithm>
 #include <memory>
 #include <random>
+#include <string>
 #include <utility>
 
+#include "heddle/core/expected.hh"
 #include "heddle/core/sleep.hh"
 #include "heddle/core/yield.hh"
 #include "heddle/io/layer.hh"
 #include "heddle/io/stream_source.hh"
+#include "heddle/sched/runtime.hh"
 
 namespace heddle::test {
 
@@ -33,6 +37,8 @@ class resplit : public stream_layer {
     co_return part;
   }
   task<> push(chain out) override {
+    while (!co_await flush()) {
+    }
     while (!out.empty()) {
       co_await dawdle();
       const byte_view first = out.piece_at(0).bytes();
@@ -40,21 +46,34 @@ class resplit : public stream_layer {
       out.remove_prefix(sent);
     }
   }
-  std::size_t try_push(byte_view head, const piece& body) noexcept override {
-    const byte_view first = head.empty() ? body.bytes() : head;
-    return random_() % 2 == 0 ? inner_.try_write(first.first(some_of(first.size()))) : 0;
+  sent_now try_push(byte_view head, const piece& body) noexcept override {
+    const auto how = random_() % 4;
+    if (how < 2) return {};
+    const byte_view all = head.empty() ? body.bytes() : head;
+    const byte_view first = all.first(random_() % 2 == 0 ? all.size() : some_of(all.size()));
+    if (how == 2) return inner_.try_write(first);
+    held_ = first.text();
+    return {.bytes = first.size(), .flush_due = true};
   }
-  void end_pushing() noexcept override {
-    try {
-      inner_.shutdown_write();
-    } catch (const std::system_error&) {
-      // The connection is closed; its reader will notice.
-    }
+  task<bool> flush() override {
+    co_await dawdle();
+    std::size_t sent = 0;
+    const byte_view part = byte_view(held_).first(held_.empty() ? 0 : some_of(held_.size()));
+    const auto done = co_await as_expected(inner_.write_some(part, sent));
+    held_.erase(0, sent);
+    if (!done) throw failure(done.error());
+    co_return held_.empty() && !inner_.flush_due();
   }
+  void end_pushing() noexcept override { end(&end_below); }
   [[nodiscard]] address peer() const noexcept override { return inner_.peer(); }
   void end_with_last_write() noexcept override { inner_.end_with_last_write(); }
-  void reset_on_close() noexcept override { inner_.reset_on_close(); }
-  void close() noexcept override { inner_.close(); }
+  void reset_on_close() noexcept override {
+    held_.clear();
+    inner_.reset_on_close();
+  }
+  void close() noexcept override {
+    end([](stream& below) noexcept { below.close(); });
+  }
 
  private:
   /// A random number of bytes, few or many, at most `all`.
@@ -71,8 +90,27 @@ class resplit : public stream_layer {
     }
   }
 
+  static void end_below(stream& below) noexcept {
+    try {
+      below.shutdown_write();
+    } catch (const std::system_error&) {
+      // The connection is closed; its reader will notice.
+    }
+  }
+  using ending = void (*)(stream& below) noexcept;
+  /// Ends the stream below, behind the bytes that are held.
+  void end(ending how) noexcept {
+    if (held_.empty()) return how(inner_);
+    auto later = [](stream below, std::string held, ending then) -> task<> {
+      static_cast<void>(co_await as_expected(below.write(std::move(held))));
+      then(below);
+    };
+    runtime::here().spawn(later(inner_, std::exchange(held_, {}), how));
+  }
+
   stream inner_;
   received arrived_;
+  std::string held_;  // taken, and not sent
   std::minstd_rand random_;
 };
 

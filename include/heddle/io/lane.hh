@@ -56,8 +56,16 @@ class pinned_state {
 
 /// An awaiter's place in a lane.
 struct lane_entry {
-  lane_entry(pinned_state&& on, lane_role what, bool is_write, bool is_uncounted) noexcept
-      : state(on.release()), role(what), write(is_write), ending(false), uncounted(is_uncounted) {}
+  /// How much of its bytes an entry moves before it is done.
+  enum class extent : std::uint8_t { all, all_uncounted, some };
+
+  lane_entry(pinned_state&& on, lane_role what, bool is_write, extent moves) noexcept
+      : state(on.release()),
+        role(what),
+        write(is_write),
+        ending(false),
+        some(moves == extent::some),
+        uncounted(is_write && moves == extent::all_uncounted) {}
   lane_entry(const lane_entry&) = delete;
   lane_entry& operator=(const lane_entry&) = delete;
   ~lane_entry() {
@@ -79,6 +87,7 @@ struct lane_entry {
   bool write;
   bool queued = false;
   bool ending : 1;  ///< cancellation was asked for
+  bool some : 1;    ///< one step that moved bytes is enough
   /// A write without a counter: if it ends early, its caller does not know how much has left, so
   /// the stream is cut (descriptor_state::cut).
   bool uncounted : 1;
@@ -117,10 +126,9 @@ class lane_awaiter : public Wait, public lane_entry {
  protected:
   /// The entry's arguments, and behind them the wait's.
   template <class... Args>
-  explicit lane_awaiter(pinned_state&& on, lane_role what, bool is_write, bool is_uncounted,
+  explicit lane_awaiter(pinned_state&& on, lane_role what, bool is_write, extent moves,
                         Args&&... args) noexcept
-      : Wait(std::forward<Args>(args)...),
-        lane_entry(std::move(on), what, is_write, is_uncounted) {}
+      : Wait(std::forward<Args>(args)...), lane_entry(std::move(on), what, is_write, moves) {}
   ~lane_awaiter() = default;
 };
 

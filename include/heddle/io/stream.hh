@@ -23,6 +23,16 @@ template <class Stream>
 class accept_awaiter_of;
 }
 
+/// The answer of stream::try_write().
+struct [[nodiscard]] sent_now {
+  std::size_t bytes = 0;   ///< taken: do not write them again
+  bool flush_due = false;  ///< some of them have not left: await flush(), or another write
+  /// Whether all of so many bytes were taken and have left.
+  [[nodiscard]] bool complete(std::size_t asked) const noexcept {
+    return bytes == asked && !flush_due;
+  }
+};
+
 /// Limits of one stream.
 struct stream_options {
   /// Blocks that may be ready and not taken before the driver stops receiving.
@@ -60,10 +70,20 @@ class stream : public descriptor {
 
   /// Sends the bytes that leave at once and gives their number; never waits. 0 is no failure: the
   /// driver may gather sends (io_uring), or earlier writes may be queued. Send the rest by write(),
-  /// which also reports errors.
-  [[nodiscard]] std::size_t try_write(byte_view bytes) const noexcept;
+  /// which also reports errors. A layer such as TLS may take bytes that cannot leave at once, and
+  /// then says that a flush is due:
+  ///
+  ///   const sent_now sent = conn.try_write(all);
+  ///   if (!sent.complete(all.size())) co_await conn.write(all.subspan(sent.bytes));
+  sent_now try_write(byte_view bytes) const noexcept;
   /// As above, for a head, which may be empty, and a body behind it.
-  [[nodiscard]] std::size_t try_write(byte_view head, const piece& body) const noexcept;
+  sent_now try_write(byte_view head, const piece& body) const noexcept;
+  /// Whether a layer has taken bytes that have not left: by try_write(), or by a write with a
+  /// counter that failed.
+  [[nodiscard]] bool flush_due() const noexcept;
+  /// Sends these bytes. Each write does so too, before its own bytes; also a write without bytes. A
+  /// write_some() without bytes sends some of them: then ask flush_due() again.
+  [[nodiscard]] transfer flush() const noexcept { return write(byte_view()); }
   /// Whether try_write() sends this body without copying it: a large one in pages (page_store), on
   /// a stream that hands memory to the kernel as it is. If the socket is then full, wait until it
   /// is writable() instead of calling write(), which copies.

@@ -36,7 +36,7 @@ class counting_awaiter : public lane_awaiter<operation> {
 
  protected:
   counting_awaiter(pinned_state&& on, lane_role what, bool is_write, std::size_t* counter,
-                   bool some, const wait_kind& kind, complete_function completed) noexcept;
+                   bool is_some, const wait_kind& kind, complete_function completed) noexcept;
   ~counting_awaiter();
   void add(std::size_t count) noexcept {
     count_ += count;
@@ -47,7 +47,6 @@ class counting_awaiter : public lane_awaiter<operation> {
 
   std::size_t count_ = 0;
   std::size_t* counter_;
-  bool some_;
 };
 
 class transfer_awaiter : public counting_awaiter {
@@ -60,7 +59,7 @@ class transfer_awaiter : public counting_awaiter {
   [[nodiscard]] bool step(std::int64_t got) noexcept;
   /// Used by the lane: takes bytes that arrived in a block; returns how many.
   std::size_t take(byte_view arrived) noexcept;
-  [[nodiscard]] bool satisfied() const noexcept { return count_ == size_ || (some_ && count_ > 0); }
+  [[nodiscard]] bool satisfied() const noexcept { return count_ == size_ || (some && count_ > 0); }
   /// Appends the bytes that are still to be sent. Throws std::bad_alloc.
   void add_left(chain& to) const;
 
@@ -83,7 +82,7 @@ class chain_awaiter : public counting_awaiter {
   /// Used by the lane, as those of transfer_awaiter.
   void prepare() noexcept;
   [[nodiscard]] bool step(std::int64_t got) noexcept;
-  [[nodiscard]] bool satisfied() const noexcept { return out_.empty() || (some_ && count_ > 0); }
+  [[nodiscard]] bool satisfied() const noexcept { return out_.empty() || (some && count_ > 0); }
   void add_left(chain& to) const;
 
  private:
