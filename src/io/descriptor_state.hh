@@ -113,8 +113,7 @@ struct descriptor_functions {
 /// The part of a stream's functions that does not wait; null for kinds that are no streams.
 struct stream_functions {
   /// Sends what leaves at once: see stream::try_write(). Called only while no write is queued.
-  sent_now (*try_write)(descriptor_state& s, byte_view head, const piece& body,
-                        worker& w) noexcept;
+  sent_now (*try_write)(descriptor_state& s, byte_view head, const piece& body, worker& w) noexcept;
   /// See stream::flush_due(). Null if it is never due.
   bool (*flush_due)(const descriptor_state& s) noexcept;
   std::int64_t (*send_file)(descriptor_state& s, byte_view head, int file, std::uint64_t at,

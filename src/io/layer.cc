@@ -14,6 +14,7 @@
 #include <optional>
 #include <system_error>
 
+#include "heddle/base/legal_move.hh"
 #include "heddle/core/deadline.hh"
 #include "heddle/core/expected.hh"
 #include "heddle/io/received.hh"
@@ -21,6 +22,15 @@
 
 namespace heddle::detail {
 namespace {
+
+/// How far the stream of a layer has ended:
+///   open
+///   finished  no more will be pushed
+///   closing   closed for its users; a task of the layer still runs
+///   closed    the layer's close() was called
+/// Legal moves: to any later state. Builds with sanitizers, and those without NDEBUG, check each.
+enum class layer_end : std::uint8_t { open, finished, closing, closed };
+[[nodiscard]] constexpr bool is_legal(layer_end from, layer_end to) noexcept { return from < to; }
 
 class layer_state : public descriptor_state {
  public:
@@ -65,9 +75,13 @@ class layer_state : public descriptor_state {
   [[nodiscard]] static operation& operation_in(lane_entry& e) noexcept {
     return *functions_of(e).operation_of(e);
   }
+  void move_to(layer_end next) noexcept {
+    check_move(end_, next);
+    end_ = next;
+  }
   /// A task has ended: the layer may be closed now, and the state may die.
   void task_ended() noexcept {
-    if (closing_ && !pulling_ && !pushing_) close_layer();
+    if (end_ == layer_end::closing && !pulling_ && !pushing_) close_layer();
     unpin_one();
   }
 
@@ -79,9 +93,7 @@ class layer_state : public descriptor_state {
   std::int32_t pull_end_ = 1;   // 0: the end came; below: -errno
   bool pulling_ = false;
   bool pushing_ = false;
-  bool closing_ = false;
-  bool closed_ = false;    // the layer's close() was called
-  bool finished_ = false;  // no more will be pushed
+  layer_end end_ = layer_end::open;
   bool flush_due_ = false;  // the layer has taken bytes that have not left
 };
 
@@ -136,7 +148,7 @@ task<> layer_state::pull_once(layer_state& s) {
 }
 
 bool layer_state::start_push(lane_entry& e) noexcept {
-  if (finished_) {
+  if (end_ != layer_end::open) {
     e.outcome = -EPIPE;
     return true;
   }
@@ -190,7 +202,7 @@ void layer_state::push_ended(lane_entry& e) noexcept {
 }
 
 sent_now layer_state::try_push(byte_view head, const piece& body) noexcept {
-  if (pushing_ || finished_) return {};
+  if (pushing_ || end_ != layer_end::open) return {};
   if (flush_due_) return {.bytes = 0, .flush_due = true};
   const sent_now sent = layer_->try_push(head, body);
   flush_due_ = sent.flush_due;
@@ -198,24 +210,22 @@ sent_now layer_state::try_push(byte_view head, const piece& body) noexcept {
 }
 
 void layer_state::close_layer() noexcept {
-  closing_ = true;
   arrived_.release();
   if (!pulling_ && !pushing_) {
-    if (!std::exchange(closed_, true)) layer_->close();
-    return;
+    move_to(layer_end::closed);
+    return layer_->close();
   }
+  move_to(layer_end::closing);
   pull_stop_.cancel();
   cancel_push();
 }
 
-received layer_state::take() noexcept {
-  return std::move(arrived_);
-}
+received layer_state::take() noexcept { return std::move(arrived_); }
 
 int layer_state::shutdown(int how) noexcept {
-  if (how != SHUT_RD && !finished_) {
+  if (how != SHUT_RD && end_ == layer_end::open) {
     if (writes.tail != nullptr) return -EBUSY;
-    finished_ = true;
+    move_to(layer_end::finished);
     layer_->end_pushing();
   }
   if (how != SHUT_WR && pull_end_ > 0) {

@@ -118,27 +118,27 @@ inline std::int64_t readiness_driver::try_once(operation& op) noexcept {
 }
 
 void readiness_driver::learn(fd_state& state, const operation& op) noexcept {
-  if (!state.watched || (op.flags & (MSG_PEEK | MSG_OOB)) != 0) return;
+  if (!state.watched() || (op.flags & (MSG_PEEK | MSG_OOB)) != 0) return;
   const bool in = op.code == op_code::read || op.code == op_code::receive;
   const bool out = op.code == op_code::write || op.code == op_code::send;
   if ((!in && !out) || kind_of(state, op.fd) != fd_kind::stream) return;
   if (out) {
     state.write_waits = true;
   } else if (!state.ended) {
-    state.read_waits = true;
+    state.move_to(input_state::waiting);
   }
 }
 
 int readiness_driver::await_report(fd_state& state, const op_queue& queue,
                                    const operation& op) noexcept {
-  if (!state.watched) {
+  if (!state.watched()) {
     // A change between the try and this call is reported.
     const int error = watch(op.fd, state);
-    state.watched = error == 0;
+    if (error == 0) state.move_to(input_state::open);
     return error;
   }
   if (&queue == &state.readers) {
-    state.read_waits = true;
+    state.move_to(input_state::waiting);
     return 0;
   }
   if (&queue == &state.writers) {
@@ -147,7 +147,7 @@ int readiness_driver::await_report(fd_state& state, const op_queue& queue,
   }
   // For a poll, the number may name another file since it was watched: other code closes its
   // descriptors without telling this driver.
-  return state.made_here ? 0 : watch_again(op.fd, state);
+  return state.origin != fd_origin::elsewhere ? 0 : watch_again(op.fd, state);
 }
 
 bool readiness_driver::submit(operation& op, worker& w, completion& now) noexcept {
@@ -187,7 +187,7 @@ bool readiness_driver::submit(operation& op, worker& w, completion& now) noexcep
     return !send_to_pool(op, w, now);
   }
   op_queue& queue = queue_of(state, op);
-  const bool waits = (&queue == &state.readers && state.read_waits) ||
+  const bool waits = (&queue == &state.readers && state.read_waits()) ||
                      (&queue == &state.writers && state.write_waits);
   if (op.code == op_code::accept_all || op.code == op_code::receive_all) {
     hold(op, w);
@@ -269,7 +269,7 @@ template <bool Noted>
       finish(state.readers, op, w, -ECANCELED);
       return attempt_result::done;
     }
-    if (drained) return state.watched ? attempt_result::would_block : attempt_result::drained;
+    if (drained) return state.watched() ? attempt_result::would_block : attempt_result::drained;
   }
   kick(state);
   return attempt_result::later;
@@ -278,18 +278,18 @@ template <bool Noted>
 template <bool Readers, bool Noted>
 void readiness_driver::run_queue(fd_state& state, worker& w) noexcept {
   op_queue& queue = Readers ? state.readers : state.writers;
-  while (!queue.empty() && !(Readers ? state.read_waits : state.write_waits)) {
+  while (!queue.empty() && !(Readers ? state.read_waits() : state.write_waits)) {
     operation& op = *queue.first;
-    if (Readers && state.drained && !state.watched) [[unlikely]] {
+    if (Readers && state.input == input_state::drained) [[unlikely]] {
       // Bytes that came since are reported when watching begins: no need to try before.
-      state.drained = false;
+      state.move_to(input_state::unwatched);
     } else if (Readers && (op.code == op_code::accept_all || op.code == op_code::receive_all)) {
       const attempt_result answer = run_multishot<Noted>(op, state, w);
       if (answer == attempt_result::done) continue;
       if (answer == attempt_result::later) return;
       if (answer == attempt_result::drained) {
         // Watch from the next turn on, if it is open then: many are closed after one answer.
-        state.drained = true;
+        state.move_to(input_state::drained);
         return kick(state);
       }
     } else if (const std::int64_t result = try_once(op); !would_block(op, result)) {
@@ -392,7 +392,7 @@ void readiness_driver::cancel(operation& op, worker& w) noexcept {
   fd_state& state = states_[op.fd];
   finish(queue_of(state, op), op, w, -ECANCELED);
   // The next operation in the queue was not tried yet.
-  if ((!state.readers.empty() && !state.read_waits) ||
+  if ((!state.readers.empty() && !state.read_waits()) ||
       (!state.writers.empty() && !state.write_waits))
     kick(state);
 }

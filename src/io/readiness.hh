@@ -14,12 +14,35 @@
 #include <unordered_map>
 #include <vector>
 
+#include "heddle/base/legal_move.hh"
 #include "io/fd_epochs.hh"
 #include "io/fd_table.hh"
 #include "io/kernel_driver.hh"
 #include "io/op_queue.hh"
 
 namespace heddle {
+
+/// What is known of a descriptor's input:
+///   unwatched  the kernel does not report on it
+///   drained    the same, and it was empty when it was read last
+///   open       the kernel reports on it, and it may be readable
+///   waiting    the kernel reports on it, and it was not readable at the last try
+/// Legal moves: unwatched -> drained, open; drained -> unwatched, open; open -> waiting;
+/// waiting -> open. Builds with sanitizers, and those without NDEBUG, check each move.
+enum class input_state : std::uint8_t { unwatched, drained, open, waiting };
+[[nodiscard]] constexpr bool is_legal(input_state from, input_state to) noexcept {
+  switch (to) {
+    case input_state::unwatched:
+      return from == input_state::drained;
+    case input_state::drained:
+      return from == input_state::unwatched;
+    case input_state::open:
+      return from != input_state::open;
+    case input_state::waiting:
+      return from == input_state::open;
+  }
+  return false;
+}
 
 class readiness_driver : public kernel_driver {
  public:
@@ -31,7 +54,9 @@ class readiness_driver : public kernel_driver {
                                      std::size_t count) noexcept override;
   [[nodiscard]] std::int64_t send_file_now(int fd, const ::iovec& head, int file, std::uint64_t at,
                                            std::size_t count, bool never_waits) noexcept override;
-  void adopt(int fd) noexcept override { begin(fd, fd_kind::unknown).made_here = false; }
+  void adopt(int fd) noexcept override {
+    begin(fd, fd_kind::unknown).origin = fd_origin::elsewhere;
+  }
 
   [[nodiscard]] int socket(int domain, int type, int protocol) noexcept override;
   [[nodiscard]] bool unsent() const noexcept override { return !kicked_.empty(); }
@@ -47,6 +72,13 @@ class readiness_driver : public kernel_driver {
   /// ends early where a descriptor was passed. `uncached`: a file opened
   /// past the page cache, where even a try that is not to wait sleeps until the disk has answered.
   enum class fd_kind : std::uint8_t { unknown, stream, packets, file, uncached };
+  /// Where a descriptor comes from; each origin is one of the origin before.
+  enum class fd_origin : std::uint8_t {
+    elsewhere,
+    made_here,  // by this driver, so it is non-blocking
+    accepted,   // by this driver: no other process has it open
+    peer_known  // the same, and the peer may still be in known_peers_
+  };
   struct fd_state {
     op_queue readers;
     op_queue writers;
@@ -54,18 +86,23 @@ class readiness_driver : public kernel_driver {
     std::uint8_t read_lines = 0;   // cache lines read last after a report, at most a page
     std::uint8_t write_lines = 0;  // cache lines written last after a report, at most a page
     fd_kind kind : 3 = fd_kind::unknown;
-    bool kicked : 1 = false;      // listed in kicked_
-    bool starved : 1 = false;     // listed in starved_
-    bool watched : 1 = false;     // the kernel reports on it
-    bool read_waits : 1 = false;  // watched, and known not to be readable
-    bool write_waits : 1 = false;
-    bool ended : 1 = false;       // the peer has ended, or marked a byte as urgent: a short read is
-                                  // not the last
-    bool polled : 1 = false;      // has had an entry in polls_
-    bool accepted : 1 = false;    // accepted by this driver: no other process has it open
-    bool peer_known : 1 = false;  // accepted, and the peer may still be in known_peers_
-    bool drained : 1 = false;     // not watched, and was empty when it was read last
-    bool made_here : 1 = false;   // made by this driver, so it is non-blocking
+    fd_origin origin : 2 = fd_origin::elsewhere;
+    input_state input : 2 = input_state::unwatched;
+    bool write_waits : 1 = false;  // watched, and known not to be writable
+    bool ended : 1 = false;        // the peer has ended, or marked a byte as urgent: a short read
+                                   // is not the last
+    // The lists that name this record.
+    bool kicked : 1 = false;   // kicked_
+    bool starved : 1 = false;  // starved_
+    bool polled : 1 = false;   // polls_, now or before
+
+    [[nodiscard]] bool watched() const noexcept { return input >= input_state::open; }
+    [[nodiscard]] bool read_waits() const noexcept { return input == input_state::waiting; }
+    void move_to(input_state next) noexcept {
+      if (input == next) return;
+      check_move(input_state(input), next);
+      input = next;
+    }
   };
   static_assert(sizeof(fd_state) == 24, "there is one for each connection");
 
@@ -84,7 +121,7 @@ class readiness_driver : public kernel_driver {
   /// reading goes on to the end.
   void ready(fd_state& state, bool readable, bool writable, bool ended, worker& w) noexcept {
     if (ended) state.ended = true;
-    if (readable) state.read_waits = false;
+    if (readable && state.read_waits()) state.move_to(input_state::open);
     if (writable) state.write_waits = false;
     if (state.polled) [[unlikely]]
       run_polls(state, w);

@@ -19,7 +19,7 @@ namespace heddle {
 void readiness_driver::forget_old(int fd, fd_state& state) noexcept {
   const std::uint32_t epoch = epochs_->of(fd);
   if (state.epoch == epoch) return;
-  if (state.watched) unwatch(fd, true);
+  if (state.watched()) unwatch(fd, true);
   if (state.starved) std::erase(starved_, &state);
   const bool kicked = state.kicked;  // a listed record stays in kicked_; run_kicked() finds no work
   const bool polled = state.polled;
@@ -56,7 +56,7 @@ readiness_driver::fd_state& readiness_driver::begin(int fd, fd_kind kind) noexce
   if (epochs_ != nullptr) [[unlikely]]
     epochs_->renew(fd);
   fd_state& state = state_of(fd);
-  if (state.watched) [[unlikely]]
+  if (state.watched()) [[unlikely]]
     unwatch(fd, true);
   const std::uint32_t epoch = state.epoch;
   const bool kicked = state.kicked;  // a listed record stays in kicked_; run_kicked() finds no work
@@ -64,7 +64,7 @@ readiness_driver::fd_state& readiness_driver::begin(int fd, fd_kind kind) noexce
   state.epoch = epoch;
   state.kicked = kicked;
   state.kind = kind;
-  state.made_here = true;
+  state.origin = fd_origin::made_here;
   return state;
 }
 
@@ -76,10 +76,10 @@ std::int64_t readiness_driver::accept_one(int listener) noexcept {
   if (fd < 0) return fd;
   const fd_kind kind = kind_of(state_of(listener), listener);
   fd_state& state = begin(fd, kind);
-  state.accepted = true;
   known_peer& peer = known_peers_[static_cast<std::size_t>(fd) % known_peers_.size()];
-  state.peer_known = len <= sizeof peer.address;
-  if (state.peer_known) {
+  state.origin = fd_origin::accepted;
+  if (len <= sizeof peer.address) {
+    state.origin = fd_origin::peer_known;
     peer.fd = fd;
     peer.len = len;
     std::memcpy(peer.address, &from, len);
@@ -89,7 +89,7 @@ std::int64_t readiness_driver::accept_one(int listener) noexcept {
 
 int readiness_driver::peer_name(int fd, ::sockaddr* out, unsigned* len) noexcept {
   const known_peer& peer = known_peers_[static_cast<std::size_t>(fd) % known_peers_.size()];
-  if (peer.fd != fd || !state_of(fd).peer_known || *len < peer.len)
+  if (peer.fd != fd || state_of(fd).origin != fd_origin::peer_known || *len < peer.len)
     return kernel_driver::peer_name(fd, out, len);
   std::memcpy(out, peer.address, peer.len);
   *len = peer.len;
@@ -134,7 +134,7 @@ std::size_t readiness_driver::send_now(int fd, const ::iovec* pieces, std::size_
   const auto bytes = static_cast<std::size_t>(sent);
   std::size_t len = 0;
   for (std::size_t i = 0; i != count; ++i) len += pieces[i].iov_len;
-  if (bytes < len && state.watched && kind_of(state, fd) == fd_kind::stream)
+  if (bytes < len && state.watched() && kind_of(state, fd) == fd_kind::stream)
     state.write_waits = true;
   return bytes;
 }
@@ -144,7 +144,8 @@ std::int64_t readiness_driver::send_file_now(int fd, const ::iovec& head, int fi
                                              bool never_waits) noexcept {
   const fd_state& state = state_of(fd);
   if (!state.writers.empty()) return -EAGAIN;
-  return kernel_driver::send_file_now(fd, head, file, at, count, never_waits || state.made_here);
+  return kernel_driver::send_file_now(fd, head, file, at, count,
+                                      never_waits || state.origin != fd_origin::elsewhere);
 }
 
 void readiness_driver::close(int fd, worker& w) noexcept {
@@ -156,7 +157,7 @@ void readiness_driver::close(int fd, worker& w) noexcept {
     end_all(state->readers);
     end_all(state->writers);
     if (state->polled) end_all(polls_[state]);
-    if (state->watched) unwatch(fd, !state->accepted);
+    if (state->watched()) unwatch(fd, state->origin < fd_origin::accepted);
     if (state->starved) std::erase(starved_, state);
     *state = fd_state();
   }

@@ -237,26 +237,29 @@ namespace detail {
 
 const entry_functions receive_functions = {
     .wait_of = &wait_in<receive_awaiter>,
-    .serve = [](lane_entry& e, arrived_bytes& from) noexcept {
-      if (from.front().empty()) return served::wants_more;
-      static_cast<receive_awaiter&>(e).give(from.lend());
-      e.outcome = 0;
-      return served::done;
-    },
+    .serve =
+        [](lane_entry& e, arrived_bytes& from) noexcept {
+          if (from.front().empty()) return served::wants_more;
+          static_cast<receive_awaiter&>(e).give(from.lend());
+          e.outcome = 0;
+          return served::done;
+        },
 };
 const entry_functions readable_functions = {
     .wait_of = &wait_in<readable_awaiter>,
-    .serve = [](lane_entry& e, arrived_bytes& from) noexcept {
-      if (from.front().empty()) return served::wants_more;
-      e.outcome = 1;
-      return served::done;
-    },
+    .serve =
+        [](lane_entry& e, arrived_bytes& from) noexcept {
+          if (from.front().empty()) return served::wants_more;
+          e.outcome = 1;
+          return served::done;
+        },
 };
 const entry_functions detach_functions = {
     .wait_of = &wait_in<detach_awaiter>,
-    .serve = [](lane_entry& e, arrived_bytes& from) noexcept {
-      return from.stop(e) ? served::done : served::waits;
-    },
+    .serve =
+        [](lane_entry& e, arrived_bytes& from) noexcept {
+          return from.stop(e) ? served::done : served::waits;
+        },
 };
 
 receive_awaiter::receive_awaiter(pinned_state&& on, nothing_more) noexcept

@@ -27,7 +27,9 @@ class socket_state : public descriptor_state {
     return home != color && home != no_color;
   }
   /// The color in which it was armed last; no_color if it never was, or was detached since.
-  [[nodiscard]] std::uint32_t receives_in() const noexcept { return home_in(receiving_.submitter_color); }
+  [[nodiscard]] std::uint32_t receives_in() const noexcept {
+    return home_in(receiving_.submitter_color);
+  }
 
  private:
   struct untaken_blocks;

@@ -66,7 +66,9 @@ const stream_functions socket_stream_functions = {
     .shutdown = [](descriptor_state& s,
                    int how) noexcept { return driver_here().shutdown(s.fd.number(), how); },
     .peer =
-        [](const descriptor_state& s) noexcept { return socket_name(s.fd.number(), &driver::peer_name); },
+        [](const descriptor_state& s) noexcept {
+          return socket_name(s.fd.number(), &driver::peer_name);
+        },
     .end_with_last_write =
         [](descriptor_state& s) noexcept {
           // Bytes that do not fill a segment are held back and leave in one segment with the end;

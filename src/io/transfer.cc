@@ -55,13 +55,11 @@ constexpr entry_functions writer_functions = {
     .operation_of = &operation_in<Awaiter>,
     .run = &run_unless_satisfied<Awaiter>,
     .serve = nullptr,
-    .satisfied = [](const lane_entry& e) noexcept {
-      return static_cast<const Awaiter&>(e).satisfied();
-    },
+    .satisfied =
+        [](const lane_entry& e) noexcept { return static_cast<const Awaiter&>(e).satisfied(); },
     .add_left = [](const lane_entry& e, chain& to) { static_cast<const Awaiter&>(e).add_left(to); },
-    .step = [](lane_entry& e, std::int64_t got) noexcept {
-      return static_cast<Awaiter&>(e).step(got);
-    },
+    .step = [](lane_entry& e,
+               std::int64_t got) noexcept { return static_cast<Awaiter&>(e).step(got); },
 };
 
 constexpr entry_functions with_reader(entry_functions f) noexcept {
@@ -187,8 +185,8 @@ void chain_awaiter::add_left(chain& to) const {
 }
 
 writable_awaiter::writable_awaiter(pinned_state&& on, nothing_more) noexcept
-    : lane_awaiter(std::move(on), lane_role::writable, true, extent::all, writable_kind, op_code::poll,
-                   -1, &step_completed<writable_awaiter>) {}
+    : lane_awaiter(std::move(on), lane_role::writable, true, extent::all, writable_kind,
+                   op_code::poll, -1, &step_completed<writable_awaiter>) {}
 
 writable_awaiter::~writable_awaiter() {
   HEDDLE_ASSERT(!pending, "a wait for room was destroyed while the driver had it: cancel it");

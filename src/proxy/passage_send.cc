@@ -11,8 +11,8 @@ namespace heddle::http::detail {
 task<bool> passage::put(std::string_view bytes) {
   const sent_now sent = use_.on.try_write(byte_view(bytes));
   if (sent.complete(bytes.size())) co_return true;
-  const auto done = co_await as_expected(
-      with_timeout(use_.on.write(byte_view(bytes.substr(sent.bytes))), core_.options.timeouts.transfer));
+  const auto done = co_await as_expected(with_timeout(
+      use_.on.write(byte_view(bytes.substr(sent.bytes))), core_.options.timeouts.transfer));
   if (!done && done.error() == std::errc::operation_canceled && use_.on)
     throw failure(done.error());
   co_return done.has_value();

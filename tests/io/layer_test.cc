@@ -376,7 +376,8 @@ DRIVER_TEST(layer, "what a layer throws reaches readers and writers") {
 DRIVER_TEST(layer, "bytes that a layer has taken leave with a flush, or before the next write") {
   run_plain(make(), &taken_bytes_are_flushed);
 }
-DRIVER_TEST(layer, "a flush that fails keeps its bytes if its caller counts, and else cuts the stream") {
+DRIVER_TEST(layer,
+            "a flush that fails keeps its bytes if its caller counts, and else cuts the stream") {
   run_plain(make(), &a_flush_may_fail);
 }
 DRIVER_TEST(layer, "a layered stream has no number, and no file passes beside it") {

@@ -181,7 +181,8 @@ task<> nothing_is_lost_by_trying() {
                        piece::of_static(byte_view(all.data() + at + size / 3, size - size / 3)));
       at += sent.bytes;
       EXPECT_EQ(to.flush_due(), sent.flush_due);
-      if (!sent.complete(size)) at += co_await to.write(byte_view(all.data() + at, size - sent.bytes));
+      if (!sent.complete(size))
+        at += co_await to.write(byte_view(all.data() + at, size - sent.bytes));
     }
     to.shutdown_write();
   };
@@ -211,7 +212,8 @@ task<> other_bytes_follow() {
   EXPECT_TRUE(again.flush_due);
   // The reader takes nothing, so a flush does not end, and nothing is lost.
   std::size_t none = 0;
-  const auto late = co_await as_expected(with_timeout(both.server.write_some(byte_view(), none), 1ms));
+  const auto late =
+      co_await as_expected(with_timeout(both.server.write_some(byte_view(), none), 1ms));
   if (!late) EXPECT_EQ(late.error(), std::errc::timed_out);
   scope s;
   s.spawn([](stream from, std::string want) -> task<> {

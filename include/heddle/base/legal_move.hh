@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Checks the moves of a state machine. The states are an enumeration, and the legal moves a function
-// is_legal(from, to) beside it:
+// Checks the moves of a state machine. The states are an enumeration, and the legal moves a
+// function is_legal(from, to) beside it:
 //
 //   enum class lamp : std::uint8_t { off, on, broken };
 //   constexpr bool is_legal(lamp from, lamp to) { return from != lamp::broken && from != to; }

@@ -28,15 +28,14 @@ namespace heddle {
 
 /// The interface of a layer. The stream calls it; no function of it is called by users.
 ///
-/// Thread: the stream's color. One pull() and one push() or flush() at a time, perhaps both at once;
-/// each in a task of the stream's own, that no reader's deadline reaches.
-/// Owns: the connection below it. The layer dies after close(), when neither call runs.
-/// Cancel: close() of the stream cancels both; cancelling a write cancels its push(). A push() that
-/// ended early may have sent a part. If the write had no counter, the stream calls cut(), and no
-/// push() follows; if it had one, the layer must keep the rest and send it first next time. The
-/// same is true of flush().
-/// Fails: a std::system_error thrown by pull() or push() is rethrown to the reader or writer, and
-/// to every later reader.
+/// Thread: the stream's color. One pull() and one push() or flush() at a time, perhaps both at
+/// once; each in a task of the stream's own, that no reader's deadline reaches. Owns: the
+/// connection below it. The layer dies after close(), when neither call runs. Cancel: close() of
+/// the stream cancels both; cancelling a write cancels its push(). A push() that ended early may
+/// have sent a part. If the write had no counter, the stream calls cut(), and no push() follows; if
+/// it had one, the layer must keep the rest and send it first next time. The same is true of
+/// flush(). Fails: a std::system_error thrown by pull() or push() is rethrown to the reader or
+/// writer, and to every later reader.
 class stream_layer {
  public:
   virtual ~stream_layer() = default;
@@ -50,9 +49,9 @@ class stream_layer {
   [[nodiscard]] virtual stream* waits_for() noexcept { return nullptr; }
   /// Sends the whole chain. If it is empty, waits until there is room to send.
   [[nodiscard]] virtual task<> push(chain out) = 0;
-  /// Sends the bytes that leave at once, the head's and then the body's. A layer may also take bytes
-  /// that cannot leave at once, and then says that a flush is due. Called only while neither push()
-  /// nor flush() runs, and not before all taken bytes have left.
+  /// Sends the bytes that leave at once, the head's and then the body's. A layer may also take
+  /// bytes that cannot leave at once, and then says that a flush is due. Called only while neither
+  /// push() nor flush() runs, and not before all taken bytes have left.
   virtual sent_now try_push([[maybe_unused]] byte_view head,
                             [[maybe_unused]] const piece& body) noexcept {
     return {};
