@@ -22,7 +22,7 @@
 
 namespace heddle {
 
-/// What is known of a descriptor's input:
+/// The driver's knowledge of a descriptor's input:
 ///   unwatched  the kernel does not report on it
 ///   drained    the same, and it was empty when it was read last
 ///   open       the kernel reports on it, and it may be readable
