@@ -48,7 +48,6 @@ void lane::push(lane_entry& e) noexcept {
     tail->next = &e;
   }
   tail = &e;
-  e.queued = true;
 }
 
 void lane::remove(lane_entry& e) noexcept {
@@ -61,7 +60,6 @@ void lane::remove(lane_entry& e) noexcept {
     if (tail == &e) tail = before;
   }
   e.next = nullptr;
-  e.queued = false;
 }
 
 bool lane_entry::begin(wait& x, link frame) noexcept {

@@ -69,7 +69,7 @@ struct lane_entry {
   lane_entry(const lane_entry&) = delete;
   lane_entry& operator=(const lane_entry&) = delete;
   ~lane_entry() {
-    if (queued) leave();
+    if (queued()) leave();
     if (state != nullptr) unpin(*state);
   }
 
@@ -80,12 +80,13 @@ struct lane_entry {
   /// Asks the entry to end: for wait_kind::cancel.
   void cancel(wait& x, worker& w) noexcept;
 
-  lane_entry* next = nullptr;
-  descriptor_state* state;   ///< pinned, or null
-  std::int32_t outcome = 0;  ///< the last step's result, or -errno
+  [[nodiscard]] bool queued() const noexcept { return next != nullptr; }
+
+  lane_entry* next = nullptr;  ///< in the lane; null while it is in none
+  descriptor_state* state;     ///< pinned, or null
+  std::int32_t outcome = 0;    ///< the last step's result, or -errno
   lane_role role;
   bool write;
-  bool queued = false;
   bool ending : 1;  ///< cancellation was asked for
   bool some : 1;    ///< one step that moved bytes is enough
   /// A write without a counter: if it ends early, its caller does not know how much has left, so
