@@ -214,8 +214,7 @@ task<bool> connection::flush_some() {
 
 task<> connection::flush() {
   if (flushed_at_once()) co_return;
-  while (!co_await flush_some()) {
-  }
+  for (bool all_left = false; !all_left;) all_left = co_await flush_some();
 }
 
 task<> connection::answer_plain_http() {

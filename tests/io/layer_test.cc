@@ -200,8 +200,7 @@ class lender : public stream_layer {
   explicit lender(stream over) : inner_(std::move(over)) {}
   task<received> pull() override { co_return co_await inner_.receive(); }
   task<> push(chain out) override {
-    while (!co_await flush()) {
-    }
+    for (bool all_left = false; !all_left;) all_left = co_await flush();
     co_await inner_.write(std::move(out));
   }
   sent_now try_push(byte_view head, const piece& body) noexcept override {

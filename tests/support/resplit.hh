@@ -37,8 +37,7 @@ class resplit : public stream_layer {
     co_return part;
   }
   task<> push(chain out) override {
-    while (!co_await flush()) {
-    }
+    for (bool all_left = false; !all_left;) all_left = co_await flush();
     while (!out.empty()) {
       co_await dawdle();
       const byte_view first = out.piece_at(0).bytes();
