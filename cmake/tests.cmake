@@ -162,6 +162,12 @@ foreach(room IN LISTS test_rooms)
                          LABELS client TIMEOUT ${test_timeout_s} ENVIRONMENT "HEDDLE_TEST_HTTP=2"
                          FAIL_REGULAR_EXPRESSION "${false_alarm}")
   endif()
+  if(room STREQUAL "proxy")
+    add_test(NAME proxy_to_http2 COMMAND proxy_test --gtest_brief=1)
+    set_tests_properties(proxy_to_http2 PROPERTIES
+                         LABELS proxy TIMEOUT ${test_timeout_s} ENVIRONMENT "HEDDLE_TEST_UPSTREAM=2"
+                         FAIL_REGULAR_EXPRESSION "${false_alarm}")
+  endif()
   # The same bodies on several workers, in another order each time; the seed is in the output.
   if(room MATCHES "^(core|sync|io|fiber)$")
     foreach(workers 2 4)

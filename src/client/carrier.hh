@@ -7,8 +7,8 @@
 #include <optional>
 #include <utility>
 
-#include "client/http2_link.hh"
 #include "client/pool.hh"
+#include "heddle/client/detail/http2_link.hh"
 
 namespace heddle::http::detail {
 

@@ -8,6 +8,7 @@
 
 #include "client/core.hh"
 #include "heddle/core/expected.hh"
+#include "heddle/core/sleep.hh"
 #include "heddle/http/content_decoding.hh"
 #include "heddle/sched/runtime.hh"
 #include "heddle/sync/wake_once.hh"
@@ -124,6 +125,7 @@ task<std::unique_ptr<client_exchange>> client_core::attempt(const outgoing& what
     if (reused) ++counters.reused;
     ++counters.requests;
     std::unique_ptr<client_exchange> made = exchange_on(std::move(on), what, at, due);
+    nanoseconds pause{};
     try {
       co_await made->begin(what, head, unpack);
       co_return made;
@@ -132,6 +134,7 @@ task<std::unique_ptr<client_exchange>> client_core::attempt(const outgoing& what
       if (made->refused()) {
         if (refusals++ == options->http2.refused_retries_max) throw;
         if (made->wants_http1()) pool->origin(at.origin())->http1_required = true;
+        pause = pause_after_refusal(refusals);
       } else {
         const bool repeatable = idempotent(method_of(what.method()));
         if (!reused || again || made->answered() || !repeatable || !connection_gone(e.code()))
@@ -140,6 +143,7 @@ task<std::unique_ptr<client_exchange>> client_core::attempt(const outgoing& what
       }
     }
     ++counters.retries;
+    if (pause != nanoseconds::zero()) co_await with_deadline(sleep_for(pause), due);
   }
 }
 

@@ -65,21 +65,17 @@ task<> exchange_over_http1::send(const outgoing& what, std::string head) {
 
 /// Waits for further bytes. False at the end of the connection.
 task<bool> exchange_over_http1::more(nanoseconds patience, const char* where) {
-  block_.release();
-  rest_ = {};
+  answer_.drop_block();
   auto in = co_await as_expected(with_deadline(lease_.on.receive(), limit_of(patience)));
   if (!in) fail_wait(in.error(), where);
-  block_ = std::move(*in);
-  rest_ = block_.text();
-  answered_ = answered_ || !rest_.empty();
-  co_return !rest_.empty();
+  answer_.add(std::move(*in));
+  co_return !answer_.rest().empty();
 }
 
 /// The same for bytes of the head, which has to be whole by then.
 task<bool> exchange_over_http1::more_head(time_point& due) {
   if (upload_ != nullptr && !upload_->ended()) {
-    block_.release();
-    rest_ = {};
+    answer_.drop_block();
     // However this ends, more() finds out why.
     static_cast<void>(co_await as_expected(
         with_deadline(with_cancel(upload_->over(), lease_.on.readable()), due_)));
@@ -90,21 +86,19 @@ task<bool> exchange_over_http1::more_head(time_point& due) {
 }
 
 task<> exchange_over_http1::read_one_head() {
-  response_parser parser(options_->bounds);
   time_point due = head_due();
   for (;;) {
-    const parse_state now = parser.feed(rest_);
+    const parse_state now = answer_.read_head(head_);
     if (now == parse_state::done) break;
     if (now == parse_state::failed)
       fail(std::make_error_code(std::errc::bad_message),
-           "the server sent a bad head: " + std::string(describe(parser.error())));
+           "the server sent a bad head: " + std::string(describe(answer_.head_fault())));
     const bool came = co_await more_head(due);
     if (!came)
       fail(std::make_error_code(std::errc::connection_reset),
-           parser.received() == 0 ? "the server closed the connection without an answer"
-                                  : "the connection ended inside the head of the answer");
+           answer_.head_begun() ? "the connection ended inside the head of the answer"
+                                : "the server closed the connection without an answer");
   }
-  head_ = parser.take();
 }
 
 task<> exchange_over_http1::read_head() {
@@ -119,17 +113,15 @@ task<> exchange_over_http1::read_head() {
 }
 
 bool exchange_over_http1::begin_body() {
-  framing_ = head_.body(method_of(verb_));
-  body_.begin(framing_, framing_ == framing::length ? head_.content_length() : 0);
-  return !body_.ended();
+  answer_.begin_body(head_, method_of(verb_));
+  return !answer_.body.ended();
 }
 
 /// The connection is used again only if both sides have sent everything and nothing else.
 void exchange_over_http1::end_of_body() {
   if (std::exchange(ended_, true)) return;
   const bool sent = upload_ == nullptr || upload_->sent();
-  const bool clean =
-      sent && rest_.empty() && head_.keep_alive() && framing_ != framing::until_close;
+  const bool clean = sent && answer_.leaves_clean(head_);
   if (upload_ != nullptr) upload_->cancel();
   if (clean)
     lease_.keep();
@@ -139,29 +131,26 @@ void exchange_over_http1::end_of_body() {
 
 task<std::string_view> exchange_over_http1::read_raw() {
   while (!ended_) {
-    const std::string_view part = body_.take(rest_);
+    const std::string_view part = answer_.next_part();
     if (!part.empty()) co_return part;
-    if (const problem what = body_.error(); what != problem::none)
+    if (const problem what = answer_.body.error(); what != problem::none)
       fail(std::make_error_code(what == problem::body_too_large ? std::errc::message_size
                                                                 : std::errc::bad_message),
            "the server sent a bad body: " + std::string(describe(what)));
-    if (body_.ended()) {
+    if (answer_.body.ended()) {
       end_of_body();
       break;
     }
     const bool came = co_await more(options_->timeouts.transfer, "inside the body of the answer");
-    if (!came && !body_.end_of_input())
+    if (!came && !answer_.body.end_of_input())
       fail(std::make_error_code(std::errc::connection_reset),
-           "the answer is incomplete: the connection ended " +
-               (body_.how() == framing::length
-                    ? std::to_string(body_.left()) + " bytes before the end of its body"
-                    : std::string("before the last chunk of its body")));
+           "the answer is incomplete: the connection ended " + answer_.missing());
   }
   co_return std::string_view{};
 }
 
 std::string_view exchange_over_http1::trailer(std::string_view name) const noexcept {
-  return find_trailer(body_.trailers(), name);
+  return find_trailer(answer_.body.trailers(), name);
 }
 
 }  // namespace heddle::http::detail

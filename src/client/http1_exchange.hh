@@ -9,7 +9,7 @@
 
 #include "client/exchange.hh"
 #include "client/pool.hh"
-#include "heddle/http/body_decoder.hh"
+#include "heddle/http/http1_answer.hh"
 
 namespace heddle::http::detail {
 
@@ -20,10 +20,10 @@ class exchange_over_http1 final : public client_exchange {
                       std::string verb, time_point due)
       : client_exchange(std::move(options), std::move(from), std::move(verb), due),
         lease_(std::move(on)),
-        body_(options_->bounds) {}
+        answer_(options_->bounds) {}
 
   [[nodiscard]] std::string_view trailer(std::string_view name) const noexcept override;
-  [[nodiscard]] bool answered() const noexcept override { return answered_; }
+  [[nodiscard]] bool answered() const noexcept override { return answer_.begun(); }
 
  private:
   [[nodiscard]] task<> send(const outgoing& what, std::string head) override;
@@ -37,11 +37,7 @@ class exchange_over_http1 final : public client_exchange {
   [[nodiscard]] task<bool> more_head(time_point& due);
 
   lease lease_;
-  received block_;
-  std::string_view rest_;  // of the block
-  framing framing_ = framing::none;
-  body_decoder body_;
-  bool answered_ = false;
+  http1_answer answer_;
   bool ended_ = false;
 };
 

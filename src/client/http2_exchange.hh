@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "client/exchange.hh"
-#include "client/http2_link.hh"
+#include "heddle/client/detail/http2_link.hh"
 
 namespace heddle::http::detail {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The life of a connection of HTTP/2: its task, its streams from their first frame to their last.
-#include "client/http2_link.hh"
+#include "heddle/client/detail/http2_link.hh"
 
 #include <algorithm>
 #include <utility>
@@ -188,7 +188,7 @@ void http2_link::take_bytes(std::string_view bytes) {
   pinged_ = false;
   if (!kept_.settings_seen && bytes.starts_with("HTTP/1."))
     fail(http2_error::protocol_error,
-         "it speaks HTTP/1.1; client_options::http2.prior_knowledge is for servers of HTTP/2");
+         "it speaks HTTP/1.1; prior knowledge (http2.prior_knowledge, h2c://) is for HTTP/2");
   take(bytes);
 }
 
@@ -269,6 +269,13 @@ task<bool> http2_link::send(client_stream& s, std::string_view bytes, bool ends)
   if (!sent) throw failure(sent.error());
   if (*sent && ends && s.may_send()) s.end_local();
   co_return *sent;
+}
+
+void http2_link::send_trailers(client_stream& s, std::string_view block) {
+  if (!s.may_send() || over()) return;
+  put_header_block(out_.gathered, block, s.id(), true);
+  s.end_local();
+  out_.flush_soon();
 }
 
 /// A smaller number withholds permits; those in use are withheld when their streams end.

@@ -3,8 +3,8 @@
 // and the texts of errors.
 #include <utility>
 
-#include "client/http2_link.hh"
 #include "heddle/base/text.hh"
+#include "heddle/client/detail/http2_link.hh"
 #include "heddle/http/http2_client_head.hh"
 #include "heddle/http/problem.hh"
 
@@ -84,8 +84,12 @@ void http2_link::on_head(std::uint32_t, http2_stream* found, std::string_view bl
     if (ends)
       return reset_stream(s.id(), malformed("an informational answer that ends its stream"));
     if (++s.informational > options_->informational_max)
-      reset_stream(s.id(), {http2_error::cancel, std::errc::message_size,
-                            "too many informational answers (client_options::informational_max)"});
+      return reset_stream(s.id(),
+                          {http2_error::cancel, std::errc::message_size,
+                           "too many informational answers (client_options::informational_max)"});
+    if (!s.keeps_early) return;
+    s.early.push_back(std::move(s.head));
+    s.news.wake();
     return;
   }
   s.has_head = true;

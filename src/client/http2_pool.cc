@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "client/http2_link.hh"
 #include "client/pool.hh"
+#include "heddle/client/detail/http2_link.hh"
 #include "heddle/sched/runtime.hh"
 
 namespace heddle::http::detail {

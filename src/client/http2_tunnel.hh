@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "client/http2_link.hh"
+#include "heddle/client/detail/http2_link.hh"
 #include "heddle/http/http2_tunnel.hh"
 
 namespace heddle::http::detail {

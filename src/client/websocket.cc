@@ -8,6 +8,7 @@
 #include "client/http2_tunnel.hh"
 #include "heddle/client/connect.hh"
 #include "heddle/core/expected.hh"
+#include "heddle/core/sleep.hh"
 #include "heddle/http/http2_client_head.hh"
 #include "heddle/web/websocket_client.hh"
 
@@ -117,6 +118,7 @@ task<websocket> client_core::open_websocket(std::string text, websocket_options 
       refuse_request(what, at, refused.code, refused.text);
     if (refused.wants_http1) pool->origin(at.origin())->http1_required = true;
     ++counters.retries;
+    co_await with_deadline(sleep_for(pause_after_refusal(refusals)), due);
   }
   co_return co_await with_deadline(websocket_over_http1(at, std::move(with)),
                                    add_saturated(due, with.close_timeout));

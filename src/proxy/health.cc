@@ -5,8 +5,9 @@
 #include "heddle/core/deadline.hh"
 #include "heddle/core/expected.hh"
 #include "heddle/core/sleep.hh"
-#include "heddle/http/response_parser.hh"
+#include "heddle/sched/runtime.hh"
 #include "proxy/core.hh"
+#include "proxy/upstream_exchange.hh"
 
 namespace heddle::http::detail {
 namespace {
@@ -16,23 +17,37 @@ struct bad_check {
 };
 
 /// Throws failure or bad_check if the upstream does not answer well.
-task<> ask_once(const upstream& at, const proxy_options& options) {
-  const stream on = co_await at.connect(address());
-  const std::string head = "GET " + options.health.path + " HTTP/1.1\r\nHost: " + at.authority +
+task<> ask_on(upstream_exchange& on, const upstream& at, const std::string& path) {
+  const std::string head = "GET " + path + " HTTP/1.1\r\nHost: " + at.authority +
                            "\r\nUser-Agent: heddle-health-check\r\nConnection: close\r\n\r\n";
-  co_await on.write(byte_view(std::string_view(head)));
-  response_parser parser(options.bounds);
+  const bool taken = co_await on.send(head, head.size(), sending::whole);
+  static_cast<void>(taken);
+  response_head answer;
   for (;;) {
-    const received in = co_await on.receive();
-    if (in.empty()) throw bad_check{"it closed the connection without an answer"};
-    std::string_view bytes = in.text();
-    const parse_state now = parser.feed(bytes);
-    if (now == parse_state::need_more) continue;
-    if (now == parse_state::failed) throw bad_check{std::string(describe(parser.error()))};
-    const int status = parser.take().status();
-    if (status >= 200 && status < 400) co_return;
-    throw bad_check{options.health.path + " gave " + std::to_string(status)};
+    const parse_state now = on.read_head(answer);
+    if (now == parse_state::failed) throw bad_check{on.fault()};
+    if (now == parse_state::done) break;
+    const bool came = co_await on.arrive();
+    if (!came) throw bad_check{"it closed the connection without an answer"};
   }
+  if (answer.status() < 200 || answer.status() >= 400)
+    throw bad_check{path + " gave " + std::to_string(answer.status())};
+}
+
+task<> ask_once(const upstream& at, const proxy_options& options) {
+  stream on = co_await at.connect(address(), false);
+  if (!at.is_http2(on)) {
+    exchange_by_http1 asked(on, options.bounds, options.timeouts.transfer);
+    co_return co_await ask_on(asked, at, options.health.path);
+  }
+  const auto link = std::make_shared<http2_link>(std::move(on), at.link_options());
+  spawn(http2_link::run(link));
+  struct closing {
+    http2_link& of;
+    ~closing() { of.leave(true); }
+  } const closes{*link};
+  exchange_by_http2 asked(link, link->permits.try_acquire(), at.secure());
+  co_await ask_on(asked, at, options.health.path);
 }
 
 }  // namespace

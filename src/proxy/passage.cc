@@ -3,6 +3,7 @@
 #include "proxy/passage.hh"
 
 #include "heddle/core/expected.hh"
+#include "heddle/core/sleep.hh"
 #include "heddle/web/problem_details.hh"
 #include "heddle/web/websocket_client.hh"
 #include "proxy/fields.hh"
@@ -45,11 +46,11 @@ task<> passage::read_first_part() {
   if (!has_body()) co_return;
   waits_ = head_.expects_continue();
   streams_ = true;
-  if (waits_) co_return;
+  // A client that sends no length may wait for the answer's head before it sends a part.
+  if (waits_ || head_.body() != framing::length) co_return;
   const std::string_view part = co_await r_.read();
-  first_part_ = part;
-  // A chunked body tells its end only at the next call, which may wait.
-  if (head_.body() == framing::length && part.size() == head_.content_length()) streams_ = false;
+  first_parts_ = part;
+  if (part.size() == head_.content_length()) streams_ = false;
 }
 
 void passage::write_head() {
@@ -62,7 +63,8 @@ void passage::write_head() {
                     .extended_protocol = extended_,
                     .websocket_key = key_},
                    core_.options);
-  if (!streams_) out_ += first_part_;
+  head_bytes_ = out_.size();
+  if (!streams_) out_ += first_parts_;
 }
 
 /// A permit for one connection; false if none was free in time.
@@ -78,31 +80,69 @@ task<bool> passage::reserve(upstream& at) {
   co_return true;
 }
 
-task<std::optional<upstream_failure>> passage::connect(bool fresh) {
+/// An upgrade takes its connection for itself.
+bool passage::needs_http1() const {
+  return !extended_.empty() || (core_.options.upgrades && !passed_upgrade(head_).empty());
+}
+
+void passage::use(upstream::carrier&& on) {
   upstream& at = use_.of();
-  if (!fresh && core_.options.proxy_protocol == 0) {
-    while (stream on = at.take_idle()) {
-      // RFC 9112 section 9.2: bytes that came before the request was sent are no answer to it.
-      if (const received unasked = on.take(); !unasked.empty()) {
-        on.close();
-        continue;
-      }
-      // The upstream may have ended it meanwhile. Requests that must not be sent twice look first.
-      // Below TLS such bytes are seen only by looking.
-      const bool looks = at.secure() || !idempotent(head_.verb()) || streams_;
-      const bool ended = looks && co_await has_ended(on);
-      if (ended) continue;
-      use_.on = std::move(on);
-      use_.reused = true;
-      ++at.counters.reused;
-      co_return std::nullopt;
+  use_.reused = on.reused;
+  if (on.reused) ++at.counters.reused;
+  if (on.link != nullptr) {
+    by_http2_.emplace(std::move(on.link), std::move(on.permit), at.secure());
+    exchange_ = &*by_http2_;
+  } else {
+    use_.on = std::move(on.alone);
+    by_http1_.emplace(use_.on, core_.options.bounds, core_.options.timeouts.transfer);
+    exchange_ = &*by_http1_;
+  }
+}
+
+/// Takes an unused connection of HTTP/1.1; false if there is none.
+task<bool> passage::take_idle() {
+  upstream& at = use_.of();
+  while (stream on = at.take_idle()) {
+    // RFC 9112 section 9.2: bytes that came before the request was sent are no answer to it.
+    if (const received unasked = on.take(); !unasked.empty()) {
+      on.close();
+      continue;
+    }
+    // The upstream may have ended it meanwhile. Requests that must not be sent twice look first.
+    // Below TLS such bytes are seen only by looking.
+    const bool looks = at.secure() || !idempotent(head_.verb()) || streams_;
+    const bool ended = looks && co_await has_ended(on);
+    if (ended) continue;
+    use({.alone = std::move(on), .reused = true});
+    co_return true;
+  }
+  co_return false;
+}
+
+task<> passage::find_connection(bool fresh) {
+  upstream& at = use_.of();
+  const bool http1_only = needs_http1();
+  if (!http1_only) {
+    upstream::carrier found = co_await at.find_carrier();
+    if (found.link != nullptr || found.alone) {
+      use(std::move(found));
+      co_return;
     }
   }
-  use_.reused = false;
+  const bool may_reuse = !fresh && core_.options.proxy_protocol == 0;
+  const bool reuses = may_reuse && co_await take_idle();
+  if (reuses) co_return;
+  stream on = co_await at.connect(r_.peer(), http1_only);
+  if (http1_only && at.is_http2(on))
+    throw failure(std::make_error_code(std::errc::protocol_not_supported),
+                  "it speaks HTTP/2, and this request is an upgrade of HTTP/1.1");
+  use(at.carrier_on(std::move(on)));
+}
+
+task<std::optional<upstream_failure>> passage::connect(bool fresh) {
   std::string why;
   try {
-    use_.on = co_await at.connect(r_.peer());
-    ++at.counters.connections;
+    co_await find_connection(fresh);
     co_return std::nullopt;
   } catch (const std::system_error& e) {
     if (e.code() == std::errc::operation_canceled) throw;
@@ -119,7 +159,6 @@ task<passage::attempt> passage::try_once(bool fresh) {
   a.connected = true;
   ++use_.of().counters.requests;
   write_head();
-  answered_ = false;
   try {
     auto exchanged = streams_ ? exchange_beside_upload() : exchange_alone();
     a.answer.emplace(co_await std::move(exchanged));
@@ -131,7 +170,9 @@ task<passage::attempt> passage::try_once(bool fresh) {
 
 /// Whether the request may be sent again after a failure.
 bool passage::may_repeat(const attempt& a) const noexcept {
-  if (started_ || answered_ || client_left_) return false;
+  if (started_ || client_left_) return false;
+  if (exchange_ != nullptr && exchange_->refused()) return parts_kept_;
+  if (exchange_ != nullptr && exchange_->answered()) return false;
   return !a.connected || (idempotent(head_.verb()) && !upload_begun_);
 }
 
@@ -166,7 +207,8 @@ task<response> passage::pass() {
   upstream* at = core_.choose(r_.peer(), tried_);
   if (at == nullptr) co_return fail({503, "no upstream is up"});
   bool fresh = false;
-  for (;;) {
+  const std::uint32_t refusals_max = core_.options.http2.refused_retries_max;
+  for (std::uint32_t refusals = 0;;) {
     if (tried_.empty() || tried_.back() != at) tried_.push_back(at);
     const bool room = co_await reserve(*at);
     if (!room)
@@ -174,15 +216,21 @@ task<response> passage::pass() {
                                " connections to it were in use (connections_max)"});
     attempt a = co_await try_once(fresh);
     if (a.answer) co_return std::move(*a.answer);
+    const bool again = may_repeat(a);
+    const bool refused = exchange_ != nullptr && exchange_->refused();
+    if (refused && exchange_->wants_http1()) at->require_http1();
     const bool reused = use_.reused;
+    if (refused && again && refusals++ < refusals_max)
+      co_await sleep_for(pause_after_refusal(refusals));
+    exchange_ = nullptr;
+    by_http1_.reset();
+    by_http2_.reset();
     use_ = upstream_use();
-    block_.release();
-    rest_ = {};
     if (client_left_) co_return response(client_closed).close();
     if (upload_failed_ && !started_) std::rethrow_exception(upload_failed_);
-    const bool again = may_repeat(a);
     // An idle connection that the upstream has closed is no failure of the upstream.
-    if (reused && a.failed->gone && again && !fresh) {
+    const bool here_again = refused ? refusals <= refusals_max : reused && a.failed->gone && !fresh;
+    if (here_again && again) {
       fresh = true;
       ++at->counters.retries;
       continue;
@@ -213,7 +261,7 @@ const std::string& reverse_proxy::name(std::size_t i) const noexcept {
 upstream_counters reverse_proxy::counters(std::size_t i) const noexcept {
   const detail::upstream& u = *core_->upstreams[i];
   upstream_counters c = u.counters;
-  c.idle = static_cast<std::uint32_t>(u.idle());
+  c.idle = static_cast<std::uint32_t>(u.idle() + u.unused_links());
   c.up = u.up(worker::running().now);
   return c;
 }

@@ -15,9 +15,9 @@
 
 #include "heddle/core/deadline.hh"
 #include "heddle/core/scope.hh"
-#include "heddle/http/body_decoder.hh"
 #include "heddle/http/response_parser.hh"
 #include "proxy/core.hh"
+#include "proxy/upstream_exchange.hh"
 
 namespace heddle::http::detail {
 
@@ -28,7 +28,8 @@ struct upstream_failure {
   bool gone = false;  ///< the connection has ended, and there was no answer
 };
 
-/// A connection to an upstream in use. It is closed at the end, unless keep() was called.
+/// A place at an upstream: a permit, and over HTTP/1.1 the connection. It is closed at the end,
+/// unless keep() was called.
 class upstream_use {
  public:
   upstream_use() noexcept = default;
@@ -74,11 +75,7 @@ class upstream_use {
 class passage {
  public:
   passage(proxy_core& core, request& r) noexcept
-      : core_(core),
-        r_(r),
-        head_(r.head()),
-        extended_(r.extended_protocol()),
-        body_(core.options.bounds) {}
+      : core_(core), r_(r), head_(r.head()), extended_(r.extended_protocol()) {}
   passage(const passage&) = delete;
 
   /// Keeps the core: a reload may drop the proxy while a request is still on its way.
@@ -97,6 +94,10 @@ class passage {
   [[nodiscard]] task<> read_first_part();
   [[nodiscard]] task<bool> reserve(upstream& at);
   [[nodiscard]] task<std::optional<upstream_failure>> connect(bool fresh);
+  [[nodiscard]] task<> find_connection(bool fresh);
+  [[nodiscard]] task<bool> take_idle();
+  void use(upstream::carrier&& on);
+  [[nodiscard]] bool needs_http1() const;
   [[nodiscard]] task<attempt> try_once(bool fresh);
   [[nodiscard]] bool may_repeat(const attempt& a) const noexcept;
   [[nodiscard]] response fail(const upstream_failure& why);
@@ -106,8 +107,8 @@ class passage {
   // passage_send.cc: the request.
   [[nodiscard]] task<> send_head();
   [[nodiscard]] static task<> upload(passage& p);
-  [[nodiscard]] task<bool> put(std::string_view bytes);
   [[nodiscard]] task<> put_parts();
+  void keep_for_repeat(std::string_view part);
 
   // passage_answer.cc: the answer.
   [[nodiscard]] task<response> exchange_alone();
@@ -124,12 +125,12 @@ class passage {
   [[nodiscard]] bool has_body() const noexcept {
     return extended_.empty() && head_.body() != framing::none;
   }
-  void fill(std::string& gathered);
+  [[nodiscard]] bool fill(std::string& gathered);
   void put_trailers(body_writer& out) const;
   void end_of_body();
   /// Waits for bytes of the upstream; false at the end of its connection.
   [[nodiscard]] task<bool> more(nanoseconds patience, const char* where);
-  [[nodiscard]] task<result<received>> receive_watching(nanoseconds patience);
+  [[nodiscard]] task<result<bool>> arrive_watching(nanoseconds patience);
   [[nodiscard]] static task<> watch_client(passage& p, cancel_source& gone);
   [[nodiscard]] nanoseconds answer_patience() const noexcept;
 
@@ -142,10 +143,15 @@ class passage {
 
   // The request.
   upstream_use use_;
-  std::string out_;         // its head, and its body if that has arrived whole
-  std::string first_part_;  // of a body that has not
-  bool streams_ = false;    // its body has not arrived whole
-  bool waits_ = false;      // its client waits for 100 Continue
+  std::optional<exchange_by_http1> by_http1_;  // on use_.on
+  std::optional<exchange_by_http2> by_http2_;
+  upstream_exchange* exchange_ = nullptr;  // one of them
+  std::string out_;                        // its head, and its body if that has arrived whole
+  std::size_t head_bytes_ = 0;             // of out_
+  std::string first_parts_;                // of a body that has not: those that were read
+  bool parts_kept_ = true;                 // first_parts_ has all of them
+  bool streams_ = false;                   // its body has not arrived whole
+  bool waits_ = false;                     // its client waits for 100 Continue
   bool upload_begun_ = false;
   bool upload_ended_ = true;
   bool uploaded_ = true;  // whole
@@ -154,14 +160,10 @@ class passage {
   std::exception_ptr upload_failed_;
 
   // The answer.
-  received block_;
-  std::string_view rest_;  // of the block
   response_head answer_;
-  bool answered_ = false;  // a byte of it has come
-  bool started_ = false;   // the client gets it
+  bool started_ = false;  // the client gets it
   bool client_left_ = false;
   framing framing_ = framing::none;
-  body_decoder body_;
   bool body_ended_ = false;
 };
 

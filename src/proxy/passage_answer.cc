@@ -44,28 +44,25 @@ task<> passage::watch_client(passage& p, cancel_source& gone) {
 }
 
 /// Waits for bytes, or for the client to leave.
-task<result<received>> passage::receive_watching(nanoseconds patience) {
+task<result<bool>> passage::arrive_watching(nanoseconds patience) {
   cancel_source gone;
   scope beside;
   beside.spawn(watch_client(*this, gone));
-  const stream on = use_.on;
-  auto in = co_await as_expected(with_cancel(gone, with_timeout(on.receive(), patience)));
+  auto in = co_await as_expected(with_cancel(gone, with_timeout(exchange_->arrive(), patience)));
   beside.cancel();
   co_await beside.settled();
   co_return in;
 }
 
 task<bool> passage::more(nanoseconds patience, const char* where) {
-  block_.release();
-  rest_ = {};
   const nanoseconds first = std::min(patience, watch_after);
-  auto in = co_await as_expected(with_timeout(use_.on.receive(), first));
+  auto in = co_await as_expected(with_timeout(exchange_->arrive(), first));
   if (!in && in.error() == std::errc::timed_out && first < patience) {
     const bool watches = core_.options.cancel_when_client_ends && upload_ended_;
     if (watches) {
-      in = co_await receive_watching(patience - first);
+      in = co_await arrive_watching(patience - first);
     } else {
-      in = co_await as_expected(with_timeout(use_.on.receive(), patience - first));
+      in = co_await as_expected(with_timeout(exchange_->arrive(), patience - first));
     }
   }
   if (upload_failed_) std::rethrow_exception(upload_failed_);
@@ -76,13 +73,11 @@ task<bool> passage::more(nanoseconds patience, const char* where) {
       break_off(504, std::string("it sent nothing in time ") + where);
     std::string why = in.error().message();
     // Above TLS the code alone misleads; a broken layer says its reason again.
-    if (use_.of().secure()) why = co_await reason_of_broken(use_.on, std::move(why));
-    break_off(502, std::string("its connection broke ") + where + ": " + why, !answered_);
+    if (use_.of().secure() && use_.on) why = co_await reason_of_broken(use_.on, std::move(why));
+    break_off(502, std::string("its connection broke ") + where + ": " + why,
+              !exchange_->answered());
   }
-  block_ = std::move(*in);
-  rest_ = block_.text();
-  answered_ = answered_ || !rest_.empty();
-  co_return !rest_.empty();
+  co_return *in;
 }
 
 /// How long the head may still take. While the request is being sent, each write has its own limit.
@@ -93,33 +88,30 @@ nanoseconds passage::answer_patience() const noexcept {
 
 /// Reads one head, which may be one before the answer. False if none came in time.
 task<bool> passage::read_head(nanoseconds patience) {
-  response_parser parser(core_.options.bounds);
   const time_point began = clock::now();
   for (;;) {
-    const parse_state now = parser.feed(rest_);
+    const parse_state now = exchange_->read_head(answer_);
     if (now == parse_state::done) break;
-    if (now == parse_state::failed)
-      break_off(502, "its answer is malformed: " + std::string(describe(parser.error())));
+    if (now == parse_state::failed) break_off(502, exchange_->fault(), !exchange_->answered());
     bool came = false;
     bool late = false;
     // The rest of a head that has begun has the whole time.
     const time_point due =
-        add_saturated(began, parser.received() == 0 ? patience : core_.options.timeouts.answer);
+        add_saturated(began, exchange_->head_begun() ? core_.options.timeouts.answer : patience);
     try {
       came = co_await more(std::max(span_between(clock::now(), due), nanoseconds(1)),
                            "before the end of the answer's head");
     } catch (const upstream_failure& e) {
-      late = e.status == 504 && parser.received() == 0;
+      late = e.status == 504 && !exchange_->head_begun();
       if (!late) throw;
     }
     if (late) co_return false;
     if (!came)
       break_off(502,
-                parser.received() == 0 ? "it closed the connection without an answer"
-                                       : "its connection ended inside the head of the answer",
-                parser.received() == 0);
+                exchange_->head_begun() ? "its connection ended inside the head of the answer"
+                                        : "it closed the connection without an answer",
+                !exchange_->head_begun());
   }
-  answer_ = parser.take();
   co_return true;
 }
 
@@ -188,7 +180,7 @@ task<response> passage::exchange_beside_upload() {
   answer_ = {};
   bool sends = true;
   uploaded_ = false;
-  if (waits_) sends = co_await go_ahead();
+  if (waits_ && !upload_begun_) sends = co_await go_ahead();
   scope beside;
   if (sends) {
     upload_begun_ = true;
@@ -219,9 +211,9 @@ task<response> passage::exchange_beside_upload() {
 /// The connection is used again only if both sides have sent everything and nothing else.
 void passage::end_of_body() {
   if (std::exchange(body_ended_, true)) return;
-  const bool clean = uploaded_ && rest_.empty() && answer_.keep_alive() &&
-                     framing_ != framing::until_close && core_.options.proxy_protocol == 0;
-  block_.release();
+  const bool clean =
+      uploaded_ && exchange_->leaves_clean(answer_) && core_.options.proxy_protocol == 0;
+  exchange_->end();
   use_.of().note_success();
   if (clean && use_.on)
     use_.keep();
@@ -242,29 +234,34 @@ task<response> passage::relay() {
   answer.from_elsewhere(dated).shared_lines(piece(std::move(lines)));
   framing_ = answer_.body(head_.verb());
   const bool stated = framing_ == framing::length;
-  body_.begin(framing_, stated ? answer_.content_length() : 0);
+  exchange_->begin_body(answer_, head_.verb());
   body_ended_ = false;
-  if (stated && body_.left() > core_.options.bounds.body_bytes_max)
+  if (stated && answer_.content_length() > core_.options.bounds.body_bytes_max)
     break_off(502, "its answer is larger than bounds.body_bytes_max");
   const bool known = stated || has_length(answer_);
   if (known) answer.length(answer_.content_length());
-  if (stated && body_.left() <= rest_.size()) {
-    const std::string_view body = body_.take(rest_);
-    if (!body.empty()) answer.body(piece::copy_of(byte_view(body)));
-    end_of_body();
-    co_return answer;
+  if (const auto body = exchange_->take_whole_body()) {
+    const bool has_trailers = !exchange_->trailers().empty();
+    if (!has_trailers && !body->empty()) answer.body(piece::copy_of(byte_view(*body)));
+    if (!has_trailers) {
+      end_of_body();
+      co_return answer;
+    }
+    lent_buffer gathered(core_.buffers);
+    gathered.text.append(*body);
+    co_return co_await relay_parts(std::move(answer), std::move(gathered));
   }
   // An answer to HEAD without a length is started below, which says that it has none.
-  if (body_.ended() && (known || !body_allowed(answer_.status()))) {
+  if (exchange_->body_ended() && (known || !body_allowed(answer_.status()))) {
     end_of_body();
     co_return answer;
   }
   lent_buffer gathered(core_.buffers);
-  if (stated && body_.left() <= gathered_max) {
+  if (stated && answer_.content_length() <= gathered_max) {
     // A body that has arrived whole needs no writer: it leaves with its head, in one call.
-    gathered.text.reserve(static_cast<std::size_t>(body_.left()));
-    fill(gathered.text);
-    if (body_.ended()) {
+    gathered.text.reserve(static_cast<std::size_t>(answer_.content_length()));
+    static_cast<void>(fill(gathered.text));
+    if (exchange_->body_ended() && exchange_->trailers().empty()) {
       answer.body(piece::held_by(std::move(gathered)));
       end_of_body();
       co_return answer;
@@ -273,21 +270,15 @@ task<response> passage::relay() {
   co_return co_await relay_parts(std::move(answer), std::move(gathered));
 }
 
-/// Takes what has arrived of the body.
-void passage::fill(std::string& gathered) {
-  while (!rest_.empty()) {
-    for (std::string_view part = body_.take(rest_); !part.empty(); part = body_.take(rest_))
-      gathered.append(part);
-    if (const problem what = body_.error(); what != problem::none)
-      break_off(502, "its body is malformed: " + std::string(describe(what)));
-    if (body_.ended() || gathered.size() >= gathered_max) return;
-    block_ = use_.on.take();
-    rest_ = block_.text();
-  }
+/// Takes bytes of the body that have arrived. True: there may be more of them.
+bool passage::fill(std::string& gathered) {
+  const bool more = exchange_->fill(gathered, gathered_max);
+  if (std::string fault = exchange_->fault(); !fault.empty()) break_off(502, std::move(fault));
+  return more;
 }
 
 void passage::put_trailers(body_writer& out) const {
-  std::string_view lines = body_.trailers();
+  std::string_view lines = exchange_->trailers();
   while (!lines.empty()) {
     const std::size_t end = std::min(lines.find("\r\n"), lines.size());
     const std::string_view line = lines.substr(0, end);
@@ -312,20 +303,17 @@ task<response> passage::relay_parts(response answer, lent_buffer gathered) {
     co_return out.done();
   }
   for (std::string& text = gathered.text;; text.clear()) {
-    fill(text);
+    const bool more_is_here = fill(text);
     // The upstream's pace is the client's: nothing is read before this has left.
     if (!text.empty()) co_await out.write(text);
-    if (body_.ended()) break;
-    if (!rest_.empty() || text.size() >= gathered_max) continue;
+    if (exchange_->body_ended()) break;
+    if (more_is_here) continue;
     if (text.empty()) co_await out.flush();
     const bool came =
         co_await more(core_.options.timeouts.transfer, "inside the body of its answer");
     if (came) continue;
-    if (body_.end_of_input()) break;
-    break_off(502, framing_ == framing::length
-                       ? "its connection ended " + std::to_string(body_.left()) +
-                             " bytes before the end of its answer"
-                       : "its connection ended before the last chunk of its answer");
+    if (exchange_->end_of_input()) break;
+    break_off(502, "its connection ended " + exchange_->missing());
   }
   put_trailers(out);
   end_of_body();

@@ -1,46 +1,40 @@
 // SPDX-License-Identifier: MIT
 // Sends a request to an upstream. A write that fails says nothing yet: the upstream may have
 // answered before it closed, and the reader finds out.
-#include "heddle/core/expected.hh"
 #include "proxy/fields.hh"
 #include "proxy/passage.hh"
 
 namespace heddle::http::detail {
 
-/// False if the upstream takes no more.
-task<bool> passage::put(std::string_view bytes) {
-  const sent_now sent = use_.on.try_write(byte_view(bytes));
-  if (sent.complete(bytes.size())) co_return true;
-  const auto done = co_await as_expected(with_timeout(
-      use_.on.write(byte_view(bytes.substr(sent.bytes))), core_.options.timeouts.transfer));
-  if (!done && done.error() == std::errc::operation_canceled && use_.on)
-    throw failure(done.error());
-  co_return done.has_value();
+task<> passage::send_head() {
+  const sending how = !streams_                          ? sending::whole
+                      : head_.body() == framing::chunked ? sending::chunked
+                                                         : sending::stated;
+  const bool taken = co_await exchange_->send(out_, head_bytes_, how);
+  static_cast<void>(taken);
 }
 
-task<> passage::send_head() {
-  const bool taken = co_await put(out_);
-  static_cast<void>(taken);
+/// Over HTTP/2 an upstream may refuse a request behind parts of its body.
+void passage::keep_for_repeat(std::string_view part) {
+  if (!by_http2_) parts_kept_ = parts_kept_ && part.empty();
+  if (!parts_kept_) return;
+  parts_kept_ = first_parts_.size() + part.size() <= core_.options.repeat_bytes_max;
+  if (parts_kept_) first_parts_.append(part);
 }
 
 /// The client's pace is the upstream's: nothing is read before the part before has left.
 task<> passage::put_parts() {
-  const bool chunked = head_.body() == framing::chunked;
-  std::string framed;
-  std::string_view part = first_part_;
-  for (bool first = !first_part_.empty();; first = false) {
-    if (!first) part = co_await r_.read();
-    if (part.empty()) break;
-    if (chunked) {
-      framed.assign(chunk_head(part.size()).text()).append(part).append(chunk_end);
-      part = framed;
+  std::string_view part = first_parts_;
+  for (bool first = !first_parts_.empty();; first = false) {
+    if (!first) {
+      part = co_await r_.read();
+      keep_for_repeat(part);
     }
-    if (const bool taken = co_await put(part); !taken) co_return;
+    if (part.empty()) break;
+    if (const bool taken = co_await exchange_->put(part); !taken) co_return;
   }
-  if (chunked) {
-    framed.assign("0\r\n").append(request_trailers(r_.trailer_lines(), head_)).append("\r\n");
-    if (const bool taken = co_await put(framed); !taken) co_return;
-  }
+  const std::string trailers = request_trailers(r_.trailer_lines(), head_);
+  if (const bool taken = co_await exchange_->finish(trailers); !taken) co_return;
   uploaded_ = true;
 }
 
@@ -52,10 +46,7 @@ task<> passage::upload(passage& p) {
   }
   p.upload_ended_ = true;
   p.upload_ended_at_ = worker::running().now;
-  if (p.upload_failed_) {  // the upstream must not take the body for a whole one
-    p.use_.on.reset_on_close();
-    p.use_.on.close();
-  }
+  if (p.upload_failed_) p.exchange_->abandon();
 }
 
 }  // namespace heddle::http::detail

@@ -84,9 +84,8 @@ task<response> passage::relay_upgrade() {
   switched.from_elsewhere(dated).shared_lines(piece(std::move(lines)));
   use_.of().note_success();
   stream on = use_.on;
-  std::string early(rest_);
-  block_.release();
-  rest_ = {};
+  std::string early(by_http1_->rest());
+  by_http1_->end();
   started_ = true;
   tunnel through{std::move(on), std::move(early), core_.options.timeouts.tunnel, std::move(use_)};
   use_ = upstream_use();

@@ -19,6 +19,7 @@ namespace heddle::http::detail {
 namespace {
 
 constexpr std::string_view unix_scheme = "unix:";
+constexpr std::string_view h2c_scheme = "h2c://";
 constexpr std::size_t socket_path_max = 107;
 constexpr nanoseconds rests_least = std::chrono::milliseconds(500);
 constexpr std::uint8_t window_blocks = 16;  // 64 KiB of an answer arrive in one turn
@@ -29,26 +30,46 @@ constexpr std::uint8_t window_blocks = 16;  // 64 KiB of an answer arrive in one
 }
 
 url parsed(std::string_view text) {
-  const auto at = url::parse(text);
+  const bool h2c = text.starts_with(h2c_scheme);
+  const auto at =
+      url::parse(h2c ? "http://" + std::string(text.substr(h2c_scheme.size())) : std::string(text));
   if (!at)
-    refuse(text, std::string(describe(at.error())) +
-                     "; write http://127.0.0.1:3000, https://app.example.com or unix:/run/socket");
+    refuse(text,
+           std::string(describe(at.error())) +
+               "; write http://127.0.0.1:3000, https://app.example.com, h2c://127.0.0.1:3000 or "
+               "unix:/run/socket");
   if (at->target != "/")
     refuse(text, "requests keep their own paths; leave '" + at->target + "' out");
   return *at;
 }
 
 /// TLS by room tls, whose authorities are read at the first connection.
-upstream_layer default_layer() {
+upstream_layer default_layer(bool http2) {
 #if HEDDLE_WITH_TLS
-  return [kept = std::make_shared<std::optional<tls::client_context>>()](stream over,
-                                                                         std::string host) {
-    if (!*kept) kept->emplace(tls::client_options{.alpn = {"http/1.1"}});
+  return [http2, kept = std::make_shared<std::optional<tls::client_context>>()](stream over,
+                                                                                std::string host) {
+    if (!*kept) {
+      tls::client_options offers;
+      if (http2) offers.alpn.emplace_back("h2");
+      offers.alpn.emplace_back("http/1.1");
+      kept->emplace(std::move(offers));
+    }
     return tls::connect(std::move(over), std::move(host), **kept);
   };
 #else
+  static_cast<void>(http2);
   return {};
 #endif
+}
+
+std::shared_ptr<const client_options> options_of_links(const proxy_options& from) {
+  auto all = std::make_shared<client_options>();
+  all->timeouts.transfer = from.timeouts.transfer;
+  all->timeouts.idle = from.timeouts.idle;
+  all->bounds = from.bounds;
+  all->informational_max = from.informational_max;
+  all->http2 = from.http2;
+  return all;
 }
 
 std::string in_seconds(nanoseconds span) {
@@ -68,17 +89,24 @@ upstream::upstream(std::string_view text, const proxy_options& options)
     : name(text),
       authority(text.starts_with(unix_scheme) ? "localhost" : parsed(text).authority()),
       room(std::max<std::uint32_t>(options.connections_max, 1)),
-      options_(options) {
+      options_(options),
+      link_options_(options_of_links(options)) {
   if (text.starts_with(unix_scheme)) {
     path_ = text.substr(unix_scheme.size());
     if (path_.empty()) refuse(text, "name the socket: unix:/run/app.socket");
     if (path_.size() > socket_path_max) refuse(text, "a socket's path has at most 107 bytes");
     return;
   }
+  prior_knowledge_ = text.starts_with(h2c_scheme);
   at_ = parsed(text);
+  if (prior_knowledge_ && options.proxy_protocol != 0)
+    refuse(text, "proxy_protocol names one client, and clients share connections of HTTP/2");
   if (const auto found = address::parse(at_->host, at_->port)) literal_ = *found;
   if (!at_->secure) return;
-  layer_ = options.secure_layer ? options.secure_layer : default_layer();
+  layer_ = options.secure_layer ? options.secure_layer : default_layer(options.http2.enabled);
+  layer_http1_ = options.secure_layer_http1 ? options.secure_layer_http1
+                 : options.secure_layer     ? options.secure_layer
+                                            : default_layer(false);
   if (!layer_)
     refuse(text,
            "https needs TLS, which this build does not have; install OpenSSL 3 and build "
@@ -129,7 +157,7 @@ task<stream> upstream::reach() const {
   co_return co_await connect_first(at_->host, at_->port, options_.timeouts.stagger);
 }
 
-task<stream> upstream::open(address client) const {
+task<stream> upstream::open(address client, bool http1_only) const {
   stream on = co_await reach();
   if (options_.proxy_protocol != 0) {
     // A stream does not tell its own end, so the upstream gets its own address as the server's.
@@ -138,15 +166,16 @@ task<stream> upstream::open(address client) const {
   }
   if (!at_ || !at_->secure) co_return on;
   try {
-    co_return co_await layer_(std::move(on), at_->host);
+    const upstream_layer& layer = http1_only ? layer_http1_ : layer_;
+    co_return co_await layer(std::move(on), at_->host);
   } catch (const std::system_error& e) {
     if (e.code() == std::errc::operation_canceled || e.code() == std::errc::timed_out) throw;
     throw layer_failure(e);
   }
 }
 
-task<stream> upstream::connect(address client) const {
-  co_return co_await with_timeout(open(client), options_.timeouts.connect);
+task<stream> upstream::connect(address client, bool http1_only) const {
+  co_return co_await with_timeout(open(client, http1_only), options_.timeouts.connect);
 }
 
 void upstream::say(const std::string& line) const {

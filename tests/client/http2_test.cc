@@ -123,7 +123,9 @@ DRIVER_TEST(client_http2, "GOAWAY: what is above its number is sent again, what 
 DRIVER_TEST(client_http2, "a refused stream is sent again, three times at most") {
   runtime rt(make());
   rt.run(with_http2_peer([](address at, listener door) -> task<> {
-    http::client web(by_prior_knowledge());
+    http::client_options options = by_prior_knowledge();
+    options.http2.refused_retries_max = 3;
+    http::client web(options);
     std::string got, other;
     scope s;
     s.spawn([](http::client& by, std::string url, std::string& to) -> task<> {

@@ -2,7 +2,9 @@
 // A proxy in front of a server of ours, or of one that sends the bytes it is told to.
 #pragma once
 
+#include <cstdlib>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -11,15 +13,16 @@
 
 namespace heddle::test {
 
-/// What a backend saw of its requests: their heads' fields, as lines.
+/// What a backend saw of its requests: their heads' fields, as lines, with names in lower case as
+/// HTTP/2 has them.
 inline std::string fields_of(const http::request& r) {
   std::string all(r.head().method_text());
   all.append(" ").append(r.head().target()).append("\n");
-  for (std::size_t i = 0; i < r.head().header_count(); ++i)
-    all.append(r.head().header_at(i).name)
-        .append(": ")
-        .append(r.head().header_at(i).value)
-        .append("\n");
+  for (std::size_t i = 0; i < r.head().header_count(); ++i) {
+    for (const char c : r.head().header_at(i).name)
+      all += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    all.append(": ").append(r.head().header_at(i).value).append("\n");
+  }
   return all;
 }
 
@@ -48,12 +51,19 @@ task<> with_proxy_to(http::proxy_options options, Body body,
   s.rethrow_failure();
 }
 
+/// The scheme of with_proxy()'s backend, which says the version of HTTP: HEDDLE_TEST_UPSTREAM is
+/// `1` (the default) or `2`.
+inline std::string upstream_scheme() {
+  static const char* const named = std::getenv("HEDDLE_TEST_UPSTREAM");
+  return named != nullptr && std::string_view(named) == "2" ? "h2c://" : "http://";
+}
+
 /// The same with a backend of this handler, whose address comes first among the upstreams.
 template <class Body>
-task<> with_proxy(http::handler backend, http::proxy_options options, Body body,
-                  http::server_options front = usual_front) {
+task<> with_proxy_by(std::string scheme, http::handler backend, http::proxy_options options,
+                     Body body, http::server_options front) {
   tcp_listener door = tcp_listener::listen(address::loopback(0));
-  options.upstreams.insert(options.upstreams.begin(), url_of(door.local(), ""));
+  options.upstreams.insert(options.upstreams.begin(), scheme + door.local().to_string());
   http::server web(std::move(backend));
   scope s;
   s.spawn(web.serve(door));
@@ -66,6 +76,20 @@ task<> with_proxy(http::handler backend, http::proxy_options options, Body body,
   web.stop();
   co_await s.settled();
   s.rethrow_failure();
+}
+
+template <class Body>
+task<> with_proxy(http::handler backend, http::proxy_options options, Body body,
+                  http::server_options front = usual_front) {
+  return with_proxy_by(upstream_scheme(), std::move(backend), std::move(options), std::move(body),
+                       std::move(front));
+}
+
+/// For upgrades, which HTTP/2 does not have.
+template <class Body>
+task<> with_http1_proxy(http::handler backend, http::proxy_options options, Body body) {
+  return with_proxy_by("http://", std::move(backend), std::move(options), std::move(body),
+                       usual_front);
 }
 
 }  // namespace heddle::test

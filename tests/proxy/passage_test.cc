@@ -12,7 +12,7 @@ task<http::response> passage_backend(http::request& r) {
   const std::string_view path = r.path();
   if (path == "/fields") co_return http::response(200).text(fields_of(r));
   if (path == "/hop")
-    co_return http::response(200).header("X-Kept", "1").header("Keep-Alive", "timeout=5").text("x");
+    co_return http::response(200).header("x-kept", "1").header("Keep-Alive", "timeout=5").text("x");
   if (path == "/echo") {
     http::body_writer out = co_await r.start(http::response(200));
     for (;;) {
@@ -21,7 +21,7 @@ task<http::response> passage_backend(http::request& r) {
       co_await out.write(part);
       co_await out.flush();
     }
-    out.trailer("X-Sum", r.trailer("x-check"));
+    out.trailer("x-sum", r.trailer("x-check"));
     co_return out.done();
   }
   if (path == "/length") {
@@ -72,20 +72,20 @@ DRIVER_TEST(passage, "fields of the connection do not pass, and the client's add
           "X_Forwarded_For: 6.6.6.6\r\nX-Real-IP: 6.6.6.6\r\nVia: 1.0 first\r\nCookie: a=1\r\n");
       const std::string seen = body_of(got);
       EXPECT_NE(seen.find("GET /fields?a=b\n"), seen.npos) << seen;
-      EXPECT_NE(seen.find("Host: x\n"), seen.npos);
-      EXPECT_NE(seen.find("Cookie: a=1\n"), seen.npos);
-      EXPECT_NE(seen.find("X-Forwarded-For: 127.0.0.1\n"), seen.npos) << seen;
-      EXPECT_NE(seen.find("X-Forwarded-Proto: http\n"), seen.npos);
-      EXPECT_NE(seen.find("X-Forwarded-Host: x\n"), seen.npos);
-      EXPECT_NE(seen.find("Forwarded: for=127.0.0.1;host=x;proto=http\n"), seen.npos);
-      EXPECT_NE(seen.find("Via: 1.0 first, 1.1 heddle\n"), seen.npos);
-      EXPECT_NE(seen.find("TE: trailers\n"), seen.npos);
-      EXPECT_EQ(seen.find("X-Mine"), seen.npos);
-      EXPECT_EQ(seen.find("Keep-Alive"), seen.npos);
-      EXPECT_EQ(seen.find("Proxy-Auth"), seen.npos);
+      EXPECT_NE(seen.find("host: x\n"), seen.npos);
+      EXPECT_NE(seen.find("cookie: a=1\n"), seen.npos);
+      EXPECT_NE(seen.find("x-forwarded-for: 127.0.0.1\n"), seen.npos) << seen;
+      EXPECT_NE(seen.find("x-forwarded-proto: http\n"), seen.npos);
+      EXPECT_NE(seen.find("x-forwarded-host: x\n"), seen.npos);
+      EXPECT_NE(seen.find("forwarded: for=127.0.0.1;host=x;proto=http\n"), seen.npos);
+      EXPECT_NE(seen.find("via: 1.0 first, 1.1 heddle\n"), seen.npos);
+      EXPECT_NE(seen.find("te: trailers\n"), seen.npos);
+      EXPECT_EQ(seen.find("x-mine"), seen.npos);
+      EXPECT_EQ(seen.find("keep-alive"), seen.npos);
+      EXPECT_EQ(seen.find("proxy-auth"), seen.npos);
       EXPECT_EQ(seen.find("6.6.6.6"), seen.npos) << seen;
       const std::string hop = co_await ask(at, "GET /hop");
-      EXPECT_EQ(field_of(hop, "X-Kept"), "1");
+      EXPECT_EQ(field_of(hop, "x-kept"), "1");
       EXPECT_EQ(field_of(hop, "Keep-Alive"), "");
     });
   });
@@ -103,12 +103,12 @@ DRIVER_TEST(passage, "a trusted peer's fields are continued") {
           at, "GET /fields",
           "X-Forwarded-For: 192.0.2.7\r\nX-Forwarded-Proto: http\r\nX-Real-IP: 192.0.2.7\r\n"
           "Forwarded: for=192.0.2.7\r\n"));
-      EXPECT_NE(seen.find("X-Forwarded-For: 192.0.2.7, 127.0.0.1\n"), seen.npos) << seen;
-      EXPECT_NE(seen.find("X-Forwarded-Proto: http\n"), seen.npos);
+      EXPECT_NE(seen.find("x-forwarded-for: 192.0.2.7, 127.0.0.1\n"), seen.npos) << seen;
+      EXPECT_NE(seen.find("x-forwarded-proto: http\n"), seen.npos);
       EXPECT_NE(seen.find("x-real-ip: 192.0.2.7\n"), seen.npos) << seen;
-      EXPECT_NE(seen.find("Forwarded: for=192.0.2.7, for=127.0.0.1;host=x;proto=https\n"),
+      EXPECT_NE(seen.find("forwarded: for=192.0.2.7, for=127.0.0.1;host=x;proto=https\n"),
                 seen.npos);
-      EXPECT_NE(seen.find("Host: " + p.name(0).substr(7) + "\n"), seen.npos) << seen;
+      EXPECT_NE(seen.find("host: " + p.name(0).substr(upstream_scheme().size()) + "\n"), seen.npos) << seen;
     });
   });
 }
@@ -130,7 +130,7 @@ DRIVER_TEST(passage, "bodies with a length and in chunks pass in both directions
           co_await ask(at, "POST /echo", "Transfer-Encoding: chunked\r\nTE: trailers\r\n",
                        "5\r\nfirst\r\n6\r\nsecond\r\n0\r\nX-Check: 42\r\n\r\n");
       EXPECT_NE(chunked.find("second\r\n0\r\n"), chunked.npos) << chunked;
-      EXPECT_NE(chunked.find("X-Sum: 42\r\n"), chunked.npos) << chunked;
+      EXPECT_NE(chunked.find("x-sum: 42\r\n"), chunked.npos) << chunked;
     });
   });
 }
@@ -145,7 +145,7 @@ DRIVER_TEST(passage, "a QUERY passes with its body and its type") {
       EXPECT_EQ(got.body, question);
       got = co_await web.query(url_of(at, "/fields"), "application/json", "{}");
       EXPECT_TRUE(got.body.starts_with("QUERY /fields\n")) << got.body;
-      EXPECT_NE(got.body.find("Content-Type: application/json\n"), got.body.npos) << got.body;
+      EXPECT_NE(got.body.find("content-type: application/json\n"), got.body.npos) << got.body;
     });
   });
 }
@@ -158,7 +158,8 @@ DRIVER_TEST(passage, "answers without a body keep their meaning") {
       http::fetched got = co_await web.head(url_of(at, "/large"));
       EXPECT_EQ(got.header("content-length"), "1000000");
       got = co_await web.head(url_of(at, "/echo"));
-      EXPECT_EQ(got.header("transfer-encoding"), "chunked");
+      const bool http1 = upstream_scheme() == "http://";
+      EXPECT_EQ(got.header("transfer-encoding"), http1 ? "chunked" : "");
       got = co_await web.get(url_of(at, "/empty"));
       EXPECT_EQ(got.status(), 204);
       EXPECT_FALSE(got.head.has("content-length"));
@@ -212,7 +213,7 @@ task<http::response> upgrading_backend(http::request& r) {
 DRIVER_TEST(passage, "an upgraded connection passes bytes both ways, and each end by itself") {
   runtime rt(make());
   rt.run([]() -> task<> {
-    co_await with_proxy(
+    co_await with_http1_proxy(
         &upgrading_backend, usual, [](address at, http::reverse_proxy& p) -> task<> {
           stream on = co_await tcp_connect(at);
           co_await on.write(std::string_view(
@@ -250,34 +251,35 @@ task<http::response> reading_backend(http::request& r) {
 DRIVER_TEST(passage, "an upgrade passes with a body, and with one of no bytes") {
   runtime rt(make());
   rt.run([]() -> task<> {
-    co_await with_proxy(&reading_backend, usual, [](address at, http::reverse_proxy&) -> task<> {
-      const std::string large(300'000, 'x');
-      const std::string asks =
-          "POST / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: shout\r\n";
-      const std::string chunk = "Transfer-Encoding: chunked\r\n\r\n";
-      struct sent {
-        std::string head, later;
-        std::size_t size;
-      };
-      const sent all[] = {{"Content-Length: 0\r\n\r\n", "", 0},
-                          {"Content-Length: 4\r\n\r\nbody", "", 4},
-                          {"Content-Length: 300000\r\n\r\n", large, large.size()},
-                          {"Content-Length: 4\r\nExpect: 100-continue\r\n\r\n", "body", 4},
-                          {chunk + "4\r\nbody\r\n", "0\r\n\r\n", 4},
-                          {"\r\n", "", 0}};
-      for (const sent& each : all) {
-        stream on = co_await tcp_connect(at);
-        const std::string first = asks + each.head;
-        co_await on.write(std::string_view(first));
-        if (!each.later.empty()) co_await on.write(std::string_view(each.later));
-        const std::string got = co_await read_until(on, "welcome ");
-        EXPECT_NE(got.find("HTTP/1.1 101"), std::string::npos) << each.head << got;
-        EXPECT_EQ(field_of(got.substr(got.find("HTTP/1.1 101")), "X-Size"),
-                  std::to_string(each.size));
-        co_await on.write(std::string_view("ping"));
-        EXPECT_EQ(co_await read_until(on, "ping"), "ping");
-      }
-    });
+    co_await with_http1_proxy(
+        &reading_backend, usual, [](address at, http::reverse_proxy&) -> task<> {
+          const std::string large(300'000, 'x');
+          const std::string asks =
+              "POST / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: shout\r\n";
+          const std::string chunk = "Transfer-Encoding: chunked\r\n\r\n";
+          struct sent {
+            std::string head, later;
+            std::size_t size;
+          };
+          const sent all[] = {{"Content-Length: 0\r\n\r\n", "", 0},
+                              {"Content-Length: 4\r\n\r\nbody", "", 4},
+                              {"Content-Length: 300000\r\n\r\n", large, large.size()},
+                              {"Content-Length: 4\r\nExpect: 100-continue\r\n\r\n", "body", 4},
+                              {chunk + "4\r\nbody\r\n", "0\r\n\r\n", 4},
+                              {"\r\n", "", 0}};
+          for (const sent& each : all) {
+            stream on = co_await tcp_connect(at);
+            const std::string first = asks + each.head;
+            co_await on.write(std::string_view(first));
+            if (!each.later.empty()) co_await on.write(std::string_view(each.later));
+            const std::string got = co_await read_until(on, "welcome ");
+            EXPECT_NE(got.find("HTTP/1.1 101"), std::string::npos) << each.head << got;
+            EXPECT_EQ(field_of(got.substr(got.find("HTTP/1.1 101")), "X-Size"),
+                      std::to_string(each.size));
+            co_await on.write(std::string_view("ping"));
+            EXPECT_EQ(co_await read_until(on, "ping"), "ping");
+          }
+        });
   });
 }
 

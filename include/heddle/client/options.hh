@@ -57,8 +57,9 @@ struct client_http2 {
   nanoseconds ping_after = nanoseconds::zero();
   nanoseconds ping_timeout = std::chrono::seconds(10);
   /// How often one request is sent again that the server has refused without looking at it
-  /// (REFUSED_STREAM, or GOAWAY with a lower number). Not with a body_source that has begun.
-  std::uint32_t refused_retries_max = 3;
+  /// (REFUSED_STREAM, or GOAWAY with a lower number): after 1 ms, 2 ms, 4 ms and so on. Not with a
+  /// body_source that has begun.
+  std::uint32_t refused_retries_max = 10;
 
   // Limits against a hostile server. Beyond one, the connection ends, and its requests fail with
   // message_size; docs/reference/http.md names the attack that each is for.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "heddle/base/clock.hh"
+#include "heddle/client/options.hh"
 #include "heddle/core/task.hh"
 #include "heddle/http/limits.hh"
 #include "heddle/io/network.hh"
@@ -61,20 +62,34 @@ struct failure_limit {
   return bounds;
 }
 
+/// Connections of HTTP/2 to an upstream: as many as the requests at once need, with windows that
+/// let one slow client's answer not stop the others'.
+[[nodiscard]] inline client_http2 upstream_http2() noexcept {
+  client_http2 all;
+  all.connections_max = 16;
+  return all;
+}
+
 /// Puts a layer over a connection to a host, as TLS is.
 using upstream_layer = std::function<task<stream>(stream, std::string)>;
 
 struct proxy_options {
-  /// "http://127.0.0.1:3000", "https://app.example.com" or "unix:/run/app.socket".
+  /// "http://127.0.0.1:3000", "https://app.example.com", "unix:/run/app.socket", or
+  /// "h2c://127.0.0.1:3000" for HTTP/2 without TLS (RFC 9113 section 3.3). With https the upstream
+  /// chooses between HTTP/2 and HTTP/1.1.
   std::vector<std::string> upstreams = {};
   balance by = balance::round_robin;
   proxy_timeouts timeouts = {};
   health_checks health = {};
   failure_limit failures = {};
   limits bounds = upstream_limits();
-  std::uint32_t connections_max = 1024;  ///< to one upstream; further requests wait
-  std::uint32_t idle_max = 128;          ///< unused connections to one upstream that are kept
-  std::uint32_t tries_max = 3;           ///< of a request that is safe to send again
+  /// Connections in use to one upstream, and over HTTP/2 streams; further requests wait.
+  std::uint32_t connections_max = 1024;
+  std::uint32_t idle_max = 128;  ///< unused connections to one upstream that are kept
+  std::uint32_t tries_max = 3;   ///< of a request that is safe to send again
+  /// Of a body that is kept while it is sent, in case the upstream refuses the request over HTTP/2
+  /// without looking at it. A request with more of a body than this fails then.
+  std::size_t repeat_bytes_max = 64 * 1024;
   std::uint32_t informational_max = 16;  ///< answers such as 103 before the real one
 
   bool keep_host = true;       ///< sends the client's Host; false: the upstream's name
@@ -90,11 +105,16 @@ struct proxy_options {
   /// their sending side and wait for the answer need false.
   bool cancel_when_client_ends = true;
   /// Sends the client's address in front of each connection: version 1 or 2 of the PROXY protocol
-  /// (proxy_protocol.hh); 0: not. Such a connection is used for one request only.
+  /// (proxy_protocol.hh); 0: not. Such a connection is used for one request only, over HTTP/1.1.
   int proxy_protocol = 0;
-  /// Puts TLS over a connection to an https upstream. Empty: room tls with the system's
-  /// authorities.
+  /// Connections of HTTP/2 to one upstream, and limits of each. prior_knowledge is not used here.
+  client_http2 http2 = upstream_http2();
+  /// Puts TLS over a connection to an https upstream, and offers `h2` by ALPN or not. Empty: room
+  /// tls with the system's authorities, which offers it if http2.enabled.
   upstream_layer secure_layer = {};
+  /// The same for requests that need HTTP/1.1, which are upgrades: it offers `http/1.1` alone.
+  /// Empty: secure_layer if that is given.
+  upstream_layer secure_layer_http1 = {};
   /// Gets a line for each upstream that goes down or comes back, and for each request that fails
   /// because of an upstream, with the reason. At most `log_lines_max` of the latter a second.
   std::function<void(std::string_view)> log = {};

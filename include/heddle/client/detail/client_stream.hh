@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include "heddle/core/deadline.hh"
 #include "heddle/http/http2_stream.hh"
@@ -32,7 +33,9 @@ struct client_stream final : http2_stream {
   cancel_source stop;                    // ends what writes to it
   std::optional<http2_trouble> trouble;  // why it was reset, unless the whole answer had come
   response_head head;
+  std::vector<response_head> early;  // informational heads, if keeps_early; taken from the front
   std::uint32_t informational = 0;
+  bool keeps_early = false;
   bool tunnel = false;    // an extended CONNECT: DATA is no body
   bool bodyless = false;  // it answers HEAD, or its status allows no body
   bool heard = false;     // a frame of the answer has come

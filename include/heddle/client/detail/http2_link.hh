@@ -6,6 +6,7 @@
 // -> over (the connection is closed, and every stream has ended).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -14,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "client/client_stream.hh"
+#include "heddle/client/detail/client_stream.hh"
 #include "heddle/client/options.hh"
 #include "heddle/core/scope.hh"
 #include "heddle/http/http2_connection.hh"
@@ -54,6 +55,8 @@ class http2_link final : private http2_connection {
   [[nodiscard]] task<bool> send(client_stream& s, std::string_view bytes, bool ends);
   /// As much of it as can be gathered without a wait; true: all of it.
   [[nodiscard]] bool send_now(client_stream& s, std::string_view& bytes, bool ends);
+  /// Ends the request's message with these fields, a header block, behind all of its body.
+  void send_trailers(client_stream& s, std::string_view block);
   /// Bytes of a body have been read: the server may send as many more.
   void give_back(client_stream& s, std::size_t bytes) {
     if (phase_ != link_phase::over) http2_connection::give_back(s, bytes);
@@ -134,5 +137,13 @@ class http2_link final : private http2_connection {
   bool extended_connect_ = false;
   bool at_once_ = false;  // an unused connection is closed without a wait for its last frames
 };
+
+/// The wait before a request that was refused so often is sent again. Its permit is kept meanwhile:
+/// a server may count a stream as open for a moment after both ends have ended it, so one stream
+/// fewer is open.
+[[nodiscard]] constexpr nanoseconds pause_after_refusal(std::uint32_t refusals) noexcept {
+  constexpr nanoseconds first = std::chrono::milliseconds(1);
+  return refusals == 0 ? nanoseconds::zero() : first * (1 << std::min(refusals - 1, 8u));
+}
 
 }  // namespace heddle::http::detail
