@@ -65,8 +65,7 @@ void check_request(const outgoing& what) {
 
 client_core::client_core(client_options from)
     : options(std::make_shared<const client_options>(std::move(from))),
-      pool(std::make_shared<connection_pool>(std::max<std::uint32_t>(options->per_origin_max, 1),
-                                             options->idle_max, options->timeouts.idle)),
+      pool(std::make_shared<connection_pool>(options)),
       secure_(options->secure ? options->secure : default_secure_layer(options->http2.enabled)),
       resolver_(options->resolver ? options->resolver : std::make_shared<names::resolver>()),
       secure_http1_(options->secure || !options->http2.enabled ? secure_
@@ -113,18 +112,33 @@ std::string client_core::head_of(const outgoing& what, const url& at, bool unpac
   return head += "\r\n";
 }
 
+namespace {
+
+std::unique_ptr<client_exchange> exchange_on(const client_core& core,
+                                             std::shared_ptr<server_connections> of, place on,
+                                             const outgoing& what, const url& at, time_point due) {
+  if (on.link == nullptr)
+    return std::make_unique<exchange_over_http1>(lease(std::move(of), std::move(on)), core.options,
+                                                 at, what.method(), due);
+  return std::make_unique<exchange_over_http2>(std::move(on.link), std::move(on.permit),
+                                               core.options, at, what.method(), due);
+}
+
+}  // namespace
+
 task<std::unique_ptr<client_exchange>> client_core::attempt(const outgoing& what, const url& at,
                                                             time_point due) {
   const bool unpack = options->unpack && !codings_read().empty() && !what.has("Accept-Encoding") &&
                       !what.has("Range");
   const std::string head = head_of(what, at, unpack);
+  const std::shared_ptr<server_connections> of = connections_to(at);
   std::uint32_t refusals = 0;
   for (bool again = false;;) {
-    carrier on = co_await find_carrier(what, at, due, again);
+    place on = co_await find_place(*of, what, at, due, again);
     const bool reused = on.reused;
     if (reused) ++counters.reused;
     ++counters.requests;
-    std::unique_ptr<client_exchange> made = exchange_on(std::move(on), what, at, due);
+    std::unique_ptr<client_exchange> made = exchange_on(*this, of, std::move(on), what, at, due);
     nanoseconds pause{};
     try {
       co_await made->begin(what, head, unpack);
@@ -133,7 +147,7 @@ task<std::unique_ptr<client_exchange>> client_core::attempt(const outgoing& what
       if (what.parts()) throw;
       if (made->refused()) {
         if (refusals++ == options->http2.refused_retries_max) throw;
-        if (made->wants_http1()) pool->origin(at.origin())->http1_required = true;
+        if (made->wants_http1()) of->require_http1();
         pause = pause_after_refusal(refusals);
       } else {
         const bool repeatable = idempotent(method_of(what.method()));

@@ -6,7 +6,6 @@
 #include <memory>
 #include <string>
 
-#include "client/carrier.hh"
 #include "client/http1_exchange.hh"
 #include "client/http2_exchange.hh"
 #include "client/pool.hh"
@@ -46,16 +45,13 @@ class client_core : public std::enable_shared_from_this<client_core> {
                                          const url& to, const websocket_options& with,
                                          response_head& head, http2_trouble& refused);
 
-  // carrier.cc
+  // places.cc
+  struct dial_for;
   [[noreturn]] static void refuse_request(const outgoing& what, const url& at, std::error_code code,
                                           const std::string& why);
-  [[nodiscard]] bool may_share(const url& at) const noexcept;
-  [[nodiscard]] task<carrier> find_carrier(const outgoing& what, const url& at, time_point due,
-                                           bool fresh);
-  [[nodiscard]] task<carrier> connect_carrier(const outgoing& what, const url& at, time_point due,
-                                              const origin_hold& of, bool fresh);
-  [[nodiscard]] std::unique_ptr<client_exchange> exchange_on(carrier on, const outgoing& what,
-                                                             const url& at, time_point due) const;
+  [[nodiscard]] std::shared_ptr<server_connections> connections_to(const url& at) const;
+  [[nodiscard]] task<place> find_place(server_connections& of, const outgoing& what, const url& at,
+                                       time_point due, bool fresh);
 
   const secure_layer secure_;
   const std::shared_ptr<names::resolver> resolver_;

@@ -95,12 +95,13 @@ task<websocket> client_core::open_websocket(std::string text, websocket_options 
     with.fields.emplace_back("Cookie", cookies);
   const time_point due = add_saturated(clock::now(), options->timeouts.connect);
   ++counters.requests;
-  const origin_hold of(pool, at.origin());
+  const std::shared_ptr<server_connections> of = connections_to(at);
   // A server that speaks HTTP/1.1 gets a connection beside the pool, however full that is.
-  for (std::uint32_t refusals = 0; may_share(at) && !of->speaks_http1 && !of->http1_required;) {
-    carrier on = co_await find_carrier(what, at, due, true);
+  for (std::uint32_t refusals = 0; of->may_share();) {
+    place on = co_await find_place(*of, what, at, due, true);
     if (on.link == nullptr) {
-      stream alone = std::exchange(on.alone->on, {});
+      stream alone = std::move(on.alone);
+      on.permit.release();
       co_return co_await handshake_on(std::move(alone), at, std::move(with));
     }
     const bool settled = co_await on.link->settled(due);
@@ -109,14 +110,14 @@ task<websocket> client_core::open_websocket(std::string text, websocket_options 
     response_head head;
     const bool reused = on.reused;
     stream through =
-        co_await open_tunnel(std::move(on.link), std::move(on.stream), at, with, head, refused);
+        co_await open_tunnel(std::move(on.link), std::move(on.permit), at, with, head, refused);
     if (through) {
       if (reused) ++counters.reused;
       co_return websocket_on(std::move(through), head, with);
     }
     if (refusals++ == options->http2.refused_retries_max)
       refuse_request(what, at, refused.code, refused.text);
-    if (refused.wants_http1) pool->origin(at.origin())->http1_required = true;
+    if (refused.wants_http1) of->require_http1();
     ++counters.retries;
     co_await with_deadline(sleep_for(pause_after_refusal(refusals)), due);
   }

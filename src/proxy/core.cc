@@ -14,7 +14,6 @@ namespace heddle::http {
 namespace detail {
 namespace {
 
-constexpr nanoseconds sweep_interval = std::chrono::seconds(1);
 constexpr std::size_t upstreams_most = 1024;
 
 [[noreturn]] void refuse_options(const std::string& why) {
@@ -66,11 +65,10 @@ void proxy_core::start() {
 
 task<> proxy_core::sweep_all(std::weak_ptr<proxy_core> of) {
   for (;;) {
-    co_await sleep_for(sweep_interval);
+    co_await sleep_for(server_connections::sweep_interval);
     const std::shared_ptr<proxy_core> self = of.lock();
     if (self == nullptr) co_return;
-    for (const auto& each : self->upstreams)
-      if (each->idle() != 0) co_await each->sweep();
+    for (const auto& each : self->upstreams) co_await each->connections.sweep();
   }
 }
 

@@ -36,11 +36,11 @@ task<> ask_on(upstream_exchange& on, const upstream& at, const std::string& path
 
 task<> ask_once(const upstream& at, const proxy_options& options) {
   stream on = co_await at.connect(address(), false);
-  if (!at.is_http2(on)) {
+  if (!at.connections.speaks_http2(on, false)) {
     exchange_by_http1 asked(on, options.bounds, options.timeouts.transfer);
     co_return co_await ask_on(asked, at, options.health.path);
   }
-  const auto link = std::make_shared<http2_link>(std::move(on), at.link_options());
+  const auto link = std::make_shared<http2_link>(std::move(on), at.connections.options());
   spawn(http2_link::run(link));
   struct closing {
     http2_link& of;

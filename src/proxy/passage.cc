@@ -85,10 +85,10 @@ bool passage::needs_http1() const {
   return !extended_.empty() || (core_.options.upgrades && !passed_upgrade(head_).empty());
 }
 
-void passage::use(upstream::carrier&& on) {
+void passage::use(place&& on) {
   upstream& at = use_.of();
   use_.reused = on.reused;
-  if (on.reused) ++at.counters.reused;
+  ++(on.reused ? at.counters.reused : at.counters.connections);
   if (on.link != nullptr) {
     by_http2_.emplace(std::move(on.link), std::move(on.permit), at.secure());
     exchange_ = &*by_http2_;
@@ -99,44 +99,18 @@ void passage::use(upstream::carrier&& on) {
   }
 }
 
-/// Takes an unused connection of HTTP/1.1; false if there is none.
-task<bool> passage::take_idle() {
-  upstream& at = use_.of();
-  while (stream on = at.take_idle()) {
-    // RFC 9112 section 9.2: bytes that came before the request was sent are no answer to it.
-    if (const received unasked = on.take(); !unasked.empty()) {
-      on.close();
-      continue;
-    }
-    // The upstream may have ended it meanwhile. Requests that must not be sent twice look first.
-    // Below TLS such bytes are seen only by looking.
-    const bool looks = at.secure() || !idempotent(head_.verb()) || streams_;
-    const bool ended = looks && co_await has_ended(on);
-    if (ended) continue;
-    use({.alone = std::move(on), .reused = true});
-    co_return true;
-  }
-  co_return false;
-}
-
 task<> passage::find_connection(bool fresh) {
   upstream& at = use_.of();
-  const bool http1_only = needs_http1();
-  if (!http1_only) {
-    upstream::carrier found = co_await at.find_carrier();
-    if (found.link != nullptr || found.alone) {
-      use(std::move(found));
-      co_return;
-    }
+  server_connections::wanted by{.due = time_point::max()};
+  by.fresh = fresh || core_.options.proxy_protocol != 0;
+  by.http1_only = needs_http1();
+  by.unrepeatable = !idempotent(head_.verb()) || streams_;
+  place found = at.connections.find_now(by);
+  if (!found) {
+    by.due = add_saturated(clock::now(), core_.options.timeouts.queue);
+    found = co_await at.find_place(r_.peer(), by);
   }
-  const bool may_reuse = !fresh && core_.options.proxy_protocol == 0;
-  const bool reuses = may_reuse && co_await take_idle();
-  if (reuses) co_return;
-  stream on = co_await at.connect(r_.peer(), http1_only);
-  if (http1_only && at.is_http2(on))
-    throw failure(std::make_error_code(std::errc::protocol_not_supported),
-                  "it speaks HTTP/2, and this request is an upgrade of HTTP/1.1");
-  use(at.carrier_on(std::move(on)));
+  use(std::move(found));
 }
 
 task<std::optional<upstream_failure>> passage::connect(bool fresh) {
@@ -144,6 +118,11 @@ task<std::optional<upstream_failure>> passage::connect(bool fresh) {
   try {
     co_await find_connection(fresh);
     co_return std::nullopt;
+  } catch (const no_place& e) {
+    if (e.what_missing == lacking::http1)
+      co_return upstream_failure{502,
+                                 "it speaks HTTP/2, and this request is an upgrade of HTTP/1.1"};
+    co_return upstream_failure{503, "no connection to it was free in time"};
   } catch (const std::system_error& e) {
     if (e.code() == std::errc::operation_canceled) throw;
     if (e.code() != std::errc::timed_out) why = reason_of(e);
@@ -218,7 +197,7 @@ task<response> passage::pass() {
     if (a.answer) co_return std::move(*a.answer);
     const bool again = may_repeat(a);
     const bool refused = exchange_ != nullptr && exchange_->refused();
-    if (refused && exchange_->wants_http1()) at->require_http1();
+    if (refused && exchange_->wants_http1()) at->connections.require_http1();
     const bool reused = use_.reused;
     if (refused && again && refusals++ < refusals_max)
       co_await sleep_for(pause_after_refusal(refusals));
@@ -261,7 +240,7 @@ const std::string& reverse_proxy::name(std::size_t i) const noexcept {
 upstream_counters reverse_proxy::counters(std::size_t i) const noexcept {
   const detail::upstream& u = *core_->upstreams[i];
   upstream_counters c = u.counters;
-  c.idle = static_cast<std::uint32_t>(u.idle() + u.unused_links());
+  c.idle = static_cast<std::uint32_t>(u.connections.unused());
   c.up = u.up(worker::running().now);
   return c;
 }

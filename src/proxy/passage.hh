@@ -52,7 +52,7 @@ class upstream_use {
   ~upstream_use() { end(); }
 
   void keep() {
-    of_->keep(std::move(on));
+    of_->connections.keep(std::move(on));
     end();
   }
   void end() noexcept {
@@ -95,8 +95,7 @@ class passage {
   [[nodiscard]] task<bool> reserve(upstream& at);
   [[nodiscard]] task<std::optional<upstream_failure>> connect(bool fresh);
   [[nodiscard]] task<> find_connection(bool fresh);
-  [[nodiscard]] task<bool> take_idle();
-  void use(upstream::carrier&& on);
+  void use(place&& on);
   [[nodiscard]] bool needs_http1() const;
   [[nodiscard]] task<attempt> try_once(bool fresh);
   [[nodiscard]] bool may_repeat(const attempt& a) const noexcept;

@@ -21,7 +21,6 @@ namespace {
 constexpr std::string_view unix_scheme = "unix:";
 constexpr std::string_view h2c_scheme = "h2c://";
 constexpr std::size_t socket_path_max = 107;
-constexpr nanoseconds rests_least = std::chrono::milliseconds(500);
 constexpr std::uint8_t window_blocks = 16;  // 64 KiB of an answer arrive in one turn
 
 [[noreturn]] void refuse(std::string_view text, const std::string& why) {
@@ -72,6 +71,14 @@ std::shared_ptr<const client_options> options_of_links(const proxy_options& from
   return all;
 }
 
+/// The PROXY protocol names one client for all of a connection, so no stream can share it.
+offered versions_of(std::string_view text, const proxy_options& options) {
+  if (text.starts_with(h2c_scheme)) return offered::http2;
+  const bool secure = !text.starts_with(unix_scheme) && parsed(text).secure;
+  return secure && options.http2.enabled && options.proxy_protocol == 0 ? offered::alpn
+                                                                        : offered::http1;
+}
+
 std::string in_seconds(nanoseconds span) {
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(span).count();
   return ms % 1000 == 0 ? std::to_string(ms / 1000) + " s" : std::to_string(ms) + " ms";
@@ -89,17 +96,19 @@ upstream::upstream(std::string_view text, const proxy_options& options)
     : name(text),
       authority(text.starts_with(unix_scheme) ? "localhost" : parsed(text).authority()),
       room(std::max<std::uint32_t>(options.connections_max, 1)),
-      options_(options),
-      link_options_(options_of_links(options)) {
+      connections(versions_of(text, options), server_connections::uncounted,
+                  options_of_links(options),
+                  std::make_shared<unused_limit>(
+                      unused_limit{.most = options.idle_max, .time = options.timeouts.idle})),
+      options_(options) {
   if (text.starts_with(unix_scheme)) {
     path_ = text.substr(unix_scheme.size());
     if (path_.empty()) refuse(text, "name the socket: unix:/run/app.socket");
     if (path_.size() > socket_path_max) refuse(text, "a socket's path has at most 107 bytes");
     return;
   }
-  prior_knowledge_ = text.starts_with(h2c_scheme);
   at_ = parsed(text);
-  if (prior_knowledge_ && options.proxy_protocol != 0)
+  if (text.starts_with(h2c_scheme) && options.proxy_protocol != 0)
     refuse(text, "proxy_protocol names one client, and clients share connections of HTTP/2");
   if (const auto found = address::parse(at_->host, at_->port)) literal_ = *found;
   if (!at_->secure) return;
@@ -111,42 +120,6 @@ upstream::upstream(std::string_view text, const proxy_options& options)
     refuse(text,
            "https needs TLS, which this build does not have; install OpenSSL 3 and build "
            "again");
-}
-
-stream upstream::take_idle() noexcept {
-  if (idle_.empty()) return {};
-  stream on = std::move(idle_.back().on);
-  idle_.pop_back();
-  return on;
-}
-
-void upstream::keep(stream&& on) {
-  if (idle_.size() < options_.idle_max)
-    idle_.push_back({std::move(on), worker::running().now});
-  else
-    on.close();
-}
-
-task<bool> has_ended(const stream& on) {
-  // Long enough for the driver to look once.
-  const auto known = co_await as_expected(with_timeout(on.readable(), nanoseconds(1)));
-  if (!known && known.error() == std::errc::operation_canceled) throw failure(known.error());
-  co_return known || known.error() != std::errc::timed_out;
-}
-
-task<> upstream::sweep() {
-  // The least recently used come first; the others are in use again soon.
-  const time_point now = worker::running().now;
-  for (std::size_t i = 0; i < idle_.size() && idle_[i].since + rests_least < now;) {
-    idle_connection each = std::move(idle_[i]);
-    idle_.erase(idle_.begin() + static_cast<std::ptrdiff_t>(i));
-    if (add_saturated(each.since, options_.timeouts.idle) < now) continue;
-    const bool ended = co_await has_ended(each.on);
-    if (ended) continue;
-    i = std::min(i, idle_.size());  // requests may have taken some meanwhile
-    idle_.insert(idle_.begin() + static_cast<std::ptrdiff_t>(i), std::move(each));
-    ++i;
-  }
 }
 
 task<stream> upstream::reach() const {
@@ -176,6 +149,24 @@ task<stream> upstream::open(address client, bool http1_only) const {
 
 task<stream> upstream::connect(address client, bool http1_only) const {
   co_return co_await with_timeout(open(client, http1_only), options_.timeouts.connect);
+}
+
+namespace {
+
+/// Connects for one request.
+struct dial_upstream final : dialer {
+  dial_upstream(const upstream& to, address of) : at(to), client(std::move(of)) {}
+  task<stream> dial(bool http1_only) override { return at.connect(client, http1_only); }
+
+  const upstream& at;
+  const address client;
+};
+
+}  // namespace
+
+task<place> upstream::find_place(address client, server_connections::wanted by) {
+  dial_upstream connects(*this, client);
+  co_return co_await connections.find(by, connects);
 }
 
 void upstream::say(const std::string& line) const {

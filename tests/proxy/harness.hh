@@ -60,10 +60,10 @@ inline std::string upstream_scheme() {
 
 /// The same with a backend of this handler, whose address comes first among the upstreams.
 template <class Body>
-task<> with_proxy_by(std::string scheme, http::handler backend, http::proxy_options options,
-                     Body body, http::server_options front) {
+task<> with_proxy(http::handler backend, http::proxy_options options, Body body,
+                  http::server_options front = usual_front) {
   tcp_listener door = tcp_listener::listen(address::loopback(0));
-  options.upstreams.insert(options.upstreams.begin(), scheme + door.local().to_string());
+  options.upstreams.insert(options.upstreams.begin(), upstream_scheme() + door.local().to_string());
   http::server web(std::move(backend));
   scope s;
   s.spawn(web.serve(door));
@@ -76,20 +76,6 @@ task<> with_proxy_by(std::string scheme, http::handler backend, http::proxy_opti
   web.stop();
   co_await s.settled();
   s.rethrow_failure();
-}
-
-template <class Body>
-task<> with_proxy(http::handler backend, http::proxy_options options, Body body,
-                  http::server_options front = usual_front) {
-  return with_proxy_by(upstream_scheme(), std::move(backend), std::move(options), std::move(body),
-                       std::move(front));
-}
-
-/// For upgrades, which HTTP/2 does not have.
-template <class Body>
-task<> with_http1_proxy(http::handler backend, http::proxy_options options, Body body) {
-  return with_proxy_by("http://", std::move(backend), std::move(options), std::move(body),
-                       usual_front);
 }
 
 }  // namespace heddle::test

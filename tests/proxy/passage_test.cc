@@ -108,7 +108,8 @@ DRIVER_TEST(passage, "a trusted peer's fields are continued") {
       EXPECT_NE(seen.find("x-real-ip: 192.0.2.7\n"), seen.npos) << seen;
       EXPECT_NE(seen.find("forwarded: for=192.0.2.7, for=127.0.0.1;host=x;proto=https\n"),
                 seen.npos);
-      EXPECT_NE(seen.find("host: " + p.name(0).substr(upstream_scheme().size()) + "\n"), seen.npos) << seen;
+      EXPECT_NE(seen.find("host: " + p.name(0).substr(upstream_scheme().size()) + "\n"), seen.npos)
+          << seen;
     });
   });
 }
@@ -213,7 +214,7 @@ task<http::response> upgrading_backend(http::request& r) {
 DRIVER_TEST(passage, "an upgraded connection passes bytes both ways, and each end by itself") {
   runtime rt(make());
   rt.run([]() -> task<> {
-    co_await with_http1_proxy(
+    co_await with_proxy(
         &upgrading_backend, usual, [](address at, http::reverse_proxy& p) -> task<> {
           stream on = co_await tcp_connect(at);
           co_await on.write(std::string_view(
@@ -251,35 +252,34 @@ task<http::response> reading_backend(http::request& r) {
 DRIVER_TEST(passage, "an upgrade passes with a body, and with one of no bytes") {
   runtime rt(make());
   rt.run([]() -> task<> {
-    co_await with_http1_proxy(
-        &reading_backend, usual, [](address at, http::reverse_proxy&) -> task<> {
-          const std::string large(300'000, 'x');
-          const std::string asks =
-              "POST / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: shout\r\n";
-          const std::string chunk = "Transfer-Encoding: chunked\r\n\r\n";
-          struct sent {
-            std::string head, later;
-            std::size_t size;
-          };
-          const sent all[] = {{"Content-Length: 0\r\n\r\n", "", 0},
-                              {"Content-Length: 4\r\n\r\nbody", "", 4},
-                              {"Content-Length: 300000\r\n\r\n", large, large.size()},
-                              {"Content-Length: 4\r\nExpect: 100-continue\r\n\r\n", "body", 4},
-                              {chunk + "4\r\nbody\r\n", "0\r\n\r\n", 4},
-                              {"\r\n", "", 0}};
-          for (const sent& each : all) {
-            stream on = co_await tcp_connect(at);
-            const std::string first = asks + each.head;
-            co_await on.write(std::string_view(first));
-            if (!each.later.empty()) co_await on.write(std::string_view(each.later));
-            const std::string got = co_await read_until(on, "welcome ");
-            EXPECT_NE(got.find("HTTP/1.1 101"), std::string::npos) << each.head << got;
-            EXPECT_EQ(field_of(got.substr(got.find("HTTP/1.1 101")), "X-Size"),
-                      std::to_string(each.size));
-            co_await on.write(std::string_view("ping"));
-            EXPECT_EQ(co_await read_until(on, "ping"), "ping");
-          }
-        });
+    co_await with_proxy(&reading_backend, usual, [](address at, http::reverse_proxy&) -> task<> {
+      const std::string large(300'000, 'x');
+      const std::string asks =
+          "POST / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: shout\r\n";
+      const std::string chunk = "Transfer-Encoding: chunked\r\n\r\n";
+      struct sent {
+        std::string head, later;
+        std::size_t size;
+      };
+      const sent all[] = {{"Content-Length: 0\r\n\r\n", "", 0},
+                          {"Content-Length: 4\r\n\r\nbody", "", 4},
+                          {"Content-Length: 300000\r\n\r\n", large, large.size()},
+                          {"Content-Length: 4\r\nExpect: 100-continue\r\n\r\n", "body", 4},
+                          {chunk + "4\r\nbody\r\n", "0\r\n\r\n", 4},
+                          {"\r\n", "", 0}};
+      for (const sent& each : all) {
+        stream on = co_await tcp_connect(at);
+        const std::string first = asks + each.head;
+        co_await on.write(std::string_view(first));
+        if (!each.later.empty()) co_await on.write(std::string_view(each.later));
+        const std::string got = co_await read_until(on, "welcome ");
+        EXPECT_NE(got.find("HTTP/1.1 101"), std::string::npos) << each.head << got;
+        EXPECT_EQ(field_of(got.substr(got.find("HTTP/1.1 101")), "X-Size"),
+                  std::to_string(each.size));
+        co_await on.write(std::string_view("ping"));
+        EXPECT_EQ(co_await read_until(on, "ping"), "ping");
+      }
+    });
   });
 }
 

@@ -58,14 +58,14 @@ task<> talks(address at, http::client_options by, bool http2) {
 DRIVER_TEST(proxy_websocket, "a WebSocket over HTTP/2 and over HTTP/1.1 reaches an upstream") {
   runtime rt(make());
   rt.run([]() -> task<> {
-    co_await with_http1_proxy(&websocket_backend, usual,
-                              [](address at, http::reverse_proxy& p) -> task<> {
-                                http::client_options two = by_http2();
-                                co_await talks(at, std::move(two), true);
-                                http::client_options one;
-                                co_await talks(at, std::move(one), false);
-                                while (p.counters(0).active != 0) co_await sleep_for(1ms);
-                              });
+    co_await with_proxy(&websocket_backend, usual,
+                        [](address at, http::reverse_proxy& p) -> task<> {
+                          http::client_options two = by_http2();
+                          co_await talks(at, std::move(two), true);
+                          http::client_options one;
+                          co_await talks(at, std::move(one), false);
+                          while (p.counters(0).active != 0) co_await sleep_for(1ms);
+                        });
   });
 }
 
@@ -89,18 +89,16 @@ bool refused_with(const std::string& why, const char* status) {
 DRIVER_TEST(proxy_websocket, "an upstream that refuses or does not switch opens no tunnel") {
   runtime rt(make());
   rt.run([]() -> task<> {
-    co_await with_http1_proxy(
-        &websocket_backend, usual, [](address at, http::reverse_proxy&) -> task<> {
-          EXPECT_TRUE(refused_with(co_await refusal_of_handshake(at, "/refuse"), "403"));
-          EXPECT_TRUE(refused_with(co_await refusal_of_handshake(at, "/plain"), "502"));
-          EXPECT_EQ(co_await refusal_of_handshake(at, "/"), "");
-        });
+    co_await with_proxy(&websocket_backend, usual, [](address at, http::reverse_proxy&) -> task<> {
+      EXPECT_TRUE(refused_with(co_await refusal_of_handshake(at, "/refuse"), "403"));
+      EXPECT_TRUE(refused_with(co_await refusal_of_handshake(at, "/plain"), "502"));
+      EXPECT_EQ(co_await refusal_of_handshake(at, "/"), "");
+    });
     http::proxy_options none;
     none.upgrades = false;
-    co_await with_http1_proxy(
-        &websocket_backend, none, [](address at, http::reverse_proxy&) -> task<> {
-          EXPECT_TRUE(refused_with(co_await refusal_of_handshake(at, "/"), "501"));
-        });
+    co_await with_proxy(&websocket_backend, none, [](address at, http::reverse_proxy&) -> task<> {
+      EXPECT_TRUE(refused_with(co_await refusal_of_handshake(at, "/"), "501"));
+    });
     const script lines = {
         {"HTTP/1.1 101 OK\r\nConnection: upgrade\r\nUpgrade: websocket\r\n"
          "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n"}};
