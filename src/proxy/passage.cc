@@ -45,12 +45,12 @@ task<response> passage::run(std::shared_ptr<proxy_core> core, request& r) {
 task<> passage::read_first_part() {
   if (!has_body()) co_return;
   waits_ = head_.expects_continue();
-  streams_ = true;
   // A client that sends no length may wait for the answer's head before it sends a part.
-  if (waits_ || head_.body() != framing::length) co_return;
-  const std::string_view part = co_await r_.read();
-  first_parts_ = part;
-  if (part.size() == head_.content_length()) streams_ = false;
+  if (!waits_ && head_.body() == framing::length) {
+    first_parts_ = co_await r_.read();
+    if (first_parts_.size() == head_.content_length()) co_return;
+  }
+  move_to(upload_state::waiting);
 }
 
 void passage::write_head() {
@@ -59,12 +59,12 @@ void passage::write_head() {
                    {.head = head_,
                     .peer = r_.connection_peer(),
                     .authority = use_.of().authority,
-                    .expect = waits_ && !upload_begun_,
+                    .expect = waits_ && !upload_begun(),
                     .extended_protocol = extended_,
                     .websocket_key = key_},
                    core_.options);
   head_bytes_ = out_.size();
-  if (!streams_) out_ += first_parts_;
+  if (!streams()) out_ += first_parts_;
 }
 
 /// A permit for one connection; false if none was free in time.
@@ -104,7 +104,7 @@ task<> passage::find_connection(bool fresh) {
   server_connections::wanted by{.due = time_point::max()};
   by.fresh = fresh || core_.options.proxy_protocol != 0;
   by.http1_only = needs_http1();
-  by.unrepeatable = !idempotent(head_.verb()) || streams_;
+  by.unrepeatable = !idempotent(head_.verb()) || streams();
   place found = at.connections.find_now(by);
   if (!found) {
     by.due = add_saturated(clock::now(), core_.options.timeouts.queue);
@@ -139,7 +139,7 @@ task<passage::attempt> passage::try_once(bool fresh) {
   ++use_.of().counters.requests;
   write_head();
   try {
-    auto exchanged = streams_ ? exchange_beside_upload() : exchange_alone();
+    auto exchanged = streams() ? exchange_beside_upload() : exchange_alone();
     a.answer.emplace(co_await std::move(exchanged));
   } catch (upstream_failure& e) {
     a.failed = std::move(e);
@@ -152,7 +152,7 @@ bool passage::may_repeat(const attempt& a) const noexcept {
   if (started_ || client_left_) return false;
   if (exchange_ != nullptr && exchange_->refused()) return parts_kept_;
   if (exchange_ != nullptr && exchange_->answered()) return false;
-  return !a.connected || (idempotent(head_.verb()) && !upload_begun_);
+  return !a.connected || (idempotent(head_.verb()) && !upload_begun());
 }
 
 std::string passage::line_about(const upstream_failure& why) const {

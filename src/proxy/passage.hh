@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "heddle/base/legal_move.hh"
 #include "heddle/core/deadline.hh"
 #include "heddle/core/scope.hh"
 #include "heddle/http/response_parser.hh"
@@ -71,6 +72,34 @@ class upstream_use {
   gate::hold permit_;
 };
 
+/// The body of a request on its way to the upstream, by the task upload().
+enum class upload_state : std::uint8_t {
+  none,     ///< it leaves with the head; it may be empty
+  waiting,  ///< it has not arrived whole, and nothing of it has left
+  running,
+  sent,     ///< whole
+  stopped,  ///< the answer is over: how the upload fails is of no interest
+  cut,      ///< it ended before the body did
+};
+
+[[nodiscard]] constexpr bool is_legal(upload_state from, upload_state to) noexcept {
+  switch (to) {
+    case upload_state::none:
+      return false;
+    case upload_state::waiting:
+      return from == upload_state::none;
+    case upload_state::running:  // again, if another try sends the body
+      return from == upload_state::waiting || from == upload_state::sent ||
+             from == upload_state::cut;
+    case upload_state::sent:
+    case upload_state::stopped:
+      return from == upload_state::running;
+    case upload_state::cut:
+      return from == upload_state::running || from == upload_state::stopped;
+  }
+  return false;
+}
+
 /// Thread: the connection's color. Owns: the upstream's connection while it is in use.
 class passage {
  public:
@@ -108,6 +137,16 @@ class passage {
   [[nodiscard]] static task<> upload(passage& p);
   [[nodiscard]] task<> put_parts();
   void keep_for_repeat(std::string_view part);
+  void move_to(upload_state next) {
+    check_move(upload_, next);
+    upload_ = next;
+  }
+  [[nodiscard]] bool streams() const noexcept { return upload_ != upload_state::none; }
+  [[nodiscard]] bool upload_begun() const noexcept { return upload_ > upload_state::waiting; }
+  [[nodiscard]] bool uploading() const noexcept { return upload_ == upload_state::running; }
+  [[nodiscard]] bool sent_whole() const noexcept {
+    return upload_ == upload_state::none || upload_ == upload_state::sent;
+  }
 
   // passage_answer.cc: the answer.
   [[nodiscard]] task<response> exchange_alone();
@@ -149,12 +188,8 @@ class passage {
   std::size_t head_bytes_ = 0;             // of out_
   std::string first_parts_;                // of a body that has not: those that were read
   bool parts_kept_ = true;                 // first_parts_ has all of them
-  bool streams_ = false;                   // its body has not arrived whole
   bool waits_ = false;                     // its client waits for 100 Continue
-  bool upload_begun_ = false;
-  bool upload_ended_ = true;
-  bool uploaded_ = true;  // whole
-  bool upload_stopped_ = false;
+  upload_state upload_ = upload_state::none;
   time_point upload_ended_at_{};
   std::exception_ptr upload_failed_;
 
@@ -163,7 +198,6 @@ class passage {
   bool started_ = false;  // the client gets it
   bool client_left_ = false;
   framing framing_ = framing::none;
-  bool body_ended_ = false;
 };
 
 /// Passes bytes between a client and an upstream that have agreed on another protocol.

@@ -58,7 +58,7 @@ task<bool> passage::more(nanoseconds patience, const char* where) {
   const nanoseconds first = std::min(patience, watch_after);
   auto in = co_await as_expected(with_timeout(exchange_->arrive(), first));
   if (!in && in.error() == std::errc::timed_out && first < patience) {
-    const bool watches = core_.options.cancel_when_client_ends && upload_ended_;
+    const bool watches = core_.options.cancel_when_client_ends && !uploading();
     if (watches) {
       in = co_await arrive_watching(patience - first);
     } else {
@@ -82,7 +82,7 @@ task<bool> passage::more(nanoseconds patience, const char* where) {
 
 /// How long the head may still take. While the request is being sent, each write has its own limit.
 nanoseconds passage::answer_patience() const noexcept {
-  if (!upload_ended_) return upload_step;
+  if (uploading()) return upload_step;
   return core_.options.timeouts.answer;
 }
 
@@ -128,15 +128,15 @@ task<> passage::inform_client() {
 task<> passage::read_final_head() {
   for (std::uint32_t early = 0;;) {
     if (answer_.status() == 0) {
-      const time_point since = upload_ended_ ? worker::running().now : time_point{};
+      const time_point since = uploading() ? time_point{} : worker::running().now;
       bool came = co_await read_head(answer_patience());
       while (!came) {
         // The request was still being sent, or its end was a moment ago.
         const nanoseconds waited = worker::running().now - std::max(since, upload_ended_at_);
-        if (upload_ended_ && waited >= core_.options.timeouts.answer)
+        if (!uploading() && waited >= core_.options.timeouts.answer)
           break_off(504, "it did not answer in time");
-        came = co_await read_head(upload_ended_ ? core_.options.timeouts.answer - waited
-                                                : answer_patience());
+        came = co_await read_head(uploading() ? answer_patience()
+                                              : core_.options.timeouts.answer - waited);
       }
     }
     if (!answer_.informational()) co_return;
@@ -179,12 +179,10 @@ task<response> passage::exchange_beside_upload() {
   co_await send_head();
   answer_ = {};
   bool sends = true;
-  uploaded_ = false;
-  if (waits_ && !upload_begun_) sends = co_await go_ahead();
+  if (waits_ && !upload_begun()) sends = co_await go_ahead();
   scope beside;
   if (sends) {
-    upload_begun_ = true;
-    upload_ended_ = false;
+    move_to(upload_state::running);
     beside.spawn(upload(*this));
   }
   std::exception_ptr failed;
@@ -200,7 +198,7 @@ task<response> passage::exchange_beside_upload() {
   } catch (...) {
     failed = std::current_exception();
   }
-  upload_stopped_ = true;
+  if (uploading()) move_to(upload_state::stopped);
   beside.cancel();
   co_await beside.settled();
   if (failed) std::rethrow_exception(failed);
@@ -210,9 +208,8 @@ task<response> passage::exchange_beside_upload() {
 
 /// The connection is used again only if both sides have sent everything and nothing else.
 void passage::end_of_body() {
-  if (std::exchange(body_ended_, true)) return;
   const bool clean =
-      uploaded_ && exchange_->leaves_clean(answer_) && core_.options.proxy_protocol == 0;
+      sent_whole() && exchange_->leaves_clean(answer_) && core_.options.proxy_protocol == 0;
   exchange_->end();
   use_.of().note_success();
   if (clean && use_.on)
@@ -235,7 +232,6 @@ task<response> passage::relay() {
   framing_ = answer_.body(head_.verb());
   const bool stated = framing_ == framing::length;
   exchange_->begin_body(answer_, head_.verb());
-  body_ended_ = false;
   if (stated && answer_.content_length() > core_.options.bounds.body_bytes_max)
     break_off(502, "its answer is larger than bounds.body_bytes_max");
   const bool known = stated || has_length(answer_);

@@ -7,7 +7,7 @@
 namespace heddle::http::detail {
 
 task<> passage::send_head() {
-  const sending how = !streams_                          ? sending::whole
+  const sending how = !streams()                         ? sending::whole
                       : head_.body() == framing::chunked ? sending::chunked
                                                          : sending::stated;
   const bool taken = co_await exchange_->send(out_, head_bytes_, how);
@@ -35,16 +35,16 @@ task<> passage::put_parts() {
   }
   const std::string trailers = request_trailers(r_.trailer_lines(), head_);
   if (const bool taken = co_await exchange_->finish(trailers); !taken) co_return;
-  uploaded_ = true;
+  if (uploading()) move_to(upload_state::sent);
 }
 
 task<> passage::upload(passage& p) {
   try {
     co_await p.put_parts();
   } catch (...) {
-    if (!p.upload_stopped_) p.upload_failed_ = std::current_exception();
+    if (p.uploading()) p.upload_failed_ = std::current_exception();
   }
-  p.upload_ended_ = true;
+  if (p.upload_ != upload_state::sent) p.move_to(upload_state::cut);
   p.upload_ended_at_ = worker::running().now;
   if (p.upload_failed_) p.exchange_->abandon();
 }

@@ -72,7 +72,7 @@ task<response> passage::relay_upgrade() {
   if (!key_.empty() && answer_.value("sec-websocket-accept") != websocket_accept_of(key_))
     throw upstream_failure{502, "its Sec-WebSocket-Accept does not belong to the key"};
   if (upload_failed_) std::rethrow_exception(upload_failed_);
-  if (!uploaded_)
+  if (!sent_whole())
     throw upstream_failure{502, "it switched to another protocol inside the request's body"};
   if (has_body()) {
     const std::string_view more = co_await r_.read();  // the server learns that the body has ended
