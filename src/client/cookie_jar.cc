@@ -57,7 +57,7 @@ bool max_age_of(std::string_view text, std::int64_t& seconds) {
 struct cookie_jar::attributes {
   std::string domain, path;
   std::int64_t expires = std::numeric_limits<std::int64_t>::max();
-  bool max_age = false;  // it is stronger than Expires
+  bool max_age = false;  // seen: Max-Age is stronger than Expires
   bool secure = false;
 
   void take(std::string_view name, std::string_view value, std::int64_t now) {

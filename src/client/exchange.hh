@@ -68,14 +68,14 @@ class client_exchange {
   std::string verb_;
   time_point due_;
   response_head head_;
-  std::shared_ptr<body_upload> upload_;  // of a body that is large or streamed
+  std::shared_ptr<body_upload> upload_;  // sends a body that is large or streamed
 
  private:
   [[nodiscard]] std::string_view counted(std::string_view part);
   [[nodiscard]] std::string_view unpacked();
   void check_packed_end() const;
 
-  std::uint64_t read_ = 0;  // of the body, unpacked
+  std::uint64_t read_ = 0;  // bytes of the body, unpacked
   std::unique_ptr<content_reader> packed_;
   std::string_view packed_rest_;
   bool packed_any_ = false;  // a byte of it has come

@@ -72,7 +72,7 @@ task<bool> exchange_over_http1::more(nanoseconds patience, const char* where) {
   co_return !answer_.rest().empty();
 }
 
-/// The same for bytes of the head, which has to be whole by then.
+/// more() for bytes of the head, which has to be whole at `due`.
 task<bool> exchange_over_http1::more_head(time_point& due) {
   if (upload_ != nullptr && !upload_->ended()) {
     answer_.drop_block();

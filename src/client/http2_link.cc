@@ -244,7 +244,7 @@ void http2_link::leave(bool at_once) noexcept {
   stop_opening();
   at_once_ = at_once_ || at_once;
   gone.cancel();
-  if (at_once && over()) {  // it waits for its last frames to leave
+  if (at_once && over()) {  // the connection waits for its last frames to leave
     conn_.close();
     out_.shut();
   } else if (unused()) {

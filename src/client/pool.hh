@@ -22,7 +22,7 @@ class lease {
   lease& operator=(lease&&) = delete;
   ~lease() { end(); }
 
-  /// Its origin may use the connection again.
+  /// Requests to the same origin may use the connection.
   void keep() {
     if (of_ != nullptr) of_->keep(std::move(on));
     end();
@@ -37,7 +37,7 @@ class lease {
 
  private:
   std::shared_ptr<server_connections> of_;
-  gate::hold permit_;  // of `of_`
+  gate::hold permit_;  // a place among the origin's connections
 };
 
 class connection_pool : public std::enable_shared_from_this<connection_pool> {
@@ -45,7 +45,7 @@ class connection_pool : public std::enable_shared_from_this<connection_pool> {
   explicit connection_pool(std::shared_ptr<const client_options> options);
   connection_pool(const connection_pool&) = delete;
 
-  /// The pool forgets an origin that has no connection and that nobody keeps.
+  /// The pool forgets an origin that has no connection and that no request keeps.
   [[nodiscard]] std::shared_ptr<server_connections> of(const std::string& origin, offered versions);
   /// Closes unused connections; those that requests use are closed later.
   void shut() noexcept;

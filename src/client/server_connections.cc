@@ -21,7 +21,7 @@ task<bool> has_ended(const stream& on) {
   co_return known || known.error() != std::errc::timed_out;
 }
 
-/// What an unused connection has received below TLS is seen only by looking.
+/// Bytes that an unused connection has received below TLS are seen only by looking.
 bool is_layered(const stream& on) noexcept { return layer_of(on) != nullptr; }
 
 [[noreturn]] void refuse_place(std::error_code code, lacking what) {

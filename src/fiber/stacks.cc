@@ -102,7 +102,7 @@ void fiber_stacks::give_back(fiber_stack& s) noexcept {
   } else {
     s.lender->ended_afar_.fetch_add(1, std::memory_order_relaxed);  // relaxed: only a count
   }
-  s.class_index = find_class(s.bytes);  // its pool may be another worker's
+  s.class_index = find_class(s.bytes);  // the stack's pool may be another worker's
   if (s.class_index == classes_.size() || count_.stacks_kept >= limits.stacks_kept) {
     unmap(s);
     return;

@@ -246,7 +246,7 @@ void put_request_head(std::string& out, const head_request& of, const proxy_opti
   put_via(out, head, options);
   put_connection(out, of, options);
   if (of.expect) out += "Expect: 100-continue\r\n";
-  if (of.extended_protocol.empty()) put_framing(out, head);  // its DATA frames are the tunnel
+  if (of.extended_protocol.empty()) put_framing(out, head);  // a tunnel's DATA frames are no body
   out += "\r\n";
 }
 

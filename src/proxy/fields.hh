@@ -18,7 +18,7 @@ namespace heddle::http::detail {
 /// The request to pass on, and the addresses that its fields tell.
 struct head_request {
   const request_head& head;
-  address peer;                ///< of the client's connection; none for a Unix socket
+  address peer;                ///< the client's address; none for a Unix socket
   std::string_view authority;  ///< the upstream's, for Host if the client's is not kept
   bool expect = false;         ///< asks the upstream for 100 Continue
   /// The protocol that a client of HTTP/2 asks for by CONNECT (RFC 8441); the upstream gets it as

@@ -74,12 +74,12 @@ class upstream_use {
 
 /// The body of a request on its way to the upstream, by the task upload().
 enum class upload_state : std::uint8_t {
-  none,     ///< it leaves with the head; it may be empty
-  waiting,  ///< it has not arrived whole, and nothing of it has left
+  none,     ///< the body leaves with the head, or is empty
+  waiting,  ///< the body has not arrived whole, and no part has left
   running,
   sent,     ///< whole
   stopped,  ///< the answer is over: how the upload fails is of no interest
-  cut,      ///< it ended before the body did
+  cut,      ///< the upload ended before the body did
 };
 
 [[nodiscard]] constexpr bool is_legal(upload_state from, upload_state to) noexcept {
@@ -176,7 +176,7 @@ class passage {
   request& r_;
   const request_head& head_;
   const std::string_view extended_;  // the protocol of an extended CONNECT (RFC 8441)
-  std::string key_;                  // of its WebSocket handshake with the upstream
+  std::string key_;                  // the key of the WebSocket handshake with the upstream
   std::vector<upstream*> tried_;
 
   // The request.
@@ -184,11 +184,11 @@ class passage {
   std::optional<exchange_by_http1> by_http1_;  // on use_.on
   std::optional<exchange_by_http2> by_http2_;
   upstream_exchange* exchange_ = nullptr;  // one of them
-  std::string out_;                        // its head, and its body if that has arrived whole
-  std::size_t head_bytes_ = 0;             // of out_
-  std::string first_parts_;                // of a body that has not: those that were read
+  std::string out_;                        // the head, and the body if that has arrived whole
+  std::size_t head_bytes_ = 0;             // the head's part of out_
+  std::string first_parts_;                // another body's parts, as far as they were read
   bool parts_kept_ = true;                 // first_parts_ has all of them
-  bool waits_ = false;                     // its client waits for 100 Continue
+  bool waits_ = false;                     // the client waits for 100 Continue
   upload_state upload_ = upload_state::none;
   time_point upload_ended_at_{};
   std::exception_ptr upload_failed_;

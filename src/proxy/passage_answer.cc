@@ -18,7 +18,7 @@ constexpr nanoseconds watch_after = std::chrono::milliseconds(200);
 // How often a wait that has no end of its own looks whether the upload has ended.
 constexpr nanoseconds upload_step = std::chrono::seconds(1);
 constexpr nanoseconds reason_patience = std::chrono::milliseconds(1);
-constexpr std::size_t gathered_max = 64 * 1024;  // of a body, in one write to the client
+constexpr std::size_t gathered_max = 64 * 1024;  // bytes of a body in one write to the client
 
 [[noreturn]] void break_off(int status, std::string why, bool gone = false) {
   throw upstream_failure{status, std::move(why), gone};
@@ -135,8 +135,9 @@ task<> passage::read_final_head() {
         const nanoseconds waited = worker::running().now - std::max(since, upload_ended_at_);
         if (!uploading() && waited >= core_.options.timeouts.answer)
           break_off(504, "it did not answer in time");
-        came = co_await read_head(uploading() ? answer_patience()
-                                              : core_.options.timeouts.answer - waited);
+        const nanoseconds left = core_.options.timeouts.answer - waited;
+        const nanoseconds patience = uploading() ? answer_patience() : left;
+        came = co_await read_head(patience);
       }
     }
     if (!answer_.informational()) co_return;

@@ -68,7 +68,7 @@ bool passage::may_switch_to(std::string_view protocol) const {
 }
 
 task<response> passage::relay_upgrade() {
-  std::string protocol(offered_upgrade(answer_));  // which read_final_head() has checked
+  std::string protocol(offered_upgrade(answer_));  // checked by read_final_head()
   if (!key_.empty() && answer_.value("sec-websocket-accept") != websocket_accept_of(key_))
     throw upstream_failure{502, "its Sec-WebSocket-Accept does not belong to the key"};
   if (upload_failed_) std::rethrow_exception(upload_failed_);

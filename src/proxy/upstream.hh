@@ -72,7 +72,7 @@ class upstream {
   void say(const std::string& line) const;
 
   const proxy_options& options_;
-  std::string path_;  // of a Unix socket
+  std::string path_;  // a Unix socket's
   std::optional<url> at_;
   address literal_;                   // if the host is an address
   upstream_layer layer_;              // for https

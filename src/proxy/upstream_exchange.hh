@@ -21,7 +21,7 @@ namespace heddle::http::detail {
 
 /// The form of a request's body.
 enum class sending : std::uint8_t {
-  whole,    ///< it leaves with the head; it may be empty
+  whole,    ///< the body leaves with the head, or is empty
   stated,   ///< in parts, which have the stated length together
   chunked,  ///< in parts
 };
@@ -78,7 +78,7 @@ class upstream_exchange {
   [[nodiscard]] virtual bool wants_http1() const noexcept { return false; }
   /// Another request may use the connection, if all of this one was sent.
   [[nodiscard]] virtual bool leaves_clean(const response_head& head) const noexcept = 0;
-  /// Nothing more is read. What an upload still writes fails.
+  /// Nothing more is read. Later writes of an upload fail.
   virtual void end() noexcept = 0;
 };
 

@@ -117,7 +117,7 @@ consteval setting_value each(std::string_view value_name, setter add) {
 consteval setting_value two(std::string_view value_name, setter add) {
   return {add, nullptr, setting_kind::pairs, value_name};
 }
-/// The same value with another name in the help.
+/// A value whose name in the help is not its own.
 consteval setting_value named(std::string_view value_name, setting_value same) {
   same.name = value_name;
   return same;

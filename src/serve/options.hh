@@ -36,14 +36,14 @@ inline constexpr int default_port = 8000;
 /// A limit is a member of the part that obeys it: its default is there.
 struct serve_options {
   bool is_proxy = false;      ///< `heddle proxy`: requests are sent on; false: files are served
-  http::proxy_options proxy;  ///< of `heddle proxy`
+  http::proxy_options proxy;  ///< the settings of `heddle proxy`
   std::string directory = ".";
   int port = -1;  ///< -1: default_port, or in an interactive session the next free port
   bool everywhere = false;
   std::vector<std::string> listen;  ///< more places: ADDRESS:PORT or unix:PATH
   std::string bind;  ///< an address to listen on instead of loopback or every interface
 
-  http::static_options files;  ///< of all folders; the limits of memory are for all workers
+  http::static_options files;  ///< for all folders; limits of memory are for all workers
   bool cors = false;
   std::string auth;  ///< USER:PASSWORD, or empty
   std::vector<path_field> path_fields;

@@ -75,7 +75,7 @@ struct function {
 struct wait_point {
   enum class kind : std::uint8_t { all, next };
   kind what = kind::all;
-  function_index function;       ///< none in a macro's body, and in a threaded function
+  function_index function;       ///< without a value in a macro's body and in a threaded function
   range keyword;                 ///< `twait`
   range quiet;                   ///< `volatile`, if it is written
   range description;             ///< the text between `[` and `]`

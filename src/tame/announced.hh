@@ -81,7 +81,7 @@ struct announced {
   int head_angles = 0;  ///< the open `<` of a `template <` in the head
 
   control next = control::none;
-  wait_index wait;  ///< of control::wait
+  wait_index wait;  ///< for control::wait
 
   lambda_stage lambda = lambda_stage::none;
   int lambda_angles = 0;

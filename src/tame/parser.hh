@@ -65,9 +65,9 @@ enum class role : std::uint8_t {
 
 /// The kind of code inside a bracket: the function that runs it.
 enum class code : std::uint8_t {
-  ordinary,        ///< of a function that is not tamed, or of none
-  tamed,           ///< of node::function
-  lambda,          ///< of a lambda that is not tamed
+  ordinary,        ///< in a function that is not tamed, or in none
+  tamed,           ///< in node::function
+  lambda,          ///< in a lambda that is not tamed
   class_,          ///< members of a class
   default_return,  ///< statements of DEFAULT_RETURN
 };
@@ -78,14 +78,14 @@ using node_index = index_of<node>;
 using name_index = index_of<declared_name>;
 
 struct node {
-  node_index parent;  ///< none: this is the root
+  node_index parent;  ///< without a value: the node is the root
   int depth = 0;
   node_index brace;  ///< the innermost `{` that is open, this one included
   char bracket = '{';
   role what = role::plain;
   std::size_t open = 0;  ///< index of the token among those that count
   code in = code::ordinary;
-  function_index function;   ///< of code::tamed
+  function_index function;   ///< for code::tamed
   function_index enclosing;  ///< the innermost tamed function around, also through lambdas
   wait_index in_wait;        ///< the innermost twait body of this function
   node_index catch_at;       ///< the catch handler around
@@ -95,8 +95,8 @@ struct node {
   token_index made_in_loop;  ///< in a loop: the first `e = make_event` outside of twait bodies
   bool in_switch = false;
   bool label_blocked = false;  ///< the innermost switch lies outside of a twait body
-  wait_index wait;             ///< of a wait's body, arguments or description
-  vars_index vars;             ///< of role::vars
+  wait_index wait;             ///< for a wait's body, arguments or description
+  vars_index vars;             ///< for role::vars
   name_index names;            ///< the last name declared in a twait body before this opened
   /// The last name (or none) before the head of a loop in this bracket, until the loop ends.
   std::optional<name_index> before_loop;

@@ -22,11 +22,11 @@ namespace heddle {
 /// Cancel: all attempts are given up. Fails: with the reason of the last one, naming the address.
 [[nodiscard]] task<tcp_stream> connect_first(std::vector<address> to,
                                              nanoseconds stagger = std::chrono::milliseconds(250));
-/// The same with the host's addresses (resolve()).
+/// connect_first() with the host's addresses (resolve()).
 [[nodiscard]] task<tcp_stream> connect_first(std::string host, std::uint16_t port,
                                              nanoseconds stagger = std::chrono::milliseconds(250));
-/// The same with the addresses that this resolver finds; it must outlive the task. Fails also as
-/// names::resolver::lookup().
+/// connect_first() with the addresses that this resolver finds; it must outlive the task. Fails
+/// also as names::resolver::lookup().
 [[nodiscard]] task<tcp_stream> connect_first(names::resolver& names, std::string host,
                                              std::uint16_t port,
                                              nanoseconds stagger = std::chrono::milliseconds(250));

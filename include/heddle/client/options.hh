@@ -21,7 +21,7 @@ namespace heddle::http {
 using secure_layer = std::function<task<stream>(stream, std::string)>;
 
 struct client_timeouts {
-  nanoseconds whole = std::chrono::seconds(60);     ///< of one request, redirects included
+  nanoseconds whole = std::chrono::seconds(60);     ///< one request, redirects included
   nanoseconds connect = std::chrono::seconds(10);   ///< name, connection, proxy and TLS
   nanoseconds answer = std::chrono::seconds(30);    ///< to the end of the answer's head
   nanoseconds transfer = std::chrono::seconds(30);  ///< in which some bytes of a body must move
@@ -46,7 +46,7 @@ struct client_http2 {
   bool prior_knowledge = false;
   /// Connections of HTTP/2 to one origin. If all streams of these are in use, requests wait.
   std::uint32_t connections_max = 1;
-  std::uint32_t streams_max = 100;  ///< of one connection at once; the server may allow fewer
+  std::uint32_t streams_max = 100;  ///< at once on a connection; the server may allow fewer
   /// Bytes of one answer's body that may come before they are read, and of all bodies of a
   /// connection. A connection's window below streams_max * stream_window lets answers that are not
   /// read stop the others.
@@ -63,10 +63,10 @@ struct client_http2 {
 
   // Limits against a hostile server. Beyond one, the connection ends, and its requests fail with
   // message_size; docs/reference/http.md names the attack that each is for.
-  std::uint32_t header_block_bytes_max = 64 * 1024;  ///< of a head, packed; see also bounds
+  std::uint32_t header_block_bytes_max = 64 * 1024;  ///< a packed head; see also bounds
   std::uint32_t continuations_max = 16;              ///< CONTINUATION frames of one head
   std::uint32_t empty_frames_max = 10;               ///< DATA without bytes in a row, on one stream
-  std::uint32_t acknowledgements_max = 64;           ///< of PING and SETTINGS that wait to be sent
+  std::uint32_t acknowledgements_max = 64;           ///< answers to PING and SETTINGS not yet sent
   std::uint32_t settings_max = 20;  ///< SETTINGS at once, and settings_per_second more
   std::uint32_t settings_per_second = 10;
   std::uint32_t glitches_max = 1000;  ///< frames that do nothing, and glitches_per_second more
@@ -79,17 +79,17 @@ struct client_http2 {
 [[nodiscard]] constexpr limits client_limits() noexcept {
   limits bounds;
   bounds.header_bytes_max = 64 * 1024;
-  bounds.body_bytes_max = std::uint64_t{1} << 40;  // of a body that is read in parts
+  bounds.body_bytes_max = std::uint64_t{1} << 40;  // a body that is read in parts
   return bounds;
 }
 
 struct client_options {
   client_timeouts timeouts = {};
   limits bounds = client_limits();
-  std::uint64_t body_bytes_max = 16 * 1024 * 1024;  ///< of a body that is read whole
+  std::uint64_t body_bytes_max = 16 * 1024 * 1024;  ///< a body that is read whole
   std::uint32_t per_origin_max = 8;           ///< connections to one origin; further requests wait
   std::uint32_t idle_max = 64;                ///< unused connections that are kept
-  std::uint32_t redirects_max = 10;           ///< of one request; 0: a redirect is given as it is
+  std::uint32_t redirects_max = 10;           ///< by one request; 0: a redirect is the answer
   std::uint32_t informational_max = 16;       ///< answers such as 103 before the real one
   std::uint64_t drain_bytes_max = 64 * 1024;  ///< read from a redirect to keep its connection
   bool redirect_to_plain = false;             ///< follows a redirect from https to http

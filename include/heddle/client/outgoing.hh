@@ -70,7 +70,7 @@ class outgoing {
     return *this;
   }
 
-  // The same on a temporary.
+  // Each of these functions on a temporary.
   outgoing&& header(std::string_view name, std::string_view value) && {
     return std::move(header(name, value));
   }

@@ -12,8 +12,8 @@ namespace heddle {
 
 struct callee {
   site given = 0;                        ///< the line that gave it to the library
-  const std::type_info* type = nullptr;  ///< of the function object
-  const void* code = nullptr;            ///< of a plain function
+  const std::type_info* type = nullptr;  ///< the function object's
+  const void* code = nullptr;            ///< a plain function's
 
   /// "hello(http::request&)", or the type of the function object, which for a lambda has the
   /// function around it; "" if nothing is known. It may read the program's symbols from its file.

@@ -22,7 +22,7 @@ namespace heddle::http {
 enum class balance : std::uint8_t {
   round_robin,     ///< one after the other
   least_requests,  ///< the one with the fewest requests in progress
-  client_address,  ///< the same one for a client's address, as long as it is up
+  client_address,  ///< each client's address keeps its upstream while that is up
 };
 
 struct proxy_timeouts {
@@ -41,7 +41,7 @@ struct proxy_timeouts {
 struct health_checks {
   std::string path = {};  ///< "/health"; empty: none are sent
   nanoseconds interval = std::chrono::seconds(5);
-  nanoseconds timeout = std::chrono::seconds(2);  ///< of one check, connecting included
+  nanoseconds timeout = std::chrono::seconds(2);  ///< one check, connecting included
   std::uint32_t rise = 2;  ///< good answers (200 to 399) in a row bring an upstream back
   std::uint32_t fall = 3;  ///< failures in a row take it out
 };
@@ -86,9 +86,9 @@ struct proxy_options {
   /// Connections in use to one upstream, and over HTTP/2 streams; further requests wait.
   std::uint32_t connections_max = 1024;
   std::uint32_t idle_max = 128;  ///< unused connections to one upstream that are kept
-  std::uint32_t tries_max = 3;   ///< of a request that is safe to send again
-  /// Of a body that is kept while it is sent, in case the upstream refuses the request over HTTP/2
-  /// without looking at it. A request with more of a body than this fails then.
+  std::uint32_t tries_max = 3;   ///< for a request that is safe to send again
+  /// The part of a body that is kept while it is sent, in case the upstream refuses the request
+  /// over HTTP/2 without looking at it. A request with more of a body than this fails then.
   std::size_t repeat_bytes_max = 64 * 1024;
   std::uint32_t informational_max = 16;  ///< answers such as 103 before the real one
 
@@ -112,7 +112,7 @@ struct proxy_options {
   /// Puts TLS over a connection to an https upstream, and offers `h2` by ALPN or not. Empty: room
   /// tls with the system's authorities, which offers it if http2.enabled.
   upstream_layer secure_layer = {};
-  /// The same for requests that need HTTP/1.1, which are upgrades: it offers `http/1.1` alone.
+  /// secure_layer for requests that need HTTP/1.1, which are upgrades: it offers `http/1.1` alone.
   /// Empty: secure_layer if that is given.
   upstream_layer secure_layer_http1 = {};
   /// Gets a line for each upstream that goes down or comes back, and for each request that fails

@@ -27,7 +27,7 @@ class proxy_core;
 
 /// Counts of one upstream.
 struct upstream_counters {
-  std::uint64_t requests = 0;     ///< that were sent to it, repeated ones included
+  std::uint64_t requests = 0;     ///< sent to the upstream, repeated ones included
   std::uint64_t answers = 0;      ///< whose head came
   std::uint64_t failures = 0;     ///< refused, broken, malformed or late
   std::uint64_t connections = 0;  ///< opened

@@ -29,7 +29,7 @@ struct http2_trouble {
 
 /// Thread: the client's color.
 struct client_stream final : http2_stream {
-  gate::hold permit;                     // of the connection's streams
+  gate::hold permit;                     // for one of the connection's streams
   cancel_source stop;                    // ends what writes to it
   std::optional<http2_trouble> trouble;  // why it was reset, unless the whole answer had come
   response_head head;
@@ -37,7 +37,7 @@ struct client_stream final : http2_stream {
   std::uint32_t informational = 0;
   bool keeps_early = false;
   bool tunnel = false;    // an extended CONNECT: DATA is no body
-  bool bodyless = false;  // it answers HEAD, or its status allows no body
+  bool bodyless = false;  // the answer is to HEAD, or its status allows no body
   bool heard = false;     // a frame of the answer has come
 };
 

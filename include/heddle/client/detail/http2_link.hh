@@ -124,16 +124,16 @@ class http2_link final : private http2_connection {
   std::uint32_t to_withhold_ = 0;     // further ones, which are in use
   std::uint32_t allowed_;             // streams at once
   std::uint32_t next_id_ = 1;
-  std::optional<http2_trouble> trouble_;  // of the connection
-  std::string goodbye_;                   // of the server, in words
+  std::optional<http2_trouble> trouble_;  // why the connection ended
+  std::string goodbye_;                   // the text of the server's GOAWAY
   std::optional<cancel_source> waiting_;  // for bytes
   std::vector<event<>> wait_for_settings_;
   time_point last_heard_{};
   time_point unused_since_{};
   time_point pinged_at_{};
-  std::uint32_t pings_out_ = 0;  // that were not answered yet
+  std::uint32_t pings_out_ = 0;  // PING frames without an answer
   link_phase phase_ = link_phase::open;
-  bool pinged_ = false;  // and nothing has come since
+  bool pinged_ = false;  // a PING was sent, and nothing has come since
   bool extended_connect_ = false;
   bool at_once_ = false;  // an unused connection is closed without a wait for its last frames
 };

@@ -30,22 +30,22 @@ namespace heddle::http::detail {
 /// The versions of HTTP that a server may speak.
 enum class offered : std::uint8_t {
   http1,  ///< HTTP/1.1 alone
-  alpn,   ///< what TLS agrees on
+  alpn,   ///< the version on which TLS agrees
   http2,  ///< HTTP/2 without asking: prior knowledge (RFC 9113 section 3.3); HTTP/1.1 on demand
 };
 
 /// Unused connections, of one server or of several together.
 struct unused_limit {
   std::size_t most;
-  nanoseconds time;  ///< of one connection
+  nanoseconds time;  ///< the longest for one connection
   std::size_t count = 0;
-  bool shut = false;  ///< none is kept
+  bool shut = false;  ///< no connection is kept any more
 };
 
 /// The missing thing for which a request got no place.
 enum class lacking : std::uint8_t {
   connection,  ///< as many are in use as there may be
-  stream,      ///< of the connections of HTTP/2
+  stream,      ///< all those of the connections of HTTP/2 are in use
   version,     ///< another request was still finding out the version
   http1,       ///< the server insists on HTTP/2
 };
@@ -91,7 +91,7 @@ class server_connections {
   server_connections(const server_connections&) = delete;
   ~server_connections() { close_all(); }
 
-  /// What a request needs of its connection.
+  /// The needs of a request for its connection.
   struct wanted {
     time_point due;      ///< for a place; dial() has limits of its own
     bool fresh = false;  ///< HTTP/1.1: no connection that other requests have used
@@ -159,7 +159,7 @@ class server_connections {
   std::vector<shared_link> links_;
   std::size_t unused_links_ = 0;
   mutex connecting_;            // held by the one request that finds out the version
-  std::uint64_t failures_ = 0;  // of such requests
+  std::uint64_t failures_ = 0;  // requests whose connecting failed
   std::exception_ptr last_failure_;
 };
 
