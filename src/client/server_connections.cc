@@ -187,8 +187,7 @@ task<place> server_connections::place_alone(wanted by, dialer& connects) {
     made.alone = take_idle();
   }
   made.reused = false;
-  const bool http1_only =
-      by.http1_only || versions_ == offered::http1 || spoken_ == version::http1_required;
+  const bool http1_only = by.http1_only || only_http1();
   made.alone = co_await connects.dial(http1_only);
   const bool http2 = speaks_http2(made.alone, http1_only);
   if (http2 && http1_only) refuse_http2();

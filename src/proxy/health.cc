@@ -35,8 +35,9 @@ task<> ask_on(upstream_exchange& on, const upstream& at, const std::string& path
 }
 
 task<> ask_once(const upstream& at, const proxy_options& options) {
-  stream on = co_await at.connect(address(), false);
-  if (!at.connections.speaks_http2(on, false)) {
+  const bool http1_only = at.connections.only_http1();
+  stream on = co_await at.connect(address(), http1_only);
+  if (!at.connections.speaks_http2(on, http1_only)) {
     exchange_by_http1 asked(on, options.bounds, options.timeouts.transfer);
     co_return co_await ask_on(asked, at, options.health.path);
   }

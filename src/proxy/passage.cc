@@ -120,9 +120,15 @@ task<std::optional<upstream_failure>> passage::connect(bool fresh) {
     co_return std::nullopt;
   } catch (const no_place& e) {
     if (e.what_missing == lacking::http1)
-      co_return upstream_failure{502,
-                                 "it speaks HTTP/2, and this request is an upgrade of HTTP/1.1"};
-    co_return upstream_failure{503, "no connection to it was free in time"};
+      co_return upstream_failure{502, "it speaks HTTP/2, and this request needs HTTP/1.1"};
+    co_return upstream_failure{
+        .status = 503,
+        .why = e.what_missing == lacking::stream
+                   ? "all streams of " + std::to_string(core_.options.http2.connections_max) +
+                         " connections to it were in use (http2.connections_max, and "
+                         "http2.streams_max or the upstream's own limit)"
+                   : "no connection to it was free in time",
+        .blames = false};
   } catch (const std::system_error& e) {
     if (e.code() == std::errc::operation_canceled) throw;
     if (e.code() != std::errc::timed_out) why = reason_of(e);
@@ -214,7 +220,13 @@ task<response> passage::pass() {
       ++at->counters.retries;
       continue;
     }
-    if (!(reused && a.failed->gone)) at->note_failure(a.failed->why);
+    if (refused && !parts_kept_)
+      a.failed->why += ", and its body is too long to be sent again (repeat_bytes_max)";
+    // An upgrade may say that an h2c upstream has no HTTP/1.1, which is no failure.
+    const bool own_fault = a.connected && needs_http1() && at->may_lack_http1();
+    if (own_fault) a.failed->why += "; an upgrade needs HTTP/1.1 behind h2c://, too";
+    const bool was_unused = reused && a.failed->gone && !refused;
+    if (a.failed->blames && !own_fault && !was_unused) at->note_failure(a.failed->why);
     upstream* next = nullptr;
     if (again && tried_.size() < core_.options.tries_max) next = core_.choose(r_.peer(), tried_);
     if (next == nullptr) co_return fail(*a.failed);

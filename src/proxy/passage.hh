@@ -26,7 +26,8 @@ namespace heddle::http::detail {
 struct upstream_failure {
   int status;
   std::string why;
-  bool gone = false;  ///< the connection has ended, and there was no answer
+  bool gone = false;   ///< the connection has ended, and there was no answer
+  bool blames = true;  ///< the upstream counts it as its failure
 };
 
 /// A place at an upstream: a permit, and over HTTP/1.1 the connection. It is closed at the end,

@@ -107,7 +107,8 @@ struct proxy_options {
   /// Sends the client's address in front of each connection: version 1 or 2 of the PROXY protocol
   /// (proxy_protocol.hh); 0: not. Such a connection is used for one request only, over HTTP/1.1.
   int proxy_protocol = 0;
-  /// Connections of HTTP/2 to one upstream, and limits of each. prior_knowledge is not used here.
+  /// Connections of HTTP/2 to one upstream, and limits of each. prior_knowledge is not used here,
+  /// and enabled is for https alone.
   client_http2 http2 = upstream_http2();
   /// Puts TLS over a connection to an https upstream, and offers `h2` by ALPN or not. Empty: room
   /// tls with the system's authorities, which offers it if http2.enabled.

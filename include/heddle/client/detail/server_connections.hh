@@ -112,6 +112,10 @@ class server_connections {
   [[nodiscard]] bool may_share() const noexcept {
     return versions_ != offered::http1 && spoken_ < version::http1;
   }
+  /// No request may become a stream.
+  [[nodiscard]] bool only_http1() const noexcept {
+    return versions_ == offered::http1 || spoken_ == version::http1_required;
+  }
   /// Whether a new connection, made by dial(http1_only), is one of HTTP/2.
   [[nodiscard]] bool speaks_http2(const stream& on, bool http1_only) const noexcept;
   [[nodiscard]] const std::shared_ptr<const client_options>& options() const noexcept {
