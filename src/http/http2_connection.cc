@@ -72,7 +72,12 @@ void http2_connection::take(std::string_view bytes) {
   while (!failed_ && bytes.size() >= http2_head_bytes) {
     const http2_frame_head head = read_http2_head(bytes);
     if (head.length > http2_frame_bytes_max) {
-      fail(http2_error::frame_size_error, "a frame is larger than SETTINGS_MAX_FRAME_SIZE");
+      // The text of another protocol, read as a head, is a large frame.
+      if (!rest_.settings_seen) {
+        fail(http2_error::protocol_error, "it does not begin with SETTINGS; is it HTTP/2?");
+      } else {
+        fail(http2_error::frame_size_error, "a frame is larger than SETTINGS_MAX_FRAME_SIZE");
+      }
       break;
     }
     if (bytes.size() < http2_head_bytes + head.length) break;
