@@ -49,6 +49,16 @@ void check_proxies(const serve_options& o) {
         "--proxy-protocol is for one port, and --redirect-http opens another; leave one out");
 }
 
+void check_heralds(const serve_options& o) {
+  if (o.proxy.proxy_protocol == 0) return;
+  for (const std::string& each : o.proxy.upstreams)
+    if (each.starts_with("h2c://"))
+      throw bad_setting(
+          "--send-proxy-protocol names one client for a connection, and clients "
+          "share those to " +
+          each + "; leave it out, or write http://");
+}
+
 /// Rejects a second rule about the same thing: it would never be used.
 void check_twice(const serve_options& o) {
   for (auto at = o.sites.begin(); at != o.sites.end(); ++at)
@@ -81,6 +91,7 @@ void check_proxy(const serve_options& o) {
   check_places(o);
   check_proxies(o);
   check_acme(o);
+  check_heralds(o);
   if (o.proxy.upstreams.empty())
     throw bad_setting(
         "name the server to send requests to: heddle proxy :8080 "

@@ -2,10 +2,12 @@
 // heddle proxy [ADDRESS]:PORT URL...: a reverse proxy. It is the service of `heddle serve` with
 // another part that answers. Its settings are rows of its own, and those rows of `heddle serve`
 // that make sense for it.
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
 #include "heddle/http/headers.hh"
+#include "heddle/http/http2_frame.hh"
 #include "heddle/proxy/reverse_proxy.hh"
 #include "serve/checks.hh"
 #include "serve/run.hh"
@@ -25,6 +27,7 @@ using to = http::proxy_options;
 using timeouts = http::proxy_timeouts;
 using checks = http::health_checks;
 using failures = http::failure_limit;
+using http2 = http::client_http2;
 constexpr auto proxy = &opts::proxy;
 constexpr auto times = &to::timeouts;
 
@@ -105,6 +108,15 @@ void set_health(serve_options& o, sv text) {
   o.proxy.health.path = text;
 }
 
+/// The connection's window follows, so that answers that are not read never stop the others.
+void set_streams(serve_options& o, sv text) {
+  http2& to_set = o.proxy.http2;
+  const std::uint64_t most = http::http2_window_max / to_set.stream_window;
+  to_set.streams_max = static_cast<std::uint32_t>(number_within(text, "number", 1, most));
+  to_set.connection_window =
+      std::max(to_set.connection_window, to_set.streams_max * to_set.stream_window);
+}
+
 /// The row of `heddle serve` with this name, on a page of its own, perhaps with other words. A name
 /// that `heddle serve` does not have does not compile.
 consteval setting from_serve(sv name, help_page page, sv help = {}) {
@@ -166,6 +178,16 @@ constexpr setting all[] = {
      small_count<1, proxy, &to::connections_max>},
     {"upstream-kept", "unused ones kept, per worker (default {})", limits,
      small_count<0, proxy, &to::idle_max>},
+    {"no-upstream-http2", "https upstreams get HTTP/1.1 alone", limits,
+     opposite_at<proxy, &to::http2, &http2::enabled>},
+    {"upstream-http2", "connections of HTTP/2 to each, per worker (default {})", limits,
+     small_count<1, proxy, &to::http2, &http2::connections_max>},
+    {"upstream-streams", "requests at once on each of these (default {})", limits,
+     one("COUNT", &set_streams, count_at<proxy, &to::http2, &http2::streams_max>.show)},
+    {"refused-retries", "of a request that HTTP/2 refuses (default {})", limits,
+     small_count<0, proxy, &to::http2, &http2::refused_retries_max>},
+    {"repeat-bytes", "kept of a body for such a retry (default {})", limits,
+     size_at<proxy, &to::repeat_bytes_max>},
     from_serve("tls", common),
     from_serve("acme", common),
     from_serve("acme-name", site, "order a certificate for this name"),
@@ -239,11 +261,12 @@ const setting_table& proxy_settings() {
       .config = &proxy_rows::all[place_of(proxy_rows::all, "config")],
       .defaults = &proxy_rows::proxy_defaults,
       .check = &check_proxy,
-      .heads = {"heddle proxy [ADDRESS]:PORT URL...: send requests on to these servers\n\n"
-                "  heddle proxy :8080 http://127.0.0.1:3000\n"
-                "  heddle proxy :443 --tls site.pem site.key unix:/run/app.socket\n\n",
-                "heddle proxy: upstreams, health, what they are told, logs\n\n",
-                "heddle proxy: limits and times\n"},
+      .heads =
+          {"heddle proxy [ADDRESS]:PORT URL...: send requests on to these servers\n\n"
+           "  heddle proxy :8080 http://127.0.0.1:3000       h2c://... for HTTP/2, as of gRPC\n"
+           "  heddle proxy :443 --tls site.pem site.key unix:/run/app.socket\n\n",
+           "heddle proxy: upstreams, health, what they are told, logs\n\n",
+           "heddle proxy: limits and times\n"},
       .foot =
           "Each is also NAME = VALUE in the file and HEDDLE_PROXY_NAME in the environment.\n"
           "--help-site: health, fields, failures, logs. --help-limits: times and limits.\n",

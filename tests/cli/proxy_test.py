@@ -182,6 +182,61 @@ class ProxyTest(SiteTest):
                 proxy.wait_for(rf"upstream {url} is down: its health checks fail: [^\n]*{reason}")
                 self.assertNotIn("Permission denied", proxy.talk)
 
+    def site_of_both_versions(self):
+        """A site over TLS that offers h2 and http/1.1, and the environment that trusts it."""
+        made = run("cert", "-o", str(self.root), HOME=str(self.root),
+                   XDG_DATA_HOME=str(self.root / "data"))
+        if made[0] != 0:
+            self.skipTest(made[2])
+        pair = (str(self.root / "localhost.pem"), str(self.root / "localhost.key"))
+        site = self.serve("--tls", *pair, "--log", "plain")
+        return site, {"SSL_CERT_FILE": str(self.root / "data" / "heddle" / "authority.pem")}
+
+    def test_an_https_upstream_chooses_http2_unless_that_is_off(self):
+        """A connection of HTTP/2 carries requests at once; one of HTTP/1.1 carries one."""
+        site, trust = self.site_of_both_versions()
+        with site:
+            url = f"https://localhost:{site.port}"
+            for words, kept in (((), 0), (("--no-upstream-http2", "--upstream-kept", "0"), 1)):
+                with Proxy(url, "--metrics", *words, **trust) as proxy:
+                    for _ in range(3):
+                        self.assertEqual(proxy.ask("/")[::2], (200, b"<p>index"))
+                    opened = proxy.metric("upstream_connections")
+                    # Without kept connections HTTP/1.1 needs one a request.
+                    self.assertEqual(opened, 3 if kept else 1)
+
+    def test_limits_of_http2_upstreams_are_kept(self):
+        """Four requests that wait, one stream on each of two connections: two reach the server."""
+        with Backend("a") as a, Proxy(a.url, "--metrics") as inner:
+            words = ("--upstream-http2", "2", "--upstream-streams", "1", "--queue-timeout", "300ms",
+                     "--metrics")
+            with Proxy(f"h2c://127.0.0.1:{inner.port}", *words) as outer:
+                got = []
+                asking = [threading.Thread(target=lambda: got.append(outer.ask("/slow")[0]))
+                          for _ in range(4)]
+                for each in asking:
+                    each.start()
+                wait_until(lambda: got.count(503), "two requests that were refused",
+                           lambda count: count == 2)
+                outer.wait_for(r"503 GET /slow: h2c://[\d.:]+: all streams of 2 connections to it "
+                               r"were in use \(http2\.connections_max, and http2\.streams_max or "
+                               r"the upstream's own limit\)")
+                a.go.set()
+                for each in asking:
+                    each.join(LIMIT_S)
+                self.assertEqual(sorted(got), [200, 200, 503, 503])
+                self.assertEqual(outer.metric("upstream_connections"), 2)
+                self.assertEqual(outer.metric("upstream_failures"), 0)
+                self.assertEqual(a.asked.count("/slow"), 2)
+
+    def test_an_h2c_upstream_that_speaks_http1_is_named(self):
+        with Backend("a") as a:
+            url = a.url.replace("http:", "h2c:")
+            with Proxy(url) as proxy:
+                self.assertEqual(proxy.ask("/")[0], 502)
+                proxy.wait_for(rf"502 GET /: {url}: [^\n]*it does not begin with SETTINGS; is it "
+                               r"HTTP/2\?")
+
     def test_max_forwards_ends_at_the_proxy_or_counts_down(self):
         """RFC 9110 section 7.6.2: for OPTIONS; the field of other methods is none of ours."""
         with Backend("a") as a, Proxy(a.url) as proxy:
@@ -330,6 +385,16 @@ class ProxyTest(SiteTest):
                 ((":8080", "http://a", "--balance", "best"), "'best' is no way to choose"),
                 ((":8080", "http://a", "--proxy-protocol"), "add --trusted-proxy NETWORK"),
                 ((":8080", "http://a", "--trusted-proxy", "x"), "'x' is no network"),
+                ((":8080", "h2c://a/b"), "leave '/b' out"),
+                ((":8080", "h2c://"), "'h2c://' is no upstream"),
+                ((":8080", "h2c://a", "--send-proxy-protocol", "1"),
+                 "--send-proxy-protocol names one client for a connection, and clients share those "
+                 "to h2c://a"),
+                ((":8080", "h2c://a", "--upstream-http2", "0"), "'0' is not from 1 to 1000000"),
+                ((":8080", "h2c://a", "--upstream-streams", "0"), "'0' is not from 1 to 16383"),
+                ((":8080", "h2c://a", "--upstream-streams", "20000"), "is not from 1 to 16383"),
+                ((":8080", "h2c://a", "--refused-retries", "-1"), "'-1' is no number"),
+                ((":8080", "h2c://a", "--repeat-bytes", "x"), "'x' is no size"),
                 ((":8080", "http://a", "--balanec", "x"), "did you mean --balance?")):
             code, _, err = run("proxy", *words, "--check")
             self.assertIn(text, err)
@@ -344,6 +409,10 @@ class ProxyTest(SiteTest):
             self.assertNotIn("Invalid argument", err)
         code, out, _ = run("proxy", ":8080", "http://a", "unix:/run/b", "--check")
         self.assertEqual((code, out), (0, "The settings are good: http://a, unix:/run/b; http.\n"))
+        code, out, _ = run("proxy", ":8080", "h2c://a:1", "https://b", "--no-upstream-http2",
+                           "--upstream-http2", "2", "--upstream-streams", "16383",
+                           "--refused-retries", "0", "--repeat-bytes", "1M", "--check")
+        self.assertEqual((code, out), (0, "The settings are good: h2c://a:1, https://b; http.\n"))
 
     def test_the_help_fits_a_screen(self):
         for flag, most in (("--help", 24), ("--help-site", 50), ("--help-limits", 50)):
