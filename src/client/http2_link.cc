@@ -13,6 +13,8 @@ namespace heddle::http::detail {
 namespace {
 
 constexpr nanoseconds goodbye_time = std::chrono::seconds(2);  // for GOAWAY to leave
+// Servers of gRPC end a connection that gets PING more often than every five minutes.
+constexpr nanoseconds doubt_pause = std::chrono::minutes(5);
 
 /// A window that both ends can count.
 std::uint32_t window_in_range(std::uint32_t asked) noexcept {
@@ -136,11 +138,10 @@ task<> http2_link::read_all() {
 time_point http2_link::next_look(time_point now) const noexcept {
   const nanoseconds idle =
       std::max<nanoseconds>(options_->timeouts.idle, std::chrono::milliseconds(1));
-  if (unused()) return add_saturated(unused_since_, idle);
-  const time_point due = add_saturated(now, idle);
-  if (options_->http2.ping_after == nanoseconds::zero()) return due;
-  return std::min(due, pinged_ ? add_saturated(pinged_at_, options_->http2.ping_timeout)
-                               : add_saturated(last_heard_, options_->http2.ping_after));
+  const time_point due = add_saturated(unused() ? unused_since_ : now, idle);
+  if (pinged_) return std::min(due, add_saturated(pinged_at_, options_->http2.ping_timeout));
+  if (unused() || options_->http2.ping_after == nanoseconds::zero()) return due;
+  return std::min(due, add_saturated(last_heard_, options_->http2.ping_after));
 }
 
 task<> http2_link::wait_for_bytes() {
@@ -163,20 +164,34 @@ task<> http2_link::wait_for_bytes() {
     co_return;
   }
   const time_point now = clock::now();
-  if (unused()) {
+  if (pinged_ && now >= add_saturated(pinged_at_, options_->http2.ping_timeout)) {
+    trouble_ = {std::make_error_code(std::errc::timed_out),
+                "the server answered no PING in time; see client_options::http2.ping_timeout"};
+  } else if (unused()) {
     if (now >= add_saturated(unused_since_, options_->timeouts.idle)) leave();
-  } else if (options_->http2.ping_after != nanoseconds::zero()) {
-    if (pinged_ && now >= add_saturated(pinged_at_, options_->http2.ping_timeout)) {
-      trouble_ = {std::make_error_code(std::errc::timed_out),
-                  "the server answered no PING in time; see client_options::http2.ping_timeout"};
-    } else if (!pinged_ && now >= add_saturated(last_heard_, options_->http2.ping_after)) {
-      pinged_ = true;
-      pinged_at_ = now;
-      ++pings_out_;
-      put_http2_head(out_.gathered, 8, http2_type::ping, 0, 0);
-      out_.gathered.append("heddle\0\0", 8);
-    }
+  } else if (!pinged_ && options_->http2.ping_after != nanoseconds::zero() &&
+             now >= add_saturated(last_heard_, options_->http2.ping_after)) {
+    send_ping(now);
   }
+}
+
+void http2_link::send_ping(time_point now) {
+  pinged_ = true;
+  pinged_at_ = now;
+  ++pings_out_;
+  put_http2_head(out_.gathered, 8, http2_type::ping, 0, 0);
+  out_.gathered.append("heddle\0\0", 8);
+}
+
+/// A request was given up, and nothing has come since it was sent. PING finds out whether the
+/// connection is dead, because other requests would use it.
+void http2_link::doubt() noexcept {
+  const time_point now = clock::now();
+  if (over() || pinged_ || now < no_doubt_before_) return;
+  no_doubt_before_ = add_saturated(now, doubt_pause);
+  send_ping(now);
+  out_.flush_soon();
+  nudge();
 }
 
 void http2_link::nudge() noexcept {
@@ -204,6 +219,7 @@ void http2_link::open(client_stream& s, std::string_view block, bool ends) {
   s.sender.id = std::exchange(next_id_, next_id_ + 2);
   s.sender.window = kept_.peer_stream_window;
   s.receive_window = limits_.stream_window;
+  s.heard_before = last_heard_;
   if (ends) s.end_local();
   put_header_block(out_.gathered, block, s.id(), ends);
   add(s);
@@ -217,8 +233,10 @@ void http2_link::release(client_stream& s) noexcept {
   s.stop.cancel();
   const bool listed = s.id() != 0 && find(s.id()) == &s;
   if (listed && !over()) {
-    if (!s.is_reset() && s.state() != http2_stream_state::closed)
+    if (!s.is_reset() && s.state() != http2_stream_state::closed) {
       reset_stream(s.id(), {http2_error::cancel, std::errc::operation_canceled, {}});
+      if (!s.has_ended_remote() && s.heard_before == last_heard_) doubt();
+    }
     give_back_unread(s.arrived.size());
   }
   if (listed) remove(s);

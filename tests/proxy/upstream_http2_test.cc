@@ -262,6 +262,49 @@ DRIVER_TEST(upstream_http2, "a broken connection is replaced for what may be sen
   });
 }
 
+DRIVER_TEST(upstream_http2, "a connection whose upstream is silent is asked, and given up") {
+  runtime rt(make());
+  rt.run([]() -> task<> {
+    for (const bool lives : {true, false}) {
+      http::proxy_options o;
+      o.timeouts.answer = 50ms;
+      o.http2.ping_timeout = lives ? nanoseconds(60s) : nanoseconds(50ms);
+      co_await with_frames_upstream(
+          o, [lives](address at, http::reverse_proxy& p, listener door) -> task<> {
+            std::string warm, late, next;
+            scope s;
+            s.spawn(get_beside(at, warm));
+            http2_client peer = co_await take_frames(door);
+            static_cast<void>(co_await peer.until("HEADERS 1"));
+            put_answer(peer, 1, "warm");
+            co_await peer.send();
+            co_await s.settled();
+            s.spawn(get_beside(at, late));
+            const std::string asked = co_await peer.until("PING");
+            EXPECT_NE(asked.find("RST_STREAM 3 8\nPING heddle"), asked.npos) << asked;
+            co_await s.settled();
+            EXPECT_EQ(status_of(late), "504");
+            if (lives) {
+              peer.frame(http2_type::ping, http::http2_flag::ack, 0, std::string("heddle\0\0", 8));
+              co_await peer.send();
+            } else {
+              EXPECT_EQ(co_await peer.until("closed"), "closed\n");
+              EXPECT_TRUE(co_await wait_until([&p] { return p.counters(0).idle == 0; }));
+            }
+            s.spawn(get_beside(at, next));
+            if (!lives) peer = co_await take_frames(door);
+            const std::string id = lives ? "5" : "1";
+            static_cast<void>(co_await peer.until("HEADERS " + id));
+            put_answer(peer, lives ? 5 : 1, "here");
+            co_await peer.send();
+            co_await s.join();
+            EXPECT_EQ(body_of(next), "here");
+            EXPECT_EQ(p.counters(0).connections, lives ? 1u : 2u);
+          });
+    }
+  });
+}
+
 DRIVER_TEST(upstream_http2, "an h2c upstream that wants HTTP/1.1 gets it") {
   runtime rt(make());
   rt.run([]() -> task<> {

@@ -53,7 +53,8 @@ struct client_http2 {
   std::uint32_t stream_window = 128 * 1024;
   std::uint32_t connection_window = 16 * 1024 * 1024;
   /// A server that sends nothing for this long while requests are open gets a PING, and if nothing
-  /// comes for ping_timeout either, the requests fail with timed_out. 0: never.
+  /// comes for ping_timeout either, the requests fail with timed_out. 0: never, but once in five
+  /// minutes for a request that was given up when nothing had come since it was sent.
   nanoseconds ping_after = nanoseconds::zero();
   nanoseconds ping_timeout = std::chrono::seconds(10);
   /// How often one request is sent again that the server has refused without looking at it

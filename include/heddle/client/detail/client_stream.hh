@@ -34,6 +34,7 @@ struct client_stream final : http2_stream {
   std::optional<http2_trouble> trouble;  // why it was reset, unless the whole answer had come
   response_head head;
   std::vector<response_head> early;  // informational heads, if keeps_early; taken from the front
+  time_point heard_before{};         // when the server was heard last before the stream was opened
   std::uint32_t informational = 0;
   bool keeps_early = false;
   bool tunnel = false;    // an extended CONNECT: DATA is no body

@@ -90,6 +90,8 @@ class http2_link final : private http2_connection {
   void end_streams();
   void take_bytes(std::string_view bytes);
   void nudge() noexcept;
+  void send_ping(time_point now);
+  void doubt() noexcept;
   void end_stream(client_stream& s, http2_trouble because);
   void allow_streams(std::uint32_t most);
   [[nodiscard]] bool is_leaving() const noexcept { return phase_ != link_phase::open; }
@@ -131,6 +133,7 @@ class http2_link final : private http2_connection {
   time_point last_heard_{};
   time_point unused_since_{};
   time_point pinged_at_{};
+  time_point no_doubt_before_ = time_point::min();
   std::uint32_t pings_out_ = 0;  // PING frames without an answer
   link_phase phase_ = link_phase::open;
   bool pinged_ = false;  // a PING was sent, and nothing has come since
