@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: MIT
+// The way of an exception: the tasks whose functions it has left. note_exception()
+// (core/promise.hh) adds to it, exception_lines() tells it.
+//
 // Tables of ways for the process, because an exception may leave tasks on several workers. Their
 // key is the exception object, which also chooses the table: workers seldom meet at a lock. A new
 // object may have the address of an earlier one, so an entry must end with its object: the
@@ -9,7 +12,7 @@
 // the function that has this join or object in its frame ends with the exception, it is the next
 // one on the way. If any other function ends with it, because the program kept a pointer to the
 // exception, a new way begins.
-#include "core/exception_way.hh"
+#include "heddle/core/exception_lines.hh"
 
 #include <cxxabi.h>
 
@@ -20,7 +23,6 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "heddle/core/exception_lines.hh"
 #include "heddle/core/promise.hh"
 
 namespace heddle {

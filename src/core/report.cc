@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "core/exception_way.hh"
+#include "heddle/core/exception_lines.hh"
 
 namespace heddle {
 namespace {

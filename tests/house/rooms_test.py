@@ -51,6 +51,11 @@ class Rooms(unittest.TestCase):
         self.assertIn("5  core: f0, f1, f2, f3, f4", done.stdout)
         self.assertEqual(run(GOOD | ring, "--knots", "--most", "5")[0].returncode, 0)
 
+    def test_this_tree_has_no_such_knot(self):
+        done = subprocess.run([ROOT / "scripts" / "rooms", "--knots"],
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout)
+
     def test_json_names_rooms_and_what_they_include(self):
         told = json.loads(run(GOOD, "--json")[0].stdout)
         self.assertEqual(told["core"]["includes"], ["base"])
