@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Entries of lanes begin, run and end. Only this file decides which entry runs next.
-#include "io/descriptor_state.hh"
-
 #include <cerrno>
 
 #include "heddle/core/message.hh"
+#include "io/socket_state.hh"
 
 namespace heddle::detail {
 namespace {
