@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // One request and its answer, independent of how a connection frames them. request, body_writer and
-// routes use only this interface. Each kind of connection derives its own exchange;
-// http1_exchange.hh is the first.
+// routes use only this interface. The base class decides which answers may be sent, and counts
+// them; each kind of connection derives its own exchange, which frames the answer
+// (http1_exchange.hh, http2_exchange.hh).
 #pragma once
 
 #include <cstdint>
@@ -28,8 +29,10 @@ namespace heddle::http {
          code == std::errc::connection_aborted || code == std::errc::timed_out;
 }
 
-/// Thread: the connection's color. Owns: the limits of the request's body, and fields to add to its
-/// answer. The head belongs to the connection.
+class answer_wait;
+
+/// Thread: the connection's color. Owns: the limits of the request's body, fields to add to its
+/// answer, and the state of an answer in parts. The head belongs to the connection.
 class exchange {
  public:
   exchange(const exchange&) = delete;
@@ -37,8 +40,13 @@ class exchange {
 
   [[nodiscard]] const request_head& head() const noexcept { return head_; }
   /// The client's address, which a trusted proxy may have told.
-  [[nodiscard]] virtual const address& peer() noexcept = 0;
-  [[nodiscard]] virtual address connection_peer() noexcept = 0;
+  [[nodiscard]] const address& peer() noexcept {
+    if (!peer_) peer_ = client_behind(socket_peer());
+    return peer_;
+  }
+  [[nodiscard]] address connection_peer() noexcept {
+    return shared_.options.trusted_proxies.empty() ? peer() : socket_peer();
+  }
 
   // The request's body.
 
@@ -54,13 +62,13 @@ class exchange {
   // An answer that the handler writes in parts instead of returning it whole.
 
   /// Fails: invalid_argument if a field or the status must not be sent.
-  [[nodiscard]] virtual task<> start(response head) = 0;
+  [[nodiscard]] task<> start(response head);
   /// Sends an answer before the answer, or nothing if the client's protocol has none.
   [[nodiscard]] virtual task<> inform(const response& head) = 0;
   [[nodiscard]] virtual task<> write_part(std::string_view bytes) = 0;
   /// Sends the bytes that are gathered.
   [[nodiscard]] virtual task<> write_out() = 0;
-  virtual void add_trailer(std::string_view name, std::string_view value) = 0;
+  void add_trailer(std::string_view name, std::string_view value);
   /// Hands the connection over; throws status_error(426) if the client did not ask for the
   /// protocol.
   [[nodiscard]] virtual task<upgraded> upgrade(std::string_view protocol, response head) = 0;
@@ -92,27 +100,75 @@ class exchange {
       : shared_(shared), head_(head) {}
   ~exchange() = default;
 
-  /// The client of a connection with this peer.
-  [[nodiscard]] address client_behind(const address& of_connection) const noexcept;
-  /// Converts the handler's exception into an answer. If the handler was cancelled, rethrows.
-  [[nodiscard]] response answer_of_failure();
-  /// The handler has ended or failed.
-  void end_handler() const noexcept {
-    if (shared_.timed) [[unlikely]]
-      heddle::detail::handler_ends();
+  // The framing, by each kind of connection.
+
+  /// The connection's other end.
+  [[nodiscard]] virtual address socket_peer() noexcept = 0;
+  /// Gathers the head of an answer whose parts the handler writes.
+  virtual void put_started(const response& head) = 0;
+  /// The handler failed after it had started an answer.
+  virtual void cut_started() noexcept {}
+  /// When the answer was gathered; `never` if its latency is recorded later, with other answers.
+  [[nodiscard]] virtual time_point answered_at() = 0;
+
+  // The steps of an answer that are the same for every framing.
+
+  /// A request begins.
+  void begin_request() noexcept {
+    since_ = worker::running().now;  // the turn's start, to include queueing
+    if (!shared_.options.trusted_proxies.empty()) peer_ = {};  // each request may have another
+    if (!added_.empty()) added_.clear();
+    started_status_ = 0;
   }
+  /// From here on the handler sends the answer itself. `muted`: the answer has no body.
+  void begin_parts(int status, bool muted) noexcept;
+  /// Counts a part of a started answer. False if there is nothing to send. `cut`: an earlier write
+  /// was cut short. Fails: broken_pipe then; message_size if more is written than was promised.
+  [[nodiscard]] bool take_part(std::string_view bytes, bool cut);
+  /// Counts a started answer, whose handler has ended. `whole`: nothing is known to be missing.
+  /// False if the answer is shorter than promised.
+  [[nodiscard]] bool end_parts(bool whole);
+  /// Counts an answer. `asked` is null if the request could not be parsed.
+  void count(const request_head* asked, int status, std::uint64_t bytes);
 
   server_shared& shared_;
   const request_head& head_;
   body_budget budget_;
   field_list added_;
+  time_point since_{};
   int started_status_ = 0;
+  bool shed_ = false;
+  bool muted_ = false;        // the started answer has no body
+  bool length_said_ = false;  // the started answer has promised its length
+  field_list trailers_;       // of the started answer
+  std::uint64_t written_ = 0;
 
  private:
+  friend class answer_wait;
+  /// Converts the handler's exception into an answer. If the handler was cancelled, rethrows.
+  void answer_failure(answer_wait& failed);
+  [[nodiscard]] response answer_of(std::exception_ptr failed);
+  /// Whether this response may be sent as the whole answer.
+  [[nodiscard]] bool allows(const response& r) const noexcept {
+    return r.sendable(head_.verb() == method::head) && !opens_by_mistake(r.status());
+  }
+  /// Makes an error answer of a response that may not be sent.
+  void replace(response& r) const;
   /// Reports the exception in flight.
   void report_failure();
+  /// The client of a connection with this peer.
+  [[nodiscard]] address client_behind(const address& of_connection) const noexcept;
+  /// Whether an answer with this status would open a protocol that its handler has not opened.
+  [[nodiscard]] bool opens_by_mistake(int status) const noexcept {
+    return head_.major_version() == 2 && status / 100 == 2 && !extended_protocol().empty();
+  }
+  [[nodiscard]] std::string unspoken() const {
+    return "this resource does not speak " + std::string(extended_protocol());
+  }
 
+  std::uint64_t left_ = 0;           // bytes left of the started answer's promised length
   const callee* handler_ = nullptr;  // the one that was called last
+  address peer_;
 };
 
 }  // namespace heddle::http

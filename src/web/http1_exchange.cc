@@ -29,47 +29,14 @@ bool begins_with_head(std::string_view bytes) noexcept {
 
 }  // namespace
 
-const address& http1_exchange::peer() noexcept {
-  if (!peer_) peer_ = client_behind(conn_.peer());
-  return peer_;
-}
-
-void http1_exchange::begin() {
-  in_.head_parsed();
-  if (!shared_.options.trusted_proxies.empty()) peer_ = {};  // each request may have another client
-  if (!added_.empty()) added_.clear();
-  started_status_ = 0;
-  body_.begin(head_);
-}
-
 task<after_answer> http1_exchange::answer() {
-  const time_point since = worker::running().now;  // the turn's start, to include queueing
-  begin();
-  request asked(*this);
-  answer_wait answer;
-  shed_ = !shared_.shedding.admit(head_, credit_);
-  if (shed_) [[unlikely]] {
-    answer.put(shared_.shedding.refusal());
-  } else {
-    try {
-      begin_handler(shared_.answers);
-      answer.begin(shared_.answer(asked));
-      co_await answer;
-      end_handler();
-    } catch (...) {
-      end_handler();
-      // If the end of the connection marks the end of the body, only a reset shows that it is cut.
-      if (started_status_ != 0 && end_ == framing::until_close) conn_.cut();
-      answer.put(answer_of_failure());
-    }
-  }
-  response& r = answer.value;
+  begin_request();
+  in_.head_parsed();
+  body_.begin(head_);
+  answer_wait answer(*this, credit_);
+  response& r = co_await answer;
   if (started_status_ != 0) [[unlikely]]
-    co_return co_await end_stream(r.sent(), since);
-  if (!r.sendable(head_.verb() == method::head)) [[unlikely]] {
-    r = error(&head_, 500, "");
-    r.close();
-  }
+    co_return co_await end_stream(r.sent());
   // The unread rest of the body is read after the answer has been gathered, so that the client need
   // not wait for an answer that is ready.
   bool keep = head_.keep_alive() && !r.closes() && may_stay();
@@ -83,7 +50,7 @@ task<after_answer> http1_exchange::answer() {
   if (!keep) conn_.end_with_last_write();  // the connection's end is sent with the last bytes
   out_.write_head(r, added_, has_body ? framing::length : framing::none, field_of(keep));
   const std::uint64_t length = head_.verb() == method::head || !has_body ? 0 : r.length();
-  count(r.status(), length, since, true);
+  count(&head_, r.status(), length);
   if (length != 0) {
     if (r.file()) {
       keep = co_await out_.send_file(r.file().number(), r.file_offset(), r.file_length()) && keep;
@@ -104,37 +71,23 @@ task<after_answer> http1_exchange::answer() {
 void http1_exchange::refuse(int status, std::string_view why) {
   shed_ = false;
   added_.clear();
+  since_ = worker::running().now;
   const response r = error(nullptr, status, why);
   conn_.end_with_last_write();
   out_.write_head(r, added_, framing::length, connection_field::close);
   const bool asks_head = begins_with_head(in_.rest);
   if (!asks_head) out_.gathered.append(r.body().bytes().text());
-  count(status, asks_head ? 0 : r.length(), worker::running().now, false);
+  count(nullptr, status, asks_head ? 0 : r.length());
 }
 
-void http1_exchange::count(int status, std::uint64_t bytes, time_point since, bool parsed) {
-  server_counters& c = shared_.counters;
-  ++c.requests;
-  if (status >= 500 && !shed_) ++c.errors;
-  if (!in_.rest.empty() && !shared_.options.log && !shed_ && out_.timed_later(since)) return;
+time_point http1_exchange::answered_at() {
+  if (!in_.rest.empty() && !shared_.options.log && !shed_ && out_.timed_later(since_)) return never;
   out_.time_answers();
-  const nanoseconds took = shared_.shedding.control().meter().now() - since;
-  if (!shed_) c.latency_ns.record(static_cast<std::uint64_t>(took.count()));
-  if (shared_.options.log)
-    shared_.options.log({parsed ? &head_ : nullptr, &peer(), status, bytes, took});
+  return shared_.shedding.control().meter().now();
 }
 
-task<> http1_exchange::start(response r) {
-  HEDDLE_ASSERT(started_status_ == 0, "this request's answer has been started already");
-  if (!r.headers_ok() || !status_final(r.status()))
-    throw failure(std::make_error_code(std::errc::invalid_argument),
-                  "a header of the answer, or its status, must not be sent");
-  const request_head& asked = head_;
-  started_status_ = r.status();
-  muted_ = asked.verb() == method::head || !body_allowed(r.status());
-  written_ = 0;
-  trailers_.clear();
-  keep_ = asked.keep_alive() && !r.closes() && may_stay();
+void http1_exchange::put_started(const response& r) {
+  keep_ = head_.keep_alive() && !r.closes() && may_stay();
   // The client waits for 100 Continue before it sends its body. A handler that starts an answer
   // first will still read the body, unless the answer is an error; 100 may not follow the answer.
   if (body_.take_continue()) {
@@ -146,17 +99,15 @@ task<> http1_exchange::start(response r) {
   }
   if (!body_allowed(r.status())) {
     end_ = framing::none;
-  } else if (r.length_promised()) {
+  } else if (length_said_) {
     end_ = framing::length;
-    left_ = r.length();
-  } else if (asked.minor_version() == 0) {
+  } else if (head_.minor_version() == 0) {
     end_ = framing::until_close;
     keep_ = false;
   } else {
     end_ = framing::chunked;
   }
   out_.write_head(r, added_, end_, field_of(keep_));
-  co_return;
 }
 
 task<> http1_exchange::inform(const response& r) {
@@ -182,16 +133,8 @@ task<> http1_exchange::write_out() {
 }
 
 task<> http1_exchange::write_part(std::string_view bytes) {
-  HEDDLE_ASSERT(started_status_ != 0, "start the answer before you write to it");
-  if (out_.broken()) throw failure(client_gone(), "an earlier write was cut short");
-  written_ += muted_ ? 0 : bytes.size();
-  if (end_ == framing::length) {
-    if (bytes.size() > left_)
-      throw failure(std::make_error_code(std::errc::message_size),
-                    "more was written than response::length() promised");
-    left_ -= bytes.size();
-  }
-  while (!bytes.empty() && !muted_) {
+  if (!take_part(bytes, out_.broken())) co_return;
+  while (!bytes.empty()) {
     const std::string_view part = bytes.substr(0, shared_.options.send_bytes_max);
     bytes.remove_prefix(part.size());
     const bool chunked = end_ == framing::chunked;
@@ -209,22 +152,11 @@ task<> http1_exchange::write_part(std::string_view bytes) {
   }
 }
 
-void http1_exchange::add_trailer(std::string_view name, std::string_view value) {
-  if (!trailer_allowed(name) || !trailers_.add(name, value))
-    throw failure(std::make_error_code(std::errc::invalid_argument),
-                  "this field must not be sent as a trailer");
-}
-
 /// Ends an answer that the handler wrote itself; `whole` if the handler says that it is complete.
-task<after_answer> http1_exchange::end_stream(bool whole, time_point since) {
-  whole = whole && !out_.broken();  // a handler may not know it
-  if (whole) {
-    if (end_ == framing::chunked && !muted_)
-      out_.gathered.append("0\r\n").append(trailers_.lines()).append("\r\n");
-    whole = end_ != framing::length || left_ == 0 || muted_;
-  }
-  if (!whole) ++shared_.counters.errors;
-  count(started_status_, written_, since, true);
+task<after_answer> http1_exchange::end_stream(bool whole) {
+  whole = end_parts(whole && !out_.broken());  // a handler may not know it
+  if (whole && end_ == framing::chunked && !muted_)
+    out_.gathered.append("0\r\n").append(trailers_.lines()).append("\r\n");
   // If the end of the connection marks the end of the body, only a reset shows that the body is
   // cut.
   if (handed_over_) {
@@ -247,11 +179,9 @@ task<upgraded> http1_exchange::upgrade(std::string_view protocol, response r) {
   // RFC 9110 section 7.8: the protocol changes behind the request, so the rest of its body is read.
   while (!body_.ended()) static_cast<void>(co_await body_.read());
   r.header("Upgrade", protocol);
-  started_status_ = r.status();
+  begin_parts(r.status(), true);
   end_ = framing::none;
   keep_ = false;
-  muted_ = true;
-  written_ = 0;
   out_.write_head(r, added_, framing::none, connection_field::upgrade);
   co_await write_out();
   std::string early(in_.rest);

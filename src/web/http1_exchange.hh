@@ -41,10 +41,6 @@ class http1_exchange final : public exchange {
   /// Gathers an error answer to malformed input, or to a head that came too late.
   void refuse(int status, std::string_view why);
 
-  [[nodiscard]] const address& peer() noexcept override;
-  [[nodiscard]] address connection_peer() noexcept override {
-    return shared_.options.trusted_proxies.empty() ? peer() : conn_.peer();
-  }
   [[nodiscard]] task<std::string_view> read_body() override { return body_.read(); }
   [[nodiscard]] std::string_view trailer(std::string_view name) const noexcept override {
     return body_.trailer(name);
@@ -53,11 +49,9 @@ class http1_exchange final : public exchange {
     return body_.trailer_lines();
   }
   [[nodiscard]] task<bool> client_ended() override;
-  [[nodiscard]] task<> start(response head) override;
   [[nodiscard]] task<> inform(const response& head) override;
   [[nodiscard]] task<> write_part(std::string_view bytes) override;
   [[nodiscard]] task<> write_out() override;
-  void add_trailer(std::string_view name, std::string_view value) override;
   [[nodiscard]] task<upgraded> upgrade(std::string_view protocol, response head) override;
   [[nodiscard]] task<response> hand_over(std::string_view protocol, response head,
                                          take_over then) override;
@@ -78,24 +72,24 @@ class http1_exchange final : public exchange {
     if (!keep) return connection_field::close;
     return head_.minor_version() == 0 ? connection_field::keep_alive : connection_field::absent;
   }
-  void begin();
-  [[nodiscard]] task<after_answer> end_stream(bool whole, time_point since);
-  void count(int status, std::uint64_t bytes, time_point since, bool parsed);
+  [[nodiscard]] task<after_answer> end_stream(bool whole);
+
+  [[nodiscard]] address socket_peer() noexcept override { return conn_.peer(); }
+  void put_started(const response& r) override;
+  void cut_started() noexcept override {
+    // If the end of the connection marks the end of the body, only a reset shows that it is cut.
+    if (end_ == framing::until_close) conn_.cut();
+  }
+  [[nodiscard]] time_point answered_at() override;
 
   stream& conn_;
   http1_input& in_;
   http1_output& out_;
   overload_control::credit& credit_;  // the connection's
   http1_body body_;
-  field_list trailers_;        // of the answer
-  std::uint64_t left_ = 0;     // bytes left of the answer's promised length
-  std::uint64_t written_ = 0;  // bytes of the body of an answer that was started
   framing end_ = framing::none;
   std::unique_ptr<handed_over> handed_over_;
   bool keep_ = false;
-  bool muted_ = false;  // no body is sent: the request was HEAD
-  bool shed_ = false;
-  address peer_;
 };
 
 }  // namespace heddle::http

@@ -48,10 +48,10 @@ http2_exchange::http2_exchange(http2_session& on, std::uint32_t id, std::string&
   has_head = true;
 }
 
-address http2_exchange::connection_peer() noexcept { return on_.connection().peer(); }
+address http2_exchange::socket_peer() noexcept { return on_.connection().peer(); }
 
 problem http2_exchange::begin(bool ends) {
-  since_ = worker::running().now;
+  begin_request();
   if (ends) end_remote();
   const parse_state state = parser.feed(text);
   if (state == parse_state::failed) return parser.error();
@@ -64,36 +64,12 @@ problem http2_exchange::begin(bool ends) {
   return problem::none;
 }
 
-const address& http2_exchange::peer() noexcept {
-  if (!peer_) peer_ = client_behind(connection_peer());
-  return peer_;
-}
-
 task<bool> http2_exchange::answer(overload_control::credit& credit) {
-  request asked(*this);
-  answer_wait answer;
-  shed_ = !shared_.shedding.admit(head_, credit);
-  if (shed_) [[unlikely]] {
-    answer.put(shared_.shedding.refusal());
-  } else {
-    try {
-      begin_handler(shared_.answers);
-      answer.begin(shared_.answer(asked));
-      co_await answer;
-      end_handler();
-    } catch (...) {
-      end_handler();
-      answer.put(answer_of_failure());
-    }
-  }
-  response& r = answer.value;
+  answer_wait answer(*this, credit);
+  response& r = co_await answer;
   if (had_tunnel()) co_return co_await run_tunnel(r.sent());
   if (started_status_ != 0) [[unlikely]]
     co_return co_await end_started(r.sent());
-  if (!r.sendable(head_.verb() == method::head)) [[unlikely]]
-    r = error(&head_, 500, "");
-  if (opens_by_mistake(r.status())) [[unlikely]]
-    r = error(&head_, 501, "this resource does not speak " + protocol_);
   co_return co_await send_body(r);
 }
 
@@ -109,7 +85,7 @@ task<bool> http2_exchange::send_body(const response& r) {
   const bool headless = text.starts_with("HEAD ");
   const std::uint64_t length = headless || !has_body ? 0 : r.length();
   put_head(r, has_body, length == 0);
-  count(r.status(), length);
+  count(&head_, r.status(), length);
   if (length == 0) {
     out_.flush_soon();
     co_return true;
@@ -162,31 +138,15 @@ task<bool> http2_exchange::send_part(std::string_view bytes, bool ends) {
   co_return sent;
 }
 
-void http2_exchange::count(int status, std::uint64_t bytes) {
-  server_counters& c = shared_.counters;
-  ++c.requests;
-  if (status >= 500 && !shed_) ++c.errors;
+time_point http2_exchange::answered_at() {
   const time_point now = worker::running().sched.read_clock();
   shared_.shedding.control().meter().note_time(now);
-  const nanoseconds took = now - since_;
-  if (!shed_) c.latency_ns.record(static_cast<std::uint64_t>(took.count()));
-  if (shared_.options.log) shared_.options.log({&head_, &peer(), status, bytes, took});
+  return now;
 }
 
-task<> http2_exchange::start(response r) {
-  HEDDLE_ASSERT(started_status_ == 0, "this request's answer has been started already");
-  if (!r.headers_ok() || !status_final(r.status()))
-    throw failure(std::make_error_code(std::errc::invalid_argument),
-                  "a header of the answer, or its status, must not be sent");
-  if (opens_by_mistake(r.status()))
-    throw status_error(501, "this resource does not speak " + protocol_);
-  started_status_ = r.status();
-  muted_ = head_.verb() == method::head || !body_allowed(r.status());
-  length_said_ = r.length_promised() && body_allowed(r.status());
-  left_ = r.length();
+void http2_exchange::put_started(const response& r) {
   put_head(r, length_said_, muted_);
   out_.flush_soon();
-  co_return;
 }
 
 task<> http2_exchange::inform(const response& r) {
@@ -200,16 +160,7 @@ task<> http2_exchange::inform(const response& r) {
 task<bool> http2_exchange::client_ended() { co_return false; }
 
 task<> http2_exchange::write_part(std::string_view bytes) {
-  HEDDLE_ASSERT(started_status_ != 0, "start the answer before you write to it");
-  if (cut_) throw failure(client_gone(), "an earlier write was cut short");
-  if (length_said_) {
-    if (bytes.size() > left_)
-      throw failure(std::make_error_code(std::errc::message_size),
-                    "more was written than response::length() promised");
-    left_ -= bytes.size();
-  }
-  if (muted_ || bytes.empty()) co_return;
-  written_ += bytes.size();
+  if (!take_part(bytes, cut_)) co_return;
   const auto sent = co_await as_expected(send_part(bytes, false));
   cut_ = cut_ || !sent || !*sent;  // a part of it may have left
   if (!sent) throw failure(sent.error());
@@ -222,23 +173,15 @@ task<> http2_exchange::write_out() {
   co_return;
 }
 
-void http2_exchange::add_trailer(std::string_view name, std::string_view value) {
-  if (!trailer_allowed(name) || !own_trailers_.add(name, value))
-    throw failure(std::make_error_code(std::errc::invalid_argument),
-                  "this field must not be sent as a trailer");
-}
-
 /// A handler that started an answer has ended; `whole`: it says that it has written all of it.
 task<bool> http2_exchange::end_started(bool whole) {
-  whole = whole && !cut_ && (!length_said_ || left_ == 0 || muted_);
-  if (!whole) ++shared_.counters.errors;
-  count(started_status_, written_);
+  whole = end_parts(whole && !cut_);
   if (!whole || muted_) co_return whole;
-  if (own_trailers_.empty()) {
+  if (trailers_.empty()) {
     put_http2_head(out_.gathered, 0, http2_type::data, http2_flag::end_stream, sender.id);
   } else {
     put_header_block_by(out_.gathered, sender.id, true,
-                        [&](std::string& out) { put_http2_trailers(out, own_trailers_); });
+                        [&](std::string& out) { put_http2_trailers(out, trailers_); });
   }
   note_end();
   out_.flush_soon();

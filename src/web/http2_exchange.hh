@@ -60,17 +60,13 @@ class http2_exchange final : private http2_request, public exchange, public http
     (tunnel_phase_ == http2_tunnel_phase::open ? tunnel_stop_ : stop).cancel();
   }
 
-  [[nodiscard]] const address& peer() noexcept override;
-  [[nodiscard]] address connection_peer() noexcept override;
   [[nodiscard]] task<std::string_view> read_body() override;
   [[nodiscard]] std::string_view trailer(std::string_view name) const noexcept override;
   [[nodiscard]] std::string_view trailer_lines() const noexcept override { return trailers; }
   [[nodiscard]] task<bool> client_ended() override;
-  [[nodiscard]] task<> start(response head) override;
   [[nodiscard]] task<> inform(const response& head) override;
   [[nodiscard]] task<> write_part(std::string_view bytes) override;
   [[nodiscard]] task<> write_out() override;
-  void add_trailer(std::string_view name, std::string_view value) override;
   [[nodiscard]] task<upgraded> upgrade(std::string_view protocol, response head) override;
   [[nodiscard]] std::string_view extended_protocol() const noexcept override { return protocol_; }
   [[nodiscard]] task<response> hand_over(std::string_view protocol, response head,
@@ -84,21 +80,19 @@ class http2_exchange final : private http2_request, public exchange, public http
   [[nodiscard]] task<bool> end_started(bool whole);
   friend class http2_server_tunnel;
   [[nodiscard]] task<bool> run_tunnel(bool whole);
-  /// Whether this answer would open a tunnel that the handler does not know of.
-  [[nodiscard]] bool opens_by_mistake(int status) const noexcept {
-    return !protocol_.empty() && !had_tunnel() && status / 100 == 2;
-  }
   /// END_STREAM was gathered.
   void note_end() noexcept {
     if (may_send()) end_local();
   }
   /// Sends a part of the body, and the end behind it; false: the client takes no more.
   [[nodiscard]] task<bool> send_part(std::string_view bytes, bool ends);
-  void count(int status, std::uint64_t bytes);
+
+  [[nodiscard]] address socket_peer() noexcept override;
+  void put_started(const response& r) override;
+  [[nodiscard]] time_point answered_at() override;
 
   http2_session& on_;
   http2_output& out_;
-  time_point since_{};
   bool continue_due_ = false;
   // A tunnel.
   http2_tunnel_phase tunnel_phase_ = http2_tunnel_phase::none;
@@ -107,15 +101,7 @@ class http2_exchange final : private http2_request, public exchange, public http
   take_over then_;
   cancel_source tunnel_stop_;
   wake_once tunnel_closed_;
-  // An answer that was started.
-  field_list own_trailers_;
-  std::uint64_t left_ = 0;
-  std::uint64_t written_ = 0;
-  bool length_said_ = false;
-  bool muted_ = false;
-  bool cut_ = false;  // a write was cut short
-  bool shed_ = false;
-  address peer_;
+  bool cut_ = false;  // a write of a started answer was cut short
 };
 
 }  // namespace heddle::http

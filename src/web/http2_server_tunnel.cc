@@ -80,7 +80,7 @@ task<upgraded> http2_exchange::upgrade(std::string_view protocol, response r) {
   auto end = std::make_shared<http2_server_tunnel>(*this);
   tunnel_ = make_http2_stream(std::move(end));
   tunnel_phase_ = http2_tunnel_phase::open;
-  started_status_ = opened.status();
+  begin_parts(opened.status(), false);
   put_head(opened, false, false);
   out_.flush_soon();
   co_return upgraded(tunnel_, {});
@@ -94,8 +94,7 @@ task<response> http2_exchange::hand_over(std::string_view protocol, response hea
 
 /// The handler has ended; `whole`: it gave the response that the tunnel is for.
 task<bool> http2_exchange::run_tunnel(bool whole) {
-  if (!whole) ++shared_.counters.errors;
-  count(started_status_, written_);
+  whole = end_parts(whole);
   if (whole && then_) co_await then_(upgraded(tunnel_, {}));
   co_await end_tunnel();
   co_return whole&& tunnel_phase_ != http2_tunnel_phase::failed;
