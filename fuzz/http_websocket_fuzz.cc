@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "web/websocket_frames.hh"
+#include "heddle/http/websocket_frames.hh"
+#include "web/websocket_deflate.hh"
 
 namespace {
 
@@ -27,7 +28,7 @@ struct seen {
 };
 
 seen read_in_pieces(std::string bytes, std::size_t piece, bool from_client, bool deflate) {
-  websocket_reader r({bytes_max, 16, from_client, deflate});
+  websocket_reader r({bytes_max, 16, from_client, deflate ? &inflate_websocket : nullptr});
   seen out;
   bool ended = false;
   for (std::size_t at = 0; at < bytes.size(); at += piece) {

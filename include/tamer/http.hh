@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // HTTP/1 messages over a tamer::fd: http_message is a request or a response, http_parser receives
-// and sends them. For servers that face the world use Heddle's own (heddle/web/server.hh).
+// and sends them. The parsers are those of <heddle/http/parser.hh>, as strict as there, but
+// requests need no Host. For servers that face the world use Heddle's own (heddle/web/server.hh).
 #pragma once
 
 #include <ctime>
@@ -30,6 +31,7 @@ enum http_errno {
   HPE_INVALID_VERSION,
   HPE_INVALID_STATUS,
   HPE_INVALID_METHOD,
+  HPE_INVALID_URL,
   HPE_INVALID_HEADER_TOKEN,
   HPE_INVALID_CONTENT_LENGTH,
   HPE_INVALID_CHUNK_SIZE,
@@ -109,7 +111,6 @@ class http_message {
   [[nodiscard]] static std::string date(std::time_t when);
 
  private:
-  friend class http_parser;
   unsigned major_ = 1;
   unsigned minor_ = 1;
   unsigned status_ = 200;
@@ -129,7 +130,7 @@ class http_message {
 class http_parser {
  public:
   static constexpr std::size_t line_max = 16 * 1024;
-  static constexpr std::size_t headers_max = 200;
+  static constexpr std::size_t headers_max = 128;
   static constexpr std::size_t body_max = std::size_t{64} << 20;
 
   explicit http_parser(http_parser_type type);

@@ -127,29 +127,29 @@ problem request_meaning::take_fields(request_head& head, const limits& bounds,
   auto at = [&](header_id id) {
     if (head.has(id)) where = head.fields_[head.first_[request_head::bit(id)]].value_at;
   };
+  head.keep_alive_ = head.minor_version_ == 1;
+  if ((head.seen_ & meaningful) != 0) {
+    connection(head);
+    header_id culprit = header_id::transfer_encoding;
+    const problem what = framing_of(head, bounds, culprit);
+    if (what != problem::none) {
+      at(culprit);
+      return what;
+    }
+    // RFC 9110 section 10.1.1: ignore it from an HTTP/1.0 client; without a body there is nothing
+    // to wait for.
+    head.expects_continue_ = head.minor_version_ == 1 && head.body_ != framing::none &&
+                             equal_ignoring_case(head.value(header_id::expect), "100-continue");
+  }
+  // The last check: a caller that lets clients leave out Host then knows the rest of the meaning.
   at(header_id::host);
   if (head.repeated(header_id::host)) return problem::host_repeated;
-  if (!head.has(header_id::host)) {
-    if (head.minor_version_ == 1) return problem::host_missing;
-  } else if (const std::string_view host = head.value(header_id::host);
-             known == nullptr || !known->is(host)) {
-    if (!authority_valid(host, false, false)) return problem::host_bad;
-    if (known != nullptr) known->note(host);
-  }
-  head.keep_alive_ = head.minor_version_ == 1;
-  if ((head.seen_ & meaningful) == 0) return problem::none;
-
-  connection(head);
-  header_id culprit = header_id::transfer_encoding;
-  problem what = framing_of(head, bounds, culprit);
-  if (what != problem::none) {
-    at(culprit);
-    return what;
-  }
-  // RFC 9110 section 10.1.1: ignore it from an HTTP/1.0 client; without a body there is nothing to
-  // wait for.
-  head.expects_continue_ = head.minor_version_ == 1 && head.body_ != framing::none &&
-                           equal_ignoring_case(head.value(header_id::expect), "100-continue");
+  if (!head.has(header_id::host))
+    return head.minor_version_ == 1 ? problem::host_missing : problem::none;
+  const std::string_view host = head.value(header_id::host);
+  if (known != nullptr && known->is(host)) return problem::none;
+  if (!authority_valid(host, false, false)) return problem::host_bad;
+  if (known != nullptr) known->note(host);
   return problem::none;
 }
 

@@ -2,67 +2,18 @@
 // HTTP messages: their parts, query strings, and texts of codes.
 #include <algorithm>
 
+#include "heddle/http/date.hh"
+#include "heddle/http/headers.hh"
+#include "heddle/http/status.hh"
+#include "heddle/http/uri.hh"
 #include "tamer/http_text.hh"
 
 namespace {
 
-constexpr struct {
-  unsigned code;
-  const char* text;
-} statuses[] = {
-    {100, "Continue"},
-    {101, "Switching Protocols"},
-    {200, "OK"},
-    {201, "Created"},
-    {202, "Accepted"},
-    {204, "No Content"},
-    {206, "Partial Content"},
-    {301, "Moved Permanently"},
-    {302, "Found"},
-    {303, "See Other"},
-    {304, "Not Modified"},
-    {307, "Temporary Redirect"},
-    {308, "Permanent Redirect"},
-    {400, "Bad Request"},
-    {401, "Unauthorized"},
-    {403, "Forbidden"},
-    {404, "Not Found"},
-    {405, "Method Not Allowed"},
-    {408, "Request Timeout"},
-    {409, "Conflict"},
-    {410, "Gone"},
-    {411, "Length Required"},
-    {413, "Content Too Large"},
-    {414, "URI Too Long"},
-    {426, "Upgrade Required"},
-    {429, "Too Many Requests"},
-    {500, "Internal Server Error"},
-    {501, "Not Implemented"},
-    {502, "Bad Gateway"},
-    {503, "Service Unavailable"},
-    {504, "Gateway Timeout"},
-};
-
-int hex_of(char c) noexcept {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-std::string decoded(std::string_view s) {
-  std::string out;
-  for (std::size_t i = 0; i < s.size(); ++i) {
-    if (s[i] == '+') {
-      out += ' ';
-    } else if (s[i] == '%' && i + 2 < s.size() && hex_of(s[i + 1]) >= 0 && hex_of(s[i + 2]) >= 0) {
-      out += static_cast<char>(hex_of(s[i + 1]) * 16 + hex_of(s[i + 2]));
-      i += 2;
-    } else {
-      out += s[i];
-    }
-  }
-  return out;
+/// The text itself if it has a broken escape.
+std::string decoded(std::string_view raw) {
+  std::string room(raw.size(), '\0');
+  return std::string(heddle::http::decode_form(raw, room).value_or(raw));
 }
 
 }  // namespace
@@ -81,6 +32,8 @@ const char* http_errno_description(http_errno error) noexcept {
       return "invalid HTTP status code";
     case HPE_INVALID_METHOD:
       return "invalid HTTP method";
+    case HPE_INVALID_URL:
+      return "invalid URL";
     case HPE_INVALID_HEADER_TOKEN:
       return "invalid header";
     case HPE_INVALID_CONTENT_LENGTH:
@@ -101,10 +54,11 @@ const char* http_method_str(http_method method) noexcept {
 
 namespace tamer {
 
-using detail::equal_names;
 using detail::one_line;
 
-bool http_header::is(std::string_view other) const noexcept { return equal_names(name, other); }
+bool http_header::is(std::string_view other) const noexcept {
+  return heddle::http::equal_ignoring_case(name, other);
+}
 
 std::string http_message::url_path() const { return url_.substr(0, url_.find_first_of("?#")); }
 std::string http_message::url_query() const {
@@ -126,15 +80,8 @@ http_message::header_iterator http_message::query_begin() const {
     has_query_parts_ = true;
     const std::string all = url_query();
     std::string_view rest = all;
-    while (!rest.empty()) {
-      const std::size_t end = std::min(rest.find('&'), rest.size());
-      const std::string_view pair = rest.substr(0, end);
-      const std::size_t sign = std::min(pair.find('='), pair.size());
-      if (!pair.empty())
-        query_.push_back({decoded(pair.substr(0, sign)),
-                          sign < pair.size() ? decoded(pair.substr(sign + 1)) : std::string()});
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
+    for (heddle::http::query_pair pair; heddle::http::take_query_pair(rest, pair);)
+      query_.push_back({decoded(pair.name), decoded(pair.value)});
   }
   return query_.begin();
 }
@@ -206,15 +153,19 @@ http_message& http_message::append_body(std::string_view more) {
   return *this;
 }
 const char* http_message::default_status_message(unsigned code) noexcept {
-  for (const auto& s : statuses)
-    if (s.code == code) return s.text;
-  return "Unknown";
+  static const std::vector<std::string> texts = [] {
+    std::vector<std::string> all(1000, "Unknown");
+    for (int i = 100; i != 1000; ++i)
+      if (const auto text = heddle::http::reason_of(i); !text.empty())
+        all[static_cast<std::size_t>(i)] = text;
+    return all;
+  }();
+  return texts[code < texts.size() ? code : 0].c_str();
 }
 std::string http_message::date(std::time_t when) {
-  std::tm parts{};
-  ::gmtime_r(&when, &parts);
-  char out[64];
-  return {out, std::strftime(out, sizeof out, "%a, %d %b %Y %H:%M:%S GMT", &parts)};
+  std::string out(heddle::http::date_bytes, '\0');
+  heddle::http::write_date(when, std::span<char, heddle::http::date_bytes>(out));
+  return out;
 }
 
 }  // namespace tamer

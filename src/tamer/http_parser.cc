@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: MIT
-// HTTP/1 on a descriptor: reading line by line from a buffer, bodies by length or in chunks, and
-// writing.
-#include <algorithm>
-#include <charconv>
-
+// HTTP/1 on a descriptor: receiving and sending of messages.
+#include "heddle/http/chunked.hh"
 #include "tamer/descriptor.hh"
+#include "tamer/http_reader.hh"
 #include "tamer/http_text.hh"
 
 namespace tamer {
 
-using detail::has_token;
 using detail::one_line;
-using detail::read_number;
-using detail::trimmed;
 
 struct http_parser::state {
   explicit state(http_parser_type t) : type(t) {}
@@ -33,161 +28,32 @@ void http_parser::receive(fd f, event<http_message> done) {
   read_message(state_, std::move(f), std::move(done));
 }
 
-namespace {
-
-/// The first line of a message.
-http_errno read_start(std::string_view line, bool request, http_method& method, std::string& url,
-                      unsigned& status, std::string& reason, unsigned& minor) {
-  const auto version = [&](std::string_view v) {
-    if (v != "HTTP/1.0" && v != "HTTP/1.1") return false;
-    minor = v.back() == '1' ? 1 : 0;
-    return true;
-  };
-  const std::size_t first = line.find(' ');
-  if (first == std::string_view::npos) return HPE_INVALID_METHOD;
-  if (request) {
-    const std::size_t last = line.rfind(' ');
-    const auto* const known =
-        std::find_if(std::begin(detail::http_methods), std::end(detail::http_methods),
-                     [&](const auto& m) { return m.name == line.substr(0, first); });
-    if (known == std::end(detail::http_methods) || last == first) return HPE_INVALID_METHOD;
-    method = known->method;
-    url = line.substr(first + 1, last - first - 1);
-    return version(line.substr(last + 1)) ? HPE_OK : HPE_INVALID_VERSION;
-  }
-  if (!version(line.substr(0, first))) return HPE_INVALID_VERSION;
-  const std::string_view code = line.substr(first + 1, 3);
-  if (code.size() != 3 || !read_number(code, status)) return HPE_INVALID_STATUS;
-  reason = line.size() > first + 5 ? line.substr(first + 5) : std::string_view();
-  return HPE_OK;
-}
-
-}  // namespace
-
-// The waits below are written as translated code is: a gather and a maker for each.
+// The wait below is that of translated code: gather and maker.
 void http_parser::read_message(std::shared_ptr<state> s, fd f, event<http_message> done) {
-  http_message m;
-  std::string line;
-  int r = 0;
-  enum { start, headers, by_length, chunk_head, chunk, chunk_end, trailer, to_the_end, ended };
-  int at = start;
-  std::size_t left = 0;
-  std::size_t lines = 0;
   const bool request = s->type != HTTP_RESPONSE;
-  while (at != ended && m.error_ == HPE_OK && done) {
-    if (at == by_length || at == chunk || at == to_the_end) {
-      if (at != to_the_end && s->in.size() < left) {
-        ::heddle::tame::gather more;
-        {
-          const ::heddle::tame::maker make_event(more);
-          event<int> e = make_event(r);
-          done.at_trigger(e.unblocker());
-          s->in.fill_more(f, e);
-        }
-        co_await more;
-        if (r < 0) m.error_ = HPE_INVALID_EOF_STATE;
-        continue;
-      }
-      if (at == to_the_end) {
-        m.body_ += s->in.take(s->in.size());
-        ::heddle::tame::gather more;
-        {
-          const ::heddle::tame::maker make_event(more);
-          event<int> e = make_event(r);
-          done.at_trigger(e.unblocker());
-          s->in.fill_more(f, e);
-        }
-        co_await more;
-        if (r < 0) at = ended;
-        if (m.body_.size() > body_max) m.error_ = HPE_HEADER_OVERFLOW;
-        continue;
-      }
-      m.body_ += s->in.take(left);
-      at = at == chunk ? chunk_end : ended;
-      continue;
-    }
+  detail::http_reader reader(request);
+  int r = 0;
+  while (done && !reader.take(s->in)) {
+    ::heddle::tame::gather more;
     {
-      ::heddle::tame::gather more;
-      {
-        const ::heddle::tame::maker make_event(more);
-        event<int> e = make_event(r);
-        done.at_trigger(e.unblocker());
-        s->in.take_until(f, '\n', line_max, line, e);
-      }
-      co_await more;
+      const ::heddle::tame::maker make_event(more);
+      event<int> e = make_event(r);
+      done.at_trigger(e.unblocker());
+      s->in.fill_more(f, e);
     }
-    if (r < 0) {
-      m.error_ = r == -E2BIG ? HPE_HEADER_OVERFLOW : HPE_INVALID_EOF_STATE;
-      break;
-    }
-    const std::string_view text = trimmed(line);
-    switch (at) {
-      case start:
-        if (text.empty() && ++lines < 8) break;  // an empty line behind the body before
-        m.error_ = read_start(text, request, m.method_, m.url_, m.status_, m.reason_, m.minor_);
-        at = headers;
-        lines = 0;
-        break;
-      case headers:
-      case trailer: {
-        if (text.empty()) {
-          if (at == trailer) {
-            at = ended;
-            break;
-          }
-          const std::string length = m.header("content-length");
-          if (!request && (m.status_ / 100 == 1 || m.status_ == 204 || m.status_ == 304)) {
-            at = ended;  // these statuses have no body; their Content-Length is ignored
-          } else if (has_token(m.header("transfer-encoding"), "chunked")) {
-            at = chunk_head;
-          } else if (!length.empty()) {
-            at = by_length;
-            if (!read_number(length, left) || left > body_max)
-              m.error_ = HPE_INVALID_CONTENT_LENGTH;
-          } else {
-            at = request ? ended : to_the_end;
-          }
-          break;
-        }
-        const std::size_t colon = text.find(':');
-        if (colon == std::string_view::npos || colon == 0 || text[colon - 1] == ' ' ||
-            ++lines > headers_max) {
-          m.error_ = lines > headers_max ? HPE_HEADER_OVERFLOW : HPE_INVALID_HEADER_TOKEN;
-        } else if (at == headers) {
-          http_header h{std::string(text.substr(0, colon)),
-                        std::string(trimmed(text.substr(colon + 1)))};
-          // With two lengths, another program may see the message end elsewhere.
-          if (h.is_content_length() && m.has_header(h.name) && m.header(h.name) != h.value)
-            m.error_ = HPE_INVALID_CONTENT_LENGTH;
-          m.headers_.push_back(std::move(h));
-        }
-        break;
-      }
-      case chunk_head:
-        if (!read_number(trimmed(text.substr(0, text.find(';'))), left, 16) ||
-            left > body_max - m.body_.size()) {
-          m.error_ = HPE_INVALID_CHUNK_SIZE;
-        } else {
-          at = left == 0 ? trailer : chunk;
-        }
-        break;
-      case chunk_end:
-        if (!text.empty()) m.error_ = HPE_INVALID_CHUNK_SIZE;
-        at = chunk_head;
-        break;
-      default:
-        break;
-    }
+    co_await more;
+    if (r >= 0) continue;
+    reader.end_of_input();
+    break;
   }
+  http_message& m = reader.message;
   if (!done) co_return;
-  s->error = m.error_;
+  s->error = m.error();
   // Bytes behind a 101 belong to the new protocol, and a websocket_parser has a buffer of its own.
   if (detail::descriptor* const d = detail::descriptor::of(f);
-      d != nullptr && m.ok() && !request && m.status_ == 101)
+      d != nullptr && m.ok() && !request && m.status_code() == 101)
     d->surplus += s->in.take(s->in.size());
-  const std::string connection = m.header("connection");
-  s->keep_alive =
-      m.minor_ == 1 ? !has_token(connection, "close") : has_token(connection, "keep-alive");
+  s->keep_alive = reader.keep_alive;
   done.trigger(std::move(m));
   co_return;
 }
@@ -240,10 +106,11 @@ void http_parser::send_response_headers(fd f, const http_message& message, event
 }
 void http_parser::send_response_chunk(fd f, std::string part, event<> done) {
   if (part.empty()) return done.trigger();
-  char size[32];
-  const auto end = std::to_chars(size, size + sizeof size, part.size(), 16);
-  f.write(std::string(size, end.ptr) + "\r\n" + part + "\r\n", std::move(done));
+  const heddle::http::chunk_head size(part.size());
+  f.write(std::string(size.text()) + part + std::string(heddle::http::chunk_end), std::move(done));
 }
-void http_parser::send_response_end(fd f, event<> done) { f.write("0\r\n\r\n", std::move(done)); }
+void http_parser::send_response_end(fd f, event<> done) {
+  f.write(std::string(heddle::http::last_chunk), std::move(done));
+}
 
 }  // namespace tamer

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Text of HTTP heads that messages and their parser share: names without case, lists, numbers.
+// Text of HTTP heads that messages and their parser share: the names of methods, and line ends.
 #pragma once
 
 #include <algorithm>
-#include <cctype>
-#include <charconv>
 #include <string>
 #include <string_view>
 
@@ -12,14 +10,7 @@
 
 namespace tamer::detail {
 
-inline bool equal_names(std::string_view a, std::string_view b) noexcept {
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) {
-           return std::tolower(static_cast<unsigned char>(x)) ==
-                  std::tolower(static_cast<unsigned char>(y));
-         });
-}
-
-inline constexpr struct {
+inline constexpr struct http_methods_row {
   http_method method;
   std::string_view name;
 } http_methods[] = {
@@ -28,18 +19,11 @@ inline constexpr struct {
     {HTTP_OPTIONS, "OPTIONS"}, {HTTP_TRACE, "TRACE"}, {HTTP_PATCH, "PATCH"},
 };
 
-inline std::string_view trimmed(std::string_view s) noexcept {
-  while (!s.empty() && (s.front() == ' ' || s.front() == '\t')) s.remove_prefix(1);
-  while (!s.empty() &&
-         (s.back() == ' ' || s.back() == '\t' || s.back() == '\r' || s.back() == '\n'))
-    s.remove_suffix(1);
-  return s;
-}
-
-template <class Number>
-inline bool read_number(std::string_view s, Number& out, int base = 10) noexcept {
-  const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), out, base);
-  return error == std::errc() && end == s.data() + s.size() && !s.empty();
+/// The row of a method; null if it has no number.
+inline const http_methods_row* method_named(std::string_view name) noexcept {
+  for (const http_methods_row& row : http_methods)
+    if (row.name == name) return &row;
+  return nullptr;
 }
 
 /// Replaces line ends, which inside of a name or value would begin another header.
@@ -47,15 +31,6 @@ inline std::string one_line(std::string s) {
   std::replace_if(
       s.begin(), s.end(), [](char c) { return c == '\r' || c == '\n' || c == '\0'; }, ' ');
   return s;
-}
-
-inline bool has_token(std::string_view list, std::string_view token) noexcept {
-  while (!list.empty()) {
-    const std::size_t comma = std::min(list.find(','), list.size());
-    if (equal_names(trimmed(list.substr(0, comma)), token)) return true;
-    list.remove_prefix(std::min(comma + 1, list.size()));
-  }
-  return false;
 }
 
 }  // namespace tamer::detail

@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "heddle/http/websocket_frames.hh"
+
 namespace heddle::http {
 
 /// A client offers this.
@@ -28,8 +30,7 @@ inline constexpr std::string_view websocket_deflate_offer =
 [[nodiscard]] std::optional<std::string> deflate_websocket(std::string_view message,
                                                            std::uint8_t window_bits);
 
-enum class inflate_outcome : std::uint8_t { whole, too_big, malformed };
-/// Replaces a message by what it unpacks to, which has at most `bytes_max` bytes.
+/// See inflate_message.
 [[nodiscard]] inflate_outcome inflate_websocket(std::string& message, std::uint64_t bytes_max);
 
 }  // namespace heddle::http

@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
+#include "heddle/http/websocket_frames.hh"
 #include "heddle/sync/mutex.hh"
 #include "heddle/web/websocket.hh"
-#include "web/websocket_frames.hh"
 
 namespace heddle::http {
 

@@ -3,9 +3,9 @@
 #include "web/websocket_deflate.hh"
 
 #include "heddle/http/content_coding.hh"
+#include "heddle/http/websocket_frames.hh"
 #include "heddle/web/websocket.hh"
 #include "web/harness.hh"
-#include "web/websocket_frames.hh"
 
 using namespace heddle;
 using namespace heddle::test;
@@ -17,7 +17,7 @@ constexpr std::uint8_t whole_window = 15;
 
 /// Reads the frames of a server in pieces: the message, or "failed" and the code.
 std::string unpacked(std::string frames, std::size_t piece, std::uint64_t most = 1000) {
-  http::websocket_reader r({most, 8, false, true});
+  http::websocket_reader r({most, 8, false, &http::inflate_websocket});
   for (std::size_t at = 0; at < frames.size(); at += piece) {
     std::span<char> in(frames.data() + at, std::min(piece, frames.size() - at));
     while (!in.empty()) {

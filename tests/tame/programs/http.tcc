@@ -68,7 +68,9 @@ tamed void program(tamer::fd listener, int port) {
   check(!res && !hp.ok() && res.error() == HPE_INVALID_EOF_STATE);
   f.close();
   for (const char* bad : {"NOPE / HTTP/1.1\r\n\r\n", "GET / HTTP/9\r\n\r\n", "GET / HTTP/1.1\r\nno colon\r\n\r\n",
-                          "GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n"}) {
+                          "GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+                          "POST / HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+                          "GET / HTTP/1.1\nX: bare\n\n", "GET /a b HTTP/1.1\r\n\r\n"}) {
     twait { tamer::tcp_connect(here, port, make_event(f)); }
     twait { f.write(bad, make_event(r)); }
     twait { in.take_until(f, '\n', 100, s, make_event(r)); }
@@ -77,6 +79,25 @@ tamed void program(tamer::fd listener, int port) {
   }
   check(served == 5);
   listener.close();
+}
+
+// A message may be cut anywhere.
+tamed void write_bytes(tamer::fd w, std::string all) {
+  tvars { int n; size_t i; }
+  for (i = 0; i != all.size(); ++i) {
+    twait { w.write(std::string(1, all[i]), make_event(n)); }
+    twait { tamer::at_asap(make_event()); }
+  }
+}
+tamed void in_pieces() {
+  tvars { tamer::fd r, w; tamer::http_parser hp(HTTP_REQUEST); tamer::http_message req; }
+  check(tamer::fd::pipe(r, w) == 0);
+  write_bytes(w, "POST /a?b HTTP/1.1\r\nX-Mine:  yes \r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n");
+  twait { hp.receive(r, make_event(req)); }
+  check(req.ok() && req.method() == HTTP_POST && req.url() == "/a?b" && req.header("X-Mine") == "yes");
+  check(req.body() == "abcde" && hp.should_keep_alive());
+  w.close();
+  r.close();
 }
 
 // Answers that others send, right and wrong.
@@ -111,6 +132,7 @@ int main() {
   serve(listener);
   program(listener, ntohs(at.sin_port));
   answers();
+  in_pieces();
   tamer::loop();
   tamer::cleanup();
   return end_of_checks();

@@ -47,6 +47,17 @@ tamed void frames_behind_the_101(tamer::fd a, tamer::fd b) {
   check(m.text() && m.body() == "third");
 }
 
+// A frame that RFC 6455 forbids ends the parser.
+tamed void refuse(std::string bad) {
+  tvars { tamer::fd a, b; tamer::websocket_parser wp(HTTP_REQUEST); tamer::websocket_message m; int r; }
+  tamer::fd::socketpair(AF_UNIX, SOCK_STREAM, 0, a, b);
+  twait { a.write(bad, make_event(r)); }
+  twait { wp.receive(b, make_event(m)); }
+  check(!m && !wp.ok());
+  a.close();
+  b.close();
+}
+
 tamed void program(tamer::fd a, tamer::fd b) {
   tvars { tamer::http_parser hp(HTTP_RESPONSE); tamer::http_message req, res; tamer::websocket_parser wp(HTTP_RESPONSE); tamer::websocket_message m; std::string key; size_t sizes[5] = {0, 5, 126, 70000, 1}; int i, r; }
   serve_one(b);
@@ -81,6 +92,10 @@ int main() {
   tamer::loop();
   tamer::fd::socketpair(AF_UNIX, SOCK_STREAM, 0, a, b);
   frames_behind_the_101(a, b);
+  tamer::loop();
+  refuse(std::string("\x81\x82\0\0\0\0\xc0\x80", 8));                               // no UTF-8
+  refuse(std::string("\x09\x80\0\0\0\0", 6) + std::string("\x81\x80\0\0\0\0", 6));  // a ping in parts
+  refuse(std::string("\x89\xfe\0\x7e\0\0\0\0", 8) + std::string(126, 'p') + std::string("\x81\x80\0\0\0\0", 6));  // a long ping
   tamer::loop();
   tamer::cleanup();
   return end_of_checks();

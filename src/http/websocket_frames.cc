@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The machine that reads frames: head, payload, and at its end what the frame means.
-#include "web/websocket_frames.hh"
+#include "heddle/http/websocket_frames.hh"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <utility>
-
-#include "web/websocket_deflate.hh"
 
 namespace heddle::http {
 namespace {
@@ -152,7 +150,7 @@ websocket_reader::event websocket_reader::begin_frame() {
     case binary:
       if (in_message_)
         return fail(websocket_code::protocol_error, "a new message inside of another");
-      if (rsv1 && !bounds_.deflate)
+      if (rsv1 && bounds_.inflate == nullptr)
         return fail(websocket_code::protocol_error, "compression was not agreed on");
       text_ = opcode_ == static_cast<std::uint8_t>(text);
       compressed_ = rsv1;
@@ -193,7 +191,7 @@ websocket_reader::event websocket_reader::end_close() {
 
 websocket_reader::event websocket_reader::end_message() {
   if (compressed_) {
-    switch (inflate_websocket(message_, bounds_.message_bytes_max)) {
+    switch (bounds_.inflate(message_, bounds_.message_bytes_max)) {
       using enum inflate_outcome;
       case whole:
         break;

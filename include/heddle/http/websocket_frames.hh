@@ -2,6 +2,9 @@
 // The frames of WebSocket (RFC 6455 section 5): reads them from bytes as they come, and writes
 // their heads. It knows no connection: frames that were split anywhere, or that are malformed, are
 // found here, and the caller does the waiting.
+//
+// For the parts of the library that speak WebSocket; not for programs: it may change in any
+// version.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "web/utf8_check.hh"
+#include "heddle/http/utf8_check.hh"
 
 namespace heddle::http {
 
@@ -50,11 +53,16 @@ struct websocket_head {
 /// how far into the frame's payload the bytes begin.
 void mask_websocket(char* bytes, std::size_t size, std::uint32_t mask, std::uint64_t at) noexcept;
 
+enum class inflate_outcome : std::uint8_t { whole, too_big, malformed };
+/// Replaces a message by what it unpacks to, which has at most `bytes_max` bytes.
+using inflate_message = inflate_outcome(std::string& message, std::uint64_t bytes_max);
+
 struct websocket_bounds {
   std::uint64_t message_bytes_max;
   std::uint32_t fragments_max;
   bool from_client;  ///< frames must be masked; those of a server must not
-  bool deflate;      ///< RSV1 may be set on the first frame of a message (RFC 7692)
+  /// If not null, RSV1 may be set on the first frame of a message (RFC 7692), which this unpacks.
+  inflate_message* inflate;
 };
 
 /// Thread: one at a time. Owns: the message under way.
