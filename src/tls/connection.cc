@@ -68,7 +68,7 @@ void connection::begin() {
 task<> connection::feed_more() {
   received in = co_await inner_.receive();
   if (in) {
-    if (!engine_->established()) asks_head_ |= in.text().starts_with("HEAD ");
+    if (!engine_->established()) opening_->asks_head |= in.text().starts_with("HEAD ");
     engine_->feed(std::move(in));
   } else {
     engine_->feed_end();
@@ -223,7 +223,7 @@ task<> connection::answer_plain_http() {
       "Connection: close\r\n\r\n";
   constexpr std::string_view body = "This port speaks HTTPS: use https:// in the address.\n";
   static_assert(body.size() == 53);
-  co_await inner_.write({head, asks_head_ ? std::string_view() : body});
+  co_await inner_.write({head, opening_->asks_head ? std::string_view() : body});
   inner_.shutdown_write();
   // To close a connection with unread bytes would reset it, and the answer might be lost.
   std::size_t left = bounds().handshake_bytes_max;

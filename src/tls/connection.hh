@@ -74,7 +74,8 @@ class connection : public std::enable_shared_from_this<connection> {
     std::shared_ptr<handshake_turns> turns;
     std::shared_ptr<const site_table> sites;  // certificates of this handshake
     std::string host;
-    trouble before_engine;  // the failure, if it came before there was an engine
+    trouble before_engine;   // the failure, if it came before there was an engine
+    bool asks_head = false;  // a client of plain HTTP has sent HEAD
     mutex shaking;
   };
   void drop_opening() noexcept;
@@ -91,7 +92,6 @@ class connection : public std::enable_shared_from_this<connection> {
   std::uint8_t misses_ = 0;  // sends in a row that took nothing at once
   std::uint8_t skipped_ = 0;
   bool reset_ = false;
-  bool asks_head_ = false;  // a client of plain HTTP has sent HEAD
   bool challenge_ = false;  // the client is an authority that has seen our answer
 };
 

@@ -2,11 +2,22 @@
 // One end of a TLS connection without its stream: blocks that arrived go in, sealed bytes come out,
 // and nothing here waits. ssl_engine does it with OpenSSL's SSL object. After a handshake of
 // TLS 1.3 a server may replace it by a record_engine, which holds the keys and little else.
+//
+//   state          the engine                                  leaves it by
+//   shaking        exchanges messages of the handshake         shake(), fail()
+//   fresh          has the keys; no record was opened          open(), say_end(), fail()
+//   used           opens and seals records                     say_end(), fail()
+//   ended          has sent its end; it still opens records    fail()
+//   shake_failed   broke before it had the keys                -
+//   broken         broke later; it opens and seals nothing     -
+//
+// Builds with sanitizers, and those without NDEBUG, check each move.
 #pragma once
 
 #include <memory>
 #include <span>
 
+#include "heddle/base/legal_move.hh"
 #include "heddle/io/received.hh"
 #include "heddle/tls/options.hh"
 #include "tls/out_buffer.hh"
@@ -14,7 +25,26 @@
 
 namespace heddle::tls::detail {
 
-/// States: shaking hands -> established; from each of them broken, which is the last.
+enum class engine_state : std::uint8_t { shaking, fresh, used, ended, shake_failed, broken };
+
+[[nodiscard]] constexpr bool is_legal(engine_state from, engine_state to) noexcept {
+  using enum engine_state;
+  switch (to) {
+    case shaking:
+      return false;
+    case fresh:
+    case shake_failed:
+      return from == shaking;
+    case used:
+      return from == fresh;
+    case ended:
+      return from == fresh || from == used;
+    case broken:
+      return from == fresh || from == used || from == ended;
+  }
+  return false;
+}
+
 /// Thread: one at a time.
 class engine {
  public:
@@ -44,20 +74,41 @@ class engine {
   }
   /// Whether all input is used up, so that open() gives nothing before more bytes, or the end.
   [[nodiscard]] virtual bool is_out_of_input() const noexcept {
-    return established_ && !trouble_ && !input_ended_ && eaten_ == in_.size();
+    return established() && !broken() && !input_ended_ && eaten_ == in_.size();
   }
   void feed_end() noexcept { input_ended_ = true; }
   /// Sealed bytes to send.
   [[nodiscard]] out_buffer& out() noexcept { return out_; }
 
-  [[nodiscard]] bool established() const noexcept { return established_; }
-  [[nodiscard]] bool broken() const noexcept { return static_cast<bool>(trouble_); }
+  /// Whether the handshake was completed.
+  [[nodiscard]] bool established() const noexcept {
+    return state_ != engine_state::shaking && state_ != engine_state::shake_failed;
+  }
+  [[nodiscard]] bool broken() const noexcept {
+    return state_ == engine_state::broken || state_ == engine_state::shake_failed;
+  }
   /// Breaks the engine: it seals and opens nothing from then on.
-  void fail(trouble why) noexcept { trouble_ = std::move(why); }
+  void fail(trouble why) noexcept {
+    if (!broken()) move_to(established() ? engine_state::broken : engine_state::shake_failed);
+    trouble_ = std::move(why);
+  }
   [[nodiscard]] const trouble& why() const noexcept { return trouble_; }
 
  protected:
-  explicit engine(const limits& bounds) noexcept : bounds_(bounds) {}
+  explicit engine(const limits& bounds, engine_state first = engine_state::shaking) noexcept
+      : bounds_(bounds), state_(first) {}
+
+  [[nodiscard]] engine_state state() const noexcept { return state_; }
+  void move_to(engine_state next) noexcept {
+    check_move(state_, next);
+    state_ = next;
+  }
+  /// Moves to `ended`. False if the end was sent before, or the engine is not able to send it.
+  [[nodiscard]] bool begin_end() noexcept {
+    if (!is_legal(state_, engine_state::ended)) return false;
+    move_to(engine_state::ended);
+    return true;
+  }
 
   /// Frees the block, because a connection that waits must not hold one.
   void let_go() noexcept {
@@ -74,9 +125,9 @@ class engine {
   out_buffer out_;
   trouble trouble_;
   bool input_ended_ = false;
-  bool established_ = false;
 
  private:
+  engine_state state_;
   std::uint32_t late_ = 0;  // messages since late_since_
   time_point late_since_{};
 };

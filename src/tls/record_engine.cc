@@ -41,12 +41,11 @@ enum class record_engine::alert : std::uint8_t {
 };
 
 record_engine::record_engine(const record_start& start, const limits& bounds)
-    : engine(bounds),
+    : engine(bounds, engine_state::used),
       read_(start.kind, start.of_peer),
       write_(start.kind, start.of_us),
       agreed_(start.agreed) {
   write_.set_sequence(start.sent);
-  established_ = true;
 }
 
 record_engine::~record_engine() { drop_half(); }
@@ -181,7 +180,8 @@ bool record_engine::handle_key_update() {
     return refuse(alert::unexpected_message, "more key updates than limits::key_updates_max");
   if (!read_.advance()) return no_memory();
   // After close_notify no record may be sent.
-  if (message_[4] == std::byte{1} && !said_end_ && !send_key_update()) return false;
+  if (message_[4] == std::byte{1} && state() != engine_state::ended && !send_key_update())
+    return false;
   return true;
 }
 
@@ -291,7 +291,7 @@ bool record_engine::send_key_update() {
 }
 
 bool record_engine::send_alert(bool fatal, alert what) {
-  if (std::exchange(said_end_, true)) return true;
+  if (!begin_end()) return true;
   const std::byte message[2] = {fatal ? std::byte{2} : std::byte{1}, static_cast<std::byte>(what)};
   const byte_view text(message, sizeof message);
   text_cursor from(std::span(&text, 1));

@@ -79,7 +79,6 @@ class record_engine final : public engine {
   std::array<std::byte, record_head_bytes> head_{};
   std::array<std::byte, 5> message_{};  // a handshake message, which may come in several records
   bool read_ended_ = false;
-  bool said_end_ = false;
 };
 
 }  // namespace heddle::tls::detail

@@ -73,7 +73,8 @@ void ssl_engine::keep_secret(const SSL* ssl, const char* line) {
 
 std::unique_ptr<engine> ssl_engine::successor() {
   SSL* const ssl = ssl_.get();
-  if (hands_over_ == nullptr || !established_ || broken() || said_end_ || has_opened_ ||
+  // Once a record was opened, OpenSSL's keys may have moved on.
+  if (hands_over_ == nullptr || state() != engine_state::fresh ||
       SSL_version(ssl) != TLS1_3_VERSION || SSL_has_pending(ssl) != 0)
     return nullptr;
   const std::optional<suite> kind = suite_of(SSL_get_current_cipher(ssl));
@@ -100,10 +101,10 @@ int ssl_engine::bio_read(BIO* bio, char* into, int size) {
     return -1;
   }
   const std::size_t taken = std::min(left, static_cast<std::size_t>(size));
-  if (!self.established_) {
+  if (!self.established()) {
     self.shake_bytes_ += taken;
     if (self.shake_bytes_ > self.bounds_.handshake_bytes_max) {
-      self.too_much_ = true;
+      self.refuse(refusal::too_much);
       return -1;
     }
   }
@@ -115,8 +116,9 @@ int ssl_engine::bio_read(BIO* bio, char* into, int size) {
 int ssl_engine::bio_write(BIO* bio, const char* bytes, int size) {
   ssl_engine& self = engine_of(bio);
   BIO_clear_retry_flags(bio);
-  if (self.too_much_ || !self.out_.append(bytes, static_cast<std::size_t>(size))) {
-    self.out_of_memory_ = !self.too_much_;
+  if (self.refusal_ == refusal::too_much) return -1;
+  if (!self.out_.append(bytes, static_cast<std::size_t>(size))) {
+    self.refuse(refusal::out_of_memory);
     return -1;
   }
   return size;
@@ -126,9 +128,9 @@ void ssl_engine::seen_message(int is_ours, int, int kind, const void*, std::size
                               void* self) {
   auto& engine_here = *static_cast<ssl_engine*>(self);
   if (kind == SSL3_RT_HEADER && is_ours != 0) ++engine_here.records_sent_;
-  if (kind == SSL3_RT_HANDSHAKE && is_ours == 0 && engine_here.established_ &&
+  if (kind == SSL3_RT_HANDSHAKE && is_ours == 0 && engine_here.established() &&
       engine_here.too_many_late_messages())
-    engine_here.too_much_ = true;
+    engine_here.refuse(refusal::too_much);
 }
 
 long ssl_engine::bio_control(BIO* bio, int command, long, void*) {
@@ -139,15 +141,15 @@ long ssl_engine::bio_control(BIO* bio, int command, long, void*) {
 }
 
 trouble ssl_engine::describe(const char* what) {
-  if (out_of_memory_) {
+  if (refusal_ == refusal::out_of_memory) {
     drop_errors();
     return {std::errc::not_enough_memory, std::string(what) + ": out of memory"};
   }
-  if (too_much_) {
+  if (refusal_ == refusal::too_much) {
     drop_errors();
     return {std::errc::protocol_error,
-            std::string(what) + (established_ ? ": more key updates than limits::key_updates_max"
-                                              : ": more than limits::handshake_bytes_max")};
+            std::string(what) + (established() ? ": more key updates than limits::key_updates_max"
+                                               : ": more than limits::handshake_bytes_max")};
   }
   trouble t = take_errors(what);
   if (const long verdict = SSL_get_verify_result(ssl_.get());
@@ -160,7 +162,7 @@ trouble ssl_engine::describe(const char* what) {
 
 engine::step ssl_engine::fail_step(int answer, const char* what) {
   const int code = SSL_get_error(ssl_.get(), answer);
-  if (code == SSL_ERROR_WANT_READ && !too_much_) {
+  if (code == SSL_ERROR_WANT_READ && refusal_ != refusal::too_much) {
     drop_errors();
     return step::wants_input;  // all of the block was eaten
   }
@@ -177,7 +179,7 @@ engine::step ssl_engine::shake() {
     if (next == step::wants_input) let_go();
     return next;
   }
-  established_ = true;
+  if (!established()) move_to(engine_state::fresh);
   at_record_ = true;
   drop_errors();
   return step::done;
@@ -208,7 +210,7 @@ engine::step ssl_engine::open_pending(received& into) {
   const auto size = static_cast<std::size_t>(SSL_pending(ssl_.get()));
   auto* const memory = static_cast<std::byte*>(std::malloc(size));
   if (memory == nullptr) {
-    out_of_memory_ = true;
+    refuse(refusal::out_of_memory);
     fail(describe("reading from a TLS stream"));
     return step::failed;
   }
@@ -219,7 +221,7 @@ engine::step ssl_engine::open_pending(received& into) {
 
 engine::step ssl_engine::open(received& into) {
   std::size_t kept = 0;  // bytes of plaintext at the beginning of in_
-  has_opened_ = true;
+  if (state() == engine_state::fresh) move_to(engine_state::used);
   for (;;) {
     if (broken()) return kept != 0 ? give(into, kept) : step::failed;
     drop_errors();
@@ -238,7 +240,7 @@ engine::step ssl_engine::open(received& into) {
       got = SSL_peek(ssl_.get(), &first, 1);
     }
     at_record_ = got > 0;
-    if (got > 0 && !too_much_) continue;
+    if (got > 0 && refusal_ != refusal::too_much) continue;
     if (got <= 0 && SSL_get_error(ssl_.get(), got) == SSL_ERROR_ZERO_RETURN) {
       if (kept != 0) eaten_ = in_.size();  // behind its end the peer has nothing to say
       return kept != 0 ? give(into, kept) : step::done;
@@ -276,10 +278,11 @@ std::size_t ssl_engine::seal(std::span<const byte_view> texts, std::size_t most)
     }
     room = std::min(next.size(), most - sealed);
     if (!out_.reserve(room + (room / content_bytes_max + 1) * record_overhead))
-      out_of_memory_ = true;
+      refuse(refusal::out_of_memory);
     drop_errors();
-    const int got =
-        out_of_memory_ ? -1 : SSL_write(ssl_.get(), next.data(), static_cast<int>(room));
+    const int got = refusal_ == refusal::out_of_memory
+                        ? -1
+                        : SSL_write(ssl_.get(), next.data(), static_cast<int>(room));
     if (got <= 0) {
       fail(describe("writing to a TLS stream"));
       break;
@@ -299,7 +302,7 @@ std::size_t ssl_engine::seal(std::span<const byte_view> texts, std::size_t most)
 }
 
 void ssl_engine::say_end() noexcept {
-  if (!established_ || broken() || std::exchange(said_end_, true)) return;
+  if (!begin_end()) return;
   drop_errors();
   SSL_shutdown(ssl_.get());
   drop_errors();
@@ -316,7 +319,7 @@ session ssl_engine::agreed() const {
   session s;
   SSL* const ssl = ssl_.get();
   const auto text = [](const char* t) { return std::string(t != nullptr ? t : ""); };
-  if (established_) {
+  if (established()) {
     s.protocol = text(SSL_get_version(ssl));
     s.cipher = text(SSL_get_cipher_name(ssl));
     if (const auto group = static_cast<int>(SSL_get_negotiated_group(ssl)); group > 0)

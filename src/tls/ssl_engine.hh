@@ -38,6 +38,12 @@ class ssl_engine final : public engine {
  private:
   [[nodiscard]] step fail_step(int answer, const char* what);
   [[nodiscard]] trouble describe(const char* what);
+  /// The reason why OpenSSL's BIO refuses, which OpenSSL does not know.
+  enum class refusal : std::uint8_t { none, out_of_memory, too_much };
+  /// The first refusal stays.
+  void refuse(refusal why) noexcept {
+    if (refusal_ == refusal::none) refusal_ = why;
+  }
   [[nodiscard]] std::size_t whole_record() const noexcept;
   [[nodiscard]] step give(received& into, std::size_t kept);
   [[nodiscard]] step open_pending(received& into);
@@ -54,11 +60,8 @@ class ssl_engine final : public engine {
   traffic_secret of_server_;
   std::uint64_t records_sent_ = 0;  // records sealed with of_server_
   std::size_t shake_bytes_ = 0;
-  bool out_of_memory_ = false;
-  bool too_much_ = false;
+  refusal refusal_ = refusal::none;
   bool at_record_ = false;  // the next byte of in_ begins a record
-  bool said_end_ = false;
-  bool has_opened_ = false;  // open() was called, so OpenSSL's keys may have moved on
 };
 
 }  // namespace heddle::tls::detail

@@ -22,8 +22,7 @@
 #include <optional>
 #include <string>
 
-#include "heddle/base/error.hh"
-#include "heddle/base/sanitizer.hh"
+#include "heddle/base/legal_move.hh"
 #include "heddle/http/http2_output.hh"
 #include "heddle/sync/wake_once.hh"
 
@@ -118,9 +117,7 @@ class http2_stream {
 
  private:
   void move_to(http2_stream_state next) noexcept {
-#if !defined(NDEBUG) || HEDDLE_ASAN || HEDDLE_TSAN
-    HEDDLE_ASSERT(is_legal(state_, next), "a stream of HTTP/2 makes a legal move");
-#endif
+    check_move(state_, next);
     state_ = next;
   }
 
