@@ -2,7 +2,6 @@
 // The pool's threads.
 #include "io/blocking_pool.hh"
 
-#include <signal.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include <chrono>
 #include <utility>
 
+#include "heddle/base/signal_handlers.hh"
 #include "heddle/io/resolve_request.hh"
 
 namespace heddle {
@@ -55,9 +55,7 @@ void blocking_pool::end() noexcept {
 bool blocking_pool::add_thread(crew& to, operation& first, std::int64_t since) noexcept {
   seat* free = nullptr;
   // Signals belong to the workers: the new thread inherits a full mask.
-  sigset_t all, before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  const detail::signals_held_off quiet;
   try {
     for (const auto& s : seats_)
       if (!s->occupied) free = s.get();
@@ -75,7 +73,6 @@ bool blocking_pool::add_thread(crew& to, operation& first, std::int64_t since) n
     if (free != nullptr) free->occupied = false;
     free = nullptr;
   }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return free != nullptr;
 }
 

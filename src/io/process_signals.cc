@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The handler's data is atomic and stays while a handler runs: removing a listener waits
-// for running handlers (`handlers`). All else is changed under one lock, which handlers never take.
+// The handler's data is atomic and stays while a handler runs: removing a listener waits for
+// running handlers. All else is changed under one lock, which handlers never take.
 #include "io/process_signals.hh"
 
-#include <sched.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -16,12 +15,12 @@
 #include <mutex>
 #include <new>
 
+#include "heddle/base/signal_handlers.hh"
 #include "io/system_call.hh"
 
 namespace heddle::detail {
 namespace {
 
-constexpr int numbers = 64;
 constexpr int first_real_time = 32;
 
 [[nodiscard]] std::uint64_t bit(int number) noexcept { return std::uint64_t{1} << (number - 1); }
@@ -41,25 +40,17 @@ struct signal_table {
   std::mutex lock;
   std::atomic<listener*> listeners{nullptr};
   std::atomic<std::uint64_t> heard{0};  // the union of the listeners' masks
-  std::atomic<int> handlers{0};         // handlers that run now
-  std::array<std::atomic<std::uint32_t>, numbers + 1> came{};
-  std::array<struct sigaction, numbers + 1> before{};
+  std::array<std::atomic<std::uint32_t>, signal_numbers + 1> came{};
 };
 constinit signal_table table;
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 thread_local std::uint64_t unblocked_here = 0;
 
-void on_signal(int number) {
-  const int errno_before = errno;
-  table.handlers.fetch_add(1);
-  if ((table.heard.load() & bit(number)) == 0) {
-    // The last listener was just removed: the restored action takes the signal.
-    table.handlers.fetch_sub(1);
-    ::raise(number);
-    errno = errno_before;
-    return;
-  }
+signal_fate note_signal(const signal_arrival& arrived) noexcept {
+  const int number = arrived.number;
+  // Without a listener, the last one was just removed: the restored action takes the signal.
+  if ((table.heard.load() & bit(number)) == 0) return signal_fate::raised_again;
   if (number < first_real_time) {
     table.came[number].store(1);
   } else {
@@ -69,42 +60,21 @@ void on_signal(int number) {
   for (const listener* l = table.listeners.load(); l != nullptr; l = l->next.load())
     if ((l->mask & bit(number)) != 0)
       static_cast<void>(system_call::write(l->fd, &one, sizeof one));
-  table.handlers.fetch_sub(1);
-  errno = errno_before;
+  return signal_fate::taken;
 }
 
 int install(int number) noexcept {
-  struct sigaction ours{};
-  ours.sa_handler = &on_signal;
-  ours.sa_flags = SA_RESTART | SA_ONSTACK;  // fibers' stacks are small
-  ::sigfillset(&ours.sa_mask);
-  return ::sigaction(number, &ours, &table.before[number]) == 0 ? 0 : -errno;
+  return install_handler(signal_part::listeners, number, &note_signal);
 }
 
 /// Restores the signals' actions, waits for running handlers, and raises the noted signals again.
 void give_back(std::uint64_t mask) noexcept {
-  each_of(mask, [](int number) { ::sigaction(number, &table.before[number], nullptr); });
-  while (table.handlers.load() != 0) ::sched_yield();
+  each_of(mask, [](int number) { restore_action(signal_part::listeners, number, true); });
+  wait_for_handlers(signal_part::listeners);
   each_of(mask, [](int number) {
     for (std::uint32_t n = table.came[number].exchange(0); n != 0; --n) ::kill(::getpid(), number);
   });
 }
-
-/// While such an object exists, its thread runs no handler. A handler could raise its signal again
-/// and again and so keep this thread from putting the signal's action back.
-class handlers_held_off {
- public:
-  handlers_held_off() noexcept {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  handlers_held_off(const handlers_held_off&) = delete;
-  ~handlers_held_off() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_;
-};
 
 void unblock_here(std::uint64_t mask) noexcept {
   sigset_t free, before;
@@ -124,7 +94,7 @@ int listen_to_signals(std::uint64_t mask) noexcept {
   const int fd = made->fd = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   if (fd < 0) return -errno;
   {
-    const handlers_held_off quiet;
+    const signals_held_off quiet;
     const std::lock_guard held(table.lock);
     const std::uint64_t heard = table.heard.load();
     std::uint64_t installed = 0;
@@ -162,7 +132,7 @@ int take_signal(std::uint64_t mask) noexcept {
 }
 
 void stop_listening(int fd) noexcept {
-  const handlers_held_off quiet;
+  const signals_held_off quiet;
   const std::lock_guard held(table.lock);
   std::atomic<listener*>* at = &table.listeners;
   while (at->load() != nullptr && at->load()->fd != fd) at = &at->load()->next;

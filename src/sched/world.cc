@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The threads of several workers: how they begin to run, stop for a look at everything, and stop at
 // the end of run().
-#include <signal.h>
-
+#include "heddle/base/signal_handlers.hh"
 #include "sched/event_loop.hh"
 
 namespace heddle {
@@ -49,17 +48,13 @@ void event_loop::begin_world() {
   for (const auto& s : all_.seats) s->round_at.store(now, std::memory_order_relaxed);
   for (const auto& s : all_.seats) {
     if (s->w.index == 0 || s->thread.joinable()) continue;
-    sigset_t all, before;  // signals are handled on the first thread
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    const detail::signals_held_off quiet;  // signals are handled on the first thread
     try {
       s->thread = std::thread([this, seat = s.get()] { run_worker(*seat); });
     } catch (...) {
-      ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
       all_.in_world = false;
       throw;
     }
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
   all_.pause.end();
 }
