@@ -7,7 +7,7 @@
 namespace heddle::http {
 namespace {
 
-constexpr std::size_t kept_text_bytes = 1024;  // of a name or value, between two blocks
+constexpr std::size_t kept_text_bytes = 1024;  // memory of a text, between two blocks
 
 void put_text(std::string& out, std::string_view text) {
   const std::size_t coded = huffman_size(text);

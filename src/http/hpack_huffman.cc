@@ -98,7 +98,7 @@ void huffman_encode(std::string_view text, std::size_t size, std::string& out) {
   out.resize(before + size);
   char* to = out.data() + before;
   std::uint64_t bits = 0;
-  unsigned count = 0;  // of the low bits of `bits`, less than 32 between symbols; a code has 30
+  unsigned count = 0;  // the used bits of `bits`: below 32 between symbols; a code has 30
   for (const char c : text) {
     const auto symbol = static_cast<unsigned char>(c);
     bits = bits << length_of[symbol] | codes.code[symbol];

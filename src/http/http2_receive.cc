@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint32_t number_mask = 0x7fffffff;  // the highest bit is reserved
 constexpr std::size_t settings_max = 32;           // entries of one frame
-constexpr std::uint32_t small_update = 1024;       // of a window that nothing waits for
+constexpr std::uint32_t small_update = 1024;  // the least update of a window that nothing waits for
 constexpr std::uint32_t frame_size_max = 0xffffff;
 
 }  // namespace

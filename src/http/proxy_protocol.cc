@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view signature("\r\n\r\n\0\r\nQUIT\n", 12);
 constexpr std::string_view word = "PROXY ";
 constexpr std::size_t line_bytes_max = 107;  // section 2.1, the line end included
-constexpr std::size_t fixed_bytes = 16;      // of version 2
+constexpr std::size_t fixed_bytes = 16;      // the head of version 2, without addresses
 constexpr std::uint8_t type_crc32c = 0x03;
 constexpr std::uint8_t command_local = 0x20, command_proxy = 0x21;
 

@@ -23,7 +23,7 @@ class headed_layer final : public stream_layer {
     proxy_header header;
     for (;;) {
       received in = co_await with_deadline(below_.receive(), due_);
-      if (in.empty() && bytes.empty()) co_return in;  // it has asked for nothing
+      if (in.empty() && bytes.empty()) co_return in;  // the client has asked for nothing
       const std::size_t before = bytes.size();
       bytes += in.text();
       const proxy_header_state now = parse_proxy_header(bytes, header, bytes_max_);
@@ -73,7 +73,7 @@ class headed_layer final : public stream_layer {
   address peer_;
   time_point due_;
   std::size_t bytes_max_;
-  std::size_t sent_ = 0;  // of the last push()
+  std::size_t sent_ = 0;  // bytes of the last push() that have left
   bool read_ = false;
 };
 

@@ -41,7 +41,7 @@ void blocking_pool::end() noexcept {
     for (crew& each : crews_) each.first = each.last = nullptr;
     count_.queued = 0;
     for (const auto& s : seats_) {
-      if (s->asks && !weak_from_this().expired()) {  // its thread keeps the pool
+      if (s->asks && !weak_from_this().expired()) {  // the call's thread keeps the pool
         s->now.op = nullptr;
         s->thread.detach();
       }

@@ -73,7 +73,7 @@ class blocking_pool : public std::enable_shared_from_this<blocking_pool> {
   [[nodiscard]] waiting_call oldest(std::uint32_t worker) noexcept;
   /// A call that has a thread now.
   struct running_call {
-    operation* op = nullptr;  // its fields belong to the worker that it is a call of
+    operation* op = nullptr;  // only the worker that made the call may read the fields
     std::uint32_t worker = 0;
     std::int64_t since_ns = 0;
   };
@@ -144,7 +144,7 @@ class blocking_pool : public std::enable_shared_from_this<blocking_pool> {
 
 /// Makes the call that an operation describes, blocking; the result or -errno.
 [[nodiscard]] std::int64_t perform_blocking(operation& op) noexcept;
-/// The same for op_code::resolve.
+/// Makes a call of op_code::resolve, blocking; the result or -errno.
 [[nodiscard]] std::int64_t resolve_blocking(resolve_request& ask) noexcept;
 
 }  // namespace heddle

@@ -61,7 +61,7 @@ class descriptor_number {
   [[nodiscard]] closing state() const noexcept {
     return is_open() ? closing::open : word_ == closed ? closing::closed : closing::late;
   }
-  /// Of an open one.
+  /// The number of an open descriptor.
   [[nodiscard]] int number() const noexcept { return word_; }
   /// Open -> closed; gives the number.
   [[nodiscard]] int close() noexcept { return move_to(closed); }
@@ -278,8 +278,8 @@ class arrived_bytes {
 /// A reader's state after it was served.
 enum class served : std::uint8_t {
   done,
-  wants_more,  ///< it needs bytes that have not arrived, or the end
-  waits,       ///< it waits for the end of receiving ahead
+  wants_more,  ///< the reader needs bytes that have not arrived, or the end
+  waits,       ///< the reader waits for the end of receiving ahead
 };
 
 /// The functions of one role of lane entries; the table of a role is in its awaiter's file.

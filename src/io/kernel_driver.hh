@@ -205,7 +205,7 @@ class kernel_driver : public driver {
 
   const std::shared_ptr<driver_common> common_;
   blocking_pool& pool_ = *common_->kept_pool;
-  const std::uint32_t port_;  // of its worker in the pool
+  const std::uint32_t port_;  // the port of this driver's worker in the pool
   pool_watch watch_{options_.pool_wait_report};
   fd_table<number_use> uses_;
   std::vector<int> closing_;

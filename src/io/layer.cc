@@ -88,7 +88,7 @@ class layer_state : public descriptor_state {
   std::unique_ptr<stream_layer> layer_;
   received arrived_;  // bytes of one pull(): the next pull() begins when all were read
   cancel_source pull_stop_;
-  std::optional<cancel_source> push_stop_;  // of the push that runs
+  std::optional<cancel_source> push_stop_;  // cancels the push that runs
   std::uint32_t works_in_ = 0;  // home_in(): the color of the task that was started last
   std::int32_t pull_end_ = 1;   // 0: the end came; below: -errno
   bool pulling_ = false;

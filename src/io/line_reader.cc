@@ -7,7 +7,7 @@
 namespace heddle {
 namespace {
 
-constexpr std::size_t kept_bytes = 256;   // of an empty buffer
+constexpr std::size_t kept_bytes = 256;   // the most memory that an empty buffer keeps
 constexpr std::size_t small_read = 256;   // from a pipe of which nothing is known
 constexpr std::size_t large_read = 4096;  // from one that had more than that
 

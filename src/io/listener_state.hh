@@ -49,7 +49,7 @@ class listener_state : public descriptor_state {
   static constexpr std::uint8_t sweeps_max = 64;       ///< under load a connection always waits
   static constexpr nanoseconds sweep_span{1'000'000};  ///< another process may take the rest
 
-  operation accepting_;  // its `submitter` is this
+  operation accepting_;  // the operation's `submitter` is this listener
   alarm pause_;
   std::uint64_t pauses_ = 0;
   int* ready_;  // a ring in the worker's memory; grows for connections that come when it is full

@@ -102,7 +102,7 @@ task<> collect(std::shared_ptr<process_state> child) {
   exit_status how;
   int error = 0;
   do {  // in one frame: it may not fail to get another
-    // It has not been collected, so its number cannot name another process.
+    // The child has not been collected, so its number cannot name another process.
     if (child->pidfd < 0) child->pidfd = static_cast<int>(::syscall(SYS_pidfd_open, child->pid, 0));
     if (child->pidfd < 0) {
       const auto slept = co_await as_expected(sleep_for(look_each));

@@ -77,7 +77,7 @@ class readiness_driver : public kernel_driver {
     elsewhere,
     made_here,  // by this driver, so it is non-blocking
     accepted,   // by this driver: no other process has it open
-    peer_known  // the same, and the peer may still be in known_peers_
+    peer_known  // accepted by this driver, and the peer may still be in known_peers_
   };
   struct fd_state {
     op_queue readers;

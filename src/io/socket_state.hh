@@ -67,7 +67,7 @@ class socket_state : public descriptor_state {
   void arm(worker& w) noexcept;
   static const wait_kind kind_of_wait;
 
-  // Of the submitter's own fields, `submitter` names this, `submitter_data` queue(), and
+  // In the submitter's own fields, `submitter` names this, `submitter_data` queue(), and
   // `submitter_color` receives_in(): an idle connection needs no further memory for them.
   operation receiving_;
   static constexpr std::uint8_t at_end = 0xff;

@@ -8,7 +8,7 @@
 
 namespace heddle {
 
-/// It also notes where the thread's stack is meanwhile, for dumps.
+/// Marks a thread that runs a runtime; notes where the thread's stack is meanwhile, for dumps.
 class runtime::run_guard {
  public:
   run_guard(runtime& rt, const void* top, const char* what) noexcept : rt_(rt) {

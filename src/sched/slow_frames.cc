@@ -33,7 +33,7 @@ struct trail {
   }
 };
 
-/// Of the frame that this thread runs.
+/// The watch of the frame that this thread runs.
 thread_local handler_watch* watch_here = nullptr;
 
 time_point now_here() noexcept { return worker::here().sched.read_clock(); }

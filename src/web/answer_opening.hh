@@ -22,7 +22,7 @@ class answer_opening {
   [[nodiscard]] std::string_view fixed_lines() const noexcept { return fixed_lines_; }
   /// "Date: ..."
   [[nodiscard]] std::string_view date_text() noexcept;
-  /// The same as HPACK, for HTTP/2.
+  /// The fixed lines as HPACK, for HTTP/2.
   [[nodiscard]] std::string_view packed_fixed_lines() const noexcept { return packed_fixed_; }
   [[nodiscard]] std::string_view packed_date();
   /// Status line 200, the fixed lines and the date; rebuilt once a second.

@@ -74,7 +74,7 @@ class exchange {
   [[nodiscard]] virtual task<upgraded> upgrade(std::string_view protocol, response head) = 0;
   /// See request::extended_protocol().
   [[nodiscard]] virtual std::string_view extended_protocol() const noexcept { return {}; }
-  /// The same as upgrade(); `then` gets the connection when the request has ended.
+  /// Upgrades, and `then` gets the connection when the request has ended.
   [[nodiscard]] virtual task<response> hand_over(std::string_view protocol, response head,
                                                  take_over then) = 0;
   /// The status of the answer that was started; 0 if none was.
@@ -140,7 +140,7 @@ class exchange {
   bool shed_ = false;
   bool muted_ = false;        // the started answer has no body
   bool length_said_ = false;  // the started answer has promised its length
-  field_list trailers_;       // of the started answer
+  field_list trailers_;       // trailers of the started answer
   std::uint64_t written_ = 0;
 
  private:

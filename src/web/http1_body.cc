@@ -28,7 +28,7 @@ task<std::string_view> http1_body::read() {
   for (;;) {
     const std::string_view part = take_part();
     if (!part.empty()) {
-      continue_due_ = false;  // it sends without waiting for 100 Continue
+      continue_due_ = false;  // the client sends without waiting for 100 Continue
       co_return part;
     }
     if (decoder_.ended()) co_return std::string_view{};

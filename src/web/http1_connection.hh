@@ -59,7 +59,7 @@ class http1_connection {
   request_parser parser_;
   http1_exchange exchange_;
   time_point head_due_ = never;
-  after_answer after_ = after_answer::next;  // of the last request
+  after_answer after_ = after_answer::next;  // the fate that the last request left
 };
 
 }  // namespace heddle::http

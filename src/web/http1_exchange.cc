@@ -17,7 +17,7 @@ namespace {
 // same send is cheaper: the copies of a whole batch would be alive at once, and the allocator
 // returns such memory to the system each time.
 constexpr std::size_t small_body = 4 * 1024;
-constexpr std::size_t copied_part = 4096;  // the same for parts of an answer
+constexpr std::size_t copied_part = 4096;  // the largest part of an answer that is copied
 constexpr std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
 
 /// Whether a head that could not be parsed is a request of HEAD, whose answer has no body

@@ -16,10 +16,10 @@ namespace heddle::http {
 
 /// The fate of the connection after an answer.
 enum class after_answer : std::uint8_t {
-  next,         ///< it reads the next request
-  end,          ///< it is closed
-  linger,       ///< it is closed after reading for a while what the client still sends
-  reset,        ///< it is reset, so that the client does not take the answer for complete
+  next,    ///< the connection reads the next request
+  end,     ///< the connection is closed
+  linger,  ///< the connection is closed after reading for a while what the client still sends
+  reset,   ///< the connection is reset, so that the client does not take the answer for complete
   handed_over,  ///< something else goes on with it: take_handed_over()
 };
 

@@ -60,7 +60,7 @@ class http1_output {
   /// Sends the gathered bytes and a body. A large body is sent in steps, each with its own
   /// write_timeout.
   [[nodiscard]] task<bool> send_body(piece body);
-  /// The same for a part of a file.
+  /// Sends the gathered bytes and a part of a file.
   [[nodiscard]] task<bool> send_file(int file, std::uint64_t at, std::uint64_t size);
   /// Sends three texts, one behind the other. The gathered bytes stay.
   [[nodiscard]] task<bool> send_views(std::string_view a, std::string_view b, std::string_view c);

@@ -58,7 +58,7 @@ task<std::int64_t> http1_output::send_cached(int file, std::uint64_t at, std::si
   }
 }
 
-/// The same through a buffer.
+/// Sends the gathered bytes and a part of the file, which is read into a buffer.
 task<std::int64_t> http1_output::send_read(int file, std::uint64_t at, std::size_t size) {
   if (!co_await flush()) co_return -EIO;
   file_share share(shared_.file_bytes_held, shared_.options.file_bytes_max);

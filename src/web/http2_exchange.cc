@@ -32,7 +32,7 @@ struct http2_meaning {
     if (ends) {
       head.body_ = framing::none;
     } else if (head.body_ == framing::none) {
-      head.body_ = framing::chunked;  // its end is a flag, its length unknown
+      head.body_ = framing::chunked;  // the end is a flag, the length unknown
     }
   }
 };
@@ -108,11 +108,11 @@ task<bool> http2_exchange::send_body(const response& r) {
     const std::size_t granted = share.take(wanted);
     if (granted < wanted) {
       ++shared_.counters.file_parts_short;
-      std::string().swap(part);  // its memory counts no longer
+      std::string().swap(part);  // the part's memory counts no longer
     }
     part.resize(granted);
     const std::int64_t got = co_await read_at(r.file().number(), part.data(), part.size(), at);
-    if (got <= 0) {  // it shrank: the promised length cannot be kept
+    if (got <= 0) {  // the file shrank: the promised length cannot be kept
       ++shared_.counters.errors;
       co_return false;
     }

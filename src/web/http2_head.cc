@@ -47,7 +47,7 @@ http2_block read_http2_request(hpack_decoder& decoder, std::string_view block, c
                                std::string& text, std::string& protocol) {
   pseudo_fields pseudo;
   std::string lines, host, cookies;
-  lines.reserve(256);  // of most requests
+  lines.reserve(256);  // most requests have fewer bytes
   bool has_host = false;
   const http2_block what = read_http2_fields(
       decoder, block, bounds, [&](const hpack_pair& f) { return pseudo.take(f); },

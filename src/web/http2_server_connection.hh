@@ -44,7 +44,7 @@ struct http2_server_connection : http2_rest {
   std::string early;
   rate_budget resets{200, 33};     // streams that ended early, by either end
   std::uint32_t last_stream = 0;   // the highest that the peer has opened
-  std::uint8_t preface_bytes = 0;  // of the client's preface that have come
+  std::uint8_t preface_bytes = 0;  // bytes of the client's preface that have come
   bool greeted = false;            // our settings have left
   bool leaving = false;            // GOAWAY has left
 };

@@ -92,8 +92,8 @@ class http2_session final : public http2_connection {
     http2_priority wanted;
   };
   static constexpr std::size_t early_priorities_max = 16;  // the oldest goes
-  std::vector<early_priority> early_priorities_;           // of streams that are not open yet
-  bool peer_leaves_ = false;                               // it has sent GOAWAY
+  std::vector<early_priority> early_priorities_;  // priorities of streams that are not open yet
+  bool peer_leaves_ = false;                      // the client has sent GOAWAY
   cancel_source never_;
   std::optional<cancel_source> quiet_;  // ends the wait for bytes when nothing is open any more
 };

@@ -57,7 +57,7 @@ struct router::search {
   const endpoint* found = nullptr;
   const endpoint* fallback = nullptr;  // GET for HEAD, or a route for any method
   std::vector<std::string_view> allowed = {};
-  std::string_view query_types = {};  // of the path's route for QUERY
+  std::string_view query_types = {};  // types of the path's route for QUERY
 
   void look_at(const std::vector<std::uint32_t>& ends) {
     for (const std::uint32_t number : ends) {

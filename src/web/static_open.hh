@@ -26,7 +26,7 @@ struct static_files::opened {
 struct static_files::found {
   enum class what : std::uint8_t {
     failed,     ///< `error` says why
-    kept,       ///< it is in the cache
+    kept,       ///< the file is in the cache
     large,      ///< not in the cache: see `file` and `facts`
     directory,  ///< see `file`
   };
@@ -48,7 +48,7 @@ inline constexpr std::int64_t file_changes = -ESTALE;
 struct listing_request {
   int root;
   int directory;
-  std::string_view path;  ///< of the directory, from the root; ends with '/'
+  std::string_view path;  ///< the directory's path from the root; ends with '/'
   bool hidden;
   std::size_t entries_max;
   std::vector<listed_name> names;

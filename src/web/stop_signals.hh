@@ -28,7 +28,7 @@ class stop_signals {
   signal_set set_{SIGINT, SIGTERM};
   runtime* runs_in_ = &runtime::here();
   std::uint64_t heard_;
-  event<> wake_;        // of next()
+  event<> wake_;        // wakes next()
   bool waits_ = false;  // next() does, and was not told yet
 };
 

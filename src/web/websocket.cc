@@ -103,7 +103,7 @@ task<> websocket::session::linger() {
   const time_point limit = add_saturated(clock::now(), close_timeout);
   try {
     connection.shutdown_write();
-  } catch (const failure&) {  // it is gone already
+  } catch (const failure&) {  // the connection is gone already
     co_return;
   }
   for (;;) {
@@ -204,7 +204,7 @@ task<std::optional<websocket_message>> websocket::session::read(bool dropping) {
         case pong:
           break;
         case message:
-          if (dropping || leaving) {  // it was on its way when the server began to stop
+          if (dropping || leaving) {  // the message was on its way when the server began to stop
             static_cast<void>(reader.take_message());
             break;
           }

@@ -105,7 +105,7 @@ constexpr int deflate_level = 6;
 constexpr std::string_view tail("\0\0\xff\xff", 4);  // RFC 7692 section 7.2.1
 constexpr std::size_t first_room = 4096;
 constexpr std::size_t most_at_once = std::numeric_limits<uInt>::max();
-constexpr int at_a_block = 128;  // of z_stream::data_type: no block is open
+constexpr int at_a_block = 128;  // the bit of z_stream::data_type that says: no block is open
 
 /// The states of a thread. Each is made when it is first needed, and reset for each message.
 struct deflate_states {

@@ -51,10 +51,10 @@ struct websocket::session {
 
   stream connection;
   received block;      // the latest that came; at first the bytes behind the handshake
-  std::span<char> in;  // of the block: not read yet
+  std::span<char> in;  // bytes of the block that were not read yet
   websocket_reader reader;
-  cancel_source nothing_drains;  // of a client, and once a server has told that it stops
-  cancel_source* draining;       // of the server, until it has been told
+  cancel_source nothing_drains;  // for a client, and once a server has told its end
+  cancel_source* draining;       // the server's, until it has told that it stops
   std::shared_ptr<cancel_source> kept_draining;
   nanoseconds ping_after;
   nanoseconds pong_timeout;

@@ -41,6 +41,10 @@ BAD = [
     ("flags", {"src/core/task.cc": HEAD + "struct task {\n  bool a = false, b, c;\n  bool d;\n"
                "  bool is() { return a; }\n  std::atomic<bool> e = false;\n};\n"}, "5 booleans"),
     ("headless", {"src/core/task.cc": HEAD + "// nobody waits\n"}, "name the subject"),
+    ("nounless", {"src/core/task.cc": HEAD + "int x;  // of the body\n"}, "begin with its noun"),
+    ("nounless", {"src/core/task.cc": HEAD + "\n/// The same at once.\n"}, "begin with its noun"),
+    ("nounless", {"include/heddle/base/list.hh": HEADER + "int x;  ///< it is closed\n"},
+     "begin with its noun"),
     ("twice", {f"src/core/{n}.cc": HEAD + "namespace {\nint f(int x) {\n  return x;\n}\n"
                "}  // namespace\n" for n in ("a", "b")}, "f is defined in src/core/a.cc:4, too"),
     ("marks", {"src/core/task.cc": HEAD + "// TO" "DO: later\n"}, "do it"),

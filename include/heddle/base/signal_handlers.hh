@@ -52,7 +52,7 @@ class signals_held_off {
 
 /// Replaces the signal's action. All handlers of a part are one function. 0, or -errno.
 [[nodiscard]] int install_handler(signal_part of, int number, signal_function* handler) noexcept;
-/// The same if the signal has its default action or is ignored; a handler of the program stays.
+/// Installs the handler if the signal has its default action or is ignored. A program's own stays.
 void install_handler_if_free(signal_part of, int number, signal_function* handler) noexcept;
 /// Puts back the action that install_handler() replaced, unless the program has changed it since.
 /// `pending`: signals that have not been handled yet are kept for that action, else dropped.

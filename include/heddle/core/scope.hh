@@ -191,8 +191,8 @@ task<> call_later(F f, Args... args) {
   }
 }
 
-/// The same for values that frames are not aligned for: Clang 19 places parameters of a coroutine
-/// wrongly if they are aligned to more than that.
+/// Calls a function with values that frames are not aligned for: Clang 19 places parameters of a
+/// coroutine wrongly if they are aligned to more than that.
 template <class F, class... Args>
 task<> call_with(std::unique_ptr<std::tuple<F, Args...>> kept) {
   using result_type = std::invoke_result_t<F&, Args&...>;

@@ -70,7 +70,7 @@ class coding_set {
 /// date). Gives nothing if the result would not be smaller, for identity, or without the library.
 /// Thread: any; about a millisecond for 30 kB. Throws std::bad_alloc.
 [[nodiscard]] std::optional<std::string> compress(content_coding as, std::string_view plain);
-/// The same as gzip.
+/// Packs a text with coding gzip.
 [[nodiscard]] inline std::optional<std::string> gzip(std::string_view plain) {
   return compress(content_coding::gzip, plain);
 }

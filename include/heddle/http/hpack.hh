@@ -60,7 +60,7 @@ void hpack_put_number(std::string& out, unsigned first, unsigned prefix_bits, st
 /// Appends one field in the shortest form that no dynamic table is needed for. The name is in lower
 /// case.
 void hpack_encode(std::string& out, std::string_view name, std::string_view value);
-/// The same for a field that no party on the way may keep (section 7.1.3): credentials.
+/// Appends a field that no party on the way may keep (section 7.1.3): credentials.
 void hpack_encode_secret(std::string& out, std::string_view name, std::string_view value);
 
 }  // namespace heddle::http

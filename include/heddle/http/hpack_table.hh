@@ -64,7 +64,7 @@ class hpack_table {
 
   std::string texts_;
   std::vector<entry> entries_;  // the oldest first
-  std::size_t first_ = 0;       // of those that are still there
+  std::size_t first_ = 0;       // index of the oldest entry that is not dropped
   std::size_t bytes_ = 0;
   std::size_t bytes_max_;
 };

@@ -29,7 +29,7 @@ namespace heddle::http {
 /// Limits of an end. A peer that passes one of the last four ends its connection.
 struct http2_bounds {
   std::uint32_t stream_window;      ///< bytes of a stream that were not read yet
-  std::uint32_t connection_window;  ///< the same of all streams together
+  std::uint32_t connection_window;  ///< bytes of all streams together
   std::size_t header_block_bytes_max;
   std::uint32_t continuations_max;     ///< CONTINUATION frames of one header block
   std::uint32_t empty_frames_max;      ///< DATA frames without bytes, in a row
@@ -104,7 +104,7 @@ class http2_connection {
 
   /// Ends the connection with GOAWAY.
   void fail(http2_error why, std::string_view what);
-  /// The same with ENHANCE_YOUR_CALM, because the peer has passed this limit.
+  /// Ends the connection with ENHANCE_YOUR_CALM, because the peer has passed this limit.
   void fail_flood(http2_flood what);
   /// Ends a stream with RST_STREAM, and calls on_fault().
   void reset_stream(std::uint32_t id, const http2_fault& because);
@@ -128,7 +128,7 @@ class http2_connection {
 
   /// Bytes of a body have been read: the peer may send as many more.
   void give_back(http2_stream& s, std::size_t bytes);
-  /// The same for bytes that no reader takes.
+  /// Bytes of a body are dropped, because no reader takes them: the peer may send as many more.
   void give_back_unread(std::size_t bytes);
 
   static constexpr std::uint64_t late_for_stream = 4;  // a reset, a head, trailers, a window

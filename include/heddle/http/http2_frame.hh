@@ -100,7 +100,7 @@ namespace detail {
 /// Makes a header block of the bytes behind the place for a frame's head at `at`.
 void end_header_block(std::string& out, std::size_t at, std::uint32_t stream, bool ends);
 }  // namespace detail
-/// The same for a block that put(out) appends, which needs no buffer of its own. If it throws,
+/// Appends a header block that put(out) appends, without a buffer for it. If it throws,
 /// `out` is as it was.
 template <class Put>
 void put_header_block_by(std::string& out, std::uint32_t stream, bool ends, Put&& put) {

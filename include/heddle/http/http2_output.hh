@@ -75,7 +75,7 @@ class http2_output {
 
   /// Sends what is gathered: at once, or in a task of its own.
   void flush();
-  /// The same, together with what else this turn of the queue brings.
+  /// Sends what is gathered when this turn of the queue ends, with what else it brings.
   void flush_soon();
 
   /// Sends a part of a body, and the end of the stream behind it. False: the peer takes nothing
@@ -123,8 +123,8 @@ class http2_output {
   http2_output_options options_;
   scope* tasks_ = nullptr;
   std::function<void()> emptied_;
-  list<http2_sender> line_;          // that wait for a turn, the most urgent first
-  http2_sender* turn_of_ = nullptr;  // that was woken and has not run yet
+  list<http2_sender> line_;          // senders that wait for a turn, the most urgent first
+  http2_sender* turn_of_ = nullptr;  // the sender that was woken and has not run yet
   std::uint64_t moved_ = 0;          // bytes that have left
   bool writing_ = false;
   bool flush_due_ = false;

@@ -102,15 +102,15 @@ class http2_stream {
 
   http2_sender sender;
   wake_once news;        // something has arrived, or the stream was reset
-  std::string arrived;   // of the body
-  std::string part;      // that the reader has
+  std::string arrived;   // bytes of the body that no reader has
+  std::string part;      // bytes of the body that the reader has
   std::string trailers;  // lines, each "name: value\r\n"
   std::int64_t receive_window = 0;
-  std::optional<std::uint64_t> length;  // of the body, if the head says it
+  std::optional<std::uint64_t> length;  // bytes of the body, if the head says it
   std::uint64_t body_bytes = 0;
   std::uint32_t to_give_back = 0;  // bytes of the window that were read, of which no frame told yet
   std::uint32_t empty_frames = 0;  // DATA frames without bytes, in a row
-  bool has_head = false;           // of the message that comes: DATA is its body from here on
+  bool has_head = false;           // the message's head has come: DATA is its body from here on
 
  protected:
   ~http2_stream() = default;

@@ -14,7 +14,7 @@ namespace heddle::http {
 /// Limits on one form.
 struct form_limits {
   std::size_t fields_max = 256;              ///< fields or parts; over: 413
-  std::size_t field_bytes_max = 256 * 1024;  ///< of a value that is read whole, file or not: 413
+  std::size_t field_bytes_max = 256 * 1024;  ///< a value that is read whole, file or not: 413
   std::size_t part_header_bytes_max = 4096;  ///< the lines before a part's data; over: 413
   std::size_t preamble_bytes_max = 1024;     ///< before the first part; over: 400
 };

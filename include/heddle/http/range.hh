@@ -10,7 +10,7 @@
 
 namespace heddle::http {
 
-// Both ends are inside the representation.
+// A range of bytes; its first and last byte are inside the representation.
 struct byte_range {
   std::uint64_t first = 0;
   std::uint64_t last = 0;

@@ -56,7 +56,7 @@ class request_head {
   std::string_view value(header_id id) const {
     return has(id) ? value_at(first_[bit(id)]) : std::string_view{};
   }
-  // The same for any name; names without a number need a search.
+  // The value of the first line with any name; names without a number need a search.
   std::string_view value(std::string_view name) const;
   bool has(std::string_view name) const;
   // The index of the next line with this name at or after `from`; header_count() at the end.

@@ -63,7 +63,7 @@ class response {
   /// For request::start(): promises the length of the body. Without it the body is sent in chunks.
   response& length(std::uint64_t bytes) & noexcept;
 
-  // The same on a temporary, so that one expression can build an answer.
+  // Adds a field to a temporary, so that one expression can build an answer.
   response&& header(std::string_view name, std::string_view value) && {
     return std::move(header(name, value));
   }

@@ -72,7 +72,7 @@ std::expected<std::string_view, path_problem> decode_form(std::string_view raw,
 // Appends `path` percent-encoded for a link, with its slashes kept; decode_path() gives it back.
 void append_encoded_path(std::string& out, std::string_view path);
 
-// The same for one segment, name or value: a slash is encoded too.
+// Appends one segment, name or value percent-encoded: a slash is encoded too.
 void append_encoded(std::string& out, std::string_view text);
 
 // The value of a Location field for this server itself. `reference` is a path, with its query and

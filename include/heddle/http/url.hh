@@ -47,7 +47,7 @@ struct url {
   [[nodiscard]] std::string_view path() const noexcept;
   /// "example.com", "example.com:8080", "[::1]:80": the port is left out if it is the scheme's own.
   [[nodiscard]] std::string authority() const;
-  /// The same, always with the port.
+  /// "example.com:443": the authority, always with the port.
   [[nodiscard]] std::string host_and_port() const;
   /// "https://example.com": equal for two URLs of the same origin.
   [[nodiscard]] std::string origin() const;

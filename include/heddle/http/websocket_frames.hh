@@ -104,7 +104,7 @@ class websocket_reader {
 
   websocket_bounds bounds_;
   std::string message_;
-  std::uint64_t left_ = 0;  // of the frame's payload
+  std::uint64_t left_ = 0;  // bytes of the frame's payload that are still to come
   std::uint64_t at_ = 0;    // into the frame's payload
   std::string_view why_;
   std::uint32_t mask_ = 0;
@@ -112,7 +112,7 @@ class websocket_reader {
   utf8_check utf8_;
   std::uint16_t code_ = 0;
   std::uint8_t head_size_ = 0;
-  std::uint8_t opcode_ = 0;  // of the frame
+  std::uint8_t opcode_ = 0;  // the opcode of the frame
   std::uint8_t control_from_ = 0;
   bool last_ = false;
   bool in_payload_ = false;

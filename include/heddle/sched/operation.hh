@@ -102,9 +102,10 @@ struct operation : wait {
   operation* driver_next = nullptr;  ///< the driver's own: its queues are intrusive
   union {
     operation* driver_prev = nullptr;
-    std::int64_t queued_ns;    ///< the blocking pool's own: since when it has queued the call
-    std::int64_t last_result;  ///< of an operation that the driver has ended, in no queue that
-                               ///< uses driver_prev, until its last completion is delivered
+    std::int64_t queued_ns;  ///< the blocking pool's own: since when it has queued the call
+    /// The result of an operation that the driver has ended, until its last completion is
+    /// delivered: the operation is in no queue that uses driver_prev.
+    std::int64_t last_result;
   };
 };
 

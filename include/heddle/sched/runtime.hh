@@ -205,7 +205,7 @@ class runtime final : public scheduler, public completion_router {
   std::atomic<const join*> ended_{nullptr};
   std::atomic<bool> stop_{false};
   bool turns_ = false;           ///< inside run(), once() or drain()
-  bool roots_canceled_ = false;  ///< of a color whose cancelled tasks have not all ended
+  bool roots_canceled_ = false;  ///< a color has cancelled tasks that have not all ended
   std::mutex report_lock_;
 };
 

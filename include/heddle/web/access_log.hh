@@ -18,13 +18,13 @@ enum class log_form : std::uint8_t {
   plain,     ///< 12:00:01  200  GET /index.html  1240 B  0.3 ms  127.0.0.1:51734
   json,      ///< one object a line; docs/reference/serve.md lists the fields
   common,    ///< 127.0.0.1 - - [31/Jan/2026:12:00:01 +0000] "GET / HTTP/1.1" 200 1240
-  combined,  ///< the same with "Referer" and "User-Agent"
+  combined,  ///< a plain line with "Referer" and "User-Agent"
 };
 
 struct access_log_options {
   log_form form = log_form::plain;
   std::size_t bytes_max = 1 << 20;     ///< gathered and not yet written; further lines are dropped
-  std::size_t target_bytes_max = 512;  ///< of a target in a line; longer ones are cut
+  std::size_t target_bytes_max = 512;  ///< the longest target in a line; longer ones are cut
   nanoseconds interval = std::chrono::milliseconds(200);  ///< between two writes
 };
 

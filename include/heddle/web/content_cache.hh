@@ -27,7 +27,7 @@ struct file_facts : file_identity {
 
 /// One form of a file's content.
 struct representation {
-  file_facts facts;  ///< of the file that this form was read from
+  file_facts facts;  ///< facts about the file that this form was read from
   std::string etag;
   piece lines;                   ///< header lines that every answer with it has, then length_line
   std::uint8_t length_line = 0;  ///< bytes of the Content-Length line at their end
@@ -45,7 +45,7 @@ struct content {
   std::string_view type;
   representation plain;
   std::array<representation, content_coding_count> coded;
-  coding_set codings;    ///< which of `coded` exist
+  coding_set codings;    ///< the codings that `coded` has
   coding_set tried;      ///< compression as these was started, or is not wanted
   bool packing = false;  ///< one of them is being made now
   bool clean = false;    ///< a page that its clean path led to when that was last looked up

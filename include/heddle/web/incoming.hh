@@ -116,7 +116,7 @@ class request {
   /// Answers 101 and hands the connection to the caller. Throws status_error(426) if the client did
   /// not offer this protocol. `head` may add header fields.
   [[nodiscard]] task<upgraded> upgrade(std::string_view protocol, response head = response(101));
-  /// The same, and `then` gets the connection when this request has ended: a connection that stays
+  /// Upgrades, and `then` gets the connection when this request has ended: a connection that stays
   /// for hours then holds nothing of it. Return the response.
   [[nodiscard]] task<response> hand_over(std::string_view protocol, response head, take_over then);
   template <heddle::detail::closure_ends_twice Then>
@@ -132,7 +132,7 @@ class request {
   /// Requests cancellation when the server begins to drain; for answers that would never end
   /// themselves.
   [[nodiscard]] cancel_source& draining() const noexcept;
-  /// The same, for what may outlive the server.
+  /// draining() for a part of the program that may outlive the server.
   [[nodiscard]] std::shared_ptr<cancel_source> kept_draining() const noexcept;
 
  private:

@@ -80,7 +80,7 @@ class page {
  private:
   struct piece_of_text {
     std::string literal;  // before the place
-    std::string name;     // of the place; empty behind the last one
+    std::string name;     // the place's name; empty behind the last place
     bool raw = false;
   };
   struct made_part;

@@ -29,7 +29,8 @@ struct problem_details {
 
 /// An answer of type application/problem+json.
 [[nodiscard]] response problem_response(const problem_details& what);
-/// The same; plain text for a client whose Accept field names text and no JSON.
+/// An answer of type application/problem+json, or plain text if the client's Accept names text and
+/// no JSON.
 [[nodiscard]] response problem_response(const request_head& asked, const problem_details& what);
 
 /// Ends a handler with an answer of this status. The client gets the detail.

@@ -27,7 +27,7 @@ class response;
 
 using handler = std::function<task<response>(request&)>;
 
-/// Which function it is, for reports.
+/// Describes a handler's function, for reports.
 [[nodiscard]] callee callee_of(const handler& h, site given) noexcept;
 
 /// One answered request, for logs.
@@ -35,17 +35,17 @@ struct access {
   const request_head* head = nullptr;  ///< null when the request could not be parsed
   const address* peer = nullptr;
   int status = 0;
-  std::uint64_t bytes = 0;  ///< of the body
+  std::uint64_t bytes = 0;  ///< bytes of the body
   nanoseconds took{};
 };
 
 /// Every default is safe on a public network. Each comment names the counter of how often the limit
 /// was reached; limits in `bounds` count as bad_heads, uris_too_long, heads_too_large.
 struct server_options {
-  limits bounds = {};  ///< of heads and bodies; a route may set another limit for its bodies
+  limits bounds = {};  ///< limits of heads and bodies; a route may set another limit for its bodies
   /// Between requests, from the turn in which the last one ended: idle_timeouts.
   nanoseconds idle_timeout = std::chrono::seconds(75);
-  nanoseconds header_timeout = std::chrono::seconds(10);  ///< of a whole head: header_timeouts
+  nanoseconds header_timeout = std::chrono::seconds(10);  ///< for a whole head: header_timeouts
   nanoseconds body_timeout = std::chrono::seconds(30);    ///< between two parts: body_timeouts
   /// A body that arrives slower than this, after body_timeout in advance, fails as after a
   /// body_timeout.
@@ -65,7 +65,7 @@ struct server_options {
   /// and the log give the client's address as the field tells it (client_address()).
   std::vector<network> trusted_proxies = {};
   forwarded_field forwarded_by = forwarded_field::x_forwarded_for;
-  std::size_t corked_bytes_max = 64 * 1024;  ///< of answers to pipelined requests, in one send
+  std::size_t corked_bytes_max = 64 * 1024;  ///< pipelined answers in one send
   std::size_t pipeline_max = 64;  ///< requests in one turn of a connection: pipeline_pauses
   /// How much of an unread body the server reads and drops before it closes instead:
   /// bodies_abandoned.

@@ -32,9 +32,9 @@
 namespace heddle::http {
 
 struct websocket_options {
-  /// Of one message, unpacked; more is closed with 1009.
+  /// The longest message, unpacked; a longer one closes the connection with 1009.
   std::uint64_t message_bytes_max = 1 << 20;
-  std::uint32_t fragments_max = 1024;  ///< of one message; more is closed with 1009
+  std::uint32_t fragments_max = 1024;  ///< fragments of one message; more are closed with 1009
   /// A peer that sends nothing for this long gets a ping; 0: never.
   nanoseconds ping_after = std::chrono::seconds(30);
   /// A peer that does not answer a ping for this long is gone: 1006.
@@ -138,7 +138,7 @@ template <websocket_options_like Options = websocket_options>
   return detail::accept_with(asked, std::forward<Options>(options));
 }
 
-/// The same for connections that stay long: `talk` runs when the request and its memory are gone,
+/// Hands over a connection that stays long: `talk` runs when the request and its memory are gone,
 /// so that one that waits holds little more than its stream. Return the response.
 ///
 ///   co_return co_await http::hand_to_websocket(r, [](http::websocket ws) -> task<> {
