@@ -86,7 +86,7 @@ bool websocket_code_valid(std::uint16_t code) noexcept {
 std::string websocket_reader::take_message() noexcept { return std::exchange(message_, {}); }
 
 websocket_reader::event websocket_reader::fail(std::uint16_t code, std::string_view why) noexcept {
-  ended_ = true;
+  move_to(websocket_part::ended);
   code_ = code;
   why_ = why;
   message_ = {};
@@ -138,7 +138,7 @@ websocket_reader::event websocket_reader::begin_frame() {
         return fail(websocket_code::protocol_error, "a control frame is longer than 125 bytes");
       control_.clear();
       control_from_ = 0;
-      in_payload_ = true;
+      move_to(websocket_part::payload);
       return event::more;
     case continuation:
       if (!in_message_)
@@ -166,15 +166,17 @@ websocket_reader::event websocket_reader::begin_frame() {
     return fail(websocket_code::too_big, "a message has too many fragments");
   if (left_ > bounds_.message_bytes_max - message_.size())
     return fail(websocket_code::too_big, "a message is too big");
-  in_payload_ = true;
+  move_to(websocket_part::payload);
   return event::more;
 }
 
 websocket_reader::event websocket_reader::end_close() {
-  ended_ = true;
   code_ = websocket_code::none;
   control_from_ = 0;
-  if (control_.empty()) return event::close;
+  if (control_.empty()) {
+    move_to(websocket_part::ended);
+    return event::close;
+  }
   if (control_.size() == 1)
     return fail(websocket_code::protocol_error, "a close frame has half a code");
   const auto* const bytes = reinterpret_cast<const unsigned char*>(control_.data());
@@ -186,6 +188,7 @@ websocket_reader::event websocket_reader::end_close() {
   if (!reason.add(control()) || !reason.whole())
     return fail(websocket_code::bad_text, "a reason is not UTF-8");
   code_ = code;
+  move_to(websocket_part::ended);
   return event::close;
 }
 
@@ -208,7 +211,7 @@ websocket_reader::event websocket_reader::end_message() {
 }
 
 websocket_reader::event websocket_reader::end_frame() {
-  in_payload_ = false;
+  move_to(websocket_part::head);
   using enum websocket_opcode;
   switch (static_cast<websocket_opcode>(opcode_)) {
     case close:
@@ -225,12 +228,12 @@ websocket_reader::event websocket_reader::end_frame() {
 }
 
 websocket_reader::event websocket_reader::read(std::span<char>& in) {
-  if (ended_) {
+  if (next_ == websocket_part::ended) {
     in = {};
     return event::more;
   }
   for (;;) {
-    if (!in_payload_) {
+    if (next_ == websocket_part::head) {
       if (!take_head(in)) return event::more;
       if (begin_frame() == event::failed) return event::failed;
     }

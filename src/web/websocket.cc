@@ -50,8 +50,8 @@ task<> websocket::session::send_control(websocket_opcode what, std::string_view 
 }
 
 void websocket::session::end(std::uint16_t code, std::string_view reason, bool by_peer) {
-  if (over) return;
-  over = true;
+  if (is_over()) return;
+  move_to(websocket_phase::over);
   if (how.code == 0) how = {code, std::string(reason), by_peer};
   in = {};
   block.release();
@@ -89,7 +89,8 @@ task<> websocket::session::write_frame(websocket_opcode what, std::string_view p
 }
 
 task<> websocket::session::write_close(std::uint16_t code, std::string_view reason) {
-  if (std::exchange(close_sent, true)) co_return;
+  if (!is_open()) co_return;
+  move_to(websocket_phase::closing);
   std::string payload;
   if (code != websocket_code::none) {
     payload = {static_cast<char>(code >> 8), static_cast<char>(code & 0xff)};
@@ -114,23 +115,23 @@ task<> websocket::session::linger() {
 
 task<bool> websocket::session::nothing_came(std::error_code why) {
   if (why == std::errc::timed_out) {
-    if (close_sent || pinged) {
+    if (!is_open() || pinged) {
       connection.close();
       how = {};  // the end that close() asked for did not come
-      end(websocket_code::abnormal, close_sent ? "no close frame came" : "no answer to a ping",
+      end(websocket_code::abnormal, is_open() ? "no answer to a ping" : "no close frame came",
           false);
       co_return false;
     }
     pinged = true;
     co_await send_control(websocket_opcode::ping, {});
-    co_return !over;
+    co_return !is_over();
   }
   if (why == std::errc::operation_canceled && draining->canceled()) {
     draining = &nothing_drains;
-    leaving = true;
     if (how.code == 0) how = {websocket_code::going_away, "the server stops", false};
     co_await write_close(websocket_code::going_away, "the server stops");
-    co_return !over;
+    if (phase == websocket_phase::closing) move_to(websocket_phase::leaving);
+    co_return !is_over();
   }
   end(websocket_code::abnormal, why.message(), false);
   co_return false;
@@ -143,7 +144,7 @@ task<bool> websocket::session::more() {
     if (clock::now() >= close_limit)
       co_return co_await nothing_came(std::make_error_code(std::errc::timed_out));
     const nanoseconds patience = pinged ? pong_timeout : ping_after;
-    const time_point limit = close_sent ? close_limit
+    const time_point limit = !is_open() ? close_limit
                              : patience == nanoseconds::zero()
                                  ? never
                                  : add_saturated(clock::now(), patience);
@@ -174,7 +175,7 @@ websocket::~websocket() = default;
 
 const websocket_end& websocket::ended() const noexcept {
   static const websocket_end not_yet;
-  return session_->over ? session_->how : not_yet;
+  return session_->is_over() ? session_->how : not_yet;
 }
 const std::string& websocket::protocol() const noexcept { return session_->protocol; }
 response websocket::done() { return upgraded(stream(), {}).done(); }
@@ -188,7 +189,7 @@ task<bool> websocket::session::wait_to_read(mutex::hold& turn, bool dropping) {
     co_return true;
   }
   if (!dropping || given.error() != std::errc::timed_out) throw failure(given.error());
-  if (!over) connection.close();  // the task that reads sees it
+  if (!is_over()) connection.close();  // the task that reads sees it
   co_return false;
 }
 
@@ -196,7 +197,7 @@ task<std::optional<websocket_message>> websocket::session::read(bool dropping) {
   mutex::hold turn = to_read.try_lock();
   if (!turn && !co_await wait_to_read(turn, dropping)) co_return std::nullopt;
   for (;;) {
-    while (!over && !in.empty()) {
+    while (!is_over() && !in.empty()) {
       if (dropping && receivers_waiting != 0) co_return std::nullopt;
       switch (reader.read(in)) {
         using enum websocket_reader::event;
@@ -204,13 +205,13 @@ task<std::optional<websocket_message>> websocket::session::read(bool dropping) {
         case pong:
           break;
         case message:
-          if (dropping || leaving) {  // the message was on its way when the server began to stop
+          if (dropping || phase == websocket_phase::leaving) {
             static_cast<void>(reader.take_message());
             break;
           }
           co_return websocket_message{reader.take_message(), reader.is_text()};
         case ping:
-          if (!close_sent) co_await send_control(websocket_opcode::pong, reader.control());
+          if (is_open()) co_await send_control(websocket_opcode::pong, reader.control());
           break;
         case close:
           if (how.code == 0) how = {reader.code(), std::string(reader.control()), true};
@@ -225,7 +226,7 @@ task<std::optional<websocket_message>> websocket::session::read(bool dropping) {
           break;
       }
     }
-    if (over || (dropping && receivers_waiting != 0) || !co_await this->more())
+    if (is_over() || (dropping && receivers_waiting != 0) || !co_await this->more())
       co_return std::nullopt;
   }
 }
@@ -237,13 +238,13 @@ task<> websocket::send(std::string_view text) {
   if (!is_utf8(text))
     throw failure(std::make_error_code(std::errc::invalid_argument),
                   "a text message must be UTF-8; send_binary() takes any bytes");
-  if (s.over || s.close_sent) throw closed_failure();
+  if (!s.is_open()) throw closed_failure();
   co_await s.write_frame(websocket_opcode::text, text);
 }
 
 task<> websocket::send_binary(std::string_view bytes) {
   session& s = *session_;
-  if (s.over || s.close_sent) throw closed_failure();
+  if (!s.is_open()) throw closed_failure();
   co_await s.write_frame(websocket_opcode::binary, bytes);
 }
 
@@ -257,10 +258,10 @@ task<> websocket::close(std::uint16_t code, std::string_view reason) {
       !is_utf8(reason))
     throw failure(std::make_error_code(std::errc::invalid_argument),
                   "a WebSocket closes with a code of RFC 6455 section 7.4 and at most 123 bytes");
-  if (s.over) co_return;
+  if (s.is_over()) co_return;
   if (s.how.code == 0) s.how = {code, std::string(reason), false};
   co_await s.write_close(code, reason);
-  while (!s.over && s.connection.is_open()) static_cast<void>(co_await s.read(true));
+  while (!s.is_over() && s.connection.is_open()) static_cast<void>(co_await s.read(true));
 }
 
 }  // namespace heddle::http

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "heddle/base/legal_move.hh"
 #include "heddle/http/websocket_frames.hh"
 #include "heddle/sync/mutex.hh"
 #include "heddle/web/websocket.hh"
@@ -18,6 +19,20 @@ struct websocket_agreement {
   std::string protocol = {};
   std::uint8_t deflate_bits = 0;  ///< the window of what is sent compressed; 0: nothing is
 };
+
+/// The state of a connection's end.
+///
+///   open      messages go both ways
+///   closing   our close frame was sent; messages still arrive
+///   leaving   the same because the server stops: messages that arrive are dropped
+///   over      nothing is read or sent any more; `how` says why
+///
+/// Builds with sanitizers, and those without NDEBUG, check each move: it goes down in this list.
+enum class websocket_phase : std::uint8_t { open, closing, leaving, over };
+
+[[nodiscard]] constexpr bool is_legal(websocket_phase from, websocket_phase to) noexcept {
+  return from < to && !(from == websocket_phase::open && to == websocket_phase::leaving);
+}
 
 /// Thread: one color.
 struct websocket::session {
@@ -46,6 +61,12 @@ struct websocket::session {
   [[nodiscard]] task<bool> more();
   /// An answer of the wait for bytes: whether to wait on.
   [[nodiscard]] task<bool> nothing_came(std::error_code why);
+  void move_to(websocket_phase next) noexcept {
+    check_move(phase, next);
+    phase = next;
+  }
+  [[nodiscard]] bool is_open() const noexcept { return phase == websocket_phase::open; }
+  [[nodiscard]] bool is_over() const noexcept { return phase == websocket_phase::over; }
   /// The connection is over: the first call says how.
   void end(std::uint16_t code, std::string_view reason, bool by_peer);
 
@@ -67,9 +88,7 @@ struct websocket::session {
   std::uint8_t deflate_bits;  // 0: nothing is compressed
   bool is_server;
   bool pinged = false;  // a ping was sent since bytes came
-  bool close_sent = false;
-  bool leaving = false;  // because the server stops
-  bool over = false;
+  websocket_phase phase = websocket_phase::open;
   std::uint16_t receivers_waiting = 0;  // tasks in receive() that wait for the turn to read
   mutex to_read;
 };

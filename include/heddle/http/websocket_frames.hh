@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "heddle/base/legal_move.hh"
 #include "heddle/http/utf8_check.hh"
 
 namespace heddle::http {
@@ -65,6 +66,13 @@ struct websocket_bounds {
   inflate_message* inflate;
 };
 
+/// The part of a frame that comes next. `ended`: no frame comes behind a close frame or an error.
+enum class websocket_part : std::uint8_t { head, payload, ended };
+
+[[nodiscard]] constexpr bool is_legal(websocket_part from, websocket_part to) noexcept {
+  return from != websocket_part::ended && from != to;
+}
+
 /// Thread: one at a time. Owns: the message under way.
 class websocket_reader {
  public:
@@ -101,6 +109,10 @@ class websocket_reader {
   [[nodiscard]] event end_close();
   [[nodiscard]] event fail(std::uint16_t code, std::string_view why) noexcept;
   [[nodiscard]] bool is_control() const noexcept { return (opcode_ & 8) != 0; }
+  void move_to(websocket_part next) noexcept {
+    check_move(next_, next);
+    next_ = next;
+  }
 
   websocket_bounds bounds_;
   std::string message_;
@@ -114,12 +126,11 @@ class websocket_reader {
   std::uint8_t head_size_ = 0;
   std::uint8_t opcode_ = 0;  // the opcode of the frame
   std::uint8_t control_from_ = 0;
+  websocket_part next_ = websocket_part::head;
   bool last_ = false;
-  bool in_payload_ = false;
   bool in_message_ = false;  // a frame of a message has come that was not its last
   bool text_ = false;
   bool compressed_ = false;
-  bool ended_ = false;
   unsigned char head_[websocket_head_bytes_max] = {};
   std::string control_;  // the payload of a control frame
 };
