@@ -7,6 +7,8 @@
 #include "heddle/http/content_coding.hh"
 #include "heddle/http/field_list.hh"
 #include "heddle/http/headers.hh"
+#include "heddle/http/problem.hh"
+#include "heddle/http/response_parser.hh"
 #include "heddle/http/websocket_accept.hh"
 #include "heddle/sched/runtime.hh"
 #include "heddle/web/problem_details.hh"
@@ -18,7 +20,7 @@ namespace heddle::http {
 namespace {
 
 constexpr std::string_view version = "13";
-constexpr std::size_t answer_bytes_max = 16 * 1024;
+constexpr limits answer_bounds;
 
 /// Without the port that the scheme implies.
 std::string_view without_default_port(std::string_view authority, std::string_view scheme) {
@@ -67,46 +69,32 @@ failure bad_answer(const std::string& what) {
   return failure(std::make_error_code(std::errc::bad_message), "the WebSocket handshake: " + what);
 }
 
-/// A field of an answer's head, which ends with an empty line; fails if it is there twice.
-std::string_view field_of(std::string_view head, std::string_view name) {
-  std::string_view found;
-  bool seen = false;
-  for (std::size_t at = head.find("\r\n"); at != head.npos;) {
-    const std::size_t end = head.find("\r\n", at + 2);
-    if (end == head.npos) break;
-    const std::string_view line = head.substr(at + 2, end - at - 2);
-    at = end;
-    if (line.empty()) break;
-    const std::size_t colon = line.find(':');
-    if (colon == line.npos || colon == 0) throw bad_answer("a line of its head is no field");
-    if (!equal_ignoring_case(line.substr(0, colon), name)) continue;
-    if (std::exchange(seen, true)) throw bad_answer(std::string(name) + " came twice");
-    found = line.substr(colon + 1);
-    while (found.starts_with(' ') || found.starts_with('\t')) found.remove_prefix(1);
-    while (found.ends_with(' ') || found.ends_with('\t')) found.remove_suffix(1);
-  }
-  return found;
+/// The value of an answer's field; fails if the field is there twice.
+std::string_view field_of(const response_head& head, std::string_view name) {
+  std::size_t seen = 0;
+  for (std::size_t i = 0; i < head.header_count(); ++i)
+    seen += equal_ignoring_case(head.header_at(i).name, name);
+  if (seen > 1) throw bad_answer(std::string(name) + " came twice");
+  return head.value(name);
 }
 
-/// The answer's head, with its empty line; bytes behind it go to `early`.
-task<std::string> read_answer(stream connection, std::string& early) {
-  std::string all;
+/// The answer's head; bytes behind it go to `early`.
+task<response_head> read_answer(stream connection, std::string& early) {
+  response_parser parser(answer_bounds);
   for (;;) {
     const received in = co_await connection.receive();
     if (in.empty())
       throw failure(std::make_error_code(std::errc::connection_reset),
-                    all.empty() ? "the server closed the connection without an answer to the "
-                                  "WebSocket handshake"
-                                : "the connection ended inside the answer to the WebSocket "
-                                  "handshake");
-    const std::size_t from = all.size() < 3 ? 0 : all.size() - 3;
-    all += in.text();
-    if (const std::size_t end = all.find("\r\n\r\n", from); end != all.npos) {
-      early = all.substr(end + 4);
-      all.resize(end + 4);
-      co_return all;
-    }
-    if (all.size() > answer_bytes_max) throw bad_answer("its head is too long");
+                    parser.received() == 0 ? "the server closed the connection without an answer "
+                                             "to the WebSocket handshake"
+                                           : "the connection ended inside the answer to the "
+                                             "WebSocket handshake");
+    std::string_view rest = in.text();
+    const parse_state state = parser.feed(rest);
+    if (state == parse_state::failed) throw bad_answer(std::string(describe(parser.error())));
+    if (state == parse_state::need_more) continue;
+    early = rest;
+    co_return parser.take();
   }
 }
 
@@ -137,13 +125,13 @@ bool of_handshake(std::string_view name) noexcept {
 }
 
 /// Checks the answer to this key (RFC 6455 section 4.1).
-websocket_agreement check_answer(std::string_view head, std::string_view key,
+websocket_agreement check_answer(const response_head& head, std::string_view key,
                                  const websocket_options& o) {
-  if (!head.starts_with("HTTP/1.1 ") || head.size() < 12) throw bad_answer("no HTTP/1.1 answer");
-  const std::string status(head.substr(9, 3));
-  if (status != "101")
-    throw failure(std::make_error_code(std::errc::connection_refused),
-                  "the server answered " + status + " to the WebSocket handshake");
+  if (head.minor_version() != 1) throw bad_answer("no HTTP/1.1 answer");
+  if (head.status() != 101)
+    throw failure(
+        std::make_error_code(std::errc::connection_refused),
+        "the server answered " + std::to_string(head.status()) + " to the WebSocket handshake");
   if (!equal_ignoring_case(field_of(head, "Upgrade"), "websocket"))
     throw bad_answer("no Upgrade: websocket");
   if (!list_has_token(field_of(head, "Connection"), "upgrade"))
@@ -162,7 +150,7 @@ task<websocket> handshake(stream connection, std::string host, std::string targe
                       "\r\n" + websocket_request_lines(o) + "\r\n";
   co_await connection.write(std::string_view(asked));
   std::string early;
-  const std::string head = co_await read_answer(connection, early);
+  const response_head head = co_await read_answer(connection, early);
   websocket_agreement agreed = check_answer(head, key, o);
   co_return websocket(std::make_unique<websocket::session>(std::move(connection), early, o, false,
                                                            std::move(agreed)));
@@ -262,15 +250,8 @@ std::string websocket_request_lines(const websocket_options& o) {
 
 websocket websocket_on(stream connection, const response_head& answer,
                        const websocket_options& options) {
-  const auto once = [&](std::string_view name) {
-    std::size_t seen = 0;
-    for (std::size_t i = 0; i < answer.header_count(); ++i)
-      seen += equal_ignoring_case(answer.header_at(i).name, name);
-    if (seen > 1) throw bad_answer(std::string(name) + " came twice");
-    return answer.value(name);
-  };
-  websocket_agreement agreed =
-      agreement_of(once("Sec-WebSocket-Extensions"), once("Sec-WebSocket-Protocol"), options);
+  websocket_agreement agreed = agreement_of(field_of(answer, "Sec-WebSocket-Extensions"),
+                                            field_of(answer, "Sec-WebSocket-Protocol"), options);
   return websocket(std::make_unique<websocket::session>(std::move(connection), std::string_view(),
                                                         options, false, std::move(agreed)));
 }
