@@ -75,24 +75,32 @@ class c_emitter {
   void line(const std::string& s);
   void mark_line(span at);
 
-  std::string call_arguments(const instr& x);
+  std::string call_arguments(const operation_call& x);
 
   /// A built-in that answers at once or waits: the text of the call, without the use of its answer.
-  std::string operation_text(const instr& x, const std::string& wait,
+  std::string operation_text(const operation_call& x, const std::string& wait,
                              const std::string& self = "self");
 
   std::string print_part(const value& v, const std::string& on, const std::string& begin);
   bool has_errors() const;
 
-  void emit_print(const instr& x);
-
   void emit_instr(const instr& x);
-
-  std::string draft_arguments(const instr& x, std::size_t count);
-
-  void emit_plain_call(const instr& x);
-
-  void emit_spawn(const instr& x);
+  void emit(const set_instr& x);
+  void emit(const clear_instr& x);
+  void emit(const retain_instr& x);
+  void emit(const release_instr& x);
+  void emit(const open_within& x);
+  void emit(const close_within& x);
+  void emit(const open_scope& x);
+  void emit(const open_shield& x);
+  void emit(const close_shield& x);
+  void emit(const operation_call& x);
+  void emit(const print_call& x);
+  void emit(const function_call& x);
+  void emit(const frame_call& x);
+  void emit(const spawn_call& x);
+  template <class Call>
+  std::string draft_arguments(const Call& x);
 
   // Functions.
   bool returns_status(const flow& f) const { return f.fn->fallible || f.may_fault || f.recursive; }
@@ -120,7 +128,6 @@ class c_emitter {
   void go_to(block_id to, block_id next);
 
   bool uses_bad(const flow& f) const;
-  static bool contains_index(const value& v);
 
   void emit_function(const flow& f);
 
@@ -134,8 +141,6 @@ class c_emitter {
 
   std::string parked(const flow_block& b, const std::string& run = "0");
 
-  void emit_wait_call(const instr& x, const flow_block& b);
-
   void emit_tail(const flow& f, const flow_block& b, block_id next);
   void end_with(const open_tail& how, const flow& f, const flow_block& b, block_id next);
   void end_with(const go_tail& how, const flow& f, const flow_block& b, block_id next);
@@ -144,6 +149,7 @@ class c_emitter {
   void end_with(const fault_tail& how, const flow& f, const flow_block& b, block_id next);
   void end_with(const choose_tail& how, const flow& f, const flow_block& b, block_id next);
   void end_with(const wait_tail& how, const flow& f, const flow_block& b, block_id next);
+  void end_with(const pool_tail& how, const flow& f, const flow_block& b, block_id next);
   void end_with(const call_tail& how, const flow& f, const flow_block& b, block_id next);
   void end_with(const any_tail& how, const flow& f, const flow_block& b, block_id next);
   void end_with(const leave_tail& how, const flow& f, const flow_block& b, block_id next);

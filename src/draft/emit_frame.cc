@@ -102,9 +102,9 @@ std::string c_emitter::head_text(const flow& f) {
 }
 
 std::string c_emitter::wait_what(const flow_block& b) {
-  if (const wait_tail* const w = b.tail.get<wait_tail>())
-    return w->ask.builtin == nullptr ? w->ask.callee->name : w->ask.builtin->full_name();
-  if (const call_tail* const c = b.tail.get<call_tail>()) return c->run.callee->name;
+  if (const wait_tail* const w = b.tail.get<wait_tail>()) return w->ask.builtin->full_name();
+  if (const pool_tail* const p = b.tail.get<pool_tail>()) return p->ask.callee->name;
+  if (const call_tail* const c = b.tail.get<call_tail>()) return c->ask.callee->name;
   if (b.tail.is<any_tail>()) return "any";
   return b.tail.is<leave_tail>() ? "scope" : "yield";
 }

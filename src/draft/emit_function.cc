@@ -90,39 +90,42 @@ void c_emitter::go_to(block_id to, block_id next) {
 
 bool c_emitter::uses_bad(const flow& f) const {
   bool any = false;
-  const auto look = [&](const value& v) { any |= v.may_fault() || contains_index(v); };
+  const auto look = [&](const value& v) { any |= v.may_fault() || v.checks_index(); };
+  const auto look_at_call = overloaded{[&](const call_parts& c) {
+                                         for (const passed& a : c.args) look(a.what);
+                                       },
+                                       [&](const operation_call& c) {
+                                         for (const passed& a : c.args) look(a.what);
+                                         if (c.on) look(*c.on);
+                                         any |= c.builtin->may_fault;
+                                       }};
   for (const flow_block& b : f.blocks) {
-    for (const instr& x : b.body) {
-      for (const value& v : x.args) look(v);
-      if (x.has_place) look(x.place);
-      any |= x.op == instr_op::call && (x.builtin->c_name == "heddle_buffer_consume" ||
-                                        x.builtin->c_name == "heddle_random_below");
-    }
+    for (const instr& i : b.body)
+      by_kind(
+          i, look_at_call,
+          [&](const set_instr& x) {
+            look(x.place);
+            look(x.from);
+          },
+          [&](const retain_instr& x) { look(x.place); },
+          [&](const open_within& x) { look(x.limit); },
+          [](const one_of<clear_instr, release_instr, close_within, open_scope, open_shield,
+                          close_shield> auto&) {});
+    each_call(b.tail, look_at_call);
     if (const value* const v = b.tail.decides()) look(*v);
-    for (const instr& x : b.tail.calls()) {
-      for (const value& v : x.args) look(v);
-      if (x.has_place) look(x.place);
-    }
     any |= b.tail.is<fault_tail>();
   }
   return any;
 }
 
-bool c_emitter::contains_index(const value& v) {
-  if (v.op == value_op::property && v.text == "heddle_index") return true;
-  return std::any_of(v.kids.begin(), v.kids.end(), contains_index);
-}
-
 void c_emitter::find_called() {
-  const auto note = [&](const instr& x) {
-    if (x.callee != nullptr) called_.insert(x.callee);
-  };
+  const auto note = overloaded{[](const operation_call&) {},
+                               [&](const one_of<function_call, frame_call, spawn_call> auto& x) {
+                                 called_.insert(x.callee);
+                               }};
   for (const flow& f : flows_) {
     if (f.fn->is_main()) called_.insert(f.fn);
-    for (const flow_block& b : f.blocks) {
-      for (const instr& x : b.body) note(x);
-      for (const instr& x : b.tail.calls()) note(x);
-    }
+    for (const flow_block& b : f.blocks) each_call(b, note);
   }
 }
 
@@ -162,7 +165,8 @@ void c_emitter::emit_locals(const flow& f) {
       if (how == 'u') read.insert(id);
     };
     for (const instr& x : b.body) {
-      const value* root = x.op == instr_op::set ? &x.place : nullptr;
+      const set_instr* const sets = x.get<set_instr>();
+      const value* root = sets != nullptr ? &sets->place : nullptr;
       while (root != nullptr && (root->op == value_op::field || root->op == value_op::element))
         root = &root->kids[0];
       if (root == nullptr || root->op != value_op::slot) {
@@ -171,9 +175,9 @@ void c_emitter::emit_locals(const flow& f) {
       }
       // To write a part of a variable is not to read it.
       const bool before = read.contains(root->slot);
-      each_slot(x.place, note);
+      each_slot(sets->place, note);
       if (!before) read.erase(root->slot);
-      for (const value& a : x.args) each_slot(a, note);
+      each_slot(sets->from, note);
     }
     each_slot(b.tail, f.status, f.result, note);
     if (b.tail.in_place() != no_id) used.insert(b.tail.in_place());

@@ -15,29 +15,26 @@ void c_emitter::mark_line(span at) {
   out_ += source::line_directive(n, at.file->path()) + "\n";
 }
 
-std::string c_emitter::call_arguments(const instr& x) {
+std::string c_emitter::call_arguments(const operation_call& x) {
   std::string list = "w";
-  if (x.has_place) {
+  if (x.on) {
+    const std::string on = text(*x.on);
     // text<N> is changed through its parts.
-    if (x.builtin != nullptr && x.builtin->on == receiver::text && x.place.type->is(kind::text)) {
-      const std::string p = text(x.place);
-      list = "&" + p + ".len, " + p + ".data, " + std::to_string(x.place.type->count);
-    } else if (x.builtin != nullptr && x.builtin->on == receiver::view) {
-      list = (x.builtin->id == operation_id::copy ? "w, " : "") + text(x.place);
-    } else if (x.builtin != nullptr && x.builtin->on == receiver::buffer && !x.builtin->fallible) {
-      list = text(x.place);
-    } else {
-      list += ", " + text(x.place);
-    }
+    if (x.builtin->on == receiver::text && x.on->type->is(kind::text))
+      list = "&" + on + ".len, " + on + ".data, " + std::to_string(x.on->type->count);
+    else if (x.builtin->on == receiver::view)
+      list = (x.builtin->id == operation_id::copy ? "w, " : "") + on;
+    else if (x.builtin->on == receiver::buffer && !x.builtin->fallible)
+      list = on;
+    else
+      list += ", " + on;
   }
-  for (std::size_t i = 0; i != x.args.size(); ++i) {
-    const bool address = i < x.by_address.size() && x.by_address[i];
-    list += ", " + (address ? "&" + slot_text(x.args[i].slot) : text(x.args[i]));
-  }
+  for (const passed& a : x.args)
+    list += ", " + (a.by_address ? "&" + slot_text(a.what.slot) : text(a.what));
   return list;
 }
 
-std::string c_emitter::operation_text(const instr& x, const std::string& wait,
+std::string c_emitter::operation_text(const operation_call& x, const std::string& wait,
                                       const std::string& self) {
   const operation& op = *x.builtin;
   std::string list = call_arguments(x);
@@ -52,7 +49,7 @@ std::string c_emitter::operation_text(const instr& x, const std::string& wait,
   else if (op.id == operation_id::join)
     list += ", NULL";
   if (!wait.empty()) list += ", " + wait + ", " + self;
-  if (op.c_name == "heddle_buffer_consume" || op.c_name == "heddle_random_below") list += ", &bad";
+  if (op.may_fault) list += ", &bad";
   return std::string(op.c_name) + "(" + list + ")";
 }
 
@@ -73,13 +70,13 @@ std::string c_emitter::print_part(const value& v, const std::string& on, const s
   return head + "int(OUT, (int64_t)" + wrapped(v) + ")";
 }
 
-void c_emitter::emit_print(const instr& x) {
+void c_emitter::emit(const print_call& x) {
   const bool log = x.builtin->on == receiver::log;
-  const std::string out = log ? "w" : text(x.place);
+  const std::string out = log ? "w" : text(*x.on);
   const std::string prefix = log ? "heddle_log_" : "heddle_put_";
   line(prefix + "begin(" + out + ");");
-  for (const value& v : x.args) {
-    std::string s = print_part(v, "", prefix);
+  for (const passed& a : x.args) {
+    std::string s = print_part(a.what, "", prefix);
     s.replace(s.find("OUT"), 3, out);
     line(s + ";");
   }
@@ -88,128 +85,107 @@ void c_emitter::emit_print(const instr& x) {
 
 void c_emitter::emit_instr(const instr& x) {
   mark_line(x.at);
-  switch (x.op) {
-    case instr_op::set:
-      line(text(x.place) + " = " + text(x.args[0]) + ";");
-      return;
-    case instr_op::clear: {
-      const type& t = *flow_->slots[x.slot].type;
-      line(slot_text(x.slot) + " = " +
-           (is_pointer(t)  ? "NULL"
-            : is_struct(t) ? "(" + c_type(t) + "){0}"
-                           : "0") +
-           ";");
-      return;
-    }
-    case instr_op::retain:
-      line(retain_text(*x.place.type, text(x.place)) + ";");
-      return;
-    case instr_op::release:
-      line(release_text(*flow_->slots[x.slot].type, slot_text(x.slot)) + ";");
-      return;
-    case instr_op::print:
-      return emit_print(x);
-    case instr_op::call: {
-      std::string s = operation_text(x, "");
-      if (x.sets_status)
-        s = "status = " + s;
-      else if (x.result != no_id)
-        s = slot_text(x.result) + " = " + s;
-      if (x.builtin->c_name == "heddle_view_find") {
-        // ?int is a type of this file.
-        line("{ int64_t at_; " + slot_text(x.result) + ".has = heddle_view_find(" +
-             call_arguments(x) + ", &at_); " + slot_text(x.result) + ".value = at_; }");
-        return;
-      }
-      line(s + ";");
-      return;
-    }
-    case instr_op::call_plain:
-      return emit_plain_call(x);
-    case instr_op::spawn:
-      return emit_spawn(x);
-    case instr_op::within_open:
-      line("heddle_within_open(w, &" + slot_text(x.slot) + ", self, " + text(x.args[0]) + ");");
-      return;
-    case instr_op::within_close:
-    case instr_op::shield_close:
-      line("heddle_within_close(w, &" + slot_text(x.slot) + ", self);");
-      return;
-    case instr_op::shield_open:
-      line("heddle_shield_open(w, &" + slot_text(x.slot) + ", self);");
-      return;
-    case instr_op::scope_open:
-      line("heddle_scope_open(w, &" + slot_text(x.slot) + ", self);");
-      return;
-  }
+  std::visit([&](const auto& how) { emit(how); }, x.how);
 }
 
-std::string c_emitter::draft_arguments(const instr& x, std::size_t count) {
+void c_emitter::emit(const set_instr& x) { line(text(x.place) + " = " + text(x.from) + ";"); }
+
+void c_emitter::emit(const clear_instr& x) {
+  const type& t = *flow_->slots[x.slot].type;
+  line(slot_text(x.slot) + " = " +
+       (is_pointer(t)  ? "NULL"
+        : is_struct(t) ? "(" + c_type(t) + "){0}"
+                       : "0") +
+       ";");
+}
+
+void c_emitter::emit(const retain_instr& x) {
+  line(retain_text(*x.place.type, text(x.place)) + ";");
+}
+
+void c_emitter::emit(const release_instr& x) {
+  line(release_text(*flow_->slots[x.slot].type, slot_text(x.slot)) + ";");
+}
+
+void c_emitter::emit(const open_within& x) {
+  line("heddle_within_open(w, &" + slot_text(x.slot) + ", self, " + text(x.limit) + ");");
+}
+void c_emitter::emit(const close_within& x) {
+  line("heddle_within_close(w, &" + slot_text(x.slot) + ", self);");
+}
+void c_emitter::emit(const open_scope& x) {
+  line("heddle_scope_open(w, &" + slot_text(x.slot) + ", self);");
+}
+void c_emitter::emit(const open_shield& x) {
+  line("heddle_shield_open(w, &" + slot_text(x.slot) + ", self);");
+}
+void c_emitter::emit(const close_shield& x) {
+  line("heddle_within_close(w, &" + slot_text(x.slot) + ", self);");
+}
+
+void c_emitter::emit(const operation_call& x) {
+  const std::string call = operation_text(x, "");
+  if (x.builtin->c_name == "heddle_view_find") {
+    // ?int is a type of this file.
+    return line("{ int64_t at_; " + slot_text(x.result) + ".has = heddle_view_find(" +
+                call_arguments(x) + ", &at_); " + slot_text(x.result) + ".value = at_; }");
+  }
+  line((x.sets_status       ? "status = "
+        : x.result != no_id ? slot_text(x.result) + " = "
+                            : "") +
+       call + ";");
+}
+
+template <class Call>
+std::string c_emitter::draft_arguments(const Call& x) {
   std::string list;
-  for (std::size_t i = 0; i != count; ++i) {
+  for (std::size_t i = 0; i != x.callee->params.size(); ++i) {
     const variable& p = *x.callee->params[i];
+    const passed& a = x.args[i];
+    const bool address =
+        x.callee->decl->is_extern
+            ? p.type->is(kind::record) || (p.how == passing::change && !is_pointer(*p.type))
+            : a.by_address && !is_own_address(*p.type);
     if (i != 0) list += ", ";
-    if (x.callee->decl->is_extern) {
-      if (p.type->is(kind::text)) {
-        list += "HEDDLE_TEXT_VIEW(" + text(x.args[i]) + ")";
-      } else if (p.type->is(kind::record) || (p.how == passing::change && !is_pointer(*p.type))) {
-        list += address_text(x.args[i]);
-      } else {
-        list += text(x.args[i]);
-      }
-    } else if (x.by_address[i] && !is_own_address(*p.type)) {
-      list += address_text(x.args[i]);
-    } else {
-      list += text(x.args[i]);
-    }
+    if (x.callee->decl->is_extern && p.type->is(kind::text))
+      list += "HEDDLE_TEXT_VIEW(" + text(a.what) + ")";
+    else
+      list += address ? address_text(a.what) : text(a.what);
   }
   return list;
 }
 
-void c_emitter::emit_plain_call(const instr& x) {
+void c_emitter::emit(const function_call& x) {
   const function& f = *x.callee;
-  std::string list = draft_arguments(x, x.args.size());
-  if (f.decl->is_extern) {
-    std::string s = f.name + "(" + list + ");";
-    if (x.result != no_id) s = slot_text(x.result) + " = " + s;
-    line(s);
-    return;
-  }
+  std::string list = draft_arguments(x);
+  const std::string result = x.result != no_id ? slot_text(x.result) : "";
+  const std::string set = result.empty() ? "" : result + " = ";
+  if (f.decl->is_extern) return line(set + f.name + "(" + list + ");");
   list = list.empty() ? "w" : "w, " + list;
-  if (x.sets_status) {
-    if (x.result != no_id) list += ", &" + slot_text(x.result);
-    line("status = " + f.c_name + "(" + list + ");");
-  } else {
-    line((x.result != no_id ? slot_text(x.result) + " = " : "") + f.c_name + "(" + list + ");");
-  }
+  if (!x.sets_status) return line(set + f.c_name + "(" + list + ");");
+  if (!result.empty()) list += ", &" + result;
+  line("status = " + f.c_name + "(" + list + ");");
 }
 
-void c_emitter::emit_spawn(const instr& x) {
-  const std::size_t count = x.callee->params.size();
-  std::string list = draft_arguments(x, count);
+void c_emitter::emit(const frame_call& x) {
+  const std::string list = draft_arguments(x), made = slot_text(x.result);
+  line(made + " = " + x.callee->c_name + "_new(w" + (list.empty() ? "" : ", " + list) + ");");
+  line("status = " + made + " != NULL ? 0 : HEDDLE_NO_MEMORY;");
+}
+
+void c_emitter::emit(const spawn_call& x) {
+  const std::string list = draft_arguments(x);
   const std::string made = x.callee->c_name + "_new(w" + (list.empty() ? "" : ", " + list) + ")";
-  if (x.result != no_id && flow_->slots[x.result].type->name == "frame") {
-    line(slot_text(x.result) + " = " + made + ";");
-    line("status = " + slot_text(x.result) + " != NULL ? 0 : HEDDLE_NO_MEMORY;");
-    return;
-  }
-  const std::string size = x.of->is(kind::void_) ? "0" : "sizeof(" + c_type(*x.of) + ")";
-  const std::string drop = x.of->needs_release() ? drop_name(*x.of) : "NULL";
-  std::string s;
-  if (x.scope != no_id) {
-    s = "heddle_spawn_in(w, " + made + ", &" + slot_text(x.scope);
-  } else if (x.has_color) {
-    s = "heddle_spawn_color(w, " + made + ", (uint64_t)" + wrapped(x.args[count]);
-  } else {
-    s = "heddle_spawn(w, " + made;
-  }
-  if (x.result != no_id) {
-    s = slot_text(x.result) + " = heddle_job_of(w, " + made + ", " +
-        (x.scope != no_id ? "&" + slot_text(x.scope) : "NULL") + ", " +
-        (x.has_color ? "(int64_t)" + wrapped(x.args[count]) : std::string("HEDDLE_SAME_COLOR")) +
-        ", " + size + ", " + drop;
-  }
-  line(s + ");");
+  const std::string scope = x.scope != no_id ? "&" + slot_text(x.scope) : "NULL";
+  const std::string color = x.has_color ? wrapped(x.args.back().what) : "";
+  if (x.result != no_id)
+    return line(slot_text(x.result) + " = heddle_job_of(w, " + made + ", " + scope + ", " +
+                (x.has_color ? "(int64_t)" + color : "HEDDLE_SAME_COLOR") + ", " +
+                (x.of->is(kind::void_) ? "0" : "sizeof(" + c_type(*x.of) + ")") + ", " +
+                (x.of->needs_release() ? drop_name(*x.of) : "NULL") + ");");
+  if (x.scope != no_id) return line("heddle_spawn_in(w, " + made + ", " + scope + ");");
+  if (x.has_color) return line("heddle_spawn_color(w, " + made + ", (uint64_t)" + color + ");");
+  line("heddle_spawn(w, " + made + ");");
 }
 
 }  // namespace heddle::draft

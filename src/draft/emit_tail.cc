@@ -10,29 +10,29 @@ std::string c_emitter::parked(const flow_block& b, const std::string& run) {
   return "return heddle_park(self, " + std::to_string(b.wait_number) + ");";
 }
 
-void c_emitter::emit_wait_call(const instr& x, const flow_block& b) {
-  if (x.builtin != nullptr) {
-    line("status = " + operation_text(x, "&f->wait") + ";");
-    line("if (status == HEDDLE_PARKED) " + parked(b));
-    return;
-  }
-  // A foreign function in the pool.
+void c_emitter::end_with(const wait_tail& how, const flow&, const flow_block& b, block_id next) {
+  line("status = " + operation_text(how.ask, "&f->wait") + ";");
+  line("if (status == HEDDLE_PARKED) " + parked(b));
+  go_to(b.tail.next[0], next);
+}
+
+void c_emitter::end_with(const pool_tail& how, const flow&, const flow_block& b, block_id next) {
+  const function_call& x = how.ask;
   const function& f = *x.callee;
   const std::string name = "call_" + std::to_string(++thunk_number_) + "_" + f.name;
   std::string fields, pass, fill;
   for (std::size_t i = 0; i != f.params.size(); ++i) {
-    const std::string n = "p" + std::to_string(i);
+    const std::string n = "p" + std::to_string(i), given = text(x.args[i].what);
     const variable& p = *f.params[i];
     if (p.type->is(kind::record)) {
       fields += "  " + c_type(*p.type) + " " + n + ";\n";
       pass += (i == 0 ? "" : ", ") + std::string("&x->") + n;
-      fill += (i == 0 ? "." : ", .") + n + " = " + text(x.args[i]);
+      fill += (i == 0 ? "." : ", .") + n + " = " + given;
     } else {
       fields += "  " + foreign_param(p) + " " + n + ";\n";
       pass += (i == 0 ? "" : ", ") + std::string("x->") + n;
-      fill +=
-          (i == 0 ? "." : ", .") + n + " = " +
-          (p.type->is(kind::text) ? "HEDDLE_TEXT_VIEW(" + text(x.args[i]) + ")" : text(x.args[i]));
+      fill += (i == 0 ? "." : ", .") + n + " = " +
+              (p.type->is(kind::text) ? "HEDDLE_TEXT_VIEW(" + given + ")" : given);
     }
   }
   const bool gives = !f.result->is(kind::void_);
@@ -47,6 +47,7 @@ void c_emitter::emit_wait_call(const instr& x, const flow_block& b) {
   line("  if (status == HEDDLE_PARKED) " + parked(b));
   if (gives && x.result != no_id) line("  " + slot_text(x.result) + " = x.result;");
   line("}");
+  go_to(b.tail.next[0], next);
 }
 
 void c_emitter::emit_tail(const flow& f, const flow_block& b, block_id next) {
@@ -104,14 +105,9 @@ void c_emitter::end_with(const choose_tail& how, const flow&, const flow_block& 
   line("}");
 }
 
-void c_emitter::end_with(const wait_tail& how, const flow&, const flow_block& b, block_id next) {
-  emit_wait_call(how.ask, b);
-  go_to(b.tail.next[0], next);
-}
-
 void c_emitter::end_with(const call_tail& how, const flow&, const flow_block& b, block_id next) {
-  const instr& x = how.run;
-  const std::string callee = text(x.args[0]);
+  const function_call& x = how.ask;
+  const std::string callee = text(x.args[0].what);
   line("status = heddle_call(w, " + callee + ", self, &run);");
   line("if (status == HEDDLE_PARKED) " + parked(b, "run"));
   if (x.result != no_id)

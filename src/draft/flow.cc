@@ -2,6 +2,8 @@
 // Values that may be a fault when they are computed, and the parts of tails.
 #include "draft/flow.hh"
 
+#include <algorithm>
+
 namespace heddle::draft {
 
 bool value::may_fault() const noexcept {
@@ -34,17 +36,9 @@ bool value::may_fault() const noexcept {
   }
 }
 
-std::span<const instr> tail::calls() const noexcept {
-  if (const wait_tail* const w = get<wait_tail>()) return {&w->ask, 1};
-  if (const call_tail* const c = get<call_tail>()) return {&c->run, 1};
-  if (const any_tail* const a = get<any_tail>()) return a->arms;
-  return {};
-}
-std::span<instr> tail::calls() noexcept {
-  if (wait_tail* const w = std::get_if<wait_tail>(&how)) return {&w->ask, 1};
-  if (call_tail* const c = std::get_if<call_tail>(&how)) return {&c->run, 1};
-  if (any_tail* const a = std::get_if<any_tail>(&how)) return a->arms;
-  return {};
+bool value::checks_index() const noexcept {
+  if (op == value_op::property && text == "heddle_index") return true;
+  return std::any_of(kids.begin(), kids.end(), [](const value& k) { return k.checks_index(); });
 }
 
 const value* tail::decides() const noexcept {
@@ -53,8 +47,8 @@ const value* tail::decides() const noexcept {
   return nullptr;
 }
 value* tail::decides() noexcept {
-  if (branch_tail* const b = std::get_if<branch_tail>(&how)) return &b->condition;
-  if (choose_tail* const c = std::get_if<choose_tail>(&how)) return &c->of;
+  if (branch_tail* const b = get<branch_tail>()) return &b->condition;
+  if (choose_tail* const c = get<choose_tail>()) return &c->of;
   return nullptr;
 }
 

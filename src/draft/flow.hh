@@ -4,13 +4,15 @@
 // simplify.cc, fold.cc and live.cc work on it, and emit_c.cc writes it.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <memory>
-#include <span>
+#include <optional>
 #include <string>
-#include <variant>
+#include <utility>
 #include <vector>
 
+#include "draft/by_kind.hh"
 #include "draft/operations.hh"
 #include "draft/types.hh"
 
@@ -71,39 +73,76 @@ struct value {
   [[nodiscard]] bool is_constant() const noexcept { return op == value_op::constant; }
   /// Whether computing it may be a fault: overflow, division by zero, an index.
   [[nodiscard]] bool may_fault() const noexcept;
+  /// Whether an index is checked in it.
+  [[nodiscard]] bool checks_index() const noexcept;
 };
 
-enum class instr_op : std::uint8_t {
-  set,         ///< place = args[0]
-  clear,       ///< an owner gives up its value: null
-  retain,      ///< counts the value in the place once more
-  release,     ///< closes, frees or counts down the value of a slot, unless null
-  call,        ///< a built-in operation
-  call_plain,  ///< a function of Draft without waits, or of C
-  spawn,
-  within_open,
-  within_close,
-  scope_open,
-  shield_open,
-  shield_close,
-  print,  ///< log.print and buffer.put
+/// An argument of a call.
+struct passed {
+  value what;
+  bool by_address = false;
 };
 
-struct instr {
-  instr_op op = instr_op::set;
-  span at{};
-  value place;  ///< target of set and retain; receiver of a call
-  bool has_place = false;
-  std::vector<value> args;
-  std::vector<bool> by_address;  ///< one flag an argument
-  var_id result = no_id;         ///< where a call puts its value
-  bool sets_status = false;      ///< the call answers 0 or an error in `status`
+// The instructions, one type each.
+struct set_instr {
+  value place;
+  value from;
+};
+struct clear_instr {  ///< an owner gives up its value: null
+  var_id slot;
+};
+struct retain_instr {  ///< counts the value in the place once more
+  value place;
+};
+struct release_instr {  ///< closes, frees or counts down the value of a slot, unless null
+  var_id slot;
+};
+struct open_within {
+  var_id slot;
+  value limit;
+};
+struct close_within {
+  var_id slot;
+};
+struct open_scope {
+  var_id slot;
+};
+struct open_shield {
+  var_id slot;
+};
+struct close_shield {
+  var_id slot;
+};
+struct call_parts {  ///< what all calls have
+  std::vector<passed> args;
+  var_id result = no_id;     ///< where the call puts its value
+  bool sets_status = false;  ///< the call answers 0 or an error in `status`
+
+  void pass(value what, bool by_address = false) { args.push_back({std::move(what), by_address}); }
+};
+struct operation_call : call_parts {  ///< a built-in operation
   const operation* builtin = nullptr;
-  const draft::type* of = nullptr;  ///< T of channel<T>, and of a job
-  function* callee = nullptr;
-  var_id slot = no_id;     ///< variable of clear, release, within_*, scope_*
-  var_id scope = no_id;    ///< the scope to spawn in
-  bool has_color = false;  ///< spawn: the last argument is the color
+  std::optional<value> on;          ///< the receiver
+  const draft::type* of = nullptr;  ///< T of channel<T>
+};
+struct print_call : operation_call {};  ///< log.print and buffer.put
+struct function_call : call_parts {     ///< a function of Draft without waits, or of C
+  draft::function* callee = nullptr;
+};
+struct frame_call : call_parts {  ///< makes the frame of an apart function
+  draft::function* callee = nullptr;
+};
+struct spawn_call : call_parts {
+  draft::function* callee = nullptr;
+  const draft::type* of = nullptr;  ///< T of the job
+  var_id scope = no_id;             ///< the scope to spawn in
+  bool has_color = false;           ///< the last argument is the color
+};
+
+struct instr : node_of<set_instr, clear_instr, retain_instr, release_instr, open_within,
+                       close_within, open_scope, open_shield, close_shield, operation_call,
+                       print_call, function_call, frame_call, spawn_call> {
+  span at{};
 };
 
 // The ways in which a block ends, one type each. `next` of the tail lists the blocks that follow.
@@ -119,14 +158,17 @@ struct choose_tail {   ///< a switch; next: one a case, then the rest
   std::vector<__int128> cases;
   std::vector<std::string> texts;  ///< cases of a switch over texts
 };
-struct wait_tail {  ///< asks until the call answers; next: answered
-  instr ask;
+struct wait_tail {  ///< asks until the operation answers; next: answered
+  operation_call ask;
+};
+struct pool_tail {  ///< runs a foreign function that blocks, in the pool; next: ended
+  function_call ask;
 };
 struct call_tail {  ///< runs an apart function until it ends; next: ended
-  instr run;
+  function_call ask;
 };
 struct any_tail {  ///< asks the arms until one answers; next: one an arm
-  std::vector<instr> arms;
+  std::vector<operation_call> arms;
   var_id won = no_id;  ///< the arm that won last
 };
 struct leave_tail {  ///< waits for the jobs of a scope; next: they have ended
@@ -138,29 +180,16 @@ struct end_tail {      ///< ends the function
   bool has_status = true;
 };
 
-struct tail {
-  using kinds = std::variant<open_tail, go_tail, branch_tail, check_tail, fault_tail, choose_tail,
-                             wait_tail, call_tail, any_tail, leave_tail, yield_tail, end_tail>;
+struct tail : node_of<open_tail, go_tail, branch_tail, check_tail, fault_tail, choose_tail,
+                      wait_tail, pool_tail, call_tail, any_tail, leave_tail, yield_tail, end_tail> {
   span at{};
   std::vector<block_id> next;
-  kinds how;
 
-  template <class T>
-  [[nodiscard]] bool is() const noexcept {
-    return std::holds_alternative<T>(how);
-  }
-  template <class T>
-  [[nodiscard]] const T* get() const noexcept {
-    return std::get_if<T>(&how);
-  }
   /// Whether control waits here.
   [[nodiscard]] bool waits() const noexcept {
-    return is<wait_tail>() || is<call_tail>() || is<any_tail>() || is<leave_tail>() ||
-           is<yield_tail>();
+    return is<wait_tail>() || is<pool_tail>() || is<call_tail>() || is<any_tail>() ||
+           is<leave_tail>() || is<yield_tail>();
   }
-  /// The calls that it makes: one of a wait or a call, those of the arms.
-  [[nodiscard]] std::span<instr> calls() noexcept;
-  [[nodiscard]] std::span<const instr> calls() const noexcept;
   /// The value that decides what follows, or null.
   [[nodiscard]] value* decides() noexcept;
   [[nodiscard]] const value* decides() const noexcept;
@@ -237,33 +266,70 @@ void each_slot(const value& v, F&& use) {
   if (v.op == value_op::slot) use(v.slot, 'u');
   for (const value& k : v.kids) each_slot(k, use);
 }
-/// Whether the instruction writes all of its place, and reads nothing of it.
-[[nodiscard]] inline bool writes_place(const instr& i) noexcept {
-  if (!i.has_place || i.place.op != value_op::slot) return false;
-  return i.op == instr_op::set ||
-         (i.op == instr_op::call && i.builtin->id == operation_id::set_text);
+template <class F>
+void each_slot(const call_parts& c, var_id status, F&& use) {
+  for (const passed& a : c.args) each_slot(a.what, use);
+  // The result is written after the arguments were read.
+  if (c.result != no_id) use(c.result, 'd');
+  if (c.sets_status) use(status, 'd');
+}
+template <class F>
+void each_slot(const operation_call& c, var_id status, F&& use) {
+  const bool writes_all =
+      c.on && c.on->op == value_op::slot && c.builtin->id == operation_id::set_text;
+  if (c.on && !writes_all) each_slot(*c.on, use);
+  each_slot(static_cast<const call_parts&>(c), status, use);
+  if (writes_all) use(c.on->slot, 'd');
+}
+template <class F>
+void each_slot(const spawn_call& c, var_id status, F&& use) {
+  if (c.scope != no_id) use(c.scope, 'u');
+  each_slot(static_cast<const call_parts&>(c), status, use);
 }
 template <class F>
 void each_slot(const instr& i, var_id status, F&& use) {
-  for (const value& a : i.args) each_slot(a, use);
-  if (i.has_place && !writes_place(i)) each_slot(i.place, use);
-  if (i.slot != no_id) {
-    const bool opens = i.op == instr_op::clear || i.op == instr_op::within_open ||
-                       i.op == instr_op::scope_open || i.op == instr_op::shield_open;
-    use(i.slot, opens ? 'd' : 'u');
-  }
-  if (i.scope != no_id) use(i.scope, 'u');
-  // The result is written after the arguments were read.
-  if (writes_place(i)) use(i.place.slot, 'd');
-  if (i.result != no_id) use(i.result, 'd');
-  if (i.sets_status) use(status, 'd');
+  by_kind(
+      i,
+      [&](const set_instr& x) {
+        each_slot(x.from, use);
+        if (x.place.op == value_op::slot)
+          use(x.place.slot, 'd');
+        else
+          each_slot(x.place, use);
+      },
+      [&](const retain_instr& x) { each_slot(x.place, use); },
+      [&](const open_within& x) {
+        each_slot(x.limit, use);
+        use(x.slot, 'd');
+      },
+      [&](const one_of<clear_instr, open_scope, open_shield> auto& x) { use(x.slot, 'd'); },
+      [&](const one_of<release_instr, close_within, close_shield> auto& x) { use(x.slot, 'u'); },
+      [&]<std::derived_from<call_parts> Call>(const Call& x) { each_slot(x, status, use); });
+}
+/// Calls f(call) for each call that the tail makes: one of a wait or a call, those of the arms.
+template <one_of<tail> Tail, class F>
+void each_call(Tail& t, F&& f) {
+  if (auto* const w = t.template get<wait_tail>()) f(w->ask);
+  if (auto* const p = t.template get<pool_tail>()) f(p->ask);
+  if (auto* const c = t.template get<call_tail>()) f(c->ask);
+  if (auto* const a = t.template get<any_tail>())
+    for (auto& arm : a->arms) f(arm);
+}
+/// Calls f(call) for each call of the block, those of its tail last.
+template <class F>
+void each_call(const flow_block& b, F&& f) {
+  const auto look = [&]<class T>(const T& x) {
+    if constexpr (std::derived_from<T, call_parts>) f(x);
+  };
+  for (const instr& i : b.body) std::visit(look, i.how);
+  each_call(b.tail, f);
 }
 /// Calls `use` for the tail's reads, then for its writes.
 template <class F>
 void each_slot(const tail& t, var_id status, var_id result, F&& use) {
   if (const value* const v = t.decides()) each_slot(*v, use);
   if (t.is<any_tail>()) use(t.in_place(), 'u');
-  for (const instr& i : t.calls()) each_slot(i, status, use);
+  each_call(t, [&](const auto& call) { each_slot(call, status, use); });
   if (t.is<leave_tail>()) use(t.in_place(), 'u');
   // A fault becomes the status; if there is none, the status is not read.
   if (t.is<fault_tail>()) use(status, 'd');

@@ -13,20 +13,20 @@ block_id lowering::fresh(std::string name) {
   return static_cast<block_id>(flow_.blocks.size() - 1);
 }
 
-void lowering::finish(tail t) {
-  if (open()) flow_.blocks[at_].tail = std::move(t);
+void lowering::finish(span at, std::vector<block_id> next, tail::kinds how) {
+  if (open()) flow_.blocks[at_].tail = {{std::move(how)}, at, std::move(next)};
   at_ = no_id;
 }
 
-void lowering::go(block_id to, span at) { finish({at, {to}, go_tail{}}); }
+void lowering::go(block_id to, span at) { finish(at, {to}, go_tail{}); }
 
 void lowering::branch(value condition, block_id yes, block_id no, span at) {
   condition = safe(std::move(condition), at);
-  finish({at, {yes, no}, branch_tail{std::move(condition)}});
+  finish(at, {yes, no}, branch_tail{std::move(condition)});
 }
 
-void lowering::add(instr i) {
-  if (open()) flow_.blocks[at_].body.push_back(std::move(i));
+void lowering::add(span at, instr::kinds how) {
+  if (open()) flow_.blocks[at_].body.push_back({{std::move(how)}, at});
 }
 
 var_id lowering::add_slot(std::string name, const type* t, span at, bool temporary) {
@@ -59,40 +59,16 @@ value lowering::make(value_op op, const type* t, std::vector<value> kids) {
 }
 
 void lowering::set(value place, value from, span at) {
-  instr i;
-  i.op = instr_op::set;
-  i.at = at;
-  i.place = std::move(place);
-  i.has_place = true;
   const bool faults = from.may_fault();
-  i.args.push_back(std::move(from));
-  i.by_address.push_back(false);
-  add(std::move(i));
+  add(at, set_instr{std::move(place), std::move(from)});
   if (faults) check_fault(at);
-}
-
-void lowering::simple(instr_op op, var_id slot, span at) {
-  instr i;
-  i.op = op;
-  i.slot = slot;
-  i.at = at;
-  add(std::move(i));
-}
-
-void lowering::retain(value place, span at) {
-  instr i;
-  i.op = instr_op::retain;
-  i.at = at;
-  i.place = std::move(place);
-  i.has_place = true;
-  add(std::move(i));
 }
 
 void lowering::check_fault(span at) {
   if (!open()) return;
   flow_.may_fault = true;
   const block_id next = fresh("go_on", at);
-  finish({at, {next, unwind_to(top_)}, fault_tail{}});
+  finish(at, {next, unwind_to(top_)}, fault_tail{});
   at_ = next;
 }
 

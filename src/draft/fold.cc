@@ -141,10 +141,8 @@ class folder {
     // Slots whose address is known elsewhere may change at any call.
     shared_.assign(f.slots.size(), false);
     for (std::size_t i = 0; i != f.slots.size(); ++i) shared_[i] = f.slots[i].by_reference;
-    for (const flow_block& b : f.blocks) {
-      for (const instr& x : b.body) note_addresses(x);
-      for (const instr& x : b.tail.calls()) note_addresses(x);
-    }
+    for (const flow_block& b : f.blocks)
+      each_call(b, [&](const auto& call) { note_addresses(call); });
   }
 
   void run() {
@@ -158,7 +156,7 @@ class folder {
       known_numbers s = entry[at];
       const flow_block& b = flow_.blocks[at];
       for (const instr& x : b.body) apply(x, s);
-      for (const instr& x : b.tail.calls()) apply(x, s);
+      each_call(b.tail, [&](const auto& call) { apply(call, s); });
       if (b.tail.is<fault_tail>()) s.forget(flow_.status);
       for (const block_id next : targets(b.tail, s)) {
         if (!reached[next]) {
@@ -175,10 +173,13 @@ class folder {
   }
 
  private:
-  void note_addresses(const instr& x) {
-    for (std::size_t i = 0; i != x.args.size(); ++i)
-      if (i < x.by_address.size() && x.by_address[i]) note_root(x.args[i]);
-    if (x.has_place && x.op == instr_op::call) note_root(x.place);
+  void note_addresses(const call_parts& c) {
+    for (const passed& a : c.args)
+      if (a.by_address) note_root(a.what);
+  }
+  void note_addresses(const operation_call& c) {
+    note_addresses(static_cast<const call_parts&>(c));
+    if (c.on) note_root(*c.on);
   }
   void note_root(const value& v) {
     const value* at = &v;
@@ -245,36 +246,38 @@ class folder {
       s.forget(id);
   }
 
-  void apply(const instr& x, known_numbers& s) const {
-    switch (x.op) {
-      case instr_op::set: {
-        if (x.place.op != value_op::slot) return;
-        const var_id id = x.place.slot;
-        if (!tracked(id) || flow_.slots[id].type->needs_release()) {
+  void apply(const call_parts& c, known_numbers& s) const {
+    if (c.result != no_id) s.forget(c.result);
+    if (c.sets_status) s.forget(flow_.status);
+    for (const passed& a : c.args)
+      if (a.by_address && a.what.op == value_op::slot) s.forget(a.what.slot);
+  }
+
+  void apply(const instr& i, known_numbers& s) const {
+    by_kind(
+        i,
+        [&](const set_instr& x) {
+          if (x.place.op != value_op::slot) return;
+          const var_id id = x.place.slot;
+          if (tracked(id) && !flow_.slots[id].type->needs_release())
+            return learn(id, number_of(x.from, s), s);
           std::optional<__int128> n;
-          if (tracked(id) && flow_.slots[id].type->is_owned() && x.args[0].op == value_op::slot)
-            if (const __int128* const from = s.find(x.args[0].slot)) n = *from;
-          return learn(id, n, s);
-        }
-        return learn(id, number_of(x.args[0], s), s);
-      }
-      case instr_op::clear:
-        if (tracked(x.slot))
-          s.set(x.slot, 0);
-        else
-          s.forget(x.slot);
-        return;
-      case instr_op::release:
-        if (tracked(x.slot)) s.set(x.slot, 0);
-        return;
-      default:
-        break;
-    }
-    if (x.result != no_id) s.forget(x.result);
-    if (x.sets_status) s.forget(flow_.status);
-    for (std::size_t i = 0; i != x.args.size(); ++i)
-      if (i < x.by_address.size() && x.by_address[i] && x.args[i].op == value_op::slot)
-        s.forget(x.args[i].slot);
+          if (tracked(id) && flow_.slots[id].type->is_owned() && x.from.op == value_op::slot)
+            if (const __int128* const from = s.find(x.from.slot)) n = *from;
+          learn(id, n, s);
+        },
+        [&](const clear_instr& x) {
+          if (tracked(x.slot))
+            s.set(x.slot, 0);
+          else
+            s.forget(x.slot);
+        },
+        [&](const release_instr& x) {
+          if (tracked(x.slot)) s.set(x.slot, 0);
+        },
+        [&](const call_parts& x) { apply(x, s); },
+        [](const one_of<retain_instr, open_within, close_within, open_scope, open_shield,
+                        close_shield> auto&) {});
   }
 
   [[nodiscard]] std::vector<block_id> targets(const tail& t, const known_numbers& s) const {
@@ -316,52 +319,52 @@ class folder {
     }
   }
 
-  void rewrite_instr(instr& x, const known_numbers& s) const {
-    for (std::size_t i = 0; i != x.args.size(); ++i) {
-      if (i < x.by_address.size() && x.by_address[i]) continue;
-      rewrite_value(x.args[i], s);
-    }
+  void rewrite_args(call_parts& c, const known_numbers& s) const {
+    for (passed& a : c.args)
+      if (!a.by_address) rewrite_value(a.what, s);
   }
 
   void rewrite(flow_block& b, known_numbers s) {
     std::vector<instr> kept;
     for (instr& x : b.body) {
-      if (x.op == instr_op::release && tracked(x.slot)) {
-        const __int128* const n = s.find(x.slot);
+      if (const release_instr* const r = x.get<release_instr>(); r != nullptr && tracked(r->slot)) {
+        const __int128* const n = s.find(r->slot);
         if (n != nullptr && *n == 0) continue;
       }
-      rewrite_instr(x, s);
+      by_kind(
+          x, [&](set_instr& i) { rewrite_value(i.from, s); },
+          [&](open_within& i) { rewrite_value(i.limit, s); },
+          [&](call_parts& c) { rewrite_args(c, s); },
+          [](const one_of<clear_instr, retain_instr, release_instr, close_within, open_scope,
+                          open_shield, close_shield> auto&) {});
       apply(x, s);
       kept.push_back(std::move(x));
     }
     b.body = std::move(kept);
     // A wait is asked again after the frame was woken; the state known before it still holds.
-    for (instr& x : b.tail.calls()) {
-      rewrite_instr(x, s);
-      apply(x, s);
-    }
+    each_call(b.tail, [&](auto& call) {
+      rewrite_args(call, s);
+      apply(call, s);
+    });
     const std::vector<block_id> left = targets(b.tail, s);
     if (value* const v = b.tail.decides()) rewrite_value(*v, s);
     if (left.size() == 1 && b.tail.next.size() > 1) b.tail.become_go(left[0]);
-    if (b.tail.is<fault_tail>()) {
-      bool any = false;
-      for (const instr& x : b.body) {
-        for (const value& a : x.args) {
-          any |= a.may_fault();
-          each_fault_call(a, any);
-        }
-        any |= x.op == instr_op::call && x.builtin != nullptr &&
-               (x.builtin->c_name == "heddle_buffer_consume" ||
-                x.builtin->c_name == "heddle_random_below");
-      }
-      if (!any) {
-        b.tail.become_go(b.tail.next[0]);
-      }
-    }
+    if (b.tail.is<fault_tail>() && std::none_of(b.body.begin(), b.body.end(), may_fault))
+      b.tail.become_go(b.tail.next[0]);
   }
-  static void each_fault_call(const value& v, bool& any) {
-    any |= v.op == value_op::property && v.text == "heddle_index";
-    for (const value& k : v.kids) each_fault_call(k, any);
+  static bool faults(const value& v) { return v.may_fault() || v.checks_index(); }
+  static bool may_fault(const instr& i) {
+    const auto args = [](const call_parts& c) {
+      return std::any_of(c.args.begin(), c.args.end(),
+                         [](const passed& a) { return faults(a.what); });
+    };
+    return by_kind(
+        i, [](const set_instr& x) { return faults(x.from); },
+        [](const open_within& x) { return faults(x.limit); },
+        [&](const call_parts& c) { return args(c); },
+        [&](const operation_call& c) { return args(c) || c.builtin->may_fault; },
+        [](const one_of<clear_instr, retain_instr, release_instr, close_within, open_scope,
+                        open_shield, close_shield> auto&) { return false; });
   }
 
   flow& flow_;

@@ -109,17 +109,8 @@ class liveness {
 };
 
 /// Whether a store may be dropped when its slot is not read again.
-bool only_stores(const instr& x) {
-  if (x.op == instr_op::clear) return true;
-  if (x.op != instr_op::set || x.place.op != value_op::slot) return false;
-  for (const value& a : x.args)
-    if (a.may_fault()) return false;
-  return true;
-}
-
-bool has_fault_call(const value& v) {
-  if (v.op == value_op::property && v.text == "heddle_index") return true;
-  return std::any_of(v.kids.begin(), v.kids.end(), has_fault_call);
+bool only_stores(const set_instr& x) {
+  return x.place.op == value_op::slot && !x.from.may_fault() && !x.from.checks_index();
 }
 
 }  // namespace
@@ -132,12 +123,11 @@ void remove_dead(flow& f) {
       std::vector<bool> dead(body.size(), false);
       bits after = live.after(at);
       live.backward(at, after, [&](std::size_t i, const bits& behind) {
-        const instr& x = body[i];
-        const var_id id = x.op == instr_op::clear ? x.slot
-                          : x.op == instr_op::set ? x.place.slot
-                                                  : no_id;
-        if (id == no_id || !only_stores(x) || behind[id] || f.slots[id].by_reference) return;
-        if (x.op == instr_op::set && has_fault_call(x.args[0])) return;
+        const clear_instr* const clears = body[i].get<clear_instr>();
+        const set_instr* const sets = body[i].get<set_instr>();
+        if (clears == nullptr && (sets == nullptr || !only_stores(*sets))) return;
+        const var_id id = clears != nullptr ? clears->slot : sets->place.slot;
+        if (behind[id] || f.slots[id].by_reference) return;
         dead[i] = true;
       });
       std::vector<instr> kept;

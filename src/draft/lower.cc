@@ -47,8 +47,7 @@ flow lowering::run() {
   }
   at_ = c.end;
   // A C function that can fail in no way gives its value alone.
-  finish(
-      {f.decl->at, {}, end_tail{flow_.has_frame || f.fallible || flow_.may_fault || f.recursive}});
+  finish(f.decl->at, {}, end_tail{flow_.has_frame || f.fallible || flow_.may_fault || f.recursive});
   link_views();
   return std::move(flow_);
 }
@@ -90,7 +89,7 @@ void lowering::lower_stmt(const stmt& s) {
       return lower_any(s);
     case stmt_kind::scope: {
       const var_id id = add_slot("scope_" + line_text(s.at), special("heddle_scope"), s.at);
-      simple(instr_op::scope_open, id, s.at);
+      add(s.at, open_scope{id});
       cleanup c{};
       c.op = cleanup_op::scope;
       c.slot = id;
@@ -112,15 +111,10 @@ void lowering::lower_stmt(const stmt& s) {
       const var_id id = add_slot((shield ? "shield_" : "within_") + line_text(s.at),
                                  special("heddle_within"), s.at);
       const std::uint32_t mark = top_;
-      instr i;
-      i.op = shield ? instr_op::shield_open : instr_op::within_open;
-      i.slot = id;
-      i.at = s.at;
-      if (!shield) {
-        i.args.push_back(lower_argument(*s.a, false));
-        i.by_address.push_back(false);
-      }
-      add(std::move(i));
+      if (shield)
+        add(s.at, open_shield{id});
+      else
+        add(s.at, open_within{id, lower_argument(*s.a, false)});
       cleanup c{};
       c.op = shield ? cleanup_op::shield : cleanup_op::within;
       c.slot = id;
@@ -195,15 +189,9 @@ void lowering::lower_return(const stmt& s) {
 
 void lowering::begin_any(flow& f) {
   for (const var_id w : won_) {
-    instr i;
-    i.op = instr_op::set;
-    i.place = value{};
-    i.place.op = value_op::slot;
-    i.place.type = f.slots[w].type;
-    i.place.slot = w;
-    i.has_place = true;
-    i.args.push_back(constant_value(f.slots[w].type, 255));
-    i.by_address.push_back(false);
+    value place = make(value_op::slot, f.slots[w].type, {});
+    place.slot = w;
+    instr i{{set_instr{std::move(place), constant_value(f.slots[w].type, 255)}}, {}};
     f.blocks[0].body.insert(f.blocks[0].body.begin(), std::move(i));
   }
 }

@@ -35,7 +35,7 @@ void lowering::lower_call(const expr& e, var_id into, const failure& on_error) {
   }
 }
 
-void lowering::add_arguments(instr& i, const expr& call, const function& f, bool into_frame,
+void lowering::add_arguments(call_parts& c, const expr& call, const function& f, bool into_frame,
                              bool waits) {
   std::vector<const expr*> list;
   for (const argument& a : call.args) list.push_back(a.value.get());
@@ -45,8 +45,7 @@ void lowering::add_arguments(instr& i, const expr& call, const function& f, bool
     const type* const t = p.var->type;
     if (p.how == passing::change) {
       value place = lower_place(a);
-      i.args.push_back(std::move(place));
-      i.by_address.push_back(true);
+      c.pass(std::move(place), true);
       continue;
     }
     const bool moves = p.how == passing::take || (f.is_thread() && t->is_owned());
@@ -55,8 +54,7 @@ void lowering::add_arguments(instr& i, const expr& call, const function& f, bool
         into_frame && t->owning == owning::counted && (f.copies_values() || !t->by_address());
     if (moves || counts) {
       const var_id tmp = store_temp(a, t);
-      i.args.push_back(slot_value(tmp));
-      i.by_address.push_back(false);
+      c.pass(slot_value(tmp));
       moved_.push_back(tmp);
       continue;
     }
@@ -71,8 +69,7 @@ void lowering::add_arguments(instr& i, const expr& call, const function& f, bool
       set(slot_value(tmp), std::move(v), a.at);
       v = slot_value(tmp);
     }
-    i.args.push_back(std::move(v));
-    i.by_address.push_back(address);
+    c.pass(std::move(v), address);
   }
 }
 
@@ -80,51 +77,35 @@ void lowering::lower_function_call(const expr& e, var_id into, const failure& on
   function& f = *e.callee;
   if (f.form == function_form::merged) return lower_merged(e, into, on_error);
   const std::uint32_t mark = top_;
-  instr i;
-  i.at = e.at;
-  i.callee = &f;
+  function_call call;
+  call.callee = &f;
   moved_.clear();
   const bool apart = f.form == function_form::apart;
-  add_arguments(i, e, f, apart, apart || f.decl->blocking);
+  add_arguments(call, e, f, apart, apart || f.decl->blocking);
   const std::vector<var_id> moved = std::move(moved_);
   moved_ = {};
-  i.result = result_slot(f.result, into, e.at);
+  call.result = result_slot(f.result, into, e.at);
   if (apart || f.decl->blocking) {
-    i.op = instr_op::call_plain;
-    i.sets_status = true;
+    call.sets_status = true;
     const block_id wait = fresh(f.name.c_str(), e.at);
     const block_id next = fresh("got", e.at);
     if (apart) {
       // The frame is made first, so that the wait has no arguments; its address is kept.
-      const var_id callee = add_slot("call_" + f.name, types_.basic(kind::i64), e.at);
-      flow_.slots[callee].type = frame_type();
-      instr make_frame = std::move(i);
-      const var_id result = std::exchange(make_frame.result, no_id);
-      make_frame.op = instr_op::spawn;
-      make_frame.slot = no_id;
-      make_frame.result = callee;
-      make_frame.sets_status = true;
-      make_frame.has_color = false;
-      for (const value& a : make_frame.args)
-        each_slot(a, [&](var_id from, char) { views_.emplace_back(callee, from); });
-      add(std::move(make_frame));
-      for (const var_id t : moved) simple(instr_op::clear, t, e.at);
+      frame_call frame{{std::move(call.args), add_slot("call_" + f.name, frame_type(), e.at), true},
+                       &f};
+      for (const passed& a : frame.args)
+        each_slot(a.what, [&](var_id from, char) { views_.emplace_back(frame.result, from); });
+      call.args = {{slot_value(frame.result)}};
+      add(e.at, std::move(frame));
+      for (const var_id t : moved) add(e.at, clear_instr{t});
       check_status(failed_block(on_error, e.at), e.at);
       go(wait);
       at_ = wait;
-      instr w;
-      w.op = instr_op::call_plain;
-      w.at = e.at;
-      w.callee = &f;
-      w.sets_status = true;
-      w.result = result;
-      w.args.push_back(slot_value(callee));
-      w.by_address.push_back(false);
-      finish({e.at, {next}, call_tail{std::move(w)}});
+      finish(e.at, {next}, call_tail{std::move(call)});
     } else {
       go(wait);
       at_ = wait;
-      finish({e.at, {next}, wait_tail{std::move(i)}});
+      finish(e.at, {next}, pool_tail{std::move(call)});
       flow_.has_wait = true;
     }
     at_ = next;
@@ -137,12 +118,11 @@ void lowering::lower_function_call(const expr& e, var_id into, const failure& on
       check_status(unwind_to(top_), e.at);
     }
   } else {
-    i.op = instr_op::call_plain;
     const bool status =
         f.form == function_form::plain && (f.fallible || f.may_fault || f.recursive);
-    i.sets_status = status;
-    add(std::move(i));
-    for (const var_id t : moved) simple(instr_op::clear, t, e.at);
+    call.sets_status = status;
+    add(e.at, std::move(call));
+    for (const var_id t : moved) add(e.at, clear_instr{t});
     if (status) {
       if (f.may_fault || f.recursive) flow_.may_fault = true;
       if (f.fallible) {
@@ -176,7 +156,7 @@ void lowering::lower_merged(const expr& e, var_id into, const failure& on_error)
     }
     if (p.how == passing::take && t->needs_release()) {
       const var_id id = add_slot(p.var->name, t, p.at);
-      simple(instr_op::clear, id, a.at);
+      add(a.at, clear_instr{id});
       push_release(id);
       store(slot_value(id), a);
       inner.names[p.var] = id;
@@ -206,7 +186,7 @@ void lowering::lower_merged(const expr& e, var_id into, const failure& on_error)
     const var_id id = add_slot(p.var->name, t, p.at);
     note_value_views(id, v);
     if (t->needs_release()) {
-      simple(instr_op::clear, id, a.at);
+      add(a.at, clear_instr{id});
       push_release(id);
       store(slot_value(id), a);
     } else {
@@ -237,10 +217,8 @@ void lowering::lower_spawn(const expr& e, var_id into) {
   const std::uint32_t mark = top_;
   const expr& call = *e.a;
   function& f = *call.callee;
-  instr i;
-  i.op = instr_op::spawn;
-  i.at = e.at;
-  i.callee = &f;
+  spawn_call made;
+  made.callee = &f;
   moved_.clear();
   value color;
   if (e.b) {
@@ -256,24 +234,23 @@ void lowering::lower_spawn(const expr& e, var_id into) {
     set(slot_value(tmp), std::move(color), e.at);
     color = slot_value(tmp);
   }
-  add_arguments(i, call, f, true, false);
+  add_arguments(made, call, f, true, false);
   const std::vector<var_id> moved = std::move(moved_);
   moved_ = {};
   if (e.b) {
-    i.args.push_back(std::move(color));
-    i.by_address.push_back(false);
-    i.has_color = true;
+    made.pass(std::move(color));
+    made.has_color = true;
   }
-  i.result = into;
-  i.of = f.result;
+  made.result = into;
+  made.of = f.result;
   if (!context_->scopes.empty()) {
-    i.scope = context_->scopes.back();
+    made.scope = context_->scopes.back();
     // Values that the job borrows keep their place until the scope has ended.
-    for (const value& a : i.args)
-      each_slot(a, [&](var_id from, char) { views_.emplace_back(i.scope, from); });
+    for (const passed& a : made.args)
+      each_slot(a.what, [&](var_id from, char) { views_.emplace_back(made.scope, from); });
   }
-  add(std::move(i));
-  for (const var_id t : moved) simple(instr_op::clear, t, e.at);
+  add(e.at, std::move(made));
+  for (const var_id t : moved) add(e.at, clear_instr{t});
   if (open()) leave_to(mark, e.at);
   top_ = mark;
 }

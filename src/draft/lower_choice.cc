@@ -23,7 +23,7 @@ void lowering::lower_condition(const stmt& s, block_id yes, block_id no) {
   }
   const type* const t = s.a->type;
   const var_id tmp = add_temp(t, s.at);
-  if (t->needs_release()) simple(instr_op::clear, tmp, s.at);
+  if (t->needs_release()) add(s.at, clear_instr{tmp});
   store(slot_value(tmp), *s.a);
   if (open() && top_ != mark) leave_to(mark, s.at);
   top_ = mark;
@@ -93,7 +93,7 @@ void lowering::lower_match(const stmt& s) {
   }
   // Without else all values have a case; the last of them takes what cannot be.
   next.push_back(otherwise != no_id ? otherwise : arms.back().first);
-  finish({s.at, std::move(next), std::move(choice)});
+  finish(s.at, std::move(next), std::move(choice));
   for (const auto& [to, arm] : arms) {
     at_ = to;
     top_ = inner;
@@ -125,27 +125,24 @@ void lowering::lower_any(const stmt& s) {
       otherwise = &a;
       continue;
     }
-    instr i;
+    operation_call c;
     var_id result = no_id;
     if (a.kind == any_arm::form::after) {
-      i.op = instr_op::call;
-      i.at = a.at;
-      i.builtin = find_operation(receiver::time, "sleep");
-      i.sets_status = true;
-      i.args.push_back(stable(lower_argument(*a.what, true), a.at));
-      i.by_address.push_back(false);
+      c.builtin = find_operation(receiver::time, "sleep");
+      c.sets_status = true;
+      c.pass(stable(lower_argument(*a.what, true), a.at));
     } else {
-      i = operation_instr(*a.what, true);
+      c = make_operation(*a.what, true);
       const type* const type_of = a.what->type;
       if (!type_of->is(kind::void_)) {
         result = a.var != nullptr ? add_slot(a.var->name, type_of, a.at) : add_temp(type_of, a.at);
-        if (type_of->needs_release()) simple(instr_op::clear, result, a.at);
-        i.result = result;
+        if (type_of->needs_release()) add(a.at, clear_instr{result});
+        c.result = result;
       }
     }
     const block_id to = fresh("arm", a.at);
     arms.push_back({&a, to, result});
-    choice.arms.push_back(std::move(i));
+    choice.arms.push_back(std::move(c));
     next.push_back(to);
   }
   flow_.arms_max = std::max(flow_.arms_max, static_cast<std::uint32_t>(choice.arms.size()));
@@ -153,17 +150,16 @@ void lowering::lower_any(const stmt& s) {
   const std::uint32_t inner = top_;
   go(ask);
   at_ = ask;
-  const std::vector<instr> waits = choice.arms;
-  finish({s.at, std::move(next), std::move(choice)});
+  const std::vector<operation_call> waits = choice.arms;
+  finish(s.at, std::move(next), std::move(choice));
   const block_id failed = fresh("any_failed", s.at);
   for (std::size_t n = 0; n != arms.size(); ++n) {
     at_ = arms[n].to;
     top_ = inner;
     // A send arm has given its value away; a failed one has dropped it.
-    if (const operation* op = waits[n].builtin;
-        op != nullptr && op->params.find("take ") != std::string_view::npos)
-      for (std::size_t k = 0; k != waits[n].args.size(); ++k)
-        if (waits[n].by_address[k]) simple(instr_op::clear, waits[n].args[k].slot, s.at);
+    if (waits[n].builtin->params.find("take ") != std::string_view::npos)
+      for (const passed& a : waits[n].args)
+        if (a.by_address) add(s.at, clear_instr{a.what.slot});
     check_status(failed, arms[n].arm->at);
     if (arms[n].result != no_id) {
       const var_id id = arms[n].result;

@@ -27,7 +27,7 @@ var_id lowering::result_slot(const type* t, var_id into, span at) {
   if (into != no_id) return into;
   const var_id made = add_temp(t, at);
   if (t->needs_release()) {
-    simple(instr_op::clear, made, at);
+    add(at, clear_instr{made});
     push_release(made);
   }
   return made;
@@ -44,13 +44,13 @@ void lowering::declare_error(const variable& v, span at) {
 void lowering::perform(const cleanup& c, bool early, bool cancels) {
   switch (c.op) {
     case cleanup_op::release:
-      simple(instr_op::release, c.slot, c.at);
+      add(c.at, release_instr{c.slot});
       return;
     case cleanup_op::within:
-      simple(instr_op::within_close, c.slot, c.at);
+      add(c.at, close_within{c.slot});
       return;
     case cleanup_op::shield:
-      simple(instr_op::shield_close, c.slot, c.at);
+      add(c.at, close_shield{c.slot});
       return;
     case cleanup_op::scope: {
       const var_id kept = early ? add_temp(types_.basic(kind::i64), c.at) : no_id;
@@ -59,7 +59,7 @@ void lowering::perform(const cleanup& c, bool early, bool cancels) {
       const block_id next = fresh("left_scope", c.at);
       go(wait);
       at_ = wait;
-      finish({c.at, {next}, leave_tail{c.slot, cancels}});
+      finish(c.at, {next}, leave_tail{c.slot, cancels});
       at_ = next;
       if (early) set(slot_value(flow_.status), slot_value(kept), c.at);
       return;
@@ -115,7 +115,7 @@ void lowering::unwind_inline(std::uint32_t mark, bool jumps) {
 void lowering::check_status(block_id failed, span at, const char* name) {
   if (!open()) return;
   const block_id next = fresh(name, at);
-  finish({at, {next, failed}, check_tail{}});
+  finish(at, {next, failed}, check_tail{});
   at_ = next;
 }
 

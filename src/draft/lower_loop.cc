@@ -10,7 +10,7 @@ void lowering::go_back(block_id head, bool yields, span at) {
   const block_id wait = fresh("yield", at);
   go(wait);
   at_ = wait;
-  finish({at, {head}, yield_tail{}});
+  finish(at, {head}, yield_tail{});
 }
 
 void lowering::lower_loop(const stmt& s) {
@@ -101,14 +101,7 @@ void lowering::lower_for(const stmt& s) {
       v.op = value_op::property;
       v.text = "heddle_view_byte";
     }
-    instr i;
-    i.op = instr_op::set;
-    i.at = s.at;
-    i.place = slot_value(id);
-    i.has_place = true;
-    i.args.push_back(std::move(v));
-    i.by_address.push_back(false);
-    add(std::move(i));
+    add(s.at, set_instr{slot_value(id), std::move(v)});
   }
   lower_block(s.body);
   context_->loops.pop_back();

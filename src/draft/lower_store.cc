@@ -51,7 +51,7 @@ void lowering::discard(const expr& e) {
 
 var_id lowering::store_temp(const expr& e, const type* t) {
   const var_id tmp = add_temp(t, e.at);
-  simple(instr_op::clear, tmp, e.at);
+  add(e.at, clear_instr{tmp});
   if (t->needs_release()) push_release(tmp);
   store(slot_value(tmp), e);
   return tmp;
@@ -62,7 +62,7 @@ void lowering::store(value place, const expr& e) {
       (e.kind == expr_kind::call || e.kind == expr_kind::try_ || e.kind == expr_kind::spawn)) {
     // A call's result is converted on the way.
     const var_id tmp = add_temp(e.type, e.at);
-    if (e.type->needs_release()) simple(instr_op::clear, tmp, e.at);
+    if (e.type->needs_release()) add(e.at, clear_instr{tmp});
     store_made(slot_value(tmp), e, failure{});
     move_into(std::move(place), converted(slot_value(tmp), e.to), tmp, e.at);
     return;
@@ -80,7 +80,7 @@ void lowering::store(value place, const expr& e) {
       const var_id slot = from.slot;
       set(std::move(place), e.to != nullptr ? converted(std::move(from), e.to) : std::move(from),
           e.at);
-      if (slot != no_id) simple(instr_op::clear, slot, e.at);
+      if (slot != no_id) add(e.at, clear_instr{slot});
       return;
     }
     default:
@@ -93,15 +93,15 @@ void lowering::store(value place, const expr& e) {
   const value copy = place;
   set(std::move(place), std::move(from), e.at);
   if (moved != no_id) {
-    simple(instr_op::clear, moved, e.at);
+    add(e.at, clear_instr{moved});
   } else if (t->owning == owning::counted) {
-    retain(copy, e.at);
+    add(e.at, retain_instr{copy});
   }
 }
 
 void lowering::move_into(value place, value from, var_id tmp, span at) {
   set(std::move(place), std::move(from), at);
-  if (flow_.slots[tmp].type->needs_release()) simple(instr_op::clear, tmp, at);
+  if (flow_.slots[tmp].type->needs_release()) add(at, clear_instr{tmp});
 }
 
 void lowering::store_made(value place, const expr& e, const failure& on_error) {
@@ -136,7 +136,7 @@ void lowering::store_made(value place, const expr& e, const failure& on_error) {
       return store(std::move(place), e);
   }
   const var_id tmp = add_temp(e.type, e.at);
-  if (e.type->needs_release()) simple(instr_op::clear, tmp, e.at);
+  if (e.type->needs_release()) add(e.at, clear_instr{tmp});
   store_made(slot_value(tmp), e, on_error);
   value from = slot_value(tmp);
   if (e.to != nullptr && e.to != e.type) from = converted(std::move(from), e.to);
@@ -192,17 +192,9 @@ void lowering::store_conversion(value place, const expr& e, const failure& on_er
   const expr& x = *e.args.at(0).value;
   const type* const t = e.type;
   if (t->is(kind::text)) {
-    instr i;
-    i.op = instr_op::call;
-    i.at = e.at;
-    i.builtin = &text_set_operation();
-    i.has_place = true;
-    i.place = place;
-    i.sets_status = true;
-    value from = to_view(lower(x));
-    i.args.push_back(safe(std::move(from), x.at));
-    i.by_address.push_back(false);
-    add(std::move(i));
+    operation_call c{{{}, no_id, true}, &text_set_operation(), std::move(place), nullptr};
+    c.pass(safe(to_view(lower(x)), x.at));
+    add(e.at, std::move(c));
     if (e.fallible || x.kind != expr_kind::text) check_status(failed_block(on_error, e.at), e.at);
     return;
   }
@@ -231,7 +223,7 @@ void lowering::lower_or(const expr& e, var_id into) {
   if (e.of_optional) {
     const type* const t = e.a->type;
     const var_id tmp = add_temp(t, e.at);
-    if (t->needs_release()) simple(instr_op::clear, tmp, e.at);
+    if (t->needs_release()) add(e.at, clear_instr{tmp});
     store(slot_value(tmp), *e.a);
     const block_id held = fresh("held", e.at);
     value has = make(value_op::has, types_.basic(kind::boolean), {});
@@ -244,7 +236,7 @@ void lowering::lower_or(const expr& e, var_id into) {
       note_value_views(into, v);
       set(slot_value(into), std::move(v), e.at);
     } else if (t->needs_release()) {
-      simple(instr_op::release, tmp, e.at);
+      add(e.at, release_instr{tmp});
     }
   } else if (e.a->kind == expr_kind::call || e.a->kind == expr_kind::try_) {
     failure f;
@@ -285,13 +277,13 @@ void lowering::lower_let(const stmt& s) {
   const bool needs = v.type->needs_release();
   if (!s.a) {
     const var_id id = declare(v);
-    simple(instr_op::clear, id, s.at);
+    add(s.at, clear_instr{id});
     if (needs) push_release(id);
     return;
   }
   // The value is made before the name is known.
   const var_id id = add_slot(v.name, v.type, v.at);
-  if (needs) simple(instr_op::clear, id, s.at);
+  if (needs) add(s.at, clear_instr{id});
   store_value(id, *s.a);
   context_->names[&v] = id;
   note_program_views(v, id);
@@ -350,16 +342,16 @@ void lowering::lower_assign(const stmt& s) {
   } else {
     // The new value first: it may be made of the old one.
     const var_id tmp = add_temp(t, s.at);
-    simple(instr_op::clear, tmp, s.at);
+    add(s.at, clear_instr{tmp});
     store(slot_value(tmp), *s.b);
     const std::uint32_t inner = top_;
     push_release(tmp);
     value place = lower_place(*s.a);
     const var_id old = add_temp(t, s.at);
     set(slot_value(old), place, s.at);
-    simple(instr_op::release, old, s.at);
+    add(s.at, release_instr{old});
     set(std::move(place), slot_value(tmp), s.at);
-    simple(instr_op::clear, tmp, s.at);
+    add(s.at, clear_instr{tmp});
     top_ = inner;
   }
   if (open()) leave_to(mark, s.at);

@@ -65,14 +65,7 @@ value lowering::lower_place(const expr& e) {
         bound.text = "heddle_index";
         bound.number = e.a->type->count;
         bound.kids.push_back(index);
-        instr i;
-        i.op = instr_op::set;
-        i.at = e.at;
-        i.place = slot_value(tmp);
-        i.has_place = true;
-        i.args.push_back(std::move(bound));
-        i.by_address.push_back(false);
-        add(std::move(i));
+        add(e.at, set_instr{slot_value(tmp), std::move(bound)});
         check_fault(e.at);
         index = slot_value(tmp);
       }
@@ -186,7 +179,7 @@ value lowering::lower_plain(const expr& e) {
   }
   // An expression with effects goes through a temporary.
   const var_id tmp = add_temp(e.type, e.at);
-  if (e.type->needs_release()) simple(instr_op::clear, tmp, e.at);
+  if (e.type->needs_release()) add(e.at, clear_instr{tmp});
   store_made(slot_value(tmp), e, failure{});
   if (e.type->needs_release() && open()) {
     // Temporaries of the arguments have ended; this one lives to the end of the statement.

@@ -15,16 +15,12 @@ void lowering::lower_wait(const stmt& s) {
   for (const expr* e : s.events) {
     const type* const t = types_.generic(kind::rendezvous, e->op_type);
     const var_id id = add_slot("events_" + line_text(e->at), t, e->at);
-    simple(instr_op::clear, id, e->at);
+    add(e->at, clear_instr{id});
     push_release(id);
-    instr i;
-    i.op = instr_op::call;
-    i.at = e->at;
-    i.builtin = &operation_of(operation_id::make_rendezvous);
-    i.of = e->op_type;
-    i.sets_status = true;
-    i.result = id;
-    add(std::move(i));
+    add(e->at, operation_call{{{}, id, true},
+                              &operation_of(operation_id::make_rendezvous),
+                              std::nullopt,
+                              e->op_type});
     check_status(unwind_to(top_), e->at);
     context_->events[e] = id;
     made.emplace_back(e, id);
@@ -36,16 +32,10 @@ void lowering::lower_wait(const stmt& s) {
 }
 
 void lowering::lower_event(const expr& e, var_id into) {
-  instr i;
-  i.op = instr_op::call;
-  i.at = e.at;
-  i.builtin = find_operation(receiver::rendezvous, "event");
-  i.of = e.op_type;
-  i.has_place = true;
-  i.place = slot_value(context_->events.at(&e));
-  i.sets_status = true;
-  i.result = result_slot(e.type, into, e.at);
-  add(std::move(i));
+  add(e.at, operation_call{{{}, result_slot(e.type, into, e.at), true},
+                           find_operation(receiver::rendezvous, "event"),
+                           slot_value(context_->events.at(&e)),
+                           e.op_type});
   check_status(unwind_to(top_), e.at);
 }
 
@@ -62,25 +52,20 @@ void lowering::join_events(const expr& made, var_id rendezvous) {
   const block_id after = fresh("after_wait", at);
   go(ask);
   at_ = ask;
-  instr i;
-  i.op = instr_op::call;
-  i.at = at;
-  i.builtin = find_operation(receiver::rendezvous, "join");
-  i.of = made.op_type;
-  i.has_place = true;
-  i.place = slot_value(rendezvous);
-  i.sets_status = true;
-  i.result = got;
-  finish({at, {answered}, wait_tail{std::move(i)}});
+  finish(at, {answered},
+         wait_tail{{{{}, got, true},
+                    find_operation(receiver::rendezvous, "join"),
+                    slot_value(rendezvous),
+                    made.op_type}});
   flow_.has_wait = true;
   at_ = answered;
-  finish({at, {store_it, stopped}, check_tail{}});
+  finish(at, {store_it, stopped}, check_tail{});
   at_ = store_it;
   const value place = variable_value(*made.args[0].value->var);
   if (place.type->needs_release()) {
     const var_id old = add_temp(place.type, at);
     set(slot_value(old), place, at);
-    simple(instr_op::release, old, at);
+    add(at, release_instr{old});
   }
   value some = make(value_op::wrap, place.type, {});
   some.kids.push_back(slot_value(got));

@@ -78,10 +78,10 @@ class lowering {
   [[nodiscard]] bool open() const noexcept {
     return at_ != no_id && flow_.blocks[at_].tail.is<open_tail>();
   }
-  void finish(tail t);
+  void finish(span at, std::vector<block_id> next, tail::kinds how);
   void go(block_id to, span at = {});
   void branch(value condition, block_id yes, block_id no, span at);
-  void add(instr i);
+  void add(span at, instr::kinds how);
 
   // Slots and values.
   var_id add_slot(std::string name, const type* t, span at, bool temporary = false);
@@ -92,8 +92,6 @@ class lowering {
   void set_status(std::int64_t n, span at) {
     set(slot_value(flow_.status), constant_value(types_.basic(kind::i64), n), at);
   }
-  void simple(instr_op op, var_id slot, span at);
-  void retain(value place, span at);
 
   /// Ends the block: its last computation may be a fault.
   void check_fault(span at);
@@ -156,7 +154,7 @@ class lowering {
     return e.a->kind == expr_kind::member && e.a->a->means != meaning::namespace_;
   }
 
-  instr operation_instr(const expr& e, bool waits);
+  operation_call make_operation(const expr& e, bool waits);
 
   /// A view's operations work on texts and bytes too.
   value as_receiver(value place, const operation& op);
@@ -165,12 +163,9 @@ class lowering {
 
   void note_call_views(const expr& e, var_id into);
 
-  static bool may_fault(const operation& op) noexcept {
-    return op.c_name == "heddle_buffer_consume" || op.c_name == "heddle_random_below";
-  }
-
   /// Arguments of a call, in the forms that its parameters need.
-  void add_arguments(instr& i, const expr& call, const function& f, bool into_frame, bool waits);
+  void add_arguments(call_parts& c, const expr& call, const function& f, bool into_frame,
+                     bool waits);
 
   void lower_function_call(const expr& e, var_id into, const failure& on_error);
 

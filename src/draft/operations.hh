@@ -72,6 +72,7 @@ struct operation {
   bool looks_into = false;          ///< the result is a view into the receiver
   std::int8_t looks_into_arg = -1;  ///< or into this argument
   bool property = false;            ///< without parentheses: v.len
+  bool may_fault = false;           ///< an argument may be a fault
   std::string_view c_name;
   std::string_view help;
   /// The end of its object that it waits for, or 0: two arms of an `any` never wait for one end.

@@ -21,56 +21,60 @@ std::string literal_text(const std::string& s) {
   return out + (s.size() > 40 ? "...\"" : "\"");
 }
 
+/// How an instruction is written, one function a kind.
+struct instr_printer {
+  const flow& f;
+
+  [[nodiscard]] const std::string& name(var_id id) const { return f.slots[id].name; }
+  [[nodiscard]] std::string to(const call_parts& x) const {
+    if (x.result == no_id) return x.sets_status ? "status = " : "";
+    return name(x.result) + (x.sets_status ? ", status = " : " = ");
+  }
+  [[nodiscard]] std::string args(const call_parts& x) const {
+    std::string list = "(";
+    for (const passed& a : x.args) {
+      if (list.size() != 1) list += ", ";
+      list += (a.by_address ? "&" : "") + print_value(f, a.what);
+    }
+    return list + ")";
+  }
+  std::string operator()(const set_instr& x) const {
+    return print_value(f, x.place) + " = " + print_value(f, x.from);
+  }
+  std::string operator()(const clear_instr& x) const { return "clear " + name(x.slot); }
+  std::string operator()(const retain_instr& x) const {
+    return "retain " + print_value(f, x.place);
+  }
+  std::string operator()(const release_instr& x) const { return "release " + name(x.slot); }
+  std::string operator()(const operation_call& x) const {
+    return to(x) +
+           (x.on ? print_value(f, *x.on) + "." + std::string(x.builtin->name)
+                 : x.builtin->full_name()) +
+           args(x);
+  }
+  std::string operator()(const function_call& x) const { return to(x) + x.callee->name + args(x); }
+  std::string operator()(const frame_call& x) const {
+    return to(x) + "frame " + x.callee->name + args(x);
+  }
+  std::string operator()(const spawn_call& x) const {
+    return to(x) + "spawn " + x.callee->name + args(x) +
+           (x.scope != no_id ? " in " + name(x.scope) : "");
+  }
+  std::string operator()(const open_within& x) const {
+    return "open " + name(x.slot) + " for " + print_value(f, x.limit);
+  }
+  std::string operator()(const one_of<open_scope, open_shield> auto& x) const {
+    return "open " + name(x.slot);
+  }
+  std::string operator()(const one_of<close_within, close_shield> auto& x) const {
+    return "close " + name(x.slot);
+  }
+};
+
 }  // namespace
 
-std::string instr_text(const flow& f, const instr& x) {
-  std::string out;
-  const auto args = [&] {
-    std::string list;
-    for (std::size_t i = 0; i != x.args.size(); ++i) {
-      if (i != 0) list += ", ";
-      if (i < x.by_address.size() && x.by_address[i]) list += "&";
-      list += print_value(f, x.args[i]);
-    }
-    return list;
-  };
-  if (x.result != no_id)
-    out += f.slots[x.result].name + (x.sets_status ? ", status = " : " = ");
-  else if (x.sets_status)
-    out += "status = ";
-  switch (x.op) {
-    case instr_op::set:
-      return print_value(f, x.place) + " = " + args();
-    case instr_op::clear:
-      return "clear " + f.slots[x.slot].name;
-    case instr_op::retain:
-      return "retain " + print_value(f, x.place);
-    case instr_op::release:
-      return "release " + f.slots[x.slot].name;
-    case instr_op::call:
-    case instr_op::print:
-      if (x.has_place)
-        out += print_value(f, x.place) + ".";
-      else
-        return out + x.builtin->full_name() + "(" + args() + ")";
-      return out + std::string(x.builtin->name) + "(" + args() + ")";
-    case instr_op::call_plain:
-      return out + x.callee->name + "(" + args() + ")";
-    case instr_op::spawn:
-      return out +
-             (x.result != no_id && f.slots[x.result].type->name == "frame" ? "frame " : "spawn ") +
-             x.callee->name + "(" + args() + ")" +
-             (x.scope != no_id ? " in " + f.slots[x.scope].name : "");
-    case instr_op::within_open:
-      return "open " + f.slots[x.slot].name + " for " + args();
-    case instr_op::scope_open:
-    case instr_op::shield_open:
-      return "open " + f.slots[x.slot].name;
-    case instr_op::within_close:
-    case instr_op::shield_close:
-      return "close " + f.slots[x.slot].name;
-  }
-  return out;
+std::string instr_text(const flow& f, const instr::kinds& how) {
+  return std::visit(instr_printer{f}, how);
 }
 
 std::string block_name(const flow& f, block_id id) {
@@ -106,8 +110,11 @@ struct tail_printer {
   std::string operator()(const wait_tail& x) const {
     return "wait " + instr_text(f, x.ask) + " then " + to(0);
   }
+  std::string operator()(const pool_tail& x) const {
+    return "wait " + instr_text(f, x.ask) + " then " + to(0);
+  }
   std::string operator()(const call_tail& x) const {
-    return "call " + instr_text(f, x.run) + " then " + to(0);
+    return "call " + instr_text(f, x.ask) + " then " + to(0);
   }
   std::string operator()(const any_tail& x) const {
     std::string out = "any";
@@ -186,7 +193,7 @@ std::string print_flow(const flow& f) {
   for (block_id i = 0; i != f.blocks.size(); ++i) {
     const flow_block& b = f.blocks[i];
     out += block_name(f, i) + (b.tail.waits() ? " (wait)" : "") + ":\n";
-    for (const instr& x : b.body) out += "  " + instr_text(f, x) + "\n";
+    for (const instr& x : b.body) out += "  " + instr_text(f, x.how) + "\n";
     out += "  " + tail_text(f, b.tail) + "\n";
   }
   return out + "\n";
@@ -199,9 +206,8 @@ std::string print_dot(const flow& f) {
   for (block_id i = 0; i != f.blocks.size(); ++i) {
     const flow_block& b = f.blocks[i];
     std::string text = b.name + "\\l";
-    for (const instr& x : b.body) text += dot_text(instr_text(f, x)) + "\\l";
-    if (b.tail.waits())
-      for (const instr& x : b.tail.calls()) text += dot_text(instr_text(f, x)) + "\\l";
+    for (const instr& x : b.body) text += dot_text(instr_text(f, x.how)) + "\\l";
+    each_call(b.tail, [&](const auto& x) { text += dot_text(instr_text(f, x)) + "\\l"; });
     if (b.tail.is<branch_tail>())
       text += "if " + dot_text(print_value(f, *b.tail.decides())) + "\\l";
     out += "  \"" + id + std::to_string(i) + "\" [label=\"" + text + "\"" +

@@ -9,7 +9,7 @@
 
 namespace heddle::draft {
 
-[[nodiscard]] std::string instr_text(const flow& f, const instr& x);
+[[nodiscard]] std::string instr_text(const flow& f, const instr::kinds& how);
 /// Bytes of the frame's variables that are needed at the start (index 0: the parameters) and at
 /// each wait, by its number: those read after it, and the arguments with which it is asked again.
 /// The largest is the least that any layout of the frame can do with. Needs plan(f).

@@ -32,8 +32,8 @@ std::string number(double n) {
 
 std::vector<std::string> lines_of(const flow& f, const flow_block& b) {
   std::vector<std::string> list;
-  for (const instr& x : b.body) list.push_back(instr_text(f, x));
-  for (const instr& x : b.tail.calls()) list.push_back("wait " + instr_text(f, x));
+  for (const instr& x : b.body) list.push_back(instr_text(f, x.how));
+  each_call(b.tail, [&](const auto& x) { list.push_back("wait " + instr_text(f, x)); });
   if (const value* const v = b.tail.decides())
     list.push_back((b.tail.is<branch_tail>() ? "if " : "match ") + print_value(f, *v));
   if (list.size() > lines_max) {

@@ -103,7 +103,7 @@ void fuse(flow& f) {
         if (next.tail.waits()) b.name = next.name;
         next.body.clear();
         b.tail = std::move(next.tail);
-        next.tail = {{}, {}, end_tail{}};
+        next.tail = {{end_tail{}}, {}, {}};
         changed = true;
         break;
       }

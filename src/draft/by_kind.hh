@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// Nodes of trees and flows: what all kinds of a node share is in the node, and the rest is in one
+// struct a kind. by_kind() calls the function for the kind that a node has. It does not compile if
+// a kind has no function, so a new kind is an error in each pass that does not know it yet.
+#pragma once
+
+#include <concepts>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+namespace heddle::draft {
+
+/// The base of a node: holds one of its kinds.
+template <class... Kinds>
+struct node_of {
+  using kinds = std::variant<Kinds...>;
+  kinds how;
+
+  template <class T>
+  [[nodiscard]] bool is() const noexcept {
+    return std::holds_alternative<T>(how);
+  }
+  /// The fields of kind T, or null if the node is of another kind.
+  template <class T>
+  [[nodiscard]] const T* get() const noexcept {
+    return std::get_if<T>(&how);
+  }
+  template <class T>
+  [[nodiscard]] T* get() noexcept {
+    return std::get_if<T>(&how);
+  }
+  /// The fields of kind T, which the node is of.
+  template <class T>
+  [[nodiscard]] const T& as() const {
+    return std::get<T>(how);
+  }
+  template <class T>
+  [[nodiscard]] T& as() {
+    return std::get<T>(how);
+  }
+};
+
+template <class... Functions>
+struct overloaded : Functions... {
+  using Functions::operator()...;
+};
+template <class... Functions>
+overloaded(Functions...) -> overloaded<Functions...>;
+
+/// Calls the function that takes the kind of the node.
+template <class Node, class... Functions>
+decltype(auto) by_kind(Node& node, Functions&&... functions) {
+  return std::visit(overloaded{std::forward<Functions>(functions)...}, node.how);
+}
+
+/// For a function that several kinds share: `[](const one_of<a_kind, b_kind> auto& x) {}`.
+template <class T, class... Kinds>
+concept one_of = (std::same_as<std::remove_const_t<T>, Kinds> || ...);
+
+}  // namespace heddle::draft
