@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Which loops might run long without letting others run. Each turn of those takes one from the
 // budget of their worker, and the turn that finds it spent yields.
+#include <algorithm>
+
 #include "draft/checker.hh"
 #include "draft/walk.hh"
 
@@ -13,8 +15,9 @@ constexpr __int128 free_turns_max = 65536;
 /// The operation lets others run each time. Those of channels and the like answer at once for as
 /// long as there is something to take; the driver's own have a budget.
 bool always_lets_run(const expr& e) {
-  if (e.op_info == nullptr) return true;
-  switch (e.op_info->on) {
+  const call_expr* const c = e.get<call_expr>();
+  if (c == nullptr || c->op == nullptr) return true;
+  switch (c->op->on) {
     case receiver::channel:
     case receiver::subscription:
     case receiver::semaphore:
@@ -34,23 +37,22 @@ bool always_waits(const block& b, int depth = 0);
 bool always_waits(const expr* e, int depth) {
   if (e == nullptr) return false;
   // A function that may wait does not do so each time.
-  if (e->waits && e->kind == expr_kind::call && e->means == meaning::function &&
-      !e->callee->decl->is_extern)
-    return depth != call_depth_max && always_waits(e->callee->decl->body, depth + 1);
+  const call_expr* const call = e->get<call_expr>();
+  if (e->waits && call != nullptr && call->callee != nullptr && !call->callee->decl->is_extern)
+    return depth != call_depth_max && always_waits(call->callee->decl->body, depth + 1);
   if (e->waits && always_lets_run(*e)) return true;
-  switch (e->kind) {
-    case expr_kind::try_:
-    case expr_kind::unary:
-    case expr_kind::member:
-    case expr_kind::or_else:
-      return always_waits(e->a.get(), depth);
-    case expr_kind::call:
-      for (const argument& a : e->args)
-        if (always_waits(a.value.get(), depth)) return true;
-      return false;
-    default:
-      return false;
-  }
+  return by_kind(
+      *e,
+      [&](const one_of<try_expr, unary_expr, member_expr, or_expr> auto& x) {
+        return always_waits(x.of.get(), depth);
+      },
+      [&](const call_expr& x) {
+        return std::any_of(x.args.begin(), x.args.end(),
+                           [&](const argument& a) { return always_waits(a.value.get(), depth); });
+      },
+      [](const one_of<bad_expr, name_expr, integer_expr, duration_expr, boolean_expr, text_expr,
+                      none_expr, list_expr, index_expr, binary_expr, range_expr, move_expr,
+                      spawn_expr> auto&) { return false; });
 }
 bool always_waits(const stmt& s, int depth) {
   switch (s.kind) {
@@ -104,14 +106,14 @@ bool always_waits(const block& b, int depth) {
 
 /// Whether the number of turns is known, and at most free_turns_max.
 bool bounded(const stmt& s) {
-  if (s.a->kind != expr_kind::range)
+  const range_expr* const range = s.a->get<range_expr>();
+  if (range == nullptr)
     return s.a->type->is(kind::array) && static_cast<__int128>(s.a->type->count) <= free_turns_max;
-  const auto known = [](const expr* e) {
-    return e != nullptr && e->is_constant &&
-           !(e->kind == expr_kind::name && e->means == meaning::local);
+  const auto known = [](const expr_ptr& e) {
+    return e != nullptr && e->is_constant && e->local() == nullptr;
   };
-  if (!known(s.a->b.get()) || (s.a->a && !known(s.a->a.get()))) return false;
-  return s.a->b->number - (s.a->a ? s.a->a->number : 0) <= free_turns_max;
+  if (!known(range->to) || (range->from && !known(range->from))) return false;
+  return range->to->number - (range->from ? range->from->number : 0) <= free_turns_max;
 }
 
 }  // namespace

@@ -82,13 +82,13 @@ class cc_emitter {
   cc_expr constant_text(const type& t, __int128 n, span at);
   cc_expr number_text(const expr& e);
   cc_expr name_text(const expr& e);
-  cc_expr index_text(const expr& e);
-  cc_expr unary_text(const expr& e);
-  cc_expr binary_text(const expr& e);
-  cc_expr logic_text(const expr& e);
+  cc_expr index_text(const index_expr& x);
+  cc_expr unary_text(const expr& e, const unary_expr& x);
+  cc_expr binary_text(const expr& e, const binary_expr& x);
+  cc_expr logic_text(const binary_expr& x);
   cc_expr checked(word op, const type& t, const expr* left, const cc_expr& a, const cc_expr& b,
                   span at);
-  cc_expr list_text(const expr& e);
+  cc_expr list_text(const expr& e, const list_expr& x);
 
   // The order of evaluation (emit_cc_order.cc).
   effect effect_of(const expr& e);
@@ -108,25 +108,25 @@ class cc_emitter {
   cc_expr call_text(const expr& e);
   /// The call without the co_await before it.
   cc_expr bare_call(const expr& e);
-  cc_expr function_call(const expr& e);
-  cc_expr foreign_call(const expr& e);
-  cc_expr record_text(const expr& e);
-  cc_expr conversion_text(const expr& e);
+  cc_expr function_call(const call_expr& x);
+  cc_expr foreign_call(const expr& e, const call_expr& x);
+  cc_expr record_text(const expr& e, const call_expr& x);
+  cc_expr conversion_text(const expr& e, const call_expr& x);
   cc_expr operation_text(const expr& e);
-  cc_expr construct_text(const expr& e);
-  cc_expr spawn_text(const expr& e);
+  cc_expr construct_text(const expr& e, const call_expr& x);
+  cc_expr spawn_text(const expr& e, const spawn_expr& x);
   static bool waits(const expr& call);
   /// GCC 12 destroys an aggregate twice that is made inside a co_await: it gets a name before.
-  void name_aggregates(const expr& call);
-  bool foreign_blocks(const expr& call) const;
+  void name_aggregates(const call_expr& call);
+  static bool foreign_blocks(const expr& call);
 
   // Handlers (emit_cc_or.cc).
   /// `a or handler` as a value; `name` is what the outcome may be called.
-  cc_expr or_text(const expr& e, const std::string& name);
-  void emit_or(const expr& e);
-  cc_expr outcome_text(const expr& e);
-  void emit_handler(const expr& e, const std::string& outcome);
-  cc_expr short_or(const expr& e);
+  cc_expr or_text(const expr& e, const or_expr& x, const std::string& name);
+  void emit_or(const or_expr& x);
+  cc_expr outcome_text(const or_expr& x);
+  void emit_handler(const or_expr& x, const std::string& outcome);
+  cc_expr short_or(const or_expr& x);
 
   // Statements (emit_cc_stmt.cc, emit_cc_loop.cc).
   /// `ends`: nothing follows in the braces.

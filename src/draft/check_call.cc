@@ -13,41 +13,34 @@ bool printable(const type& t) noexcept {
          t.is(kind::poison);
 }
 
-/// A constant argument, for parameters that the call leaves out.
+/// A constant argument, for parameters that the call leaves out. Other kinds are no constants.
 expr_ptr copy_constant(const expr& from, span at) {
-  auto e = std::make_unique<expr>();
-  e->kind = from.kind;
-  e->op = from.op;
-  e->at = at;
-  e->name = from.name;
-  e->value = from.value;
-  e->text_value = from.text_value;
-  if (from.a) e->a = copy_constant(*from.a, at);
-  if (from.b) e->b = copy_constant(*from.b, at);
-  return e;
+  const auto copy = [&](const expr_ptr& part) { return copy_constant(*part, at); };
+  return by_kind(
+      from, [&](const name_expr& x) { return make_expr(at, name_expr{x.name}); },
+      [&](const member_expr& x) { return make_expr(at, member_expr{copy(x.of), x.name}); },
+      [&](const unary_expr& x) { return make_expr(at, unary_expr{x.op, copy(x.of)}); },
+      [&](const binary_expr& x) {
+        return make_expr(at, binary_expr{x.op, copy(x.left), copy(x.right)});
+      },
+      [&](const one_of<integer_expr, duration_expr, boolean_expr, text_expr, none_expr> auto& x) {
+        return make_expr(at, x);
+      },
+      [&](const one_of<bad_expr, list_expr, call_expr, index_expr, range_expr, try_expr, move_expr,
+                       spawn_expr, or_expr> auto&) { return make_expr(at, bad_expr{}); });
 }
 
 /// A copy of a default that was checked in another module: its names mean nothing in this one.
 expr_ptr copy_checked(const expr& from, span at) {
-  const bool is_text = from.kind == expr_kind::text || from.means == meaning::constant;
+  const bool is_text = from.is<text_expr>() || from.means == meaning::constant;
   if (from.means == meaning::enumerator || from.type == nullptr || !(from.is_constant || is_text))
     return copy_constant(from, at);
-  auto e = std::make_unique<expr>();
-  e->at = at;
-  e->kind = !from.is_constant               ? expr_kind::text
-            : from.type->is(kind::boolean)  ? expr_kind::boolean
-            : from.type->is(kind::duration) ? expr_kind::duration
-                                            : expr_kind::integer;
-  e->text_value = from.text_value;
-  const bool negative = from.is_constant && from.number < 0;
-  e->value = static_cast<std::uint64_t>(negative ? -from.number : from.number);
-  if (!negative) return e;
-  auto minus = std::make_unique<expr>();
-  minus->kind = expr_kind::unary;
-  minus->op = word::s_sub;
-  minus->at = at;
-  minus->a = std::move(e);
-  return minus;
+  if (!from.is_constant) return make_expr(at, text_expr{bytes_of(from)});
+  if (from.type->is(kind::boolean)) return make_expr(at, boolean_expr{from.number != 0});
+  const auto value = static_cast<std::uint64_t>(from.number < 0 ? -from.number : from.number);
+  expr_ptr e = from.type->is(kind::duration) ? make_expr(at, duration_expr{value})
+                                             : make_expr(at, integer_expr{value});
+  return from.number < 0 ? make_expr(at, unary_expr{word::s_sub, std::move(e)}) : std::move(e);
 }
 
 }  // namespace
@@ -62,12 +55,9 @@ void checker::check_argument(argument& a, const type* want, passing how, std::st
       check_value(*a.value, want, what.c_str());
       if (a.value->type->is_owned() && is_place(*a.value)) {
         // Given to a parameter that takes, a variable is moved without the word.
-        auto m = std::make_unique<expr>();
-        m->kind = expr_kind::move;
-        m->at = a.value->at;
-        m->a = std::move(a.value);
-        a.value = std::move(m);
-        check_move(*a.value, want);
+        const span at = a.value->at;
+        a.value = make_expr(at, move_expr{std::move(a.value)});
+        check(*a.value, want);
       }
       return;
     case passing::change:
@@ -99,119 +89,120 @@ void checker::require_changeable(const expr& e, span at, const std::string& why)
   d.hint = v->is_param ? "make the parameter 'var " + v->name + "'" : "declare it with 'var'";
 }
 
-const type* checker::check_call(expr& e, const type* want) {
-  expr& callee = *e.a;
+const type* checker::wrong_call(expr& e, call_expr& x) {
+  for (argument& a : x.args) check(*a.value);
+  return wrong(e);
+}
+
+const type* checker::check_call(expr& e, call_expr& x, const type* want) {
+  expr& callee = *x.called;
   module* home = nullptr;
-  if (callee.kind == expr_kind::name) {
+  if (name_expr* const name = callee.get<name_expr>()) {
     if (symbol* s = symbol_of(callee, home)) {
       if (s->fn != nullptr) {
         if (s->decl->kind == item_kind::main || s->decl->kind == item_kind::thread) {
-          error("D0004", e.at, quoted(callee.name) + " is a thread and is not called").hint =
-              "spawn " + std::string(callee.name) + "(...)";
+          error("D0004", e.at, quoted(name->name) + " is a thread and is not called").hint =
+              "spawn " + std::string(name->name) + "(...)";
           return wrong(e);
         }
-        return check_user_call(e, *s->fn, false);
+        return check_user_call(e, x, *s->fn, false);
       }
-      if (s->type != nullptr && s->type->is(kind::record)) return check_record_call(e, s->type);
+      if (s->type != nullptr && s->type->is(kind::record)) return check_record_call(e, x, s->type);
       if (s->type != nullptr) {
-        error("D0004", callee.at, quoted(callee.name) + " cannot be called");
+        error("D0004", callee.at, quoted(name->name) + " cannot be called");
         return wrong(e);
       }
     }
-    if (find_variable(callee.name) == nullptr && module_.names.count(callee.name) == 0) {
-      if (callee.name == "text" && callee.has_generic) {
+    if (find_variable(name->name) == nullptr && module_.names.count(name->name) == 0) {
+      if (name->name == "text" && name->has_generic) {
         type_expr t;
         t.kind = type_expr::form::name;
         t.at = callee.at;
-        t.name = callee.name;
-        t.inner = callee.generic;
-        return check_conversion(e, resolve(t));
+        t.name = name->name;
+        t.inner = name->generic;
+        return check_conversion(e, x, resolve(t));
       }
-      if (callee.name == "buffer" || callee.name == "channel" || callee.name == "broadcast" ||
-          callee.name == "semaphore" || callee.name == "rendezvous")
-        return check_construct(e, callee.name, want);
-      if (callee.name == "event") return check_event(e);
-      if (const type* t = types_.find(callee.name);
+      if (name->name == "buffer" || name->name == "channel" || name->name == "broadcast" ||
+          name->name == "semaphore" || name->name == "rendezvous")
+        return check_construct(e, x, *name, want);
+      if (name->name == "event") return check_event(e, x);
+      if (const type* t = types_.find(name->name);
           t != nullptr && (t->is_integer() || t->is(kind::bytes) || t->is(kind::duration)))
-        return check_conversion(e, t);
-      auto& d = error("D0003", callee.at, "there is no function " + quoted(callee.name));
-      d.hint = suggest(callee.name);
-      for (argument& a : e.args) check(*a.value);
-      return wrong(e);
+        return check_conversion(e, x, t);
+      auto& d = error("D0003", callee.at, "there is no function " + quoted(name->name));
+      d.hint = suggest(name->name);
+      return wrong_call(e, x);
     }
-    error("D0004", callee.at, quoted(callee.name) + " is not a function");
+    error("D0004", callee.at, quoted(name->name) + " is not a function");
     return wrong(e);
   }
-  if (callee.kind != expr_kind::member) {
+  member_expr* const member = callee.get<member_expr>();
+  if (member == nullptr) {
     error("D0004", e.at, "this cannot be called");
     return wrong(e);
   }
-  expr& on = *callee.a;
-  if (on.kind == expr_kind::name && find_variable(on.name) == nullptr) {
+  expr& on = *member->of;
+  if (const name_expr* const name = on.get<name_expr>();
+      name != nullptr && find_variable(name->name) == nullptr) {
     if (symbol* s = symbol_of(callee, home)) {
       if (s->fn != nullptr && s->decl->kind == item_kind::function)
-        return check_user_call(e, *s->fn, false);
-      if (s->type != nullptr && s->type->is(kind::record)) return check_record_call(e, s->type);
-      error("D0004", callee.at, quoted(callee.name) + " cannot be called");
+        return check_user_call(e, x, *s->fn, false);
+      if (s->type != nullptr && s->type->is(kind::record)) return check_record_call(e, x, s->type);
+      error("D0004", callee.at, quoted(member->name) + " cannot be called");
       return wrong(e);
     }
-    if (is_namespace(on.name) && module_.names.count(on.name) == 0) {
-      if (!module_.uses_builtin(on.name)) {
-        error("D0003", on.at, quoted(on.name) + " is not used in this module").hint =
-            "write 'use " + std::string(on.name) + "' at the top";
+    if (is_namespace(name->name) && module_.names.count(name->name) == 0) {
+      if (!module_.uses_builtin(name->name)) {
+        error("D0003", on.at, quoted(name->name) + " is not used in this module").hint =
+            "write 'use " + std::string(name->name) + "' at the top";
         return wrong(e);
       }
-      const receiver home = module_named(on.name);
-      const operation* const op = find_operation(home, callee.name);
+      const receiver home = module_named(name->name);
+      const operation* const op = find_operation(home, member->name);
       if (op == nullptr) {
         std::vector<std::string> known;
         for (const operation& o : operations())
           if (o.on == home) known.emplace_back(o.name);
-        auto& d = error("D0003", callee.name_at,
-                        "there is no " + quoted(callee.name) + " in " + std::string(on.name));
-        if (const std::string best = nearest(callee.name, known); !best.empty())
+        auto& d = error("D0003", member->name_at,
+                        "there is no " + quoted(member->name) + " in " + std::string(name->name));
+        if (const std::string best = nearest(member->name, known); !best.empty())
           d.hint = "did you mean " + quoted(best) + "?";
-        for (argument& a : e.args) check(*a.value);
-        return wrong(e);
+        return wrong_call(e, x);
       }
       callee.means = meaning::operation;
       on.means = meaning::namespace_;
-      return check_operation(e, *op, nullptr, nullptr);
+      return check_operation(e, x, *op, nullptr, nullptr);
     }
-    if (module_.used(on.name) != nullptr) {
-      error("D0003", callee.name_at,
-            "there is no " + quoted(callee.name) + " in the module " + quoted(on.name));
-      for (argument& a : e.args) check(*a.value);
-      return wrong(e);
+    if (module_.used(name->name) != nullptr) {
+      error("D0003", member->name_at,
+            "there is no " + quoted(member->name) + " in the module " + quoted(name->name));
+      return wrong_call(e, x);
     }
   }
   const type* const t = check(on);
   refuse_fallible(on);
-  if (t->is(kind::poison)) {
-    for (argument& a : e.args) check(*a.value);
-    return wrong(e);
-  }
-  const operation* op = find_operation(receiver_of(t->kind), callee.name);
+  if (t->is(kind::poison)) return wrong_call(e, x);
+  const operation* op = find_operation(receiver_of(t->kind), member->name);
   if (op == nullptr || op->property) {
     std::vector<std::string> known;
     for (const operation& o : operations())
       if (o.on == receiver_of(t->kind)) known.emplace_back(o.name);
-    auto& d = error("D0003", callee.name_at, "a " + t->name + " has no " + quoted(callee.name));
+    auto& d = error("D0003", member->name_at, "a " + t->name + " has no " + quoted(member->name));
     if (op != nullptr) {
       d.hint = "it is a value: write it without ( )";
-    } else if (const std::string best = nearest(callee.name, known); !best.empty()) {
+    } else if (const std::string best = nearest(member->name, known); !best.empty()) {
       d.hint = "did you mean " + quoted(best) + "?";
     }
-    for (argument& a : e.args) check(*a.value);
-    return wrong(e);
+    return wrong_call(e, x);
   }
-  return check_operation(e, *op, &on, t->of);
+  return check_operation(e, x, *op, &on, t->of);
 }
 
-const type* checker::check_operation(expr& e, const operation& op, expr* receiver, const type* of) {
+const type* checker::check_operation(expr& e, call_expr& x, const operation& op, expr* receiver,
+                                     const type* of) {
   e.means = meaning::operation;
-  e.op_info = &op;
-  e.op_type = of;
+  x.op = &op;
+  x.op_type = of;
   e.fallible = op.fallible;
   e.waits = op.waits;
   if (receiver != nullptr) {
@@ -222,12 +213,12 @@ const type* checker::check_operation(expr& e, const operation& op, expr* receive
         require_changeable(*receiver, receiver->at, quoted(op.name) + " changes it");
       }
     }
-    if (op.consumes) check_move(*receiver, nullptr);
+    if (op.consumes) move_from(*receiver, receiver->at, false);
     if (is_temporary(*receiver) && (receiver->type->needs_release() || op.looks_into))
       refuse_temporary(*receiver);
   }
   if (op.params == "...") {
-    for (argument& a : e.args) {
+    for (argument& a : x.args) {
       check_value(*a.value, nullptr);
       if (!a.name.empty()) error("D0006", a.at, quoted(op.name) + " has no named arguments");
       if (!printable(*a.value->type))
@@ -238,7 +229,7 @@ const type* checker::check_operation(expr& e, const operation& op, expr* receive
   const std::vector<operation_param> params = params_of(op);
   std::vector<argument> sorted(params.size());
   std::size_t next = 0;
-  for (argument& a : e.args) {
+  for (argument& a : x.args) {
     std::size_t to = next;
     if (!a.name.empty()) {
       to = 0;
@@ -257,22 +248,19 @@ const type* checker::check_operation(expr& e, const operation& op, expr* receive
   }
   for (std::size_t i = 0; i != params.size(); ++i) {
     if (!sorted[i].value && !params[i].fallback.empty()) {
-      sorted[i].value = std::make_unique<expr>();
-      expr& v = *sorted[i].value;
-      v.kind = expr_kind::text;
-      v.at = e.at;
-      v.text_value = params[i].fallback.substr(1, params[i].fallback.size() - 2);
+      const std::string_view written = params[i].fallback;
+      sorted[i].value =
+          make_expr(e.at, text_expr{std::string(written.substr(1, written.size() - 2))});
     }
     if (!sorted[i].value) {
       auto& d =
           error("D0006", e.at, quoted(op.name) + " needs the argument " + quoted(params[i].name));
       d.hint = op.full_name() + "(" + std::string(op.params) + ")";
-      sorted[i].value = std::make_unique<expr>();
-      sorted[i].value->at = e.at;
+      sorted[i].value = make_expr(e.at, bad_expr{});
     }
     check_argument(sorted[i], resolve_word(params[i].type, of), params[i].how, params[i].name);
   }
-  e.args = std::move(sorted);
+  x.args = std::move(sorted);
   if (op.id == operation_id::join) {
     e.fallible = true;
     return e.type = of;
@@ -280,15 +268,14 @@ const type* checker::check_operation(expr& e, const operation& op, expr* receive
   return e.type = resolve_word(op.result, of);
 }
 
-const type* checker::check_user_call(expr& e, function& f, bool spawned) {
+const type* checker::check_user_call(expr& e, call_expr& x, function& f, bool spawned) {
   e.means = meaning::function;
-  e.callee = &f;
-  e.a->means = meaning::function;
-  e.a->callee = &f;
+  x.callee = &f;
+  x.called->means = meaning::function;
   const auto& params = f.decl->params;
   std::vector<argument> sorted(params.size());
   std::size_t next = 0;
-  for (argument& a : e.args) {
+  for (argument& a : x.args) {
     std::size_t to = next;
     if (!a.name.empty()) {
       to = 0;
@@ -315,15 +302,14 @@ const type* checker::check_user_call(expr& e, function& f, bool spawned) {
     if (!sorted[i].value) {
       auto& d = error("D0006", e.at, quoted(f.name) + " needs the argument " + quoted(v.name));
       d.notes.push_back({params[i].at, "it is declared here"});
-      sorted[i].value = std::make_unique<expr>();
-      sorted[i].value->at = e.at;
+      sorted[i].value = make_expr(e.at, bad_expr{});
     }
     passing how = params[i].how;
     // A thread owns its parameters.
     if (how == passing::borrow && f.is_thread() && v.type->is_owned()) how = passing::take;
     check_argument(sorted[i], v.type, how, v.name);
   }
-  e.args = std::move(sorted);
+  x.args = std::move(sorted);
   e.fallible = f.fallible;
   if (f.decl->blocking) e.waits = true;
   if (!spawned && function_ != nullptr) function_->calls.push_back({&f, &e});

@@ -20,30 +20,12 @@ variable* checker::find_variable(std::string_view name) noexcept {
   return nullptr;
 }
 
-variable* checker::root_of(const expr& e) noexcept {
-  const expr* at = &e;
-  while (at != nullptr) {
-    switch (at->kind) {
-      case expr_kind::name:
-        return at->means == meaning::local ? at->var : nullptr;
-      case expr_kind::member:
-        if (at->means != meaning::field) return nullptr;
-        at = at->a.get();
-        break;
-      case expr_kind::index:
-        at = at->a.get();
-        break;
-      default:
-        return nullptr;
-    }
-  }
-  return nullptr;
-}
+variable* checker::root_of(const expr& e) noexcept { return place_root(e); }
 
-bool checker::is_place(const expr& e) const noexcept { return root_of(e) != nullptr; }
+bool checker::is_place(const expr& e) const noexcept { return place_root(e) != nullptr; }
 
 bool checker::is_temporary(const expr& e) const noexcept {
-  if (is_place(e) || e.kind == expr_kind::text || e.means == meaning::constant) return false;
+  if (is_place(e) || e.is<text_expr>() || e.means == meaning::constant) return false;
   return e.type->needs_release() || e.type->is(kind::text);
 }
 
@@ -63,7 +45,7 @@ const type* checker::check_value(expr& e, const type* want, const char* what) {
   check(e, want);
   refuse_fallible(e);
   if (want != nullptr) convert(e, want, what);
-  return e.to != nullptr ? e.to : e.type;
+  return e.final_type();
 }
 
 bool checker::converts(const expr& e, const type* want) const {
@@ -74,8 +56,8 @@ bool checker::converts(const expr& e, const type* want) const {
       return like_view(from) || from.is(kind::buffer);
     case kind::bytes:
     case kind::text:
-      if (e.kind == expr_kind::text || (e.means == meaning::constant && from.is(kind::view)))
-        return want->is(kind::bytes) || e.text_value.size() <= want->count;
+      if (e.is<text_expr>() || (e.means == meaning::constant && from.is(kind::view)))
+        return want->is(kind::bytes) || bytes_of(e).size() <= want->count;
       return want->is(kind::text) && from.is(kind::text) && from.count <= want->count;
     case kind::optional: {
       if (from.is(kind::none)) return true;
@@ -116,9 +98,9 @@ void checker::convert(expr& e, const type* want, const char* what) {
     }
     return;
   }
-  if (want->is(kind::text) && e.kind == expr_kind::text) {
+  if (want->is(kind::text) && e.is<text_expr>()) {
     error("D1102", e.at,
-          "these " + std::to_string(e.text_value.size()) + " bytes do not fit in " + want->name);
+          "these " + std::to_string(bytes_of(e).size()) + " bytes do not fit in " + want->name);
     return;
   }
   auto& d = error("D0004", e.at,
@@ -131,72 +113,43 @@ void checker::convert(expr& e, const type* want, const char* what) {
 }
 
 const type* checker::check(expr& e, const type* want) {
-  struct deeper {
-    explicit deeper(std::uint32_t& d) : depth(d) { ++depth; }
-    ~deeper() { --depth; }
-    std::uint32_t& depth;
-  } const here(depth_);
+  const auto constant = [&](kind of, std::uint64_t number) {
+    e.is_constant = true;
+    e.number = number;
+    return e.type = types_.basic(of);
+  };
   e.to = nullptr;
-  switch (e.kind) {
-    case expr_kind::bad:
-      return wrong(e);
-    case expr_kind::name:
-      return check_name(e, want);
-    case expr_kind::integer: {
-      e.is_constant = true;
-      e.number = e.value;
-      e.type =
-          types_.basic(e.value > static_cast<std::uint64_t>(INT64_MAX) ? kind::u64 : kind::i64);
-      return e.type;
-    }
-    case expr_kind::duration:
-      e.is_constant = true;
-      e.number = e.value;
-      e.type = types_.basic(kind::duration);
-      return e.type;
-    case expr_kind::text:
-      e.type = types_.basic(kind::view);
-      return e.type;
-    case expr_kind::boolean:
-      e.is_constant = true;
-      e.number = e.value;
-      e.type = types_.basic(kind::boolean);
-      return e.type;
-    case expr_kind::none:
-      e.type = types_.basic(kind::none);
-      if (want == nullptr || !want->is(kind::optional)) {
+  return by_kind(
+      e, [&](bad_expr&) { return wrong(e); }, [&](name_expr& x) { return check_name(e, x, want); },
+      [&](integer_expr& x) {
+        return constant(x.value > static_cast<std::uint64_t>(INT64_MAX) ? kind::u64 : kind::i64,
+                        x.value);
+      },
+      [&](duration_expr& x) { return constant(kind::duration, x.value); },
+      [&](boolean_expr& x) { return constant(kind::boolean, x.value ? 1 : 0); },
+      [&](text_expr&) { return e.type = types_.basic(kind::view); },
+      [&](none_expr&) {
+        e.type = types_.basic(kind::none);
+        if (want != nullptr && want->is(kind::optional)) return e.type;
         if (want == nullptr || !want->is(kind::poison))
           error("D0004", e.at, "'none' is an optional that has nothing, and none is wanted here");
         return wrong(e);
-      }
-      return e.type;
-    case expr_kind::list:
-      return check_list(e, want);
-    case expr_kind::call:
-      return check_call(e, want);
-    case expr_kind::index:
-      return check_index(e);
-    case expr_kind::member:
-      return check_member(e, want);
-    case expr_kind::unary:
-      return check_unary(e, want);
-    case expr_kind::binary:
-      return check_binary(e, want);
-    case expr_kind::range:
-      if (e.a) check_value(*e.a, types_.basic(kind::i64), "a range");
-      if (e.b) check_value(*e.b, types_.basic(kind::i64), "a range");
-      e.type = types_.basic(kind::range);
-      return e.type;
-    case expr_kind::try_:
-      return check_try(e, want);
-    case expr_kind::move:
-      return check_move(e, want);
-    case expr_kind::spawn:
-      return check_spawn(e);
-    case expr_kind::or_else:
-      return check_or(e, want);
-  }
-  return wrong(e);
+      },
+      [&](list_expr& x) { return check_list(e, x, want); },
+      [&](call_expr& x) { return check_call(e, x, want); },
+      [&](index_expr& x) { return check_index(e, x); },
+      [&](member_expr& x) { return check_member(e, x); },
+      [&](unary_expr& x) { return check_unary(e, x, want); },
+      [&](binary_expr& x) { return check_binary(e, x, want); },
+      [&](range_expr& x) {
+        if (x.from) check_value(*x.from, types_.basic(kind::i64), "a range");
+        if (x.to) check_value(*x.to, types_.basic(kind::i64), "a range");
+        return e.type = types_.basic(kind::range);
+      },
+      [&](try_expr& x) { return check_try(e, x, want); },
+      [&](move_expr& x) { return check_move(e, x, want); },
+      [&](spawn_expr& x) { return check_spawn(e, x); },
+      [&](or_expr& x) { return check_or(e, x, want); });
 }
 
 std::string checker::suggest(std::string_view name) const {
@@ -207,69 +160,66 @@ std::string checker::suggest(std::string_view name) const {
   return best.empty() ? std::string() : "did you mean " + quoted(best) + "?";
 }
 
-const type* checker::check_name(expr& e, const type* want) {
+const type* checker::use_constant(expr& e, const constant& c) {
+  e.means = meaning::constant;
+  if (c.is_number()) {
+    e.is_constant = true;
+    e.number = c.number();
+  }
+  return e.type = c.type;
+}
+
+const type* checker::check_name(expr& e, name_expr& x, const type* want) {
   if (want != nullptr && want->is(kind::optional)) want = want->of;
   if (want != nullptr && want->is(kind::enumeration)) {
     for (const enumeration::value& v : want->values->values) {
-      if (v.name != e.name) continue;
+      if (v.name != x.name) continue;
       e.means = meaning::enumerator;
       e.is_constant = true;
       e.number = v.number;
       return e.type = want;
     }
   }
-  if (variable* v = find_variable(e.name)) {
+  if (variable* v = find_variable(x.name)) {
     v->used = true;
     e.means = meaning::local;
-    e.var = v;
+    x.var = v;
     return e.type = v->type;
   }
-  if (symbol* s = find_symbol(e.name)) {
+  if (symbol* s = find_symbol(x.name)) {
     if (s->value != nullptr) {
       check_constant(*s->value);
-      e.means = meaning::constant;
-      e.text_value = s->value->text;
-      if (!s->value->foreign &&
-          (s->value->type->is_integer() || s->value->type->is(kind::boolean) ||
-           s->value->type->is(kind::duration))) {
-        e.is_constant = true;
-        e.number = s->value->type->is_signed() || s->value->type->is(kind::duration)
-                       ? static_cast<__int128>(static_cast<std::int64_t>(s->value->value))
-                       : static_cast<__int128>(s->value->value);
-      }
-      if (s->value->foreign) e.text_value = s->value->c_name;
-      return e.type = s->value->type;
+      x.value = s->value;
+      return use_constant(e, *s->value);
     }
     auto& d = error(
         "D0004", e.at,
-        quoted(e.name) + (s->fn != nullptr ? " is a function" : " is a type") + ", not a value");
+        quoted(x.name) + (s->fn != nullptr ? " is a function" : " is a type") + ", not a value");
     d.notes.push_back({s->decl->name_at, "it is declared here"});
-    if (s->fn != nullptr) d.hint = "call it: " + std::string(e.name) + "(...)";
+    if (s->fn != nullptr) d.hint = "call it: " + std::string(x.name) + "(...)";
     return wrong(e);
   }
-  auto& d = error("D0003", e.at, "there is no " + quoted(e.name) + " here");
-  d.hint = suggest(e.name);
-  if (is_namespace(e.name)) d.hint = "write 'use " + std::string(e.name) + "' at the top";
+  auto& d = error("D0003", e.at, "there is no " + quoted(x.name) + " here");
+  d.hint = suggest(x.name);
+  if (is_namespace(x.name)) d.hint = "write 'use " + std::string(x.name) + "' at the top";
   return wrong(e);
 }
 
-symbol* checker::symbol_of(expr& callee, module*& home) {
+symbol* checker::symbol_of(const expr& callee, module*& home) {
   home = &module_;
-  if (callee.kind == expr_kind::name) {
-    if (find_variable(callee.name) != nullptr) return nullptr;
-    return find_symbol(callee.name);
-  }
-  if (callee.kind != expr_kind::member || callee.a->kind != expr_kind::name) return nullptr;
-  if (find_variable(callee.a->name) != nullptr) return nullptr;
-  module* const m = module_.used(callee.a->name);
+  if (const name_expr* const n = callee.get<name_expr>())
+    return find_variable(n->name) != nullptr ? nullptr : find_symbol(n->name);
+  const member_expr* const x = callee.get<member_expr>();
+  const name_expr* const of = x != nullptr ? x->of->get<name_expr>() : nullptr;
+  if (of == nullptr || find_variable(of->name) != nullptr) return nullptr;
+  module* const m = module_.used(of->name);
   if (m == nullptr) return nullptr;
   home = m;
-  const auto found = m->names.find(callee.name);
+  const auto found = m->names.find(x->name);
   if (found == m->names.end()) return nullptr;
   found->second.used = true;
   if (!found->second.decl->is_pub) {
-    auto& d =
-        error("D0003", callee.at, quoted(callee.name) + " is not public in " + quoted(m->name));
+    auto& d = error("D0003", callee.at, quoted(x->name) + " is not public in " + quoted(m->name));
     d.notes.push_back({found->second.decl->name_at, "write 'pub' here"});
   }
   return &found->second;
@@ -283,106 +233,102 @@ bool is_enum(const symbol* s) {
 
 }  // namespace
 
-const type* checker::check_enumerator(expr& e, const symbol& of) {
+const type* checker::check_enumerator(expr& e, const member_expr& x, const symbol& of) {
   for (const enumeration::value& v : of.type->values->values) {
-    if (v.name != e.name) continue;
+    if (v.name != x.name) continue;
     e.means = meaning::enumerator;
     e.is_constant = true;
     e.number = v.number;
     return e.type = of.type;
   }
-  auto& d =
-      error("D0003", e.name_at, quoted(e.name) + " is no value of the enum " + quoted(e.a->name));
+  auto& d = error("D0003", x.name_at,
+                  quoted(x.name) + " is no value of the enum " + quoted(of.decl->name));
   d.notes.push_back({of.decl->name_at, "it is declared here"});
   return wrong(e);
 }
 
-const type* checker::check_member(expr& e, const type*) {
+const type* checker::check_member(expr& e, member_expr& x) {
   // error.NAME, ENUM.VALUE, module.CONST, module.ENUM.VALUE
-  if (e.a->kind == expr_kind::member && e.a->a->kind == expr_kind::name &&
-      find_variable(e.a->a->name) == nullptr) {
-    if (module* home = module_.used(e.a->a->name)) {
-      const auto found = home->names.find(e.a->name);
-      if (found != home->names.end() && is_enum(&found->second))
-        return check_enumerator(e, *symbol_of(*e.a, home));
+  if (const member_expr* const inner = x.of->get<member_expr>()) {
+    const name_expr* const first = inner->of->get<name_expr>();
+    if (first != nullptr && find_variable(first->name) == nullptr) {
+      if (module* home = module_.used(first->name)) {
+        const auto found = home->names.find(inner->name);
+        if (found != home->names.end() && is_enum(&found->second))
+          return check_enumerator(e, x, *symbol_of(*x.of, home));
+      }
     }
   }
-  if (e.a->kind == expr_kind::name && find_variable(e.a->name) == nullptr) {
-    if (e.a->name == "error") {
+  if (const name_expr* const on = x.of->get<name_expr>();
+      on != nullptr && find_variable(on->name) == nullptr) {
+    if (on->name == "error") {
+      const std::uint32_t code = error_code(x.name);
       e.means = meaning::error_name;
-      e.value = error_code(e.name);
-      for (const auto& [known, code] : program_.errors) {
-        if (code != e.value || known == e.name) continue;
+      e.number = code;
+      for (const auto& [known, other] : program_.errors) {
+        if (other != code || known == x.name) continue;
         error("D0005", e.at,
-              "error." + std::string(e.name) + " and error." + known + " have one code by chance")
+              "error." + std::string(x.name) + " and error." + known + " have one code by chance")
             .hint = "rename one of them";
       }
-      program_.errors.emplace(e.name, static_cast<std::uint32_t>(e.value));
+      program_.errors.emplace(x.name, code);
       return e.type = types_.basic(kind::error);
     }
     module* home = nullptr;
-    symbol* s = find_symbol(e.a->name);
-    if (is_enum(s)) return check_enumerator(e, *s);
+    symbol* s = find_symbol(on->name);
+    if (is_enum(s)) return check_enumerator(e, x, *s);
     if ((s = symbol_of(e, home)) != nullptr) {
       if (s->value != nullptr) {
         checker(program_, *home, report_).check_constant(*s->value);
-        e.means = meaning::constant;
-        e.text_value = s->value->foreign ? s->value->c_name : s->value->text;
-        if (!s->value->foreign && !s->value->type->is(kind::view)) {
-          e.is_constant = true;
-          const type& t = *s->value->type;
-          e.number = t.is_signed() || t.is(kind::duration)
-                         ? static_cast<__int128>(static_cast<std::int64_t>(s->value->value))
-                         : static_cast<__int128>(s->value->value);
-        }
-        return e.type = s->value->type;
+        x.value = s->value;
+        return use_constant(e, *s->value);
       }
-      error("D0004", e.at, quoted(e.name) + " is not a value");
+      error("D0004", e.at, quoted(x.name) + " is not a value");
       return wrong(e);
     }
-    if (is_namespace(e.a->name) || module_.used(e.a->name) != nullptr) {
-      const operation* const op = find_operation(module_named(e.a->name), e.name);
+    if (is_namespace(on->name) || module_.used(on->name) != nullptr) {
+      const operation* const op = find_operation(module_named(on->name), x.name);
       auto& d =
-          error("D0003", e.name_at,
-                op != nullptr ? quoted(e.name) + " is a function"
-                              : "there is no " + quoted(e.name) + " in " + std::string(e.a->name));
+          error("D0003", x.name_at,
+                op != nullptr ? quoted(x.name) + " is a function"
+                              : "there is no " + quoted(x.name) + " in " + std::string(on->name));
       if (op != nullptr) d.hint = "call it with ( )";
       return wrong(e);
     }
   }
-  const type* const of = check(*e.a);
-  refuse_fallible(*e.a);
+  const type* const of = check(*x.of);
+  refuse_fallible(*x.of);
   if (of->is(kind::poison)) return wrong(e);
   if (of->is(kind::record)) {
     const auto& parts = of->record->parts;
     for (std::size_t i = 0; i != parts.size(); ++i) {
-      if (parts[i].name != e.name) continue;
+      if (parts[i].name != x.name) continue;
       e.means = meaning::field;
-      e.value = i;
+      x.field = i;
       return e.type = parts[i].type;
     }
     std::vector<std::string> known;
     for (const auto& p : parts) known.push_back(p.name);
     auto& d =
-        error("D0003", e.name_at, "the record " + of->name + " has no field " + quoted(e.name));
-    if (const std::string best = nearest(e.name, known); !best.empty())
+        error("D0003", x.name_at, "the record " + of->name + " has no field " + quoted(x.name));
+    if (const std::string best = nearest(x.name, known); !best.empty())
       d.hint = "did you mean " + quoted(best) + "?";
     return wrong(e);
   }
-  if (of->is(kind::array) && e.name == "len") {
+  if (of->is(kind::array) && x.name == "len") {
     e.is_constant = true;
     e.number = of->count;
     e.means = meaning::constant;
     return e.type = types_.basic(kind::i64);
   }
-  const operation* const op = find_operation(receiver_of(of->kind), e.name);
+  const operation* const op = find_operation(receiver_of(of->kind), x.name);
   if (op != nullptr && op->property) {
     e.means = meaning::operation;
-    e.op_info = op;
+    x.op = op;
     return e.type = resolve_word(op->result, nullptr);
   }
-  auto& d = error("D0003", e.name_at, "a " + of->name + " has no " + quoted(e.name));
-  if (op != nullptr) d.hint = "it is called: " + std::string(e.name) + "(...)";
+  auto& d = error("D0003", x.name_at, "a " + of->name + " has no " + quoted(x.name));
+  if (op != nullptr) d.hint = "it is called: " + std::string(x.name) + "(...)";
   return wrong(e);
 }
 

@@ -90,7 +90,7 @@ void checker::check_stmt(stmt& s) {
       if (!s.a) return check_block(s.body);
       check(*s.a);
       refuse_fallible(*s.a);
-      if (s.a->kind == expr_kind::try_)
+      if (s.a->is<try_expr>())
         error("D0402", s.a->at, "'try' cannot leave from here: the block is being left already")
             .hint = "handle the error with 'or { }'";
       return;
@@ -135,13 +135,14 @@ void checker::check_assign(stmt& s) {
                                                      : "make the parameter 'var " + v.name + "'")
                           : "declare it with 'var'";
     }
-    if (s.a->kind == expr_kind::index && (t->is(kind::u8)) && !s.a->a->type->is(kind::array))
-      error("D0004", s.a->at, "bytes of a " + s.a->a->type->name + " cannot be changed");
+    if (const index_expr* const x = s.a->get<index_expr>();
+        x != nullptr && t->is(kind::u8) && !x->of->type->is(kind::array))
+      error("D0004", s.a->at, "bytes of a " + x->of->type->name + " cannot be changed");
   }
   if (s.op == word::s_set) {
     check_value(*s.b, t, "the variable");
     if (s.b->to != nullptr && s.b->to->is(kind::view) && is_temporary(*s.b)) refuse_temporary(*s.b);
-    if (s.b->type->is_owned() && is_place(*s.b) && s.b->kind != expr_kind::move)
+    if (s.b->type->is_owned() && is_place(*s.b) && !s.b->is<move_expr>())
       error("D0901", s.b->at, "a " + s.b->type->name + " has one owner and is not copied").hint =
           "write 'move'";
     return;
@@ -171,7 +172,7 @@ void checker::check_condition(stmt& s) {
       error("D0004", s.a->at, "'let' asks whether an optional has a value, and this is " + t->name);
     t = poison();
   } else {
-    if (t->is_owned() && is_place(*s.a)) check_move(*s.a, nullptr);
+    if (t->is_owned() && is_place(*s.a)) move_from(*s.a, s.a->at, false);
     t = t->of;
   }
   s.var = declare(s.name, s.name_at, t, false);
@@ -193,7 +194,8 @@ void checker::check_for(stmt& s) {
   const type* const integer = types_.basic(kind::i64);
   const type* element = poison();
   if (t->is(kind::range)) {
-    if (!s.a->b) error("D0004", s.a->at, "this range has no end").hint = "0..n, without n";
+    if (const range_expr* const range = s.a->get<range_expr>(); range != nullptr && !range->to)
+      error("D0004", s.a->at, "this range has no end").hint = "0..n, without n";
     if (!s.second.empty())
       error("D0004", s.second_at, "a range has numbers only").hint = "for i in a..b";
     element = integer;
@@ -239,12 +241,10 @@ void checker::check_match(stmt& s) {
       const type* const wanted = textual ? types_.basic(kind::view) : t;
       check_value(*p, wanted, "the case");
       std::string key;
-      if (textual && (p->kind == expr_kind::text || p->means == meaning::constant)) {
-        key = "t" + p->text_value;
-      } else if (p->is_constant) {
+      if (textual && (p->is<text_expr>() || p->means == meaning::constant)) {
+        key = "t" + bytes_of(*p);
+      } else if (p->is_constant || p->means == meaning::error_name) {
         key = to_decimal(p->number);
-      } else if (p->means == meaning::error_name) {
-        key = std::to_string(p->value);
       } else if (!p->type->is(kind::poison) && !t->is(kind::poison)) {
         error("D0004", p->at, "a case is a constant").hint = "compare with 'if'";
         continue;
@@ -308,25 +308,26 @@ void checker::check_any(stmt& s) {
         ++waits;
         const type* const t = check(*arm.what);
         expr& e = *arm.what;
-        if (!t->is(kind::poison) &&
-            (e.kind != expr_kind::call || e.means != meaning::operation || !e.op_info->waits)) {
+        const call_expr* const call = e.get<call_expr>();
+        const operation* const op = call != nullptr ? call->op : nullptr;
+        if (t->is(kind::poison)) {
+        } else if (op == nullptr || !op->waits) {
           auto& d = error("D0004", arm.at, "an arm of 'any' is one operation that waits");
           d.hint = e.means == meaning::function ? "spawn the function, and join it here"
                                                 : "c.receive(), ch.receive(), job.join(), ...";
-        } else if (!t->is(kind::poison) && !withdraws(*e.op_info)) {
+        } else if (!withdraws(*op)) {
           auto& d = error("D0004", arm.at,
-                          quoted(e.op_info->name) + " cannot be withdrawn when another arm wins");
+                          quoted(op->name) + " cannot be withdrawn when another arm wins");
           d.hint = "do it in a function, spawn that, and join it here";
-        } else if (!t->is(kind::poison) && e.op_info->end != 0) {
-          if (const variable* on = root_of(*e.a->a);
-              on != nullptr && e.a->a->kind == expr_kind::name) {
+        } else if (op->end != 0) {
+          if (const variable* const on = call->receiver()->local()) {
             for (const use& u : uses) {
-              if (u.on != on || u.end != e.op_info->end) continue;
+              if (u.on != on || u.end != op->end) continue;
               auto& d = error("D1201", arm.at, "two arms wait for one end of " + quoted(on->name));
               d.notes.push_back({u.at, "the other"});
               d.hint = "which of them gets what comes would be chance";
             }
-            uses.push_back({on, e.op_info->end, arm.at});
+            uses.push_back({on, op->end, arm.at});
           }
         }
         e.fallible = false;
@@ -364,12 +365,13 @@ void checker::check_return(stmt& s) {
     return;
   }
   convert(*s.a, t, "the result");
-  if (s.a->type->is_owned() && is_place(*s.a)) check_move(*s.a, nullptr);
+  if (s.a->type->is_owned() && is_place(*s.a)) move_from(*s.a, s.a->at, false);
 }
 
 void checker::check_expression_stmt(stmt& s) {
   expr& e = *s.a;
-  e.discards = true;
+  or_expr* const handles = e.get<or_expr>();
+  if (handles != nullptr) handles->discards = true;
   const type* const t = check(e);
   if (e.fallible) {
     auto& d = error("D0401", e.at, "this may be an error, which is ignored here");
@@ -378,8 +380,7 @@ void checker::check_expression_stmt(stmt& s) {
     return;
   }
   if (t->is(kind::poison) || t->is(kind::void_)) return;
-  if (e.kind == expr_kind::spawn) return;
-  if (e.kind == expr_kind::or_else && !e.b) return;
+  if (e.is<spawn_expr>() || (handles != nullptr && !handles->otherwise)) return;
   auto& d = error("D1402", e.at, "the result is not used");
   d.hint = "write 'let _ = ...' if it does not matter";
 }

@@ -83,9 +83,8 @@ void checker::compute_constant(constant& c) {
   check_value(e, want, "the constant");
   c.type = want != nullptr ? want : e.type;
   if (c.type->is(kind::poison)) {
-  } else if (e.kind == expr_kind::text ||
-             (e.means == meaning::constant && c.type->is(kind::view))) {
-    c.text = e.text_value;
+  } else if (e.is<text_expr>() || (e.means == meaning::constant && c.type->is(kind::view))) {
+    c.text = bytes_of(e);
     c.type = types_.basic(kind::view);
   } else if (e.is_constant) {
     c.value = static_cast<std::uint64_t>(e.number);
@@ -140,10 +139,16 @@ void checker::check_let(stmt& s) {
       error("D0004", s.a->at, t->name + " cannot be kept in a variable");
       t = poison();
     }
-    if (s.a->type->is_owned() && is_place(*s.a) && s.a->kind != expr_kind::move) {
+    if (s.a->type->is_owned() && is_place(*s.a) && !s.a->is<move_expr>()) {
       auto& d =
           error("D0901", s.a->at, "a " + s.a->type->name + " has one owner and is not copied");
-      d.hint = "write 'move " + std::string(s.a->name) + "' to give it to the new variable";
+      const name_expr* const n = s.a->get<name_expr>();
+      const member_expr* const m = s.a->get<member_expr>();
+      d.hint = "write 'move " +
+               std::string(n != nullptr   ? n->name
+                           : m != nullptr ? m->name
+                                          : "") +
+               "' to give it to the new variable";
     }
   } else if (t != nullptr && t->owning == owning::borrowed) {
     error("D0501", s.at, "a view needs its value at once");
@@ -159,9 +164,8 @@ void checker::check_function(function& f) {
   for (param& p : f.decl->params) {
     if (!p.fallback) continue;
     check_value(*p.fallback, p.var->type, "the parameter");
-    if (!p.fallback->is_constant && p.fallback->kind != expr_kind::text &&
-        p.fallback->kind != expr_kind::none && p.fallback->means != meaning::constant &&
-        !p.fallback->type->is(kind::poison))
+    if (!p.fallback->is_constant && !p.fallback->is<text_expr>() && !p.fallback->is<none_expr>() &&
+        p.fallback->means != meaning::constant && !p.fallback->type->is(kind::poison))
       error("D0004", p.fallback->at, "a default is a constant");
   }
   {

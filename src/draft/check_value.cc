@@ -6,72 +6,70 @@
 
 namespace heddle::draft {
 
-const type* checker::check_construct(expr& e, std::string_view name, const type* want) {
+const type* checker::check_construct(expr& e, call_expr& x, name_expr& made, const type* want) {
+  const std::string_view name = made.name;
   const operation* const op = find_operation(receiver::none, name);
   const type* of = nullptr;
-  e.a->means = meaning::construct;
+  x.called->means = meaning::construct;
   if (name == "channel" || name == "broadcast" || name == "rendezvous") {
-    if (e.a->generic.size() == 1) {
+    if (made.generic.size() == 1) {
       type_expr t;
       t.kind = type_expr::form::name;
-      t.at = e.a->at;
+      t.at = x.called->at;
       t.name = name;
-      t.inner = e.a->generic;
+      t.inner = made.generic;
       const type* const whole = resolve(t);
       of = whole->of;
     } else if (want != nullptr && spelling(receiver_of(want->kind)) == name) {
       of = want->of;
     } else {
-      error("D0004", e.a->at, "a " + std::string(name) + " of which type?").hint =
+      error("D0004", x.called->at, "a " + std::string(name) + " of which type?").hint =
           "write " + std::string(name) + "<int>(...)";
     }
-    if (of == nullptr) {
-      for (argument& a : e.args) check(*a.value);
-      return wrong(e);
-    }
+    if (of == nullptr) return wrong_call(e, x);
   }
-  return check_operation(e, *op, nullptr, of);
+  return check_operation(e, x, *op, nullptr, of);
 }
 
-const type* checker::check_event(expr& e) {
-  e.a->means = meaning::construct;
-  for (argument& a : e.args) check(*a.value);
+const type* checker::check_event(expr& e, call_expr& x) {
+  x.called->means = meaning::construct;
+  for (argument& a : x.args) check(*a.value);
   if (waits_.empty()) {
     error("D0004", e.at, "an event of a variable is made inside 'wait'").hint =
         "rendezvous<int>() makes events elsewhere";
     return wrong(e);
   }
   waits_.back().tried = true;
-  if (e.args.size() != 1 || e.a->has_generic) {
+  if (x.args.size() != 1 || x.called->as<name_expr>().has_generic) {
     error("D0006", e.at, "'event' takes one variable, as event(answer)");
     return wrong(e);
   }
-  const expr& to = *e.args[0].value;
+  const expr& to = *x.args[0].value;
   if (to.type->is(kind::poison)) return wrong(e);
-  if (to.kind != expr_kind::name || to.means != meaning::local || !to.type->is(kind::optional)) {
+  if (to.local() == nullptr || !to.type->is(kind::optional)) {
     error("D0004", to.at, "the value of an event becomes that of a variable ?T").hint =
         "declare one before the 'wait': var answer: ?int = none";
     return wrong(e);
   }
-  const auto found = std::find(scope_.begin(), scope_.end(), to.var);
+  const auto found = std::find(scope_.begin(), scope_.end(), to.local());
   if (static_cast<std::size_t>(found - scope_.begin()) >= waits_.back().names) {
-    auto& d = error("D0004", to.at, quoted(to.name) + " ends before the 'wait' does");
-    d.notes.push_back({to.var->at, "declare it before the 'wait'"});
+    auto& d = error("D0004", to.at, quoted(to.local()->name) + " ends before the 'wait' does");
+    d.notes.push_back({to.local()->at, "declare it before the 'wait'"});
     return wrong(e);
   }
   require_changeable(to, to.at, "the event changes it");
   e.means = meaning::operation;
-  e.op_info = &operation_of(operation_id::event_of_wait);
-  e.op_type = to.type->of;
+  x.op = &operation_of(operation_id::event_of_wait);
+  x.op_type = to.type->of;
   waits_.back().at->events.push_back(&e);
   return e.type = types_.generic(kind::event, to.type->of);
 }
 
-const type* checker::check_record_call(expr& e, const type* t) {
+const type* checker::check_record_call(expr& e, call_expr& x, const type* t) {
   e.means = meaning::record;
   const auto& parts = t->record->parts;
   std::vector<argument> sorted(parts.size());
-  for (argument& a : e.args) {
+  for (argument& a : x.args) {
     std::size_t to = 0;
     while (to != parts.size() && parts[to].name != a.name) ++to;
     if (to == parts.size() || sorted[to].value) {
@@ -97,19 +95,19 @@ const type* checker::check_record_call(expr& e, const type* t) {
       d.notes.push_back({parts[i].at, "a " + parts[i].type->name + " has no empty value"});
     }
   }
-  e.args = std::move(sorted);
+  x.args = std::move(sorted);
   return e.type = t;
 }
 
-const type* checker::check_conversion(expr& e, const type* t) {
+const type* checker::check_conversion(expr& e, call_expr& call, const type* t) {
   e.means = meaning::conversion;
   e.type = t;
-  if (e.args.size() != 1 || !e.args[0].name.empty()) {
+  if (call.args.size() != 1 || !call.args[0].name.empty()) {
     error("D0006", e.at, "a conversion takes one value: " + t->name + "(x)");
-    for (argument& a : e.args) check(*a.value);
+    for (argument& a : call.args) check(*a.value);
     return t;
   }
-  expr& x = *e.args[0].value;
+  expr& x = *call.args[0].value;
   check_value(x, nullptr);
   const type& from = *x.type;
   if (from.is(kind::poison) || t->is(kind::poison)) return t;
@@ -118,10 +116,10 @@ const type* checker::check_conversion(expr& e, const type* t) {
     possible = from.is_integer() || from.is(kind::enumeration) || from.is(kind::boolean) ||
                from.is(kind::duration) || from.is(kind::error);
   if (t->is(kind::duration)) possible = from.is_integer();
-  if (t->is(kind::bytes)) possible = x.kind == expr_kind::text || from.is(kind::bytes);
+  if (t->is(kind::bytes)) possible = x.is<text_expr>() || from.is(kind::bytes);
   if (t->is(kind::text)) {
     possible = like_view(from);
-    e.fallible = x.kind != expr_kind::text && !(from.is(kind::text) && from.count <= t->count);
+    e.fallible = !x.is<text_expr>() && !(from.is(kind::text) && from.count <= t->count);
   }
   if (!possible) {
     auto& d = error("D0004", x.at, "a " + from.name + " cannot become " + t->name);
@@ -137,73 +135,71 @@ const type* checker::check_conversion(expr& e, const type* t) {
     }
   }
   if (t->is(kind::bytes) || t->is(kind::text)) {
-    if (x.kind == expr_kind::text) convert(x, t, nullptr);
+    if (x.is<text_expr>()) convert(x, t, nullptr);
   }
   return t;
 }
 
-const type* checker::check_spawn(expr& e) {
-  if (e.a->kind != expr_kind::call) {
+const type* checker::check_spawn(expr& e, spawn_expr& x) {
+  call_expr* const call = x.call->get<call_expr>();
+  if (call == nullptr) {
     error("D0004", e.at, "'spawn' starts a call: spawn session(c)");
     return wrong(e);
   }
   module* home = nullptr;
-  symbol* const s = symbol_of(*e.a->a, home);
+  symbol* const s = symbol_of(*call->called, home);
   if (s == nullptr || s->fn == nullptr || s->decl->is_extern || s->decl->kind == item_kind::main) {
-    error("D0004", e.a->at, "'spawn' starts a thread or a function of Draft");
-    for (argument& a : e.a->args) check(*a.value);
+    error("D0004", x.call->at, "'spawn' starts a thread or a function of Draft");
+    for (argument& a : call->args) check(*a.value);
     return wrong(e);
   }
   function& f = *s->fn;
   f.spawned = true;
-  check_user_call(*e.a, f, true);
-  e.a->fallible = false;
+  check_user_call(*x.call, *call, f, true);
+  x.call->fallible = false;
   if (!f.is_thread()) {
-    bool borrows = false;
     for (std::size_t i = 0; i != f.params.size(); ++i) {
       const variable& v = *f.params[i];
       const bool borrowed = (v.type->is_owned() && v.how != passing::take) ||
                             v.type->owning == owning::borrowed || v.how == passing::change;
       // The statement ends before the job does, and what was made in it.
-      if (const expr& a = *e.a->args[i].value;
+      if (const expr& a = *call->args[i].value;
           borrowed && scopes_ != 0 && v.how != passing::change && a.type != nullptr &&
-          a.kind != expr_kind::bad &&
+          !a.is<bad_expr>() &&
           (v.type->is_owned() ? !is_place(a) && !a.type->is(kind::none) : is_temporary(a)))
         refuse_temporary(a);
       if (!borrowed || scopes_ != 0) continue;
-      borrows = true;
       auto& d =
-          error("D0702", e.a->args[i].at, quoted(f.name) + " borrows this, and may outlive it");
+          error("D0702", call->args[i].at, quoted(f.name) + " borrows this, and may outlive it");
       d.notes.push_back({v.at, "the parameter"});
       d.hint = "spawn it inside 'scope { }', which waits for it";
       break;
     }
-    static_cast<void>(borrows);
   }
-  if (e.b) {
-    check(*e.b);
-    refuse_fallible(*e.b);
-    const type& t = *e.b->type;
+  if (x.color) {
+    check(*x.color);
+    refuse_fallible(*x.color);
+    const type& t = *x.color->type;
     if (!t.is_integer() && !t.is(kind::conn) && !t.is(kind::poison))
-      error("D0004", e.b->at, "a color is a number or a connection, and this is " + t.name);
+      error("D0004", x.color->at, "a color is a number or a connection, and this is " + t.name);
     if (scopes_ != 0)
-      error("D0004", e.b->at, "a thread inside 'scope' has the color of its scope").hint =
+      error("D0004", x.color->at, "a thread inside 'scope' has the color of its scope").hint =
           "spawn it outside of the scope";
   }
   return e.type = types_.generic(kind::job, f.result, true);
 }
 
-const type* checker::check_try(expr& e, const type* want) {
-  check(*e.a, want);
-  const type* const t = e.a->type;
+const type* checker::check_try(expr& e, try_expr& x, const type* want) {
+  check(*x.of, want);
+  const type* const t = x.of->type;
   if (t->is(kind::poison)) return wrong(e);
-  if (!e.a->fallible) {
+  if (!x.of->fallible) {
     auto& d = error("D0402", e.at, "this has no error that 'try' could pass on");
     d.hint = t->is(kind::optional) ? "handle none with 'or'" : "delete 'try'";
     e.type = t;
     return t;
   }
-  e.a->fallible = false;
+  x.of->fallible = false;
   if (function_ != nullptr && !function_->fallible && !function_->is_thread() &&
       !function_->is_main()) {
     auto& d = error(
@@ -215,84 +211,89 @@ const type* checker::check_try(expr& e, const type* want) {
   return e.type = t;
 }
 
-const type* checker::check_or(expr& e, const type* want) {
-  check(*e.a, want);
-  const type* t = e.a->type;
+const type* checker::check_or(expr& e, or_expr& x, const type* want) {
+  check(*x.of, want);
+  const type* t = x.of->type;
   if (!t->is(kind::poison)) {
-    if (e.a->fallible) {
-      e.a->fallible = false;
+    if (x.of->fallible) {
+      x.of->fallible = false;
     } else if (t->is(kind::optional)) {
-      e.of_optional = true;
+      x.of_optional = true;
       t = t->of;
-      if (e.a->type->is_owned() && is_place(*e.a)) check_move(*e.a, nullptr);
+      if (x.of->type->is_owned() && is_place(*x.of)) move_from(*x.of, x.of->at, false);
     } else {
       auto& d = error("D0402", e.at, "'or' handles an error or none, and here is neither");
       if (t->is(kind::boolean)) d.hint = "for bool it is '||'";
     }
   }
   e.type = t;
-  if (e.jump) {
-    check_stmt(*e.jump);
+  if (x.jump) {
+    check_stmt(*x.jump);
     return t;
   }
-  if (e.handler) {
+  if (x.handler) {
     {
       const names_here scope(*this);
-      if (!e.name.empty()) {
-        if (e.of_optional) {
-          error("D0004", e.name_at, "none has no error to name");
+      if (!x.name.empty()) {
+        if (x.of_optional) {
+          error("D0004", x.name_at, "none has no error to name");
         } else {
-          e.error_var = declare(e.name, e.name_at, types_.basic(kind::error), false);
-          if (e.error_var != nullptr) e.error_var->is_error = true;
+          x.error_var = declare(x.name, x.name_at, types_.basic(kind::error), false);
+          if (x.error_var != nullptr) x.error_var->is_error = true;
         }
       }
-      check_block(*e.handler);
+      check_block(*x.handler);
     }
-    if (!e.discards && !t->is(kind::void_) && !t->is(kind::poison) && !leaves(*e.handler)) {
-      auto& d = error("D0004", e.handler->at, "after this there is no " + t->name);
+    if (!x.discards && !t->is(kind::void_) && !t->is(kind::poison) && !leaves(*x.handler)) {
+      auto& d = error("D0004", x.handler->at, "after this there is no " + t->name);
       d.hint = "end it with return, break, continue or fail";
     }
     return t;
   }
   if (t->is(kind::void_)) {
-    error("D0004", e.b->at, "there is no value that could be replaced").hint =
+    error("D0004", x.otherwise->at, "there is no value that could be replaced").hint =
         "write a block: or { ... }";
-    check(*e.b);
+    check(*x.otherwise);
     return t;
   }
-  check(*e.b, t);
+  check(*x.otherwise, t);
   // `a or try b`, `a or b or return`: the error of the right side is handled there.
-  refuse_fallible(*e.b);
-  convert(*e.b, t, "'or'");
-  if (e.b->type->is_owned() && is_place(*e.b)) check_move(*e.b, nullptr);
+  refuse_fallible(*x.otherwise);
+  convert(*x.otherwise, t, "'or'");
+  if (x.otherwise->type->is_owned() && is_place(*x.otherwise))
+    move_from(*x.otherwise, x.otherwise->at, false);
   return t;
 }
 
-const type* checker::check_move(expr& e, const type* want) {
-  expr& x = e.kind == expr_kind::move ? *e.a : e;
-  const type* const t = x.type != nullptr && e.kind != expr_kind::move ? x.type : check(x, want);
-  e.type = t;
-  if (t->is(kind::poison)) return t;
-  if (x.kind != expr_kind::name || x.means != meaning::local) {
-    if (!is_place(x) && e.kind == expr_kind::move)
-      error("D0901", e.at, "'move' takes from a variable").hint = "delete 'move'";
+const type* checker::check_move(expr& e, move_expr& x, const type* want) {
+  e.type = check(*x.of, want);
+  move_from(*x.of, e.at, true);
+  return e.type;
+}
+
+void checker::move_from(expr& x, span at, bool written) {
+  const type* const t = x.type;
+  if (t->is(kind::poison)) return;
+  name_expr* const name = x.get<name_expr>();
+  if (name == nullptr || name->var == nullptr) {
+    if (!is_place(x) && written)
+      error("D0901", at, "'move' takes from a variable").hint = "delete 'move'";
     else
-      error("D0901", e.at, "only a whole variable can be moved");
-    return t;
+      error("D0901", at, "only a whole variable can be moved");
+    return;
   }
-  variable& v = *x.var;
+  variable& v = *name->var;
   const bool thread = v.owner != nullptr && (v.owner->is_thread() || v.owner->is_main());
   if (v.is_param && v.how != passing::take && !thread) {
-    auto& d = error("D0901", e.at, quoted(v.name) + " is borrowed, and its owner keeps it");
+    auto& d = error("D0901", at, quoted(v.name) + " is borrowed, and its owner keeps it");
     d.notes.push_back({v.at, "the parameter"});
     d.hint = "make it 'take " + v.name + "'";
-    return t;
+    return;
   }
-  if (!t->is_owned() && e.kind == expr_kind::move)
-    error("D0901", e.at, "a " + t->name + " is copied; there is nothing to move").hint =
+  if (!t->is_owned() && written)
+    error("D0901", at, "a " + t->name + " is copied; there is nothing to move").hint =
         "delete 'move'";
-  x.moves = t->is_owned();
-  return t;
+  name->moves = t->is_owned();
 }
 
 }  // namespace heddle::draft

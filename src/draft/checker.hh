@@ -56,27 +56,34 @@ class checker : public resolver {
   void convert(expr& e, const type* want, const char* what);
   [[nodiscard]] bool converts(const expr& e, const type* want) const;
   void refuse_fallible(expr& e);
-  const type* check_name(expr& e, const type* want);
-  const type* check_member(expr& e, const type* want);
-  const type* check_enumerator(expr& e, const symbol& of);
-  const type* check_call(expr& e, const type* want);
-  const type* check_operation(expr& e, const operation& op, expr* receiver, const type* of);
-  const type* check_user_call(expr& e, function& f, bool spawned);
-  const type* check_record_call(expr& e, const type* t);
-  const type* check_conversion(expr& e, const type* t);
-  const type* check_event(expr& e);
-  const type* check_construct(expr& e, std::string_view name, const type* want);
-  const type* check_unary(expr& e, const type* want);
-  const type* check_binary(expr& e, const type* want);
-  const type* check_index(expr& e);
-  const type* check_list(expr& e, const type* want);
-  const type* check_spawn(expr& e);
-  const type* check_try(expr& e, const type* want);
-  const type* check_or(expr& e, const type* want);
-  const type* check_move(expr& e, const type* want);
+  const type* check_name(expr& e, name_expr& x, const type* want);
+  const type* check_member(expr& e, member_expr& x);
+  const type* check_enumerator(expr& e, const member_expr& x, const symbol& of);
+  /// The expression is the name of a constant, of this module or another one.
+  const type* use_constant(expr& e, const constant& c);
+  const type* check_call(expr& e, call_expr& x, const type* want);
+  const type* check_operation(expr& e, call_expr& x, const operation& op, expr* receiver,
+                              const type* of);
+  const type* check_user_call(expr& e, call_expr& x, function& f, bool spawned);
+  const type* check_record_call(expr& e, call_expr& x, const type* t);
+  const type* check_conversion(expr& e, call_expr& x, const type* t);
+  const type* check_event(expr& e, call_expr& x);
+  const type* check_construct(expr& e, call_expr& x, name_expr& made, const type* want);
+  /// The arguments, after the call itself was wrong.
+  const type* wrong_call(expr& e, call_expr& x);
+  const type* check_unary(expr& e, unary_expr& x, const type* want);
+  const type* check_binary(expr& e, binary_expr& x, const type* want);
+  const type* check_index(expr& e, index_expr& x);
+  const type* check_list(expr& e, list_expr& x, const type* want);
+  const type* check_spawn(expr& e, spawn_expr& x);
+  const type* check_try(expr& e, try_expr& x, const type* want);
+  const type* check_or(expr& e, or_expr& x, const type* want);
+  const type* check_move(expr& e, move_expr& x, const type* want);
+  /// The value of a checked expression is moved; `written` says that the word `move` is there.
+  void move_from(expr& x, span at, bool written);
   void check_argument(argument& a, const type* want, passing how, std::string_view name);
-  [[nodiscard]] symbol* symbol_of(expr& callee, module*& home);
-  void fold_binary(expr& e);
+  [[nodiscard]] symbol* symbol_of(const expr& callee, module*& home);
+  void fold_binary(expr& e, const binary_expr& x);
   [[nodiscard]] static variable* root_of(const expr& e) noexcept;
   [[nodiscard]] bool is_place(const expr& e) const noexcept;
   /// The expression makes the bytes that a view of it would look into; they end with the statement.

@@ -182,7 +182,7 @@ void c_emitter::emit_main() {
                   ? constant_text(*program_.types.basic(kind::i64), p.fallback->number)
                   : "0") +
              ", " +
-             (has && !p.fallback->text_value.empty() ? c_text(p.fallback->text_value) : "NULL") +
+             (has && !bytes_of(*p.fallback).empty() ? c_text(bytes_of(*p.fallback)) : "NULL") +
              "},\n";
     list += ", " + value;
   }

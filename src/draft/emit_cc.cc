@@ -70,29 +70,23 @@ std::string cc_emitter::heading() {
 }
 
 void cc_emitter::emit_declarations(const module& m) {
-  for (const auto& c : m.constants) {
-    if (c->foreign) continue;
-    out_.blank();
-    const type& t = *c->type;
-    const std::string name = safe(std::string(c->decl->name));
-    if (t.is_integer() || t.is(kind::boolean) || t.is(kind::duration))
-      line("constexpr " + type_text(t, c->decl->at) + " " + name + " = " +
-           constant_text(t,
-                         t.is_signed() || t.is(kind::duration)
-                             ? __int128{static_cast<std::int64_t>(c->value)}
-                             : __int128{c->value},
-                         c->decl->at)
-               .alone() +
-           ";");
-    else
-      line("constexpr std::string_view " + name + "(" + c_text(c->text) + ", " +
-           std::to_string(c->text.size()) + ");");
-  }
-  for (const auto& e : m.enums) {
-    if (!e->decl->is_extern) emit_enum(*e);
-    // The enums of C are numbers there; here they are types of their own.
-    if (e->decl->is_extern) emit_enum(*e);
-  }
+  const auto emit_constants = [&](bool of_enums) {
+    for (const auto& c : m.constants) {
+      if (c->foreign || c->type->is(kind::enumeration) != of_enums) continue;
+      out_.blank();
+      const std::string name = safe(std::string(c->decl->name));
+      if (c->is_number())
+        line("constexpr " + type_text(*c->type, c->decl->at) + " " + name + " = " +
+             constant_text(*c->type, c->number(), c->decl->at).alone() + ";");
+      else
+        line("constexpr std::string_view " + name + "(" + c_text(c->text) + ", " +
+             std::to_string(c->text.size()) + ");");
+    }
+  };
+  emit_constants(false);
+  // The enums of C are numbers there; here they are types of their own.
+  for (const auto& e : m.enums) emit_enum(*e);
+  emit_constants(true);
   std::set<const record*> done;
   for (const auto& r : m.records) emit_record(*r, done);
   // Functions that are called before they are defined.
@@ -104,7 +98,8 @@ void cc_emitter::emit_declarations(const module& m) {
     walk(
         f->decl->body,
         [&](const expr& e) {
-          const function* const g = e.callee;
+          const call_expr* const call = e.get<call_expr>();
+          const function* const g = call != nullptr ? call->callee : nullptr;
           if (g == nullptr || g->home != &m || g->decl->is_extern || defined.contains(g)) return;
           if (!declared.insert(g).second) return;
           if (std::exchange(first, false)) out_.blank();
@@ -143,17 +138,15 @@ void cc_emitter::emit_function(const function& f) {
   moved_.clear();
   places_.assign(1, place{});
   turns_ = jobs_ = waits_ = "";
-  const auto root = [](const expr* e) {
-    while (e->kind == expr_kind::member || e->kind == expr_kind::index) e = e->a.get();
-    return e->kind == expr_kind::name ? e->var : nullptr;
-  };
   walk(
       f.decl->body,
       [&](const expr& e) {
-        if (e.moves) moved_.insert(e.var);
-        if (e.kind == expr_kind::move) moved_.insert(root(e.a.get()));
-        if (e.kind == expr_kind::call && e.means == meaning::operation && e.op_info->consumes)
-          moved_.insert(root(e.a->a.get()));
+        if (const name_expr* const n = e.get<name_expr>(); n != nullptr && n->moves)
+          moved_.insert(n->var);
+        if (const move_expr* const m = e.get<move_expr>()) moved_.insert(place_root(*m->of));
+        if (const call_expr* const c = e.get<call_expr>();
+            c != nullptr && c->op != nullptr && c->op->consumes)
+          moved_.insert(place_root(*c->receiver()));
       },
       [](const stmt&) {});
   out_.open(head_of(f));
@@ -180,7 +173,7 @@ void cc_emitter::emit_main(const function& f) {
     if (otherwise != nullptr)
       list +=
           ", " + (otherwise->is_constant ? constant_text(*v.type, otherwise->number, v.at).alone()
-                                         : c_text(otherwise->text_value));
+                                         : c_text(bytes_of(*otherwise)));
     list += ")";
   }
   module_ = nullptr;

@@ -8,8 +8,9 @@
 namespace heddle::draft {
 
 bool cc_emitter::waits(const expr& call) {
-  if (call.means == meaning::function) return call.callee->waits;
-  return call.means == meaning::operation && call.op_info->waits;
+  const call_expr* const x = call.get<call_expr>();
+  if (x == nullptr) return false;
+  return x->callee != nullptr ? x->callee->waits : x->op != nullptr && x->op->waits;
 }
 
 cc_expr cc_emitter::call_text(const expr& e) {
@@ -18,17 +19,16 @@ cc_expr cc_emitter::call_text(const expr& e) {
   return cc_prefix("co_await ", call);
 }
 
-bool cc_emitter::foreign_blocks(const expr& call) const {
-  return call.means == meaning::function && call.callee->decl->is_extern &&
-         call.callee->decl->blocking;
+bool cc_emitter::foreign_blocks(const expr& call) {
+  const function* const f = call.as<call_expr>().callee;
+  return f != nullptr && f->decl->is_extern && f->decl->blocking;
 }
 
-void cc_emitter::name_aggregates(const expr& call) {
+void cc_emitter::name_aggregates(const call_expr& call) {
   for (const argument& a : call.args) {
     const expr* const v = a.value.get();
     if (v == nullptr || done_.contains(v)) continue;
-    if (v->kind != expr_kind::list && (v->kind != expr_kind::call || v->means != meaning::record))
-      continue;
+    if (!v->is<list_expr>() && v->means != meaning::record) continue;
     const std::string value = text(*v).alone(), name = fresh("made");
     const std::string t = type_text(*v->type, v->at);
     line(t + " " + name + value.substr(t.size()) + ";");
@@ -37,29 +37,21 @@ void cc_emitter::name_aggregates(const expr& call) {
 }
 
 cc_expr cc_emitter::bare_call(const expr& e) {
-  if (waits(e) || e.waits) name_aggregates(e);
-  switch (e.means) {
-    case meaning::function:
-      return e.callee->decl->is_extern ? foreign_call(e) : function_call(e);
-    case meaning::record:
-      return record_text(e);
-    case meaning::conversion:
-      return conversion_text(e);
-    case meaning::construct:
-      return construct_text(e);
-    case meaning::operation:
-      return operation_text(e);
-    default:
-      stop(e.at, "this call");
-  }
+  const call_expr& x = e.as<call_expr>();
+  if (waits(e) || e.waits) name_aggregates(x);
+  if (x.op != nullptr) return operation_text(e);
+  if (x.callee != nullptr) return x.callee->decl->is_extern ? foreign_call(e, x) : function_call(x);
+  if (e.means == meaning::record) return record_text(e, x);
+  if (e.means == meaning::conversion) return conversion_text(e, x);
+  stop(e.at, "this call");
 }
 
-cc_expr cc_emitter::function_call(const expr& e) {
-  const function& f = *e.callee;
+cc_expr cc_emitter::function_call(const call_expr& x) {
+  const function& f = *x.callee;
   std::vector<const expr*> list;
   std::vector<bool> places;
   for (std::size_t i = 0; i != f.params.size(); ++i) {
-    const expr* value = i < e.args.size() ? e.args[i].value.get() : nullptr;
+    const expr* value = i < x.args.size() ? x.args[i].value.get() : nullptr;
     if (value == nullptr) value = f.decl->params[i].fallback.get();
     list.push_back(value);
     places.push_back(f.params[i]->how == passing::change);
@@ -67,13 +59,13 @@ cc_expr cc_emitter::function_call(const expr& e) {
   return cc_call(function_text(f), operands(list, places));
 }
 
-cc_expr cc_emitter::foreign_call(const expr& e) {
-  const function& f = *e.callee;
+cc_expr cc_emitter::foreign_call(const expr& e, const call_expr& x) {
+  const function& f = *x.callee;
   std::vector<const expr*> list;
   std::vector<bool> places;
   for (std::size_t i = 0; i != f.params.size(); ++i) {
-    const expr& value = *e.args[i].value;
-    const bool lvalue = value.kind == expr_kind::name || value.kind == expr_kind::member;
+    const expr& value = *x.args[i].value;
+    const bool lvalue = value.is<name_expr>() || value.is<member_expr>();
     list.push_back(&value);
     places.push_back(f.params[i]->how == passing::change ||
                      (f.params[i]->type->is(kind::record) && lvalue && !is_c_text(value)));
@@ -145,17 +137,17 @@ cc_expr cc_emitter::foreign_call(const expr& e) {
   }
 }
 
-cc_expr cc_emitter::record_text(const expr& e) {
+cc_expr cc_emitter::record_text(const expr& e, const call_expr& x) {
   const record& r = *e.type->record;
   const bool foreign = r.decl->is_extern;
   std::vector<const expr*> list;
-  for (const argument& a : e.args)
+  for (const argument& a : x.args)
     if (a.value) list.push_back(a.value.get());
   const std::vector<cc_expr> t = operands(list);
   std::string out;
   std::size_t next = 0;
   for (std::size_t i = 0; i != r.parts.size(); ++i) {
-    const bool given = i < e.args.size() && e.args[i].value;
+    const bool given = i < x.args.size() && x.args[i].value;
     // Designated initializers of a C struct name every field, or the compiler warns.
     if (!given && (!foreign || list.empty())) continue;
     if (given && foreign && r.parts[i].type->is(kind::text))
@@ -167,8 +159,8 @@ cc_expr cc_emitter::record_text(const expr& e) {
   return cc_expr(type_text(*e.type, e.at) + "{" + out + "}");
 }
 
-cc_expr cc_emitter::conversion_text(const expr& e) {
-  const expr& from = *e.args[0].value;
+cc_expr cc_emitter::conversion_text(const expr& e, const call_expr& x) {
+  const expr& from = *x.args[0].value;
   const cc_expr a = text(from);
   const std::string made = type_text(*e.type, e.at), to = "draft::to<" + made + ">";
   if (e.type->is_integer() && from.type->is_integer()) return cc_call(to, {a});
@@ -183,16 +175,16 @@ cc_expr cc_emitter::conversion_text(const expr& e) {
   return cc_call(made, {a});
 }
 
-cc_expr cc_emitter::spawn_text(const expr& e) {
-  const expr& call = *e.a;
+cc_expr cc_emitter::spawn_text(const expr& e, const spawn_expr& x) {
+  const call_expr& call = x.call->as<call_expr>();
   const function& f = *call.callee;
   std::string color;
-  if (e.b && jobs_.empty()) {
-    const type& t = *e.b->type;
-    const cc_expr plain = text(*e.b);
+  if (x.color && jobs_.empty()) {
+    const type& t = *x.color->type;
+    const cc_expr plain = text(*x.color);
     color = (t.is(kind::conn) ? cc_member(plain, "color()") : cc_call("heddle::color", {plain}))
                 .alone();
-    if (meets(call, *e.b)) {  // the connection moves into the thread
+    if (meets(*x.call, *x.color)) {  // the connection moves into the thread
       const std::string name = fresh("own");
       line("const heddle::color " + name + " = " + color + ";");
       color = name;

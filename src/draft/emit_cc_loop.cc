@@ -14,13 +14,8 @@ struct exit_search {
   void look(const block& b, int loops, std::size_t first = 0) {
     for (std::size_t i = first; i < b.body.size(); ++i) look(*b.body[i], loops);
   }
-  void look(const expr* e, int loops) {
-    if (e == nullptr) return;
-    look(e->a.get(), loops);
-    look(e->b.get(), loops);
-    for (const argument& a : e->args) look(a.value.get(), loops);
-    if (e->jump) look(*e->jump, loops);
-    if (e->handler) look(*e->handler, loops);
+  void look(const expr& e, int loops) {
+    each_part(e, [&](const auto& part) { look(part, loops); });
   }
   void look(const stmt& s, int loops) {
     const bool loop =
@@ -28,14 +23,14 @@ struct exit_search {
     if (s.kind == stmt_kind::return_) found.returns = true;
     if (s.kind == stmt_kind::break_ && loops == 0) found.breaks = true;
     if (s.kind == stmt_kind::continue_ && loops == 0) found.continues = true;
-    look(s.a.get(), loops);
-    look(s.b.get(), loops);
+    if (s.a) look(*s.a, loops);
+    if (s.b) look(*s.b, loops);
     const int inside = loops + (loop ? 1 : 0);
     look(s.body, inside);
     look(s.else_body, inside);
     for (const match_arm& a : s.arms) look(a.body, loops);
     for (const any_arm& a : s.any_arms) {
-      look(a.what.get(), loops);
+      if (a.what) look(*a.what, loops);
       look(a.body, loops);
     }
   }
@@ -95,40 +90,40 @@ void cc_emitter::emit_while(const stmt& s) {
 void cc_emitter::emit_for(const stmt& s) {
   const bool unused = s.name == "_";
   const std::string x = unused ? fresh("i") : name_of(*s.var);
-  if (s.a->kind == expr_kind::range) {
-    if (!s.a->b) stop(s.at, "a range without its end");
+  if (const range_expr* const range = s.a->get<range_expr>()) {
+    if (!range->to) stop(s.at, "a range without its end");
     const std::string t = type_text(*s.var->type, s.at);
     std::vector<const expr*> ends;
-    if (s.a->a) ends.push_back(s.a->a.get());
-    ends.push_back(s.a->b.get());
+    if (range->from) ends.push_back(range->from.get());
+    ends.push_back(range->to.get());
     const std::vector<cc_expr> texts = operands(ends);
     std::string limit, end = texts.back().beside();
-    if (effect_of(*s.a->b) > effect::none) {  // computed once
+    if (effect_of(*range->to) > effect::none) {  // computed once
       const std::string name = fresh("end");
       limit = ", " + name + " = " + texts.back().alone();
       end = name;
     }
-    return emit_loop("for (" + t + " " + x + " = " + (s.a->a ? texts[0].alone() : "0") + limit +
-                         "; " + x + " < " + end + "; ++" + x + ")",
+    return emit_loop("for (" + t + " " + x + " = " + (range->from ? texts[0].alone() : "0") +
+                         limit + "; " + x + " < " + end + "; ++" + x + ")",
                      s);
   }
   const type& of = *s.a->type;
   const bool array = of.is(kind::array);
   std::string list = text(*s.a).alone();
-  if (of.needs_release() && s.a->kind != expr_kind::name && s.a->kind != expr_kind::member) {
+  if (of.needs_release() && !s.a->is<name_expr>() && !s.a->is<member_expr>()) {
     // A loop would look into a value that ends before its first turn.
     const std::string name = fresh("list");
     line("const auto " + name + " = " + list + ";");
     list = name;
   }
   if (!array && !of.is(kind::view)) list = "std::string_view(" + list + ")";
-  if (!array && s.a->kind == expr_kind::text) list = "std::string_view(" + list + ")";
+  if (!array && s.a->is<text_expr>()) list = "std::string_view(" + list + ")";
   const std::string element = array ? type_text(*of.of, s.at) : "std::uint8_t";
   if (s.second_var == nullptr)
     return emit_loop("for (" + std::string(unused ? "[[maybe_unused]] " : "") + "const " + element +
                          " " + x + " : " + list + ")",
                      s);
-  if (s.a->kind != expr_kind::name) {
+  if (!s.a->is<name_expr>()) {
     const std::string name = fresh("list");
     line("const auto " + name + " = " + list + ";");
     list = name;

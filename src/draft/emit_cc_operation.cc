@@ -35,42 +35,40 @@ constexpr row functions[] = {
 
 }  // namespace
 
-cc_expr cc_emitter::construct_text(const expr& e) {
+cc_expr cc_emitter::construct_text(const expr& e, const call_expr& x) {
   std::vector<const expr*> list;
-  for (const argument& a : e.args)
+  for (const argument& a : x.args)
     if (a.value) list.push_back(a.value.get());
   return cc_call(type_text(*e.type, e.at), operands(list));
 }
 
 cc_expr cc_emitter::operation_text(const expr& e) {
-  const operation& op = *e.op_info;
-  const bool is_call = e.kind == expr_kind::call;
+  const call_expr* const call = e.get<call_expr>();
+  const operation& op = call != nullptr ? *call->op : *e.as<member_expr>().op;
   if (op.on == receiver::none) {
-    if (op.id != operation_id::event_of_wait) return construct_text(e);
-    return cc_call(waits_ + ".event", {place_text(*e.args[0].value)});
+    if (op.id != operation_id::event_of_wait) return construct_text(e, *call);
+    return cc_call(waits_ + ".event", {place_text(*call->args[0].value)});
   }
-  const expr& callee = is_call ? *e.a : e;
-  const bool has_receiver =
-      callee.kind == expr_kind::member && callee.a->means != meaning::namespace_;
+  const expr* const on = call != nullptr ? call->receiver() : e.as<member_expr>().of.get();
   std::vector<const expr*> list;
   std::vector<bool> places;
-  if (has_receiver) {
-    list.push_back(callee.a.get());
-    places.push_back(op.changes || callee.a->kind == expr_kind::name);
+  if (on != nullptr) {
+    list.push_back(on);
+    places.push_back(op.changes || on->is<name_expr>());
   }
   const auto params = params_of(op);
-  const expr* range = nullptr;
-  for (std::size_t i = 0; i != e.args.size(); ++i) {
-    const expr* const value = e.args[i].value.get();
+  const range_expr* range = nullptr;
+  for (std::size_t i = 0; call != nullptr && i != call->args.size(); ++i) {
+    const expr* const value = call->args[i].value.get();
     // The header has the default of the host, too.
-    const bool is_default = value != nullptr && value->kind == expr_kind::text &&
-                            i < params.size() &&
-                            params[i].fallback == "\"" + value->text_value + "\"";
+    const text_expr* const text = value != nullptr ? value->get<text_expr>() : nullptr;
+    const bool is_default =
+        text != nullptr && i < params.size() && params[i].fallback == "\"" + text->bytes + "\"";
     if (value == nullptr || is_default) continue;
-    if (value->kind == expr_kind::range) {
-      range = value;
-      if (value->a) list.push_back(value->a.get());
-      if (value->b) list.push_back(value->b.get());
+    if (value->is<range_expr>()) {
+      range = value->get<range_expr>();
+      if (range->from) list.push_back(range->from.get());
+      if (range->to) list.push_back(range->to.get());
       continue;
     }
     places.resize(list.size());
@@ -79,22 +77,22 @@ cc_expr cc_emitter::operation_text(const expr& e) {
   }
   std::vector<cc_expr> t = operands(list, places);
   if (range != nullptr) {
-    if (!range->a) t.insert(t.end() - (range->b ? 1 : 0), cc_expr("0"));
-    if (!range->b) stop(e.at, "a part of a file without its end");
+    if (!range->from) t.insert(t.end() - (range->to ? 1 : 0), cc_expr("0"));
+    if (!range->to) stop(e.at, "a part of a file without its end");
   }
-  if (has_receiver && is_c_text(*callee.a) && op.on == receiver::text) {
-    const cc_expr at = place_text(*callee.a);
+  if (on != nullptr && is_c_text(*on) && op.on == receiver::text) {
+    const cc_expr at = place_text(*on);
     if (op.id == operation_id::clear_text)
       return cc_expr(cc_member(at, "len = 0").alone(), cc_rank::assignment);
     return cc_call("draft::append_text", {at, t[1]});
   }
   for (const row& r : functions)
     if (r.on == op.on && r.name == op.name) return cc_call(std::string(r.cc), t);
-  if (!has_receiver) stop(e.at, op.full_name());
+  if (on == nullptr) stop(e.at, op.full_name());
   if (op.id == operation_id::starts_with) {
-    const bool view = callee.a->type->is(kind::view) && callee.a->kind != expr_kind::text;
-    const cc_expr on = view ? t[0] : cc_call("std::string_view", {t[0]});
-    return cc_call(cc_member(on, "starts_with").alone(), t, 1);
+    const bool view = on->type->is(kind::view) && !on->is<text_expr>();
+    const cc_expr bytes = view ? t[0] : cc_call("std::string_view", {t[0]});
+    return cc_call(cc_member(bytes, "starts_with").alone(), t, 1);
   }
   return cc_call(cc_member(t[0], std::string(op.name)).alone(), t, 1);
 }

@@ -33,120 +33,95 @@ bool cc_emitter::quiet(const function& f) {
   walk(
       f.decl->body,
       [&](const expr& e) {
-        if (e.kind == expr_kind::spawn) still = false;
-        if (e.kind == expr_kind::call && e.means == meaning::function) still &= quiet(*e.callee);
-        if (e.kind == expr_kind::call && e.means == meaning::operation)
-          still &= operation_effect(*e.op_info) < effect::acts;
+        if (e.is<spawn_expr>()) still = false;
+        const call_expr* const c = e.get<call_expr>();
+        if (c != nullptr && c->callee != nullptr) still &= quiet(*c->callee);
+        if (c != nullptr && c->op != nullptr) still &= operation_effect(*c->op) < effect::acts;
       },
       [](const stmt&) {});
   return quiet_[&f] = still;
 }
 
 effect cc_emitter::effect_of(const expr& e) {
-  if (e.is_constant && e.kind != expr_kind::name) return effect::none;
-  effect most = effect::none;
-  switch (e.kind) {
-    case expr_kind::name:
-      if (e.means == meaning::local && (e.var->is_var || e.var->how == passing::change))
-        most = effect::reads;
-      return most;
-    case expr_kind::unary:
-      most = e.op == word::s_sub ? effect::faults : effect::none;
-      break;
-    case expr_kind::binary:
-      switch (e.op) {
-        case word::s_add:
-        case word::s_sub:
-        case word::s_mul:
-        case word::s_div:
-        case word::s_mod:
-        case word::s_shl:
-        case word::s_shr:
+  if (e.is_constant && !e.is<name_expr>()) return effect::none;
+  const auto parts = [&] {
+    effect most = effect::none;
+    each_part(e, overloaded{[&](const expr& part) { most = std::max(most, effect_of(part)); },
+                            [](const stmt&) {}, [](const block&) {}});
+    return most;
+  };
+  return by_kind(
+      e,
+      [&](const name_expr& x) {
+        const bool varies = x.var != nullptr && (x.var->is_var || x.var->how == passing::change);
+        return varies ? effect::reads : effect::none;
+      },
+      [&](const unary_expr& x) {
+        return std::max(x.op == word::s_sub ? effect::faults : effect::none, parts());
+      },
+      [&](const binary_expr& x) {
+        return std::max(may_fault(x.op) ? effect::faults : effect::none, parts());
+      },
+      [&](const index_expr&) { return std::max(effect::faults, parts()); },
+      [&](const or_expr& x) {
+        if (!x.otherwise || effect_of(*x.otherwise) > effect::reads) return effect::acts;
+        return std::max(effect_of(*x.of), effect_of(*x.otherwise));  // value_or()
+      },
+      [&](const spawn_expr&) { return effect::acts; },
+      [&](const member_expr&) {
+        const bool known = e.means == meaning::constant || e.means == meaning::error_name;
+        return known ? effect::none : parts();
+      },
+      [&](const call_expr& x) {
+        effect most = effect::none;
+        if (x.callee != nullptr)
+          most = quiet(*x.callee) ? effect::faults : effect::acts;
+        else if (x.op != nullptr)
+          most = operation_effect(*x.op);
+        else if (e.means == meaning::conversion)
           most = effect::faults;
-          break;
-        default:
-          break;
-      }
-      break;
-    case expr_kind::index:
-      most = effect::faults;
-      break;
-    case expr_kind::or_else:
-      if (!e.b || effect_of(*e.b) > effect::reads) return effect::acts;
-      return std::max(effect_of(*e.a), effect_of(*e.b));  // value_or()
-    case expr_kind::spawn:
-      return effect::acts;
-    case expr_kind::member:
-      if (e.means == meaning::constant || e.means == meaning::enumerator ||
-          e.means == meaning::error_name)
-        return effect::none;
-      break;
-    case expr_kind::call:
-      if (e.means == meaning::function)
-        most = quiet(*e.callee) ? effect::faults : effect::acts;
-      else if (e.means == meaning::operation)
-        most = operation_effect(*e.op_info);
-      else if (e.means == meaning::conversion || e.means == meaning::construct)
-        most = effect::faults;
-      if (e.means != meaning::operation || e.a->kind != expr_kind::member) {
-        for (const argument& a : e.args)
+        if (const expr* const on = x.receiver()) most = std::max(most, effect_of(*on));
+        for (const argument& a : x.args)
           if (a.value) most = std::max(most, effect_of(*a.value));
         return most;
-      }
-      if (e.a->a->means != meaning::namespace_) most = std::max(most, effect_of(*e.a->a));
-      for (const argument& a : e.args)
-        if (a.value) most = std::max(most, effect_of(*a.value));
-      return most;
-    default:
-      break;
-  }
-  if (e.a && e.a->means != meaning::namespace_) most = std::max(most, effect_of(*e.a));
-  if (e.b) most = std::max(most, effect_of(*e.b));
-  for (const argument& a : e.args)
-    if (a.value) most = std::max(most, effect_of(*a.value));
-  return most;
+      },
+      [&](const one_of<bad_expr, integer_expr, duration_expr, boolean_expr, text_expr, none_expr,
+                       list_expr, range_expr, try_expr, move_expr> auto&) { return parts(); });
 }
 
 bool cc_emitter::holds_wait(const expr& e) {
   bool any = false;
-  walk(
-      e, [&](const expr& x) { any |= x.waits || (x.kind == expr_kind::call && waits(x)); },
-      [](const stmt&) {});
+  walk(e, [&](const expr& x) { any |= x.waits || waits(x); }, [](const stmt&) {});
   return any;
 }
 
 bool cc_emitter::meets(const expr& changes, const expr& reads) {
   std::set<const variable*> changed;
-  const auto root = [](const expr* e) -> const variable* {
-    while (e->kind == expr_kind::member || e->kind == expr_kind::index) e = e->a.get();
-    return e->kind == expr_kind::name ? e->var : nullptr;
-  };
   walk(
       changes,
       [&](const expr& e) {
-        if (e.moves) changed.insert(e.var);
-        if (e.kind == expr_kind::move) changed.insert(root(e.a.get()));
-        if (e.kind != expr_kind::call) return;
-        if (e.means == meaning::function)
-          for (std::size_t i = 0; i != e.args.size(); ++i)
-            if (e.args[i].value && e.callee->params[i]->how == passing::change)
-              changed.insert(root(e.args[i].value.get()));
-        if (e.means != meaning::operation || e.a->kind != expr_kind::member) return;
-        if (e.op_info->changes || e.op_info->consumes) changed.insert(root(e.a->a.get()));
-        const auto params = params_of(*e.op_info);
-        for (std::size_t i = 0; i != e.args.size() && i < params.size(); ++i)
-          if (e.args[i].value && params[i].how == passing::change)
-            changed.insert(root(e.args[i].value.get()));
+        if (const name_expr* const n = e.get<name_expr>(); n != nullptr && n->moves)
+          changed.insert(n->var);
+        if (const move_expr* const m = e.get<move_expr>()) changed.insert(place_root(*m->of));
+        const call_expr* const c = e.get<call_expr>();
+        if (c == nullptr) return;
+        if (c->callee != nullptr)
+          for (std::size_t i = 0; i != c->args.size(); ++i)
+            if (c->args[i].value && c->callee->params[i]->how == passing::change)
+              changed.insert(place_root(*c->args[i].value));
+        if (c->op == nullptr || !c->called->is<member_expr>()) return;
+        if (c->op->changes || c->op->consumes) changed.insert(place_root(*c->receiver()));
+        const auto params = params_of(*c->op);
+        for (std::size_t i = 0; i != c->args.size() && i < params.size(); ++i)
+          if (c->args[i].value && params[i].how == passing::change)
+            changed.insert(place_root(*c->args[i].value));
       },
       [&](const stmt& s) {
-        if (s.kind == stmt_kind::assign) changed.insert(root(s.a.get()));
+        if (s.kind == stmt_kind::assign) changed.insert(place_root(*s.a));
       });
   bool any = false;
   walk(
-      reads,
-      [&](const expr& e) {
-        any |= e.kind == expr_kind::name && e.var != nullptr && changed.contains(e.var);
-      },
+      reads, [&](const expr& e) { any |= e.local() != nullptr && changed.contains(e.local()); },
       [](const stmt&) {});
   return any;
 }
@@ -171,7 +146,7 @@ bool cc_emitter::grows(const expr& e) {
 }
 
 cc_expr cc_emitter::saved(const expr& e, const std::string& base) {
-  const type& t = e.to != nullptr ? *e.to : *e.type;
+  const type& t = *e.final_type();
   const cc_expr value = text(e);
   const std::string name = fresh(base);
   line((t.is_owned() ? "" : "const ") + type_text(t, e.at) + " " + name + " = " + value.alone() +

@@ -10,7 +10,8 @@ namespace {
 
 /// Whether the error may be none at all: not of a name, and not of a handler.
 bool may_be_none(const expr& e) {
-  return e.means != meaning::error_name && (e.var == nullptr || !e.var->is_error);
+  const variable* const v = e.local();
+  return e.means != meaning::error_name && (v == nullptr || !v->is_error);
 }
 
 }  // namespace
@@ -49,7 +50,7 @@ void cc_emitter::emit_one(const stmt& s, bool last) {
     case stmt_kind::let:
       return emit_let(s);
     case stmt_kind::expression:
-      if (s.a->kind == expr_kind::or_else) return emit_or(*s.a);
+      if (const or_expr* const x = s.a->get<or_expr>()) return emit_or(*x);
       return line(text(*s.a).alone() + ";");
     case stmt_kind::assign:
       return emit_assign(s);
@@ -97,7 +98,8 @@ void cc_emitter::emit_let(const stmt& s) {
     if (t.is_owned())
       return line("[[maybe_unused]] const " + type_text(t, s.at) + " " + fresh("unused") + " = " +
                   text(*s.a).alone() + ";");
-    if (s.a->kind == expr_kind::or_else && short_or(*s.a).empty()) return emit_or(*s.a);
+    if (const or_expr* const x = s.a->get<or_expr>(); x != nullptr && short_or(*x).empty())
+      return emit_or(*x);
     return line("static_cast<void>(" + text(*s.a).alone() + ");");
   }
   const std::string name = name_of(*s.var);
@@ -105,15 +107,15 @@ void cc_emitter::emit_let(const stmt& s) {
       (s.is_var || moved(*s.var) ? "" : "const ") + type_text(t, s.at) + " " + name;
   if (!s.a) return line(head + "{};");
   const expr& e = *s.a;
-  if (e.kind == expr_kind::or_else && (e.to == nullptr || e.to == e.type) && e.type == &t) {
-    const type* const held = e.of_optional ? e.a->type->of : e.a->type;
-    if (held == &t) {
-      if (const cc_expr value = short_or(e); !value.empty())
+  if (const or_expr* const x = e.get<or_expr>(); x != nullptr && e.final_type() == e.type) {
+    const type* const held = x->of_optional ? x->of->type->of : x->of->type;
+    if (e.type == &t && held == &t) {
+      if (const cc_expr value = short_or(*x); !value.empty())
         return line(head + " = " + value.alone() + ";");
       // The outcome has the variable's name, and the variable is what it holds.
-      const cc_expr outcome = outcome_text(e);
+      const cc_expr outcome = outcome_text(*x);
       line("auto " + name + " = " + outcome.alone() + ";");
-      emit_handler(e, name);
+      emit_handler(*x, name);
       texts_[s.var] = cc_prefix("*", cc_expr(name));
       return;
     }
@@ -146,8 +148,7 @@ void cc_emitter::emit_assign(const stmt& s) {
   cc_expr right = text(*s.b);
   if (effect_of(*s.b) == effect::acts && meets(*s.b, *s.a)) {
     const std::string name = fresh("right");
-    line("const " + type_text(s.b->to != nullptr ? *s.b->to : *s.b->type, s.at) + " " + name +
-         " = " + right.alone() + ";");
+    line("const " + type_text(*s.b->final_type(), s.at) + " " + name + " = " + right.alone() + ";");
     right = cc_expr(name);
   }
   cc_expr to = place_text(*s.a);
@@ -193,7 +194,7 @@ void cc_emitter::emit_if(const stmt& s, const std::string& before) {
 }
 
 void cc_emitter::emit_match(const stmt& s) {
-  const type& t = s.a->to != nullptr ? *s.a->to : *s.a->type;
+  const type& t = *s.a->final_type();
   cc_expr subject = text(*s.a);
   bool plain = t.is(kind::view) || t.is(kind::error) || t.is(kind::boolean);
   for (const match_arm& arm : s.arms) {
@@ -254,16 +255,17 @@ void cc_emitter::emit_match(const stmt& s) {
 void cc_emitter::emit_return(const stmt& s) {
   std::string value;
   if (s.a && s.a->type->is(kind::void_)) {
-    if (s.a->kind == expr_kind::or_else)
-      emit_or(*s.a);
+    if (const or_expr* const x = s.a->get<or_expr>())
+      emit_or(*x);
     else
       line(text(*s.a).alone() + ";");
   } else if (s.a) {
     value = text(*s.a).alone();
     // A local variable that is returned moves by itself.
-    if (s.a->kind == expr_kind::name && s.a->moves && !texts_.contains(s.a->var) &&
-        places_.back().how != place::form::ways)
-      value = name_of(*s.a->var);
+    if (const name_expr* const n = s.a->get<name_expr>(); n != nullptr && n->moves &&
+                                                          !texts_.contains(n->var) &&
+                                                          places_.back().how != place::form::ways)
+      value = name_of(*n->var);
   }
   leave_with(value);
 }

@@ -158,8 +158,9 @@ void cc_emitter::emit_enum(const enumeration& e) {
 }
 
 bool cc_emitter::is_c_text(const expr& e) {
-  return e.kind == expr_kind::member && e.means == meaning::field && e.type->is(kind::text) &&
-         e.a->type->is(kind::record) && e.a->type->record->decl->is_extern;
+  const member_expr* const m = e.get<member_expr>();
+  return m != nullptr && e.means == meaning::field && e.type->is(kind::text) &&
+         m->of->type->is(kind::record) && m->of->type->record->decl->is_extern;
 }
 
 }  // namespace heddle::draft

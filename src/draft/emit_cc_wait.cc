@@ -98,8 +98,8 @@ bool cc_emitter::emit_defer(const stmt& s, const block& b, std::size_t next) {
     walk(s.body, look, [](const stmt&) {});
   const auto write = [&] {
     places_.emplace_back();
-    if (s.a && s.a->kind == expr_kind::or_else)
-      emit_or(*s.a);
+    if (s.a && s.a->is<or_expr>())
+      emit_or(s.a->as<or_expr>());
     else if (s.a)
       line((s.a->type->is(kind::void_) ? text(*s.a) : cc_call("static_cast<void>", {text(*s.a)}))
                .alone() +

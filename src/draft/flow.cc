@@ -19,18 +19,7 @@ bool value::may_fault() const noexcept {
     case value_op::unary:
       return what == word::s_sub && !is_constant();
     case value_op::binary:
-      switch (what) {
-        case word::s_add:
-        case word::s_sub:
-        case word::s_mul:
-        case word::s_div:
-        case word::s_mod:
-        case word::s_shl:
-        case word::s_shr:
-          return true;
-        default:
-          return false;
-      }
+      return draft::may_fault(what);
     default:
       return false;
   }

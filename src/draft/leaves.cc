@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "draft/front.hh"
+#include "draft/walk.hh"
 
 namespace heddle::draft {
 namespace {
@@ -11,16 +12,14 @@ bool always_true(const expr* e) noexcept {
   return e != nullptr && e->is_constant && e->number != 0;
 }
 
+bool breaks(const expr& e);
 /// `or break` somewhere in it, perhaps in an argument.
 bool breaks(const expr* e) {
-  if (e == nullptr) return false;
-  if (e->jump && e->jump->kind == stmt_kind::break_) return true;
-  if (e->jump && breaks(e->jump->a.get())) return true;
-  if (e->handler && breaks(*e->handler)) return true;
-  return breaks(e->a.get()) || breaks(e->b.get()) ||
-         std::any_of(e->args.begin(), e->args.end(),
-                     [](const argument& a) { return breaks(a.value.get()); });
+  bool any = false;
+  if (e != nullptr) each_part(*e, [&](const auto& part) { any = any || breaks(part); });
+  return any;
 }
+bool breaks(const expr& e) { return breaks(&e); }
 
 }  // namespace
 

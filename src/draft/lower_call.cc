@@ -8,35 +8,20 @@
 namespace heddle::draft {
 
 void lowering::lower_call(const expr& e, var_id into, const failure& on_error) {
-  switch (e.kind) {
-    case expr_kind::try_:
-      return lower_call(*e.a, into, failure{});
-    case expr_kind::call:
-      break;
-    default:
-      if (into == no_id) {
-        lower_effects(e);
-      } else {
-        store(slot_value(into), e);
-      }
-      return;
-  }
-  switch (e.means) {
-    case meaning::operation:
-      return lower_operation(e, into, on_error);
-    case meaning::function:
-      return lower_function_call(e, into, on_error);
-    default:
-      if (into == no_id) {
-        lower_effects(e);
-      } else {
-        store_made(slot_value(into), e, on_error);
-      }
-  }
+  if (const try_expr* const t = e.get<try_expr>()) return lower_call(*t->of, into, failure{});
+  const call_expr* const call = e.get<call_expr>();
+  if (call != nullptr && call->op != nullptr) return lower_operation(e, *call, into, on_error);
+  if (call != nullptr && call->callee != nullptr)
+    return lower_function_call(e, *call, into, on_error);
+  if (into == no_id) return lower_effects(e);
+  if (call != nullptr)
+    store_made(slot_value(into), e, on_error);
+  else
+    store(slot_value(into), e);
 }
 
-void lowering::add_arguments(call_parts& c, const expr& call, const function& f, bool into_frame,
-                             bool waits) {
+void lowering::add_arguments(call_parts& c, const call_expr& call, const function& f,
+                             bool into_frame, bool waits) {
   std::vector<const expr*> list;
   for (const argument& a : call.args) list.push_back(a.value.get());
   for (std::size_t n = 0; n != call.args.size(); ++n) {
@@ -73,15 +58,16 @@ void lowering::add_arguments(call_parts& c, const expr& call, const function& f,
   }
 }
 
-void lowering::lower_function_call(const expr& e, var_id into, const failure& on_error) {
-  function& f = *e.callee;
-  if (f.form == function_form::merged) return lower_merged(e, into, on_error);
+void lowering::lower_function_call(const expr& e, const call_expr& x, var_id into,
+                                   const failure& on_error) {
+  function& f = *x.callee;
+  if (f.form == function_form::merged) return lower_merged(e, x, into, on_error);
   const std::uint32_t mark = top_;
   function_call call;
   call.callee = &f;
   moved_.clear();
   const bool apart = f.form == function_form::apart;
-  add_arguments(call, e, f, apart, apart || f.decl->blocking);
+  add_arguments(call, x, f, apart, apart || f.decl->blocking);
   const std::vector<var_id> moved = std::move(moved_);
   moved_ = {};
   call.result = result_slot(f.result, into, e.at);
@@ -138,17 +124,18 @@ void lowering::lower_function_call(const expr& e, var_id into, const failure& on
   if (top_ != mark && into != no_id) leave_to(mark, e.at);
 }
 
-void lowering::lower_merged(const expr& e, var_id into, const failure& on_error) {
-  function& f = *e.callee;
+void lowering::lower_merged(const expr& e, const call_expr& x, var_id into,
+                            const failure& on_error) {
+  function& f = *x.callee;
   const std::uint32_t mark = top_;
   context inner;
   inner.fn = &f;
   inner.outer = context_;
   std::vector<const expr*> list;
-  for (const argument& x : e.args) list.push_back(x.value.get());
-  for (std::size_t n = 0; n != e.args.size(); ++n) {
+  for (const argument& a : x.args) list.push_back(a.value.get());
+  for (std::size_t n = 0; n != x.args.size(); ++n) {
     const param& p = f.decl->params[n];
-    const expr& a = *e.args[n].value;
+    const expr& a = *x.args[n].value;
     const type* const t = p.var->type;
     if (p.how == passing::change) {
       inner.aliases.emplace(p.var, lower_place(a));
@@ -170,8 +157,7 @@ void lowering::lower_merged(const expr& e, var_id into, const failure& on_error)
     for (std::size_t m = 0; m != list.size(); ++m)
       kept = kept && (f.decl->params[m].how != passing::change || place_root(a) == nullptr ||
                       place_root(*list[m]) != place_root(a));
-    if (a.to == nullptr && (a.kind == expr_kind::name || a.kind == expr_kind::member) &&
-        (a.means == meaning::local || a.means == meaning::field)) {
+    if (a.to == nullptr && (a.means == meaning::local || a.means == meaning::field)) {
       value place = lower_place(a);
       if (t->needs_release() || kept) {
         inner.aliases.emplace(p.var, std::move(place));
@@ -213,16 +199,16 @@ void lowering::lower_merged(const expr& e, var_id into, const failure& on_error)
   if (top_ != mark && into != no_id) leave_to(mark, e.at);
 }
 
-void lowering::lower_spawn(const expr& e, var_id into) {
+void lowering::lower_spawn(const expr& e, const spawn_expr& x, var_id into) {
   const std::uint32_t mark = top_;
-  const expr& call = *e.a;
+  const call_expr& call = x.call->as<call_expr>();
   function& f = *call.callee;
   spawn_call made;
   made.callee = &f;
   moved_.clear();
   value color;
-  if (e.b) {
-    color = safe(lower(*e.b), e.at);
+  if (x.color) {
+    color = safe(lower(*x.color), e.at);
     // The connection moves into the thread; its number is read before.
     if (color.type->is(kind::conn)) {
       value number = make(value_op::property, types_.basic(kind::i64), {});
@@ -237,7 +223,7 @@ void lowering::lower_spawn(const expr& e, var_id into) {
   add_arguments(made, call, f, true, false);
   const std::vector<var_id> moved = std::move(moved_);
   moved_ = {};
-  if (e.b) {
+  if (x.color) {
     made.pass(std::move(color));
     made.has_color = true;
   }

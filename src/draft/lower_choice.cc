@@ -58,7 +58,7 @@ void lowering::lower_if(const stmt& s) {
 
 void lowering::lower_match(const stmt& s) {
   const std::uint32_t mark = top_;
-  const type* const t = s.a->to != nullptr ? s.a->to : s.a->type;
+  const type* const t = s.a->final_type();
   value subject = safe(lower(*s.a), s.at);
   if (top_ != mark || t->is(kind::view)) {
     const var_id tmp = add_temp(t, s.at);
@@ -83,10 +83,9 @@ void lowering::lower_match(const stmt& s) {
     if (a.otherwise) otherwise = to;
     for (const expr_ptr& p : a.patterns) {
       if (t->is(kind::view)) {
-        choice.texts.push_back(p->text_value);
+        choice.texts.push_back(bytes_of(*p));
       } else {
-        choice.cases.push_back(p->means == meaning::error_name ? static_cast<__int128>(p->value)
-                                                               : p->number);
+        choice.cases.push_back(p->number);
       }
       next.push_back(to);
     }
@@ -132,7 +131,7 @@ void lowering::lower_any(const stmt& s) {
       c.sets_status = true;
       c.pass(stable(lower_argument(*a.what, true), a.at));
     } else {
-      c = make_operation(*a.what, true);
+      c = make_operation(a.what->as<call_expr>(), true);
       const type* const type_of = a.what->type;
       if (!type_of->is(kind::void_)) {
         result = a.var != nullptr ? add_slot(a.var->name, type_of, a.at) : add_temp(type_of, a.at);
@@ -164,7 +163,8 @@ void lowering::lower_any(const stmt& s) {
     if (arms[n].result != no_id) {
       const var_id id = arms[n].result;
       if (arms[n].arm->var != nullptr) context_->names[arms[n].arm->var] = id;
-      if (arms[n].arm->kind == any_arm::form::wait) note_call_views(*arms[n].arm->what, id);
+      if (arms[n].arm->kind == any_arm::form::wait)
+        note_call_views(arms[n].arm->what->as<call_expr>(), id);
       if (flow_.slots[id].type->needs_release()) push_release(id);
     }
     lower_block(arms[n].arm->body);

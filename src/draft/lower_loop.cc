@@ -42,12 +42,13 @@ void lowering::lower_loop(const stmt& s) {
 void lowering::lower_for(const stmt& s) {
   const std::uint32_t outer = top_;
   const type* const integer = types_.basic(kind::i64);
-  const bool ranged = s.a->kind == expr_kind::range;
+  const range_expr* const range = s.a->get<range_expr>();
+  const bool ranged = range != nullptr;
   value over;
   value first = constant_value(integer, 0), last;
   if (ranged) {
-    if (s.a->a) first = lower(*s.a->a);
-    last = lower(*s.a->b);
+    if (range->from) first = lower(*range->from);
+    last = lower(*range->to);
   } else if (s.a->type->is(kind::array)) {
     over = lower_place(*s.a);
     last = constant_value(integer, static_cast<__int128>(s.a->type->count));

@@ -6,16 +6,16 @@
 
 namespace heddle::draft {
 
-operation_call lowering::make_operation(const expr& e, bool waits) {
-  const operation& op = *e.op_info;
+operation_call lowering::make_operation(const call_expr& e, bool waits) {
+  const operation& op = *e.op;
   const bool prints = op.params == "...";
   operation_call c;
   c.builtin = &op;
   c.of = e.op_type;
   c.sets_status = op.fallible;
-  if (is_method(e)) {
-    const expr& on = *e.a->a;
-    if (on.kind == expr_kind::text) {
+  if (const expr* const receiver = e.receiver()) {
+    const expr& on = *receiver;
+    if (on.is<text_expr>()) {
       c.on = lower(on);
     } else {
       value place = lower_place(on);
@@ -34,13 +34,13 @@ operation_call lowering::make_operation(const expr& e, bool waits) {
       c.pass(lower_place(*list[n]));  // a buffer is its own address
     } else if (how == passing::take || (n < params.size() && params[n].type == "T")) {
       // The value moves through a temporary, whose address the operation gets.
-      const var_id tmp = store_temp(*list[n], list[n]->to != nullptr ? list[n]->to : list[n]->type);
+      const var_id tmp = store_temp(*list[n], list[n]->final_type());
       c.pass(slot_value(tmp), true);
     } else if (n < params.size() && params[n].type == "range") {
-      const expr& range = *list[n];
+      const range_expr& range = list[n]->as<range_expr>();
       const type* const integer = types_.basic(kind::i64);
-      c.pass(range.a ? lower_argument(*range.a, waits) : constant_value(integer, 0));
-      c.pass(range.b ? lower_argument(*range.b, waits) : constant_value(integer, INT64_MAX));
+      c.pass(range.from ? lower_argument(*range.from, waits) : constant_value(integer, 0));
+      c.pass(range.to ? lower_argument(*range.to, waits) : constant_value(integer, INT64_MAX));
     } else {
       // A buffer changes while it gets them one by one, and they may be read from it.
       value v = lower_argument(*list[n], waits || (prints && c.on));
@@ -65,11 +65,12 @@ value lowering::as_receiver(value place, const operation& op) {
   return place;
 }
 
-void lowering::lower_operation(const expr& e, var_id into, const failure& on_error) {
-  const operation& op = *e.op_info;
-  if (op.id == operation_id::event_of_wait) return lower_event(e, into);
+void lowering::lower_operation(const expr& e, const call_expr& x, var_id into,
+                               const failure& on_error) {
+  const operation& op = *x.op;
+  if (op.id == operation_id::event_of_wait) return lower_event(e, x, into);
   const std::uint32_t mark = top_;
-  operation_call c = make_operation(e, op.waits);
+  operation_call c = make_operation(x, op.waits);
   if (!op.result.empty() || op.on == receiver::job) c.result = result_slot(e.type, into, e.at);
   const bool fallible = op.fallible;
   const bool consumes = op.consumes;
@@ -97,24 +98,21 @@ void lowering::lower_operation(const expr& e, var_id into, const failure& on_err
   for (const var_id t : taken) add(e.at, clear_instr{t});
   if (receiver != no_id) add(e.at, clear_instr{receiver});
   if (fallible) check_status(failed_block(on_error, e.at), e.at);
-  if (into != no_id) note_call_views(e, into);
+  if (into != no_id) note_call_views(x, into);
   if (top_ != mark && into != no_id) {
     // Temporaries of the arguments end here; the statement's end would be too late for loops.
     leave_to(mark, e.at);
   }
 }
 
-void lowering::note_call_views(const expr& e, var_id into) {
+void lowering::note_call_views(const call_expr& x, var_id into) {
   if (flow_.slots[into].type->owning != owning::borrowed) return;
-  if (e.op_info->looks_into && is_method(e)) {
-    const value place = lower_place(*e.a->a);
-    each_slot(place, [&](var_id from, char) { views_.emplace_back(into, from); });
-  }
-  if (e.op_info->looks_into_arg >= 0) {
-    const value place =
-        lower_place(*e.args[static_cast<std::size_t>(e.op_info->looks_into_arg)].value);
-    each_slot(place, [&](var_id from, char) { views_.emplace_back(into, from); });
-  }
+  const auto note = [&](const expr& e) {
+    each_slot(lower_place(e), [&](var_id from, char) { views_.emplace_back(into, from); });
+  };
+  if (const expr* const on = x.receiver(); on != nullptr && x.op->looks_into) note(*on);
+  if (x.op->looks_into_arg >= 0)
+    note(*x.args[static_cast<std::size_t>(x.op->looks_into_arg)].value);
 }
 
 const operation& lowering::text_set_operation() {

@@ -10,41 +10,27 @@ namespace heddle::draft {
 
 void lowering::lower_effects(const expr& e) {
   const std::uint32_t mark = top_;
-  switch (e.kind) {
-    case expr_kind::try_:
-      if (e.a->kind == expr_kind::call) {
-        lower_call(*e.a, no_id, failure{});
-      } else {
-        static_cast<void>(lower(*e.a));
-      }
-      break;
-    case expr_kind::call:
-      if (e.means == meaning::operation || e.means == meaning::function) {
-        lower_call(e, no_id, failure{});
-      } else {
-        discard(e);
-      }
-      break;
-    case expr_kind::or_else:
-      lower_or(e, no_id);
-      break;
-    case expr_kind::spawn:
-      // A job releases its result if no join() takes it.
-      if (e.a->callee->result->needs_release()) {
-        discard(e);
-      } else {
-        lower_spawn(e, no_id);
-      }
-      break;
-    default:
-      discard(e);
+  const try_expr* const tries = e.get<try_expr>();
+  const spawn_expr* const spawns = e.get<spawn_expr>();
+  if (tries != nullptr && tries->of->is<call_expr>()) {
+    lower_call(*tries->of, no_id, failure{});
+  } else if (tries != nullptr) {
+    static_cast<void>(lower(*tries->of));
+  } else if (e.is<call_expr>() && (e.means == meaning::operation || e.means == meaning::function)) {
+    lower_call(e, no_id, failure{});
+  } else if (const or_expr* const x = e.get<or_expr>()) {
+    lower_or(e, *x, no_id);
+  } else if (spawns != nullptr && !spawns->call->as<call_expr>().callee->result->needs_release()) {
+    lower_spawn(e, *spawns, no_id);
+  } else {
+    discard(e);  // a job releases its result if no join() takes it
   }
   if (open()) leave_to(mark, e.at);
   top_ = mark;
 }
 
 void lowering::discard(const expr& e) {
-  const type* const t = e.to != nullptr ? e.to : e.type;
+  const type* const t = e.final_type();
   if (t->is(kind::void_)) return;
   store_temp(e, t);
 }
@@ -58,8 +44,8 @@ var_id lowering::store_temp(const expr& e, const type* t) {
 }
 
 void lowering::store(value place, const expr& e) {
-  if (e.to != nullptr && !(e.kind == expr_kind::or_else) && e.type != e.to &&
-      (e.kind == expr_kind::call || e.kind == expr_kind::try_ || e.kind == expr_kind::spawn)) {
+  const bool calls = e.is<call_expr>() || e.is<try_expr>() || e.is<spawn_expr>();
+  if (e.to != nullptr && e.type != e.to && calls) {
     // A call's result is converted on the way.
     const var_id tmp = add_temp(e.type, e.at);
     if (e.type->needs_release()) add(e.at, clear_instr{tmp});
@@ -67,29 +53,20 @@ void lowering::store(value place, const expr& e) {
     move_into(std::move(place), converted(slot_value(tmp), e.to), tmp, e.at);
     return;
   }
-  switch (e.kind) {
-    case expr_kind::call:
-    case expr_kind::try_:
-    case expr_kind::spawn:
-    case expr_kind::list:
-      return store_made(std::move(place), e, failure{});
-    case expr_kind::or_else:
-      return store_made(std::move(place), e, failure{});
-    case expr_kind::move: {
-      value from = variable_value(*e.a->var);
-      const var_id slot = from.slot;
-      set(std::move(place), e.to != nullptr ? converted(std::move(from), e.to) : std::move(from),
-          e.at);
-      if (slot != no_id) add(e.at, clear_instr{slot});
-      return;
-    }
-    default:
-      break;
+  if (calls || e.is<list_expr>() || e.is<or_expr>())
+    return store_made(std::move(place), e, failure{});
+  if (const move_expr* const x = e.get<move_expr>()) {
+    value from = variable_value(*x->of->local());
+    const var_id slot = from.slot;
+    set(std::move(place), e.to != nullptr ? converted(std::move(from), e.to) : std::move(from),
+        e.at);
+    if (slot != no_id) add(e.at, clear_instr{slot});
+    return;
   }
-  const bool moves = e.kind == expr_kind::name && e.moves;
+  const name_expr* const name = e.get<name_expr>();
   value from = lower(e);
   const type* const t = place.type;
-  const var_id moved = moves && e.var != nullptr ? variable_value(*e.var).slot : no_id;
+  const var_id moved = name != nullptr && name->moves ? variable_value(*name->var).slot : no_id;
   const value copy = place;
   set(std::move(place), std::move(from), e.at);
   if (moved != no_id) {
@@ -107,34 +84,26 @@ void lowering::move_into(value place, value from, var_id tmp, span at) {
 void lowering::store_made(value place, const expr& e, const failure& on_error) {
   const bool direct =
       place.op == value_op::slot && !flow_.slots[place.slot].by_reference && place.type == e.type;
-  switch (e.kind) {
-    case expr_kind::try_:
-      if (direct) return lower_call(e, place.slot, on_error);
-      break;
-    case expr_kind::call:
-      if (e.means == meaning::record) return store_record(std::move(place), e);
-      if (e.means == meaning::conversion) return store_conversion(std::move(place), e, on_error);
-      if (direct) return lower_call(e, place.slot, on_error);
-      break;
-    case expr_kind::list: {
-      for (std::size_t i = 0; i != e.args.size(); ++i) {
-        value element = make(value_op::element, e.type->of, {});
-        element.index = 1;
-        element.kids.push_back(place);
-        element.kids.push_back(constant_value(types_.basic(kind::i64), static_cast<__int128>(i)));
-        store(std::move(element), *e.args[i].value);
-      }
-      return;
+  if (const list_expr* const x = e.get<list_expr>()) {
+    for (std::size_t i = 0; i != x->elements.size(); ++i) {
+      value element = make(value_op::element, e.type->of, {});
+      element.index = 1;
+      element.kids.push_back(place);
+      element.kids.push_back(constant_value(types_.basic(kind::i64), static_cast<__int128>(i)));
+      store(std::move(element), *x->elements[i].value);
     }
-    case expr_kind::or_else:
-      if (direct) return lower_or(e, place.slot);
-      break;
-    case expr_kind::spawn:
-      if (direct) return lower_spawn(e, place.slot);
-      break;
-    default:
-      return store(std::move(place), e);
+    return;
   }
+  const call_expr* const call = e.get<call_expr>();
+  const or_expr* const handles = e.get<or_expr>();
+  const spawn_expr* const spawns = e.get<spawn_expr>();
+  if (e.means == meaning::record) return store_record(std::move(place), e, *call);
+  if (e.means == meaning::conversion) return store_conversion(std::move(place), e, *call, on_error);
+  const bool calls = call != nullptr || e.is<try_expr>();
+  if (!calls && handles == nullptr && spawns == nullptr) return store(std::move(place), e);
+  if (direct && calls) return lower_call(e, place.slot, on_error);
+  if (direct && handles != nullptr) return lower_or(e, *handles, place.slot);
+  if (direct) return lower_spawn(e, *spawns, place.slot);
   const var_id tmp = add_temp(e.type, e.at);
   if (e.type->needs_release()) add(e.at, clear_instr{tmp});
   store_made(slot_value(tmp), e, on_error);
@@ -143,7 +112,7 @@ void lowering::store_made(value place, const expr& e, const failure& on_error) {
   move_into(std::move(place), std::move(from), tmp, e.at);
 }
 
-void lowering::store_record(value place, const expr& e) {
+void lowering::store_record(value place, const expr& e, const call_expr& call) {
   const bool whole = place.op == value_op::slot;
   value target = place;
   var_id tmp = no_id;
@@ -153,16 +122,15 @@ void lowering::store_record(value place, const expr& e) {
     walk(
         e,
         [&](const expr& x) {
-          if (x.kind == expr_kind::name && x.means == meaning::local && x.var != nullptr) {
-            const value v = variable_value(*x.var);
-            apart |= v.op == value_op::slot && v.slot == place.slot;
-          }
+          if (x.local() == nullptr) return;
+          const value v = variable_value(*x.local());
+          apart |= v.op == value_op::slot && v.slot == place.slot;
         },
         [](const stmt&) {});
   }
   // If a later field may fail, the fields that are made already need an owner.
   bool owns = false;
-  for (const argument& a : e.args) {
+  for (const argument& a : call.args) {
     if (!a.value) continue;
     apart |= owns && contains_effects(*a.value);
     owns |= a.value->type->needs_release();
@@ -176,11 +144,11 @@ void lowering::store_record(value place, const expr& e) {
   if (e.type->needs_release() && target.op == value_op::slot && tmp != no_id) push_release(tmp);
   const auto& parts = e.type->record->parts;
   for (std::size_t i = 0; i != parts.size(); ++i) {
-    if (i >= e.args.size() || !e.args[i].value) continue;
+    if (i >= call.args.size() || !call.args[i].value) continue;
     value field = make(value_op::field, parts[i].type, {});
     field.index = static_cast<std::uint32_t>(i);
     field.kids.push_back(target);
-    store(std::move(field), *e.args[i].value);
+    store(std::move(field), *call.args[i].value);
   }
   if (tmp != no_id) {
     move_into(std::move(place), slot_value(tmp), tmp, e.at);
@@ -188,14 +156,15 @@ void lowering::store_record(value place, const expr& e) {
   }
 }
 
-void lowering::store_conversion(value place, const expr& e, const failure& on_error) {
-  const expr& x = *e.args.at(0).value;
+void lowering::store_conversion(value place, const expr& e, const call_expr& call,
+                                const failure& on_error) {
+  const expr& x = *call.args.at(0).value;
   const type* const t = e.type;
   if (t->is(kind::text)) {
     operation_call c{{{}, no_id, true}, &text_set_operation(), std::move(place), nullptr};
     c.pass(safe(to_view(lower(x)), x.at));
     add(e.at, std::move(c));
-    if (e.fallible || x.kind != expr_kind::text) check_status(failed_block(on_error, e.at), e.at);
+    if (e.fallible || !x.is<text_expr>()) check_status(failed_block(on_error, e.at), e.at);
     return;
   }
   if (t->is(kind::bytes)) return store(std::move(place), x);
@@ -216,15 +185,15 @@ void lowering::store_conversion(value place, const expr& e, const failure& on_er
   set(std::move(place), std::move(v), e.at);
 }
 
-void lowering::lower_or(const expr& e, var_id into) {
+void lowering::lower_or(const expr& e, const or_expr& x, var_id into) {
   const block_id after = fresh("after", e.at);
   const block_id failed = fresh("failed", e.at);
   const std::uint32_t mark = top_;
-  if (e.of_optional) {
-    const type* const t = e.a->type;
+  if (x.of_optional) {
+    const type* const t = x.of->type;
     const var_id tmp = add_temp(t, e.at);
     if (t->needs_release()) add(e.at, clear_instr{tmp});
-    store(slot_value(tmp), *e.a);
+    store(slot_value(tmp), *x.of);
     const block_id held = fresh("held", e.at);
     value has = make(value_op::has, types_.basic(kind::boolean), {});
     has.kids.push_back(slot_value(tmp));
@@ -238,36 +207,36 @@ void lowering::lower_or(const expr& e, var_id into) {
     } else if (t->needs_release()) {
       add(e.at, release_instr{tmp});
     }
-  } else if (e.a->kind == expr_kind::call || e.a->kind == expr_kind::try_) {
+  } else if (x.of->is<call_expr>() || x.of->is<try_expr>()) {
     failure f;
     f.to = failed;
     f.mark = mark;
-    lower_call(*e.a, into, f);
+    lower_call(*x.of, into, f);
   } else if (into != no_id) {
-    store(slot_value(into), *e.a);
+    store(slot_value(into), *x.of);
   }
   if (open()) leave_to(mark, e.at);
   top_ = mark;
   go(after);
   at_ = failed;
-  lower_handler(e, into);
+  lower_handler(x, into, e.at);
   if (open()) leave_to(mark, e.at);
   top_ = mark;
   go(after);
   at_ = after;
 }
 
-void lowering::lower_handler(const expr& e, var_id into) {
+void lowering::lower_handler(const or_expr& x, var_id into, span at) {
   // Temporaries of the failed call: those that it made are null or hold what must be released.
-  if (e.error_var != nullptr) declare_error(*e.error_var, e.at);
-  if (e.jump) {
-    lower_stmt(*e.jump);
-  } else if (e.handler) {
-    lower_block(*e.handler);
-  } else if (e.b && into != no_id) {
-    store(slot_value(into), *e.b);
-  } else if (e.b) {
-    lower_effects(*e.b);
+  if (x.error_var != nullptr) declare_error(*x.error_var, at);
+  if (x.jump) {
+    lower_stmt(*x.jump);
+  } else if (x.handler) {
+    lower_block(*x.handler);
+  } else if (x.otherwise && into != no_id) {
+    store(slot_value(into), *x.otherwise);
+  } else if (x.otherwise) {
+    lower_effects(*x.otherwise);
   }
 }
 
@@ -295,7 +264,7 @@ void lowering::lower_let(const stmt& s) {
 void lowering::store_value(var_id id, const expr& e) {
   if (flow_.slots[id].type->owning == owning::borrowed) {
     // A view: which variables it looks into was noted by the checker; temporaries are added here.
-    if (e.kind != expr_kind::call && e.kind != expr_kind::try_ && e.kind != expr_kind::or_else) {
+    if (!e.is<call_expr>() && !e.is<try_expr>() && !e.is<or_expr>()) {
       value v = lower(e);
       note_value_views(id, v);
       set(slot_value(id), std::move(v), e.at);
@@ -321,13 +290,12 @@ void lowering::lower_assign(const stmt& s) {
     if (keeps_old_value(s)) v = safe(std::move(v), s.at);
     set(std::move(place), std::move(v), s.at);
   } else if (!t->needs_release()) {
-    if (s.a->kind == expr_kind::name && s.b->kind != expr_kind::name) {
+    if (s.a->is<name_expr>() && !s.b->is<name_expr>()) {
       const value place = lower_place(*s.a);
       if (place.op == value_op::slot && !flow_.slots[place.slot].by_reference) {
         const bool reads = reads_slot(*s.b, place.slot);
         // The elements of a list are stored one by one.
-        if ((!reads || (!contains_effects(*s.b) && s.b->kind != expr_kind::list)) &&
-            !keeps_old_value(s)) {
+        if ((!reads || (!contains_effects(*s.b) && !s.b->is<list_expr>())) && !keeps_old_value(s)) {
           store_value(place.slot, *s.b);
           if (open()) leave_to(mark, s.at);
           top_ = mark;
@@ -363,7 +331,7 @@ bool lowering::keeps_old_value(const stmt& s) const {
   // Neither is it what an operation with a fault gives.
   if (s.op == word::s_set && !contains_effects(*s.b) && !lowers_to_fault(*s.b)) return false;
   const variable* const root = place_root(*s.a);
-  if (s.b->kind == expr_kind::or_else || root == nullptr || root->is_param) return true;
+  if (s.b->is<or_expr>() || root == nullptr || root->is_param) return true;
   for (std::uint32_t at = top_; at != no_id; at = cleanups_[at].parent)
     if (cleanups_[at].op == cleanup_op::defer) return true;
   return false;
@@ -374,8 +342,8 @@ bool lowering::reads_slot(const expr& e, var_id id) {
   walk(
       e,
       [&](const expr& x) {
-        if (x.kind != expr_kind::name || x.means != meaning::local || x.var == nullptr) return;
-        const value v = variable_value(*x.var);
+        if (x.local() == nullptr) return;
+        const value v = variable_value(*x.local());
         reads |= v.op == value_op::slot && v.slot == id;
       },
       [](const stmt&) {});

@@ -20,8 +20,9 @@ bool contains_effects(const expr& e) {
   walk(
       e,
       [&](const expr& x) {
-        any |= x.kind == expr_kind::call || x.kind == expr_kind::or_else ||
-               x.kind == expr_kind::spawn || (x.kind == expr_kind::name && x.moves);
+        const name_expr* const n = x.get<name_expr>();
+        any |= x.is<call_expr>() || x.is<or_expr>() || x.is<spawn_expr>() ||
+               (n != nullptr && n->moves);
       },
       [](const stmt&) {});
   return any;
@@ -40,44 +41,37 @@ value lowering::lower_argument(const expr& e, bool waits) {
 }
 
 value lowering::lower_place(const expr& e) {
-  switch (e.kind) {
-    case expr_kind::name:
-      return variable_value(*e.var);
-    case expr_kind::member: {
-      value base = lower_place(*e.a);
-      value v = make(value_op::field, e.type, {});
-      v.kids.push_back(std::move(base));
-      v.index = static_cast<std::uint32_t>(e.value);
-      return v;
-    }
-    case expr_kind::index: {
-      // A part or a byte of a view is a value; an array's element is a place.
-      if (!e.a->type->is(kind::array)) return lower(e);
-      value base = lower_place(*e.a);
-      value index = safe(lower(*e.b), e.at);
-      // A constant may come from a call of this function, which is merged into its caller.
-      const bool inside = index.is_constant() && index.number >= 0 &&
-                          index.number < static_cast<__int128>(e.a->type->count);
-      if (!inside) {
-        // Checked before the place is touched.
-        const var_id tmp = add_temp(types_.basic(kind::i64), e.at);
-        value bound = make(value_op::property, types_.basic(kind::i64), {});
-        bound.text = "heddle_index";
-        bound.number = e.a->type->count;
-        bound.kids.push_back(index);
-        add(e.at, set_instr{slot_value(tmp), std::move(bound)});
-        check_fault(e.at);
-        index = slot_value(tmp);
-      }
-      value v = make(value_op::element, e.type, {});
-      v.index = 1;  // checked
-      v.kids.push_back(std::move(base));
-      v.kids.push_back(std::move(index));
-      return v;
-    }
-    default:
-      return lower(e);
+  if (const name_expr* const n = e.get<name_expr>()) return variable_value(*n->var);
+  if (const member_expr* const m = e.get<member_expr>()) {
+    value v = make(value_op::field, e.type, {});
+    v.kids.push_back(lower_place(*m->of));
+    v.index = static_cast<std::uint32_t>(m->field);
+    return v;
   }
+  const index_expr* const i = e.get<index_expr>();
+  // A part or a byte of a view is a value; an array's element is a place.
+  if (i == nullptr || !i->of->type->is(kind::array)) return lower(e);
+  value base = lower_place(*i->of);
+  value index = safe(lower(*i->at), e.at);
+  // A constant may come from a call of this function, which is merged into its caller.
+  const bool inside = index.is_constant() && index.number >= 0 &&
+                      index.number < static_cast<__int128>(i->of->type->count);
+  if (!inside) {
+    // Checked before the place is touched.
+    const var_id tmp = add_temp(types_.basic(kind::i64), e.at);
+    value bound = make(value_op::property, types_.basic(kind::i64), {});
+    bound.text = "heddle_index";
+    bound.number = i->of->type->count;
+    bound.kids.push_back(index);
+    add(e.at, set_instr{slot_value(tmp), std::move(bound)});
+    check_fault(e.at);
+    index = slot_value(tmp);
+  }
+  value v = make(value_op::element, e.type, {});
+  v.index = 1;  // checked
+  v.kids.push_back(std::move(base));
+  v.kids.push_back(std::move(index));
+  return v;
 }
 
 value lowering::lower(const expr& e) {
@@ -120,64 +114,50 @@ value lowering::converted(value v, const type* to) {
 }
 
 value lowering::lower_plain(const expr& e) {
-  if (e.is_constant && e.kind != expr_kind::name) return constant_value(e.type, e.number);
-  switch (e.kind) {
-    case expr_kind::integer:
-    case expr_kind::duration:
-    case expr_kind::boolean:
-      return constant_value(e.type, e.number);
-    case expr_kind::text: {
-      value v = make(value_op::text, types_.basic(kind::view), {});
-      v.text = e.text_value;
-      return v;
-    }
-    case expr_kind::none:
-      return make(value_op::empty, e.type, {});
-    case expr_kind::name:
-      switch (e.means) {
-        case meaning::local:
-          return variable_value(*e.var);
-        case meaning::enumerator:
-          return constant_value(e.type, e.number);
-        default:
-          return constant_of(e);
-      }
-    case expr_kind::member:
-      if (e.means == meaning::error_name)
-        return constant_value(e.type, static_cast<std::int64_t>(e.value));
-      if (e.means == meaning::enumerator) return constant_value(e.type, e.number);
-      if (e.means == meaning::constant) return constant_of(e);
-      if (e.means == meaning::operation) {
-        value v = make(value_op::property, e.type, {});
-        v.property = e.op_info;
-        v.text = e.op_info->c_name;
-        v.kids.push_back(as_receiver(lower(*e.a), *e.op_info));
+  if (e.is_constant && !e.is<name_expr>()) return constant_value(e.type, e.number);
+  return by_kind(
+      e,
+      [&](const one_of<integer_expr, duration_expr, boolean_expr> auto&) {
+        return constant_value(e.type, e.number);
+      },
+      [&](const text_expr& x) {
+        value v = make(value_op::text, types_.basic(kind::view), {});
+        v.text = x.bytes;
         return v;
-      }
-      {
-        value v = make(value_op::field, e.type, {});
-        v.index = static_cast<std::uint32_t>(e.value);
-        v.kids.push_back(lower(*e.a));
+      },
+      [&](const none_expr&) { return make(value_op::empty, e.type, {}); },
+      [&](const name_expr& x) {
+        return x.var != nullptr ? variable_value(*x.var) : constant_of(e);
+      },
+      [&](const member_expr& x) {
+        if (e.means == meaning::error_name) return constant_value(e.type, e.number);
+        if (e.means == meaning::constant) return constant_of(e);
+        const bool built_in = e.means == meaning::operation;
+        value v = make(built_in ? value_op::property : value_op::field, e.type, {});
+        if (built_in) {
+          v.property = x.op;
+          v.text = x.op->c_name;
+          v.kids.push_back(as_receiver(lower(*x.of), *x.op));
+        } else {
+          v.index = static_cast<std::uint32_t>(x.field);
+          v.kids.push_back(lower(*x.of));
+        }
         return v;
-      }
-    case expr_kind::index:
-      return lower_index(e);
-    case expr_kind::unary: {
-      value v = make(value_op::unary, e.type, {});
-      v.what = e.op;
-      v.kids.push_back(lower(*e.a));
-      return v;
-    }
-    case expr_kind::binary:
-      return lower_binary(e);
-    case expr_kind::move: {
-      value from = variable_value(*e.a->var);
-      return from;
-    }
-    default:
-      break;
-  }
-  // An expression with effects goes through a temporary.
+      },
+      [&](const index_expr& x) { return lower_index(e, x); },
+      [&](const unary_expr& x) {
+        value v = make(value_op::unary, e.type, {});
+        v.what = x.op;
+        v.kids.push_back(lower(*x.of));
+        return v;
+      },
+      [&](const binary_expr& x) { return lower_binary(e, x); },
+      [&](const move_expr& x) { return variable_value(*x.of->local()); },
+      [&](const one_of<bad_expr, list_expr, call_expr, range_expr, try_expr, spawn_expr,
+                       or_expr> auto&) { return lower_made(e); });
+}
+
+value lowering::lower_made(const expr& e) {
   const var_id tmp = add_temp(e.type, e.at);
   if (e.type->needs_release()) add(e.at, clear_instr{tmp});
   store_made(slot_value(tmp), e, failure{});
@@ -191,20 +171,19 @@ value lowering::lower_plain(const expr& e) {
 value lowering::constant_of(const expr& e) {
   if (e.is_constant) return constant_value(e.type, e.number);
   value v = make(value_op::text, e.type, {});
-  v.text = e.text_value;
+  v.text = bytes_of(e);
   if (!e.type->is(kind::view)) v.op = value_op::foreign;
   return v;
 }
 
-value lowering::lower_index(const expr& e) {
-  std::vector<const expr*> list = {e.a.get()};
+value lowering::lower_index(const expr& e, const index_expr& x) {
   const type* const integer = types_.basic(kind::i64);
-  if (e.b->kind == expr_kind::range) {
-    value base = to_view(lower(*e.a));
-    value from = e.b->a ? lower(*e.b->a) : constant_value(integer, 0);
+  if (const range_expr* const range = x.at->get<range_expr>()) {
+    value base = to_view(lower(*x.of));
+    value from = range->from ? lower(*range->from) : constant_value(integer, 0);
     value to;
-    if (e.b->b) {
-      to = lower(*e.b->b);
+    if (range->to) {
+      to = lower(*range->to);
     } else {
       to = make(value_op::property, integer, {});
       to.text = "heddle_view_len";
@@ -216,15 +195,11 @@ value lowering::lower_index(const expr& e) {
     v.kids.push_back(std::move(to));
     return v;
   }
-  if (e.a->type->is(kind::array)) {
-    value v = make(value_op::element, e.type, {});
-    v.kids.push_back(lower(*e.a));
-    v.kids.push_back(lower(*e.b));
-    return v;
-  }
-  value v = make(value_op::byte_at, e.type, {});
-  v.kids.push_back(to_view(lower(*e.a)));
-  v.kids.push_back(lower(*e.b));
+  const bool array = x.of->type->is(kind::array);
+  value v = make(array ? value_op::element : value_op::byte_at, e.type, {});
+  value base = lower(*x.of);
+  v.kids.push_back(array ? std::move(base) : to_view(std::move(base)));
+  v.kids.push_back(lower(*x.at));
   return v;
 }
 
@@ -235,40 +210,40 @@ value lowering::to_view(value v) {
   return out;
 }
 
-value lowering::lower_binary(const expr& e) {
-  const bool logical = e.op == word::s_andand || e.op == word::s_oror;
-  if (logical && (contains_effects(*e.b) || lowers_to_fault(*e.b))) {
+value lowering::lower_binary(const expr& e, const binary_expr& x) {
+  const bool logical = x.op == word::s_andand || x.op == word::s_oror;
+  if (logical && (contains_effects(*x.right) || lowers_to_fault(*x.right))) {
     // The right side is only computed where it counts.
     const var_id tmp = add_temp(e.type, e.at);
-    set(slot_value(tmp), lower(*e.a), e.at);
+    set(slot_value(tmp), lower(*x.left), e.at);
     const block_id right = fresh("right", e.at);
     const block_id after = fresh("after", e.at);
-    if (e.op == word::s_andand) {
+    if (x.op == word::s_andand) {
       branch(slot_value(tmp), right, after, e.at);
     } else {
       branch(slot_value(tmp), after, right, e.at);
     }
     at_ = right;
     const std::uint32_t mark = top_;
-    set(slot_value(tmp), lower(*e.b), e.at);
+    set(slot_value(tmp), lower(*x.right), e.at);
     if (open()) leave_to(mark, e.at);
     top_ = mark;
     go(after);
     at_ = after;
     return slot_value(tmp);
   }
-  std::vector<value> sides = lower_all_lazily({e.a.get(), e.b.get()});
-  if (e.b->type->is(kind::none)) {
+  std::vector<value> sides = lower_all_lazily({x.left.get(), x.right.get()});
+  if (x.right->type->is(kind::none)) {
     value has = make(value_op::has, e.type, {});
     has.kids.push_back(std::move(sides[0]));
-    if (e.op == word::s_ne) return has;
+    if (x.op == word::s_ne) return has;
     value v = make(value_op::unary, e.type, {});
     v.what = word::s_not;
     v.kids.push_back(std::move(has));
     return v;
   }
   value v = make(value_op::binary, e.type, std::move(sides));
-  v.what = e.op;
+  v.what = x.op;
   return v;
 }
 
@@ -278,12 +253,10 @@ bool lowering::lowers_to_fault(const expr& e) {
       e,
       [&](const expr& x) {
         if (x.is_constant) return;
-        any |= x.kind == expr_kind::index;
-        if (x.kind == expr_kind::binary)
-          any |= x.op == word::s_add || x.op == word::s_sub || x.op == word::s_mul ||
-                 x.op == word::s_div || x.op == word::s_mod || x.op == word::s_shl ||
-                 x.op == word::s_shr;
-        any |= x.kind == expr_kind::unary && x.op == word::s_sub;
+        const unary_expr* const u = x.get<unary_expr>();
+        const binary_expr* const b = x.get<binary_expr>();
+        any |= x.is<index_expr>() || (u != nullptr && u->op == word::s_sub) ||
+               (b != nullptr && may_fault(b->op));
         any |= x.means == meaning::conversion;
       },
       [](const stmt&) {});

@@ -13,14 +13,13 @@ void lowering::lower_wait(const stmt& s) {
   const std::uint32_t mark = top_;
   std::vector<std::pair<const expr*, var_id>> made;
   for (const expr* e : s.events) {
-    const type* const t = types_.generic(kind::rendezvous, e->op_type);
+    const type* const of = e->as<call_expr>().op_type;
+    const type* const t = types_.generic(kind::rendezvous, of);
     const var_id id = add_slot("events_" + line_text(e->at), t, e->at);
     add(e->at, clear_instr{id});
     push_release(id);
-    add(e->at, operation_call{{{}, id, true},
-                              &operation_of(operation_id::make_rendezvous),
-                              std::nullopt,
-                              e->op_type});
+    add(e->at, operation_call{
+                   {{}, id, true}, &operation_of(operation_id::make_rendezvous), std::nullopt, of});
     check_status(unwind_to(top_), e->at);
     context_->events[e] = id;
     made.emplace_back(e, id);
@@ -31,11 +30,11 @@ void lowering::lower_wait(const stmt& s) {
   top_ = mark;
 }
 
-void lowering::lower_event(const expr& e, var_id into) {
+void lowering::lower_event(const expr& e, const call_expr& x, var_id into) {
   add(e.at, operation_call{{{}, result_slot(e.type, into, e.at), true},
                            find_operation(receiver::rendezvous, "event"),
                            slot_value(context_->events.at(&e)),
-                           e.op_type});
+                           x.op_type});
   check_status(unwind_to(top_), e.at);
 }
 
@@ -43,8 +42,9 @@ void lowering::lower_event(const expr& e, var_id into) {
 void lowering::join_events(const expr& made, var_id rendezvous) {
   if (!open()) return;
   const span at = made.at;
+  const call_expr& event = made.as<call_expr>();
   // `got` holds something only between an answer and the store.
-  const var_id got = add_temp(made.op_type, at);
+  const var_id got = add_temp(event.op_type, at);
   const block_id ask = fresh("join", at);
   const block_id answered = fresh("joined", at);
   const block_id store_it = fresh("event", at);
@@ -56,12 +56,12 @@ void lowering::join_events(const expr& made, var_id rendezvous) {
          wait_tail{{{{}, got, true},
                     find_operation(receiver::rendezvous, "join"),
                     slot_value(rendezvous),
-                    made.op_type}});
+                    event.op_type}});
   flow_.has_wait = true;
   at_ = answered;
   finish(at, {store_it, stopped}, check_tail{});
   at_ = store_it;
-  const value place = variable_value(*made.args[0].value->var);
+  const value place = variable_value(*event.args[0].value->local());
   if (place.type->needs_release()) {
     const var_id old = add_temp(place.type, at);
     set(slot_value(old), place, at);

@@ -150,24 +150,20 @@ class lowering {
   /// value is the place's own: owned or counted for it.
   void lower_call(const expr& e, var_id into, const failure& on_error);
 
-  [[nodiscard]] static bool is_method(const expr& e) noexcept {
-    return e.a->kind == expr_kind::member && e.a->a->means != meaning::namespace_;
-  }
-
-  operation_call make_operation(const expr& e, bool waits);
+  operation_call make_operation(const call_expr& e, bool waits);
 
   /// A view's operations work on texts and bytes too.
   value as_receiver(value place, const operation& op);
 
-  void lower_operation(const expr& e, var_id into, const failure& on_error);
+  void lower_operation(const expr& e, const call_expr& x, var_id into, const failure& on_error);
 
-  void note_call_views(const expr& e, var_id into);
+  void note_call_views(const call_expr& x, var_id into);
 
   /// Arguments of a call, in the forms that its parameters need.
-  void add_arguments(call_parts& c, const expr& call, const function& f, bool into_frame,
+  void add_arguments(call_parts& c, const call_expr& call, const function& f, bool into_frame,
                      bool waits);
 
-  void lower_function_call(const expr& e, var_id into, const failure& on_error);
+  void lower_function_call(const expr& e, const call_expr& x, var_id into, const failure& on_error);
 
   const type* frame_type() { return special("frame"); }
 
@@ -175,7 +171,7 @@ class lowering {
   void split_faults(const failure& on_error, span at);
 
   /// The body of a merged function, here.
-  void lower_merged(const expr& e, var_id into, const failure& on_error);
+  void lower_merged(const expr& e, const call_expr& x, var_id into, const failure& on_error);
 
   // Expressions.
 
@@ -189,14 +185,16 @@ class lowering {
   value converted(value v, const type* to);
 
   value lower_plain(const expr& e);
+  /// A temporary with the value of an expression that has effects.
+  value lower_made(const expr& e);
 
   value constant_of(const expr& e);
 
-  value lower_index(const expr& e);
+  value lower_index(const expr& e, const index_expr& x);
 
   value to_view(value v);
 
-  value lower_binary(const expr& e);
+  value lower_binary(const expr& e, const binary_expr& x);
 
   static bool lowers_to_fault(const expr& e);
 
@@ -214,17 +212,17 @@ class lowering {
   /// store() of what makes its value: calls, or, records, lists, spawn.
   void store_made(value place, const expr& e, const failure& on_error);
 
-  void store_record(value place, const expr& e);
+  void store_record(value place, const expr& e, const call_expr& x);
 
-  void store_conversion(value place, const expr& e, const failure& on_error);
+  void store_conversion(value place, const expr& e, const call_expr& x, const failure& on_error);
 
   static const operation& text_set_operation();
 
-  void lower_or(const expr& e, var_id into);
+  void lower_or(const expr& e, const or_expr& x, var_id into);
 
-  void lower_handler(const expr& e, var_id into);
+  void lower_handler(const or_expr& x, var_id into, span at);
 
-  void lower_spawn(const expr& e, var_id into);
+  void lower_spawn(const expr& e, const spawn_expr& x, var_id into);
 
   // Statements.
   void lower_block(const block& b);
@@ -261,7 +259,7 @@ class lowering {
 
   void lower_any(const stmt& s);
   void lower_wait(const stmt& s);
-  void lower_event(const expr& e, var_id into);
+  void lower_event(const expr& e, const call_expr& x, var_id into);
   void join_events(const expr& made, var_id rendezvous);
 
   void lower_return(const stmt& s);

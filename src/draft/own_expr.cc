@@ -14,8 +14,8 @@ bool has_effects(const expr& e) {
   walk(
       e,
       [&](const expr& x) {
-        any |= x.kind == expr_kind::call || x.kind == expr_kind::spawn ||
-               (x.kind == expr_kind::name && x.moves);
+        const name_expr* const n = x.get<name_expr>();
+        any |= x.is<call_expr>() || x.is<spawn_expr>() || (n != nullptr && n->moves);
       },
       [](const stmt&) {});
   return any;
@@ -23,24 +23,11 @@ bool has_effects(const expr& e) {
 
 }  // namespace
 
-variable* place_root(const expr& e) noexcept {
-  const expr* at = &e;
-  for (;;) {
-    if (at->kind == expr_kind::name && at->means == meaning::local) return at->var;
-    if (at->kind == expr_kind::member && at->means == meaning::field) {
-      at = at->a.get();
-    } else if (at->kind == expr_kind::index) {
-      at = at->a.get();
-    } else {
-      return nullptr;
-    }
-  }
-}
-
 void ownership_graph::add_subscripts(const expr& e) {
-  if (e.kind == expr_kind::index) add_expr(*e.b);
-  if (e.a && (e.a->kind == expr_kind::index || e.a->kind == expr_kind::member))
-    add_subscripts(*e.a);
+  const member_expr* const m = e.get<member_expr>();
+  const index_expr* const i = e.get<index_expr>();
+  if (i != nullptr) add_expr(*i->at);
+  if (i != nullptr || m != nullptr) add_subscripts(i != nullptr ? *i->of : *m->of);
 }
 
 void ownership_graph::use_place(const expr& e, happening how) {
@@ -51,101 +38,79 @@ void ownership_graph::use_place(const expr& e, happening how) {
 }
 
 void ownership_graph::add_expr(const expr& e) {
-  switch (e.kind) {
-    case expr_kind::name:
-      if (e.means != meaning::local) return;
-      if (e.moves && in_defer_) {
-        report_.error("D0101", e.at, quoted(e.var->name) + " cannot be moved in 'defer'").hint =
-            "it is released at the end of its block anyway";
-        return;
-      }
-      return add(e.moves ? happening::move : happening::use, e.var, e.at);
-    case expr_kind::member:
-      if (e.means == meaning::field || e.means == meaning::operation)
-        use_place(*e.a, happening::use);
-      return;
-    case expr_kind::index:
-      use_place(*e.a, happening::use);
-      return add_expr(*e.b);
-    case expr_kind::unary:
-    case expr_kind::try_:
-    case expr_kind::move:
-      return add_expr(*e.a);
-    case expr_kind::binary: {
-      if (e.op != word::s_andand && e.op != word::s_oror)
-        return add_before(*e.a, has_effects(*e.b), [&] { add_expr(*e.b); });
-      add_expr(*e.a);
-      const std::size_t before = at_;
-      const std::size_t after = fresh();
-      go(after);
-      at_ = branch(before);
-      add_expr(*e.b);
-      go(after);
-      at_ = before == nowhere ? nowhere : after;
-      return;
-    }
-    case expr_kind::range:
-      if (e.a) add_expr(*e.a);
-      if (e.b) add_expr(*e.b);
-      return;
-    case expr_kind::list:
-      for (const argument& a : e.args) add_expr(*a.value);
-      return;
-    case expr_kind::spawn:
-      return add_spawn(e);
-    case expr_kind::call:
-      return add_call(e);
-    case expr_kind::or_else: {
-      add_expr(*e.a);
-      const std::size_t before = at_;
-      const std::size_t after = fresh();
-      go(after);
-      at_ = branch(before);
-      const std::size_t mark = live_.size();
-      enter_name(e.error_var, true);
-      if (e.jump) add_stmt(*e.jump);
-      if (e.handler) add_block(*e.handler);
-      if (e.b) add_expr(*e.b);
-      leave_names(mark);
-      go(after);
-      at_ = before == nowhere ? nowhere : after;
-      return;
-    }
-    default:
-      return;
-  }
+  by_kind(
+      e,
+      [&](const name_expr& x) {
+        if (x.var == nullptr) return;
+        if (x.moves && in_defer_) {
+          report_.error("D0101", e.at, quoted(x.name) + " cannot be moved in 'defer'").hint =
+              "it is released at the end of its block anyway";
+          return;
+        }
+        add(x.moves ? happening::move : happening::use, x.var, e.at);
+      },
+      [&](const member_expr& x) {
+        if (e.means == meaning::field || e.means == meaning::operation)
+          use_place(*x.of, happening::use);
+      },
+      [&](const index_expr& x) {
+        use_place(*x.of, happening::use);
+        add_expr(*x.at);
+      },
+      [&](const one_of<unary_expr, try_expr, move_expr> auto& x) { add_expr(*x.of); },
+      [&](const binary_expr& x) {
+        if (x.op != word::s_andand && x.op != word::s_oror)
+          return add_before(*x.left, has_effects(*x.right), [&] { add_expr(*x.right); });
+        add_expr(*x.left);
+        add_detour([&] { add_expr(*x.right); });
+      },
+      [&](const range_expr& x) {
+        if (x.from) add_expr(*x.from);
+        if (x.to) add_expr(*x.to);
+      },
+      [&](const list_expr& x) {
+        for (const argument& a : x.elements) add_expr(*a.value);
+      },
+      [&](const spawn_expr& x) { add_spawn(x); }, [&](const call_expr& x) { add_call(x); },
+      [&](const or_expr& x) {
+        add_expr(*x.of);
+        add_detour([&] {
+          const std::size_t mark = live_.size();
+          enter_name(x.error_var, true);
+          if (x.jump) add_stmt(*x.jump);
+          if (x.handler) add_block(*x.handler);
+          if (x.otherwise) add_expr(*x.otherwise);
+          leave_names(mark);
+        });
+      },
+      [](const one_of<bad_expr, integer_expr, duration_expr, boolean_expr, text_expr,
+                      none_expr> auto&) {});
 }
 
-void ownership_graph::add_call(const expr& e) {
-  if (e.means == meaning::operation && e.a->kind == expr_kind::member &&
-      e.a->a->means != meaning::namespace_) {
-    const expr& on = *e.a->a;
-    add_args(e, 0);
-    const operation& op = *e.op_info;
-    if (op.consumes) {
+void ownership_graph::add_call(const call_expr& x) {
+  add_args(x.args, 0);
+  if (const expr* const on = x.receiver()) {
+    if (x.op->consumes) {
       // `defer c.close()` does nothing where c is gone by then.
       const bool later = std::exchange(in_defer_, false);
-      add(later ? happening::use : happening::move, place_root(on), on.at);
+      add(later ? happening::use : happening::move, place_root(*on), on->at);
       in_defer_ = later;
     } else {
-      use_place(on, op.changes ? happening::change
-                    : op.waits ? happening::wait_on
-                               : happening::use);
+      use_place(*on, x.op->changes ? happening::change
+                     : x.op->waits ? happening::wait_on
+                                   : happening::use);
     }
-    change_args(e);
-    return;
   }
-  add_args(e, 0);
-  change_args(e);
+  change_args(x);
 }
 
-void ownership_graph::add_args(const expr& e, std::size_t first) {
-  while (first != e.args.size() && !e.args[first].value) ++first;
-  if (first == e.args.size()) return;
+void ownership_graph::add_args(const std::vector<argument>& args, std::size_t first) {
+  while (first != args.size() && !args[first].value) ++first;
+  if (first == args.size()) return;
   bool effects = false;
-  for (std::size_t i = first + 1; i != e.args.size(); ++i)
-    effects = effects || (e.args[i].value && has_effects(*e.args[i].value));
-  add_before(*e.args[first].value, effects, [&] { add_args(e, first + 1); });
+  for (std::size_t i = first + 1; i != args.size(); ++i)
+    effects = effects || (args[i].value && has_effects(*args[i].value));
+  add_before(*args[first].value, effects, [&] { add_args(args, first + 1); });
 }
 
 variable* ownership_graph::add_nameless(const expr& from) {
@@ -153,7 +118,7 @@ variable* ownership_graph::add_nameless(const expr& from) {
   if (roots.empty() || at_ == nowhere) return nullptr;
   auto made = std::make_unique<variable>();
   made->name = std::string(from.at.file->text().substr(from.at.begin, from.at.size()));
-  made->type = from.to != nullptr ? from.to : from.type;
+  made->type = from.final_type();
   made->owner = &function_;
   made->number = static_cast<std::uint32_t>(function_.variables.size());
   variable* const v = made.get();
@@ -182,51 +147,46 @@ void ownership_graph::close_views() {
         roots.end());
 }
 
-void ownership_graph::add_arg(const argument& a, passing, const variable*) {
-  if (a.value) add_expr(*a.value);
-}
-
-void ownership_graph::change_args(const expr& e) {
-  std::vector<passing> how(e.args.size(), passing::borrow);
-  if (e.callee != nullptr) {
-    for (std::size_t i = 0; i != how.size(); ++i) how[i] = e.callee->decl->params[i].how;
-  } else if (e.op_info != nullptr && e.op_info->params != "...") {
-    const auto params = params_of(*e.op_info);
+void ownership_graph::change_args(const call_expr& x) {
+  std::vector<passing> how(x.args.size(), passing::borrow);
+  if (x.callee != nullptr) {
+    for (std::size_t i = 0; i != how.size(); ++i) how[i] = x.callee->decl->params[i].how;
+  } else if (x.op != nullptr && x.op->params != "...") {
+    const auto params = params_of(*x.op);
     for (std::size_t i = 0; i != how.size() && i != params.size(); ++i) how[i] = params[i].how;
   }
   for (std::size_t i = 0; i != how.size(); ++i) {
-    if (how[i] != passing::change || !e.args[i].value) continue;
-    variable* const v = place_root(*e.args[i].value);
+    if (how[i] != passing::change || !x.args[i].value) continue;
+    variable* const v = place_root(*x.args[i].value);
     if (v == nullptr) continue;
     for (std::size_t j = 0; j != how.size(); ++j) {
-      if (j == i || !e.args[j].value) continue;
-      const auto roots = roots_of(*e.args[j].value);
+      if (j == i || !x.args[j].value) continue;
+      const auto roots = roots_of(*x.args[j].value);
       // A handle that is lent is not counted: the change would release it under its user.
-      const type& held = *e.args[j].value->type;
+      const type& held = *x.args[j].value->type;
       const bool counted = held.owning == owning::counted && how[j] == passing::borrow;
-      const bool same = place_root(*e.args[j].value) == v && (held.by_address() || counted);
-      if (!same && !(how[j] == passing::change && place_root(*e.args[j].value) == v) &&
+      const bool same = place_root(*x.args[j].value) == v && (held.by_address() || counted);
+      if (!same && !(how[j] == passing::change && place_root(*x.args[j].value) == v) &&
           std::find(roots.begin(), roots.end(), v) == roots.end())
         continue;
       if (how[j] == passing::change && j < i) continue;  // reported already
-      auto& d = report_.error("D0301", e.args[i].at,
+      auto& d = report_.error("D0301", x.args[i].at,
                               quoted(v->name) + " would be changed while it is looked at");
-      d.notes.push_back({e.args[j].at, "by this argument"});
+      d.notes.push_back({x.args[j].at, "by this argument"});
       d.hint = "pass a copy";
     }
-    if (e.callee == nullptr && e.means == meaning::operation && e.a->kind == expr_kind::member &&
-        place_root(*e.a->a) == v) {
-      report_.error("D0301", e.args[i].at, quoted(v->name) + " is passed to itself");
+    if (const expr* const on = x.receiver(); on != nullptr && place_root(*on) == v) {
+      report_.error("D0301", x.args[i].at, quoted(v->name) + " is passed to itself");
     }
-    add(happening::change, v, e.args[i].at);
+    add(happening::change, v, x.args[i].at);
   }
 }
 
-void ownership_graph::add_spawn(const expr& e) {
-  const expr& call = *e.a;
+void ownership_graph::add_spawn(const spawn_expr& x) {
+  const call_expr& call = x.call->as<call_expr>();
   const function& f = *call.callee;
   // The color is read before the parameters move into the thread.
-  if (e.b) add_expr(*e.b);
+  if (x.color) add_expr(*x.color);
   for (const argument& a : call.args) add_expr(*a.value);
   for (std::size_t i = 0; i != call.args.size(); ++i) {
     const variable& p = *f.params[i];
@@ -277,23 +237,21 @@ void ownership_graph::collect_roots(const expr& e, std::vector<variable*>& list)
     }
     return;
   }
-  switch (e.kind) {
-    case expr_kind::index:
-    case expr_kind::try_:
-      return collect_looked(*e.a, list);
-    case expr_kind::or_else:
-      collect_looked(*e.a, list);
-      if (e.b) collect_looked(*e.b, list);
-      return;
-    case expr_kind::call:
-      if (e.op_info == nullptr) return;
-      if (e.op_info->looks_into) collect_looked(*e.a->a, list);
-      if (e.op_info->looks_into_arg >= 0)
-        collect_looked(*e.args[static_cast<std::size_t>(e.op_info->looks_into_arg)].value, list);
-      return;
-    default:
-      return;
-  }
+  by_kind(
+      e, [&](const one_of<index_expr, try_expr> auto& x) { collect_looked(*x.of, list); },
+      [&](const or_expr& x) {
+        collect_looked(*x.of, list);
+        if (x.otherwise) collect_looked(*x.otherwise, list);
+      },
+      [&](const call_expr& x) {
+        if (x.op == nullptr) return;
+        if (x.op->looks_into) collect_looked(*x.receiver(), list);
+        if (x.op->looks_into_arg >= 0)
+          collect_looked(*x.args[static_cast<std::size_t>(x.op->looks_into_arg)].value, list);
+      },
+      [](const one_of<bad_expr, name_expr, integer_expr, duration_expr, boolean_expr, text_expr,
+                      none_expr, list_expr, member_expr, unary_expr, binary_expr, range_expr,
+                      move_expr, spawn_expr> auto&) {});
 }
 
 void ownership_graph::collect_looked(const expr& e, std::vector<variable*>& list) const {

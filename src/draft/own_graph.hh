@@ -38,9 +38,6 @@ struct node {
   std::vector<std::size_t> next;
 };
 
-/// The variable that a place is a part of, or null.
-[[nodiscard]] variable* place_root(const expr& e) noexcept;
-
 class ownership_graph {
  public:
   ownership_graph(function& f, source::diagnostics& report) : function_(f), report_(report) {}
@@ -89,6 +86,17 @@ class ownership_graph {
   void add_stmt(const stmt& s);
 
   std::size_t branch(std::size_t from);
+  /// Adds what runs on one of two ways; the other goes past it.
+  template <class Body>
+  void add_detour(Body&& body) {
+    const std::size_t before = at_;
+    const std::size_t after = fresh();
+    go(after);
+    at_ = branch(before);
+    body();
+    go(after);
+    at_ = before == nowhere ? nowhere : after;
+  }
 
   void add_subscripts(const expr& e);
 
@@ -96,14 +104,12 @@ class ownership_graph {
 
   void add_expr(const expr& e);
 
-  void add_call(const expr& e);
-
-  void add_arg(const argument& a, passing, const variable*);
+  void add_call(const call_expr& x);
 
   /// Parameters that are `var`, after all arguments were looked at.
-  void change_args(const expr& e);
+  void change_args(const call_expr& x);
 
-  void add_spawn(const expr& e);
+  void add_spawn(const spawn_expr& x);
 
   void lend(variable* v, happening how, span at);
   /// A variable that a defer uses stays until the defer's block is left.
@@ -130,7 +136,7 @@ class ownership_graph {
     rest();
     add(happening::use, view, first.at);
   }
-  void add_args(const expr& e, std::size_t first);
+  void add_args(const std::vector<argument>& args, std::size_t first);
 
   function& function_;
   source::diagnostics& report_;

@@ -97,9 +97,9 @@ void ownership_graph::add_stmt(const stmt& s) {
     case stmt_kind::assign: {
       add_expr(*s.b);
       if (s.op != word::s_set) add_expr(*s.a);
-      if (s.a->kind == expr_kind::index || s.a->kind == expr_kind::member) add_subscripts(*s.a);
+      if (!s.a->is<name_expr>()) add_subscripts(*s.a);
       variable* const v = place_root(*s.a);
-      if (s.a->kind == expr_kind::name) {
+      if (s.a->is<name_expr>()) {
         add(happening::replace, v, s.a->at);
         note_view(v, *s.b);
       } else {
@@ -191,7 +191,8 @@ void ownership_graph::add_stmt(const stmt& s) {
     case stmt_kind::wait:
       add_block(s.body);
       // The values arrive at its end.
-      for (const expr* e : s.events) add(happening::change, e->args[0].value->var, e->at);
+      for (const expr* e : s.events)
+        add(happening::change, e->as<call_expr>().args[0].value->local(), e->at);
       return;
     case stmt_kind::nowait:
     case stmt_kind::shield:
@@ -201,19 +202,14 @@ void ownership_graph::add_stmt(const stmt& s) {
       return add_block(s.body);
     case stmt_kind::defer: {
       // A defer runs later: a variable that it assigns has no value behind the statement.
-      const std::size_t before = at_;
-      const std::size_t after = fresh();
-      go(after);
-      at_ = branch(before);
-      in_defer_ = true;
-      if (s.a)
-        add_expr(*s.a);
-      else
-        add_block(s.body);
-      in_defer_ = false;
-      go(after);
-      at_ = before == nowhere ? nowhere : after;
-      return;
+      return add_detour([&] {
+        in_defer_ = true;
+        if (s.a)
+          add_expr(*s.a);
+        else
+          add_block(s.body);
+        in_defer_ = false;
+      });
     }
     case stmt_kind::return_:
     case stmt_kind::fail:

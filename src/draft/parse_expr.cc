@@ -4,23 +4,15 @@
 #include <utility>
 
 #include "draft/parsing.hh"
+#include "draft/walk.hh"
 
 namespace heddle::draft {
 
-expr_ptr parser::make(expr_kind kind, span at) {
-  auto e = std::make_unique<expr>();
-  e->kind = kind;
-  e->at = at;
-  return e;
-}
-
 void parser::join(expr& e) {
   std::uint32_t depth = 0;
-  if (e.a) depth = std::max(depth, e.a->depth);
-  if (e.b) depth = std::max(depth, e.b->depth);
-  for (const argument& x : e.args)
-    if (x.value) depth = std::max(depth, x.value->depth);
-  // The expressions of a handler lie below it, too.
+  // The expressions of a handler lie below it, too: parse_expr() has counted them.
+  each_part(e, overloaded{[&](const expr& part) { depth = std::max(depth, part.depth); },
+                          [](const stmt&) {}, [](const block&) {}});
   e.depth = std::max(depth, e.depth) + 1;
   deepest_ = std::max(deepest_, e.depth);
   if (e.depth <= chain_max) return;
@@ -29,31 +21,38 @@ void parser::join(expr& e) {
   throw recovery{};
 }
 
+expr_ptr parser::joined(span first, expr::kinds how) {
+  expr_ptr e = make_expr(first.to(last_span()), std::move(how));
+  join(*e);
+  return e;
+}
+
 expr_ptr parser::parse_expr() {
   const nested deeper(*this);
   expr_ptr left = parse_range();
   if (!is(word::k_or)) return left;
   take();
-  auto e = make(expr_kind::or_else, left->at);
-  e->a = std::move(left);
+  const span first = left->at;
+  expr_ptr e = make_expr(first, or_expr{std::move(left)});
+  or_expr& x = e->as<or_expr>();
   const auto handler = [&] {
     const std::uint32_t outer = std::exchange(deepest_, 0);
-    e->handler = std::make_unique<block>(parse_block());
+    x.handler = std::make_unique<block>(parse_block());
     e->depth = std::max(e->depth, deepest_);
     deepest_ = std::max(deepest_, outer);
   };
   if (is(word::k_return) || is(word::k_break) || is(word::k_continue) || is(word::k_fail)) {
-    e->jump = parse_jump();
-    if (e->jump->a) e->depth = std::max(e->depth, e->jump->a->depth);
+    x.jump = parse_jump();
+    if (x.jump->a) e->depth = std::max(e->depth, x.jump->a->depth);
   } else if (is(word::s_lbrace)) {
     handler();
   } else if (is_name() && ahead().is(word::s_lbrace)) {
-    e->name_at = span_of(now());
-    e->name = text_of(take());
+    x.name_at = span_of(now());
+    x.name = text_of(take());
     handler();
   } else {
     skip_lines();
-    e->b = parse_expr();
+    x.otherwise = parse_expr();
   }
   e->at = e->at.to(last_span());
   join(*e);
@@ -68,12 +67,9 @@ expr_ptr parser::parse_range() {
     if (!is(word::s_dots)) return left;
   }
   take();
-  auto e = make(expr_kind::range, first);
-  e->a = std::move(left);
-  if (!at_end_of_expression() && !is(word::s_lbrace)) e->b = parse_or();
-  e->at = first.to(last_span());
-  join(*e);
-  return e;
+  expr_ptr right;
+  if (!at_end_of_expression() && !is(word::s_lbrace)) right = parse_or();
+  return joined(first, range_expr{std::move(left), std::move(right)});
 }
 
 int parser::level_of(word w) noexcept {
@@ -120,15 +116,11 @@ expr_ptr parser::parse_binary(int level) {
     if (level == 3 && compared)
       fail("comparisons do not chain", "write both with '&&' between them");
     compared = true;
-    auto e = make(expr_kind::binary, left->at);
-    e->name_at = span_of(now());
-    e->op = take().what;
+    const span first = left->at;
+    const word op = take().what;
     skip_lines();
-    e->a = std::move(left);
-    e->b = parse_binary(level + 1);
-    e->at = e->at.to(last_span());
-    join(*e);
-    left = std::move(e);
+    expr_ptr right = parse_binary(level + 1);
+    left = joined(first, binary_expr{op, std::move(left), std::move(right)});
   }
   return left;
 }
@@ -140,34 +132,26 @@ expr_ptr parser::parse_unary() {
     case word::s_sub:
     case word::s_tilde: {
       const nested deeper(*this);
-      auto e = make(expr_kind::unary, first);
-      e->op = take().what;
-      e->a = parse_unary();
-      e->at = first.to(last_span());
-      join(*e);
-      return e;
+      const word op = take().what;
+      expr_ptr of = parse_unary();
+      return joined(first, unary_expr{op, std::move(of)});
     }
     case word::k_try:
     case word::k_move: {
       const nested deeper(*this);
-      auto e = make(is(word::k_try) ? expr_kind::try_ : expr_kind::move, first);
-      take();
-      e->a = parse_unary();
-      e->at = first.to(last_span());
-      join(*e);
-      return e;
+      const bool tries = take().what == word::k_try;
+      expr_ptr of = parse_unary();
+      if (tries) return joined(first, try_expr{std::move(of)});
+      return joined(first, move_expr{std::move(of)});
     }
     case word::k_spawn: {
-      auto e = make(expr_kind::spawn, first);
       take();
-      e->a = parse_postfix();
+      expr_ptr call = parse_postfix(), color;
       if (is_name("color")) {
         take();
-        e->b = parse_postfix();
+        color = parse_postfix();
       }
-      e->at = first.to(last_span());
-      join(*e);
-      return e;
+      return joined(first, spawn_expr{std::move(call), std::move(color)});
     }
     default:
       return parse_postfix();
@@ -177,9 +161,9 @@ expr_ptr parser::parse_unary() {
 expr_ptr parser::parse_postfix() {
   expr_ptr e = parse_atom();
   for (;;) {
+    const span first = e->at;
     if (is(word::s_lparen)) {
-      auto call = make(expr_kind::call, e->at);
-      call->a = std::move(e);
+      std::vector<argument> args;
       take();
       while (!is(word::s_rparen)) {
         argument x;
@@ -190,37 +174,24 @@ expr_ptr parser::parse_postfix() {
         }
         x.value = parse_expr();
         x.at = x.at.to(last_span());
-        call->args.push_back(std::move(x));
+        args.push_back(std::move(x));
         if (!is(word::s_rparen)) expect(word::s_comma, "between arguments");
       }
       take();
-      call->at = call->at.to(last_span());
-      join(*call);
-      e = std::move(call);
+      e = joined(first, call_expr{std::move(e), std::move(args)});
     } else if (is(word::s_lbracket)) {
       const nested deeper(*this);
-      auto index = make(expr_kind::index, e->at);
       take();
-      index->a = std::move(e);
-      index->b = parse_range();
+      expr_ptr at = parse_range();
       expect(word::s_rbracket, "after the index");
-      index->at = index->at.to(last_span());
-      join(*index);
-      e = std::move(index);
+      e = joined(first, index_expr{std::move(e), std::move(at)});
     } else if (is(word::s_dot)) {
-      auto member = make(expr_kind::member, e->at);
       take();
-      member->name_at = span_of(now());
+      const span name_at = span_of(now());
       // After a dot words of the language are names: `error.none`.
-      if (now().kind == token_kind::keyword) {
-        member->name = text_of(take());
-      } else {
-        member->name = expect_name("a name after '.'");
-      }
-      member->a = std::move(e);
-      member->at = member->at.to(last_span());
-      join(*member);
-      e = std::move(member);
+      const std::string_view name =
+          now().kind == token_kind::keyword ? text_of(take()) : expect_name("a name after '.'");
+      e = joined(first, member_expr{std::move(e), name, name_at});
     } else {
       return e;
     }
@@ -232,46 +203,29 @@ expr_ptr parser::parse_atom() {
   const span at = span_of(t);
   switch (t.kind) {
     case token_kind::integer:
-    case token_kind::character: {
-      auto e = make(expr_kind::integer, at);
-      e->value = take().value;
-      return e;
-    }
-    case token_kind::duration: {
-      auto e = make(expr_kind::duration, at);
-      e->value = take().value;
-      return e;
-    }
-    case token_kind::text: {
-      auto e = make(expr_kind::text, at);
-      e->text_value = decode_text(text_of(take()));
-      return e;
-    }
+    case token_kind::character:
+      return make_expr(at, integer_expr{take().value});
+    case token_kind::duration:
+      return make_expr(at, duration_expr{take().value});
+    case token_kind::text:
+      return make_expr(at, text_expr{decode_text(text_of(take()))});
     case token_kind::name: {
-      auto e = make(expr_kind::name, at);
-      e->name = text_of(take());
-      e->name_at = at;
-      if (is(word::s_lt) && is_generic(e->name)) {
-        e->has_generic = true;
-        e->generic = parse_type_arguments();
-        e->at = at.to(last_span());
-      }
-      return e;
+      name_expr x{text_of(take())};
+      if (!is(word::s_lt) || !is_generic(x.name)) return make_expr(at, std::move(x));
+      x.has_generic = true;
+      x.generic = parse_type_arguments();
+      return make_expr(at.to(last_span()), std::move(x));
     }
     default:
       break;
   }
   switch (t.what) {
     case word::k_true:
-    case word::k_false: {
-      auto e = make(expr_kind::boolean, at);
-      e->value = take().is(word::k_true) ? 1 : 0;
-      return e;
-    }
-    case word::k_none: {
+    case word::k_false:
+      return make_expr(at, boolean_expr{take().is(word::k_true)});
+    case word::k_none:
       take();
-      return make(expr_kind::none, at);
-    }
+      return make_expr(at, none_expr{});
     case word::s_lparen: {
       const nested deeper(*this);
       take();
@@ -282,19 +236,17 @@ expr_ptr parser::parse_atom() {
     }
     case word::s_lbracket: {
       const nested deeper(*this);
-      auto e = make(expr_kind::list, at);
+      std::vector<argument> elements;
       take();
       while (!is(word::s_rbracket)) {
         argument x;
         x.at = span_of(now());
         x.value = parse_expr();
-        e->args.push_back(std::move(x));
+        elements.push_back(std::move(x));
         if (!is(word::s_rbracket)) expect(word::s_comma, "between elements");
       }
       take();
-      e->at = at.to(last_span());
-      join(*e);
-      return e;
+      return joined(at, list_expr{std::move(elements)});
     }
     default:
       fail("expected a value, found " + shown(t));

@@ -173,9 +173,9 @@ class parser {
   stmt_ptr parse_simple();
 
   // Expressions.
-  expr_ptr make(expr_kind kind, span at);
-
   void join(expr& e);
+  /// The expression that ends here, around its parts.
+  expr_ptr joined(span first, expr::kinds how);
 
   expr_ptr parse_expr();
 

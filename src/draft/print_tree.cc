@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The tree as text: `--emit ast` and `--emit types`.
 #include "draft/front.hh"
+#include "draft/walk.hh"
 #include "heddle/base/text.hh"
 
 namespace heddle::draft {
@@ -135,38 +136,52 @@ class printer {
     --depth_;
   }
 
+  static std::string head_of(const expr& e) {
+    return by_kind(
+        e, [](const bad_expr&) -> std::string { return "bad"; },
+        [](const name_expr& x) { return "name " + std::string(x.name); },
+        [](const integer_expr& x) { return "integer " + std::to_string(x.value); },
+        [](const duration_expr& x) { return "duration " + std::to_string(x.value); },
+        [](const boolean_expr& x) -> std::string { return x.value ? "bool true" : "bool false"; },
+        [](const text_expr& x) {
+          std::string head = "text \"";
+          append_quotable_text(head, x.bytes);
+          return head + '"';
+        },
+        [](const none_expr&) -> std::string { return "none"; },
+        [](const list_expr&) -> std::string { return "list"; },
+        [](const call_expr&) -> std::string { return "call"; },
+        [](const index_expr&) -> std::string { return "index"; },
+        [](const member_expr& x) { return "member " + std::string(x.name); },
+        [](const unary_expr& x) { return "unary " + std::string(spelling(x.op)); },
+        [](const binary_expr& x) { return "binary " + std::string(spelling(x.op)); },
+        [](const range_expr&) -> std::string { return "range"; },
+        [](const try_expr&) -> std::string { return "try"; },
+        [](const move_expr&) -> std::string { return "move"; },
+        [](const spawn_expr&) -> std::string { return "spawn"; },
+        [](const or_expr& x) {
+          return x.name.empty() ? std::string("or") : "or " + std::string(x.name);
+        });
+  }
+
   void print(const expr& e) {
-    static constexpr const char* names[] = {
-        "bad",   "name",   "integer", "duration", "text",  "bool", "none", "list",  "call",
-        "index", "member", "unary",   "binary",   "range", "try",  "move", "spawn", "or"};
-    std::string head = names[static_cast<int>(e.kind)];
-    if (!e.name.empty()) head += " " + std::string(e.name);
-    if (e.op != word::none) head += " " + std::string(spelling(e.op));
-    if (e.kind == expr_kind::integer || e.kind == expr_kind::duration)
-      head += " " + std::to_string(e.value);
-    if (e.kind == expr_kind::boolean) head += e.value != 0 ? " true" : " false";
-    if (e.kind == expr_kind::text) {
-      head += " \"";
-      append_quotable_text(head, e.text_value);
-      head += '"';
-    }
+    std::string head = head_of(e);
     if (types_ && e.type != nullptr) {
       head += "  :: " + e.type->name;
       if (e.to != nullptr) head += " -> " + e.to->name;
       if (e.waits) head += "  [waits]";
     }
     line(head);
-    if (e.a) nest(*e.a);
-    if (e.b) nest(*e.b);
     ++depth_;
-    for (const argument& a : e.args) {
-      if (!a.name.empty()) line(std::string(a.name) + ":");
-      if (a.value) print(*a.value);
+    if (const call_expr* const x = e.get<call_expr>()) {
+      print(*x->called);
+      for (const argument& a : x->args) {
+        if (!a.name.empty()) line(std::string(a.name) + ":");
+        if (a.value) print(*a.value);
+      }
+    } else {
+      each_part(e, [&](const auto& part) { print(part); });
     }
-    --depth_;
-    ++depth_;
-    if (e.jump) print(*e.jump);
-    if (e.handler) print(*e.handler);
     --depth_;
   }
 

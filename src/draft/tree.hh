@@ -8,8 +8,10 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "draft/by_kind.hh"
 #include "draft/token.hh"
 
 namespace heddle::draft {
@@ -19,6 +21,7 @@ struct variable;
 struct function;
 struct record;
 struct enumeration;
+struct constant;
 struct operation;
 struct module;
 struct expr;
@@ -46,27 +49,6 @@ struct block {
   std::vector<stmt_ptr> body;
 };
 
-enum class expr_kind : std::uint8_t {
-  bad,
-  name,
-  integer,  ///< also a character
-  duration,
-  text,
-  boolean,
-  none,
-  list,
-  call,
-  index,
-  member,
-  unary,
-  binary,
-  range,
-  try_,
-  move,
-  spawn,
-  or_else,
-};
-
 struct argument {
   std::string_view name;  ///< `from` in `from: id`
   span at{};
@@ -76,34 +58,112 @@ struct argument {
 /// The meaning of a name, a member or a call.
 enum class meaning : std::uint8_t {
   unknown,
-  local,       ///< expr::var
-  constant,    ///< expr::value holds it, or expr::text_value
-  function,    ///< expr::callee
+  local,       ///< name_expr::var
+  constant,    ///< expr::number holds it, or bytes_of() gives it
+  function,    ///< call_expr::callee
   record,      ///< a record's constructor: expr::type
   conversion,  ///< u16(x), text<8>(x): expr::type
-  construct,   ///< buffer(4K), channel<int>(16): expr::op_info
-  operation,   ///< a built-in function or member: expr::op_info
-  field,       ///< a record's field: expr::value is its number
-  enumerator,  ///< expr::value
-  error_name,  ///< error.too_big: expr::value is its code
+  construct,   ///< buffer(4K), channel<int>(16): call_expr::op
+  operation,   ///< a built-in function or member: its op
+  field,       ///< member_expr::field
+  enumerator,  ///< expr::number
+  error_name,  ///< error.too_big: expr::number is its code
   namespace_,  ///< net, fs, a module, an enum's name
 };
 
-struct expr {
-  expr_kind kind = expr_kind::bad;
-  word op = word::none;  ///< operator of unary and binary
-  bool parenthesized = false;
-  span at{};
-  std::string_view name;  ///< name, member, or the error's name in or_else
-  span name_at{};
-  std::uint64_t value = 0;
-  expr_ptr a;
-  expr_ptr b;
-  std::vector<argument> args;      ///< arguments of a call, elements of a list
-  std::vector<type_expr> generic;  ///< `post` in `channel<post>`
+// The expressions, one type each. A pointer is not null unless the comment says so.
+struct bad_expr {};
+struct name_expr {
+  std::string_view name;
   bool has_generic = false;
-  stmt_ptr jump;                   ///< or_else: `or return`
-  std::unique_ptr<block> handler;  ///< or_else: `or e { }`
+  std::vector<type_expr> generic = {};  ///< `post` in `channel<post>`
+  // Set by the checker.
+  variable* var = nullptr;
+  const constant* value = nullptr;
+  bool moves = false;  ///< this use of a variable takes what it owns
+};
+struct integer_expr {  ///< also a character
+  std::uint64_t value;
+};
+struct duration_expr {
+  std::uint64_t value;
+};
+struct boolean_expr {
+  bool value;
+};
+struct text_expr {
+  std::string bytes;
+};
+struct none_expr {};
+struct list_expr {
+  std::vector<argument> elements;
+};
+struct call_expr {
+  expr_ptr called;
+  std::vector<argument> args = {};  ///< a value is null where a field of a record is left out
+  // Set by the checker.
+  function* callee = nullptr;
+  const operation* op = nullptr;
+  const draft::type* op_type = nullptr;  ///< the T of channel<T> that op works on
+
+  /// The object whose operation is called, or null.
+  [[nodiscard]] const expr* receiver() const noexcept;
+};
+struct index_expr {
+  expr_ptr of;
+  expr_ptr at;
+};
+struct member_expr {
+  expr_ptr of;
+  std::string_view name;
+  span name_at{};
+  // Set by the checker.
+  std::size_t field = 0;
+  const operation* op = nullptr;
+  const constant* value = nullptr;
+};
+struct unary_expr {
+  word op;
+  expr_ptr of;
+};
+struct binary_expr {
+  word op;
+  expr_ptr left;
+  expr_ptr right;
+};
+struct range_expr {
+  expr_ptr from;  ///< null: from the start
+  expr_ptr to;    ///< null: to the end
+};
+struct try_expr {
+  expr_ptr of;
+};
+struct move_expr {
+  expr_ptr of;
+};
+struct spawn_expr {
+  expr_ptr call;
+  expr_ptr color;  ///< or null
+};
+struct or_expr {
+  expr_ptr of;
+  // One of these three is not null.
+  expr_ptr otherwise = {};
+  stmt_ptr jump = {};  ///< `or return`
+  std::unique_ptr<block> handler = {};
+  std::string_view name = {};  ///< of the error, for the handler
+  span name_at{};
+  // Set by the checker.
+  variable* error_var = nullptr;
+  bool discards = false;     ///< the value is not used
+  bool of_optional = false;  ///< handles none, not an error
+};
+
+struct expr : node_of<bad_expr, name_expr, integer_expr, duration_expr, text_expr, boolean_expr,
+                      none_expr, list_expr, call_expr, index_expr, member_expr, unary_expr,
+                      binary_expr, range_expr, try_expr, move_expr, spawn_expr, or_expr> {
+  span at{};
+  bool parenthesized = false;
   std::uint32_t depth = 1;
 
   // Set by the checker.
@@ -112,18 +172,19 @@ struct expr {
   bool waits = false;               ///< this very operation, call or join may wait
   const draft::type* to = nullptr;  ///< the value becomes this: a wider integer, a view, ?T
   meaning means = meaning::unknown;
-  bool moves = false;        ///< this use of a variable takes what it owns
   bool is_constant = false;  ///< an integer, duration or bool that is known: see number
   __int128 number = 0;
-  variable* var = nullptr;
-  function* callee = nullptr;
-  const operation* op_info = nullptr;
-  const draft::type* op_type = nullptr;  ///< the T of channel<T> that op_info works on
-  std::string text_value;                ///< bytes of a text literal or constant
-  variable* error_var = nullptr;         ///< the error's variable in or_else
-  bool discards = false;                 ///< or_else: the value is not used
-  bool of_optional = false;              ///< or_else handles none, not an error
+
+  /// The variable that it is the name of, or null.
+  [[nodiscard]] variable* local() const noexcept {
+    const name_expr* const n = get<name_expr>();
+    return n != nullptr ? n->var : nullptr;
+  }
+  /// The type that the value has where it is used.
+  [[nodiscard]] const draft::type* final_type() const noexcept { return to != nullptr ? to : type; }
 };
+
+[[nodiscard]] expr_ptr make_expr(span at, expr::kinds how);
 
 enum class stmt_kind : std::uint8_t {
   bad,
@@ -251,6 +312,11 @@ struct use_line {
   span at{};
   std::string path;  ///< a.b
 };
+
+/// Whether the operator of two values may be a fault: an overflow, a division by zero, a shift.
+[[nodiscard]] bool may_fault(word op) noexcept;
+/// The variable that a place is a part of, or null.
+[[nodiscard]] variable* place_root(const expr& e) noexcept;
 
 /// One file.
 struct file_tree {

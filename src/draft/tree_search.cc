@@ -68,29 +68,26 @@ class search {
   }
 
   void look_at(const expr& e) {
-    const span word = e.name_at ? e.name_at : e.at;
-    switch (e.means) {
-      case meaning::local:
-        if (e.kind == expr_kind::name) add(e.var, word);
-        return;
-      case meaning::function:
-        if (e.callee != nullptr && e.kind != expr_kind::call)
-          add(word, describe(*e.callee), e.callee->decl->name_at);
-        return;
-      case meaning::operation:
-        // The word lies in the callee of the call.
-        if (e.op_info != nullptr)
-          add(e.a && e.a->name_at ? e.a->name_at : word, describe(*e.op_info), {});
-        return;
-      case meaning::field:
-        if (e.a && e.a->type != nullptr && e.a->type->is(kind::record)) {
-          const record::part& p = e.a->type->record->parts.at(static_cast<std::size_t>(e.value));
-          add(word, "field " + p.name + ": " + p.type->name, p.at);
-        }
-        return;
-      default:
-        if (e.type != nullptr && !e.type->is(kind::poison)) add(e.at, e.type->name, {});
+    const name_expr* const name = e.get<name_expr>();
+    const member_expr* const member = e.get<member_expr>();
+    const call_expr* const call = e.get<call_expr>();
+    if (name != nullptr && name->var != nullptr) return add(name->var, e.at);
+    if (member != nullptr && e.means == meaning::operation)
+      return add(member->name_at, describe(*member->op), {});
+    if (member != nullptr && e.means == meaning::field) {
+      const record::part& p = member->of->type->record->parts.at(member->field);
+      return add(member->name_at, "field " + p.name + ": " + p.type->name, p.at);
     }
+    if (call != nullptr && (call->callee != nullptr || call->op != nullptr)) {
+      const member_expr* const of = call->called->get<member_expr>();
+      const span word = of != nullptr ? of->name_at : call->called->at;
+      if (call->callee != nullptr)
+        add(word, describe(*call->callee), call->callee->decl->name_at);
+      else
+        add(word, describe(*call->op), {});
+      return;
+    }
+    if (e.type != nullptr && !e.type->is(kind::poison)) add(e.at, e.type->name, {});
   }
 
  private:

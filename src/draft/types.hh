@@ -235,7 +235,14 @@ struct constant {
   bool resolving = false;
   bool foreign = false;
   std::string c_name;
+
+  [[nodiscard]] bool is_number() const noexcept;
+  /// Its value, with the sign that its type has.
+  [[nodiscard]] __int128 number() const noexcept;
 };
+
+/// The bytes of a text literal or of a constant, or nothing.
+[[nodiscard]] const std::string& bytes_of(const expr& e) noexcept;
 
 /// The meaning of a name at the top of a module.
 struct symbol {

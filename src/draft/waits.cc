@@ -23,8 +23,9 @@ std::string place(const expr& e) {
 }
 
 std::string shown_operation(const expr& e) {
-  if (e.op_info == nullptr) return e.callee != nullptr ? e.callee->name : "a wait";
-  return e.op_info->full_name();
+  const call_expr* const c = e.get<call_expr>();
+  if (c != nullptr && c->op != nullptr) return c->op->full_name();
+  return c != nullptr && c->callee != nullptr ? c->callee->name : "a wait";
 }
 
 class finder {
@@ -213,7 +214,8 @@ class finder {
     add_chain(d, e);
   }
   static void add_chain(source::diagnostic& d, const expr& e) {
-    const function* f = e.callee;
+    const call_expr* const call = e.get<call_expr>();
+    const function* f = call != nullptr ? call->callee : nullptr;
     for (int depth = 0; f != nullptr && f->waits_at != nullptr && depth != 8; ++depth) {
       d.notes.push_back({f->waits_at->at, quoted(f->name) + " waits here"});
       f = f->waits_through;
@@ -224,7 +226,7 @@ class finder {
   static bool can_leave(const block& b) {
     bool leaves = false;
     walk(
-        b, [&](const expr& e) { leaves |= e.kind == expr_kind::try_; },
+        b, [&](const expr& e) { leaves |= e.is<try_expr>(); },
         [&](const stmt& s) {
           leaves |= s.kind == stmt_kind::return_ || s.kind == stmt_kind::fail;
         });
@@ -291,7 +293,7 @@ class finder {
       }
     };
     const auto tries = [&](const expr& e) {
-      if (e.kind == expr_kind::try_ && !jumps) {
+      if (e.is<try_expr>() && !jumps) {
         report_.error("D0603", e.at, "'defer' cannot leave the block: it is being left already")
             .hint = "handle the error with 'or { }'";
         jumps = true;

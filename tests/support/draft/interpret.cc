@@ -25,7 +25,7 @@ interpreted interpreter::run() {
       if (!x.fallback) throw unsupported{"an argument"};
       auto v = std::make_shared<val>();
       v->n = x.fallback->number;
-      v->s = x.fallback->text_value;
+      v->s = bytes_of(*x.fallback);
       args.push_back(std::move(v));
     }
     start(thread, *main, std::move(args), job);

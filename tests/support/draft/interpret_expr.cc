@@ -6,23 +6,18 @@
 namespace heddle::draft {
 
 co<val*> interpreter::place(thread_state& t, activation& a, const expr& e) {
-  switch (e.kind) {
-    case expr_kind::name:
-      co_return slot(a, e.var).get();
-    case expr_kind::member: {
-      val* const base = co_await place(t, a, *e.a);
-      co_return &base->parts.at(static_cast<std::size_t>(e.value));
-    }
-    case expr_kind::index: {
-      val* base = co_await place(t, a, *e.a);
-      const val i = co_await eval(t, a, *e.b);
-      base = co_await place(t, a, *e.a);
-      if (i.n < 0 || i.n >= static_cast<__int128>(base->parts.size())) fail_fault(e.at);
-      co_return &base->parts[static_cast<std::size_t>(i.n)];
-    }
-    default:
-      throw unsupported{"a place"};
+  if (const name_expr* const n = e.get<name_expr>()) co_return slot(a, n->var).get();
+  if (const member_expr* const m = e.get<member_expr>()) {
+    val* const base = co_await place(t, a, *m->of);
+    co_return &base->parts.at(m->field);
   }
+  const index_expr* const x = e.get<index_expr>();
+  if (x == nullptr) throw unsupported{"a place"};
+  co_await place(t, a, *x->of);
+  const val i = co_await eval(t, a, *x->at);
+  val* const base = co_await place(t, a, *x->of);
+  if (i.n < 0 || i.n >= static_cast<__int128>(base->parts.size())) fail_fault(e.at);
+  co_return &base->parts[static_cast<std::size_t>(i.n)];
 }
 
 void interpreter::fail_fault(span at) {
@@ -61,160 +56,154 @@ co<val> interpreter::eval_plain(thread_state& t, activation& a, const expr& e) {
     v.n = e.number;
     co_return v;
   }
-  switch (e.kind) {
-    case expr_kind::text:
-      v.s = e.text_value;
-      co_return v;
-    case expr_kind::none:
-      co_return v;
-    case expr_kind::name:
-      if (e.means == meaning::local) {
-        if (e.moves) co_return std::exchange(*slot(a, e.var), val{});
-        co_return *slot(a, e.var);
-      }
-      v.s = e.text_value;
-      co_return v;
-    case expr_kind::member:
-      if (e.means == meaning::error_name) {
-        v.n = e.value;
-        co_return v;
-      }
-      if (e.means == meaning::constant) {
-        v.s = e.text_value;
-        co_return v;
-      }
-      v = co_await eval(t, a, *e.a);
-      if (e.means == meaning::field) {
-        val part = std::move(v.parts.at(static_cast<std::size_t>(e.value)));
-        co_return part;
-      }
-      {
-        val len;
-        len.n = static_cast<__int128>(v.s.size());
-        co_return len;
-      }
-    case expr_kind::index: {
-      const val base = co_await eval(t, a, *e.a);
-      if (e.b->kind == expr_kind::range) {
-        __int128 from = 0, to = static_cast<__int128>(base.s.size());
-        if (e.b->a) from = (co_await eval(t, a, *e.b->a)).n;
-        if (e.b->b) to = (co_await eval(t, a, *e.b->b)).n;
-        if (from < 0 || to < from || to > static_cast<__int128>(base.s.size())) fail_fault(e.at);
-        v.s = base.s.substr(static_cast<std::size_t>(from), static_cast<std::size_t>(to - from));
-        co_return v;
-      }
-      const __int128 i = (co_await eval(t, a, *e.b)).n;
-      if (e.a->type->is(kind::array)) {
-        if (i < 0 || i >= static_cast<__int128>(base.parts.size())) fail_fault(e.at);
-        co_return base.parts[static_cast<std::size_t>(i)];
-      }
-      if (i < 0 || i >= static_cast<__int128>(base.s.size())) fail_fault(e.at);
-      v.n = static_cast<unsigned char>(base.s[static_cast<std::size_t>(i)]);
-      co_return v;
-    }
-    case expr_kind::unary: {
-      const val x = co_await eval(t, a, *e.a);
-      const auto r = fold_unary(e.op, *e.type, x.n);
-      if (!r) fail_fault(e.at);
-      v.n = *r;
-      co_return v;
-    }
-    case expr_kind::binary:
-      co_return co_await eval_binary(t, a, e);
-    case expr_kind::list:
-      for (const argument& x : e.args) {
-        val element = co_await eval(t, a, *x.value);
-        v.parts.push_back(std::move(element));
-      }
-      co_return v;
-    case expr_kind::try_: {
-      std::optional<std::uint32_t> code;
-      try {
-        v = co_await eval(t, a, *e.a);
-      } catch (const op_error& x) {
-        code = x.code;
-      }
-      if (code) throw leaving{*code};
-      co_return v;
-    }
-    case expr_kind::move:
-      co_return std::exchange(*slot(a, e.a->var), val{});
-    case expr_kind::spawn:
-      co_return co_await eval_spawn(t, a, e);
-    case expr_kind::or_else: {
-      std::optional<std::uint32_t> code;
-      bool missing = false;
-      try {
-        v = co_await eval(t, a, *e.a);
-        if (e.of_optional) {
-          missing = v.parts.empty();
-          if (!missing) {
-            val held = std::move(v.parts[0]);
-            v = std::move(held);
-          }
-        }
-      } catch (const op_error& x) {
-        code = x.code;
-      }
-      if (!code && !missing) co_return v;
-      if (e.error_var != nullptr) {
-        val x;
-        x.n = code.value_or(0);
-        bind(a, e.error_var, x);
-      }
-      if (e.b) co_return co_await eval(t, a, *e.b);
-      way w = way::on;
-      if (e.jump) {
-        w = co_await exec(t, a, *e.jump);
-      } else {
-        w = co_await exec(t, a, *e.handler);
-      }
-      if (w != way::on) throw jumping{w};
-      co_return v;
-    }
-    case expr_kind::call:
-      co_return co_await eval_call(t, a, e);
-    default:
-      throw unsupported{"an expression"};
+  // A lambda may be no coroutine that captures, so the kinds are asked one after the other.
+  if (const name_expr* const x = e.get<name_expr>(); x != nullptr && x->var != nullptr) {
+    if (x->moves) co_return std::exchange(*slot(a, x->var), val{});
+    co_return *slot(a, x->var);
   }
+  if (e.is<text_expr>() || e.means == meaning::constant) {
+    v.s = bytes_of(e);
+    co_return v;
+  }
+  if (e.is<none_expr>()) co_return v;
+  if (e.means == meaning::error_name) {
+    v.n = e.number;
+    co_return v;
+  }
+  if (const member_expr* const x = e.get<member_expr>()) {
+    v = co_await eval(t, a, *x->of);
+    if (e.means == meaning::field) {
+      val part = std::move(v.parts.at(x->field));
+      co_return part;
+    }
+    val len;
+    len.n = static_cast<__int128>(v.s.size());
+    co_return len;
+  }
+  if (const index_expr* const x = e.get<index_expr>()) {
+    const val base = co_await eval(t, a, *x->of);
+    if (const range_expr* const range = x->at->get<range_expr>()) {
+      __int128 from = 0, to = static_cast<__int128>(base.s.size());
+      if (range->from) from = (co_await eval(t, a, *range->from)).n;
+      if (range->to) to = (co_await eval(t, a, *range->to)).n;
+      if (from < 0 || to < from || to > static_cast<__int128>(base.s.size())) fail_fault(e.at);
+      v.s = base.s.substr(static_cast<std::size_t>(from), static_cast<std::size_t>(to - from));
+      co_return v;
+    }
+    const __int128 i = (co_await eval(t, a, *x->at)).n;
+    if (x->of->type->is(kind::array)) {
+      if (i < 0 || i >= static_cast<__int128>(base.parts.size())) fail_fault(e.at);
+      co_return base.parts[static_cast<std::size_t>(i)];
+    }
+    if (i < 0 || i >= static_cast<__int128>(base.s.size())) fail_fault(e.at);
+    v.n = static_cast<unsigned char>(base.s[static_cast<std::size_t>(i)]);
+    co_return v;
+  }
+  if (const unary_expr* const x = e.get<unary_expr>()) {
+    const val of = co_await eval(t, a, *x->of);
+    const auto r = fold_unary(x->op, *e.type, of.n);
+    if (!r) fail_fault(e.at);
+    v.n = *r;
+    co_return v;
+  }
+  if (const binary_expr* const x = e.get<binary_expr>())
+    co_return co_await eval_binary(t, a, e, *x);
+  if (const list_expr* const list = e.get<list_expr>()) {
+    for (const argument& x : list->elements) {
+      val element = co_await eval(t, a, *x.value);
+      v.parts.push_back(std::move(element));
+    }
+    co_return v;
+  }
+  if (const try_expr* const tries = e.get<try_expr>()) {
+    std::optional<std::uint32_t> code;
+    try {
+      v = co_await eval(t, a, *tries->of);
+    } catch (const op_error& x) {
+      code = x.code;
+    }
+    if (code) throw leaving{*code};
+    co_return v;
+  }
+  if (const move_expr* const x = e.get<move_expr>())
+    co_return std::exchange(*slot(a, x->of->local()), val{});
+  if (const spawn_expr* const x = e.get<spawn_expr>())
+    co_return co_await eval_spawn(t, a, x->call->as<call_expr>());
+  if (const or_expr* const x = e.get<or_expr>()) co_return co_await eval_or(t, a, *x);
+  if (const call_expr* const x = e.get<call_expr>()) co_return co_await eval_call(t, a, e, *x);
+  throw unsupported{"an expression"};
 }
 
-co<val> interpreter::eval_binary(thread_state& t, activation& a, const expr& e) {
+co<val> interpreter::eval_or(thread_state& t, activation& a, const or_expr& e) {
   val v;
-  const val left = co_await eval(t, a, *e.a);
-  if (e.op == word::s_andand || e.op == word::s_oror) {
-    if ((left.n != 0) == (e.op == word::s_oror)) {
+  std::optional<std::uint32_t> code;
+  bool missing = false;
+  try {
+    v = co_await eval(t, a, *e.of);
+    if (e.of_optional) {
+      missing = v.parts.empty();
+      if (!missing) {
+        val held = std::move(v.parts[0]);
+        v = std::move(held);
+      }
+    }
+  } catch (const op_error& x) {
+    code = x.code;
+  }
+  if (!code && !missing) co_return v;
+  if (e.error_var != nullptr) {
+    val x;
+    x.n = code.value_or(0);
+    bind(a, e.error_var, x);
+  }
+  if (e.otherwise) co_return co_await eval(t, a, *e.otherwise);
+  way w = way::on;
+  if (e.jump) {
+    w = co_await exec(t, a, *e.jump);
+  } else {
+    w = co_await exec(t, a, *e.handler);
+  }
+  if (w != way::on) throw jumping{w};
+  co_return v;
+}
+
+co<val> interpreter::eval_binary(thread_state& t, activation& a, const expr& e,
+                                 const binary_expr& x) {
+  val v;
+  const val left = co_await eval(t, a, *x.left);
+  if (x.op == word::s_andand || x.op == word::s_oror) {
+    if ((left.n != 0) == (x.op == word::s_oror)) {
       v.n = left.n != 0;
       co_return v;
     }
-    v.n = (co_await eval(t, a, *e.b)).n != 0;
+    v.n = (co_await eval(t, a, *x.right)).n != 0;
     co_return v;
   }
-  const val right = co_await eval(t, a, *e.b);
-  const type& of = *(e.a->to != nullptr ? e.a->to : e.a->type);
-  if (e.b->type->is(kind::none)) {
-    v.n = left.parts.empty() == (e.op == word::s_eq);
+  const val right = co_await eval(t, a, *x.right);
+  const type& of = *(x.left->final_type());
+  if (x.right->type->is(kind::none)) {
+    v.n = left.parts.empty() == (x.op == word::s_eq);
     co_return v;
   }
   if (of.is(kind::view)) {
-    v.n = (left.s == right.s) == (e.op == word::s_eq);
+    v.n = (left.s == right.s) == (x.op == word::s_eq);
     co_return v;
   }
   const type& by =
       of.is(kind::duration) || e.type->is(kind::duration) ? *program_.types.basic(kind::i64) : of;
-  v.n = arithmetic(e.op, by, left.n, right.n, e.at);
+  v.n = arithmetic(x.op, by, left.n, right.n, e.at);
   co_return v;
 }
 
 co<std::vector<std::shared_ptr<val>>> interpreter::arguments(thread_state& t, activation& a,
-                                                             const expr& e) {
+                                                             const call_expr& e) {
   std::vector<std::shared_ptr<val>> args;
   const function& f = *e.callee;
   for (std::size_t i = 0; i != e.args.size(); ++i) {
     if (f.decl->params[i].how == passing::change) {
       // By reference; whole variables only are given so by generated programs.
-      if (e.args[i].value->kind != expr_kind::name) throw unsupported{"a part passed as var"};
-      args.push_back(slot(a, e.args[i].value->var));
+      if (!e.args[i].value->is<name_expr>()) throw unsupported{"a part passed as var"};
+      args.push_back(slot(a, e.args[i].value->local()));
       continue;
     }
     val v = co_await eval(t, a, *e.args[i].value);
@@ -223,8 +212,8 @@ co<std::vector<std::shared_ptr<val>>> interpreter::arguments(thread_state& t, ac
   co_return args;
 }
 
-co<val> interpreter::eval_spawn(thread_state& t, activation& a, const expr& e) {
-  auto args = co_await arguments(t, a, *e.a);
+co<val> interpreter::eval_spawn(thread_state& t, activation& a, const call_expr& call) {
+  auto args = co_await arguments(t, a, call);
   auto job = std::make_shared<job_state>();
   auto thread = std::make_shared<thread_state>();
   if (!t.scopes.empty()) {
@@ -236,18 +225,18 @@ co<val> interpreter::eval_spawn(thread_state& t, activation& a, const expr& e) {
   v.handle = std::make_shared<object>();
   v.handle->job = job;
   v.handle->job_bound = thread->root;
-  start(thread, *e.a->callee, std::move(args), job);
+  start(thread, *call.callee, std::move(args), job);
   co_return v;
 }
 
-co<val> interpreter::eval_call(thread_state& t, activation& a, const expr& e) {
+co<val> interpreter::eval_call(thread_state& t, activation& a, const expr& e, const call_expr& c) {
   val v;
   switch (e.means) {
     case meaning::function: {
-      auto args = co_await arguments(t, a, e);
+      auto args = co_await arguments(t, a, c);
       std::optional<std::uint32_t> code;
       try {
-        v = co_await call(t, *e.callee, std::move(args));
+        v = co_await call(t, *c.callee, std::move(args));
       } catch (const leaving& x) {
         code = x.code;
       }
@@ -256,15 +245,15 @@ co<val> interpreter::eval_call(thread_state& t, activation& a, const expr& e) {
     }
     case meaning::record: {
       v = zero_of(*e.type);
-      for (std::size_t i = 0; i != e.args.size(); ++i) {
-        if (!e.args[i].value) continue;
-        val part = co_await eval(t, a, *e.args[i].value);
+      for (std::size_t i = 0; i != c.args.size(); ++i) {
+        if (!c.args[i].value) continue;
+        val part = co_await eval(t, a, *c.args[i].value);
         v.parts[i] = std::move(part);
       }
       co_return v;
     }
     case meaning::conversion: {
-      v = co_await eval(t, a, *e.args[0].value);
+      v = co_await eval(t, a, *c.args[0].value);
       if (e.type->is(kind::text) && v.s.size() > e.type->count) throw op_error{error_code("full")};
       if (e.type->is_integer() && !fits(*e.type, v.n)) fail_fault(e.at);
       co_return v;
@@ -272,10 +261,10 @@ co<val> interpreter::eval_call(thread_state& t, activation& a, const expr& e) {
     default:
       break;
   }
-  const operation& op = *e.op_info;
+  const operation& op = *c.op;
   if (op.on == receiver::log) {
     std::string line;
-    for (const argument& x : e.args) {
+    for (const argument& x : c.args) {
       const val part = co_await eval(t, a, *x.value);
       line += printed(part, *x.value->type);
     }
@@ -284,11 +273,11 @@ co<val> interpreter::eval_call(thread_state& t, activation& a, const expr& e) {
   }
   if (op.on == receiver::buffer && op.name == "put") {
     std::string text;
-    for (const argument& x : e.args) {
+    for (const argument& x : c.args) {
       const val part = co_await eval(t, a, *x.value);
       text += printed(part, *x.value->type);
     }
-    val* const b = co_await place(t, a, *e.a->a);
+    val* const b = co_await place(t, a, *c.receiver());
     if (b->s.size() + text.size() > static_cast<std::size_t>(b->n))
       throw op_error{error_code("full")};
     b->s += text;
@@ -296,14 +285,14 @@ co<val> interpreter::eval_call(thread_state& t, activation& a, const expr& e) {
   }
   if (op.id == operation_id::event_of_wait) co_return make_event(a.events.at(&e));
   std::vector<val> args;
-  for (const argument& x : e.args) {
+  for (const argument& x : c.args) {
     val arg = co_await eval(t, a, *x.value);
     args.push_back(std::move(arg));
   }
   if (op.on == receiver::none) co_return construct(op, args);
   if (op.changes) {
-    val* const b = co_await place(t, a, *e.a->a);
-    change(op, *b, args, *e.a->a->type, e.at);
+    val* const b = co_await place(t, a, *c.receiver());
+    change(op, *b, args, *c.receiver()->type, e.at);
     co_return v;
   }
   if (op.on == receiver::time) {
@@ -320,9 +309,8 @@ co<val> interpreter::eval_call(thread_state& t, activation& a, const expr& e) {
     } while (now_ < due);
     co_return v;
   }
-  if (e.a->kind != expr_kind::member || e.a->a->means == meaning::namespace_)
-    throw unsupported{std::string(op.name)};
-  const val on = co_await eval(t, a, *e.a->a);
+  if (c.receiver() == nullptr) throw unsupported{std::string(op.name)};
+  const val on = co_await eval(t, a, *c.receiver());
   if (op.on == receiver::view || (op.on == receiver::buffer && !op.waits))
     co_return look(op, on, args);
   if (on.handle == nullptr) throw unsupported{std::string(op.name)};

@@ -94,14 +94,12 @@ co<way> interpreter::exec(thread_state& t, activation& a, const stmt& s) {
       co_return co_await exec_for(t, a, s);
     case stmt_kind::match: {
       const val subject = co_await eval(t, a, *s.a);
-      const bool text = (s.a->to != nullptr ? s.a->to : s.a->type)->is(kind::view);
+      const bool text = s.a->final_type()->is(kind::view);
       const match_arm* chosen = nullptr;
       for (const match_arm& arm : s.arms) {
         bool hit = arm.otherwise;
         for (const expr_ptr& p : arm.patterns)
-          hit |= text ? p->text_value == subject.s
-                      : (p->means == meaning::error_name ? static_cast<__int128>(p->value)
-                                                         : p->number) == subject.n;
+          hit |= text ? bytes_of(*p) == subject.s : p->number == subject.n;
         if (hit) {
           chosen = &arm;
           break;
@@ -198,10 +196,11 @@ co<bool> interpreter::condition(thread_state& t, activation& a, const stmt& s) {
 co<way> interpreter::exec_for(thread_state& t, activation& a, const stmt& s) {
   std::vector<val> items;
   __int128 first = 0, last = 0;
-  const bool ranged = s.a->kind == expr_kind::range;
+  const range_expr* const range = s.a->get<range_expr>();
+  const bool ranged = range != nullptr;
   if (ranged) {
-    if (s.a->a) first = (co_await eval(t, a, *s.a->a)).n;
-    last = (co_await eval(t, a, *s.a->b)).n;
+    if (range->from) first = (co_await eval(t, a, *range->from)).n;
+    last = (co_await eval(t, a, *range->to)).n;
   } else if (s.a->type->is(kind::array)) {
     last = static_cast<__int128>(s.a->type->count);
   } else {
@@ -259,7 +258,7 @@ co<way> interpreter::exec_wait(thread_state& t, activation& a, const stmt& s) {
       val some;
       some.parts.push_back(std::move(rendezvous->values.front()));
       rendezvous->values.pop_front();
-      *slot(a, e->args[0].value->var) = std::move(some);
+      *slot(a, e->as<call_expr>().args[0].value->local()) = std::move(some);
     }
   }
   co_return way::on;
@@ -280,13 +279,14 @@ co<way> interpreter::exec_any(thread_state& t, activation& a, const stmt& s) {
       continue;
     }
     arm made{&x, INT64_MAX, nullptr, {}};
+    const call_expr* const call = x.what->get<call_expr>();
     if (x.kind == any_arm::form::after) {
       made.due = later(static_cast<std::int64_t>((co_await eval(t, a, *x.what)).n));
-    } else if (x.what->op_info->on == receiver::time && x.what->op_info->name == "sleep") {
-      made.due = later(static_cast<std::int64_t>((co_await eval(t, a, *x.what->args[0].value)).n));
+    } else if (call->op->on == receiver::time && call->op->name == "sleep") {
+      made.due = later(static_cast<std::int64_t>((co_await eval(t, a, *call->args[0].value)).n));
     } else {
-      made.on = (co_await eval(t, a, *x.what->a->a)).handle;
-      if (!x.what->args.empty()) made.sent = co_await eval(t, a, *x.what->args[0].value);
+      made.on = (co_await eval(t, a, *call->receiver())).handle;
+      if (!call->args.empty()) made.sent = co_await eval(t, a, *call->args[0].value);
     }
     arms.push_back(std::move(made));
   }
@@ -315,7 +315,7 @@ co<way> interpreter::exec_any(thread_state& t, activation& a, const stmt& s) {
       try {
         if (x.on == nullptr) {
           if (now_ < x.due) continue;
-        } else if (!try_operation(*x.source->what->op_info, *x.on, x.on, x.sent, got)) {
+        } else if (!try_operation(*x.source->what->as<call_expr>().op, *x.on, x.on, x.sent, got)) {
           continue;
         }
       } catch (const op_error& e) {

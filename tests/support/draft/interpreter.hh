@@ -131,13 +131,15 @@ class interpreter {
 
   co<val> eval_plain(thread_state& t, activation& a, const expr& e);
 
-  co<val> eval_binary(thread_state& t, activation& a, const expr& e);
+  co<val> eval_binary(thread_state& t, activation& a, const expr& e, const binary_expr& x);
+  co<val> eval_or(thread_state& t, activation& a, const or_expr& e);
 
-  co<std::vector<std::shared_ptr<val>>> arguments(thread_state& t, activation& a, const expr& e);
+  co<std::vector<std::shared_ptr<val>>> arguments(thread_state& t, activation& a,
+                                                  const call_expr& e);
 
-  co<val> eval_spawn(thread_state& t, activation& a, const expr& e);
+  co<val> eval_spawn(thread_state& t, activation& a, const call_expr& call);
 
-  co<val> eval_call(thread_state& t, activation& a, const expr& e);
+  co<val> eval_call(thread_state& t, activation& a, const expr& e, const call_expr& c);
 
   static val make_event(const std::shared_ptr<object>& rendezvous);
   val construct(const operation& op, const std::vector<val>& args);
