@@ -55,38 +55,26 @@ bool always_waits(const expr* e, int depth) {
                       spawn_expr> auto&) { return false; });
 }
 bool always_waits(const stmt& s, int depth) {
-  switch (s.kind) {
-    case stmt_kind::let:
-    case stmt_kind::expression:
-    case stmt_kind::return_:
-      return always_waits(s.a.get(), depth);
-    case stmt_kind::assign:
-      return always_waits(s.b.get(), depth);
-    case stmt_kind::any:
-      for (const any_arm& a : s.any_arms)
-        if (a.kind == any_arm::form::wait && !always_waits(a.what.get(), depth)) return false;
-      return true;
-    case stmt_kind::scope:  // a scope may have no jobs, as a wait may have no events
-    case stmt_kind::within:
-    case stmt_kind::shield:
-    case stmt_kind::nowait:
-      return always_waits(s.body, depth);
-    case stmt_kind::if_:
-      return always_waits(s.a.get(), depth) ||
-             (s.has_else && always_waits(s.body, depth) && always_waits(s.else_body, depth));
-    case stmt_kind::bad:
-    case stmt_kind::while_:
-    case stmt_kind::loop:
-    case stmt_kind::for_:
-    case stmt_kind::match:
-    case stmt_kind::wait:
-    case stmt_kind::defer:
-    case stmt_kind::break_:
-    case stmt_kind::continue_:
-    case stmt_kind::fail:
-      break;
-  }
-  return false;
+  return by_kind(
+      s,
+      [&](const one_of<let_stmt, expression_stmt, return_stmt, assign_stmt> auto& x) {
+        return always_waits(x.value.get(), depth);
+      },
+      [&](const any_stmt& x) {
+        return std::all_of(x.arms.begin(), x.arms.end(), [&](const any_arm& a) {
+          return a.kind != any_arm::form::wait || always_waits(a.what.get(), depth);
+        });
+      },
+      // A scope may have no jobs, as a wait may have no events.
+      [&](const one_of<scope_stmt, within_stmt, shield_stmt, nowait_stmt> auto& x) {
+        return always_waits(x.body, depth);
+      },
+      [&](const if_stmt& x) {
+        return always_waits(x.when.value.get(), depth) ||
+               (x.otherwise && always_waits(x.body, depth) && always_waits(*x.otherwise, depth));
+      },
+      [](const one_of<bad_stmt, while_stmt, loop_stmt, for_stmt, match_stmt, wait_stmt, defer_stmt,
+                      break_stmt, continue_stmt, fail_stmt> auto&) { return false; });
 }
 bool always_waits(const block& b, int depth) {
   for (const stmt_ptr& s : b.body) {
@@ -96,8 +84,8 @@ bool always_waits(const block& b, int depth) {
     walk(
         *s, [](const expr&) {},
         [&](const stmt& x) {
-          skips |= x.kind == stmt_kind::continue_ ||
-                   (depth != 0 && (x.kind == stmt_kind::return_ || x.kind == stmt_kind::fail));
+          skips |=
+              x.is<continue_stmt>() || (depth != 0 && (x.is<return_stmt>() || x.is<fail_stmt>()));
         });
     if (skips) return false;
   }
@@ -105,10 +93,10 @@ bool always_waits(const block& b, int depth) {
 }
 
 /// Whether the number of turns is known, and at most free_turns_max.
-bool bounded(const stmt& s) {
-  const range_expr* const range = s.a->get<range_expr>();
+bool bounded(const expr& over) {
+  const range_expr* const range = over.get<range_expr>();
   if (range == nullptr)
-    return s.a->type->is(kind::array) && static_cast<__int128>(s.a->type->count) <= free_turns_max;
+    return over.type->is(kind::array) && static_cast<__int128>(over.type->count) <= free_turns_max;
   const auto known = [](const expr_ptr& e) {
     return e != nullptr && e->is_constant && e->local() == nullptr;
   };
@@ -122,10 +110,12 @@ void mark_yielding_loops(function& f) {
   walk(
       f.decl->body, [](const expr&) {},
       [](stmt& s) {
-        const bool is_while = s.kind == stmt_kind::while_, is_for = s.kind == stmt_kind::for_;
-        if (!is_while && !is_for && s.kind != stmt_kind::loop) return;
-        const bool waits = always_waits(s.body) || (is_while && always_waits(s.a.get(), 0));
-        s.yields = !waits && !(is_for && bounded(s));
+        while_stmt* const w = s.get<while_stmt>();
+        if (w != nullptr)
+          w->yields = !always_waits(w->body) && !always_waits(w->when.value.get(), 0);
+        if (loop_stmt* const l = s.get<loop_stmt>()) l->yields = !always_waits(l->body);
+        if (for_stmt* const f = s.get<for_stmt>())
+          f->yields = !always_waits(f->body) && !bounded(*f->over);
       });
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Nodes of trees and flows: what all kinds of a node share is in the node, and the rest is in one
-// struct a kind. by_kind() calls the function for the kind that a node has. It does not compile if
-// a kind has no function, so a new kind is an error in each pass that does not know it yet.
+// Nodes of trees and flows. A node has the fields that all kinds share, and one struct a kind has
+// the other fields. by_kind() calls the function for the kind that a node has. It does not compile
+// if a kind has no function, so a new kind is an error in each pass that does not know it yet.
 #pragma once
 
 #include <concepts>
@@ -48,8 +48,19 @@ struct overloaded : Functions... {
 template <class... Functions>
 overloaded(Functions...) -> overloaded<Functions...>;
 
+template <class Node, class Function, class... Kinds>
+std::bool_constant<
+    (std::invocable<Function, std::conditional_t<std::is_const_v<Node>, const Kinds, Kinds>&> &&
+     ...)>
+takes_all(const node_of<Kinds...>&);
+/// Each kind of the node has a function that takes it.
+template <class Node, class... Functions>
+concept covered_by = decltype(takes_all<Node, overloaded<std::remove_cvref_t<Functions>...>>(
+    std::declval<Node&>()))::value;
+
 /// Calls the function that takes the kind of the node.
 template <class Node, class... Functions>
+  requires covered_by<Node, Functions...>
 decltype(auto) by_kind(Node& node, Functions&&... functions) {
   return std::visit(overloaded{std::forward<Functions>(functions)...}, node.how);
 }

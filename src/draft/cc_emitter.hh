@@ -134,26 +134,29 @@ class cc_emitter {
   void emit_braces(const std::string& head, const block& b);
   void emit_stmt(const stmt& s, bool last = false);
   void emit_one(const stmt& s, bool last);
-  void emit_let(const stmt& s);
-  void emit_assign(const stmt& s);
-  void emit_if(const stmt& s, const std::string& before);
-  void emit_while(const stmt& s);
+  void emit_let(const let_stmt& x, span at);
+  void emit_assign(const assign_stmt& x, span at);
+  void emit_if(const if_stmt& x, const std::string& before);
+  void emit_while(const while_stmt& x);
   /// `first` comes first in its body.
-  void emit_loop(const std::string& head, const stmt& s, const std::string& first = "");
-  void emit_for(const stmt& s);
-  void emit_match(const stmt& s);
-  void emit_return(const stmt& s);
-  void emit_jump(stmt_kind kind);
-  std::string condition(const stmt& s, const std::string& keyword);
+  void emit_loop(const std::string& head, const block& b, bool yields,
+                 const std::string& first = "");
+  void emit_for(const for_stmt& x, span at);
+  void emit_match(const match_stmt& x, bool all);
+  void emit_return(const return_stmt& x);
+  void emit_jump(bool leaves_loop);
+  std::string condition_text(const condition& c, const std::string& keyword);
+  /// The value of a condition; one that waits gets a name, because GCC 12 does not go on after a
+  /// co_await in a condition.
+  cc_expr holds_text(const expr& e);
   bool moved(const variable& v);
 
   // Waits and blocks (emit_cc_wait.cc).
-  void emit_any(const stmt& s);
-  void emit_wait(const stmt& s);
-  void emit_scope(const stmt& s);
-  void emit_bounded(const stmt& s, bool last);
+  void emit_any(const any_stmt& x);
+  void emit_wait(const wait_stmt& x);
+  void emit_bounded(const block& b, const expr* limit, bool last);
   /// A defer; true when it took the rest of the block with it.
-  bool emit_defer(const stmt& s, const block& b, std::size_t next);
+  bool emit_defer(const defer_stmt& x, const block& b, std::size_t next);
   /// A block as a lambda that `call` runs, with what follows from how it was left.
   void emit_lambda(const block& b, std::size_t first, const std::string& jobs,
                    const std::string& call, const std::string& after = "");

@@ -26,212 +26,194 @@ void checker::check_block(block& b) {
       left = false;
     }
     check_stmt(s);
-    if (s.kind != stmt_kind::bad && leaves(s)) left = true;
+    if (leaves(s)) left = true;
     if (function_ != nullptr) ++function_->size;
   }
 }
 
 void checker::check_stmt(stmt& s) {
-  switch (s.kind) {
-    case stmt_kind::bad:
-      return;
-    case stmt_kind::let:
-      return check_let(s);
-    case stmt_kind::expression:
-      return check_expression_stmt(s);
-    case stmt_kind::assign:
-      return check_assign(s);
-    case stmt_kind::if_:
-      return check_if(s);
-    case stmt_kind::while_: {
-      const names_here scope(*this);
-      check_condition(s);
-      ++loops_;
-      check_block(s.body);
-      --loops_;
-      return;
-    }
-    case stmt_kind::loop:
-      ++loops_;
-      check_block(s.body);
-      --loops_;
-      s.endless = !breaks(s.body);
-      return;
-    case stmt_kind::for_:
-      return check_for(s);
-    case stmt_kind::match:
-      return check_match(s);
-    case stmt_kind::any:
-      return check_any(s);
-    case stmt_kind::wait:
-      waits_.push_back({&s, scope_.size()});
-      check_block(s.body);
-      if (!waits_.back().tried)
-        error("D0004", s.at, "this 'wait' makes no event, so it waits for nothing").hint =
-            "event(x) makes one, whose value becomes that of x";
-      waits_.pop_back();
-      return;
-    case stmt_kind::scope:
-      ++scopes_;
-      check_block(s.body);
-      --scopes_;
-      return;
-    case stmt_kind::nowait:
-      check_block(s.body);
-      return;
-    case stmt_kind::shield:
-      check_block(s.body);
-      return;
-    case stmt_kind::within:
-      check_value(*s.a, types_.basic(kind::duration), "'within'");
-      check_block(s.body);
-      return;
-    case stmt_kind::defer: {
-      if (!s.a) return check_block(s.body);
-      check(*s.a);
-      refuse_fallible(*s.a);
-      if (s.a->is<try_expr>())
-        error("D0402", s.a->at, "'try' cannot leave from here: the block is being left already")
-            .hint = "handle the error with 'or { }'";
-      return;
-    }
-    case stmt_kind::return_:
-      return check_return(s);
-    case stmt_kind::break_:
-    case stmt_kind::continue_:
-      if (loops_ == 0)
-        error("D0004", s.at,
-              std::string(s.kind == stmt_kind::break_ ? "'break'" : "'continue'") +
-                  " stands in a loop");
-      return;
-    case stmt_kind::fail: {
-      check_value(*s.a, types_.basic(kind::error), "'fail'");
-      if (!function_->fallible && !function_->is_thread() && !function_->is_main()) {
-        auto& d = error("D0402", s.at, quoted(function_->name) + " has no error to give");
-        d.notes.push_back({function_->decl->at, "its result has no '!'"});
-        d.hint = "add '!' to its result";
-      }
-      return;
-    }
-  }
+  const span at = s.at;
+  by_kind(
+      s, [](bad_stmt&) {}, [&](let_stmt& x) { check_let(x, at); },
+      [&](expression_stmt& x) { check_expression_stmt(*x.value); },
+      [&](assign_stmt& x) { check_assign(x, at); },
+      [&](if_stmt& x) {
+        {
+          const names_here scope(*this);
+          check_condition(x.when);
+          check_block(x.body);
+        }
+        if (x.otherwise) check_block(*x.otherwise);
+      },
+      [&](while_stmt& x) {
+        const names_here scope(*this);
+        check_condition(x.when);
+        check_loop(x.body);
+      },
+      [&](loop_stmt& x) {
+        check_loop(x.body);
+        x.endless = !breaks(x.body);
+      },
+      [&](for_stmt& x) { check_for(x); }, [&](match_stmt& x) { check_match(x, at); },
+      [&](any_stmt& x) { check_any(x, at); }, [&](wait_stmt& x) { check_wait(x, at); },
+      [&](scope_stmt& x) {
+        ++scopes_;
+        check_block(x.body);
+        --scopes_;
+      },
+      [&](one_of<nowait_stmt, shield_stmt> auto& x) { check_block(x.body); },
+      [&](within_stmt& x) {
+        check_value(*x.limit, types_.basic(kind::duration), "'within'");
+        check_block(x.body);
+      },
+      [&](defer_stmt& x) {
+        if (!x.value) return check_block(x.body);
+        check(*x.value);
+        refuse_fallible(*x.value);
+        if (x.value->is<try_expr>())
+          error("D0402", x.value->at,
+                "'try' cannot leave from here: the block is being left already")
+              .hint = "handle the error with 'or { }'";
+      },
+      [&](return_stmt& x) { check_return(x, at); }, [&](break_stmt&) { check_jump("'break'", at); },
+      [&](continue_stmt&) { check_jump("'continue'", at); },
+      [&](fail_stmt& x) { check_fail(x, at); });
 }
 
-void checker::check_assign(stmt& s) {
-  const type* const t = check(*s.a);
-  refuse_fallible(*s.a);
+void checker::check_loop(block& b) {
+  ++loops_;
+  check_block(b);
+  --loops_;
+}
+
+void checker::check_wait(wait_stmt& x, span at) {
+  waits_.push_back({&x, scope_.size()});
+  check_block(x.body);
+  if (!waits_.back().tried)
+    error("D0004", at, "this 'wait' makes no event, so it waits for nothing").hint =
+        "event(x) makes one, whose value becomes that of x";
+  waits_.pop_back();
+}
+
+void checker::check_jump(const char* name, span at) {
+  if (loops_ == 0) error("D0004", at, std::string(name) + " stands in a loop");
+}
+
+void checker::check_fail(fail_stmt& x, span at) {
+  check_value(*x.error, types_.basic(kind::error), "'fail'");
+  if (function_->fallible || function_->is_thread() || function_->is_main()) return;
+  auto& d = error("D0402", at, quoted(function_->name) + " has no error to give");
+  d.notes.push_back({function_->decl->at, "its result has no '!'"});
+  d.hint = "add '!' to its result";
+}
+
+void checker::check_assign(assign_stmt& x, span at) {
+  const type* const t = check(*x.to);
+  refuse_fallible(*x.to);
   if (t->is(kind::poison)) {
-    check(*s.b);
-    s.b->fallible = false;
+    check(*x.value);
+    x.value->fallible = false;
     return;
   }
-  if (!is_place(*s.a)) {
-    error("D0004", s.a->at, "only a variable can be changed");
+  if (!is_place(*x.to)) {
+    error("D0004", x.to->at, "only a variable can be changed");
   } else {
-    const variable& v = *root_of(*s.a);
+    const variable& v = *root_of(*x.to);
     if (!v.is_var) {
-      auto& d = error("D0004", s.a->at, quoted(v.name) + " cannot be changed");
+      auto& d = error("D0004", x.to->at, quoted(v.name) + " cannot be changed");
       d.notes.push_back({v.at, "it is declared here"});
       d.hint = v.is_param ? (v.type->needs_release() ? "give it to a 'var' first"
                                                      : "make the parameter 'var " + v.name + "'")
                           : "declare it with 'var'";
     }
-    if (const index_expr* const x = s.a->get<index_expr>();
-        x != nullptr && t->is(kind::u8) && !x->of->type->is(kind::array))
-      error("D0004", s.a->at, "bytes of a " + x->of->type->name + " cannot be changed");
+    if (const index_expr* const part = x.to->get<index_expr>();
+        part != nullptr && t->is(kind::u8) && !part->of->type->is(kind::array))
+      error("D0004", x.to->at, "bytes of a " + part->of->type->name + " cannot be changed");
   }
-  if (s.op == word::s_set) {
-    check_value(*s.b, t, "the variable");
-    if (s.b->to != nullptr && s.b->to->is(kind::view) && is_temporary(*s.b)) refuse_temporary(*s.b);
-    if (s.b->type->is_owned() && is_place(*s.b) && !s.b->is<move_expr>())
-      error("D0901", s.b->at, "a " + s.b->type->name + " has one owner and is not copied").hint =
-          "write 'move'";
+  if (x.op == word::s_set) {
+    check_value(*x.value, t, "the variable");
+    if (x.value->to != nullptr && x.value->to->is(kind::view) && is_temporary(*x.value))
+      refuse_temporary(*x.value);
+    if (x.value->type->is_owned() && is_place(*x.value) && !x.value->is<move_expr>())
+      error("D0901", x.value->at, "a " + x.value->type->name + " has one owner and is not copied")
+          .hint = "write 'move'";
     return;
   }
   const bool duration_ok =
-      t->is(kind::duration) && (s.op == word::s_add_set || s.op == word::s_sub_set);
+      t->is(kind::duration) && (x.op == word::s_add_set || x.op == word::s_sub_set);
   if (!t->is_integer() && !duration_ok) {
-    error("D0004", s.at, quoted(spelling(s.op)) + " is for integers, and this is " + t->name);
-    check(*s.b);
-    s.b->fallible = false;
+    error("D0004", at, quoted(spelling(x.op)) + " is for integers, and this is " + t->name);
+    check(*x.value);
+    x.value->fallible = false;
     return;
   }
-  check_value(*s.b, t, "the variable");
-  if (s.op == word::s_div_set && s.b->is_constant && s.b->number == 0)
-    error("D1102", s.b->at, "a division by zero");
+  check_value(*x.value, t, "the variable");
+  if (x.op == word::s_div_set && x.value->is_constant && x.value->number == 0)
+    error("D1102", x.value->at, "a division by zero");
 }
 
-void checker::check_condition(stmt& s) {
-  if (s.name.empty()) {
-    check_value(*s.a, types_.basic(kind::boolean), "a condition");
+void checker::check_condition(condition& c) {
+  if (c.name.empty()) {
+    check_value(*c.value, types_.basic(kind::boolean), "a condition");
     return;
   }
-  const type* t = check(*s.a);
-  refuse_fallible(*s.a);
+  const type* t = check(*c.value);
+  refuse_fallible(*c.value);
   if (!t->is(kind::optional)) {
     if (!t->is(kind::poison))
-      error("D0004", s.a->at, "'let' asks whether an optional has a value, and this is " + t->name);
+      error("D0004", c.value->at,
+            "'let' asks whether an optional has a value, and this is " + t->name);
     t = poison();
   } else {
-    if (t->is_owned() && is_place(*s.a)) move_from(*s.a, s.a->at, false);
+    if (t->is_owned() && is_place(*c.value)) move_from(*c.value, c.value->at, false);
     t = t->of;
   }
-  s.var = declare(s.name, s.name_at, t, false);
+  c.var = declare(c.name, c.name_at, t, false);
 }
 
-void checker::check_if(stmt& s) {
-  {
-    const names_here scope(*this);
-    check_condition(s);
-    check_block(s.body);
-  }
-  if (s.has_else) check_block(s.else_body);
-}
-
-void checker::check_for(stmt& s) {
+void checker::check_for(for_stmt& x) {
   const names_here scope(*this);
-  const type* const t = check(*s.a);
-  refuse_fallible(*s.a);
+  const type* const t = check(*x.over);
+  refuse_fallible(*x.over);
   const type* const integer = types_.basic(kind::i64);
   const type* element = poison();
   if (t->is(kind::range)) {
-    if (const range_expr* const range = s.a->get<range_expr>(); range != nullptr && !range->to)
-      error("D0004", s.a->at, "this range has no end").hint = "0..n, without n";
-    if (!s.second.empty())
-      error("D0004", s.second_at, "a range has numbers only").hint = "for i in a..b";
+    if (const range_expr* const range = x.over->get<range_expr>(); range != nullptr && !range->to)
+      error("D0004", x.over->at, "this range has no end").hint = "0..n, without n";
+    if (!x.second.empty())
+      error("D0004", x.second_at, "a range has numbers only").hint = "for i in a..b";
     element = integer;
   } else if (t->is(kind::array)) {
-    if (!is_place(*s.a)) error("D0004", s.a->at, "an array is gone through in a variable");
+    if (!is_place(*x.over)) error("D0004", x.over->at, "an array is gone through in a variable");
     element = t->of;
   } else if (t->is(kind::view) || t->is(kind::bytes) || t->is(kind::text)) {
-    convert(*s.a, types_.basic(kind::view), nullptr);
+    convert(*x.over, types_.basic(kind::view), nullptr);
     element = types_.basic(kind::u8);
   } else if (!t->is(kind::poison)) {
-    auto& d = error("D0004", s.a->at, "a " + t->name + " cannot be gone through");
+    auto& d = error("D0004", x.over->at, "a " + t->name + " cannot be gone through");
     if (t->is_integer()) d.hint = "for i in 0..n";
   }
-  if (!s.second.empty()) {
-    s.var = declare(s.name, s.name_at, integer, false);
-    s.second_var = declare(s.second, s.second_at, element, false);
+  if (!x.second.empty()) {
+    x.var = declare(x.name, x.name_at, integer, false);
+    x.second_var = declare(x.second, x.second_at, element, false);
   } else {
-    s.var = declare(s.name, s.name_at, element, false);
+    x.var = declare(x.name, x.name_at, element, false);
   }
-  ++loops_;
-  check_block(s.body);
-  --loops_;
+  check_loop(x.body);
 }
 
-void checker::check_match(stmt& s) {
-  const type* const t = check(*s.a);
-  refuse_fallible(*s.a);
+void checker::check_match(match_stmt& x, span at) {
+  const type* const t = check(*x.value);
+  refuse_fallible(*x.value);
   const bool textual = t->is(kind::view) || t->is(kind::bytes) || t->is(kind::text);
   if (!t->is(kind::poison) && !t->is_integer() && !t->is(kind::enumeration) &&
       !t->is(kind::boolean) && !t->is(kind::error) && !textual) {
-    error("D0004", s.a->at, "a " + t->name + " cannot be matched");
+    error("D0004", x.value->at, "a " + t->name + " cannot be matched");
   }
-  if (textual) convert(*s.a, types_.basic(kind::view), nullptr);
+  if (textual) convert(*x.value, types_.basic(kind::view), nullptr);
   std::set<std::string> seen;
   const match_arm* otherwise = nullptr;
-  for (match_arm& arm : s.arms) {
+  for (match_arm& arm : x.arms) {
     if (otherwise != nullptr) {
       auto& d = error("D0802", arm.at, "this case is never reached");
       d.notes.push_back({otherwise->at, "'else' takes all that is left"});
@@ -254,8 +236,8 @@ void checker::check_match(stmt& s) {
     }
     check_block(arm.body);
   }
-  if (s.arms.empty()) {
-    error("D0801", s.at, "a 'match' has at least one case");
+  if (x.arms.empty()) {
+    error("D0801", at, "a 'match' has at least one case");
     return;
   }
   if (otherwise != nullptr || t->is(kind::poison)) {
@@ -277,11 +259,10 @@ void checker::check_match(stmt& s) {
     missing = "else";
   }
   if (!missing.empty())
-    error("D0801", s.at, "this 'match' has no case for " + missing).hint =
-        "add it, or 'else => ...'";
+    error("D0801", at, "this 'match' has no case for " + missing).hint = "add it, or 'else => ...'";
 }
 
-void checker::check_any(stmt& s) {
+void checker::check_any(any_stmt& x, span at) {
   struct use {
     const variable* on;
     std::uint8_t end;
@@ -289,7 +270,7 @@ void checker::check_any(stmt& s) {
   };
   std::vector<use> uses;
   std::size_t waits = 0, after = 0, failed = 0;
-  for (any_arm& arm : s.any_arms) {
+  for (any_arm& arm : x.arms) {
     const names_here scope(*this);
     switch (arm.kind) {
       case any_arm::form::after:
@@ -346,30 +327,29 @@ void checker::check_any(stmt& s) {
     }
     check_block(arm.body);
   }
-  if (waits == 0) error("D0004", s.at, "'any' has at least one arm that waits");
+  if (waits == 0) error("D0004", at, "'any' has at least one arm that waits");
 }
 
-void checker::check_return(stmt& s) {
+void checker::check_return(return_stmt& x, span at) {
   const type* const t = function_->result;
-  if (!s.a) {
+  if (!x.value) {
     if (!t->is(kind::void_) && !t->is(kind::poison))
-      error("D0004", s.at, quoted(function_->name) + " gives a " + t->name + ", and here is none");
+      error("D0004", at, quoted(function_->name) + " gives a " + t->name + ", and here is none");
     return;
   }
   // `return try c.write(x)` in a function without a value: the call is made, then it returns.
-  check(*s.a, t);
-  refuse_fallible(*s.a);
+  check(*x.value, t);
+  refuse_fallible(*x.value);
   if (t->is(kind::void_)) {
-    if (!s.a->type->is(kind::void_) && !s.a->type->is(kind::poison))
-      error("D0004", s.a->at, quoted(function_->name) + " gives no value").hint = "delete it";
+    if (!x.value->type->is(kind::void_) && !x.value->type->is(kind::poison))
+      error("D0004", x.value->at, quoted(function_->name) + " gives no value").hint = "delete it";
     return;
   }
-  convert(*s.a, t, "the result");
-  if (s.a->type->is_owned() && is_place(*s.a)) move_from(*s.a, s.a->at, false);
+  convert(*x.value, t, "the result");
+  if (x.value->type->is_owned() && is_place(*x.value)) move_from(*x.value, x.value->at, false);
 }
 
-void checker::check_expression_stmt(stmt& s) {
-  expr& e = *s.a;
+void checker::check_expression_stmt(expr& e) {
   or_expr* const handles = e.get<or_expr>();
   if (handles != nullptr) handles->discards = true;
   const type* const t = check(e);

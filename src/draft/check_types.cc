@@ -124,26 +124,27 @@ void checker::check_enum(enumeration& e) {
   if (e.values.empty()) error("D0004", e.decl->name_at, "an enum has at least one value");
 }
 
-void checker::check_let(stmt& s) {
-  const type* t = s.type ? resolve(s.type) : nullptr;
+void checker::check_let(let_stmt& x, span at) {
+  const type* t = x.type ? resolve(x.type) : nullptr;
   if (t != nullptr && t->is(kind::void_)) t = poison();
-  if (s.a) {
-    check_value(*s.a, t, "the variable");
-    if (s.a->to != nullptr && s.a->to->is(kind::view) && is_temporary(*s.a)) refuse_temporary(*s.a);
-    if (t == nullptr) t = s.a->type;
+  if (x.value) {
+    check_value(*x.value, t, "the variable");
+    if (x.value->to != nullptr && x.value->to->is(kind::view) && is_temporary(*x.value))
+      refuse_temporary(*x.value);
+    if (t == nullptr) t = x.value->type;
     if (t->is(kind::void_)) {
-      error("D0004", s.a->at, "this has no value");
+      error("D0004", x.value->at, "this has no value");
       t = poison();
     }
     if (t->is(kind::range) || t->is(kind::none)) {
-      error("D0004", s.a->at, t->name + " cannot be kept in a variable");
+      error("D0004", x.value->at, t->name + " cannot be kept in a variable");
       t = poison();
     }
-    if (s.a->type->is_owned() && is_place(*s.a) && !s.a->is<move_expr>()) {
-      auto& d =
-          error("D0901", s.a->at, "a " + s.a->type->name + " has one owner and is not copied");
-      const name_expr* const n = s.a->get<name_expr>();
-      const member_expr* const m = s.a->get<member_expr>();
+    if (x.value->type->is_owned() && is_place(*x.value) && !x.value->is<move_expr>()) {
+      auto& d = error("D0901", x.value->at,
+                      "a " + x.value->type->name + " has one owner and is not copied");
+      const name_expr* const n = x.value->get<name_expr>();
+      const member_expr* const m = x.value->get<member_expr>();
       d.hint = "write 'move " +
                std::string(n != nullptr   ? n->name
                            : m != nullptr ? m->name
@@ -151,10 +152,10 @@ void checker::check_let(stmt& s) {
                "' to give it to the new variable";
     }
   } else if (t != nullptr && t->owning == owning::borrowed) {
-    error("D0501", s.at, "a view needs its value at once");
+    error("D0501", at, "a view needs its value at once");
   }
-  s.var = declare(s.name, s.name_at, t, s.is_var);
-  if (s.var != nullptr) s.var->assigned_at_once = s.a != nullptr;
+  x.var = declare(x.name, x.name_at, t, x.is_var);
+  if (x.var != nullptr) x.var->assigned_at_once = x.value != nullptr;
 }
 
 void checker::check_function(function& f) {

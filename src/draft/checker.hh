@@ -99,15 +99,18 @@ class checker : public resolver {
   // Statements (check_stmt.cc, check_types.cc).
   void check_block(block& b);
   void check_stmt(stmt& s);
-  void check_let(stmt& s);
-  void check_assign(stmt& s);
-  void check_if(stmt& s);
-  void check_for(stmt& s);
-  void check_match(stmt& s);
-  void check_any(stmt& s);
-  void check_return(stmt& s);
-  void check_condition(stmt& s);
-  void check_expression_stmt(stmt& s);
+  void check_loop(block& b);
+  void check_let(let_stmt& x, span at);
+  void check_assign(assign_stmt& x, span at);
+  void check_for(for_stmt& x);
+  void check_match(match_stmt& x, span at);
+  void check_any(any_stmt& x, span at);
+  void check_wait(wait_stmt& x, span at);
+  void check_return(return_stmt& x, span at);
+  void check_jump(const char* name, span at);
+  void check_fail(fail_stmt& x, span at);
+  void check_condition(condition& c);
+  void check_expression_stmt(expr& e);
 
   // Names in scope.
   variable* declare(std::string_view name, span at, const type* t, bool is_var);
@@ -125,7 +128,7 @@ class checker : public resolver {
   std::vector<variable*> scope_;
   std::uint32_t loops_ = 0;
   struct open_wait {
-    stmt* at;
+    wait_stmt* at;
     std::size_t names;   ///< how many were in scope before it
     bool tried = false;  ///< an event was made in it, perhaps a wrong one
   };

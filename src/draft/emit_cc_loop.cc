@@ -18,21 +18,12 @@ struct exit_search {
     each_part(e, [&](const auto& part) { look(part, loops); });
   }
   void look(const stmt& s, int loops) {
-    const bool loop =
-        s.kind == stmt_kind::while_ || s.kind == stmt_kind::loop || s.kind == stmt_kind::for_;
-    if (s.kind == stmt_kind::return_) found.returns = true;
-    if (s.kind == stmt_kind::break_ && loops == 0) found.breaks = true;
-    if (s.kind == stmt_kind::continue_ && loops == 0) found.continues = true;
-    if (s.a) look(*s.a, loops);
-    if (s.b) look(*s.b, loops);
-    const int inside = loops + (loop ? 1 : 0);
-    look(s.body, inside);
-    look(s.else_body, inside);
-    for (const match_arm& a : s.arms) look(a.body, loops);
-    for (const any_arm& a : s.any_arms) {
-      if (a.what) look(*a.what, loops);
-      look(a.body, loops);
-    }
+    if (s.is<return_stmt>()) found.returns = true;
+    if (s.is<break_stmt>() && loops == 0) found.breaks = true;
+    if (s.is<continue_stmt>() && loops == 0) found.continues = true;
+    const bool loop = s.is<while_stmt>() || s.is<loop_stmt>() || s.is<for_stmt>();
+    each_part(s, overloaded{[&](const expr& part) { look(part, loops); },
+                            [&](const block& part) { look(part, loops + (loop ? 1 : 0)); }});
   }
 };
 
@@ -44,10 +35,11 @@ exits exits_of(const block& b, std::size_t first) {
   return s.found;
 }
 
-void cc_emitter::emit_loop(const std::string& head, const stmt& s, const std::string& first) {
+void cc_emitter::emit_loop(const std::string& head, const block& b, bool yields,
+                           const std::string& first) {
   const std::string outer = turns_;
   bool chooses = false;
-  walk(s.body, [](const expr&) {}, [&](const stmt& x) { chooses |= x.kind == stmt_kind::any; });
+  walk(b, [](const expr&) {}, [&](const stmt& s) { chooses |= s.is<any_stmt>(); });
   // The any() in a loop asks the arm that won last time last.
   if (chooses && outer.empty()) {
     turns_ = fresh("turn");
@@ -56,43 +48,40 @@ void cc_emitter::emit_loop(const std::string& head, const stmt& s, const std::st
   ++places_.back().loops;
   out_.open(head);
   if (!first.empty()) line(first);
-  if (s.yields && function_->waits) line("co_await draft::breathe();");
-  emit_block(s.body);
+  if (yields && function_->waits) line("co_await draft::breathe();");
+  emit_block(b);
   out_.close();
   --places_.back().loops;
   turns_ = outer;
 }
 
-void cc_emitter::emit_while(const stmt& s) {
-  if (!grows(*s.a) && !holds_wait(*s.a)) return emit_loop(condition(s, "while"), s);
+void cc_emitter::emit_while(const while_stmt& x) {
+  const condition& c = x.when;
+  if (!grows(*c.value) && !holds_wait(*c.value))
+    return emit_loop(condition_text(c, "while"), x.body, x.yields);
   ++places_.back().loops;
   out_.open("for (;;)");
-  if (s.yields && function_->waits) line("co_await draft::breathe();");
-  cc_expr value = text(*s.a);
-  if (s.name.empty()) {
-    if (cc_waits(value)) {
-      const std::string name = fresh("holds");
-      line("const bool " + name + " = " + value.alone() + ";");
-      value = cc_expr(name);
-    }
-    line("if (!" + value.beside() + ") break;");
+  if (x.yields && function_->waits) line("co_await draft::breathe();");
+  if (c.name.empty()) {
+    line("if (!" + holds_text(*c.value).beside() + ") break;");
   } else {
-    const std::string name = s.name == "_" ? fresh("unused") : name_of(*s.var);
+    const cc_expr value = text(*c.value);
+    const std::string name = c.name == "_" ? fresh("unused") : name_of(*c.var);
     line("auto " + name + " = " + value.alone() + ";");
     line("if (!" + name + ") break;");
-    texts_[s.var] = cc_prefix("*", cc_expr(name));
+    texts_[c.var] = cc_prefix("*", cc_expr(name));
   }
-  emit_block(s.body);
+  emit_block(x.body);
   out_.close();
   --places_.back().loops;
 }
 
-void cc_emitter::emit_for(const stmt& s) {
-  const bool unused = s.name == "_";
-  const std::string x = unused ? fresh("i") : name_of(*s.var);
-  if (const range_expr* const range = s.a->get<range_expr>()) {
-    if (!range->to) stop(s.at, "a range without its end");
-    const std::string t = type_text(*s.var->type, s.at);
+void cc_emitter::emit_for(const for_stmt& loop, span at) {
+  const bool unused = loop.name == "_";
+  const std::string x = unused ? fresh("i") : name_of(*loop.var);
+  if (const range_expr* const range = loop.over->get<range_expr>()) {
+    if (!range->to) stop(at, "a range without its end");
+    const std::string t = type_text(*loop.var->type, at);
     std::vector<const expr*> ends;
     if (range->from) ends.push_back(range->from.get());
     ends.push_back(range->to.get());
@@ -105,33 +94,34 @@ void cc_emitter::emit_for(const stmt& s) {
     }
     return emit_loop("for (" + t + " " + x + " = " + (range->from ? texts[0].alone() : "0") +
                          limit + "; " + x + " < " + end + "; ++" + x + ")",
-                     s);
+                     loop.body, loop.yields);
   }
-  const type& of = *s.a->type;
+  const type& of = *loop.over->type;
   const bool array = of.is(kind::array);
-  std::string list = text(*s.a).alone();
-  if (of.needs_release() && !s.a->is<name_expr>() && !s.a->is<member_expr>()) {
+  std::string list = text(*loop.over).alone();
+  if (of.needs_release() && !loop.over->is<name_expr>() && !loop.over->is<member_expr>()) {
     // A loop would look into a value that ends before its first turn.
     const std::string name = fresh("list");
     line("const auto " + name + " = " + list + ";");
     list = name;
   }
   if (!array && !of.is(kind::view)) list = "std::string_view(" + list + ")";
-  if (!array && s.a->is<text_expr>()) list = "std::string_view(" + list + ")";
-  const std::string element = array ? type_text(*of.of, s.at) : "std::uint8_t";
-  if (s.second_var == nullptr)
+  if (!array && loop.over->is<text_expr>()) list = "std::string_view(" + list + ")";
+  const std::string element = array ? type_text(*of.of, at) : "std::uint8_t";
+  if (loop.second_var == nullptr)
     return emit_loop("for (" + std::string(unused ? "[[maybe_unused]] " : "") + "const " + element +
                          " " + x + " : " + list + ")",
-                     s);
-  if (!s.a->is<name_expr>()) {
+                     loop.body, loop.yields);
+  if (!loop.over->is<name_expr>()) {
     const std::string name = fresh("list");
     line("const auto " + name + " = " + list + ";");
     list = name;
   }
-  const bool second_unused = s.second == "_";
-  const std::string item = second_unused ? fresh("item") : name_of(*s.second_var);
+  const bool second_unused = loop.second == "_";
+  const std::string item = second_unused ? fresh("item") : name_of(*loop.second_var);
   const std::string count = array ? std::to_string(of.count) : "draft::len(" + list + ")";
-  emit_loop("for (std::int64_t " + x + " = 0; " + x + " < " + count + "; ++" + x + ")", s,
+  emit_loop("for (std::int64_t " + x + " = 0; " + x + " < " + count + "; ++" + x + ")", loop.body,
+            loop.yields,
             std::string(second_unused ? "[[maybe_unused]] " : "") + "const " + element + " " +
                 item + " = draft::at(" + list + ", " + x + ");");
 }

@@ -117,7 +117,7 @@ bool cc_emitter::meets(const expr& changes, const expr& reads) {
             changed.insert(place_root(*c->args[i].value));
       },
       [&](const stmt& s) {
-        if (s.kind == stmt_kind::assign) changed.insert(place_root(*s.a));
+        if (const assign_stmt* const x = s.get<assign_stmt>()) changed.insert(place_root(*x->to));
       });
   bool any = false;
   walk(

@@ -10,11 +10,11 @@
 
 namespace heddle::draft {
 
-void cc_emitter::emit_any(const stmt& s) {
+void cc_emitter::emit_any(const any_stmt& x) {
   std::string arms;
   const any_arm* otherwise = nullptr;
   std::vector<const any_arm*> list;
-  for (const any_arm& a : s.any_arms) {
+  for (const any_arm& a : x.arms) {
     if (a.kind == any_arm::form::failed) {
       otherwise = &a;
       continue;
@@ -58,54 +58,50 @@ void cc_emitter::emit_any(const stmt& s) {
   out_.close();
 }
 
-void cc_emitter::emit_wait(const stmt& s) {
+void cc_emitter::emit_wait(const wait_stmt& x) {
   const std::string outer = std::exchange(waits_, fresh("all"));
   out_.open("");
   line("draft::wait " + waits_ + ";");
   // Variables of the block, an event for instance, end before the wait.
   bool holds = false;
-  for (const stmt_ptr& x : s.body.body) holds |= x->kind == stmt_kind::let;
+  for (const stmt_ptr& s : x.body.body) holds |= s->is<let_stmt>();
   if (holds) out_.open("");
-  emit_block(s.body, 0, holds);
+  emit_block(x.body, 0, holds);
   if (holds) out_.close();
-  if (!leaves(s.body)) line("co_await " + waits_ + ".done();");
+  if (!leaves(x.body)) line("co_await " + waits_ + ".done();");
   out_.close();
   waits_ = outer;
 }
 
-void cc_emitter::emit_bounded(const stmt& s, bool last) {
-  const std::string span = s.kind == stmt_kind::within ? text(*s.a).alone() : "";
+void cc_emitter::emit_bounded(const block& b, const expr* limit, bool last) {
+  const std::string span = limit != nullptr ? text(*limit).alone() : "";
   if (!last) out_.open("");
-  if (span.empty())
+  if (limit == nullptr)
     line("const draft::shield " + fresh("uncanceled") + ";");
   else
     line("const draft::within " + fresh("limit") + "(" + span + ");");
-  emit_block(s.body);
+  emit_block(b);
   if (!last) out_.close();
 }
 
-void cc_emitter::emit_scope(const stmt& s) {
-  const std::string jobs = fresh("jobs");
-  emit_lambda(s.body, 0, jobs, "with_scope(");
-}
-
-bool cc_emitter::emit_defer(const stmt& s, const block& b, std::size_t next) {
+bool cc_emitter::emit_defer(const defer_stmt& x, const block& b, std::size_t next) {
   bool waiting = false;
   const auto look = [&](const expr& e) { waiting |= e.waits; };
-  if (s.a)
-    walk(*s.a, look, [](const stmt&) {});
+  if (x.value)
+    walk(*x.value, look, [](const stmt&) {});
   else
-    walk(s.body, look, [](const stmt&) {});
+    walk(x.body, look, [](const stmt&) {});
   const auto write = [&] {
     places_.emplace_back();
-    if (s.a && s.a->is<or_expr>())
-      emit_or(s.a->as<or_expr>());
-    else if (s.a)
-      line((s.a->type->is(kind::void_) ? text(*s.a) : cc_call("static_cast<void>", {text(*s.a)}))
+    if (x.value && x.value->is<or_expr>())
+      emit_or(x.value->as<or_expr>());
+    else if (x.value)
+      line((x.value->type->is(kind::void_) ? text(*x.value)
+                                           : cc_call("static_cast<void>", {text(*x.value)}))
                .alone() +
            ";");
     else
-      emit_block(s.body);
+      emit_block(x.body);
     places_.pop_back();
   };
   if (!waiting) {
@@ -117,7 +113,7 @@ bool cc_emitter::emit_defer(const stmt& s, const block& b, std::size_t next) {
   }
   const std::string cleanup = fresh("cleanup");
   out_.open("auto " + cleanup + " = [&]() -> heddle::task<>");
-  if (!s.a) line("const draft::shield " + fresh("uncanceled") + ";");
+  if (!x.value) line("const draft::shield " + fresh("uncanceled") + ";");
   write();
   out_.close(";");
   emit_lambda(b, next, "", "finally(", ", " + cleanup);
@@ -185,8 +181,8 @@ void cc_emitter::emit_lambda(const block& b, std::size_t first, const std::strin
     write();
     out_.close_if(at);
   };
-  if (e.breaks) when("breaks", [&] { emit_jump(stmt_kind::break_); });
-  if (e.continues) when("continues", [&] { emit_jump(stmt_kind::continue_); });
+  if (e.breaks) when("breaks", [&] { emit_jump(true); });
+  if (e.continues) when("continues", [&] { emit_jump(false); });
   if (e.returns)
     when("returns", [&] { leave_with(nothing ? "" : "std::move(*" + inside.result + ")"); });
 }

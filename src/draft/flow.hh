@@ -39,7 +39,7 @@ struct slot {
 };
 
 enum class value_op : std::uint8_t {
-  constant,  ///< number
+  constant,  ///< the integer `number`
   text,      ///< a literal as a view
   literal,   ///< a literal as bytes
   slot,      ///< the variable `slot`
@@ -47,8 +47,8 @@ enum class value_op : std::uint8_t {
   element,   ///< kids[0][kids[1]] of an array
   byte_at,   ///< kids[0][kids[1]] of a view
   part,      ///< kids[0][kids[1]..kids[2]] of a view
-  unary,     ///< word
-  binary,    ///< word
+  unary,     ///< the operator `what` of kids[0]
+  binary,    ///< the operator `what` of kids[0] and kids[1]
   convert,   ///< an integer to another type; checked where it may not fit
   view_of,   ///< the bytes of a text, bytes or buffer
   wrap,      ///< ?T of a T
@@ -84,7 +84,7 @@ struct passed {
 };
 
 // The instructions, one type each.
-struct set_instr {
+struct set_instr {  ///< the place becomes the value
   value place;
   value from;
 };
@@ -97,23 +97,23 @@ struct retain_instr {  ///< counts the value in the place once more
 struct release_instr {  ///< closes, frees or counts down the value of a slot, unless null
   var_id slot;
 };
-struct open_within {
+struct open_within {  ///< begins a block `within limit`
   var_id slot;
   value limit;
 };
-struct close_within {
+struct close_within {  ///< ends a block `within`
   var_id slot;
 };
-struct open_scope {
+struct open_scope {  ///< begins a block `scope`; a leave_tail ends it
   var_id slot;
 };
-struct open_shield {
+struct open_shield {  ///< begins a block `shield`
   var_id slot;
 };
-struct close_shield {
+struct close_shield {  ///< ends a block `shield`
   var_id slot;
 };
-struct call_parts {  ///< what all calls have
+struct call_parts {  ///< the fields that all calls share
   std::vector<passed> args;
   var_id result = no_id;     ///< where the call puts its value
   bool sets_status = false;  ///< the call answers 0 or an error in `status`
@@ -132,7 +132,7 @@ struct function_call : call_parts {     ///< a function of Draft without waits, 
 struct frame_call : call_parts {  ///< makes the frame of an apart function
   draft::function* callee = nullptr;
 };
-struct spawn_call : call_parts {
+struct spawn_call : call_parts {  ///< starts a thread or a job
   draft::function* callee = nullptr;
   const draft::type* of = nullptr;  ///< T of the job
   var_id scope = no_id;             ///< the scope to spawn in
@@ -217,7 +217,7 @@ struct flow {
   var_id status = 0;               ///< 0, or -error; slots[0]
   var_id result = no_id;
   std::vector<var_id> params;
-  std::uint32_t waits = 0;     ///< how many are simple waits of one frame; any has more
+  std::uint32_t waits = 0;     ///< number of blocks that wait
   bool has_wait = false;       ///< the frame needs a wait record
   std::uint32_t arms_max = 0;  ///< arms that the frame has room for
   bool has_frame = false;

@@ -40,5 +40,6 @@ void check_ownership(program& p, source::diagnostics& report);
 /// Whether a `break` in it leaves the loop around it.
 [[nodiscard]] bool breaks(const block& b);
 [[nodiscard]] bool breaks(const stmt& s);
+[[nodiscard]] bool breaks(const expr& e);
 
 }  // namespace heddle::draft

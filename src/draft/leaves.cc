@@ -6,54 +6,19 @@
 #include "draft/walk.hh"
 
 namespace heddle::draft {
-namespace {
-
-bool always_true(const expr* e) noexcept {
-  return e != nullptr && e->is_constant && e->number != 0;
-}
-
-bool breaks(const expr& e);
-/// `or break` somewhere in it, perhaps in an argument.
-bool breaks(const expr* e) {
+bool breaks(const expr& e) {
   bool any = false;
-  if (e != nullptr) each_part(*e, [&](const auto& part) { any = any || breaks(part); });
+  each_part(e, [&](const auto& part) { any = any || breaks(part); });
   return any;
 }
-bool breaks(const expr& e) { return breaks(&e); }
-
-}  // namespace
 
 bool breaks(const stmt& s) {
-  switch (s.kind) {
-    case stmt_kind::break_:
-      return true;
-    case stmt_kind::while_:
-    case stmt_kind::loop:
-      return false;
-    case stmt_kind::for_:  // the sequence is made outside of the loop
-      return breaks(s.a.get());
-    case stmt_kind::bad:
-    case stmt_kind::let:
-    case stmt_kind::expression:
-    case stmt_kind::assign:
-    case stmt_kind::if_:
-    case stmt_kind::match:
-    case stmt_kind::any:
-    case stmt_kind::wait:
-    case stmt_kind::scope:
-    case stmt_kind::nowait:
-    case stmt_kind::shield:
-    case stmt_kind::within:
-    case stmt_kind::defer:
-    case stmt_kind::return_:
-    case stmt_kind::continue_:
-    case stmt_kind::fail:
-      break;
-  }
-  bool any = breaks(s.body) || breaks(s.else_body);
-  for (const match_arm& a : s.arms) any = any || breaks(a.body);
-  for (const any_arm& a : s.any_arms) any = any || breaks(a.what.get()) || breaks(a.body);
-  any = any || breaks(s.a.get()) || breaks(s.b.get());
+  if (s.is<break_stmt>()) return true;
+  if (s.is<while_stmt>() || s.is<loop_stmt>()) return false;
+  // The sequence of a `for` is made outside of the loop.
+  if (const for_stmt* const f = s.get<for_stmt>()) return breaks(*f->over);
+  bool any = false;
+  each_part(s, [&](const auto& part) { any = any || breaks(part); });
   return any;
 }
 
@@ -62,39 +27,21 @@ bool breaks(const block& b) {
 }
 
 bool leaves(const stmt& s) {
-  switch (s.kind) {
-    case stmt_kind::return_:
-    case stmt_kind::break_:
-    case stmt_kind::continue_:
-    case stmt_kind::fail:
-      return true;
-    case stmt_kind::loop:
-      return !breaks(s.body);
-    case stmt_kind::while_:
-      return s.name.empty() && always_true(s.a.get()) && !breaks(s.body);
-    case stmt_kind::if_:
-      return s.has_else && leaves(s.body) && leaves(s.else_body);
-    case stmt_kind::match:
-      return !s.arms.empty() && std::all_of(s.arms.begin(), s.arms.end(),
-                                            [](const match_arm& a) { return leaves(a.body); });
-    case stmt_kind::any:
-      return !s.any_arms.empty() && std::all_of(s.any_arms.begin(), s.any_arms.end(),
-                                                [](const any_arm& a) { return leaves(a.body); });
-    case stmt_kind::scope:
-    case stmt_kind::nowait:
-    case stmt_kind::shield:
-    case stmt_kind::within:
-      return leaves(s.body);
-    case stmt_kind::bad:
-    case stmt_kind::let:
-    case stmt_kind::expression:
-    case stmt_kind::assign:
-    case stmt_kind::for_:
-    case stmt_kind::wait:
-    case stmt_kind::defer:
-      break;
-  }
-  return false;
+  const auto all = [](const auto& arms) {
+    return !arms.empty() &&
+           std::all_of(arms.begin(), arms.end(), [](const auto& a) { return leaves(a.body); });
+  };
+  return by_kind(
+      s, [](const one_of<return_stmt, break_stmt, continue_stmt, fail_stmt> auto&) { return true; },
+      [](const loop_stmt& x) { return !breaks(x.body); },
+      [](const while_stmt& x) { return x.when.always_true() && !breaks(x.body); },
+      [](const if_stmt& x) { return x.otherwise && leaves(x.body) && leaves(*x.otherwise); },
+      [&](const one_of<match_stmt, any_stmt> auto& x) { return all(x.arms); },
+      [](const one_of<scope_stmt, nowait_stmt, shield_stmt, within_stmt> auto& x) {
+        return leaves(x.body);
+      },
+      [](const one_of<bad_stmt, let_stmt, expression_stmt, assign_stmt, for_stmt, wait_stmt,
+                      defer_stmt> auto&) { return false; });
 }
 
 bool leaves(const block& b) {

@@ -65,92 +65,74 @@ void lowering::lower_block(const block& b) {
 }
 
 void lowering::lower_stmt(const stmt& s) {
-  switch (s.kind) {
-    case stmt_kind::bad:
-      return;
-    case stmt_kind::wait:
-      return lower_wait(s);
-    case stmt_kind::let:
-      return lower_let(s);
-    case stmt_kind::expression:
-      return lower_effects(*s.a);
-    case stmt_kind::assign:
-      return lower_assign(s);
-    case stmt_kind::if_:
-      return lower_if(s);
-    case stmt_kind::while_:
-    case stmt_kind::loop:
-      return lower_loop(s);
-    case stmt_kind::for_:
-      return lower_for(s);
-    case stmt_kind::match:
-      return lower_match(s);
-    case stmt_kind::any:
-      return lower_any(s);
-    case stmt_kind::scope: {
-      const var_id id = add_slot("scope_" + line_text(s.at), special("heddle_scope"), s.at);
-      add(s.at, open_scope{id});
-      cleanup c{};
-      c.op = cleanup_op::scope;
-      c.slot = id;
-      c.at = s.at;
-      const std::uint32_t mark = top_;
-      push(c);
-      context_->scopes.push_back(id);
-      lower_block(s.body);
-      context_->scopes.pop_back();
-      if (open()) leave_to(mark, s.at);
-      top_ = mark;
-      return;
-    }
-    case stmt_kind::nowait:
-      return lower_block(s.body);
-    case stmt_kind::shield:
-    case stmt_kind::within: {
-      const bool shield = s.kind == stmt_kind::shield;
-      const var_id id = add_slot((shield ? "shield_" : "within_") + line_text(s.at),
-                                 special("heddle_within"), s.at);
-      const std::uint32_t mark = top_;
-      if (shield)
-        add(s.at, open_shield{id});
-      else
-        add(s.at, open_within{id, lower_argument(*s.a, false)});
-      cleanup c{};
-      c.op = shield ? cleanup_op::shield : cleanup_op::within;
-      c.slot = id;
-      c.at = s.at;
-      push(c);
-      lower_block(s.body);
-      if (open()) leave_to(mark, s.at);
-      top_ = mark;
-      return;
-    }
-    case stmt_kind::defer: {
-      cleanup c{};
-      c.op = cleanup_op::defer;
-      c.deferred = &s;
-      c.at = s.at;
-      push(c);
-      return;
-    }
-    case stmt_kind::return_:
-      return lower_return(s);
-    case stmt_kind::fail: {
-      value code = make(value_op::unary, types_.basic(kind::i64), {});
-      code.what = word::k_or;  // the status of an error
-      code.kids.push_back(lower_argument(*s.a, false));
-      set(slot_value(flow_.status), std::move(code), s.at);
-      go(unwind_to(top_), s.at);
-      return;
-    }
-    case stmt_kind::break_:
-    case stmt_kind::continue_: {
-      const loop l = context_->loops.back();
-      unwind_inline(l.cleanups, true);
-      go(s.kind == stmt_kind::break_ ? l.after : l.head, s.at);
-      return;
-    }
-  }
+  const span at = s.at;
+  by_kind(
+      s, [](const bad_stmt&) {}, [&](const wait_stmt& x) { lower_wait(x, at); },
+      [&](const let_stmt& x) { lower_let(x, at); },
+      [&](const expression_stmt& x) { lower_effects(*x.value); },
+      [&](const assign_stmt& x) { lower_assign(x, at); },
+      [&](const if_stmt& x) { lower_if(x, at); },
+      [&](const while_stmt& x) { lower_loop(x.body, &x.when, x.yields, at); },
+      [&](const loop_stmt& x) { lower_loop(x.body, nullptr, x.yields, at); },
+      [&](const for_stmt& x) { lower_for(x, at); },
+      [&](const match_stmt& x) { lower_match(x, at); },
+      [&](const any_stmt& x) { lower_any(x, at); },
+      [&](const scope_stmt& x) {
+        const var_id id = add_slot("scope_" + line_text(at), special("heddle_scope"), at);
+        add(at, open_scope{id});
+        context_->scopes.push_back(id);
+        lower_bounded(x.body, cleanup_op::scope, id, at);
+        context_->scopes.pop_back();
+      },
+      [&](const nowait_stmt& x) { lower_block(x.body); },
+      [&](const shield_stmt& x) {
+        const var_id id = add_slot("shield_" + line_text(at), special("heddle_within"), at);
+        add(at, open_shield{id});
+        lower_bounded(x.body, cleanup_op::shield, id, at);
+      },
+      [&](const within_stmt& x) {
+        const var_id id = add_slot("within_" + line_text(at), special("heddle_within"), at);
+        const std::uint32_t mark = top_;
+        add(at, open_within{id, lower_argument(*x.limit, false)});
+        lower_bounded(x.body, cleanup_op::within, id, at);
+        if (open()) leave_to(mark, at);
+        top_ = mark;
+      },
+      [&](const defer_stmt& x) {
+        cleanup c{};
+        c.op = cleanup_op::defer;
+        c.deferred = &x;
+        c.at = at;
+        push(c);
+      },
+      [&](const return_stmt& x) { lower_return(x, at); },
+      [&](const fail_stmt& x) {
+        value code = make(value_op::unary, types_.basic(kind::i64), {});
+        code.what = word::k_or;  // the status of an error
+        code.kids.push_back(lower_argument(*x.error, false));
+        set(slot_value(flow_.status), std::move(code), at);
+        go(unwind_to(top_), at);
+      },
+      [&](const break_stmt&) { lower_jump(&loop::after, at); },
+      [&](const continue_stmt&) { lower_jump(&loop::head, at); });
+}
+
+void lowering::lower_bounded(const block& b, cleanup_op op, var_id slot, span at) {
+  const std::uint32_t mark = top_;
+  cleanup c{};
+  c.op = op;
+  c.slot = slot;
+  c.at = at;
+  push(c);
+  lower_block(b);
+  if (open()) leave_to(mark, at);
+  top_ = mark;
+}
+
+void lowering::lower_jump(block_id loop::* to, span at) {
+  const loop l = context_->loops.back();
+  unwind_inline(l.cleanups, true);
+  go(l.*to, at);
 }
 
 const type* lowering::special(const char* name) {
@@ -161,30 +143,30 @@ const type* lowering::special(const char* name) {
   return t;
 }
 
-void lowering::lower_return(const stmt& s) {
+void lowering::lower_return(const return_stmt& x, span at) {
   context& c = *context_;
-  if (s.a) {
+  if (x.value) {
     if (c.result != no_id) {
       const std::uint32_t mark = top_;
-      store(slot_value(c.result), *s.a);
-      if (open() && top_ != mark) leave_to(mark, s.at);
+      store(slot_value(c.result), *x.value);
+      if (open() && top_ != mark) leave_to(mark, at);
       top_ = mark;
     } else {
-      lower_effects(*s.a);
+      lower_effects(*x.value);
     }
   }
   if (!open()) return;
   // Errors leave by a chain of cleanups; a return shares it where no result would count as needed
   // on the errors' way, too.
   if (c.result == no_id && c.outer == nullptr) {
-    set_status(0, s.at);
-    go(unwind_to(top_), s.at);
+    set_status(0, at);
+    go(unwind_to(top_), at);
     return;
   }
   unwind_inline(c.base, true);
   if (!open()) return;
-  set_status(0, s.at);
-  go(c.end, s.at);
+  set_status(0, at);
+  go(c.end, at);
 }
 
 void lowering::begin_any(flow& f) {

@@ -7,77 +7,77 @@
 
 namespace heddle::draft {
 
-void lowering::lower_condition(const stmt& s, block_id yes, block_id no) {
+void lowering::lower_condition(const condition& c, block_id yes, block_id no, span at) {
   const std::uint32_t mark = top_;
-  if (s.name.empty()) {
-    value v = safe(lower(*s.a), s.at);
+  if (c.name.empty()) {
+    value v = safe(lower(*c.value), at);
     if (top_ != mark) {
-      const var_id tmp = add_temp(v.type, s.at);
-      set(slot_value(tmp), std::move(v), s.at);
+      const var_id tmp = add_temp(v.type, at);
+      set(slot_value(tmp), std::move(v), at);
       v = slot_value(tmp);
-      leave_to(mark, s.at);
+      leave_to(mark, at);
     }
-    branch(std::move(v), yes, no, s.at);
+    branch(std::move(v), yes, no, at);
     at_ = yes;
     return;
   }
-  const type* const t = s.a->type;
-  const var_id tmp = add_temp(t, s.at);
-  if (t->needs_release()) add(s.at, clear_instr{tmp});
-  store(slot_value(tmp), *s.a);
-  if (open() && top_ != mark) leave_to(mark, s.at);
+  const type* const t = c.value->type;
+  const var_id tmp = add_temp(t, at);
+  if (t->needs_release()) add(at, clear_instr{tmp});
+  store(slot_value(tmp), *c.value);
+  if (open() && top_ != mark) leave_to(mark, at);
   top_ = mark;
   value has = make(value_op::has, types_.basic(kind::boolean), {});
   has.kids.push_back(slot_value(tmp));
-  branch(std::move(has), yes, no, s.at);
+  branch(std::move(has), yes, no, at);
   at_ = yes;
-  const var_id id = declare(*s.var);
+  const var_id id = declare(*c.var);
   value held = make(value_op::held, t->of, {});
   held.kids.push_back(slot_value(tmp));
-  set(slot_value(id), std::move(held), s.at);
+  set(slot_value(id), std::move(held), at);
   if (t->of->needs_release()) push_release(id);
 }
 
-void lowering::lower_if(const stmt& s) {
-  const block_id yes = fresh("then", s.at);
-  const block_id after = fresh("after_if", s.at);
-  const block_id no = s.has_else ? fresh("else", s.at) : after;
+void lowering::lower_if(const if_stmt& x, span at) {
+  const block_id yes = fresh("then", at);
+  const block_id after = fresh("after_if", at);
+  const block_id no = x.otherwise ? fresh("else", at) : after;
   const std::uint32_t mark = top_;
-  lower_condition(s, yes, no);
-  lower_block(s.body);
-  if (open()) leave_to(mark, s.at);
+  lower_condition(x.when, yes, no, at);
+  lower_block(x.body);
+  if (open()) leave_to(mark, at);
   top_ = mark;
   go(after);
-  if (s.has_else) {
+  if (x.otherwise) {
     at_ = no;
-    lower_block(s.else_body);
+    lower_block(*x.otherwise);
     go(after);
   }
   at_ = after;
 }
 
-void lowering::lower_match(const stmt& s) {
+void lowering::lower_match(const match_stmt& x, span at) {
   const std::uint32_t mark = top_;
-  const type* const t = s.a->final_type();
-  value subject = safe(lower(*s.a), s.at);
+  const type* const t = x.value->final_type();
+  value subject = safe(lower(*x.value), at);
   if (top_ != mark || t->is(kind::view)) {
-    const var_id tmp = add_temp(t, s.at);
+    const var_id tmp = add_temp(t, at);
     note_value_views(tmp, subject);
-    set(slot_value(tmp), std::move(subject), s.at);
+    set(slot_value(tmp), std::move(subject), at);
     subject = slot_value(tmp);
   }
   // The owner of a text is compared first, so it lives to the end of the case.
   if (!t->is(kind::view)) {
-    if (open() && top_ != mark) leave_to(mark, s.at);
+    if (open() && top_ != mark) leave_to(mark, at);
     top_ = mark;
   }
   const std::uint32_t inner = top_;
-  const block_id after = fresh("after_match", s.at);
+  const block_id after = fresh("after_match", at);
   choose_tail choice{std::move(subject), {}, {}};
   std::vector<block_id> next;
   block_id otherwise = no_id;
   std::vector<std::pair<block_id, const match_arm*>> arms;
-  for (const match_arm& a : s.arms) {
+  for (const match_arm& a : x.arms) {
     const block_id to = fresh("case", a.at);
     arms.emplace_back(to, &a);
     if (a.otherwise) otherwise = to;
@@ -92,23 +92,23 @@ void lowering::lower_match(const stmt& s) {
   }
   // Without else all values have a case; the last of them takes what cannot be.
   next.push_back(otherwise != no_id ? otherwise : arms.back().first);
-  finish(s.at, std::move(next), std::move(choice));
+  finish(at, std::move(next), std::move(choice));
   for (const auto& [to, arm] : arms) {
     at_ = to;
     top_ = inner;
     lower_block(arm->body);
-    if (open() && top_ != mark) leave_to(mark, s.at);
+    if (open() && top_ != mark) leave_to(mark, at);
     top_ = mark;
     go(after);
   }
   at_ = after;
 }
 
-void lowering::lower_any(const stmt& s) {
+void lowering::lower_any(const any_stmt& x, span at) {
   const std::uint32_t mark = top_;
-  const block_id ask = fresh("any", s.at);
-  const block_id after = fresh("after_any", s.at);
-  const var_id won = add_slot("won_" + line_text(s.at), types_.basic(kind::u32), s.at);
+  const block_id ask = fresh("any", at);
+  const block_id after = fresh("after_any", at);
+  const var_id won = add_slot("won_" + line_text(at), types_.basic(kind::u32), at);
   any_tail choice{{}, won};
   std::vector<block_id> next;
   const any_arm* otherwise = nullptr;
@@ -119,7 +119,7 @@ void lowering::lower_any(const stmt& s) {
   };
   std::vector<lowered> arms;
   won_.push_back(won);
-  for (const any_arm& a : s.any_arms) {
+  for (const any_arm& a : x.arms) {
     if (a.kind == any_arm::form::failed) {
       otherwise = &a;
       continue;
@@ -150,15 +150,15 @@ void lowering::lower_any(const stmt& s) {
   go(ask);
   at_ = ask;
   const std::vector<operation_call> waits = choice.arms;
-  finish(s.at, std::move(next), std::move(choice));
-  const block_id failed = fresh("any_failed", s.at);
+  finish(at, std::move(next), std::move(choice));
+  const block_id failed = fresh("any_failed", at);
   for (std::size_t n = 0; n != arms.size(); ++n) {
     at_ = arms[n].to;
     top_ = inner;
     // A send arm has given its value away; a failed one has dropped it.
     if (waits[n].builtin->params.find("take ") != std::string_view::npos)
       for (const passed& a : waits[n].args)
-        if (a.by_address) add(s.at, clear_instr{a.what.slot});
+        if (a.by_address) add(at, clear_instr{a.what.slot});
     check_status(failed, arms[n].arm->at);
     if (arms[n].result != no_id) {
       const var_id id = arms[n].result;
@@ -168,16 +168,16 @@ void lowering::lower_any(const stmt& s) {
       if (flow_.slots[id].type->needs_release()) push_release(id);
     }
     lower_block(arms[n].arm->body);
-    if (open()) leave_to(mark, s.at);
+    if (open()) leave_to(mark, at);
     top_ = mark;
     go(after);
   }
   at_ = failed;
   top_ = inner;
   if (otherwise != nullptr) {
-    declare_error(*otherwise->var, s.at);
+    declare_error(*otherwise->var, at);
     lower_block(otherwise->body);
-    if (open()) leave_to(mark, s.at);
+    if (open()) leave_to(mark, at);
     top_ = mark;
     go(after);
   } else {

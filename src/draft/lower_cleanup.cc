@@ -68,8 +68,8 @@ void lowering::perform(const cleanup& c, bool early, bool cancels) {
       // The status with which the block is left survives the deferred code.
       const var_id kept = early ? add_temp(types_.basic(kind::i64), c.at) : no_id;
       if (early) set(slot_value(kept), slot_value(flow_.status), c.at);
-      if (c.deferred->a) {
-        lower_effects(*c.deferred->a);
+      if (c.deferred->value) {
+        lower_effects(*c.deferred->value);
       } else {
         lower_block(c.deferred->body);
       }

@@ -240,23 +240,23 @@ void lowering::lower_handler(const or_expr& x, var_id into, span at) {
   }
 }
 
-void lowering::lower_let(const stmt& s) {
-  const variable& v = *s.var;
+void lowering::lower_let(const let_stmt& x, span at) {
+  const variable& v = *x.var;
   const std::uint32_t mark = top_;
   const bool needs = v.type->needs_release();
-  if (!s.a) {
+  if (!x.value) {
     const var_id id = declare(v);
-    add(s.at, clear_instr{id});
+    add(at, clear_instr{id});
     if (needs) push_release(id);
     return;
   }
   // The value is made before the name is known.
   const var_id id = add_slot(v.name, v.type, v.at);
-  if (needs) add(s.at, clear_instr{id});
-  store_value(id, *s.a);
+  if (needs) add(at, clear_instr{id});
+  store_value(id, *x.value);
   context_->names[&v] = id;
   note_program_views(v, id);
-  if (open() && top_ != mark) leave_to(mark, s.at);
+  if (open() && top_ != mark) leave_to(mark, at);
   top_ = mark;
   if (needs) push_release(id);
 }
@@ -274,66 +274,65 @@ void lowering::store_value(var_id id, const expr& e) {
   store(slot_value(id), e);
 }
 
-void lowering::lower_assign(const stmt& s) {
+void lowering::lower_assign(const assign_stmt& x, span at) {
   const std::uint32_t mark = top_;
-  const type* const t = s.a->type;
-  if (s.op != word::s_set) {
-    value place = lower_place(*s.a);
+  const type* const t = x.to->type;
+  if (x.op != word::s_set) {
+    value place = lower_place(*x.to);
     value v = make(value_op::binary, t, {});
-    v.what = s.op == word::s_add_set   ? word::s_add
-             : s.op == word::s_sub_set ? word::s_sub
-             : s.op == word::s_mul_set ? word::s_mul
-                                       : word::s_div;
-    value right = lower(*s.b);
+    v.what = x.computes();
+    value right = lower(*x.value);
     v.kids.push_back(place);
     v.kids.push_back(std::move(right));
-    if (keeps_old_value(s)) v = safe(std::move(v), s.at);
-    set(std::move(place), std::move(v), s.at);
+    if (keeps_old_value(x)) v = safe(std::move(v), at);
+    set(std::move(place), std::move(v), at);
   } else if (!t->needs_release()) {
-    if (s.a->is<name_expr>() && !s.b->is<name_expr>()) {
-      const value place = lower_place(*s.a);
+    if (x.to->is<name_expr>() && !x.value->is<name_expr>()) {
+      const value place = lower_place(*x.to);
       if (place.op == value_op::slot && !flow_.slots[place.slot].by_reference) {
-        const bool reads = reads_slot(*s.b, place.slot);
+        const bool reads = reads_slot(*x.value, place.slot);
         // The elements of a list are stored one by one.
-        if ((!reads || (!contains_effects(*s.b) && !s.b->is<list_expr>())) && !keeps_old_value(s)) {
-          store_value(place.slot, *s.b);
-          if (open()) leave_to(mark, s.at);
+        if ((!reads || (!contains_effects(*x.value) && !x.value->is<list_expr>())) &&
+            !keeps_old_value(x)) {
+          store_value(place.slot, *x.value);
+          if (open()) leave_to(mark, at);
           top_ = mark;
           return;
         }
       }
     }
-    const var_id tmp = add_temp(t, s.at);
-    store_value(tmp, *s.b);
-    value place = lower_place(*s.a);
-    set(std::move(place), slot_value(tmp), s.at);
+    const var_id tmp = add_temp(t, at);
+    store_value(tmp, *x.value);
+    value place = lower_place(*x.to);
+    set(std::move(place), slot_value(tmp), at);
   } else {
     // The new value first: it may be made of the old one.
-    const var_id tmp = add_temp(t, s.at);
-    add(s.at, clear_instr{tmp});
-    store(slot_value(tmp), *s.b);
+    const var_id tmp = add_temp(t, at);
+    add(at, clear_instr{tmp});
+    store(slot_value(tmp), *x.value);
     const std::uint32_t inner = top_;
     push_release(tmp);
-    value place = lower_place(*s.a);
-    const var_id old = add_temp(t, s.at);
-    set(slot_value(old), place, s.at);
-    add(s.at, release_instr{old});
-    set(std::move(place), slot_value(tmp), s.at);
-    add(s.at, clear_instr{tmp});
+    value place = lower_place(*x.to);
+    const var_id old = add_temp(t, at);
+    set(slot_value(old), place, at);
+    add(at, release_instr{old});
+    set(std::move(place), slot_value(tmp), at);
+    add(at, clear_instr{tmp});
     top_ = inner;
   }
-  if (open()) leave_to(mark, s.at);
+  if (open()) leave_to(mark, at);
   top_ = mark;
 }
 
-bool lowering::keeps_old_value(const stmt& s) const {
+bool lowering::keeps_old_value(const assign_stmt& x) const {
   // A call that fails gives no value, and the variable is not what it left in its result's place.
   // Neither is it what an operation with a fault gives.
-  if (s.op == word::s_set && !contains_effects(*s.b) && !lowers_to_fault(*s.b)) return false;
-  const variable* const root = place_root(*s.a);
-  if (s.b->is<or_expr>() || root == nullptr || root->is_param) return true;
-  for (std::uint32_t at = top_; at != no_id; at = cleanups_[at].parent)
-    if (cleanups_[at].op == cleanup_op::defer) return true;
+  if (x.op == word::s_set && !contains_effects(*x.value) && !lowers_to_fault(*x.value))
+    return false;
+  const variable* const root = place_root(*x.to);
+  if (x.value->is<or_expr>() || root == nullptr || root->is_param) return true;
+  for (std::uint32_t n = top_; n != no_id; n = cleanups_[n].parent)
+    if (cleanups_[n].op == cleanup_op::defer) return true;
   return false;
 }
 

@@ -9,10 +9,10 @@
 
 namespace heddle::draft {
 
-void lowering::lower_wait(const stmt& s) {
+void lowering::lower_wait(const wait_stmt& x, span at) {
   const std::uint32_t mark = top_;
   std::vector<std::pair<const expr*, var_id>> made;
-  for (const expr* e : s.events) {
+  for (const expr* e : x.events) {
     const type* const of = e->as<call_expr>().op_type;
     const type* const t = types_.generic(kind::rendezvous, of);
     const var_id id = add_slot("events_" + line_text(e->at), t, e->at);
@@ -24,9 +24,9 @@ void lowering::lower_wait(const stmt& s) {
     context_->events[e] = id;
     made.emplace_back(e, id);
   }
-  lower_block(s.body);
+  lower_block(x.body);
   for (const auto& [e, id] : made) join_events(*e, id);
-  if (open()) leave_to(mark, s.at);
+  if (open()) leave_to(mark, at);
   top_ = mark;
 }
 

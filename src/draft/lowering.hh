@@ -42,7 +42,7 @@ class lowering {
     cleanup_op op;
     std::uint32_t parent;
     var_id slot = no_id;
-    const stmt* deferred = nullptr;
+    const defer_stmt* deferred = nullptr;
     block_id unwind = no_id;  ///< made when something unwinds from here
     span at{};
     std::uint32_t context;  ///< number of the function that it belongs to
@@ -232,37 +232,41 @@ class lowering {
 
   const type* special(const char* name);
 
-  void lower_let(const stmt& s);
+  void lower_let(const let_stmt& x, span at);
 
   void store_value(var_id id, const expr& e);
 
-  void lower_assign(const stmt& s);
+  void lower_assign(const assign_stmt& x, span at);
 
   bool reads_slot(const expr& e, var_id id);
 
   /// Where the assignment fails, something may still read what the variable held before.
-  bool keeps_old_value(const stmt& s) const;
+  bool keeps_old_value(const assign_stmt& x) const;
 
   /// A condition, with the variable of `if let`; control goes on in `yes`.
-  void lower_condition(const stmt& s, block_id yes, block_id no);
+  void lower_condition(const condition& c, block_id yes, block_id no, span at);
 
-  void lower_if(const stmt& s);
+  void lower_if(const if_stmt& x, span at);
 
   /// Back to the loop's head, by way of the budget where the loop might run long.
   void go_back(block_id head, bool yields, span at);
 
-  void lower_loop(const stmt& s);
+  /// `loop`, or `while` with a condition.
+  void lower_loop(const block& b, const condition* when, bool yields, span at);
 
-  void lower_for(const stmt& s);
+  void lower_for(const for_stmt& x, span at);
 
-  void lower_match(const stmt& s);
+  void lower_match(const match_stmt& x, span at);
 
-  void lower_any(const stmt& s);
-  void lower_wait(const stmt& s);
+  void lower_any(const any_stmt& x, span at);
+  void lower_wait(const wait_stmt& x, span at);
+  /// A block with the cleanup at its end.
+  void lower_bounded(const block& b, cleanup_op op, var_id slot, span at);
+  void lower_jump(block_id loop::* to, span at);
   void lower_event(const expr& e, const call_expr& x, var_id into);
   void join_events(const expr& made, var_id rendezvous);
 
-  void lower_return(const stmt& s);
+  void lower_return(const return_stmt& x, span at);
 
   type_table& types_;
   flow flow_;

@@ -84,6 +84,8 @@ class ownership_graph {
   }
 
   void add_stmt(const stmt& s);
+  /// A break or a continue.
+  void leave_loop(span at, std::size_t loop::* to);
 
   std::size_t branch(std::size_t from);
   /// Adds what runs on one of two ways; the other goes past it.

@@ -84,149 +84,145 @@ void ownership_graph::enter_name(variable* v, bool assigned) {
 }
 
 void ownership_graph::add_stmt(const stmt& s) {
-  switch (s.kind) {
-    case stmt_kind::bad:
-      return;
-    case stmt_kind::let:
-      if (s.a) add_expr(*s.a);
-      enter_name(s.var, s.a != nullptr);
-      if (s.a) note_view(s.var, *s.a);
-      return;
-    case stmt_kind::expression:
-      return add_expr(*s.a);
-    case stmt_kind::assign: {
-      add_expr(*s.b);
-      if (s.op != word::s_set) add_expr(*s.a);
-      if (!s.a->is<name_expr>()) add_subscripts(*s.a);
-      variable* const v = place_root(*s.a);
-      if (s.a->is<name_expr>()) {
-        add(happening::replace, v, s.a->at);
-        note_view(v, *s.b);
-      } else {
-        add(happening::change, v, s.a->at);
-      }
-      return;
-    }
-    case stmt_kind::if_: {
-      const std::size_t mark = live_.size();
-      add_expr(*s.a);
-      const std::size_t before = at_;
-      const std::size_t after = fresh();
-      at_ = branch(before);
-      enter_name(s.var, true);
-      add_block(s.body);
-      leave_names(mark);
-      go(after);
-      at_ = branch(before);
-      if (s.has_else) add_block(s.else_body);
-      go(after);
-      at_ = after;
-      return;
-    }
-    case stmt_kind::while_:
-      return add_loop([&](std::size_t after) {
+  by_kind(
+      s, [](const bad_stmt&) {},
+      [&](const let_stmt& x) {
+        if (x.value) add_expr(*x.value);
+        enter_name(x.var, x.value != nullptr);
+        if (x.value) note_view(x.var, *x.value);
+      },
+      [&](const expression_stmt& x) { add_expr(*x.value); },
+      [&](const assign_stmt& x) {
+        add_expr(*x.value);
+        if (x.op != word::s_set) add_expr(*x.to);
+        if (!x.to->is<name_expr>()) add_subscripts(*x.to);
+        variable* const v = place_root(*x.to);
+        if (x.to->is<name_expr>()) {
+          add(happening::replace, v, x.to->at);
+          note_view(v, *x.value);
+        } else {
+          add(happening::change, v, x.to->at);
+        }
+      },
+      [&](const if_stmt& x) {
         const std::size_t mark = live_.size();
-        add_expr(*s.a);
-        const bool endless = s.name.empty() && s.a->is_constant && s.a->number != 0;
-        if (!endless) go_or_on(after);
-        enter_name(s.var, true);
-        add_block(s.body);
-        leave_names(mark);
-      });
-    case stmt_kind::loop:
-      return add_loop([&](std::size_t) { add_block(s.body); });
-    case stmt_kind::for_: {
-      add_expr(*s.a);
-      variable* over = add_nameless(*s.a);
-      if (over == nullptr) over = place_root(*s.a);
-      return add_loop([&](std::size_t after) {
-        go_or_on(after);
-        const std::size_t mark = live_.size();
-        if (over != nullptr) add(happening::use, over, s.a->at);
-        enter_name(s.var, true);
-        enter_name(s.second_var, true);
-        add_block(s.body);
-        leave_names(mark);
-      });
-    }
-    case stmt_kind::match: {
-      add_expr(*s.a);
-      const std::size_t before = at_;
-      const std::size_t after = fresh();
-      for (const match_arm& a : s.arms) {
+        add_expr(*x.when.value);
+        const std::size_t before = at_;
+        const std::size_t after = fresh();
         at_ = branch(before);
-        add_block(a.body);
-        go(after);
-      }
-      at_ = after;
-      return;
-    }
-    case stmt_kind::any: {
-      // All arms are asked, so each of their objects is used; one body runs.
-      for (const any_arm& a : s.any_arms)
-        if (a.what) add_expr(*a.what);
-      const std::size_t before = at_;
-      const std::size_t after = fresh();
-      for (const any_arm& a : s.any_arms) {
-        at_ = branch(before);
-        const std::size_t mark = live_.size();
-        enter_name(a.var, true);
-        if (a.what && a.var != nullptr) note_view(a.var, *a.what);
-        add_block(a.body);
+        enter_name(x.when.var, true);
+        add_block(x.body);
         leave_names(mark);
         go(after);
-      }
-      at_ = after;
-      return;
-    }
-    case stmt_kind::scope: {
-      const std::size_t mark = lent_.size();
-      scopes_.push_back(live_.size());
-      add_block(s.body);
-      scopes_.pop_back();
-      for (std::size_t i = mark; i != lent_.size(); ++i) add(happening::hand_back, lent_[i], s.at);
-      lent_.resize(mark);
-      return;
-    }
-    case stmt_kind::wait:
-      add_block(s.body);
-      // The values arrive at its end.
-      for (const expr* e : s.events)
-        add(happening::change, e->as<call_expr>().args[0].value->local(), e->at);
-      return;
-    case stmt_kind::nowait:
-    case stmt_kind::shield:
-      return add_block(s.body);
-    case stmt_kind::within:
-      add_expr(*s.a);
-      return add_block(s.body);
-    case stmt_kind::defer: {
-      // A defer runs later: a variable that it assigns has no value behind the statement.
-      return add_detour([&] {
-        in_defer_ = true;
-        if (s.a)
-          add_expr(*s.a);
-        else
-          add_block(s.body);
-        in_defer_ = false;
-      });
-    }
-    case stmt_kind::return_:
-    case stmt_kind::fail:
-      if (s.a) add_expr(*s.a);
-      at_ = nowhere;
-      return;
-    case stmt_kind::break_:
-    case stmt_kind::continue_:
-      if (loops_.empty()) return;
-      // Scopes that are left wait for their jobs.
-      for (std::size_t i = loops_.back().lent; i < lent_.size(); ++i)
-        add(happening::hand_back, lent_[i], s.at);
-      unpin(loops_.back().pins, s.at);
-      end_names(loops_.back().names, s.at);
-      go(s.kind == stmt_kind::break_ ? loops_.back().after : loops_.back().head);
-      return;
-  }
+        at_ = branch(before);
+        if (x.otherwise) add_block(*x.otherwise);
+        go(after);
+        at_ = after;
+      },
+      [&](const while_stmt& x) {
+        add_loop([&](std::size_t after) {
+          const std::size_t mark = live_.size();
+          add_expr(*x.when.value);
+          if (!x.when.always_true()) go_or_on(after);
+          enter_name(x.when.var, true);
+          add_block(x.body);
+          leave_names(mark);
+        });
+      },
+      [&](const loop_stmt& x) { add_loop([&](std::size_t) { add_block(x.body); }); },
+      [&](const for_stmt& x) {
+        add_expr(*x.over);
+        variable* over = add_nameless(*x.over);
+        if (over == nullptr) over = place_root(*x.over);
+        add_loop([&](std::size_t after) {
+          go_or_on(after);
+          const std::size_t mark = live_.size();
+          if (over != nullptr) add(happening::use, over, x.over->at);
+          enter_name(x.var, true);
+          enter_name(x.second_var, true);
+          add_block(x.body);
+          leave_names(mark);
+        });
+      },
+      [&](const match_stmt& x) {
+        add_expr(*x.value);
+        const std::size_t before = at_;
+        const std::size_t after = fresh();
+        for (const match_arm& a : x.arms) {
+          at_ = branch(before);
+          add_block(a.body);
+          go(after);
+        }
+        at_ = after;
+      },
+      [&](const any_stmt& x) {
+        // All arms are asked, so each of their objects is used; one body runs.
+        for (const any_arm& a : x.arms)
+          if (a.what) add_expr(*a.what);
+        const std::size_t before = at_;
+        const std::size_t after = fresh();
+        for (const any_arm& a : x.arms) {
+          at_ = branch(before);
+          const std::size_t mark = live_.size();
+          enter_name(a.var, true);
+          if (a.what && a.var != nullptr) note_view(a.var, *a.what);
+          add_block(a.body);
+          leave_names(mark);
+          go(after);
+        }
+        at_ = after;
+      },
+      [&](const scope_stmt& x) {
+        const std::size_t mark = lent_.size();
+        scopes_.push_back(live_.size());
+        add_block(x.body);
+        scopes_.pop_back();
+        for (std::size_t i = mark; i != lent_.size(); ++i)
+          add(happening::hand_back, lent_[i], s.at);
+        lent_.resize(mark);
+      },
+      [&](const wait_stmt& x) {
+        add_block(x.body);
+        // The values arrive at its end.
+        for (const expr* e : x.events)
+          add(happening::change, e->as<call_expr>().args[0].value->local(), e->at);
+      },
+      [&](const one_of<nowait_stmt, shield_stmt> auto& x) { add_block(x.body); },
+      [&](const within_stmt& x) {
+        add_expr(*x.limit);
+        add_block(x.body);
+      },
+      [&](const defer_stmt& x) {
+        // A defer runs later: a variable that it assigns has no value behind the statement.
+        add_detour([&] {
+          in_defer_ = true;
+          if (x.value)
+            add_expr(*x.value);
+          else
+            add_block(x.body);
+          in_defer_ = false;
+        });
+      },
+      [&](const return_stmt& x) {
+        if (x.value) add_expr(*x.value);
+        at_ = nowhere;
+      },
+      [&](const fail_stmt& x) {
+        add_expr(*x.error);
+        at_ = nowhere;
+      },
+      [&](const break_stmt&) { leave_loop(s.at, &loop::after); },
+      [&](const continue_stmt&) { leave_loop(s.at, &loop::head); });
+}
+
+void ownership_graph::leave_loop(span at, std::size_t loop::* to) {
+  if (loops_.empty()) return;
+  // Scopes that are left wait for their jobs.
+  for (std::size_t i = loops_.back().lent; i < lent_.size(); ++i)
+    add(happening::hand_back, lent_[i], at);
+  unpin(loops_.back().pins, at);
+  end_names(loops_.back().names, at);
+  go(loops_.back().*to);
 }
 
 std::size_t ownership_graph::branch(std::size_t from) {

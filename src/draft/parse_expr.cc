@@ -43,7 +43,9 @@ expr_ptr parser::parse_expr() {
   };
   if (is(word::k_return) || is(word::k_break) || is(word::k_continue) || is(word::k_fail)) {
     x.jump = parse_jump();
-    if (x.jump->a) e->depth = std::max(e->depth, x.jump->a->depth);
+    each_part(*x.jump,
+              overloaded{[&](const expr& part) { e->depth = std::max(e->depth, part.depth); },
+                         [](const block&) {}});
   } else if (is(word::s_lbrace)) {
     handler();
   } else if (is_name() && ahead().is(word::s_lbrace)) {

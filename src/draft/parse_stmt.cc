@@ -35,13 +35,6 @@ block parser::parse_block() {
   return b;
 }
 
-stmt_ptr parser::make(stmt_kind kind) {
-  auto s = std::make_unique<stmt>();
-  s->kind = kind;
-  s->at = span_of(now());
-  return s;
-}
-
 stmt_ptr parser::parse_stmt() {
   const nested deeper(*this);
   switch (now().what) {
@@ -51,30 +44,26 @@ stmt_ptr parser::parse_stmt() {
     case word::k_if:
       return parse_if();
     case word::k_while: {
-      auto s = make(stmt_kind::while_);
-      take();
-      parse_condition(*s);
-      s->at = s->at.to(last_span());
-      s->body = parse_block();
-      return s;
+      const span first = span_of(take());
+      condition when = parse_condition();
+      const span at = first.to(last_span());
+      return make_stmt(at, while_stmt{std::move(when), parse_block()});
     }
     case word::k_loop:
-      return parse_plain(stmt_kind::loop);
+      return parse_plain<loop_stmt>();
     case word::k_wait:
-      return parse_plain(stmt_kind::wait);
+      return parse_plain<wait_stmt>();
     case word::k_scope:
-      return parse_plain(stmt_kind::scope);
+      return parse_plain<scope_stmt>();
     case word::k_nowait:
-      return parse_plain(stmt_kind::nowait);
+      return parse_plain<nowait_stmt>();
     case word::k_shield:
-      return parse_plain(stmt_kind::shield);
+      return parse_plain<shield_stmt>();
     case word::k_within: {
-      auto s = make(stmt_kind::within);
-      take();
-      s->a = parse_or();
-      s->at = s->at.to(last_span());
-      s->body = parse_block();
-      return s;
+      const span first = span_of(take());
+      expr_ptr limit = parse_or();
+      const span at = first.to(last_span());
+      return make_stmt(at, within_stmt{std::move(limit), parse_block()});
     }
     case word::k_for:
       return parse_for();
@@ -83,16 +72,15 @@ stmt_ptr parser::parse_stmt() {
     case word::k_any:
       return parse_any();
     case word::k_defer: {
-      auto s = make(stmt_kind::defer);
-      take();
+      const span first = span_of(take());
+      defer_stmt x;
       if (is(word::k_shield)) {
-        s->body.at = span_of(now());
-        s->body.body.push_back(parse_stmt());
+        x.body.at = span_of(now());
+        x.body.body.push_back(parse_stmt());
       } else {
-        s->a = parse_expr();
+        x.value = parse_expr();
       }
-      s->at = s->at.to(last_span());
-      return s;
+      return make_stmt(first.to(last_span()), std::move(x));
     }
     case word::k_return:
     case word::k_break:
@@ -108,73 +96,67 @@ stmt_ptr parser::parse_stmt() {
   }
 }
 
-stmt_ptr parser::parse_plain(stmt_kind kind) {
-  auto s = make(kind);
-  take();
-  s->body = parse_block();
-  return s;
-}
-
 stmt_ptr parser::parse_let() {
-  auto s = make(stmt_kind::let);
-  s->is_var = take().is(word::k_var);
-  s->name_at = span_of(now());
-  s->name = expect_name("the variable's name");
-  if (accept(word::s_colon)) s->type = parse_type();
+  const span first = span_of(now());
+  let_stmt x;
+  x.is_var = take().is(word::k_var);
+  x.name_at = span_of(now());
+  x.name = expect_name("the variable's name");
+  if (accept(word::s_colon)) x.type = parse_type();
   if (accept(word::s_set)) {
-    s->a = parse_expr();
-  } else if (!s->type) {
+    x.value = parse_expr();
+  } else if (!x.type) {
     fail("expected '=' and the variable's value, found " + shown(now()));
-  } else if (!s->is_var) {
+  } else if (!x.is_var) {
     fail("a 'let' needs its value at once, found " + shown(now()), "'var' may get its value later");
   }
-  s->at = s->at.to(last_span());
-  return s;
+  return make_stmt(first.to(last_span()), std::move(x));
 }
 
-void parser::parse_condition(stmt& s) {
+condition parser::parse_condition() {
+  condition c;
   if (accept(word::k_let)) {
-    s.name_at = span_of(now());
-    s.name = expect_name("the variable's name");
+    c.name_at = span_of(now());
+    c.name = expect_name("the variable's name");
     expect(word::s_set, "and an optional value");
   }
-  s.a = parse_or();
+  c.value = parse_or();
   if (is(word::s_set)) fail("this is a condition, and '=' changes a variable", "'==' compares");
+  return c;
 }
 
 stmt_ptr parser::parse_if() {
   const nested deeper(*this);
-  auto s = make(stmt_kind::if_);
-  take();
-  parse_condition(*s);
-  s->at = s->at.to(last_span());
-  s->body = parse_block();
+  const span first = span_of(take());
+  condition when = parse_condition();
+  const span at = first.to(last_span());
+  if_stmt x{std::move(when), parse_block(), {}};
   if (accept(word::k_else)) {
-    s->has_else = true;
     if (is(word::k_if)) {
-      s->else_body.at = span_of(now());
-      s->else_body.body.push_back(parse_if());
+      x.otherwise.emplace();
+      x.otherwise->at = span_of(now());
+      x.otherwise->body.push_back(parse_if());
     } else {
-      s->else_body = parse_block();
+      x.otherwise = parse_block();
     }
   }
-  return s;
+  return make_stmt(at, std::move(x));
 }
 
 stmt_ptr parser::parse_for() {
-  auto s = make(stmt_kind::for_);
-  take();
-  s->name_at = span_of(now());
-  s->name = expect_name("the loop's variable");
+  const span first = span_of(take());
+  for_stmt x;
+  x.name_at = span_of(now());
+  x.name = expect_name("the loop's variable");
   if (accept(word::s_comma)) {
-    s->second_at = span_of(now());
-    s->second = expect_name("the second variable");
+    x.second_at = span_of(now());
+    x.second = expect_name("the second variable");
   }
   expect(word::k_in, "before what is gone through");
-  s->a = parse_range();
-  s->at = s->at.to(last_span());
-  s->body = parse_block();
-  return s;
+  x.over = parse_range();
+  const span at = first.to(last_span());
+  x.body = parse_block();
+  return make_stmt(at, std::move(x));
 }
 
 block parser::parse_arm_body() {
@@ -188,10 +170,9 @@ block parser::parse_arm_body() {
 }
 
 stmt_ptr parser::parse_match() {
-  auto s = make(stmt_kind::match);
-  take();
-  s->a = parse_or();
-  s->at = s->at.to(last_span());
+  const span first = span_of(take());
+  match_stmt x{parse_or()};
+  const span at = first.to(last_span());
   parse_arms("before the cases", [&] {
     match_arm arm;
     arm.at = span_of(now());
@@ -203,14 +184,14 @@ stmt_ptr parser::parse_match() {
     }
     arm.at = arm.at.to(last_span());
     arm.body = parse_arm_body();
-    s->arms.push_back(std::move(arm));
+    x.arms.push_back(std::move(arm));
   });
-  return s;
+  return make_stmt(at, std::move(x));
 }
 
 stmt_ptr parser::parse_any() {
-  auto s = make(stmt_kind::any);
-  take();
+  const span at = span_of(take());
+  any_stmt x;
   parse_arms("before the arms", [&] {
     any_arm arm;
     arm.at = span_of(now());
@@ -233,9 +214,9 @@ stmt_ptr parser::parse_any() {
     }
     arm.at = arm.at.to(last_span());
     arm.body = parse_arm_body();
-    s->any_arms.push_back(std::move(arm));
+    x.arms.push_back(std::move(arm));
   });
-  return s;
+  return make_stmt(at, std::move(x));
 }
 
 bool parser::at_end_of_expression() const noexcept {
@@ -244,44 +225,41 @@ bool parser::at_end_of_expression() const noexcept {
 }
 
 stmt_ptr parser::parse_jump() {
-  auto s = make(stmt_kind::return_);
+  const span first = span_of(now());
+  stmt::kinds how;
   switch (take().what) {
     case word::k_break:
-      s->kind = stmt_kind::break_;
+      how = break_stmt{};
       break;
     case word::k_continue:
-      s->kind = stmt_kind::continue_;
+      how = continue_stmt{};
       break;
     case word::k_fail:
-      s->kind = stmt_kind::fail;
-      s->a = parse_expr();
+      how = fail_stmt{parse_expr()};
       break;
     default:
-      if (!at_end_of_expression()) s->a = parse_expr();
+      how = return_stmt{at_end_of_expression() ? nullptr : parse_expr()};
   }
-  s->at = s->at.to(last_span());
-  return s;
+  return make_stmt(first.to(last_span()), std::move(how));
 }
 
 stmt_ptr parser::parse_simple() {
-  auto s = make(stmt_kind::expression);
-  s->a = parse_expr();
+  const span first = span_of(now());
+  expr_ptr value = parse_expr();
   switch (now().what) {
     case word::s_set:
     case word::s_add_set:
     case word::s_sub_set:
     case word::s_mul_set:
-    case word::s_div_set:
-      s->kind = stmt_kind::assign;
-      s->op = take().what;
+    case word::s_div_set: {
+      const word op = take().what;
       skip_lines();
-      s->b = parse_expr();
-      break;
+      expr_ptr given = parse_expr();
+      return make_stmt(first.to(last_span()), assign_stmt{op, std::move(value), std::move(given)});
+    }
     default:
-      break;
+      return make_stmt(first.to(last_span()), expression_stmt{std::move(value)});
   }
-  s->at = s->at.to(last_span());
-  return s;
 }
 
 }  // namespace heddle::draft

@@ -121,15 +121,18 @@ class parser {
 
   block parse_block();
 
-  stmt_ptr make(stmt_kind kind);
-
   stmt_ptr parse_stmt();
 
-  stmt_ptr parse_plain(stmt_kind kind);
+  /// A word and a block.
+  template <class Kind>
+  stmt_ptr parse_plain() {
+    const span at = span_of(take());
+    return make_stmt(at, Kind{parse_block()});
+  }
 
   stmt_ptr parse_let();
 
-  void parse_condition(stmt& s);
+  condition parse_condition();
 
   stmt_ptr parse_if();
 

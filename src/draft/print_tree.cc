@@ -98,42 +98,84 @@ class printer {
     --depth_;
   }
 
+  static std::string head_of(const stmt& s) {
+    const auto with = [](std::string head, std::string_view name) {
+      return name.empty() ? head : head + " " + std::string(name);
+    };
+    return by_kind(
+        s, [](const bad_stmt&) -> std::string { return "bad"; },
+        [&](const let_stmt& x) {
+          return with(x.is_var ? "var" : "let", x.name) + (x.type ? ": " + written(x.type) : "");
+        },
+        [](const expression_stmt&) -> std::string { return "expression"; },
+        [&](const assign_stmt& x) { return with("assign", spelling(x.op)); },
+        [&](const if_stmt& x) { return with("if", x.when.name); },
+        [&](const while_stmt& x) { return with("while", x.when.name); },
+        [](const loop_stmt&) -> std::string { return "loop"; },
+        [&](const for_stmt& x) {
+          const std::string head = with("for", x.name);
+          return x.second.empty() ? head : with(head + ",", x.second);
+        },
+        [](const match_stmt&) -> std::string { return "match"; },
+        [](const any_stmt&) -> std::string { return "any"; },
+        [](const wait_stmt&) -> std::string { return "wait"; },
+        [](const scope_stmt&) -> std::string { return "scope"; },
+        [](const nowait_stmt&) -> std::string { return "nowait"; },
+        [](const shield_stmt&) -> std::string { return "shield"; },
+        [](const within_stmt&) -> std::string { return "within"; },
+        [](const defer_stmt&) -> std::string { return "defer"; },
+        [](const return_stmt&) -> std::string { return "return"; },
+        [](const break_stmt&) -> std::string { return "break"; },
+        [](const continue_stmt&) -> std::string { return "continue"; },
+        [](const fail_stmt&) -> std::string { return "fail"; });
+  }
+  /// The variable that the statement declares for its own block, or for what follows.
+  static const variable* declared(const stmt& s) {
+    const let_stmt* const l = s.get<let_stmt>();
+    const if_stmt* const i = s.get<if_stmt>();
+    const while_stmt* const w = s.get<while_stmt>();
+    const for_stmt* const f = s.get<for_stmt>();
+    return l != nullptr   ? l->var
+           : i != nullptr ? i->when.var
+           : w != nullptr ? w->when.var
+           : f != nullptr ? f->var
+                          : nullptr;
+  }
+
   void print(const stmt& s) {
-    static constexpr const char* names[] = {"bad",   "let",    "expression", "assign",   "if",
-                                            "while", "loop",   "for",        "match",    "any",
-                                            "wait",  "scope",  "nowait",     "shield",   "within",
-                                            "defer", "return", "break",      "continue", "fail"};
-    std::string head = names[static_cast<int>(s.kind)];
-    if (s.kind == stmt_kind::let && s.is_var) head = "var";
-    if (!s.name.empty()) head += " " + std::string(s.name);
-    if (!s.second.empty()) head += ", " + std::string(s.second);
-    if (s.op != word::none) head += " " + std::string(spelling(s.op));
-    if (s.type) head += ": " + written(s.type);
-    if (types_ && s.var != nullptr) head += "  :: " + s.var->type->name;
-    line(head);
-    if (s.a) nest(*s.a);
-    if (s.b) nest(*s.b);
-    nest(s.body);
-    if (s.has_else) {
-      line("else");
-      nest(s.else_body);
+    const variable* const v = types_ ? declared(s) : nullptr;
+    line(head_of(s) + (v != nullptr ? "  :: " + v->type->name : ""));
+    if (const match_stmt* const m = s.get<match_stmt>()) {
+      nest(*m->value);
+      ++depth_;
+      for (const match_arm& a : m->arms) {
+        line(a.otherwise ? "else =>" : "case");
+        for (const expr_ptr& p : a.patterns) nest(*p);
+        nest(a.body);
+      }
+      --depth_;
+    } else if (const any_stmt* const x = s.get<any_stmt>()) {
+      ++depth_;
+      for (const any_arm& a : x->arms) {
+        std::string text = a.kind == any_arm::form::after    ? "after"
+                           : a.kind == any_arm::form::failed ? "else"
+                                                             : "arm";
+        if (!a.name.empty()) text += " " + std::string(a.name);
+        line(text);
+        if (a.what) nest(*a.what);
+        nest(a.body);
+      }
+      --depth_;
+    } else {
+      const if_stmt* const i = s.get<if_stmt>();
+      const auto is_else = [&](const void* part) {
+        return i != nullptr && i->otherwise && part == &*i->otherwise;
+      };
+      each_part(s, [&](const auto& part) {
+        if (is_else(&part)) line("else");
+        nest(part);
+      });
     }
-    ++depth_;
-    for (const match_arm& a : s.arms) {
-      line(a.otherwise ? "else =>" : "case");
-      for (const expr_ptr& p : a.patterns) nest(*p);
-      nest(a.body);
-    }
-    for (const any_arm& a : s.any_arms) {
-      std::string text = a.kind == any_arm::form::after    ? "after"
-                         : a.kind == any_arm::form::failed ? "else"
-                                                           : "arm";
-      if (!a.name.empty()) text += " " + std::string(a.name);
-      line(text);
-      if (a.what) nest(*a.what);
-      nest(a.body);
-    }
-    --depth_;
   }
 
   static std::string head_of(const expr& e) {

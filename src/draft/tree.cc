@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Makes expressions, and answers what passes ask of one.
+// Makes expressions and statements, and answers what passes ask of one.
 #include "draft/tree.hh"
 
 #include "draft/types.hh"
@@ -8,6 +8,25 @@ namespace heddle::draft {
 
 expr_ptr make_expr(span at, expr::kinds how) {
   return std::make_unique<expr>(expr{{std::move(how)}, at});
+}
+
+stmt_ptr make_stmt(span at, stmt::kinds how) {
+  return std::make_unique<stmt>(stmt{{std::move(how)}, at});
+}
+
+word assign_stmt::computes() const noexcept {
+  switch (op) {
+    case word::s_add_set:
+      return word::s_add;
+    case word::s_sub_set:
+      return word::s_sub;
+    case word::s_mul_set:
+      return word::s_mul;
+    case word::s_div_set:
+      return word::s_div;
+    default:
+      return word::none;
+  }
 }
 
 const expr* call_expr::receiver() const noexcept {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -60,10 +61,10 @@ enum class meaning : std::uint8_t {
   unknown,
   local,       ///< name_expr::var
   constant,    ///< expr::number holds it, or bytes_of() gives it
-  function,    ///< call_expr::callee
+  function,    ///< a function of the program, in call_expr::callee of a call
   record,      ///< a record's constructor: expr::type
   conversion,  ///< u16(x), text<8>(x): expr::type
-  construct,   ///< buffer(4K), channel<int>(16): call_expr::op
+  construct,   ///< the name of a constructor: buffer, channel
   operation,   ///< a built-in function or member: its op
   field,       ///< member_expr::field
   enumerator,  ///< expr::number
@@ -151,7 +152,7 @@ struct or_expr {
   expr_ptr otherwise = {};
   stmt_ptr jump = {};  ///< `or return`
   std::unique_ptr<block> handler = {};
-  std::string_view name = {};  ///< of the error, for the handler
+  std::string_view name = {};  ///< name of the error in the handler
   span name_at{};
   // Set by the checker.
   variable* error_var = nullptr;
@@ -186,29 +187,6 @@ struct expr : node_of<bad_expr, name_expr, integer_expr, duration_expr, text_exp
 
 [[nodiscard]] expr_ptr make_expr(span at, expr::kinds how);
 
-enum class stmt_kind : std::uint8_t {
-  bad,
-  let,
-  expression,
-  assign,
-  if_,
-  while_,
-  loop,
-  for_,
-  match,
-  any,
-  wait,
-  scope,
-  nowait,
-  shield,
-  within,
-  defer,
-  return_,
-  break_,
-  continue_,
-  fail,
-};
-
 struct match_arm {
   span at{};
   bool otherwise = false;
@@ -227,32 +205,113 @@ struct any_arm {
   variable* var = nullptr;
 };
 
-struct stmt {
-  stmt_kind kind = stmt_kind::bad;
-  word op = word::none;  ///< operator of assign: = += -= *= /=
-  bool is_var = false;   ///< let: it is `var`
-  bool arrow_body = false;
-  span at{};
-  std::string_view name;    ///< variable of let, for, `if let`
-  std::string_view second;  ///< x in `for i, x in`
+/// `if` and `while`: a bool, or `let name = value` where the value is an optional.
+struct condition {
+  expr_ptr value;
+  std::string_view name;  ///< empty: the value is a bool
   span name_at{};
-  span second_at{};
-  type_expr type;
-  expr_ptr a;  ///< value, condition, subject, range, duration, target of assign
-  expr_ptr b;  ///< new value of assign
-  block body;
-  block else_body;
-  bool has_else = false;
-  std::vector<match_arm> arms;
-  std::vector<any_arm> any_arms;
+  variable* var = nullptr;  ///< set by the checker
 
+  [[nodiscard]] bool always_true() const noexcept {
+    return name.empty() && value->is_constant && value->number != 0;
+  }
+};
+
+// The statements, one type each.
+struct bad_stmt {};
+struct let_stmt {
+  bool is_var = false;
+  std::string_view name = {};
+  span name_at{};
+  type_expr type = {};
+  expr_ptr value = {};  ///< null: `var` without a value
+  // Set by the checker.
+  variable* var = nullptr;
+};
+struct expression_stmt {
+  expr_ptr value;
+};
+struct assign_stmt {
+  word op;  ///< = += -= *= /=
+  expr_ptr to;
+  expr_ptr value;
+
+  /// + of +=, and none of =.
+  [[nodiscard]] word computes() const noexcept;
+};
+struct if_stmt {
+  condition when;
+  block body;
+  std::optional<block> otherwise;
+};
+struct while_stmt {
+  condition when;
+  block body;
+  bool yields = false;  ///< set by the checker: it might run long without a wait
+};
+struct loop_stmt {
+  block body;
+  // Set by the checker.
+  bool yields = false;
+  bool endless = false;  ///< nothing leaves the loop
+};
+struct for_stmt {
+  std::string_view name = {};
+  span name_at{};
+  std::string_view second = {};  ///< x in `for i, x in`
+  span second_at{};
+  expr_ptr over = {};
+  block body;
   // Set by the checker.
   variable* var = nullptr;
   variable* second_var = nullptr;
-  bool yields = false;              ///< the loop might run long without a wait
-  bool endless = false;             ///< nothing leaves the loop
-  std::vector<const expr*> events;  ///< each `event(x)` in a wait
+  bool yields = false;
 };
+struct match_stmt {
+  expr_ptr value;
+  std::vector<match_arm> arms = {};
+};
+struct any_stmt {
+  std::vector<any_arm> arms;
+};
+struct wait_stmt {
+  block body;
+  std::vector<const expr*> events = {};  ///< set by the checker: each `event(x)` in it
+};
+struct scope_stmt {
+  block body;
+};
+struct nowait_stmt {
+  block body;
+};
+struct shield_stmt {
+  block body;
+};
+struct within_stmt {
+  expr_ptr limit;
+  block body;
+};
+struct defer_stmt {
+  expr_ptr value;  ///< null: the body runs
+  block body;      ///< one `shield`
+};
+struct return_stmt {
+  expr_ptr value;  ///< or null
+};
+struct break_stmt {};
+struct continue_stmt {};
+struct fail_stmt {
+  expr_ptr error;
+};
+
+struct stmt
+    : node_of<bad_stmt, let_stmt, expression_stmt, assign_stmt, if_stmt, while_stmt, loop_stmt,
+              for_stmt, match_stmt, any_stmt, wait_stmt, scope_stmt, nowait_stmt, shield_stmt,
+              within_stmt, defer_stmt, return_stmt, break_stmt, continue_stmt, fail_stmt> {
+  span at{};
+};
+
+[[nodiscard]] stmt_ptr make_stmt(span at, stmt::kinds how);
 
 enum class passing : std::uint8_t { borrow, change, take };
 

@@ -12,7 +12,7 @@ namespace {
 
 /// The statement itself waits, even if nothing in it does.
 bool waits_itself(const stmt& s) noexcept {
-  return s.kind == stmt_kind::any || s.kind == stmt_kind::wait || s.kind == stmt_kind::scope;
+  return s.is<any_stmt>() || s.is<wait_stmt>() || s.is<scope_stmt>();
 }
 
 /// A waiting function of at most this many statements is merged into each of its callers.
@@ -227,9 +227,7 @@ class finder {
     bool leaves = false;
     walk(
         b, [&](const expr& e) { leaves |= e.is<try_expr>(); },
-        [&](const stmt& s) {
-          leaves |= s.kind == stmt_kind::return_ || s.kind == stmt_kind::fail;
-        });
+        [&](const stmt& s) { leaves |= s.is<return_stmt>() || s.is<fail_stmt>(); });
     return leaves;
   }
 
@@ -237,55 +235,30 @@ class finder {
     walk(
         f.decl->body, [](const expr&) {},
         [&](const stmt& s) {
-          switch (s.kind) {
-            case stmt_kind::nowait:
-              if (const expr* e = first_wait(s.body)) {
-                report_wait("D0602", *e, "'nowait'");
-              } else if (waits_somewhere(s.body)) {
-                report_.error("D0602", s.at, "this waits, inside 'nowait'");
-              }
-              break;
-            case stmt_kind::defer:
-              check_defer(s);
-              break;
-            case stmt_kind::loop:
-              if (s.endless && !can_leave(s.body) && !waits_somewhere(s.body)) {
-                report_.error("D0601", s.at, "this loop never waits and never ends").hint =
-                    "leave it with break or return, or wait in it";
-              }
-              break;
-            case stmt_kind::while_:
-              if (s.name.empty() && s.a->is_constant && s.a->number != 0 && leaves(s) &&
-                  !can_leave(s.body) && !waits_somewhere(s.body))
-                report_.error("D0601", s.at, "this loop never waits and never ends").hint =
-                    "leave it with break or return, or wait in it";
-              break;
-            case stmt_kind::bad:
-            case stmt_kind::let:
-            case stmt_kind::expression:
-            case stmt_kind::assign:
-            case stmt_kind::if_:
-            case stmt_kind::for_:
-            case stmt_kind::match:
-            case stmt_kind::any:
-            case stmt_kind::wait:
-            case stmt_kind::scope:
-            case stmt_kind::shield:
-            case stmt_kind::within:
-            case stmt_kind::return_:
-            case stmt_kind::break_:
-            case stmt_kind::continue_:
-            case stmt_kind::fail:
-              break;
+          if (const nowait_stmt* const x = s.get<nowait_stmt>()) {
+            if (const expr* e = first_wait(x->body)) {
+              report_wait("D0602", *e, "'nowait'");
+            } else if (waits_somewhere(x->body)) {
+              report_.error("D0602", s.at, "this waits, inside 'nowait'");
+            }
           }
+          if (const defer_stmt* const x = s.get<defer_stmt>()) check_defer(*x);
+          const loop_stmt* const l = s.get<loop_stmt>();
+          const while_stmt* const w = s.get<while_stmt>();
+          const bool endless = l != nullptr ? l->endless : w != nullptr && leaves(s);
+          if (!endless) return;
+          const block& body = l != nullptr ? l->body : w->body;
+          if (!can_leave(body) && !waits_somewhere(body))
+            report_.error("D0601", s.at, "this loop never waits and never ends").hint =
+                "leave it with break or return, or wait in it";
         });
   }
 
-  void check_defer(const stmt& s) {
+  void check_defer(const defer_stmt& x) {
     bool jumps = false;
     const auto look = [&](const stmt& inner) {
-      if (inner.kind == stmt_kind::return_ || inner.kind == stmt_kind::fail ||
-          inner.kind == stmt_kind::break_ || inner.kind == stmt_kind::continue_) {
+      if (inner.is<return_stmt>() || inner.is<fail_stmt>() || inner.is<break_stmt>() ||
+          inner.is<continue_stmt>()) {
         if (!jumps)
           report_.error("D0603", inner.at,
                         "'defer' cannot leave the block: it is being left already");
@@ -299,11 +272,11 @@ class finder {
         jumps = true;
       }
     };
-    if (s.a) {
-      walk(*s.a, tries, look);
+    if (x.value) {
+      walk(*x.value, tries, look);
       const expr* found = nullptr;
       walk(
-          *s.a,
+          *x.value,
           [&](const expr& e) {
             if (e.waits && found == nullptr) found = &e;
           },
@@ -315,7 +288,7 @@ class finder {
       }
       return;
     }
-    walk(s.body, tries, look);
+    walk(x.body, tries, look);
   }
 
   program& program_;

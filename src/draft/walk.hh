@@ -45,21 +45,63 @@ void walk(Expr& e, OnExpr&& on_expr, OnStmt&& on_stmt) {
   each_part(e, [&](auto& part) { walk(part, on_expr, on_stmt); });
 }
 
+/// Calls use(x) for each direct part of a statement, in order: expressions and blocks.
+template <one_of<stmt> Stmt, class Use>
+void each_part(Stmt& s, Use&& use) {
+  const auto value = [&](const expr_ptr& e) {
+    if (e) use(*e);
+  };
+  by_kind(
+      s, [](const one_of<bad_stmt, break_stmt, continue_stmt> auto&) {},
+      [&](const one_of<let_stmt, expression_stmt, return_stmt> auto& x) { value(x.value); },
+      [&](const assign_stmt& x) {
+        value(x.to);
+        value(x.value);
+      },
+      [&](one_of<if_stmt> auto& x) {
+        value(x.when.value);
+        use(x.body);
+        if (x.otherwise) use(*x.otherwise);
+      },
+      [&](one_of<while_stmt> auto& x) {
+        value(x.when.value);
+        use(x.body);
+      },
+      [&](one_of<for_stmt> auto& x) {
+        value(x.over);
+        use(x.body);
+      },
+      [&](one_of<match_stmt> auto& x) {
+        value(x.value);
+        for (auto& a : x.arms) {
+          for (const expr_ptr& p : a.patterns) value(p);
+          use(a.body);
+        }
+      },
+      [&](one_of<any_stmt> auto& x) {
+        for (auto& a : x.arms) {
+          value(a.what);
+          use(a.body);
+        }
+      },
+      [&](one_of<loop_stmt, wait_stmt, scope_stmt, nowait_stmt, shield_stmt> auto& x) {
+        use(x.body);
+      },
+      [&](one_of<within_stmt> auto& x) {
+        value(x.limit);
+        use(x.body);
+      },
+      [&](one_of<defer_stmt> auto& x) {
+        value(x.value);
+        use(x.body);
+      },
+      [&](const fail_stmt& x) { value(x.error); });
+}
+
 template <one_of<stmt> Stmt, class OnExpr, class OnStmt>
 void walk(Stmt& s, OnExpr&& on_expr, OnStmt&& on_stmt) {
   on_stmt(s);
-  if (s.a) walk(*s.a, on_expr, on_stmt);
-  if (s.b) walk(*s.b, on_expr, on_stmt);
-  walk(s.body, on_expr, on_stmt);
-  walk(s.else_body, on_expr, on_stmt);
-  for (const match_arm& a : s.arms) {
-    for (const expr_ptr& p : a.patterns) walk(*p, on_expr, on_stmt);
-    walk(a.body, on_expr, on_stmt);
-  }
-  for (const any_arm& a : s.any_arms) {
-    if (a.what) walk(*a.what, on_expr, on_stmt);
-    walk(a.body, on_expr, on_stmt);
-  }
+  each_part(s, [&](auto& part) { walk(part, on_expr, on_stmt); });
 }
 
 template <one_of<block> Block, class OnExpr, class OnStmt>

@@ -7,17 +7,17 @@
 namespace heddle::draft {
 
 co<way> interpreter::exec(thread_state& t, activation& a, const block& b) {
-  std::vector<const stmt*> defers;
+  std::vector<const defer_stmt*> defers;
   std::exception_ptr error;
   way w = way::on;
   std::vector<const variable*> mine;
   try {
     for (const stmt_ptr& s : b.body) {
-      if (s->kind == stmt_kind::defer) {
-        defers.push_back(s.get());
+      if (const defer_stmt* const d = s->get<defer_stmt>()) {
+        defers.push_back(d);
         continue;
       }
-      if (s->kind == stmt_kind::let) mine.push_back(s->var);
+      if (const let_stmt* const l = s->get<let_stmt>()) mine.push_back(l->var);
       w = co_await exec(t, a, *s);
       if (w != way::on) break;
     }
@@ -28,11 +28,11 @@ co<way> interpreter::exec(thread_state& t, activation& a, const block& b) {
   }
   // Owners and defers go in reverse; only defers can be seen.
   while (!defers.empty()) {
-    const stmt& d = *defers.back();
+    const defer_stmt& d = *defers.back();
     defers.pop_back();
     try {
-      if (d.a) {
-        static_cast<void>(co_await eval(t, a, *d.a));
+      if (d.value) {
+        static_cast<void>(co_await eval(t, a, *d.value));
       } else {
         static_cast<void>(co_await exec(t, a, d.body));
       }
@@ -47,164 +47,154 @@ co<way> interpreter::exec(thread_state& t, activation& a, const block& b) {
 
 co<way> interpreter::exec(thread_state& t, activation& a, const stmt& s) {
   step();
-  switch (s.kind) {
-    case stmt_kind::let: {
-      val v;
-      if (s.a)
-        v = co_await eval(t, a, *s.a);
-      else
-        v = zero_of(*s.var->type);
-      bind(a, s.var, std::move(v));
-      co_return way::on;
-    }
-    case stmt_kind::expression:
-      static_cast<void>(co_await eval(t, a, *s.a));
-      co_return way::on;
-    case stmt_kind::assign: {
-      if (s.op == word::s_set) {
-        val v = co_await eval(t, a, *s.b);
-        val* const at = co_await place(t, a, *s.a);
-        *at = std::move(v);
-        co_return way::on;
-      }
-      const val right = co_await eval(t, a, *s.b);
-      val* const at = co_await place(t, a, *s.a);
-      const word op = s.op == word::s_add_set   ? word::s_add
-                      : s.op == word::s_sub_set ? word::s_sub
-                      : s.op == word::s_mul_set ? word::s_mul
-                                                : word::s_div;
-      at->n = arithmetic(op, *s.a->type, at->n, right.n, s.at);
-      co_return way::on;
-    }
-    case stmt_kind::if_: {
-      if (co_await condition(t, a, s)) co_return co_await exec(t, a, s.body);
-      if (s.has_else) co_return co_await exec(t, a, s.else_body);
-      co_return way::on;
-    }
-    case stmt_kind::while_:
-    case stmt_kind::loop:
-      for (;;) {
-        if (s.kind == stmt_kind::while_ && !co_await condition(t, a, s)) co_return way::on;
-        const way w = co_await exec(t, a, s.body);
-        if (w == way::brk) co_return way::on;
-        if (w == way::ret) co_return w;
-        step();
-      }
-    case stmt_kind::for_:
-      co_return co_await exec_for(t, a, s);
-    case stmt_kind::match: {
-      const val subject = co_await eval(t, a, *s.a);
-      const bool text = s.a->final_type()->is(kind::view);
-      const match_arm* chosen = nullptr;
-      for (const match_arm& arm : s.arms) {
-        bool hit = arm.otherwise;
-        for (const expr_ptr& p : arm.patterns)
-          hit |= text ? bytes_of(*p) == subject.s : p->number == subject.n;
-        if (hit) {
-          chosen = &arm;
-          break;
-        }
-      }
-      if (chosen != nullptr) co_return co_await exec(t, a, chosen->body);
-      co_return way::on;
-    }
-    case stmt_kind::any:
-      co_return co_await exec_any(t, a, s);
-    case stmt_kind::scope: {
-      scope_state scope;
-      scope.inside->outer = t.here;
-      t.scopes.push_back(&scope);
-      bound* const before = t.here;
-      t.here = scope.inside.get();
-      std::exception_ptr error;
-      way w = way::on;
-      try {
-        w = co_await exec(t, a, s.body);
-      } catch (...) {
-        error = std::current_exception();
-      }
-      t.here = before;
-      if (error || w != way::on) {
-        scope.inside->canceled = true;
-        changed();
-      }
-      bound shield;
-      shield.shield = true;
-      t.here = &shield;
-      while (std::any_of(scope.jobs.begin(), scope.jobs.end(),
-                         [](const auto& j) { return !j->ended; }))
-        co_await parking{*this, t, INT64_MAX};
-      t.here = before;
-      t.scopes.pop_back();
-      if (error) std::rethrow_exception(error);
-      co_return w;
-    }
-    case stmt_kind::wait:
-      co_return co_await exec_wait(t, a, s);
-    case stmt_kind::nowait:
-      co_return co_await exec(t, a, s.body);
-    case stmt_kind::shield:
-    case stmt_kind::within: {
-      auto b = std::make_shared<bound>();
-      b->outer = t.here;
-      if (s.kind == stmt_kind::shield) {
-        b->shield = true;
-      } else {
-        const val span = co_await eval(t, a, *s.a);
-        b->due = later(static_cast<std::int64_t>(span.n));
-        if (b->due <= now_) b->canceled = b->timed = true;
-      }
-      t.here = b.get();
-      std::exception_ptr error;
-      way w = way::on;
-      try {
-        w = co_await exec(t, a, s.body);
-      } catch (...) {
-        error = std::current_exception();
-      }
-      t.here = b->outer;
-      if (error) std::rethrow_exception(error);
-      co_return w;
-    }
-    case stmt_kind::return_:
-      if (s.a) {
-        val v = co_await eval(t, a, *s.a);
-        a.result = std::move(v);
-      }
-      co_return way::ret;
-    case stmt_kind::break_:
-      co_return way::brk;
-    case stmt_kind::continue_:
-      co_return way::cont;
-    case stmt_kind::fail: {
-      const val e = co_await eval(t, a, *s.a);
-      throw leaving{e.n > 0 ? static_cast<std::uint32_t>(e.n) : error_code("invalid")};
-    }
-    default:
-      throw unsupported{"a statement"};
+  // A lambda may be no coroutine that captures, so the kinds are asked one after the other.
+  if (const let_stmt* const x = s.get<let_stmt>()) {
+    val v;
+    if (x->value)
+      v = co_await eval(t, a, *x->value);
+    else
+      v = zero_of(*x->var->type);
+    bind(a, x->var, std::move(v));
+    co_return way::on;
   }
+  if (const expression_stmt* const x = s.get<expression_stmt>()) {
+    static_cast<void>(co_await eval(t, a, *x->value));
+    co_return way::on;
+  }
+  if (const assign_stmt* const x = s.get<assign_stmt>()) {
+    val v = co_await eval(t, a, *x->value);
+    val* const at = co_await place(t, a, *x->to);
+    if (x->op == word::s_set)
+      *at = std::move(v);
+    else
+      at->n = arithmetic(x->computes(), *x->to->type, at->n, v.n, s.at);
+    co_return way::on;
+  }
+  if (const if_stmt* const x = s.get<if_stmt>()) {
+    if (co_await holds(t, a, x->when)) co_return co_await exec(t, a, x->body);
+    if (x->otherwise) co_return co_await exec(t, a, *x->otherwise);
+    co_return way::on;
+  }
+  const while_stmt* const while_ = s.get<while_stmt>();
+  const loop_stmt* const loop = s.get<loop_stmt>();
+  if (while_ != nullptr || loop != nullptr) {
+    for (;;) {
+      if (while_ != nullptr && !co_await holds(t, a, while_->when)) co_return way::on;
+      const way w = co_await exec(t, a, while_ != nullptr ? while_->body : loop->body);
+      if (w == way::brk) co_return way::on;
+      if (w == way::ret) co_return w;
+      step();
+    }
+  }
+  if (const for_stmt* const x = s.get<for_stmt>()) co_return co_await exec_for(t, a, *x);
+  if (const match_stmt* const x = s.get<match_stmt>()) {
+    const val subject = co_await eval(t, a, *x->value);
+    const bool text = x->value->final_type()->is(kind::view);
+    const match_arm* chosen = nullptr;
+    for (const match_arm& arm : x->arms) {
+      bool hit = arm.otherwise;
+      for (const expr_ptr& p : arm.patterns)
+        hit |= text ? bytes_of(*p) == subject.s : p->number == subject.n;
+      if (hit) {
+        chosen = &arm;
+        break;
+      }
+    }
+    if (chosen != nullptr) co_return co_await exec(t, a, chosen->body);
+    co_return way::on;
+  }
+  if (const any_stmt* const x = s.get<any_stmt>()) co_return co_await exec_any(t, a, *x);
+  if (const scope_stmt* const x = s.get<scope_stmt>()) {
+    scope_state scope;
+    scope.inside->outer = t.here;
+    t.scopes.push_back(&scope);
+    bound* const before = t.here;
+    t.here = scope.inside.get();
+    std::exception_ptr error;
+    way w = way::on;
+    try {
+      w = co_await exec(t, a, x->body);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    t.here = before;
+    if (error || w != way::on) {
+      scope.inside->canceled = true;
+      changed();
+    }
+    bound shield;
+    shield.shield = true;
+    t.here = &shield;
+    while (
+        std::any_of(scope.jobs.begin(), scope.jobs.end(), [](const auto& j) { return !j->ended; }))
+      co_await parking{*this, t, INT64_MAX};
+    t.here = before;
+    t.scopes.pop_back();
+    if (error) std::rethrow_exception(error);
+    co_return w;
+  }
+  if (const wait_stmt* const x = s.get<wait_stmt>()) co_return co_await exec_wait(t, a, *x);
+  if (const nowait_stmt* const x = s.get<nowait_stmt>()) co_return co_await exec(t, a, x->body);
+  const shield_stmt* const shield = s.get<shield_stmt>();
+  const within_stmt* const within = s.get<within_stmt>();
+  if (shield != nullptr || within != nullptr) {
+    auto b = std::make_shared<bound>();
+    b->outer = t.here;
+    if (shield != nullptr) {
+      b->shield = true;
+    } else {
+      const val span = co_await eval(t, a, *within->limit);
+      b->due = later(static_cast<std::int64_t>(span.n));
+      if (b->due <= now_) b->canceled = b->timed = true;
+    }
+    t.here = b.get();
+    std::exception_ptr error;
+    way w = way::on;
+    try {
+      w = co_await exec(t, a, shield != nullptr ? shield->body : within->body);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    t.here = b->outer;
+    if (error) std::rethrow_exception(error);
+    co_return w;
+  }
+  if (const return_stmt* const x = s.get<return_stmt>()) {
+    if (x->value) {
+      val v = co_await eval(t, a, *x->value);
+      a.result = std::move(v);
+    }
+    co_return way::ret;
+  }
+  if (s.is<break_stmt>()) co_return way::brk;
+  if (s.is<continue_stmt>()) co_return way::cont;
+  if (const fail_stmt* const x = s.get<fail_stmt>()) {
+    const val e = co_await eval(t, a, *x->error);
+    throw leaving{e.n > 0 ? static_cast<std::uint32_t>(e.n) : error_code("invalid")};
+  }
+  throw unsupported{"a statement"};
 }
 
-co<bool> interpreter::condition(thread_state& t, activation& a, const stmt& s) {
-  const val v = co_await eval(t, a, *s.a);
-  if (s.name.empty()) co_return v.n != 0;
+co<bool> interpreter::holds(thread_state& t, activation& a, const condition& c) {
+  const val v = co_await eval(t, a, *c.value);
+  if (c.name.empty()) co_return v.n != 0;
   if (v.parts.empty()) co_return false;
-  bind(a, s.var, v.parts[0]);
+  bind(a, c.var, v.parts[0]);
   co_return true;
 }
 
-co<way> interpreter::exec_for(thread_state& t, activation& a, const stmt& s) {
+co<way> interpreter::exec_for(thread_state& t, activation& a, const for_stmt& s) {
   std::vector<val> items;
   __int128 first = 0, last = 0;
-  const range_expr* const range = s.a->get<range_expr>();
+  const range_expr* const range = s.over->get<range_expr>();
   const bool ranged = range != nullptr;
   if (ranged) {
     if (range->from) first = (co_await eval(t, a, *range->from)).n;
     last = (co_await eval(t, a, *range->to)).n;
-  } else if (s.a->type->is(kind::array)) {
-    last = static_cast<__int128>(s.a->type->count);
+  } else if (s.over->type->is(kind::array)) {
+    last = static_cast<__int128>(s.over->type->count);
   } else {
-    const val v = co_await eval(t, a, *s.a);
+    const val v = co_await eval(t, a, *s.over);
     for (const char c : v.s) {
       val x;
       x.n = static_cast<unsigned char>(c);
@@ -220,8 +210,8 @@ co<way> interpreter::exec_for(thread_state& t, activation& a, const stmt& s) {
       bind(a, s.var, index);
     } else {
       val element;
-      if (s.a->type->is(kind::array)) {
-        val* const at = co_await place(t, a, *s.a);
+      if (s.over->type->is(kind::array)) {
+        val* const at = co_await place(t, a, *s.over);
         element = at->parts[static_cast<std::size_t>(i)];
       } else {
         element = items[static_cast<std::size_t>(i)];
@@ -240,7 +230,7 @@ co<way> interpreter::exec_for(thread_state& t, activation& a, const stmt& s) {
   co_return way::on;
 }
 
-co<way> interpreter::exec_wait(thread_state& t, activation& a, const stmt& s) {
+co<way> interpreter::exec_wait(thread_state& t, activation& a, const wait_stmt& s) {
   std::vector<std::pair<const expr*, std::shared_ptr<object>>> made;
   for (const expr* e : s.events) {
     made.emplace_back(e, std::make_shared<object>());
@@ -264,7 +254,7 @@ co<way> interpreter::exec_wait(thread_state& t, activation& a, const stmt& s) {
   co_return way::on;
 }
 
-co<way> interpreter::exec_any(thread_state& t, activation& a, const stmt& s) {
+co<way> interpreter::exec_any(thread_state& t, activation& a, const any_stmt& s) {
   struct arm {
     const any_arm* source;
     std::int64_t due = INT64_MAX;
@@ -273,7 +263,7 @@ co<way> interpreter::exec_any(thread_state& t, activation& a, const stmt& s) {
   };
   std::vector<arm> arms;
   const any_arm* otherwise = nullptr;
-  for (const any_arm& x : s.any_arms) {
+  for (const any_arm& x : s.arms) {
     if (x.kind == any_arm::form::failed) {
       otherwise = &x;
       continue;

@@ -109,12 +109,12 @@ class interpreter {
 
   co<way> exec(thread_state& t, activation& a, const stmt& s);
 
-  co<bool> condition(thread_state& t, activation& a, const stmt& s);
+  co<bool> holds(thread_state& t, activation& a, const condition& c);
 
-  co<way> exec_for(thread_state& t, activation& a, const stmt& s);
+  co<way> exec_for(thread_state& t, activation& a, const for_stmt& s);
 
-  co<way> exec_wait(thread_state& t, activation& a, const stmt& s);
-  co<way> exec_any(thread_state& t, activation& a, const stmt& s);
+  co<way> exec_wait(thread_state& t, activation& a, const wait_stmt& s);
+  co<way> exec_any(thread_state& t, activation& a, const any_stmt& s);
 
   // Expressions.
   co<val*> place(thread_state& t, activation& a, const expr& e);
@@ -168,7 +168,7 @@ class interpreter {
   std::vector<running> threads_;
   std::vector<std::unique_ptr<starter>> starts_;
   std::vector<std::shared_ptr<bound>> keep_;
-  std::unordered_map<const stmt*, std::size_t> won_;
+  std::unordered_map<const any_stmt*, std::size_t> won_;
 };
 
 }  // namespace heddle::draft
