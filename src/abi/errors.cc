@@ -3,7 +3,6 @@
 // one.
 #include "heddle/abi/errors.hh"
 
-#include <cerrno>
 #include <mutex>
 #include <vector>
 
@@ -11,32 +10,22 @@
 
 namespace {
 
-struct error_row {
-  std::int32_t code;
-  std::string_view name;
-};
-constexpr error_row errors[] = {
-    {4095, "eof"},         {ECANCELED, "canceled"},   {ETIMEDOUT, "timeout"},
-    {ECONNRESET, "reset"}, {ECONNREFUSED, "refused"}, {ENOMEM, "memory"},
-    {EPIPE, "closed"},     {ENOENT, "not_found"},     {EACCES, "denied"},
-    {EXDEV, "denied"},     {EEXIST, "exists"},        {EADDRINUSE, "in_use"},
-    {EMSGSIZE, "too_big"}, {ENOBUFS, "full"},         {EAGAIN, "empty"},
-    {EILSEQ, "syntax"},    {ERANGE, "range"},         {EHOSTUNREACH, "unreachable"},
-    {ENOSPC, "no_space"},  {EISDIR, "is_directory"},  {EOVERFLOW, "missed"},
-    {EINVAL, "invalid"},
-};
+using heddle::named_error;
+using heddle::system_errors;
+static_assert(heddle::error_code_of("eof") == -HEDDLE_EOF);
+static_assert(heddle::error_code_of("memory") == -HEDDLE_NO_MEMORY);
 
 /// The names that name_error() was given.
 struct error_names {
   std::mutex lock;
-  std::vector<error_row> rows;
+  std::vector<named_error> rows;
 
   [[nodiscard]] static error_names& all() {
     static error_names names;
     return names;
   }
-  [[nodiscard]] const error_row* find(std::int32_t code) const noexcept {
-    for (const error_row& r : rows)
+  [[nodiscard]] const named_error* find(std::int32_t code) const noexcept {
+    for (const named_error& r : rows)
       if (r.code == code) return &r;
     return nullptr;
   }
@@ -45,22 +34,16 @@ struct error_names {
 }  // namespace
 
 extern "C" heddle_view heddle_error_name(std::int32_t error) {
-  for (const error_row& r : errors)
+  for (const named_error& r : system_errors)
     if (r.code == error) return {r.name.data(), r.name.size()};
   if (error == 0) return HEDDLE_VIEW("none");
   error_names& of_program = error_names::all();
   const std::scoped_lock held(of_program.lock);
-  if (const error_row* const r = of_program.find(error)) return {r->name.data(), r->name.size()};
-  return error >= 4096 ? HEDDLE_VIEW("of the program") : HEDDLE_VIEW("system");
+  if (const named_error* const r = of_program.find(error)) return {r->name.data(), r->name.size()};
+  return error >= heddle::own_error_min ? HEDDLE_VIEW("of the program") : HEDDLE_VIEW("system");
 }
 
-std::int32_t heddle::abi::error_code(std::string_view name) noexcept {
-  for (const error_row& r : errors)
-    if (r.name == name) return r.code;
-  std::uint32_t hash = 2166136261U;
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
-  return static_cast<std::int32_t>(4096 + hash % 1000000000U);
-}
+std::int32_t heddle::abi::error_code(std::string_view name) noexcept { return error_code_of(name); }
 
 void heddle::abi::name_error(std::int32_t code, const char* name) {
   error_names& of_program = error_names::all();

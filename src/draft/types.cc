@@ -2,7 +2,7 @@
 // The table of types, and the codes of errors.
 #include "draft/types.hh"
 
-#include <cerrno>
+#include "heddle/base/error_names.hh"
 
 namespace heddle::draft {
 namespace {
@@ -192,39 +192,7 @@ module* module::used(std::string_view short_name) const noexcept {
 }
 
 std::uint32_t error_code(std::string_view name) noexcept {
-  struct row {
-    std::string_view name;
-    int code;
-  };
-  // eof is no failure of the system; its code is one that no system call gives.
-  static constexpr row rows[] = {
-      {"eof", 4095},
-      {"canceled", ECANCELED},
-      {"timeout", ETIMEDOUT},
-      {"reset", ECONNRESET},
-      {"refused", ECONNREFUSED},
-      {"memory", ENOMEM},
-      {"closed", EPIPE},
-      {"not_found", ENOENT},
-      {"denied", EACCES},
-      {"exists", EEXIST},
-      {"in_use", EADDRINUSE},
-      {"too_big", EMSGSIZE},
-      {"full", ENOBUFS},
-      {"empty", EAGAIN},
-      {"syntax", EILSEQ},
-      {"range", ERANGE},
-      {"unreachable", EHOSTUNREACH},
-      {"no_space", ENOSPC},
-      {"is_directory", EISDIR},
-      {"missed", EOVERFLOW},
-      {"invalid", EINVAL},
-  };
-  for (const row& r : rows)
-    if (r.name == name) return static_cast<std::uint32_t>(r.code);
-  std::uint32_t hash = 2166136261u;
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
-  return 4096 + hash % 1000000000u;
+  return static_cast<std::uint32_t>(error_code_of(name));
 }
 
 }  // namespace heddle::draft

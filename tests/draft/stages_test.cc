@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "compile_text.hh"
+#include "heddle/base/error_names.hh"
 #include "support/draft/interpret.hh"
 #include "support/test.hh"
 #include "support/tree.hh"
@@ -232,4 +233,17 @@ HEDDLE_TEST(draft_docs, "the modules of the documentation compile") {
     }
   }
   EXPECT_GE(found, 4u);
+}
+
+HEDDLE_TEST(draft_docs, "the reference lists the errors of the system, in their order") {
+  std::string names, last;
+  for (const named_error& e : system_errors) {
+    if (e.name == last) continue;  // two codes of the system
+    last = e.name;
+    names += (names.empty() ? "`" : " ") + last;
+  }
+  std::string page =
+      source::read_text(test::source_dir() + "/docs/reference/draft.md").value_or("");
+  std::replace(page.begin(), page.end(), '\n', ' ');
+  EXPECT_NE(page.find(names + "`."), std::string::npos) << names;
 }

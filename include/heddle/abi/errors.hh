@@ -6,15 +6,16 @@
 #include <string_view>
 
 #include "heddle/abi.h"
+#include "heddle/base/error_names.hh"
 
 namespace heddle::abi {
 
-/// The code of error.NAME: that of the system where there is one, else from 4096 on, computed from
-/// the name alone, so that equal names have equal codes in every program. Thread: any.
+/// The code of error.NAME, as error_code_of() in base/error_names.hh computes it. Thread: any.
 [[nodiscard]] std::int32_t error_code(std::string_view name) noexcept;
 
-/// Remembers the name of a code from 4096 on, for heddle_error_name(): reports, and threads that
-/// get the error from a job, then have the name. `name` must stay, as a literal does. Thread: any.
+/// Remembers the name of a code from own_error_min on, for heddle_error_name(): reports, and
+/// threads that get the error from a job, then have the name. `name` must stay, as a literal does.
+/// Thread: any.
 void name_error(std::int32_t code, const char* name);
 
 }  // namespace heddle::abi

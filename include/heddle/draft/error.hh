@@ -46,7 +46,7 @@ class error : public std::exception {
     return of_code(static_cast<int>(-status));
   }
   /// The error of a job whose thread ended with a fault.
-  [[nodiscard]] static error fault() noexcept { return of_code(4094); }
+  [[nodiscard]] static error fault() noexcept { return of_code(-HEDDLE_FAULT); }
 
   [[nodiscard]] const char* name() const noexcept { return name_; }
   [[nodiscard]] const char* what() const noexcept override { return name_; }

@@ -100,7 +100,7 @@ namespace detail {
   } catch (...) {
     try {
       const error e = failing(error_in_flight());
-      if (e.code() > 4095) abi::name_error(e.code(), e.name());
+      if (e.code() >= own_error_min) abi::name_error(e.code(), e.name());
       return -std::int64_t{e.code()};
     } catch (...) {
       report_unhandled(thrown);
