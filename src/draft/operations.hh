@@ -49,7 +49,7 @@ enum class operation_id : std::uint8_t {
   make_broadcast,
   make_rendezvous,
   event_of_wait,  ///< event(x) in a `wait`
-  join,           ///< of a job
+  join,           ///< waits for a job
   set_text,
   clear_text,
   copy,

@@ -73,7 +73,7 @@ struct type {
   const item* opaque = nullptr;
   bool of_fallible = false;  ///< job<T>: the thread's result is T!
   std::string name;          ///< as it is written
-  std::uint32_t number = 0;  ///< its place in the table
+  std::uint32_t number = 0;  ///< number of this type in its table
   draft::owning owning = owning::value;
 
   [[nodiscard]] bool is_integer() const noexcept { return kind >= kind::i8 && kind <= kind::u64; }
@@ -237,7 +237,7 @@ struct constant {
   std::string c_name;
 
   [[nodiscard]] bool is_number() const noexcept;
-  /// Its value, with the sign that its type has.
+  /// The value, with the sign of the type.
   [[nodiscard]] __int128 number() const noexcept;
 };
 
