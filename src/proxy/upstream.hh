@@ -65,7 +65,7 @@ class upstream {
   server_connections connections;
 
   [[nodiscard]] bool secure() const noexcept { return static_cast<bool>(layer_); }
-  /// It was named with h2c://, so nothing says that it speaks HTTP/1.1, too.
+  /// The upstream was named with h2c://, so nothing says that it speaks HTTP/1.1, too.
   [[nodiscard]] bool may_lack_http1() const noexcept { return name.starts_with("h2c://"); }
 
  private:

@@ -80,7 +80,7 @@ class http1_answer {
 
  private:
   received block_;
-  std::string_view rest_;  // of the block
+  std::string_view rest_;  // the unread part of block_
   response_parser parser_;
   const limits& bounds_;
   framing framing_ = framing::none;
