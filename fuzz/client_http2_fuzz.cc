@@ -13,7 +13,7 @@
 
 #include "heddle/client/client.hh"
 #include "heddle/heddle.hh"
-#include "heddle/http/http2_frame.hh"
+#include "heddle/http/detail/http2_frame.hh"
 #include "heddle/io/tcp.hh"
 #include "heddle/sim/driver.hh"
 

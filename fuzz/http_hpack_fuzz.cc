@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "heddle/http/hpack.hh"
+#include "heddle/http/detail/hpack.hh"
 #include "http/hpack_huffman.hh"
 #include "web/http2_head.hh"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "heddle/http/websocket_frames.hh"
+#include "heddle/http/detail/websocket_frames.hh"
 #include "web/websocket_deflate.hh"
 
 namespace {

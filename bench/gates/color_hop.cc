@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstdlib>
 
-#include "heddle/core/message.hh"
+#include "heddle/core/detail/message.hh"
 #include "heddle/heddle.hh"
 
 using namespace heddle;

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "heddle/core/message.hh"
+#include "heddle/core/detail/message.hh"
 
 using namespace heddle;
 using namespace heddle::abi;

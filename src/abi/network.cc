@@ -8,7 +8,7 @@
 #include "abi/moved_conn.hh"
 #include "abi/objects.hh"
 #include "abi/waiting.hh"
-#include "heddle/core/message.hh"
+#include "heddle/core/detail/message.hh"
 #include "heddle/io/tcp.hh"
 
 using namespace heddle;

@@ -14,7 +14,7 @@
 #include "abi/job.hh"
 #include "abi/part.hh"
 #include "heddle/abi/program.hh"
-#include "heddle/core/plain_wait.hh"
+#include "heddle/core/detail/plain_wait.hh"
 #include "heddle/draft.h"
 
 using namespace heddle;

@@ -3,7 +3,7 @@
 #include "abi/waiting.hh"
 
 #include "abi/part.hh"
-#include "heddle/core/plain_wait.hh"
+#include "heddle/core/detail/plain_wait.hh"
 
 namespace heddle::abi {
 

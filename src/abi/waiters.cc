@@ -2,7 +2,7 @@
 // Waiting for objects that several colors share.
 #include "abi/waiters.hh"
 
-#include "heddle/core/message.hh"
+#include "heddle/core/detail/message.hh"
 
 namespace heddle::abi {
 namespace {

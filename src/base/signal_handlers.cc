@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // One function of the kernel's kind for each part; it counts itself, so that a part can wait for
 // it.
-#include "heddle/base/signal_handlers.hh"
+#include "heddle/base/detail/signal_handlers.hh"
 
 #include <sched.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // /dev/null for the standard streams that are closed.
-#include "heddle/base/standard_streams.hh"
+#include "heddle/base/detail/standard_streams.hh"
 
 #include <fcntl.h>
 #include <unistd.h>

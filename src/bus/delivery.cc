@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Delayed raises: queueing, cancelling, and reporting their exceptions.
-#include "heddle/bus/delivery.hh"
+#include "heddle/bus/detail/delivery.hh"
 
 #include "heddle/bus/bus.hh"
 #include "heddle/sched/runtime.hh"

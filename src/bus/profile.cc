@@ -6,7 +6,7 @@
 #include <map>
 #include <tuple>
 
-#include "heddle/bus/hex.hh"
+#include "heddle/bus/detail/hex.hh"
 
 namespace heddle {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Counts recorded raises.
-#include "heddle/bus/recorder.hh"
+#include "heddle/bus/detail/recorder.hh"
 
 #include <algorithm>
 #include <filesystem>

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cli/verbs.hh"
-#include "heddle/base/standard_streams.hh"
+#include "heddle/base/detail/standard_streams.hh"
 #include "serve/serve.hh"
 #include "source/nearest.hh"
 

@@ -11,7 +11,7 @@
 #include "heddle/core/sleep.hh"
 #include "heddle/http/content_decoding.hh"
 #include "heddle/sched/runtime.hh"
-#include "heddle/sync/wake_once.hh"
+#include "heddle/sync/detail/wake_once.hh"
 
 namespace heddle::http {
 namespace detail {

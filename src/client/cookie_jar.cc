@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "heddle/http/charset.hh"
+#include "heddle/http/detail/charset.hh"
 #include "heddle/http/headers.hh"
 #include "heddle/io/address.hh"
 

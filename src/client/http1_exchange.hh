@@ -9,7 +9,7 @@
 
 #include "client/exchange.hh"
 #include "client/pool.hh"
-#include "heddle/http/http1_answer.hh"
+#include "heddle/http/detail/http1_answer.hh"
 
 namespace heddle::http::detail {
 

@@ -7,8 +7,8 @@
 
 #include "heddle/core/expected.hh"
 #include "heddle/http/chunked.hh"
+#include "heddle/http/detail/http2_client_head.hh"
 #include "heddle/http/headers.hh"
-#include "heddle/http/http2_client_head.hh"
 
 namespace heddle::http::detail {
 namespace {

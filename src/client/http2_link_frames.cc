@@ -5,7 +5,7 @@
 
 #include "heddle/base/text.hh"
 #include "heddle/client/detail/http2_link.hh"
-#include "heddle/http/http2_client_head.hh"
+#include "heddle/http/detail/http2_client_head.hh"
 #include "heddle/http/problem.hh"
 
 namespace heddle::http::detail {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "heddle/client/detail/http2_link.hh"
-#include "heddle/http/http2_tunnel.hh"
+#include "heddle/http/detail/http2_tunnel.hh"
 
 namespace heddle::http::detail {
 

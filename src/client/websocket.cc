@@ -9,8 +9,8 @@
 #include "heddle/client/connect.hh"
 #include "heddle/core/expected.hh"
 #include "heddle/core/sleep.hh"
-#include "heddle/http/http2_client_head.hh"
-#include "heddle/web/websocket_client.hh"
+#include "heddle/http/detail/http2_client_head.hh"
+#include "heddle/web/detail/websocket_client.hh"
 
 namespace heddle::http::detail {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <memory>
 
+#include "heddle/core/detail/tamed_call.hh"
 #include "heddle/core/scope.hh"
-#include "heddle/core/tamed_call.hh"
 
 namespace heddle {
 namespace {

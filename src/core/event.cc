@@ -2,7 +2,7 @@
 // The rare paths of events: drops, notifiers, second triggers.
 #include "heddle/core/event.hh"
 
-#include "heddle/core/late_drop.hh"
+#include "heddle/core/detail/late_drop.hh"
 
 namespace heddle::detail {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The tables of foreign slots: frame -> events that write into it, and the same for stacks.
-#include "heddle/core/slot_guard.hh"
+#include "heddle/core/detail/slot_guard.hh"
 
 #include <unwind.h>
 
@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "heddle/base/sanitizer.hh"
-#include "heddle/core/event_record.hh"
+#include "heddle/core/detail/event_record.hh"
+#include "heddle/core/detail/tamed_call.hh"
 #include "heddle/core/promise.hh"
-#include "heddle/core/tamed_call.hh"
 
 #if HEDDLE_ASAN
 #include <sanitizer/asan_interface.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The substitute worker for events that are dropped after their runtime has ended.
-#include "heddle/core/late_drop.hh"
+#include "heddle/core/detail/late_drop.hh"
 
 #include <utility>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The calls that were kept because they were nested too deep.
-#include "heddle/core/nesting.hh"
+#include "heddle/core/detail/nesting.hh"
 
 namespace heddle::detail {
 

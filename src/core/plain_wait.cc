@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Plain frames that stand for another frame: that of a coroutine, and the arms of an `any`.
-#include "heddle/core/plain_wait.hh"
+#include "heddle/core/detail/plain_wait.hh"
 
 namespace heddle::detail {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The trampoline: takes frames from the ready queue and resumes each by its kind, in its context.
-#include "heddle/core/plain_wait.hh"
+#include "heddle/core/detail/plain_wait.hh"
 #include "heddle/core/scope.hh"
 #include "heddle/core/worker.hh"
 

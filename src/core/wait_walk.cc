@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Finds which task waits for which, by looking for handles of events in frames.
-#include "heddle/core/wait_walk.hh"
+#include "heddle/core/detail/wait_walk.hh"
 
 #include <algorithm>
 #include <cstring>
@@ -8,8 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "heddle/core/detail/plain_wait.hh"
 #include "heddle/core/enter.hh"
-#include "heddle/core/plain_wait.hh"
 #include "heddle/core/rendezvous.hh"
 #include "heddle/core/scope.hh"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The beginning and the end of a fiber.
-#include "heddle/fiber/core.hh"
+#include "heddle/fiber/detail/core.hh"
 
 #include "fiber/stacks.hh"
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "heddle/fiber/core.hh"
+#include "heddle/fiber/detail/core.hh"
 
 namespace heddle::detail {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The parts of a switch that are not inlined: Boost.Context if used, and calls to sanitizers.
-#include "heddle/fiber/switch.hh"
+#include "heddle/fiber/detail/switch.hh"
 
 #if !HEDDLE_FIBER_INLINE
 #include <boost/context/detail/fcontext.hpp>

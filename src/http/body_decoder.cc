@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The next part of a body of HTTP/1, by its framing: a length, chunks, or all bytes until the
 // connection closes.
-#include "heddle/http/body_decoder.hh"
+#include "heddle/http/detail/body_decoder.hh"
 
 namespace heddle::http {
 

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "heddle/http/charset.hh"
+#include "heddle/http/detail/charset.hh"
 #include "heddle/http/headers.hh"
 #include "http/packers.hh"
 

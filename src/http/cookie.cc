@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "heddle/http/charset.hh"
+#include "heddle/http/detail/charset.hh"
 #include "heddle/http/headers.hh"
 
 namespace heddle::http {

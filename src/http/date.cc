@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "heddle/http/charset.hh"
+#include "heddle/http/detail/charset.hh"
 
 namespace heddle::http {
 namespace {

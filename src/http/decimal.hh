@@ -8,7 +8,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "heddle/http/charset.hh"
+#include "heddle/http/detail/charset.hh"
 
 namespace heddle::http::detail {
 

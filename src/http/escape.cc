@@ -2,7 +2,7 @@
 // Encodes text for links: the writing functions of uri.hh.
 #include <algorithm>
 
-#include "heddle/http/charset.hh"
+#include "heddle/http/detail/charset.hh"
 #include "heddle/http/uri.hh"
 
 namespace heddle::http {

@@ -2,7 +2,7 @@
 // Entity tags. A tag may contain a comma, so lists are parsed tag by tag.
 #include "heddle/http/etag.hh"
 
-#include "heddle/http/charset.hh"
+#include "heddle/http/detail/charset.hh"
 
 namespace heddle::http {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Checks each field by writing it into a temporary head with head_writer.
-#include "heddle/http/fixed_fields.hh"
+#include "heddle/http/detail/fixed_fields.hh"
 
 #include <string_view>
 #include <system_error>

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "heddle/http/charset.hh"
+#include "heddle/http/detail/charset.hh"
 
 namespace heddle::http {
 namespace {

@@ -2,7 +2,7 @@
 // Header names by number and by text, and the syntax of comma-separated lists.
 #include "heddle/http/headers.hh"
 
-#include "heddle/http/charset.hh"
+#include "heddle/http/detail/charset.hh"
 #include "http/header_table.hh"
 #include "http/scan.hh"
 

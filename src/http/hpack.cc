@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The representations of RFC 7541 section 6, by the leading bits of their first byte.
-#include "heddle/http/hpack.hh"
+#include "heddle/http/detail/hpack.hh"
 
 #include "http/hpack_huffman.hh"
 

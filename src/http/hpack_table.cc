@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The static table (RFC 7541 appendix A), found by a perfect hash of its names, and the dynamic
 // one.
-#include "heddle/http/hpack_table.hh"
+#include "heddle/http/detail/hpack_table.hh"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A request's text becomes a header block, and an answer's header block becomes a text.
-#include "heddle/http/http2_client_head.hh"
+#include "heddle/http/detail/http2_client_head.hh"
 
 #include "heddle/http/headers.hh"
 

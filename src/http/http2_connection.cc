@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Bytes into frames, streams by number, windows that grow again, and the ends in an error.
-#include "heddle/http/http2_connection.hh"
+#include "heddle/http/detail/http2_connection.hh"
 
 #include <algorithm>
 #include <utility>

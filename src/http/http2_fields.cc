@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Fields that messages of HTTP/2 may hold, and trailers.
-#include "heddle/http/http2_fields.hh"
+#include "heddle/http/detail/http2_fields.hh"
 
 #include <algorithm>
 

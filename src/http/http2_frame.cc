@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Bytes of frames, in both directions.
-#include "heddle/http/http2_frame.hh"
+#include "heddle/http/detail/http2_frame.hh"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // How much of a body each stream may gather, and when gathered frames leave.
-#include "heddle/http/http2_output.hh"
+#include "heddle/http/detail/http2_output.hh"
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "heddle/core/worker.hh"
-#include "heddle/http/http2_connection.hh"
+#include "heddle/http/detail/http2_connection.hh"
 
 namespace heddle::http {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The layer between a tunnel and the stream that its users see.
-#include "heddle/http/http2_tunnel.hh"
+#include "heddle/http/detail/http2_tunnel.hh"
 
 #include <utility>
 

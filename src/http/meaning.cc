@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <initializer_list>
 
-#include "heddle/http/charset.hh"
+#include "heddle/http/detail/charset.hh"
 #include "http/decimal.hh"
 
 namespace heddle::http {

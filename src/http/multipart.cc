@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "heddle/http/charset.hh"
+#include "heddle/http/detail/charset.hh"
 #include "heddle/http/headers.hh"
 
 namespace heddle::http {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "heddle/http/charset.hh"
+#include "heddle/http/detail/charset.hh"
 #include "heddle/http/parser.hh"
 #include "http/header_table.hh"
 #include "http/meaning.hh"

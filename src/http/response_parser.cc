@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "heddle/http/charset.hh"
+#include "heddle/http/detail/charset.hh"
 #include "http/decimal.hh"
 
 namespace heddle::http {

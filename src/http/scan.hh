@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "heddle/http/charset.hh"
+#include "heddle/http/detail/charset.hh"
 
 #ifdef __SSE2__
 #include <emmintrin.h>

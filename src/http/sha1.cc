@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // One block of 64 bytes at a time.
-#include "heddle/http/sha1.hh"
+#include "heddle/http/detail/sha1.hh"
 
 #include <array>
 #include <bit>

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <new>
 
-#include "heddle/base/freed_by.hh"
+#include "heddle/base/detail/freed_by.hh"
 #include "http/unpackers.hh"
 
 #ifdef HEDDLE_WITH_BROTLI

@@ -3,7 +3,7 @@
 // text.
 #include <new>
 
-#include "heddle/base/freed_by.hh"
+#include "heddle/base/detail/freed_by.hh"
 #include "http/unpackers.hh"
 
 #ifdef HEDDLE_WITH_ZSTD

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "heddle/http/charset.hh"
+#include "heddle/http/detail/charset.hh"
 
 namespace heddle::http {
 namespace {

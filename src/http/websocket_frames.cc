@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The machine that reads frames: head, payload, and at its end what the frame means.
-#include "heddle/http/websocket_frames.hh"
+#include "heddle/http/detail/websocket_frames.hh"
 
 #include <algorithm>
 #include <bit>

@@ -4,7 +4,7 @@
 
 #include <cerrno>
 
-#include "heddle/sched/here.hh"
+#include "heddle/sched/detail/here.hh"
 
 namespace heddle {
 

@@ -13,8 +13,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "heddle/io/detail/resolve_request.hh"
 #include "heddle/io/directory_entry.hh"
-#include "heddle/io/resolve_request.hh"
 #include "io/blocking_pool.hh"
 
 namespace heddle {

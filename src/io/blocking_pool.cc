@@ -10,8 +10,8 @@
 #include <chrono>
 #include <utility>
 
-#include "heddle/base/signal_handlers.hh"
-#include "heddle/io/resolve_request.hh"
+#include "heddle/base/detail/signal_handlers.hh"
+#include "heddle/io/detail/resolve_request.hh"
 
 namespace heddle {
 namespace {

@@ -12,11 +12,11 @@
 #include <limits>
 #include <system_error>
 
-#include "heddle/base/legal_move.hh"
+#include "heddle/base/detail/legal_move.hh"
 #include "heddle/base/list.hh"
 #include "heddle/io/chain.hh"
-#include "heddle/io/lane.hh"
-#include "heddle/sched/here.hh"
+#include "heddle/io/detail/lane.hh"
+#include "heddle/sched/detail/here.hh"
 
 namespace heddle {
 class address;

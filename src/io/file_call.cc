@@ -9,7 +9,7 @@
 
 #include <cerrno>
 
-#include "heddle/sched/here.hh"
+#include "heddle/sched/detail/here.hh"
 #include "io/file_state.hh"
 #include "io/state_kinds.hh"
 

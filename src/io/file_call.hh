@@ -7,8 +7,8 @@
 
 #include "heddle/core/task.hh"
 #include "heddle/io/call.hh"
+#include "heddle/io/detail/open_beneath.hh"
 #include "heddle/io/file.hh"
-#include "heddle/io/open_beneath.hh"
 
 namespace heddle::detail {
 

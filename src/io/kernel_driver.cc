@@ -17,7 +17,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "heddle/base/standard_streams.hh"
+#include "heddle/base/detail/standard_streams.hh"
 #include "io/process_signals.hh"
 #include "io/system_call.hh"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The queue of a lane: a circle of entries, of which the lane names the last.
-#include "heddle/io/lane.hh"
+#include "heddle/io/detail/lane.hh"
 
 namespace heddle::detail {
 

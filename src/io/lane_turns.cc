@@ -2,7 +2,7 @@
 // Entries of lanes begin, run and end. Only this file decides which entry runs next.
 #include <cerrno>
 
-#include "heddle/core/message.hh"
+#include "heddle/core/detail/message.hh"
 #include "io/socket_state.hh"
 
 namespace heddle::detail {

@@ -14,7 +14,7 @@
 #include <optional>
 #include <system_error>
 
-#include "heddle/base/legal_move.hh"
+#include "heddle/base/detail/legal_move.hh"
 #include "heddle/core/deadline.hh"
 #include "heddle/core/expected.hh"
 #include "heddle/io/received.hh"

@@ -11,8 +11,8 @@
 #include "heddle/core/expected.hh"
 #include "heddle/core/sleep.hh"
 #include "heddle/io/call.hh"
-#include "heddle/io/lane.hh"
-#include "heddle/sched/here.hh"
+#include "heddle/io/detail/lane.hh"
+#include "heddle/sched/detail/here.hh"
 #include "io/process_state.hh"
 
 namespace heddle {

@@ -12,9 +12,9 @@
 
 #include "heddle/core/scope.hh"
 #include "heddle/io/call.hh"
-#include "heddle/io/lane.hh"
+#include "heddle/io/detail/lane.hh"
 #include "heddle/io/process.hh"
-#include "heddle/sched/here.hh"
+#include "heddle/sched/detail/here.hh"
 #include "io/process_state.hh"
 
 namespace heddle {

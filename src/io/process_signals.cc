@@ -15,7 +15,7 @@
 #include <mutex>
 #include <new>
 
-#include "heddle/base/signal_handlers.hh"
+#include "heddle/base/detail/signal_handlers.hh"
 #include "io/system_call.hh"
 
 namespace heddle::detail {

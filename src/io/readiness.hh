@@ -14,7 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "heddle/base/legal_move.hh"
+#include "heddle/base/detail/legal_move.hh"
 #include "io/fd_epochs.hh"
 #include "io/fd_table.hh"
 #include "io/kernel_driver.hh"

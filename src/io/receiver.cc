@@ -12,7 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "heddle/io/transfer.hh"
+#include "heddle/io/detail/transfer.hh"
 #include "io/socket_state.hh"
 #include "io/state_kinds.hh"
 

@@ -11,8 +11,8 @@
 #include <string>
 
 #include "heddle/io/call.hh"
-#include "heddle/io/lane.hh"
-#include "heddle/io/resolve_request.hh"
+#include "heddle/io/detail/lane.hh"
+#include "heddle/io/detail/resolve_request.hh"
 
 namespace heddle {
 namespace {

@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 
 #include "heddle/io/address.hh"
-#include "heddle/sched/here.hh"
+#include "heddle/sched/detail/here.hh"
 
 namespace heddle::detail {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Steps of transfers: the next request to the driver, and the meaning of its answer.
-#include "heddle/io/transfer.hh"
+#include "heddle/io/detail/transfer.hh"
 
 #include <poll.h>
 #include <sys/socket.h>

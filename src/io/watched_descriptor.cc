@@ -7,7 +7,7 @@
 #include <cerrno>
 
 #include "heddle/io/call.hh"
-#include "heddle/sched/here.hh"
+#include "heddle/sched/detail/here.hh"
 
 namespace heddle {
 

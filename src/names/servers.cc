@@ -8,7 +8,7 @@
 #include "heddle/core/deadline.hh"
 #include "heddle/core/expected.hh"
 #include "heddle/names/found.hh"
-#include "heddle/sched/here.hh"
+#include "heddle/sched/detail/here.hh"
 #include "names/exchange.hh"
 
 namespace heddle::names::detail {

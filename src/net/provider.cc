@@ -5,7 +5,7 @@
 #include "heddle/io/layer.hh"
 #include "heddle/io/stream_source.hh"
 #include "heddle/io/tcp.hh"
-#include "heddle/sched/here.hh"
+#include "heddle/sched/detail/here.hh"
 #include "net/provider_parts.hh"
 
 namespace heddle::net {

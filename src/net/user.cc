@@ -5,7 +5,7 @@
 #include "heddle/core/deadline.hh"
 #include "heddle/core/yield.hh"
 #include "heddle/io/call.hh"
-#include "heddle/sched/here.hh"
+#include "heddle/sched/detail/here.hh"
 #include "net/packet_trace.hh"
 #include "net/provider_parts.hh"
 #include "net/tun.hh"

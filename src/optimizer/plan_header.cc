@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Writes a plan as source: constants for the compiler, and definitions for names the linker misses.
-#include "heddle/bus/hex.hh"
+#include "heddle/bus/detail/hex.hh"
 #include "heddle/optimizer/planner.hh"
 
 namespace heddle {

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "heddle/http/spare_buffers.hh"
+#include "heddle/http/detail/spare_buffers.hh"
 #include "heddle/io/chain.hh"
 
 namespace heddle::http::detail {

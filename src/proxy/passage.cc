@@ -4,8 +4,8 @@
 
 #include "heddle/core/expected.hh"
 #include "heddle/core/sleep.hh"
+#include "heddle/web/detail/websocket_client.hh"
 #include "heddle/web/problem_details.hh"
-#include "heddle/web/websocket_client.hh"
 #include "proxy/fields.hh"
 
 namespace heddle::http {

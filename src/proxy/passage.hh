@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "heddle/base/legal_move.hh"
+#include "heddle/base/detail/legal_move.hh"
 #include "heddle/core/deadline.hh"
 #include "heddle/core/scope.hh"
 #include "heddle/http/response_parser.hh"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "heddle/core/expected.hh"
-#include "heddle/http/websocket_accept.hh"
+#include "heddle/http/detail/websocket_accept.hh"
 #include "heddle/io/chain.hh"
 #include "proxy/fields.hh"
 #include "proxy/passage.hh"

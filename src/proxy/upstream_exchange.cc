@@ -6,7 +6,7 @@
 
 #include "heddle/core/deadline.hh"
 #include "heddle/core/expected.hh"
-#include "heddle/http/http2_client_head.hh"
+#include "heddle/http/detail/http2_client_head.hh"
 
 namespace heddle::http::detail {
 

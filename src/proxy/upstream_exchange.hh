@@ -14,7 +14,7 @@
 #include <string_view>
 
 #include "heddle/client/detail/http2_link.hh"
-#include "heddle/http/http1_answer.hh"
+#include "heddle/http/detail/http1_answer.hh"
 #include "heddle/http/response_parser.hh"
 
 namespace heddle::http::detail {

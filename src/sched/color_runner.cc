@@ -3,7 +3,7 @@
 // to theirs. With one worker no step here is atomic.
 #include <algorithm>
 
-#include "heddle/core/plain_wait.hh"
+#include "heddle/core/detail/plain_wait.hh"
 #include "sched/color_runner.hh"
 
 namespace heddle {

@@ -3,7 +3,7 @@
 // wherever it is by then.
 #pragma once
 
-#include "heddle/sched/timer_wheel.hh"
+#include "heddle/sched/detail/timer_wheel.hh"
 #include "sched/color_runner.hh"
 
 namespace heddle {

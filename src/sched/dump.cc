@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "heddle/core/plain_wait.hh"
+#include "heddle/core/detail/plain_wait.hh"
 #include "sched/dump_sections.hh"
 #include "sched/inspection.hh"
 

@@ -9,7 +9,7 @@
 
 #include <mutex>
 
-#include "heddle/base/signal_handlers.hh"
+#include "heddle/base/detail/signal_handlers.hh"
 #include "sched/inspection.hh"
 
 namespace heddle {

@@ -11,7 +11,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "heddle/core/wait_walk.hh"
+#include "heddle/core/detail/wait_walk.hh"
 #include "heddle/sched/statistics.hh"
 #include "sched/color_runner.hh"
 #include "sched/dump_signal.hh"

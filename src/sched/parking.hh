@@ -23,7 +23,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "heddle/base/legal_move.hh"
+#include "heddle/base/detail/legal_move.hh"
 
 namespace heddle {
 

@@ -13,11 +13,11 @@
 #include <utility>
 #include <vector>
 
-#include "heddle/base/relaxed_count.hh"
+#include "heddle/base/detail/relaxed_count.hh"
 #include "heddle/core/event.hh"
 #include "heddle/core/worker.hh"
+#include "heddle/sched/detail/timer_wheel.hh"
 #include "heddle/sched/driver.hh"
-#include "heddle/sched/timer_wheel.hh"
 #include "sched/color_table.hh"
 #include "sched/run_queue.hh"
 

@@ -5,9 +5,9 @@
 #include <array>
 #include <string>
 
-#include "heddle/core/join.hh"
-#include "heddle/core/plain_wait.hh"
-#include "heddle/sched/handler_time.hh"
+#include "heddle/core/detail/join.hh"
+#include "heddle/core/detail/plain_wait.hh"
+#include "heddle/sched/detail/handler_time.hh"
 #include "sched/color_runner.hh"
 #include "sched/handler_watch.hh"
 

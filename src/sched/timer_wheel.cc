@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A timer lies in the level of the highest bit in which its tick differs from the current one, so a
 // slot is opened only when time reaches it, and then its timers move to finer levels.
-#include "heddle/sched/timer_wheel.hh"
+#include "heddle/sched/detail/timer_wheel.hh"
 
 #include <algorithm>
 #include <array>

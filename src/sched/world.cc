@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The threads of several workers: how they begin to run, stop for a look at everything, and stop at
 // the end of run().
-#include "heddle/base/signal_handlers.hh"
+#include "heddle/base/detail/signal_handlers.hh"
 #include "sched/event_loop.hh"
 
 namespace heddle {

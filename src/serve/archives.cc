@@ -10,7 +10,7 @@
 #include "heddle/io/directory.hh"
 #include "heddle/io/file.hh"
 #include "heddle/web/body_writer.hh"
-#include "heddle/web/hidden_path.hh"
+#include "heddle/web/detail/hidden_path.hh"
 #include "heddle/web/problem_details.hh"
 #include "serve/tar_format.hh"
 #include "serve/zip_format.hh"

@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <memory>
 
+#include "heddle/http/detail/http2_frame.hh"
 #include "heddle/http/headers.hh"
-#include "heddle/http/http2_frame.hh"
 #include "heddle/proxy/reverse_proxy.hh"
 #include "serve/checks.hh"
 #include "serve/run.hh"

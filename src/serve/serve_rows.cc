@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "heddle/http/fixed_fields.hh"
+#include "heddle/http/detail/fixed_fields.hh"
 #include "heddle/http/headers.hh"
 #include "heddle/io/address.hh"
 #include "serve/checks.hh"

@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
+#include "heddle/core/detail/message.hh"
 #include "heddle/core/enter.hh"
-#include "heddle/core/message.hh"
 #include "heddle/http/proxy_protocol.hh"
 #include "heddle/io/listener.hh"
 #include "heddle/web/access_log.hh"

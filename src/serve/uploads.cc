@@ -18,8 +18,8 @@
 #include "heddle/io/blocking.hh"
 #include "heddle/io/directory.hh"
 #include "heddle/io/file.hh"
+#include "heddle/web/detail/hidden_path.hh"
 #include "heddle/web/form.hh"
-#include "heddle/web/hidden_path.hh"
 #include "heddle/web/problem_details.hh"
 #include "serve/writable_folder.hh"
 

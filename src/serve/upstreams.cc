@@ -8,7 +8,7 @@
 #include <mutex>
 #include <span>
 
-#include "heddle/http/fixed_fields.hh"
+#include "heddle/http/detail/fixed_fields.hh"
 
 namespace heddle::serve {
 namespace {

@@ -9,8 +9,8 @@
 #include <cstring>
 #include <utility>
 
+#include "heddle/io/detail/resolve_request.hh"
 #include "heddle/io/directory_entry.hh"
-#include "heddle/io/resolve_request.hh"
 #include "sim/world.hh"
 
 namespace heddle::sim {

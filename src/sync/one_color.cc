@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The color that owns an object, and the report of a use in another color.
-#include "heddle/sync/one_color.hh"
+#include "heddle/sync/detail/one_color.hh"
 
 #include <utility>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Finding, writing and undoing in a transaction's log.
-#include "heddle/sync/stm_log.hh"
+#include "heddle/sync/detail/stm_log.hh"
 
 namespace heddle::detail {
 

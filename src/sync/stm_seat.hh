@@ -19,7 +19,7 @@
 #include <cstdint>
 
 #include "heddle/core/worker.hh"
-#include "heddle/sync/stm_log.hh"
+#include "heddle/sync/detail/stm_log.hh"
 
 namespace heddle::detail {
 

@@ -2,7 +2,7 @@
 // One HTTP/1 message out of the bytes of a buffer, by the parsers of room `http`.
 #pragma once
 
-#include "heddle/http/body_decoder.hh"
+#include "heddle/http/detail/body_decoder.hh"
 #include "heddle/http/parser.hh"
 #include "heddle/http/response_parser.hh"
 #include "tamer/http.hh"

@@ -5,9 +5,9 @@
 #include <span>
 
 #include "heddle/http/base64.hh"
+#include "heddle/http/detail/websocket_accept.hh"
+#include "heddle/http/detail/websocket_frames.hh"
 #include "heddle/http/headers.hh"
-#include "heddle/http/websocket_accept.hh"
-#include "heddle/http/websocket_frames.hh"
 #include "heddle/sched/runtime.hh"
 
 namespace tamer {

@@ -17,7 +17,7 @@
 #include <memory>
 #include <span>
 
-#include "heddle/base/legal_move.hh"
+#include "heddle/base/detail/legal_move.hh"
 #include "heddle/io/received.hh"
 #include "heddle/tls/options.hh"
 #include "tls/out_buffer.hh"

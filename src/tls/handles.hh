@@ -10,7 +10,7 @@
 
 #include <memory>
 
-#include "heddle/base/freed_by.hh"
+#include "heddle/base/detail/freed_by.hh"
 
 namespace heddle::tls::detail {
 

@@ -3,8 +3,8 @@
 #include "web/answer_opening.hh"
 
 #include "heddle/core/worker.hh"
+#include "heddle/http/detail/http2_fields.hh"
 #include "heddle/http/head_writer.hh"
-#include "heddle/http/http2_fields.hh"
 #include "heddle/http/status.hh"
 #include "heddle/sched/runtime.hh"
 

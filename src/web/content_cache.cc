@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Evicts the least recently used entries by size. The map's keys are views of the entries' paths.
-#include "heddle/web/content_cache.hh"
+#include "heddle/web/detail/content_cache.hh"
 
 #include <bit>
 #include <cstring>

@@ -11,7 +11,7 @@
 #include "heddle/core/task.hh"
 #include "heddle/http/request.hh"
 #include "heddle/http/response.hh"
-#include "heddle/sched/handler_time.hh"
+#include "heddle/sched/detail/handler_time.hh"
 #include "heddle/web/upgraded.hh"
 #include "web/body_budget.hh"
 #include "web/server_shared.hh"

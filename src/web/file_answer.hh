@@ -9,7 +9,7 @@
 #include "heddle/http/range.hh"
 #include "heddle/http/request.hh"
 #include "heddle/http/response.hh"
-#include "heddle/web/content_cache.hh"
+#include "heddle/web/detail/content_cache.hh"
 
 namespace heddle::http {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The kernel gives an open file's path through /proc; the served folder's path is removed from its
 // front.
-#include "heddle/web/hidden_path.hh"
+#include "heddle/web/detail/hidden_path.hh"
 
 #include <unistd.h>
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "heddle/core/task.hh"
-#include "heddle/http/body_decoder.hh"
+#include "heddle/http/detail/body_decoder.hh"
 #include "heddle/http/request.hh"
 #include "web/body_budget.hh"
 #include "web/http1_input.hh"

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "heddle/core/deadline.hh"
-#include "heddle/http/http2_stream.hh"
+#include "heddle/http/detail/http2_stream.hh"
 #include "heddle/http/parser.hh"
 #include "web/exchange.hh"
 #include "web/server_shared.hh"

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "heddle/core/task.hh"
-#include "heddle/http/http2_connection.hh"
+#include "heddle/http/detail/http2_connection.hh"
 #include "web/server_shared.hh"
 
 namespace heddle::http {

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "heddle/core/deadline.hh"
+#include "heddle/http/detail/http2_tunnel.hh"
 #include "heddle/http/headers.hh"
-#include "heddle/http/http2_tunnel.hh"
 #include "heddle/web/problem_details.hh"
 #include "web/http2_session.hh"
 

@@ -12,7 +12,7 @@
 
 #include "heddle/core/deadline.hh"
 #include "heddle/core/scope.hh"
-#include "heddle/http/http2_connection.hh"
+#include "heddle/http/detail/http2_connection.hh"
 #include "web/http2_exchange.hh"
 #include "web/http2_head.hh"
 #include "web/http2_server_connection.hh"

@@ -9,7 +9,7 @@
 #include "heddle/core/deadline.hh"
 #include "heddle/core/rendezvous.hh"
 #include "heddle/core/sleep.hh"
-#include "heddle/http/fixed_fields.hh"
+#include "heddle/http/detail/fixed_fields.hh"
 #include "heddle/sched/runtime.hh"
 #include "heddle/web/server_counters.hh"
 

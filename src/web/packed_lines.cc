@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "heddle/http/http2_fields.hh"
+#include "heddle/http/detail/http2_fields.hh"
 
 namespace heddle::http {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "heddle/core/deadline.hh"
+#include "heddle/http/detail/spare_buffers.hh"
 #include "heddle/http/parser.hh"
-#include "heddle/http/spare_buffers.hh"
 #include "heddle/probe/callee.hh"
 #include "heddle/web/server_counters.hh"
 #include "heddle/web/server_options.hh"

@@ -2,7 +2,7 @@
 // Makes an answer from a path: from memory, or by opening the file below the root. file_answer.cc
 // applies a request's conditions; static_load.cc reads and compresses files.
 #include "heddle/web/static_files.hh"
-#include "heddle/http/fixed_fields.hh"
+#include "heddle/http/detail/fixed_fields.hh"
 
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -14,7 +14,7 @@
 #include "heddle/http/mime.hh"
 #include "heddle/http/uri.hh"
 #include "heddle/sched/runtime.hh"
-#include "heddle/web/hidden_path.hh"
+#include "heddle/web/detail/hidden_path.hh"
 #include "web/counted_body.hh"
 #include "web/driver_call.hh"
 #include "web/file_answer.hh"

@@ -15,9 +15,9 @@
 
 #include "heddle/http/etag.hh"
 #include "heddle/http/mime.hh"
-#include "heddle/io/open_beneath.hh"
+#include "heddle/io/detail/open_beneath.hh"
 #include "heddle/sched/runtime.hh"
-#include "heddle/web/hidden_path.hh"
+#include "heddle/web/detail/hidden_path.hh"
 #include "web/counted_body.hh"
 #include "web/driver_call.hh"
 #include "web/file_answer.hh"

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "heddle/http/open_file.hh"
+#include "heddle/http/detail/open_file.hh"
 #include "heddle/io/call.hh"
-#include "heddle/web/content_cache.hh"
+#include "heddle/web/detail/content_cache.hh"
 #include "heddle/web/static_files.hh"
 #include "web/html_page.hh"
 

@@ -2,8 +2,8 @@
 // Offers, answers and messages of permessage-deflate. Without zlib nothing is agreed on.
 #include "web/websocket_deflate.hh"
 
-#include "heddle/http/charset.hh"
 #include "heddle/http/content_coding.hh"
+#include "heddle/http/detail/charset.hh"
 
 #ifdef HEDDLE_WITH_ZLIB
 #include <zlib.h>

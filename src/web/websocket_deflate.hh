@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "heddle/http/websocket_frames.hh"
+#include "heddle/http/detail/websocket_frames.hh"
 
 namespace heddle::http {
 

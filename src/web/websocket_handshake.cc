@@ -5,14 +5,14 @@
 
 #include "heddle/http/base64.hh"
 #include "heddle/http/content_coding.hh"
+#include "heddle/http/detail/websocket_accept.hh"
 #include "heddle/http/field_list.hh"
 #include "heddle/http/headers.hh"
 #include "heddle/http/problem.hh"
 #include "heddle/http/response_parser.hh"
-#include "heddle/http/websocket_accept.hh"
 #include "heddle/sched/runtime.hh"
+#include "heddle/web/detail/websocket_client.hh"
 #include "heddle/web/problem_details.hh"
-#include "heddle/web/websocket_client.hh"
 #include "web/websocket_deflate.hh"
 #include "web/websocket_session.hh"
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "heddle/base/legal_move.hh"
-#include "heddle/http/websocket_frames.hh"
+#include "heddle/base/detail/legal_move.hh"
+#include "heddle/http/detail/websocket_frames.hh"
 #include "heddle/sync/mutex.hh"
 #include "heddle/web/websocket.hh"
 

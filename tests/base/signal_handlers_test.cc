@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Handlers of signals: parts of the library that take a signal over from each other, and back.
-#include "heddle/base/signal_handlers.hh"
+#include "heddle/base/detail/signal_handlers.hh"
 
 #include <signal.h>
 

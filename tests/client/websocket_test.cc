@@ -4,8 +4,8 @@
 #include "client/http2_peer.hh"
 #include "client/http2_tunnel.hh"
 #include "heddle/http/base64.hh"
-#include "heddle/http/http2_client_head.hh"
-#include "heddle/http/sha1.hh"
+#include "heddle/http/detail/http2_client_head.hh"
+#include "heddle/http/detail/sha1.hh"
 #include "web/websocket_peer.hh"
 
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Lambdas with captures, wherever the library keeps them as long as their task runs: each capture
 // is alive while the task is, and is destroyed once.
-#include "heddle/core/closure.hh"
+#include "heddle/core/detail/closure.hh"
 
 #include <memory>
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Handles that outlive their runtime may be dropped: docs/guide/lifetimes.md.
-#include "heddle/core/late_drop.hh"
+#include "heddle/core/detail/late_drop.hh"
 
 #include <optional>
 #include <string>

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "heddle/http/hpack.hh"
+#include "heddle/http/detail/hpack.hh"
 #include "heddle/io/line_reader.hh"
 #include "heddle/io/process.hh"
 #include "heddle/io/unix.hh"

@@ -11,10 +11,10 @@ from scratch_clone import ScratchClone
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TREE = {
     "include/heddle/base/list.hh": "",
-    "include/heddle/io/lane.hh": "#include <heddle/base/list.hh>\n",
-    "include/heddle/web/page.hh": "#include <heddle/io/lane.hh>\n",
-    "src/io/lane.cc": "#include <heddle/io/lane.hh>\n",
-    "tests/io/lane_test.cc": "#include <heddle/io/lane.hh>\n",
+    "include/heddle/io/detail/lane.hh": "#include <heddle/base/list.hh>\n",
+    "include/heddle/web/page.hh": "#include <heddle/io/detail/lane.hh>\n",
+    "src/io/lane.cc": "#include <heddle/io/detail/lane.hh>\n",
+    "tests/io/lane_test.cc": "#include <heddle/io/detail/lane.hh>\n",
     "cmake/tests.cmake": "",
     "tests/support/main.cc": "",
     "tests/house/x_test.py": "",
@@ -52,10 +52,10 @@ class Affected(unittest.TestCase):
         self.assertEqual(self.clone.affected("--since", "base")[0], set())
 
     def test_a_changed_room_brings_those_that_include_it(self):
-        self.clone.write("include/heddle/io/lane.hh", "#include <heddle/base/list.hh>\n\n")
+        self.clone.write("include/heddle/io/detail/lane.hh", "#include <heddle/base/list.hh>\n\n")
         rooms, why = self.clone.affected("--since", "base")
         self.assertEqual(rooms, {"io", "web", "examples"})
-        self.assertIn("io (include/heddle/io/lane.hh) -> examples, web", why)
+        self.assertIn("io (include/heddle/io/detail/lane.hh) -> examples, web", why)
 
     def test_a_changed_test_concerns_its_own_room_only(self):
         self.clone.write("tests/io/lane_test.cc", "")

@@ -62,6 +62,8 @@ BAD = [
     ("public", {"include/heddle/base/list.hh": HEADER + "#include <unistd.h>\n"}, "move"),
     ("public", {"include/heddle/base/list.hh": HEADER + "#include <liburing.h>\n"}, "move"),
     ("public", {"include/heddle/base/list.hh": HEADER + '#include "src/x.hh"\n'}, "not public"),
+    ("detail", {"examples/echo.cc": HEAD + "#include <heddle/core/detail/join.hh>\n"}, "promised"),
+    ("detail", {"docs/page.md": "#include \"heddle/core/detail/join.hh\"\n"}, "promised"),
     ("waits", {"src/core/task.cc": HEAD + "task<> f() {\n  co_await g(a ? b.c(d) : e.c(d));\n}\n"},
      "choose before"),
     ("dead", {"src/core/lonely.hh": HEADER}, "nobody includes"),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // HPACK: the examples of RFC 7541 appendix C, what a peer may not send, and both ways together.
-#include "heddle/http/hpack.hh"
+#include "heddle/http/detail/hpack.hh"
 
 #include <gtest/gtest.h>
 

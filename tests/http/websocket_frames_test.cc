@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // WebSocket frames, by the sections of RFC 6455: whole, and split into pieces.
-#include "heddle/http/websocket_frames.hh"
+#include "heddle/http/detail/websocket_frames.hh"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Turns: nobody keeps the worker, long chains leave whole and in order, pieces are let go.
-#include "heddle/io/lane.hh"
+#include "heddle/io/detail/lane.hh"
 
 #include <string>
 

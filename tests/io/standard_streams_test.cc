@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A program that is started with its standard streams closed: nothing of its own gets their
 // numbers.
-#include "heddle/base/standard_streams.hh"
+#include "heddle/base/detail/standard_streams.hh"
 
 #include <fcntl.h>
 #include <sys/stat.h>

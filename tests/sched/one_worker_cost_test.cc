@@ -12,7 +12,7 @@
 #include <functional>
 
 #include "heddle/base/sanitizer.hh"
-#include "heddle/core/message.hh"
+#include "heddle/core/detail/message.hh"
 #include "heddle/core/sleep.hh"
 #include "heddle/core/twait.hh"
 #include "heddle/core/yield.hh"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The wheel alone: whatever is armed fires in order of time, and ties in the order of arming.
-#include "heddle/sched/timer_wheel.hh"
+#include "heddle/sched/detail/timer_wheel.hh"
 
 #include <algorithm>
 #include <chrono>

@@ -10,7 +10,7 @@
 #include <set>
 #include <thread>
 
-#include "heddle/io/resolve_request.hh"
+#include "heddle/io/detail/resolve_request.hh"
 #include "sim/harness.hh"
 #include "support/test.hh"
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "heddle/http/websocket_frames.hh"
+#include "heddle/http/detail/websocket_frames.hh"
 
 namespace heddle::test {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Two-phase choice: a branch of any() that loses takes nothing from locks and channels, whatever
 // the order in which things happen. A storm of seeded interleavings runs on the simulation driver.
-#include "heddle/core/choice.hh"
+#include "heddle/core/detail/choice.hh"
 
 #include <memory>
 #include <random>

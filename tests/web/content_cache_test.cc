@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The cache of contents: bounded, least recently used first, counted right.
-#include "heddle/web/content_cache.hh"
+#include "heddle/web/detail/content_cache.hh"
 
 #include <map>
 #include <random>

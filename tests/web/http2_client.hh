@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "heddle/http/hpack.hh"
-#include "heddle/http/http2_frame.hh"
+#include "heddle/http/detail/hpack.hh"
+#include "heddle/http/detail/http2_frame.hh"
 #include "web/harness.hh"
 
 namespace heddle::test {

@@ -3,7 +3,7 @@
 #include "web/websocket_deflate.hh"
 
 #include "heddle/http/content_coding.hh"
-#include "heddle/http/websocket_frames.hh"
+#include "heddle/http/detail/websocket_frames.hh"
 #include "heddle/web/websocket.hh"
 #include "web/harness.hh"
 

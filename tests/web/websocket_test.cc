@@ -3,7 +3,7 @@
 #include "heddle/web/websocket.hh"
 
 #include "heddle/http/base64.hh"
-#include "heddle/http/sha1.hh"
+#include "heddle/http/detail/sha1.hh"
 #include "web/harness.hh"
 #include "web/websocket_peer.hh"
 

@@ -3,7 +3,7 @@
 // message is right or does not come.
 #include <array>
 
-#include "heddle/http/websocket_accept.hh"
+#include "heddle/http/detail/websocket_accept.hh"
 #include "web/websocket_peer.hh"
 
 using namespace heddle;

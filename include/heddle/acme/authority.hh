@@ -20,7 +20,7 @@
 #include "heddle/acme/challenges.hh"
 #include "heddle/acme/options.hh"
 #include "heddle/acme/store.hh"
-#include "heddle/core/closure.hh"
+#include "heddle/core/detail/closure.hh"
 #include "heddle/core/task.hh"
 #include "heddle/tls/authority.hh"
 

@@ -17,7 +17,7 @@
 #include "heddle/acme/authority.hh"
 #include "heddle/acme/options.hh"
 #include "heddle/acme/store.hh"
-#include "heddle/core/closure.hh"
+#include "heddle/core/detail/closure.hh"
 #include "heddle/core/task.hh"
 
 namespace heddle::acme {

@@ -17,11 +17,11 @@
 #include <type_traits>
 #include <vector>
 
-#include "heddle/bus/delivery.hh"
-#include "heddle/bus/dispatch.hh"
-#include "heddle/bus/handler.hh"
+#include "heddle/bus/detail/delivery.hh"
+#include "heddle/bus/detail/dispatch.hh"
+#include "heddle/bus/detail/handler.hh"
+#include "heddle/bus/detail/recorder.hh"
 #include "heddle/bus/next.hh"
-#include "heddle/bus/recorder.hh"
 
 namespace heddle {
 
@@ -344,4 +344,4 @@ class bus {
 
 }  // namespace heddle
 
-#include "heddle/bus/bus_impl.hh"
+#include "heddle/bus/detail/bus_impl.hh"

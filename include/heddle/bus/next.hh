@@ -7,7 +7,7 @@
 #include <limits>
 #include <optional>
 
-#include "heddle/bus/handler.hh"
+#include "heddle/bus/detail/handler.hh"
 #include "heddle/core/expected.hh"
 #include "heddle/core/promise.hh"
 

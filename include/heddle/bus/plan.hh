@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "heddle/bus/record.hh"
+#include "heddle/bus/detail/record.hh"
 
 namespace heddle::detail {
 

@@ -10,7 +10,7 @@
 #include <tuple>
 #include <type_traits>
 
-#include "heddle/bus/identity.hh"
+#include "heddle/bus/detail/identity.hh"
 
 namespace heddle {
 

@@ -13,7 +13,7 @@
 #include "heddle/client/answer.hh"
 #include "heddle/client/options.hh"
 #include "heddle/client/outgoing.hh"
-#include "heddle/core/closure.hh"
+#include "heddle/core/detail/closure.hh"
 #include "heddle/web/websocket.hh"
 
 namespace heddle::http {

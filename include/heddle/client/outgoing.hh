@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "heddle/base/clock.hh"
-#include "heddle/core/closure.hh"
+#include "heddle/core/detail/closure.hh"
 #include "heddle/core/task.hh"
 
 namespace heddle::http {

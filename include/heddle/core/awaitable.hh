@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "heddle/base/error.hh"
-#include "heddle/core/closure.hh"
+#include "heddle/core/detail/closure.hh"
 
 namespace heddle {
 class worker;

@@ -14,8 +14,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "heddle/core/closure.hh"
 #include "heddle/core/combine.hh"
+#include "heddle/core/detail/closure.hh"
 
 namespace heddle {
 

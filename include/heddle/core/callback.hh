@@ -15,8 +15,8 @@
 #include <source_location>
 #include <utility>
 
+#include "heddle/core/detail/late_drop.hh"
 #include "heddle/core/event.hh"
-#include "heddle/core/late_drop.hh"
 
 namespace heddle {
 

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "heddle/core/awaitable.hh"
-#include "heddle/core/choice.hh"
+#include "heddle/core/detail/choice.hh"
 #include "heddle/core/scope.hh"
 
 namespace heddle {

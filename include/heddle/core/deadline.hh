@@ -10,7 +10,7 @@
 #pragma once
 
 #include "heddle/core/awaitable.hh"
-#include "heddle/core/choice.hh"
+#include "heddle/core/detail/choice.hh"
 #include "heddle/core/expected.hh"
 #include "heddle/core/promise.hh"
 

@@ -15,7 +15,7 @@
 // way.
 #pragma once
 
-#include "heddle/core/join.hh"
+#include "heddle/core/detail/join.hh"
 #include "heddle/core/promise.hh"
 
 namespace heddle {

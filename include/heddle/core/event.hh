@@ -20,10 +20,10 @@
 #include <utility>
 
 #include "heddle/base/error.hh"
-#include "heddle/core/event_record.hh"
-#include "heddle/core/message.hh"
-#include "heddle/core/mistakes.hh"
-#include "heddle/core/nesting.hh"
+#include "heddle/core/detail/event_record.hh"
+#include "heddle/core/detail/message.hh"
+#include "heddle/core/detail/mistakes.hh"
+#include "heddle/core/detail/nesting.hh"
 #include "heddle/core/worker.hh"
 
 namespace heddle {

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "heddle/core/awaitable.hh"
-#include "heddle/core/choice.hh"
+#include "heddle/core/detail/choice.hh"
 #include "heddle/core/promise.hh"
 
 namespace heddle {

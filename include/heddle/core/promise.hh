@@ -12,8 +12,8 @@
 
 #include "heddle/core/awaitable.hh"
 #include "heddle/core/context.hh"
-#include "heddle/core/join.hh"
-#include "heddle/core/slot_guard.hh"
+#include "heddle/core/detail/join.hh"
+#include "heddle/core/detail/slot_guard.hh"
 
 namespace heddle {
 

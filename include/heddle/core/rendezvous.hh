@@ -12,8 +12,8 @@
 #include <source_location>
 #include <tuple>
 
+#include "heddle/core/detail/late_drop.hh"
 #include "heddle/core/event.hh"
-#include "heddle/core/late_drop.hh"
 #include "heddle/core/promise.hh"
 
 namespace heddle {

@@ -11,9 +11,9 @@
 #include <exception>
 #include <utility>
 
+#include "heddle/core/detail/tamed_call.hh"
 #include "heddle/core/promise.hh"
 #include "heddle/core/scope.hh"
-#include "heddle/core/tamed_call.hh"
 #include "heddle/core/task.hh"
 
 namespace heddle {

@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "heddle/core/late_drop.hh"
+#include "heddle/core/detail/late_drop.hh"
 #include "heddle/core/promise.hh"
 
 namespace heddle {

@@ -10,7 +10,7 @@
 #include <memory>
 
 #include "heddle/base/clock.hh"
-#include "heddle/base/relaxed_count.hh"
+#include "heddle/base/detail/relaxed_count.hh"
 #include "heddle/base/slab.hh"
 #include "heddle/core/frame.hh"
 #include "heddle/core/report.hh"

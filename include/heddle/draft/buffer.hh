@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "heddle/draft/cell.hh"
+#include "heddle/draft/detail/cell.hh"
 #include "heddle/draft/text.hh"
 
 namespace heddle::from_draft {

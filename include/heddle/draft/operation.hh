@@ -16,9 +16,9 @@
 #include <utility>
 #include <variant>
 
-#include "heddle/core/plain_wait.hh"
+#include "heddle/core/detail/plain_wait.hh"
 #include "heddle/draft.h"
-#include "heddle/draft/cell.hh"
+#include "heddle/draft/detail/cell.hh"
 #include "heddle/draft/error.hh"
 
 namespace heddle::from_draft {

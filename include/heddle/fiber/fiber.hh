@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "heddle/core/start.hh"
-#include "heddle/fiber/core.hh"
+#include "heddle/fiber/detail/core.hh"
 
 namespace heddle {
 

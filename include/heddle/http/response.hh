@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "heddle/http/detail/open_file.hh"
 #include "heddle/http/field_list.hh"
-#include "heddle/http/open_file.hh"
 #include "heddle/http/status.hh"
 #include "heddle/io/chain.hh"
 

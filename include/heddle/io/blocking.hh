@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "heddle/core/closure.hh"
+#include "heddle/core/detail/closure.hh"
 #include "heddle/core/promise.hh"
 #include "heddle/sched/operation.hh"
 #include "heddle/sched/pool_statistics.hh"

@@ -4,7 +4,7 @@
 // that were already counted stay counted.
 #pragma once
 
-#include "heddle/io/lane.hh"
+#include "heddle/io/detail/lane.hh"
 
 namespace heddle {
 

@@ -10,7 +10,7 @@
 #include "heddle/core/task.hh"
 #include "heddle/io/buffer.hh"
 #include "heddle/io/descriptor.hh"
-#include "heddle/io/descriptor_call.hh"
+#include "heddle/io/detail/descriptor_call.hh"
 #include "heddle/io/directory_entry.hh"
 
 namespace heddle {

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "heddle/io/descriptor.hh"
-#include "heddle/io/transfer.hh"
+#include "heddle/io/detail/transfer.hh"
 
 namespace heddle {
 

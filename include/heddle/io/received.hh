@@ -6,9 +6,9 @@
 
 #include <utility>
 
-#include "heddle/base/block_lender.hh"
+#include "heddle/base/detail/block_lender.hh"
 #include "heddle/io/buffer.hh"
-#include "heddle/io/descriptor_call.hh"
+#include "heddle/io/detail/descriptor_call.hh"
 
 namespace heddle {
 

@@ -11,8 +11,8 @@
 
 #include "heddle/io/address.hh"
 #include "heddle/io/descriptor.hh"
+#include "heddle/io/detail/transfer.hh"
 #include "heddle/io/received.hh"
-#include "heddle/io/transfer.hh"
 
 namespace heddle {
 

@@ -11,7 +11,7 @@
 #include "heddle/io/address.hh"
 #include "heddle/io/buffer.hh"
 #include "heddle/io/descriptor.hh"
-#include "heddle/io/descriptor_call.hh"
+#include "heddle/io/detail/descriptor_call.hh"
 
 namespace heddle {
 

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "heddle/base/block_lender.hh"
 #include "heddle/base/clock.hh"
+#include "heddle/base/detail/block_lender.hh"
 #include "heddle/sched/operation.hh"
 #include "heddle/sched/pool_statistics.hh"
 

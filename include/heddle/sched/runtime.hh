@@ -22,10 +22,10 @@
 #include "heddle/core/enter.hh"
 #include "heddle/core/event.hh"
 #include "heddle/core/scope.hh"
+#include "heddle/sched/detail/timer_wheel.hh"
 #include "heddle/sched/driver.hh"
 #include "heddle/sched/runtime_options.hh"
 #include "heddle/sched/statistics.hh"
-#include "heddle/sched/timer_wheel.hh"
 
 namespace heddle {
 

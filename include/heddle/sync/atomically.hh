@@ -19,7 +19,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "heddle/core/closure.hh"
+#include "heddle/core/detail/closure.hh"
 #include "heddle/core/task.hh"
 #include "heddle/sync/transaction.hh"
 

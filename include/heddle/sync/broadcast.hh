@@ -12,7 +12,7 @@
 #include <optional>
 
 #include "heddle/sync/condition.hh"
-#include "heddle/sync/ring.hh"
+#include "heddle/sync/detail/ring.hh"
 
 namespace heddle {
 

@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "heddle/core/task.hh"
-#include "heddle/sync/channel_wait.hh"
-#include "heddle/sync/one_color.hh"
-#include "heddle/sync/ring.hh"
+#include "heddle/sync/detail/channel_wait.hh"
+#include "heddle/sync/detail/one_color.hh"
+#include "heddle/sync/detail/ring.hh"
 
 namespace heddle {
 

@@ -7,7 +7,7 @@
 //   while (!ready) co_await changed.wait(held);
 #pragma once
 
-#include "heddle/core/choice.hh"
+#include "heddle/core/detail/choice.hh"
 #include "heddle/core/promise.hh"
 #include "heddle/core/task.hh"
 #include "heddle/sync/mutex.hh"

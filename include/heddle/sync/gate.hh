@@ -9,10 +9,10 @@
 #include <source_location>
 #include <utility>
 
-#include "heddle/core/choice.hh"
+#include "heddle/core/detail/choice.hh"
 #include "heddle/core/event.hh"
 #include "heddle/core/promise.hh"
-#include "heddle/sync/one_color.hh"
+#include "heddle/sync/detail/one_color.hh"
 
 namespace heddle {
 

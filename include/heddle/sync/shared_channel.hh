@@ -12,8 +12,8 @@
 #include <span>
 #include <vector>
 
+#include "heddle/core/detail/message.hh"
 #include "heddle/core/enter.hh"
-#include "heddle/core/message.hh"
 #include "heddle/sync/channel.hh"
 
 namespace heddle {

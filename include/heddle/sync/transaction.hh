@@ -9,7 +9,7 @@
 #include <functional>
 #include <optional>
 
-#include "heddle/sync/stm_log.hh"
+#include "heddle/sync/detail/stm_log.hh"
 #include "heddle/sync/tvar.hh"
 
 namespace heddle {

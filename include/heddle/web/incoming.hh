@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "heddle/base/clock.hh"
-#include "heddle/core/closure.hh"
+#include "heddle/core/detail/closure.hh"
 #include "heddle/core/task.hh"
 #include "heddle/http/request.hh"
 #include "heddle/http/response.hh"

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "heddle/web/queue_delay.hh"
+#include "heddle/web/detail/queue_delay.hh"
 
 namespace heddle::http {
 

@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "heddle/base/list.hh"
-#include "heddle/core/closure.hh"
 #include "heddle/core/deadline.hh"
+#include "heddle/core/detail/closure.hh"
 #include "heddle/core/scope.hh"
 #include "heddle/core/task.hh"
 #include "heddle/http/response.hh"

@@ -18,7 +18,7 @@
 #include "heddle/base/clock.hh"
 #include "heddle/core/task.hh"
 #include "heddle/io/page_store.hh"
-#include "heddle/web/content_cache.hh"
+#include "heddle/web/detail/content_cache.hh"
 #include "heddle/web/server.hh"
 
 namespace heddle::http {

@@ -22,8 +22,8 @@
 #include <utility>
 #include <vector>
 
-#include "heddle/core/closure.hh"
 #include "heddle/core/deadline.hh"
+#include "heddle/core/detail/closure.hh"
 #include "heddle/core/task.hh"
 #include "heddle/io/stream.hh"
 #include "heddle/web/body_writer.hh"

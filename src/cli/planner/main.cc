@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "cli/verbs.hh"
-#include "heddle/base/standard_streams.hh"
+#include "heddle/base/detail/standard_streams.hh"
 
 int main(int argc, char** argv) {
   using namespace heddle::cli;

@@ -17,7 +17,7 @@
 #include "fiber/hook/waiting.hh"
 #include "heddle/io/blocking.hh"
 #include "heddle/io/call.hh"
-#include "heddle/sched/here.hh"
+#include "heddle/sched/detail/here.hh"
 
 #define HEDDLE_NEXT(name) \
   static const auto next = reinterpret_cast<decltype(&::name)>(heddle::hook::next_symbol(#name))

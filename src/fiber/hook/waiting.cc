@@ -11,7 +11,7 @@
 #include "fiber/stacks.hh"
 #include "heddle/core/deadline.hh"
 #include "heddle/core/sleep.hh"
-#include "heddle/sched/here.hh"
+#include "heddle/sched/detail/here.hh"
 
 namespace heddle::hook {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "heddle/base/standard_streams.hh"
+#include "heddle/base/detail/standard_streams.hh"
 #include "tame/command.hh"
 
 int main(int argc, char** argv) {

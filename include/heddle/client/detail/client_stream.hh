@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "heddle/core/deadline.hh"
-#include "heddle/http/http2_stream.hh"
+#include "heddle/http/detail/http2_stream.hh"
 #include "heddle/http/response_parser.hh"
 #include "heddle/sync/semaphore.hh"
 

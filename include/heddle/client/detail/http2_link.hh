@@ -18,7 +18,7 @@
 #include "heddle/client/detail/client_stream.hh"
 #include "heddle/client/options.hh"
 #include "heddle/core/scope.hh"
-#include "heddle/http/http2_connection.hh"
+#include "heddle/http/detail/http2_connection.hh"
 #include "heddle/io/stream.hh"
 
 namespace heddle::http::detail {

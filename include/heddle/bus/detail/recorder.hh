@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "heddle/bus/dispatch.hh"
+#include "heddle/bus/detail/dispatch.hh"
 #include "heddle/bus/profile.hh"
 
 namespace heddle::detail {

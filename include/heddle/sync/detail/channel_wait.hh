@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "heddle/base/compiler.hh"
-#include "heddle/core/choice.hh"
+#include "heddle/core/detail/choice.hh"
 #include "heddle/core/event.hh"
 #include "heddle/core/promise.hh"
 

@@ -8,7 +8,7 @@
 
 #include "heddle/io/buffer.hh"
 #include "heddle/io/chain.hh"
-#include "heddle/io/descriptor_call.hh"
+#include "heddle/io/detail/descriptor_call.hh"
 
 namespace heddle {
 

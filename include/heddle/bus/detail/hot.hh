@@ -8,8 +8,8 @@
 // the program's own constructors run. A number with two handlers is never used.
 #pragma once
 
-#include "heddle/bus/dispatch.hh"
-#include "heddle/bus/handler.hh"
+#include "heddle/bus/detail/dispatch.hh"
+#include "heddle/bus/detail/handler.hh"
 
 namespace heddle::detail {
 

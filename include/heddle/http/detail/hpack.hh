@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "heddle/http/hpack_table.hh"
+#include "heddle/http/detail/hpack_table.hh"
 
 namespace heddle::http {
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
-#include "heddle/http/hpack.hh"
-#include "heddle/http/http2_fields.hh"
+#include "heddle/http/detail/hpack.hh"
+#include "heddle/http/detail/http2_fields.hh"
 #include "heddle/http/response_parser.hh"
 
 namespace heddle::http {

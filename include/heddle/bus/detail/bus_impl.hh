@@ -4,7 +4,7 @@
 #pragma once
 
 #include "heddle/bus/bus.hh"
-#include "heddle/bus/hot.hh"
+#include "heddle/bus/detail/hot.hh"
 
 namespace heddle {
 

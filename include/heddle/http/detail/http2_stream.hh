@@ -22,9 +22,9 @@
 #include <optional>
 #include <string>
 
-#include "heddle/base/legal_move.hh"
-#include "heddle/http/http2_output.hh"
-#include "heddle/sync/wake_once.hh"
+#include "heddle/base/detail/legal_move.hh"
+#include "heddle/http/detail/http2_output.hh"
+#include "heddle/sync/detail/wake_once.hh"
 
 namespace heddle::http {
 

@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "heddle/base/list.hh"
-#include "heddle/core/slot_guard.hh"
+#include "heddle/core/detail/slot_guard.hh"
 #include "heddle/core/worker.hh"
 
 namespace heddle {

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <utility>
 
+#include "heddle/http/detail/hpack.hh"
 #include "heddle/http/field_list.hh"
-#include "heddle/http/hpack.hh"
 #include "heddle/http/limits.hh"
 
 namespace heddle::http {

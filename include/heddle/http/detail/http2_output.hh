@@ -17,9 +17,9 @@
 #include "heddle/base/clock.hh"
 #include "heddle/base/list.hh"
 #include "heddle/core/scope.hh"
-#include "heddle/http/http2_frame.hh"
+#include "heddle/http/detail/http2_frame.hh"
 #include "heddle/io/stream.hh"
-#include "heddle/sync/wake_once.hh"
+#include "heddle/sync/detail/wake_once.hh"
 
 namespace heddle::http {
 

@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "heddle/bus/record.hh"
+#include "heddle/bus/detail/record.hh"
 #include "heddle/core/scope.hh"
 
 namespace heddle::detail {

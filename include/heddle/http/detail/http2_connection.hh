@@ -17,12 +17,12 @@
 #include <system_error>
 #include <vector>
 
-#include "heddle/base/rate_budget.hh"
-#include "heddle/http/hpack.hh"
-#include "heddle/http/http2_fields.hh"
-#include "heddle/http/http2_frame.hh"
-#include "heddle/http/http2_output.hh"
-#include "heddle/http/http2_stream.hh"
+#include "heddle/base/detail/rate_budget.hh"
+#include "heddle/http/detail/hpack.hh"
+#include "heddle/http/detail/http2_fields.hh"
+#include "heddle/http/detail/http2_frame.hh"
+#include "heddle/http/detail/http2_output.hh"
+#include "heddle/http/detail/http2_stream.hh"
 
 namespace heddle::http {
 

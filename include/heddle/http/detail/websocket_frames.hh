@@ -12,8 +12,8 @@
 #include <string>
 #include <string_view>
 
-#include "heddle/base/legal_move.hh"
-#include "heddle/http/utf8_check.hh"
+#include "heddle/base/detail/legal_move.hh"
+#include "heddle/http/detail/utf8_check.hh"
 
 namespace heddle::http {
 

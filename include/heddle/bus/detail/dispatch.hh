@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "heddle/base/compiler.hh"
+#include "heddle/bus/detail/record.hh"
 #include "heddle/bus/plan.hh"
-#include "heddle/bus/record.hh"
 
 namespace heddle::detail {
 

@@ -14,7 +14,7 @@
 
 #include "heddle/core/awaitable.hh"
 #include "heddle/core/promise.hh"
-#include "heddle/fiber/switch.hh"
+#include "heddle/fiber/detail/switch.hh"
 
 namespace heddle {
 

@@ -6,7 +6,7 @@
 #include <coroutine>
 #include <cstdint>
 
-#include "heddle/core/join.hh"
+#include "heddle/core/detail/join.hh"
 
 namespace heddle::detail {
 

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <utility>
 
-#include "heddle/http/body_decoder.hh"
+#include "heddle/http/detail/body_decoder.hh"
 #include "heddle/http/response_parser.hh"
 #include "heddle/io/stream.hh"
 

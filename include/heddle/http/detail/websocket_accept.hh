@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "heddle/http/base64.hh"
-#include "heddle/http/sha1.hh"
+#include "heddle/http/detail/sha1.hh"
 
 namespace heddle::http {
 

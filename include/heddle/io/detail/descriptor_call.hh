@@ -9,7 +9,7 @@
 
 #include <utility>
 
-#include "heddle/io/lane.hh"
+#include "heddle/io/detail/lane.hh"
 
 namespace heddle::detail {
 
