@@ -43,7 +43,11 @@ task<std::string> trickle(address at, std::string text, nanoseconds pause) {
   stream conn = co_await connect_to(at);
   for (const char c : text) {
     auto in = co_await as_expected(with_timeout(conn.receive(), pause));
-    if (in) co_return std::string(in->text());
+    if (in) {  // the answer, or its first bytes
+      std::string answer(in->text());
+      if (!answer.contains("\r\n\r\n")) answer += co_await read_until(conn, "\r\n\r\n");
+      co_return answer;
+    }
     const auto sent = co_await as_expected(conn.write(std::string_view(&c, 1)));
     if (!sent) co_return "<broken>";
   }
