@@ -153,13 +153,13 @@ task<> passage::read_final_head() {
   }
 }
 
-/// Whether the body may follow: the upstream said 100 Continue, or nothing for a while. False if
-/// the answer is there.
+/// Whether the body may follow: the upstream said 100 Continue, or nothing for a while, or it began
+/// an answer of success, which needs the body (RFC 9110 section 10.1.1). False if it refused.
 task<bool> passage::go_ahead() {
   for (std::uint32_t early = 0; early <= core_.options.informational_max; ++early) {
     const bool came = co_await read_head(core_.options.timeouts.go_ahead);
     if (!came) co_return true;
-    if (!answer_.informational()) co_return false;
+    if (!answer_.informational()) co_return answer_.status() / 100 == 2;
     if (answer_.status() == 101) break_off(502, "it switched to a protocol before the body came");
     const bool go = answer_.status() == 100;
     co_await inform_client();

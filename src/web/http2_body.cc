@@ -24,10 +24,7 @@ task<std::string_view> http2_exchange::read_body() {
       co_return part;
     }
     if (has_ended_remote()) co_return std::string_view{};
-    if (std::exchange(continue_due_, false)) {
-      put_header_block_by(out_.gathered, sender.id, false,
-                          [](std::string& out) { hpack_encode(out, ":status", "100"); });
-    }
+    put_continue();
     out_.flush_soon();
     const time_point began = clock::now();
     const auto came =
@@ -38,6 +35,13 @@ task<std::string_view> http2_exchange::read_body() {
       budget_.fail(shared_.counters, 408, std::errc::timed_out, "the body came too slowly");
     budget_.lose_client(came.error());
   }
+}
+
+/// Tells a client that waits for it to send the body.
+void http2_exchange::put_continue() {
+  if (!std::exchange(continue_due_, false) || has_ended_remote() || !arrived.empty()) return;
+  put_header_block_by(out_.gathered, sender.id, false,
+                      [](std::string& out) { hpack_encode(out, ":status", "100"); });
 }
 
 task<> http2_exchange::finish_body() {

@@ -145,6 +145,9 @@ time_point http2_exchange::answered_at() {
 }
 
 void http2_exchange::put_started(const response& r) {
+  // 100 Continue may not follow the answer; a handler that starts one first still reads the body.
+  if (r.status() < 400) put_continue();
+  continue_due_ = false;
   put_head(r, length_said_, muted_);
   out_.flush_soon();
 }

@@ -76,6 +76,7 @@ class http2_exchange final : private http2_request, public exchange, public http
 
  private:
   void put_head(const response& r, bool length, bool ends);
+  void put_continue();
   [[nodiscard]] task<bool> send_body(const response& r);
   [[nodiscard]] task<bool> end_started(bool whole);
   friend class http2_server_tunnel;

@@ -151,6 +151,52 @@ DRIVER_TEST(passage, "a QUERY passes with its body and its type") {
   });
 }
 
+/// Its answer begins before it reads, as that of a program that echoes.
+task<http::response> early_backend(http::request& r) {
+  http::body_writer out = co_await r.start(http::response(200));
+  co_await out.write("begun ");
+  co_await out.flush();
+  const std::string body = co_await r.text();
+  co_await out.write(body);
+  co_return out.done();
+}
+
+DRIVER_TEST(passage, "a client that waits for 100 gets it of an upstream that answers first") {
+  runtime rt(make());
+  rt.run([]() -> task<> {
+    co_await with_proxy(&early_backend, usual, [](address at, http::reverse_proxy&) -> task<> {
+      stream on = co_await tcp_connect(at);
+      co_await on.write(
+          std::string_view("POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+                           "Expect: 100-continue\r\nContent-Length: 5\r\n\r\n"));
+      std::string got = co_await read_until(on, "\r\n\r\n");
+      EXPECT_TRUE(got.starts_with("HTTP/1.1 100 ")) << got;
+      co_await on.write(std::string_view("hello"));
+      got += co_await read_all(on);
+      EXPECT_TRUE(got.contains("HTTP/1.1 200 ")) << got;
+      EXPECT_TRUE(got.contains("begun ") && got.contains("hello")) << got;
+    });
+  });
+}
+
+DRIVER_TEST(passage, "an upstream that begins an answer of success gets the body that waits") {
+  runtime rt(make());
+  rt.run([]() -> task<> {
+    // It sends its second text when the body has come, which ends as a head does.
+    const script lines = {{"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nbegun ", "ended"}};
+    co_await with_script(lines, [](address up, scripted_server& s) -> task<> {
+      http::proxy_options o;
+      o.upstreams = {url_of(up, "")};
+      co_await with_proxy_to(o, [&s](address at, http::reverse_proxy&) -> task<> {
+        const std::string got = co_await ask(
+            at, "POST /", "Expect: 100-continue\r\nContent-Length: 5\r\n", "x\r\n\r\n");
+        EXPECT_TRUE(got.contains("begun ") && got.contains("ended")) << got;
+        EXPECT_EQ(s.heads.at(1), "x\r\n\r\n");
+      });
+    });
+  });
+}
+
 DRIVER_TEST(passage, "answers without a body keep their meaning") {
   runtime rt(make());
   rt.run([]() -> task<> {
