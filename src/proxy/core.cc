@@ -97,10 +97,9 @@ upstream* proxy_core::choose(const address& client, const std::vector<upstream*>
   for (const auto& each : upstreams)
     if (each->up(now) && !left_out(each.get())) candidates_.push_back(each.get());
   if (!candidates_.empty()) return best_of(client, candidates_);
-  if (!tried.empty()) return nullptr;
-  // All are paused: one more failure does no harm, and an upstream may have come back.
+  // All others are paused: one more failure does no harm, and an upstream may have come back.
   for (const auto& each : upstreams)
-    if (each->healthy()) candidates_.push_back(each.get());
+    if (each->healthy() && !left_out(each.get())) candidates_.push_back(each.get());
   return best_of(client, candidates_);
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Upstreams that refuse, break, are late or come back, and clients that leave.
+#include <optional>
+
 #include "heddle/core/sleep.hh"
 #include "proxy/harness.hh"
 #include "support/wait_until.hh"
@@ -76,6 +78,35 @@ DRIVER_TEST(failure,
                                 "refused; tried again in 10 s\n");
     });
   });
+}
+
+DRIVER_TEST(failure, "a paused upstream gets the request that the others do not take") {
+  runtime rt(make());
+  rt.run(with_scope([](scope& s) -> task<> {
+    std::optional<tcp_listener> held(tcp_listener::listen(address::loopback(0)));
+    const address back = held->local();  // a port that nothing else gets meanwhile
+    tcp_listener door = tcp_listener::listen(address::loopback(0));
+    http::proxy_options o = to(back, door.local());
+    o.failures.count = 1;
+    o.failures.pause = 1h;
+    const script once = {{"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok"}};
+    scripted_server second(once);
+    s.spawn(second.serve(std::move(door)));
+    co_await with_proxy_to(o, [&](address at, http::reverse_proxy& p) -> task<> {
+      held.reset();
+      http::client web;
+      EXPECT_EQ((co_await web.get(url_of(at))).status(), 200);
+      EXPECT_FALSE(p.counters(0).up);
+      // The first one is there again, and the second one has gone.
+      EXPECT_TRUE(co_await wait_until([&] { return second.closed == 1; }));
+      const script again = {{"HTTP/1.1 204 No\r\nConnection: close\r\n\r\n"}};
+      scripted_server first(again);
+      co_await with_scope([&](scope& other) -> task<> {
+        other.spawn(first.serve(tcp_listener::listen(back)));
+        EXPECT_EQ((co_await web.get(url_of(at))).status(), 204);
+      });
+    });
+  }));
 }
 
 DRIVER_TEST(failure, "an idle connection that the upstream closed is replaced without a failure") {
