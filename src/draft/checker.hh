@@ -134,7 +134,6 @@ class checker : public resolver {
   };
   std::vector<open_wait> waits_;
   std::uint32_t scopes_ = 0;  // `scope { }` around
-  std::uint32_t depth_ = 0;
 };
 
 /// Makes functions apart that would be merged into too much code. All forms are chosen before; the
