@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Entries of lanes begin, run and end. Only this file decides which entry runs next.
+// Lanes: queueing, starting, ending. Only this file decides which entry runs next.
 #include <cerrno>
 
 #include "heddle/core/detail/message.hh"
@@ -36,6 +36,28 @@ wait& wait_of(lane_entry& e) noexcept { return functions_of(e).wait_of(e); }
 
 void pin(descriptor_state& state) noexcept { ++state.pins; }
 void unpin(descriptor_state& state) noexcept { state.unpin_one(); }
+
+void lane::push(lane_entry& e) noexcept {
+  if (tail == nullptr) {
+    e.next = &e;
+  } else {
+    e.next = tail->next;
+    tail->next = &e;
+  }
+  tail = &e;
+}
+
+void lane::remove(lane_entry& e) noexcept {
+  lane_entry* before = tail;
+  while (before->next != &e) before = before->next;
+  if (before == &e) {
+    tail = nullptr;
+  } else {
+    before->next = e.next;
+    if (tail == &e) tail = before;
+  }
+  e.next = nullptr;
+}
 
 bool lane_entry::begin(wait& x, link frame) noexcept {
   worker& w = worker::here();
