@@ -82,25 +82,24 @@ class readiness_driver : public kernel_driver {
   struct fd_state {
     op_queue readers;
     op_queue writers;
-    std::uint32_t epoch = 0;       // with several workers: when this was noted
-    std::uint8_t read_lines = 0;   // cache lines read last after a report, at most a page
-    std::uint8_t write_lines = 0;  // cache lines written last after a report, at most a page
+    std::uint32_t epoch = 0;          // with several workers: when this was noted
+    std::uint8_t read_lines : 7 = 0;  // cache lines read last after a report, at most a page
+    bool ended : 1 = false;  // the peer has ended, or marked a byte as urgent: a short read
+                             // is not the last
+    std::uint8_t write_lines : 7 = 0;  // cache lines written last after a report, at most a page
+    bool write_waits : 1 = false;      // watched, and known not to be writable
     fd_kind kind : 3 = fd_kind::unknown;
     fd_origin origin : 2 = fd_origin::elsewhere;
-    input_state input : 2 = input_state::unwatched;
-    bool write_waits : 1 = false;  // watched, and known not to be writable
-    bool ended : 1 = false;        // the peer has ended, or marked a byte as urgent: a short read
-                                   // is not the last
-    // The lists that name this record.
-    bool kicked : 1 = false;   // kicked_
-    bool starved : 1 = false;  // starved_
-    bool polled : 1 = false;   // polls_, now or before
+    bool kicked : 1 = false;                     // listed in kicked_
+    bool starved : 1 = false;                    // listed in starved_
+    bool polled : 1 = false;                     // listed in polls_, now or before
+    input_state input = input_state::unwatched;  // a whole byte, because every try asks
 
     [[nodiscard]] bool watched() const noexcept { return input >= input_state::open; }
     [[nodiscard]] bool read_waits() const noexcept { return input == input_state::waiting; }
     void move_to(input_state next) noexcept {
-      if (input == next) return;
-      check_move(input_state(input), next);
+      if constexpr (checks_moves)
+        if (input != next) check_move(input, next);
       input = next;
     }
   };
