@@ -163,12 +163,11 @@ void server_connections::forget(const http2_link& link) noexcept {
 place server_connections::find_now(const wanted& by) {
   if (shares(by)) return free_stream();
   if (by.fresh || by.unrepeatable || idle_.empty() || is_layered(idle_.back().on)) return {};
-  place found;
-  found.permit = room_.try_acquire();
-  if (!found.permit) return {};
-  found.alone = take_idle();
-  found.reused = true;
-  return found;
+  gate::hold permit = room_.try_acquire();
+  if (!permit) return {};
+  stream on = take_idle();
+  if (!on) return {};  // none was fit, and the permit is free again
+  return {.alone = std::move(on), .permit = std::move(permit), .reused = true};
 }
 
 /// A connection of HTTP/1.1, or a new one, which may turn out to be of HTTP/2.

@@ -189,6 +189,36 @@ DRIVER_TEST(client_hostile, "an idle connection that ends, speaks or grows old l
   }());
 }
 
+DRIVER_TEST(client_hostile,
+            "the place of an unfit connection is free for the request that finds it") {
+  runtime rt(make());
+  rt.run(with_scope([](scope& s) -> task<> {
+    tcp_listener door = tcp_listener::listen(address::loopback(0));
+    bool spoke = false;
+    const auto answers = [](tcp_listener at, bool& said) -> task<> {
+      const std::string ok = "HTTP/1.1 204 No\r\n\r\n";
+      const stream first = co_await at.accept();
+      static_cast<void>(co_await read_until(first, "\r\n\r\n"));
+      co_await first.write(std::string_view(ok));
+      co_await sleep_for(5ms);
+      co_await first.write(std::string_view("unasked"));
+      said = true;
+      const stream second = co_await at.accept();
+      static_cast<void>(co_await read_until(second, "\r\n\r\n"));
+      co_await second.write(std::string_view(ok));
+    };
+    s.spawn(answers(door, spoke));
+    http::client_options one;
+    one.per_origin_max = 1;
+    one.timeouts.whole = 10s;
+    http::client web(one);
+    EXPECT_EQ((co_await web.get(url_of(door.local()))).status(), 204);
+    EXPECT_TRUE(co_await wait_until([&] { return spoke; }));
+    EXPECT_EQ((co_await web.get(url_of(door.local()))).status(), 204);
+    co_await s.join();
+  }));
+}
+
 DRIVER_TEST(client_hostile, "credentials are not carried to another origin, nor back") {
   runtime rt(make());
   rt.run([]() -> task<> {
