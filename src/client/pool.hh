@@ -47,7 +47,7 @@ class connection_pool : public std::enable_shared_from_this<connection_pool> {
 
   /// The pool forgets an origin that has no connection and that no request keeps.
   [[nodiscard]] std::shared_ptr<server_connections> of(const std::string& origin, offered versions);
-  /// Closes unused connections; those that requests use are closed later.
+  /// Closes unused connections. A connection that serves a request is closed when that ends.
   void shut() noexcept;
   [[nodiscard]] std::size_t idle() const noexcept { return unused_->count; }
 

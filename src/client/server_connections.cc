@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Chooses connections for requests, keeps unused ones, and forgets those that are over.
+// Chooses connections for requests, keeps unused connections, and forgets closed ones.
 #include "heddle/client/detail/server_connections.hh"
 
 #include <algorithm>
@@ -166,7 +166,7 @@ place server_connections::find_now(const wanted& by) {
   gate::hold permit = room_.try_acquire();
   if (!permit) return {};
   stream on = take_idle();
-  if (!on) return {};  // none was fit, and the permit is free again
+  if (!on) return {};  // every unused connection was unfit: the permit is free again
   return {.alone = std::move(on), .permit = std::move(permit), .reused = true};
 }
 

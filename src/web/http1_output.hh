@@ -53,7 +53,8 @@ class http1_output {
   /// call this and send_views(); they take turns.
   [[nodiscard]] task<bool> flush();
   /// Sends the gathered bytes and a body as far as that needs no wait; returns the bytes sent of
-  /// the body. If that is all of them, send_body() of nothing still sends what is unsent().
+  /// the body. If the whole body was taken and unsent() is true, send_body() of an empty body
+  /// sends the rest.
   [[nodiscard]] std::size_t body_sent_at_once(const piece& body);
   /// Whether bytes wait here, or in a layer that has taken them.
   [[nodiscard]] bool unsent() const noexcept { return !gathered.empty() || conn_.flush_due(); }

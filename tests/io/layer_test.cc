@@ -251,7 +251,7 @@ task<> taken_bytes_are_flushed() {
   EXPECT_EQ(s.try_write(byte_view("head"), piece::of_static("body")).bytes, 8u);
   EXPECT_EQ(co_await s.write_some(byte_view()), 0u);
   EXPECT_TRUE(s.flush_due());
-  // Other bytes than those that were tried may follow.
+  // The next write need not repeat the bytes that try_write() was given.
   EXPECT_EQ(co_await s.write(std::string_view("next")), 4u);
   EXPECT_FALSE(s.flush_due());
   EXPECT_EQ(co_await right.read(byte_span(got).first(12)), 12u);

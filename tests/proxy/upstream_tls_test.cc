@@ -152,7 +152,7 @@ DRIVER_TEST(upstream_tls, "an upstream that wants HTTP/1.1 gets a connection wit
     co_await s.join();
     EXPECT_EQ(body_of(got), "plain");
     EXPECT_EQ(p.counters(0).failures, 0u);
-    s.spawn(get_beside(at, second));  // those that follow begin with HTTP/1.1
+    s.spawn(get_beside(at, second));  // later requests use HTTP/1.1 from the start
     const std::string again = co_await read_until(plain, "\r\n\r\n");
     EXPECT_TRUE(again.starts_with("GET / HTTP/1.1\r\n")) << again;
     co_await plain.write(ok);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The lines of an exception, for hooks that get a std::exception_ptr.
+// The lines of an exception, for hooks that get a std::exception_ptr (src/core/exception_way.cc).
 #pragma once
 
 #include <exception>

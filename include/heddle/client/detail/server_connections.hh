@@ -6,9 +6,9 @@
 // Over TLS the server decides about the version of HTTP when a connection is made, so requests to a
 // server whose version is not known wait for the request that connects.
 //
-// Unused connections are looked at about once in sweep_interval, and those that the server has
-// ended, that have received bytes which nothing asked for, or that are old, are closed. A request
-// that must not be sent twice looks once more before it takes one.
+// sweep() looks at unused connections about once in sweep_interval. It closes a connection that
+// the server has ended, that has received bytes without a request, or that is older than
+// unused_limit::time. A request that must not be sent twice looks again before it takes one.
 #pragma once
 
 #include <chrono>
@@ -100,19 +100,19 @@ class server_connections {
   };
   /// A place that is free at once and needs no look; false if there is none.
   [[nodiscard]] place find_now(const wanted& by);
-  /// Throws no_place, and what dial() throws. If the request that connects fails, those that wait
-  /// for it fail with it.
+  /// Throws no_place, and the errors of dial(). Requests that wait for another request to connect
+  /// fail with its error.
   [[nodiscard]] task<place> find(wanted by, dialer& connects);
   /// The connection has served a request of HTTP/1.1, and both sides may go on.
   void keep(stream&& on);
 
   /// The server answered HTTP_1_1_REQUIRED.
   void require_http1() noexcept { spoken_ = version::http1_required; }
-  /// New requests may become streams.
+  /// New requests may become streams: the server speaks HTTP/2, or may do so.
   [[nodiscard]] bool may_share() const noexcept {
     return versions_ != offered::http1 && spoken_ < version::http1;
   }
-  /// No request may become a stream.
+  /// Every request needs HTTP/1.1: by the options, or because the server said so.
   [[nodiscard]] bool only_http1() const noexcept {
     return versions_ == offered::http1 || spoken_ == version::http1_required;
   }
@@ -126,7 +126,7 @@ class server_connections {
 
   /// Looks at unused connections.
   [[nodiscard]] task<> sweep();
-  /// Closes all connections but those that requests of HTTP/1.1 use.
+  /// Closes all connections, except connections of HTTP/1.1 that serve a request now.
   void close_all() noexcept;
 
  private:

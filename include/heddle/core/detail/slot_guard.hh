@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Events whose slot lies in one frame and whose rendezvous lies elsewhere ("foreign slots"). When
 // that frame ends first, the slot is cut off, so a later trigger writes nowhere (rule K7). The
-// table is looked at only while it has entries: worker::foreign_slots counts them.
+// table is looked at only while it has entries: worker::foreign_slots counts them. The functions
+// are in src/core/foreign_slots.cc.
 //
 // A compiler may leave a variable of a coroutine on the thread's stack when the variable does not
 // live across a wait. Such a slot is found by its address and cut off when its function ends, or

@@ -73,9 +73,10 @@ class http2_output {
   /// Frames are appended here; flush() or flush_soon() must follow.
   std::string gathered;
 
-  /// Sends what is gathered: at once, or in a task of its own.
+  /// Sends the gathered bytes: at once, or in a task of its own.
   void flush();
-  /// Sends what is gathered when this turn of the queue ends, with what else it brings.
+  /// Sends the gathered bytes when this turn of the queue ends, so that frames which other tasks
+  /// gather in this turn leave with them.
   void flush_soon();
 
   /// Sends a part of a body, and the end of the stream behind it. False: the peer takes nothing

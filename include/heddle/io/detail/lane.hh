@@ -2,7 +2,7 @@
 // Turn-taking on one descriptor: reads complete in call order, writes too. Each direction has a
 // lane, an intrusive queue of the operations that wait; its head is the one that the driver has, or
 // that the next block of data goes to. Every awaiter on a descriptor has an entry; users name none
-// of this.
+// of this. The functions are in src/io/lane_turns.cc.
 //
 // States of an entry: new -> queued -> head -> done, or new -> done at once. An entry leaves
 // early, from any place, when it is cancelled or the descriptor is closed; if the driver holds its
