@@ -435,5 +435,10 @@ DRIVER_TEST(client, "a coding of no bytes is an empty body") {
   });
 }
 
+HEDDLE_TEST(client, "a client is made and destroyed where no worker runs") {
+  const http::client unused;
+  EXPECT_EQ(unused.idle(), 0U);
+}
+
 }  // namespace
 }  // namespace heddle::test

@@ -357,6 +357,12 @@ HEDDLE_TEST(adapters,
   EXPECT_EQ(v.rt.next_wake(), never);
 }
 
+HEDDLE_TEST(adapters, "a source of cancels is made, canceled and destroyed where no worker runs") {
+  cancel_source unused;
+  unused.cancel();
+  EXPECT_TRUE(unused.canceled());
+}
+
 HEDDLE_TEST(adapters, "a timeout around one wait arms a timer only when the function suspends") {
   virtual_runtime v;
   bool armed = true;

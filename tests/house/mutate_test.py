@@ -38,6 +38,24 @@ class Tree(unittest.TestCase):
                                   capture_output=True, text=True)
         self.assertEqual(0, done.returncode, done.stdout + done.stderr)
 
+    def test_every_edit_compiles(self):
+        edits = mutate.load()
+        _, sources = mutate.tests_of_rules()
+        with tempfile.TemporaryDirectory(prefix="heddle-mutate-") as name:
+            tree = pathlib.Path(name)
+            mutate.lay_out(tree, edits, sources)
+            files = sorted({edit.file for edit in edits})
+            texts = ["".join(f'#include "{file.removeprefix("src/").removeprefix("include/")}"\n'
+                             for file in files[start::2]) for start in range(2)]
+            command = ["clang++-19", "-std=c++23", "-fsyntax-only", "-DHEDDLE_WITH_URING=1",
+                       "-include", "broken.hh", "-I.", "-Iinclude", "-Isrc", "-xc++", "-"]
+            runs = [subprocess.Popen(command, cwd=tree, stdin=subprocess.PIPE, text=True,
+                                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                    for _ in texts]
+            said = [run.communicate(text)[0] for run, text in zip(runs, texts)]
+        for run, output in zip(runs, said):
+            self.assertEqual(0, run.returncode, output[-2000:])
+
 
 class Edits(unittest.TestCase):
     def setUp(self):

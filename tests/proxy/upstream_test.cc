@@ -210,5 +210,9 @@ DRIVER_TEST(upstream, "an upstream that does not read holds the client up, withi
   });
 }
 
+HEDDLE_TEST(proxy, "a proxy is made and destroyed where no worker runs") {
+  const http::reverse_proxy unused({.upstreams = {"http://127.0.0.1:3000"}});
+}
+
 }  // namespace
 }  // namespace heddle::test

@@ -243,11 +243,11 @@ class cancel_source {
   cancel_source(const cancel_source&) = delete;
   cancel_source& operator=(const cancel_source&) = delete;
 
-  /// Ends every wait inside a with_cancel on this source, now and later.
+  /// Ends every wait inside a with_cancel on this source, now and later. Needs a worker only if
+  /// there is such a wait: an object with a source can be made and destroyed where none runs.
   void cancel() noexcept {
     canceled_ = true;
-    worker& w = worker::running();
-    while (entry* e = entries_.pop_front()) e->target->cancel(w);
+    while (entry* e = entries_.pop_front()) e->target->cancel(worker::here());
   }
   [[nodiscard]] bool canceled() const noexcept { return canceled_; }
 
