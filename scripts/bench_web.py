@@ -167,6 +167,7 @@ class Suite:
                            ("nginx", "h2o", "nghttpd", "haproxy")):
             lower = list(case_peers) if len(case_peers) > 1 else case_peers[0]
             self.plan.pairs.append(("heddle", lower, "cpu_us"))
+        self.plan.pairs.append(("heddle_own", "h2o", "cpu_us"))
 
     def make_certificate(self):
         """Why there is none; "" if there is."""
@@ -189,6 +190,9 @@ class Suite:
         yield servers.Server("heddle", lambda port: [
             path, "serve", self.site, "-p", port, "--log", "off", "--tls", self.certificate,
             self.key])
+        yield servers.Server("heddle_own", lambda port: [
+            path, "serve", self.site, "-p", port, "--log", "off", "--tls", self.certificate,
+            self.key, "--tls-own-records"])
         yield self.nginx("h2", NGINX_H2, **words)
         h2o = servers.program("h2o")
         user = "user: root" if os.geteuid() == 0 else ""

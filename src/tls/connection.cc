@@ -16,9 +16,10 @@
 namespace heddle::tls::detail {
 namespace {
 
-// Plaintext sealed for one send. Less costs more calls; with more, sealed bytes that a full socket
-// refuses leave the CPU cache before they are sent.
-constexpr std::size_t gather_bytes = 32 * 1024;
+// Plaintext sealed for one send. Less costs more calls. A send that is tried at once may find the
+// socket full: then more sealed bytes leave the CPU cache before they are sent.
+constexpr std::size_t gather_bytes = out_buffer::gather_bytes;
+constexpr std::size_t gather_at_once_bytes = gather_bytes / 4;
 // A driver that batches sends (io_uring) takes nothing in try_write(). After so many sends in a
 // row that took nothing, try_push() tries only every skips_max-th time.
 constexpr std::uint8_t misses_max = 2;
@@ -278,7 +279,7 @@ sent_now connection::try_push(byte_view head, const piece& body) noexcept {
       const byte_view texts[] = {
           byte_view(head.data() + of_head, head.size() - of_head),
           byte_view(body.bytes().data() + (done - of_head), body.size() - (done - of_head))};
-      const std::size_t sealed = engine_->seal(texts, gather_bytes);
+      const std::size_t sealed = engine_->seal(texts, gather_at_once_bytes);
       if (sealed == 0) break;
       done += sealed;
       if (flushed_at_once()) {
