@@ -30,7 +30,7 @@ struct certificate_facts {
 /// Fails: bad_message.
 [[nodiscard]] std::int64_t moment_of(std::string_view text);
 
-/// Key and chain as one text, and back.
+/// Joins key and chain to one text, and splits such a text.
 [[nodiscard]] std::string joined(const tls::pem_pair& pair);
 [[nodiscard]] tls::pem_pair split(const std::string& text);
 

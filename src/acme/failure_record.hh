@@ -21,9 +21,9 @@ struct failure_record {
   bool operator==(const failure_record&) const = default;
 };
 
-/// "FAILURES NEXT LIMITED_UNTIL NAME,NAME,...\n"
+/// Writes the line "FAILURES NEXT LIMITED_UNTIL NAME,NAME,...\n".
 [[nodiscard]] std::string text_of(const failure_record& r);
-/// Nothing for a text of another form.
+/// Reads the line; nothing for a text of another form.
 [[nodiscard]] std::optional<failure_record> failure_record_of(std::string_view text);
 
 }  // namespace heddle::acme::detail

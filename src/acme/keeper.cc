@@ -126,7 +126,7 @@ class keeper_core {
       try {
         co_await reload(c);
       } catch (const std::exception& e) {
-        // The certificate is ordered anew, which replaces the store's text.
+        // The certificate is ordered again, which replaces the store's text.
         rethrow_cancellation();
         report_failure(c, e.what(), nanoseconds::zero());
       }
@@ -195,7 +195,7 @@ class keeper_core {
     }
   }
 
-  /// Takes the store's certificate if it ends later than the one in use. True if so.
+  /// Takes the store's certificate if it ends later than the one in use. Returns whether it did.
   task<bool> reload(kept_certificate& c) {
     const std::optional<std::string> text = co_await store_->load(c.place);
     if (!text) co_return false;
@@ -220,7 +220,7 @@ class keeper_core {
     c.due = now_s();
   }
 
-  /// Orders, renews or reloads one certificate if that is due. True if it was replaced.
+  /// Orders, renews or reloads one certificate if that is due. Returns whether it was replaced.
   task<bool> attend(kept_certificate& c) {
     try {
       if (c.unsaved) co_await save(c);
@@ -239,7 +239,8 @@ class keeper_core {
     co_return false;
   }
 
-  /// Asks for the renewal window. Without an answer, two thirds of the life stay the rule.
+  /// Asks for the renewal window. Without an answer, the certificate is renewed after two thirds of
+  /// its life.
   task<> ask_window(kept_certificate& c) {
     c.ask_window = now_s() + seconds_in(options_.renewal_check);
     std::optional<renewal_window> window;

@@ -27,7 +27,7 @@ using digest_handle = std::unique_ptr<EVP_MD_CTX, freed_by<&EVP_MD_CTX_free>>;
 using signature_handle = std::unique_ptr<ECDSA_SIG, freed_by<&ECDSA_SIG_free>>;
 using number_handle = std::unique_ptr<BIGNUM, freed_by<&BN_free>>;
 
-/// Throws with the reason that OpenSSL has, unless `good`.
+/// Throws failure with OpenSSL's reason if `good` is false.
 void demand_good(bool good, const char* what) {
   if (good) return;
   const char* const reason = ERR_reason_error_string(ERR_peek_error());

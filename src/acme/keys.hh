@@ -16,7 +16,7 @@ namespace heddle::acme::detail {
 /// Bytes of PEM text without its armor, as such base64. Fails: bad_message if the text is no PEM.
 [[nodiscard]] std::string der_of(std::string_view pem);
 
-/// Digests of 32 bytes.
+/// The SHA-256 digest, of 32 bytes.
 [[nodiscard]] std::string sha256(std::string_view bytes);
 [[nodiscard]] std::string hmac_sha256(std::string_view key, std::string_view bytes);
 
@@ -32,7 +32,7 @@ class account_key {
   /// The public key as JSON, in the form whose digest is the thumbprint (RFC 7638 section 3).
   [[nodiscard]] const std::string& jwk() const noexcept { return jwk_; }
   [[nodiscard]] std::string thumbprint() const { return to_base64url(sha256(jwk_)); }
-  /// 64 bytes: r, then s (RFC 7518 section 3.4).
+  /// Signs the bytes. The signature has 64 bytes: r, then s (RFC 7518 section 3.4).
   [[nodiscard]] std::string sign(std::string_view bytes) const;
 
  private:

@@ -24,7 +24,7 @@ struct known_type {
   std::string_view advice;
 };
 
-// The errors of RFC 8555 section 6.7 against which a person can do something.
+// The errors of RFC 8555 section 6.7 that a user can mend.
 constexpr known_type known_types[] = {
     {"caa", "a CAA record of the domain forbids this authority: change the record"},
     {"connection",
@@ -120,7 +120,7 @@ wire::wire(const authority_options& o) : options_(o), web_(web_options(o)) {
                   "'" + o.directory + "': an authority is asked by https only");
 }
 
-/// An address that the authority gave. It must be as secure as its directory's.
+/// Checks a URL that the authority gave: it must be as secure as the directory's.
 std::string wire::checked(std::string_view url) const {
   const auto at = http::url::parse(url);
   if (!at || at->secure != secure_)

@@ -21,7 +21,7 @@ struct reply {
   nanoseconds retry_after{};  // zero: none
 };
 
-/// Text of an authority for people: without control characters, and not too long.
+/// An authority's text as messages show it: without control characters, and not too long.
 [[nodiscard]] std::string printable(std::string_view text);
 /// "DETAIL (TYPE); ADVICE" of a problem document (RFC 7807, RFC 8555 section 6.7).
 [[nodiscard]] std::string problem_text(const json& problem);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One function of the kernel's kind for each part; it counts itself, so that a part can wait for
-// it.
+// One handler for each part, as the kernel calls it. It counts its running calls, so that a part
+// can wait until there are none.
 #include "heddle/base/detail/signal_handlers.hh"
 
 #include <sched.h>

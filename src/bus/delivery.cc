@@ -129,7 +129,7 @@ class place_on_the_way {
  public:
   explicit place_on_the_way(std::shared_ptr<detail::bus_address> to) noexcept
       : to_(std::move(to)),
-        // acquire: pairs with the release below; the bus counts the posts that arrived
+        // acquire: pairs with the release below, by which the bus counts posts that have arrived
         ahead_(to_->on_their_way.fetch_add(1, std::memory_order_acquire)) {}
   place_on_the_way(place_on_the_way&&) noexcept = default;
   place_on_the_way& operator=(place_on_the_way&&) = delete;

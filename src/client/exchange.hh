@@ -37,7 +37,7 @@ class client_exchange {
   [[nodiscard]] virtual bool answered() const noexcept = 0;
   /// Whether the server has said that it did nothing with the request.
   [[nodiscard]] virtual bool refused() const noexcept { return false; }
-  /// The server wants the request over HTTP/1.1.
+  /// Whether the server wants the request over HTTP/1.1.
   [[nodiscard]] virtual bool wants_http1() const noexcept { return false; }
   [[noreturn]] void fail(std::error_code code, const std::string& what) const;
 
@@ -48,7 +48,7 @@ class client_exchange {
   [[nodiscard]] virtual task<> send(const outgoing& what, std::string head) = 0;
   /// Reads the head of the real answer into head_, and skips informational ones.
   [[nodiscard]] virtual task<> read_head() = 0;
-  /// The head has come. False: no body follows.
+  /// Prepares to read the body, once the head has come. False if no body follows.
   [[nodiscard]] virtual bool begin_body() = 0;
   /// The next part of the body as it is sent; "" at its end.
   [[nodiscard]] virtual task<std::string_view> read_raw() = 0;
@@ -57,8 +57,8 @@ class client_exchange {
   /// Fails with the reason of a wait for the server that ended without bytes.
   [[noreturn]] void fail_wait(std::error_code code, const char* where) const;
   [[noreturn]] void fail_informational() const;
-  /// Until the answer's head must be whole, from now. While a large body is sent, each write has
-  /// its own limit instead; the answer's begins when the upload has ended.
+  /// The time until which the answer's head must be whole, counted from now. While a large body is
+  /// sent, each write has its own limit instead; the answer's begins when the upload has ended.
   [[nodiscard]] time_point head_due() const noexcept;
   /// The earlier one of the request's deadline and this time from now.
   [[nodiscard]] time_point limit_of(nanoseconds patience) const noexcept;
@@ -82,7 +82,7 @@ class client_exchange {
   std::vector<char> plain_;
 };
 
-/// Errors that say no more than that the connection is gone: another one may work.
+/// Whether the error says only that the connection is gone: then another one may work.
 [[nodiscard]] bool connection_gone(std::error_code code) noexcept;
 
 }  // namespace heddle::http::detail

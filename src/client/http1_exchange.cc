@@ -54,7 +54,7 @@ task<> exchange_over_http1::send(const outgoing& what, std::string head) {
     const time_point due = limit_of(options_->timeouts.transfer);
     const auto done = co_await as_expected(
         with_deadline(lease_.on.write(byte_view(std::string_view(head))), due));
-    // A connection that takes no bytes may still hold an answer.
+    // A connection that takes no more bytes may still hold an answer.
     if (!done && !connection_gone(done.error())) fail(done.error(), "the request cannot be sent");
     co_return;
   }

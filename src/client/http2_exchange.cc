@@ -15,7 +15,7 @@ namespace {
 
 class http2_upload final : public body_upload {
  public:
-  /// The first `sent` bytes of the body have left.
+  /// Sends a body whose first `sent` bytes have left.
   http2_upload(const outgoing& what, std::size_t sent, std::shared_ptr<http2_link> link,
                std::shared_ptr<client_stream> to)
       : body_upload(what), link_(std::move(link)), to_(std::move(to)) {

@@ -16,7 +16,7 @@ constexpr nanoseconds goodbye_time = std::chrono::seconds(2);  // for GOAWAY to 
 // Servers of gRPC end a connection that gets PING more often than every five minutes.
 constexpr nanoseconds doubt_pause = std::chrono::minutes(5);
 
-/// A window that both ends can count.
+/// Bounds a window to the largest that HTTP/2 allows.
 std::uint32_t window_in_range(std::uint32_t asked) noexcept {
   return std::min(asked, static_cast<std::uint32_t>(http2_window_max));
 }
@@ -134,7 +134,7 @@ task<> http2_link::read_all() {
   }
 }
 
-/// When the connection has to be looked at though no bytes come.
+/// The time at which the connection must be checked even if no bytes come.
 time_point http2_link::next_look(time_point now) const noexcept {
   const nanoseconds idle =
       std::max<nanoseconds>(options_->timeouts.idle, std::chrono::milliseconds(1));
@@ -183,8 +183,8 @@ void http2_link::send_ping(time_point now) {
   out_.gathered.append("heddle\0\0", 8);
 }
 
-/// A request was given up, and nothing has come since it was sent. PING finds out whether the
-/// connection is dead, because other requests would use it.
+/// Sends PING after a request was given up and nothing has come since it was sent: other requests
+/// would use the connection, which may be dead.
 void http2_link::doubt() noexcept {
   const time_point now = clock::now();
   if (over() || pinged_ || now < no_doubt_before_) return;
@@ -251,7 +251,7 @@ void http2_link::release(client_stream& s) noexcept {
   if (is_leaving()) close_unused();
 }
 
-/// If the whole answer has come, only the request's body is ended.
+/// Ends a stream. If the whole answer has come, only the request's body is ended.
 void http2_link::end_stream(client_stream& s, http2_trouble because) {
   if (!s.trouble && !s.has_ended_remote()) s.trouble = std::move(because);
   s.end_by_reset();
@@ -296,7 +296,8 @@ void http2_link::send_trailers(client_stream& s, std::string_view block) {
   out_.flush_soon();
 }
 
-/// A smaller number withholds permits; those in use are withheld when their streams end.
+/// Sets the number of allowed streams. A smaller number withholds permits; those in use are
+/// withheld when their streams end.
 void http2_link::allow_streams(std::uint32_t most) {
   most = std::min(most, std::max<std::uint32_t>(options_->http2.streams_max, 1));
   for (; allowed_ > most; --allowed_) {

@@ -12,7 +12,7 @@
 namespace heddle::http::detail {
 namespace {
 
-/// The dot behind a full name is no part of it: "localhost." is localhost.
+/// Drops the dot at the end of a full name: "localhost." is localhost.
 std::string_view without_root(std::string_view host) noexcept {
   if (host.size() > 1 && host.ends_with('.')) host.remove_suffix(1);
   return host;
@@ -30,7 +30,7 @@ bool host_listed(const std::vector<std::string>& list, std::string_view full) {
 
 secure_layer default_secure_layer(bool http2) {
 #if HEDDLE_WITH_TLS
-  // Reading the system's authorities takes milliseconds: at the first https, once a client.
+  // Reading the system's authorities takes milliseconds, so it is done at the first https request.
   return [http2, kept = std::make_shared<std::optional<tls::client_context>>()](stream over,
                                                                                 std::string host) {
     if (!*kept) {
@@ -57,7 +57,7 @@ bool client_core::through_proxy(const url& at) const {
   return proxy_.has_value() && !host_listed(options->proxy.except, at.host);
 }
 
-/// CONNECT: the proxy then passes bytes to the host.
+/// Asks a proxy by CONNECT for a tunnel: the proxy then passes bytes to the host.
 task<stream> client_core::tunnel(stream on, url to) const {
   const std::string name = to.host_and_port();
   std::string head = "CONNECT " + name + " HTTP/1.1\r\nHost: " + name + "\r\n";

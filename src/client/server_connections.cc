@@ -21,7 +21,7 @@ task<bool> has_ended(const stream& on) {
   co_return known || known.error() != std::errc::timed_out;
 }
 
-/// Bytes that an unused connection has received below TLS are seen only by looking.
+/// Whether the stream has a layer such as TLS: bytes below it are seen only by a check.
 bool is_layered(const stream& on) noexcept { return layer_of(on) != nullptr; }
 
 [[noreturn]] void refuse_place(std::error_code code, lacking what) {
@@ -128,7 +128,7 @@ std::shared_ptr<http2_link> server_connections::full_link() const {
   return open >= std::max<std::uint32_t>(options_->http2.connections_max, 1) ? found : nullptr;
 }
 
-/// The new connection is one of HTTP/2: other requests get streams of it, too.
+/// Notes that the new connection is one of HTTP/2, so other requests get streams of it, too.
 void server_connections::share(place& made) {
   made.link = std::make_shared<http2_link>(std::exchange(made.alone, {}), options_);
   links_.push_back({made.link, std::move(made.permit)});
@@ -195,7 +195,7 @@ task<place> server_connections::place_alone(wanted by, dialer& connects) {
   co_return made;
 }
 
-/// The server chooses the version with this connection, so others wait for it meanwhile.
+/// Makes the first connection. It chooses the version, so other requests wait for it meanwhile.
 task<place> server_connections::place_first(wanted by, dialer& connects) {
   try {
     co_return co_await place_alone(by, connects);

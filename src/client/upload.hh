@@ -33,9 +33,9 @@ class body_upload {
   }
 
   [[nodiscard]] bool ended() const noexcept { return ended_; }
-  /// Cancelled when it has ended, however that was.
+  /// Cancelled when the upload has ended, with or without success.
   [[nodiscard]] cancel_source& over() noexcept { return over_; }
-  /// All of it has been handed to the connection.
+  /// Whether the whole body has been handed to the connection.
   [[nodiscard]] bool sent() const noexcept { return sent_; }
   /// The exception of the request's body_source; null if there is none.
   [[nodiscard]] const std::exception_ptr& failed() const noexcept { return failed_; }
@@ -44,10 +44,10 @@ class body_upload {
   // False: the connection takes no more. The reader of the answer finds out why, because the server
   // may have answered before it stopped reading.
 
-  /// Before the first byte of the body.
+  /// Called before the first byte of the body.
   [[nodiscard]] virtual task<bool> begin() { co_return true; }
   [[nodiscard]] virtual task<bool> put(std::string_view bytes) = 0;
-  /// Behind the last byte.
+  /// Called after the last byte.
   [[nodiscard]] virtual task<bool> finish() { co_return true; }
   /// Ends the request such that the server does not take the part sent so far for the whole body.
   virtual void abandon() noexcept = 0;

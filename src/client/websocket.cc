@@ -15,7 +15,7 @@
 namespace heddle::http::detail {
 namespace {
 
-/// "ws://" and "wss://" are as "http://" and "https://" (RFC 6455 section 3).
+/// Replaces "ws://" and "wss://" by "http://" and "https://" (RFC 6455 section 3).
 std::string as_http(std::string text) {
   if (text.size() > 2 && equal_ignoring_case(std::string_view(text).substr(0, 2), "ws") &&
       (text[2] == ':' || text[2] == 's' || text[2] == 'S'))
@@ -28,7 +28,7 @@ bool has_field(const websocket_options& with, std::string_view name) noexcept {
                              [&](const auto& f) { return equal_ignoring_case(f.first, name); });
 }
 
-/// Over HTTP/1.1. A failure closes the connection.
+/// Makes the handshake over HTTP/1.1. A failure closes the connection.
 task<websocket> handshake_on(stream on, const url& to, websocket_options with) {
   const std::string host = to.authority();
   try {
@@ -48,7 +48,8 @@ task<websocket> client_core::websocket_over_http1(url to, websocket_options with
   co_return co_await handshake_on(std::move(on), to, std::move(with));
 }
 
-/// A closed stream if the server did nothing with the request; `refused` then says why.
+/// Opens a tunnel. The stream is closed if the server did nothing with the request; `refused` then
+/// says why.
 task<stream> client_core::open_tunnel(std::shared_ptr<http2_link> link, gate::hold permit,
                                       const url& to, const websocket_options& with,
                                       response_head& head, http2_trouble& refused) {

@@ -17,7 +17,7 @@ namespace {
 
 // A smaller piece is copied together with its neighbour: that costs less than a record of its own.
 constexpr std::size_t shared_bytes_min = 1024;
-// A copy at a time: half of it is acknowledged before the rest is copied.
+// The most bytes of one copy. Half of a copy is acknowledged before the next one is made.
 constexpr std::size_t copy_bytes_max = 64 * 1024;
 constexpr std::uint32_t first_capacity = 512;
 
@@ -92,7 +92,7 @@ void connection::wait_for_memory() {
 
 std::size_t connection::hand_over(held_piece* h, byte_view bytes) {
   if (!host_.stack().write(name_, {bytes, &host_, reinterpret_cast<std::uintptr_t>(h)})) {
-    // room() found some, and another stack of the process has taken it since.
+    // room() found memory, but another stack of the process has taken it since.
     held_piece::destroy(h);
     wait_for_memory();
     return 0;

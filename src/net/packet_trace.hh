@@ -29,7 +29,7 @@ class packet_trace {
   static void note(void* trace, const tcp::connection_info& i, tcp::instant now);
 
  private:
-  /// Room for a packet's first bytes behind its head; null: the trace has ended.
+  /// Makes room for a packet's first bytes after its head; null if the trace has ended.
   [[nodiscard]] std::byte* add(std::size_t kept, std::size_t length) noexcept;
   void write_out() noexcept;
 

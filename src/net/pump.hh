@@ -23,14 +23,15 @@ class pump {
   pump& operator=(const pump&) = delete;
   virtual ~pump() = default;
 
-  /// Something was written or arrived: the next turn comes soon. Callable in a turn, too.
+  /// Schedules the next turn soon, because something was written or arrived. A turn may call it,
+  /// too.
   void stir() noexcept;
   /// The time of this runtime, as stacks count it.
   [[nodiscard]] static tcp::instant now() noexcept;
   /// Waits until no connection is left, or the pump has ended.
   [[nodiscard]] task<> settled();
 
-  /// Starts it in this color. The pointer keeps it in use.
+  /// Starts the pump in this color. The returned pointer keeps it in use.
   template <class Pump>
   [[nodiscard]] static std::shared_ptr<Pump> start(std::shared_ptr<Pump> p) {
     auto held = std::make_shared<lease>(p);
@@ -42,9 +43,9 @@ class pump {
   /// Runs timers that are due, and sends what may be sent.
   virtual void turn(tcp::instant now) = 0;
   [[nodiscard]] virtual tcp::instant next_due() const = 0;
-  /// No connection is left.
+  /// Whether no connection is left.
   [[nodiscard]] virtual bool is_idle() const = 0;
-  /// Once, when it runs no more.
+  /// Called once, when the pump has stopped.
   virtual void ended() noexcept {}
 
  private:

@@ -76,8 +76,8 @@ bool tun_queue::joins(const tcp::outgoing& p) const noexcept {
   const std::byte* const is = p.header.data();
   const std::size_t ip = ip_bytes(was);
   if (ip_bytes(is) != ip || !is_tcp(was) || !is_tcp(is)) return false;
-  // Segments join that follow one another and agree in addresses, ports, acknowledgement, window
-  // and options.
+  // Segments are joined if they follow one another and have the same addresses, ports,
+  // acknowledgement, window and options.
   const std::size_t addresses = ip == 20 ? 12 : 8;
   constexpr std::byte plain = std::byte{tcp::flag_ack};
   const std::byte flags = is[ip + flags_at] & ~std::byte{tcp::flag_psh | tcp::flag_fin};

@@ -47,7 +47,7 @@ bool has_flag(const std::string& device, int flag) noexcept {
   return ::ioctl(s.fd, SIOCGIFFLAGS, &r) == 0 && (r.ifr_flags & flag) != 0;
 }
 
-/// The other address of a network of two or more: the kernel's, by our advice.
+/// The address that our advice gives to the kernel: another one of the same network.
 std::string kernel_address(const std::string& own) {
   const std::size_t slash = own.find('/');
   std::string host = own.substr(0, slash);

@@ -14,7 +14,7 @@ namespace heddle::net {
 namespace detail {
 namespace {
 
-// Packets in a row, before others have their turn.
+// Packets that are read in a row before other tasks run.
 constexpr int batch_max = 64;
 
 class tun_pump final : public pump {

@@ -40,7 +40,7 @@ struct color_record : ready_color {
   std::uint64_t frames = 0;
   std::uint64_t moves = 0;
   nanoseconds run{};
-  nanoseconds waited{};  ///< from having work to running, in all
+  nanoseconds waited{};  ///< sum of the spans between having work and running
   nanoseconds waited_most{};
   nanoseconds longest{};  ///< the longest turn
   time_point ready_since{};

@@ -26,7 +26,8 @@ class color_timers {
     if (all_.shared) return arm_shared_after(s, node, span);
     s.wheel.arm_after(node, span);
   }
-  /// Spans that were armed until now count from this reading. One worker.
+  /// Starts the spans that were armed since the last reading: they count from `now`. For one
+  /// worker.
   static void settle(seat& s, time_point now) noexcept {
     if (s.wheel.has_unsettled()) [[unlikely]]
       s.wheel.settle(now);

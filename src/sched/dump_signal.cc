@@ -15,7 +15,7 @@
 namespace heddle {
 namespace {
 
-/// As long as the dump itself waits for a worker (dump.cc), and some for writing it.
+/// The time that a dump waits for a worker (dump.cc), and some more to write it.
 constexpr long late_ns = 300'000'000;
 
 struct signal_table {

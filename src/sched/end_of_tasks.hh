@@ -8,7 +8,7 @@
 
 namespace heddle {
 
-/// Made between two turns, while the workers stand still; finish() too.
+/// Construct it between two turns, while the other workers are stopped; call finish() so, too.
 class runtime::end_of_tasks {
  public:
   explicit end_of_tasks(runtime& rt);
@@ -32,8 +32,8 @@ class runtime::end_of_tasks {
   runtime& rt_;
   time_point end_;
   alarm alarm_;
-  // Calls that were posted, and preblock events that were armed, until the last task ended. Those
-  // that come again each time must not keep the runtime from its end.
+  // The calls that were posted, and the preblock events that were fired, when the last task had
+  // ended. Later ones do not count, because a call that posts itself again must not delay the end.
   bool tasks_ended_ = false;
   std::uint64_t calls_ = 0;
   std::uint64_t preblocks_ = 0;

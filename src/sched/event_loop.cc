@@ -53,7 +53,7 @@ bool event_loop::waits_in_vain(seat& s) noexcept {
   return parked_.all_at_rest(pending) && !anything_outside(pending);
 }
 
-/// A thread may end without a word, so the loop looks again now and then.
+/// Nothing reports that a thread has ended, so the loop checks for other threads now and then.
 time_point event_loop::end_for_threads(seat& s, time_point until) noexcept {
   if (s.io->simulated()) return until;
   return std::min(until, add_saturated(s.w.now, look_for_threads_each));

@@ -23,7 +23,7 @@ class handler_watch {
     }
     current_ = {};
   }
-  /// The one that took most time, and how much.
+  /// The handler that took most time.
   [[nodiscard]] const callee& longest() const noexcept { return longest_; }
   [[nodiscard]] nanoseconds most() const noexcept { return most_; }
 

@@ -63,7 +63,7 @@ class inspection {
   [[nodiscard]] color_statistics statistics_of(const color_record& r) const;
   void write_dump() noexcept;
 
-  const runtime& of_;  ///< whose sections a dump reads (dump_section.hh)
+  const runtime& of_;  ///< the runtime whose sections a dump reads (dump_section.hh)
   worker_set& all_;
   color_runner& colors_;
   posted_calls& posted_;

@@ -107,7 +107,7 @@ void inspection::write_late_notice(const void* interrupted) noexcept {
       stack_walk walk{text, interrupted_at(interrupted), program_base()};
       _Unwind_Backtrace(&show_call, &walk);
       if (walk.begun) return;
-      walk.first = 0;  // a sanitizer runs handlers later, from a place of its own: all calls
+      walk.first = 0;  // a sanitizer runs handlers later, from elsewhere: show all calls
       _Unwind_Backtrace(&show_call, &walk);
     }
     return;

@@ -44,7 +44,7 @@ std::size_t runtime::reopen_roots() {
   return left;
 }
 
-/// Every root, wherever its color is. The workers stand still.
+/// Cancels every root, wherever its color is. The workers are stopped.
 void runtime::cancel_roots() {
   worker& w = main_worker();
   roots_canceled_ = true;
@@ -140,7 +140,7 @@ runtime::~runtime() {
     if (s->thread.joinable()) s->thread.join();
   seat& main = all.first();
   if (main.held != nullptr) parts_->colors.leave(main);
-  // Freed on this thread: cells of other workers go home, and those workers collect them.
+  // Free the roots on this thread. Their cells go back to the workers that allocated them.
   std::size_t roots = 0;
   parts_->colors.each([&](color_record& r) {
     main.w.guards = r.guards;

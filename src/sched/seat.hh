@@ -43,9 +43,9 @@ struct seat {
   seat(region& memory, scheduler& owner, time_point start) noexcept
       : w(memory, owner), wheel(start) {}
 
-  /// Allocates a seat at the second line of a page: the hot members then lie between the headers of
-  /// chunks and their first cells (base/slab.cc), and a store into one does not look like one into
-  /// another.
+  /// Allocates a seat at the second cache line of a page. In the low bits of their addresses, the
+  /// hot members then lie between the headers of chunks and their first cells (base/slab.cc), so
+  /// that the processor does not mistake a store into one for a store into another.
   [[nodiscard]] static void* operator new(std::size_t bytes, std::align_val_t) {
     return static_cast<std::byte*>(::operator new(bytes + line, page)) + line;
   }

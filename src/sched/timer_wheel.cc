@@ -50,7 +50,8 @@ timer_wheel::found_slot timer_wheel::next_slot() noexcept {
     std::uint64_t& later = used_[level];
     const std::uint64_t at = tick_ >> (level * slot_bits);
     const unsigned here = at & (slots - 1);
-    // Slots behind are of a coarser level; slots that are not later have been opened.
+    // Only later slots count: the current slot and those before it have been opened, and timers of
+    // the next round are in a coarser level.
     later &= here == slots - 1 ? 0 : ~std::uint64_t{0} << (here + 1);
     for (; later != 0; later &= later - 1) {
       const auto bit = static_cast<unsigned>(std::countr_zero(later));

@@ -297,8 +297,8 @@ std::uint64_t transaction::take_stamp() noexcept {
   return (seat_ != nullptr ? *seat_ : stm_seat::of(worker::here())).next_stamp();
 }
 
-/// The fast path of nearly every commit: one plain word, without waiters or other commits to it.
-/// In all other cases nothing is done here, and commit_slowly() begins anew.
+/// The fast path of nearly every commit: one plain word, without waiters or other commits to it. In
+/// all other cases it does nothing, and commit_slowly() starts from the beginning.
 bool transaction::commit() noexcept {
   stm_log& log = *log_;
   if (log.writes.size() != 1 || seat_ == nullptr || first_ ||
@@ -371,14 +371,14 @@ void transaction::committed(std::uint64_t version) noexcept {
   yield_turn();
 }
 
-/// Waits for the right to go first, holding no lock: without it, another run would be in vain.
+/// Waits, while it holds no lock, for the right to go first: without it, another run may fail too.
 void transaction::take_turn() noexcept {
   stm_pause pause;
   for (;; pause()) {
     const transaction* nobody = nullptr;
     // acq_rel: pairs with the acquire in commit() and the release below
     first_ = stm.first.compare_exchange_strong(nobody, this, std::memory_order_acq_rel);
-    // Inside of another transaction it must not wait: that one may have the right.
+    // A transaction inside of another one must not wait, because the outer one may have the right.
     if (first_ || seat_ == nullptr) return;
   }
 }

@@ -23,8 +23,8 @@
 
 namespace heddle::detail {
 
-/// A stamp: bit 0 is the lock's and clear, then the seat, then the commit's number there. Stamps of
-/// one seat compare as numbers. Every variable begins with stamp 0.
+/// A stamp: bit 0 is the lock's and is 0, the next bits are the seat, and the bits above count the
+/// seat's commits. Stamps of one seat compare as numbers. Every variable begins with stamp 0.
 inline constexpr unsigned stm_seat_bits = 8;
 inline constexpr std::size_t stm_seats_max = std::size_t{1} << stm_seat_bits;
 inline constexpr std::uint64_t stm_step = std::uint64_t{2} << stm_seat_bits;

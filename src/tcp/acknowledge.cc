@@ -36,9 +36,8 @@ void measure_echo(core& k, pcb& c, std::uint32_t echo) noexcept {
 }
 
 void take_window(pcb& c, const segment& s) noexcept {
-  // Newer by sequence; or the same, where the ACK is as new as any that is looked at. Beyond RFC
-  // 9293 also an ACK that advances: else the edge would move with SND.UNA to where the peer never
-  // offered it.
+  // An older segment sets the window only if its ACK advances. RFC 9293 ignores it even then, but
+  // the window's edge would move with SND.UNA to where the peer never offered it.
   if (before(s.seq, c.snd_wl1) && !before(c.snd_una, s.ack)) return;
   c.snd_wnd = std::uint32_t{s.window} << c.send_shift;
   // An ACK may be numbered beyond the window (acceptable() in input.cc), and the next one within.
@@ -101,7 +100,7 @@ bool on_ack(core& k, conn x, const segment& s) {
   }
   if (window_was == 0 && c.snd_wnd != 0) window_opened(t);
   recover(k, x, t, s, r);
-  // The timeout begins anew with new data acknowledged, and not with each duplicate (RFC 6298
+  // The timeout restarts with newly acknowledged data, and not with each duplicate (RFC 6298
   // section 5.3); a probe of the tail is off once something was reported beyond a gap.
   const bool keeps = r.acked == 0 && t.timer == send_timer::timeout && c.snd_wnd != 0;
   if (!keeps) {

@@ -58,7 +58,7 @@ traffic& busy(core& k, pcb& c) {
 
 namespace {
 
-/// Makes a block as new, with the memory of its queues.
+/// Resets a block to a new one, but keeps the memory of its queues.
 void clear_traffic(traffic& t) noexcept {
   constexpr std::size_t records_kept = 64;
   t.pieces.clear();
@@ -79,7 +79,7 @@ void release_traffic(core& k, pcb& c) noexcept {
   k.traffics.give_back(index);
 }
 
-/// Takes it out of all tables; its name is invalid then, its record still readable.
+/// Takes the connection out of all tables. Its name is then invalid; its record can still be read.
 void take_away(core& k, conn x) {
   pcb& c = x.c;
   if (c.now == state::syn_received && !c.has(pcb_active)) --k.half_open;

@@ -102,7 +102,7 @@ void send_syn(core& k, conn x) noexcept {
   }
   s.window = static_cast<std::uint16_t>(c.receive_window());
   s.mss = static_cast<std::uint16_t>(mss_of(k, c.remote.is_v4()));
-  // An answer has only what the peer offered.
+  // An answer has only options that the peer offered.
   if (k.opt.window_scale && (!answer || c.receive_shift != 0 || c.send_shift != 0)) {
     std::uint8_t shift = 0;
     while (shift < 14 && k.opt.receive_window_bytes >> shift > 65535) ++shift;

@@ -97,7 +97,7 @@ inline constexpr std::size_t small_queue_bytes = 16384;
 [[nodiscard]] std::size_t memory_used(const core& k) noexcept;
 [[nodiscard]] std::size_t memory_left(const core& k, memory_for what) noexcept;
 [[nodiscard]] std::size_t connection_bytes(const core& k) noexcept;
-/// Whether so many more bytes may be used; if not, counts the refusal.
+/// Whether this many more bytes may be used; if not, counts the refusal.
 [[nodiscard]] bool fits(core& k, std::size_t bytes, memory_for what, refusal refused) noexcept;
 void count_refusal(core& k, refusal what) noexcept;
 inline void charge(core& k, std::size_t bytes) noexcept { k.held_bytes += bytes; }

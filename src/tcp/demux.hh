@@ -40,7 +40,7 @@ class demux {
   [[nodiscard]] std::uint64_t hash(const flow& f) const noexcept {
     return hash_flow<1, 3>(key_, f);
   }
-  /// no_index: there is none.
+  /// The index of the connection; no_index if there is none.
   [[nodiscard]] std::uint32_t find(const pcb_pool& pcbs, std::uint64_t hash, std::uint8_t local,
                                    const flow& f) const noexcept {
     std::uint32_t at = buckets_[hash & (buckets_.size() - 1)];

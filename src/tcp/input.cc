@@ -87,8 +87,8 @@ bool acceptable(const pcb& c, const segment& s) noexcept {
   const std::uint32_t window = c.receive_window();
   const std::uint32_t length = s.length();
   // The special allowance for ACKs (RFC 9293 section 3.10.7.4). A peer whose bytes fill the window
-  // numbers its ACKs from the window's end; one that has probed a closed window with a new byte,
-  // from a byte beyond it.
+  // numbers its ACKs from the window's end. A peer that has probed a closed window with a new byte
+  // numbers them from one byte beyond the end.
   if (length == 0 && !s.has(flag_rst)) return s.seq - c.rcv_nxt <= window + 1;
   if (window == 0) return s.seq == c.rcv_nxt;  // ACK and RST count; trim() cuts the text off
   const auto inside = [&](sequence at) { return at - c.rcv_nxt < window; };

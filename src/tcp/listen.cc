@@ -24,7 +24,8 @@ bool on_syn(core& k, const segment& s, const time_wait_record* old) {
   conn x(k, index);
   pcb& c = x.c;
   c.snd_una = initial_sequence(k, f);
-  // RFC 9293 section 3.6.1: beyond all that the peer may still hold for a part of the old one.
+  // RFC 9293 section 3.6.1: begin beyond all numbers that the peer may take for the old
+  // connection's.
   if (old != nullptr) c.snd_una = later(c.snd_una, old->snd_nxt + 65536);
   c.snd_nxt = c.snd_una + 1;
   open_with(k, c, s);
@@ -75,7 +76,7 @@ void on_cookie_ack(core& k, listener& l, const segment& s, packet& p) {
   from_ack_on(k, x, rest, p);
 }
 
-/// True: there is a half-open connection.
+/// Answers a SYN. Returns whether there is a half-open connection.
 bool take_syn(core& k, const listener& l, const segment& s, const time_wait_record* old) {
   if (l.waiting >= l.backlog) {
     dropped(k, drop::backlog_full);
@@ -153,7 +154,7 @@ void on_time_wait(core& k, time_wait_record& r, const segment& s, std::uint64_t 
   dropped(k, drop::time_wait);
   if (s.length() == 0 && s.seq == r.rcv_nxt && !s.has(flag_syn)) return;
   if (s.has(flag_fin) && s.end() == r.rcv_nxt) {
-    // The peer's FIN again: our ACK was lost, so the time begins anew.
+    // The peer sent its FIN again, so our ACK was lost: restart the time.
     r.due = tick_of(k.now + k.opt.time_wait_us);
   } else if (!may_challenge(k, r.key | std::uint64_t{1} << 63)) {
     return;

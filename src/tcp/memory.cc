@@ -19,7 +19,7 @@ std::size_t part(std::size_t limit, memory_for what) noexcept {
   return limit / 16 * static_cast<std::size_t>(what);
 }
 
-/// The shared counter is touched when so much has changed.
+/// A stack updates the shared counter when its use has changed by this much.
 std::size_t step_of(const memory_budget& b) noexcept {
   return std::clamp<std::size_t>(b.limit() / 256, 1, 65536);
 }
@@ -28,7 +28,7 @@ std::size_t left_of(std::size_t limit, std::size_t used) noexcept {
   return used < limit ? limit - used : 0;
 }
 
-/// Whether the process' budget has so much for this stack.
+/// Whether the process' budget has this much memory for the stack.
 bool process_has(core& k, std::size_t used, std::size_t more, memory_for what) noexcept {
   memory_budget* const b = k.opt.process_memory.get();
   if (b == nullptr) return true;
@@ -164,7 +164,7 @@ bool has_block(core& k, const pcb& c, memory_for what, refusal refused) noexcept
 }
 
 bool may_finish(core& k, conn x) {
-  // FIN is small and lets go of much: it may use all of the bound.
+  // FIN is small, and the end of a connection frees much: FIN may use all of the bound.
   if (x.c.traffic != no_index || memory_used(k) + sizeof(traffic) <= k.opt.memory_bytes)
     return true;
   count_refusal(k, refusal::write);

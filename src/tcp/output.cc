@@ -91,7 +91,7 @@ void send_new(core& k, conn x, traffic& t, bool& blocked) {
     const std::uint32_t bytes = std::min({unsent, full, usable});
     const bool only_fin = unsent == 0;
     if (only_fin ? usable == 0 : !worth_sending(k, c, t, bytes, unsent, full)) {
-      // Held back by the peer's window with nothing on its way: only a timer goes on.
+      // The peer's window holds the data back and nothing is in flight: only a timer can go on.
       if (t.records.empty() && t.timer == send_timer::none && usable < std::max(unsent, 1u)) {
         t.timer = send_timer::window_probe;
         t.send_due = k.now + timeout_us(k, c);

@@ -99,7 +99,7 @@ pcap_reader::pcap_reader(std::span<const std::byte> file) : file_(file) {
   } else if (file.size() < pcap_file_head_bytes) {
     trouble_ = "it ends within its header of 24 bytes";
   } else {
-    link_ = number(20) & 0xfffffff;  // above are flags
+    link_ = number(20) & 0xfffffff;  // the upper bits are flags
     if (!is_known(link_))
       trouble_ = "packets of link type " + std::to_string(link_) +
                  " are not read; capture on a device of IP or Ethernet";

@@ -16,7 +16,7 @@ inline constexpr std::uint32_t no_index = UINT32_MAX;
 template <class T, std::size_t PerChunk>
 class pool {
  public:
-  /// no_index: `limit` records are in use.
+  /// Takes a free record; no_index if `limit` records are in use.
   [[nodiscard]] std::uint32_t take(std::size_t limit) {
     if (used_ >= limit) return no_index;
     if (free_ == no_index) {

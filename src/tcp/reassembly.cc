@@ -51,7 +51,7 @@ void hold(core& k, traffic& t, std::size_t at, sequence begin, std::span<const s
   t.held_bytes += h.end - h.begin;
 }
 
-/// Puts what is new of a segment between the pieces that are there.
+/// Inserts the new bytes of a segment between the pieces that are held.
 void hold_segment(core& k, pcb& c, traffic& t, const segment& s, packet& p) {
   sequence begin = s.seq;
   std::span<const std::byte> bytes = s.payload;

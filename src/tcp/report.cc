@@ -114,7 +114,7 @@ std::vector<connection_info> stack::slowest(std::size_t count, instant now) cons
            : a.round_trip != b.round_trip ? a.round_trip > b.round_trip
                                           : a.index < b.index;
   };
-  // A heap whose first is the quickest of those that are kept.
+  // A heap of the kept connections; its first element is the quickest of them.
   std::vector<entry> kept;
   for (std::uint32_t i = 0; count != 0 && k.pcbs.made(i); ++i) {
     const pcb& c = k.pcbs[i];

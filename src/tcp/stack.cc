@@ -180,12 +180,12 @@ std::size_t stack::room(connection name) {
   if (queued >= limit) return 0;
   const std::size_t own = limit - queued;
   const std::size_t left = memory_left(k, memory_for::sending_much);
-  // Half of the rest at most, so that no connection takes all.
+  // A piece takes at most half of the memory that is left, so that no connection takes all.
   const std::size_t extra = piece_bytes + sizeof(traffic);
   if (left >= 2 * (own + extra)) return own;
   if (left >= write_bytes_min + extra)
     return std::min(own, std::max(left / 2 - extra, write_bytes_min));
-  // Beyond that, short answers only.
+  // With less memory left, only short answers are accepted.
   const memory_for what =
       queued + write_bytes_min > small_queue_bytes ? memory_for::sending_much : memory_for::sending;
   if (!fits(k, write_bytes_min + extra, what, refusal::write)) return 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The table of TIME-WAIT records: chains by hash, and one queue by time. All wait equally long, so
-// the queue is in order but for records whose time began anew; those go to its end when their turn
-// comes.
+// the queue is in order, except for records whose time was restarted; those go to its end when
+// their turn comes.
 #include "tcp/time_wait.hh"
 
 namespace heddle::tcp {
@@ -67,7 +67,7 @@ void time_wait_table::expire(instant now) noexcept {
   while (first_ != no_index) {
     time_wait_record& r = records_[first_];
     if (r.key != dead_key && time_of(r.due, now) > now) {
-      // One that began anew must not hold up those behind it.
+      // A record whose time was restarted must not hold up the records behind it.
       const std::uint32_t behind = r.after;
       if (behind == no_index || time_of(records_[behind].due, now) >= time_of(r.due, now)) return;
       const std::uint32_t index = first_;

@@ -13,7 +13,7 @@
 namespace heddle::tcp {
 
 struct time_wait_record {
-  std::uint64_t key = 0;  // hash of the flow, of 63 bits; the lowest says: timestamps
+  std::uint64_t key = 0;  // hash of the flow, of 63 bits; the lowest bit: it has timestamps
   sequence snd_nxt = 0;
   sequence rcv_nxt = 0;
   std::uint32_t ts_recent = 0;
@@ -30,9 +30,9 @@ class time_wait_table {
   /// The record of a flow's hash, or null.
   [[nodiscard]] time_wait_record* find(std::uint64_t hash) noexcept;
   void add(std::uint64_t hash, bool timestamps, const time_wait_record& r);
-  /// Takes the record of a flow out: it comes to life again.
+  /// Removes the record of a flow, because the flow is used again.
   void remove(std::uint64_t hash) noexcept;
-  /// Drops what is due.
+  /// Drops the records that are due.
   void expire(instant now) noexcept;
   /// When the first one is due.
   [[nodiscard]] instant next(instant now) const noexcept;

@@ -13,7 +13,7 @@
 
 namespace heddle::tls::detail {
 
-/// Thread: any.
+/// The state that all copies of a client_context share. Thread: any.
 class client_state {
  public:
   explicit client_state(client_options o);

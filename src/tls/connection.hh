@@ -23,7 +23,7 @@ namespace heddle::tls::detail {
 /// Thread: the stream's color.
 class connection : public std::enable_shared_from_this<connection> {
  public:
-  /// `turns`: one unit for each handshake of a listener's that may run.
+  /// `turns` has one unit for each handshake of the listener that may run at once.
   connection(stream over, std::shared_ptr<server_state> site,
              std::shared_ptr<handshake_turns> turns);
   connection(stream over, std::shared_ptr<client_state> tls, std::string host);
@@ -35,7 +35,7 @@ class connection : public std::enable_shared_from_this<connection> {
   [[nodiscard]] stream* waits_for() noexcept;
   [[nodiscard]] task<> push(chain out);
   [[nodiscard]] sent_now try_push(byte_view head, const piece& body) noexcept;
-  /// Sends at least one sealed byte; whether all have left.
+  /// Sends at least one sealed byte. Returns whether all have left.
   [[nodiscard]] task<bool> flush_some();
   /// Bytes of the last push() that are sealed and will leave, even if it failed.
   [[nodiscard]] std::size_t kept() const noexcept { return kept_; }

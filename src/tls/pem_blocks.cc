@@ -60,7 +60,7 @@ bool in_base64(char c) noexcept {
 class line_walk {
  public:
   explicit line_walk(std::string_view text) : left_(text), begin_(text.data()) {}
-  /// Goes to the next line; false behind the last one.
+  /// Goes to the next line; false after the last one.
   bool next() noexcept {
     if (left_.empty()) return false;
     start_ = static_cast<std::size_t>(left_.data() - begin_);

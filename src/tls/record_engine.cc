@@ -264,7 +264,7 @@ engine::step record_engine::open(received& into) {
   }
   if (broken()) drop_half();
   if (kept != 0) {
-    if (read_ended_) eaten_ = in_.size();  // the peer may send nothing behind its end
+    if (read_ended_) eaten_ = in_.size();  // the peer may send nothing after close_notify
     return give(into, from, kept);         // an error is returned by the next call
   }
   let_go();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Loading sites, and OpenSSL's callbacks during a handshake, which choose the certificate, the
-// protocol above, the OCSP answer and the key for a ticket.
+// application protocol, the OCSP answer and the key for a ticket.
 #include "tls/server_state.hh"
 
 #include <openssl/ssl.h>

@@ -57,7 +57,7 @@ class site_table {
   ticket_keys& tickets_;
 };
 
-/// Thread: any.
+/// The state that all copies of a server_context share. Thread: any.
 class server_state {
  public:
   explicit server_state(server_options o);

@@ -73,7 +73,7 @@ void ssl_engine::keep_secret(const SSL* ssl, const char* line) {
 
 std::unique_ptr<engine> ssl_engine::successor() {
   SSL* const ssl = ssl_.get();
-  // Once a record was opened, OpenSSL's keys may have moved on.
+  // Once a record was opened, OpenSSL's keys may have changed.
   if (hands_over_ == nullptr || state() != engine_state::fresh ||
       SSL_version(ssl) != TLS1_3_VERSION || SSL_has_pending(ssl) != 0)
     return nullptr;
@@ -242,7 +242,7 @@ engine::step ssl_engine::open(received& into) {
     at_record_ = got > 0;
     if (got > 0 && refusal_ != refusal::too_much) continue;
     if (got <= 0 && SSL_get_error(ssl_.get(), got) == SSL_ERROR_ZERO_RETURN) {
-      if (kept != 0) eaten_ = in_.size();  // behind its end the peer has nothing to say
+      if (kept != 0) eaten_ = in_.size();  // the peer sends nothing after close_notify
       return kept != 0 ? give(into, kept) : step::done;
     }
     const step next = fail_step(got, "reading from a TLS stream");

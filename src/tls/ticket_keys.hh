@@ -12,7 +12,7 @@
 
 namespace heddle::tls::detail {
 
-/// Thread: any.
+/// Seals and opens session tickets, and rotates the keys. Thread: any.
 class ticket_keys {
  public:
   explicit ticket_keys(nanoseconds life) noexcept : life_(life) {}

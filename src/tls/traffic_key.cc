@@ -79,8 +79,8 @@ bool expand_label(suite s, std::span<const unsigned char> secret, std::string_vi
   return done;
 }
 
-/// Contexts of one thread. A key's stamp chooses a set of two places; the one that was used longer
-/// ago is keyed anew.
+/// Cipher contexts of one thread. A key's stamp chooses a set of two places; the place that was
+/// used longer ago gets the new key.
 class context_cache {
  public:
   struct place {

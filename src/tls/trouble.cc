@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reasons of OpenSSL's, and what a person can do about the frequent ones.
+// The texts of OpenSSL's reasons, with advice for the frequent ones.
 #include "tls/trouble.hh"
 
 #include <openssl/err.h>

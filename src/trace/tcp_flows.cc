@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Puts the packets of a trace together to connections: offsets without wrap, repeated segments,
-// bytes in flight, round trips and pauses.
+// Assembles the packets of a trace into connections: offsets without wrap, repeated segments, bytes
+// in flight, round trips and pauses.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -167,7 +167,7 @@ class reader {
   }
 
  private:
-  /// The connection of a packet, and whether the packet goes forth.
+  /// The connection of a packet, and whether the packet goes in the direction `forth`.
   std::pair<reading*, bool> find(const tcp::endpoint& from, const tcp::endpoint& to) {
     if (const auto at = table_.find(key_of(from, to)); at != table_.end())
       return {&all_[at->second], true};

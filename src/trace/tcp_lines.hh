@@ -49,7 +49,7 @@ class strokes {
   bool empty_ = true;
   double x_ = 0, low_ = 0, high_ = 0;
 };
-/// A line of steps; of one column the last value, the lowest and the highest stay.
+/// A line of steps. In each column of pixels it keeps the lowest, the highest and the last value.
 class steps {
  public:
   void add(double x, double y) {

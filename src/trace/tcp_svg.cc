@@ -58,7 +58,7 @@ std::string time_text(double s) {
   return text;
 }
 
-/// The distance of ticks: 1, 2 or 5 times a power of ten, so that about `count` fill the span.
+/// The distance between ticks: 1, 2 or 5 times a power of ten, so that about `count` fill the span.
 double tick_step(double span, double count) {
   if (span <= 0) return 1;
   const double power = std::pow(10, std::floor(std::log10(span / count)));
@@ -115,7 +115,7 @@ class picture {
   [[nodiscard]] double seconds(tcp::instant at) const {
     return static_cast<double>(at - c_.first) / 1e6;
   }
-  /// With a zoom, sequence numbers begin where the part that is seen does.
+  /// With a zoom, sequence numbers begin where the visible part begins.
   [[nodiscard]] stream_offset first_offset() const {
     stream_offset low = INT64_MAX;
     for (const traced_data& x : d_.data)

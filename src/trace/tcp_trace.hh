@@ -73,7 +73,7 @@ struct tcp_trace {
   std::string trouble;     ///< the defect of the file, behind the packets above
 };
 
-/// Throws failure if nothing can be read.
+/// Reads a trace. Throws failure if nothing can be read.
 [[nodiscard]] tcp_trace read_tcp_trace(std::span<const std::byte> file, const std::string& name);
 
 struct trace_view {

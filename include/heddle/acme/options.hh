@@ -53,11 +53,12 @@ struct keeper_report {
 };
 
 struct keeper_options {
-  /// The ways that a server can answer, the favorite first. After a failure the next one is tried.
+  /// The kinds of challenge that the server can answer, the favorite first. After a failure the
+  /// next one is tried.
   std::vector<challenge> challenges = {challenge::tls_alpn_01};
   nanoseconds retry_first = std::chrono::minutes(2);  ///< after a failure; doubled each time
   nanoseconds retry_max = std::chrono::hours(12);
-  std::uint32_t retry_jitter_percent = 25;  ///< a wait is longer by 0 to this
+  std::uint32_t retry_jitter_percent = 25;  ///< a wait is longer by 0 to this percentage
   /// Time between two questions for the authority's renewal window (RFC 9773), if it names no
   /// other. It is also the least time between two renewals, unless half of the life is shorter.
   nanoseconds renewal_check = std::chrono::hours(6);

@@ -23,7 +23,7 @@ class refusal : public failure {
 
   /// The last part of an ACME problem's type: "rateLimited", "badNonce"; empty for another error.
   [[nodiscard]] const std::string& type() const noexcept { return type_; }
-  /// The time in which the authority must not be asked again; zero if it did not say.
+  /// The time for which the authority must not be asked again; zero if it named none.
   [[nodiscard]] nanoseconds retry_after() const noexcept { return retry_after_; }
 
  private:

@@ -19,9 +19,9 @@ namespace heddle::acme {
 /// A claim on a name, which ends with the last copy; null if another process has it.
 using store_claim = std::shared_ptr<void>;
 
-/// Names are parts of [a-z0-9.-_], apart by '/'. Texts are PEM: of a certificate its key, then the
-/// chain; of an account its key. Only NAME.failures is a line of numbers and names, about the
-/// certificate NAME whose last orders failed.
+/// Names consist of parts in [a-z0-9.-_], separated by '/'. Texts are PEM: of a certificate its
+/// key, then the chain; of an account its key. Only NAME.failures is a line of numbers and names,
+/// about the certificate NAME whose last orders failed.
 /// Thread: one color. Fails: throws failure that names the place.
 class certificate_store {
  public:
@@ -29,7 +29,8 @@ class certificate_store {
 
   /// The text of this name; nothing if there is none.
   [[nodiscard]] virtual task<std::optional<std::string>> load(std::string name) = 0;
-  /// Afterwards load() gives this text, also after a power failure; if it fails, the text before.
+  /// Stores the text: load() gives it afterwards, also after a power failure. If save() fails,
+  /// load() gives the text before.
   [[nodiscard]] virtual task<> save(std::string name, std::string text) = 0;
   /// Where the text of this name is, for messages: a path, say.
   [[nodiscard]] virtual std::string place_of(const std::string& name) const { return name; }

@@ -21,7 +21,7 @@ struct clock {
   using time_point = std::chrono::time_point<clock, duration>;
   static constexpr bool is_steady = true;
 
-  /// A fresh reading.
+  /// Reads the clock.
   static time_point now() noexcept;
 };
 

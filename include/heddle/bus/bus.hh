@@ -109,7 +109,7 @@ class bus {
   /// Unbinds all member functions of this object; returns their number.
   std::size_t unbind_all(const void* object) noexcept;
 
-  /// Runs the handlers. For a haltable topic, tells whether one halted.
+  /// Runs the handlers. For a haltable topic, returns whether one halted.
   template <any_topic T, class... Us>
   [[gnu::always_inline]] auto raise(Us&&... args) -> typename T::signature::answer {
     constexpr bool fits = detail::raised_with<typename T::signature, Us&&...>;

@@ -30,16 +30,16 @@ class [[nodiscard("the handler is unbound when it goes")]] scoped_binding {
   }
   ~scoped_binding() { unbind(); }
 
-  /// Ends the binding now; a raise that is under way does not run the handler any more.
+  /// Ends the binding now. A raise in progress no longer runs the handler.
   void unbind() noexcept {
     if (bus* const b = std::exchange(bus_, nullptr)) b->unbind(bound_);
   }
-  /// The handler stays bound from now on; gives its name.
+  /// Gives up the binding and returns its name. The handler stays bound from now on.
   [[nodiscard]] binding release() noexcept {
     bus_ = nullptr;
     return bound_;
   }
-  /// Whether it names a handler; unbind() of the bus itself is not noticed.
+  /// Whether it names a handler. It does not notice a call of bus::unbind().
   [[nodiscard]] explicit operator bool() const noexcept { return bus_ != nullptr; }
 
  private:

@@ -21,7 +21,7 @@ class client_exchange;
 struct fetched {
   response_head head;
   std::string body;
-  std::string url;  ///< the one that answered, after redirects
+  std::string url;  ///< the URL that answered, after redirects
 
   [[nodiscard]] int status() const noexcept { return head.status(); }
   [[nodiscard]] bool ok() const noexcept { return head.status() / 100 == 2; }

@@ -31,13 +31,13 @@ struct client_counters {
   std::uint64_t redirects = 0;    ///< followed
 };
 
-/// Thread: one color; it must end there, too. Programs with several colors make one in each.
+/// Thread: one color, which also destroys it. Programs with several colors make one in each.
 /// Owns: its connections, except those of answers that are being read.
 /// Cancel: the connection of the request is closed, others stay.
 /// Fails: throws failure that names the request and says what happened: invalid_argument for a bad
-///   request; timed_out; too_many_symbolic_link_levels for a redirect too many; bad_message if the
-///   server breaks the rules; message_size beyond a limit; else as connecting or the connection
-///   fails. An answer with an error status is an answer.
+///   request; timed_out; too_many_symbolic_link_levels after redirects_max redirects; bad_message
+///   if the server breaks the rules; message_size beyond a limit; else with the error of connecting
+///   or of the connection. An answer with an error status is an answer.
 /// A request is repeated only if its method is idempotent, its body is still there, and a
 ///   connection that was used before ended before the first byte of the answer.
 class client {
@@ -49,8 +49,8 @@ class client {
   [[nodiscard]] task<fetched> get(std::string url);
   [[nodiscard]] task<fetched> head(std::string url);
   [[nodiscard]] task<fetched> post(std::string url, std::string type, std::string body);
-  /// A safe question with a body (QUERY, RFC 10008). It is repeated as GET is, and redirects with
-  /// any status but 303 repeat it with its body.
+  /// Sends a safe request with a body (QUERY, RFC 10008). It is repeated as GET is, and redirects
+  /// with any status but 303 repeat it with its body.
   [[nodiscard]] task<fetched> query(std::string url, std::string type, std::string body);
   [[nodiscard]] task<fetched> send(outgoing what);
   /// Gives the answer as soon as its head has come. The caller reads the body.

@@ -14,7 +14,7 @@
 
 namespace heddle {
 
-/// The order in which to try them: as it is given, but with the two versions in turns.
+/// The order in which to try these addresses: as given, but with the two versions in turns.
 [[nodiscard]] std::vector<address> interleaved(std::vector<address> found);
 
 /// Connects to the first of these addresses that accepts. The next attempt begins after `stagger`,

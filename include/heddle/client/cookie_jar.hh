@@ -60,8 +60,8 @@ class cookie_jar {
   std::uint64_t order_ = 0;
 };
 
-/// Reads the date of an Expires attribute as RFC 6265 section 5.1.1 asks: in almost any form.
-/// False if it is none.
+/// Reads the date of an Expires attribute as RFC 6265 section 5.1.1 asks: in almost any form. False
+/// if the text is no date.
 [[nodiscard]] bool parse_cookie_date(std::string_view text, std::int64_t& seconds);
 
 }  // namespace heddle::http

@@ -64,7 +64,7 @@ class outgoing {
     has_body_ = true;
     return *this;
   }
-  /// Instead of client_timeouts::whole.
+  /// Sets a timeout that replaces client_timeouts::whole.
   outgoing& timeout(nanoseconds whole) & {
     timeout_ = whole;
     return *this;
@@ -106,9 +106,9 @@ class outgoing {
 
   // For redirects.
 
-  /// Goes on as a GET without a body (or stays HEAD).
+  /// Turns the request into a GET without a body (HEAD stays HEAD).
   void become_get();
-  /// Drops everything that only the first origin may see.
+  /// Drops the fields that only the first origin may see.
   void drop_secrets();
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Where a program's TCP comes from: the kernel's sockets, or TCP in the program over a TUN device.
-// One line chooses, and all that takes a stream or a listener takes those of either.
+// Chooses a program's TCP: the kernel's sockets, or TCP in the program over a TUN device. One line
+// makes the choice; functions that take a stream or a listener accept those of either provider.
 //
 //   net::provider net = net::kernel();
 //   net::provider net = net::user({.device = "tun0", .address = "10.9.0.2/24"});
@@ -34,17 +34,20 @@ struct opened_door {
   address at;
 };
 
-/// Thread: one color, also its end. A program with several workers makes one in the color of each,
-/// all before the first packet comes: another queue of the device changes the steering of packets.
+/// Thread: one color, which also destroys it. A program with several workers makes one in the color
+/// of each worker, all before the first packet arrives, because another queue of the device changes
+/// the steering of packets.
 /// Owns: with its copies, streams and listeners, the stack and the queue of the device.
-/// Cancel: the waits of its streams and listeners, as of any.
-/// Fails: user() throws failure, with the commands that help; the rest as sockets do.
+/// Cancel: waits of its streams and listeners can be cancelled, like those of any stream or
+///   listener.
+/// Fails: user() throws failure, with the commands that help; all other calls fail as those of
+///   sockets.
 class provider {
  public:
-  /// The kernel.
+  /// A provider of the kernel's TCP.
   provider() noexcept = default;
 
-  /// The port 0 takes a free one. With user() only the port counts: the stack has one address.
+  /// Port 0 takes a free port. With user() only the port counts: the stack has one address.
   [[nodiscard]] opened_door listen(const address& on, const listen_options& options = {}) const;
   [[nodiscard]] task<stream> connect(address to) const;
   /// Before the program ends: waits until the peers have acknowledged what closed streams have
@@ -104,8 +107,8 @@ struct user_check {
 /// kernel. So one variable switches a program that takes its listeners from here.
 [[nodiscard]] provider chosen();
 
-/// Whether the kernel sends to the device. It begins a moment after the first queue was opened, up
-/// to a second, and drops packets before. Servers wait for it before they tell their address.
+/// Whether the kernel sends to the device. The kernel begins up to a second after the first queue
+/// was opened, and drops packets before. Servers wait for this before they print their address.
 [[nodiscard]] bool device_runs(const std::string& device);
 
 }  // namespace heddle::net

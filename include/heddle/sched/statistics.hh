@@ -30,7 +30,7 @@ struct color_statistics {
   std::uint64_t frames = 0;
   std::uint64_t moves = 0;  ///< turns on another worker than the turn before
   nanoseconds run{};
-  nanoseconds waited{};       ///< between having work and running, in all
+  nanoseconds waited{};       ///< sum of the spans between having work and running
   nanoseconds waited_most{};  ///< the longest of these: how long it starved
   nanoseconds longest{};      ///< the longest turn
 };

@@ -32,7 +32,7 @@ class barrier {
       home_.next_phase();
       return true;
     }
-    /// Whether this function was the last to come.
+    /// Whether this function was the last to arrive.
     [[nodiscard]] bool await_resume() {
       if (!last_) condition::awaiter::await_resume();
       return last_;

@@ -111,7 +111,7 @@ class gate {
   }
   /// Lets in waiters whose units are free, from the front.
   void admit() noexcept;
-  /// Called when a waiter has left the line, perhaps the one that blocked the others.
+  /// Called when a waiter has left the line: it may have blocked the others.
   void left() noexcept {
     if (!line_.empty()) admit();
   }

@@ -28,7 +28,7 @@ struct ip_address {
   }
   /// One receiver only: neither multicast, nor broadcast, nor unspecified.
   [[nodiscard]] bool is_unicast() const noexcept;
-  /// 127.0.0.0/8 or ::1: no address of a packet that comes over a wire.
+  /// 127.0.0.0/8 or ::1. A packet that comes over a wire cannot have such an address.
   [[nodiscard]] bool is_loopback() const noexcept;
   [[nodiscard]] std::string text() const;
 

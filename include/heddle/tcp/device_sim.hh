@@ -16,13 +16,13 @@
 
 namespace heddle::tcp {
 
-/// One direction of a wire. Chances are of each packet, 0 to 1.
+/// One direction of a wire. Chances are per packet, from 0 to 1.
 struct wire_options {
   std::uint32_t delay_us = 100;
-  std::uint32_t jitter_us = 0;  // up to so much more, so that packets overtake each other
+  std::uint32_t jitter_us = 0;  // the most additional delay, so that packets overtake each other
   double loss = 0;
   double duplicate = 0;
-  double reorder = 0;  // these come reorder_us later
+  double reorder = 0;  // chance that a packet comes reorder_us later
   std::uint32_t reorder_us = 1000;
   double corrupt = 0;                      // one bit is flipped
   std::uint64_t bytes_per_second = 0;      // 0: no limit
@@ -31,7 +31,7 @@ struct wire_options {
   bool down = false;          // nothing passes
 };
 
-/// The end of a packet on a wire.
+/// The outcome of a packet on a wire.
 enum class fate : std::uint8_t { sent, delivered, lost, queue_full, too_big, down };
 
 /// Sees every packet: the time, the end that sent it, its bytes, its fate.
@@ -47,7 +47,8 @@ class device_sim {
   device_sim(const device_sim&) = delete;
   device_sim& operator=(const device_sim&) = delete;
 
-  /// A new wire, the same both ways; returns the number of its first end, the other is one more.
+  /// Makes a wire, the same both ways. Returns the number of its first end; the other end has the
+  /// next number.
   std::size_t join(const wire_options& both_ways);
   /// The network of the stack at this end.
   [[nodiscard]] network& end(std::size_t number);
@@ -55,15 +56,15 @@ class device_sim {
   /// The direction that starts at this end; may be changed at any time.
   [[nodiscard]] wire_options& wire(std::size_t from);
   void watch(packet_watcher watcher, void* context) noexcept;
-  /// Brings a packet of the test's own to the stack at an end, now.
+  /// Delivers a packet that a test made to the stack at an end, now.
   void inject(std::size_t number, std::span<const std::byte> bytes);
 
   [[nodiscard]] instant now() const noexcept;
-  /// When something happens next, unless users write before; never_due: nothing is left.
+  /// The time of the next event, if users write nothing before; never_due if none is left.
   [[nodiscard]] instant next_due() const noexcept;
-  /// Sends what users have written, runs the next event; false: nothing is left to happen.
+  /// Sends the bytes that users have written, and runs the next event; false if no event is left.
   bool step();
-  /// Runs all that happens up to then, and sets the time there.
+  /// Runs all events up to this time, and sets the clock to it.
   void run_until(instant until);
   /// Runs until nothing is left, or the time is reached; returns whether nothing is left.
   bool run(instant at_most);

@@ -13,12 +13,12 @@ enum class drop : std::uint8_t {
   none,
   truncated,   // shorter than its headers say
   ip_version,  // neither 4 nor 6
-  ip_header,   // a length or an option that cannot be
+  ip_header,   // an impossible length or option
   ip_checksum,
   fragment,     // we send with "don't fragment" and take no fragments
   ip_protocol,  // neither TCP nor ICMP
   address,      // not ours, or a source that is no unicast address, or loopback
-  tcp_header,   // a data offset that cannot be
+  tcp_header,   // an impossible data offset
   tcp_options,  // an option that runs over the header's end
   tcp_checksum,
   tcp_ports,          // port 0

@@ -13,11 +13,11 @@
 namespace heddle::tcp {
 
 struct stack_options {
-  /// Secret of this stack: sequence numbers, cookies and the table of connections are keyed by it.
-  /// In production from the system's random source.
+  /// Secret of this stack: it keys sequence numbers, cookies and the table of connections. In
+  /// production it comes from the system's random source.
   std::array<std::uint64_t, 2> key{};
   std::uint32_t mtu = 1500;
-  /// Received bytes that may wait for the user, a connection.
+  /// Received bytes that may wait for the user, for each connection.
   std::uint32_t receive_window_bytes = 256 * 1024;
   /// write() refuses pieces beyond this, for each connection. A connection begins with 1 MiB of it;
   /// the limit grows to two congestion windows, because a long and fast path must be filled.
@@ -33,8 +33,8 @@ struct stack_options {
   /// A bound that several stacks share, in the same way; null: none.
   std::shared_ptr<memory_budget> process_memory = nullptr;
   memory_policy when_full = memory_policy::wait;
-  /// While memory is short, a connection is reset if it holds bytes to send or out of order, and
-  /// for so long none of them has moved. 0: never.
+  /// While memory is short, a connection is reset if it holds bytes to send or out of order and
+  /// none of them has moved for this long. 0: never.
   std::uint32_t stalled_us = 30'000'000;
   /// Memory that the program keeps for each connection, counted with it.
   std::uint32_t user_bytes_each = 0;
@@ -42,7 +42,7 @@ struct stack_options {
   /// 0: always.
   std::uint32_t half_open_max = 256;
   std::uint32_t time_wait_max = 16'384;
-  /// Pieces of out-of-order data, a connection.
+  /// Pieces of out-of-order data, for each connection.
   std::uint32_t out_of_order_max = 256;
   /// Challenge ACKs in a second: answers to segments that may be forged (RFC 5961 section 7). A
   /// connection sends `challenges_each` at most. The whole stack sends a number that is chosen at
@@ -108,7 +108,7 @@ struct stack_counters {
   [[nodiscard]] std::uint64_t refused(refusal what, bound by) const noexcept {
     return refusals[static_cast<std::size_t>(what)][static_cast<std::size_t>(by)];
   }
-  /// By either bound.
+  /// Refusals of this kind, by either bound.
   [[nodiscard]] std::uint64_t refused(refusal what) const noexcept {
     return refused(what, bound::shard) + refused(what, bound::process);
   }

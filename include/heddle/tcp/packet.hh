@@ -27,11 +27,11 @@ class packet {
   packet() noexcept = default;
   packet(std::span<const std::byte> bytes, home& from) noexcept
       : packet(bytes, from, bytes.size()) {}
-  /// In a block of `footprint` bytes.
+  /// A packet in a block of `footprint` bytes.
   packet(std::span<const std::byte> bytes, home& from, std::size_t footprint) noexcept
       : bytes_(bytes), home_(&from), footprint_(footprint) {}
 
-  /// Starts with the header of IP.
+  /// The packet's bytes, from the IP header on.
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
   /// The memory that stays in use while the packet is held.
   [[nodiscard]] std::size_t footprint() const noexcept { return footprint_; }

@@ -110,7 +110,7 @@ class checksum {
   [[nodiscard]] std::uint16_t partial() const noexcept {
     return static_cast<std::uint16_t>(~value());
   }
-  /// The value to put into a header; 0 where the sum covers a right checksum.
+  /// The value to put into a header; 0 if the sum covers a correct checksum.
   [[nodiscard]] std::uint16_t value() const noexcept;
 
  private:

@@ -37,8 +37,8 @@ class user {
   virtual void accepted(connection c, std::uint16_t listener_port) noexcept = 0;
   /// connect() succeeded.
   virtual void connected(connection c) noexcept = 0;
-  /// The next bytes of the stream. `from` holds them: retain() it to look at them later, and call
-  /// stack::consumed() when they are done with; until then they narrow the window.
+  /// The next bytes of the stream, which `from` holds. To read them later, retain() it, and call
+  /// stack::consumed() once they are no longer needed; until then they narrow the window.
   virtual void received(connection c, std::span<const std::byte> bytes, packet& from) noexcept = 0;
   /// Written bytes were acknowledged; the send queue has room.
   virtual void acknowledged(connection c, std::uint32_t bytes) noexcept = 0;
@@ -69,7 +69,7 @@ class stack {
   void add_address(const ip_address& a);
   /// Takes connections to a port, of all addresses. False: the port is taken.
   bool listen(std::uint16_t port, std::uint32_t backlog = 4096);
-  /// Connections that are opening are reset; open ones stay.
+  /// Closes a listener. Connections that are opening are reset; open ones stay.
   void unlisten(std::uint16_t port);
   /// The listener's accepted connections that take_accepted() has not yet been called for are
   /// bounded by its backlog.
@@ -87,14 +87,14 @@ class stack {
   [[nodiscard]] std::size_t room(connection c);
   /// The bytes that a connection may have written and not acknowledged now.
   [[nodiscard]] std::uint32_t send_queue_limit(connection c) const noexcept;
-  /// The user has looked at bytes that it received.
+  /// Says that the user no longer needs this many of its received bytes.
   void consumed(connection c, std::uint32_t bytes);
   /// Sends FIN after what was written; the other direction stays open.
   void finish(connection c);
   /// finish(), and reads no more: data that comes later is answered with a reset (RFC 1122 section
   /// 4.2.2.13). user::ended() tells the end.
   void close(connection c);
-  /// Ends it at once with a reset.
+  /// Ends the connection at once with a reset.
   void abort(connection c);
 
   /// Nagle's algorithm (RFC 9293 section 3.7.4); on at first.
@@ -104,8 +104,8 @@ class stack {
   [[nodiscard]] std::uint64_t get_user(connection c) const;
   [[nodiscard]] bool alive(connection c) const noexcept;
   [[nodiscard]] std::optional<connection_info> info(connection c) const;
-  /// The connections whose bytes have moved last the longest ago, then those with the longest round
-  /// trip. It looks at all connections.
+  /// The connections whose bytes have not moved for the longest time, then those with the longest
+  /// round trip. It reads all connections.
   [[nodiscard]] std::vector<connection_info> slowest(std::size_t count, instant now) const;
   /// Connections by state; for `listen` the listeners, for `time_wait` the records.
   [[nodiscard]] std::array<std::size_t, state_count> count_states() const;
@@ -119,12 +119,12 @@ class stack {
   using watcher = void (*)(void* context, const connection_info& i, instant now);
   void set_watcher(watcher w, void* context) noexcept;
 
-  /// A packet arrived. The caller keeps its own reference. Answers wait for flush(), apart from
-  /// those that must not.
+  /// A packet arrived. The caller keeps its own reference. Answers wait for flush(), except those
+  /// that must leave at once.
   void input(packet& p, instant now);
   /// Runs the timers that are due.
   void advance(instant now);
-  /// Sends what may be sent: once after a batch of input() and writes.
+  /// Sends all that may be sent. Call it once after a batch of input() and writes.
   void flush(instant now);
   /// The time of the next advance(); may be too early, never too late.
   [[nodiscard]] instant next_due() const noexcept;

@@ -46,7 +46,7 @@ struct session {
   std::string protocol = {};     ///< "TLSv1.3"; empty before the handshake has ended
   std::string cipher = {};       ///< "TLS_AES_256_GCM_SHA384"
   std::string group = {};        ///< the group of the key exchange: "x25519"
-  std::string alpn = {};         ///< the protocol above, if one was agreed on: "http/1.1"
+  std::string alpn = {};         ///< the application protocol, if one was agreed on: "http/1.1"
   std::string server_name = {};  ///< the name that the client asked for
   std::string peer = {};         ///< the subject of the peer's certificate, if it sent one
   std::string trouble = {};      ///< why the stream failed, and what to do about it
@@ -71,7 +71,7 @@ struct server_options {
   /// several for the same names, with keys of different kinds, each client gets one that it can
   /// use.
   std::vector<certificate_files> certificates = {};
-  std::vector<std::string> alpn = {};  ///< protocols above, the favorite first; empty: any
+  std::vector<std::string> alpn = {};  ///< application protocols, the favorite first; empty: any
   version oldest = version::tls12;
   version newest = version::tls13;
   client_certificates clients = client_certificates::ignored;

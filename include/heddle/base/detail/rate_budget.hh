@@ -14,11 +14,11 @@ namespace heddle {
 /// Thread: one color.
 class rate_budget {
  public:
-  /// `most` at once, and `per_second` more.
+  /// Allows `most` acts at once, and refills `per_second` acts each second.
   rate_budget(std::uint32_t most, std::uint32_t per_second) noexcept
       : left_(most), most_(most), per_second_(per_second) {}
 
-  /// Takes one; false: there is none.
+  /// Takes one token; false if there is none.
   [[nodiscard]] bool take(time_point now) noexcept {
     if (left_ != 0) [[likely]] {
       --left_;

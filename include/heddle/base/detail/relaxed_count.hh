@@ -7,7 +7,8 @@
 
 namespace heddle {
 
-/// Costs the instructions of a plain integer: only one thread writes, so no step is a locked one.
+/// A count that is as cheap as a plain integer: because only one thread writes, it needs no locked
+/// instruction.
 /// Thread: changes come from one thread at a time; any thread reads.
 class relaxed_count {
  public:

@@ -26,7 +26,7 @@ struct signal_arrival {
   void* interrupted;  ///< the registers of the interrupted function
 };
 
-/// The fate of a signal behind its handler.
+/// The fate of a signal after its handler has run.
 enum class signal_fate : unsigned char {
   taken,
   raised_again,  ///< for the action before, which is back already
@@ -50,9 +50,10 @@ class signals_held_off {
   alignas(std::max_align_t) std::byte before_[128];  // the thread's mask
 };
 
-/// Replaces the signal's action. All handlers of a part are one function. 0, or -errno.
+/// Replaces the signal's action; returns 0 or -errno. A part has one handler for all its signals.
 [[nodiscard]] int install_handler(signal_part of, int number, signal_function* handler) noexcept;
-/// Installs the handler if the signal has its default action or is ignored. A program's own stays.
+/// Installs the handler if the signal has its default action or is ignored. A handler that the
+/// program has installed stays.
 void install_handler_if_free(signal_part of, int number, signal_function* handler) noexcept;
 /// Puts back the action that install_handler() replaced, unless the program has changed it since.
 /// `pending`: signals that have not been handled yet are kept for that action, else dropped.

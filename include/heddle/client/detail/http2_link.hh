@@ -34,17 +34,17 @@ class http2_link final : private http2_connection {
   std::function<void()> changed;
   std::function<void()> ended;
 
-  /// New streams may be opened: take a permit first.
+  /// Whether new streams may be opened. Take a permit first.
   [[nodiscard]] bool takes_requests() const noexcept {
     return phase_ == link_phase::open && next_id_ < last_id_possible;
   }
-  /// One for each stream that may be open. When `gone` is cancelled, none will be given any more.
+  /// One permit for each stream that may be open. When `gone` is cancelled, no more are given.
   semaphore permits;
   cancel_source gone;
 
   /// Opens a stream, which must have a permit, with this header block.
   void open(client_stream& s, std::string_view block, bool ends);
-  /// The exchange needs it no more: if one half has not ended, the stream is reset.
+  /// Ends the exchange's use of a stream. If one half has not ended, the stream is reset.
   void release(client_stream& s) noexcept;
   /// Ends a stream with an error code that is sent to the server.
   void reset(client_stream& s, const http2_fault& because) {
@@ -53,25 +53,25 @@ class http2_link final : private http2_connection {
   /// Sends a part of a body. False: the server takes nothing for client_timeouts::transfer, the
   /// stream has ended, or the connection has.
   [[nodiscard]] task<bool> send(client_stream& s, std::string_view bytes, bool ends);
-  /// As much of it as can be gathered without a wait; true: all of it.
+  /// Sends as many bytes as can be gathered without a wait. True if it has sent all.
   [[nodiscard]] bool send_now(client_stream& s, std::string_view& bytes, bool ends);
   /// Ends the request's message with these fields, a header block, behind all of its body.
   void send_trailers(client_stream& s, std::string_view block);
-  /// Bytes of a body have been read: the server may send as many more.
+  /// Notes that bytes of a body were read, so the server may send that many more.
   void give_back(client_stream& s, std::size_t bytes) {
     if (phase_ != link_phase::over) http2_connection::give_back(s, bytes);
   }
   /// Waits for the server's first SETTINGS. False: the connection is over.
   [[nodiscard]] task<bool> settled(time_point due);
-  /// The server takes an extended CONNECT (RFC 8441).
+  /// Whether the server takes an extended CONNECT (RFC 8441).
   [[nodiscard]] bool extended_connect() const noexcept { return extended_connect_; }
 
-  /// No new streams; the connection ends when those that are open have. `at_once`: then it is
+  /// Opens no new streams; the connection ends when the open ones have ended. `at_once`: then it is
   /// closed without a wait for the last frames to leave.
   void leave(bool at_once = false) noexcept;
   [[nodiscard]] bool unused() const noexcept { return streams().empty(); }
   [[nodiscard]] bool over() const noexcept { return phase_ == link_phase::over; }
-  /// Bytes for a window, or others, are to be sent.
+  /// Sends the frames that were gathered, such as new windows, soon.
   void flush_soon() { out_.flush_soon(); }
   [[nodiscard]] const stream& connection() const noexcept { return conn_; }
 
@@ -123,7 +123,7 @@ class http2_link final : private http2_connection {
   std::uint64_t sent_bytes_ = 0, send_errors_ = 0, write_timeouts_ = 0;
   http2_output out_;
   std::vector<gate::hold> withheld_;  // permits that the server does not allow
-  std::uint32_t to_withhold_ = 0;     // further ones, which are in use
+  std::uint32_t to_withhold_ = 0;     // permits to withhold once their streams end
   std::uint32_t allowed_;             // streams at once
   std::uint32_t next_id_ = 1;
   std::optional<http2_trouble> trouble_;  // why the connection ended
@@ -141,9 +141,9 @@ class http2_link final : private http2_connection {
   bool at_once_ = false;  // an unused connection is closed without a wait for its last frames
 };
 
-/// The wait before a request that was refused so often is sent again. Its permit is kept meanwhile:
-/// a server may count a stream as open for a moment after both ends have ended it, so one stream
-/// fewer is open.
+/// The wait before a request that was refused `refusals` times is sent again. Its permit is kept
+/// meanwhile: a server may count a stream as open for a moment after both ends have ended it, so
+/// one stream fewer is open.
 [[nodiscard]] constexpr nanoseconds pause_after_refusal(std::uint32_t refusals) noexcept {
   constexpr nanoseconds first = std::chrono::milliseconds(1);
   return refusals == 0 ? nanoseconds::zero() : first * (1 << std::min(refusals - 1, 8u));

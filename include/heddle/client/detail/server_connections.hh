@@ -42,7 +42,7 @@ struct unused_limit {
   bool shut = false;  ///< no connection is kept any more
 };
 
-/// The missing thing for which a request got no place.
+/// The reason for which a request got no place.
 enum class lacking : std::uint8_t {
   connection,  ///< as many are in use as there may be
   stream,      ///< all those of the connections of HTTP/2 are in use
@@ -98,21 +98,21 @@ class server_connections {
     bool http1_only = false;
     bool unrepeatable = false;
   };
-  /// A place that is free at once and needs no look; false if there is none.
+  /// A place that is free at once and needs no check; false if there is none.
   [[nodiscard]] place find_now(const wanted& by);
   /// Throws no_place, and the errors of dial(). Requests that wait for another request to connect
   /// fail with its error.
   [[nodiscard]] task<place> find(wanted by, dialer& connects);
-  /// The connection has served a request of HTTP/1.1, and both sides may go on.
+  /// Keeps a connection that has served a request of HTTP/1.1, if both sides may use it again.
   void keep(stream&& on);
 
-  /// The server answered HTTP_1_1_REQUIRED.
+  /// Notes that the server answered HTTP_1_1_REQUIRED.
   void require_http1() noexcept { spoken_ = version::http1_required; }
-  /// New requests may become streams: the server speaks HTTP/2, or may do so.
+  /// Whether new requests may become streams: the server speaks HTTP/2, or may do so.
   [[nodiscard]] bool may_share() const noexcept {
     return versions_ != offered::http1 && spoken_ < version::http1;
   }
-  /// Every request needs HTTP/1.1: by the options, or because the server said so.
+  /// Whether every request needs HTTP/1.1: by the options, or because the server said so.
   [[nodiscard]] bool only_http1() const noexcept {
     return versions_ == offered::http1 || spoken_ == version::http1_required;
   }
@@ -139,7 +139,7 @@ class server_connections {
     gate::hold permit;
     bool counted = false;  // among the unused ones
   };
-  /// As far as the last connection told. Each of the last two rules out new streams.
+  /// The version that the last connection showed. Each of the last two rules out new streams.
   enum class version : std::uint8_t { unknown, http2, http1, http1_required };
 
   [[nodiscard]] bool shares(const wanted& by) const noexcept {

@@ -15,7 +15,7 @@ namespace heddle {
 class wake_once {
  public:
   [[nodiscard]] bool awaited() const noexcept { return static_cast<bool>(waiter_); }
-  /// Until wake() is called; one that was called before does not count.
+  /// Waits until wake() is called. A call before the wait does not count.
   [[nodiscard]] task<> wait() {
     rendezvous<> until;
     waiter_ = until.make_event();
