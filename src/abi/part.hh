@@ -9,9 +9,10 @@
 namespace heddle::abi {
 
 struct part final : worker_part {
-  /// Turns of loops that may run long before others get their turn (Angiuli and Sullivan: 50).
+  /// Turns of loops that may run long, before other threads get their turn (Angiuli and Sullivan:
+  /// 50).
   static constexpr std::uint32_t budget_full = 50;
-  /// Calls of functions that call themselves; a C stack has room for far more small frames.
+  /// The depth of recursive calls; a C stack has room for far more small frames.
   static constexpr std::uint32_t depth_max = 1000;
 
   std::uint32_t budget = budget_full;

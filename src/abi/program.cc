@@ -22,7 +22,8 @@ using namespace heddle::abi;
 
 namespace {
 
-// Bounds of HEDDLE_MEMORY: some frames and their tables, and what a process can reserve.
+// Bounds of HEDDLE_MEMORY. The least holds some frames and their tables; the most is what a process
+// can reserve.
 constexpr std::int64_t memory_least = std::int64_t{1} << 26;
 constexpr std::int64_t memory_most = std::int64_t{1} << 46;
 

@@ -19,7 +19,7 @@ namespace heddle::abi {
 
 inline worker& from(heddle_worker* w) noexcept { return *reinterpret_cast<worker*>(w); }
 
-/// The target of `heddle_wait::kind`.
+/// The functions of a kind of wait, to which `heddle_wait::kind` points.
 struct wait_ops {
   void (*withdraw)(heddle_wait& at, worker& w) noexcept;
 };

@@ -38,7 +38,7 @@ std::string codings_text() {
   return text;
 }
 
-/// A redirect that is followed: RFC 9110 section 15.4.
+/// Whether an answer is a redirect that is followed (RFC 9110 section 15.4).
 bool redirects(const response_head& head) {
   const int s = head.status();
   return (s == 301 || s == 302 || s == 303 || s == 307 || s == 308) && head.has("location");

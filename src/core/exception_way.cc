@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The way of an exception: the tasks whose functions it has left. note_exception()
-// (core/promise.hh) adds to it, exception_lines() tells it.
+// (core/promise.hh) adds to it, exception_lines() returns it.
 //
 // Tables of ways for the process, because an exception may leave tasks on several workers. Their
 // key is the exception object, which also chooses the table: workers seldom meet at a lock. A new
@@ -90,7 +90,8 @@ struct exception_head {
   void (*destroy)(void*);
 };
 
-/// Null if the header does not look as expected: then nothing is known of this exception.
+/// The head of the exception in flight. Null if it does not look as expected: then nothing is known
+/// of this exception.
 exception_head* head_of_current(void* object) noexcept {
 #if defined(__GLIBCXX__) && defined(__LP64__)
   auto* const head = reinterpret_cast<exception_head*>(static_cast<char*>(object) - 112);

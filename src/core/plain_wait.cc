@@ -6,7 +6,8 @@ namespace heddle::detail {
 
 const heddle_thread_kind coroutine_kind{"coroutine", 0, 0, 0, nullptr, nullptr, 0};
 
-/// The owner asks all arms, unless another arm has woken it already.
+/// Wakes the owner of the arm, which then tries all its arms, unless another arm has woken it
+/// already.
 heddle_link arm_woken(frame* f, heddle_worker*) {
   auto* const a = reinterpret_cast<heddle_arm*>(f);
   f->next = no_link;

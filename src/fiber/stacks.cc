@@ -58,7 +58,7 @@ fiber_stacks::~fiber_stacks() {
     }
 }
 
-/// classes_.size() if there is none.
+/// The index of the class of this size; classes_.size() if there is none.
 std::uint32_t fiber_stacks::find_class(std::size_t bytes) const noexcept {
   std::uint32_t i = 0;
   while (i < classes_.size() && classes_[i].bytes != bytes) ++i;

@@ -134,7 +134,7 @@ http2_stream* http2_connection::find(std::uint32_t id) noexcept {
   return at != streams_.end() && (*at)->id() == id ? *at : nullptr;
 }
 
-/// A frame tells the peer when half of a window has been read.
+/// Gives bytes of a window back: a frame tells the peer when half of the window has been read.
 void http2_connection::give_back_unread(std::size_t bytes) {
   rest_.to_give_back += static_cast<std::uint32_t>(bytes);
   const std::uint32_t window = std::max(bounds_.connection_window, http2_first_window);

@@ -68,8 +68,9 @@ task<bool> http2_output::send(http2_sender& of, std::string_view bytes, bool end
 
 namespace {
 
-/// RFC 9218 section 10: the more urgent first; of one urgency, streams that are of no use in part
-/// one after the other, those that are side by side behind them.
+/// Whether one sender goes before another (RFC 9218 section 10): the more urgent first; of one
+/// urgency, first the streams that are of no use in part, one after another, then those that are
+/// sent side by side.
 bool before(const http2_sender& a, const http2_sender& b) noexcept {
   if (a.priority.urgency != b.priority.urgency) return a.priority.urgency < b.priority.urgency;
   if (a.priority.incremental != b.priority.incremental) return b.priority.incremental;
@@ -105,7 +106,7 @@ void http2_output::enter_line(http2_sender& s) {
   }
 }
 
-/// One at a time: the next has its turn when this one has used it.
+/// Wakes one stream at a time: the next has its turn when this one has used it.
 void http2_output::give_turns() {
   if (broken_) {
     line_.each([](http2_sender& s) { s.turn.wake(); });

@@ -42,7 +42,7 @@ bool read_port(std::string_view text, std::uint16_t& port) noexcept {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-/// Only the plain form: no port, no brackets, no zone.
+/// Reads the plain form of an address: no port, no brackets, no zone.
 bool read_address(std::string_view text, bool v6, address& into) noexcept {
   const std::string_view allowed = v6 ? "0123456789abcdefABCDEF:." : "0123456789.";
   if (text.empty() || text.find_first_not_of(allowed) != text.npos) return false;

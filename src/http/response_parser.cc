@@ -80,8 +80,8 @@ problem response_parser::line() {
   return settle();
 }
 
-/// "HTTP/1.1 200 OK": RFC 9112 section 4. The space before an empty phrase may be missing, because
-/// several servers leave it out.
+/// Reads "HTTP/1.1 200 OK" (RFC 9112 section 4). The space before an empty phrase may be missing,
+/// because several servers leave it out.
 problem response_parser::status_line(std::string_view text) {
   if (text.size() < 12 || !text.starts_with("HTTP/") || text[6] != '.' || text[8] != ' ' ||
       !detail::is_digit(text[5]) || !detail::is_digit(text[7]))
@@ -119,7 +119,8 @@ problem response_parser::field_line(std::string_view text) {
   return problem::none;
 }
 
-/// RFC 9112 section 6.3; where it lets a client repair an answer, this parser refuses it.
+/// Applies RFC 9112 section 6.3. If it lets a client repair an answer, this parser refuses the
+/// answer.
 problem response_parser::settle() {
   bool close = false, stay = head_.minor_version_ == 1, length_seen = false, coded = false;
   for (std::size_t i = 0; i < head_.header_count(); ++i) {

@@ -75,7 +75,7 @@ std::expected<void, url_problem> set_authority(url& to, std::string_view text) {
   return {};
 }
 
-/// Everything behind the "//".
+/// Parses everything after the "//".
 std::expected<url, url_problem> parse_hierarchy(bool secure, std::string_view text) {
   url made;
   made.secure = secure;

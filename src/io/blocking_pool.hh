@@ -40,7 +40,8 @@ class blocking_pool : public std::enable_shared_from_this<blocking_pool> {
         queue_max_(options.pool_queue_max),
         idle_limit_(options.pool_idle) {}
   ~blocking_pool() { end(); }
-  /// Makes the ports up to this worker's; its eventfd ends the worker's sleep. Before submit().
+  /// Makes the ports up to this worker's. A write to the eventfd ends the worker's sleep. Call this
+  /// before submit().
   void open_port(std::uint32_t worker, int wake_fd);
   /// Waits for the calls that run, but not for look-ups; drops queued ones (their owners have been
   /// told). Each worker's driver may call it when the runtime ends; the first call does it.
@@ -54,7 +55,7 @@ class blocking_pool : public std::enable_shared_from_this<blocking_pool> {
   [[nodiscard]] bool take_back(operation& op) noexcept;
   /// Takes one queued call of a worker on a descriptor back; null when there is none.
   [[nodiscard]] operation* take_back_one(std::uint32_t worker, int fd) noexcept;
-  /// A quick check: whether a call of this worker has finished.
+  /// Whether a call of this worker has finished, by a quick check.
   [[nodiscard]] bool has_finished(std::uint32_t worker) const noexcept {
     // acquire: pairs with the release in run()
     return ports_[worker].finished_any.load(std::memory_order_acquire);

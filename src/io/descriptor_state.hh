@@ -118,15 +118,15 @@ struct stream_functions {
   bool (*flush_due)(const descriptor_state& s) noexcept;
   std::int64_t (*send_file)(descriptor_state& s, byte_view head, int file, std::uint64_t at,
                             std::size_t count, worker& w) noexcept;
-  /// From how many bytes on send_file() sends a body without copying it.
+  /// The size from which send_file() sends a body without copying it.
   std::size_t (*send_file_from)(const descriptor_state& s, worker& w) noexcept;
   received (*take)(descriptor_state& s, worker& w) noexcept;
-  /// `how` as shutdown()'s; 0 or -errno.
+  /// Calls shutdown() with `how`; returns 0 or -errno.
   int (*shutdown)(descriptor_state& s, int how) noexcept;
   address (*peer)(const descriptor_state& s) noexcept;
   void (*end_with_last_write)(descriptor_state& s) noexcept;
   void (*reset_on_close)(descriptor_state& s) noexcept;
-  /// The state refuses all writes from here on; the peer must not see an orderly end.
+  /// Makes the state refuse all writes from here on; the peer must not see an orderly end.
   void (*cut)(descriptor_state& s) noexcept;
 };
 
@@ -228,7 +228,8 @@ struct listener_functions {
   /// The connection that an accept entry was given, by the entry's outcome (>= 0). The caller owns
   /// one handle. Throws when there is no memory.
   descriptor_state* (*take)(descriptor_state& s, std::int32_t outcome);
-  /// An accept entry ends without take(): its connection is closed, or kept for the next accept.
+  /// Called if an accept entry ends without take(): its connection is closed, or kept for the next
+  /// accept.
   void (*drop)(descriptor_state& s, std::int32_t outcome) noexcept;
   void (*finish)(descriptor_state& s, worker& w) noexcept;
   std::uint64_t (*pauses)(const descriptor_state& s) noexcept;
@@ -285,18 +286,18 @@ enum class served : std::uint8_t {
 /// The functions of one role of lane entries; the table of a role is in its awaiter's file.
 struct entry_functions {
   wait& (*wait_of)(lane_entry& e) noexcept;
-  /// Roles with an operation of their own; null for others.
+  /// Returns the operation of a role that has its own; null for others.
   operation* (*operation_of)(lane_entry& e) noexcept = nullptr;
   /// As operation_of: takes steps until the driver keeps the operation (false) or all is done
   /// (true).
   bool (*run)(lane_entry& e, worker& w) noexcept = nullptr;
-  /// Readers of a stream: takes what the entry needs from the bytes that have arrived.
+  /// For readers of a stream: takes the bytes that the entry needs from those that have arrived.
   served (*serve)(lane_entry& e, arrived_bytes& from) noexcept = nullptr;
-  /// Writers to a stream: whether the entry needs no step, or none any more.
+  /// For writers to a stream: returns whether the entry needs no further step.
   bool (*satisfied)(const lane_entry& e) noexcept = nullptr;
-  /// Writers to a stream: appends the bytes that are still to be sent. Throws std::bad_alloc.
+  /// For writers to a stream: appends the bytes that are still to be sent. Throws std::bad_alloc.
   void (*add_left)(const lane_entry& e, chain& to) = nullptr;
-  /// Writers to a stream: takes the result of a step; returns whether the entry is done.
+  /// For writers to a stream: takes the result of a step; returns whether the entry is done.
   bool (*step)(lane_entry& e, std::int64_t got) noexcept = nullptr;
 };
 [[nodiscard]] const entry_functions& functions_of(const lane_entry& e) noexcept;
@@ -310,7 +311,7 @@ template <class Awaiter>
 operation* operation_in(lane_entry& e) noexcept {
   return &static_cast<Awaiter&>(e);
 }
-/// wait_kind::cancel.
+/// The function for wait_kind::cancel.
 template <class Awaiter>
 void cancel_entry(wait& x, worker& w) noexcept {
   static_cast<Awaiter&>(x).cancel(x, w);

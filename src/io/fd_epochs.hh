@@ -32,7 +32,7 @@ class fd_epochs {
     // acquire: pairs with renew(), through the kernel that gave the number again
     return at(fd).load(std::memory_order_acquire);
   }
-  /// Call it before the number is closed, or when it names a new file.
+  /// Counts up a number's epoch. Call it before the number is closed, or when it names a new file.
   void renew(int fd) noexcept { at(fd).fetch_add(1, std::memory_order_release); }
 
  private:

@@ -8,7 +8,7 @@
 namespace heddle::detail {
 namespace {
 
-/// Null if the role has none.
+/// The operation of an entry; null if its role has none.
 operation* operation_of(lane_entry& e) noexcept {
   const auto ask = functions_of(e).operation_of;
   return ask != nullptr ? ask(e) : nullptr;
@@ -16,7 +16,7 @@ operation* operation_of(lane_entry& e) noexcept {
 
 wait& wait_of(lane_entry& e) noexcept { return functions_of(e).wait_of(e); }
 
-/// A use in another color than the one for which the driver receives or accepts.
+/// Reports a use in another color than the one for which the driver receives or accepts.
 [[gnu::cold, gnu::noinline]] void report_taken(const descriptor_state& s, link frame,
                                                worker& w) noexcept {
   const site at = is_plain(frame) ? 0 : promise_of(frame).at;

@@ -79,7 +79,7 @@ class layer_state : public descriptor_state {
     check_move(end_, next);
     end_ = next;
   }
-  /// A task has ended: the layer may be closed now, and the state may die.
+  /// Notes that a task has ended: the layer may be closed now, and the state may die.
   void task_ended() noexcept {
     if (end_ == layer_end::closing && !pulling_ && !pushing_) close_layer();
     unpin_one();
@@ -124,7 +124,8 @@ bool layer_state::start_pull() noexcept {
   return true;
 }
 
-/// While a connection is idle, this small frame is all that waits.
+/// Waits for the stream below before a pull(). While a connection is idle, this small frame is all
+/// that waits.
 task<> layer_state::pull_when_readable(layer_state& s, stream& below) {
   // pull() meets the end or the error of the stream below itself.
   static_cast<void>(co_await as_expected(with_cancel(s.pull_stop_, below.readable())));

@@ -26,7 +26,7 @@ task<std::size_t> line_reader::read_from_pipe() {
   co_return got;
 }
 
-/// While nothing has come, little is held: many may wait.
+/// Reads more. While nothing has come, it holds little memory, because many connections may wait.
 task<bool> line_reader::read_more() {
   if (buffer_.empty() && buffer_.capacity() > kept_bytes) std::string().swap(buffer_);
   if (!pipe_.is_open()) {

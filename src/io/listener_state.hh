@@ -40,10 +40,10 @@ class listener_state : public descriptor_state {
   };
   static bool arrived(operation& op, worker& w, const completion& c) noexcept;
   void arm(worker& w) noexcept;
-  /// During finish(): accepts the connections that wait, for a moment. False when none waits.
+  /// During finish(): accepts waiting connections for a moment. False if none waits.
   [[nodiscard]] bool sweep(worker& w) noexcept;
   [[nodiscard]] int pop() noexcept;
-  /// False when there is neither room nor memory.
+  /// Queues a connection; false if there is neither room nor memory.
   [[nodiscard]] bool push(int fd, worker& w) noexcept;
   static const wait_kind kind_of_wait;
   static constexpr std::uint8_t sweeps_max = 64;       ///< under load a connection always waits

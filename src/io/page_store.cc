@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Blocks in a file without a name. Bytes may still be on their way when their block is given
-// back: the kernel then holds the pages, so pages are never written a second time. A block's place
-// in the file is therefore never taken again; the file is as long as all blocks that ever were, and
-// empty but for those that are.
+// Blocks in a file without a name. Bytes may still be on their way when their block is given back:
+// the kernel then holds the pages, so pages are never written a second time. So a block's place in
+// the file is never used again: the file is as long as all blocks together that were ever made, and
+// holds pages only for those that exist.
 #include "heddle/io/page_store.hh"
 
 #include <fcntl.h>
@@ -39,7 +39,7 @@ int open_file() noexcept {
   return ::memfd_create("heddle pages", MFD_CLOEXEC);  // before Linux 6.3
 }
 
-/// Where the next block may begin.
+/// The offset at which the next block may begin.
 std::uint64_t behind(std::uint64_t at, std::size_t bytes) noexcept {
   return (at + bytes + spacing - 1) / spacing * spacing;
 }

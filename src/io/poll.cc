@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Watching by poll(2): the list of descriptors that something waits for, made anew for each sleep.
-// Slow with many connections, and it runs everywhere.
+// Watching by poll(2): the list of descriptors that something waits for is made again for each
+// sleep. It is slow with many connections, but runs everywhere.
 #include <poll.h>
 
 #include <cerrno>

@@ -17,9 +17,9 @@ class pool_watch : timer_node {
     for_worker = true;
   }
 
-  /// A call of this worker was queued in its pool.
+  /// Called when a call of this worker was queued in its pool.
   void queued(worker& w, blocking_pool& pool) noexcept;
-  /// Calls have finished or were taken back: when none waits, nothing is watched.
+  /// Called when calls have finished or were taken back: if none waits, stops the timer.
   void settle(worker& w) noexcept;
 
  private:

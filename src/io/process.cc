@@ -83,7 +83,7 @@ void process_state::ended(exit_status how, int error, worker& w) noexcept {
 
 namespace {
 
-/// Collects the child if it has ended, without a wait.
+/// Collects the child if it has ended, without a wait. True also if that fails: see `error`.
 bool collected(const process_state& child, exit_status& how, int& error) noexcept {
   siginfo_t info{};
   if (::waitid(P_PID, static_cast<id_t>(child.pid), &info, WEXITED | WNOHANG) != 0) {

@@ -42,7 +42,7 @@ struct process_launch {
   [[nodiscard]] std::string what_and_where() const {
     return command[0] + (options.directory_.empty() ? "" : " in " + options.directory_);
   }
-  /// In the pool; touches nothing of the runtime's. Gives the child's number or -errno.
+  /// Runs in the pool, and uses nothing of the runtime. Returns the child's number or -errno.
   [[nodiscard]] std::int64_t run() noexcept;
   [[nodiscard]] process finish(int pid) noexcept;
 
@@ -103,7 +103,8 @@ void process_launch::gather_strings() {
   variables.push_back(nullptr);
 }
 
-/// The kernel keeps no exit status for a parent that ignores SIGCHLD, which is inherited, too.
+/// Sets SIGCHLD to its default if it is ignored, perhaps since before this program: the kernel
+/// keeps no exit status for a parent that ignores it.
 void keep_exit_statuses() noexcept {
   struct sigaction how{};
   if (::sigaction(SIGCHLD, nullptr, &how) != 0) return;

@@ -15,13 +15,15 @@
 
 namespace heddle::detail {
 
-/// A new descriptor, or -errno. Each signal is given to one of its listeners. A signal that
-/// the calling thread blocks is unblocked there: one thread must take it.
+/// Makes a descriptor for signals; -errno if it fails. Each signal is given to one of its
+/// listeners. A signal that the calling thread blocks is unblocked there, because one thread must
+/// take it.
 [[nodiscard]] int listen_to_signals(std::uint64_t mask) noexcept;
-/// The number of one that came; 0: none. A standard signal that came again before it was taken
-/// counts once, one of the real-time numbers each time.
+/// Returns the number of a signal that came; 0 if there is none. A standard signal that came again
+/// before it was taken counts once; a real-time signal counts each time.
 [[nodiscard]] int take_signal(std::uint64_t mask) noexcept;
-/// The last listener puts the signal's action back; signals that were not taken are raised again.
+/// Ends a listener. The last one puts the signal's action back; signals that were not taken are
+/// raised again.
 void stop_listening(int fd) noexcept;
 /// Blocks again on this thread the signals that were unblocked on it and have no listener any more.
 void block_again() noexcept;

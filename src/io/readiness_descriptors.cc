@@ -50,7 +50,8 @@ readiness_driver::fd_kind readiness_driver::ask_kind(fd_state& state, int fd) no
   return state.kind;
 }
 
-/// The kernel has just given this number: earlier notes under it are about another file.
+/// Begins the record of a number that the kernel has just given: earlier notes are about another
+/// file.
 readiness_driver::fd_state& readiness_driver::begin(int fd, fd_kind kind) noexcept {
   // Other code may have closed the number without telling the drivers of this runtime.
   if (epochs_ != nullptr) [[unlikely]]

@@ -46,7 +46,7 @@ bool fits(const address& a, address_family family) {
   return family == address_family::any || a.is_v4() == (family == address_family::v4);
 }
 
-/// The answer when nothing needs to be looked up.
+/// The address of a numeric host and service, which needs no look-up; else an empty address.
 address numeric(const std::string& host, const std::string& service) {
   std::uint16_t port = 0;
   const char* end = service.data() + service.size();

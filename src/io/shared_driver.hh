@@ -123,7 +123,8 @@ class shared_driver final : public Base {
     const shared_driver& driver_;
     bool entered_;
   };
-  /// False: it was inside already, or this is no worker's thread and the runtime is at its end.
+  /// Enters the driver. False: this worker is inside already, or this thread has no worker because
+  /// the runtime ends.
   bool enter(const worker* w) const noexcept {
     if (holder_.load(std::memory_order_relaxed) == w) return false;
     const worker* free = nullptr;

@@ -9,7 +9,7 @@
 
 namespace heddle::detail {
 
-/// No address when the system gives none, or one of a family that is not IP.
+/// The address of one end; empty if the system gives none, or one of a family that is not IP.
 inline address socket_name(int fd,
                            int (driver::*ask)(int, ::sockaddr*, unsigned*) noexcept) noexcept {
   sockaddr_storage native{};

@@ -40,12 +40,12 @@ namespace {
 using detail::descriptor_state;
 using detail::stream_functions;
 
-/// Null for a closed stream, too.
+/// The functions of an open stream; null for a closed one.
 const stream_functions* functions(const descriptor_state* of) noexcept {
   return of != nullptr && of->open() ? detail::stream_functions_of(*of) : nullptr;
 }
 
-/// Null when bytes must not leave now.
+/// The functions by which bytes may leave now; null if they must not.
 const stream_functions* sender(const descriptor_state* to, const worker& w) noexcept {
   if (to == nullptr || to->writes.tail != nullptr || !to->open() || to->cut ||
       w.current_context().canceled())

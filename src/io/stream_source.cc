@@ -56,7 +56,7 @@ class source_state : public descriptor_state {
     arrived_.pop_front();
     return handle(std::move(first)).release();
   }
-  /// An accept ended after it was given a stream: the next accept gets that stream.
+  /// Takes back the stream of an accept that has ended: the next accept gets it.
   void drop(worker& w) noexcept {
     --given_;
     ++pins;

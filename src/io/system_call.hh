@@ -46,7 +46,7 @@ inline long close(int fd) noexcept { return outcome(::close(fd)); }
 inline long wait(int set, epoll_event* out, int count, int ms) noexcept {
   return outcome(::epoll_wait(set, out, count, ms));
 }
-/// Since Linux 5.11; before it -ENOSYS.
+/// Calls epoll_pwait2 (since Linux 5.11); older kernels answer -ENOSYS.
 inline long wait(int set, epoll_event* out, int count, const timespec& most) noexcept {
   return outcome(::epoll_pwait2(set, out, count, &most, nullptr));
 }

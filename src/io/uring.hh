@@ -8,7 +8,7 @@
 
 namespace heddle {
 
-/// Throws failure when the kernel refuses.
+/// Makes a driver. Throws failure if the kernel refuses.
 [[nodiscard]] std::unique_ptr<driver> make_uring_driver(driver_place& place);
 /// Tries a small ring and says what works, or why not and what to do.
 [[nodiscard]] driver_probe probe_uring();

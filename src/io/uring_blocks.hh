@@ -26,21 +26,21 @@ class uring_blocks {
   uring_blocks(const uring_blocks&) = delete;
   uring_blocks& operator=(const uring_blocks&) = delete;
 
-  /// The kernel filled this block; it now belongs to its reader.
+  /// Notes that the kernel filled this block, which now belongs to its reader.
   void taken() noexcept {
     --in_ring_;
     ++used_;
   }
-  /// The block comes back from its reader.
+  /// Takes a block back from its reader.
   void give(std::uint32_t block) noexcept { spare_.push_back(static_cast<std::uint16_t>(block)); }
 
-  /// Refills the ring up to the window; once a turn, before the kernel is entered.
+  /// Refills the ring up to the window. Called once a turn, before the kernel is entered.
   void refill() noexcept {
     if (in_ring_ < window_) top_up();
   }
-  /// A receive found the ring empty.
+  /// Notes that a receive found the ring empty.
   void starved() noexcept;
-  /// Blocks are short now, and until half of them are free.
+  /// Notes that blocks are short, from now until half of them are free.
   void run_short() noexcept { short_ = true; }
   [[nodiscard]] bool short_of_blocks() const noexcept { return short_; }
 

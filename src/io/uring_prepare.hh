@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How each operation is put as an io_uring request, and which readiness it would wait for.
+// How each operation becomes an io_uring request, and the readiness that it would wait for.
 #pragma once
 
 #include "heddle/sched/operation.hh"
@@ -12,8 +12,8 @@ namespace heddle {
   return code < op_code::open ||
          (code != op_code::list && code != op_code::resolve && code != op_code::call);
 }
-/// Whether the number of its descriptor is looked up when a thread of the kernel makes the call. Of
-/// the others the kernel holds the file from the moment that it takes the request.
+/// Whether a thread of the kernel looks the descriptor's number up when it makes the call. For all
+/// other operations the kernel holds the file from the moment that it takes the request.
 [[nodiscard]] constexpr bool looks_up_a_name(const operation& op) noexcept {
   static_assert(op_code::open > op_code::write, "transfers pay for one comparison");
   return op.code >= op_code::open && native_to_uring(op.code) && op.code != op_code::sync &&

@@ -57,7 +57,7 @@ class uring_ring {
   /// ring's own descriptor will not do: with deferred completions, polling it wakes no thread.
   [[nodiscard]] int notices(int wake_fd) noexcept;
   void drain_notices() noexcept;
-  /// Whether the kernel refused to give notices the last time; drain_notices() tries again.
+  /// Whether the kernel refused to give notices the last time. drain_notices() tries again.
   [[nodiscard]] bool deaf() const noexcept { return deaf_; }
 
   /// Whether there are requests that were not sent yet.

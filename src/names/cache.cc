@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// See cache.hh.
+// Finding, keeping and dropping answers.
 #include "names/cache.hh"
 
 #include <iterator>

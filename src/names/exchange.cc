@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// See exchange.hh.
+// Asking one server over UDP, and over TCP if that is needed.
 #include "names/exchange.hh"
 
 #include <algorithm>

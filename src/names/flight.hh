@@ -24,7 +24,7 @@ class flight {
 
   /// Triggers the event at the end.
   void notify(event<> ended) { waiting_.push_back(std::move(ended)); }
-  /// The work has ended: with `got`, with an error, or cancelled.
+  /// Ends the flight: with `got`, with an error, or cancelled.
   void end() noexcept {
     ended_ = true;
     for (const event<>& each : std::exchange(waiting_, {})) each.trigger();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// See name.hh.
+// Checking names, and completing short ones by the search list.
 #include "names/name.hh"
 
 #include <algorithm>

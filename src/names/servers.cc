@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// See servers.hh.
+// Asking the servers in turn until one has an answer.
 #include "names/servers.hh"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// See settings.hh.
+// Reading the files again when they change, and choosing the source of answers.
 #include "names/settings.hh"
 
 #include "heddle/core/expected.hh"

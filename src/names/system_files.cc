@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// See system_files.hh.
+// Parsing hosts(5), resolv.conf(5) and nsswitch.conf(5).
 #include "names/system_files.hh"
 
 #include <algorithm>

@@ -16,7 +16,7 @@ namespace heddle::serve {
 /// One line: requests, bytes, times, errors, and the shed requests if there were any.
 [[nodiscard]] std::string farewell(const http::server_counters& c);
 
-/// 1240 -> "1.2 kB".
+/// Writes a number of bytes for people: 1240 as "1.2 kB".
 [[nodiscard]] std::string readable_bytes(std::uint64_t bytes);
 
 }  // namespace heddle::serve

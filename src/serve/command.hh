@@ -87,13 +87,13 @@ class command {
   void add_options(std::initializer_list<option> table);
   void set_help_flag(const char* names, const char* what);
   void set_version_flag(const char* name, const char* version);
-  /// One of the commands below this one must be given.
+  /// Requires that one of the commands below this one is given.
   void require_command();
   /// Puts the first unknown word, and all words after it, into rest().
   void take_rest();
   /// Puts unknown words into rest().
   void take_unknown();
-  /// A text at the end of the help text.
+  /// Sets the text at the end of the help text.
   void set_footer(const std::string& text);
   /// Replaces the help text.
   void set_help(std::string (*text)());

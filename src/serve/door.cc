@@ -37,7 +37,7 @@ address address_for(const serve_options& o, std::uint16_t port) {
   return o.everywhere ? address::any(port) : address::loopback(port);
 }
 
-/// The error of a kernel without IPv6, or with IPv6 disabled.
+/// Whether this is the error of a kernel without IPv6, or with IPv6 disabled.
 bool no_v6(const std::error_code& error) noexcept {
   return error == std::errc::address_family_not_supported ||
          error == std::errc::address_not_available;

@@ -34,7 +34,7 @@ class takeover {
   [[nodiscard]] task<> done();
 
  private:
-  /// False if a server was there and closed the connection without an answer.
+  /// Asks the old server. False if a server was there and closed the connection without an answer.
   bool ask(const std::string& path);
 
   int talk_ = -1;

@@ -14,8 +14,9 @@
 
 namespace heddle::serve {
 
-/// The listener: the one that another server gave, if it listens at this place, or a new one; one
-/// that is not open without the setting. A socket that is used leaves `given`. Throws failure.
+/// Opens the listener, or takes the one that another server gave, if it listens at this place. A
+/// socket that is used leaves `given`. Without the setting the listener is not open. Throws
+/// failure.
 [[nodiscard]] task<tcp_listener> open_http_door(const serve_options& o, std::vector<int>& given);
 
 /// Thread: one color. Owns: the server; `certs` must outlive it.

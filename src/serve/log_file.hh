@@ -16,7 +16,7 @@ class log_file {
   /// server. Fails: failure.
   static void check(const std::string& path);
 
-  /// Standard output for an empty path.
+  /// Opens the file for appending; an empty path means standard output.
   explicit log_file(std::string path);
   log_file(const log_file&) = delete;
   log_file& operator=(const log_file&) = delete;

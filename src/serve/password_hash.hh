@@ -13,9 +13,10 @@ namespace heddle::serve {
 [[nodiscard]] bool is_password_hash(std::string_view text) noexcept;
 /// Whether libcrypt knows the method of a hash: it does not know Apache's $apr1$.
 [[nodiscard]] bool knows_password_hash(const std::string& hash) noexcept;
-/// Takes as long as the hash asks for, some 10 to 500 ms. Thread: any.
+/// Whether the password has this hash. Takes as long as the hash asks for, some 10 to 500 ms.
+/// Thread: any.
 [[nodiscard]] bool password_matches(const std::string& password, const std::string& hash);
-/// By the system's best method (yescrypt in Debian 12). Throws failure.
+/// Hashes by the system's best method (yescrypt in Debian 12). Throws failure.
 [[nodiscard]] std::string hash_password(const std::string& password);
 
 }  // namespace heddle::serve

@@ -14,7 +14,7 @@ namespace heddle::serve {
 
 class path_pattern {
  public:
-  /// Throws bad_setting.
+  /// Reads a pattern. Throws bad_setting.
   explicit path_pattern(std::string_view text);
 
   [[nodiscard]] bool matches(std::string_view path) const noexcept {

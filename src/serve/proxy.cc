@@ -34,7 +34,7 @@ constexpr auto times = &to::timeouts;
 template <std::uint64_t Least, auto... Path>
 constexpr setting_value small_count = count_in<Least, 1'000'000, Path...>;
 
-/// "8080", ":8080", "127.0.0.1:8080", "[::1]:8080".
+/// Reads "8080", ":8080", "127.0.0.1:8080", "[::1]:8080".
 void set_listen(serve_options& o, sv text) {
   sv port = text;
   o.bind.clear();

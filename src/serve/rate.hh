@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// --rate "COUNT/s [PATH]": each address may ask so often; more is answered with 429. An IPv6 client
-// has a /64 network of its own, which counts as one address. Each worker counts for itself.
+// --rate "COUNT/s [PATH]": limits the requests of each address; further ones are answered with 429.
+// An IPv6 client has a /64 network of its own, which counts as one address. Each worker counts for
+// itself.
 #pragma once
 
 #include <cstdint>

@@ -17,7 +17,7 @@ struct redirect_rule {
   std::string to;  ///< /path, https://host/path or http://host/path
   int status = 302;
 
-  /// Throws bad_setting.
+  /// Reads a rule. Throws bad_setting.
   [[nodiscard]] static redirect_rule parse(std::string_view text);
   /// The Location for this path; empty when the rule is not about it.
   [[nodiscard]] std::string location(std::string_view path, std::string_view query) const;

@@ -7,7 +7,8 @@
 
 namespace heddle::serve {
 
-/// Gives the exit code. The flags outlive the call; SIGHUP reads the other sources again.
+/// Runs the service and returns the exit code. The flags outlive the call; SIGHUP reads the other
+/// sources again.
 [[nodiscard]] int run_service(const setting_table& table, const setting_requests& flags);
 
 }  // namespace heddle::serve

@@ -98,7 +98,7 @@ void set_auth(serve_options& o, std::string_view text) {
   o.auth = text;
 }
 
-/// Two file names: apart by a line's end from the command line, else by a space.
+/// Adds two file names. The command line separates them by a line end, other sources by a space.
 void add_tls(serve_options& o, std::string_view text) {
   const std::size_t line = text.find('\n');
   const std::size_t at = line != text.npos ? line : text.rfind(' ');

@@ -26,7 +26,7 @@ enum class help_page : std::uint8_t { common, site, limits };
 
 /// The value of a setting: the functions that set and show it, and its form.
 struct setting_value {
-  /// Throws bad_setting.
+  /// Sets the value from its text. Throws bad_setting.
   void (*set)(serve_options& o, std::string_view value);
   /// Gives the value as a user writes it; null if the help shows no default.
   std::string (*show)(const serve_options& o) = nullptr;
@@ -73,7 +73,7 @@ struct setting_table {
   std::string_view foot;      ///< the last lines of --help
   std::size_t column;         ///< where the texts of --help begin
 
-  /// Null if there is no setting of this name.
+  /// The setting of this name; null if there is none.
   [[nodiscard]] const setting* find(std::string_view name) const noexcept;
 };
 [[nodiscard]] const setting_table& serve_settings();

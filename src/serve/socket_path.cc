@@ -19,7 +19,7 @@ namespace {
 
 bool is_abstract(const std::string& path) noexcept { return path.starts_with('@'); }
 
-/// False only if the kernel says that no process listens there.
+/// Whether a process may listen there: false only if the kernel says that none does.
 bool may_be_listened_on(const std::string& path) noexcept {
   sockaddr_un at{};
   at.sun_family = AF_UNIX;

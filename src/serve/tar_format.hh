@@ -19,7 +19,7 @@ struct archived_file {
 /// The head of one file or folder; with an extended one before it for a path above 100 bytes or a
 /// size from 8 GiB.
 [[nodiscard]] std::string tar_head(const archived_file& f);
-/// The zeros after so many bytes of a file.
+/// The zeros after a file of `size` bytes.
 [[nodiscard]] std::string tar_padding(std::uint64_t size);
 [[nodiscard]] std::string tar_end();
 

@@ -16,7 +16,7 @@ struct pem_pair;
 
 namespace heddle::serve {
 
-/// Thread: any; all shards share it.
+/// The TLS of all doors, or none without --tls and --acme. Thread: any; all shards share it.
 class secure_door {
  public:
   /// Reads the files. `challenges` answer an authority that checks a name; null without --acme.

@@ -260,7 +260,8 @@ task<http::response> put(std::shared_ptr<const upload_rules> rules, http::reques
   co_return done;
 }
 
-/// A page of another site must not make a visitor's browser store files here.
+/// Whether a page of another site sent the request: it must not make a visitor's browser store
+/// files here.
 bool from_elsewhere(const http::request& r) {
   const std::string_view fetch = r.header("Sec-Fetch-Site");
   if (!fetch.empty()) return fetch != "same-origin" && fetch != "none";

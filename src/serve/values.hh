@@ -23,7 +23,7 @@ struct bad_setting : std::invalid_argument {
 [[nodiscard]] std::string with_zone_number(std::string_view text);
 /// Reads a switch: on, true, yes, 1 or an empty text; off, false, no, 0.
 [[nodiscard]] bool truth_of(std::string_view text);
-/// The words of a text, apart by blanks.
+/// The words of a text, which blanks separate.
 [[nodiscard]] std::vector<std::string_view> words_of(std::string_view text);
 /// A whole number; `unit` names the expected kind of number in the error message.
 [[nodiscard]] std::uint64_t number(std::string_view text, std::string_view unit);

@@ -22,7 +22,7 @@ class world;
 class address {
  public:
   address() = default;
-  /// -EINVAL or -EAFNOSUPPORT when it is none of ours.
+  /// Reads an address. Gives -EINVAL or -EAFNOSUPPORT for a kind that this world does not have.
   static int parse(const ::sockaddr* from, unsigned len, address& out);
   /// A wildcard or loopback address of this family.
   static address any(int family);
@@ -60,7 +60,8 @@ class network {
   /// Claims a name; port 0 picks one. -EADDRINUSE unless both share it (SO_REUSEPORT).
   int claim(object& o, bool stream, bool shared, address& name);
   void release(object& o);
-  /// The socket bound where `to` reaches; when several share it, the seed picks. Null if none is.
+  /// The socket that is bound to an address which `to` reaches. If several share it, the seed picks
+  /// one. Null if there is none.
   [[nodiscard]] std::shared_ptr<object> owner(bool stream, const address& to);
   /// A port that no socket has claimed.
   [[nodiscard]] unsigned free_port(bool stream);

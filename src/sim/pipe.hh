@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A bounded queue of bytes: received by a stream socket or a pipe and not read yet. Room
-// can be reserved for bytes that are still on their way.
+// A bounded queue of bytes that a stream socket or a pipe has received and that were not read yet.
+// Room can be reserved for bytes that are still on their way.
 #pragma once
 
 #include <string>

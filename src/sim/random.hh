@@ -31,7 +31,7 @@ class random_stream {
       : state_(mix(seed + mix(purpose))), tape_(first) {}
 
   std::uint64_t next() noexcept { return mix(state_ += 0x9e3779b97f4a7c15u); }
-  /// From 0 to limit - 1; limit must not be 0.
+  /// Draws a number from 0 to limit - 1; limit must not be 0.
   std::uint64_t below(std::uint64_t limit) noexcept {
     if (limit == 1) return 0;
     if (tape_ != nullptr && tape_->left()) return from_tape(limit);

@@ -193,7 +193,7 @@ void parser::name_head(std::size_t i) {
         "call a tamed function in main, and then tamer::loop()";
     return;
   }
-  // A::A(
+  // A constructor: A::A(
   if (!is_operator && i >= 3 && name + 3 <= i && at(i - 2).is("::") &&
       at(i - 3).kind == token_kind::identifier &&
       tokens_.spelling(at(i - 3)) == tokens_.spelling(at(i - 1))) {

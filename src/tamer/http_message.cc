@@ -10,7 +10,7 @@
 
 namespace {
 
-/// The text itself if it has a broken escape.
+/// The decoded text; the text itself if an escape in it is broken.
 std::string decoded(std::string_view raw) {
   std::string room(raw.size(), '\0');
   return std::string(heddle::http::decode_form(raw, room).value_or(raw));

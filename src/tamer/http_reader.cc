@@ -81,7 +81,7 @@ void http_reader::begin_body(framing how, std::uint64_t length) {
   body_.begin(how, length);
 }
 
-/// False if more bytes are needed, or the head is wrong.
+/// Takes the head. False if more bytes are needed, or the head is wrong.
 bool http_reader::take_head(std::string_view& rest) {
   if (!request_) {
     const parse_state state = answered_.feed(rest);
@@ -115,7 +115,7 @@ bool http_reader::take_head(std::string_view& rest) {
   return message.ok();
 }
 
-/// False if more bytes are needed, or the body is wrong.
+/// Takes the body. False if more bytes are needed, or the body is wrong.
 bool http_reader::take_body(std::string_view& rest) {
   while (!body_.ended()) {
     const std::string_view part = body_.take(rest);

@@ -16,7 +16,7 @@ class http_reader {
 
   /// Takes the message's bytes off the buffer. True if the message has ended or is wrong.
   [[nodiscard]] bool take(buffer& in);
-  /// No more bytes come.
+  /// Notes that no more bytes come.
   void end_of_input() noexcept;
 
   http_message message;

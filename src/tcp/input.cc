@@ -169,8 +169,9 @@ void on_reset(core& k, conn x, const segment& s) {
   }
 }
 
-/// A SYN came twice: a cookie answered the first, and the second made this half-open connection.
-/// The peer goes on with the sequence number that came first.
+/// Whether the ACK is that of a cookie. The SYN came twice: a cookie answered the first, and the
+/// second made this half-open connection. The peer goes on with the sequence number that came
+/// first.
 bool takes_cookie(core& k, pcb& c, const segment& s) {
   cookie_offer offer;
   if (c.has(pcb_active) || check_cookie(k, s, offer) != cookie_sort::good) return false;

@@ -42,7 +42,8 @@ void delivered_record(core& k, pcb& c, traffic& t, const sent_record& r, ack_res
   if (!ambiguous) rack_delivered(k, c, t, r);
 }
 
-/// A block of what the peer already had: either below the ACK, or within the block after it.
+/// Whether a block tells what the peer already had: either below the ACK, or within the block after
+/// it.
 bool duplicate_block(const pcb& c, const segment& s) noexcept {
   const sack_block& b = s.sacks[0];
   if (!before(b.begin, b.end)) return false;

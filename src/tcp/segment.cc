@@ -18,7 +18,8 @@ enum kind : std::uint8_t {
   kind_timestamps = 8,
 };
 
-/// An option of a wrong length is skipped; one without end makes the segment unusable.
+/// Reads the options. An option of a wrong length is skipped; one without end makes the segment
+/// unusable.
 bool parse_options(std::span<const std::byte> options, segment& out) noexcept {
   while (!options.empty()) {
     const auto what = std::to_integer<std::uint8_t>(options[0]);

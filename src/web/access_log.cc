@@ -30,7 +30,7 @@ void append_number(std::string& out, std::uint64_t number) {
   out.append(digits, write_decimal(digits, number));
 }
 
-/// The port of a client behind a proxy is mostly not known.
+/// Appends the client's address. The port of a client behind a proxy is mostly not known.
 void append_peer(std::string& out, const address& peer) {
   if (peer && peer.port() == 0)
     out += peer.host();

@@ -18,9 +18,9 @@ class answer_opening {
  public:
   explicit answer_opening(std::string_view server_name);
 
-  /// "Server: ...", or nothing.
+  /// The line "Server: ...", or nothing.
   [[nodiscard]] std::string_view fixed_lines() const noexcept { return fixed_lines_; }
-  /// "Date: ..."
+  /// The line "Date: ...".
   [[nodiscard]] std::string_view date_text() noexcept;
   /// The fixed lines as HPACK, for HTTP/2.
   [[nodiscard]] std::string_view packed_fixed_lines() const noexcept { return packed_fixed_; }

@@ -14,7 +14,7 @@ namespace heddle::http {
 
 struct server_counters;
 
-/// Thread: the connection's color.
+/// The budget of one body. Thread: the connection's color.
 struct body_budget {
   std::uint64_t bytes_max = 0;
   nanoseconds pause_max{};   ///< longest pause between two parts
@@ -40,7 +40,7 @@ struct body_budget {
   [[noreturn]] void fail(server_counters& counters, int status, std::errc code,
                          std::string_view why);
   [[noreturn]] void fail_too_large(server_counters& counters);
-  /// The connection failed: throws its error.
+  /// Throws the error of a connection that has failed.
   [[noreturn]] void lose_client(std::error_code why);
 };
 

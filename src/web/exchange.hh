@@ -61,9 +61,9 @@ class exchange {
 
   // An answer that the handler writes in parts instead of returning it whole.
 
-  /// Fails: invalid_argument if a field or the status must not be sent.
+  /// Starts an answer. Fails: invalid_argument if a field or the status must not be sent.
   [[nodiscard]] task<> start(response head);
-  /// Sends an answer before the answer, or nothing if the client's protocol has none.
+  /// Sends an interim answer, or nothing if the client's protocol has none.
   [[nodiscard]] virtual task<> inform(const response& head) = 0;
   [[nodiscard]] virtual task<> write_part(std::string_view bytes) = 0;
   /// Sends the bytes that are gathered.
@@ -84,7 +84,8 @@ class exchange {
   void add_field(std::string_view name, std::string_view value);
   /// An error answer in the server's form. `head` is null if the request could not be parsed.
   [[nodiscard]] response error(const request_head* head, int status, std::string_view why) const;
-  /// This handler is about to be called, for the reports slow-handler and failed-handler.
+  /// Notes that this handler is about to be called, for the reports slow-handler and
+  /// failed-handler.
   void begin_handler(const callee& what) noexcept {
     handler_ = &what;
     if (shared_.timed) [[unlikely]]
@@ -106,21 +107,21 @@ class exchange {
   [[nodiscard]] virtual address socket_peer() noexcept = 0;
   /// Gathers the head of an answer whose parts the handler writes.
   virtual void put_started(const response& head) = 0;
-  /// The handler failed after it had started an answer.
+  /// Called when the handler failed after it had started an answer.
   virtual void cut_started() noexcept {}
   /// When the answer was gathered; `never` if its latency is recorded later, with other answers.
   [[nodiscard]] virtual time_point answered_at() = 0;
 
   // The steps of an answer that are the same for every framing.
 
-  /// A request begins.
+  /// Begins a request.
   void begin_request() noexcept {
     since_ = worker::running().now;  // the turn's start, to include queueing
     if (!shared_.options.trusted_proxies.empty()) peer_ = {};  // each request may have another
     if (!added_.empty()) added_.clear();
     started_status_ = 0;
   }
-  /// From here on the handler sends the answer itself. `muted`: the answer has no body.
+  /// Notes that the handler sends the answer itself from here on. `muted`: the answer has no body.
   void begin_parts(int status, bool muted) noexcept;
   /// Counts a part of a started answer. False if there is nothing to send. `cut`: an earlier write
   /// was cut short. Fails: broken_pipe then; message_size if more is written than was promised.

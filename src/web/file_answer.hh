@@ -19,7 +19,7 @@ struct selection {
   range_set ranges;  ///< one for a 206 with one part, several for a multipart one
 };
 
-/// False for most requests, which have no precondition and ask for no range.
+/// Whether a request has a precondition or asks for a range. Most requests do not.
 [[nodiscard]] bool has_conditions(const request_head& head) noexcept;
 
 [[nodiscard]] selection select_part(const request_head& head, const representation& r,

@@ -32,11 +32,13 @@ struct listing_sort {
 /// Reads the order from a request's query; the default is by name.
 [[nodiscard]] listing_sort listing_sort_of(std::string_view query);
 
-/// Directories come before files; both are sorted, with ties in natural order of names.
+/// Sorts the names. Directories come before files; both are sorted, with ties in natural order of
+/// names.
 void sort_listing(std::vector<listed_name>& names, listing_sort sort = {});
 
-/// `path` is decoded and ends with '/'; `names` are in the order of `sort`. `left_out` is the
-/// number of names that the listing omits. `foot` is HTML for the end of the page.
+/// Makes the page of a listing. `path` is decoded and ends with '/'; `names` are in the order of
+/// `sort`. `left_out` is the number of names that the listing omits. `foot` is HTML for the end of
+/// the page.
 [[nodiscard]] std::string listing_page(std::string_view path, const std::vector<listed_name>& names,
                                        std::size_t left_out, listing_sort sort = {},
                                        std::string_view foot = {});
@@ -44,7 +46,7 @@ void sort_listing(std::vector<listed_name>& names, listing_sort sort = {});
 /// A page with the error, its meaning for a visitor, and a link to the start page.
 [[nodiscard]] std::string error_page(int status, std::string_view what);
 
-/// "1.2 kB".
+/// Writes a size for people: "1.2 kB".
 [[nodiscard]] std::string page_size_text(std::uint64_t bytes);
 
 }  // namespace heddle::http

@@ -46,7 +46,7 @@ class http1_connection {
                                              bool fresh);
 
  private:
-  /// HTTP/2 if the first bytes are those of its preface (RFC 9113 section 3.3); else null.
+  /// Begins HTTP/2 if the first bytes are those of its preface (RFC 9113 section 3.3); else null.
   [[nodiscard]] task<std::unique_ptr<handed_over>> http2_by_preface();
   [[nodiscard]] task<bool> more_head();
   void refuse_head();

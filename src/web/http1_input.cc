@@ -4,7 +4,8 @@
 
 namespace heddle::http {
 
-/// A slow client may hold memory of its own, but not the blocks that all connections share.
+/// Holds the bytes of a block until the next part. A slow client may hold memory of its own, but
+/// not the blocks that all connections share.
 std::string_view http1_input::hold(received& slot, received&& in, std::string& copy) {
   if (in.empty()) [[unlikely]]
     return {};

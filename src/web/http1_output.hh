@@ -69,7 +69,7 @@ class http1_output {
   /// stream is cut then. Over a layer that keeps bytes (TLS), write_timeout may pass although some
   /// were taken; that is no failure yet.
   bool note_sent(const result<std::size_t>& sent, std::size_t bytes);
-  /// A send failed or was cut short: a part of it may have left, so nothing may follow.
+  /// Whether a send failed or was cut short: a part of it may have left, so nothing may follow.
   [[nodiscard]] bool broken() const noexcept { return broken_; }
 
   /// Call it for a gathered answer that was begun in the turn `since`. True if its latency is
@@ -81,7 +81,7 @@ class http1_output {
     untimed_since_ = since;
     return true;
   }
-  /// Records the latency of answers for which timed_later() gave true.
+  /// Records the latency of the answers for which timed_later() gave true.
   void time_untimed() {
     if (untimed_ != 0) [[unlikely]]
       time_answers();

@@ -78,7 +78,7 @@ task<bool> http2_exchange::refuse(int status, std::string_view why) {
   co_return co_await send_body(r);
 }
 
-/// The head of an answer that is known whole, and its body.
+/// Sends the head of an answer that is known whole, and its body.
 task<bool> http2_exchange::send_body(const response& r) {
   const bool has_body = body_allowed(r.status());
   // Not the head's verb: a head that is refused may not have been parsed so far.
@@ -159,7 +159,7 @@ task<> http2_exchange::inform(const response& r) {
   co_return;
 }
 
-/// The end of a stream cancels its handler.
+/// Gives false at once: the end of a stream cancels its handler.
 task<bool> http2_exchange::client_ended() { co_return false; }
 
 task<> http2_exchange::write_part(std::string_view bytes) {
@@ -176,7 +176,8 @@ task<> http2_exchange::write_out() {
   co_return;
 }
 
-/// A handler that started an answer has ended; `whole`: it says that it has written all of it.
+/// Ends a started answer, because its handler has ended. `whole`: the handler says that it has
+/// written all of it.
 task<bool> http2_exchange::end_started(bool whole) {
   whole = end_parts(whole && !cut_);
   if (!whole || muted_) co_return whole;

@@ -45,16 +45,16 @@ class http2_exchange final : private http2_request, public exchange, public http
 
   // http2_server_tunnel.cc: extended CONNECT (RFC 8441).
 
-  /// The request asks for this protocol.
+  /// Notes that the request asks for this protocol.
   void offer(std::string&& protocol) noexcept { protocol_ = std::move(protocol); }
-  /// The handler has opened a tunnel, which may be closed by now.
+  /// Whether the handler has opened a tunnel, which may be closed by now.
   [[nodiscard]] bool had_tunnel() const noexcept {
     return tunnel_phase_ != http2_tunnel_phase::none;
   }
   /// Closes the tunnel, if there is one, and waits until nothing uses this object any more.
   [[nodiscard]] task<> end_tunnel();
 
-  /// The stream was reset, or the connection has ended: the handler's waits are cancelled. A
+  /// Cancels the handler's waits, because the stream was reset or the connection has ended. A
   /// handler that has a tunnel is not cancelled: its stream fails.
   void stop_handler() noexcept {
     (tunnel_phase_ == http2_tunnel_phase::open ? tunnel_stop_ : stop).cancel();
@@ -81,11 +81,12 @@ class http2_exchange final : private http2_request, public exchange, public http
   [[nodiscard]] task<bool> end_started(bool whole);
   friend class http2_server_tunnel;
   [[nodiscard]] task<bool> run_tunnel(bool whole);
-  /// END_STREAM was gathered.
+  /// Notes that END_STREAM was gathered.
   void note_end() noexcept {
     if (may_send()) end_local();
   }
-  /// Sends a part of the body, and the end behind it; false: the client takes no more.
+  /// Sends a part of the body, and the end of the stream if `ends`. False: the client takes no
+  /// more.
   [[nodiscard]] task<bool> send_part(std::string_view bytes, bool ends);
 
   [[nodiscard]] address socket_peer() noexcept override;

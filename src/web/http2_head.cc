@@ -19,7 +19,7 @@ struct pseudo_fields {
   std::array<std::string, 5> value;
   std::array<bool, 5> seen{};
 
-  /// False: unknown, or seen before.
+  /// Takes a pseudo field. False if it is unknown, or was seen before.
   [[nodiscard]] bool take(const hpack_pair& f) {
     const auto found = std::ranges::find(names, f.name);
     if (found == names.end()) return false;
@@ -29,7 +29,7 @@ struct pseudo_fields {
     value[i].assign(f.value);
     return true;
   }
-  /// Section 8.3.1, and RFC 8441 section 4.
+  /// Whether the pseudo fields fit together (section 8.3.1, and RFC 8441 section 4).
   [[nodiscard]] bool whole() const noexcept {
     if (!seen[method] || value[method].empty()) return false;
     if (value[method].find(' ') != std::string::npos) return false;

@@ -21,10 +21,10 @@ namespace heddle::http {
 [[nodiscard]] http2_block read_http2_request(hpack_decoder& decoder, std::string_view block,
                                              const limits& bounds, std::string& text,
                                              std::string& protocol);
-/// Appends the header block of an answer. `length`: whether its length is said.
+/// Appends the header block of an answer. `length`: the block tells the body's length.
 void put_http2_answer(std::string& out, const response& r, const field_list& added, bool length,
                       answer_opening& opening, packed_lines& packed);
-/// Appends that of an answer before the answer.
+/// Appends the header block of an interim answer.
 void put_http2_interim(std::string& out, const response& r);
 
 }  // namespace heddle::http

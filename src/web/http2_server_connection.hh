@@ -21,8 +21,8 @@ struct http2_server_connection : http2_rest {
         shared(s),
         early(std::move(arrived)) {}
 
-  /// Answers everything until no stream is open and all has been sent. True: it is idle and may
-  /// stay.
+  /// Answers everything until no stream is open and all has been sent. True if it is then idle and
+  /// may stay.
   [[nodiscard]] task<bool> burst(stream& conn, overload_control::credit& credit);
   /// Sends GOAWAY before an idle connection is closed.
   [[nodiscard]] task<> leave(stream& conn);

@@ -92,7 +92,8 @@ task<response> http2_exchange::hand_over(std::string_view protocol, response hea
   co_return to.done();
 }
 
-/// The handler has ended; `whole`: it gave the response that the tunnel is for.
+/// Ends the tunnel's part of the answer, because the handler has ended. `whole`: the handler
+/// returned the response that the tunnel is for.
 task<bool> http2_exchange::run_tunnel(bool whole) {
   whole = end_parts(whole);
   if (whole && then_) co_await then_(upgraded(tunnel_, {}));

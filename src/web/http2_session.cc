@@ -100,7 +100,8 @@ task<bool> http2_session::read_all(std::string early) {
   }
 }
 
-/// Nothing is open any more: the connection may rest, or end. A broken one is closed at once.
+/// Ends the wait for bytes if nothing is open any more: the connection may become idle, or end. A
+/// broken one is closed at once.
 void http2_session::end_wait_if_idle() {
   if ((idle() || out_.broken()) && quiet_) quiet_->cancel();
 }
@@ -124,7 +125,7 @@ void http2_session::end_if_drained() {
   put_goaway(out_.gathered, state_.last_stream, http2_error::no_error, {});
 }
 
-/// The client's preface, then frames.
+/// Takes the client's preface, then frames.
 void http2_session::take_bytes(std::string_view bytes) {
   const std::string_view due = http2_preface.substr(state_.preface_bytes);
   const std::size_t some = std::min(bytes.size(), due.size());
@@ -150,7 +151,7 @@ void http2_session::on_reset(http2_stream* s, std::uint32_t) {
   if (!state_.resets.take(worker::running().now)) fail_flood(http2_flood::resets);
 }
 
-/// The peer opens no more streams; those that are open are answered.
+/// Notes that the peer opens no more streams; those that are open are answered.
 void http2_session::on_goaway(std::uint32_t, std::uint32_t, std::string_view) {
   peer_leaves_ = true;
 }
@@ -159,7 +160,7 @@ std::string_view http2_session::on_setting(http2_setting name, std::uint32_t val
   return name == http2_setting::enable_push && value > 1 ? "ENABLE_PUSH is 0 or 1" : "";
 }
 
-/// RFC 9218 section 7.1.
+/// Takes the new priority of a stream (RFC 9218 section 7.1).
 void http2_session::on_priority(std::uint32_t id, std::string_view text) {
   if (id % 2 == 0)  // 0, or a pushed stream: a client may not begin either
     return fail(http2_error::protocol_error, "PRIORITY_UPDATE for a stream that cannot be");
@@ -174,7 +175,7 @@ void http2_session::on_priority(std::uint32_t id, std::string_view text) {
   }
 }
 
-/// An early PRIORITY_UPDATE goes before the field of the request.
+/// Gives a stream its early PRIORITY_UPDATE, which goes before the field of the request.
 void http2_session::take_early_priority(http2_sender& of) {
   const auto found = std::ranges::find(early_priorities_, of.id, &early_priority::id);
   if (found == early_priorities_.end()) return;

@@ -36,7 +36,7 @@ class http2_session final : public http2_connection {
   }
   ~http2_session() { state_.shared.spares.give_back(std::move(out_.gathered)); }
 
-  /// Reads until nothing is open. True: the connection may stay.
+  /// Reads until nothing is open. True if the connection may stay.
   [[nodiscard]] static task<bool> run(scope& tasks, http2_session& self, std::string early);
 
   // For the exchanges.
@@ -60,7 +60,8 @@ class http2_session final : public http2_connection {
   void open_stream(std::uint32_t id, http2_block what, std::string&& text, std::string&& protocol,
                    bool ends);
   void take_early_priority(http2_sender& of);
-  /// One stream's task. `refused`: the status of a head that no handler sees, or 0.
+  /// Answers one stream, in a task of its own. `refused`: the status of a head that no handler
+  /// sees, or 0.
   [[nodiscard]] static task<> serve(http2_session& self, std::unique_ptr<http2_exchange> x,
                                     int refused);
 

@@ -87,7 +87,8 @@ task<> load_shedding::watch_turn(load_shedding& self) {
   meter.mark_ended(worker::running().now);
 }
 
-/// If no descriptors are left for the probe, the delay is measured without it.
+/// Starts the measurement. If no descriptors are left for the probe, the delay is measured without
+/// it.
 void load_shedding::start_measuring(scope& tasks) {
   tasks_ = &tasks;
   if (!control_.on()) return;

@@ -27,7 +27,7 @@ bool overload_control::admit_under_load(credit& of_connection) noexcept {
   return true;
 }
 
-/// No request came for a whole interval, so any earlier queue has drained.
+/// Becomes calm, because no request came for a whole interval: any earlier queue has drained.
 void overload_control::rest(time_point now) noexcept {
   overloaded_ = false;
   gain_ = whole;

@@ -105,7 +105,7 @@ std::vector<std::string_view> page::places() const {
   return names;
 }
 
-/// For each place the index of its part.
+/// Finds for each place the index of its part.
 std::vector<std::size_t> page::match(const std::vector<page_part>& parts) const {
   std::vector<std::size_t> order;
   std::vector<bool> used(parts.size());

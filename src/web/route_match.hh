@@ -23,7 +23,7 @@ class route_match {
   [[nodiscard]] std::string_view segment(std::size_t i) const noexcept { return segments_[i]; }
   /// The rest of the path from a segment on.
   [[nodiscard]] std::string_view tail(std::size_t i) const noexcept;
-  /// The path has more segments than segments_max; the last one holds the rest.
+  /// Whether the path has more segments than segments_max; the last one then holds the rest.
   [[nodiscard]] bool cut() const noexcept { return cut_; }
 
   /// Whether the path is below this prefix. Empty segments are skipped, as file systems do, so that

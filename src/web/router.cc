@@ -219,7 +219,7 @@ task<response> router::route(request& r) const {
   return ready(std::move(other));
 }
 
-/// The refusal of a question, unless it is in a form that the route takes.
+/// Refuses a QUERY, unless its body has a type that the route takes.
 std::optional<response> router::refuse_query(const endpoint& to, request& r) {
   const std::string_view types = to.options.query_types;
   const std::string_view type = r.header(header_id::content_type);

@@ -50,7 +50,8 @@ struct server::entrance : list_node, connection_taker {
     context::close(worker::here(), fresh);
   }
 
-  /// In a task of its own, so that the frame of every other connection needs no room for that.
+  /// Starts a task of its own for the connection, so that the frame of every other connection needs
+  /// no room for that.
   void take_over(stream&& conn, std::uint32_t of_peer, std::unique_ptr<handed_over> next) override {
     connections.spawn(
         next->http2 ? serve_http2(*this, std::move(conn), std::move(next->http2), of_peer)
@@ -178,7 +179,8 @@ task<> server::end_idle_ones(entrance& at) {
   }
 }
 
-/// While the server drains, connections without a request yet have drain_grace to send their first.
+/// While the server drains: ends the connections that have not sent their first request within
+/// drain_grace.
 task<> server::end_fresh_ones(entrance& at) {
   const time_point end = add_saturated(clock::now(), shared_->options.drain_grace);
   while (!at.fresh.waits().empty() && worker::running().now < end) {

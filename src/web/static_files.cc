@@ -42,7 +42,7 @@ bool wants_json(const request_head& head) noexcept {
 
 constexpr std::string_view page_ending = ".html";
 
-/// True if the last segment of a path contains a dot, as names of files do and page paths of an
+/// Whether the last segment of a path contains a dot, as names of files do and page paths of an
 /// application do not.
 bool names_a_file(std::string_view path) noexcept {
   return path.find('.', path.rfind('/')) != std::string_view::npos;
@@ -236,7 +236,7 @@ task<response> static_files::find(request& asked, std::string path) {
   co_return co_await give(asked, std::move(f), std::move(path));
 }
 
-/// 404: for browsers with the site's own page, if it has one that fits in the cache.
+/// Answers with 404: for browsers with the site's own page, if it has one that fits in the cache.
 task<response> static_files::missing(request& asked) {
   if (options_.not_found.empty() || !wants_html(asked.head())) co_return refuse(asked, 404);
   const std::string path = '/' + options_.not_found;
@@ -310,7 +310,7 @@ task<response> static_files::list_directory(request& asked, open_file dir, std::
   co_return r;
 }
 
-/// An HTML page for browsers, a line of text for programs.
+/// Makes an error answer: an HTML page for browsers, a line of text for programs.
 response static_files::refuse(request& asked, int status, std::string_view what) {
   response r(status);
   if (wants_html(asked.head())) {

@@ -249,7 +249,7 @@ task<response> static_files::send_large(request& asked, opened file, content c) 
 
 namespace {
 
-/// False for names with bytes that decode_path() refuses.
+/// Whether a client can ask for the name: false if it has bytes that decode_path() refuses.
 bool can_be_asked_for(std::string_view name) noexcept {
   return std::ranges::none_of(name, [](char c) {
     const auto byte = static_cast<unsigned char>(c);

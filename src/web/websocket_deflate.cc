@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint8_t widest = 15;
 constexpr std::uint8_t narrowest = 9;  // zlib has no raw stream of 8
 
-/// Takes what is before the separator off the front.
+/// Takes the part before the separator off the front.
 std::string_view take_part(std::string_view& rest, char separator) noexcept {
   const std::size_t at = rest.find(separator);
   const std::string_view part = rest.substr(0, at);
@@ -27,7 +27,7 @@ std::string_view take_part(std::string_view& rest, char separator) noexcept {
   return detail::trim_ows(part);
 }
 
-/// 8 to 15, perhaps in quotes; else 0.
+/// Reads a window from 8 to 15, perhaps in quotes; 0 for other values.
 std::uint8_t window_of(std::string_view value) noexcept {
   if (value.size() >= 2 && value.starts_with('"') && value.ends_with('"'))
     value = value.substr(1, value.size() - 2);
@@ -145,7 +145,7 @@ void feed(z_stream& s, std::string_view bytes) {
   s.avail_in = static_cast<uInt>(bytes.size());
 }
 
-/// Unpacks these bytes behind `out`.
+/// Unpacks these bytes and appends the result to `out`.
 inflate_outcome unpack(z_stream& s, std::string_view bytes, std::string& out,
                        std::uint64_t bytes_max) {
   feed(s, bytes);

@@ -13,7 +13,7 @@
 
 namespace heddle::http {
 
-/// A client offers this.
+/// The offer that a client sends.
 inline constexpr std::string_view websocket_deflate_offer =
     "permessage-deflate; server_no_context_takeover; client_no_context_takeover";
 
@@ -26,11 +26,11 @@ inline constexpr std::string_view websocket_deflate_offer =
 /// answer is not one to it.
 [[nodiscard]] std::uint8_t read_websocket_deflate_answer(std::string_view answer);
 
-/// Nothing if the message would not become smaller.
+/// Packs a message. Gives nothing if the message would not become smaller.
 [[nodiscard]] std::optional<std::string> deflate_websocket(std::string_view message,
                                                            std::uint8_t window_bits);
 
-/// See inflate_message.
+/// Unpacks a message; see inflate_message.
 [[nodiscard]] inflate_outcome inflate_websocket(std::string& message, std::uint64_t bytes_max);
 
 }  // namespace heddle::http

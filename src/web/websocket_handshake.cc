@@ -22,7 +22,7 @@ namespace {
 constexpr std::string_view version = "13";
 constexpr limits answer_bounds;
 
-/// Without the port that the scheme implies.
+/// The authority without the port that the scheme implies.
 std::string_view without_default_port(std::string_view authority, std::string_view scheme) {
   const std::string_view port = equal_ignoring_case(scheme, "https")  ? ":443"
                                 : equal_ignoring_case(scheme, "http") ? ":80"
@@ -78,7 +78,7 @@ std::string_view field_of(const response_head& head, std::string_view name) {
   return head.value(name);
 }
 
-/// The answer's head; bytes behind it go to `early`.
+/// Reads the answer's head; bytes after it go to `early`.
 task<response_head> read_answer(stream connection, std::string& early) {
   response_parser parser(answer_bounds);
   for (;;) {
@@ -117,7 +117,7 @@ websocket_agreement agreement_of(std::string_view extensions, std::string_view p
   return agreed;
 }
 
-/// Fields that the handshake sends itself.
+/// Whether the handshake sends this field itself.
 bool of_handshake(std::string_view name) noexcept {
   return is_framing_field(name) || equal_ignoring_case(name, "host") ||
          equal_ignoring_case(name, "upgrade") ||

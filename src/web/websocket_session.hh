@@ -34,14 +34,14 @@ enum class websocket_phase : std::uint8_t { open, closing, leaving, over };
   return from < to && !(from == websocket_phase::open && to == websocket_phase::leaving);
 }
 
-/// Thread: one color.
+/// The state of one connection. Thread: one color.
 struct websocket::session {
   session(stream connection, std::string_view early_bytes, const websocket_options& o, bool server,
           websocket_agreement agreed);
 
-  /// The next message; nothing at the end. One task reads at a time, the others wait in line.
-  /// `dropping`: drops messages until the end, close_limit, or until another task waits in line,
-  /// which then goes on with the bytes where this stopped.
+  /// Reads the next message; nothing at the end. One task reads at a time, the others wait in line.
+  /// `dropping`: drops messages until the end, until close_limit, or until another task waits in
+  /// line, which then goes on with the bytes where this one stopped.
   [[nodiscard]] task<std::optional<websocket_message>> read(bool dropping);
   /// Waits for the turn to read; with `dropping` until close_limit, and closes the connection then.
   /// False: the turn was not given.
@@ -59,7 +59,7 @@ struct websocket::session {
   [[nodiscard]] task<> linger();
   /// Waits for more bytes; false when none will come.
   [[nodiscard]] task<bool> more();
-  /// An answer of the wait for bytes: whether to wait on.
+  /// Handles a wait for bytes that ended without any; returns whether to go on waiting.
   [[nodiscard]] task<bool> nothing_came(std::error_code why);
   void move_to(websocket_phase next) noexcept {
     check_move(phase, next);
@@ -67,7 +67,7 @@ struct websocket::session {
   }
   [[nodiscard]] bool is_open() const noexcept { return phase == websocket_phase::open; }
   [[nodiscard]] bool is_over() const noexcept { return phase == websocket_phase::over; }
-  /// The connection is over: the first call says how.
+  /// Ends the connection. The first call decides how it ended.
   void end(std::uint16_t code, std::string_view reason, bool by_peer);
 
   stream connection;

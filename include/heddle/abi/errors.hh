@@ -13,8 +13,8 @@ namespace heddle::abi {
 /// The code of error.NAME, as error_code_of() in base/error_names.hh computes it. Thread: any.
 [[nodiscard]] std::int32_t error_code(std::string_view name) noexcept;
 
-/// Remembers the name of a code from own_error_min on, for heddle_error_name(): reports, and
-/// threads that get the error from a job, then have the name. `name` must stay, as a literal does.
+/// Registers the name of an error code of at least own_error_min for heddle_error_name(). Reports
+/// show it, and threads that get the error from a job. `name` must stay, as a literal does.
 /// Thread: any.
 void name_error(std::int32_t code, const char* name);
 

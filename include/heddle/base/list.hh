@@ -39,7 +39,7 @@ class list_hook {
     take_out();
     insert_before(other);
   }
-  /// True also while the node is in an open_list.
+  /// Whether the node is in a list; also true while it is in an open_list.
   [[nodiscard]] bool linked() const noexcept { return next_ != this; }
   [[nodiscard]] list_hook* next() const noexcept { return next_; }
   [[nodiscard]] list_hook* prev() const noexcept { return prev_; }

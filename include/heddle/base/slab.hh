@@ -225,7 +225,7 @@ class slabs {
     poison(c, index * 8);
     --live_;
   }
-  /// Null if there is no room.
+  /// Takes chunks for this size, and returns a cell of them. Null if there is no room.
   [[nodiscard]] HEDDLE_RARE cell* refill(std::size_t index) noexcept;
   [[nodiscard]] cell* carve(void* memory, std::size_t cell_bytes) noexcept;
   [[nodiscard]] std::size_t place_first(std::size_t cell_bytes) noexcept;

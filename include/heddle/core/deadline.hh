@@ -217,7 +217,7 @@ class timeout_bound : public deadline_bound {
     due_ = span_ > nanoseconds::zero() ? add_saturated(w.sched.read_clock(), span_) : w.now;
     deadline_bound::open(c, w);
   }
-  /// False if the timeout is due already.
+  /// Whether the timeout is still to come.
   [[nodiscard]] bool lies_ahead(const worker&) const noexcept {
     return span_ > nanoseconds::zero();
   }

@@ -48,7 +48,7 @@ struct visit {
 };
 
 namespace detail {
-/// A join that a visit has taken over.
+/// Whether a visit has taken over the join.
 [[nodiscard]] bool is_taken_over(const join& j) noexcept;
 /// Moves the function to the color at this place, below its present context.
 void leave_again(link function, std::uint32_t place);

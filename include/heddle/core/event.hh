@@ -31,10 +31,9 @@ namespace heddle {
 template <class... Ts>
 class event;
 
-/// Thread: the color that made it; handles may be passed to other colors, where trigger(),
-/// unblock()
-///   and at_trigger() travel as messages and take effect in the event's color, in the order of the
-///   calls, and where an event always seems to be expected.
+/// Thread: the color that made it. Handles may be passed to other colors: there trigger(),
+/// unblock() and at_trigger() travel as messages, which take effect in the event's color in the
+/// order of the calls, and an event always seems to be expected.
 /// Resumes: the waiter later, in the order in which functions became unblocked.
 /// Owns: copies share one occurrence; a slot belongs to the function that named it, and is cut off
 ///   when that function's frame ends.

@@ -80,8 +80,8 @@ template <class A>
 }
 #endif
 
-/// An awaitable that brings the line that waits for it: a branch of select(), which the library
-/// awaits in a function of its own.
+/// An awaitable with the line that waits for it: a branch of select(), which the library awaits in
+/// a function of its own.
 template <class A>
 concept has_line = requires(const std::remove_reference_t<A>& a) {
   { a.awaited_at() } -> std::same_as<site>;

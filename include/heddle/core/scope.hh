@@ -131,8 +131,8 @@ class scope {
       std::rethrow_exception(error_);
   }
 
-  /// Counts one thing more (or one less) that this scope waits for and that is no task. leave()
-  /// gives the joiner to go on with, if that was the last one.
+  /// Counts one more (or one less) thing that this scope waits for and that is no task. If it was
+  /// the last one, leave() returns the joiner to resume.
   void enter() noexcept { ++live_; }
   std::coroutine_handle<> leave(worker& w) noexcept {
     if (--live_ != 0 || waiter_ == nullptr) return {};

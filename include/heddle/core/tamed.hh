@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// tamed: the papers' kind of function. It starts at the call, runs to its first wait before the
-// caller goes on, and owns itself; it tells its results through events that it was given.
+// tamed: a function as in Tame (Krohn and others, 2007). It starts at the call, runs to its first
+// wait before the caller goes on, and owns itself; it gives its results to events that it was
+// given.
 //
 //   tamed fetch(std::string name, event<address> done) {
 //     address a; twait { resolve(name, mkevent(a)); }

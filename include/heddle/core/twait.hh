@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The papers' notation, opt-in because these are macros:
+// The notation of Tame (Krohn and others, 2007), opt-in because these are macros:
 //
 //   twait { resolve(a, mkevent(x)); resolve(b, mkevent(y)); }   // both, in parallel
 //   int v; twait { f(mkevent(v)); }                             // wait for one
@@ -24,7 +24,7 @@ class twait_block final : public event_set {
       leave();
   }
 
-  /// True once: the for statement's condition.
+  /// The condition of the for statement: true once.
   [[nodiscard]] bool open() noexcept { return std::exchange(open_, false); }
 
   [[nodiscard]] event<> make_event(std::source_location where = std::source_location::current()) {
@@ -92,7 +92,7 @@ class twait_block final : public event_set {
 /// Outside of a twait body, mkevent needs a rendezvous as its first argument.
 struct no_twait_block {};
 
-/// A class around a rendezvous, as <tame.h> has one, says so.
+/// Whether T is a rendezvous. A class around one, as in <tame.h>, says so by a member type.
 template <class T>
 inline constexpr bool is_rendezvous = requires { typename T::heddle_rendezvous; };
 template <class... Ids>

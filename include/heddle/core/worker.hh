@@ -99,8 +99,8 @@ class worker {
   worker(const worker&) = delete;
   worker& operator=(const worker&) = delete;
 
-  /// The worker of this thread, or null. Read anew at each call: a frame may resume elsewhere, and
-  /// a compiler must not keep the thread-local's address over a suspension.
+  /// The worker of this thread, or null. Each call reads it again: a frame may resume elsewhere,
+  /// and a compiler must not keep the thread-local's address over a suspension.
   [[nodiscard]] static worker* current() noexcept {
 #if defined(__x86_64__) && defined(__clang__) && !defined(HEDDLE_PLAIN_TLS)
     // The variable has the same distance from fs in every thread. To Clang this is a plain load; a

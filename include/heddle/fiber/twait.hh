@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The papers' twait for fibers; opt-in like the one for tasks (core/twait.hh). `twait` expands to a
-// co_await, which an ordinary function cannot contain, so here it is called fiber_twait.
+// The twait of Tame (Krohn and others, 2007) for fibers; opt-in like the one for tasks
+// (core/twait.hh). `twait` expands to a co_await, which an ordinary function cannot contain, so
+// here it is called fiber_twait.
 //
 //   fiber_twait { resolve(a, mkevent(x)); tfork(mkevent(y), compute, 42); }   // both, in parallel
 //

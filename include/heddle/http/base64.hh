@@ -9,8 +9,8 @@
 namespace heddle::http {
 
 [[nodiscard]] std::string to_base64(std::string_view bytes);
-/// Nothing if the text is not the one spelling of some bytes: padding is needed, and spare bits
-/// must be zero.
+/// Decodes a text. Gives nothing if the text is not the one spelling of some bytes: padding is
+/// needed, and spare bits must be zero.
 [[nodiscard]] std::optional<std::string> from_base64(std::string_view text);
 
 }  // namespace heddle::http

@@ -12,7 +12,8 @@
 
 namespace heddle::http {
 
-/// In the server's order of preference when a client weighs several equally: the densest first.
+/// The codings, in the server's order of preference if a client weighs several equally: the densest
+/// first.
 enum class content_coding : std::uint8_t { brotli, zstd, gzip, identity };
 
 inline constexpr std::size_t content_coding_count = 3;  // without identity

@@ -9,7 +9,7 @@
 
 namespace heddle::http {
 
-/// True for fields that tell how a connection or a body is framed. The connection sends these
+/// Whether a field tells how a connection or a body is framed. The connection sends such fields
 /// itself, so handlers may not.
 [[nodiscard]] bool is_framing_field(std::string_view name) noexcept;
 

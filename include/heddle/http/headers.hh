@@ -93,7 +93,7 @@ std::string_view name_of(header_id id);
 // The number of a name in any case; `other` if the name is not known.
 header_id header_id_of(std::string_view name);
 
-// Equality of ASCII text without regard to case: names, tokens, schemes.
+// Whether two ASCII texts are equal if case is ignored: names, tokens, schemes.
 bool equal_ignoring_case(std::string_view left, std::string_view right);
 
 // True for a token of RFC 9110 section 5.6.2 (methods, names, connection options).

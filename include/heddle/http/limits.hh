@@ -14,22 +14,23 @@ namespace heddle::http {
 inline constexpr std::size_t header_capacity = 128;
 
 struct limits {
-  // Method, target, version and the CRLF. RFC 9112 section 3 asks for at least 8,000. Over: 414.
+  // Bytes of method, target, version and the CRLF. RFC 9112 section 3 asks for at least 8,000.
+  // Over: 414.
   std::uint32_t request_line_bytes_max = 8192;
-  // All field lines and the empty line that ends them. Over: 431.
+  // Bytes of all field lines and of the empty line that ends them. Over: 431.
   std::uint32_t header_bytes_max = 16384;
-  // Field lines. Over: 431.
+  // The number of field lines. Over: 431.
   std::uint32_t header_count_max = 100;
-  // A method token; the longest registered one has 17 letters. Over: 501.
+  // Bytes of a method token; the longest registered one has 17 letters. Over: 501.
   std::uint32_t method_bytes_max = 24;
   // Empty lines skipped before a request line (RFC 9112 section 2.2 asks for one). Over: 400.
   std::uint32_t empty_lines_max = 2;
   // Body bytes without the chunk framing. Over: 413.
   std::uint64_t body_bytes_max = 1024 * 1024;
-  // Chunk extensions of a whole body, so that tiny chunks cannot carry endless extensions. Over:
-  // 400.
+  // Bytes of the chunk extensions of a whole body, so that tiny chunks cannot carry endless
+  // extensions. Over: 400.
   std::uint32_t chunk_extension_bytes_max = 4096;
-  // Trailer lines of one body and the empty line. Over: 431.
+  // Bytes of the trailer lines of one body and of the empty line. Over: 431.
   std::uint32_t trailer_bytes_max = 8192;
 };
 

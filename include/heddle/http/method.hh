@@ -32,13 +32,15 @@ std::string_view name_of(method verb);
 // The method of a token; `other` if it has no number.
 method method_of(std::string_view token);
 
-// Safe methods ask the server to change nothing (RFC 9110 section 9.2.1, RFC 10008 for QUERY).
+// Whether a method is safe: it asks the server to change nothing (RFC 9110 section 9.2.1, RFC 10008
+// for QUERY).
 constexpr bool safe(method verb) {
   return verb == method::get || verb == method::head || verb == method::options ||
          verb == method::trace || verb == method::query;
 }
 
-// A client may repeat an idempotent method after a broken connection (RFC 9110 section 9.2.2).
+// Whether a method is idempotent: a client may repeat it after a broken connection (RFC 9110
+// section 9.2.2).
 constexpr bool idempotent(method verb) {
   return safe(verb) || verb == method::put || verb == method::delete_;
 }

@@ -8,10 +8,11 @@
 
 namespace heddle::http {
 
-// For names without a known extension; browsers offer such files for saving and do not guess.
+// The type of names without a known extension; browsers offer such files for saving and do not
+// guess.
 inline constexpr std::string_view mime_default = "application/octet-stream";
 
-// `path` may be a name, a path or a bare ".ext". The text after the last '.' of the last segment
+// The type of a name, a path or a bare ".ext". The text after the last '.' of the last segment
 // decides, in any case.
 std::string_view mime_type_of(std::string_view path);
 

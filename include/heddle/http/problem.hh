@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The errors that a malformed request or answer can have, each with its status and a sentence for
-// the log or
-// the error page. After any of them the parser may be out of step with the client, so the answer is
+// the log or the error page. After any of them the parser may be out of step with the client, so
+// the answer is the last one on the connection.
 // the last one on the connection.
 #pragma once
 

@@ -45,7 +45,7 @@ class range_set {
 // 14.2 asks, and for ranges that overlap so much that they would multiply the size of the answer.
 range_set parse_ranges(std::string_view value, std::uint64_t size);
 
-// "bytes 0-99/1000", or "bytes */1000" for a 416.
+// Writes "bytes 0-99/1000", or "bytes */1000" for a 416.
 class content_range {
  public:
   content_range(byte_range range, std::uint64_t size);

@@ -62,14 +62,14 @@ class request_head {
   // The index of the next line with this name at or after `from`; header_count() at the end.
   std::size_t next(header_id id, std::size_t from) const;
 
-  // The meaning of the fields for the connection.
+  // The effect of the fields on the connection.
   bool keep_alive() const { return keep_alive_; }
   framing body() const { return body_; }
   // The body's length if `body()` is `length`, else zero.
   std::uint64_t content_length() const { return content_length_; }
-  // The client waits for 100 Continue before it sends the body.
+  // Whether the client waits for 100 Continue before it sends the body.
   bool expects_continue() const { return expects_continue_; }
-  // Connection and Upgrade agree: the client offers another protocol.
+  // Whether Connection and Upgrade agree that the client offers another protocol.
   bool upgrade() const { return upgrade_; }
 
  private:

@@ -88,7 +88,7 @@ class response {
     if (has_promise_) return promise_;
     return file_ ? file_length_ : body_.size();
   }
-  /// A body_writer has sent it; only the status is meaningful.
+  /// Whether a body_writer has sent the answer: then only the status is meaningful.
   [[nodiscard]] bool sent() const noexcept { return sent_; }
 
   // Questions of the connection that sends it.
@@ -135,7 +135,7 @@ class response {
     r.sent_ = true;
     return r;
   }
-  /// True if the part ends at or below 2^63 - 1, the largest offset of a file.
+  /// Whether the part ends at or below 2^63 - 1, the largest offset of a file.
   [[nodiscard]] bool part_can_be() const noexcept {
     constexpr std::uint64_t end_max = ~std::uint64_t{0} >> 1;
     return file_offset_ <= end_max && file_length_ <= end_max - file_offset_;

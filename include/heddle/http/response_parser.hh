@@ -41,7 +41,7 @@ class response_head {
 
   /// How the body ends. An answer to HEAD, and one to CONNECT that opens a tunnel, has none.
   [[nodiscard]] framing body(method asked) const noexcept;
-  /// Valid if the body has a length, and for an answer to HEAD that names one.
+  /// The length of a body that has one, also for an answer to HEAD that names it.
   [[nodiscard]] std::uint64_t content_length() const noexcept { return content_length_; }
   /// Whether the server keeps the connection, as far as its fields tell.
   [[nodiscard]] bool keep_alive() const noexcept { return keep_alive_; }

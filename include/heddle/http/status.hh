@@ -9,12 +9,13 @@ namespace heddle::http {
 // The phrase of a registered code, "" for any other (an empty phrase is valid on the wire).
 std::string_view reason_of(int status);
 
-// Codes that fit the grammar of RFC 9112 section 4.
+// Whether a code fits the grammar of RFC 9112 section 4.
 constexpr bool status_valid(int status) { return status >= 100 && status <= 999; }
-// Final codes; an interim answer below 200 precedes a final one.
+// Whether a code is final; an interim answer below 200 precedes a final one.
 constexpr bool status_final(int status) { return status >= 200 && status <= 999; }
 
-// 1xx, 204 and 304 never carry a body, regardless of their headers (RFC 9112 section 6.3).
+// Whether answers of this status may carry a body. 1xx, 204 and 304 never do, regardless of their
+// headers (RFC 9112 section 6.3).
 constexpr bool body_allowed(int status) { return status >= 200 && status != 204 && status != 304; }
 
 // "HTTP/1.1 200 OK\r\n", assembled at compile time for the registered codes; "" for any other.

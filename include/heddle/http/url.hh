@@ -37,8 +37,8 @@ struct url {
   std::uint16_t port = 80;
   std::string target = "/";  ///< path and query as they are sent
 
-  /// Bytes that a target must not hold, such as spaces and those of UTF-8, are percent-encoded.
-  /// Dot segments are removed.
+  /// Parses a text. Bytes that a target must not hold, such as spaces and those of UTF-8, are
+  /// percent-encoded. Dot segments are removed.
   [[nodiscard]] static std::expected<url, url_problem> parse(std::string_view text);
   /// The URL that a reference (of a Location field, a link) means on a page at this URL.
   [[nodiscard]] std::expected<url, url_problem> resolve(std::string_view reference) const;

@@ -21,15 +21,16 @@ namespace heddle {
 ///   result<address> there = address::parse("[2001:db8::1]:443");
 class address {
  public:
-  /// No address: family() is 0.
+  /// An empty address: family() is 0.
   address() noexcept = default;
-  /// Every interface, both versions where the system allows.
+  /// The address that means every interface, in both versions where the system allows.
   [[nodiscard]] static address any(std::uint16_t port) noexcept;
   [[nodiscard]] static address any_v4(std::uint16_t port) noexcept;
-  /// This machine, version 4.
+  /// The loopback address of version 4: this machine.
   [[nodiscard]] static address loopback(std::uint16_t port) noexcept;
   [[nodiscard]] static address loopback_v6(std::uint16_t port) noexcept;
-  /// "1.2.3.4", "1.2.3.4:80", "::1", "[::1]:80", "[fe80::1%2]:80". Fails with invalid_argument.
+  /// Reads "1.2.3.4", "1.2.3.4:80", "::1", "[::1]:80", "[fe80::1%2]:80". Fails with
+  /// invalid_argument.
   [[nodiscard]] static result<address> parse(std::string_view text,
                                              std::uint16_t default_port = 0) noexcept;
   /// Converts the system's form. Fails with address_family_not_supported for other families.

@@ -84,7 +84,7 @@ class [[nodiscard("co_await it")]] blocking_call : public blocking_base {
       : blocking_base(&run, takes_stop ? &stop : nullptr),
         function_(std::move(f)),
         args_(std::move(args)...) {}
-  /// Only before it waits; afterwards it must not move.
+  /// Moves a call that does not wait yet; afterwards it must not move.
   blocking_call(blocking_call&& other)
       : blocking_base(&run, takes_stop ? &stop : nullptr),
         function_(std::move(other.function_)),

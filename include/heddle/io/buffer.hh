@@ -22,7 +22,8 @@ template <class R>
 concept byte_range = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
                      byte_like<std::ranges::range_value_t<R>>;
 
-/// Room for bytes that others own. It must stay until the operation that fills it has ended.
+/// Room for bytes in memory of the caller. It must stay until the operation that fills it has
+/// ended.
 struct byte_span : std::span<std::byte> {
   constexpr byte_span() noexcept = default;
   byte_span(void* at, std::size_t count) noexcept : span(static_cast<std::byte*>(at), count) {}

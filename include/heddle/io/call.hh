@@ -30,7 +30,7 @@ class [[nodiscard("co_await it")]] one_operation : public operation {
   [[nodiscard]] std::int64_t await_resume() const noexcept { return outcome_; }
 
  private:
-  /// False when it is done at once.
+  /// Submits the operation; false if it is done at once.
   [[nodiscard]] bool begin(link frame) noexcept;
   static bool completed(operation& op, worker& w, const completion& c) noexcept;
   static void ask_to_end(wait& x, worker& w) noexcept;

@@ -22,7 +22,7 @@ namespace detail {
 /// Cancel: described at each operation.
 class descriptor {
  public:
-  /// Closed: operations on it fail with bad_file_descriptor.
+  /// A closed handle: operations on it fail with bad_file_descriptor.
   descriptor() noexcept = default;
   descriptor(const descriptor& other) noexcept;
   descriptor(descriptor&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}

@@ -40,7 +40,7 @@ class directory : public descriptor {
       listing_order order = listing_order::by_name) const;
   [[nodiscard]] task<> make_directory(std::string path, unsigned mode = 0755) const;
   [[nodiscard]] task<> remove(std::string path) const;
-  /// The removed directory must be empty.
+  /// Removes a directory, which must be empty.
   [[nodiscard]] task<> remove_directory(std::string path) const;
   /// Renames within one folder beneath the root; other moves fail with invalid_argument.
   [[nodiscard]] task<> rename(std::string from, std::string to) const;
@@ -58,7 +58,7 @@ class directory : public descriptor {
 /// Opens any path that the process may open. For paths from outside use directory's members.
 [[nodiscard]] task<directory> open_directory(std::string path);
 [[nodiscard]] task<> make_directory(std::string path, unsigned mode = 0755);
-/// The removed directory must be empty.
+/// Removes a directory, which must be empty.
 [[nodiscard]] task<> remove_directory(std::string path);
 
 }  // namespace heddle

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Files: reading and writing at places, whole files, their status. Nothing here blocks
-// the worker: io_uring does the calls itself, the other drivers have the pool do them.
+// Files: reading and writing at places, whole files, their status. No call blocks the worker:
+// io_uring makes the calls itself, and the other drivers leave them to the blocking pool.
 #pragma once
 
 #include <cstdint>
@@ -41,16 +41,16 @@ struct file_status {
 
 namespace detail {
 
-/// Makes an operation known to its file or directory, from its making to its end: a close asks
-/// it to end, and keeps the number as long as another worker's driver has it.
-/// Any number are known at once; they take no turns, as those of a lane do.
+/// Lists an operation with its file or directory while the operation exists: a close cancels it,
+/// and keeps the number as long as another worker's driver has it. Any number of operations may be
+/// listed at once; unlike those of a lane, they do not wait for each other.
 class file_use : public list_node {
  public:
   file_use(pinned_state&& on, operation& asked) noexcept;
   ~file_use();
 
   [[nodiscard]] operation& asked() const noexcept { return asked_; }
-  /// -1 when there is none, or it is closed.
+  /// The descriptor's number; -1 if there is none, or it is closed.
   [[nodiscard]] int number() const noexcept;
 
  private:
@@ -58,7 +58,7 @@ class file_use : public list_node {
   operation& asked_;
 };
 
-/// Writes read from `bytes` only.
+/// The arguments of a transfer; a write uses only `bytes`.
 struct file_asked {
   byte_span bytes;
   std::uint64_t at = 0;
@@ -83,9 +83,9 @@ class file_awaiter : public operation {
   }
 
  private:
-  /// Submits until the driver keeps it (false) or all is done (true).
+  /// Submits steps until the driver keeps one (false) or all are done (true).
   [[nodiscard]] bool run(worker& w) noexcept;
-  /// Takes the result of a step; true when it was the last.
+  /// Takes the result of a step; returns whether it was the last.
   [[nodiscard]] bool step(std::int64_t got) noexcept;
   static bool completed(operation& op, worker& w, const completion& c) noexcept;
   static void asked_to_end(wait& x, worker& w) noexcept;
@@ -128,7 +128,7 @@ class file : public descriptor {
   [[nodiscard]] task<std::uint64_t> size() const;
   /// Waits until written bytes would survive a power failure; data_only leaves out the times.
   [[nodiscard]] task<> sync(bool data_only = false) const;
-  /// Everything from the start. Fails with file_too_large beyond the limit.
+  /// Reads the whole file. Fails with file_too_large beyond the limit.
   [[nodiscard]] task<std::string> read_all(std::size_t limit = std::size_t{64} << 20) const;
 
  private:
@@ -140,13 +140,13 @@ class file : public descriptor {
 /// Opens any path that the process may. Fails as the system says, naming the path.
 /// For paths that come from outside use directory::open.
 [[nodiscard]] task<file> open_file(std::string path, file_options options = {});
-/// The whole file. Fails with file_too_large beyond the limit.
+/// Reads a whole file. Fails with file_too_large beyond the limit.
 [[nodiscard]] task<std::string> read_file(std::string path,
                                           std::size_t limit = std::size_t{64} << 20);
 /// Replaces a file in one step: others see the old content or the new, also after a power failure.
 /// The new content is written beside it under another name first; that is gone when this fails.
 [[nodiscard]] task<> write_file(std::string path, byte_view content, unsigned mode = 0644);
-/// Fails with no_such_file_or_directory when there is none.
+/// Removes a file. Fails with no_such_file_or_directory if there is none.
 [[nodiscard]] task<> remove_file(std::string path);
 [[nodiscard]] task<> rename_file(std::string from, std::string to);
 

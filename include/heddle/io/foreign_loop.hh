@@ -28,7 +28,7 @@ class foreign_loop {
   nanoseconds step();
 
  private:
-  /// Turns in one step: then the foreign loop's other sources have their turn.
+  /// The most turns in one step, after which the foreign loop serves its other sources.
   static constexpr int turns_max = 16;
   runtime& runtime_;
   driver& driver_;

@@ -56,16 +56,16 @@ class stream_layer {
                             [[maybe_unused]] const piece& body) noexcept {
     return {};
   }
-  /// Sends at least one of the bytes that try_push() has taken, or that a push() that failed has
-  /// kept; false if others are left. push() sends all of them before its own. Never while a push()
-  /// runs.
+  /// Sends at least one of the bytes that try_push() has taken, or that a failed push() has kept;
+  /// false if others are left. push() sends all of them before its own. It is never called while a
+  /// push() runs.
   [[nodiscard]] virtual task<bool> flush();
-  /// Tells the peer that no more will be pushed, behind all bytes that were taken. Called once,
+  /// Tells the peer that no more will be pushed, after all bytes that were taken. Called once,
   /// while neither push() nor flush() runs.
   virtual void end_pushing() noexcept {}
   /// See stream::peer().
   [[nodiscard]] virtual address peer() const noexcept { return {}; }
-  /// The protocol above that both ends agreed on (TLS: ALPN, RFC 7301); "" where they did not.
+  /// The application protocol that both ends agreed on (TLS: ALPN, RFC 7301); "" if they did not.
   [[nodiscard]] virtual std::string_view application_protocol() const noexcept { return {}; }
   virtual void end_with_last_write() noexcept {}
   virtual void reset_on_close() noexcept {}

@@ -39,7 +39,7 @@ class line_reader {
   }
 
  private:
-  /// Reads more behind rest(); false at the end.
+  /// Reads more bytes after those of rest(); false at the end.
   [[nodiscard]] task<bool> read_more();
   template <std::size_t Bytes>
   [[nodiscard]] task<std::size_t> read_from_pipe();

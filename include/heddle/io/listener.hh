@@ -19,7 +19,7 @@ struct listen_options {
   bool reuse_port = false;          ///< several listeners share the port
   bool v6_only = false;             ///< without it, an any-address listener takes version 4 too
   bool no_delay = true;             ///< accepted connections send small writes at once
-  std::uint16_t accept_queue = 64;  ///< accepting stops when so many are not taken
+  std::uint16_t accept_queue = 64;  ///< accepting stops when this many are not taken
   stream_options streams = {};      ///< options of accepted connections
   nanoseconds pause = std::chrono::milliseconds(50);  ///< when descriptors or memory run out
 };
@@ -71,8 +71,8 @@ class listener : public descriptor {
  public:
   listener() noexcept = default;
 
-  /// The next connection, of whatever kind. If descriptors run out, the listener pauses and tries
-  /// again.
+  /// Waits for the next connection, of whatever kind. If descriptors run out, the listener pauses
+  /// and tries again.
   [[nodiscard]] accept_of<stream> accept() const noexcept { return accept_of<stream>(state_); }
   /// Stops taking connections from the system. accept() gives the connections already taken, and
   /// then fails with operation_canceled: no connection is lost for the next process that listens.

@@ -18,14 +18,14 @@ namespace heddle {
 ///   if (office.contains(conn.peer())) ...
 class network {
  public:
-  /// An address alone is a network of one. Fails with invalid_argument, also when there are ones
-  /// behind the length: that is a slip more often than an abbreviation.
+  /// Reads a network; an address alone is a network of one. Fails with invalid_argument, also if
+  /// bits behind the prefix are set: that is a slip more often than an abbreviation.
   [[nodiscard]] static result<network> parse(std::string_view text) noexcept;
 
-  /// Ports and zones are ignored. A version 4 address that came to a version 6 socket
-  /// (::ffff:192.0.2.1) is the version 4 address.
+  /// Whether the address is in the network. Ports and zones are ignored. A version 4 address that
+  /// came to a version 6 socket (::ffff:192.0.2.1) counts as the version 4 address.
   [[nodiscard]] bool contains(const address& a) const noexcept;
-  /// As parse() takes it.
+  /// The text that parse() takes.
   [[nodiscard]] std::string to_string() const;
 
   friend bool operator==(const network&, const network&) noexcept = default;

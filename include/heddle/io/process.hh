@@ -108,15 +108,15 @@ class process {
  public:
   process() noexcept = default;
 
-  /// Any number may wait, before and after it ended.
+  /// Waits for the end of the process. Several tasks may wait, before and after it has ended.
   [[nodiscard]] exit_wait wait() const noexcept { return exit_wait(state_); }
   /// Sends a signal; nothing happens to a process that has ended.
   void kill(int signal) const;
 
   [[nodiscard]] int id() const noexcept;
   [[nodiscard]] bool ended() const noexcept;
-  /// Our ends; closed unless a pipe was asked for. The child sees the end of its input when
-  /// input() is closed.
+  /// Our ends of the child's pipes; closed unless a pipe was asked for. The child sees the end of
+  /// its input when input() is closed.
   [[nodiscard]] pipe_writer& input() noexcept { return input_; }
   [[nodiscard]] pipe_reader& output() noexcept { return output_; }
   [[nodiscard]] pipe_reader& errors() noexcept { return errors_; }

@@ -99,7 +99,7 @@ class receive_awaiter : public lane_awaiter<wait> {
     return std::move(data_);
   }
 
-  /// Used by the lane.
+  /// The lane calls this to hand over the bytes.
   void give(received&& data) noexcept { data_ = std::move(data); }
 
  private:
@@ -120,7 +120,7 @@ class readable_awaiter : public lane_awaiter<wait> {
   }
 };
 
-/// The wait of stream::detach(): it has its turn behind the readers that came before it.
+/// The wait of stream::detach(), which is served after the readers that came before it.
 class detach_awaiter : public lane_awaiter<wait> {
  public:
   explicit detach_awaiter(pinned_state&& on, nothing_more = {}) noexcept;

@@ -53,10 +53,10 @@ class signal_set {
   signal_set& operator=(const signal_set&) = delete;
   ~signal_set();
 
-  /// Waiting for these alone is no reason for runtime::run() to go on.
+  /// While it is on, waiting for these signals alone does not keep runtime::run() going.
   void set_background(bool on) noexcept { background_ = on; }
 
-  /// The next signal's number.
+  /// Waits for a signal and returns its number.
   [[nodiscard]] task<int> next();
 
  private:

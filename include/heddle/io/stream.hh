@@ -27,7 +27,7 @@ class accept_awaiter_of;
 struct [[nodiscard]] sent_now {
   std::size_t bytes = 0;   ///< taken: do not write them again
   bool flush_due = false;  ///< some of them have not left: await flush(), or another write
-  /// Whether all of so many bytes were taken and have left.
+  /// Whether all `asked` bytes were taken and have left.
   [[nodiscard]] bool complete(std::size_t asked) const noexcept {
     return bytes == asked && !flush_due;
   }
@@ -137,7 +137,7 @@ class stream : public descriptor {
 
   /// The next data that arrives, without a copy; empty at the end of the stream.
   [[nodiscard]] receive_wait receive() const noexcept { return receive_wait(state_); }
-  /// True when there is data, false at the end of the stream; takes nothing.
+  /// Waits for data (true) or the end of the stream (false); takes no bytes.
   [[nodiscard]] readable_wait readable() const noexcept { return readable_wait(state_); }
 
   /// A block that has arrived and that no reader waits for, or nothing. After readable() gave true
@@ -165,7 +165,7 @@ class stream : public descriptor {
   /// Makes close() reset the connection: unsent bytes are dropped, and the peer sees an error
   /// instead of an end.
   void reset_on_close() const noexcept;
-  /// For a message that was begun and will not be completed. Nothing more is written: writes,
+  /// Abandons a message that was begun and will not be completed. Nothing more is written: writes,
   /// shutdown_write() and writable() fail with broken_pipe, try_write() sends nothing, and close()
   /// resets the connection. Reading goes on. A cut cannot be undone.
   void cut() const noexcept;

@@ -31,7 +31,7 @@ class stream_source {
   /// The next connection. Called while an accept() waits and nothing is there. A handshake belongs
   /// into the connection's own task, or a slow peer keeps all others waiting.
   [[nodiscard]] virtual task<stream> next() = 0;
-  /// Once, at the end.
+  /// Called once, at the end.
   virtual void close() noexcept = 0;
 };
 

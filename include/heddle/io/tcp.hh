@@ -15,11 +15,11 @@
 
 namespace heddle {
 
-/// A TCP connection. As stream; see there.
+/// A TCP connection. All else is as for stream.
 class tcp_stream : public stream {
  public:
   tcp_stream() noexcept = default;
-  /// Takes a connected socket of the driver's.
+  /// Takes a connected socket that the driver made.
   explicit tcp_stream(int fd, stream_options options = {});
 
   /// This end's address; none when it is closed or the connection is gone.
@@ -32,12 +32,12 @@ class tcp_stream : public stream {
   using stream::stream;
 };
 
-/// Takes TCP connections. As listener; see there.
+/// Accepts TCP connections. All else is as for listener.
 /// Fails: listen() throws failure, naming the address.
 class tcp_listener : public listener {
  public:
   tcp_listener() noexcept = default;
-  /// Port 0 picks a free one; local() tells which.
+  /// Listens at an address. Port 0 picks a free port, which local() returns.
   [[nodiscard]] static tcp_listener listen(const address& on, listen_options options = {});
   /// As listen(); while the address is in use it tries again, for up to `patience`. For programs
   /// that start right after another one was killed, whose socket the kernel may keep for some
@@ -50,7 +50,7 @@ class tcp_listener : public listener {
   /// it is none; with operation_not_supported under the simulation driver.
   [[nodiscard]] static tcp_listener adopt(int fd, listen_options options = {});
 
-  /// The next connection. Survives a lack of descriptors: it waits and tries again.
+  /// Waits for the next connection. If descriptors run out, it pauses and tries again.
   [[nodiscard]] accept_of<tcp_stream> accept() const noexcept {
     return accept_of<tcp_stream>(state_);
   }

@@ -43,7 +43,7 @@ class datagram_awaiter : public lane_awaiter<operation> {
     return value();
   }
 
-  /// Used by the lane.
+  /// The lane calls this before the operation is submitted.
   void prepare() noexcept;
   [[nodiscard]] bool step(std::int64_t got) noexcept;
 
@@ -63,7 +63,7 @@ using datagram_wait = detail::descriptor_call<detail::datagram_awaiter, detail::
 class udp_socket : public descriptor {
  public:
   udp_socket() noexcept = default;
-  /// Port 0 picks one. Fails as the system says.
+  /// Binds a socket. Port 0 picks a free port. Fails as the system says.
   [[nodiscard]] static udp_socket bind(const address& on);
 
   [[nodiscard]] datagram_wait receive_from(byte_span into) const;

@@ -14,11 +14,11 @@
 
 namespace heddle {
 
-/// A connected Unix socket. As stream; see there.
+/// A connected Unix socket. All else is as for stream.
 class unix_stream : public stream {
  public:
   unix_stream() noexcept = default;
-  /// Takes a connected socket of the driver's.
+  /// Takes a connected socket that the driver made.
   explicit unix_stream(int fd, stream_options options = {});
 
  private:
@@ -26,9 +26,9 @@ class unix_stream : public stream {
   using stream::stream;
 };
 
-/// Takes connections on a path. As listener; see there.
-/// Fails: listen() throws failure, naming the path; address_in_use when the file is there already,
-/// be it in use or left behind (remove_file() removes it). The file stays when the listener goes.
+/// Accepts connections on a path. All else is as for listener.
+/// Fails: listen() throws failure, naming the path; address_in_use if the file exists, in use or
+///   left behind (remove_file() removes it). The file stays when the listener goes.
 class unix_listener : public listener {
  public:
   unix_listener() noexcept = default;

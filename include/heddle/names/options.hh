@@ -57,7 +57,7 @@ struct resolver_options {
   std::optional<nanoseconds> timeout = {};  ///< the first try's time; as resolv.conf says, else 2 s
   nanoseconds timeout_max = std::chrono::seconds(10);  ///< each round doubles the time, up to this
   nanoseconds whole = std::chrono::seconds(20);        ///< time of one question with all its tries
-  nanoseconds server_backoff = std::chrono::seconds(10);  ///< a silent server is asked last so long
+  nanoseconds server_backoff = std::chrono::seconds(10);  ///< how long a silent server comes last
   /// The wait for the other version's addresses after one version's came (RFC 8305 section 3).
   nanoseconds family_delay = std::chrono::milliseconds(50);
   bool tcp_only = false;               ///< asks over TCP from the start

@@ -44,7 +44,8 @@ class resolver {
   resolver& operator=(const resolver&) = delete;
   ~resolver();
 
-  /// A numeric address is its own answer. A name that ends with a dot is not searched.
+  /// Finds the addresses of a host. A numeric address is its own answer. A name that ends with a
+  /// dot is not searched.
   [[nodiscard]] task<found> lookup(std::string host, lookup_options options = {});
   [[nodiscard]] task<outcome> try_lookup(std::string host, lookup_options options = {});
 

@@ -56,7 +56,7 @@ class sim_driver final : public driver {
   /// Answers `resolve` after `delay` with numeric addresses; without any, the name does not exist.
   void set_host(std::string name, std::vector<std::string> addresses,
                 nanoseconds delay = nanoseconds{1'000'000});
-  /// As if the peer of this connected descriptor had crashed: both sides see a reset.
+  /// Acts as a crash of the peer of this connected descriptor: both sides see a reset.
   void reset_connection(int fd);
 
   /// Sends a signal to a set that listens for it; false when there is none.
@@ -64,14 +64,14 @@ class sim_driver final : public driver {
 
   // Faults.
   void set_faults(op_code code, sim_rates rates);
-  /// The next `count` operations of this kind end with `result` (-errno), without being tried.
+  /// Ends the next `count` operations of this kind with `result` (-errno), without trying them.
   void fail_next(op_code code, int result, unsigned count = 1);
   void fail_next(sim_call call, int result, unsigned count = 1);
 
   // Time.
   /// Moves the clock without running anything; the next turn() delivers completions now due.
   void advance(nanoseconds span);
-  /// True when the last turn() had nothing to wait for: no completion can ever come by itself.
+  /// Whether the last turn() had nothing to wait for: no completion can ever come by itself.
   [[nodiscard]] bool stalled() const noexcept override;
   [[nodiscard]] bool simulated() const noexcept override { return true; }
   /// Says that a thread outside of the simulation will call wake(). Until outside_ended(), a turn

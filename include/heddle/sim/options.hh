@@ -55,8 +55,8 @@ struct sim_options {
   std::uint32_t descriptors_max = 65536;  ///< open at once; more fail with EMFILE
   bool reuse_descriptors = false;         ///< give the lowest free number, as kernels do
   std::uint64_t disk_bytes_max = std::uint64_t{1} << 30;  ///< more fails with ENOSPC
-  /// A program that waits for an event that can never come takes turns forever. So many turns in a
-  /// row without a request in between end in an assertion.
+  /// A program that waits for an event that can never come takes turns forever. This many turns in
+  /// a row without a request in between end in an assertion.
   std::uint32_t stalled_turns_max = 1000;
   std::uint32_t trace_lines_max = 4096;  ///< trace_text() keeps the last ones; the hash covers all
 };

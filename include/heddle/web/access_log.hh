@@ -40,8 +40,8 @@ class access_log {
  public:
   explicit access_log(access_log_options options = {}) : options_(options) {}
 
-  /// A request cannot forge a line: the parser rejects control characters in a target, and JSON
-  /// text is escaped.
+  /// Adds a line. A request cannot forge a line: the parser rejects control characters in a target,
+  /// and JSON text is escaped.
   void add(const access& a);
 
   /// Writes gathered lines at each interval until it is cancelled. Cancel: at once, between two

@@ -30,9 +30,9 @@ class server_event {
 
   /// The event's type, for which a page registers its EventSource listeners; "message" by default.
   server_event& name(std::string_view text) &;
-  /// The browser reports the last id that it saw when it connects again.
+  /// Sets the id. The browser reports the last id that it saw when it connects again.
   server_event& id(std::string_view text) &;
-  /// How long the browser waits before it connects again.
+  /// Sets how long the browser waits before it connects again.
   server_event& retry(std::chrono::milliseconds pause) &;
 
   server_event&& name(std::string_view text) && { return std::move(name(text)); }

@@ -88,7 +88,7 @@ class request {
   /// the client only during a call, so a handler that calls it when it is ready for more has
   /// back-pressure.
   [[nodiscard]] task<std::string_view> read();
-  /// The whole body.
+  /// Reads the whole body.
   [[nodiscard]] task<std::string> text();
   /// Sets the limit for this body instead of the server's; call it before reading.
   void limit_body(std::uint64_t bytes_max) noexcept;
@@ -108,16 +108,16 @@ class request {
 
   /// Adds a header field to the answer to this request, even if it is an error.
   void add_header(std::string_view name, std::string_view value);
-  /// Sends an answer before the answer (RFC 9110 section 15.2), such as 103 with links. Its body is
-  /// not sent. Clients of HTTP/1.0 get nothing.
+  /// Sends an interim answer (RFC 9110 section 15.2), such as 103 with links. Its body is not sent.
+  /// Clients of HTTP/1.0 get nothing.
   [[nodiscard]] task<> inform(response head);
   /// Starts an answer and returns a writer for its body. Without response::length() it is chunked.
   [[nodiscard]] task<body_writer> start(response head);
   /// Answers 101 and hands the connection to the caller. Throws status_error(426) if the client did
   /// not offer this protocol. `head` may add header fields.
   [[nodiscard]] task<upgraded> upgrade(std::string_view protocol, response head = response(101));
-  /// Upgrades, and `then` gets the connection when this request has ended: a connection that stays
-  /// for hours then holds nothing of it. Return the response.
+  /// Upgrades. `then` gets the connection when this request has ended, so a connection that stays
+  /// for hours holds nothing of the request. Return the response.
   [[nodiscard]] task<response> hand_over(std::string_view protocol, response head, take_over then);
   template <heddle::detail::closure_ends_twice Then>
   [[nodiscard]] task<response> hand_over(std::string_view protocol, response head, Then&& then) {

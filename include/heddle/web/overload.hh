@@ -34,7 +34,7 @@ struct overload_options {
   /// Header fields to add to refusals. If one must not be sent, the server's constructor throws.
   /// server::change_refusals() replaces them.
   std::vector<std::pair<std::string, std::string>> headers = {};
-  /// True for requests that are never refused, such as a health check. Called only before a
+  /// Returns true for requests that are never refused, such as a health check. Called only before a
   /// refusal.
   std::function<bool(const request_head&)> exempt = {};
 };
@@ -82,12 +82,13 @@ class overload_control {
   [[nodiscard]] nanoseconds latest() const noexcept { return latest_; }
   [[nodiscard]] queue_delay& meter() noexcept { return meter_; }
 
-  /// True if new connections should wait, because there are as many requests as can begin in time.
+  /// Whether new connections should wait, because there are as many requests as can begin in time.
   [[nodiscard]] bool holds_accepts(time_point now) const noexcept {
     return overloaded_ && latest_ >= limit() && now - seen_ <= interval_;
   }
   [[nodiscard]] bool overloaded() const noexcept { return overloaded_; }
-  /// Often enough to see a queue grow to the target, rarely enough to cost nothing.
+  /// The time between two probes: often enough to see a queue grow to the target, rarely enough to
+  /// cost nothing.
   [[nodiscard]] nanoseconds probe_spacing() const noexcept {
     return std::min<nanoseconds>(target_least_ / 4, std::chrono::milliseconds(1));
   }

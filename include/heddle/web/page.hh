@@ -40,7 +40,7 @@ task<std::string> as_text(Awaitable wait) {
 }
 }  // namespace detail
 
-/// From whatever gives a string when it is awaited, or from a string.
+/// Makes a part from an awaitable that gives a string, or from a string.
 template <class Awaitable>
   requires(std::is_class_v<Awaitable> && !std::same_as<Awaitable, std::string> &&
            !std::same_as<Awaitable, std::string_view>)
@@ -74,7 +74,7 @@ class page {
   }
   [[nodiscard]] task<response> send_all(request& asked, std::vector<page_part> parts) const;
 
-  /// The names of its places, in order; one that occurs twice is there twice.
+  /// The names of the page's places, in order; a name that occurs twice is there twice.
   [[nodiscard]] std::vector<std::string_view> places() const;
 
  private:

@@ -84,8 +84,9 @@ class router {
                 std::source_location where = std::source_location::current()) {
     return on("PATCH", pattern, std::move(h), o, where);
   }
-  /// A safe question whose words are in the body (RFC 10008). A QUERY without Content-Type gets
-  /// 400. Answers that refuse one, and those to OPTIONS, list o.query_types in Accept-Query.
+  /// Adds a route for QUERY: a safe request whose question is in the body (RFC 10008). A QUERY
+  /// without Content-Type gets 400. Answers that refuse one, and those to OPTIONS, list
+  /// o.query_types in Accept-Query.
   router& query(std::string_view pattern, handler h, route_options o = {},
                 std::source_location where = std::source_location::current()) {
     return on("QUERY", pattern, std::move(h), o, where);

@@ -68,7 +68,7 @@ class static_files {
   static_files(const static_files&) = delete;
   static_files& operator=(const static_files&) = delete;
 
-  /// The handler: co_return co_await files.answer(request).
+  /// Answers a request; for a handler: co_return co_await files.answer(request).
   [[nodiscard]] task<response> answer(request& asked);
 
   [[nodiscard]] const static_counters& counters() const noexcept { return counters_; }

@@ -68,10 +68,10 @@ struct websocket_end {
 };
 
 /// Thread: one color. Any task may send, and messages leave in the order of the calls. Any task may
-///   receive: one reads at a time, and the others wait.
+/// receive: one reads at a time, and the others wait.
 /// Owns: the connection, which is closed when this ends.
 /// Cancel: a cancelled receive() has taken nothing. A cancelled send() may have sent a part; then
-/// the
+///   the connection is reset, and messages after it are not sent.
 ///   connection is reset, and messages behind it are not sent.
 class websocket {
  public:
@@ -84,7 +84,8 @@ class websocket {
 
   /// The next message; nothing when the connection has ended, however: see ended().
   [[nodiscard]] task<std::optional<websocket_message>> receive();
-  /// Ends when the system has taken the bytes, which must stay until then. A message is one frame.
+  /// Sends a message in one frame. Ends when the system has taken the bytes, which must stay until
+  /// then.
   /// Fails: throws failure: invalid_argument for text that is not UTF-8, broken_pipe after the end,
   ///   timed_out past write_timeout, and the connection's errors.
   [[nodiscard]] task<> send(std::string_view text);

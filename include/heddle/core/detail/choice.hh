@@ -73,11 +73,11 @@ class choosable {
   }
 
  protected:
-  /// A new wait in a cancelled context, or in a choice that was made, ends at once.
+  /// Whether a new wait ends at once, because its context is cancelled or its choice was made.
   [[nodiscard]] bool refused(const worker& w) const noexcept {
     return w.current_context().canceled() || !open();
   }
-  /// The usual case: no choice, and no request to cancel this context.
+  /// Whether this is the usual case: no choice, and no request to cancel this context.
   [[nodiscard]] bool plain(const worker& w) const noexcept {
     return choice_ == nullptr && !w.current_context().canceled();
   }

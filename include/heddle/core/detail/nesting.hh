@@ -73,8 +73,8 @@ void nest(worker& w, F f) noexcept {
   --level->depth;
 }
 
-/// While this lives, nested calls begin anew: for the programmer's functions, whose triggers must
-/// have taken effect when trigger() returns.
+/// While this lives, the depth of nested calls is counted from 0: for the programmer's functions,
+/// whose triggers must have taken effect when trigger() returns.
 class nest_afresh {
  public:
   explicit nest_afresh(worker& w) noexcept : outer_(std::exchange(w.nesting, nullptr)) {}

@@ -35,8 +35,8 @@ class wait_walk {
   void add_running(site went_on_at, std::uint32_t color, nanoseconds for_long);
   void add_plain(const frame& f, const std::vector<wait_table>& tables);
 
-  /// Tells each suspected task which one it may wait for, and gives them all. Linear in memory of
-  /// frames.
+  /// Finds for each suspected task the task that it may wait for, and returns all tasks. The time
+  /// is linear in the memory of their frames.
   [[nodiscard]] std::vector<suspended_task> finish() &&;
 
  private:

@@ -31,7 +31,7 @@ class body_decoder {
   /// The limits must outlive this. body_bytes_max bounds a chunked body; the caller checks others.
   explicit body_decoder(const limits& bounds) : chunks_(bounds) {}
 
-  /// The next body. `length` counts only for framing::length.
+  /// Begins the next body. `length` counts only for framing::length.
   void begin(framing how, std::uint64_t length) noexcept {
     how_ = how == framing::length && length == 0 ? framing::none : how;
     if (how_ == framing::none) [[likely]]
@@ -41,8 +41,8 @@ class body_decoder {
     chunks_.reset();
   }
 
-  /// The next bytes of the body in `rest`, which begins behind them afterwards. Empty if more bytes
-  /// are needed, the body has ended, or it is wrong.
+  /// Takes the next bytes of the body off the front of `rest`. Empty if more bytes are needed, the
+  /// body has ended, or it is wrong.
   [[nodiscard]] std::string_view take(std::string_view& rest) {
     if (how_ == framing::chunked) return take_chunk(rest);
     if (how_ == framing::none) return {};
@@ -55,7 +55,7 @@ class body_decoder {
     rest.remove_prefix(part.size());
     return part;
   }
-  /// The connection has ended. True: so has the body, whole.
+  /// Notes that the connection has ended. True if the body has ended with it, whole.
   [[nodiscard]] bool end_of_input() noexcept {
     if (how_ == framing::until_close) how_ = framing::none;
     return how_ == framing::none;
@@ -68,7 +68,8 @@ class body_decoder {
   [[nodiscard]] std::uint64_t left() const noexcept { return left_; }
   /// The fault of a chunked body, or none.
   [[nodiscard]] problem error() const noexcept { return chunks_.error(); }
-  /// Lines behind a chunked body, each "Name: value\r\n".
+  /// The trailer lines after a chunked body, each "Name: value\r
+  /// ".
   [[nodiscard]] const std::string& trailers() const noexcept { return trailers_; }
 
  private:

@@ -8,8 +8,8 @@
 
 namespace heddle::http {
 
-/// Each field as "Name: value\r\n". Throws failure(invalid_argument), which names the field, if one
-/// must not be sent.
+/// Writes each field as "Name: value\r
+/// ". Throws failure(invalid_argument), which names the field, if one must not be sent.
 [[nodiscard]] std::string checked_lines(
     const std::vector<std::pair<std::string, std::string>>& fields);
 

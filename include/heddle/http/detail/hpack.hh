@@ -32,7 +32,8 @@ class hpack_decoder {
   explicit hpack_decoder(std::size_t table_max = 4096, std::size_t text_max = 64 * 1024)
       : table_(table_max), table_max_(table_max), text_max_(text_max) {}
 
-  /// Before each block: changes of the table's size may come at its beginning only.
+  /// Call it before each block: changes of the table's size may come only at the beginning of a
+  /// block.
   void begin() noexcept { may_resize_ = true; }
   /// Takes one field from the front of the block. Its views are good until the next call.
   [[nodiscard]] hpack_state next(std::string_view& block, hpack_pair& out);
@@ -51,10 +52,11 @@ class hpack_decoder {
   bool may_resize_ = true;
 };
 
-/// An integer with a prefix (section 5.1). False: it does not end in `block`, or is above 2^32.
+/// Takes an integer with a prefix (section 5.1). False if it does not end in `block`, or is above
+/// 2^32.
 [[nodiscard]] bool hpack_take_number(std::string_view& block, unsigned prefix_bits,
                                      std::uint64_t& out) noexcept;
-/// Appends one; `first` has the bits above the prefix.
+/// Appends an integer; `first` has the bits above the prefix.
 void hpack_put_number(std::string& out, unsigned first, unsigned prefix_bits, std::uint64_t number);
 
 /// Appends one field in the shortest form that no dynamic table is needed for. The name is in lower

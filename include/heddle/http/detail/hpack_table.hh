@@ -42,10 +42,10 @@ class hpack_table {
   /// The field at an index of both tables, from 1 on; nothing beyond them. The views are good until
   /// the table changes.
   [[nodiscard]] std::optional<hpack_pair> at(std::uint64_t index) const noexcept;
-  /// A field becomes the newest; the oldest leave until all have room. One that is larger than the
-  /// table empties it. The texts must not be the table's own.
+  /// Adds a field as the newest; the oldest leave until all have room. A field that is larger than
+  /// the table empties it. The texts must not be the table's own.
   void add(std::string_view name, std::string_view value);
-  /// Another limit: the oldest leave.
+  /// Sets another limit; the oldest fields leave until the rest fits.
   void resize(std::size_t bytes_max);
 
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }

@@ -30,7 +30,7 @@ class http1_answer {
       : body(bounds), parser_(bounds), bounds_(bounds) {}
   http1_answer(const http1_answer&) = delete;
 
-  /// The next block. Bytes of the one before are dropped: all of them have been read.
+  /// Adds the next block. The block before it is dropped, because all of its bytes have been read.
   void add(received block) noexcept {
     block_ = std::move(block);
     rest_ = block_.text();
@@ -46,7 +46,8 @@ class http1_answer {
   /// Whether a byte has arrived since the request was sent.
   [[nodiscard]] bool begun() const noexcept { return begun_; }
 
-  /// `done`: `to` is the next head, which may be informational. `failed`: see head_fault().
+  /// Reads a head. `done`: `to` is the next head, which may be informational. `failed`: see
+  /// head_fault().
   [[nodiscard]] parse_state read_head(response_head& to) {
     const parse_state now = parser_.feed(rest_);
     if (now != parse_state::done) return now;

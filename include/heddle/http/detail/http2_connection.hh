@@ -47,7 +47,7 @@ enum class http2_flood : std::uint8_t {
   glitches,
   resets,
 };
-/// "too many PING frames".
+/// The limit in words: "too many PING frames".
 [[nodiscard]] std::string_view describe(http2_flood what) noexcept;
 
 /// Why a stream ends with an error.
@@ -92,11 +92,11 @@ class http2_connection {
 
   /// Reads the frames in these bytes. They continue a frame that the last call kept a part of.
   void take(std::string_view bytes);
-  /// A frame or a header block has begun, and not arrived whole.
+  /// Whether a frame or a header block has begun and has not arrived whole.
   [[nodiscard]] bool has_part() const noexcept { return !carry_.empty() || block_stream_ != 0; }
-  /// GOAWAY with an error was gathered: no frame is taken from here on.
+  /// Whether a GOAWAY with an error was gathered: no frame is taken from here on.
   [[nodiscard]] bool has_failed() const noexcept { return failed_; }
-  /// PING and SETTINGS frames count anew: the answers to the earlier ones may leave.
+  /// Counts PING and SETTINGS frames from 0 again: the answers to the earlier ones may leave.
   void forget_acknowledgements() noexcept { acknowledgements_ = 0; }
   /// Gathers our settings (the entries of a SETTINGS frame), and a window for the connection that
   /// lets several streams fill theirs.
@@ -126,40 +126,45 @@ class http2_connection {
   [[nodiscard]] http2_stream* find(std::uint32_t id) noexcept;
   [[nodiscard]] const std::vector<http2_stream*>& streams() const noexcept { return streams_; }
 
-  /// Bytes of a body have been read: the peer may send as many more.
+  /// Notes that bytes of a body have been read, so the peer may send that many more.
   void give_back(http2_stream& s, std::size_t bytes);
-  /// Bytes of a body are dropped, because no reader takes them: the peer may send as many more.
+  /// Notes that bytes of a body are dropped, because no reader takes them, so the peer may send
+  /// that many more.
   void give_back_unread(std::size_t bytes);
 
   static constexpr std::uint64_t late_for_stream = 4;  // a reset, a head, trailers, a window
 
-  /// The last frame of a message has come.
+  /// Ends a message: its last frame has come.
   void end_message(http2_stream& s);
 
   // Decisions of the role. Each function may end the connection or the stream.
 
-  /// No end has opened this stream, so a frame of it is an error, but for HEADERS that may open it.
+  /// Whether no end has opened this stream. A frame of it is then an error, except HEADERS that may
+  /// open it.
   [[nodiscard]] virtual bool is_idle(std::uint32_t id) const noexcept = 0;
-  /// The peer may send HEADERS with this number: of its own streams, or of ours that are open.
+  /// Whether the peer may send HEADERS with this number: of its own streams, or of ours that are
+  /// open.
   [[nodiscard]] virtual bool may_begin(std::uint32_t id) const noexcept = 0;
-  /// The number is higher than that of each stream of the peer that we have taken.
+  /// Whether the number is higher than that of each stream of the peer that we have taken.
   [[nodiscard]] virtual bool was_never_taken(std::uint32_t id) const noexcept = 0;
   /// The highest number of the peer's streams that we have taken, for GOAWAY.
   [[nodiscard]] virtual std::uint32_t last_taken() const noexcept = 0;
-  /// The head of a message; `s` is null if there is no such stream. Every block must be decoded.
+  /// Called for the head of a message; `s` is null if there is no such stream. Every block must be
+  /// decoded.
   virtual void on_head(std::uint32_t id, http2_stream* s, std::string_view block, bool ends) = 0;
-  /// RST_STREAM was gathered; `s` is null if there is no such stream.
+  /// Called when RST_STREAM was gathered; `s` is null if there is no such stream.
   virtual void on_fault(http2_stream* s, const http2_fault& because) = 0;
-  /// RST_STREAM has come; `s` is null if there is no such stream.
+  /// Called when RST_STREAM has come; `s` is null if there is no such stream.
   virtual void on_reset(http2_stream* s, std::uint32_t code) = 0;
   virtual void on_goaway(std::uint32_t last, std::uint32_t code, std::string_view debug) = 0;
   /// Reads a setting that means something to this role alone. Gives its fault in words, or "".
   [[nodiscard]] virtual std::string_view on_setting(http2_setting name, std::uint32_t value) = 0;
-  /// All entries of a SETTINGS frame have been read.
+  /// Called when all entries of a SETTINGS frame have been read.
   virtual void on_settings() = 0;
   virtual void on_ping_answer() = 0;
   virtual void on_priority(std::uint32_t id, std::string_view text) = 0;
-  /// The connection has failed. `flood` names the limit that the peer has passed, if one.
+  /// Called when the connection has failed. `flood` names the limit that the peer has passed, if
+  /// any.
   virtual void on_failure(std::string_view what, http2_flood flood) = 0;
 
   http2_rest& rest_;
@@ -173,7 +178,7 @@ class http2_connection {
   class reset_numbers {
    public:
     void add(std::uint32_t id) noexcept { ids_[count_++ % ids_.size()] = id; }
-    /// True also if it is so long ago that no number is kept.
+    /// Whether the number may be among them; also true if it is so old that no number is kept.
     [[nodiscard]] bool may_have(std::uint32_t id) const noexcept;
 
    private:

@@ -69,7 +69,8 @@ template <class TakePseudo, class Take>
              : http2_block::good;
 }
 
-/// Writes the lines of trailers, each as "name: value\r\n".
+/// Reads trailers, and writes their lines, each as "name: value\r
+/// ".
 [[nodiscard]] http2_block read_http2_trailers(hpack_decoder& decoder, std::string_view block,
                                               const limits& bounds, std::string& lines);
 /// Appends the header block of trailers.

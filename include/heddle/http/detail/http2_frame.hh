@@ -28,7 +28,7 @@ enum class http2_type : std::uint8_t {
   priority_update = 16,  // RFC 9218 section 7.1
 };
 
-/// Section 7.
+/// The error codes of RFC 9113 section 7.
 enum class http2_error : std::uint32_t {
   no_error = 0,
   protocol_error = 1,
@@ -46,7 +46,7 @@ enum class http2_error : std::uint32_t {
   http_1_1_required = 13,
 };
 
-/// Section 6.5.2, and RFC 8441 section 3.
+/// The settings of RFC 9113 section 6.5.2 and RFC 8441 section 3.
 enum class http2_setting : std::uint16_t {
   header_table_size = 1,
   enable_push = 2,
@@ -67,7 +67,7 @@ inline constexpr std::uint8_t priority = 0x20;
 }  // namespace http2_flag
 
 inline constexpr std::size_t http2_head_bytes = 9;
-/// The limits of both ends until they agree on more; we never do.
+/// The largest frame until the two ends agree on more, which we never do.
 inline constexpr std::uint32_t http2_frame_bytes_max = 16384;
 inline constexpr std::int64_t http2_window_max = 0x7fffffff;
 inline constexpr std::uint32_t http2_first_window = 65535;
@@ -80,7 +80,7 @@ struct http2_frame_head {
   [[nodiscard]] bool has(std::uint8_t flag) const noexcept { return (flags & flag) != 0; }
 };
 
-/// Big-endian numbers as frames have them.
+/// Reads a big-endian number, as frames have them.
 [[nodiscard]] std::uint32_t http2_number(std::string_view four_bytes) noexcept;
 void put_http2_number(std::string& out, std::uint32_t number);
 
@@ -94,7 +94,7 @@ void put_goaway(std::string& out, std::uint32_t last_stream, http2_error why,
                 std::string_view debug);
 void put_window_update(std::string& out, std::uint32_t stream, std::uint32_t bytes);
 void put_setting(std::string& payload, http2_setting name, std::uint32_t value);
-/// A header block in one HEADERS frame, with CONTINUATION behind it where it is larger.
+/// Appends a header block in one HEADERS frame, followed by CONTINUATION frames if it is larger.
 void put_header_block(std::string& out, std::string_view block, std::uint32_t stream, bool ends);
 namespace detail {
 /// Makes a header block of the bytes behind the place for a frame's head at `at`.

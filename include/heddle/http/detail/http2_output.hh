@@ -29,7 +29,7 @@ struct http2_priority {
   std::uint8_t urgency = 3;  ///< 0 is the most urgent
   bool incremental = true;
 };
-/// "u=3, i" of a Priority field.
+/// Reads a Priority field, such as "u=3, i".
 [[nodiscard]] http2_priority read_priority(std::string_view text) noexcept;
 
 /// The sending half of a stream.
@@ -70,7 +70,7 @@ class http2_output {
     emptied_ = std::move(emptied);
   }
 
-  /// Frames are appended here; flush() or flush_soon() must follow.
+  /// The frames are appended here; call flush() or flush_soon() afterwards.
   std::string gathered;
 
   /// Sends the gathered bytes: at once, or in a task of its own.
@@ -82,16 +82,16 @@ class http2_output {
   /// Sends a part of a body, and the end of the stream behind it. False: the peer takes nothing
   /// for write_timeout, or the connection is broken.
   [[nodiscard]] task<bool> send(http2_sender& of, std::string_view bytes, bool ends);
-  /// As much of it as can be gathered without a wait; true: all of it.
+  /// Sends as much of a body as can be gathered without a wait. True if that was all.
   [[nodiscard]] bool send_now(http2_sender& of, std::string_view& bytes, bool ends);
 
-  /// A window has grown: streams that wait may go on.
+  /// Called when a window has grown: streams that wait may go on.
   void give_turns();
 
   [[nodiscard]] bool empty() const noexcept { return gathered.empty() && !writing_; }
   [[nodiscard]] bool full() const noexcept { return gathered.size() >= options_.output_bytes_max; }
   [[nodiscard]] bool broken() const noexcept { return broken_; }
-  /// Nothing more is sent: streams that wait are woken, and send() gives false.
+  /// Stops sending: streams that wait are woken, and send() gives false.
   void shut() {
     broken_ = true;
     gathered.clear();

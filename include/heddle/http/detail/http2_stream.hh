@@ -65,20 +65,20 @@ class http2_stream {
   [[nodiscard]] std::uint32_t id() const noexcept { return sender.id; }
 
   [[nodiscard]] http2_stream_state state() const noexcept { return state_; }
-  /// Neither we have ended it nor a reset has.
+  /// Whether we may send: neither did we end the stream nor did a reset.
   [[nodiscard]] bool may_send() const noexcept {
     return state_ == http2_stream_state::open || state_ == http2_stream_state::remote_ended;
   }
-  /// The peer has sent END_STREAM.
+  /// Whether the peer has sent END_STREAM.
   [[nodiscard]] bool has_ended_remote() const noexcept {
     return state_ == http2_stream_state::remote_ended || state_ == http2_stream_state::closed ||
            state_ == http2_stream_state::stopped;
   }
-  /// Either end has reset it, or the connection has ended.
+  /// Whether either end has reset the stream, or the connection has ended.
   [[nodiscard]] bool is_reset() const noexcept {
     return state_ == http2_stream_state::reset || state_ == http2_stream_state::stopped;
   }
-  /// Nothing more will come.
+  /// Whether nothing more will come.
   [[nodiscard]] bool is_over() const noexcept { return is_reset() || has_ended_remote(); }
 
   void end_local() noexcept {
@@ -90,7 +90,8 @@ class http2_stream {
                                                : http2_stream_state::closed);
     news.wake();
   }
-  /// Changes nothing if both ends have sent END_STREAM, or the stream was reset already.
+  /// Notes a reset. Changes nothing if both ends have sent END_STREAM, or the stream was reset
+  /// already.
   void end_by_reset() noexcept {
     if (state_ == http2_stream_state::remote_ended) {
       move_to(http2_stream_state::stopped);

@@ -22,22 +22,23 @@ class http2_tunnel {
  public:
   virtual ~http2_tunnel() = default;
 
-  /// The next bytes, valid until the next call; "" at the end. The peer may send as much more.
+  /// The next bytes, valid until the next call; "" at the end. The peer may then send that many
+  /// more.
   [[nodiscard]] virtual task<std::string_view> read() = 0;
   /// Sends all bytes, as the windows allow.
   [[nodiscard]] virtual task<> write(std::string_view bytes) = 0;
   /// Sends what the windows allow at once; gives how many bytes.
   [[nodiscard]] virtual std::size_t write_now(std::string_view bytes) = 0;
-  /// Until write_now() may take bytes.
+  /// Waits until write_now() may take bytes.
   [[nodiscard]] virtual task<> writable() = 0;
-  /// No more is written: END_STREAM.
+  /// Sends END_STREAM: no more is written.
   virtual void end() noexcept = 0;
-  /// The stream ends. `reset`: the peer sees an error instead of an end.
+  /// Ends the stream. `reset`: the peer sees an error instead of an end.
   virtual void close(bool reset) noexcept = 0;
   [[nodiscard]] virtual address peer() const noexcept = 0;
 };
 
-/// Fails: std::bad_alloc.
+/// Makes a stream of one end of a tunnel. Fails: std::bad_alloc.
 [[nodiscard]] stream make_http2_stream(std::shared_ptr<http2_tunnel> tunnel);
 
 }  // namespace heddle::http

@@ -9,7 +9,7 @@
 
 namespace heddle::http {
 
-/// 20 bytes.
+/// The digest of the bytes: 20 bytes.
 [[nodiscard]] std::string sha1(std::string_view bytes);
 
 }  // namespace heddle::http

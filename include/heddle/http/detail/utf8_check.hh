@@ -12,7 +12,7 @@ namespace heddle::http {
 
 class utf8_check {
  public:
-  /// False as soon as the text so far cannot be the beginning of valid text.
+  /// Checks the next piece. False as soon as the text so far cannot be the beginning of valid text.
   [[nodiscard]] bool add(std::string_view text) noexcept {
     std::size_t i = 0;
     while (i != text.size()) {

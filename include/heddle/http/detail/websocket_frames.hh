@@ -17,7 +17,7 @@
 
 namespace heddle::http {
 
-/// RFC 6455 section 5.2.
+/// The opcodes of RFC 6455 section 5.2.
 enum class websocket_opcode : std::uint8_t {
   continuation = 0,
   text = 1,
@@ -27,7 +27,7 @@ enum class websocket_opcode : std::uint8_t {
   pong = 10,
 };
 
-/// RFC 6455 section 7.4.1.
+/// The codes of a close frame (RFC 6455 section 7.4.1).
 struct websocket_code {
   static constexpr std::uint16_t going_away = 1001;
   static constexpr std::uint16_t protocol_error = 1002;
@@ -46,7 +46,7 @@ struct websocket_head {
   std::size_t size = 0;
   [[nodiscard]] std::string_view text() const noexcept { return {bytes, size}; }
 };
-/// `mask` is written if `masked`; see mask_websocket().
+/// Makes the head of a frame. `mask` is written if `masked`; see mask_websocket().
 [[nodiscard]] websocket_head make_websocket_head(websocket_opcode what, bool last, bool compressed,
                                                  std::uint64_t length, bool masked,
                                                  std::uint32_t mask) noexcept;
@@ -135,7 +135,7 @@ class websocket_reader {
   std::string control_;  // the payload of a control frame
 };
 
-/// A code that a close frame may carry (RFC 6455 section 7.4).
+/// Whether a close frame may carry this code (RFC 6455 section 7.4).
 [[nodiscard]] bool websocket_code_valid(std::uint16_t code) noexcept;
 
 }  // namespace heddle::http

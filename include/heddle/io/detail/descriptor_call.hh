@@ -24,7 +24,7 @@ class [[nodiscard("co_await it")]] descriptor_call {
       : on_(on), asked_(std::move(asked)) {}
   descriptor_call(descriptor_call&&) = default;
 
-  /// Once: a second time the descriptor is gone, and it fails with bad_file_descriptor.
+  /// Makes the awaiter, once: a second call fails with bad_file_descriptor.
   [[nodiscard]] Awaiter operator co_await() { return Awaiter(std::move(on_), std::move(asked_)); }
 
  private:

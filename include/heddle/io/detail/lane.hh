@@ -47,7 +47,7 @@ class pinned_state {
   ~pinned_state() {
     if (state_ != nullptr) unpin(*state_);
   }
-  /// The pin is the caller's from now on.
+  /// Gives up the pin: the caller must release the state.
   [[nodiscard]] descriptor_state* release() noexcept { return std::exchange(state_, nullptr); }
 
  private:
@@ -125,7 +125,7 @@ class lane_awaiter : public Wait, public lane_entry {
   }
 
  protected:
-  /// The entry's arguments, and behind them the wait's.
+  /// Forwards the entry's arguments, and then those of the wait.
   template <class... Args>
   explicit lane_awaiter(pinned_state&& on, lane_role what, bool is_write, extent moves,
                         Args&&... args) noexcept

@@ -2,8 +2,9 @@
 // A question to the resolver and its answer, as op_code::resolve carries it. Addresses are the
 // bytes of a sockaddr, so that this header needs no header of the system.
 //
-// A question in a shared_ptr can be left alone while the system looks it up: a thread that has
-// begun keeps it. Without one, the waiting task gets the answer, also when it is cancelled.
+// If the question is in a shared_ptr, the waiting task need not wait for the system: a thread that
+// has begun keeps the question. Without one, the waiting task gets the answer, also when it is
+// cancelled.
 #pragma once
 
 #include <array>

@@ -53,11 +53,11 @@ class transfer_awaiter : public counting_awaiter {
  public:
   transfer_awaiter(pinned_state&& on, transfer_asked&& asked) noexcept;
 
-  /// Used by the lane: prepares the next step; takes a step's result and returns whether it was the
-  /// last.
+  /// The lane calls these: prepare the next step; take a step's result and return whether it was
+  /// the last.
   void prepare() noexcept;
   [[nodiscard]] bool step(std::int64_t got) noexcept;
-  /// Used by the lane: takes bytes that arrived in a block; returns how many.
+  /// The lane calls this: takes bytes that arrived in a block; returns how many.
   std::size_t take(byte_view arrived) noexcept;
   [[nodiscard]] bool satisfied() const noexcept { return count_ == size_ || (some && count_ > 0); }
   /// Appends the bytes that are still to be sent. Throws std::bad_alloc.
@@ -79,7 +79,7 @@ class chain_awaiter : public counting_awaiter {
   chain_awaiter(pinned_state&& on, chain_asked&& asked) noexcept;
   ~chain_awaiter();
 
-  /// Used by the lane, as those of transfer_awaiter.
+  /// The lane calls these, as for transfer_awaiter.
   void prepare() noexcept;
   [[nodiscard]] bool step(std::int64_t got) noexcept;
   [[nodiscard]] bool satisfied() const noexcept { return out_.empty() || (some && count_ > 0); }
@@ -92,13 +92,13 @@ class chain_awaiter : public counting_awaiter {
   vectors* vectors_ = nullptr;
 };
 
-/// Until there is room to send.
+/// Waits until there is room to send.
 class writable_awaiter : public lane_awaiter<operation> {
  public:
   explicit writable_awaiter(pinned_state&& on, nothing_more = {}) noexcept;
   ~writable_awaiter();
 
-  /// Used by the lane, as those of transfer_awaiter.
+  /// The lane calls these, as for transfer_awaiter.
   void prepare() noexcept;
   [[nodiscard]] bool step(std::int64_t got) noexcept;
   [[nodiscard]] static bool satisfied() noexcept { return false; }

@@ -8,7 +8,7 @@
 
 namespace heddle::http {
 
-/// `path` is decoded and begins with '/', which is the served folder.
+/// Whether a path is hidden. `path` is decoded and begins with '/', which is the served folder.
 [[nodiscard]] bool hidden_path(std::string_view path) noexcept;
 
 /// Checks the current path of an open file, with links resolved, relative to an open folder. True

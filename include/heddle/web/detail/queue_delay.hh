@@ -51,12 +51,12 @@ class queue_delay {
     ++watching_;
     marks_[(first_ + queued_++) % marks_.size()] = present_;
   }
-  /// The oldest mark has left the queue. It must now keep the loop from sleeping once.
+  /// Notes that the oldest mark has left the queue. It must now keep the loop from sleeping once.
   void mark_ran() noexcept {
     first_ = (first_ + 1) % marks_.size();
     --queued_;
   }
-  /// The next poll has ended, without a sleep, in the turn that began at `turn`.
+  /// Notes that the next poll has ended, without a sleep, in the turn that began at `turn`.
   void mark_ended(time_point turn) noexcept {
     --watching_;
     awake_until_ = turn;
@@ -70,7 +70,7 @@ class queue_delay {
     probing_ = true;
     probe_sent_ = now;
   }
-  /// The probe arrived with the poll that began the turn `turn`.
+  /// Notes that the probe arrived with the poll that began the turn `turn`.
   void probe_came(time_point turn) noexcept {
     probing_ = false;
     in_kernel_ = std::max(turn - probe_sent_, nanoseconds::zero());

@@ -21,8 +21,8 @@ namespace heddle::http {
 /// Fails: invalid_argument for an option with a character that must not be sent.
 [[nodiscard]] std::string websocket_request_lines(const websocket_options& options);
 
-/// The client's end of a WebSocket on a stream that a server has opened with this answer.
-/// Fails: bad_message if the answer agrees on what was not asked for.
+/// Makes the client's end of a WebSocket on a stream that a server has opened with this answer.
+/// Fails: bad_message if the answer agrees on something that was not asked for.
 [[nodiscard]] websocket websocket_on(stream connection, const response_head& answer,
                                      const websocket_options& options);
 
