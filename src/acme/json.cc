@@ -214,7 +214,7 @@ class json_reader {
     return code;
   }
 
-  /// One character of UTF-8 (RFC 3629), in its shortest form.
+  /// Reads one character of UTF-8 (RFC 3629), in its shortest form.
   void character(std::string& out) {
     const auto first = static_cast<unsigned char>(text_[at_]);
     const std::size_t size = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;

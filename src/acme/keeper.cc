@@ -137,7 +137,7 @@ class keeper_core {
     tell();
   }
 
-  /// After a start: goes on with the wait of failed orders. A record that cannot be read counts as
+  /// Goes on after a start with the wait of failed orders. A record that cannot be read counts as
   /// none.
   task<> recall_failures(kept_certificate& c) {
     const auto text = co_await as_expected(store_->load(failures_of(c)));

@@ -17,8 +17,8 @@ heddle_link run_frame(frame* f, heddle_worker*) {
 }
 void destroy_frame(frame* f, heddle_worker*) { static_cast<delivery*>(f)->leave(); }
 
-/// No task joins a posted raise, so its exception goes to the report hook. At the end of the
-/// program a cancelled wait is not reported.
+/// Reports the exception of a posted raise, which no task joins. At the end of the program a
+/// cancelled wait is not reported.
 void report_exception(worker& w, raise_origin from) noexcept {
   if (w.sched.root().canceled()) {
     try {

@@ -117,7 +117,8 @@ bool exchange_over_http1::begin_body() {
   return !answer_.body.ended();
 }
 
-/// The connection is used again only if both sides have sent everything and nothing else.
+/// Ends the body. The connection is used again only if both sides have sent everything and nothing
+/// else.
 void exchange_over_http1::end_of_body() {
   if (std::exchange(ended_, true)) return;
   const bool sent = upload_ == nullptr || upload_->sent();

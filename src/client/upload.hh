@@ -53,7 +53,7 @@ class body_upload {
   virtual void abandon() noexcept = 0;
 
   [[nodiscard]] bool length_known() const noexcept { return !parts_ || length_.has_value(); }
-  /// Bytes of the body that have been sent already.
+  /// Skips bytes of the body that have been sent already.
   void skip(std::size_t bytes) noexcept { from_ = bytes; }
 
  private:

@@ -8,7 +8,7 @@ namespace heddle::detail {
 
 namespace {
 
-/// The last handle in the event's color went away.
+/// Handles the drop of the last handle in the event's color.
 void dropped(event_record& record) noexcept {
   worker* w = worker::current();
   // acquire: writes of other colors before they dropped their handles

@@ -57,7 +57,7 @@ void scope::spawn(task<> t) {
 
 namespace {
 
-/// A task whose color differs from its scope's.
+/// Runs a task whose color differs from its scope's.
 task<> run_colored(color c, task<> t) {
   co_await enter(c);
   co_await std::move(t);

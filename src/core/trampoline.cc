@@ -22,7 +22,7 @@ inline site line_of(link l) noexcept {
 
 }  // namespace
 
-/// A task that came from another color and has no context yet: it belongs to this color's root.
+/// Gives a task that came from another color, and has no context yet, to this color's root.
 void worker::adopt(link l) noexcept {
   promise_of(l).set_parent(root_scope->owner());
   promise_of(l).context_low = root_context;
@@ -38,7 +38,8 @@ inline void worker::run_coroutine(link l) noexcept {
   std::coroutine_handle<>::from_address(reinterpret_cast<void*>(l)).resume();
 }
 
-/// A thread of compiled code goes on where it waited; other plain frames run in the color's root.
+/// Enters the frame's context. A thread of compiled code goes on where it waited; other plain
+/// frames run in the color's root.
 inline void worker::enter_context_of(const frame& f) noexcept {
   if ((f.at & HEDDLE_AT_THREAD) != 0 && f.context != 0) [[unlikely]] {
     context_now = context_at(f.context);

@@ -95,7 +95,7 @@ void wait_walk::add_below(context& root, time_point now) {
   });
 }
 
-/// A thread of compiled code knows its own table of waits.
+/// Names the wait of a thread of compiled code, which knows its own table of waits.
 void wait_walk::name_thread(const frame& frame_or_arm, suspended_task& task) {
   task.plain_at = "plain frame";
   const frame& f = detail::owner_of_arm(frame_or_arm);

@@ -16,7 +16,8 @@ namespace {
 
 namespace context = boost::context::detail;
 
-/// The first switch passes the entry as its argument, the second one passes its `self`.
+/// Runs the entry of a new stack. The first switch passes the entry as its argument, the second one
+/// passes its `self`.
 void begin(context::transfer_t first) noexcept {
   const auto entry = reinterpret_cast<stack_entry>(first.data);
   const context::transfer_t second = context::jump_fcontext(first.fctx, nullptr);

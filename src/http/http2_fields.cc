@@ -9,7 +9,7 @@
 namespace heddle::http {
 namespace {
 
-/// Fields of one connection, which HTTP/2 has no use for (section 8.2.2).
+/// Whether a field is about one connection: HTTP/2 has no use for it (section 8.2.2).
 bool of_connection(std::string_view name) noexcept {
   for (const std::string_view one :
        {"connection", "transfer-encoding", "keep-alive", "proxy-connection", "upgrade"})

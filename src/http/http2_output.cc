@@ -152,8 +152,8 @@ task<> http2_output::flush_later(http2_output& self) {
   if (self.flush_due_) self.flush();
 }
 
-/// Two buffers take turns. The allocator returns a buffer of this size to the system when it is
-/// freed, and a new one would cost page faults.
+/// Writes all that is gathered. Two buffers take turns. The allocator returns a buffer of this size
+/// to the system when it is freed, and a new one would cost page faults.
 task<> http2_output::write_all(http2_output& self) {
   std::string part;
   while ((!self.gathered.empty() || self.conn_.flush_due()) && !self.broken_) {

@@ -78,7 +78,8 @@ void uring_ring::start() noexcept {
   (void)io_uring_register_iowq_max_workers(&ring_, threads_max);
 }
 
-/// The ring number that a thread registered for its calls is not valid in another thread.
+/// Changes the thread that may enter the ring. The ring number that a thread registered for its
+/// calls is not valid in another thread.
 void uring_ring::lend(bool out) noexcept {
   lent_ = out;
   if (out) {
@@ -115,9 +116,10 @@ int uring_ring::notices(int wake_fd) noexcept {
   return -1;
 }
 
-/// If a write to another eventfd causes a completion, the kernel counts ours up a little later, and
-/// some kernels do that only once for each registration (seen on 6.18). So each step of the foreign
-/// loop registers it again. The turns that follow find what has come in between.
+/// Drains the eventfd of the notices. If a write to another eventfd causes a completion, the kernel
+/// counts ours up a little later, and some kernels do that only once for each registration (seen on
+/// 6.18). So each step of the foreign loop registers it again. The turns that follow find what has
+/// come in between.
 void uring_ring::drain_notices() noexcept {
   if (counted_ < 0) return;
   std::uint64_t count;

@@ -21,11 +21,11 @@ class packet_trace {
   packet_trace& operator=(const packet_trace&) = delete;
   ~packet_trace();
 
-  /// The time of the packets that are sent from now on.
+  /// Sets the time of the packets that are sent from now on.
   void at(tcp::instant now) noexcept;
   void received(tcp::instant now, std::span<const std::byte> packet) noexcept;
   void sent(const tcp::outgoing& p) noexcept;
-  /// A watcher of stacks.
+  /// A watcher of stacks, which adds their notes.
   static void note(void* trace, const tcp::connection_info& i, tcp::instant now);
 
  private:

@@ -121,8 +121,8 @@ class writer {
     if (outside_) out_ += "  outside [shape=plaintext];\n";
   }
 
-  /// A box for each topic: its name, the handlers of its usual sequence in order, and then the
-  /// handlers of rarer sequences.
+  /// Writes a box for each topic: its name, the handlers of its usual sequence in order, and then
+  /// the handlers of rarer sequences.
   void write_boxes() {
     for (std::uint32_t t = 0; t < profile_.topics.size(); ++t) {
       if (left_out(t)) continue;

@@ -17,7 +17,8 @@ namespace heddle {
 
 class inspection;
 
-/// Thread: any may build and destroy it.
+/// Writes the dumps that the signal asks for, while it exists. Thread: any may build and destroy
+/// it.
 /// Owns: the signal's action, together with the other runtimes that have this signal.
 class dump_signal {
  public:

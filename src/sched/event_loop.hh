@@ -34,7 +34,7 @@ class event_loop {
   /// Runs ready frames, then lets the driver and the timers queue more; sleeps only if `may_sleep`.
   /// False when nothing is ready and nothing will ever come.
   bool turn(bool may_sleep);
-  /// A few turns of the first worker, or of the simulated ones, without sleep.
+  /// Makes a few turns of the first worker, or of the simulated ones, without sleep.
   void turn_once();
   // world.cc
   /// Lets the other workers run from here on.

@@ -15,7 +15,7 @@ class handler_watch {
     current_ = what;
     since_ = now;
   }
-  /// The handler has ended, or the frame has.
+  /// Called when the handler or its frame has ended.
   void end(time_point now) noexcept {
     if (current_.given != 0 && now - since_ > most_) {
       most_ = now - since_;

@@ -108,8 +108,8 @@ class shares final : public policy {
     c.key += static_cast<std::uint64_t>(span.count()) * scale / weight;
   }
   bool uses_time() const noexcept override { return true; }
-  /// The color's key counts this worker's virtual time. At another worker it begins with that
-  /// one's.
+  /// Forgets the color's key, which counts this worker's virtual time. At another worker it begins
+  /// with that one's.
   void left(ready_color& c) noexcept override { c.key = 0; }
 
  private:

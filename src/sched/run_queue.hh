@@ -37,7 +37,7 @@ class short_lock {
 
 class run_queue {
  public:
-  /// The caller has the lock, or there is one worker.
+  /// Adds a color that has work. The caller has the lock, or there is one worker.
   void push(color_record& c) noexcept {
     if (policy_ == nullptr) return push_in_order(c);
     policy_->push(c);

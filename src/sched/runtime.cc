@@ -137,7 +137,8 @@ std::coroutine_handle<> runtime::program_ended(join& j, worker& w) noexcept {
 #define HEDDLE_LOST_TASK_HINT ""
 #endif
 
-/// After a drain or a deadlock, a color is cancelled until its tasks have ended.
+/// Prepares to run a program. After a drain or a deadlock, a color is cancelled until its tasks
+/// have ended.
 void runtime::begin_program() {
   check_use("run");
   if (!roots_canceled_ && !main_worker().root_scope->context_of_tasks().canceled()) return;

@@ -16,7 +16,7 @@ namespace heddle {
 /// Makes workers wait between two turns. Thread: any worker's, one at a time.
 class world_pause {
  public:
-  /// seq_cst: see quiet_colors.hh
+  /// Whether a pause was asked for. seq_cst: see quiet_colors.hh
   [[nodiscard]] bool asked() const noexcept { return asked_.load(std::memory_order_seq_cst); }
   /// Returns when `count` workers have stopped; calls wake() until then. At a program's end no
   /// worker may stop in the middle of a frame. False: `patience` is over, and some workers still

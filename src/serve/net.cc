@@ -32,7 +32,7 @@ constexpr shown_counter shown[] = {
     {&tcp::stack_counters::resets_sent, "heddle_tcp_resets_sent_total", "Resets sent."},
 };
 
-/// A setting after the address: memory=64M and so on.
+/// Sets a part that comes after the address: memory=64M and so on.
 void set_part(serve_options& o, std::string_view text) {
   constexpr std::uint64_t least = 65536, most = std::uint64_t{1} << 40;
   const std::size_t equals = text.find('=');
@@ -60,7 +60,7 @@ void set_part(serve_options& o, std::string_view text) {
   }
 }
 
-/// One metric for each thing that was refused, and each bound.
+/// Shows one metric for each thing that was refused, and each bound.
 void show_refusals(const tcp::refusal_counters& all, http::metrics_page& page) {
   for (std::size_t what = 0; what != tcp::refusal_count; ++what)
     for (std::size_t by = 0; by != all[what].size(); ++by) {

@@ -108,7 +108,8 @@ void set_health(serve_options& o, sv text) {
   o.proxy.health.path = text;
 }
 
-/// The connection's window follows, so that answers that are not read never stop the others.
+/// Sets the number of streams. The connection's window follows, so that answers that are not read
+/// never stop the others.
 void set_streams(serve_options& o, sv text) {
   http2& to_set = o.proxy.http2;
   const std::uint64_t most = http::http2_window_max / to_set.stream_window;

@@ -46,7 +46,7 @@ class shard {
 
   [[nodiscard]] color own_color() const noexcept { return color(number_); }
 
-  /// Takes its listeners of the kernel's. Thread: any color, before serve().
+  /// Takes the shard's listeners on the kernel's TCP. Thread: any color, before serve().
   void take(listener door, std::vector<more_door> more);
   /// Listens by TCP in the program instead, at this address of its stack. All shards must listen
   /// before the first client learns of the server: another queue of the device changes which shard

@@ -129,7 +129,7 @@ bool is_service_link(std::string_view name, std::string_view value) {
   return false;
 }
 
-/// A variable with our prefix that names no setting is a typing error and must not be ignored.
+/// Refuses a variable with our prefix that names no setting, because it is a typing error.
 /// Kubernetes sets variables that describe a Service; these are no settings, and `note` lists them.
 void check_variables(const setting_table& of, std::string& note) {
   std::vector<std::string> known;

@@ -91,9 +91,9 @@ class network {
 
 [[nodiscard]] std::shared_ptr<object> make_stream_socket(world& w, int family);
 [[nodiscard]] std::shared_ptr<object> make_datagram_socket(world& w, int family);
-/// Two connected Unix sockets.
+/// Makes two connected Unix sockets.
 void make_socket_pair(world& w, std::shared_ptr<object> (&ends)[2]);
-/// The end to read from and the end to write to.
+/// Makes the end to read from and the end to write to.
 void make_pipe(world& w, std::shared_ptr<object> (&ends)[2]);
 
 }  // namespace heddle::sim

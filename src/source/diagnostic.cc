@@ -39,7 +39,7 @@ std::string place(span at) {
 /// A line longer than a screen is cut around the place.
 constexpr std::size_t shown_max = 160;
 
-/// Control bytes would move the cursor of a terminal.
+/// Appends a text with '?' for each control byte, which could move the cursor of a terminal.
 void append_visible(std::string& out, std::string_view text) {
   for (const char c : text)
     out += static_cast<unsigned char>(c) < 0x20 && c != '\t' ? '?' : c == '\x7f' ? '?' : c;

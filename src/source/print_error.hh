@@ -9,7 +9,7 @@
 
 namespace heddle::source {
 
-/// Without `help` the second line is left out.
+/// Prints the error; the second line is left out if `help` is empty.
 void print_error(const std::string& what, const std::string& help);
 
 }  // namespace heddle::source

@@ -70,7 +70,7 @@ std::expected<void, std::string> write_text(const std::string& path, std::string
   const fs::file_status before = fs::status(path, failed);
   // A device or a pipe is written to, and never replaced: -o /dev/null.
   const bool in_place = fs::exists(before) && !fs::is_regular_file(before);
-  // A link goes on naming its file.
+  // If the path is a link, replace the file that it names, so that the link stays.
   const fs::path file = fs::is_regular_file(before) ? fs::canonical(path, failed) : fs::path(path);
   const std::string target = file.empty() ? path : file.string();
   const std::string beside = in_place ? target : target + ".new";

@@ -14,7 +14,7 @@ void parser::report_result(const function& f) {
       .hint = "return void, and give it an event for the result: void f(..., event<int> done)";
 }
 
-/// The parameters, from their parenthesis to the one that closes it.
+/// Reads the parameters, from their parenthesis to the one that closes it.
 void parser::read_parameters(function& f) {
   if (f.name.empty() || f.parens == 0) return;
   parameter p{};

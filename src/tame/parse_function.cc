@@ -204,7 +204,8 @@ void parser::name_head(std::size_t i) {
   check_result(f, first, name);
 }
 
-/// The words between `tamed` and the name: specifiers and a type, or no type as the paper has it.
+/// Checks the words between `tamed` and the name: specifiers and a type, or no type as the paper
+/// has it.
 void parser::check_result(function& f, std::size_t first, std::size_t name) {
   bool other = false;
   const token* builtin = nullptr;
@@ -279,7 +280,7 @@ void parser::begin_body(std::size_t i) {
   note_parameters(head);
 }
 
-/// The body of a lambda, tamed or not.
+/// Begins the body of a lambda, tamed or not.
 void parser::begin_lambda(std::size_t i) {
   const announced now = state_.now;
   open(i, '{', role::lambda_body);

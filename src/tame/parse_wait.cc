@@ -158,7 +158,8 @@ void parser::make_event_word(std::size_t i) {
   }
 }
 
-/// A slot of make_event that is declared in the same twait body dies before the wait.
+/// Refuses a slot of make_event that is declared in the same twait body, because it dies before the
+/// wait.
 void parser::check_slot(std::size_t i) {
   constexpr std::size_t looked_at = 24;  // the most tokens and names; the run time checks the rest
   const wait_index wait = top().in_wait;

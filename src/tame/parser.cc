@@ -20,7 +20,7 @@ void parser::run() {
   parse(all, body::file, {});
 }
 
-/// The tokens that count, without the regions that comments switch off.
+/// Collects the tokens that count, without the regions that comments switch off.
 void parser::collect() {
   bool off = false;
   for (const token& t : tokens_.all) {

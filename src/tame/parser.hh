@@ -149,7 +149,7 @@ class parser {
     bool dead = false;      ///< inside a group that is never compiled
     bool skipping = false;  ///< this branch is never compiled
   };
-  /// T name[n] with a variable n: no array of a function that waits.
+  /// An array T name[n] whose size n is a variable. A function that waits cannot have one.
   struct sized_array {
     function_index function;
     range name;

@@ -28,7 +28,7 @@ void http_parser::receive(fd f, event<http_message> done) {
   read_message(state_, std::move(f), std::move(done));
 }
 
-// The wait below is that of translated code: gather and maker.
+// The wait below is written as the translator writes it: with gather and maker.
 void http_parser::read_message(std::shared_ptr<state> s, fd f, event<http_message> done) {
   const bool request = s->type != HTTP_RESPONSE;
   detail::http_reader reader(request);

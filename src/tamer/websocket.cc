@@ -96,7 +96,7 @@ void websocket_parser::receive(fd f, event<websocket_message> done) {
   read_message(state_, std::move(f), std::move(done));
 }
 
-// The wait below is that of translated code: gather and maker.
+// The wait below is written as the translator writes it: with gather and maker.
 void websocket_parser::read_message(std::shared_ptr<state> s, fd f, event<websocket_message> done) {
   websocket_message m;
   int r = 0;

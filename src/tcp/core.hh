@@ -151,15 +151,16 @@ void put_sack_blocks(core& k, pcb& c, segment& s) noexcept;
 void send(core& k, const segment& s, std::span<const std::span<const std::byte>> payload,
           std::uint32_t bytes) noexcept;
 void send_ack(core& k, pcb& c) noexcept;
-/// A probe: a segment without data, with a number that the peer has acknowledged, makes the peer
-/// answer by an ACK with its window (RFC 1122 section 4.2.3.6). It takes no new number: the ACKs
-/// that follow it stay acceptable to a peer whose window is closed.
+/// Sends a probe: a segment without data, with a number that the peer has acknowledged, makes the
+/// peer answer by an ACK with its window (RFC 1122 section 4.2.3.6). It takes no new number: the
+/// ACKs that follow it stay acceptable to a peer whose window is closed.
 void send_old_number(core& k, pcb& c) noexcept;
 void send_syn(core& k, conn x) noexcept;
 void send_reset(core& k, pcb& c) noexcept;
-/// The answer to a segment that belongs to no connection (RFC 9293 section 3.10.7.1).
+/// Answers a segment that belongs to no connection (RFC 9293 section 3.10.7.1).
 void answer_with_reset(core& k, const segment& s) noexcept;
-/// An ACK that asks whether a suspicious segment was the peer's (RFC 5961), at a bounded rate.
+/// Sends an ACK that asks whether a suspicious segment was the peer's (RFC 5961), at a bounded
+/// rate.
 void challenge(core& k, conn x) noexcept;
 /// Whether the rate allows one more challenge for `owner` (challenge.hh).
 [[nodiscard]] bool may_challenge(core& k, std::uint64_t owner) noexcept;
@@ -193,7 +194,7 @@ void open_by_cookie(core& k, pcb& c, const segment& ack, const cookie_offer& off
 
 // input.cc
 void on_connection(core& k, conn x, segment& s, packet& p);
-/// The checks from the ACK on (RFC 9293 section 3.10.7.4, fifth to eighth).
+/// Makes the checks from the ACK on (RFC 9293 section 3.10.7.4, fifth to eighth).
 void from_ack_on(core& k, conn x, segment& s, packet& p);
 
 // icmp.cc

@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::uint16_t stale_age = 24 * 86400 / 134;  // 24 days (RFC 7323 section 5.5)
 
-/// The first round trip: from SYN, whose deadline tells when it left. If SYN was sent again, only
-/// the peer's echo of a timestamp tells which SYN it answers (RFC 7323 section 4).
+/// Measures the first round trip, from SYN, whose deadline tells when it left. If SYN was sent
+/// again, only the peer's echo of a timestamp tells which SYN it answers (RFC 7323 section 4).
 void measure_opening(core& k, pcb& c, const segment& s) {
   if (c.has(pcb_syn_lost)) {
     if (c.has(pcb_timestamps) && s.has_timestamps && s.ts_echo != 0) measure_echo(k, c, s.ts_echo);
@@ -63,7 +63,7 @@ void on_syn_sent(core& k, conn x, segment& s, packet& p) {
   from_ack_on(k, x, s, p);
 }
 
-/// The checks of RFC 7323 section 5. False: the segment is to be dropped.
+/// Makes the checks of RFC 7323 section 5. False: the segment is to be dropped.
 bool check_timestamps(core& k, conn x, const segment& s) {
   pcb& c = x.c;
   if (s.has(flag_rst)) return true;
@@ -106,7 +106,7 @@ void note_duplicate(core& k, pcb& c, sequence begin, sequence end) {
   t.has_duplicate = true;
 }
 
-/// The segment is not in the window: sends the peer an ACK with the window.
+/// Refuses a segment that is not in the window: sends the peer an ACK with the window.
 void refuse(core& k, conn x, const segment& s) {
   pcb& c = x.c;
   dropped(k, drop::outside_window);

@@ -44,7 +44,7 @@ bool has_memory(core& k, const segment& s) noexcept {
   return false;
 }
 
-/// The ACK of a cookie makes the connection.
+/// Makes the connection of a cookie that the ACK returns.
 void on_cookie_ack(core& k, listener& l, const segment& s, packet& p) {
   cookie_offer offer;
   const cookie_sort sort = check_cookie(k, s, offer);

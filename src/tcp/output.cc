@@ -15,8 +15,8 @@ struct gathered {
   std::uint32_t bytes = 0;
 };
 
-/// The queued bytes from `begin` on, where the user keeps them; fewer than asked for when they lie
-/// in many pieces.
+/// Gathers the queued bytes from `begin` on, where the user keeps them; fewer than asked for when
+/// they lie in many pieces.
 void gather(const traffic& t, sequence begin, std::uint32_t bytes, gathered& out) noexcept {
   std::size_t low = 0, high = t.pieces.size();
   while (low < high) {  // the first piece that ends after begin
@@ -108,7 +108,8 @@ void send_new(core& k, conn x, traffic& t, bool& blocked) {
   }
 }
 
-/// After a pause the window says nothing about the path any more (RFC 5681 section 4.1).
+/// Resets the window after a pause, because it then says nothing about the path (RFC 5681 section
+/// 4.1).
 void restart_after_pause(core& k, pcb& c, const traffic& t) noexcept {
   if (!t.records.empty() || t.pieces.empty()) return;
   const auto units = static_cast<std::uint16_t>((k.now >> 16) - c.sent_age);

@@ -102,7 +102,7 @@ bool probe_allowed(const pcb& c, const traffic& t) noexcept {
          c.retries == 0 && c.srtt_us != 0;
 }
 
-/// Without SACK: duplicate ACKs stand for segments that arrived (RFC 6582).
+/// Recovers from a loss without SACK: duplicate ACKs stand for segments that arrived (RFC 6582).
 void recover_by_count(core& k, pcb& c, traffic& t, const ack_result& r) noexcept {
   const std::uint32_t mss = full_segment(k, c);
   if (r.acked != 0) {

@@ -13,7 +13,7 @@ namespace heddle::tcp {
 
 namespace {
 
-/// The next deadline of a connection.
+/// Finds the next deadline of a connection.
 void find_timer(const core& k, const pcb& c, instant now, connection_info& i) noexcept {
   instant due = never_due;
   const auto take = [&](std::string_view name, instant at) {

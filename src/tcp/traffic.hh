@@ -114,7 +114,8 @@ struct traffic_state {
   sequence peer_end = 0;       // FIN's sequence number
 };
 
-/// The queues keep their memory from one connection to the next.
+/// The second block of a busy connection. Its queues keep their memory from one connection to the
+/// next.
 struct traffic : traffic_state {
   std::uint32_t link = no_index;  // for the pool
   ring<queued_piece> pieces;

@@ -38,7 +38,7 @@ class record_engine final : public engine {
   void say_end() noexcept override;
   [[nodiscard]] session agreed() const override;
   [[nodiscard]] std::string_view alpn() const noexcept override { return agreed_->alpn; }
-  /// After close_notify open() needs no more input: it gives the end at once.
+  /// Whether open() needs more input. After close_notify it needs none: it gives the end at once.
   [[nodiscard]] bool is_out_of_input() const noexcept override {
     return !read_ended_ && engine::is_out_of_input();
   }

@@ -57,7 +57,8 @@ ssl_engine::ssl_engine(ssl_handle ssl, bool accepts, const limits& bounds, serve
 
 ssl_engine::~ssl_engine() = default;
 
-/// A line is a label, the client's random bytes and the secret, in hexadecimal digits.
+/// Keeps a secret from a line of OpenSSL's key log. A line is a label, the client's random bytes
+/// and the secret, in hexadecimal digits.
 void ssl_engine::keep_secret(const SSL* ssl, const char* line) {
   auto* const self = static_cast<ssl_engine*>(SSL_get_app_data(ssl));
   if (self == nullptr) return;

@@ -40,7 +40,7 @@ class ssl_engine final : public engine {
   [[nodiscard]] trouble describe(const char* what);
   /// The reason why OpenSSL's BIO refuses, which OpenSSL does not know.
   enum class refusal : std::uint8_t { none, out_of_memory, too_much };
-  /// The first refusal stays.
+  /// Notes why the BIO refuses. The first refusal stays.
   void refuse(refusal why) noexcept {
     if (refusal_ == refusal::none) refusal_ = why;
   }

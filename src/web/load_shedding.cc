@@ -65,9 +65,8 @@ bool load_shedding::admit(const request_head& head, overload_control::credit& cr
   return false;
 }
 
-/// The task of one mark. It is queued behind all ready frames, and then either sends a probe or
-/// (this is cheaper) waits for the loop's next chance to sleep. In both cases the next poll ends at
-/// once.
+/// Runs one mark. It is queued behind all ready frames, and then either sends a probe or (this is
+/// cheaper) waits for the loop's next chance to sleep. In both cases the next poll ends at once.
 task<> load_shedding::watch_turn(load_shedding& self) {
   queue_delay& meter = self.control_.meter();
   meter.mark_ran();

@@ -97,9 +97,9 @@ struct burst_wait : task<burst_end>::awaiter {
 
 }  // namespace
 
-/// One connection. While it is idle, only this frame and the stream's state exist, so every
-/// variable here counts (tests/web/idle_test.cc). The work around the wait is in functions, and
-/// the data of a request is in the frame of http1_connection::burst().
+/// Serves one connection. While it is idle, only this frame and the stream's state exist, so every
+/// variable here counts (tests/web/idle_test.cc). The work around the wait is in functions, and the
+/// data of a request is in the frame of http1_connection::burst().
 task<> server::connection(entrance& at, stream conn, std::uint32_t of_peer) {
   overload_control::credit credit = at.shared.shedding.control().first_credit();
   try {

@@ -30,6 +30,8 @@ GOOD = {
 BAD = [
     ("head", {"src/core/task.cc": "// A sample.\nint x;\n"}, "no SPDX"),
     ("head", {"src/core/task.cc": "// SPDX-License-Identifier: MIT\nint x;\n"}, "no head"),
+    ("head", {"src/core/task.cc": "// SPDX-License-Identifier: MIT\n// See task.hh.\nint x;\n"},
+     "only points"),
     ("head", {"include/heddle/base/list.hh": HEAD}, "no #pragma once"),
     ("head", {"include/heddle/abi.h": HEAD}, "no #pragma once"),
     ("head", {"scripts/run": "#!/bin/sh\necho\n"}, "no SPDX"),
@@ -41,10 +43,13 @@ BAD = [
     ("flags", {"src/core/task.cc": HEAD + "struct task {\n  bool a = false, b, c;\n  bool d;\n"
                "  bool is() { return a; }\n  std::atomic<bool> e = false;\n};\n"}, "5 booleans"),
     ("headless", {"src/core/task.cc": HEAD + "// nobody waits\n"}, "name the subject"),
+    ("headless", {"src/core/task.cc": HEAD + "// the workers stand still\n"}, "name the subject"),
     ("nounless", {"src/core/task.cc": HEAD + "int x;  // of the body\n"}, "begin with its noun"),
     ("nounless", {"src/core/task.cc": HEAD + "\n/// The same at once.\n"}, "begin with its noun"),
     ("nounless", {"include/heddle/base/list.hh": HEADER + "int x;  ///< it is closed\n"},
      "begin with its noun"),
+    ("whether", {"include/heddle/base/list.hh": HEADER + "/// The end\n/// has come.\n"
+                 "[[nodiscard]] bool over() const noexcept;\n"}, "say whether"),
     ("twice", {f"src/core/{n}.cc": HEAD + "namespace {\nint f(int x) {\n  return x;\n}\n"
                "}  // namespace\n" for n in ("a", "b")}, "f is defined in src/core/a.cc:4, too"),
     ("marks", {"src/core/task.cc": HEAD + "// TO" "DO: later\n"}, "do it"),

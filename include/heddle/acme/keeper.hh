@@ -41,9 +41,9 @@ class keeper {
   keeper(const keeper&) = delete;
   ~keeper();
 
-  /// The names of each certificate; the first of them is its name in the store. A certificate whose
-  /// names changed is ordered again, and the old one is used until then. An order that failed is
-  /// tried again at once, unless the authority asked to wait (Retry-After).
+  /// Sets the names of each certificate; the first of them is its name in the store. A certificate
+  /// whose names changed is ordered again, and the old one is used until then. An order that failed
+  /// is tried again at once, unless the authority asked to wait (Retry-After).
   /// Fails: invalid_argument for names that cannot be ordered, and then nothing is changed.
   void change(std::vector<std::vector<std::string>> certificates);
 

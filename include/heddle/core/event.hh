@@ -219,7 +219,7 @@ class event : public detail::event_handle {
                    std::apply([&](Ts&... v) { target.trigger_here(where, std::move(v)...); }, kept);
                  });
   }
-  /// The rest of a trigger that came from another color.
+  /// Does the rest of a trigger that came from another color.
   void trigger_here(site where, Ts&&... values) const {
     trigger_slow(*record_, worker::running(), where, std::move(values)...);
   }

@@ -131,7 +131,7 @@ class event_set : public event_home {
       : made_(made), unreported_drops_(d == drops::unreported) {}
   ~event_set() = default;
 
-  /// The last step of a concrete set's destructor: empties expected events, ends the waiter.
+  /// Does the last step of a concrete set's destructor: empties expected events, ends the waiter.
   void end_set(worker& w) noexcept;
   void cancel_expected(worker& w) noexcept;
   /// Lets go of a waiting function that never goes on, because its runtime has ended.

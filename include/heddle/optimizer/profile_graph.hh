@@ -17,8 +17,9 @@ struct graph_options {
   double threshold = 0;
 };
 
-/// Solid edges: a handler raised the topic and waited. Dashed: a handler requested a later raise.
-/// Dotted: the topic was raised next, by any code (only in the graph of topics).
+/// Draws the profile. Solid edges: a handler raised the topic and waited. Dashed: a handler
+/// requested a later raise. Dotted: the topic was raised next, by any code (only in the graph of
+/// topics).
 [[nodiscard]] std::string profile_graph(const profile_data& profile,
                                         const graph_options& options = {});
 

@@ -68,8 +68,8 @@ class runtime final : public scheduler, public completion_router {
   }
   /// Runs until nothing is left that could wake anything (rule D1), or stop().
   [[gnu::noinline]] void run();
-  /// One turn of the first worker: ready frames, timers that are due, completions that are there.
-  /// Does not sleep, and does not run the other workers. Returns whether anything ran.
+  /// Makes one turn of the first worker: ready frames, timers that are due, completions that are
+  /// there. Does not sleep, and does not run the other workers. Returns whether anything ran.
   [[gnu::noinline]] bool once();
   /// Makes run() return after the current turn; without one, makes the next run() return at once.
   /// Thread: any; async-signal-safe.

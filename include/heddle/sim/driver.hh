@@ -51,7 +51,7 @@ class sim_driver final : public driver {
   void crash_disk();
 
   // The network.
-  /// A link for everything that is sent to or from this address.
+  /// Sets the link for everything that is sent to or from this address.
   void set_link(const ::sockaddr* address, unsigned len, sim_link link);
   /// Answers `resolve` after `delay` with numeric addresses; without any, the name does not exist.
   void set_host(std::string name, std::vector<std::string> addresses,

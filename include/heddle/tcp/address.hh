@@ -26,9 +26,10 @@ struct ip_address {
     static constexpr std::uint8_t prefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
     return std::memcmp(bytes.data(), prefix, 12) == 0;
   }
-  /// One receiver only: neither multicast, nor broadcast, nor unspecified.
+  /// Whether this names one receiver: it is not multicast, broadcast or unspecified.
   [[nodiscard]] bool is_unicast() const noexcept;
-  /// 127.0.0.0/8 or ::1. A packet that comes over a wire cannot have such an address.
+  /// Whether this is in 127.0.0.0/8 or ::1. A packet that comes over a wire cannot have such an
+  /// address.
   [[nodiscard]] bool is_loopback() const noexcept;
   [[nodiscard]] std::string text() const;
 

@@ -37,14 +37,14 @@ class congestion {
  public:
   virtual ~congestion() = default;
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
-  /// `bytes` were newly acknowledged outside of fast recovery. The stack calls this only if the
-  /// window limited the sender (RFC 9438 section 5.8, RFC 7661's concern).
+  /// Called when `bytes` were newly acknowledged outside of fast recovery. The stack calls this
+  /// only if the window limited the sender (RFC 9438 section 5.8, RFC 7661's concern).
   virtual void acknowledged(congestion_path& p, std::uint32_t bytes) const noexcept = 0;
-  /// A loss begins an episode: sets the threshold. The stack moves the window there as the peer
-  /// acknowledges (RFC 6937), or to one segment after a timeout.
+  /// Called when a loss begins an episode: sets the threshold. The stack moves the window there as
+  /// the peer acknowledges (RFC 6937), or to one segment after a timeout.
   virtual void lost(congestion_path& p, bool by_timeout) const noexcept = 0;
-  /// The loss was spurious (RFC 4015): the stack has put back window, threshold and memory as they
-  /// were before it.
+  /// Called when the loss was spurious (RFC 4015): the stack has put back window, threshold and
+  /// memory as they were before it.
   virtual void undone(congestion_path& p) const noexcept;
 };
 

@@ -62,7 +62,7 @@ struct outgoing {
 /// The way out for packets: a device, or wires of a simulation.
 class network {
  public:
-  /// A packet that cannot be sent is dropped; TCP sends it again.
+  /// Sends a packet. One that cannot be sent is dropped; TCP sends it again.
   virtual void transmit(const outgoing& p) noexcept = 0;
 
  protected:

@@ -72,7 +72,7 @@ inline constexpr std::size_t note_bytes_max = 40 + 40;
 
 inline constexpr std::size_t pcap_file_head_bytes = 24;
 inline constexpr std::size_t pcap_packet_head_bytes = 16;
-/// The head of a file of ours, and the head of a packet of which `kept` bytes follow.
+/// Writes the head of a file of ours, and the head of a packet of which `kept` bytes follow.
 void write_pcap_head(std::span<std::byte, pcap_file_head_bytes> out) noexcept;
 void write_pcap_packet_head(std::span<std::byte, pcap_packet_head_bytes> out, instant at,
                             std::size_t kept, std::size_t length) noexcept;
@@ -103,7 +103,7 @@ struct traced_segment {
 class pcap_reader {
  public:
   explicit pcap_reader(std::span<const std::byte> file);
-  /// The next packet of IP. False: there is no more, or trouble().
+  /// Reads the next packet of IP. False: there is no more, or trouble().
   [[nodiscard]] bool next(traced_packet& out);
   [[nodiscard]] const std::string& trouble() const noexcept { return trouble_; }
   /// Packets that were no IP.

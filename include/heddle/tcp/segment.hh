@@ -103,7 +103,7 @@ class checksum {
  public:
   void add(std::span<const std::byte> bytes) noexcept;
   void add16(std::uint16_t value) noexcept;
-  /// The pseudo-header of `protocol` between two addresses.
+  /// Adds the pseudo-header of `protocol` between two addresses.
   void add_pseudo(const ip_address& source, const ip_address& destination, std::uint8_t protocol,
                   std::uint32_t bytes) noexcept;
   /// The sum of the pseudo-header alone, as devices that complete it want it.

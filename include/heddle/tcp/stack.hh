@@ -33,21 +33,21 @@ enum class verdict : std::uint8_t { pass, drop, reset };
 /// on this connection and on others, but for input(), advance() and flush().
 class user {
  public:
-  /// A peer's connection to a listener is open.
+  /// Called when a peer's connection to a listener is open.
   virtual void accepted(connection c, std::uint16_t listener_port) noexcept = 0;
-  /// connect() succeeded.
+  /// Called when connect() has succeeded.
   virtual void connected(connection c) noexcept = 0;
-  /// The next bytes of the stream, which `from` holds. To read them later, retain() it, and call
-  /// stack::consumed() once they are no longer needed; until then they narrow the window.
+  /// Called with the next bytes of the stream, which `from` holds. To read them later, retain() it,
+  /// and call stack::consumed() once they are no longer needed; until then they narrow the window.
   virtual void received(connection c, std::span<const std::byte> bytes, packet& from) noexcept = 0;
-  /// Written bytes were acknowledged; the send queue has room.
+  /// Called when written bytes were acknowledged; the send queue has room.
   virtual void acknowledged(connection c, std::uint32_t bytes) noexcept = 0;
-  /// The peer sends no more.
+  /// Called when the peer sends no more.
   virtual void finished(connection c) noexcept = 0;
-  /// The connection is over and its name is invalid; `value` is that of set_user(). Also ends a
-  /// connect() that failed.
+  /// Called when the connection is over; its name is then invalid, and `value` is that of
+  /// set_user(). Also ends a connect() that failed.
   virtual void ended(connection c, std::uint64_t value, ending how) noexcept = 0;
-  /// There is memory again after room() or write() had refused for lack of it.
+  /// Called when there is memory again after room() or write() had refused for lack of it.
   virtual void eased() noexcept {}
 
  protected:
@@ -65,7 +65,7 @@ class stack {
   stack(const stack&) = delete;
   stack& operator=(const stack&) = delete;
 
-  /// An address of this host. At most 256.
+  /// Adds an address of this host; at most 256.
   void add_address(const ip_address& a);
   /// Takes connections to a port, of all addresses. False: the port is taken.
   bool listen(std::uint16_t port, std::uint32_t backlog = 4096);
@@ -119,8 +119,8 @@ class stack {
   using watcher = void (*)(void* context, const connection_info& i, instant now);
   void set_watcher(watcher w, void* context) noexcept;
 
-  /// A packet arrived. The caller keeps its own reference. Answers wait for flush(), except those
-  /// that must leave at once.
+  /// Takes a packet that has arrived. The caller keeps its own reference. Answers wait for flush(),
+  /// except those that must leave at once.
   void input(packet& p, instant now);
   /// Runs the timers that are due.
   void advance(instant now);

@@ -28,8 +28,7 @@ inline R call_slot(const slot& s, pass_t<Args>... args) {
                                                          static_cast<pass_t<Args>>(args)...);
 }
 
-/// Runs these handlers in order until one halts. One handler of a merged raise: called directly by
-/// its number in the plan, or through its slot if the plan has a hole there.
+/// Runs these handlers in order until one halts.
 template <class R, class... Args>
 inline R run_slots(const slot* at, const slot* end, pass_t<Args>... args) {
   if constexpr (std::is_void_v<R>) {

@@ -100,8 +100,8 @@ class server_connections {
   };
   /// A place that is free at once and needs no check; false if there is none.
   [[nodiscard]] place find_now(const wanted& by);
-  /// Throws no_place, and the errors of dial(). Requests that wait for another request to connect
-  /// fail with its error.
+  /// Waits for a place for a request, or makes a connection. Throws no_place, and the errors of
+  /// dial(). Requests that wait for another request to connect fail with its error.
   [[nodiscard]] task<place> find(wanted by, dialer& connects);
   /// Keeps a connection that has served a request of HTTP/1.1, if both sides may use it again.
   void keep(stream&& on);
@@ -124,7 +124,7 @@ class server_connections {
   [[nodiscard]] std::size_t unused() const noexcept { return idle_.size() + unused_links_; }
   [[nodiscard]] bool empty() const noexcept { return idle_.empty() && links_.empty(); }
 
-  /// Looks at unused connections.
+  /// Checks the unused connections, and closes those that are of no use any more.
   [[nodiscard]] task<> sweep();
   /// Closes all connections, except connections of HTTP/1.1 that serve a request now.
   void close_all() noexcept;

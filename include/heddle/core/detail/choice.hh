@@ -67,7 +67,7 @@ class choosable {
   }
   /// Whether the awaiter belongs to no choice: it may then exchange values with every waiter.
   [[nodiscard]] bool alone() const noexcept { return choice_ == nullptr; }
-  /// Two branches of one choice cannot deal with each other.
+  /// Whether both are branches of one choice, which cannot deal with each other.
   [[nodiscard]] bool rivals(const choosable& other) const noexcept {
     return choice_ != nullptr && choice_ == other.choice_;
   }
@@ -105,7 +105,7 @@ class wait_room {
     if (made_) [[unlikely]]
       std::destroy_at(&record_);
   }
-  /// The wake has unlinked the record: there is nothing to destroy.
+  /// Notes that the wake has unlinked the record, so that there is nothing to destroy.
   void resumed() noexcept { made_ = false; }
   /// See wait::ask_to_end().
   void ask_to_end(worker& w) noexcept {

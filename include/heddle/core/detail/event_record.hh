@@ -36,10 +36,11 @@ struct event_notifier {
 /// The object that an event reports to. Thread: the color of the event.
 class event_home {
  public:
-  /// The event has happened; its values are in the slots. The record has left no list yet.
+  /// Called when the event has happened; its values are in the slots. The record has left no list
+  /// yet.
   virtual void fired(event_record& record, worker& w) noexcept = 0;
-  /// The last handle went away while the event was expected; the home reports it if that is a
-  /// mistake.
+  /// Called when the last handle went away while the event was expected; the home reports it if
+  /// that is a mistake.
   virtual void dropped(event_record& record, worker& w) noexcept = 0;
   /// The line that waits here now, or 0.
   [[nodiscard]] virtual site waits_at() const noexcept { return 0; }

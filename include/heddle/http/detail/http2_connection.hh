@@ -116,7 +116,8 @@ class http2_connection {
   /// allow_late() allowed.
   void count_late();
   void allow_late(std::uint64_t frames) noexcept { rest_.late_allowed += frames; }
-  /// The updates of windows that a peer may send for this much of a body, however small they are.
+  /// Allows the updates of windows that a peer may send for this much of a body, however small they
+  /// are.
   void allow_late_for(std::size_t bytes) noexcept { allow_late(2 + bytes / 512); }
 
   /// Streams by number; a new one has the highest.

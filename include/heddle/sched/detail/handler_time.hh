@@ -7,9 +7,9 @@
 
 namespace heddle::detail {
 
-/// This function is about to be called. Thread: a worker's.
+/// Called before this function is called. Thread: a worker's.
 void handler_begins(const callee& what) noexcept;
-/// The function has ended, or waits.
+/// Called when the function has ended, or waits.
 void handler_ends() noexcept;
 
 }  // namespace heddle::detail

@@ -151,7 +151,7 @@ class [[nodiscard("co_await it")]] push_wait : public choosable {
   [[gnu::noinline]] static void hand_over(pop_place<T>& to, worker& w, T&& value) noexcept {
     to.give_function(w, std::move(value));
   }
-  /// The rarer cases of await_ready(), for example a choice or another waiter.
+  /// Handles the rarer cases of await_ready(), for example a choice or another waiter.
   [[nodiscard, gnu::noinline]] bool meet(worker& w) {
     if (refused(w)) [[unlikely]]
       return true;
@@ -269,7 +269,7 @@ class [[nodiscard("co_await it")]] pop_wait : public choosable {
     return std::nullopt;
   }
 
-  /// The rarer cases of await_ready(), for example a choice or another waiter.
+  /// Handles the rarer cases of await_ready(), for example a choice or another waiter.
   [[nodiscard, gnu::noinline]] bool meet(worker& w) {
     if (refused(w)) [[unlikely]]
       return true;
