@@ -25,7 +25,7 @@ class account_key {
  public:
   /// A new key.
   [[nodiscard]] static account_key make();
-  /// Fails: invalid_argument if the text holds no key on P-256.
+  /// Reads a key in PEM. Fails: invalid_argument if the text holds no key on P-256.
   [[nodiscard]] static account_key parse(std::string_view pem);
 
   [[nodiscard]] std::string pem() const;

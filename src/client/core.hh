@@ -33,7 +33,7 @@ class client_core : public std::enable_shared_from_this<client_core> {
                                                               time_point due);
   [[nodiscard]] std::string head_of(const outgoing& what, const url& at, bool unpack) const;
   [[nodiscard]] bool through_proxy(const url& at) const;
-  /// `http1_only`: TLS offers no other version.
+  /// Connects to a server. `http1_only`: TLS offers no other version.
   [[nodiscard]] task<stream> connect(url to, bool http1_only) const;
   [[nodiscard]] task<stream> tunnel(stream on, url to) const;
   [[nodiscard]] std::string cookies_for(const url& at) const;

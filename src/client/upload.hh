@@ -16,7 +16,8 @@
 
 namespace heddle::http::detail {
 
-/// Thread: the client's color. Owns: the bytes, or the function that gives them.
+/// Sends the body of one request. Thread: the client's color. Owns: the bytes, or the function that
+/// gives them.
 class body_upload {
  public:
   explicit body_upload(const outgoing& what)

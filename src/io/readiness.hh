@@ -67,10 +67,11 @@ class readiness_driver : public kernel_driver {
  protected:
   explicit readiness_driver(driver_place& place) : kernel_driver(place), epochs_(shared_epochs()) {}
 
-  /// `stream`: bytes without borders (TCP and pipes), where a short transfer says that there is no
-  /// more. `packets`: everything else that can be waited for, Unix sockets among it: there a read
-  /// ends early where a descriptor was passed. `uncached`: a file opened
-  /// past the page cache, where even a try that is not to wait sleeps until the disk has answered.
+  /// The kind of an open file. `stream`: bytes without borders (TCP and pipes), where a short
+  /// transfer says that there is no more. `packets`: everything else that can be waited for, Unix
+  /// sockets among it: there a read ends early where a descriptor was passed. `uncached`: a file
+  /// opened past the page cache, where even a try that is not to wait sleeps until the disk has
+  /// answered.
   enum class fd_kind : std::uint8_t { unknown, stream, packets, file, uncached };
   /// Where a descriptor comes from; each origin is one of the origin before.
   enum class fd_origin : std::uint8_t {

@@ -28,7 +28,7 @@ struct held_piece {
   piece shared;
 
   [[nodiscard]] std::byte* copied() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
-  /// Throws std::bad_alloc.
+  /// Makes a piece with room for copied bytes. Throws std::bad_alloc.
   [[nodiscard]] static held_piece* make(std::size_t copied_bytes);
   static void destroy(held_piece* h) noexcept;
 };
@@ -79,7 +79,7 @@ class host final : public tcp::user, public tcp::piece_home, public dump_section
 };
 
 [[nodiscard]] address to_address(const tcp::endpoint& e);
-/// Fails: address_family_not_supported.
+/// Converts an address to that of the stack. Fails: address_family_not_supported.
 [[nodiscard]] tcp::endpoint to_endpoint(const address& a);
 
 /// A listener for a port of the host, and a connection from it. `keep` keeps the host in use.

@@ -51,7 +51,8 @@ class color_table {
  public:
   static constexpr std::uint32_t places_max = 65536;  // an event keeps its color in 16 bits
 
-  /// `places` is rounded up to a power of two, at most places_max. Throws failure.
+  /// Reserves the table. `places` is rounded up to a power of two, at most places_max. Throws
+  /// failure.
   explicit color_table(std::uint32_t places) {
     while (places_ < places && places_ < places_max) places_ *= 2;
     void* const at = ::mmap(nullptr, bytes(), PROT_READ | PROT_WRITE,

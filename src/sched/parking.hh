@@ -81,7 +81,7 @@ class parking_spot {
 /// worker's run queue.
 class parking {
  public:
-  /// `dozes`: the worker wakes up by itself after its nap, and looks for work.
+  /// Parks a worker. `dozes`: the worker wakes up by itself after its nap, and looks for work.
   void park(parking_spot& s, bool dozes) noexcept {
     s.move_to(dozes ? parking_state::dozing : parking_state::asleep);
     ++s.sleeps_;
@@ -89,8 +89,8 @@ class parking {
     away_.fetch_add(1, std::memory_order_relaxed);
     if (!dozes) asleep_.fetch_add(1, std::memory_order_relaxed);
   }
-  /// True: the worker was parked, and the caller must wake its driver. `pushed`: a color was queued
-  /// there.
+  /// Calls a worker. True: it was parked, and the caller must wake its driver. `pushed`: a color
+  /// was queued there.
   [[nodiscard]] bool call(parking_spot& s, bool pushed = false) noexcept {
     const parking_state before = s.state_.load(std::memory_order_relaxed);
     if (!is_parked(before)) return false;

@@ -22,7 +22,7 @@ class secure_door;
 /// Thread: color 0; answer() any. Owns: the account and the certificates.
 class certificates {
  public:
-  /// Fails: failure, naming the setting or the file that cannot be used.
+  /// Reads the settings and files. Fails: failure, naming the one that cannot be used.
   explicit certificates(const serve_options& o);
   ~certificates();
 

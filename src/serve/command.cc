@@ -77,7 +77,7 @@ struct mistake {
   std::string help;
 };
 
-/// `name` is the command's whole name, as in "heddle draft run".
+/// Describes an error of the parser. `name` is the command's whole name, as in "heddle draft run".
 mistake describe(const CLI::ParseError& e, const CLI::App& app, const std::string& name) {
   const std::string lists = name + " --help lists the options";
   if (dynamic_cast<const CLI::ExtrasError*>(&e) != nullptr) {

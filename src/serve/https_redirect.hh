@@ -22,7 +22,7 @@ namespace heddle::serve {
 /// Thread: one color. Owns: the server; `certs` must outlive it.
 class https_redirect {
  public:
-  /// `https_port` is where the site is.
+  /// Redirects to `https_port`, where the site is.
   https_redirect(const serve_options& o, std::uint16_t https_port, const certificates& certs);
 
   /// Answers until drain() was called and has finished, or stop(). A request without a Host gets

@@ -42,7 +42,7 @@ bool truth_of(std::string_view text) {
 
 namespace {
 
-/// `whole` is the text as it was given.
+/// Reads a number. `whole` is the text as it was given.
 std::uint64_t number_in(std::string_view text, std::string_view whole, std::string_view unit) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -13,7 +13,7 @@
 
 namespace heddle::http {
 
-/// Thread: the connection's color.
+/// The idle state of one connection. Thread: the connection's color.
 struct http2_server_connection : http2_rest {
   /// `arrived` came before the connection was known to be one of HTTP/2.
   http2_server_connection(server_shared& s, std::string&& arrived)

@@ -61,7 +61,8 @@ class multipart_decoder {
   /// Takes the boundary as multipart_boundary() gives it.
   multipart_decoder(std::string_view boundary, const form_limits& bounds);
 
-  /// `input` starts after the bytes that the last call consumed. Returns at the first piece.
+  /// Decodes the next bytes. `input` starts after the bytes that the last call consumed. Returns at
+  /// the first piece.
   multipart_piece feed(std::string_view input);
   /// Call it at the end of the input. False if the form is incomplete.
   bool finish();

@@ -74,7 +74,7 @@ struct pipe_pair {
   pipe_writer writer;
 };
 
-/// Throws failure when descriptors run out.
+/// Makes a pipe. Throws failure if descriptors run out.
 [[nodiscard]] pipe_pair make_pipe();
 
 }  // namespace heddle

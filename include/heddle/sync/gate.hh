@@ -67,7 +67,8 @@ class gate {
   [[nodiscard]] std::size_t waiting() const noexcept { return line_.size(); }
 
  protected:
-  /// `units` is at most the gate's number of units: see check_units().
+  /// Acquires units for a function that waits. `units` is at most the gate's number of units: see
+  /// check_units().
   [[nodiscard]] awaiter acquire_units(std::uint32_t units, std::source_location where) noexcept;
   void check_units(std::uint32_t units) const noexcept {
     HEDDLE_ASSERT(units > 0 && units <= units_, "more units are asked for than there are");

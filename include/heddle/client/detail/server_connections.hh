@@ -69,7 +69,7 @@ struct place {
 /// Makes connections for requests. Throws std::system_error.
 class dialer {
  public:
-  /// `http1_only`: TLS offers no other version.
+  /// Makes a connection. `http1_only`: TLS offers no other version.
   [[nodiscard]] virtual task<stream> dial(bool http1_only) = 0;
 
  protected:
