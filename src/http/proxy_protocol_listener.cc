@@ -63,6 +63,11 @@ class headed_layer final : public stream_layer {
     }
   }
   [[nodiscard]] address peer() const noexcept override { return peer_; }
+  [[nodiscard]] unread_input unread() const noexcept override {
+    unread_input below = below_.unread();
+    if (!read_) below.bytes.reset();  // the header is among them
+    return below;
+  }
   void end_with_last_write() noexcept override { below_.end_with_last_write(); }
   void reset_on_close() noexcept override { below_.reset_on_close(); }
   void cut() noexcept override { below_.cut(); }

@@ -22,6 +22,7 @@ namespace heddle {
 class address;
 class received;
 struct sent_now;
+struct unread_input;
 }  // namespace heddle
 
 namespace heddle::detail {
@@ -124,6 +125,8 @@ struct stream_functions {
   /// Calls shutdown() with `how`; returns 0 or -errno.
   int (*shutdown)(descriptor_state& s, int how) noexcept;
   address (*peer)(const descriptor_state& s) noexcept;
+  /// See stream::unread().
+  unread_input (*unread)(const descriptor_state& s) noexcept;
   void (*end_with_last_write)(descriptor_state& s) noexcept;
   void (*reset_on_close)(descriptor_state& s) noexcept;
   /// Makes the state refuse all writes from here on; the peer must not see an orderly end.

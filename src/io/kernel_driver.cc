@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/sendfile.h>
@@ -176,6 +177,19 @@ std::int64_t kernel_driver::send_file_now(int fd, const ::iovec& head, int file,
 bool kernel_driver::has_input(int fd) noexcept {
   ::pollfd asked{fd, POLLIN, 0};
   return ::poll(&asked, 1, 0) == 1 && (asked.revents & POLLIN) != 0;
+}
+
+unread_input kernel_driver::unread(int fd) noexcept {
+  ::pollfd asked{fd, POLLRDHUP, 0};
+  unread_input found;
+  if (::poll(&asked, 1, 0) != 1) return found;
+  found.over = (asked.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0;
+  found.ended = found.over || (asked.revents & POLLRDHUP) != 0;
+  int bytes = 0;
+  // All bytes before the end have arrived by now.
+  if (found.ended && ::ioctl(fd, FIONREAD, &bytes) == 0)
+    found.bytes = static_cast<std::uint64_t>(bytes);
+  return found;
 }
 
 int kernel_driver::signal_source(std::uint64_t signal_mask) noexcept {

@@ -74,6 +74,7 @@ class kernel_driver : public driver {
                                            std::size_t count, bool never_waits) noexcept override;
   [[nodiscard]] std::size_t send_file_from() const noexcept override { return 16 * 1024; }
   [[nodiscard]] bool has_input(int fd) noexcept override;
+  [[nodiscard]] unread_input unread(int fd) noexcept override;
   [[nodiscard]] int signal_source(std::uint64_t signal_mask) noexcept override;
   [[nodiscard]] int take_signal(std::uint64_t signal_mask) noexcept override;
   void release_signals(int fd, std::uint64_t signal_mask) noexcept override;

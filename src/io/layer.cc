@@ -47,6 +47,7 @@ class layer_state : public descriptor_state {
   [[nodiscard]] stream_layer& layer() const noexcept { return *layer_; }
   [[nodiscard]] std::uint32_t works_in() const noexcept { return home_in(works_in_); }
   [[nodiscard]] bool flush_due() const noexcept { return flush_due_; }
+  [[nodiscard]] unread_input unread() const noexcept;
   [[nodiscard]] sent_now try_push(byte_view head, const piece& body) noexcept;
 
  private:
@@ -223,6 +224,16 @@ void layer_state::close_layer() noexcept {
 
 received layer_state::take() noexcept { return std::move(arrived_); }
 
+unread_input layer_state::unread() const noexcept {
+  if (pull_end_ == 0) return {.ended = true, .bytes = arrived_.size()};
+  if (pull_end_ < 0) return {.ended = true, .over = true, .bytes = arrived_.size()};
+  unread_input found = layer_->unread();
+  // A pull that runs may have taken bytes and not given them yet.
+  if (pulling_) found.bytes.reset();
+  if (found.bytes) *found.bytes += arrived_.size();
+  return found;
+}
+
 int layer_state::shutdown(int how) noexcept {
   if (how != SHUT_RD && end_ == layer_end::open) {
     if (writes.tail != nullptr) return -EBUSY;
@@ -263,6 +274,7 @@ const stream_functions layer_stream_functions = {
     .take = [](descriptor_state& s, worker&) noexcept { return layer_of(s).take(); },
     .shutdown = [](descriptor_state& s, int how) noexcept { return layer_of(s).shutdown(how); },
     .peer = [](const descriptor_state& s) noexcept { return layer_of(s).layer().peer(); },
+    .unread = [](const descriptor_state& s) noexcept { return layer_of(s).unread(); },
     .end_with_last_write =
         [](descriptor_state& s) noexcept { layer_of(s).layer().end_with_last_write(); },
     .reset_on_close = [](descriptor_state& s) noexcept { layer_of(s).layer().reset_on_close(); },

@@ -124,6 +124,18 @@ void socket_state::drop_blocks() noexcept {
   }
 }
 
+unread_input socket_state::unread() const noexcept {
+  std::uint64_t bytes = 0;
+  if (block_queue* const q = queue())
+    for (std::uint32_t i = q->first; i != q->end; ++i) bytes += q->blocks()[i].len;
+  if (error != 0) return {.ended = true, .over = error != at_end, .bytes = bytes};
+  // The receive brings the end itself, and bytes that it has taken may be on their way.
+  if (receiving_.pending) return {};
+  unread_input found = driver_here().unread(fd.number());
+  if (found.bytes) *found.bytes += bytes;
+  return found;
+}
+
 received socket_state::take(worker& w) noexcept {
   // While a reader waits the queue is empty: arriving blocks go to the reader.
   if (queue() == nullptr) return {};

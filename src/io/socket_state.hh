@@ -20,6 +20,8 @@ class socket_state : public descriptor_state {
   /// The next block, when it is here and no reader waits for it; else nothing.
   [[nodiscard]] received take(worker& w) noexcept;
   void drop_blocks() noexcept;
+  /// See stream::unread().
+  [[nodiscard]] unread_input unread() const noexcept;
   [[nodiscard]] operation& receiving() noexcept { return receiving_; }
   /// Whether it is armed in another color than this one. Each use of a stream asks.
   [[nodiscard]] bool receives_elsewhere(std::uint32_t color) const noexcept {

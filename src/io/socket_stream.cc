@@ -69,6 +69,10 @@ const stream_functions socket_stream_functions = {
         [](const descriptor_state& s) noexcept {
           return socket_name(s.fd.number(), &driver::peer_name);
         },
+    .unread =
+        [](const descriptor_state& s) noexcept {
+          return static_cast<const socket_state&>(s).unread();
+        },
     .end_with_last_write =
         [](descriptor_state& s) noexcept {
           // Bytes that do not fill a segment are held back and leave in one segment with the end;

@@ -109,6 +109,13 @@ address stream::peer() const noexcept {
   return f != nullptr ? f->peer(*state_) : address();
 }
 
+unread_input stream::unread() const noexcept {
+  if (state_ == nullptr || !state_->open()) return {.ended = true, .over = true};
+  const stream_functions* const f = detail::stream_functions_of(*state_);
+  if (f == nullptr || state_->taken_elsewhere(worker::here())) return {};
+  return f->unread(*state_);
+}
+
 void stream::end_with_last_write() const noexcept {
   if (const stream_functions* const f = functions(state_)) f->end_with_last_write(*state_);
 }

@@ -41,6 +41,10 @@ class connection {
   /// Queues all bytes; each byte is referenced or copied when push() ends.
   [[nodiscard]] task<> push(chain out);
   [[nodiscard]] sent_now try_push(byte_view head, const piece& body) noexcept;
+  /// See stream::unread().
+  [[nodiscard]] unread_input unread() const noexcept {
+    return {.ended = peer_finished_ || ended_, .over = ended_.has_value(), .bytes = in_bytes_};
+  }
   void end_writing() noexcept;
   /// Ends the connection: after the written bytes, or with a reset.
   void close(bool by_reset) noexcept;

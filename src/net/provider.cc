@@ -25,6 +25,7 @@ class user_layer final : public stream_layer {
   }
   void end_pushing() noexcept override { connection_->end_writing(); }
   [[nodiscard]] address peer() const noexcept override { return peer_; }
+  [[nodiscard]] unread_input unread() const noexcept override { return connection_->unread(); }
   void reset_on_close() noexcept override { by_reset_ = true; }
   void close() noexcept override { connection_->close(by_reset_); }
 

@@ -156,6 +156,15 @@ bool sim_driver::has_input(int fd) noexcept {
   const auto found = world_->find(fd);
   return found != nullptr && (found->events() & POLLIN) != 0;
 }
+unread_input sim_driver::unread(int fd) noexcept {
+  const auto found = world_->find(fd);
+  if (found == nullptr) return {.ended = true, .over = true};
+  const short now = found->events();
+  if ((now & (POLLRDHUP | POLLHUP | POLLERR)) == 0) return {};
+  return {.ended = true,
+          .over = (now & (POLLHUP | POLLERR)) != 0,
+          .bytes = static_cast<std::uint64_t>(found->unread_bytes())};
+}
 int sim_driver::signal_source(std::uint64_t signal_mask) noexcept {
   if (const int e = world_->trouble.draw(sim_call::signal_source); e != 0) return e;
   return world_->add_descriptor(std::make_shared<sim::signal_reader>(*world_, signal_mask));

@@ -69,6 +69,8 @@ class object : public std::enable_shared_from_this<object> {
   virtual int set_option(int, int, const void*, unsigned) { return -ENOTSOCK; }
   /// The poll events that hold now: POLLIN, POLLOUT, ...
   [[nodiscard]] virtual short events() = 0;
+  /// Bytes that have arrived and were not read.
+  [[nodiscard]] virtual std::size_t unread_bytes() const { return 0; }
   /// Breaks the connection, if the object is one.
   virtual void reset() {}
   virtual void describe(struct ::statx& out) = 0;

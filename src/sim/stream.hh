@@ -36,6 +36,7 @@ class stream_socket final : public object {
   int peer_name(::sockaddr* out, unsigned* len) override;
   int set_option(int level, int option, const void* value, unsigned len) override;
   short events() override;
+  std::size_t unread_bytes() const override { return in_.len(); }
   void reset() override { break_off(ECONNRESET, true); }
   void describe(struct ::statx& out) override { out.stx_mode = S_IFSOCK | 0777; }
   void closed() override;

@@ -65,6 +65,9 @@ class stream_layer {
   virtual void end_pushing() noexcept {}
   /// See stream::peer().
   [[nodiscard]] virtual address peer() const noexcept { return {}; }
+  /// See stream::unread(): the bytes that pull() would give before the end, if their number is
+  /// known.
+  [[nodiscard]] virtual unread_input unread() const noexcept { return {}; }
   /// The application protocol that both ends agreed on (TLS: ALPN, RFC 7301); "" if they did not.
   [[nodiscard]] virtual std::string_view application_protocol() const noexcept { return {}; }
   virtual void end_with_last_write() noexcept {}

@@ -13,6 +13,7 @@
 #include "heddle/io/descriptor.hh"
 #include "heddle/io/detail/transfer.hh"
 #include "heddle/io/received.hh"
+#include "heddle/sched/driver_sockets.hh"
 
 namespace heddle {
 
@@ -154,6 +155,13 @@ class stream : public descriptor {
   /// The peer's address; none where the peer has none (a Unix socket), or the stream is closed or
   /// broken. An IPv4 address is given as such, also if the listener takes both versions.
   [[nodiscard]] address peer() const noexcept;
+
+  /// Whether the peer has ended its side of the connection, also behind bytes that were not read;
+  /// takes nothing and never waits. A reader learns of an end only when it comes to it, which may
+  /// be never while it waits for something else. This asks the system, so do it now and then. Of a
+  /// layer the number of bytes may be unknown. A peer's end may also not have arrived: its system
+  /// sends it behind all bytes, and these wait while the receive buffer is full.
+  [[nodiscard]] unread_input unread() const noexcept;
 
   /// Ends writing: the peer sees the end of the stream. Fails as the system says.
   void shutdown_write() const;

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 struct iovec;
 struct sockaddr;
@@ -12,6 +13,16 @@ struct sockaddr;
 namespace heddle {
 
 class worker;
+
+/// The input of a connection that was not read yet.
+struct unread_input {
+  /// The peer has ended its side: nothing comes behind the bytes that have arrived.
+  bool ended = false;
+  /// Nothing can be sent to the peer any more either.
+  bool over = false;
+  /// The bytes before that end; unset if the number is not known.
+  std::optional<std::uint64_t> bytes = {};
+};
 
 /// Each call returns >= 0 or -errno. Descriptors are non-blocking and close-on-exec.
 /// Thread: the worker's.
@@ -57,6 +68,9 @@ class driver_sockets {
   [[nodiscard]] virtual std::size_t send_file_from() const noexcept { return ~std::size_t{0}; }
   /// Whether reading or accepting would find something now.
   [[nodiscard]] virtual bool has_input([[maybe_unused]] int fd) noexcept { return false; }
+  /// Whether the peer has ended its side, though bytes before that end were not read. Reads
+  /// nothing. A driver that cannot see it says that the peer has not.
+  [[nodiscard]] virtual unread_input unread([[maybe_unused]] int fd) noexcept { return {}; }
 
  protected:
   ~driver_sockets() = default;

@@ -109,6 +109,7 @@ class forwarding_driver : public driver {
     return inner_->send_file_from();
   }
   [[nodiscard]] bool has_input(int fd) noexcept override { return inner_->has_input(fd); }
+  [[nodiscard]] unread_input unread(int fd) noexcept override { return inner_->unread(fd); }
 
   // Signals.
   [[nodiscard]] int signal_source(std::uint64_t signal_mask) noexcept override {

@@ -112,6 +112,7 @@ class sim_driver final : public driver {
   [[nodiscard]] int pipe(int (&ends)[2]) noexcept override;
   [[nodiscard]] int shutdown(int fd, int how) noexcept override;
   [[nodiscard]] bool has_input(int fd) noexcept override;
+  [[nodiscard]] unread_input unread(int fd) noexcept override;
   [[nodiscard]] int signal_source(std::uint64_t signal_mask) noexcept override;
   [[nodiscard]] int take_signal(std::uint64_t signal_mask) noexcept override;
   void release_signals(int fd, std::uint64_t signal_mask) noexcept override;
