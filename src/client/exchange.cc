@@ -49,6 +49,12 @@ void client_exchange::fail_informational() const {
        "the server sent too many informational answers (client_options::informational_max)");
 }
 
+void client_exchange::fail_stalled() const {
+  fail(std::make_error_code(std::errc::timed_out),
+       "the server took nothing of the request's body in time, and has not answered; see "
+       "client_timeouts::transfer");
+}
+
 time_point client_exchange::head_due() const noexcept {
   return add_saturated(clock::now(), options_->timeouts.answer);
 }

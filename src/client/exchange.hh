@@ -57,6 +57,11 @@ class client_exchange {
   /// Fails with the reason of a wait for the server that ended without bytes.
   [[noreturn]] void fail_wait(std::error_code code, const char* where) const;
   [[noreturn]] void fail_informational() const;
+  /// Fails if the server takes nothing of the body and has not begun its answer.
+  void check_upload() const {
+    if (upload_ != nullptr && upload_->stalled()) [[unlikely]]
+      fail_stalled();
+  }
   /// The time until which the answer's head must be whole, counted from now. While a large body is
   /// sent, each write has its own limit instead; the answer's begins when the upload has ended.
   [[nodiscard]] time_point head_due() const noexcept;
@@ -71,6 +76,7 @@ class client_exchange {
   std::shared_ptr<body_upload> upload_;  // sends a body that is large or streamed
 
  private:
+  [[noreturn]] void fail_stalled() const;
   [[nodiscard]] std::string_view counted(std::string_view part);
   [[nodiscard]] std::string_view unpacked();
   void check_packed_end() const;

@@ -38,6 +38,7 @@ class http1_upload final : public body_upload {
   task<bool> write(std::string_view bytes) {
     const auto done = co_await as_expected(with_timeout(to_.write(byte_view(bytes)), patience_));
     if (!done && done.error() == std::errc::operation_canceled) throw failure(done.error());
+    if (!done && done.error() == std::errc::timed_out) note_stall();
     co_return done.has_value();
   }
 
@@ -77,8 +78,13 @@ task<bool> exchange_over_http1::more_head(time_point& due) {
   if (upload_ != nullptr && !upload_->ended()) {
     answer_.drop_block();
     // However this ends, more() finds out why.
-    static_cast<void>(co_await as_expected(
-        with_deadline(with_cancel(upload_->over(), lease_.on.readable()), due_)));
+    const auto known = co_await as_expected(
+        with_deadline(with_cancel(upload_->over(), lease_.on.readable()), due_));
+    if (!known && upload_->stalled() && !answer_.head_begun()) {
+      answer_.add(lease_.on.take());  // an answer may have come in this moment
+      if (!answer_.rest().empty()) co_return true;
+      check_upload();
+    }
     due = head_due();
   }
   co_return co_await more(std::max(span_between(clock::now(), due), nanoseconds(0)),

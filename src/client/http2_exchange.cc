@@ -23,7 +23,11 @@ class http2_upload final : public body_upload {
   }
 
  private:
-  task<bool> put(std::string_view bytes) override { return link_->send(*to_, bytes, false); }
+  task<bool> put(std::string_view bytes) override {
+    const bool taken = co_await link_->send(*to_, bytes, false);
+    if (!taken && link_->took_nothing(*to_)) note_stall();
+    co_return taken;
+  }
   task<bool> finish() override { return link_->send(*to_, {}, true); }
   void abandon() noexcept override {
     link_->reset(*to_, {http2_error::cancel, std::errc::operation_canceled, {}});
@@ -98,6 +102,7 @@ task<> exchange_over_http2::read_head() {
     const auto came = co_await as_expected(
         with_deadline(with_cancel(upload_->over(), stream_->news.wait()), due_));
     if (!came && !upload_->ended()) fail_wait(came.error(), where);
+    if (!stream_->has_head && !stream_->trouble) check_upload();
     limit = head_due();
   }
   if (!stream_->has_head) fail_stream();

@@ -124,7 +124,11 @@ task<> http2_link::read_all() {
     co_await yield();  // requests that have news run, and what they send leaves together
     out_.flush();
     if (trouble_ || over()) co_return;
-    if (out_.broken()) {
+    if (out_.timed_out()) {
+      trouble_ = {.code = std::make_error_code(std::errc::timed_out),
+                  .text = "the server took no bytes in time; see client_timeouts::transfer",
+                  .took_nothing = true};
+    } else if (out_.broken()) {
       trouble_ = {std::make_error_code(std::errc::connection_reset), "the connection broke"};
     } else if (out_.full()) {
       co_await out_.changed.wait();

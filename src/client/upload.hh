@@ -38,6 +38,9 @@ class body_upload {
   [[nodiscard]] cancel_source& over() noexcept { return over_; }
   /// Whether the whole body has been handed to the connection.
   [[nodiscard]] bool sent() const noexcept { return sent_; }
+  /// It ended before the end of the body, because the server took nothing for
+  /// client_timeouts::transfer.
+  [[nodiscard]] bool stalled() const noexcept { return stalled_; }
   /// The exception of the request's body_source; null if there is none.
   [[nodiscard]] const std::exception_ptr& failed() const noexcept { return failed_; }
 
@@ -53,6 +56,8 @@ class body_upload {
   /// Ends the request such that the server does not take the part sent so far for the whole body.
   virtual void abandon() noexcept = 0;
 
+  /// put() or another gives false because the server took nothing in time.
+  void note_stall() noexcept { stalled_ = true; }
   [[nodiscard]] bool length_known() const noexcept { return !parts_ || length_.has_value(); }
   /// Skips bytes of the body that have been sent already.
   void skip(std::size_t bytes) noexcept { from_ = bytes; }
@@ -72,6 +77,7 @@ class body_upload {
   std::exception_ptr failed_;
   bool ended_ = false;
   bool sent_ = false;
+  bool stalled_ = false;
 };
 
 }  // namespace heddle::http::detail

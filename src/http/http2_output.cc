@@ -34,6 +34,7 @@ bool http2_output::send_now(http2_sender& of, std::string_view& bytes, bool ends
     put_http2_head(gathered, part.size(), http2_type::data, last ? http2_flag::end_stream : 0,
                    of.id);
     gathered.append(part);
+    of.gathered += static_cast<std::uint32_t>(part.size());
     of.window -= static_cast<std::int64_t>(part.size());
     state_.send_window -= static_cast<std::int64_t>(part.size());
     if (once && !bytes.empty()) return false;
@@ -171,6 +172,7 @@ task<> http2_output::write_all(http2_output& self) {
       self.broken_ = true;
       self.conn_.cut();  // a part of a frame may have left
       ++self.options_.errors;
+      self.timed_out_ = timed_out;
       if (timed_out) ++self.options_.write_timeouts;
     }
     self.give_turns();

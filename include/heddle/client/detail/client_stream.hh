@@ -23,8 +23,9 @@ namespace heddle::http::detail {
 struct http2_trouble {
   std::error_code code;
   std::string text;
-  bool refused = false;      ///< the server did nothing with the request
-  bool wants_http1 = false;  ///< HTTP_1_1_REQUIRED
+  bool refused = false;       ///< the server did nothing with the request
+  bool wants_http1 = false;   ///< HTTP_1_1_REQUIRED
+  bool took_nothing = false;  ///< the server took no bytes for client_timeouts::transfer
 };
 
 /// Thread: the client's color.

@@ -53,6 +53,11 @@ class http2_link final : private http2_connection {
   /// Sends a part of a body. False: the server takes nothing for client_timeouts::transfer, the
   /// stream has ended, or the connection has.
   [[nodiscard]] task<bool> send(client_stream& s, std::string_view bytes, bool ends);
+  /// Whether a send() that gave false did so because the server took nothing in time.
+  [[nodiscard]] bool took_nothing(const client_stream& s) const noexcept {
+    if (s.trouble) return s.trouble->took_nothing;
+    return out_.timed_out() || (!over() && !out_.broken() && s.may_send());
+  }
   /// Sends as many bytes as can be gathered without a wait. True if it has sent all.
   [[nodiscard]] bool send_now(client_stream& s, std::string_view& bytes, bool ends);
   /// Ends the request's message with these fields, a header block, behind all of its body.

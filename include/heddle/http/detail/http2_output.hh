@@ -35,6 +35,7 @@ struct http2_priority {
 /// The sending half of a stream.
 struct http2_sender : list_node {
   std::uint32_t id = 0;
+  std::uint32_t gathered = 0;  // bytes of bodies so far, modulo 2^32
   std::int64_t window = 0;
   http2_priority priority;
   wake_once turn;
@@ -91,6 +92,8 @@ class http2_output {
   [[nodiscard]] bool empty() const noexcept { return gathered.empty() && !writing_; }
   [[nodiscard]] bool full() const noexcept { return gathered.size() >= options_.output_bytes_max; }
   [[nodiscard]] bool broken() const noexcept { return broken_; }
+  /// It is broken because the peer took no byte for write_timeout.
+  [[nodiscard]] bool timed_out() const noexcept { return timed_out_; }
   /// Stops sending: streams that wait are woken, and send() gives false.
   void shut() {
     broken_ = true;
@@ -130,6 +133,7 @@ class http2_output {
   bool writing_ = false;
   bool flush_due_ = false;
   bool broken_ = false;
+  bool timed_out_ = false;
 };
 
 }  // namespace heddle::http
