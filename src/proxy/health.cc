@@ -20,7 +20,8 @@ struct bad_check {
 task<> ask_on(upstream_exchange& on, const upstream& at, const std::string& path) {
   const std::string head = "GET " + path + " HTTP/1.1\r\nHost: " + at.authority +
                            "\r\nUser-Agent: heddle-health-check\r\nConnection: close\r\n\r\n";
-  const bool taken = co_await on.send(head, head.size(), sending::whole);
+  bool taken = co_await on.send(head, head.size(), sending::whole);
+  if (!taken) taken = co_await on.send_rest();
   static_cast<void>(taken);
   response_head answer;
   for (;;) {

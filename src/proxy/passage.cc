@@ -15,8 +15,10 @@ namespace {
 constexpr std::size_t target_shown_max = 200;  // bytes of a target in a line of the log
 constexpr int client_closed = 499;             // the client has gone; only logs show it
 
-std::string_view text_for_client(int status) noexcept {
-  return status == 504   ? "the server behind this one did not answer in time"
+std::string_view text_for_client(const upstream_failure& why) noexcept {
+  const int status = why.status;
+  return why.body        ? "the server behind this one did not take the request's body in time"
+         : status == 504 ? "the server behind this one did not answer in time"
          : status == 503 ? "no server behind this one is available; try again soon"
                          : "the server behind this one failed";
 }
@@ -173,7 +175,7 @@ response passage::fail(const upstream_failure& why) {
   core_.tell(line_about(why));
   if (started_)  // the client must not take its answer for complete
     throw failure(std::make_error_code(std::errc::connection_reset), line_about(why));
-  response r = r_.error(why.status, text_for_client(why.status));
+  response r = r_.error(why.status, text_for_client(why));
   if (why.status == 503) r.header("Retry-After", "1");
   return r;
 }

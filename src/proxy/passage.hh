@@ -28,6 +28,7 @@ struct upstream_failure {
   std::string why;
   bool gone = false;   ///< the connection has ended, and there was no answer
   bool blames = true;  ///< the upstream counts it as its failure
+  bool body = false;   ///< of the request's body, not of the answer
 };
 
 /// A place at an upstream: a permit, and over HTTP/1.1 the connection. It is closed at the end,
@@ -75,7 +76,7 @@ class upstream_use {
 
 /// The body of a request on its way to the upstream, by the task upload().
 enum class upload_state : std::uint8_t {
-  none,     ///< the body leaves with the head, or is empty
+  none,     ///< the body leaves with the head, at once, or is empty
   waiting,  ///< the body has not arrived whole, and no part has left
   running,
   sent,     ///< whole
@@ -90,8 +91,7 @@ enum class upload_state : std::uint8_t {
     case upload_state::waiting:
       return from == upload_state::none;
     case upload_state::running:  // again, if another try sends the body
-      return from == upload_state::waiting || from == upload_state::sent ||
-             from == upload_state::cut;
+      return from != upload_state::running && from != upload_state::stopped;
     case upload_state::sent:
     case upload_state::stopped:
       return from == upload_state::running;
@@ -152,6 +152,7 @@ class passage {
   // passage_answer.cc: the answer.
   [[nodiscard]] task<response> exchange_alone();
   [[nodiscard]] task<response> exchange_beside_upload();
+  [[nodiscard]] task<response> answer_beside_upload(bool sends);
   [[nodiscard]] task<bool> go_ahead();
   [[nodiscard]] task<bool> read_head(nanoseconds patience);
   [[nodiscard]] task<> read_final_head();
@@ -170,7 +171,13 @@ class passage {
   /// Waits for bytes of the upstream; false at the end of its connection.
   [[nodiscard]] task<bool> more(nanoseconds patience, const char* where);
   [[nodiscard]] task<result<bool>> arrive_watching(nanoseconds patience);
-  [[nodiscard]] static task<> watch_client(passage& p, cancel_source& gone);
+  [[nodiscard]] static task<> watch_client(passage& p);
+  [[nodiscard]] bool client_left_upload(std::uint64_t moved_before) const noexcept;
+  /// The upstream does not take the request, and has not begun its answer.
+  [[nodiscard]] bool request_stalls() const noexcept {
+    return upload_stalled_ && answer_.status() == 0 && !exchange_->head_begun();
+  }
+  [[noreturn]] void fail_stalled() const;
   [[nodiscard]] nanoseconds answer_patience() const noexcept;
 
   proxy_core& core_;
@@ -190,6 +197,10 @@ class passage {
   std::string first_parts_;                // another body's parts, as far as they were read
   bool parts_kept_ = true;                 // first_parts_ has all of them
   bool waits_ = false;                     // the client waits for 100 Continue
+  sending form_ = sending::whole;
+  bool rest_due_ = false;  // send_rest() must follow
+  bool putting_ = false;   // the upload waits for the upstream, not for the client
+  bool upload_stalled_ = false;
   upload_state upload_ = upload_state::none;
   time_point upload_ended_at_{};
   std::exception_ptr upload_failed_;
@@ -199,6 +210,7 @@ class passage {
   bool started_ = false;  // the client gets it
   bool client_left_ = false;
   framing framing_ = framing::none;
+  cancel_source* waiting_ = nullptr;  // ends the wait for the upstream
 };
 
 /// Passes bytes between a client and an upstream that have agreed on another protocol.

@@ -38,35 +38,63 @@ task<std::string> reason_of_broken(stream on, std::string otherwise) {
 
 }  // namespace
 
-task<> passage::watch_client(passage& p, cancel_source& gone) {
-  p.client_left_ = co_await p.r_.client_ended();
-  if (p.client_left_) gone.cancel();
+/// Whether the client has left during the upload, whose bytes before its end nobody reads while
+/// the upstream takes none.
+bool passage::client_left_upload(std::uint64_t moved_before) const noexcept {
+  const client_side now = r_.look_at_client();
+  if (now != client_side::ended) return now == client_side::lost;
+  // A client that has sent its whole body and closed its sending side gets its answer if that comes
+  // soon. So nothing happens before the upstream holds the upload up.
+  return core_.options.cancel_when_client_ends && putting_ && exchange_->moved() == moved_before;
 }
 
-/// Waits for bytes, or for the client to leave.
+task<> passage::watch_client(passage& p) {
+  while (p.uploading()) {
+    const std::uint64_t moved = p.exchange_->moved();
+    co_await sleep_for(watch_after);
+    if (!p.uploading() || !p.client_left_upload(moved)) continue;
+    p.client_left_ = true;
+    p.waiting_->cancel();
+    co_return;
+  }
+  if (!p.core_.options.cancel_when_client_ends) co_return;
+  p.client_left_ = co_await p.r_.client_ended();
+  if (p.client_left_) p.waiting_->cancel();
+}
+
+/// Waits for bytes, for the client to leave, or for an upload to stall. Without bytes, the error is
+/// timed_out.
 task<result<bool>> passage::arrive_watching(nanoseconds patience) {
-  cancel_source gone;
+  cancel_source stop;
   scope beside;
-  beside.spawn(watch_client(*this, gone));
-  auto in = co_await as_expected(with_cancel(gone, with_timeout(exchange_->arrive(), patience)));
+  if (uploading() || core_.options.cancel_when_client_ends) beside.spawn(watch_client(*this));
+  waiting_ = &stop;
+  auto in = co_await as_expected(with_cancel(stop, with_timeout(exchange_->arrive(), patience)));
+  waiting_ = nullptr;
   beside.cancel();
   co_await beside.settled();
+  if (!in && in.error() == std::errc::operation_canceled && stop.canceled())
+    in = std::unexpected(std::make_error_code(std::errc::timed_out));
   co_return in;
 }
 
+void passage::fail_stalled() const {
+  const char* const why = has_body() ? "it took nothing of the request's body in time"
+                                     : "it took nothing of the request in time";
+  throw upstream_failure{
+      .status = 504, .why = std::string(why) + " (timeouts.transfer)", .body = has_body()};
+}
+
 task<bool> passage::more(nanoseconds patience, const char* where) {
-  const nanoseconds first = std::min(patience, watch_after);
-  auto in = co_await as_expected(with_timeout(exchange_->arrive(), first));
-  if (!in && in.error() == std::errc::timed_out && first < patience) {
-    const bool watches = core_.options.cancel_when_client_ends && !uploading();
-    if (watches) {
-      in = co_await arrive_watching(patience - first);
-    } else {
-      in = co_await as_expected(with_timeout(exchange_->arrive(), patience - first));
-    }
-  }
+  const time_point due = add_saturated(clock::now(), patience);
+  auto in =
+      co_await as_expected(with_timeout(exchange_->arrive(), std::min(patience, watch_after)));
+  if (!in && in.error() == std::errc::timed_out && clock::now() < due && !client_left_ &&
+      !request_stalls())
+    in = co_await arrive_watching(span_between(clock::now(), due));
   if (upload_failed_) std::rethrow_exception(upload_failed_);
   if (client_left_) break_off(502, "the client has left");
+  if (!in && request_stalls()) fail_stalled();
   if (!in) {
     if (in.error() == std::errc::operation_canceled) throw failure(in.error());
     if (in.error() == std::errc::timed_out)
@@ -92,6 +120,7 @@ task<bool> passage::read_head(nanoseconds patience) {
   for (;;) {
     const parse_state now = exchange_->read_head(answer_);
     if (now == parse_state::done) break;
+    if (now == parse_state::failed && exchange_->stalled()) fail_stalled();
     if (now == parse_state::failed) break_off(502, exchange_->fault(), !exchange_->answered());
     bool came = false;
     bool late = false;
@@ -102,7 +131,7 @@ task<bool> passage::read_head(nanoseconds patience) {
       came = co_await more(std::max(span_between(clock::now(), due), nanoseconds(1)),
                            "before the end of the answer's head");
     } catch (const upstream_failure& e) {
-      late = e.status == 504 && !exchange_->head_begun();
+      late = e.status == 504 && !exchange_->head_begun() && !request_stalls();
       if (!late) throw;
     }
     if (late) co_return false;
@@ -172,6 +201,7 @@ task<bool> passage::go_ahead() {
 task<response> passage::exchange_alone() {
   co_await send_head();
   answer_ = {};
+  if (rest_due_) co_return co_await answer_beside_upload(true);
   co_await read_final_head();
   co_return co_await relay();
 }
@@ -181,6 +211,10 @@ task<response> passage::exchange_beside_upload() {
   answer_ = {};
   bool sends = true;
   if (waits_ && !upload_begun()) sends = co_await go_ahead();
+  co_return co_await answer_beside_upload(sends);
+}
+
+task<response> passage::answer_beside_upload(bool sends) {
   scope beside;
   if (sends) {
     move_to(upload_state::running);

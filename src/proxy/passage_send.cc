@@ -7,11 +7,12 @@
 namespace heddle::http::detail {
 
 task<> passage::send_head() {
-  const sending how = !streams()                         ? sending::whole
-                      : head_.body() == framing::chunked ? sending::chunked
-                                                         : sending::stated;
-  const bool taken = co_await exchange_->send(out_, head_bytes_, how);
-  static_cast<void>(taken);
+  form_ = !streams()                         ? sending::whole
+          : head_.body() == framing::chunked ? sending::chunked
+                                             : sending::stated;
+  upload_stalled_ = false;
+  const bool all = co_await exchange_->send(out_, head_bytes_, form_);
+  rest_due_ = !all;
 }
 
 /// Over HTTP/2 an upstream may refuse a request behind parts of its body.
@@ -24,6 +25,15 @@ void passage::keep_for_repeat(std::string_view part) {
 
 /// The client's pace is the upstream's: nothing is read before the part before has left.
 task<> passage::put_parts() {
+  putting_ = std::exchange(rest_due_, false);
+  if (putting_) {
+    if (const bool taken = co_await exchange_->send_rest(); !taken) co_return;
+    putting_ = false;
+  }
+  if (form_ == sending::whole) {
+    if (uploading()) move_to(upload_state::sent);
+    co_return;
+  }
   std::string_view part = first_parts_;
   for (bool first = !first_parts_.empty();; first = false) {
     if (!first) {
@@ -31,8 +41,11 @@ task<> passage::put_parts() {
       keep_for_repeat(part);
     }
     if (part.empty()) break;
+    putting_ = true;
     if (const bool taken = co_await exchange_->put(part); !taken) co_return;
+    putting_ = false;
   }
+  putting_ = true;
   const std::string trailers = request_trailers(r_.trailer_lines(), head_);
   if (const bool taken = co_await exchange_->finish(trailers); !taken) co_return;
   if (uploading()) move_to(upload_state::sent);
@@ -46,7 +59,9 @@ task<> passage::upload(passage& p) {
   }
   if (p.upload_ != upload_state::sent) p.move_to(upload_state::cut);
   p.upload_ended_at_ = worker::running().now;
+  p.upload_stalled_ = p.exchange_->stalled();
   if (p.upload_failed_) p.exchange_->abandon();
+  if (p.waiting_ != nullptr && p.request_stalls()) p.waiting_->cancel();
 }
 
 }  // namespace heddle::http::detail

@@ -2,6 +2,8 @@
 // Bytes of a request and of its answer, in the form of HTTP/1.1 and as a stream of HTTP/2.
 #include "proxy/upstream_exchange.hh"
 
+#include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "heddle/core/deadline.hh"
@@ -9,22 +11,59 @@
 #include "heddle/http/detail/http2_client_head.hh"
 
 namespace heddle::http::detail {
+namespace {
+
+// Nearly every request leaves at once; beside the rest of another, its answer is read.
+constexpr nanoseconds soon = std::chrono::milliseconds(200);
+constexpr std::size_t one_write_bytes = 16 * 1024;  // a layer such as TLS takes it whole
+
+}  // namespace
 
 // HTTP/1.1.
 
+/// Writes until all bytes have left, or none has for this long; `bytes` is then the rest.
 /// A write that fails says nothing yet: the upstream may have answered before it closed.
-task<bool> exchange_by_http1::write(std::string_view bytes) {
+task<exchange_by_http1::written> exchange_by_http1::write_within(std::string_view& bytes,
+                                                                 nanoseconds patience) {
   const sent_now sent = on_.try_write(byte_view(bytes));
-  if (sent.complete(bytes.size())) co_return true;
-  const auto done =
-      co_await as_expected(with_timeout(on_.write(byte_view(bytes.substr(sent.bytes))), patience_));
-  if (!done && done.error() == std::errc::operation_canceled && on_) throw failure(done.error());
-  co_return done.has_value();
+  moved_ += sent.bytes;
+  const bool all = sent.complete(bytes.size());
+  bytes.remove_prefix(sent.bytes);
+  if (all) co_return written::all;
+  while (!bytes.empty() || on_.flush_due()) {
+    std::size_t count = 0;
+    const std::string_view part = bytes.substr(0, one_write_bytes);
+    const auto done =
+        co_await as_expected(with_timeout(on_.write(byte_view(part), count), patience));
+    moved_ += count;
+    bytes.remove_prefix(count);
+    if (done) continue;
+    if (done.error() == std::errc::timed_out) {
+      if (count != 0 && !on_.flush_due()) continue;
+      co_return written::part;
+    }
+    const bool canceled = done.error() == std::errc::operation_canceled && on_;
+    on_.cut();  // a part may have left
+    if (canceled) throw failure(done.error());
+    co_return written::failed;
+  }
+  co_return written::all;
+}
+
+task<bool> exchange_by_http1::write(std::string_view bytes) {
+  const written how = co_await write_within(bytes, patience_);
+  if (how == written::part) {
+    stalled_ = true;
+    on_.cut();
+  }
+  co_return how == written::all;
 }
 
 task<bool> exchange_by_http1::send(std::string_view text, std::size_t, sending how) {
   chunked_ = how == sending::chunked;
-  return write(text);
+  rest_ = text;
+  const written now = co_await write_within(rest_, std::min(patience_, soon));
+  co_return now != written::part;
 }
 
 task<bool> exchange_by_http1::put(std::string_view part) {
@@ -93,24 +132,30 @@ void exchange_by_http2::end() noexcept {
 
 task<bool> exchange_by_http2::send(std::string_view text, std::size_t head_bytes, sending how) {
   const std::string_view head = text.substr(0, head_bytes);
-  std::string_view body = text.substr(head_bytes);
+  rest_ = text.substr(head_bytes);
   std::string block;
   http2_request_kind kind;
   kind.secure = secure_;
   put_http2_request(block, head, kind);
   stream_.bodyless = head.starts_with("HEAD ");
-  const bool whole = how == sending::whole;
-  link_->open(stream_, block, whole && body.empty());
-  if (stream_.trouble || body.empty()) co_return !stream_.trouble;
-  if (link_->send_now(stream_, body, whole)) co_return true;
-  co_return co_await link_->send(stream_, body, whole);
+  ends_with_rest_ = how == sending::whole;
+  link_->open(stream_, block, ends_with_rest_ && rest_.empty());
+  if (stream_.trouble || rest_.empty()) co_return true;
+  co_return link_->send_now(stream_, rest_, ends_with_rest_);
 }
 
-task<bool> exchange_by_http2::put(std::string_view part) {
-  return link_->send(stream_, part, false);
+task<bool> exchange_by_http2::send_part(std::string_view part, bool ends) {
+  const bool taken = co_await link_->send(stream_, part, ends);
+  if (!taken) stalled_ = link_->took_nothing(stream_);
+  co_return taken;
 }
+
+task<bool> exchange_by_http2::send_rest() { return send_part(rest_, ends_with_rest_); }
+
+task<bool> exchange_by_http2::put(std::string_view part) { return send_part(part, false); }
 
 task<bool> exchange_by_http2::finish(std::string_view trailers) {
+  if (ends_with_rest_) co_return true;
   if (trailers.empty()) co_return co_await link_->send(stream_, {}, true);
   std::string block;
   put_http2_lines(block, trailers);

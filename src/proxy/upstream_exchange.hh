@@ -33,15 +33,25 @@ class upstream_exchange {
   upstream_exchange(const upstream_exchange&) = delete;
   virtual ~upstream_exchange() = default;
 
-  // The request. False: the upstream takes no more; the reader of the answer finds out why.
+  // The request.
 
   /// `text`: the head in the form of HTTP/1.1, which has `head_bytes`; behind it the body, if it is
-  /// sent whole.
+  /// sent whole. It must stay. False: the upstream does not take all of it at once, and send_rest()
+  /// must follow before put(). True also if it takes no more.
   [[nodiscard]] virtual task<bool> send(std::string_view text, std::size_t head_bytes,
                                         sending how) = 0;
+
+  // False: the upstream takes no more. If it took nothing in time, stalled() says so; else the
+  // reader of the answer finds out why.
+
+  [[nodiscard]] virtual task<bool> send_rest() = 0;
   [[nodiscard]] virtual task<bool> put(std::string_view part) = 0;
   /// `trailers`: lines, each "name: value\r\n".
   [[nodiscard]] virtual task<bool> finish(std::string_view trailers) = 0;
+  /// The upstream took nothing for proxy_timeouts::transfer.
+  [[nodiscard]] virtual bool stalled() const noexcept = 0;
+  /// Changes whenever the upstream takes bytes of the body.
+  [[nodiscard]] virtual std::uint64_t moved() const noexcept = 0;
   /// Ends the request so that the upstream does not take the part that was sent for a whole body.
   virtual void abandon() noexcept = 0;
 
@@ -89,8 +99,11 @@ class exchange_by_http1 final : public upstream_exchange {
       : on_(on), patience_(patience), answer_(bounds) {}
 
   task<bool> send(std::string_view text, std::size_t head_bytes, sending how) override;
+  task<bool> send_rest() override { return write(rest_); }
   task<bool> put(std::string_view part) override;
   task<bool> finish(std::string_view trailers) override;
+  bool stalled() const noexcept override { return stalled_; }
+  std::uint64_t moved() const noexcept override { return moved_; }
   void abandon() noexcept override;
   task<bool> arrive() override;
   bool answered() const noexcept override { return answer_.begun(); }
@@ -116,12 +129,17 @@ class exchange_by_http1 final : public upstream_exchange {
 
  private:
   [[nodiscard]] task<bool> write(std::string_view bytes);
+  enum class written : std::uint8_t { all, part, failed };
+  [[nodiscard]] task<written> write_within(std::string_view& bytes, nanoseconds patience);
 
   stream& on_;
-  const nanoseconds patience_;  // for a write
+  const nanoseconds patience_;  // in which some bytes must leave
   http1_answer answer_;
   std::string framed_;
+  std::string_view rest_;
+  std::uint64_t moved_ = 0;
   bool chunked_ = false;
+  bool stalled_ = false;
 };
 
 /// Owns: its stream, which it ends.
@@ -131,8 +149,13 @@ class exchange_by_http2 final : public upstream_exchange {
   ~exchange_by_http2() override { exchange_by_http2::end(); }
 
   task<bool> send(std::string_view text, std::size_t head_bytes, sending how) override;
+  task<bool> send_rest() override;
   task<bool> put(std::string_view part) override;
   task<bool> finish(std::string_view trailers) override;
+  bool stalled() const noexcept override {
+    return stalled_ || (stream_.trouble && stream_.trouble->took_nothing);
+  }
+  std::uint64_t moved() const noexcept override { return stream_.sender.gathered; }
   void abandon() noexcept override;
   task<bool> arrive() override;
   bool answered() const noexcept override { return stream_.heard; }
@@ -157,12 +180,16 @@ class exchange_by_http2 final : public upstream_exchange {
 
  private:
   [[nodiscard]] bool has_news() const noexcept;
+  [[nodiscard]] task<bool> send_part(std::string_view part, bool ends);
 
   std::shared_ptr<http2_link> link_;
   const bool secure_;
   client_stream stream_;
+  std::string_view rest_;
   bool head_taken_ = false;
   bool ended_ = false;
+  bool ends_with_rest_ = false;
+  bool stalled_ = false;
 };
 
 }  // namespace heddle::http::detail

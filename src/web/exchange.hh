@@ -12,6 +12,7 @@
 #include "heddle/http/request.hh"
 #include "heddle/http/response.hh"
 #include "heddle/sched/detail/handler_time.hh"
+#include "heddle/web/client_side.hh"
 #include "heddle/web/upgraded.hh"
 #include "web/body_budget.hh"
 #include "web/server_shared.hh"
@@ -57,6 +58,8 @@ class exchange {
   [[nodiscard]] virtual std::string_view trailer_lines() const noexcept = 0;
   /// See request::client_ended().
   [[nodiscard]] virtual task<bool> client_ended() = 0;
+  /// See request::look_at_client().
+  [[nodiscard]] virtual client_side look_at_client() const noexcept { return client_side::open; }
   [[nodiscard]] body_budget& budget() noexcept { return budget_; }
 
   // An answer that the handler writes in parts instead of returning it whole.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -41,6 +42,11 @@ class http1_body {
   [[nodiscard]] task<bool> finish();
 
   [[nodiscard]] bool ended() const noexcept { return decoder_.ended(); }
+  /// How many bytes of the body were not read yet; unset if the client did not say its length.
+  [[nodiscard]] std::optional<std::uint64_t> missing() const noexcept {
+    if (decoder_.how() == framing::chunked && !decoder_.ended()) return std::nullopt;
+    return decoder_.ended() ? 0 : decoder_.left();
+  }
   /// Whether keeping the connection is worth reading the unread rest of the body.
   [[nodiscard]] bool worth_reading() const noexcept;
   /// Whether the client waits for 100 Continue and so has sent no body.

@@ -127,6 +127,18 @@ task<bool> http1_exchange::client_ended() {
   co_return !readable || !*readable;
 }
 
+client_side http1_exchange::look_at_client() const noexcept {
+  const unread_input left = conn_.unread();
+  if (left.over) return client_side::lost;
+  if (!left.ended) return client_side::open;
+  const auto missing = body_.missing();
+  if (!missing || !left.bytes) return client_side::ended;
+  const std::uint64_t here = in_.rest.size() + *left.bytes;
+  if (here < *missing) return client_side::lost;
+  // Behind the body there are bytes of a further request.
+  return here > *missing ? client_side::open : client_side::ended;
+}
+
 task<> http1_exchange::write_out() {
   const bool sent = co_await out_.flush();
   if (!sent) throw failure(client_gone(), "the client no longer accepts the answer");

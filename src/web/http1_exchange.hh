@@ -49,6 +49,7 @@ class http1_exchange final : public exchange {
     return body_.trailer_lines();
   }
   [[nodiscard]] task<bool> client_ended() override;
+  [[nodiscard]] client_side look_at_client() const noexcept override;
   [[nodiscard]] task<> inform(const response& head) override;
   [[nodiscard]] task<> write_part(std::string_view bytes) override;
   [[nodiscard]] task<> write_out() override;

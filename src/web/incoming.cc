@@ -50,6 +50,7 @@ std::string_view request::trailer(std::string_view name) const noexcept {
 
 std::string_view request::trailer_lines() const noexcept { return on_->trailer_lines(); }
 task<bool> request::client_ended() { return on_->client_ended(); }
+client_side request::look_at_client() const noexcept { return on_->look_at_client(); }
 
 std::string_view request::param_text(std::string_view name) const {
   HEDDLE_ASSERT(match_ != nullptr, "only a handler that a router called has path parameters");

@@ -27,13 +27,16 @@ enum class balance : std::uint8_t {
 
 struct proxy_timeouts {
   nanoseconds connect = std::chrono::seconds(5);  ///< name, connection and TLS: 504
-  /// From the end of the request to the end of the answer's head: 504.
+  /// From the end of the request to the end of the answer's head: 504. While the request is still
+  /// being sent, transfer is the limit.
   nanoseconds answer = std::chrono::seconds(60);
-  nanoseconds transfer = std::chrono::seconds(60);  ///< in which some bytes of a body must move
-  nanoseconds queue = std::chrono::seconds(5);      ///< for a free connection: 503
-  nanoseconds go_ahead = std::chrono::seconds(1);   ///< for 100 Continue; the body follows then
-  nanoseconds idle = std::chrono::seconds(30);      ///< an unused connection is closed after this
-  nanoseconds tunnel = std::chrono::hours(1);       ///< in which an upgraded connection must move
+  /// In which some bytes of a body must move. If the upstream takes none and has not begun its
+  /// answer: 504.
+  nanoseconds transfer = std::chrono::seconds(60);
+  nanoseconds queue = std::chrono::seconds(5);     ///< for a free connection: 503
+  nanoseconds go_ahead = std::chrono::seconds(1);  ///< for 100 Continue; the body follows then
+  nanoseconds idle = std::chrono::seconds(30);     ///< an unused connection is closed after this
+  nanoseconds tunnel = std::chrono::hours(1);      ///< in which an upgraded connection must move
   nanoseconds stagger = std::chrono::milliseconds(250);  ///< between connects to two addresses
 };
 

@@ -19,6 +19,7 @@
 #include "heddle/http/text_value.hh"
 #include "heddle/io/address.hh"
 #include "heddle/web/body_writer.hh"
+#include "heddle/web/client_side.hh"
 #include "heddle/web/upgraded.hh"
 
 namespace heddle {
@@ -105,6 +106,12 @@ class request {
   /// once where that cannot be seen: a body or a further request is still arriving; in HTTP/2,
   /// which cancels the handler instead. Do not read the body meanwhile. Cancel: at once.
   [[nodiscard]] task<bool> client_ended();
+
+  /// Whether the client has ended its side of the connection while the body waits to be read.
+  /// Unlike client_ended() it never waits, and a read() may wait meanwhile. It asks the system, so
+  /// call it now and then while something else holds the body up. In HTTP/2 it gives `open`: a
+  /// stream that ends cancels the handler instead.
+  [[nodiscard]] client_side look_at_client() const noexcept;
 
   /// Adds a header field to the answer to this request, even if it is an error.
   void add_header(std::string_view name, std::string_view value);
