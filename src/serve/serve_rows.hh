@@ -166,7 +166,7 @@ inline constexpr setting all[] = {
      time_at<web, &server::header_timeout>},
     {"body-timeout", "between two parts of a body (default {})", limits,
      time_at<web, &server::body_timeout>},
-    {"body-rate", "per second; slower bodies fail (default {})", limits,
+    {"body-rate", "per second; slower bodies fail (default {}; 0: none do)", limits,
      size_in<0, body_rate_most, web, &server::body_bytes_per_second_min>},
     {"write-timeout", "for the client to accept one send (default {})", limits,
      one("TIME", &set_write_timeout, time_at<web, &server::write_timeout>.show)},

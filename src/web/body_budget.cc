@@ -12,7 +12,8 @@
 namespace heddle::http {
 
 nanoseconds body_budget::patience(const server_options& options) const noexcept {
-  const double rate = std::max(options.body_bytes_per_second_min, 1u);
+  if (options.body_bytes_per_second_min == 0) return pause_max;
+  const double rate = options.body_bytes_per_second_min;
   const double earned_s = std::min(static_cast<double>(read) / rate, 1e9);
   const nanoseconds earned(static_cast<std::int64_t>(earned_s * 1e9));
   return std::min(pause_max, pause_max + earned - waited);

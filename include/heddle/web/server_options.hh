@@ -48,7 +48,7 @@ struct server_options {
   nanoseconds header_timeout = std::chrono::seconds(10);  ///< for a whole head: header_timeouts
   nanoseconds body_timeout = std::chrono::seconds(30);    ///< between two parts: body_timeouts
   /// A body that arrives slower than this, after body_timeout in advance, fails as after a
-  /// body_timeout.
+  /// body_timeout. 0: however slow it is.
   std::uint32_t body_bytes_per_second_min = 240;
   nanoseconds write_timeout = std::chrono::seconds(30);  ///< without a byte taken: write_timeouts
   std::size_t send_bytes_max = 256 * 1024;               ///< bytes of one send
