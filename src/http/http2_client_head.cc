@@ -51,23 +51,29 @@ http2_block read_http2_answer(hpack_decoder& decoder, std::string_view block, co
   const http2_block what = read_http2_fields(
       decoder, block, bounds,
       [&](const hpack_pair& f) {
-        if (f.name != ":status" || !status.empty() || f.value.size() != 3) return false;
+        why = f.name != ":status"   ? problem::pseudo_unknown
+              : !status.empty()     ? problem::status_repeated
+              : f.value.size() != 3 ? problem::status_bad
+                                    : problem::none;
+        if (why != problem::none) return false;
         status.assign(f.value);
         return true;
       },
       [&](const hpack_pair& f) {
         lines.append(f.name).append(": ").append(f.value).append("\r\n");
         return true;
-      });
-  why =
-      what == http2_block::too_large ? problem::headers_too_large : problem::status_line_malformed;
+      },
+      &why);
   if (what != http2_block::good) return what;
-  if (status.empty() || status == "101") return http2_block::malformed;
+  if (status.empty() || status == "101") {
+    why = status.empty() ? problem::status_missing : problem::status_bad;
+    return http2_block::malformed;
+  }
   const std::string text = "HTTP/1.1 " + status + " \r\n" + lines + "\r\n";
   std::string_view rest = text;
   response_parser parser(bounds);
   if (parser.feed(rest) != parse_state::done) {
-    why = parser.error();
+    why = parser.error() == problem::status_line_malformed ? problem::status_bad : parser.error();
     return why == problem::headers_too_large || why == problem::headers_too_many
                ? http2_block::too_large
                : http2_block::malformed;

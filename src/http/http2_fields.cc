@@ -31,6 +31,15 @@ bool http2_field_valid(const hpack_pair& f) noexcept {
          !of_connection(f.name) && (f.name != "te" || f.value == "trailers");
 }
 
+problem http2_field_problem(const hpack_pair& f) noexcept {
+  if (f.name.empty()) return problem::name_missing;
+  if (!lower_case(f.name)) return problem::name_upper_case;
+  if (!token_valid(f.name)) return problem::name_bad_byte;
+  if (!value_valid(f.value)) return problem::value_bad_byte;
+  return of_connection(f.name) || f.name == "te" ? problem::field_of_connection
+                                                 : problem::value_blank;
+}
+
 void put_http2_field(std::string& out, std::string_view name, std::string_view value, bool secret) {
   char lower[64];
   std::string longer;

@@ -79,6 +79,20 @@ constexpr std::array<row, problem_count> rows{{
      "the trailer lines take more bytes than the limit"},
     {status_line_malformed, "status_line_malformed", 400,
      "the answer does not start with HTTP/1.1 and a status of three digits"},
+    {answer_of_http2, "answer_of_http2", 400,
+     "the answer is a frame of HTTP/2, and the request was sent over HTTP/1.1"},
+    {pseudo_late, "pseudo_late", 400, "a pseudo-header field such as :status follows other fields"},
+    {pseudo_unknown, "pseudo_unknown", 400, "an answer has no pseudo-header field but :status"},
+    {status_missing, "status_missing", 400, "the answer has no :status"},
+    {status_repeated, "status_repeated", 400, "the answer has more than one :status"},
+    {status_bad, "status_bad", 400, ":status is no status of three digits that HTTP/2 has"},
+    {name_missing, "name_missing", 400, "a field has no name"},
+    {name_upper_case, "name_upper_case", 400,
+     "a field name has a capital letter, which HTTP/2 does not allow"},
+    {value_blank, "value_blank", 400,
+     "a field value begins or ends with a blank, which HTTP/2 does not allow"},
+    {field_of_connection, "field_of_connection", 400,
+     "a field is about one connection, such as Connection, which HTTP/2 does not allow"},
 }};
 
 constexpr bool in_order() {

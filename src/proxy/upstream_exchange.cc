@@ -111,7 +111,9 @@ bool exchange_by_http1::fill(std::string& to, std::size_t most) {
 
 std::string exchange_by_http1::fault() const {
   if (const problem what = answer_.head_fault(); what != problem::none)
-    return "its answer is malformed: " + std::string(describe(what));
+    return "its answer is malformed: " + std::string(describe(what)) +
+           (what == problem::answer_of_http2 ? "; if it speaks HTTP/2 alone, name it with h2c://"
+                                             : "");
   if (const problem what = answer_.body.error(); what != problem::none)
     return "its body is malformed: " + std::string(describe(what));
   return {};

@@ -286,6 +286,47 @@ DRIVER_TEST(client_http2_hostile, "floods end at a limit, which the error names"
   }());
 }
 
+struct bad_head {
+  std::vector<std::pair<std::string, std::string>> fields;
+  std::string said;
+  std::errc code = bad;
+};
+
+std::vector<bad_head> heads_with_one_fault() {
+  std::vector<bad_head> all = {
+      {{{":status", "200"}, {":status", "404"}}, "more than one :status"},
+      {{{"a", "b"}, {":status", "200"}}, "follows other fields"},
+      {{{"a", "b"}}, "has no :status"},
+      {{{":status", "99"}}, "no status of three digits"},
+      {{{":status", "20x"}}, "no status of three digits"},
+      {{{":status", "101"}}, "no status of three digits that HTTP/2 has"},
+      {{{":status", "200"}, {":path", "/"}}, "no pseudo-header field but :status"},
+      {{{":status", "200"}, {"", "b"}}, "has no name"},
+      {{{":status", "200"}, {"a:", "b"}}, "not allowed in names"},
+      {{{":status", "200"}, {"A", "b"}}, "capital letter"},
+      {{{":status", "200"}, {"a", " b"}}, "begins or ends with a blank"},
+      {{{":status", "200"}, {"a", "b\n"}}, "control character"},
+      {{{":status", "200"}, {"connection", "close"}}, "about one connection"},
+      {{{":status", "200"}, {"content-length", "-1"}},
+       "Content-Length is not a plain decimal number"},
+      {{{":status", "200"}}, "more field lines than the limit", limit},
+  };
+  for (int i = 0; i < 101; ++i) all.back().fields.emplace_back("a", "b");
+  return all;
+}
+
+DRIVER_TEST(client_http2_hostile, "the error of a bad head says what is wrong in it") {
+  runtime rt(make());
+  rt.run([]() -> task<> {
+    for (const bad_head& each : heads_with_one_fault()) {
+      const hostile_outcome got =
+          co_await against([&each](http2_client& p) { p.headers(1, each.fields); }, each.code);
+      EXPECT_NE(got.said.find(each.said), std::string::npos) << got.said << ": " << each.said;
+      EXPECT_EQ(got.said.find("HTTP/1.1"), std::string::npos) << got.said;
+    }
+  }());
+}
+
 DRIVER_TEST(client_http2_hostile, "a server that speaks HTTP/1.1, nothing, or garbage") {
   runtime rt(make());
   rt.run([]() -> task<> {

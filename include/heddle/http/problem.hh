@@ -58,10 +58,21 @@ enum class problem : std::uint8_t {
   trailers_too_large,
   // answers
   status_line_malformed,
+  answer_of_http2,
+  // heads of HTTP/2
+  pseudo_late,
+  pseudo_unknown,
+  status_missing,
+  status_repeated,
+  status_bad,
+  name_missing,
+  name_upper_case,
+  value_blank,
+  field_of_connection,
 };
 
 inline constexpr std::uint8_t problem_count =
-    static_cast<std::uint8_t>(problem::status_line_malformed) + 1;
+    static_cast<std::uint8_t>(problem::field_of_connection) + 1;
 
 // The status that answers a problem: 400, 413, 414, 431, 501 or 505; 200 for `none`.
 int status_of(problem what);

@@ -34,7 +34,12 @@ class http1_answer {
   void add(received block) noexcept {
     block_ = std::move(block);
     rest_ = block_.text();
-    begun_ = begun_ || !rest_.empty();
+    if (begun_ || rest_.empty()) return;
+    begun_ = true;
+    // A server of HTTP/2 begins with SETTINGS, whatever it is asked.
+    constexpr std::string_view settings_of_connection("\x04\0\0\0\0\0", 6);
+    http2_ =
+        rest_.size() >= 9 && rest_.front() == '\0' && rest_.substr(3, 6) == settings_of_connection;
   }
   /// Gives the block back to the driver.
   void drop_block() noexcept {
@@ -49,6 +54,8 @@ class http1_answer {
   /// Reads a head. `done`: `to` is the next head, which may be informational. `failed`: see
   /// head_fault().
   [[nodiscard]] parse_state read_head(response_head& to) {
+    if (http2_) [[unlikely]]
+      return parse_state::failed;
     const parse_state now = parser_.feed(rest_);
     if (now != parse_state::done) return now;
     to = parser_.take();
@@ -56,7 +63,9 @@ class http1_answer {
     return now;
   }
   [[nodiscard]] bool head_begun() const noexcept { return parser_.received() != 0; }
-  [[nodiscard]] problem head_fault() const noexcept { return parser_.error(); }
+  [[nodiscard]] problem head_fault() const noexcept {
+    return http2_ ? problem::answer_of_http2 : parser_.error();
+  }
 
   void begin_body(const response_head& head, method asked) noexcept {
     framing_ = head.body(asked);
@@ -86,6 +95,7 @@ class http1_answer {
   const limits& bounds_;
   framing framing_ = framing::none;
   bool begun_ = false;
+  bool http2_ = false;  // the first bytes are a frame of HTTP/2
 };
 
 }  // namespace heddle::http

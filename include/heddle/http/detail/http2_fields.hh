@@ -13,6 +13,7 @@
 #include "heddle/http/detail/hpack.hh"
 #include "heddle/http/field_list.hh"
 #include "heddle/http/limits.hh"
+#include "heddle/http/problem.hh"
 
 namespace heddle::http {
 
@@ -28,6 +29,9 @@ enum class http2_block : std::uint8_t {
 /// not about one connection (section 8.2.2), and TE names trailers alone.
 [[nodiscard]] bool http2_field_valid(const hpack_pair& f) noexcept;
 
+/// The reason for which http2_field_valid() is false.
+[[nodiscard]] problem http2_field_problem(const hpack_pair& f) noexcept;
+
 /// Appends a field with its name in lower case; fields about one connection are left out.
 /// `secret`: no party on the way may keep it (RFC 7541 section 7.1.3).
 void put_http2_field(std::string& out, std::string_view name, std::string_view value,
@@ -39,11 +43,13 @@ void put_http2_lines(std::string& out, std::string_view lines);
 
 /// Reads the fields of a message's head. Pseudo fields go to take_pseudo(field), which gives false
 /// if the field is malformed; each other valid field goes to take(field), which gives false in the
-/// same way. Every block is decoded to its end, because the decoder's table must follow.
+/// same way. Every block is decoded to its end, because the decoder's table must follow. If the
+/// result is `malformed` or `too_large`, `why` gets the reason; take_pseudo() and take() set their
+/// own.
 template <class TakePseudo, class Take>
 [[nodiscard]] http2_block read_http2_fields(hpack_decoder& decoder, std::string_view block,
                                             const limits& bounds, TakePseudo&& take_pseudo,
-                                            Take&& take) {
+                                            Take&& take, problem* why = nullptr) {
   bool good = true, regular = false, cookie_seen = false;
   std::size_t count = 0, bytes = 0;
   decoder.begin();
@@ -57,13 +63,18 @@ template <class TakePseudo, class Take>
     if (f.name == "cookie" && std::exchange(cookie_seen, true)) --count;
     if (!good || ++count > bounds.header_count_max || bytes > 2 * bounds.header_bytes_max) continue;
     if (f.name.starts_with(':')) {
+      if (regular && why != nullptr) *why = problem::pseudo_late;
       good = !regular && take_pseudo(f);
     } else {
       regular = true;
-      good = http2_field_valid(f) && take(f);
+      const bool valid = http2_field_valid(f);
+      if (!valid && why != nullptr) *why = http2_field_problem(f);
+      good = valid && take(f);
     }
   }
   if (!good) return http2_block::malformed;
+  if (why != nullptr)
+    *why = count > bounds.header_count_max ? problem::headers_too_many : problem::headers_too_large;
   return count > bounds.header_count_max || bytes > 2 * bounds.header_bytes_max
              ? http2_block::too_large
              : http2_block::good;
