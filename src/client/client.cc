@@ -144,6 +144,7 @@ task<std::unique_ptr<client_exchange>> client_core::attempt(const outgoing& what
       co_await made->begin(what, head, unpack);
       co_return made;
     } catch (const std::system_error& e) {
+      if (of->http1_required() && !made->refused()) of->forget_requirement();
       if (what.parts()) throw;
       if (made->refused()) {
         if (refusals++ == options->http2.refused_retries_max) throw;

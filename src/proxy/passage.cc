@@ -206,6 +206,14 @@ task<response> passage::pass() {
     const bool again = may_repeat(a);
     const bool refused = exchange_ != nullptr && exchange_->refused();
     if (refused && exchange_->wants_http1()) at->connections.require_http1();
+    const bool by_requirement =
+        !refused && !client_left_ && !needs_http1() && at->connections.http1_required();
+    if (by_requirement && a.failed->blames && answer_.status() == 0) {
+      at->connections.forget_requirement();
+      a.failed->why +=
+          "; the request went over HTTP/1.1, because the upstream had answered another one with "
+          "HTTP_1_1_REQUIRED; further ones go over HTTP/2 again";
+    }
     const bool reused = use_.reused;
     if (refused && again && refusals++ < refusals_max)
       co_await sleep_for(pause_after_refusal(refusals));

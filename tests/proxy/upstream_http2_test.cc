@@ -329,6 +329,104 @@ DRIVER_TEST(upstream_http2, "an h2c upstream that wants HTTP/1.1 gets it") {
   });
 }
 
+task<> answer_next(http2_client& peer, std::uint32_t id, std::string_view body) {
+  static_cast<void>(co_await peer.until("HEADERS " + std::to_string(id)));
+  put_answer(peer, id, body);
+  co_await peer.send();
+}
+
+DRIVER_TEST(upstream_http2, "HTTP/1.1 that fails where it was wanted ends the demand for it") {
+  runtime rt(make());
+  rt.run([]() -> task<> {
+    // The upstream closes, answers with a frame of HTTP/2, or with what is no HTTP.
+    for (const std::string_view plain :
+         {std::string_view(), std::string_view("\0\0\0\4\0\0\0\0\0", 9),
+          std::string_view("nonsense\r\n\r\n")}) {
+      proxy_log log;
+      http::proxy_options o;
+      o.log = log.taker();
+      o.failures.count = 0;
+      const auto body = [&log, plain](address at, http::reverse_proxy&, listener door) -> task<> {
+        std::string got, next;
+        scope s;
+        s.spawn(get_beside(at, got));
+        http2_client peer = co_await take_frames(door);
+        static_cast<void>(co_await peer.until("HEADERS 1"));
+        put_reset(peer, 1, http2_error::http_1_1_required);
+        co_await peer.send();
+        stream on = co_await with_timeout(door.accept(), 60s);
+        static_cast<void>(co_await read_until(on, "\r\n\r\n"));
+        if (!plain.empty()) co_await on.write(byte_view(plain));
+        on.close();
+        co_await s.join();
+        EXPECT_EQ(status_of(got), "502");
+        EXPECT_TRUE(log.has("had answered another one with HTTP_1_1_REQUIRED")) << log.text;
+        EXPECT_TRUE(log.has("go over HTTP/2 again")) << log.text;
+        s.spawn(get_beside(at, next));
+        co_await answer_next(peer, 3, "again");
+        co_await s.join();
+        EXPECT_EQ(body_of(next), "again");
+        peer.shut();
+      };
+      co_await with_frames_upstream(o, body);
+    }
+  });
+}
+
+DRIVER_TEST(upstream_http2, "a demand for HTTP/1.1 ends after http1_required_time") {
+  runtime rt(make());
+  rt.run([]() -> task<> {
+    http::proxy_options o;
+    o.http2.http1_required_time = 2s;
+    co_await with_frames_upstream(o, [](address at, http::reverse_proxy&, listener door) -> task<> {
+      std::string got, kept, next;
+      scope s;
+      s.spawn(get_beside(at, got));
+      http2_client peer = co_await take_frames(door);
+      static_cast<void>(co_await peer.until("HEADERS 1"));
+      put_reset(peer, 1, http2_error::http_1_1_required);
+      co_await peer.send();
+      stream on = co_await with_timeout(door.accept(), 60s);
+      const time_point asked = clock::now();
+      for (std::string* each : {&got, &kept}) {
+        if (each == &kept) s.spawn(get_beside(at, kept));
+        static_cast<void>(co_await read_until(on, "\r\n\r\n"));
+        co_await on.write(std::string_view("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"));
+        co_await s.join();
+        EXPECT_EQ(body_of(*each), "ok");
+      }
+      EXPECT_TRUE(co_await wait_until([asked] { return clock::now() - asked > 2s; }));
+      s.spawn(get_beside(at, next));
+      co_await answer_next(peer, 3, "again");
+      co_await s.join();
+      EXPECT_EQ(body_of(next), "again");
+      peer.shut();
+    });
+  });
+}
+
+DRIVER_TEST(upstream_http2, "an http upstream that speaks HTTP/2 is named in the log") {
+  runtime rt(make());
+  rt.run([]() -> task<> {
+    tcp_listener door = tcp_listener::listen(address::loopback(0));
+    proxy_log log;
+    http::proxy_options o;
+    o.upstreams.push_back(url_of(door.local(), ""));
+    o.log = log.taker();
+    co_await with_proxy_to(o, [&log, &door](address at, http::reverse_proxy&) -> task<> {
+      std::string got;
+      scope s;
+      s.spawn(get_beside(at, got));
+      stream on = co_await door.accept();
+      co_await on.write(std::string(9, '\0').replace(3, 1, 1, '\4'));
+      co_await s.join();
+      EXPECT_EQ(status_of(got), "502");
+      EXPECT_TRUE(log.has("a frame of HTTP/2")) << log.text;
+      EXPECT_TRUE(log.has("h2c://")) << log.text;
+    });
+  });
+}
+
 task<> upgrade_beside(address at, std::string& got) {
   got = co_await talk(at,
                       "GET /ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, close\r\n"

@@ -57,6 +57,9 @@ struct client_http2 {
   /// minutes for a request that was given up when nothing had come since it was sent.
   nanoseconds ping_after = nanoseconds::zero();
   nanoseconds ping_timeout = std::chrono::seconds(10);
+  /// After a server has answered HTTP_1_1_REQUIRED, requests to it go over HTTP/1.1 for so long.
+  /// That ends at once when a request fails so before its answer.
+  nanoseconds http1_required_time = std::chrono::minutes(10);
   /// How often one request is sent again that the server has refused without looking at it
   /// (REFUSED_STREAM, or GOAWAY with a lower number): after 1 ms, 2 ms, 4 ms and so on. Not with a
   /// body_source that has begun.

@@ -106,15 +106,25 @@ class server_connections {
   /// Keeps a connection that has served a request of HTTP/1.1, if both sides may use it again.
   void keep(stream&& on);
 
-  /// Notes that the server answered HTTP_1_1_REQUIRED.
-  void require_http1() noexcept { spoken_ = version::http1_required; }
+  /// Notes that the server answered HTTP_1_1_REQUIRED: requests go over HTTP/1.1 for
+  /// client_http2::http1_required_time, or until forget_requirement().
+  void require_http1() noexcept {
+    spoken_ = version::http1_required;
+    required_until_ = add_saturated(clock::now(), options_->http2.http1_required_time);
+  }
+  /// Whether requests go over HTTP/1.1 because the server answered so.
+  [[nodiscard]] bool http1_required() const noexcept {
+    return spoken_ == version::http1_required && clock::now() < required_until_;
+  }
+  /// Notes that HTTP/1.1 to the server has failed: perhaps the demand was meant for one request.
+  void forget_requirement() noexcept { required_until_ = time_point::min(); }
   /// Whether new requests may become streams: the server speaks HTTP/2, or may do so.
   [[nodiscard]] bool may_share() const noexcept {
-    return versions_ != offered::http1 && spoken_ < version::http1;
+    return versions_ != offered::http1 && spoken_ != version::http1 && !http1_required();
   }
   /// Whether every request needs HTTP/1.1: by the options, or because the server said so.
   [[nodiscard]] bool only_http1() const noexcept {
-    return versions_ == offered::http1 || spoken_ == version::http1_required;
+    return versions_ == offered::http1 || http1_required();
   }
   /// Whether a new connection, made by dial(http1_only), is one of HTTP/2.
   [[nodiscard]] bool speaks_http2(const stream& on, bool http1_only) const noexcept;
@@ -139,7 +149,8 @@ class server_connections {
     gate::hold permit;
     bool counted = false;  // among the unused ones
   };
-  /// The version that the last connection showed. Each of the last two rules out new streams.
+  /// The version that the last connection showed. Each of the last two rules out new streams, the
+  /// last one for a time.
   enum class version : std::uint8_t { unknown, http2, http1, http1_required };
 
   [[nodiscard]] bool shares(const wanted& by) const noexcept {
@@ -158,6 +169,7 @@ class server_connections {
   const std::shared_ptr<const client_options> options_;
   const std::shared_ptr<unused_limit> limit_;
   version spoken_ = version::unknown;
+  time_point required_until_ = time_point::min();
   semaphore room_;                     // one permit a connection
   std::vector<idle_connection> idle_;  // the most recently used last
   std::vector<shared_link> links_;
