@@ -8,6 +8,7 @@
 #include "heddle/client/connect.hh"
 #include "heddle/core/deadline.hh"
 #include "heddle/core/expected.hh"
+#include "heddle/http/headers.hh"
 #include "heddle/http/proxy_protocol.hh"
 #include "heddle/io/tcp.hh"
 #include "heddle/io/unix.hh"
@@ -21,6 +22,11 @@ namespace {
 constexpr std::string_view unix_scheme = "unix:";
 constexpr std::string_view h2c_scheme = "h2c://";
 constexpr std::size_t socket_path_max = 107;
+
+/// RFC 3986 section 3.1: schemes are case-insensitive.
+bool has_scheme(std::string_view text, std::string_view scheme) noexcept {
+  return equal_ignoring_case(text.substr(0, scheme.size()), scheme);
+}
 constexpr std::uint8_t window_blocks = 16;  // 64 KiB of an answer arrive in one turn
 
 [[noreturn]] void refuse(std::string_view text, const std::string& why) {
@@ -29,12 +35,18 @@ constexpr std::uint8_t window_blocks = 16;  // 64 KiB of an answer arrive in one
 }
 
 url parsed(std::string_view text) {
-  const bool h2c = text.starts_with(h2c_scheme);
+  const bool h2c = has_scheme(text, h2c_scheme);
+  if (h2c && has_scheme(text.substr(h2c_scheme.size()), unix_scheme))
+    refuse(text,
+           "a Unix socket is named without another scheme, unix:/run/app.socket, and gets "
+           "HTTP/1.1");
   const auto at =
       url::parse(h2c ? "http://" + std::string(text.substr(h2c_scheme.size())) : std::string(text));
   if (!at)
     refuse(text,
-           std::string(describe(at.error())) +
+           (at.error() == url_problem::scheme_unknown
+                ? std::string("its scheme is not http, https, h2c or unix")
+                : std::string(describe(at.error()))) +
                "; write http://127.0.0.1:3000, https://app.example.com, h2c://127.0.0.1:3000 or "
                "unix:/run/socket");
   if (at->target != "/")
@@ -73,8 +85,8 @@ std::shared_ptr<const client_options> options_of_links(const proxy_options& from
 
 /// The PROXY protocol names one client for all of a connection, so no stream can share it.
 offered versions_of(std::string_view text, const proxy_options& options) {
-  if (text.starts_with(h2c_scheme)) return offered::http2;
-  const bool secure = !text.starts_with(unix_scheme) && parsed(text).secure;
+  if (has_scheme(text, h2c_scheme)) return offered::http2;
+  const bool secure = !has_scheme(text, unix_scheme) && parsed(text).secure;
   return secure && options.http2.enabled && options.proxy_protocol == 0 ? offered::alpn
                                                                         : offered::http1;
 }
@@ -94,21 +106,21 @@ layer_failure::layer_failure(const std::system_error& e) : failure(e.code()), wh
 
 upstream::upstream(std::string_view text, const proxy_options& options)
     : name(text),
-      authority(text.starts_with(unix_scheme) ? "localhost" : parsed(text).authority()),
+      authority(has_scheme(text, unix_scheme) ? "localhost" : parsed(text).authority()),
       room(std::max<std::uint32_t>(options.connections_max, 1)),
       connections(versions_of(text, options), server_connections::uncounted,
                   options_of_links(options),
                   std::make_shared<unused_limit>(
                       unused_limit{.most = options.idle_max, .time = options.timeouts.idle})),
       options_(options) {
-  if (text.starts_with(unix_scheme)) {
+  if (has_scheme(text, unix_scheme)) {
     path_ = text.substr(unix_scheme.size());
     if (path_.empty()) refuse(text, "name the socket: unix:/run/app.socket");
     if (path_.size() > socket_path_max) refuse(text, "a socket's path has at most 107 bytes");
     return;
   }
   at_ = parsed(text);
-  if (text.starts_with(h2c_scheme) && options.proxy_protocol != 0)
+  if (has_scheme(text, h2c_scheme) && options.proxy_protocol != 0)
     refuse(text, "proxy_protocol names one client, and clients share connections of HTTP/2");
   if (const auto found = address::parse(at_->host, at_->port)) literal_ = *found;
   if (!at_->secure) return;
@@ -163,6 +175,8 @@ struct dial_upstream final : dialer {
 };
 
 }  // namespace
+
+bool upstream::may_lack_http1() const noexcept { return has_scheme(name, h2c_scheme); }
 
 task<place> upstream::find_place(address client, server_connections::wanted by) {
   dial_upstream connects(*this, client);

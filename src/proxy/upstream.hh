@@ -66,7 +66,7 @@ class upstream {
 
   [[nodiscard]] bool secure() const noexcept { return static_cast<bool>(layer_); }
   /// The upstream was named with h2c://, so nothing says that it speaks HTTP/1.1, too.
-  [[nodiscard]] bool may_lack_http1() const noexcept { return name.starts_with("h2c://"); }
+  [[nodiscard]] bool may_lack_http1() const noexcept;
 
  private:
   [[nodiscard]] task<stream> open(address client, bool http1_only) const;

@@ -52,7 +52,7 @@ void check_proxies(const serve_options& o) {
 void check_heralds(const serve_options& o) {
   if (o.proxy.proxy_protocol == 0) return;
   for (const std::string& each : o.proxy.upstreams)
-    if (each.starts_with("h2c://"))
+    if (http::equal_ignoring_case(std::string_view(each).substr(0, 6), "h2c://"))
       throw bad_setting(
           "--send-proxy-protocol names one client for a connection, and clients "
           "share those to " +
@@ -71,6 +71,16 @@ void check_twice(const serve_options& o) {
       if (at->from == other->from)
         throw bad_setting("redirect " + at->from.text() + " leads to two places, " + other->to +
                           " and " + at->to + "; leave one of them out");
+}
+
+/// A second one would halve the limits of each, and count failures apart.
+void check_upstreams(const serve_options& o) {
+  const std::vector<std::string>& all = o.proxy.upstreams;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (std::size_t before = 0; before < i; ++before)
+      if (all[i].starts_with("unix:") ? all[before] == all[i]
+                                      : http::equal_ignoring_case(all[before], all[i]))
+        throw bad_setting("the upstream " + all[i] + " is named twice; leave one out");
 }
 
 }  // namespace
@@ -92,6 +102,7 @@ void check_proxy(const serve_options& o) {
   check_proxies(o);
   check_acme(o);
   check_heralds(o);
+  check_upstreams(o);
   if (o.proxy.upstreams.empty())
     throw bad_setting(
         "name the server to send requests to: heddle proxy :8080 "

@@ -61,8 +61,16 @@ std::string show_listen(const serve_options&) {
   return "127.0.0.1:" + std::to_string(default_port);
 }
 
+bool has_scheme(sv text) {
+  return text.find("://") != text.npos || http::equal_ignoring_case(text.substr(0, 5), "unix:");
+}
+
 void add_upstream(serve_options& o, sv text) {
-  const bool named = text.find("://") != text.npos || text.starts_with("unix:");
+  const bool named = has_scheme(text);
+  if (!text.empty() && text.find_first_not_of("0123456789") == text.npos)
+    throw bad_setting("'" + std::string(text) +
+                      "' is no upstream: write HOST:PORT, as 127.0.0.1:" + std::string(text) +
+                      "; a switch such as --no-upgrade takes no word behind it");
   std::string upstream = named ? std::string(text) : "http://" + std::string(text);
   try {
     const http::reverse_proxy tried({.upstreams = {upstream}});
@@ -70,6 +78,8 @@ void add_upstream(serve_options& o, sv text) {
     std::string why = e.what();
     const std::string of_code = ": " + e.code().message();
     if (why.ends_with(of_code)) why.resize(why.size() - of_code.size());
+    // The scheme that was put in front is not the user's.
+    if (!named && why.starts_with("'" + upstream + "'")) why.replace(1, upstream.size(), text);
     throw bad_setting(why);
   }
   o.proxy.upstreams.push_back(std::move(upstream));
@@ -245,7 +255,7 @@ serve_options proxy_defaults() {
 void add_words(setting_requests& requests, const std::vector<std::string>& words) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
-    const bool is_url = word.find("://") != word.npos || word.starts_with("unix:");
+    const bool is_url = has_scheme(word);
     const setting& s = all[place_of(all, i == 0 && !is_url ? "listen" : "upstream")];
     requests.push_back({&s, word, std::string(s.name)});
   }

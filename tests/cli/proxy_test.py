@@ -395,6 +395,12 @@ class ProxyTest(SiteTest):
                 ((":8080", "h2c://a", "--upstream-streams", "20000"), "is not from 1 to 16383"),
                 ((":8080", "h2c://a", "--refused-retries", "-1"), "'-1' is no number"),
                 ((":8080", "h2c://a", "--repeat-bytes", "x"), "'x' is no size"),
+                ((":8080", "h2c://unix:/x"), "unix:/run/app.socket"),
+                ((":8080", "h2c:127.0.0.1"), "'h2c:127.0.0.1' is no upstream"),
+                ((":8080", "http://a", "--no-upstream-http2", "1"), "'1' is no upstream: write "
+                 "HOST:PORT, as 127.0.0.1:1; a switch such as --no-upgrade takes no word behind"),
+                ((":8080", "h2c://a", "http://b", "H2C://A"), "upstream H2C://A is named twice"),
+                ((":8080", "H2C://a", "--send-proxy-protocol", "1"), "share those to H2C://a"),
                 ((":8080", "http://a", "--balanec", "x"), "did you mean --balance?")):
             code, _, err = run("proxy", *words, "--check")
             self.assertIn(text, err)

@@ -383,6 +383,14 @@ HEDDLE_TEST(proxy_options, "options that make no sense are refused with a reason
   EXPECT_NE(refused({}).find("there is no upstream"), std::string::npos);
   EXPECT_NE(refused({.upstreams = {"ftp://x"}}).find("http://127.0.0.1:3000"), std::string::npos);
   EXPECT_NE(refused({.upstreams = {"http://x/path"}}).find("leave '/path' out"), std::string::npos);
+  EXPECT_NE(refused({.upstreams = {"ftp://x"}}).find("not http, https, h2c or unix"),
+            std::string::npos);
+  EXPECT_NE(refused({.upstreams = {"h2c://unix:/x"}}).find("unix:/run/app.socket"),
+            std::string::npos);
+  for (const char* const good : {"H2C://127.0.0.1:1", "HTTP://127.0.0.1:1", "UNIX:/run/a"})
+    EXPECT_EQ(refused({.upstreams = {good}}), "");
+  EXPECT_NE(refused({.upstreams = {"H2C://x"}, .proxy_protocol = 1}).find("HTTP/2"),
+            std::string::npos);
   EXPECT_NE(refused({.upstreams = {"unix:"}}).find("name the socket"), std::string::npos);
   EXPECT_NE(refused({.upstreams = {"http://x"}, .health = {.path = "no"}}).find("begins with /"),
             std::string::npos);
