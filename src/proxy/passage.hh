@@ -28,7 +28,7 @@ struct upstream_failure {
   std::string why;
   bool gone = false;   ///< the connection has ended, and there was no answer
   bool blames = true;  ///< the upstream counts it as its failure
-  bool body = false;   ///< of the request's body, not of the answer
+  bool body = false;   ///< the upstream did not take the request's body
 };
 
 /// A place at an upstream: a permit, and over HTTP/1.1 the connection. It is closed at the end,
@@ -100,6 +100,13 @@ enum class upload_state : std::uint8_t {
   }
   return false;
 }
+
+/// The bytes of a request that are in the hands of its upload.
+enum class handing : std::uint8_t {
+  nothing,   ///< the upload waits for the client, or does not run
+  rest_due,  ///< send() has left a rest: send_rest() must follow
+  part,      ///< the upload waits until the upstream takes a part
+};
 
 /// Thread: the connection's color. Owns: the upstream's connection while it is in use.
 class passage {
@@ -175,7 +182,7 @@ class passage {
   [[nodiscard]] bool client_left_upload(std::uint64_t moved_before) const noexcept;
   /// The upstream does not take the request, and has not begun its answer.
   [[nodiscard]] bool request_stalls() const noexcept {
-    return upload_stalled_ && answer_.status() == 0 && !exchange_->head_begun();
+    return exchange_->stalled() && answer_.status() == 0 && !exchange_->head_begun();
   }
   [[noreturn]] void fail_stalled() const;
   [[nodiscard]] nanoseconds answer_patience() const noexcept;
@@ -198,9 +205,7 @@ class passage {
   bool parts_kept_ = true;                 // first_parts_ has all of them
   bool waits_ = false;                     // the client waits for 100 Continue
   sending form_ = sending::whole;
-  bool rest_due_ = false;  // send_rest() must follow
-  bool putting_ = false;   // the upload waits for the upstream, not for the client
-  bool upload_stalled_ = false;
+  handing handing_ = handing::nothing;
   upload_state upload_ = upload_state::none;
   time_point upload_ended_at_{};
   std::exception_ptr upload_failed_;

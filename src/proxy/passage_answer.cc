@@ -38,14 +38,15 @@ task<std::string> reason_of_broken(stream on, std::string otherwise) {
 
 }  // namespace
 
-/// Whether the client has left during the upload, whose bytes before its end nobody reads while
-/// the upstream takes none.
+/// Whether the client has left during the upload. No read meets its end while the upstream takes
+/// nothing.
 bool passage::client_left_upload(std::uint64_t moved_before) const noexcept {
   const client_side now = r_.look_at_client();
   if (now != client_side::ended) return now == client_side::lost;
   // A client that has sent its whole body and closed its sending side gets its answer if that comes
   // soon. So nothing happens before the upstream holds the upload up.
-  return core_.options.cancel_when_client_ends && putting_ && exchange_->moved() == moved_before;
+  return core_.options.cancel_when_client_ends && handing_ == handing::part &&
+         exchange_->moved() == moved_before;
 }
 
 task<> passage::watch_client(passage& p) {
@@ -201,7 +202,7 @@ task<bool> passage::go_ahead() {
 task<response> passage::exchange_alone() {
   co_await send_head();
   answer_ = {};
-  if (rest_due_) co_return co_await answer_beside_upload(true);
+  if (handing_ == handing::rest_due) co_return co_await answer_beside_upload(true);
   co_await read_final_head();
   co_return co_await relay();
 }

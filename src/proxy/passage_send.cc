@@ -10,9 +10,8 @@ task<> passage::send_head() {
   form_ = !streams()                         ? sending::whole
           : head_.body() == framing::chunked ? sending::chunked
                                              : sending::stated;
-  upload_stalled_ = false;
   const bool all = co_await exchange_->send(out_, head_bytes_, form_);
-  rest_due_ = !all;
+  handing_ = all ? handing::nothing : handing::rest_due;
 }
 
 /// Over HTTP/2 an upstream may refuse a request behind parts of its body.
@@ -25,10 +24,10 @@ void passage::keep_for_repeat(std::string_view part) {
 
 /// The client's pace is the upstream's: nothing is read before the part before has left.
 task<> passage::put_parts() {
-  putting_ = std::exchange(rest_due_, false);
-  if (putting_) {
+  if (handing_ == handing::rest_due) {
+    handing_ = handing::part;
     if (const bool taken = co_await exchange_->send_rest(); !taken) co_return;
-    putting_ = false;
+    handing_ = handing::nothing;
   }
   if (form_ == sending::whole) {
     if (uploading()) move_to(upload_state::sent);
@@ -41,11 +40,11 @@ task<> passage::put_parts() {
       keep_for_repeat(part);
     }
     if (part.empty()) break;
-    putting_ = true;
+    handing_ = handing::part;
     if (const bool taken = co_await exchange_->put(part); !taken) co_return;
-    putting_ = false;
+    handing_ = handing::nothing;
   }
-  putting_ = true;
+  handing_ = handing::part;
   const std::string trailers = request_trailers(r_.trailer_lines(), head_);
   if (const bool taken = co_await exchange_->finish(trailers); !taken) co_return;
   if (uploading()) move_to(upload_state::sent);
@@ -59,7 +58,6 @@ task<> passage::upload(passage& p) {
   }
   if (p.upload_ != upload_state::sent) p.move_to(upload_state::cut);
   p.upload_ended_at_ = worker::running().now;
-  p.upload_stalled_ = p.exchange_->stalled();
   if (p.upload_failed_) p.exchange_->abandon();
   if (p.waiting_ != nullptr && p.request_stalls()) p.waiting_->cancel();
 }

@@ -26,7 +26,7 @@ class tls_layer final : public stream_layer {
   [[nodiscard]] std::size_t kept() const noexcept override { return connection_->kept(); }
   void end_pushing() noexcept override { connection_->end(false); }
   [[nodiscard]] address peer() const noexcept override { return connection_->below().peer(); }
-  /// Of the bytes below, some are opened and some are not: their number says nothing.
+  /// The number of bytes is unknown: some are opened and some are not.
   [[nodiscard]] unread_input unread() const noexcept override {
     const unread_input below = connection_->below().unread();
     return {.ended = below.ended, .over = below.over};

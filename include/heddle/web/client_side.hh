@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// What a server knows of a client's side of a connection without reading from it.
+// The state of a client's side of a connection, as far as a server sees it without reading.
 #pragma once
 
 #include <cstdint>
 
 namespace heddle::http {
 
-/// See request::look_at_client().
+/// A side of a connection, as request::look_at_client() gives it.
 enum class client_side : std::uint8_t {
   open,   ///< it has not ended, or that cannot be seen
   ended,  ///< nothing more comes; all of the body may have arrived

@@ -36,7 +36,7 @@ class http1_answer {
     rest_ = block_.text();
     if (begun_ || rest_.empty()) return;
     begun_ = true;
-    // A server of HTTP/2 begins with SETTINGS, whatever it is asked.
+    // Servers of HTTP/2 begin with SETTINGS whatever the client asks.
     constexpr std::string_view settings_of_connection("\x04\0\0\0\0\0", 6);
     http2_ =
         rest_.size() >= 9 && rest_.front() == '\0' && rest_.substr(3, 6) == settings_of_connection;

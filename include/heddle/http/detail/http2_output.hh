@@ -92,7 +92,7 @@ class http2_output {
   [[nodiscard]] bool empty() const noexcept { return gathered.empty() && !writing_; }
   [[nodiscard]] bool full() const noexcept { return gathered.size() >= options_.output_bytes_max; }
   [[nodiscard]] bool broken() const noexcept { return broken_; }
-  /// It is broken because the peer took no byte for write_timeout.
+  /// Whether it is broken because the peer took no byte for write_timeout.
   [[nodiscard]] bool timed_out() const noexcept { return timed_out_; }
   /// Stops sending: streams that wait are woken, and send() gives false.
   void shut() {
