@@ -8,8 +8,8 @@ namespace heddle::http {
 
 /// A side of a connection, as request::look_at_client() gives it.
 enum class client_side : std::uint8_t {
-  open,   ///< it has not ended, or that cannot be seen
-  ended,  ///< nothing more comes; all of the body may have arrived
+  open,   ///< the side has not ended, or that cannot be seen
+  ended,  ///< no more bytes come; all of the body may have arrived
   lost,   ///< the body can never be whole, or nothing can be sent to the client any more
 };
 
