@@ -5,6 +5,7 @@
 #pragma once
 
 #include <concepts>
+#include <memory>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -17,9 +18,10 @@ struct node_of {
   using kinds = std::variant<Kinds...>;
   kinds how;
 
-  template <class T>
+  /// Whether the node is of one of these kinds.
+  template <class... T>
   [[nodiscard]] bool is() const noexcept {
-    return std::holds_alternative<T>(how);
+    return (std::holds_alternative<T>(how) || ...);
   }
   /// The fields of kind T, or null if the node is of another kind.
   template <class T>
@@ -39,6 +41,29 @@ struct node_of {
   [[nodiscard]] T& as() {
     return std::get<T>(how);
   }
+};
+
+/// A part of a node that is a node of the same type. It is copied with the node that it is a part
+/// of, and constant if that is.
+template <class Node>
+class box {
+ public:
+  template <std::same_as<Node> Part>
+  box(Part part) : held_(std::make_unique<Node>(std::move(part))) {}
+  box(const box& from) : box(*from) {}
+  box(box&&) noexcept = default;
+  box& operator=(box from) noexcept {
+    held_ = std::move(from.held_);
+    return *this;
+  }
+  ~box() = default;
+
+  [[nodiscard]] const Node& operator*() const noexcept { return *held_; }
+  [[nodiscard]] Node& operator*() noexcept { return *held_; }
+  [[nodiscard]] const Node* operator->() const noexcept { return held_.get(); }
+
+ private:
+  std::unique_ptr<Node> held_;
 };
 
 template <class... Functions>

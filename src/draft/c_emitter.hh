@@ -64,9 +64,9 @@ class c_emitter {
   /// In parentheses where it is more than a name.
   std::string wrapped(const value& v);
 
-  std::string binary_text(const value& v);
+  std::string binary_text(const binary_value& x, const type& to);
 
-  std::string convert_text(const value& v);
+  std::string convert_text(const convert_value& x, const type& to);
 
   /// A static record for a literal used as bytes.
   std::string literal(const std::string& s);

@@ -166,17 +166,15 @@ void c_emitter::emit_locals(const flow& f) {
     };
     for (const instr& x : b.body) {
       const set_instr* const sets = x.get<set_instr>();
-      const value* root = sets != nullptr ? &sets->place : nullptr;
-      while (root != nullptr && (root->op == value_op::field || root->op == value_op::element))
-        root = &root->kids[0];
-      if (root == nullptr || root->op != value_op::slot) {
+      const var_id root = sets != nullptr ? sets->place.root() : no_id;
+      if (root == no_id) {
         each_slot(x, f.status, note);
         continue;
       }
       // To write a part of a variable is not to read it.
-      const bool before = read.contains(root->slot);
+      const bool before = read.contains(root);
       each_slot(sets->place, note);
-      if (!before) read.erase(root->slot);
+      if (!before) read.erase(root);
       each_slot(sets->from, note);
     }
     each_slot(b.tail, f.status, f.result, note);

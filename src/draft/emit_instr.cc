@@ -30,7 +30,7 @@ std::string c_emitter::call_arguments(const operation_call& x) {
       list += ", " + on;
   }
   for (const passed& a : x.args)
-    list += ", " + (a.by_address ? "&" + slot_text(a.what.slot) : text(a.what));
+    list += ", " + (a.by_address ? "&" + slot_text(a.what.slot()) : text(a.what));
   return list;
 }
 

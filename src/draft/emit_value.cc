@@ -28,8 +28,8 @@ std::string c_emitter::slot_text(var_id id) {
 }
 
 std::string c_emitter::address_text(const value& v) {
-  if (v.op == value_op::slot) {
-    const slot& s = flow_->slots[v.slot];
+  if (const slot_value* const x = v.get<slot_value>()) {
+    const slot& s = flow_->slots[x->slot];
     if (s.by_reference && !is_own_address(*s.type))
       return s.in_frame ? "f->" + c_name(s.name) : c_name(s.name);
   }
@@ -37,179 +37,149 @@ std::string c_emitter::address_text(const value& v) {
 }
 
 std::string c_emitter::text(const value& v) {
-  const auto kid = [&](std::size_t i) { return text(v.kids.at(i)); };
-  switch (v.op) {
-    case value_op::constant:
-      return constant_text(*v.type, v.number);
-    case value_op::text:
-      return v.text.empty() ? "HEDDLE_NO_VIEW" : "HEDDLE_VIEW(" + c_text(v.text) + ")";
-    case value_op::literal:
-      return literal(v.text);
-    case value_op::slot:
-      return slot_text(v.slot);
-    case value_op::field: {
-      std::string base = kid(0);
-      const std::string name = c_name(v.kids[0].type->record->parts.at(v.index).name);
-      if (base.starts_with("(*") && base.find(')') == base.size() - 1)
-        return base.substr(2, base.size() - 3) + "->" + name;
-      return base + "." + name;
-    }
-    case value_op::element:
-      // A constant that a pass has found may lie outside: then the check is what reports it.
-      if (v.index == 1 || (v.kids[1].is_constant() && v.kids[1].number >= 0 &&
-                           v.kids[1].number < static_cast<__int128>(v.kids[0].type->count)))
-        return kid(0) + ".at[" + kid(1) + "]";
-      return kid(0) + ".at[heddle_index(" + kid(1) + ", " + std::to_string(v.kids[0].type->count) +
-             ", &bad)]";
-    case value_op::byte_at:
-      return "heddle_view_at(" + kid(0) + ", " + kid(1) + ", &bad)";
-    case value_op::part:
-      return "heddle_view_part(" + kid(0) + ", " + kid(1) + ", " + kid(2) + ", &bad)";
-    case value_op::unary:
-      switch (v.what) {
-        case word::s_not:
-          return "!" + wrapped(v.kids[0]);
-        case word::s_tilde:
-          return "(" + c_type(*v.type) + ")~" + wrapped(v.kids[0]);
-        case word::k_fail:
-          return "(int32_t)-" + kid(0);
-        case word::k_or:
-          return v.kids[0].is_constant() ? "-(int64_t)" + kid(0)
-                                         : "heddle_status_of(" + kid(0) + ")";
-        default:
-          return "heddle_sub_" + int_name(*v.type) + "(0, " + kid(0) + ", &bad)";
-      }
-    case value_op::binary:
-      return binary_text(v);
-    case value_op::convert:
-      return convert_text(v);
-    case value_op::view_of:
-      switch (v.kids[0].type->kind) {
-        case kind::text:
-          return "HEDDLE_TEXT_VIEW(" + kid(0) + ")";
-        case kind::bytes:
-          return "heddle_bytes_view(" + kid(0) + ")";
-        case kind::buffer:
-          return "heddle_buffer_filled(" + kid(0) + ")";
-        default:
-          return kid(0);
-      }
-    case value_op::wrap:
-      return "(" + c_type(*v.type) + "){.value = " + kid(0) + ", .has = true}";
-    case value_op::empty:
-      if (is_pointer(*v.type)) return "NULL";
-      if (is_struct(*v.type)) return "(" + c_type(*v.type) + "){0}";
-      return "0";
-    case value_op::has:
-      return kid(0) + ".has";
-    case value_op::held:
-      return kid(0) + ".value";
-    case value_op::property:
-      if (v.text == "heddle_index")
-        return "(int64_t)heddle_index(" + kid(0) + ", " + to_decimal(v.number) + ", &bad)";
-      if (v.text == "heddle_view_byte")
-        return v.kids[0].type->is(kind::array) ? kid(0) + ".at[" + kid(1) + "]"
-                                               : "(uint8_t)" + kid(0) + ".data[" + kid(1) + "]";
-      return v.text + "(" + kid(0) + ")";
-    case value_op::foreign:
-      return v.text;
-  }
-  return "0";
+  const type& t = *v.type;
+  const auto call = [&](std::string_view name, const value& of) {
+    return std::string(name) + "(" + text(of) + ")";
+  };
+  return by_kind(
+      v, [&](const number_value& x) { return constant_text(t, x.number); },
+      [](const text_value& x) {
+        return x.bytes.empty() ? "HEDDLE_NO_VIEW" : "HEDDLE_VIEW(" + c_text(x.bytes) + ")";
+      },
+      [&](const literal_value& x) { return literal(x.bytes); },
+      [&](const slot_value& x) { return slot_text(x.slot); },
+      [&](const field_value& x) {
+        const std::string base = text(*x.of);
+        const std::string name = c_name(x.of->type->record->parts.at(x.field).name);
+        if (base.starts_with("(*") && base.find(')') == base.size() - 1)
+          return base.substr(2, base.size() - 3) + "->" + name;
+        return base + "." + name;
+      },
+      [&](const element_value& x) {
+        const std::uint64_t count = x.of->type->count;
+        const std::string at = text(*x.at), array = text(*x.of) + ".at[";
+        // A constant that a pass has found may lie outside: then the check is what reports it.
+        if (x.inside || x.at->is_below(count)) return array + at + "]";
+        return array + "heddle_index(" + at + ", " + std::to_string(count) + ", &bad)]";
+      },
+      [&](const byte_value& x) {
+        const std::string of = text(*x.of), at = text(*x.at);
+        return x.inside ? "(uint8_t)" + of + ".data[" + at + "]"
+                        : "heddle_view_at(" + of + ", " + at + ", &bad)";
+      },
+      [&](const part_value& x) {
+        return "heddle_view_part(" + text(*x.of) + ", " + text(*x.from) + ", " + text(*x.to) +
+               ", &bad)";
+      },
+      [&](const index_value& x) {
+        return "(int64_t)heddle_index(" + text(*x.at) + ", " + std::to_string(x.count) + ", &bad)";
+      },
+      [&](const unary_value& x) {
+        if (x.op == word::s_not) return "!" + wrapped(*x.of);
+        if (x.op == word::s_tilde) return "(" + c_type(t) + ")~" + wrapped(*x.of);
+        return "heddle_sub_" + int_name(t) + "(0, " + text(*x.of) + ", &bad)";
+      },
+      [&](const binary_value& x) { return binary_text(x, t); },
+      [&](const error_value& x) { return "(int32_t)-" + text(*x.of); },
+      [&](const status_value& x) {
+        return x.of->is<number_value>() ? "-(int64_t)" + text(*x.of)
+                                        : call("heddle_status_of", *x.of);
+      },
+      [&](const convert_value& x) { return convert_text(x, t); },
+      [&](const view_value& x) {
+        const type& of = *x.of->type;
+        if (of.is(kind::text)) return call("HEDDLE_TEXT_VIEW", *x.of);
+        if (of.is(kind::bytes)) return call("heddle_bytes_view", *x.of);
+        return of.is(kind::buffer) ? call("heddle_buffer_filled", *x.of) : text(*x.of);
+      },
+      [&](const wrap_value& x) {
+        return "(" + c_type(t) + "){.value = " + text(*x.of) + ", .has = true}";
+      },
+      [&](const empty_value&) -> std::string {
+        if (is_pointer(t)) return "NULL";
+        return is_struct(t) ? "(" + c_type(t) + "){0}" : "0";
+      },
+      [&](const has_value& x) { return text(*x.of) + ".has"; },
+      [&](const held_value& x) { return text(*x.of) + ".value"; },
+      [&](const property_value& x) { return call(x.c_name, *x.of); },
+      [](const foreign_value& x) { return x.name; });
 }
 
 namespace {
 
-/// The operation is one call in C, which needs no parentheses: `heddle_add_i64(a, b, &bad)`.
-bool is_one_call(const value& v) noexcept {
-  switch (v.what) {
+/// The function of C that checks the operator, "" if there is none: `add` of
+/// `heddle_add_i64(a, b, &bad)`.
+std::string_view checked_name(word op) noexcept {
+  switch (op) {
     case word::s_add:
+      return "add";
     case word::s_sub:
+      return "sub";
     case word::s_mul:
+      return "mul";
     case word::s_div:
+      return "div";
     case word::s_mod:
+      return "mod";
     case word::s_shl:
+      return "shl";
     case word::s_shr:
-      return true;
-    case word::s_eq:
-    case word::s_ne:
-      return v.kids[0].type->is(kind::view);
+      return "shr";
     default:
-      return false;
+      return {};
   }
+}
+
+bool compares_views(const binary_value& x) noexcept {
+  return (x.op == word::s_eq || x.op == word::s_ne) && x.left->type->is(kind::view);
 }
 
 }  // namespace
 
 std::string c_emitter::wrapped(const value& v) {
-  std::string s = text(v);
-  if (v.op == value_op::binary && !is_one_call(v)) return "(" + s + ")";
-  return s;
+  const binary_value* const x = v.get<binary_value>();
+  // One call in C needs no parentheses.
+  if (x == nullptr || !checked_name(x->op).empty() || compares_views(*x)) return text(v);
+  return "(" + text(v) + ")";
 }
 
-std::string c_emitter::binary_text(const value& v) {
-  const type& t = *v.kids[0].type;
-  const std::string a = text(v.kids[0]), b = text(v.kids[1]);
-  const std::string name = int_name(t.is(kind::duration) ? *v.type : t);
-  const std::string ctype = c_type(*v.type);
-  const auto helper = [&](const char* op) {
-    return "heddle_" + std::string(op) + "_" + name + "(" + a + ", " + b + ", &bad)";
-  };
-  switch (v.what) {
-    case word::s_add:
-      return helper("add");
-    case word::s_sub:
-      return helper("sub");
-    case word::s_mul:
-      return helper("mul");
-    case word::s_div:
-      return helper("div");
-    case word::s_mod:
-      return helper("mod");
-    case word::s_shl:
-      return helper("shl");
-    case word::s_shr:
-      return helper("shr");
+std::string c_emitter::binary_text(const binary_value& x, const type& to) {
+  const type& t = *x.left->type;
+  if (const std::string_view name = checked_name(x.op); !name.empty())
+    return "heddle_" + std::string(name) + "_" + int_name(t.is(kind::duration) ? to : t) + "(" +
+           text(*x.left) + ", " + text(*x.right) + ", &bad)";
+  if (compares_views(x))
+    return std::string(x.op == word::s_ne ? "!" : "") + "heddle_view_equal(" + text(*x.left) +
+           ", " + text(*x.right) + ")";
+  const std::string a = wrapped(*x.left), b = wrapped(*x.right);
+  const std::string op = " " + std::string(spelling(x.op)) + " ";
+  switch (x.op) {
     case word::s_add_wrap:
     case word::s_sub_wrap:
-    case word::s_mul_wrap: {
-      const char* const op = v.what == word::s_add_wrap   ? " + "
-                             : v.what == word::s_sub_wrap ? " - "
-                                                          : " * ";
-      return "(" + ctype + ")((uint64_t)" + wrapped(v.kids[0]) + op + "(uint64_t)" +
-             wrapped(v.kids[1]) + ")";
-    }
+    case word::s_mul_wrap:
+      return "(" + c_type(to) + ")((uint64_t)" + a + op.substr(0, 2) + " (uint64_t)" + b + ")";
     case word::s_and:
     case word::s_pipe:
-    case word::s_xor: {
-      const std::string op(spelling(v.what));
-      return "(" + ctype + ")(" + wrapped(v.kids[0]) + " " + op + " " + wrapped(v.kids[1]) + ")";
-    }
-    case word::s_eq:
-    case word::s_ne:
-      if (t.is(kind::view))
-        return std::string(v.what == word::s_ne ? "!" : "") + "heddle_view_equal(" + a + ", " + b +
-               ")";
-      [[fallthrough]];
-    default: {
-      const std::string op(spelling(v.what));
-      return wrapped(v.kids[0]) + " " + op + " " + wrapped(v.kids[1]);
-    }
+    case word::s_xor:
+      return "(" + c_type(to) + ")(" + a + op + b + ")";
+    default:
+      return a + op + b;
   }
 }
 
-std::string c_emitter::convert_text(const value& v) {
-  const type& held = *v.kids[0].type;
+std::string c_emitter::convert_text(const convert_value& x, const type& to) {
+  const type& held = *x.of->type;
   const type& from = held.is(kind::enumeration) ? *held.values->base : held;
-  const type& to = *v.type;
-  const std::string x = text(v.kids[0]);
   if (to.is(kind::text)) {
     c_type(to);
-    const std::string view = from.is(kind::view) ? x : "HEDDLE_TEXT_VIEW(" + x + ")";
+    const std::string view =
+        from.is(kind::view) ? text(*x.of) : "HEDDLE_TEXT_VIEW(" + text(*x.of) + ")";
     return "heddle_text_" + std::to_string(to.count) + "_of(" + view + ")";
   }
-  if (v.index == 0) return "(" + c_type(to) + ")" + wrapped(v.kids[0]);
+  if (!x.checked) return "(" + c_type(to) + ")" + wrapped(*x.of);
   const bool is_unsigned = from.is_integer() && !from.is_signed();
-  return "heddle_" + int_name(to) + (is_unsigned ? "_of_u64(" : "_of_i64(") + x + ", &bad)";
+  return "heddle_" + int_name(to) + (is_unsigned ? "_of_u64(" : "_of_i64(") + text(*x.of) +
+         ", &bad)";
 }
 
 }  // namespace heddle::draft

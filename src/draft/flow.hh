@@ -12,15 +12,13 @@
 #include <utility>
 #include <vector>
 
-#include "draft/by_kind.hh"
 #include "draft/operations.hh"
 #include "draft/types.hh"
+#include "draft/value.hh"
 
 namespace heddle::draft {
 
 using block_id = std::uint32_t;
-using var_id = std::uint32_t;
-inline constexpr std::uint32_t no_id = ~std::uint32_t{0};
 
 /// A variable of the flow: of the program, or a temporary.
 struct slot {
@@ -36,45 +34,6 @@ struct slot {
   std::uint32_t offset = 0;
   std::uint32_t size = 0;
   std::uint32_t align = 1;
-};
-
-enum class value_op : std::uint8_t {
-  constant,  ///< the integer `number`
-  text,      ///< a literal as a view
-  literal,   ///< a literal as bytes
-  slot,      ///< the variable `slot`
-  field,     ///< kids[0].field `index`
-  element,   ///< kids[0][kids[1]] of an array
-  byte_at,   ///< kids[0][kids[1]] of a view
-  part,      ///< kids[0][kids[1]..kids[2]] of a view
-  unary,     ///< the operator `what` of kids[0]
-  binary,    ///< the operator `what` of kids[0] and kids[1]
-  convert,   ///< an integer to another type; checked where it may not fit
-  view_of,   ///< the bytes of a text, bytes or buffer
-  wrap,      ///< ?T of a T
-  empty,     ///< the empty value: none, an empty text, zero
-  has,       ///< whether a ?T holds something
-  held,      ///< the value inside a ?T
-  property,  ///< a built-in without effects: len
-  foreign,   ///< a constant of C, by name
-};
-
-struct value {
-  value_op op = value_op::constant;
-  const draft::type* type = nullptr;
-  word what = word::none;
-  __int128 number = 0;
-  std::uint32_t slot = no_id;
-  std::uint32_t index = 0;
-  std::string text;
-  const operation* property = nullptr;
-  std::vector<value> kids;
-
-  [[nodiscard]] bool is_constant() const noexcept { return op == value_op::constant; }
-  /// Whether computing it may be a fault: overflow, division by zero, an index.
-  [[nodiscard]] bool may_fault() const noexcept;
-  /// Whether an index is checked in it.
-  [[nodiscard]] bool checks_index() const noexcept;
 };
 
 /// An argument of a call.
@@ -187,8 +146,7 @@ struct tail : node_of<open_tail, go_tail, branch_tail, check_tail, fault_tail, c
 
   /// Whether control waits here.
   [[nodiscard]] bool waits() const noexcept {
-    return is<wait_tail>() || is<pool_tail>() || is<call_tail>() || is<any_tail>() ||
-           is<leave_tail>() || is<yield_tail>();
+    return is<wait_tail, pool_tail, call_tail, any_tail, leave_tail, yield_tail>();
   }
   /// The value that decides what follows, or null.
   [[nodiscard]] value* decides() noexcept;
@@ -263,8 +221,8 @@ struct emit_options {
 /// ('d').
 template <class F>
 void each_slot(const value& v, F&& use) {
-  if (v.op == value_op::slot) use(v.slot, 'u');
-  for (const value& k : v.kids) each_slot(k, use);
+  if (v.slot() != no_id) use(v.slot(), 'u');
+  each_part(v, [&](const value& part) { each_slot(part, use); });
 }
 template <class F>
 void each_slot(const call_parts& c, var_id status, F&& use) {
@@ -275,11 +233,10 @@ void each_slot(const call_parts& c, var_id status, F&& use) {
 }
 template <class F>
 void each_slot(const operation_call& c, var_id status, F&& use) {
-  const bool writes_all =
-      c.on && c.on->op == value_op::slot && c.builtin->id == operation_id::set_text;
+  const bool writes_all = c.on && c.on->slot() != no_id && c.builtin->id == operation_id::set_text;
   if (c.on && !writes_all) each_slot(*c.on, use);
   each_slot(static_cast<const call_parts&>(c), status, use);
-  if (writes_all) use(c.on->slot, 'd');
+  if (writes_all) use(c.on->slot(), 'd');
 }
 template <class F>
 void each_slot(const spawn_call& c, var_id status, F&& use) {
@@ -292,8 +249,8 @@ void each_slot(const instr& i, var_id status, F&& use) {
       i,
       [&](const set_instr& x) {
         each_slot(x.from, use);
-        if (x.place.op == value_op::slot)
-          use(x.place.slot, 'd');
+        if (x.place.slot() != no_id)
+          use(x.place.slot(), 'd');
         else
           each_slot(x.place, use);
       },

@@ -42,22 +42,6 @@ var_id lowering::add_slot(std::string name, const type* t, span at, bool tempora
   return static_cast<var_id>(flow_.slots.size() - 1);
 }
 
-value lowering::slot_value(var_id id) const {
-  value v;
-  v.op = value_op::slot;
-  v.type = flow_.slots[id].type;
-  v.slot = id;
-  return v;
-}
-
-value lowering::make(value_op op, const type* t, std::vector<value> kids) {
-  value v;
-  v.op = op;
-  v.type = t;
-  v.kids = std::move(kids);
-  return v;
-}
-
 void lowering::set(value place, value from, span at) {
   const bool faults = from.may_fault();
   add(at, set_instr{std::move(place), std::move(from)});
@@ -76,21 +60,20 @@ value lowering::safe(value v, span at) {
   if (!v.may_fault()) return v;
   const var_id tmp = add_temp(v.type, at);
   note_value_views(tmp, v);
-  set(slot_value(tmp), std::move(v), at);
-  return slot_value(tmp);
+  set(value_of(tmp), std::move(v), at);
+  return value_of(tmp);
 }
 
 value lowering::stable(value v, span at) {
+  if (v.is<number_value, text_value, literal_value, foreign_value, empty_value>()) return v;
   const value* base = &v;
-  while (base->op == value_op::field || base->op == value_op::view_of) base = &base->kids[0];
-  if (v.is_constant() || v.op == value_op::text || v.op == value_op::literal ||
-      v.op == value_op::foreign || v.op == value_op::empty)
-    return v;
-  if (base->op == value_op::slot) return v;
+  while (base->is<field_value, view_value>())
+    each_part(*base, [&](const value& of) { base = &of; });
+  if (base->is<slot_value>()) return v;
   const var_id tmp = add_temp(v.type, at);
   note_value_views(tmp, v);
-  set(slot_value(tmp), std::move(v), at);
-  return slot_value(tmp);
+  set(value_of(tmp), std::move(v), at);
+  return value_of(tmp);
 }
 
 void lowering::note_value_views(var_id into, const value& v) {
@@ -125,10 +108,10 @@ value lowering::variable_value(const variable& v) {
   if (const auto alias = context_->aliases.find(&v); alias != context_->aliases.end())
     return alias->second;
   const auto found = context_->names.find(&v);
-  if (found != context_->names.end()) return slot_value(found->second);
+  if (found != context_->names.end()) return value_of(found->second);
   const var_id id = add_slot(v.name, v.type, v.at);
   context_->names[&v] = id;
-  return slot_value(id);
+  return value_of(id);
 }
 
 var_id lowering::declare(const variable& v) {

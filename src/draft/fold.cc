@@ -182,9 +182,7 @@ class folder {
     if (c.on) note_root(*c.on);
   }
   void note_root(const value& v) {
-    const value* at = &v;
-    while (at->op == value_op::field || at->op == value_op::element) at = &at->kids[0];
-    if (at->op == value_op::slot) shared_[at->slot] = true;
+    if (v.root() != no_id) shared_[v.root()] = true;
   }
 
   [[nodiscard]] bool tracked(var_id id) const {
@@ -195,48 +193,42 @@ class folder {
   }
 
   [[nodiscard]] std::optional<__int128> number_of(const value& v, const known_numbers& s) const {
-    switch (v.op) {
-      case value_op::constant:
-        return v.number;
-      case value_op::slot:
-        if (const __int128* const n = s.find(v.slot); n != nullptr && !v.type->needs_release())
-          return *n;
-        return std::nullopt;
-      case value_op::unary: {
-        if (v.what == word::k_fail || v.what == word::k_or) return std::nullopt;
-        const auto a = number_of(v.kids[0], s);
-        return a ? fold_unary(v.what, *v.type, *a) : std::nullopt;
-      }
-      case value_op::binary: {
-        const type& t = *v.kids[0].type;
-        if (!t.is_integer() && !t.is(kind::boolean) && !t.is(kind::duration) &&
-            !t.is(kind::enumeration) && !t.is(kind::error))
-          return std::nullopt;
-        if (t.is(kind::duration) && v.what == word::s_mod) return std::nullopt;
-        const auto a = number_of(v.kids[0], s);
-        const auto b = number_of(v.kids[1], s);
-        // One side decides only where the other has no fault to report.
-        if (v.what == word::s_andand && a && *a == 0) return 0;
-        if (v.what == word::s_oror && a && *a != 0) return 1;
-        if (!a || !b) return std::nullopt;
-        if (v.type->is(kind::duration) || t.is(kind::duration)) {
-          if (v.what == word::s_shl || v.what == word::s_shr) return std::nullopt;
-        }
-        return fold_binary(v.what,
-                           t.is(kind::boolean) || t.is(kind::enumeration) || t.is(kind::error)
-                               ? *v.kids[0].type
-                               : t,
-                           *a, *b);
-      }
-      case value_op::convert: {
-        if (!v.type->is_integer() && !v.type->is(kind::duration)) return std::nullopt;
-        const auto a = number_of(v.kids[0], s);
-        if (!a || !fits(*v.type, *a)) return std::nullopt;
-        return a;
-      }
-      default:
-        return std::nullopt;
-    }
+    using number = std::optional<__int128>;
+    return by_kind(
+        v, [](const number_value& x) -> number { return x.number; },
+        [&](const slot_value& x) -> number {
+          const __int128* const n = s.find(x.slot);
+          return n != nullptr && !v.type->needs_release() ? number(*n) : std::nullopt;
+        },
+        [&](const unary_value& x) -> number {
+          const number a = number_of(*x.of, s);
+          return a ? fold_unary(x.op, *v.type, *a) : std::nullopt;
+        },
+        [&](const binary_value& x) -> number {
+          const type& t = *x.left->type;
+          const bool span = t.is(kind::duration);
+          if (!t.is_integer() && !t.is(kind::boolean) && !span && !t.is(kind::enumeration) &&
+              !t.is(kind::error))
+            return std::nullopt;
+          if (span && x.op == word::s_mod) return std::nullopt;
+          const number a = number_of(*x.left, s);
+          const number b = number_of(*x.right, s);
+          // One side decides only where the other has no fault to report.
+          if (x.op == word::s_andand && a && *a == 0) return 0;
+          if (x.op == word::s_oror && a && *a != 0) return 1;
+          const bool shifts = x.op == word::s_shl || x.op == word::s_shr;
+          if (!a || !b || (shifts && (span || v.type->is(kind::duration)))) return std::nullopt;
+          return fold_binary(x.op, t, *a, *b);
+        },
+        [&](const convert_value& x) -> number {
+          if (!v.type->is_integer() && !v.type->is(kind::duration)) return std::nullopt;
+          const number a = number_of(*x.of, s);
+          return a && fits(*v.type, *a) ? a : std::nullopt;
+        },
+        [](const one_of<text_value, literal_value, field_value, element_value, byte_value,
+                        part_value, index_value, error_value, status_value, view_value, wrap_value,
+                        empty_value, has_value, held_value, property_value, foreign_value> auto&)
+            -> number { return std::nullopt; });
   }
 
   static void learn(var_id id, const std::optional<__int128>& n, known_numbers& s) {
@@ -250,20 +242,20 @@ class folder {
     if (c.result != no_id) s.forget(c.result);
     if (c.sets_status) s.forget(flow_.status);
     for (const passed& a : c.args)
-      if (a.by_address && a.what.op == value_op::slot) s.forget(a.what.slot);
+      if (a.by_address && a.what.slot() != no_id) s.forget(a.what.slot());
   }
 
   void apply(const instr& i, known_numbers& s) const {
     by_kind(
         i,
         [&](const set_instr& x) {
-          if (x.place.op != value_op::slot) return;
-          const var_id id = x.place.slot;
+          const var_id id = x.place.slot();
+          if (id == no_id) return;
           if (tracked(id) && !flow_.slots[id].type->needs_release())
             return learn(id, number_of(x.from, s), s);
           std::optional<__int128> n;
-          if (tracked(id) && flow_.slots[id].type->is_owned() && x.from.op == value_op::slot)
-            if (const __int128* const from = s.find(x.from.slot)) n = *from;
+          if (tracked(id) && flow_.slots[id].type->is_owned() && x.from.slot() != no_id)
+            if (const __int128* const from = s.find(x.from.slot())) n = *from;
           learn(id, n, s);
         },
         [&](const clear_instr& x) {
@@ -295,27 +287,11 @@ class folder {
     return t.next;
   }
 
-  void rewrite_value(value& v, const known_numbers& s, bool root_is_place = false) const {
-    if (!root_is_place) {
-      if (v.op != value_op::constant) {
-        if (const auto n = number_of(v, s)) {
-          const type* const t = v.type;
-          v = value{};
-          v.op = value_op::constant;
-          v.type = t;
-          v.number = *n;
-          return;
-        }
-      }
-    }
-    for (std::size_t i = 0; i != v.kids.size(); ++i) {
-      const bool place = root_is_place && i == 0;
-      if (v.op == value_op::view_of || v.op == value_op::field || v.op == value_op::has ||
-          v.op == value_op::held || v.op == value_op::property || place ||
-          ((v.op == value_op::element) && i == 0)) {
-        if (v.kids[i].op == value_op::slot) continue;
-      }
-      rewrite_value(v.kids[i], s, place);
+  void rewrite_value(value& v, const known_numbers& s) const {
+    if (const auto n = number_of(v, s)) {
+      v.how = number_value{*n};
+    } else if (const index_value* const x = v.get<index_value>(); !x || x->at->slot() == no_id) {
+      each_part(v, [&](value& part) { rewrite_value(part, s); });
     }
   }
 

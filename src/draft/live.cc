@@ -110,7 +110,7 @@ class liveness {
 
 /// Whether a store may be dropped when its slot is not read again.
 bool only_stores(const set_instr& x) {
-  return x.place.op == value_op::slot && !x.from.may_fault() && !x.from.checks_index();
+  return x.place.slot() != no_id && !x.from.may_fault() && !x.from.checks_index();
 }
 
 }  // namespace
@@ -126,7 +126,7 @@ void remove_dead(flow& f) {
         const clear_instr* const clears = body[i].get<clear_instr>();
         const set_instr* const sets = body[i].get<set_instr>();
         if (clears == nullptr && (sets == nullptr || !only_stores(*sets))) return;
-        const var_id id = clears != nullptr ? clears->slot : sets->place.slot;
+        const var_id id = clears != nullptr ? clears->slot : sets->place.slot();
         if (behind[id] || f.slots[id].by_reference) return;
         dead[i] = true;
       });

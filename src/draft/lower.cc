@@ -107,10 +107,8 @@ void lowering::lower_stmt(const stmt& s) {
       },
       [&](const return_stmt& x) { lower_return(x, at); },
       [&](const fail_stmt& x) {
-        value code = make(value_op::unary, types_.basic(kind::i64), {});
-        code.what = word::k_or;  // the status of an error
-        code.kids.push_back(lower_argument(*x.error, false));
-        set(slot_value(flow_.status), std::move(code), at);
+        set(value_of(flow_.status),
+            make(types_.basic(kind::i64), status_value{lower_argument(*x.error, false)}), at);
         go(unwind_to(top_), at);
       },
       [&](const break_stmt&) { lower_jump(&loop::after, at); },
@@ -148,7 +146,7 @@ void lowering::lower_return(const return_stmt& x, span at) {
   if (x.value) {
     if (c.result != no_id) {
       const std::uint32_t mark = top_;
-      store(slot_value(c.result), *x.value);
+      store(value_of(c.result), *x.value);
       if (open() && top_ != mark) leave_to(mark, at);
       top_ = mark;
     } else {
@@ -171,9 +169,8 @@ void lowering::lower_return(const return_stmt& x, span at) {
 
 void lowering::begin_any(flow& f) {
   for (const var_id w : won_) {
-    value place = make(value_op::slot, f.slots[w].type, {});
-    place.slot = w;
-    instr i{{set_instr{std::move(place), constant_value(f.slots[w].type, 255)}}, {}};
+    const type* const t = f.slots[w].type;
+    instr i{{set_instr{make(t, slot_value{w}), make(t, number_value{255})}}, {}};
     f.blocks[0].body.insert(f.blocks[0].body.begin(), std::move(i));
   }
 }

@@ -15,9 +15,9 @@ void lowering::lower_call(const expr& e, var_id into, const failure& on_error) {
     return lower_function_call(e, *call, into, on_error);
   if (into == no_id) return lower_effects(e);
   if (call != nullptr)
-    store_made(slot_value(into), e, on_error);
+    store_made(value_of(into), e, on_error);
   else
-    store(slot_value(into), e);
+    store(value_of(into), e);
 }
 
 void lowering::add_arguments(call_parts& c, const call_expr& call, const function& f,
@@ -39,20 +39,19 @@ void lowering::add_arguments(call_parts& c, const call_expr& call, const functio
         into_frame && t->owning == owning::counted && (f.copies_values() || !t->by_address());
     if (moves || counts) {
       const var_id tmp = store_temp(a, t);
-      c.pass(slot_value(tmp));
+      c.pass(value_of(tmp));
       moved_.push_back(tmp);
       continue;
     }
     value v = lower_argument(a, waits);
     const bool later = effects_follow(list, n);
     const bool address = t->by_address() && !f.copies_values();
-    const bool place =
-        v.op == value_op::slot || v.op == value_op::field || v.op == value_op::element;
-    if ((later && !v.is_constant() && v.op != value_op::text && t->owning == owning::value) ||
+    const bool place = v.is<slot_value, field_value, element_value>();
+    if ((later && !v.is<number_value, text_value>() && t->owning == owning::value) ||
         (address && !place)) {
       const var_id tmp = add_temp(t, a.at);
-      set(slot_value(tmp), std::move(v), a.at);
-      v = slot_value(tmp);
+      set(value_of(tmp), std::move(v), a.at);
+      v = value_of(tmp);
     }
     c.pass(std::move(v), address);
   }
@@ -81,7 +80,7 @@ void lowering::lower_function_call(const expr& e, const call_expr& x, var_id int
                        &f};
       for (const passed& a : frame.args)
         each_slot(a.what, [&](var_id from, char) { views_.emplace_back(frame.result, from); });
-      call.args = {{slot_value(frame.result)}};
+      call.args = {{value_of(frame.result)}};
       add(e.at, std::move(frame));
       for (const var_id t : moved) add(e.at, clear_instr{t});
       check_status(failed_block(on_error, e.at), e.at);
@@ -145,7 +144,7 @@ void lowering::lower_merged(const expr& e, const call_expr& x, var_id into,
       const var_id id = add_slot(p.var->name, t, p.at);
       add(a.at, clear_instr{id});
       push_release(id);
-      store(slot_value(id), a);
+      store(value_of(id), a);
       inner.names[p.var] = id;
       continue;
     }
@@ -165,7 +164,7 @@ void lowering::lower_merged(const expr& e, const call_expr& x, var_id into,
       }
     }
     value v = lower_argument(a, true);
-    if (v.is_constant() || v.op == value_op::text || (t->is(kind::view) && kept)) {
+    if (v.is<number_value, text_value>() || (t->is(kind::view) && kept)) {
       inner.aliases.emplace(p.var, std::move(v));
       continue;
     }
@@ -174,9 +173,9 @@ void lowering::lower_merged(const expr& e, const call_expr& x, var_id into,
     if (t->needs_release()) {
       add(a.at, clear_instr{id});
       push_release(id);
-      store(slot_value(id), a);
+      store(value_of(id), a);
     } else {
-      set(slot_value(id), std::move(v), a.at);
+      set(value_of(id), std::move(v), a.at);
     }
     inner.names[p.var] = id;
   }
@@ -210,15 +209,11 @@ void lowering::lower_spawn(const expr& e, const spawn_expr& x, var_id into) {
   if (x.color) {
     color = safe(lower(*x.color), e.at);
     // The connection moves into the thread; its number is read before.
-    if (color.type->is(kind::conn)) {
-      value number = make(value_op::property, types_.basic(kind::i64), {});
-      number.text = "heddle_conn_number";
-      number.kids.push_back(std::move(color));
-      color = std::move(number);
-    }
+    if (color.type->is(kind::conn))
+      color = make(types_.basic(kind::i64), property_value{"heddle_conn_number", color});
     const var_id tmp = add_temp(types_.basic(kind::i64), e.at);
-    set(slot_value(tmp), std::move(color), e.at);
-    color = slot_value(tmp);
+    set(value_of(tmp), std::move(color), e.at);
+    color = value_of(tmp);
   }
   add_arguments(made, call, f, true, false);
   const std::vector<var_id> moved = std::move(moved_);

@@ -13,8 +13,8 @@ void lowering::lower_condition(const condition& c, block_id yes, block_id no, sp
     value v = safe(lower(*c.value), at);
     if (top_ != mark) {
       const var_id tmp = add_temp(v.type, at);
-      set(slot_value(tmp), std::move(v), at);
-      v = slot_value(tmp);
+      set(value_of(tmp), std::move(v), at);
+      v = value_of(tmp);
       leave_to(mark, at);
     }
     branch(std::move(v), yes, no, at);
@@ -24,17 +24,13 @@ void lowering::lower_condition(const condition& c, block_id yes, block_id no, sp
   const type* const t = c.value->type;
   const var_id tmp = add_temp(t, at);
   if (t->needs_release()) add(at, clear_instr{tmp});
-  store(slot_value(tmp), *c.value);
+  store(value_of(tmp), *c.value);
   if (open() && top_ != mark) leave_to(mark, at);
   top_ = mark;
-  value has = make(value_op::has, types_.basic(kind::boolean), {});
-  has.kids.push_back(slot_value(tmp));
-  branch(std::move(has), yes, no, at);
+  branch(make(types_.basic(kind::boolean), has_value{value_of(tmp)}), yes, no, at);
   at_ = yes;
   const var_id id = declare(*c.var);
-  value held = make(value_op::held, t->of, {});
-  held.kids.push_back(slot_value(tmp));
-  set(slot_value(id), std::move(held), at);
+  set(value_of(id), make(t->of, held_value{value_of(tmp)}), at);
   if (t->of->needs_release()) push_release(id);
 }
 
@@ -63,8 +59,8 @@ void lowering::lower_match(const match_stmt& x, span at) {
   if (top_ != mark || t->is(kind::view)) {
     const var_id tmp = add_temp(t, at);
     note_value_views(tmp, subject);
-    set(slot_value(tmp), std::move(subject), at);
-    subject = slot_value(tmp);
+    set(value_of(tmp), std::move(subject), at);
+    subject = value_of(tmp);
   }
   // The owner of a text is compared first, so it lives to the end of the case.
   if (!t->is(kind::view)) {
@@ -158,7 +154,7 @@ void lowering::lower_any(const any_stmt& x, span at) {
     // A send arm has given its value away; a failed one has dropped it.
     if (waits[n].builtin->params.find("take ") != std::string_view::npos)
       for (const passed& a : waits[n].args)
-        if (a.by_address) add(at, clear_instr{a.what.slot});
+        if (a.by_address) add(at, clear_instr{a.what.slot()});
     check_status(failed, arms[n].arm->at);
     if (arms[n].result != no_id) {
       const var_id id = arms[n].result;

@@ -35,10 +35,8 @@ var_id lowering::result_slot(const type* t, var_id into, span at) {
 
 void lowering::declare_error(const variable& v, span at) {
   const var_id id = declare(v);
-  value code = make(value_op::unary, types_.basic(kind::error), {});
-  code.what = word::k_fail;  // the error of a status
-  code.kids.push_back(slot_value(flow_.status));
-  set(slot_value(id), std::move(code), at);
+  value code = make(types_.basic(kind::error), error_value{value_of(flow_.status)});
+  set(value_of(id), std::move(code), at);
 }
 
 void lowering::perform(const cleanup& c, bool early, bool cancels) {
@@ -54,26 +52,26 @@ void lowering::perform(const cleanup& c, bool early, bool cancels) {
       return;
     case cleanup_op::scope: {
       const var_id kept = early ? add_temp(types_.basic(kind::i64), c.at) : no_id;
-      if (early) set(slot_value(kept), slot_value(flow_.status), c.at);
+      if (early) set(value_of(kept), value_of(flow_.status), c.at);
       const block_id wait = fresh("leave_scope", c.at);
       const block_id next = fresh("left_scope", c.at);
       go(wait);
       at_ = wait;
       finish(c.at, {next}, leave_tail{c.slot, cancels});
       at_ = next;
-      if (early) set(slot_value(flow_.status), slot_value(kept), c.at);
+      if (early) set(value_of(flow_.status), value_of(kept), c.at);
       return;
     }
     case cleanup_op::defer: {
       // The status with which the block is left survives the deferred code.
       const var_id kept = early ? add_temp(types_.basic(kind::i64), c.at) : no_id;
-      if (early) set(slot_value(kept), slot_value(flow_.status), c.at);
+      if (early) set(value_of(kept), value_of(flow_.status), c.at);
       if (c.deferred->value) {
         lower_effects(*c.deferred->value);
       } else {
         lower_block(c.deferred->body);
       }
-      if (early && open()) set(slot_value(flow_.status), slot_value(kept), c.at);
+      if (early && open()) set(value_of(flow_.status), value_of(kept), c.at);
       return;
     }
   }
@@ -137,15 +135,7 @@ void lowering::split_faults(const failure& on_error, span at) {
   const block_id failed = fresh("failed", at);
   check_status(failed, at);
   const block_id here = std::exchange(at_, failed);
-  value is_fault = make(value_op::binary, types_.basic(kind::boolean), {});
-  is_fault.what = word::s_eq;
-  is_fault.kids.push_back(slot_value(flow_.status));
-  value code;
-  code.op = value_op::foreign;
-  code.type = types_.basic(kind::i64);
-  code.text = "HEDDLE_FAULT";
-  is_fault.kids.push_back(std::move(code));
-  branch(std::move(is_fault), out, failed_block(on_error, at), at);
+  branch(status_is("HEDDLE_FAULT"), out, failed_block(on_error, at), at);
   at_ = here;
 }
 

@@ -44,31 +44,29 @@ void lowering::lower_for(const for_stmt& x, span at) {
   const range_expr* const range = x.over->get<range_expr>();
   const bool ranged = range != nullptr;
   value over;
-  value first = constant_value(integer, 0), last;
+  value first = make_number(integer, 0), last;
   if (ranged) {
     if (range->from) first = lower(*range->from);
     last = lower(*range->to);
   } else if (x.over->type->is(kind::array)) {
     over = lower_place(*x.over);
-    last = constant_value(integer, static_cast<__int128>(x.over->type->count));
+    last = make_number(integer, static_cast<__int128>(x.over->type->count));
   } else {
     over = safe(lower(*x.over), at);
     const var_id tmp = add_temp(over.type, at);
     note_value_views(tmp, over);
-    set(slot_value(tmp), std::move(over), at);
-    over = slot_value(tmp);
-    last = make(value_op::property, integer, {});
-    last.text = "heddle_view_len";
-    last.kids.push_back(over);
+    set(value_of(tmp), std::move(over), at);
+    over = value_of(tmp);
+    last = make(integer, property_value{"heddle_view_len", over});
   }
   const var_id index = add_slot(
       ranged || x.second_var != nullptr ? std::string(x.name) : "at_" + line_text(at), integer, at);
-  set(slot_value(index), std::move(first), at);
+  set(value_of(index), std::move(first), at);
   value end = last;
-  if (!last.is_constant()) {
+  if (!last.is<number_value>()) {
     const var_id tmp = add_slot("end_" + line_text(at), integer, at, true);
-    set(slot_value(tmp), std::move(last), at);
-    end = slot_value(tmp);
+    set(value_of(tmp), std::move(last), at);
+    end = value_of(tmp);
   }
   const block_id head = fresh("for", at);
   const block_id body = fresh("body", at);
@@ -76,11 +74,8 @@ void lowering::lower_for(const for_stmt& x, span at) {
   const block_id after = fresh("after_for", at);
   go(head);
   at_ = head;
-  value less = make(value_op::binary, types_.basic(kind::boolean), {});
-  less.what = word::s_lt;
-  less.kids.push_back(slot_value(index));
-  less.kids.push_back(end);
-  branch(std::move(less), body, after, at);
+  branch(make(types_.basic(kind::boolean), binary_value{word::s_lt, value_of(index), end}), body,
+         after, at);
   at_ = body;
   const std::uint32_t mark = top_;
   context_->loops.push_back({step, after, mark});
@@ -91,26 +86,17 @@ void lowering::lower_for(const for_stmt& x, span at) {
   if (!ranged) {
     const variable& element = x.second_var != nullptr ? *x.second_var : *x.var;
     const var_id id = declare(element);
-    value v = make(x.over->type->is(kind::array) ? value_op::element : value_op::byte_at,
-                   element.type, {});
-    v.index = 1;
-    v.kids.push_back(over);
-    v.kids.push_back(slot_value(index));
-    if (v.op == value_op::byte_at) {
-      v.op = value_op::property;
-      v.text = "heddle_view_byte";
-    }
-    add(at, set_instr{slot_value(id), std::move(v)});
+    value v = over.type->is(kind::array)
+                  ? make(element.type, element_value{over, value_of(index), true})
+                  : make(element.type, byte_value{over, value_of(index), true});
+    add(at, set_instr{value_of(id), std::move(v)});
   }
   lower_block(x.body);
   context_->loops.pop_back();
   go(step);
   at_ = step;
-  value more = make(value_op::binary, integer, {});
-  more.what = word::s_add_wrap;
-  more.kids.push_back(slot_value(index));
-  more.kids.push_back(constant_value(integer, 1));
-  set(slot_value(index), std::move(more), at);
+  set(value_of(index),
+      make(integer, binary_value{word::s_add_wrap, value_of(index), make_number(integer, 1)}), at);
   go_back(head, x.yields, at);
   at_ = after;
   // A value made for the loop ends with it.

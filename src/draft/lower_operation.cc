@@ -35,20 +35,20 @@ operation_call lowering::make_operation(const call_expr& e, bool waits) {
     } else if (how == passing::take || (n < params.size() && params[n].type == "T")) {
       // The value moves through a temporary, whose address the operation gets.
       const var_id tmp = store_temp(*list[n], list[n]->final_type());
-      c.pass(slot_value(tmp), true);
+      c.pass(value_of(tmp), true);
     } else if (n < params.size() && params[n].type == "range") {
       const range_expr& range = list[n]->as<range_expr>();
       const type* const integer = types_.basic(kind::i64);
-      c.pass(range.from ? lower_argument(*range.from, waits) : constant_value(integer, 0));
-      c.pass(range.to ? lower_argument(*range.to, waits) : constant_value(integer, INT64_MAX));
+      c.pass(range.from ? lower_argument(*range.from, waits) : make_number(integer, 0));
+      c.pass(range.to ? lower_argument(*range.to, waits) : make_number(integer, INT64_MAX));
     } else {
       // A buffer changes while it gets them one by one, and they may be read from it.
       value v = lower_argument(*list[n], waits || (prints && c.on));
-      if (effects_follow(list, n) && !v.is_constant() && v.op != value_op::text &&
+      if (effects_follow(list, n) && !v.is<number_value, text_value>() &&
           v.type->owning == owning::value && !v.type->by_address()) {
         const var_id tmp = add_temp(v.type, list[n]->at);
-        set(slot_value(tmp), std::move(v), list[n]->at);
-        v = slot_value(tmp);
+        set(value_of(tmp), std::move(v), list[n]->at);
+        v = value_of(tmp);
       }
       c.pass(std::move(v));
     }
@@ -57,12 +57,7 @@ operation_call lowering::make_operation(const call_expr& e, bool waits) {
 }
 
 value lowering::as_receiver(value place, const operation& op) {
-  if (op.on == receiver::view && !place.type->is(kind::view)) {
-    value v = make(value_op::view_of, types_.basic(kind::view), {});
-    v.kids.push_back(std::move(place));
-    return v;
-  }
-  return place;
+  return op.on == receiver::view ? to_view(std::move(place)) : place;
 }
 
 void lowering::lower_operation(const expr& e, const call_expr& x, var_id into,
@@ -74,11 +69,11 @@ void lowering::lower_operation(const expr& e, const call_expr& x, var_id into,
   if (!op.result.empty() || op.on == receiver::job) c.result = result_slot(e.type, into, e.at);
   const bool fallible = op.fallible;
   const bool consumes = op.consumes;
-  const var_id receiver = consumes && c.on->op == value_op::slot ? c.on->slot : no_id;
+  const var_id receiver = consumes ? c.on->slot() : no_id;
   std::vector<var_id> taken;
   for (const passed& a : c.args)
     if (a.by_address && op.params.find("take ") != std::string_view::npos)
-      taken.push_back(a.what.slot);
+      taken.push_back(a.what.slot());
   if (op.waits) {
     const block_id wait = fresh(std::string(op.name).c_str(), e.at);
     const block_id next = fresh("got", e.at);

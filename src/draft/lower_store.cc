@@ -39,7 +39,7 @@ var_id lowering::store_temp(const expr& e, const type* t) {
   const var_id tmp = add_temp(t, e.at);
   add(e.at, clear_instr{tmp});
   if (t->needs_release()) push_release(tmp);
-  store(slot_value(tmp), e);
+  store(value_of(tmp), e);
   return tmp;
 }
 
@@ -49,15 +49,15 @@ void lowering::store(value place, const expr& e) {
     // A call's result is converted on the way.
     const var_id tmp = add_temp(e.type, e.at);
     if (e.type->needs_release()) add(e.at, clear_instr{tmp});
-    store_made(slot_value(tmp), e, failure{});
-    move_into(std::move(place), converted(slot_value(tmp), e.to), tmp, e.at);
+    store_made(value_of(tmp), e, failure{});
+    move_into(std::move(place), converted(value_of(tmp), e.to), tmp, e.at);
     return;
   }
   if (calls || e.is<list_expr>() || e.is<or_expr>())
     return store_made(std::move(place), e, failure{});
   if (const move_expr* const x = e.get<move_expr>()) {
     value from = variable_value(*x->of->local());
-    const var_id slot = from.slot;
+    const var_id slot = from.slot();
     set(std::move(place), e.to != nullptr ? converted(std::move(from), e.to) : std::move(from),
         e.at);
     if (slot != no_id) add(e.at, clear_instr{slot});
@@ -66,7 +66,7 @@ void lowering::store(value place, const expr& e) {
   const name_expr* const name = e.get<name_expr>();
   value from = lower(e);
   const type* const t = place.type;
-  const var_id moved = name != nullptr && name->moves ? variable_value(*name->var).slot : no_id;
+  const var_id moved = name != nullptr && name->moves ? variable_value(*name->var).slot() : no_id;
   const value copy = place;
   set(std::move(place), std::move(from), e.at);
   if (moved != no_id) {
@@ -83,14 +83,11 @@ void lowering::move_into(value place, value from, var_id tmp, span at) {
 
 void lowering::store_made(value place, const expr& e, const failure& on_error) {
   const bool direct =
-      place.op == value_op::slot && !flow_.slots[place.slot].by_reference && place.type == e.type;
+      place.slot() != no_id && !flow_.slots[place.slot()].by_reference && place.type == e.type;
   if (const list_expr* const x = e.get<list_expr>()) {
     for (std::size_t i = 0; i != x->elements.size(); ++i) {
-      value element = make(value_op::element, e.type->of, {});
-      element.index = 1;
-      element.kids.push_back(place);
-      element.kids.push_back(constant_value(types_.basic(kind::i64), static_cast<__int128>(i)));
-      store(std::move(element), *x->elements[i].value);
+      value at = make(types_.basic(kind::i64), number_value{static_cast<__int128>(i)});
+      store(make(e.type->of, element_value{place, std::move(at), true}), *x->elements[i].value);
     }
     return;
   }
@@ -101,19 +98,19 @@ void lowering::store_made(value place, const expr& e, const failure& on_error) {
   if (e.means == meaning::conversion) return store_conversion(std::move(place), e, *call, on_error);
   const bool calls = call != nullptr || e.is<try_expr>();
   if (!calls && handles == nullptr && spawns == nullptr) return store(std::move(place), e);
-  if (direct && calls) return lower_call(e, place.slot, on_error);
-  if (direct && handles != nullptr) return lower_or(e, *handles, place.slot);
-  if (direct) return lower_spawn(e, *spawns, place.slot);
+  if (direct && calls) return lower_call(e, place.slot(), on_error);
+  if (direct && handles != nullptr) return lower_or(e, *handles, place.slot());
+  if (direct) return lower_spawn(e, *spawns, place.slot());
   const var_id tmp = add_temp(e.type, e.at);
   if (e.type->needs_release()) add(e.at, clear_instr{tmp});
-  store_made(slot_value(tmp), e, on_error);
-  value from = slot_value(tmp);
+  store_made(value_of(tmp), e, on_error);
+  value from = value_of(tmp);
   if (e.to != nullptr && e.to != e.type) from = converted(std::move(from), e.to);
   move_into(std::move(place), std::move(from), tmp, e.at);
 }
 
 void lowering::store_record(value place, const expr& e, const call_expr& call) {
-  const bool whole = place.op == value_op::slot;
+  const bool whole = place.slot() != no_id;
   value target = place;
   var_id tmp = no_id;
   // Made apart: `q = request(x: q.x + 1)` reads the old record while the new one is made.
@@ -123,8 +120,7 @@ void lowering::store_record(value place, const expr& e, const call_expr& call) {
         e,
         [&](const expr& x) {
           if (x.local() == nullptr) return;
-          const value v = variable_value(*x.local());
-          apart |= v.op == value_op::slot && v.slot == place.slot;
+          apart |= variable_value(*x.local()).slot() == place.slot();
         },
         [](const stmt&) {});
   }
@@ -137,21 +133,18 @@ void lowering::store_record(value place, const expr& e, const call_expr& call) {
   }
   if (apart) {
     tmp = add_temp(e.type, e.at);
-    target = slot_value(tmp);
+    target = value_of(tmp);
   }
-  set(target, make(value_op::empty, e.type, {}), e.at);
+  set(target, make(e.type, empty_value{}), e.at);
   const std::uint32_t mark = top_;
-  if (e.type->needs_release() && target.op == value_op::slot && tmp != no_id) push_release(tmp);
+  if (e.type->needs_release() && target.slot() != no_id && tmp != no_id) push_release(tmp);
   const auto& parts = e.type->record->parts;
   for (std::size_t i = 0; i != parts.size(); ++i) {
     if (i >= call.args.size() || !call.args[i].value) continue;
-    value field = make(value_op::field, parts[i].type, {});
-    field.index = static_cast<std::uint32_t>(i);
-    field.kids.push_back(target);
-    store(std::move(field), *call.args[i].value);
+    store(make(parts[i].type, field_value{target, i}), *call.args[i].value);
   }
   if (tmp != no_id) {
-    move_into(std::move(place), slot_value(tmp), tmp, e.at);
+    move_into(std::move(place), value_of(tmp), tmp, e.at);
     top_ = mark;
   }
 }
@@ -168,21 +161,14 @@ void lowering::store_conversion(value place, const expr& e, const call_expr& cal
     return;
   }
   if (t->is(kind::bytes)) return store(std::move(place), x);
-  value v = make(value_op::convert, t, {});
-  v.index = 1;
   // An enum is its integer, a duration is int.
   const type* const from = x.type->is(kind::enumeration) ? x.type->values->base : x.type;
   const type* const as = t->is(kind::duration) ? types_.basic(kind::i64) : t;
-  if (from->is_integer()) {
-    const bool fits = from->is_signed() == as->is_signed()
-                          ? from->bits() <= as->bits()
-                          : as->is_signed() && from->bits() < as->bits();
-    if (fits) v.index = 0;
-  } else if (from->is(kind::boolean)) {
-    v.index = 0;
-  }
-  v.kids.push_back(lower(x));
-  set(std::move(place), std::move(v), e.at);
+  const bool fits = !from->is_integer() ? from->is(kind::boolean)
+                    : from->is_signed() == as->is_signed()
+                        ? from->bits() <= as->bits()
+                        : as->is_signed() && from->bits() < as->bits();
+  set(std::move(place), make(t, convert_value{lower(x), !fits}), e.at);
 }
 
 void lowering::lower_or(const expr& e, const or_expr& x, var_id into) {
@@ -193,17 +179,14 @@ void lowering::lower_or(const expr& e, const or_expr& x, var_id into) {
     const type* const t = x.of->type;
     const var_id tmp = add_temp(t, e.at);
     if (t->needs_release()) add(e.at, clear_instr{tmp});
-    store(slot_value(tmp), *x.of);
+    store(value_of(tmp), *x.of);
     const block_id held = fresh("held", e.at);
-    value has = make(value_op::has, types_.basic(kind::boolean), {});
-    has.kids.push_back(slot_value(tmp));
-    branch(std::move(has), held, failed, e.at);
+    branch(make(types_.basic(kind::boolean), has_value{value_of(tmp)}), held, failed, e.at);
     at_ = held;
     if (into != no_id) {
-      value v = make(value_op::held, t->of, {});
-      v.kids.push_back(slot_value(tmp));
+      value v = make(t->of, held_value{value_of(tmp)});
       note_value_views(into, v);
-      set(slot_value(into), std::move(v), e.at);
+      set(value_of(into), std::move(v), e.at);
     } else if (t->needs_release()) {
       add(e.at, release_instr{tmp});
     }
@@ -213,7 +196,7 @@ void lowering::lower_or(const expr& e, const or_expr& x, var_id into) {
     f.mark = mark;
     lower_call(*x.of, into, f);
   } else if (into != no_id) {
-    store(slot_value(into), *x.of);
+    store(value_of(into), *x.of);
   }
   if (open()) leave_to(mark, e.at);
   top_ = mark;
@@ -234,7 +217,7 @@ void lowering::lower_handler(const or_expr& x, var_id into, span at) {
   } else if (x.handler) {
     lower_block(*x.handler);
   } else if (x.otherwise && into != no_id) {
-    store(slot_value(into), *x.otherwise);
+    store(value_of(into), *x.otherwise);
   } else if (x.otherwise) {
     lower_effects(*x.otherwise);
   }
@@ -267,11 +250,11 @@ void lowering::store_value(var_id id, const expr& e) {
     if (!e.is<call_expr>() && !e.is<try_expr>() && !e.is<or_expr>()) {
       value v = lower(e);
       note_value_views(id, v);
-      set(slot_value(id), std::move(v), e.at);
+      set(value_of(id), std::move(v), e.at);
       return;
     }
   }
-  store(slot_value(id), e);
+  store(value_of(id), e);
 }
 
 void lowering::lower_assign(const assign_stmt& x, span at) {
@@ -279,22 +262,18 @@ void lowering::lower_assign(const assign_stmt& x, span at) {
   const type* const t = x.to->type;
   if (x.op != word::s_set) {
     value place = lower_place(*x.to);
-    value v = make(value_op::binary, t, {});
-    v.what = x.computes();
-    value right = lower(*x.value);
-    v.kids.push_back(place);
-    v.kids.push_back(std::move(right));
+    value v = make(t, binary_value{x.computes(), place, lower(*x.value)});
     if (keeps_old_value(x)) v = safe(std::move(v), at);
     set(std::move(place), std::move(v), at);
   } else if (!t->needs_release()) {
     if (x.to->is<name_expr>() && !x.value->is<name_expr>()) {
       const value place = lower_place(*x.to);
-      if (place.op == value_op::slot && !flow_.slots[place.slot].by_reference) {
-        const bool reads = reads_slot(*x.value, place.slot);
+      if (place.slot() != no_id && !flow_.slots[place.slot()].by_reference) {
+        const bool reads = reads_slot(*x.value, place.slot());
         // The elements of a list are stored one by one.
         if ((!reads || (!contains_effects(*x.value) && !x.value->is<list_expr>())) &&
             !keeps_old_value(x)) {
-          store_value(place.slot, *x.value);
+          store_value(place.slot(), *x.value);
           if (open()) leave_to(mark, at);
           top_ = mark;
           return;
@@ -304,19 +283,19 @@ void lowering::lower_assign(const assign_stmt& x, span at) {
     const var_id tmp = add_temp(t, at);
     store_value(tmp, *x.value);
     value place = lower_place(*x.to);
-    set(std::move(place), slot_value(tmp), at);
+    set(std::move(place), value_of(tmp), at);
   } else {
     // The new value first: it may be made of the old one.
     const var_id tmp = add_temp(t, at);
     add(at, clear_instr{tmp});
-    store(slot_value(tmp), *x.value);
+    store(value_of(tmp), *x.value);
     const std::uint32_t inner = top_;
     push_release(tmp);
     value place = lower_place(*x.to);
     const var_id old = add_temp(t, at);
-    set(slot_value(old), place, at);
+    set(value_of(old), place, at);
     add(at, release_instr{old});
-    set(std::move(place), slot_value(tmp), at);
+    set(std::move(place), value_of(tmp), at);
     add(at, clear_instr{tmp});
     top_ = inner;
   }
@@ -341,9 +320,7 @@ bool lowering::reads_slot(const expr& e, var_id id) {
   walk(
       e,
       [&](const expr& x) {
-        if (x.local() == nullptr) return;
-        const value v = variable_value(*x.local());
-        reads |= v.op == value_op::slot && v.slot == id;
+        if (x.local() != nullptr) reads |= variable_value(*x.local()).slot() == id;
       },
       [](const stmt&) {});
   return reads;

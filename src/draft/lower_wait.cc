@@ -33,7 +33,7 @@ void lowering::lower_wait(const wait_stmt& x, span at) {
 void lowering::lower_event(const expr& e, const call_expr& x, var_id into) {
   add(e.at, operation_call{{{}, result_slot(e.type, into, e.at), true},
                            find_operation(receiver::rendezvous, "event"),
-                           slot_value(context_->events.at(&e)),
+                           value_of(context_->events.at(&e)),
                            x.op_type});
   check_status(unwind_to(top_), e.at);
 }
@@ -55,7 +55,7 @@ void lowering::join_events(const expr& made, var_id rendezvous) {
   finish(at, {answered},
          wait_tail{{{{}, got, true},
                     find_operation(receiver::rendezvous, "join"),
-                    slot_value(rendezvous),
+                    value_of(rendezvous),
                     event.op_type}});
   flow_.has_wait = true;
   at_ = answered;
@@ -64,21 +64,13 @@ void lowering::join_events(const expr& made, var_id rendezvous) {
   const value place = variable_value(*event.args[0].value->local());
   if (place.type->needs_release()) {
     const var_id old = add_temp(place.type, at);
-    set(slot_value(old), place, at);
+    set(value_of(old), place, at);
     add(at, release_instr{old});
   }
-  value some = make(value_op::wrap, place.type, {});
-  some.kids.push_back(slot_value(got));
-  set(place, std::move(some), at);
+  set(place, make(place.type, wrap_value{value_of(got)}), at);
   go(ask);
   at_ = stopped;
-  value end = make(value_op::binary, types_.basic(kind::boolean), {});
-  end.what = word::s_eq;
-  end.kids.push_back(slot_value(flow_.status));
-  value code = make(value_op::foreign, types_.basic(kind::i64), {});
-  code.text = "HEDDLE_EOF";
-  end.kids.push_back(std::move(code));
-  branch(std::move(end), after, unwind_to(top_), at);
+  branch(status_is("HEDDLE_EOF"), after, unwind_to(top_), at);
   at_ = after;
 }
 

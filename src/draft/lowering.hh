@@ -15,7 +15,8 @@
 
 namespace heddle::draft {
 
-value constant_value(const type* t, __int128 n);
+inline value make(const type* t, value::kinds how) { return {{std::move(how)}, t}; }
+inline value make_number(const type* t, __int128 n) { return make(t, number_value{n}); }
 /// Whether evaluating the expression calls something or moves an owner.
 bool contains_effects(const expr& e);
 /// Whether the evaluation of an expression of the list after number `n` has effects.
@@ -86,11 +87,10 @@ class lowering {
   // Slots and values.
   var_id add_slot(std::string name, const type* t, span at, bool temporary = false);
   var_id add_temp(const type* t, span at) { return add_slot("tmp_" + line_text(at), t, at, true); }
-  value slot_value(var_id id) const;
-  static value make(value_op op, const type* t, std::vector<value> kids);
+  value value_of(var_id id) const { return make(flow_.slots[id].type, slot_value{id}); }
   void set(value place, value from, span at);
   void set_status(std::int64_t n, span at) {
-    set(slot_value(flow_.status), constant_value(types_.basic(kind::i64), n), at);
+    set(value_of(flow_.status), make_number(types_.basic(kind::i64), n), at);
   }
 
   /// Ends the block: its last computation may be a fault.
@@ -128,6 +128,12 @@ class lowering {
 
   /// After a call that sets `status`: on an error to `failed`, else on.
   void check_status(block_id failed, span at, const char* name = "go_on");
+  /// Whether the status is this constant of C.
+  value status_is(const char* code) const {
+    return make(types_.basic(kind::boolean),
+                binary_value{word::s_eq, value_of(flow_.status),
+                             make(types_.basic(kind::i64), foreign_value{code})});
+  }
 
   /// An argument by value that may be read while the call goes on.
   value lower_argument(const expr& e, bool waits);

@@ -10,11 +10,6 @@
 namespace heddle::draft {
 namespace {
 
-std::string number_text(const value& v) {
-  if (v.type != nullptr && v.type->is(kind::boolean)) return v.number != 0 ? "true" : "false";
-  return to_decimal(v.number);
-}
-
 std::string literal_text(const std::string& s) {
   std::string out = "\"";
   append_quotable_text(out, std::string_view(s).substr(0, 40));
@@ -146,46 +141,42 @@ std::string dot_text(std::string s) {
 }  // namespace
 
 std::string print_value(const flow& f, const value& v) {
-  const auto kid = [&](std::size_t i) { return print_value(f, v.kids.at(i)); };
-  switch (v.op) {
-    case value_op::constant:
-      return number_text(v);
-    case value_op::text:
-    case value_op::literal:
-      return literal_text(v.text);
-    case value_op::slot:
-      return f.slots[v.slot].name;
-    case value_op::field:
-      return kid(0) + "." + v.kids[0].type->record->parts.at(v.index).name;
-    case value_op::element:
-    case value_op::byte_at:
-      return kid(0) + "[" + kid(1) + "]";
-    case value_op::part:
-      return kid(0) + "[" + kid(1) + ".." + kid(2) + "]";
-    case value_op::unary:
-      if (v.what == word::k_fail) return "error of " + kid(0);
-      if (v.what == word::k_or) return "status of " + kid(0);
-      return std::string(spelling(v.what)) + kid(0);
-    case value_op::binary:
-      return "(" + kid(0) + " " + std::string(spelling(v.what)) + " " + kid(1) + ")";
-    case value_op::convert:
-      return v.type->name + "(" + kid(0) + ")";
-    case value_op::view_of:
-      return "view(" + kid(0) + ")";
-    case value_op::wrap:
-      return "some(" + kid(0) + ")";
-    case value_op::empty:
-      return "empty";
-    case value_op::has:
-      return "has(" + kid(0) + ")";
-    case value_op::held:
-      return "held(" + kid(0) + ")";
-    case value_op::property:
-      return v.text + "(" + kid(0) + ")";
-    case value_op::foreign:
-      return v.text;
-  }
-  return "?";
+  const auto text = [&](const value& part) { return print_value(f, part); };
+  const auto call = [&](std::string_view name, const value& of) {
+    return std::string(name) + "(" + text(of) + ")";
+  };
+  return by_kind(
+      v,
+      [&](const number_value& x) -> std::string {
+        if (v.type->is(kind::boolean)) return x.number != 0 ? "true" : "false";
+        return to_decimal(x.number);
+      },
+      [](const one_of<text_value, literal_value> auto& x) { return literal_text(x.bytes); },
+      [&](const slot_value& x) { return f.slots[x.slot].name; },
+      [&](const field_value& x) {
+        return text(*x.of) + "." + x.of->type->record->parts.at(x.field).name;
+      },
+      [&](const one_of<element_value, byte_value> auto& x) {
+        return text(*x.of) + "[" + text(*x.at) + "]";
+      },
+      [&](const part_value& x) {
+        return text(*x.of) + "[" + text(*x.from) + ".." + text(*x.to) + "]";
+      },
+      [&](const index_value& x) { return call("heddle_index", *x.at); },
+      [&](const error_value& x) { return "error of " + text(*x.of); },
+      [&](const status_value& x) { return "status of " + text(*x.of); },
+      [&](const unary_value& x) { return std::string(spelling(x.op)) + text(*x.of); },
+      [&](const binary_value& x) {
+        return "(" + text(*x.left) + " " + std::string(spelling(x.op)) + " " + text(*x.right) + ")";
+      },
+      [&](const convert_value& x) { return call(v.type->name, *x.of); },
+      [&](const view_value& x) { return call("view", *x.of); },
+      [&](const wrap_value& x) { return call("some", *x.of); },
+      [](const empty_value&) -> std::string { return "empty"; },
+      [&](const has_value& x) { return call("has", *x.of); },
+      [&](const held_value& x) { return call("held", *x.of); },
+      [&](const property_value& x) { return call(x.c_name, *x.of); },
+      [](const foreign_value& x) { return x.name; });
 }
 
 std::string print_flow(const flow& f) {

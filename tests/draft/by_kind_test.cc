@@ -36,6 +36,8 @@ HEDDLE_TEST(draft_nodes, "a kind without a function of its own does not compile"
   instr clear{{clear_instr{0}}, {}};
   EXPECT_FALSE(can_visit(jump, [](const break_stmt&) {}));
   EXPECT_FALSE(can_visit(clear, [](const clear_instr&) {}, [](const call_parts&) {}));
+  value one{{number_value{1}}, nullptr};
+  EXPECT_FALSE(can_visit(one, [](const number_value&) {}));
 }
 
 HEDDLE_TEST(draft_nodes,
@@ -50,5 +52,24 @@ HEDDLE_TEST(draft_nodes,
   s.how = solid_kind{};
   EXPECT_EQ(which(), 2);
   EXPECT_TRUE(s.is<solid_kind>());
+  EXPECT_TRUE((s.is<round_kind, solid_kind>()));
+  EXPECT_FALSE((s.is<round_kind, flat_kind>()));
   EXPECT_EQ(s.get<flat_kind>(), nullptr);
+}
+
+HEDDLE_TEST(draft_nodes, "a copy of a value has parts of its own") {
+  const value one{{number_value{1}}, nullptr};
+  value first{{unary_value{word::s_sub, one}}, nullptr};
+  value second = first;
+  const auto number_in = [](const value& v) {
+    __int128 number = 0;
+    each_part(v, [&](const value& part) { number = part.as<number_value>().number; });
+    return static_cast<int>(number);
+  };
+  each_part(second, [](value& part) { part.as<number_value>().number = 2; });
+  EXPECT_EQ(number_in(first), 1);
+  EXPECT_EQ(number_in(second), 2);
+  first = second;
+  each_part(second, [](value& part) { part.as<number_value>().number = 3; });
+  EXPECT_EQ(number_in(first), 2);
 }
