@@ -172,9 +172,9 @@ int run(const options& o) {
       const fs::path home = fs::path(m->file->path()).parent_path();
       const std::string include = " -I" + quoted(home.empty() ? "." : home.string());
       for (const auto& x : m->tree.items) {
-        if (!x->is_extern) continue;
+        if (!x->head().is_extern()) continue;
         if (command.find(include) == std::string::npos) command += include;
-        fs::path c = home / x->header;
+        fs::path c = home / *x->head().header;
         c.replace_extension(".c");
         std::error_code failed;
         if (fs::exists(c, failed) && command.find(quoted(c)) == std::string::npos)

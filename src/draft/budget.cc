@@ -38,7 +38,7 @@ bool always_waits(const expr* e, int depth) {
   if (e == nullptr) return false;
   // A function that may wait does not do so each time.
   const call_expr* const call = e->get<call_expr>();
-  if (e->waits && call != nullptr && call->callee != nullptr && !call->callee->decl->is_extern)
+  if (e->waits && call != nullptr && call->callee != nullptr && !call->callee->decl->is_extern())
     return depth != call_depth_max && always_waits(call->callee->decl->body, depth + 1);
   if (e->waits && always_lets_run(*e)) return true;
   return by_kind(

@@ -103,7 +103,9 @@ class c_emitter {
   std::string draft_arguments(const Call& x);
 
   // Functions.
-  bool returns_status(const flow& f) const { return f.fn->fallible || f.may_fault || f.recursive; }
+  bool returns_status(const flow& f) const {
+    return f.fn->fallible() || f.may_fault || f.recursive;
+  }
 
   std::string param_text(const flow& f, std::size_t i);
 

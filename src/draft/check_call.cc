@@ -86,7 +86,7 @@ void checker::require_changeable(const expr& e, span at, const std::string& why)
   if (v->is_var) return;
   auto& d = error("D0004", at, quoted(v->name) + " cannot be changed, and " + why);
   d.notes.push_back({v->at, "it is declared here"});
-  d.hint = v->is_param ? "make the parameter 'var " + v->name + "'" : "declare it with 'var'";
+  d.hint = v->is_param() ? "make the parameter 'var " + v->name + "'" : "declare it with 'var'";
 }
 
 const type* checker::wrong_call(expr& e, call_expr& x) {
@@ -100,7 +100,7 @@ const type* checker::check_call(expr& e, call_expr& x, const type* want) {
   if (name_expr* const name = callee.get<name_expr>()) {
     if (symbol* s = symbol_of(callee, home)) {
       if (s->fn != nullptr) {
-        if (s->decl->kind == item_kind::main || s->decl->kind == item_kind::thread) {
+        if (s->fn->is_main() || s->fn->is_thread()) {
           error("D0004", e.at, quoted(name->name) + " is a thread and is not called").hint =
               "spawn " + std::string(name->name) + "(...)";
           return wrong(e);
@@ -145,7 +145,7 @@ const type* checker::check_call(expr& e, call_expr& x, const type* want) {
   if (const name_expr* const name = on.get<name_expr>();
       name != nullptr && find_variable(name->name) == nullptr) {
     if (symbol* s = symbol_of(callee, home)) {
-      if (s->fn != nullptr && s->decl->kind == item_kind::function)
+      if (s->fn != nullptr && !s->fn->is_main() && !s->fn->is_thread())
         return check_user_call(e, x, *s->fn, false);
       if (s->type != nullptr && s->type->is(kind::record)) return check_record_call(e, x, s->type);
       error("D0004", callee.at, quoted(member->name) + " cannot be called");
@@ -310,8 +310,8 @@ const type* checker::check_user_call(expr& e, call_expr& x, function& f, bool sp
     check_argument(sorted[i], v.type, how, v.name);
   }
   x.args = std::move(sorted);
-  e.fallible = f.fallible;
-  if (f.decl->blocking) e.waits = true;
+  e.fallible = f.fallible();
+  if (f.decl->is_blocking()) e.waits = true;
   if (!spawned && function_ != nullptr) function_->calls.push_back({&f, &e});
   if (function_ == nullptr) error("D0004", e.at, "a constant calls no function");
   return e.type = f.result;

@@ -101,7 +101,7 @@ void checker::check_jump(const char* name, span at) {
 
 void checker::check_fail(fail_stmt& x, span at) {
   check_value(*x.error, types_.basic(kind::error), "'fail'");
-  if (function_->fallible || function_->is_thread() || function_->is_main()) return;
+  if (function_->fallible() || function_->is_thread() || function_->is_main()) return;
   auto& d = error("D0402", at, quoted(function_->name) + " has no error to give");
   d.notes.push_back({function_->decl->at, "its result has no '!'"});
   d.hint = "add '!' to its result";
@@ -122,9 +122,9 @@ void checker::check_assign(assign_stmt& x, span at) {
     if (!v.is_var) {
       auto& d = error("D0004", x.to->at, quoted(v.name) + " cannot be changed");
       d.notes.push_back({v.at, "it is declared here"});
-      d.hint = v.is_param ? (v.type->needs_release() ? "give it to a 'var' first"
-                                                     : "make the parameter 'var " + v.name + "'")
-                          : "declare it with 'var'";
+      d.hint = v.is_param() ? (v.type->needs_release() ? "give it to a 'var' first"
+                                                       : "make the parameter 'var " + v.name + "'")
+                            : "declare it with 'var'";
     }
     if (const index_expr* const part = x.to->get<index_expr>();
         part != nullptr && t->is(kind::u8) && !part->of->type->is(kind::array))
@@ -281,7 +281,7 @@ void checker::check_any(any_stmt& x, span at) {
         if (++failed > 1) error("D0802", arm.at, "one 'else' takes the errors of all arms");
         arm.var = declare(arm.name, arm.name_at, types_.basic(kind::error), false);
         if (arm.var != nullptr) {
-          arm.var->is_error = true;
+          arm.var->role = variable_role::error;
           arm.var->used = true;
         }
         break;

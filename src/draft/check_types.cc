@@ -42,9 +42,9 @@ void checker::leave_scope(std::size_t count) {
     const variable& v = *scope_.back();
     scope_.pop_back();
     // Owning a value is a use of it: a turn is held, a file is kept open.
-    if (v.used || v.is_param || v.type->is_owned() || v.type->is(kind::poison)) continue;
+    if (v.used || v.is_param() || v.type->is_owned() || v.type->is(kind::poison)) continue;
     error("D1403", v.at, quoted(v.name) + " is not used").hint =
-        v.is_error ? "delete the name" : "delete it, or call it _";
+        v.role == variable_role::error ? "delete the name" : "delete it, or call it _";
   }
 }
 
@@ -56,7 +56,7 @@ void checker::check_constant(constant& c) {
     c.resolved = true;
     return;
   }
-  const std::uint32_t depth = c.foreign ? 1 : c.decl->value->depth;
+  const std::uint32_t depth = c.foreign() ? 1 : c.decl->value->depth;
   if (program_.constants_depth + depth > 2 * chain_max) {
     error("D0007", c.decl->name_at, "this constant is computed from too many others").hint =
         "write its value";
@@ -72,7 +72,7 @@ void checker::check_constant(constant& c) {
 void checker::compute_constant(constant& c) {
   c.resolving = true;
   const type* want = c.decl->type ? resolve(c.decl->type) : nullptr;
-  if (c.foreign) {
+  if (c.foreign()) {
     c.type = want;
     if (!want->is_integer() && !want->is(kind::boolean) && !want->is(kind::poison))
       error("D1301", c.decl->type.at, "a constant of C is an integer or bool here");
@@ -98,7 +98,7 @@ void checker::compute_constant(constant& c) {
 void checker::check_enum(enumeration& e) {
   __int128 next = 0;
   std::set<__int128> seen;
-  for (const field& f : e.decl->fields) {
+  for (const enumerator& f : e.decl->values) {
     if (f.value) {
       check_value(*f.value, e.base, "the enum");
       if (f.value->is_constant) {
@@ -155,11 +155,10 @@ void checker::check_let(let_stmt& x, span at) {
     error("D0501", at, "a view needs its value at once");
   }
   x.var = declare(x.name, x.name_at, t, x.is_var);
-  if (x.var != nullptr) x.var->assigned_at_once = x.value != nullptr;
 }
 
 void checker::check_function(function& f) {
-  if (f.decl->is_extern) return;
+  if (f.decl->is_extern()) return;
   function_ = &f;
   loops_ = scopes_ = 0;
   for (param& p : f.decl->params) {

@@ -148,7 +148,7 @@ const type* checker::check_spawn(expr& e, spawn_expr& x) {
   }
   module* home = nullptr;
   symbol* const s = symbol_of(*call->called, home);
-  if (s == nullptr || s->fn == nullptr || s->decl->is_extern || s->decl->kind == item_kind::main) {
+  if (s == nullptr || s->fn == nullptr || s->decl->is_extern() || s->fn->is_main()) {
     error("D0004", x.call->at, "'spawn' starts a thread or a function of Draft");
     for (argument& a : call->args) check(*a.value);
     return wrong(e);
@@ -200,7 +200,7 @@ const type* checker::check_try(expr& e, try_expr& x, const type* want) {
     return t;
   }
   x.of->fallible = false;
-  if (function_ != nullptr && !function_->fallible && !function_->is_thread() &&
+  if (function_ != nullptr && !function_->fallible() && !function_->is_thread() &&
       !function_->is_main()) {
     auto& d = error(
         "D0402", e.at,
@@ -239,7 +239,7 @@ const type* checker::check_or(expr& e, or_expr& x, const type* want) {
           error("D0004", x.name_at, "none has no error to name");
         } else {
           x.error_var = declare(x.name, x.name_at, types_.basic(kind::error), false);
-          if (x.error_var != nullptr) x.error_var->is_error = true;
+          if (x.error_var != nullptr) x.error_var->role = variable_role::error;
         }
       }
       check_block(*x.handler);
@@ -284,7 +284,7 @@ void checker::move_from(expr& x, span at, bool written) {
   }
   variable& v = *name->var;
   const bool thread = v.owner != nullptr && (v.owner->is_thread() || v.owner->is_main());
-  if (v.is_param && v.how != passing::take && !thread) {
+  if (v.is_param() && v.how != passing::take && !thread) {
     auto& d = error("D0901", at, quoted(v.name) + " is borrowed, and its owner keeps it");
     d.notes.push_back({v.at, "the parameter"});
     d.hint = "make it 'take " + v.name + "'";

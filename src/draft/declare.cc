@@ -31,14 +31,14 @@ class declarer : public resolver {
 
   void signatures() {
     for (const auto& f : module_.functions) {
-      item& x = *f->decl;
+      function_item& x = *f->decl;
       std::vector<std::string_view> seen;
       for (param& p : x.params) {
         auto v = std::make_unique<variable>();
         v->name = p.name;
         v->at = p.at;
         v->type = resolve(p.type);
-        v->is_param = true;
+        v->role = variable_role::parameter;
         v->how = p.how;
         v->is_var = p.how == passing::change;
         v->owner = f.get();
@@ -52,19 +52,18 @@ class declarer : public resolver {
         f->params.push_back(v.get());
         f->variables.push_back(std::move(v));
       }
-      f->result = resolve(x.type);
-      f->fallible = x.fallible;
+      f->result = resolve(x.result);
       if (f->result->owning == owning::borrowed)
         error("D0701", x.result_at, "a view cannot be a result").hint =
             "a view is borrowed from what it looks into; give bytes, or fill a buffer";
-      if (x.is_extern) check_extern(*f, x);
+      if (x.is_extern()) check_extern(*f, x);
     }
   }
 
  private:
   /// C has more names of a function with a frame; a function of such a name gets another one.
   void keep_apart(function& f) const {
-    if (f.decl->is_extern) return;
+    if (f.decl->is_extern()) return;
     const std::string_view name = f.name;
     for (const std::string_view tail : {"_new", "_run", "_kind", "_waits", "_frame"}) {
       if (!name.ends_with(tail)) continue;
@@ -75,10 +74,10 @@ class declarer : public resolver {
     }
   }
 
-  void check_param(function& f, const item& x, const param& p, const variable& v) {
+  void check_param(function& f, const function_item& x, const param& p, const variable& v) {
     const type& t = *v.type;
     if (t.is(kind::void_)) error("D0004", p.type.at, "a parameter has a value");
-    if (x.is_extern) return;
+    if (x.is_extern()) return;
     if ((f.is_thread() || f.is_main()) && p.how == passing::change)
       error("D0701", p.at, "a thread's parameters belong to it: 'var' would change another's")
           .hint = "give it a channel to answer";
@@ -96,8 +95,8 @@ class declarer : public resolver {
           "delete 'take'";
   }
 
-  void check_extern(function& f, const item& x) {
-    if (f.fallible)
+  void check_extern(function& f, const function_item& x) {
+    if (x.fallible)
       error("D1301", x.result_at, "a C function has no '!'").hint =
           "give an integer, and 'fail' in Draft";
     const auto fits = [](const type& t, bool param) {
@@ -111,7 +110,7 @@ class declarer : public resolver {
         case kind::opaque:
           return true;
         case kind::record:
-          return param && t.record->decl->is_extern;
+          return param && t.record->decl->is_extern();
         case kind::view:
         case kind::buffer:
         case kind::text:
@@ -124,8 +123,8 @@ class declarer : public resolver {
       if (!fits(*p.var->type, true))
         error("D1301", p.type.at, "C cannot be given a " + p.var->type->name).hint =
             "integers, bool, view, buffer, text, extern records, enums and types";
-      if (x.blocking && (p.var->type->is(kind::view) || p.var->type->is(kind::buffer) ||
-                         p.how == passing::change))
+      if (x.is_blocking() && (p.var->type->is(kind::view) || p.var->type->is(kind::buffer) ||
+                              p.how == passing::change))
         error("D1301", p.at, "a blocking function runs in another thread and gets copies only")
             .hint = "text<N> is copied";
       if (p.fallback) error("D1301", p.at, "a C parameter has no default");
@@ -133,80 +132,61 @@ class declarer : public resolver {
     if (!fits(*f.result, false)) error("D1301", x.result_at, "C cannot give a " + f.result->name);
   }
 
-  void add_name(item& x) {
-    if (x.kind == item_kind::main) {
-      if (main_ != nullptr) {
-        auto& d = error("D0005", x.name_at, "there are two mains");
-        d.notes.push_back({main_->name_at, "the first"});
-        return;
-      }
-      main_ = &x;
+  /// What the module knows of a declaration, and its name in C.
+  template <class Known>
+  Known& know(std::vector<std::unique_ptr<Known>>& all, auto& x) const {
+    Known& k = *all.emplace_back(std::make_unique<Known>());
+    k.decl = &x;
+    k.home = &module_;
+    k.c_name = (x.is_extern() ? "" : module_.c_name + "_") + std::string(x.name);
+    return k;
+  }
+
+  symbol symbol_of(function_item& x) {
+    function& f = know(module_.functions, x);
+    f.name = x.name;
+    if (x.is_extern()) f.form = function_form::foreign;
+    x.made = &f;
+    return {.decl = &x, .fn = &f};
+  }
+  symbol symbol_of(record_item& x) {
+    record& r = know(module_.records, x);
+    type* const t = types_.make(kind::record, std::string(x.name));
+    t->record = x.made = &r;
+    r.type = t;
+    mutable_types_.emplace_back(&r, t);
+    return {.decl = &x, .type = t};
+  }
+  symbol symbol_of(enum_item& x) {
+    enumeration& e = know(module_.enums, x);
+    type* const t = types_.make(kind::enumeration, std::string(x.name));
+    t->values = x.made = &e;
+    e.type = t;
+    return {.decl = &x, .type = t};
+  }
+  symbol symbol_of(opaque_item& x) {
+    type* const t = types_.make(kind::opaque, std::string(x.name));
+    t->opaque = &x;
+    t->owning = x.drop.empty() ? owning::value : owning::owned;
+    return {.decl = &x, .type = t};
+  }
+  symbol symbol_of(constant_item& x) { return {.decl = &x, .value = &know(module_.constants, x)}; }
+
+  void add_name(item& made) {
+    const item_head& x = made.head();
+    const function_item* const f = made.get<function_item>();
+    const bool is_main = f != nullptr && f->words == function_words::main;
+    if (is_main && main_ != nullptr) {
+      auto& d = error("D0005", x.name_at, "there are two mains");
+      d.notes.push_back({main_->name_at, "the first"});
+      return;
     }
-    symbol s;
-    s.decl = &x;
-    switch (x.kind) {
-      case item_kind::function:
-      case item_kind::thread:
-      case item_kind::main: {
-        auto f = std::make_unique<function>();
-        f->decl = &x;
-        f->home = &module_;
-        f->name = x.name;
-        f->c_name = x.is_extern ? f->name : module_.c_name + "_" + f->name;
-        if (x.is_extern) f->form = function_form::foreign;
-        s.fn = x.made_function = f.get();
-        module_.functions.push_back(std::move(f));
-        break;
-      }
-      case item_kind::record: {
-        auto r = std::make_unique<record>();
-        type* const t = types_.make(kind::record, std::string(x.name));
-        t->record = r.get();
-        r->decl = &x;
-        r->home = &module_;
-        r->type = t;
-        r->c_name = x.is_extern ? std::string(x.name) : module_.c_name + "_" + std::string(x.name);
-        s.type = t;
-        x.made_record = r.get();
-        mutable_types_.emplace_back(r.get(), t);
-        module_.records.push_back(std::move(r));
-        break;
-      }
-      case item_kind::enumeration: {
-        auto e = std::make_unique<enumeration>();
-        type* const t = types_.make(kind::enumeration, std::string(x.name));
-        t->values = e.get();
-        e->decl = &x;
-        e->home = &module_;
-        e->type = t;
-        e->c_name = x.is_extern ? std::string(x.name) : module_.c_name + "_" + std::string(x.name);
-        s.type = t;
-        x.made_enum = e.get();
-        module_.enums.push_back(std::move(e));
-        break;
-      }
-      case item_kind::opaque: {
-        type* const t = types_.make(kind::opaque, std::string(x.name));
-        t->opaque = &x;
-        t->owning = x.drop.empty() ? owning::value : owning::owned;
-        s.type = t;
-        break;
-      }
-      case item_kind::constant: {
-        auto c = std::make_unique<constant>();
-        c->decl = &x;
-        c->home = &module_;
-        c->foreign = x.is_extern;
-        c->c_name = x.is_extern ? std::string(x.name) : module_.c_name + "_" + std::string(x.name);
-        s.value = c.get();
-        module_.constants.push_back(std::move(c));
-        break;
-      }
-    }
+    if (is_main) main_ = &x;
+    const symbol s = std::visit([this](auto& kind) { return symbol_of(kind); }, made.how);
     const auto words = type_words();
     if (std::find(words.begin(), words.end(), x.name) != words.end())
       error("D0005", x.name_at, quoted(x.name) + " is the name of a built-in type");
-    if (x.kind == item_kind::main) return;
+    if (is_main) return;
     const auto [where, fresh] = module_.names.emplace(x.name, s);
     if (fresh) return;
     auto& d = error("D0005", x.name_at, quoted(x.name) + " is declared twice");
@@ -216,7 +196,7 @@ class declarer : public resolver {
   void resolve_record(record& r) {
     if (r.resolved || r.resolving) return;
     r.resolving = true;
-    for (const field& f : r.decl->fields) {
+    for (const record_field& f : r.decl->fields) {
       const type* t = resolve(f.type);
       if (t->is_owned() || t->owning == owning::borrowed) {
         error(t->is_owned() ? "D0901" : "D0701", f.type.at,
@@ -239,7 +219,7 @@ class declarer : public resolver {
   }
 
   std::vector<std::pair<record*, type*>> mutable_types_;
-  const item* main_ = nullptr;
+  const item_head* main_ = nullptr;
 
  public:
   /// A record with a counted part is counted; one that contains itself has no size.

@@ -33,8 +33,8 @@ std::string c_emitter::run() {
   std::set<std::string> headers;
   for (const auto& m : program_.modules)
     for (const auto& x : m->tree.items)
-      if (x->is_extern && headers.insert(x->header).second)
-        head += "#include " + c_text(x->header) + "\n";
+      if (const auto& h = x->head().header; h && headers.insert(*h).second)
+        head += "#include " + c_text(*h) + "\n";
   head +=
       "\n_Static_assert(HEDDLE_ABI_VERSION == 2, \"this file was compiled for version 2 of "
       "heddle/abi.h\");\n";
@@ -49,8 +49,8 @@ std::string c_emitter::header() {
   std::set<std::string> headers;
   for (const auto& m : program_.modules)
     for (const auto& x : m->tree.items)
-      if (x->is_extern && headers.insert(x->header).second)
-        out += "#include " + c_text(x->header) + "\n";
+      if (const auto& h = x->head().header; h && headers.insert(*h).second)
+        out += "#include " + c_text(*h) + "\n";
   out += "#ifdef __cplusplus\nextern \"C\" {\n#endif\n" + types_text_;
   for (const flow& f : flows_)
     if (f.fn->decl->is_pub && f.fn->home == program_.main_module) out += prototype(f);
@@ -62,34 +62,42 @@ std::string c_emitter::foreign_checks() {
   int n = 0;
   for (const auto& m : program_.modules) {
     for (const auto& x : m->tree.items) {
-      if (!x->is_extern) continue;
+      const item_head& head = x->head();
+      if (!head.is_extern()) continue;
       if (options_.lines)
-        out += source::line_directive(x->at.file->line_of(x->at.begin), x->at.file->path()) + "\n";
-      if (x->made_record != nullptr) {
-        const record& r = *x->made_record;
-        std::uint64_t at = 0;
-        for (const record::part& p : r.parts) {
-          at = (at + align_of(*p.type) - 1) / align_of(*p.type) * align_of(*p.type);
-          out += "_Static_assert(offsetof(" + r.c_name + ", " + p.name +
-                 ") == " + std::to_string(at) + " && sizeof(((" + r.c_name + "*)0)->" + p.name +
-                 ") == " + std::to_string(size_of(*p.type)) + ", \"the field " + p.name + " of " +
-                 r.c_name + " is declared otherwise in C\");\n";
-          at += size_of(*p.type);
-        }
-        out += "_Static_assert(sizeof(" + r.c_name + ") == " + std::to_string(size_of(*r.type)) +
-               ", \"" + r.c_name + " has other fields in C\");\n";
-      } else if (x->made_enum != nullptr) {
-        out += "_Static_assert(sizeof(" + x->made_enum->c_name +
-               ") == " + std::to_string(size_of(*x->made_enum->type)) + ", \"" +
-               x->made_enum->c_name + " has another size in C\");\n";
-      } else if (x->made_function != nullptr) {
-        const function& f = *x->made_function;
-        out += "__attribute__((unused)) static " + c_type(*f.result) + " (*const heddle_check_" +
-               std::to_string(++n) + ")(";
-        for (std::size_t i = 0; i != f.params.size(); ++i)
-          out += (i == 0 ? "" : ", ") + foreign_param(*f.params[i]);
-        out += std::string(f.params.empty() ? "void" : "") + ") = " + f.name + ";\n";
-      }
+        out += source::line_directive(head.at.file->line_of(head.at.begin), head.at.file->path()) +
+               "\n";
+      by_kind(
+          *x, [](const one_of<constant_item, opaque_item> auto&) {},
+          [&](const record_item& made) {
+            const record& r = *made.made;
+            std::uint64_t at = 0;
+            for (const record::part& p : r.parts) {
+              at = (at + align_of(*p.type) - 1) / align_of(*p.type) * align_of(*p.type);
+              out += "_Static_assert(offsetof(" + r.c_name + ", " + p.name +
+                     ") == " + std::to_string(at) + " && sizeof(((" + r.c_name + "*)0)->" + p.name +
+                     ") == " + std::to_string(size_of(*p.type)) + ", \"the field " + p.name +
+                     " of " + r.c_name + " is declared otherwise in C\");\n";
+              at += size_of(*p.type);
+            }
+            out += "_Static_assert(sizeof(" + r.c_name +
+                   ") == " + std::to_string(size_of(*r.type)) + ", \"" + r.c_name +
+                   " has other fields in C\");\n";
+          },
+          [&](const enum_item& made) {
+            const enumeration& e = *made.made;
+            out += "_Static_assert(sizeof(" + e.c_name +
+                   ") == " + std::to_string(size_of(*e.type)) + ", \"" + e.c_name +
+                   " has another size in C\");\n";
+          },
+          [&](const function_item& made) {
+            const function& f = *made.made;
+            out += "__attribute__((unused)) static " + c_type(*f.result) +
+                   " (*const heddle_check_" + std::to_string(++n) + ")(";
+            for (std::size_t i = 0; i != f.params.size(); ++i)
+              out += (i == 0 ? "" : ", ") + foreign_param(*f.params[i]);
+            out += std::string(f.params.empty() ? "void" : "") + ") = " + f.name + ";\n";
+          });
     }
   }
   if (options_.lines && !out.empty()) out += reset_line();

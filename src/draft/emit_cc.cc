@@ -60,7 +60,7 @@ std::string cc_emitter::heading() {
   std::set<std::string> headers;
   for (const auto& m : program_.modules)
     for (const auto& x : m->tree.items)
-      if (x->is_extern) headers.insert(x->header);
+      if (x->head().header) headers.insert(*x->head().header);
   if (!headers.empty()) {
     out += "\nextern \"C\" {\n";
     for (const std::string& h : headers) out += "#include " + c_text(h) + "\n";
@@ -72,7 +72,7 @@ std::string cc_emitter::heading() {
 void cc_emitter::emit_declarations(const module& m) {
   const auto emit_constants = [&](bool of_enums) {
     for (const auto& c : m.constants) {
-      if (c->foreign || c->type->is(kind::enumeration) != of_enums) continue;
+      if (c->foreign() || c->type->is(kind::enumeration) != of_enums) continue;
       out_.blank();
       const std::string name = safe(std::string(c->decl->name));
       if (c->is_number())
@@ -93,14 +93,14 @@ void cc_emitter::emit_declarations(const module& m) {
   std::set<const function*> defined, declared;
   bool first = true;
   for (const auto& f : m.functions) {
-    if (f->decl->is_extern) continue;
+    if (f->decl->is_extern()) continue;
     defined.insert(f.get());
     walk(
         f->decl->body,
         [&](const expr& e) {
           const call_expr* const call = e.get<call_expr>();
           const function* const g = call != nullptr ? call->callee : nullptr;
-          if (g == nullptr || g->home != &m || g->decl->is_extern || defined.contains(g)) return;
+          if (g == nullptr || g->home != &m || g->decl->is_extern() || defined.contains(g)) return;
           if (!declared.insert(g).second) return;
           if (std::exchange(first, false)) out_.blank();
           module_ = &m;
@@ -119,13 +119,14 @@ void cc_emitter::emit_module(const module& m) {
   emit_declarations(m);
   std::uint32_t end = m.tree.module_at.end;
   for (const auto& x : m.tree.items) {
-    if (x->made_function != nullptr && !x->is_extern) {
+    const function_item* const f = x->get<function_item>();
+    if (f != nullptr && f->made != nullptr && !f->is_extern()) {
       out_.blank();
       out_.seek_comments(end);
-      out_.comments_before(x->at.begin);
-      emit_function(*x->made_function);
+      out_.comments_before(f->at.begin);
+      emit_function(*f->made);
     }
-    end = std::max(x->at.end, x->body.at.end);
+    end = std::max(x->head().at.end, f != nullptr ? f->body.at.end : 0);
   }
   out_.blank();
   line("}  // namespace " + space_of(m));

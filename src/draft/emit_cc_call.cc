@@ -21,7 +21,7 @@ cc_expr cc_emitter::call_text(const expr& e) {
 
 bool cc_emitter::foreign_blocks(const expr& call) {
   const function* const f = call.as<call_expr>().callee;
-  return f != nullptr && f->decl->is_extern && f->decl->blocking;
+  return f != nullptr && f->decl->is_extern() && f->decl->is_blocking();
 }
 
 void cc_emitter::name_aggregates(const call_expr& call) {
@@ -40,7 +40,8 @@ cc_expr cc_emitter::bare_call(const expr& e) {
   const call_expr& x = e.as<call_expr>();
   if (waits(e) || e.waits) name_aggregates(x);
   if (x.op != nullptr) return operation_text(e);
-  if (x.callee != nullptr) return x.callee->decl->is_extern ? foreign_call(e, x) : function_call(x);
+  if (x.callee != nullptr)
+    return x.callee->decl->is_extern() ? foreign_call(e, x) : function_call(x);
   if (e.means == meaning::record) return record_text(e, x);
   if (e.means == meaning::conversion) return conversion_text(e, x);
   stop(e.at, "this call");
@@ -139,7 +140,7 @@ cc_expr cc_emitter::foreign_call(const expr& e, const call_expr& x) {
 
 cc_expr cc_emitter::record_text(const expr& e, const call_expr& x) {
   const record& r = *e.type->record;
-  const bool foreign = r.decl->is_extern;
+  const bool foreign = r.decl->is_extern();
   std::vector<const expr*> list;
   for (const argument& a : x.args)
     if (a.value) list.push_back(a.value.get());

@@ -24,7 +24,7 @@ effect operation_effect(const operation& op) {
 }  // namespace
 
 bool cc_emitter::quiet(const function& f) {
-  if (f.decl->is_extern) return f.decl->pure;
+  if (f.decl->is_extern()) return f.decl->words == function_words::pure_fn;
   if (f.waits) return false;
   const auto [at, first] = quiet_.try_emplace(&f, true);  // true where it calls itself
   if (!first) return at->second;

@@ -11,7 +11,7 @@ namespace {
 /// Whether the error may be none at all: not of a name, and not of a handler.
 bool may_be_none(const expr& e) {
   const variable* const v = e.local();
-  return e.means != meaning::error_name && (v == nullptr || !v->is_error);
+  return e.means != meaning::error_name && (v == nullptr || v->role != variable_role::error);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ std::string cc_emitter::space_of(const module& m) {
   std::string name = safe(m.c_name);
   bool taken = is_c_function(name);
   for (const auto& each : program_.modules)  // or a name of C that the program declares
-    for (const auto& x : each->tree.items) taken |= x->is_extern && x->name == name;
+    for (const auto& x : each->tree.items) taken |= x->head().is_extern() && x->head().name == name;
   while (taken && names_.contains(name += '_')) {
   }
   return name;
@@ -52,7 +52,7 @@ std::string cc_emitter::type_text(const type& t, span at) {
       return "draft::bytes";
     case kind::record: {
       const std::string name(t.record->decl->name);
-      if (t.record->decl->is_extern) return "::" + name;
+      if (t.record->decl->is_extern()) return "::" + name;
       // A field of this name would hide the type.
       return fields_.contains(name) ? space_of(*t.record->home) + "::" + safe(name)
                                     : scoped(t.record->home, safe(name));
@@ -127,7 +127,7 @@ std::string cc_emitter::head_of(const function& f) {
 }
 
 void cc_emitter::emit_record(const record& r, std::set<const record*>& done) {
-  if (r.decl->is_extern || !done.insert(&r).second) return;
+  if (r.decl->is_extern() || !done.insert(&r).second) return;
   for (const record::part& p : r.parts) {
     const type* t = p.type;
     while (t->is(kind::array) || t->is(kind::optional)) t = t->of;
@@ -160,7 +160,7 @@ void cc_emitter::emit_enum(const enumeration& e) {
 bool cc_emitter::is_c_text(const expr& e) {
   const member_expr* const m = e.get<member_expr>();
   return m != nullptr && e.means == meaning::field && e.type->is(kind::text) &&
-         m->of->type->is(kind::record) && m->of->type->record->decl->is_extern;
+         m->of->type->is(kind::record) && m->of->type->record->decl->is_extern();
 }
 
 }  // namespace heddle::draft

@@ -52,7 +52,7 @@ cc_expr cc_emitter::name_text(const expr& e) {
   }
   // A constant: of this module, or of another one, or of C.
   if (const constant* const c = n != nullptr ? n->value : e.as<member_expr>().value) {
-    if (c->foreign) return cc_expr(std::string(c->decl->name));
+    if (c->foreign()) return cc_expr(std::string(c->decl->name));
     return cc_expr(scoped(c->home, safe(std::string(c->decl->name))));
   }
   return constant_text(*e.type, e.number, e.at);  // the length of an array

@@ -143,11 +143,11 @@ std::string c_emitter::draft_arguments(const Call& x) {
     const variable& p = *x.callee->params[i];
     const passed& a = x.args[i];
     const bool address =
-        x.callee->decl->is_extern
+        x.callee->decl->is_extern()
             ? p.type->is(kind::record) || (p.how == passing::change && !is_pointer(*p.type))
             : a.by_address && !is_own_address(*p.type);
     if (i != 0) list += ", ";
-    if (x.callee->decl->is_extern && p.type->is(kind::text))
+    if (x.callee->decl->is_extern() && p.type->is(kind::text))
       list += "HEDDLE_TEXT_VIEW(" + text(a.what) + ")";
     else
       list += address ? address_text(a.what) : text(a.what);
@@ -160,7 +160,7 @@ void c_emitter::emit(const function_call& x) {
   std::string list = draft_arguments(x);
   const std::string result = x.result != no_id ? slot_text(x.result) : "";
   const std::string set = result.empty() ? "" : result + " = ";
-  if (f.decl->is_extern) return line(set + f.name + "(" + list + ");");
+  if (f.decl->is_extern()) return line(set + f.name + "(" + list + ");");
   list = list.empty() ? "w" : "w, " + list;
   if (!x.sets_status) return line(set + f.c_name + "(" + list + ");");
   if (!result.empty()) list += ", &" + result;

@@ -24,7 +24,7 @@ std::string c_emitter::c_type(const type& t) {
     case kind::record:
       return t.record->c_name;
     case kind::enumeration:
-      return t.values->decl->is_extern ? t.values->c_name : c_type(*t.values->base);
+      return t.values->decl->is_extern() ? t.values->c_name : c_type(*t.values->base);
     case kind::array:
       need_type(t);
       return type_word(t);
@@ -146,7 +146,7 @@ void c_emitter::need_type(const type& t) {
     }
     case kind::record: {
       for (const record::part& p : t.record->parts) need_inner(*p.type);
-      if (t.record->decl->is_extern) return;
+      if (t.record->decl->is_extern()) return;
       std::string text = "typedef struct " + t.record->c_name + " {\n";
       for (const record::part& p : t.record->parts)
         text += "  " + c_type(*p.type) + " " + c_name(p.name) + ";\n";
@@ -171,7 +171,7 @@ void c_emitter::collect_types() {
     for (const slot& s : f.slots) need_inner(*s.type);
   for (const auto& m : program_.modules) {
     for (const auto& e : m->enums) {
-      if (e->decl->is_extern) continue;
+      if (e->decl->is_extern()) continue;
       types_text_ += "enum {";
       for (const enumeration::value& v : e->values)
         types_text_ += (&v == e->values.data() ? " " : ", ") + e->c_name + "_" + v.name + " = " +

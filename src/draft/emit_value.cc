@@ -7,7 +7,7 @@ namespace heddle::draft {
 
 std::string c_emitter::constant_text(const type& t, __int128 n) {
   if (t.is(kind::boolean)) return n != 0 ? "true" : "false";
-  if (t.is(kind::enumeration) && !t.values->decl->is_extern) {
+  if (t.is(kind::enumeration) && !t.values->decl->is_extern()) {
     for (const enumeration::value& v : t.values->values)
       if (v.number == n) return t.values->c_name + "_" + v.name;
   }

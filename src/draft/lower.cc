@@ -47,7 +47,8 @@ flow lowering::run() {
   }
   at_ = c.end;
   // A C function that can fail in no way gives its value alone.
-  finish(f.decl->at, {}, end_tail{flow_.has_frame || f.fallible || flow_.may_fault || f.recursive});
+  finish(f.decl->at, {},
+         end_tail{flow_.has_frame || f.fallible() || flow_.may_fault || f.recursive});
   link_views();
   return std::move(flow_);
 }
@@ -180,7 +181,7 @@ std::vector<flow> lower(program& p) {
   // Callees first: whether they may fault decides how they are called.
   std::unordered_set<function*> done;
   const auto make = [&](function& f) {
-    if (f.decl->is_extern || f.form == function_form::merged) return;
+    if (f.decl->is_extern() || f.form == function_form::merged) return;
     lowering l(p, f);
     flow made = l.run();
     l.begin_any(made);

@@ -66,11 +66,11 @@ void lowering::lower_function_call(const expr& e, const call_expr& x, var_id int
   call.callee = &f;
   moved_.clear();
   const bool apart = f.form == function_form::apart;
-  add_arguments(call, x, f, apart, apart || f.decl->blocking);
+  add_arguments(call, x, f, apart, apart || f.decl->is_blocking());
   const std::vector<var_id> moved = std::move(moved_);
   moved_ = {};
   call.result = result_slot(f.result, into, e.at);
-  if (apart || f.decl->blocking) {
+  if (apart || f.decl->is_blocking()) {
     call.sets_status = true;
     const block_id wait = fresh(f.name.c_str(), e.at);
     const block_id next = fresh("got", e.at);
@@ -94,7 +94,7 @@ void lowering::lower_function_call(const expr& e, const call_expr& x, var_id int
       flow_.has_wait = true;
     }
     at_ = next;
-    if (apart && !f.fallible) {
+    if (apart && !f.fallible()) {
       // Only a fault or a cancelled frame: both leave.
       check_status(unwind_to(top_), e.at);
     } else if (apart) {
@@ -104,13 +104,13 @@ void lowering::lower_function_call(const expr& e, const call_expr& x, var_id int
     }
   } else {
     const bool status =
-        f.form == function_form::plain && (f.fallible || f.may_fault || f.recursive);
+        f.form == function_form::plain && (f.fallible() || f.may_fault || f.recursive);
     call.sets_status = status;
     add(e.at, std::move(call));
     for (const var_id t : moved) add(e.at, clear_instr{t});
     if (status) {
       if (f.may_fault || f.recursive) flow_.may_fault = true;
-      if (f.fallible) {
+      if (f.fallible()) {
         if (f.may_fault || f.recursive)
           split_faults(on_error, e.at);
         else
@@ -190,7 +190,7 @@ void lowering::lower_merged(const expr& e, const call_expr& x, var_id into,
   }
   context_ = outer;
   at_ = inner.end;
-  if (f.fallible) {
+  if (f.fallible()) {
     split_faults(on_error, e.at);
   } else {
     check_status(unwind_to(top_), e.at);

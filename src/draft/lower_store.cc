@@ -309,7 +309,7 @@ bool lowering::keeps_old_value(const assign_stmt& x) const {
   if (x.op == word::s_set && !contains_effects(*x.value) && !lowers_to_fault(*x.value))
     return false;
   const variable* const root = place_root(*x.to);
-  if (x.value->is<or_expr>() || root == nullptr || root->is_param) return true;
+  if (x.value->is<or_expr>() || root == nullptr || root->is_param()) return true;
   for (std::uint32_t n = top_; n != no_id; n = cleanups_[n].parent)
     if (cleanups_[n].op == cleanup_op::defer) return true;
   return false;

@@ -22,9 +22,9 @@ constexpr std::uint64_t function_code_max = 500;
 
 void decide_merged(function& f, std::uint64_t code, std::uint32_t depth, std::size_t calls,
                    source::diagnostics& report) {
-  const item& x = *f.decl;
-  if (depth > nesting_max || (x.merged && code > declared_merged_max)) {
-    if (x.merged)
+  const function_item& x = *f.decl;
+  if (depth > nesting_max || (x.is_merged() && code > declared_merged_max)) {
+    if (x.is_merged())
       report
           .error("D0007", x.name_at,
                  depth > nesting_max
@@ -35,7 +35,7 @@ void decide_merged(function& f, std::uint64_t code, std::uint32_t depth, std::si
           .hint = "delete 'merged'; each call then has a frame of its own";
     f.form = function_form::apart;
     f.why = "merged functions are " + std::to_string(depth) + " deep in it";
-  } else if (!x.merged && calls > 1 && code > merged_code_max) {
+  } else if (!x.is_merged() && calls > 1 && code > merged_code_max) {
     f.form = function_form::apart;
     f.why = std::to_string(calls) + " callers, " + std::to_string(code) +
             " statements, with the functions that are merged into it";
@@ -67,7 +67,7 @@ void bound_merged_code(const std::vector<function*>& functions, source::diagnost
       visit& v = path.back();
       if (v.call < v.f->calls.size()) {
         function* const callee = v.f->calls[v.call].callee;
-        const bool entered = !callee->decl->is_extern && known.try_emplace(callee).second;
+        const bool entered = !callee->decl->is_extern() && known.try_emplace(callee).second;
         if (entered) {
           path.push_back({callee, 0, callee->size});
           continue;  // the call is counted when its function is known
@@ -75,7 +75,7 @@ void bound_merged_code(const std::vector<function*>& functions, source::diagnost
         ++v.call;
         if (callee->form != function_form::merged) continue;
         const merged& inner = known[callee];
-        if (!callee->decl->merged && v.code + inner.code > function_code_max) {
+        if (!callee->decl->is_merged() && v.code + inner.code > function_code_max) {
           callee->form = function_form::apart;
           callee->why = quoted(v.f->name) + " has " + std::to_string(v.code) +
                         " statements already, with the functions that are merged into it";

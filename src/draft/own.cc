@@ -241,7 +241,7 @@ class ownership_flow {
 void check_ownership(program& p, source::diagnostics& report) {
   for (const auto& m : p.modules) {
     for (const auto& f : m->functions) {
-      if (f->decl->is_extern) continue;
+      if (f->decl->is_extern()) continue;
       ownership_graph b(*f, report);
       b.run();
       ownership_flow(*f, b.nodes, report).run();

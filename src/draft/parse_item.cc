@@ -18,51 +18,41 @@ void parser::parse_item(file_tree& tree) {
     return;
   }
   if (is(word::k_extern)) return parse_extern(tree);
-  auto made = std::make_unique<item>();
-  item& x = *made;
-  if (accept(word::k_pub)) x.is_pub = true;
-  if (is_name("apart") || is_name("merged")) {
-    (is_name("apart") ? x.apart : x.merged) = true;
+  item_head head;
+  head.is_pub = accept(word::k_pub);
+  function_words words = is_name("apart")    ? function_words::apart_fn
+                         : is_name("merged") ? function_words::merged_fn
+                                             : function_words::fn;
+  if (words != function_words::fn) {
     take();
     if (!is(word::k_fn)) fail("expected 'fn', found " + shown(now()));
   }
   if (is(word::k_const)) {
-    parse_constant(x);
+    keep(tree, first, parse_constant(head));
   } else if (is(word::k_record)) {
-    parse_record(x);
+    keep(tree, first, parse_record(head));
   } else if (is(word::k_enum)) {
-    parse_enum(x);
-  } else if (is(word::k_fn) || is(word::k_thread)) {
-    x.kind = is(word::k_fn) ? item_kind::function : item_kind::thread;
-    take();
-    x.name_at = span_of(now());
-    x.name = expect_name("a name");
+    keep(tree, first, parse_enum(head));
+  } else if (is(word::k_fn) || is(word::k_thread) || is(word::k_main)) {
+    function_item x;
+    if (is(word::k_main)) {
+      head.name = "main";
+      head.name_at = span_of(now());
+      if (head.is_pub) fail("'main' is not for other modules", "delete 'pub'");
+      take();
+      x = {head, function_words::main};
+    } else {
+      if (is(word::k_thread)) words = function_words::thread;
+      x = named<function_item>(head, "a name");
+      x.words = words;
+    }
     parse_signature(x);
-    x.at = span_of(first).to(last_span());
-    keep_head(tree, std::move(made));
-    x.body = parse_block();
-    return;
-  } else if (is(word::k_main)) {
-    x.kind = item_kind::main;
-    x.name = "main";
-    x.name_at = span_of(now());
-    if (x.is_pub) fail("'main' is not for other modules", "delete 'pub'");
-    take();
-    parse_signature(x);
-    x.at = span_of(first).to(last_span());
-    keep_head(tree, std::move(made));
-    x.body = parse_block();
-    return;
+    function_item& kept = keep(tree, first, std::move(x));
+    kept.body = parse_block();
   } else {
     fail("expected a declaration, found " + shown(now()),
          "a file holds: use, const, record, enum, extern, fn, thread, main");
   }
-  x.at = span_of(first).to(last_span());
-  tree.items.push_back(std::move(made));
-}
-
-void parser::keep_head(file_tree& tree, std::unique_ptr<item> x) {
-  tree.items.push_back(std::move(x));
 }
 
 void parser::parse_module(file_tree& tree) {
@@ -89,49 +79,45 @@ std::string parser::parse_path(const char* what, span& at) {
   return path;
 }
 
-void parser::parse_constant(item& x) {
-  take();
-  x.kind = item_kind::constant;
-  x.name_at = span_of(now());
-  x.name = expect_name("the constant's name");
+constant_item parser::parse_constant(const item_head& head) {
+  auto x = named<constant_item>(head, "the constant's name");
   if (accept(word::s_colon)) x.type = parse_type();
   expect(word::s_set, "before the value");
   x.value = parse_expr();
+  return x;
 }
 
-void parser::parse_record(item& x) {
-  take();
-  x.kind = item_kind::record;
-  x.name_at = span_of(now());
-  x.name = expect_name("the record's name");
-  parse_fields(x, [this](field& f) {
+record_item parser::parse_record(const item_head& head) {
+  auto x = named<record_item>(head, "the record's name");
+  parse_fields(x.fields, [this](record_field& f) {
     expect(word::s_colon, "after the field's name");
     f.type = parse_type();
   });
+  return x;
 }
 
-void parser::parse_enum(item& x) {
-  take();
-  x.kind = item_kind::enumeration;
-  x.name_at = span_of(now());
-  x.name = expect_name("the enum's name");
+enum_item parser::parse_enum(const item_head& head) {
+  auto x = named<enum_item>(head, "the enum's name");
   if (accept(word::s_colon)) x.type = parse_type();
-  parse_fields(x, [this](field& f) {
-    if (accept(word::s_set)) f.value = parse_expr();
+  parse_fields(x.values, [this](enumerator& v) {
+    if (accept(word::s_set)) v.value = parse_expr();
   });
+  return x;
 }
 
 void parser::parse_extern(file_tree& tree) {
   take();
   if (now().kind != token_kind::text)
     fail("expected the name of a C header, found " + shown(now()), "extern \"parse.h\" { ... }");
-  const std::string header = decode_text(text_of(take()));
+  item_head head;
+  head.is_pub = true;
+  head.header = decode_text(text_of(take()));
   expect(word::s_lbrace, "before what the header declares");
   skip_lines();
   while (!is(word::s_rbrace) && !at_end()) {
     const std::size_t before = at_;
     try {
-      parse_extern_item(tree, header);
+      parse_extern_item(tree, head);
       end_of_line("after this declaration");
     } catch (recovery) {
       resynchronize();
@@ -142,52 +128,40 @@ void parser::parse_extern(file_tree& tree) {
   expect(word::s_rbrace, "at the end of 'extern'");
 }
 
-void parser::parse_extern_item(file_tree& tree, const std::string& header) {
-  auto made = std::make_unique<item>();
-  item& x = *made;
+void parser::parse_extern_item(file_tree& tree, const item_head& head) {
   const token& first = now();
-  x.is_extern = true;
-  x.is_pub = true;
-  x.header = header;
   if (is_name("type")) {
-    take();
-    x.kind = item_kind::opaque;
-    x.name_at = span_of(now());
-    x.name = expect_name("the type's name");
+    auto x = named<opaque_item>(head, "the type's name");
     if (is_name("drop")) {
       take();
       x.drop = expect_name("the C function that frees it");
     }
+    keep(tree, first, std::move(x));
   } else if (is(word::k_record)) {
-    parse_record(x);
+    keep(tree, first, parse_record(head));
   } else if (is(word::k_enum)) {
-    parse_enum(x);
+    keep(tree, first, parse_enum(head));
   } else if (is(word::k_const)) {
-    take();
-    x.kind = item_kind::constant;
-    x.name_at = span_of(now());
-    x.name = expect_name("the constant's name");
+    auto x = named<constant_item>(head, "the constant's name");
     expect(word::s_colon, "and the constant's type");
     x.type = parse_type();
+    keep(tree, first, std::move(x));
   } else {
-    if (is_name("blocking") || is_name("pure")) {
-      (is_name("blocking") ? x.blocking : x.pure) = true;
-      take();
-    }
-    x.kind = item_kind::function;
+    const function_words words = is_name("blocking") ? function_words::blocking_fn
+                                 : is_name("pure")   ? function_words::pure_fn
+                                                     : function_words::fn;
+    if (words != function_words::fn) take();
     if (!is(word::k_fn))
       fail("expected a declaration, found " + shown(now()),
            "extern holds: type, record, enum, const, fn, blocking fn, pure fn");
-    take();
-    x.name_at = span_of(now());
-    x.name = expect_name("the function's name");
+    auto x = named<function_item>(head, "the function's name");
+    x.words = words;
     parse_signature(x);
+    keep(tree, first, std::move(x));
   }
-  x.at = span_of(first).to(last_span());
-  tree.items.push_back(std::move(made));
 }
 
-void parser::parse_signature(item& x) {
+void parser::parse_signature(function_item& x) {
   expect(word::s_lparen, "before the parameters");
   while (!is(word::s_rparen)) {
     param p;
@@ -205,7 +179,7 @@ void parser::parse_signature(item& x) {
   expect(word::s_rparen, "after the parameters");
   if (accept(word::s_arrow)) {
     x.result_at = span_of(now());
-    if (!is(word::s_not)) x.type = parse_type();
+    if (!is(word::s_not)) x.result = parse_type();
     if (accept(word::s_not)) x.fallible = true;
     x.result_at = x.result_at.to(last_span());
   }

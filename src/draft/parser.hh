@@ -3,8 +3,8 @@
 // reports at most one error a statement.
 #pragma once
 
+#include "draft/item.hh"
 #include "draft/lexer.hh"
-#include "draft/tree.hh"
 
 namespace heddle::draft {
 

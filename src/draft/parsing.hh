@@ -70,29 +70,44 @@ class parser {
   // Items.
   void parse_item(file_tree& tree);
 
-  /// A function whose body has an error is still known to its callers.
-  static void keep_head(file_tree& tree, std::unique_ptr<item> x);
+  /// A declaration of this kind: the keyword, then the name.
+  template <class Item>
+  Item named(item_head head, const char* what) {
+    take();
+    head.name_at = span_of(now());
+    head.name = expect_name(what);
+    return {std::move(head)};
+  }
+
+  /// The declaration is a part of the file. A function is it before its body is read: one whose
+  /// body has an error is still known to its callers.
+  template <class Item>
+  Item& keep(file_tree& tree, const token& first, Item x) {
+    x.at = span_of(first).to(last_span());
+    tree.items.push_back(std::make_unique<item>(item{{std::move(x)}}));
+    return tree.items.back()->as<Item>();
+  }
 
   void parse_module(file_tree& tree);
 
   std::string parse_path(const char* what, span& at);
 
-  void parse_constant(item& x);
+  constant_item parse_constant(const item_head& head);
 
-  void parse_record(item& x);
+  record_item parse_record(const item_head& head);
 
-  void parse_enum(item& x);
+  enum_item parse_enum(const item_head& head);
 
-  template <class Rest>
-  void parse_fields(item& x, Rest&& rest) {
+  template <class Field, class Rest>
+  void parse_fields(std::vector<Field>& fields, Rest&& rest) {
     expect(word::s_lbrace, "before the list");
     skip_lines();
     while (!is(word::s_rbrace)) {
-      field f;
+      Field f{};
       f.at = span_of(now());
       f.name = expect_name("a name");
       rest(f);
-      x.fields.push_back(std::move(f));
+      fields.push_back(std::move(f));
       if (is(word::s_rbrace)) break;
       if (!accept(word::s_comma) && now().kind != token_kind::newline)
         fail("expected ',' or a new line, found " + shown(now()));
@@ -103,9 +118,9 @@ class parser {
 
   void parse_extern(file_tree& tree);
 
-  void parse_extern_item(file_tree& tree, const std::string& header);
+  void parse_extern_item(file_tree& tree, const item_head& head);
 
-  void parse_signature(item& x);
+  void parse_signature(function_item& x);
 
   type_expr parse_type();
 

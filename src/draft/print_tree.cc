@@ -48,40 +48,60 @@ class printer {
   }
 
   void print(const item& x) {
-    static constexpr const char* names[] = {"const",  "record", "enum", "fn",
-                                            "thread", "main",   "type"};
-    std::string head = x.is_extern ? "extern " : x.is_pub ? "pub " : "";
-    if (x.blocking) head += "blocking ";
-    if (x.pure) head += "pure ";
-    if (x.apart) head += "apart ";
-    if (x.merged) head += "merged ";
-    head += names[static_cast<int>(x.kind)];
-    if (x.kind != item_kind::main) (head += ' ') += x.name;
+    const std::string before = x.head().is_extern() ? "extern " : x.head().is_pub ? "pub " : "";
+    const auto head = [&](const char* word, const item_head& h) {
+      return before + word + " " + std::string(h.name);
+    };
+    const auto typed = [](const char* mark, const type_expr& t) {
+      return t ? mark + written(t) : std::string();
+    };
+    by_kind(
+        x,
+        [&](const constant_item& c) {
+          line(head("const", c) + typed(": ", c.type));
+          if (c.value) nest(*c.value);
+        },
+        [&](const record_item& r) {
+          line(head("record", r));
+          ++depth_;
+          for (const record_field& f : r.fields) line(std::string(f.name) + ": " + written(f.type));
+          --depth_;
+        },
+        [&](const enum_item& e) {
+          line(head("enum", e) + typed(": ", e.type));
+          ++depth_;
+          for (const enumerator& v : e.values) {
+            line(std::string(v.name));
+            if (v.value) nest(*v.value);
+          }
+          --depth_;
+        },
+        [&](const function_item& f) {
+          line(before + head_of(f));
+          nest(f.body);
+        },
+        [&](const opaque_item& o) { line(head("type", o)); });
+  }
+
+  std::string head_of(const function_item& x) const {
+    static constexpr const char* words[] = {"fn",   "apart fn",    "merged fn", "thread",
+                                            "main", "blocking fn", "pure fn"};
+    std::string head = words[static_cast<int>(x.words)];
+    if (x.words != function_words::main) (head += ' ') += x.name;
     for (const param& p : x.params) {
       head += &p == x.params.data() ? " (" : ", ";
       head += p.how == passing::take ? "take " : p.how == passing::change ? "var " : "";
       head += std::string(p.name) + ": " + written(p.type);
     }
     if (!x.params.empty()) head += ")";
-    if (x.type)
-      head += (x.kind == item_kind::constant || x.kind == item_kind::enumeration ? ": " : " -> ") +
-              written(x.type);
-    if (x.fallible) head += x.type ? "!" : " -> !";
-    if (types_ && x.made_function != nullptr && !x.is_extern) {
+    if (x.result) head += " -> " + written(x.result);
+    if (x.fallible) head += x.result ? "!" : " -> !";
+    if (types_ && x.made != nullptr && !x.is_extern()) {
       static constexpr const char* forms[] = {"plain", "merged", "apart", "thread", "foreign"};
-      const function& f = *x.made_function;
-      head += std::string("  [") + forms[static_cast<int>(f.form)] +
-              (f.why.empty() ? "" : ": " + f.why) + "]";
+      head += std::string("  [") + forms[static_cast<int>(x.made->form)] +
+              (x.made->why.empty() ? "" : ": " + x.made->why) + "]";
     }
-    line(head);
-    ++depth_;
-    for (const field& f : x.fields) {
-      line(std::string(f.name) + (f.type ? ": " + written(f.type) : ""));
-      if (f.value) nest(*f.value);
-    }
-    if (x.value) print(*x.value);
-    print(x.body);
-    --depth_;
+    return head;
   }
 
   void nest(const expr& e) {

@@ -44,7 +44,7 @@ compiled compile(const std::string& path, stage until, const compile_options& op
   if (until == stage::types) {
     out.text = print_tree(m.tree, true);
     for (const auto& f : m.functions)
-      if (f->waits && !f->decl->is_extern) out.text += explain_wait(*f) + "\n";
+      if (f->waits && !f->decl->is_extern()) out.text += explain_wait(*f) + "\n";
     return out;
   }
   if (until == stage::cc) {

@@ -54,7 +54,7 @@ bool may_fault(word op) noexcept {
 }
 
 bool constant::is_number() const noexcept {
-  return !foreign && !type->is(kind::view) && !type->is(kind::poison);
+  return !foreign() && !type->is(kind::view) && !type->is(kind::poison);
 }
 
 __int128 constant::number() const noexcept {
@@ -69,7 +69,7 @@ const std::string& bytes_of(const expr& e) noexcept {
   const name_expr* const n = e.get<name_expr>();
   const member_expr* const m = e.get<member_expr>();
   const constant* const c = n != nullptr ? n->value : m != nullptr ? m->value : nullptr;
-  return c == nullptr ? nothing : c->foreign ? c->c_name : c->text;
+  return c == nullptr ? nothing : c->foreign() ? c->c_name : c->text;
 }
 
 }  // namespace heddle::draft

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The syntax tree of one module. The parser makes it; the checker writes types and meanings into
-// the fields that say so, and from then on it is the typed tree that the interpreter runs and
-// lower.cc turns into blocks.
+// The expressions and statements of a module. The parser makes it; the checker writes types and
+// meanings into the fields that say so, and from then on it is the typed tree that the interpreter
+// runs and lower.cc turns into blocks.
 #pragma once
 
 #include <cstdint>
@@ -313,80 +313,9 @@ struct stmt
 
 [[nodiscard]] stmt_ptr make_stmt(span at, stmt::kinds how);
 
-enum class passing : std::uint8_t { borrow, change, take };
-
-struct param {
-  passing how = passing::borrow;
-  span at{};
-  std::string_view name;
-  type_expr type;
-  expr_ptr fallback;
-  variable* var = nullptr;
-};
-
-enum class item_kind : std::uint8_t {
-  constant,
-  record,
-  enumeration,
-  function,
-  thread,
-  main,
-  opaque
-};
-
-struct field {
-  std::string_view name;
-  span at{};
-  type_expr type;
-  expr_ptr value;  ///< value of an enumerator
-};
-
-struct item {
-  item_kind kind = item_kind::constant;
-  bool is_pub = false;
-  bool is_extern = false;
-  bool blocking = false;
-  bool pure = false;
-  bool apart = false;
-  bool merged = false;
-  span at{};  ///< head of the item, up to the body
-  std::string_view name;
-  span name_at{};
-  std::vector<param> params;
-  type_expr type;  ///< result, or the constant's
-  bool fallible = false;
-  span result_at{};
-  std::vector<field> fields;
-  expr_ptr value;         ///< value of a constant
-  std::string_view drop;  ///< function that releases an opaque type
-  std::string header;     ///< the name in `extern "header.h"`
-  block body;
-
-  function* made_function = nullptr;
-  record* made_record = nullptr;
-  enumeration* made_enum = nullptr;
-};
-
-struct use_line {
-  span at{};
-  std::string path;  ///< a.b
-};
-
 /// Whether the operator of two values may be a fault: an overflow, a division by zero, a shift.
 [[nodiscard]] bool may_fault(word op) noexcept;
 /// The variable that a place is a part of, or null.
 [[nodiscard]] variable* place_root(const expr& e) noexcept;
-
-/// One file.
-struct file_tree {
-  const source::source_file* file = nullptr;
-  std::string module_name;
-  span module_at{};
-  std::vector<use_line> uses;
-  std::vector<std::unique_ptr<item>> items;
-};
-
-/// Indented text, one node a line: `--emit ast`, and `--emit types` when types are there.
-[[nodiscard]] std::string print_tree(const file_tree& tree, bool with_types);
 
 }  // namespace heddle::draft

@@ -28,7 +28,7 @@ std::string signature_of(const function& f) {
     if (v->how == passing::take) out += "take ";
     out += v->name + ": " + (v->type != nullptr ? v->type->name : "?");
   }
-  return out + ")" + result_text(f.result, f.fallible);
+  return out + ")" + result_text(f.result, f.fallible());
 }
 
 std::string describe(const function& f) {
@@ -38,9 +38,9 @@ std::string describe(const function& f) {
 }
 
 std::string describe(const variable& v) {
-  return (v.is_param ? "parameter "
-          : v.is_var ? "var "
-                     : "let ") +
+  return (v.is_param() ? "parameter "
+          : v.is_var   ? "var "
+                       : "let ") +
          v.name + (v.type != nullptr ? ": " + v.type->name : "");
 }
 

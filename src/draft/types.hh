@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "draft/tree.hh"
+#include "draft/item.hh"
 #include "source/diagnostic.hh"
 
 namespace heddle::draft {
@@ -70,7 +70,7 @@ struct type {
   const type* of = nullptr;  ///< T in [N]T, ?T, channel<T>, job<T>, ...
   draft::record* record = nullptr;
   enumeration* values = nullptr;
-  const item* opaque = nullptr;
+  const opaque_item* opaque = nullptr;
   bool of_fallible = false;  ///< job<T>: the thread's result is T!
   std::string name;          ///< as it is written
   std::uint32_t number = 0;  ///< number of this type in its table
@@ -135,18 +135,25 @@ class type_table {
   std::unordered_map<std::string_view, const type*> names_;
 };
 
+/// How a variable is declared.
+enum class variable_role : std::uint8_t {
+  local,
+  parameter,
+  error,  ///< e in `or e { }`
+};
+
 struct variable {
   std::string name;
   span at{};
   const draft::type* type = nullptr;
   bool is_var = false;  ///< may be changed
-  bool is_param = false;
+  variable_role role = variable_role::local;
   passing how = passing::borrow;  ///< how a parameter is passed
   bool used = false;
-  bool assigned_at_once = true;  ///< false: `var x: int`, assigned later
-  bool is_error = false;         ///< e in `or e { }`
   function* owner = nullptr;
   std::uint32_t number = 0;  ///< in its function
+
+  [[nodiscard]] bool is_param() const noexcept { return role == variable_role::parameter; }
 };
 
 /// A call inside a function, for what follows from it.
@@ -164,14 +171,13 @@ enum class function_form : std::uint8_t {
 };
 
 struct function {
-  item* decl = nullptr;
+  function_item* decl = nullptr;
   module* home = nullptr;
   std::string name;
   std::string c_name;
   std::vector<variable*> params;
   std::vector<std::unique_ptr<variable>> variables;  ///< all of it, parameters first
   const type* result = nullptr;
-  bool fallible = false;
   function_form form = function_form::plain;
   std::string why;  ///< why it is merged or apart
   bool waits = false;
@@ -185,14 +191,15 @@ struct function {
   /// For each view, the variables that it may look into. They live as long as the view.
   std::unordered_map<const variable*, std::vector<variable*>> looks_into;
 
-  [[nodiscard]] bool is_thread() const noexcept { return decl->kind == item_kind::thread; }
-  [[nodiscard]] bool is_main() const noexcept { return decl->kind == item_kind::main; }
+  [[nodiscard]] bool fallible() const noexcept { return decl->fallible; }
+  [[nodiscard]] bool is_thread() const noexcept { return decl->words == function_words::thread; }
+  [[nodiscard]] bool is_main() const noexcept { return decl->words == function_words::main; }
   /// Whether the frame copies its arguments: a job may outlive the variable of an argument.
   [[nodiscard]] bool copies_values() const noexcept { return is_thread() || is_main() || spawned; }
 };
 
 struct record {
-  item* decl = nullptr;
+  record_item* decl = nullptr;
   module* home = nullptr;
   const draft::type* type = nullptr;
   std::string c_name;
@@ -212,7 +219,7 @@ struct record {
 };
 
 struct enumeration {
-  item* decl = nullptr;
+  enum_item* decl = nullptr;
   module* home = nullptr;
   const draft::type* type = nullptr;
   const draft::type* base = nullptr;
@@ -226,16 +233,16 @@ struct enumeration {
 };
 
 struct constant {
-  item* decl = nullptr;
+  constant_item* decl = nullptr;
   module* home = nullptr;
   const draft::type* type = nullptr;
   std::uint64_t value = 0;
   std::string text;
   bool resolved = false;
   bool resolving = false;
-  bool foreign = false;
   std::string c_name;
 
+  [[nodiscard]] bool foreign() const noexcept { return decl->is_extern(); }
   [[nodiscard]] bool is_number() const noexcept;
   /// The value, with the sign of the type.
   [[nodiscard]] __int128 number() const noexcept;
@@ -246,7 +253,7 @@ struct constant {
 
 /// The meaning of a name at the top of a module.
 struct symbol {
-  item* decl = nullptr;
+  const item_head* decl = nullptr;
   function* fn = nullptr;
   const draft::type* type = nullptr;  ///< record, enum, extern type
   constant* value = nullptr;

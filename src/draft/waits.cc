@@ -34,8 +34,8 @@ class finder {
 
   void run() {
     each_function([&](function& f) {
-      if (f.decl->is_extern) {
-        f.waits = f.decl->blocking;
+      if (f.decl->is_extern()) {
+        f.waits = f.decl->is_blocking();
         return;
       }
       functions_.push_back(&f);
@@ -147,7 +147,7 @@ class finder {
     for (const function* f : functions_)
       for (const call_site& c : f->calls) ++callers[c.callee];
     for (function* f : functions_) {
-      item& x = *f->decl;
+      const function_item& x = *f->decl;
       if (f->is_thread() || f->is_main()) {
         f->form = function_form::thread;
         continue;
@@ -155,19 +155,19 @@ class finder {
       if (!f->waits) {
         f->form = f->spawned ? function_form::apart : function_form::plain;
         if (f->spawned) f->why = "it is spawned";
-        if ((x.apart || x.merged) && !f->spawned)
+        if ((x.is_apart() || x.is_merged()) && !f->spawned)
           report_
               .error("D0004", x.name_at,
                      "nothing in " + quoted(f->name) + " waits: it is an ordinary function")
-              .hint = std::string("delete '") + (x.apart ? "apart'" : "merged'");
+              .hint = std::string("delete '") + (x.is_apart() ? "apart'" : "merged'");
         continue;
       }
       const std::size_t calls = callers[f];
-      if (x.merged && f->recursive) {
+      if (x.is_merged() && f->recursive) {
         report_.error("D1001", x.name_at, quoted(f->name) + " calls itself and cannot be merged")
             .hint = "delete 'merged'; each call then has a frame of its own";
       }
-      if (x.merged && f->spawned)
+      if (x.is_merged() && f->spawned)
         report_.error("D1001", x.name_at, quoted(f->name) + " is spawned and cannot be merged")
             .hint = "delete 'merged'";
       if (f->recursive) {
@@ -176,8 +176,8 @@ class finder {
       } else if (f->spawned) {
         f->form = function_form::apart;
         f->why = "it is spawned";
-      } else if (x.apart || x.merged) {
-        f->form = x.apart ? function_form::apart : function_form::merged;
+      } else if (x.is_apart() || x.is_merged()) {
+        f->form = x.is_apart() ? function_form::apart : function_form::merged;
         f->why = "declared so";
       } else if (calls <= 1) {
         f->form = function_form::merged;
@@ -306,9 +306,9 @@ std::string explain_wait(const function& f) {
   const function* at = &f;
   for (int depth = 0; depth != 8; ++depth) {
     if (at->waits_at == nullptr) {
-      out += at->decl->blocking ? "runs in the pool"
-             : at->spawned      ? "is spawned, and runs in a frame of its own"
-                                : "has an any, a wait or a scope";
+      out += at->decl->is_blocking() ? "runs in the pool"
+             : at->spawned           ? "is spawned, and runs in a frame of its own"
+                                     : "has an any, a wait or a scope";
       return out;
     }
     if (at->waits_through == nullptr) {

@@ -119,7 +119,7 @@ interpreter::starter interpreter::begin(co<void>* body) {
 
 co<val> interpreter::call(thread_state& t, const function& f,
                           std::vector<std::shared_ptr<val>> args) {
-  if (f.decl->is_extern) throw unsupported{"a C function"};
+  if (f.decl->is_extern()) throw unsupported{"a C function"};
   step();
   if (++depth_ > 400) {
     --depth_;
