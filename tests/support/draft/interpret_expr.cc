@@ -6,26 +6,41 @@
 namespace heddle::draft {
 
 co<val*> interpreter::place(thread_state& t, activation& a, const expr& e) {
-  if (const name_expr* const n = e.get<name_expr>()) co_return slot(a, n->var).get();
-  if (const member_expr* const m = e.get<member_expr>()) {
-    val* const base = co_await place(t, a, *m->of);
-    co_return &base->parts.at(m->field);
-  }
-  const index_expr* const x = e.get<index_expr>();
-  if (x == nullptr) throw unsupported{"a place"};
-  co_await place(t, a, *x->of);
-  const val i = co_await eval(t, a, *x->at);
-  val* const base = co_await place(t, a, *x->of);
+  return std::visit([&](const auto& x) { return place(t, a, e, x); }, e.how);
+}
+
+co<val*> interpreter::place(thread_state&, activation& a, const expr&, const name_expr& x) {
+  co_return slot(a, x.var).get();
+}
+
+co<val*> interpreter::place(thread_state& t, activation& a, const expr&, const member_expr& x) {
+  val* const base = co_await place(t, a, *x.of);
+  co_return &base->parts.at(x.field);
+}
+
+co<val*> interpreter::place(thread_state& t, activation& a, const expr& e, const index_expr& x) {
+  co_await place(t, a, *x.of);
+  const val i = co_await eval(t, a, *x.at);
+  val* const base = co_await place(t, a, *x.of);
   if (i.n < 0 || i.n >= static_cast<__int128>(base->parts.size())) fail_fault(e.at);
   co_return &base->parts[static_cast<std::size_t>(i.n)];
+}
+
+co<val*> interpreter::place(
+    thread_state&, activation&, const expr&,
+    const one_of<bad_expr, integer_expr, duration_expr, text_expr, boolean_expr, none_expr,
+                 list_expr, call_expr, unary_expr, binary_expr, range_expr, try_expr, move_expr,
+                 spawn_expr, or_expr> auto&) {
+  throw unsupported{"a place"};
+  co_return nullptr;
 }
 
 void interpreter::fail_fault(span at) {
   throw fault{"fault at " + at.file->path() + ":" + std::to_string(at.file->line_of(at.begin))};
 }
 
-__int128 interpreter::arithmetic(word op, const type& t, __int128 x, __int128 y, span at) {
-  const auto r = fold_binary(op, t, x, y);
+__int128 interpreter::arithmetic(word op, const type& t, __int128 x, __int128 given, span at) {
+  const auto r = fold_binary(op, t, x, given);
   if (!r) fail_fault(at);
   return *r;
 }
@@ -49,126 +64,159 @@ co<val> interpreter::eval(thread_state& t, activation& a, const expr& e) {
   co_return v;
 }
 
+namespace {
+
+val number(__int128 n) {
+  val v;
+  v.n = n;
+  return v;
+}
+val bytes(std::string s) {
+  val v;
+  v.s = std::move(s);
+  return v;
+}
+co<val> known(val v) { co_return v; }
+
+}  // namespace
+
+// A lambda may be no coroutine that captures: it only chooses the coroutine of the kind.
 co<val> interpreter::eval_plain(thread_state& t, activation& a, const expr& e) {
   step();
-  val v;
-  if (e.is_constant) {
-    v.n = e.number;
-    co_return v;
-  }
-  // A lambda may be no coroutine that captures, so the kinds are asked one after the other.
-  if (const name_expr* const x = e.get<name_expr>(); x != nullptr && x->var != nullptr) {
-    if (x->moves) co_return std::exchange(*slot(a, x->var), val{});
-    co_return *slot(a, x->var);
-  }
-  if (e.is<text_expr>() || e.means == meaning::constant) {
-    v.s = bytes_of(e);
-    co_return v;
-  }
-  if (e.is<none_expr>()) co_return v;
-  if (e.means == meaning::error_name) {
-    v.n = e.number;
-    co_return v;
-  }
-  if (const member_expr* const x = e.get<member_expr>()) {
-    v = co_await eval(t, a, *x->of);
-    if (e.means == meaning::field) {
-      val part = std::move(v.parts.at(x->field));
-      co_return part;
-    }
-    val len;
-    len.n = static_cast<__int128>(v.s.size());
-    co_return len;
-  }
-  if (const index_expr* const x = e.get<index_expr>()) {
-    const val base = co_await eval(t, a, *x->of);
-    if (const range_expr* const range = x->at->get<range_expr>()) {
-      __int128 from = 0, to = static_cast<__int128>(base.s.size());
-      if (range->from) from = (co_await eval(t, a, *range->from)).n;
-      if (range->to) to = (co_await eval(t, a, *range->to)).n;
-      if (from < 0 || to < from || to > static_cast<__int128>(base.s.size())) fail_fault(e.at);
-      v.s = base.s.substr(static_cast<std::size_t>(from), static_cast<std::size_t>(to - from));
-      co_return v;
-    }
-    const __int128 i = (co_await eval(t, a, *x->at)).n;
-    if (x->of->type->is(kind::array)) {
-      if (i < 0 || i >= static_cast<__int128>(base.parts.size())) fail_fault(e.at);
-      co_return base.parts[static_cast<std::size_t>(i)];
-    }
-    if (i < 0 || i >= static_cast<__int128>(base.s.size())) fail_fault(e.at);
-    v.n = static_cast<unsigned char>(base.s[static_cast<std::size_t>(i)]);
-    co_return v;
-  }
-  if (const unary_expr* const x = e.get<unary_expr>()) {
-    const val of = co_await eval(t, a, *x->of);
-    const auto r = fold_unary(x->op, *e.type, of.n);
-    if (!r) fail_fault(e.at);
-    v.n = *r;
-    co_return v;
-  }
-  if (const binary_expr* const x = e.get<binary_expr>())
-    co_return co_await eval_binary(t, a, e, *x);
-  if (const list_expr* const list = e.get<list_expr>()) {
-    for (const argument& x : list->elements) {
-      val element = co_await eval(t, a, *x.value);
-      v.parts.push_back(std::move(element));
-    }
-    co_return v;
-  }
-  if (const try_expr* const tries = e.get<try_expr>()) {
-    std::optional<std::uint32_t> code;
-    try {
-      v = co_await eval(t, a, *tries->of);
-    } catch (const op_error& x) {
-      code = x.code;
-    }
-    if (code) throw leaving{*code};
-    co_return v;
-  }
-  if (const move_expr* const x = e.get<move_expr>())
-    co_return std::exchange(*slot(a, x->of->local()), val{});
-  if (const spawn_expr* const x = e.get<spawn_expr>())
-    co_return co_await eval_spawn(t, a, x->call->as<call_expr>());
-  if (const or_expr* const x = e.get<or_expr>()) co_return co_await eval_or(t, a, *x);
-  if (const call_expr* const x = e.get<call_expr>()) co_return co_await eval_call(t, a, e, *x);
-  throw unsupported{"an expression"};
+  if (e.is_constant || e.means == meaning::error_name) return known(number(e.number));
+  if (e.means == meaning::constant) return known(bytes(bytes_of(e)));
+  return std::visit([&](const auto& x) { return eval(t, a, e, x); }, e.how);
 }
 
-co<val> interpreter::eval_or(thread_state& t, activation& a, const or_expr& e) {
+co<val> interpreter::eval(thread_state&, activation&, const expr&, const bad_expr&) {
+  throw unsupported{"a bad expression"};
+  co_return val{};
+}
+
+co<val> interpreter::eval(thread_state&, activation&, const expr&, const range_expr&) {
+  throw unsupported{"a range"};
+  co_return val{};
+}
+
+co<val> interpreter::eval(thread_state&, activation& a, const expr&, const name_expr& x) {
+  if (x.moves) co_return std::exchange(*slot(a, x.var), val{});
+  co_return *slot(a, x.var);
+}
+
+co<val> interpreter::eval(thread_state&, activation&, const expr& e, const integer_expr&) {
+  co_return number(e.number);
+}
+
+co<val> interpreter::eval(thread_state&, activation&, const expr& e, const duration_expr&) {
+  co_return number(e.number);
+}
+
+co<val> interpreter::eval(thread_state&, activation&, const expr& e, const boolean_expr&) {
+  co_return number(e.number);
+}
+
+co<val> interpreter::eval(thread_state&, activation&, const expr& e, const text_expr&) {
+  co_return bytes(bytes_of(e));
+}
+
+co<val> interpreter::eval(thread_state&, activation&, const expr&, const none_expr&) {
+  co_return val{};
+}
+
+co<val> interpreter::eval(thread_state& t, activation& a, const expr& e, const member_expr& x) {
+  val v = co_await eval(t, a, *x.of);
+  if (e.means == meaning::field) {
+    val part = std::move(v.parts.at(x.field));
+    co_return part;
+  }
+  co_return number(static_cast<__int128>(v.s.size()));
+}
+
+co<val> interpreter::eval(thread_state& t, activation& a, const expr& e, const index_expr& x) {
+  val v;
+  const val base = co_await eval(t, a, *x.of);
+  if (const range_expr* const range = x.at->get<range_expr>()) {
+    __int128 from = 0, to = static_cast<__int128>(base.s.size());
+    if (range->from) from = (co_await eval(t, a, *range->from)).n;
+    if (range->to) to = (co_await eval(t, a, *range->to)).n;
+    if (from < 0 || to < from || to > static_cast<__int128>(base.s.size())) fail_fault(e.at);
+    v.s = base.s.substr(static_cast<std::size_t>(from), static_cast<std::size_t>(to - from));
+    co_return v;
+  }
+  const __int128 i = (co_await eval(t, a, *x.at)).n;
+  if (x.of->type->is(kind::array)) {
+    if (i < 0 || i >= static_cast<__int128>(base.parts.size())) fail_fault(e.at);
+    co_return base.parts[static_cast<std::size_t>(i)];
+  }
+  if (i < 0 || i >= static_cast<__int128>(base.s.size())) fail_fault(e.at);
+  v.n = static_cast<unsigned char>(base.s[static_cast<std::size_t>(i)]);
+  co_return v;
+}
+
+co<val> interpreter::eval(thread_state& t, activation& a, const expr& e, const unary_expr& x) {
+  const val of = co_await eval(t, a, *x.of);
+  const auto r = fold_unary(x.op, *e.type, of.n);
+  if (!r) fail_fault(e.at);
+  co_return number(*r);
+}
+
+co<val> interpreter::eval(thread_state& t, activation& a, const expr&, const list_expr& x) {
+  val v;
+  for (const argument& given : x.elements) {
+    val element = co_await eval(t, a, *given.value);
+    v.parts.push_back(std::move(element));
+  }
+  co_return v;
+}
+
+co<val> interpreter::eval(thread_state& t, activation& a, const expr&, const try_expr& x) {
+  val v;
+  std::optional<std::uint32_t> code;
+  try {
+    v = co_await eval(t, a, *x.of);
+  } catch (const op_error& failed) {
+    code = failed.code;
+  }
+  if (code) throw leaving{*code};
+  co_return v;
+}
+
+co<val> interpreter::eval(thread_state&, activation& a, const expr&, const move_expr& x) {
+  co_return std::exchange(*slot(a, x.of->local()), val{});
+}
+
+co<val> interpreter::eval(thread_state& t, activation& a, const expr&, const or_expr& x) {
   val v;
   std::optional<std::uint32_t> code;
   bool missing = false;
   try {
-    v = co_await eval(t, a, *e.of);
-    if (e.of_optional) {
+    v = co_await eval(t, a, *x.of);
+    if (x.of_optional) {
       missing = v.parts.empty();
       if (!missing) {
         val held = std::move(v.parts[0]);
         v = std::move(held);
       }
     }
-  } catch (const op_error& x) {
-    code = x.code;
+  } catch (const op_error& failed) {
+    code = failed.code;
   }
   if (!code && !missing) co_return v;
-  if (e.error_var != nullptr) {
-    val x;
-    x.n = code.value_or(0);
-    bind(a, e.error_var, x);
+  if (x.error_var != nullptr) {
+    bind(a, x.error_var, number(code.value_or(0)));
   }
-  if (e.otherwise) co_return co_await eval(t, a, *e.otherwise);
+  if (x.otherwise) co_return co_await eval(t, a, *x.otherwise);
   way w = way::on;
-  if (e.jump) {
-    w = co_await exec(t, a, *e.jump);
+  if (x.jump) {
+    w = co_await exec(t, a, *x.jump);
   } else {
-    w = co_await exec(t, a, *e.handler);
+    w = co_await exec(t, a, *x.handler);
   }
   if (w != way::on) throw jumping{w};
   co_return v;
 }
 
-co<val> interpreter::eval_binary(thread_state& t, activation& a, const expr& e,
-                                 const binary_expr& x) {
+co<val> interpreter::eval(thread_state& t, activation& a, const expr& e, const binary_expr& x) {
   val v;
   const val left = co_await eval(t, a, *x.left);
   if (x.op == word::s_andand || x.op == word::s_oror) {
@@ -212,7 +260,8 @@ co<std::vector<std::shared_ptr<val>>> interpreter::arguments(thread_state& t, ac
   co_return args;
 }
 
-co<val> interpreter::eval_spawn(thread_state& t, activation& a, const call_expr& call) {
+co<val> interpreter::eval(thread_state& t, activation& a, const expr&, const spawn_expr& x) {
+  const call_expr& call = x.call->as<call_expr>();
   auto args = co_await arguments(t, a, call);
   auto job = std::make_shared<job_state>();
   auto thread = std::make_shared<thread_state>();
@@ -229,55 +278,63 @@ co<val> interpreter::eval_spawn(thread_state& t, activation& a, const call_expr&
   co_return v;
 }
 
-co<val> interpreter::eval_call(thread_state& t, activation& a, const expr& e, const call_expr& c) {
+co<val> interpreter::eval(thread_state& t, activation& a, const expr& e, const call_expr& x) {
   val v;
   switch (e.means) {
     case meaning::function: {
-      auto args = co_await arguments(t, a, c);
+      auto args = co_await arguments(t, a, x);
       std::optional<std::uint32_t> code;
       try {
-        v = co_await call(t, *c.callee, std::move(args));
-      } catch (const leaving& x) {
-        code = x.code;
+        v = co_await call(t, *x.callee, std::move(args));
+      } catch (const leaving& failed) {
+        code = failed.code;
       }
       if (code) throw op_error{*code};
       co_return v;
     }
     case meaning::record: {
       v = zero_of(*e.type);
-      for (std::size_t i = 0; i != c.args.size(); ++i) {
-        if (!c.args[i].value) continue;
-        val part = co_await eval(t, a, *c.args[i].value);
+      for (std::size_t i = 0; i != x.args.size(); ++i) {
+        if (!x.args[i].value) continue;
+        val part = co_await eval(t, a, *x.args[i].value);
         v.parts[i] = std::move(part);
       }
       co_return v;
     }
     case meaning::conversion: {
-      v = co_await eval(t, a, *c.args[0].value);
+      v = co_await eval(t, a, *x.args[0].value);
       if (e.type->is(kind::text) && v.s.size() > e.type->count) throw op_error{error_code("full")};
       if (e.type->is_integer() && !fits(*e.type, v.n)) fail_fault(e.at);
       co_return v;
     }
-    default:
+    case meaning::unknown:
+    case meaning::local:
+    case meaning::constant:
+    case meaning::construct:
+    case meaning::operation:
+    case meaning::field:
+    case meaning::enumerator:
+    case meaning::error_name:
+    case meaning::namespace_:
       break;
   }
-  const operation& op = *c.op;
+  const operation& op = *x.op;
   if (op.on == receiver::log) {
     std::string line;
-    for (const argument& x : c.args) {
-      const val part = co_await eval(t, a, *x.value);
-      line += printed(part, *x.value->type);
+    for (const argument& given : x.args) {
+      const val part = co_await eval(t, a, *given.value);
+      line += printed(part, *given.value->type);
     }
     out_ += line + "\n";
     co_return v;
   }
   if (op.on == receiver::buffer && op.name == "put") {
     std::string text;
-    for (const argument& x : c.args) {
-      const val part = co_await eval(t, a, *x.value);
-      text += printed(part, *x.value->type);
+    for (const argument& given : x.args) {
+      const val part = co_await eval(t, a, *given.value);
+      text += printed(part, *given.value->type);
     }
-    val* const b = co_await place(t, a, *c.receiver());
+    val* const b = co_await place(t, a, *x.receiver());
     if (b->s.size() + text.size() > static_cast<std::size_t>(b->n))
       throw op_error{error_code("full")};
     b->s += text;
@@ -285,14 +342,14 @@ co<val> interpreter::eval_call(thread_state& t, activation& a, const expr& e, co
   }
   if (op.id == operation_id::event_of_wait) co_return make_event(a.events.at(&e));
   std::vector<val> args;
-  for (const argument& x : c.args) {
-    val arg = co_await eval(t, a, *x.value);
+  for (const argument& given : x.args) {
+    val arg = co_await eval(t, a, *given.value);
     args.push_back(std::move(arg));
   }
   if (op.on == receiver::none) co_return construct(op, args);
   if (op.changes) {
-    val* const b = co_await place(t, a, *c.receiver());
-    change(op, *b, args, *c.receiver()->type, e.at);
+    val* const b = co_await place(t, a, *x.receiver());
+    change(op, *b, args, *x.receiver()->type, e.at);
     co_return v;
   }
   if (op.on == receiver::time) {
@@ -309,8 +366,8 @@ co<val> interpreter::eval_call(thread_state& t, activation& a, const expr& e, co
     } while (now_ < due);
     co_return v;
   }
-  if (c.receiver() == nullptr) throw unsupported{std::string(op.name)};
-  const val on = co_await eval(t, a, *c.receiver());
+  if (x.receiver() == nullptr) throw unsupported{std::string(op.name)};
+  const val on = co_await eval(t, a, *x.receiver());
   if (op.on == receiver::view || (op.on == receiver::buffer && !op.waits))
     co_return look(op, on, args);
   if (on.handle == nullptr) throw unsupported{std::string(op.name)};

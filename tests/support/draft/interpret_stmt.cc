@@ -47,132 +47,169 @@ co<way> interpreter::exec(thread_state& t, activation& a, const block& b) {
 
 co<way> interpreter::exec(thread_state& t, activation& a, const stmt& s) {
   step();
-  // A lambda may be no coroutine that captures, so the kinds are asked one after the other.
-  if (const let_stmt* const x = s.get<let_stmt>()) {
-    val v;
-    if (x->value)
-      v = co_await eval(t, a, *x->value);
-    else
-      v = zero_of(*x->var->type);
-    bind(a, x->var, std::move(v));
-    co_return way::on;
+  // A lambda may be no coroutine that captures: it only chooses the coroutine of the kind.
+  return std::visit([&](const auto& x) { return exec(t, a, s, x); }, s.how);
+}
+
+co<way> interpreter::exec(thread_state&, activation&, const stmt&, const bad_stmt&) {
+  throw unsupported{"a bad statement"};
+  co_return way::on;
+}
+
+co<way> interpreter::exec(thread_state& t, activation& a, const stmt&, const let_stmt& x) {
+  val v;
+  if (x.value)
+    v = co_await eval(t, a, *x.value);
+  else
+    v = zero_of(*x.var->type);
+  bind(a, x.var, std::move(v));
+  co_return way::on;
+}
+
+co<way> interpreter::exec(thread_state& t, activation& a, const stmt&, const expression_stmt& x) {
+  static_cast<void>(co_await eval(t, a, *x.value));
+  co_return way::on;
+}
+
+co<way> interpreter::exec(thread_state& t, activation& a, const stmt& s, const assign_stmt& x) {
+  val v = co_await eval(t, a, *x.value);
+  val* const at = co_await place(t, a, *x.to);
+  if (x.op == word::s_set)
+    *at = std::move(v);
+  else
+    at->n = arithmetic(x.computes(), *x.to->type, at->n, v.n, s.at);
+  co_return way::on;
+}
+
+co<way> interpreter::exec(thread_state& t, activation& a, const stmt&, const if_stmt& x) {
+  if (co_await holds(t, a, x.when)) co_return co_await exec(t, a, x.body);
+  if (x.otherwise) co_return co_await exec(t, a, *x.otherwise);
+  co_return way::on;
+}
+
+co<way> interpreter::repeat(thread_state& t, activation& a, const condition* when,
+                            const block& body) {
+  for (;;) {
+    if (when != nullptr && !co_await holds(t, a, *when)) co_return way::on;
+    const way w = co_await exec(t, a, body);
+    if (w == way::brk) co_return way::on;
+    if (w == way::ret) co_return w;
+    step();
   }
-  if (const expression_stmt* const x = s.get<expression_stmt>()) {
-    static_cast<void>(co_await eval(t, a, *x->value));
-    co_return way::on;
-  }
-  if (const assign_stmt* const x = s.get<assign_stmt>()) {
-    val v = co_await eval(t, a, *x->value);
-    val* const at = co_await place(t, a, *x->to);
-    if (x->op == word::s_set)
-      *at = std::move(v);
-    else
-      at->n = arithmetic(x->computes(), *x->to->type, at->n, v.n, s.at);
-    co_return way::on;
-  }
-  if (const if_stmt* const x = s.get<if_stmt>()) {
-    if (co_await holds(t, a, x->when)) co_return co_await exec(t, a, x->body);
-    if (x->otherwise) co_return co_await exec(t, a, *x->otherwise);
-    co_return way::on;
-  }
-  const while_stmt* const while_ = s.get<while_stmt>();
-  const loop_stmt* const loop = s.get<loop_stmt>();
-  if (while_ != nullptr || loop != nullptr) {
-    for (;;) {
-      if (while_ != nullptr && !co_await holds(t, a, while_->when)) co_return way::on;
-      const way w = co_await exec(t, a, while_ != nullptr ? while_->body : loop->body);
-      if (w == way::brk) co_return way::on;
-      if (w == way::ret) co_return w;
-      step();
+}
+
+co<way> interpreter::exec(thread_state& t, activation& a, const stmt&, const while_stmt& x) {
+  return repeat(t, a, &x.when, x.body);
+}
+
+co<way> interpreter::exec(thread_state& t, activation& a, const stmt&, const loop_stmt& x) {
+  return repeat(t, a, nullptr, x.body);
+}
+
+co<way> interpreter::exec(thread_state& t, activation& a, const stmt&, const match_stmt& x) {
+  const val subject = co_await eval(t, a, *x.value);
+  const bool text = x.value->final_type()->is(kind::view);
+  const match_arm* chosen = nullptr;
+  for (const match_arm& arm : x.arms) {
+    bool hit = arm.otherwise;
+    for (const expr_ptr& p : arm.patterns)
+      hit |= text ? bytes_of(*p) == subject.s : p->number == subject.n;
+    if (hit) {
+      chosen = &arm;
+      break;
     }
   }
-  if (const for_stmt* const x = s.get<for_stmt>()) co_return co_await exec_for(t, a, *x);
-  if (const match_stmt* const x = s.get<match_stmt>()) {
-    const val subject = co_await eval(t, a, *x->value);
-    const bool text = x->value->final_type()->is(kind::view);
-    const match_arm* chosen = nullptr;
-    for (const match_arm& arm : x->arms) {
-      bool hit = arm.otherwise;
-      for (const expr_ptr& p : arm.patterns)
-        hit |= text ? bytes_of(*p) == subject.s : p->number == subject.n;
-      if (hit) {
-        chosen = &arm;
-        break;
-      }
-    }
-    if (chosen != nullptr) co_return co_await exec(t, a, chosen->body);
-    co_return way::on;
+  if (chosen != nullptr) co_return co_await exec(t, a, chosen->body);
+  co_return way::on;
+}
+
+co<way> interpreter::exec(thread_state& t, activation& a, const stmt&, const scope_stmt& x) {
+  scope_state scope;
+  scope.inside->outer = t.here;
+  t.scopes.push_back(&scope);
+  bound* const before = t.here;
+  t.here = scope.inside.get();
+  std::exception_ptr error;
+  way w = way::on;
+  try {
+    w = co_await exec(t, a, x.body);
+  } catch (...) {
+    error = std::current_exception();
   }
-  if (const any_stmt* const x = s.get<any_stmt>()) co_return co_await exec_any(t, a, *x);
-  if (const scope_stmt* const x = s.get<scope_stmt>()) {
-    scope_state scope;
-    scope.inside->outer = t.here;
-    t.scopes.push_back(&scope);
-    bound* const before = t.here;
-    t.here = scope.inside.get();
-    std::exception_ptr error;
-    way w = way::on;
-    try {
-      w = co_await exec(t, a, x->body);
-    } catch (...) {
-      error = std::current_exception();
-    }
-    t.here = before;
-    if (error || w != way::on) {
-      scope.inside->canceled = true;
-      changed();
-    }
-    bound shield;
-    shield.shield = true;
-    t.here = &shield;
-    while (
-        std::any_of(scope.jobs.begin(), scope.jobs.end(), [](const auto& j) { return !j->ended; }))
-      co_await parking{*this, t, INT64_MAX};
-    t.here = before;
-    t.scopes.pop_back();
-    if (error) std::rethrow_exception(error);
-    co_return w;
+  t.here = before;
+  if (error || w != way::on) {
+    scope.inside->canceled = true;
+    changed();
   }
-  if (const wait_stmt* const x = s.get<wait_stmt>()) co_return co_await exec_wait(t, a, *x);
-  if (const nowait_stmt* const x = s.get<nowait_stmt>()) co_return co_await exec(t, a, x->body);
-  const shield_stmt* const shield = s.get<shield_stmt>();
-  const within_stmt* const within = s.get<within_stmt>();
-  if (shield != nullptr || within != nullptr) {
-    auto b = std::make_shared<bound>();
-    b->outer = t.here;
-    if (shield != nullptr) {
-      b->shield = true;
-    } else {
-      const val span = co_await eval(t, a, *within->limit);
-      b->due = later(static_cast<std::int64_t>(span.n));
-      if (b->due <= now_) b->canceled = b->timed = true;
-    }
-    t.here = b.get();
-    std::exception_ptr error;
-    way w = way::on;
-    try {
-      w = co_await exec(t, a, shield != nullptr ? shield->body : within->body);
-    } catch (...) {
-      error = std::current_exception();
-    }
-    t.here = b->outer;
-    if (error) std::rethrow_exception(error);
-    co_return w;
+  bound shield;
+  shield.shield = true;
+  t.here = &shield;
+  while (std::any_of(scope.jobs.begin(), scope.jobs.end(), [](const auto& j) { return !j->ended; }))
+    co_await parking{*this, t, INT64_MAX};
+  t.here = before;
+  t.scopes.pop_back();
+  if (error) std::rethrow_exception(error);
+  co_return w;
+}
+
+co<way> interpreter::exec(thread_state& t, activation& a, const stmt&, const nowait_stmt& x) {
+  return exec(t, a, x.body);
+}
+
+co<way> interpreter::exec_bounded(thread_state& t, activation& a, std::shared_ptr<bound> b,
+                                  const block& body) {
+  b->outer = t.here;
+  t.here = b.get();
+  std::exception_ptr error;
+  way w = way::on;
+  try {
+    w = co_await exec(t, a, body);
+  } catch (...) {
+    error = std::current_exception();
   }
-  if (const return_stmt* const x = s.get<return_stmt>()) {
-    if (x->value) {
-      val v = co_await eval(t, a, *x->value);
-      a.result = std::move(v);
-    }
-    co_return way::ret;
+  t.here = b->outer;
+  if (error) std::rethrow_exception(error);
+  co_return w;
+}
+
+co<way> interpreter::exec(thread_state& t, activation& a, const stmt&, const shield_stmt& x) {
+  auto b = std::make_shared<bound>();
+  b->shield = true;
+  return exec_bounded(t, a, std::move(b), x.body);
+}
+
+co<way> interpreter::exec(thread_state& t, activation& a, const stmt&, const within_stmt& x) {
+  auto b = std::make_shared<bound>();
+  const val span = co_await eval(t, a, *x.limit);
+  b->due = later(static_cast<std::int64_t>(span.n));
+  if (b->due <= now_) b->canceled = b->timed = true;
+  co_return co_await exec_bounded(t, a, std::move(b), x.body);
+}
+
+/// The block that it is in runs it at its end.
+co<way> interpreter::exec(thread_state&, activation&, const stmt&, const defer_stmt&) {
+  co_return way::on;
+}
+
+co<way> interpreter::exec(thread_state& t, activation& a, const stmt&, const return_stmt& x) {
+  if (x.value) {
+    val v = co_await eval(t, a, *x.value);
+    a.result = std::move(v);
   }
-  if (s.is<break_stmt>()) co_return way::brk;
-  if (s.is<continue_stmt>()) co_return way::cont;
-  if (const fail_stmt* const x = s.get<fail_stmt>()) {
-    const val e = co_await eval(t, a, *x->error);
-    throw leaving{e.n > 0 ? static_cast<std::uint32_t>(e.n) : error_code("invalid")};
-  }
-  throw unsupported{"a statement"};
+  co_return way::ret;
+}
+
+co<way> interpreter::exec(thread_state&, activation&, const stmt&, const break_stmt&) {
+  co_return way::brk;
+}
+
+co<way> interpreter::exec(thread_state&, activation&, const stmt&, const continue_stmt&) {
+  co_return way::cont;
+}
+
+co<way> interpreter::exec(thread_state& t, activation& a, const stmt&, const fail_stmt& x) {
+  const val e = co_await eval(t, a, *x.error);
+  throw leaving{e.n > 0 ? static_cast<std::uint32_t>(e.n) : error_code("invalid")};
 }
 
 co<bool> interpreter::holds(thread_state& t, activation& a, const condition& c) {
@@ -183,22 +220,22 @@ co<bool> interpreter::holds(thread_state& t, activation& a, const condition& c) 
   co_return true;
 }
 
-co<way> interpreter::exec_for(thread_state& t, activation& a, const for_stmt& s) {
+co<way> interpreter::exec(thread_state& t, activation& a, const stmt&, const for_stmt& x) {
   std::vector<val> items;
   __int128 first = 0, last = 0;
-  const range_expr* const range = s.over->get<range_expr>();
+  const range_expr* const range = x.over->get<range_expr>();
   const bool ranged = range != nullptr;
   if (ranged) {
     if (range->from) first = (co_await eval(t, a, *range->from)).n;
     last = (co_await eval(t, a, *range->to)).n;
-  } else if (s.over->type->is(kind::array)) {
-    last = static_cast<__int128>(s.over->type->count);
+  } else if (x.over->type->is(kind::array)) {
+    last = static_cast<__int128>(x.over->type->count);
   } else {
-    const val v = co_await eval(t, a, *s.over);
+    const val v = co_await eval(t, a, *x.over);
     for (const char c : v.s) {
-      val x;
-      x.n = static_cast<unsigned char>(c);
-      items.push_back(x);
+      val byte;
+      byte.n = static_cast<unsigned char>(c);
+      items.push_back(byte);
     }
     last = static_cast<__int128>(items.size());
   }
@@ -207,36 +244,36 @@ co<way> interpreter::exec_for(thread_state& t, activation& a, const for_stmt& s)
     val index;
     index.n = i;
     if (ranged) {
-      bind(a, s.var, index);
+      bind(a, x.var, index);
     } else {
       val element;
-      if (s.over->type->is(kind::array)) {
-        val* const at = co_await place(t, a, *s.over);
+      if (x.over->type->is(kind::array)) {
+        val* const at = co_await place(t, a, *x.over);
         element = at->parts[static_cast<std::size_t>(i)];
       } else {
         element = items[static_cast<std::size_t>(i)];
       }
-      if (s.second_var != nullptr) {
-        bind(a, s.var, index);
-        bind(a, s.second_var, std::move(element));
+      if (x.second_var != nullptr) {
+        bind(a, x.var, index);
+        bind(a, x.second_var, std::move(element));
       } else {
-        bind(a, s.var, std::move(element));
+        bind(a, x.var, std::move(element));
       }
     }
-    const way w = co_await exec(t, a, s.body);
+    const way w = co_await exec(t, a, x.body);
     if (w == way::brk) break;
     if (w == way::ret) co_return w;
   }
   co_return way::on;
 }
 
-co<way> interpreter::exec_wait(thread_state& t, activation& a, const wait_stmt& s) {
+co<way> interpreter::exec(thread_state& t, activation& a, const stmt&, const wait_stmt& x) {
   std::vector<std::pair<const expr*, std::shared_ptr<object>>> made;
-  for (const expr* e : s.events) {
+  for (const expr* e : x.events) {
     made.emplace_back(e, std::make_shared<object>());
     a.events[e] = made.back().second;
   }
-  const way w = co_await exec(t, a, s.body);
+  const way w = co_await exec(t, a, x.body);
   if (w != way::on) co_return w;
   for (const auto& [e, rendezvous] : made) {
     while (!rendezvous->values.empty() || rendezvous->left != 0) {
@@ -254,7 +291,7 @@ co<way> interpreter::exec_wait(thread_state& t, activation& a, const wait_stmt& 
   co_return way::on;
 }
 
-co<way> interpreter::exec_any(thread_state& t, activation& a, const any_stmt& s) {
+co<way> interpreter::exec(thread_state& t, activation& a, const stmt&, const any_stmt& x) {
   struct arm {
     const any_arm* source;
     std::int64_t due = INT64_MAX;
@@ -263,15 +300,15 @@ co<way> interpreter::exec_any(thread_state& t, activation& a, const any_stmt& s)
   };
   std::vector<arm> arms;
   const any_arm* otherwise = nullptr;
-  for (const any_arm& x : s.arms) {
-    if (x.kind == any_arm::form::failed) {
-      otherwise = &x;
+  for (const any_arm& written : x.arms) {
+    if (written.kind == any_arm::form::failed) {
+      otherwise = &written;
       continue;
     }
-    arm made{&x, INT64_MAX, nullptr, {}};
-    const call_expr* const call = x.what->get<call_expr>();
-    if (x.kind == any_arm::form::after) {
-      made.due = later(static_cast<std::int64_t>((co_await eval(t, a, *x.what)).n));
+    arm made{&written, INT64_MAX, nullptr, {}};
+    const call_expr* const call = written.what->get<call_expr>();
+    if (written.kind == any_arm::form::after) {
+      made.due = later(static_cast<std::int64_t>((co_await eval(t, a, *written.what)).n));
     } else if (call->op->on == receiver::time && call->op->name == "sleep") {
       made.due = later(static_cast<std::int64_t>((co_await eval(t, a, *call->args[0].value)).n));
     } else {
@@ -280,7 +317,7 @@ co<way> interpreter::exec_any(thread_state& t, activation& a, const any_stmt& s)
     }
     arms.push_back(std::move(made));
   }
-  std::size_t& won = won_[&s];
+  std::size_t& won = won_[&x];
   std::optional<std::uint32_t> code;
   const arm* winner = nullptr;
   val got;
@@ -295,28 +332,29 @@ co<way> interpreter::exec_any(thread_state& t, activation& a, const any_stmt& s)
       } else if (won == turn + 1) {
         continue;
       }
-      arm& x = arms[i];
+      arm& asked = arms[i];
       if (ended) {
         code = ended;
-        winner = &x;
+        winner = &asked;
         won = i + 1;
         break;
       }
       try {
-        if (x.on == nullptr) {
-          if (now_ < x.due) continue;
-        } else if (!try_operation(*x.source->what->as<call_expr>().op, *x.on, x.on, x.sent, got)) {
+        if (asked.on == nullptr) {
+          if (now_ < asked.due) continue;
+        } else if (!try_operation(*asked.source->what->as<call_expr>().op, *asked.on, asked.on,
+                                  asked.sent, got)) {
           continue;
         }
       } catch (const op_error& e) {
         code = e.code;
       }
-      winner = &x;
+      winner = &asked;
       won = i + 1;
     }
     if (winner != nullptr) break;
     std::int64_t until = INT64_MAX;
-    for (const arm& x : arms) until = std::min(until, x.due);
+    for (const arm& asked : arms) until = std::min(until, asked.due);
     co_await parking{*this, t, until};
   }
   changed();

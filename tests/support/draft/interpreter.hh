@@ -109,15 +109,46 @@ class interpreter {
 
   co<way> exec(thread_state& t, activation& a, const stmt& s);
 
+  // One function a kind of statement: exec() of a statement calls the one for its kind, and does
+  // not compile if a kind has none.
+  co<way> exec(thread_state& t, activation& a, const stmt& s, const bad_stmt& x);
+  co<way> exec(thread_state& t, activation& a, const stmt& s, const let_stmt& x);
+  co<way> exec(thread_state& t, activation& a, const stmt& s, const expression_stmt& x);
+  co<way> exec(thread_state& t, activation& a, const stmt& s, const assign_stmt& x);
+  co<way> exec(thread_state& t, activation& a, const stmt& s, const if_stmt& x);
+  co<way> exec(thread_state& t, activation& a, const stmt& s, const while_stmt& x);
+  co<way> exec(thread_state& t, activation& a, const stmt& s, const loop_stmt& x);
+  co<way> exec(thread_state& t, activation& a, const stmt& s, const for_stmt& x);
+  co<way> exec(thread_state& t, activation& a, const stmt& s, const match_stmt& x);
+  co<way> exec(thread_state& t, activation& a, const stmt& s, const any_stmt& x);
+  co<way> exec(thread_state& t, activation& a, const stmt& s, const wait_stmt& x);
+  co<way> exec(thread_state& t, activation& a, const stmt& s, const scope_stmt& x);
+  co<way> exec(thread_state& t, activation& a, const stmt& s, const nowait_stmt& x);
+  co<way> exec(thread_state& t, activation& a, const stmt& s, const shield_stmt& x);
+  co<way> exec(thread_state& t, activation& a, const stmt& s, const within_stmt& x);
+  co<way> exec(thread_state& t, activation& a, const stmt& s, const defer_stmt& x);
+  co<way> exec(thread_state& t, activation& a, const stmt& s, const return_stmt& x);
+  co<way> exec(thread_state& t, activation& a, const stmt& s, const break_stmt& x);
+  co<way> exec(thread_state& t, activation& a, const stmt& s, const continue_stmt& x);
+  co<way> exec(thread_state& t, activation& a, const stmt& s, const fail_stmt& x);
+
   co<bool> holds(thread_state& t, activation& a, const condition& c);
 
-  co<way> exec_for(thread_state& t, activation& a, const for_stmt& s);
+  /// `loop`, or `while` with a condition.
+  co<way> repeat(thread_state& t, activation& a, const condition* when, const block& body);
 
-  co<way> exec_wait(thread_state& t, activation& a, const wait_stmt& s);
-  co<way> exec_any(thread_state& t, activation& a, const any_stmt& s);
+  /// The body of `within` or `shield`.
+  co<way> exec_bounded(thread_state& t, activation& a, std::shared_ptr<bound> b, const block& body);
 
   // Expressions.
   co<val*> place(thread_state& t, activation& a, const expr& e);
+  co<val*> place(thread_state& t, activation& a, const expr& e, const name_expr& x);
+  co<val*> place(thread_state& t, activation& a, const expr& e, const member_expr& x);
+  co<val*> place(thread_state& t, activation& a, const expr& e, const index_expr& x);
+  static co<val*> place(thread_state& t, activation& a, const expr& e,
+                        const one_of<bad_expr, integer_expr, duration_expr, text_expr, boolean_expr,
+                                     none_expr, list_expr, call_expr, unary_expr, binary_expr,
+                                     range_expr, try_expr, move_expr, spawn_expr, or_expr> auto& x);
 
   [[noreturn]] void fail_fault(span at);
 
@@ -131,15 +162,28 @@ class interpreter {
 
   co<val> eval_plain(thread_state& t, activation& a, const expr& e);
 
-  co<val> eval_binary(thread_state& t, activation& a, const expr& e, const binary_expr& x);
-  co<val> eval_or(thread_state& t, activation& a, const or_expr& e);
+  // One function a kind of expression.
+  co<val> eval(thread_state& t, activation& a, const expr& e, const bad_expr& x);
+  co<val> eval(thread_state& t, activation& a, const expr& e, const name_expr& x);
+  co<val> eval(thread_state& t, activation& a, const expr& e, const integer_expr& x);
+  co<val> eval(thread_state& t, activation& a, const expr& e, const duration_expr& x);
+  co<val> eval(thread_state& t, activation& a, const expr& e, const boolean_expr& x);
+  co<val> eval(thread_state& t, activation& a, const expr& e, const text_expr& x);
+  co<val> eval(thread_state& t, activation& a, const expr& e, const none_expr& x);
+  co<val> eval(thread_state& t, activation& a, const expr& e, const list_expr& x);
+  co<val> eval(thread_state& t, activation& a, const expr& e, const call_expr& x);
+  co<val> eval(thread_state& t, activation& a, const expr& e, const index_expr& x);
+  co<val> eval(thread_state& t, activation& a, const expr& e, const member_expr& x);
+  co<val> eval(thread_state& t, activation& a, const expr& e, const unary_expr& x);
+  co<val> eval(thread_state& t, activation& a, const expr& e, const binary_expr& x);
+  co<val> eval(thread_state& t, activation& a, const expr& e, const range_expr& x);
+  co<val> eval(thread_state& t, activation& a, const expr& e, const try_expr& x);
+  co<val> eval(thread_state& t, activation& a, const expr& e, const move_expr& x);
+  co<val> eval(thread_state& t, activation& a, const expr& e, const spawn_expr& x);
+  co<val> eval(thread_state& t, activation& a, const expr& e, const or_expr& x);
 
   co<std::vector<std::shared_ptr<val>>> arguments(thread_state& t, activation& a,
                                                   const call_expr& e);
-
-  co<val> eval_spawn(thread_state& t, activation& a, const call_expr& call);
-
-  co<val> eval_call(thread_state& t, activation& a, const expr& e, const call_expr& c);
 
   static val make_event(const std::shared_ptr<object>& rendezvous);
   val construct(const operation& op, const std::vector<val>& args);
