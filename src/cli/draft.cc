@@ -45,7 +45,7 @@ void show(const source::diagnostics& report, bool json) {
   std::fputs(text.c_str(), json ? stdout : stderr);
 }
 
-bool pass_off(draft::pass_switches& passes, const std::string& name) {
+bool pass_off(draft::pass_options& passes, const std::string& name) {
   bool* const found = name == "simplify"  ? &passes.simplify
                       : name == "fold"    ? &passes.fold
                       : name == "dead"    ? &passes.dead

@@ -185,8 +185,8 @@ struct flow {
   std::uint32_t frame_size_least = 0;  ///< the most bytes that are live at one wait
 };
 
-/// Switches that turn a pass off, to find the one at fault.
-struct pass_switches {
+/// The passes that run: one may be turned off, to find the one at fault.
+struct pass_options {
   bool simplify = true;
   bool fold = true;
   bool dead = true;
@@ -203,7 +203,7 @@ void remove_dead(flow& f);
 void fuse(flow& f);
 /// Finds the slots that live across waits, and places them in the frame.
 void plan(flow& f, bool overlap);
-void optimize(flow& f, const pass_switches& passes);
+void optimize(flow& f, const pass_options& passes);
 
 [[nodiscard]] std::string print_flow(const flow& f);
 [[nodiscard]] std::string print_dot(const flow& f);

@@ -112,7 +112,7 @@ void fuse(flow& f) {
   }
 }
 
-void optimize(flow& f, const pass_switches& passes) {
+void optimize(flow& f, const pass_options& passes) {
   drop_unreachable(f);
   if (passes.simplify) simplify(f);
   if (passes.fold) fold(f);

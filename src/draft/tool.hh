@@ -18,7 +18,7 @@ enum class stage : std::uint8_t { check, tokens, ast, types, cfg, dot, svg, plan
 
 struct compile_options {
   front_options front = {};
-  pass_switches passes = {};
+  pass_options passes = {};
   emit_options emit = {};
 };
 

@@ -48,7 +48,7 @@ std::string wanted(const std::string& text, const std::string& mark) {
 struct build {
   const char* name;
   const char* compiler;
-  draft::pass_switches passes;
+  draft::pass_options passes;
 };
 
 const build builds[] = {
