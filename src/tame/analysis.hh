@@ -42,17 +42,26 @@ struct parameter {
   bool plain;     ///< no array and no pointer to a function: a name, if any, is the last word
 };
 
-/// A tamed function: a definition, a declaration, or a lambda written `[](...) tamed { }`.
+/// A tamed function: a declaration, a definition, or a lambda written `[](...) tamed { }`.
 struct function {
+  enum class form : std::uint8_t { declaration, definition, lambda };
+  enum class result_word : std::uint8_t {
+    missing,   ///< `tamed f()`, as the paper writes it
+    written,   ///< `void tamed f()`
+    of_macro,  ///< `tamed` is in a macro's body, with the result
+  };
+  enum class waiting : std::uint8_t {
+    never,
+    waits,   ///< a wait is in any branch of a conditional
+    waited,  ///< and one has ended before the token that the parser is at
+  };
   range keyword;  ///< `tamed`
   range name;     ///< the name as it is written, qualification included
   range result;   ///< `void`; empty where none is written
-  bool definition = false;
-  bool lambda = false;
-  bool has_result = false;  ///< false: `tamed f()`, as the paper writes it
+  form what = form::declaration;
+  result_word before = result_word::missing;
+  waiting wait = waiting::never;
   bool trailing_result = false;
-  bool by_macro = false;  ///< `tamed` is in a macro's body
-  bool waits = false;     ///< a wait is in any branch of a conditional
   bool varargs = false;
   bool constant = false;  ///< constexpr or consteval
   range open;             ///< `{`
@@ -69,7 +78,17 @@ struct function {
   range default_statements;  ///< the text between the braces
   bool member = false;       ///< a member of a class
   bool is_template = false;
-  bool waited = false;  ///< a wait has ended before the token that the parser is at
+
+  [[nodiscard]] bool is_lambda() const noexcept { return what == form::lambda; }
+  [[nodiscard]] bool has_result() const noexcept { return before != result_word::missing; }
+  [[nodiscard]] bool by_macro() const noexcept { return before == result_word::of_macro; }
+  [[nodiscard]] bool waits() const noexcept { return wait != waiting::never; }
+  void note_result() noexcept {
+    if (!has_result()) before = result_word::written;
+  }
+  void note_wait() noexcept {
+    if (!waits()) wait = waiting::waits;
+  }
 };
 
 struct wait_point {

@@ -14,16 +14,16 @@
 namespace heddle::tame {
 namespace {
 
+enum class action : std::uint8_t { show, write, check, build };
+
 struct wish {
   std::vector<std::string> files;
   std::string output;
   std::string depends;
   translate_options options;
+  action does = action::show;
   bool has_dialect = false;
-  bool write = false;
-  bool check = false;
   bool json = false;
-  bool build = false;
 };
 
 int mistake(const std::string& what, const std::string& help) {
@@ -133,17 +133,17 @@ int port_one(const wish& w, const std::string& path) {
   if (o.failure != 0) return o.failure;
   const translation& t = o.made;
   const bool changes = t.text != o.text;
-  if (w.check) {
+  if (w.does == action::check) {
     if (changes) std::fprintf(stderr, "%s: a port would change it\n", path.c_str());
     return changes ? 1 : 0;
   }
-  if (w.write) {
+  if (w.does == action::write) {
     if (changes && !write_or_complain(path, t.text)) return 1;
   } else if (!w.json) {
     const std::string diff = has_colors(stdout) ? colored(t.diff) : t.diff;
     std::fputs(diff.c_str(), stdout);
   }
-  std::FILE* const to = w.write ? stdout : stderr;
+  std::FILE* const to = w.does == action::write ? stdout : stderr;
   for (const by_hand& b : t.left)
     std::fprintf(to, "%s:%u: by hand: %s\n", path.c_str(), b.line, b.what.c_str());
   std::fprintf(to, "%s: ", path.c_str());
@@ -158,7 +158,7 @@ int run_files(const wish& w, const char* example) {
     return mistake("-o takes one source file", "translate each file by a command of its own");
   int worst = 0;
   for (const std::string& file : w.files)
-    worst = std::max(worst, w.build ? build_one(w, file) : port_one(w, file));
+    worst = std::max(worst, w.does == action::build ? build_one(w, file) : port_one(w, file));
   return worst;
 }
 
@@ -181,6 +181,11 @@ const char* command_help() noexcept {
 
 int run_command(const std::vector<std::string>& arguments) {
   wish w;
+  bool contradicts = false;
+  const auto choose = [&](action does) {
+    contradicts |= w.does != action::show && w.does != does;
+    w.does = does;
+  };
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& a = arguments[i];
     const auto value = [&](std::string& to) {
@@ -196,7 +201,7 @@ int run_command(const std::vector<std::string>& arguments) {
     if (a == "-o" || a == "--output") {
       if (!value(w.output))
         return mistake("-o needs a file name", "-o - writes to standard output");
-      w.build = true;
+      choose(action::build);
     } else if (a == "-MD") {
       if (!value(w.depends)) return mistake("-MD needs a file name", "-MD a.d");
     } else if (a == "--dialect") {
@@ -205,9 +210,9 @@ int run_command(const std::vector<std::string>& arguments) {
       w.options.language = name == "tame" ? dialect::tame : dialect::tamer;
       w.has_dialect = true;
     } else if (a == "--write") {
-      w.write = true;
+      choose(action::write);
     } else if (a == "--check") {
-      w.check = true;
+      choose(action::check);
     } else if (a == "--json") {
       w.json = true;
     } else if (a == "--api") {
@@ -230,14 +235,14 @@ int run_command(const std::vector<std::string>& arguments) {
       w.files.push_back(a);
     }
   }
-  if (w.write + w.check + w.build > 1)
+  if (contradicts)
     return mistake("-o, --write and --check exclude each other", "choose one of them");
   return run_files(w, "heddle tame --help");
 }
 
 int run_known_tool(const std::vector<std::string>& arguments) {
   wish w;
-  w.build = true;
+  w.does = action::build;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& a = arguments[i];
     if (a == "-o") {

@@ -257,7 +257,7 @@ void parser::closed(std::size_t i, const node& n) {
       function& f = found_.at(n.function);
       f.close = of(at(i));
       report_result(f);
-      if (f.lambda) {
+      if (f.is_lambda()) {
         move_to(now.lambda, lambda_stage::none);
         now.lambda_keyword = {};
       } else {

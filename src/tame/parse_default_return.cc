@@ -102,7 +102,7 @@ void parser::default_return_word(std::size_t i) {
   }
   const bool odd = std::any_of(f.parameters.begin(), f.parameters.end(),
                                [](const parameter& p) { return !p.plain; });
-  if (f.lambda || f.member || qualified || f.is_template || f.by_macro || odd) {
+  if (f.is_lambda() || f.member || qualified || f.is_template || f.by_macro() || odd) {
     source::diagnostic& d =
         out_.error("T0112", place(t), "DEFAULT_RETURN in a function that is not free and plain");
     if (!f.name.empty()) d.notes.push_back({place(f.name), "the function"});

@@ -155,7 +155,7 @@ bool parser::unify(function_index a, function_index b) {
   if (!a || !b) return false;
   function& first = found_.at(a);
   function& second = found_.at(b);
-  first.waits = first.waits || second.waits;
+  if (second.waits()) first.note_wait();
   second.same_as = a;
   return true;
 }
@@ -221,8 +221,7 @@ void parser::define(const token& t) {
       tame = true;
       function f;
       f.keyword = of(part);
-      f.by_macro = true;
-      f.has_result = true;
+      f.before = function::result_word::of_macro;
       if (after->is(word::void_)) f.result = of(*after);
       found_.functions.push_back(std::move(f));
       found_.has_tame = true;
@@ -237,7 +236,7 @@ void parser::define(const token& t) {
       std::any_of(parts.begin(), parts.end(), [](const token* part) { return part->is("["); });
   if (!waits && has_lambda && (!twin.returns.empty() || !twin.uses.empty())) {
     analysis own;
-    own.functions.emplace_back().definition = true;
+    own.functions.emplace_back().what = function::form::definition;
     source::diagnostics unsaid;
     parser inside(file_, tokens_, language_, unsaid, own);
     inside.macros_ = macros_;
@@ -252,9 +251,8 @@ void parser::define(const token& t) {
   if (waits) {
     // Parse the macro's body as that of a tamed function, which it will be part of.
     function f;
-    f.by_macro = true;
-    f.definition = true;
-    f.has_result = true;
+    f.what = function::form::definition;
+    f.before = function::result_word::of_macro;
     found_.functions.push_back(std::move(f));
     parser inside(file_, tokens_, language_, out_, found_);
     inside.macros_ = macros_;

@@ -41,8 +41,7 @@ bool parser::begins_function(std::size_t i) const noexcept {
 void parser::begin_head(std::size_t i, bool by_macro) {
   function f;
   f.keyword = of(at(i));
-  f.by_macro = by_macro;
-  f.has_result = by_macro;
+  if (by_macro) f.before = function::result_word::of_macro;
   f.member = top().what == role::class_body;
   f.statement = f.keyword;
   if (state_.statement < token_index(i)) f.statement.begin = at(state_.statement).begin;
@@ -51,7 +50,7 @@ void parser::begin_head(std::size_t i, bool by_macro) {
   // static void tamed f()
   const token* p = previous();
   if (is(p, word::void_) || is(p, word::auto_)) {
-    f.has_result = true;
+    f.note_result();
     f.result = of(*p);
   }
   // constexpr tamed void f()
@@ -237,7 +236,7 @@ void parser::check_result(function& f, std::size_t first, std::size_t name) {
           continue;
         case word::void_:
         case word::auto_:
-          f.has_result = true;
+          f.note_result();
           f.result = of(t);
           continue;
         case word::builtin_type_:
@@ -259,14 +258,14 @@ void parser::check_result(function& f, std::size_t first, std::size_t name) {
     if (t.is("*") || t.is("&")) pointer = &t;
   }
   const token* wrong = builtin != nullptr ? builtin : pointer;
-  if (wrong != nullptr && (builtin == nullptr || !f.has_result)) {
+  if (wrong != nullptr && (builtin == nullptr || !f.has_result())) {
     f.other_result = of(*wrong);
-    f.has_result = true;
+    f.note_result();
     // In the original dialect DEFAULT_RETURN may come, which only the definition has.
     if (language_ != dialect::tame) report_result(f);
     return;
   }
-  if (other) f.has_result = true;
+  if (other) f.note_result();
 }
 
 void parser::begin_body(std::size_t i) {
@@ -274,7 +273,7 @@ void parser::begin_body(std::size_t i) {
   open(i, '{', role::tamed_body);
   top().begin_code(code::tamed, head);
   function& f = found_.at(head);
-  f.definition = true;
+  f.what = function::form::definition;
   f.open = of(at(i));
   read_parameters(f);
   note_parameters(head);
@@ -288,9 +287,8 @@ void parser::begin_lambda(std::size_t i) {
   if (!now.lambda_keyword) return n.begin_code(code::lambda);
   function f;
   f.keyword = of(at(now.lambda_keyword));
-  f.lambda = true;
-  f.definition = true;
-  f.has_result = true;
+  f.what = function::form::lambda;
+  f.before = function::result_word::written;
   f.trailing_result = now.lambda == lambda_stage::result;
   f.open = of(at(i));
   found_.has_tame = true;

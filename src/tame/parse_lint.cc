@@ -62,7 +62,9 @@ void parser::use_of_name(std::size_t i) {
   }
 
   function& f = found_.at(around.function);
-  if (!f.waited || f.parameters.empty() || f.parameters.size() > names_max) return;
+  if (f.wait != function::waiting::waited || f.parameters.empty() ||
+      f.parameters.size() > names_max)
+    return;
   const declared_name* const known = declared(name);
   if (known == nullptr || !known->lasting) return;
   for (parameter& p : f.parameters) {
@@ -101,7 +103,7 @@ void parser::begin_array(std::size_t i) {
 }
 
 void parser::report_arrays(function_index f) {
-  const bool waits = found_.at(resolve(f)).waits;
+  const bool waits = found_.at(resolve(f)).waits();
   while (!arrays_.empty() && arrays_.back().function == f) {
     const sized_array a = arrays_.back();
     arrays_.pop_back();

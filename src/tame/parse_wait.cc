@@ -33,7 +33,7 @@ void parser::twait_word(std::size_t i) {
   const token* p = previous();
   w.statement = p == nullptr || p->is(";") || p->is("{") || p->is("}") || p->is(":") ||
                 p->is(")") || p->is(word::else_) || p->is(word::do_);
-  if (around.function) found_.at(around.function).waits = true;
+  if (around.function) found_.at(around.function).note_wait();
   if (after->is(word::volatile_)) w.quiet = of(*after);
   found_.waits.push_back(w);
   state_.now.next = control::wait;
@@ -75,7 +75,7 @@ void parser::check_wait(const token& t) {
     d.hint = "make it a statement of its own, or a tamed function";
   }
   const function& f = found_.at(around.function);
-  if (f.waits || f.name.empty()) return;
+  if (f.waits() || f.name.empty()) return;
   if (f.constant) {
     source::diagnostic& d = out_.error("T0103", place(t), "a constexpr function cannot wait");
     d.notes.push_back({place(f.name), "the function"});
@@ -94,7 +94,7 @@ void parser::check_wait(const token& t) {
 void parser::close_wait(std::size_t i, const node& n) {
   wait_point& w = found_.at(n.wait);
   w.close = of(at(i));
-  if (w.function) found_.at(w.function).waited = true;
+  if (w.function) found_.at(w.function).wait = function::waiting::waited;
   if (w.what == wait_point::kind::all) {
     if (w.calls && !w.makes_events && w.function)
       found_.lints.push_back(

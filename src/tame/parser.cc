@@ -211,7 +211,7 @@ void parser::step_identifier(std::size_t i) {
   if (around.function && macros_->returning.contains(name))
     found_.replacements.push_back({replacement::kind::macro_use, of(t), around.function});
   if (around.function && macros_->waiting.contains(name)) {
-    found_.at(around.function).waits = true;
+    found_.at(around.function).note_wait();
     check_wait(t);
   }
   if (macros_->tamed.contains(name) && around.bracket == '{' && !state_.now.head &&

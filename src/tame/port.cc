@@ -70,7 +70,7 @@ class porter {
     if (!f.default_return.empty())
       return leave(f.name,
                    "a function that returns before it ends: give it an event for the result");
-    if (f.lambda) {
+    if (f.is_lambda()) {
       edits_.replace(f.keyword, f.trailing_result ? "" : "-> heddle::tamed");
       if (f.trailing_result) leave(f.keyword, "a tamed lambda with a return type of its own");
     } else if (f.trailing_result) {
@@ -80,7 +80,7 @@ class porter {
       } else {
         leave(f.keyword, "a trailing return type: make it heddle::tamed");
       }
-    } else if (f.has_result && !f.result.empty() && text_of(f.result) == "void") {
+    } else if (f.has_result() && !f.result.empty() && text_of(f.result) == "void") {
       if (f.result.begin > f.keyword.begin) {
         remove_word(f.keyword);
       } else {
@@ -88,18 +88,18 @@ class porter {
         edits_.replace(blank, "");
       }
       edits_.replace(f.result, "heddle::tamed");
-    } else if (!f.has_result && !f.name.empty() && parsed_.template_follows(f)) {
+    } else if (!f.has_result() && !f.name.empty() && parsed_.template_follows(f)) {
       remove_word(f.keyword);
       edits_.insert(f.name.begin, "heddle::tamed ");
-    } else if (!f.has_result || f.by_macro) {
+    } else if (!f.has_result() || f.by_macro()) {
       edits_.replace(f.keyword, "heddle::tamed");
     } else {
       remove_word(f.keyword);
       leave(f.keyword, "the return type is no `void`: make it heddle::tamed");
     }
-    if (!f.definition) return;
+    if (f.what == function::form::declaration) return;
     for (const range r : f.returns) edits_.insert(r.begin, "co_");
-    if (f.waits || f.close.empty()) return;
+    if (f.waits() || f.close.empty()) return;
     // Without a wait, only co_return makes the function a coroutine.
     edits_.insert(f.close.begin,
                   own_line(f) ? "  co_return;\n" + indent(f.close.begin) : "co_return; ");

@@ -41,7 +41,7 @@ translation parsed::begin() const {
   translation t;
   for (const function& f : found.functions) {
     if (f.keyword.empty()) continue;
-    ++(f.definition ? t.counts.functions : t.counts.declarations);
+    ++(f.what == function::form::declaration ? t.counts.declarations : t.counts.functions);
   }
   t.counts.waits = found.waits.size();
   t.counts.variables = found.vars.size();

@@ -50,7 +50,7 @@ class builder {
  private:
   [[nodiscard]] bool waits(function_index f) const {
     while (f && found_.at(f).same_as) f = found_.at(f).same_as;
-    return f && found_.at(f).waits;
+    return f && found_.at(f).waits();
   }
   [[nodiscard]] std::string_view text(range r) const noexcept {
     return file_.text().substr(r.begin, r.end - r.begin);
@@ -62,10 +62,10 @@ class builder {
     const bool coroutine = waits(function_index(index)) || returns_type;
     const bool is_word = text(f.keyword) == "tamed";  // false: a macro holds the word
     if (!f.default_return.empty()) return returns_early(f, waits(function_index(index)));
-    if (f.lambda && coroutine && !f.trailing_result) {
+    if (f.is_lambda() && coroutine && !f.trailing_result) {
       edits_.replace(f.keyword, "-> " + options_.returns);
     } else if (!f.keyword.empty() && is_word) {
-      if (f.has_result || f.lambda) {
+      if (f.has_result() || f.is_lambda()) {
         edits_.blank(f.keyword);
       } else if (f.is_template && f.name.begin > f.keyword.end && parsed_.template_follows(f)) {
         edits_.blank(f.keyword);  // tamed template <class T> f()
