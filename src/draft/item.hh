@@ -64,7 +64,7 @@ enum class function_words : std::uint8_t {
   merged_fn,
   thread,
   main,
-  // Of functions of C: fn, or
+  // Only functions of C have these.
   blocking_fn,
   pure_fn,
 };

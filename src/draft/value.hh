@@ -78,7 +78,7 @@ struct view_value {  ///< the bytes of a text, bytes or buffer
 struct wrap_value {  ///< ?T of a T
   box<value> of;
 };
-struct empty_value {};  ///< none, an empty text, zero
+struct empty_value {};  ///< zero, an empty text, none
 struct has_value {      ///< whether a ?T holds something
   box<value> of;
 };

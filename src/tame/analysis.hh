@@ -53,7 +53,7 @@ struct function {
   enum class waiting : std::uint8_t {
     never,
     waits,   ///< a wait is in any branch of a conditional
-    waited,  ///< and one has ended before the token that the parser is at
+    waited,  ///< a wait has ended before the token that the parser is at
   };
   range keyword;  ///< `tamed`
   range name;     ///< the name as it is written, qualification included
