@@ -82,15 +82,19 @@ co<way> interpreter::exec(thread_state& t, activation& a, const stmt& s, const a
 }
 
 co<way> interpreter::exec(thread_state& t, activation& a, const stmt&, const if_stmt& x) {
-  if (co_await holds(t, a, x.when)) co_return co_await exec(t, a, x.body);
-  if (x.otherwise) co_return co_await exec(t, a, *x.otherwise);
-  co_return way::on;
+  // By a name: GCC 12 loses what is held if `if` asks co_await itself.
+  const bool yes = co_await holds(t, a, x.when);
+  const block* const chosen = yes ? &x.body : x.otherwise ? &*x.otherwise : nullptr;
+  if (chosen == nullptr) co_return way::on;
+  co_return co_await exec(t, a, *chosen);
 }
 
 co<way> interpreter::repeat(thread_state& t, activation& a, const condition* when,
                             const block& body) {
   for (;;) {
-    if (when != nullptr && !co_await holds(t, a, *when)) co_return way::on;
+    bool goes_on = true;
+    if (when != nullptr) goes_on = co_await holds(t, a, *when);
+    if (!goes_on) co_return way::on;
     const way w = co_await exec(t, a, body);
     if (w == way::brk) co_return way::on;
     if (w == way::ret) co_return w;
@@ -156,10 +160,9 @@ co<way> interpreter::exec(thread_state& t, activation& a, const stmt&, const now
   return exec(t, a, x.body);
 }
 
-co<way> interpreter::exec_bounded(thread_state& t, activation& a, std::shared_ptr<bound> b,
-                                  const block& body) {
-  b->outer = t.here;
-  t.here = b.get();
+co<way> interpreter::exec_bounded(thread_state& t, activation& a, bound& b, const block& body) {
+  b.outer = t.here;
+  t.here = &b;
   std::exception_ptr error;
   way w = way::on;
   try {
@@ -167,23 +170,23 @@ co<way> interpreter::exec_bounded(thread_state& t, activation& a, std::shared_pt
   } catch (...) {
     error = std::current_exception();
   }
-  t.here = b->outer;
+  t.here = b.outer;
   if (error) std::rethrow_exception(error);
   co_return w;
 }
 
 co<way> interpreter::exec(thread_state& t, activation& a, const stmt&, const shield_stmt& x) {
-  auto b = std::make_shared<bound>();
-  b->shield = true;
-  return exec_bounded(t, a, std::move(b), x.body);
+  bound b;
+  b.shield = true;
+  co_return co_await exec_bounded(t, a, b, x.body);
 }
 
 co<way> interpreter::exec(thread_state& t, activation& a, const stmt&, const within_stmt& x) {
-  auto b = std::make_shared<bound>();
   const val span = co_await eval(t, a, *x.limit);
-  b->due = later(static_cast<std::int64_t>(span.n));
-  if (b->due <= now_) b->canceled = b->timed = true;
-  co_return co_await exec_bounded(t, a, std::move(b), x.body);
+  bound b;
+  b.due = later(static_cast<std::int64_t>(span.n));
+  if (b.due <= now_) b.canceled = b.timed = true;
+  co_return co_await exec_bounded(t, a, b, x.body);
 }
 
 /// The block that it is in runs it at its end.

@@ -138,7 +138,7 @@ class interpreter {
   co<way> repeat(thread_state& t, activation& a, const condition* when, const block& body);
 
   /// The body of `within` or `shield`.
-  co<way> exec_bounded(thread_state& t, activation& a, std::shared_ptr<bound> b, const block& body);
+  co<way> exec_bounded(thread_state& t, activation& a, bound& b, const block& body);
 
   // Expressions.
   co<val*> place(thread_state& t, activation& a, const expr& e);
