@@ -38,7 +38,7 @@ class body_upload {
   [[nodiscard]] cancel_source& over() noexcept { return over_; }
   /// Whether the whole body has been handed to the connection.
   [[nodiscard]] bool sent() const noexcept { return sent_; }
-  /// The upload ended before the end of the body, because the server took nothing for
+  /// Whether the upload ended before the end of the body because the server took nothing for
   /// client_timeouts::transfer.
   [[nodiscard]] bool stalled() const noexcept { return stalled_; }
   /// The exception of the request's body_source; null if there is none.
