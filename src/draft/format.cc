@@ -10,6 +10,14 @@ namespace {
 
 constexpr std::size_t indent_columns = 4;
 
+/// How the previous token counts for the space behind it.
+enum class role : std::uint8_t {
+  plain,
+  unary,          ///< `-`, `!` or `~` in front of a value
+  opens_generic,  ///< the `<` of buffer<4K>
+  ends_type,      ///< the `>` of buffer<4K>, or the `!` of a result that may be an error
+};
+
 class formatter {
  public:
   formatter(const source::source_file& file, lexed in)
@@ -34,11 +42,13 @@ class formatter {
   [[nodiscard]] std::uint32_t line_of(std::uint32_t at) const { return file_.line_of(at); }
 
   /// Begins a new line of the output where the text has one, with at most one blank line before.
-  bool break_line(std::uint32_t line, std::size_t depth) {
+  /// `closing`: a bracket that closes begins it.
+  bool break_line(std::uint32_t line, std::size_t depth, bool closing) {
     if (line == last_line_ && !out_.empty()) return false;
     if (!out_.empty()) {
       out_ += '\n';
-      if (line > last_line_ + 1 && !after_open_ && !closing_) out_ += '\n';
+      const bool after_open = previous_ != nullptr && previous_->is(word::s_lbrace);
+      if (line > last_line_ + 1 && !after_open && !closing) out_ += '\n';
     }
     last_line_ = line;
     out_.append(indent_columns * depth, ' ');
@@ -46,10 +56,8 @@ class formatter {
   }
 
   void add_comment(const comment& c) {
-    closing_ = false;
-    if (!break_line(line_of(c.begin), depth_)) out_ += "  ";
+    if (!break_line(line_of(c.begin), depth_, false)) out_ += "  ";
     out_ += text_.substr(c.begin, c.end - c.begin);
-    after_open_ = false;
     previous_ = nullptr;
   }
 
@@ -58,15 +66,12 @@ class formatter {
     const bool opens = t.is(word::s_lbrace) || t.is(word::s_lparen) || t.is(word::s_lbracket);
     const bool closes = t.is(word::s_rbrace) || t.is(word::s_rparen) || t.is(word::s_rbracket);
     if (closes && depth_ != 0) --depth_;
-    closing_ = closes;
-    const bool fresh = break_line(line_of(t.begin), depth_);
+    const bool fresh = break_line(line_of(t.begin), depth_, closes);
     if (!fresh && previous_ != nullptr && (spaced(*previous_, t) || merge(*previous_, t)))
       out_ += ' ';
     out_ += text_.substr(t.begin, t.end - t.begin);
     if (opens) ++depth_;
-    after_open_ = t.is(word::s_lbrace);
-    note_generic(t, i);
-    note_unary(t, fresh);
+    role_ = role_of(t, i, fresh);
     previous_ = &t;
   }
 
@@ -89,26 +94,21 @@ class formatter {
     }
   }
 
-  void note_generic(const token& t, std::size_t i) {
+  role role_of(const token& t, std::size_t i, bool fresh) {
     if (t.is(word::s_lt) && i != 0 && in_.tokens[i - 1].kind == token_kind::name &&
         (is_generic(text_of(in_.tokens[i - 1])) || text_of(in_.tokens[i - 1]) == "subscription")) {
       ++generics_;
-      opened_generic_ = true;
-      return;
+      return role::opens_generic;
     }
-    opened_generic_ = false;
-    closed_generic_ = false;
     if (generics_ != 0 && (t.is(word::s_gt) || t.is(word::s_shr))) {
       generics_ -= t.is(word::s_shr) && generics_ > 1 ? 2 : 1;
-      closed_generic_ = true;
+      return role::ends_type;
     }
-  }
-
-  void note_unary(const token& t, bool fresh) {
     const bool after_value =
-        !fresh && previous_ != nullptr && (ends_value(*previous_) || was_closed_);
-    was_unary_ = (t.is(word::s_sub) || t.is(word::s_not) || t.is(word::s_tilde)) && !after_value;
-    was_closed_ = closed_generic_ || (t.is(word::s_not) && !was_unary_);
+        !fresh && previous_ != nullptr && (ends_value(*previous_) || role_ == role::ends_type);
+    if ((t.is(word::s_sub) || t.is(word::s_not) || t.is(word::s_tilde)) && !after_value)
+      return role::unary;
+    return t.is(word::s_not) ? role::ends_type : role::plain;
   }
 
   /// Side by side, the two would be read as other tokens: `-` and `=`, `>` and `>`.
@@ -127,17 +127,19 @@ class formatter {
     if (a.is(word::s_lparen) || a.is(word::s_lbracket) || a.is(word::s_dot) || a.is(word::s_dots) ||
         a.is(word::s_question))
       return false;
-    if (opened_generic_) return false;
+    if (role_ == role::opens_generic) return false;
     if (b.is(word::s_lt) && a.kind == token_kind::name &&
         (is_generic(text_of(a)) || text_of(a) == "subscription"))
       return false;
     if (generics_ != 0 && (b.is(word::s_gt) || b.is(word::s_shr))) return false;
-    if (was_unary_) return b.is(word::s_lbrace);
+    if (role_ == role::unary) return b.is(word::s_lbrace);
     // The `!` of a result that may be an error.
-    if (b.is(word::s_not) && (a.kind == token_kind::name || a.is(word::s_rbracket) || was_closed_))
+    if (b.is(word::s_not) &&
+        (a.kind == token_kind::name || a.is(word::s_rbracket) || role_ == role::ends_type))
       return false;
     if (b.is(word::s_lparen))
-      return !(ends_value(a) || was_closed_ || a.is(word::k_main)) || a.is(word::s_rbrace);
+      return !(ends_value(a) || role_ == role::ends_type || a.is(word::k_main)) ||
+             a.is(word::s_rbrace);
     if (b.is(word::s_lbracket)) return !(ends_value(a) && !a.is(word::s_rbrace));
     if (a.is(word::s_rbracket) && b.kind == token_kind::name) return false;  // [4]int
     if (a.is(word::s_lbrace) && b.is(word::s_rbrace)) return false;
@@ -152,12 +154,7 @@ class formatter {
   std::size_t generics_ = 0;
   std::uint32_t last_line_ = 1;
   const token* previous_ = nullptr;
-  bool after_open_ = false;
-  bool closing_ = false;
-  bool opened_generic_ = false;
-  bool closed_generic_ = false;
-  bool was_unary_ = false;
-  bool was_closed_ = false;
+  role role_ = role::plain;  // the role of the previous token
 };
 
 }  // namespace
