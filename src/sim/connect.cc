@@ -22,7 +22,7 @@ int stream_socket::bind(const ::sockaddr* to, unsigned len) {
   if (bound_ || state_ != state::idle) return -EINVAL;
   if (const std::string path = name.path(); !path.empty())
     if (const int e = world_.files.make_socket(path); e != 0) return e;
-  if (const int e = world_.net.claim(*this, true, share_port_, name); e != 0) return e;
+  if (const int e = world_.net.claim(*this, true, options_.share_port, name); e != 0) return e;
   local_ = name;
   bound_ = true;
   return 0;
@@ -33,17 +33,17 @@ int stream_socket::listen(int backlog) {
   if (!bound_) {
     if (on_unix()) return -EINVAL;
     local_ = address::any(family_);
-    if (const int e = world_.net.claim(*this, true, share_port_, local_); e != 0) return e;
+    if (const int e = world_.net.claim(*this, true, options_.share_port, local_); e != 0) return e;
     bound_ = true;
   }
-  state_ = state::listening;
+  if (state_ == state::idle) move_to(state::listening);
   const auto wanted = static_cast<std::uint32_t>(std::max(backlog, 1));
   backlog_ = std::min(wanted, world_.options.backlog_max);
   return 0;
 }
 
 std::int64_t stream_socket::accept() {
-  if (state_ != state::listening || in_shut_) return -EINVAL;
+  if (state_ != state::listening || in_shut()) return -EINVAL;
   if (queue_.empty()) return later;
   const int descriptor = world_.add_descriptor(queue_.front());
   if (descriptor < 0) return descriptor;  // the connection stays for when there is room
@@ -53,11 +53,11 @@ std::int64_t stream_socket::accept() {
 
 std::int64_t stream_socket::connect(const ::sockaddr* to, unsigned len) {
   if (state_ == state::connecting && connect_result_ != later) {
-    state_ = connect_result_ == 0 ? state::connected : state::idle;
+    move_to(connect_result_ == 0 ? state::connected : state::idle);
     return std::exchange(connect_result_, later);
   }
   if (state_ == state::connecting) return later;
-  if (state_ == state::connected) return -EISCONN;
+  if (had_peer()) return -EISCONN;
   if (state_ == state::listening) return -EINVAL;
   address name;
   if (const int e = address::parse(to, len, name); e != 0) return e;
@@ -77,7 +77,7 @@ std::int64_t stream_socket::connect(const ::sockaddr* to, unsigned len) {
     local_ = address::any(family_);
   }
   link_ = world_.net.link(local_, remote_);
-  state_ = state::connecting;
+  move_to(state::connecting);
   connect_result_ = later;
   ++attempt_;
   knock(0);
@@ -86,7 +86,7 @@ std::int64_t stream_socket::connect(const ::sockaddr* to, unsigned len) {
 
 void stream_socket::abandon_connect() {
   ++attempt_;
-  if (state_ == state::connecting) state_ = state::idle;
+  if (state_ == state::connecting) move_to(state::idle);
 }
 
 /// Sends a request to connect; the result arrives at answer().
@@ -103,7 +103,7 @@ void stream_socket::answer(std::weak_ptr<object> caller, std::uint64_t attempt, 
   auto* listener = dynamic_cast<stream_socket*>(found.get());
   std::int64_t result = 0;
   std::shared_ptr<stream_socket> served;
-  if (listener == nullptr || listener->state_ != state::listening || listener->in_shut_) {
+  if (listener == nullptr || listener->state_ != state::listening || listener->in_shut()) {
     const std::string path = remote_.path();
     result = !path.empty() && !world_.files.exists(path) ? -ENOENT : -ECONNREFUSED;
   } else if (listener->queue_.size() >= listener->backlog_) {
@@ -142,7 +142,7 @@ void stream_socket::answer(std::weak_ptr<object> caller, std::uint64_t attempt, 
 
 void stream_socket::join(const std::shared_ptr<stream_socket>& peer, const address& local,
                          const address& remote, const sim_link& link) {
-  state_ = state::connected;
+  move_to(state::connected);
   peer_ = peer;
   local_ = local;
   remote_ = remote;
@@ -154,7 +154,7 @@ int stream_socket::local_name(::sockaddr* out, unsigned* len) {
 }
 
 int stream_socket::peer_name(::sockaddr* out, unsigned* len) {
-  if (state_ != state::connected || broken_) return -ENOTCONN;
+  if (state_ != state::connected) return -ENOTCONN;
   return copy_name(remote_.bytes(), out, len);
 }
 

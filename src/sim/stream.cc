@@ -13,26 +13,26 @@ std::int64_t stream_socket::get(const transfer& t) {
   if (t.message != nullptr) t.message->msg_controllen = 0;
   if (t.message != nullptr) t.message->msg_flags = 0;
   if (t.capacity() == 0) return 0;
-  if (in_.len() != 0 && !in_shut_) {
+  if (in_.len() != 0 && !in_shut()) {
     const std::size_t moved = in_.read(t, (t.flags & MSG_PEEK) != 0);
     if ((t.flags & MSG_PEEK) == 0)
       if (auto other = peer()) world_.changed(*other);  // the peer has room to send again
     return static_cast<std::int64_t>(moved);
   }
   if (error_ != 0) return -std::exchange(error_, 0);
-  if (in_ended_ || in_shut_ || broken_) return 0;
+  if (in_ended() || in_shut() || state_ == state::broken) return 0;
   return later;
 }
 
 std::int64_t stream_socket::put(const transfer& t) {
   if (state_ == state::connecting) return later;
   if (t.message != nullptr && t.message->msg_controllen != 0) return -EOPNOTSUPP;
-  if (state_ != state::connected) return on_unix() ? -ENOTCONN : -EPIPE;
+  if (!had_peer()) return on_unix() ? -ENOTCONN : -EPIPE;
   if (error_ != 0) return -std::exchange(error_, 0);
-  if (out_shut_ || broken_) return -EPIPE;
+  if (out_shut_ || state_ == state::broken) return -EPIPE;
   const auto other = peer();
   const bool gone = other == nullptr || other->closed_;
-  if (on_unix() && (gone || other->in_shut_)) return -EPIPE;
+  if (on_unix() && (gone || other->in_shut())) return -EPIPE;
   const std::size_t room = gone ? t.bytes() : other->in_.room();
   const std::size_t len = std::min(t.bytes(), room);
   if (len == 0) return t.bytes() == 0 ? 0 : later;
@@ -50,7 +50,7 @@ std::int64_t stream_socket::put(const transfer& t) {
     // The peer is closed: a reset comes back, and the next write finds a broken pipe.
     sender.world_.after(sender.link_.latency, [self] {
       auto& late = static_cast<stream_socket&>(*self);
-      late.break_off(late.in_ended_ ? 0 : ECONNRESET, false);
+      late.break_off(late.in_ended() ? 0 : ECONNRESET, false);
     });
   });
   return static_cast<std::int64_t>(len);
@@ -58,10 +58,10 @@ std::int64_t stream_socket::put(const transfer& t) {
 
 void stream_socket::arrive(const std::shared_ptr<stream_socket>& sender, std::string bytes) {
   in_.unreserve(bytes.size());
-  if (broken_) return;
+  if (state_ == state::broken) return;
   world_.record(trace_kind::arrival, fd, static_cast<std::int64_t>(bytes.size()),
                 hash_bytes(bytes.data(), bytes.size()));
-  if (in_shut_)
+  if (in_shut())
     world_.changed(*sender);
   else
     in_.append(bytes);
@@ -86,7 +86,7 @@ void stream_socket::end_output() {
   out_shut_ = true;
   world_.after(arrival_of(0) - world_.time(), [to = peer_, w = &world_] {
     if (auto receiver = to.lock()) {
-      receiver->in_ended_ = true;
+      receiver->end_input();
       w->changed(*receiver);
     }
   });
@@ -94,8 +94,8 @@ void stream_socket::end_output() {
 }
 
 void stream_socket::break_off(int error, bool tell_peer) {
-  if (state_ != state::connected || broken_) return;
-  broken_ = true;
+  if (state_ != state::connected) return;
+  move_to(state::broken);
   if (!closed_) error_ = error;
   if (error != 0 && tell_peer) {
     in_.clear();
@@ -112,9 +112,9 @@ void stream_socket::closed() {
   for (auto& waiting : queue_) waiting->reset();
   queue_.clear();
   if (state_ == state::connecting) abandon_connect();
-  if (state_ != state::connected) return;
+  if (!had_peer()) return;
   // If received bytes were never read, the peer gets a reset, because they are lost.
-  if (reset_on_close_ || in_.len() != 0)
+  if (options_.reset_on_close || in_.len() != 0)
     break_off(ECONNRESET, true);
   else
     end_output();
@@ -124,13 +124,13 @@ void stream_socket::closed() {
 int stream_socket::shutdown(int how) {
   if (how < SHUT_RD || how > SHUT_RDWR) return -EINVAL;
   if (state_ == state::listening && how != SHUT_WR) {
-    in_shut_ = true;
+    shut_input();
     world_.changed(*this);
     return 0;
   }
-  if (state_ != state::connected) return -ENOTCONN;
+  if (!had_peer()) return -ENOTCONN;
   if (how != SHUT_WR) {
-    in_shut_ = true;
+    shut_input();
     in_.clear();
     if (auto other = peer()) world_.changed(*other);
   }
@@ -143,31 +143,32 @@ int stream_socket::set_option(int level, int option, const void* value, unsigned
   int number = 0;
   if (value == nullptr || len < sizeof number) return -EINVAL;
   std::memcpy(&number, value, sizeof number);
-  if (level == SOL_SOCKET && option == SO_REUSEPORT) share_port_ = number != 0;
+  if (level == SOL_SOCKET && option == SO_REUSEPORT) options_.share_port = number != 0;
   if (level == SOL_SOCKET && option == SO_RCVBUF) in_.set_max(std::max(number, 1));
   if (level == SOL_SOCKET && option == SO_LINGER && len >= sizeof(::linger)) {
     ::linger how{};
     std::memcpy(&how, value, sizeof how);
-    reset_on_close_ = how.l_onoff != 0 && how.l_linger == 0;
+    options_.reset_on_close = how.l_onoff != 0 && how.l_linger == 0;
   }
   return 0;
 }
 
 short stream_socket::events() {
   short now = 0;
+  const bool broken = state_ == state::broken;
   if (state_ == state::listening) {
     if (!queue_.empty()) now |= POLLIN;
-    if (in_shut_) now |= POLLIN | POLLHUP;
+    if (in_shut()) now |= POLLIN | POLLHUP;
     return now;
   }
   if (state_ == state::idle) return POLLOUT | POLLHUP;
   if (state_ == state::connecting) return 0;
   const auto other = peer();
   const bool gone = other == nullptr || other->closed_;
-  if (in_.len() != 0 || in_ended_ || in_shut_ || broken_) now |= POLLIN;
-  if (in_ended_ || in_shut_ || broken_) now |= POLLRDHUP;
-  if (out_shut_ || broken_ || gone || other->in_.room() != 0) now |= POLLOUT;
-  if (broken_ || (in_ended_ && out_shut_) || (on_unix() && gone)) now |= POLLHUP;
+  if (in_.len() != 0 || in_ended() || in_shut() || broken) now |= POLLIN;
+  if (in_ended() || in_shut() || broken) now |= POLLRDHUP;
+  if (out_shut_ || broken || gone || other->in_.room() != 0) now |= POLLOUT;
+  if (broken || (in_ended() && out_shut_) || (on_unix() && gone)) now |= POLLHUP;
   if (error_ != 0) now |= POLLERR;
   return now;
 }

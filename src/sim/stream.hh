@@ -4,6 +4,17 @@
 //   listening   its queue holds finished connections
 //   connecting  a request travels to the listener
 //   connected   has, or had, a peer; each half ends on its own
+//   broken      was connected; a reset has ended both halves
+// Legal moves: idle -> listening, connecting, connected; connecting -> idle, connected;
+// connected -> broken.
+// The states of its input:
+//   open          the peer's bytes are kept until they are read
+//   ended         the peer's output has ended, and all its bytes arrived
+//   shut          this side has ended reading: bytes that arrive are dropped
+//   ended_shut    both
+// Legal moves: open -> ended, shut; ended, shut -> ended_shut.
+// Builds with sanitizers, and those without NDEBUG, check each move.
+//
 // Bytes travel over a link: they arrive at the peer, in order, after its latency and at its speed.
 // Bytes in the peer's buffer and on their way are together at most socket_buffer_bytes.
 #pragma once
@@ -12,12 +23,33 @@
 #include <cstring>
 #include <utility>
 
+#include "heddle/base/detail/legal_move.hh"
 #include "sim/pipe.hh"
 #include "sim/world.hh"
 
 namespace heddle::sim {
 
-enum class state : std::uint8_t { idle, listening, connecting, connected };
+enum class state : std::uint8_t { idle, listening, connecting, connected, broken };
+[[nodiscard]] constexpr bool is_legal(state from, state to) noexcept {
+  switch (to) {
+    case state::idle:
+      return from == state::connecting;
+    case state::listening:
+    case state::connecting:
+      return from == state::idle;
+    case state::connected:
+      return from == state::idle || from == state::connecting;
+    case state::broken:
+      return from == state::connected;
+  }
+  return false;
+}
+
+enum class input : std::uint8_t { open, ended, shut, ended_shut };
+[[nodiscard]] constexpr bool is_legal(input from, input to) noexcept {
+  if (to == input::ended_shut) return from == input::ended || from == input::shut;
+  return from == input::open && to != input::open;
+}
 
 class stream_socket final : public object {
  public:
@@ -50,6 +82,27 @@ class stream_socket final : public object {
   void arrive(const std::shared_ptr<stream_socket>& sender, std::string bytes);
   void end_output();
   void break_off(int error, bool tell_peer);
+  void move_to(state next) {
+    if constexpr (checks_moves) check_move(state_, next);
+    state_ = next;
+  }
+  void move_to(input next) {
+    if constexpr (checks_moves) check_move(input_, next);
+    input_ = next;
+  }
+  void end_input() { move_to(in_shut() ? input::ended_shut : input::ended); }
+  void shut_input() {
+    if (!in_shut()) move_to(in_ended() ? input::ended_shut : input::shut);
+  }
+  [[nodiscard]] bool in_ended() const {
+    return input_ == input::ended || input_ == input::ended_shut;
+  }
+  [[nodiscard]] bool in_shut() const {
+    return input_ == input::shut || input_ == input::ended_shut;
+  }
+  [[nodiscard]] bool had_peer() const {
+    return state_ == state::connected || state_ == state::broken;
+  }
   [[nodiscard]] bool on_unix() const { return family_ == AF_UNIX; }
   [[nodiscard]] time_point arrival_of(std::size_t bytes);
   [[nodiscard]] std::shared_ptr<stream_socket> peer() const { return peer_.lock(); }
@@ -61,11 +114,12 @@ class stream_socket final : public object {
   address local_, remote_;
   sim_link link_{};
   time_point link_free_{}, arrived_last_{};
-  int error_ = 0;          // errno, reported once
-  bool broken_ = false;    // after a reset
-  bool in_ended_ = false;  // the peer's output has ended and all its bytes arrived
-  bool in_shut_ = false, out_shut_ = false, closed_ = false;
-  bool share_port_ = false, reset_on_close_ = false, bound_ = false;
+  int error_ = 0;  // errno, reported once
+  input input_ = input::open;
+  bool out_shut_ = false, closed_ = false, bound_ = false;
+  struct set_options {  // by set_option()
+    bool share_port = false, reset_on_close = false;
+  } options_;
   std::uint64_t attempt_ = 0;  // numbers connects, so that a late answer is recognized
   std::int64_t connect_result_ = later;
   std::deque<std::shared_ptr<stream_socket>> queue_;  // a listener's finished connections
