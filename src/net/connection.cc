@@ -49,24 +49,24 @@ connection::~connection() {
 
 void connection::is_named(tcp::connection name) noexcept {
   name_ = name;
-  named_ = true;
+  move_to(connection_state::opening);
   host_.stack().set_user(name, reinterpret_cast<std::uintptr_t>(this));
 }
 
 task<> connection::opened() {
-  while (!open_ && !ended_) co_await readable_.wait();
-  if (!open_) throw failure(code_of(*ended_));
+  while (state_ == connection_state::opening) co_await readable_.wait();
+  if (state_ == connection_state::failed) throw failure(code_of(ending_));
 }
 
 task<received> connection::pull() {
   while (in_bytes_ == 0) {
     if (peer_finished_) co_return received();
-    if (ended_) throw failure(code_of(*ended_));
+    if (over()) throw failure(code_of(ending_));
     co_await readable_.wait();
   }
   const std::uint32_t bytes = std::exchange(in_bytes_, 0);
   in_capacity_ = 0;
-  if (named_) {
+  if (named()) {
     host_.stack().consumed(name_, bytes);
     host_.stir();
   }
@@ -79,7 +79,7 @@ std::size_t connection::own_room() const noexcept {
 }
 
 std::size_t connection::room() {
-  if (own_room() == 0 || !named_) return own_room();
+  if (own_room() == 0 || !named()) return own_room();
   const std::size_t there = host_.stack().room(name_);
   if (there == 0) wait_for_memory();
   return std::min(there, own_room());
@@ -107,7 +107,7 @@ void connection::has_memory() noexcept {
 }
 
 void connection::check_writable() const {
-  if (ended_) throw failure(code_of(*ended_));
+  if (over()) throw failure(code_of(ending_));
   if (finished_) throw failure(std::make_error_code(std::errc::broken_pipe));
 }
 
@@ -143,7 +143,7 @@ std::size_t connection::queue(byte_view head, const piece& body) {
 }
 
 sent_now connection::try_push(byte_view head, const piece& body) noexcept {
-  if (ended_ || finished_) return {};
+  if (over() || finished_) return {};
   try {
     return {queue(head, body)};
   } catch (const std::bad_alloc&) {
@@ -153,7 +153,7 @@ sent_now connection::try_push(byte_view head, const piece& body) noexcept {
 
 task<> connection::push(chain out) {
   if (out.empty()) {
-    while (!ended_ && room() == 0) co_await writable_.wait();
+    while (!over() && room() == 0) co_await writable_.wait();
     check_writable();
     co_return;
   }
@@ -177,13 +177,14 @@ task<> connection::push(chain out) {
 }
 
 void connection::end_writing() noexcept {
-  if (std::exchange(finished_, true) || !named_) return;
+  if (std::exchange(finished_, true) || !named()) return;
   host_.stack().finish(name_);
   host_.stir();
 }
 
 void connection::close(bool by_reset) noexcept {
-  if (!std::exchange(named_, false)) return;
+  if (!named()) return;
+  move_to_end(tcp::ending::aborted);
   tcp::stack& s = host_.stack();
   s.set_user(name_, 0);
   if (by_reset) {
@@ -191,10 +192,14 @@ void connection::close(bool by_reset) noexcept {
   } else {
     s.close(name_);
   }
-  if (!ended_) ended_ = tcp::ending::aborted;
   host_.stir();
   readable_.notify_all();
   writable_.notify_all();
+}
+
+void connection::move_to_end(tcp::ending how) noexcept {
+  move_to(state_ == connection_state::open ? connection_state::ended : connection_state::failed);
+  ending_ = how;
 }
 
 void connection::arrived(std::span<const std::byte> bytes) noexcept {
@@ -226,13 +231,12 @@ void connection::peer_finished() noexcept {
 }
 
 void connection::is_open() noexcept {
-  open_ = true;
+  move_to(connection_state::open);
   readable_.notify_one();
 }
 
 void connection::has_ended(tcp::ending how) noexcept {
-  named_ = false;
-  ended_ = how;
+  move_to_end(how);
   readable_.notify_all();
   writable_.notify_all();
 }

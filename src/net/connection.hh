@@ -3,10 +3,11 @@
 // write, and how it ended.
 #pragma once
 
+#include <cstdint>
 #include <memory>
-#include <optional>
 #include <system_error>
 
+#include "heddle/base/detail/legal_move.hh"
 #include "heddle/core/task.hh"
 #include "heddle/io/chain.hh"
 #include "heddle/io/received.hh"
@@ -18,6 +19,30 @@ namespace heddle::net::detail {
 
 class host;
 struct held_piece;
+
+///   unnamed  the stack does not know it yet
+///   opening  it has a name in the stack; the handshake is not complete
+///   open     it has a name in the stack; the handshake is complete
+///   failed   it ended before it was open
+///   ended    it ended, by either side, after it was open
+/// Legal moves: unnamed -> opening; opening -> open, failed; open -> ended. Builds with sanitizers,
+/// and those without NDEBUG, check each move.
+enum class connection_state : std::uint8_t { unnamed, opening, open, failed, ended };
+[[nodiscard]] constexpr bool is_legal(connection_state from, connection_state to) noexcept {
+  using enum connection_state;
+  switch (to) {
+    case unnamed:
+      return false;
+    case opening:
+      return from == unnamed;
+    case open:
+    case failed:
+      return from == opening;
+    case ended:
+      return from == open;
+  }
+  return false;
+}
 
 /// Thread: the color of its host.
 /// Owns: bytes that arrived. Written bytes belong to the host until they are acknowledged.
@@ -71,16 +96,25 @@ class connection {
   [[nodiscard]] std::size_t queue_copy(byte_view first, byte_view second);
   [[nodiscard]] std::size_t queue_shared(const piece& whole);
   void check_writable() const;
+  void move_to(connection_state next) noexcept {
+    if constexpr (checks_moves) check_move(state_, next);
+    state_ = next;
+  }
+  /// Whether the stack knows it.
+  [[nodiscard]] bool named() const noexcept {
+    return state_ == connection_state::opening || state_ == connection_state::open;
+  }
+  [[nodiscard]] bool over() const noexcept { return state_ >= connection_state::failed; }
+  void move_to_end(tcp::ending how) noexcept;
 
   host& host_;
   tcp::connection name_{};
-  bool named_ = false;     // name_ is set
-  bool open_ = false;      // the handshake is complete
+  connection_state state_ = connection_state::unnamed;
+  tcp::ending ending_{};   // valid once it is over
   bool finished_ = false;  // this side writes no more
   bool peer_finished_ = false;
   bool wants_memory_ = false;  // listed in the host's want_memory_
-  std::optional<tcp::ending> ended_;
-  std::uint32_t queued_ = 0;  // written, not yet acknowledged
+  std::uint32_t queued_ = 0;   // written, not yet acknowledged
   // Bytes that arrived, in memory of std::malloc().
   std::byte* in_ = nullptr;
   std::uint32_t in_bytes_ = 0;
