@@ -123,7 +123,7 @@ void readiness_driver::learn(fd_state& state, const operation& op) noexcept {
   const bool out = op.code == op_code::write || op.code == op_code::send;
   if ((!in && !out) || kind_of(state, op.fd) != fd_kind::stream) return;
   if (out) {
-    state.write_waits = true;
+    state.output = output_state::waiting;
   } else if (!state.ended) {
     state.move_to(input_state::waiting);
   }
@@ -142,7 +142,7 @@ int readiness_driver::await_report(fd_state& state, const op_queue& queue,
     return 0;
   }
   if (&queue == &state.writers) {
-    if (op.code != op_code::connect) state.write_waits = true;
+    if (op.code != op_code::connect) state.output = output_state::waiting;
     return 0;
   }
   // For a poll, the number may name another file since it was watched: other code closes its
@@ -188,7 +188,7 @@ bool readiness_driver::submit(operation& op, worker& w, completion& now) noexcep
   }
   op_queue& queue = queue_of(state, op);
   const bool waits = (&queue == &state.readers && state.read_waits()) ||
-                     (&queue == &state.writers && state.write_waits);
+                     (&queue == &state.writers && state.write_waits());
   if (op.code == op_code::accept_all || op.code == op_code::receive_all) {
     hold(op, w);
     queue.push(op);
@@ -278,7 +278,7 @@ template <bool Noted>
 template <bool Readers, bool Noted>
 void readiness_driver::run_queue(fd_state& state, worker& w) noexcept {
   op_queue& queue = Readers ? state.readers : state.writers;
-  while (!queue.empty() && !(Readers ? state.read_waits() : state.write_waits)) {
+  while (!queue.empty() && !(Readers ? state.read_waits() : state.write_waits())) {
     operation& op = *queue.first;
     if (Readers && state.input == input_state::drained) [[unlikely]] {
       // Bytes that came since are reported when watching begins: no need to try before.
@@ -393,7 +393,7 @@ void readiness_driver::cancel(operation& op, worker& w) noexcept {
   finish(queue_of(state, op), op, w, -ECANCELED);
   // The next operation in the queue was not tried yet.
   if ((!state.readers.empty() && !state.read_waits()) ||
-      (!state.writers.empty() && !state.write_waits))
+      (!state.writers.empty() && !state.write_waits()))
     kick(state);
 }
 

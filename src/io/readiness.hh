@@ -44,6 +44,12 @@ enum class input_state : std::uint8_t { unwatched, drained, open, waiting };
   return false;
 }
 
+/// As input_state, of its output:
+///   open     it may be writable
+///   waiting  the kernel reports on it, and it was not writable at the last try
+/// Either may follow the other.
+enum class output_state : std::uint8_t { open, waiting };
+
 class readiness_driver : public kernel_driver {
  public:
   [[nodiscard]] bool submit(operation& op, worker& w, completion& now) noexcept override;
@@ -88,7 +94,7 @@ class readiness_driver : public kernel_driver {
     bool ended : 1 = false;  // the peer has ended, or marked a byte as urgent: a short read
                              // is not the last
     std::uint8_t write_lines : 7 = 0;  // cache lines written last after a report, at most a page
-    bool write_waits : 1 = false;      // watched, and known not to be writable
+    output_state output : 1 = output_state::open;
     fd_kind kind : 3 = fd_kind::unknown;
     fd_origin origin : 2 = fd_origin::elsewhere;
     bool kicked : 1 = false;                     // listed in kicked_
@@ -98,6 +104,7 @@ class readiness_driver : public kernel_driver {
 
     [[nodiscard]] bool watched() const noexcept { return input >= input_state::open; }
     [[nodiscard]] bool read_waits() const noexcept { return input == input_state::waiting; }
+    [[nodiscard]] bool write_waits() const noexcept { return output == output_state::waiting; }
     void move_to(input_state next) noexcept {
       if constexpr (checks_moves)
         if (input != next) check_move(input, next);
@@ -122,7 +129,7 @@ class readiness_driver : public kernel_driver {
   void ready(fd_state& state, bool readable, bool writable, bool ended, worker& w) noexcept {
     if (ended) state.ended = true;
     if (readable && state.read_waits()) state.move_to(input_state::open);
-    if (writable) state.write_waits = false;
+    if (writable) state.output = output_state::open;
     if (state.polled) [[unlikely]]
       run_polls(state, w);
     if (readable) run_queue<true, false>(state, w);

@@ -120,7 +120,7 @@ int readiness_driver::pipe(int (&ends)[2]) noexcept {
 
 std::size_t readiness_driver::send_now(int fd, const ::iovec* pieces, std::size_t count) noexcept {
   fd_state& state = state_of(fd);
-  if (!state.writers.empty() || state.write_waits) return 0;
+  if (!state.writers.empty() || state.write_waits()) return 0;
   constexpr int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
   long sent;
   if (count == 1) {
@@ -136,7 +136,7 @@ std::size_t readiness_driver::send_now(int fd, const ::iovec* pieces, std::size_
   std::size_t len = 0;
   for (std::size_t i = 0; i != count; ++i) len += pieces[i].iov_len;
   if (bytes < len && state.watched() && kind_of(state, fd) == fd_kind::stream)
-    state.write_waits = true;
+    state.output = output_state::waiting;
   return bytes;
 }
 
