@@ -14,7 +14,8 @@ detail::blocking_base::blocking_base(call_function run, stop_function stop) noex
     : operation(kind_of_wait, op_code::call, -1, &completed), run_(run), stop_(stop) {}
 
 detail::blocking_base::~blocking_base() {
-  HEDDLE_ASSERT(!pending, "a blocking call was destroyed while it runs: cancel it and await it");
+  HEDDLE_ASSERT(!is_pending(),
+                "a blocking call was destroyed while it runs: cancel it and await it");
 }
 
 bool detail::blocking_base::begin(link frame) noexcept {
@@ -44,7 +45,7 @@ bool detail::blocking_base::completed(operation& op, worker& w, const completion
 void detail::blocking_base::asked_to_end(wait& x, worker& w) noexcept {
   auto& self = static_cast<blocking_base&>(x);
   runtime::here().cancel(self, w);  // ends it here and now if it is still queued
-  if (self.pending && self.stop_ != nullptr) self.stop_(self);
+  if (self.is_pending() && self.stop_ != nullptr) self.stop_(self);
 }
 
 void detail::blocking_base::not_made() const {

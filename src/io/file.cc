@@ -70,7 +70,8 @@ file_awaiter::file_awaiter(pinned_state&& on, file_asked&& asked) noexcept
       at_(asked.at) {}
 
 file_awaiter::~file_awaiter() {
-  HEDDLE_ASSERT(!pending, "a transfer was destroyed while the driver had it: cancel and await it");
+  HEDDLE_ASSERT(!is_pending(),
+                "a transfer was destroyed while the driver had it: cancel and await it");
 }
 
 bool file_awaiter::await_suspend(std::coroutine_handle<> h) noexcept {

@@ -234,7 +234,8 @@ bool kernel_driver::send_to_pool(operation& op, worker& w, completion& now) noex
   hold(op, w);  // before the pool's threads may look at it
   const blocking_pool::taken taken = pool_.submit(op);
   if (taken == blocking_pool::taken::no) {
-    op.pending = op.held = false;
+    op.move_to(delivery_state::idle);
+    op.held = false;
     --pending_;
     left_pool(op);
     now = {-EAGAIN, false, false, 0};

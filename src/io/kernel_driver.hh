@@ -122,8 +122,9 @@ class kernel_driver : public driver {
 
   /// Marks an operation as held by the driver.
   void hold(operation& op, const worker& w) noexcept {
-    op.pending = op.held = true;
-    op.cancel_asked = op.cancel_out = op.ended = op.out_of_memory = false;
+    op.move_to(delivery_state::pending);
+    op.held = true;
+    op.cancel_asked = op.out_of_memory = false;
     op.home = static_cast<std::uint8_t>(w.index);
     op.color = static_cast<std::uint16_t>(w.color);
     ++pending_;

@@ -95,7 +95,7 @@ void lane_entry::cancel(wait& x, worker& w) noexcept {
   if (ending) return;
   ending = true;
   operation* op = operation_of(*this);
-  if (op != nullptr && op->pending) {
+  if (op != nullptr && op->is_pending()) {
     functions_of(*state).cancel(*state, *op, w);
     return;
   }
@@ -107,7 +107,7 @@ void lane_entry::cancel(wait& x, worker& w) noexcept {
 
 void lane_entry::leave() noexcept {
   operation* op = operation_of(*this);
-  HEDDLE_ASSERT(op == nullptr || !op->pending,
+  HEDDLE_ASSERT(op == nullptr || !op->is_pending(),
                 "a frame was destroyed while the kernel used its buffer; cancel it and let it end");
   lane& line = state->lane_of(*this);
   line.remove(*this);
@@ -126,7 +126,7 @@ void descriptor_state::advance(lane& line, worker& w) noexcept {
   // Each waiting entry keeps this alive by its pin, until the loop has seen an empty lane.
   ++pins;
   while (lane_entry* e = line.head()) {
-    if (operation* op = operation_of(*e); op != nullptr && op->pending) break;
+    if (operation* op = operation_of(*e); op != nullptr && op->is_pending()) break;
     if (!open()) {
       e->outcome = -ECANCELED;
     } else if (!start(*e, w)) {
@@ -175,12 +175,12 @@ void descriptor_state::cut_writes() noexcept {
 
 bool descriptor_state::cancel_elsewhere(worker& w) noexcept {
   bool any = false;
-  each_operation([&](operation& op) { any |= op.pending && &driver_of(op) != w.io; });
+  each_operation([&](operation& op) { any |= op.is_pending() && &driver_of(op) != w.io; });
   if (!any) return false;
   // Cancel the operations of this worker's driver too: it does not close the number now, which
   // would end them.
   each_operation([&](operation& op) {
-    if (op.pending) runtime::here().cancel(op, w);
+    if (op.is_pending()) runtime::here().cancel(op, w);
   });
   return true;
 }

@@ -169,7 +169,7 @@ bool layer_state::start_push(lane_entry& e) noexcept {
   }
   set_home(works_in_, worker::running().color);
   pushing_ = true;
-  operation_in(e).pending = true;
+  operation_in(e).move_to(delivery_state::pending);
   ++pins;
   return false;
 }
@@ -198,7 +198,7 @@ task<> layer_state::flush_once(layer_state& s, lane_entry& e) {
 
 void layer_state::push_ended(lane_entry& e) noexcept {
   pushing_ = false;
-  operation_in(e).pending = false;
+  operation_in(e).move_to(delivery_state::idle);
   finish(e, worker::running());
   task_ended();
 }

@@ -168,7 +168,7 @@ bool listener_state::serve(lane_entry& e, worker& w) noexcept {
     e.outcome = error_;
     return true;
   }
-  if (!accepting_.pending && !pause_.armed()) arm(w);
+  if (!accepting_.is_pending() && !pause_.armed()) arm(w);
   return false;
 }
 
@@ -180,7 +180,7 @@ void listener_state::stop(worker& w) noexcept {
 void listener_state::finish(worker& w) noexcept {
   if (!open() || std::exchange(finishing_, true)) return;
   pause_.disarm();
-  if (accepting_.pending) {
+  if (accepting_.is_pending()) {
     runtime::here().cancel(accepting_, w);  // connections that it took complete before its end
     return;
   }
@@ -225,7 +225,7 @@ bool listener_state::arrived(operation& op, worker& w, const completion& c) noex
 
 void listener_state::alarm::over(timer_node& t, worker& w) noexcept {
   listener_state& self = static_cast<alarm&>(t).owner;
-  if (self.finishing_ && self.accepting_.pending) {
+  if (self.finishing_ && self.accepting_.is_pending()) {
     runtime::here().cancel(self.accepting_, w);
   } else {
     self.advance(self.reads, w);

@@ -175,7 +175,7 @@ struct socket_state::untaken_blocks final : arrived_bytes {
     if ((b.number & own) != 0) b.number += taken;
   }
   [[nodiscard]] bool stop(lane_entry&) noexcept override {
-    if (!s.receiving_.pending) {
+    if (!s.receiving_.is_pending()) {
       set_home(s.receiving_.submitter_color, no_color);
       return true;
     }
@@ -197,7 +197,7 @@ bool socket_state::start(lane_entry& e, worker& w) noexcept {
     e.outcome = error == at_end ? 0 : -error;
     return true;
   }
-  if (!receiving_.pending) {
+  if (!receiving_.is_pending()) {
     // If nothing has arrived, a read is an operation of its own, which needs no block.
     if (role.run != nullptr) return role.run(e, w);
     arm(w);

@@ -84,7 +84,8 @@ counting_awaiter::counting_awaiter(pinned_state&& on, lane_role what, bool is_wr
       counter_(counter) {}
 
 counting_awaiter::~counting_awaiter() {
-  HEDDLE_ASSERT(!pending, "a transfer was destroyed while the driver had it: cancel and await it");
+  HEDDLE_ASSERT(!is_pending(),
+                "a transfer was destroyed while the driver had it: cancel and await it");
 }
 
 bool counting_awaiter::ends(std::int64_t got, bool satisfied) noexcept {
@@ -189,7 +190,7 @@ writable_awaiter::writable_awaiter(pinned_state&& on, nothing_more) noexcept
                    op_code::poll, -1, &step_completed<writable_awaiter>) {}
 
 writable_awaiter::~writable_awaiter() {
-  HEDDLE_ASSERT(!pending, "a wait for room was destroyed while the driver had it: cancel it");
+  HEDDLE_ASSERT(!is_pending(), "a wait for room was destroyed while the driver had it: cancel it");
 }
 
 void writable_awaiter::prepare() noexcept {

@@ -24,18 +24,18 @@ struct brought_completion {
     sent.fetch_sub(1, std::memory_order_release);
   }
   void arrive(worker& at) {
-    if (!c.more && op->cancel_out) {
+    if (!c.more && op->delivery == delivery_state::cancel_out) {
       if (c.has_block) {  // data comes now, the end when the request is back
         completion data = c;
         data.more = true;
         static_cast<void>(op->complete(*op, at, data));
         c.result = -ECANCELED;
       }
-      op->ended = true;
+      op->move_to(delivery_state::ended);
       op->last_result = c.result;
       return;
     }
-    if (!c.more) op->pending = false;
+    if (!c.more) op->move_to(delivery_state::idle);
     const bool wanted = op->complete(*op, at, c);
     if (c.more && !wanted) by->cancel(*op, at);
   }
@@ -106,14 +106,14 @@ void completion_delivery::bring_kept(seat& s) noexcept {
 }
 
 void completion_delivery::cancel(operation& op, worker& w) noexcept {
-  if (!op.pending || op.cancel_out) return;
+  if (op.delivery != delivery_state::pending) return;  // or a request is out already
   if (!all_.shared || all_.simulated || op.home == w.index) {
     driver_of(op).cancel(op, w);
     return;
   }
   void* const cell = w.memory.try_allocate_urgent(sizeof(cancel_request));
   if (cell == nullptr) return cancel_by_borrowing(op, w);
-  op.cancel_out = true;
+  op.move_to(delivery_state::cancel_out);
   auto* const m = new (cell) cancel_request{};
   m->op = &op;
   m->color = w.color;
@@ -124,9 +124,10 @@ void completion_delivery::cancel(operation& op, worker& w) noexcept {
     operation& asked = *self->op;
     std::destroy_at(self);
     here.memory.release(self, sizeof(cancel_request));
-    asked.cancel_out = false;
-    if (std::exchange(asked.ended, false)) {
-      asked.pending = false;
+    if (asked.delivery == delivery_state::cancel_out) {
+      asked.move_to(delivery_state::pending);
+    } else {
+      asked.move_to(delivery_state::idle);
       asked.complete(asked, here, {asked.last_result, false, false, 0});
     }
     return no_link;

@@ -49,9 +49,9 @@ class completion_delivery {
 inline bool completion_delivery::complete(operation& op, worker& w, const completion& c) noexcept {
   seat& s = all_.of(w);
   const bool here = w.color == op.color || (!s.running && colors_.enter_for(s, op.color));
-  if (here && !op.cancel_out && !op.out_of_memory &&
-      on_their_way(op).load(std::memory_order_acquire) == 0) [[likely]] {
-    if (!c.more) op.pending = false;
+  if (here && on_their_way(op).load(std::memory_order_acquire) == 0 &&
+      op.delivery == delivery_state::pending && !op.out_of_memory) [[likely]] {
+    if (!c.more) op.move_to(delivery_state::idle);
     return op.complete(op, w, c);
   }
   return send(s, op, c);

@@ -78,7 +78,7 @@ std::uint64_t sim_driver::faults_injected() const noexcept { return world_->trou
 
 bool sim_driver::submit(operation& op, worker& w, completion& now) noexcept {
   op.held = true;
-  op.cancel_out = op.ended = op.out_of_memory = false;
+  op.out_of_memory = false;
   op.home = 0;
   op.color = static_cast<std::uint16_t>(w.color);
   return world_->submit(op, now);

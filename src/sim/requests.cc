@@ -56,11 +56,11 @@ request* world::find_request(std::uint64_t number) noexcept {
 }
 
 bool world::submit(operation& op, completion& now) {
-  HEDDLE_ASSERT(!op.pending, "an operation can be submitted again after its last completion");
+  HEDDLE_ASSERT(!op.is_pending(), "an operation can be submitted again after its last completion");
   stalled_turns_ = 0;
   const std::uint64_t number = ++requests_made_;
   log.add(time_, trace_kind::submit, number, op.code, op.fd, op.len);
-  op.pending = true;
+  op.move_to(delivery_state::pending);
   op.cancel_asked = false;
   auto made = std::make_unique<request>();
   request& r = *made;
@@ -84,7 +84,7 @@ bool world::submit(operation& op, completion& now) {
   now = r.ready.front();
   unready(r);
   log.add(time_, trace_kind::done, number, op.code, op.fd, now.result);
-  op.pending = false;
+  op.move_to(delivery_state::idle);
   by_operation_.erase(&op);
   requests_.erase(number);
   return true;

@@ -115,12 +115,8 @@ struct watch : operation, event_notifier {
     self->duplicate = duplicate >= 0;
     heddle::detail::add_notifier(*self->target.record(), *self);
     self->color = static_cast<std::uint16_t>(w.color);
-    self->pending = true;
     completion now;
-    if (w.io->submit(*self, w, now)) {
-      self->pending = false;
-      completed(*self, w, now);
-    }
+    if (w.io->submit(*self, w, now)) completed(*self, w, now);
   }
   static bool completed(operation& op, worker& w, const completion& c) noexcept {
     auto& self = static_cast<watch&>(op);

@@ -126,11 +126,14 @@ inline void loop_driver::forked(worker& w) {
   static_cast<void>(exchange_inner(make_driver(choice_, options_)).release());
   inner().attach(w, *this);
   for (operation* const op : std::vector<operation*>(pending_.begin(), pending_.end())) {
+    op->move_to(delivery_state::idle);  // one worker: no request to cancel is on its way
     op->driver_state = 0;
     op->held = op->cancel_asked = false;
     op->driver_next = op->driver_prev = nullptr;
     completion now;
-    if (inner().submit(*op, w, now)) complete(*op, w, now);
+    if (!inner().submit(*op, w, now)) continue;
+    op->move_to(delivery_state::pending);
+    complete(*op, w, now);
   }
 }
 

@@ -249,6 +249,18 @@ DRIVER_TEST(driver_contract, "a request to end an operation that waits ends it")
   EXPECT_EQ(h.receive(ends[0]), "kept");
 }
 
+DRIVER_TEST(driver_contract, "a build that checks moves refuses a pending operation") {
+  if (!checks_moves) GTEST_SKIP() << "this build checks no moves";
+  driver_harness h(make());
+  int ends[2];
+  h.pair(ends);
+  char byte;
+  request early(op_code::receive, ends[1], &byte, 1);
+  h.submit(early);
+  EXPECT_DEATH(h.submit(early), "a state makes a legal move|submitted again after its last");
+  EXPECT_EQ(h.stop(early), -ECANCELED);
+}
+
 DRIVER_TEST(driver_contract, "a request to end what has ended changes nothing") {
   driver_harness h(make());
   int ends[2];

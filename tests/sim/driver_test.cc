@@ -123,7 +123,7 @@ HEDDLE_TEST(sim, "operations end in submit() for some seeds and in a turn for ot
     a.len = 1;
     h.submit(a);
     inline_count += a.from_submit;
-    EXPECT_EQ(a.pending, !a.from_submit);
+    EXPECT_EQ(a.is_pending(), !a.from_submit);
     EXPECT_EQ(h.finish(a), 1);
   }
   EXPECT_GT(inline_count, 5);

@@ -85,7 +85,7 @@ class driver : public driver_operations,
   bool bring(operation& op, worker& w, const completion& c) noexcept {
     if (router_ != nullptr) [[likely]]
       return router_->complete(op, w, c);
-    if (!c.more) op.pending = false;
+    if (!c.more) op.move_to(delivery_state::idle);
     return op.complete(op, w, c);
   }
   /// The worker whose driver this is; null before attach().

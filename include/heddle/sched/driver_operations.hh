@@ -33,6 +33,8 @@ class driver_operations : public block_lender {
   /// that wait on one descriptor together share the input; the driver decides in which order they
   /// end. A caller that needs an order submits them one at a time, as room io's lanes do. A
   /// receive_all that finds no block free waits until one comes back.
+  /// A driver that returns false has moved the operation to delivery_state::pending and set its
+  /// `home` and `color`; the operation moves on when its completions are delivered.
   [[nodiscard]] virtual bool submit(operation& op, worker& w, completion& now) noexcept = 0;
 
   /// Asks a pending operation to end. Its completion still comes, from turn() or inside this call,

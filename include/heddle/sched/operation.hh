@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "heddle/base/detail/legal_move.hh"
 #include "heddle/core/context.hh"
 
 namespace heddle {
@@ -51,6 +52,29 @@ struct completion {
   bool scarce = false;  ///< has_block, and few blocks are free: copy bytes that you keep
 };
 
+/// An operation between its driver and its color:
+///   idle        before submit(), and after its color has its last completion
+///   pending     from submit() until its color has its last completion
+///   cancel_out  as pending; a request to cancel is on its way to the home worker, or back
+///   ended       as cancel_out; the last completion waits for the request to come back
+/// Legal moves: idle -> pending; pending -> cancel_out, idle; cancel_out -> pending, ended;
+/// ended -> idle. Builds with sanitizers, and those without NDEBUG, check each move.
+enum class delivery_state : std::uint8_t { idle, pending, cancel_out, ended };
+[[nodiscard]] constexpr bool is_legal(delivery_state from, delivery_state to) noexcept {
+  using enum delivery_state;
+  switch (to) {
+    case idle:
+      return from == pending || from == ended;
+    case pending:
+      return from == idle || from == cancel_out;
+    case cancel_out:
+      return from == pending;
+    case ended:
+      return from == cancel_out;
+  }
+  return false;
+}
+
 /// Thread: the color it was submitted in; the driver is that of the worker it was submitted on.
 /// Lifetime: fixed in memory from submit() to the completion that has `more` false.
 struct operation : wait {
@@ -65,24 +89,30 @@ struct operation : wait {
             complete_function on_complete) noexcept
       : wait(kind), complete(on_complete), code(what), fd(descriptor) {}
 
+  /// Whether it was submitted and its color does not have its last completion. Thread: the color.
+  [[nodiscard]] bool is_pending() const noexcept { return delivery != delivery_state::idle; }
+  /// Thread: the color.
+  void move_to(delivery_state next) noexcept {
+    if constexpr (checks_moves) check_move(delivery, next);
+    delivery = next;
+  }
+
   complete_function complete;
   op_code code;
   std::uint8_t driver_state = 0;  ///< the driver's own
-  std::uint8_t home = 0;          ///< the worker whose driver has the operation
-  bool held = false;              ///< the driver has it; only the home worker may look
-  bool pending = false;           ///< from submit() until its color has its last completion
-  bool cancel_asked = false;      ///< set by the driver: at most one request goes out
   std::uint16_t color = 0;        ///< where it completes: a place in the table of colors
+  delivery_state delivery = delivery_state::idle;  ///< the scheduler's: changed by move_to()
+  bool held = false;          ///< the driver has it; only the home worker may look
+  bool cancel_asked = false;  ///< set by the driver: at most one request goes out
+  /// The scheduler's own: a completion was lost, so it ends with -ENOMEM.
+  bool out_of_memory = false;
   int fd;
   std::uint32_t len = 0;
   union {
     std::uint32_t flags = 0;
     std::uint32_t submitter_color;  ///< accept_all, receive_all: the submitter's own
   };
-  bool cancel_out = false;  ///< the scheduler's own: a request is on its way to the home worker
-  bool ended = false;       ///< the scheduler's own: the last completion waits for the request
-  bool out_of_memory =
-      false;  ///< the scheduler's own: a completion was lost, so it ends with -ENOMEM
+  std::uint8_t home = 0;  ///< the worker whose driver has the operation
   /// read, write: the caller needs only the total. The driver may complete partial transfers
   /// itself, counted in `moved`.
   bool whole = false;

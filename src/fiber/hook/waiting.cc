@@ -71,7 +71,7 @@ class poll_wait : public wait {
   }
   void end_rest(worker& w) noexcept {
     for (std::size_t i = 0; i < submitted_; ++i)
-      if (requests_[i].pending) runtime::here().cancel(requests_[i], w);
+      if (requests_[i].is_pending()) runtime::here().cancel(requests_[i], w);
   }
   static void asked_to_end(wait& x, worker& w) noexcept {
     auto& self = static_cast<poll_wait&>(x);
