@@ -42,6 +42,13 @@ BAD = [
     ("lines", {"src/core/task.cc": HEAD + "int x;\n" * 399}, "401 lines"),
     ("flags", {"src/core/task.cc": HEAD + "struct task {\n  bool a = false, b, c;\n  bool d;\n"
                "  bool is() { return a; }\n  std::atomic<bool> e = false;\n};\n"}, "5 booleans"),
+    ("flags", {"src/core/task.cc": HEAD + "struct task : base<int> {\n  bool a = f(1), b :\n"
+               "      1;\n  std::atomic<bool> c{false};\n  bool d =\n      false;\n"
+               "  bool operator==(const task&) const = default;\n  bool e;\n};\n"}, "5 booleans"),
+    ("flags", {"src/draft/tree.hh": HEADER + "struct item {\n  bool a, b, c, d, e, f, g, h;\n};\n"},
+     "item has 8 booleans"),
+    ("flags", {"src/core/task.cc": HEAD + "struct item {\n  bool a, b, c, d, e;\n};\n"},
+     "item has 5 booleans"),
     ("headless", {"src/core/task.cc": HEAD + "// nobody waits\n"}, "name the subject"),
     ("headless", {"src/core/task.cc": HEAD + "// the workers stand still\n"}, "name the subject"),
     ("nounless", {"src/core/task.cc": HEAD + "int x;  // of the body\n"}, "begin with its noun"),
