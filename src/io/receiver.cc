@@ -130,7 +130,7 @@ unread_input socket_state::unread() const noexcept {
     for (std::uint32_t i = q->first; i != q->end; ++i) bytes += q->blocks()[i].len;
   if (error != 0) return {.ended = true, .over = error != at_end, .bytes = bytes};
   // The receive brings the end itself, and bytes that it has taken may be on their way.
-  if (receiving_.pending) return {};
+  if (receiving_.is_pending()) return {};
   unread_input found = driver_here().unread(fd.number());
   if (found.bytes) *found.bytes += bytes;
   return found;

@@ -68,7 +68,7 @@ class connection {
   [[nodiscard]] sent_now try_push(byte_view head, const piece& body) noexcept;
   /// See stream::unread().
   [[nodiscard]] unread_input unread() const noexcept {
-    return {.ended = peer_finished_ || ended_, .over = ended_.has_value(), .bytes = in_bytes_};
+    return {.ended = peer_finished_ || over(), .over = over(), .bytes = in_bytes_};
   }
   void end_writing() noexcept;
   /// Ends the connection: after the written bytes, or with a reset.
