@@ -33,7 +33,7 @@ std::string sorted_page(std::string_view path, std::string_view query) {
 
 std::string order(std::string_view query) { return names_of(sorted_page("/", query)); }
 
-bool has(std::string_view page, std::string_view text) { return page.find(text) != page.npos; }
+bool page_has(std::string_view page, std::string_view text) { return page.find(text) != page.npos; }
 
 }  // namespace
 
@@ -51,16 +51,16 @@ HEDDLE_TEST(page, "a listing is sorted as its query says, folders first") {
 
 HEDDLE_TEST(page, "its links turn the order round, and folders keep it") {
   const std::string plain = listing_page("/x/", some_names(), 0);
-  EXPECT_TRUE(has(plain, "<a href=\"?sort=-name\">name \u2191</a>")) << plain;
-  EXPECT_TRUE(has(plain, "<a href=\"?sort=-size\">size</a>"));
-  EXPECT_TRUE(has(plain, "<a href=\"?sort=-time\">time</a>"));
-  EXPECT_TRUE(has(plain, "href=\"./a/\""));
-  EXPECT_TRUE(has(plain, "href=\"../\""));
+  EXPECT_TRUE(page_has(plain, "<a href=\"?sort=-name\">name \u2191</a>")) << plain;
+  EXPECT_TRUE(page_has(plain, "<a href=\"?sort=-size\">size</a>"));
+  EXPECT_TRUE(page_has(plain, "<a href=\"?sort=-time\">time</a>"));
+  EXPECT_TRUE(page_has(plain, "href=\"./a/\""));
+  EXPECT_TRUE(page_has(plain, "href=\"../\""));
   const std::string latest = listing_page("/x/", some_names(), 0, listing_sort_of("sort=-time"));
-  EXPECT_TRUE(has(latest, "<a href=\"?sort=name\">name</a>")) << latest;
-  EXPECT_TRUE(has(latest, "<a href=\"?sort=time\">time \u2193</a>"));
-  EXPECT_TRUE(has(latest, "href=\"./a/?sort=-time\""));
-  EXPECT_TRUE(has(latest, "href=\"../?sort=-time\""));
-  EXPECT_TRUE(has(latest, "href=\"/x/?sort=-time\""));
-  EXPECT_TRUE(has(latest, "href=\"./file2\""));
+  EXPECT_TRUE(page_has(latest, "<a href=\"?sort=name\">name</a>")) << latest;
+  EXPECT_TRUE(page_has(latest, "<a href=\"?sort=time\">time \u2193</a>"));
+  EXPECT_TRUE(page_has(latest, "href=\"./a/?sort=-time\""));
+  EXPECT_TRUE(page_has(latest, "href=\"../?sort=-time\""));
+  EXPECT_TRUE(page_has(latest, "href=\"/x/?sort=-time\""));
+  EXPECT_TRUE(page_has(latest, "href=\"./file2\""));
 }
