@@ -335,10 +335,19 @@ task<> answer_next(http2_client& peer, std::uint32_t id, std::string_view body) 
   co_await peer.send();
 }
 
+/// Takes a connection and answers its first request with HTTP_1_1_REQUIRED.
+task<http2_client> demand_http1(listener door) {
+  http2_client peer = co_await take_frames(door);
+  static_cast<void>(co_await peer.until("HEADERS 1"));
+  put_reset(peer, 1, http2_error::http_1_1_required);
+  co_await peer.send();
+  co_return peer;
+}
+
 DRIVER_TEST(upstream_http2, "HTTP/1.1 that fails where it was wanted ends the demand for it") {
   runtime rt(make());
   rt.run([]() -> task<> {
-    // The upstream closes, answers with a frame of HTTP/2, or with what is no HTTP.
+    // The upstream closes, answers with a frame of HTTP/2, or answers with text that is not HTTP.
     for (const std::string_view plain :
          {std::string_view(), std::string_view("\0\0\0\4\0\0\0\0\0", 9),
           std::string_view("nonsense\r\n\r\n")}) {
@@ -350,10 +359,7 @@ DRIVER_TEST(upstream_http2, "HTTP/1.1 that fails where it was wanted ends the de
         std::string got, next;
         scope s;
         s.spawn(get_beside(at, got));
-        http2_client peer = co_await take_frames(door);
-        static_cast<void>(co_await peer.until("HEADERS 1"));
-        put_reset(peer, 1, http2_error::http_1_1_required);
-        co_await peer.send();
+        http2_client peer = co_await demand_http1(door);
         stream on = co_await with_timeout(door.accept(), 60s);
         static_cast<void>(co_await read_until(on, "\r\n\r\n"));
         if (!plain.empty()) co_await on.write(byte_view(plain));
@@ -382,10 +388,7 @@ DRIVER_TEST(upstream_http2, "a demand for HTTP/1.1 ends after http1_required_tim
       std::string got, kept, next;
       scope s;
       s.spawn(get_beside(at, got));
-      http2_client peer = co_await take_frames(door);
-      static_cast<void>(co_await peer.until("HEADERS 1"));
-      put_reset(peer, 1, http2_error::http_1_1_required);
-      co_await peer.send();
+      http2_client peer = co_await demand_http1(door);
       stream on = co_await with_timeout(door.accept(), 60s);
       const time_point asked = clock::now();
       for (std::string* each : {&got, &kept}) {
