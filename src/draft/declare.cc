@@ -132,7 +132,7 @@ class declarer : public resolver {
     if (!fits(*f.result, false)) error("D1301", x.result_at, "C cannot give a " + f.result->name);
   }
 
-  /// Adds a declaration to those that the module knows, with its name in C.
+  /// Adds a declaration to the module's known declarations, with its name in C.
   template <class Known>
   Known& know(std::vector<std::unique_ptr<Known>>& all, auto& x) const {
     Known& k = *all.emplace_back(std::make_unique<Known>());

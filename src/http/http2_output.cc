@@ -70,8 +70,8 @@ task<bool> http2_output::send(http2_sender& of, std::string_view bytes, bool end
 namespace {
 
 /// Whether one sender goes before another (RFC 9218 section 10): the more urgent first; of one
-/// urgency, first the streams that are of no use in part, one after another, then those that are
-/// sent side by side.
+/// urgency, first the streams that a client can use only whole, one after another, then the
+/// incremental streams, side by side.
 bool before(const http2_sender& a, const http2_sender& b) noexcept {
   if (a.priority.urgency != b.priority.urgency) return a.priority.urgency < b.priority.urgency;
   if (a.priority.incremental != b.priority.incremental) return b.priority.incremental;

@@ -294,7 +294,7 @@ struct entry_functions {
   /// As operation_of: takes steps until the driver keeps the operation (false) or all is done
   /// (true).
   bool (*run)(lane_entry& e, worker& w) noexcept = nullptr;
-  /// For readers of a stream: takes the bytes that the entry needs from those that have arrived.
+  /// For readers of a stream: takes the bytes that the entry needs from the arrived bytes.
   served (*serve)(lane_entry& e, arrived_bytes& from) noexcept = nullptr;
   /// For writers to a stream: returns whether the entry needs no further step.
   bool (*satisfied)(const lane_entry& e) noexcept = nullptr;

@@ -2,7 +2,7 @@
 // Blocks in a file without a name. Bytes may still be on their way when their block is given back:
 // the kernel then holds the pages, so pages are never written a second time. So a block's place in
 // the file is never used again: the file is as long as all blocks together that were ever made, and
-// holds pages only for those that exist.
+// holds pages only for existing blocks.
 #include "heddle/io/page_store.hh"
 
 #include <fcntl.h>

@@ -151,7 +151,7 @@ void http2_session::on_reset(http2_stream* s, std::uint32_t) {
   if (!state_.resets.take(worker::running().now)) fail_flood(http2_flood::resets);
 }
 
-/// Notes that the peer opens no more streams; those that are open are answered.
+/// Notes that the peer opens no more streams. Open streams are answered.
 void http2_session::on_goaway(std::uint32_t, std::uint32_t, std::string_view) {
   peer_leaves_ = true;
 }

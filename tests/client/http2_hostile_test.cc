@@ -315,7 +315,7 @@ std::vector<bad_head> heads_with_one_fault() {
   return all;
 }
 
-DRIVER_TEST(client_http2_hostile, "the error of a bad head says what is wrong in it") {
+DRIVER_TEST(client_http2_hostile, "the error of a bad head names the broken rule") {
   runtime rt(make());
   rt.run([]() -> task<> {
     for (const bad_head& each : heads_with_one_fault()) {

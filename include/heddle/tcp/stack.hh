@@ -120,7 +120,7 @@ class stack {
   void set_watcher(watcher w, void* context) noexcept;
 
   /// Takes a packet that has arrived. The caller keeps its own reference. Answers wait for flush(),
-  /// except those that must leave at once.
+  /// except answers that must leave at once.
   void input(packet& p, instant now);
   /// Runs the timers that are due.
   void advance(instant now);

@@ -82,7 +82,8 @@ co<way> interpreter::exec(thread_state& t, activation& a, const stmt& s, const a
 }
 
 co<way> interpreter::exec(thread_state& t, activation& a, const stmt&, const if_stmt& x) {
-  // By a name: GCC 12 loses what is held if `if` asks co_await itself.
+  // A variable holds the condition: with co_await inside the condition of `if`, GCC 12 loses the
+  // values that the frame holds.
   const bool yes = co_await holds(t, a, x.when);
   const block* const chosen = yes ? &x.body : x.otherwise ? &*x.otherwise : nullptr;
   if (chosen == nullptr) co_return way::on;

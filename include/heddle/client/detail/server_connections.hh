@@ -134,7 +134,7 @@ class server_connections {
   [[nodiscard]] std::size_t unused() const noexcept { return idle_.size() + unused_links_; }
   [[nodiscard]] bool empty() const noexcept { return idle_.empty() && links_.empty(); }
 
-  /// Checks the unused connections, and closes those that are of no use any more.
+  /// Checks the unused connections, and closes old and ended connections.
   [[nodiscard]] task<> sweep();
   /// Closes all connections, except connections of HTTP/1.1 that serve a request now.
   void close_all() noexcept;
