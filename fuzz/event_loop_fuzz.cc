@@ -44,7 +44,7 @@ class request : public operation {
   }
   request(const request&) = delete;
   request& operator=(const request&) = delete;
-  ~request() { require(!pending, "an operation died before its last completion"); }
+  ~request() { require(!is_pending(), "an operation died before its last completion"); }
 
   [[nodiscard]] static bool await_ready() noexcept { return false; }
   [[nodiscard]] bool await_suspend(std::coroutine_handle<> h) noexcept {
