@@ -86,15 +86,19 @@ task<> accept_some(tcp_listener on, unsigned count) {
   for (unsigned i = 0; i != count; ++i) {
     tcp_stream conn = co_await on.accept();
     char one[1];
-    static_cast<void>(co_await conn.read_some(one));
+    if (co_await conn.read_some(one) != 0) co_await conn.write(std::string_view("y"));
   }
   on.finish();
 }
 
+/// Ends when the listener's user has accepted: the system connects before that, and a color that
+/// closes a listener of another must know of its first use.
 task<> connect_some(address to, unsigned count) {
+  char one[1];
   for (unsigned i = 0; i != count; ++i) {
     const tcp_stream conn = co_await tcp_connect(to);
     co_await conn.write(std::string_view("x"));
+    static_cast<void>(co_await conn.read_some(one));
   }
 }
 
