@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # Each fuzz/<name>_fuzz.cc is a libFuzzer program, at <build>/fuzz/<name>; scripts/fuzz runs them.
 # The whole tree is then built with coverage, so the fuzzer sees into the library. With
-# HEDDLE_HOUSE_TESTS they are compiled only, so that what they use cannot change without them.
+# HEDDLE_HOUSE_TESTS the sources are compiled and not linked: a change of an interface that breaks a
+# fuzzer then breaks the build.
 
 if(NOT HEDDLE_FUZZ AND NOT HEDDLE_HOUSE_TESTS)
   return()
@@ -20,23 +21,22 @@ endif()
 if(NOT HEDDLE_WITH_TLS)
   list(FILTER sources EXCLUDE REGEX "/(acme|tls)_[^/]*_fuzz\\.cc$")
 endif()
-if(NOT HEDDLE_FUZZ)
-  add_library(fuzz_sources OBJECT ${sources})
-  target_link_libraries(fuzz_sources PRIVATE heddle_inside heddle_rooms heddle_draft heddle_tame)
-  target_compile_options(fuzz_sources PRIVATE -O0)
-  return()
-endif()
 add_custom_target(fuzzers ALL)
 foreach(source IN LISTS sources)
   get_filename_component(name "${source}" NAME_WE)
   string(REGEX REPLACE "_fuzz$" "" name "${name}")
-  add_executable(fuzz_${name} "${source}")
-  set_target_properties(fuzz_${name} PROPERTIES
-    OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/fuzz")
+  if(HEDDLE_FUZZ)
+    add_executable(fuzz_${name} "${source}")
+    set_target_properties(fuzz_${name} PROPERTIES
+      OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/fuzz")
+    target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+  else()
+    add_library(fuzz_${name} OBJECT "${source}")
+    target_compile_options(fuzz_${name} PRIVATE -O0)
+  endif()
   target_link_libraries(fuzz_${name} PRIVATE heddle_inside heddle_rooms)
   if(TARGET heddle_${name})  # a host tool
     target_link_libraries(fuzz_${name} PRIVATE heddle_${name})
   endif()
-  target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
   add_dependencies(fuzzers fuzz_${name})
 endforeach()
