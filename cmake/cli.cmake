@@ -33,8 +33,8 @@ if(HEDDLE_WITH_CLI AND HEDDLE_CLI_SOURCES)
   add_executable(heddle_cli ${HEDDLE_CLI_SOURCES})
   set_target_properties(heddle_cli PROPERTIES OUTPUT_NAME heddle)
   target_compile_definitions(heddle_cli PRIVATE HEDDLE_VERSION="${PROJECT_VERSION}")
-  target_link_libraries(heddle_cli PRIVATE heddle_inside heddle_rooms heddle_draft heddle_tame
-                        CLI11::CLI11)
+  target_link_libraries(heddle_cli PRIVATE heddle_inside heddle_rooms heddle_draft heddle_rpcgen
+                        heddle_tame CLI11::CLI11)
   set_property(SOURCE "${PROJECT_SOURCE_DIR}/src/cli/draft.cc" APPEND PROPERTY COMPILE_DEFINITIONS
     HEDDLE_LINK_LIBRARIES="${HEDDLE_DRAFT_LINKS}" HEDDLE_LIBDIR="${CMAKE_INSTALL_LIBDIR}")
   heddle_use_crypt(heddle_cli)
@@ -61,7 +61,7 @@ if(HEDDLE_WITH_CLI AND HEDDLE_CLI_SOURCES)
                           CLI11::CLI11)
     # The verbs are most of the program and bind nothing: linking is quick without them.
     foreach(verb IN ITEMS cli/main cli/doctor cli/draft cli/explain cli/graph cli/new cli/optimize
-            cli/password cli/tame cli/trace serve/command serve/serve)
+            cli/password cli/rpcgen cli/tame cli/trace serve/command serve/serve)
       set_property(SOURCE "${PROJECT_SOURCE_DIR}/src/${verb}.cc" APPEND PROPERTY
                    COMPILE_OPTIONS -fno-lto)
     endforeach()

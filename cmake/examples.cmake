@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # Each examples/*.cc and examples/*.c is one program, at <build>/examples/<name>; each *.tcc, in
-# Tame source, too. One whose head says `// Needs: PACKAGE` is built where pkg-config knows the
-# package, and left out elsewhere; `// Needs: room NAME` is for a room that may be left out.
+# Tame source, too. NAME.cc may have its XDR file NAME.x beside it. One whose head says
+# `// Needs: PACKAGE` is built where pkg-config knows the package, and left out elsewhere;
+# `// Needs: room NAME` is for a room that may be left out.
 
 if(NOT HEDDLE_EXAMPLES)
   return()
@@ -38,6 +39,9 @@ foreach(source IN LISTS sources)
   target_compile_options(example_${name} PRIVATE -Wall -Wextra
     $<$<BOOL:${HEDDLE_WERROR}>:-Werror>)
   target_link_libraries(example_${name} PRIVATE heddle_rooms ${needed})
+  if(EXISTS "${PROJECT_SOURCE_DIR}/examples/${name}.x")
+    heddle_rpcgen(example_${name} "${PROJECT_SOURCE_DIR}/examples/${name}.x")
+  endif()
   heddle_precompiled(example_${name})
   add_dependencies(examples example_${name})
 endforeach()

@@ -112,6 +112,7 @@ install(FILES "${PROJECT_BINARY_DIR}/package/heddle-config.cmake"
               "${PROJECT_BINARY_DIR}/package/heddle-config-version.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/optimize.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/HeddleDraft.cmake"
+              "${PROJECT_SOURCE_DIR}/cmake/HeddleRpcgen.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/HeddleTame.cmake"
         DESTINATION ${HEDDLE_PACKAGE_DIR} COMPONENT library)
 
@@ -130,7 +131,7 @@ set(HEDDLE_PC_NEEDS_tls "openssl >= 3.0")
 # The prefix is told from where the pc file lies, so that a moved installation still works.
 file(RELATIVE_PATH HEDDLE_PC_PREFIX
      "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
-set(HEDDLE_PC_ROOMS heddle http web names client proxy bus optimizer tcp net)
+set(HEDDLE_PC_ROOMS heddle http web names client proxy bus optimizer tcp net xdr rpc)
 if(HEDDLE_WITH_FIBER)
   list(APPEND HEDDLE_PC_ROOMS fiber)
 endif()

@@ -49,7 +49,7 @@ string(CONCAT false_alarm
 
 # Rooms of the house, then what is tested across rooms; a soak may take its time.
 set(test_rooms base probe core sched io sim fiber hook sync abi
-     tls names tcp net http web client acme proxy bus optimizer cli examples soak)
+     tls names tcp net xdr rpc http web client acme proxy bus optimizer cli examples soak)
 list(REMOVE_ITEM test_rooms ${HEDDLE_ROOMS_LEFT_OUT})
 # What a room's tests link beside the core, so that a change of one room does not link them all.
 set(test_links_abi ${test_links_draft} heddle_draft)
@@ -69,6 +69,8 @@ set(test_links_bus heddle_bus)
 set(test_links_optimizer heddle_optimizer)
 set(test_links_tcp heddle_tcp)
 set(test_links_net heddle_net)
+set(test_links_xdr heddle_xdr)
+set(test_links_rpc heddle_rpc)
 set(test_links_cli heddle_rooms)
 set(test_links_examples heddle_rooms)
 set(test_links_soak heddle_web heddle_net)
@@ -83,6 +85,10 @@ foreach(room IN LISTS test_rooms)
     RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
   target_link_libraries(${room}_test PRIVATE
     test_support ${test_links_${room}} heddle GTest::gtest_main)
+  file(GLOB xdr_files CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${room}/*.x")
+  if(xdr_files)
+    heddle_rpcgen(${room}_test ${xdr_files})
+  endif()
   if(NOT room STREQUAL "hook")  # whose files have names in common
     heddle_pieces(${room}_test ${HEDDLE_UNITY_TESTS})
     heddle_precompiled(${room}_test)
@@ -182,7 +188,7 @@ foreach(room IN LISTS test_rooms)
 endforeach()
 
 # Host tools have test programs of their own, without the rooms.
-foreach(tool source draft tame)
+foreach(tool source draft rpcgen tame)
   if(TARGET heddle_${tool})
     heddle_host_tool_test(${tool})
   endif()

@@ -44,6 +44,7 @@ constexpr verb verbs[] = {
     {"optimize", "Merge the busy handlers of a profile", &add_optimize},
     {"new", "Make a folder with a new program", &add_new},
     {"draft", "Compile Draft, a language for network services, to C; run it", &add_draft},
+    {"rpcgen", "Compile an XDR file of types and RPC programs to C++", &add_rpcgen},
     {"graph", "Draw a profile of topics and handlers", &add_graph},
     {"tame", "Translate or port source that was written for Tame or tamer", &add_tame},
     {"trace", "Draw the TCP connections of a packet trace", &add_trace},

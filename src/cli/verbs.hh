@@ -26,6 +26,7 @@ verb_function add_optimize(command& verb);
 verb_function add_graph(command& verb);
 verb_function add_draft(command& verb);
 verb_function add_new(command& verb);
+verb_function add_rpcgen(command& verb);
 verb_function add_tame(command& verb);
 verb_function add_trace(command& verb);
 

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: MIT
+# heddle_rpcgen(TARGET a.x ...) compiles XDR files at build time: a.x becomes the header a.hh, which
+# the target's sources include by this name. The target links heddle::rpc. Works in Heddle's tree
+# and after find_package(heddle).
+function(heddle_rpcgen target)
+  if(TARGET heddle_rpcgen_program AND NOT CMAKE_CROSSCOMPILING)
+    set(compiler heddle_rpcgen_program)
+    set(command heddle_rpcgen_program)
+  elseif(TARGET heddle::cli)
+    set(compiler heddle::cli)
+    set(command heddle::cli rpcgen)
+  else()
+    message(FATAL_ERROR "heddle_rpcgen(${target}): the program heddle is not installed (component "
+                        "program). Cross-compiling, name its folder: -DHEDDLE_HOST_TOOLS=DIR")
+  endif()
+  set(folder "${CMAKE_CURRENT_BINARY_DIR}/${target}.rpcgen")
+  foreach(source IN LISTS ARGN)
+    get_filename_component(from "${source}" ABSOLUTE)
+    get_filename_component(name "${from}" NAME_WE)
+    if(NOT source MATCHES "\\.x$")
+      message(FATAL_ERROR "heddle_rpcgen: ${source} is no .x file")
+    endif()
+    set(output "${folder}/${name}.hh")
+    add_custom_command(OUTPUT "${output}"
+      COMMAND "${CMAKE_COMMAND}" -E make_directory "${folder}"
+      COMMAND ${command} -o "${output}" "${from}"
+      DEPENDS "${from}" ${compiler}
+      COMMENT "Compiling ${name}.x" VERBATIM)
+    target_sources(${target} PRIVATE "${output}")
+  endforeach()
+  target_include_directories(${target} PUBLIC "$<BUILD_INTERFACE:${folder}>")
+  target_link_libraries(${target} PUBLIC heddle::rpc)
+endfunction()

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: MIT
+"""heddle rpcgen: the header of a file, mistakes with their places, exit codes."""
+
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+from program import HEDDLE
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+EXAMPLE = ROOT / "examples/rpc_calculator.x"
+
+
+def rpcgen(*words):
+    return subprocess.run([HEDDLE, "rpcgen", *map(str, words)], capture_output=True, text=True,
+                          timeout=20)
+
+
+class Rpcgen(unittest.TestCase):
+    def test_a_file_gives_a_header_on_standard_output_or_in_a_file(self):
+        shown = rpcgen(EXAMPLE)
+        self.assertEqual((shown.returncode, shown.stderr), (0, ""))
+        self.assertIn("struct CALCULATOR_V1 {", shown.stdout)
+        with tempfile.TemporaryDirectory() as folder:
+            made = pathlib.Path(folder) / "calc.hh"
+            written = rpcgen(EXAMPLE, "-o", made)
+            self.assertEqual((written.returncode, written.stdout), (0, ""))
+            self.assertEqual(made.read_text("utf-8"), shown.stdout)
+
+    def test_a_mistake_is_shown_with_its_place_and_leaves_no_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source = pathlib.Path(folder) / "a.x"
+            source.write_text("struct pair {\n  dubble a;\n};\n", "utf-8")
+            made = pathlib.Path(folder) / "a.hh"
+            failed = rpcgen(source, "-o", made)
+            self.assertEqual(failed.returncode, 1)
+            self.assertIn(f"{source}:2:3: error: there is no type `dubble`", failed.stderr)
+            self.assertFalse(made.exists())
+            self.assertIn('"line":2', rpcgen(source, "--json").stderr)
+
+    def test_wrong_use_ends_with_status_2_and_the_remedy(self):
+        for words, what in [([], "the name of an .x file is missing"),
+                            (["none.x"], "cannot read none.x"),
+                            (["a.x", "b.x"], "one file at a time"),
+                            (["--fast", "a.x"], "there is no option '--fast'"),
+                            (["a.x", "-o"], "-o needs the name of a file")]:
+            failed = rpcgen(*words)
+            self.assertEqual(failed.returncode, 2, words)
+            self.assertIn(what, failed.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
