@@ -26,10 +26,29 @@ class resolving {
   }
 
  private:
+  /// Names that other compilers take from C, unless the file defines them itself.
+  static base_type type_of_c(std::string_view name) {
+    static constexpr std::pair<std::string_view, base_type> all[] = {
+        {"u_char", base_type::uint32},    {"u_short", base_type::uint32},
+        {"u_int", base_type::uint32},     {"u_long", base_type::uint32},
+        {"int32_t", base_type::int32},    {"uint32_t", base_type::uint32},
+        {"u_int32_t", base_type::uint32}, {"int64_t", base_type::int64},
+        {"uint64_t", base_type::uint64},  {"u_int64_t", base_type::uint64}};
+    const auto at = std::ranges::find(all, name, [](const auto& each) { return each.first; });
+    return at == std::end(all) ? base_type::named : at->second;
+  }
   void resolve(item& in, declaration& d) {
     if (d.base != base_type::named) return;
     item* const* const known = find(types_, in.scope, d.type_name);
     if (known == nullptr) {
+      d.base = type_of_c(d.type_name);
+      if (d.base != base_type::named) return;
+      if (d.type_name == "netobj" && d.form == shape::one) {
+        d.base = base_type::opaque;
+        d.form = shape::variable;
+        d.size = 1024;
+        return;
+      }
       std::vector<std::string> names;
       for (const auto& each : types_) names.push_back(each.first);
       const std::string near = source::nearest(d.type_name, names);

@@ -31,6 +31,12 @@ std::string full_name(const item& i) {
   return "::" + (i.scope.empty() ? "" : i.scope + "::") + safe(i.name);
 }
 
+/// The name of a field of a generated struct; one that has the struct's own name gets an
+/// underscore.
+std::string field_name(const item& in, const std::string& name) {
+  return name == in.name ? name + "_" : safe(name);
+}
+
 std::string base_text(const declaration& d, const std::string& scope, bool qualified) {
   switch (d.base) {
     case base_type::nothing:
@@ -112,43 +118,46 @@ class emission {
     out_ = "// Made by heddle rpcgen from " + made_from + "; do not edit.\n#pragma once\n\n" +
            "#include <cstdint>\n#include <optional>\n#include <span>\n#include <variant>\n\n" +
            "#include \"heddle/xdr/types.hh\"\n";
-    for (const auto& each : spec_.items) {
-      if (each->kind == item_kind::verbatim) {
-        enter("");
-        out_ += each->text + "\n";
-        continue;
-      }
-      enter(each->scope);
-      announce(*each);
-      switch (each->kind) {
-        case item_kind::constant:
-          constant(*each);
-          break;
-        case item_kind::enumeration:
-          enumeration(*each);
-          break;
-        case item_kind::structure:
-          structure(*each);
-          break;
-        case item_kind::choice:
-          choice(*each);
-          break;
-        case item_kind::alias:
-          out_ +=
-              "using " + safe(each->name) + " = " + type_text(each->fields.front(), *each) + ";\n";
-          break;
-        case item_kind::program:
-          program(*each);
-          break;
-        case item_kind::verbatim:
-          break;
-      }
-    }
+    for (const auto& each : spec_.items)
+      if (each->kind != item_kind::program) emit(*each);
+    for (const auto& each : spec_.items)
+      if (each->kind == item_kind::program) emit(*each);
     enter("");
     return std::move(out_);
   }
 
  private:
+  void emit(const item& each) {
+    if (each.kind == item_kind::verbatim) {
+      enter("");
+      out_ += each.text + "\n";
+      return;
+    }
+    enter(each.scope);
+    announce(each);
+    switch (each.kind) {
+      case item_kind::constant:
+        constant(each);
+        break;
+      case item_kind::enumeration:
+        enumeration(each);
+        break;
+      case item_kind::structure:
+        structure(each);
+        break;
+      case item_kind::choice:
+        choice(each);
+        break;
+      case item_kind::alias:
+        out_ += "using " + safe(each.name) + " = " + type_text(each.fields.front(), each) + ";\n";
+        break;
+      case item_kind::program:
+        program(each);
+        break;
+      case item_kind::verbatim:
+        break;
+    }
+  }
   void enter(const std::string& scope) {
     if (scope == scope_) return;
     if (!scope_.empty()) out_ += "\n}  // namespace " + scope_ + "\n";
@@ -222,16 +231,16 @@ class emission {
     const bool full = needs_full_names(i);
     out_ += "struct " + safe(i.name) + " {\n";
     for (const declaration& d : i.fields)
-      out_ += "  " + type_text(d, i, full) + " " + safe(d.name) + "{};\n";
+      out_ += "  " + type_text(d, i, full) + " " + field_name(i, d.name) + "{};\n";
     equality(i);
     out_ += "};\n";
     begin_description(i);
     for (const declaration& d : i.fields)
       out_ += (&d == &i.fields.front() ? "a(\"" : " &&\n         a(\"") + d.name + "\", v." +
-              safe(d.name) + ")";
+              field_name(i, d.name) + ")";
     out_ += ";\n}\n";
     if (!tail.empty())
-      out_ += "inline " + tail + " {\n  return v." + safe(i.fields.back().name) + ";\n}\n";
+      out_ += "inline " + tail + " {\n  return v." + field_name(i, i.fields.back().name) + ";\n}\n";
   }
   /// A value of a union's discriminant, as C++.
   static std::string case_text(const item& i, std::int64_t v) {
@@ -246,7 +255,7 @@ class emission {
     const bool full = needs_full_names(i);
     const std::string name = safe(i.name);
     const std::string tag = type_text(i.discriminant, i, full);
-    const std::string tag_name = safe(i.discriminant.name);
+    const std::string tag_name = field_name(i, i.discriminant.name);
     std::string first;
     std::string types;
     std::string accessors;
@@ -265,7 +274,7 @@ class emission {
         cases += "    if (tag == " + text + ") return " + index + ";\n";
       }
       if (empty) continue;
-      const std::string field = safe(a.field.name);
+      const std::string field = field_name(i, a.field.name);
       accessors += "  " + type + "& " + field + "() { return std::get<" + index + ">(body); }\n" +
                    "  const " + type + "& " + field + "() const { return std::get<" + index +
                    ">(body); }\n";
@@ -328,7 +337,7 @@ class emission {
     made.kind = item_kind::structure;
     made.scope = i.scope;
     made.name = argument_name(v, p);
-    made.order = i.order + 1;
+    made.order = i.order;
     made.fields = p.arguments;
     for (std::size_t n = 0; n != made.fields.size(); ++n)
       if (made.fields[n].name.empty()) made.fields[n].name = "argument" + std::to_string(n + 1);

@@ -133,14 +133,17 @@ declaration parsing::specifier(const std::string& outer) {
   if (take("void")) return d;
   if (take("unsigned")) {
     d.base = take("hyper") ? base_type::uint64 : base_type::uint32;
-    if (d.base == base_type::uint32) take("int");
+    // XDR has no shorter integers: other compilers write these as 32 bits, too.
+    if (d.base == base_type::uint32) take("int") || take("long") || take("short") || take("char");
     return d;
   }
   static constexpr std::pair<const char*, base_type> simple[] = {
       {"int", base_type::int32},    {"hyper", base_type::int64},
       {"float", base_type::real32}, {"double", base_type::real64},
       {"bool", base_type::boolean}, {"quadruple", base_type::quadruple},
-      {"string", base_type::text},  {"opaque", base_type::opaque}};
+      {"string", base_type::text},  {"opaque", base_type::opaque},
+      {"long", base_type::int32},   {"short", base_type::int32},
+      {"char", base_type::int32}};
   for (const auto& [word, base] : simple) {
     if (!take(word)) continue;
     d.base = base;
@@ -162,10 +165,6 @@ declaration parsing::specifier(const std::string& outer) {
       return d;
     }
   }
-  for (const char* word : {"char", "short", "long"})
-    if (is(word))
-      stop(now_.at, "XDR has no type `" + std::string(word) + "`",
-           "its integers are int, unsigned, hyper and unsigned hyper");
   d.type_name = name(d.type_at);
   while (is(":")) {
     expect(":");

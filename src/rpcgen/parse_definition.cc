@@ -140,6 +140,7 @@ void parsing::program(source::span at) {
   expect(";");
   item& made = add(item_kind::program, called, at);
   made.number = number;
+  made.order = ~std::size_t{0};  // behind all types, which it may use before their definitions
   made.versions = std::move(versions);
   define_value(called, number);
 }
@@ -207,6 +208,8 @@ void parsing::definition() {
       claim(d.name, d.at);
       return define_type(anonymous);
     }
+    // C needs `typedef struct a a;`, and here it says nothing.
+    if (d.type_name == d.name && d.form == shape::one) return;
     if (d.type_name == "typedef") stop(d.type_at, "give this type a name of its own first");
     item& made = add(item_kind::alias, d.name, d.at);
     made.fields.push_back(std::move(d));

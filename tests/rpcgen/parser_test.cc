@@ -30,7 +30,6 @@ HEDDLE_TEST(rpcgen, "a mistake is named with its line and column") {
       {"struct a { int b[0]; };", "1:18: a length must be from 1 to 4294967295, and this is 0"},
       {"struct a { string b; };", "1:19: a string or opaque needs a length"},
       {"struct a { string b[3]; };", "1:19: a string has no fixed length"},
-      {"struct a { long b; };", "1:12: XDR has no type `long`"},
       {"struct a { void; };", "1:12: a struct has no void fields"},
       {"union a switch (float b) { case 1: void; };",
        "1:23: a union's discriminant is an int, an unsigned int, a bool or an enum"},
@@ -87,6 +86,18 @@ HEDDLE_TEST(rpcgen, "a namespace is left by its brace, and by nothing else") {
   EXPECT_NE(compiled("namespace a { const X = 1; struct s { int v[X]; }; }")
                 .find("std::array<std::int32_t, 1>"),
             std::string::npos);
+}
+
+HEDDLE_TEST(rpcgen,
+            "files for older compilers are taken: types of C, programs before their types") {
+  const std::string cpp = compiled(
+      "program P { version V { struct later F(u_int) = 1; } = 1; } = 1;\n"
+      "typedef struct later later;\nstruct later { char c; unsigned short s; uint64_t n; later "
+      "*more; };");
+  for (const char* line : {"  std::int32_t c{};\n", "  std::uint32_t s{};\n",
+                           "  std::uint64_t n{};\n", "    using result = ::later;\n"})
+    EXPECT_NE(cpp.find(line), std::string::npos) << line << "\nis not in\n" << cpp;
+  EXPECT_LT(cpp.find("struct later {"), cpp.find("struct V {"));
 }
 
 }  // namespace
