@@ -88,6 +88,15 @@ HEDDLE_TEST(rpcgen, "a namespace is left by its brace, and by nothing else") {
             std::string::npos);
 }
 
+HEDDLE_TEST(rpcgen, "a field with the name of its own struct gets an underscore") {
+  const std::string cpp = compiled(
+      "struct at { int at; };\nunion link switch (bool link) { case TRUE: at other; case FALSE: "
+      "void; };\nunion read switch (int code) { case 0: at read; };");
+  for (const char* line :
+       {"  std::int32_t at_{};\n", "a(\"at\", v.at_)", "  bool link_ = true;\n", "  at& read_() {"})
+    EXPECT_NE(cpp.find(line), std::string::npos) << line << "\nis not in\n" << cpp;
+}
+
 HEDDLE_TEST(rpcgen,
             "files for older compilers are taken: types of C, programs before their types") {
   const std::string cpp = compiled(

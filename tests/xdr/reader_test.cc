@@ -5,6 +5,7 @@
 
 #include "heddle/xdr/generator.hh"
 #include "heddle/xdr/writer.hh"
+#include "support/test.hh"
 #include "xdr/types.hh"
 
 namespace heddle::test {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "heddle/xdr/types.hh"
-#include "support/test.hh"
 
 namespace heddle::test {
 

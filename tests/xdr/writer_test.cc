@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "heddle/xdr/printer.hh"
+#include "support/test.hh"
 #include "xdr/types.hh"
 
 namespace heddle::test {
