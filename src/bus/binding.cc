@@ -56,9 +56,11 @@ const detail::variant* matching_variant(const detail::topic_record& r) noexcept 
 }  // namespace
 
 void bus::refresh(detail::topic_record& r) noexcept {
-  if (r.recording != nullptr) [[unlikely]] {
-    r.recording->forget_bindings(r);
-    r.begin = &r.recorded;
+  const bool filtered = !r.infos.empty() && r.infos.front().kind == detail::slot_kind::filter;
+  if (r.recording != nullptr || filtered) [[unlikely]] {
+    if (r.recording != nullptr) r.recording->forget_bindings(r);
+    r.whole.call = r.recording != nullptr ? r.calls.recorded : r.calls.filtered;
+    r.begin = &r.whole;
     r.end = r.begin + (r.bound.empty() ? 0 : 1);
     set_active(r, nullptr);
     return;
@@ -193,7 +195,8 @@ void bus::wait_for(detail::topic_info& topic, detail::make_topic_calls calls,
   if (!r.serves_waiters) {
     bind_slot(r, {r.calls.waiters, &r},
               {r.calls.waiters_info, r.calls.waiters_planned,
-               std::numeric_limits<std::int64_t>::max(), 0, nullptr, nullptr});
+               std::numeric_limits<std::int64_t>::max(), 0, nullptr, nullptr,
+               detail::slot_kind::waiters});
     r.serves_waiters = true;
   }
   waiter.late = in_raise();

@@ -83,7 +83,7 @@ detail::topic_record& bus::obtain(detail::topic_info& topic, detail::make_topic_
   made->owner = this;
   made->calls = known;
   made->recording = recorder_.get();
-  made->recorded = {made->calls.recorded, made.get()};
+  made->whole.self = made.get();
   records_.push_back(std::move(made));
   rebuild_table();
   return *records_.back();
@@ -117,11 +117,13 @@ void bus::rebuild_table() {
 std::size_t bus::count_handlers(const detail::topic_info& topic) const noexcept {
   const detail::topic_record* const r = look_up(topic);
   if (r == nullptr) return 0;
-  const auto bound = std::ranges::count_if(
-      r->infos, [](const detail::slot_info& info) { return info.serial != 0; });
+  const auto counts = [](const detail::slot_info& info) {
+    return info.serial != 0 && info.kind == detail::slot_kind::handler;
+  };
+  const auto bound = std::ranges::count_if(r->infos, counts);
   const auto waiting = std::ranges::count_if(
-      pending_, [&](const pending_bind& p) { return p.record == r && p.info.serial != 0; });
-  return static_cast<std::size_t>(bound + waiting) - (r->serves_waiters ? 1 : 0);
+      pending_, [&](const pending_bind& p) { return p.record == r && counts(p.info); });
+  return static_cast<std::size_t>(bound + waiting);
 }
 
 std::size_t bus::count_merged(const detail::topic_info& topic) const noexcept {

@@ -11,6 +11,8 @@
 #include <numeric>
 #include <set>
 
+#include "heddle/bus/detail/guard.hh"
+
 namespace heddle {
 
 namespace {
@@ -31,6 +33,9 @@ std::uint64_t calls_in(const profile_topic& t) noexcept {
 
 /// Names that are local to a translation unit end in " in FILE" (bus/identity.hh).
 bool local_to_unit(const std::string& name) { return name.find(" in ") != std::string::npos; }
+
+/// Whether it is a filter, which is the first of its sequence (bus/detail/guard.hh).
+bool is_filter(const profile_handler& h) { return h.name.starts_with(detail::filter_mark); }
 
 /// FNV-1a, 64 bits.
 std::uint64_t stamp_of(const std::string& text) noexcept {
@@ -108,10 +113,18 @@ class planner {
     const profile_topic& t = profile_.topics[number];
     std::vector<const profile_sequence*> usual;
     std::uint64_t raises = 0;
+    bool filtered = false;
     for (const profile_sequence& s : t.sequences) {
       raises += std::min(s.count, std::uint64_t{1} << 48);
-      if (!s.handlers.empty()) usual.push_back(&s);
+      if (s.handlers.empty()) continue;
+      if (is_filter(profile_.handlers[s.handlers.front()])) {
+        filtered = true;
+      } else {
+        usual.push_back(&s);
+      }
     }
+    if (filtered)
+      plan_.notes.push_back(t.name + ": raises with a filter run as in a generic build");
     std::ranges::sort(usual, [](auto* a, auto* b) {
       return a->count != b->count ? a->count > b->count : a < b;  // ties: array order
     });

@@ -21,6 +21,7 @@
 #include "heddle/bus/detail/dispatch.hh"
 #include "heddle/bus/detail/handler.hh"
 #include "heddle/bus/detail/recorder.hh"
+#include "heddle/bus/each.hh"
 #include "heddle/bus/next.hh"
 
 namespace heddle {
@@ -49,13 +50,6 @@ struct bus_address {
   std::atomic<std::size_t> on_their_way = 0;
 };
 }  // namespace detail
-
-/// Identifies one bound handler, even after it was unbound.
-struct binding {
-  detail::topic_info* topic = nullptr;
-  std::uint64_t serial = 0;
-  friend bool operator==(const binding&, const binding&) = default;
-};
 
 struct bus_options {
   /// The scope for handlers that are tasks; null: the runtime's root scope. It must outlive the
@@ -104,7 +98,24 @@ class bus {
     requires(!std::is_pointer_v<F> || std::is_function_v<std::remove_pointer_t<F>>)
   [[gnu::always_inline]] binding bind(F f, int order = 0, Bound... bound);
 
-  /// Unbinds a handler: it no longer runs, not even in a current raise. False if it was not bound.
+  /// Binds a handler that runs only in raises for which `guard(args...)` is true. The guard gets the
+  /// topic's arguments, and must not change them. In merged code both are inlined.
+  template <any_topic T, HEDDLE_BIND_TARGET Function, class Guard>
+    requires(!std::is_member_pointer_v<decltype(detail::pointer_of(Function))>)
+  [[gnu::always_inline]] binding bind_if(Guard guard, int order = 0);
+  template <any_topic T, HEDDLE_BIND_TARGET Member, class Guard, class Object>
+    requires(std::is_member_function_pointer_v<decltype(detail::pointer_of(Member))>)
+  [[gnu::always_inline]] binding bind_if(Guard guard, Object* object, int order = 0);
+  template <any_topic T, class Guard, class F>
+  [[gnu::always_inline]] binding bind_if(Guard guard, F f, int order = 0);
+
+  /// Binds a filter: `flow f(args...)`, which runs before all handlers. If it returns flow::halt,
+  /// no later filter and no handler runs, whether or not T is haltable. Filters run in ascending
+  /// order. While a topic has a filter, its raises are not merged.
+  template <any_topic T, class F>
+  [[gnu::always_inline]] binding filter(F f, int order = 0);
+
+  /// Unbinds a handler or a filter: it no longer runs, not even in a current raise. False if it was not bound.
   bool unbind(const binding& b) noexcept;
   /// Unbinds all member functions of this object; returns their number.
   std::size_t unbind_all(const void* object) noexcept;
@@ -220,7 +231,15 @@ class bus {
     return next_raise<T>(*this);
   }
 
-  /// The number of handlers bound to T.
+  /// Queues copies of the arguments of every raise of T from now on, at most `len_max` of them.
+  /// Unlike next(), it misses no raise between two waits. Needs a runtime.
+  ///
+  ///   auto clicks = b.each<click>(16);
+  ///   for (;;) show(co_await clicks.next());
+  template <copyable_topic T>
+  [[gnu::always_inline]] [[nodiscard]] raise_queue<T> each(std::size_t len_max = 1024);
+
+  /// The number of handlers bound to T, without filters and waiting tasks.
   template <any_topic T>
   [[nodiscard]] std::size_t handlers() const noexcept {
     return count_handlers(detail::topic_info_of<T>);
@@ -290,6 +309,12 @@ class bus {
   binding bind_handler(void* self, int order, const void* object, void (*destroy)(void*));
   template <any_topic T, class Plan, class F>
   binding bind_callable(F f, int order, const void* object);
+  template <any_topic T, class Plan, class Guard, class F>
+  binding bind_guarded(Guard guard, F f, int order, const void* object);
+  template <any_topic T, class Plan, class F>
+  binding bind_filter(F f, int order);
+  template <copyable_topic T, class Plan>
+  [[nodiscard]] raise_queue<T> queue_each(std::size_t len_max);
   binding bind_slot(detail::topic_record& r, detail::slot s, detail::slot_info info);
   void insert(detail::topic_record& r, detail::slot s, const detail::slot_info& info);
   template <class Which>

@@ -43,6 +43,30 @@ void add_first(world& w) {
     return to.bus.bind<alpha>([](world* x, int n) { x->act(16, n); }, order);
   });
   w.binders.push_back(&bind_shared);
+  w.binders.push_back([](world& to, int order) {
+    return to.bus.bind_if<alpha, &part::on_alpha>([](world*, int n) { return n % 3 != 0; }, &own,
+                                                  order);
+  });
+  w.binders.push_back([](world& to, int order) {
+    return to.bus.bind_if<gamma>(
+        [](world* x, int n) {
+          x->act(17, n);  // a guard may raise, bind and throw
+          return n % 2 == 0;
+        },
+        [](world* x, int n) {
+          x->act(18, n);
+          return n % 5 == 0 ? heddle::flow::halt : heddle::flow::go_on;
+        },
+        order);
+  });
+  w.filters.push_back([](world& to, int order) {
+    return to.bus.filter<alpha>(
+        [](world* x, int n) {
+          x->act(19, n);
+          return n % 4 == 0 ? heddle::flow::halt : heddle::flow::go_on;
+        },
+        order);
+  });
 }
 
 }  // namespace differential

@@ -21,7 +21,7 @@ void world::act(int id, int argument) {
     explicit deeper(int& d) : depth(++d) {}
     ~deeper() { --depth; }
   } const inside(depth);
-  const std::uint32_t choice = random(24);
+  const std::uint32_t choice = random(28);
   const int value = static_cast<int>(random(50));
   if (choice < 3 && depth < 5) bus.raise<alpha>(this, value);
   if (choice == 3 && depth < 5) bus.raise<beta>(this, value);
@@ -47,6 +47,12 @@ void world::act(int id, int argument) {
   if (choice == 12 && bindings.size() < 60)
     bindings.push_back(
         binders[random(static_cast<std::uint32_t>(binders.size()))](*this, value % 7));
+  if (choice == 13 && bindings.size() < 60)
+    bindings.push_back(
+        filters[random(static_cast<std::uint32_t>(filters.size()))](*this, value % 3));
+  if (choice == 14 && queues.size() < 4) queues.push_back(bus.each<beta>(4));
+  if (choice == 15 && queues.size() > 1) queues.erase(queues.begin());
+  if (choice == 16 && !queues.empty()) queues.back().clear();
 }
 
 namespace {
@@ -70,6 +76,13 @@ void start(world& w, std::uint64_t seed) {
   add_third(w);
   int order = 0;
   for (const world::binder bind : w.binders) w.bindings.push_back(bind(w, order++ % 5));
+  w.queues.push_back(w.bus.each<beta>(4));
+}
+
+/// What the queues have, as text.
+void note_queues(world& w) {
+  for (const auto& q : w.queues)
+    w.trace += 'q' + std::to_string(q.size()) + '-' + std::to_string(q.dropped()) + ' ';
 }
 
 std::string trace_of(std::uint64_t seed) {
@@ -82,6 +95,7 @@ std::string trace_of(std::uint64_t seed) {
     w.budget = 20;
     while (v.rt.once()) {
     }
+    note_queues(w);
   }
   w.changes = false;
   v.rt.run();

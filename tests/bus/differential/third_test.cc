@@ -34,6 +34,23 @@ void add_third(world& w) {
         [](world* x, const std::string& s) { x->act(34, s.empty() ? 0 : s[0]); }, order);
   });
   w.binders.push_back(&bind_shared);
+  w.filters.push_back([](world& to, int order) {
+    auto counter = std::make_shared<int>(0);
+    return to.bus.filter<gamma>(
+        [counter](world* x, int n) {
+          x->act(35, n);
+          return ++*counter % 3 == 0 ? heddle::flow::halt : heddle::flow::go_on;
+        },
+        order);
+  });
+  w.filters.push_back([](world& to, int order) {
+    return to.bus.filter<delta>(
+        [](world* x, const std::string& s) {
+          x->act(36, static_cast<int>(s.size()));
+          return s == "7" ? heddle::flow::halt : heddle::flow::go_on;
+        },
+        order);
+  });
 }
 
 }  // namespace differential

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A random event program: handlers in three files that raise, bind, unbind, halt, throw, post and
-// delay as a seed says, and leave a trace. It is built generic and merged, in several ways; the
+// A random event program: handlers in three files that raise, bind, unbind, filter, queue, halt,
+// throw, post and delay as a seed says, and leave a trace. It is built generic and merged, in several ways; the
 // traces must be the same (tests/bus/optimized_test.cc).
 #pragma once
 
@@ -32,7 +32,9 @@ struct world {
   int budget = 0;  ///< actions left in this raise
   std::string trace;
   std::vector<binder> binders;
+  std::vector<binder> filters;  ///< bound later only: no profile has them
   std::vector<heddle::binding> bindings;
+  std::vector<heddle::raise_queue<beta>> queues;
 
   std::uint32_t random(std::uint32_t below) {
     random_state = random_state * 6364136223846793005u + 1442695040888963407u;

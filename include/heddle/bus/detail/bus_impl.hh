@@ -66,6 +66,7 @@ struct calls_for<Plan, topic_signature<R, Args...>, T> {
     return {reinterpret_cast<any_function>(&tombstone),
             reinterpret_cast<any_function>(&waiters::call),
             &handler_info_of<waiters>,
+            reinterpret_cast<any_function>(&run_filtered<R, Args...>),
             reinterpret_cast<any_function>(&run_recorded<R, Args...>),
             compiler_name,
             hot_number<Plan, topic_signature<R, Args...>, waiters>::get(),
@@ -200,6 +201,82 @@ inline binding bus::bind(F f, int order, Bound... bound) {
   }
 }
 
+template <any_topic T, HEDDLE_BIND_TARGET Function, class Guard>
+  requires(!std::is_member_pointer_v<decltype(detail::pointer_of(Function))>)
+inline binding bus::bind_if(Guard guard, int order) {
+  constexpr auto function = detail::pointer_of(Function);
+  return bind_guarded<T, detail::plan>(std::move(guard), detail::direct_function<function>(), order,
+                                       nullptr);
+}
+
+template <any_topic T, HEDDLE_BIND_TARGET Member, class Guard, class Object>
+  requires(std::is_member_function_pointer_v<decltype(detail::pointer_of(Member))>)
+inline binding bus::bind_if(Guard guard, Object* object, int order) {
+  HEDDLE_ASSERT(object != nullptr, "bind a member function of an object, not of a null pointer");
+  constexpr auto member = detail::pointer_of(Member);
+  return bind_guarded<T, detail::plan>(std::move(guard),
+                                       detail::direct_member<member, Object>{object}, order, object);
+}
+
+template <any_topic T, class Guard, class F>
+inline binding bus::bind_if(Guard guard, F f, int order) {
+  return bind_guarded<T, detail::plan>(std::move(guard), std::move(f), order, nullptr);
+}
+
+template <any_topic T, class Plan, class Guard, class F>
+binding bus::bind_guarded(Guard guard, F f, int order, const void* object) {
+  static_assert(detail::guards<Guard, typename T::signature>,
+                "a guard takes the topic's arguments, values as const, and returns a bool");
+  return bind_callable<T, Plan>(detail::guarded<Guard, F>{std::move(guard), std::move(f)}, order,
+                                object);
+}
+
+template <any_topic T, class F>
+inline binding bus::filter(F f, int order) {
+  return bind_filter<T, detail::plan>(std::move(f), order);
+}
+
+template <any_topic T, class Plan, class F>
+binding bus::bind_filter(F f, int order) {
+  using who = detail::filter_handler<typename T::signature, F>;
+  auto kept = std::make_unique<F>(std::move(f));
+  const binding b =
+      bind_slot(obtain(detail::topic_info_of<T>, detail::make_calls_of<T, Plan>),
+                {reinterpret_cast<detail::any_function>(&who::call), kept.get()},
+                {&detail::handler_info_of<who>,
+                 {},
+                 detail::slot_info::filter_order(order),
+                 0,
+                 nullptr,
+                 &who::destroy,
+                 detail::slot_kind::filter});
+  static_cast<void>(kept.release());
+  return b;
+}
+
+template <copyable_topic T>
+inline raise_queue<T> bus::each(std::size_t len_max) {
+  return queue_each<T, detail::plan>(len_max);
+}
+
+template <copyable_topic T, class Plan>
+raise_queue<T> bus::queue_each(std::size_t len_max) {
+  using who = detail::each_handler<typename T::signature, T>;
+  HEDDLE_ASSERT(len_max > 0, "each() needs room for one raise");
+  auto cell = std::make_unique<typename who::cell>(
+      std::make_shared<detail::each_state<T>>(*this, len_max));
+  const auto state = cell->state;
+  state->bound =
+      bind_slot(obtain(detail::topic_info_of<T>, detail::make_calls_of<T, Plan>),
+                {reinterpret_cast<detail::any_function>(&who::call), cell.get()},
+                {&detail::handler_info_of<who>,
+                 detail::hot_number<Plan, typename T::signature, who>::get(),
+                 std::numeric_limits<std::int64_t>::max(), 0, nullptr, &who::destroy,
+                 detail::slot_kind::waiters});
+  static_cast<void>(cell.release());
+  return raise_queue<T>(state);
+}
+
 template <any_topic T, class Plan>
 void bus::note_request() {
   if (recorder_ != nullptr) [[unlikely]]
@@ -237,6 +314,14 @@ template <any_topic T, class Plan, class... Us>
 delayed bus::after_from(site from, nanoseconds span, Us&&... args) {
   check_deliveries();
   return delayed(deliver<T, Plan>(from, span, std::forward<Us>(args)...));
+}
+
+template <copyable_topic T>
+void raise_queue<T>::end() noexcept {
+  if (state_ == nullptr) return;
+  state_->queue.close();
+  if (state_->owner != nullptr) state_->owner->unbind(state_->bound);
+  state_ = nullptr;
 }
 
 template <any_topic T>

@@ -41,6 +41,31 @@ inline R run_slots(const slot* at, const slot* end, pass_t<Args>... args) {
   }
 }
 
+/// Runs one binding of a record, a filter or a handler. Returns whether it halts the raise.
+template <class R, class... Args>
+inline flow run_binding(const topic_record& r, std::size_t at, pass_t<Args>... args) {
+  if (r.infos[at].kind == slot_kind::filter)
+    return call_slot<flow, Args...>(r.bound[at], static_cast<pass_t<Args>>(args)...);
+  if constexpr (std::is_void_v<R>) {
+    call_slot<R, Args...>(r.bound[at], static_cast<pass_t<Args>>(args)...);
+    return flow::go_on;
+  } else {
+    return call_slot<R, Args...>(r.bound[at], static_cast<pass_t<Args>>(args)...);
+  }
+}
+
+/// The single handler of a topic that has filters. It never calls a tombstone, whose type is that
+/// of a handler.
+template <class R, class... Args>
+R run_filtered(void* self, pass_t<Args>... args) {
+  const auto& r = *static_cast<const topic_record*>(self);
+  flow answer = flow::go_on;
+  for (std::size_t i = 0; i < r.bound.size() && answer == flow::go_on; ++i)
+    if (r.infos[i].serial != 0)
+      answer = run_binding<R, Args...>(r, i, static_cast<pass_t<Args>>(args)...);
+  if constexpr (!std::is_void_v<R>) return answer;
+}
+
 /// One handler of a merged raise: called by its number in the plan, or through its slot where the
 /// plan leaves a hole.
 template <class Plan, int Number, class R, class... Args>

@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "heddle/bus/detail/record.hh"
+#include "heddle/bus/detail/guard.hh"
 #include "heddle/core/scope.hh"
 
 namespace heddle::detail {
@@ -100,9 +100,9 @@ struct callable_handler<topic_signature<R, Args...>, F> {
     return answer_inlined<R>([&]() __attribute__((always_inline)) -> decltype(auto) {
       if constexpr (stateless) {
         F f;
-        HEDDLE_INLINE_CALLS return f(static_cast<pass_t<Args>>(args)...);
+        return call_inlined(f, static_cast<pass_t<Args>>(args)...);
       } else {
-        HEDDLE_INLINE_CALLS return (*static_cast<F*>(self))(static_cast<pass_t<Args>>(args)...);
+        return call_inlined(*static_cast<F*>(self), static_cast<pass_t<Args>>(args)...);
       }
     });
   }
@@ -130,8 +130,10 @@ struct task_handler<topic_signature<R, Args...>, F> {
   using cell = task_maker<F>;
   static R call(void* self, pass_t<Args>... args) {
     cell& c = *static_cast<cell*>(self);
-    scope& tasks = c.tasks != nullptr ? *c.tasks : worker::here().sched.root();
-    tasks.spawn(c.f, std::decay_t<Args>(args)...);
+    if (admits(c.f, args...)) {
+      scope& tasks = c.tasks != nullptr ? *c.tasks : worker::here().sched.root();
+      tasks.spawn(behind_guard(c.f), std::decay_t<Args>(args)...);
+    }
     if constexpr (!std::is_void_v<R>) return flow::go_on;
   }
   static void destroy(void* self) { delete static_cast<cell*>(self); }
@@ -180,6 +182,9 @@ struct bound_callable {
 /// The handler that serves co_await next<T>(); defined with next_raise.
 template <class Signature, class T>
 struct waiters_handler;
+/// The handler that queues raises; defined with raise_queue.
+template <class Signature, class T>
+struct each_handler;
 
 /// The readable name of a handler, from which its hash is made. The signature is part of the hash,
 /// because one function can be a handler of topics with different arguments.
@@ -201,6 +206,22 @@ template <template <class, class> class Adapter, class Signature, class F>
 struct handler_name<Adapter<Signature, F>> {
   static constexpr const char* text = type_name<F>.text;
   static constexpr std::uint64_t hash = hash_of(type_name<F>.view(), type_hash<Signature>);
+};
+template <class Signature, class F>
+struct handler_name<filter_handler<Signature, F>> {
+  static constexpr auto name = [] {
+    fixed_text<type_name<F>.view().size() + 8> out;
+    out.add(filter_mark);
+    out.add(type_name<F>.view());
+    return out;
+  }();
+  static constexpr const char* text = name.text;
+  static constexpr std::uint64_t hash = hash_of(name.view(), type_hash<Signature>);
+};
+template <class Signature, class T>
+struct handler_name<each_handler<Signature, T>> {
+  static constexpr const char* text = "each";
+  static constexpr std::uint64_t hash = hash_of("each", type_hash<T>);
 };
 template <class Signature, class T>
 struct handler_name<waiters_handler<Signature, T>> {

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -26,6 +27,17 @@
 namespace heddle {
 
 class bus;
+
+namespace detail {
+struct topic_info;
+}
+
+/// Identifies one bound handler, even after it was unbound.
+struct binding {
+  detail::topic_info* topic = nullptr;
+  std::uint64_t serial = 0;
+  friend bool operator==(const binding&, const binding&) = default;
+};
 
 namespace detail {
 
@@ -74,6 +86,9 @@ struct variant_table {
   std::uint32_t block_words = 0;  ///< size of the whole block
 };
 
+/// What a binding is for. `waiters` serves tasks, and is bound by class bus itself.
+enum class slot_kind : std::uint8_t { handler, filter, waiters };
+
 /// The data of a bound handler that only bind, unbind and the profile need.
 struct slot_info {
   const handler_info* handler = nullptr;
@@ -82,6 +97,12 @@ struct slot_info {
   std::uint64_t serial = 0;          ///< identifies this binding; 0 for a tombstone
   const void* object = nullptr;      ///< for unbind_all
   void (*destroy)(void*) = nullptr;  ///< frees slot.self if the bus owns it
+  slot_kind kind = slot_kind::handler;
+
+  /// The order of a filter: filters come before all handlers.
+  [[nodiscard]] static std::int64_t filter_order(int order) noexcept {
+    return (std::numeric_limits<std::int64_t>::min() / 2) + order;
+  }
 };
 
 /// A task that waits for the next raise of a topic.
@@ -96,7 +117,8 @@ struct topic_calls {
   any_function tombstone;
   any_function waiters;  ///< the handler that serves co_await next<T>()
   const handler_info* waiters_info;
-  any_function recorded;  ///< runs the handlers and records them
+  any_function filtered;  ///< runs the filters, and unless one halts, the handlers
+  any_function recorded;  ///< does the same and records them
   const char* compiler;   ///< the compiler that the names are from
   planned_number waiters_planned;
   variant_table variants;  ///< the plan's variants of this topic
@@ -131,8 +153,7 @@ struct merged_block {
 };
 
 struct topic_record {
-  /// The handlers that a raise runs: `bound`, or the profiling function. Constant while a raise
-  /// runs.
+  /// The handlers that a raise runs: `bound`, or `whole`. Constant while a raise runs.
   const slot* begin = nullptr;
   const slot* end = nullptr;
 
@@ -145,7 +166,9 @@ struct topic_record {
   /// The plan's variant that `bound` matches now, or null; see merged_block.
   const variant* active = nullptr;
   recorder* recording = nullptr;
-  slot recorded{};  ///< `begin` points to it while a profile is recorded
+  /// One handler in place of all, which runs them. A topic has it while it has filters, and while
+  /// its raises are recorded.
+  slot whole{};
   bool has_tombstones = false;
   bool serves_waiters = false;  ///< the handler of next<T>() is bound
 };

@@ -101,19 +101,14 @@ template <class R, class... Args>
 R run_recorded(void* self, pass_t<Args>... args) {
   auto& r = *static_cast<topic_record*>(self);
   recorded_raise raise(r);
-  for (std::size_t i = 0; i < r.bound.size(); ++i) {
+  flow answer = flow::go_on;
+  for (std::size_t i = 0; i < r.bound.size() && answer == flow::go_on; ++i) {
     if (r.infos[i].serial == 0) continue;  // unbound in this raise
     raise.before(i);
-    if constexpr (std::is_void_v<R>) {
-      call_slot<R, Args...>(r.bound[i], static_cast<pass_t<Args>>(args)...);
-      raise.after(i);
-    } else {
-      const R answer = call_slot<R, Args...>(r.bound[i], static_cast<pass_t<Args>>(args)...);
-      raise.after(i);
-      if (answer == flow::halt) return answer;
-    }
+    answer = run_binding<R, Args...>(r, i, static_cast<pass_t<Args>>(args)...);
+    raise.after(i);
   }
-  if constexpr (!std::is_void_v<R>) return flow::go_on;
+  if constexpr (!std::is_void_v<R>) return answer;
 }
 
 }  // namespace heddle::detail
