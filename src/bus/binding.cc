@@ -33,6 +33,8 @@ void bus::insert(detail::topic_record& r, detail::slot s, const detail::slot_inf
   r.bound.reserve(r.bound.size() + 1);  // so that both grow, or neither
   r.infos.insert(at, info);
   r.bound.insert(r.bound.begin() + index, s);
+  if (r.recording != nullptr) [[unlikely]]
+    r.recording->bound(r, info);
 }
 
 namespace {
@@ -133,12 +135,16 @@ void bus::unbind_everything() noexcept {
 
 void bus::remove(detail::topic_record& r, std::size_t at) noexcept {
   --handler_count_;
+  if (r.recording != nullptr) [[unlikely]]
+    r.recording->unbound(r, r.infos[at]);
   if (in_raise()) {
     // The closure may be running now, so it lives until the raise has ended.
     r.bound[at].call = r.calls.tombstone;
     r.infos[at].serial = 0;
     r.infos[at].object = nullptr;
     r.has_tombstones = true;
+    if (r.recording != nullptr) [[unlikely]]
+      r.recording->forget_bindings(r);
     set_active(r, nullptr);
     unsettled_ = true;
     return;

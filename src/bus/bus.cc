@@ -12,18 +12,38 @@ namespace heddle {
 
 namespace {
 
-/// A recorder for the file that HEDDLE_PROFILE names, or none. The user chose the file; an error
-/// there costs the profile, but must not stop the program. It is reported once, not for each bus.
-std::unique_ptr<detail::recorder> recorder_of_environment() {
-  const char* const path = std::getenv("HEDDLE_PROFILE");
-  if (path == nullptr || *path == '\0') return nullptr;
-  try {
-    return std::make_unique<detail::recorder>(path);
-  } catch (const std::exception& e) {
-    [[maybe_unused]] static const int said =
-        std::fprintf(stderr, "heddle: no profile of this run: %s\n", e.what());
-    return nullptr;
+const char* variable(const char* name) noexcept {
+  const char* const value = std::getenv(name);
+  return value == nullptr || *value == '\0' ? nullptr : value;
+}
+
+/// A recorder for the files that bus_options and the environment name, or none. A file that a
+/// variable names is the user's choice; an error there costs what would be recorded, but must not
+/// stop the program. It is reported once, not for each bus.
+std::unique_ptr<detail::recorder> recorder_for(const bus_options& o) {
+  std::unique_ptr<detail::trace_writer> trace;
+  if (!o.trace.empty()) {
+    trace = std::make_unique<detail::trace_writer>(o.trace, o.trace_bytes_max);
+  } else if (const char* const path = variable("HEDDLE_BUS_TRACE")) {
+    try {
+      trace = std::make_unique<detail::trace_writer>(path, o.trace_bytes_max);
+    } catch (const std::exception& e) {
+      [[maybe_unused]] static const int said =
+          std::fprintf(stderr, "heddle: no trace of this run: %s\n", e.what());
+    }
   }
+  auto made = std::make_unique<detail::recorder>(std::move(trace));
+  if (!o.profile.empty()) {
+    made->profile_into(o.profile);
+  } else if (const char* const path = variable("HEDDLE_PROFILE")) {
+    try {
+      made->profile_into(path);
+    } catch (const std::exception& e) {
+      [[maybe_unused]] static const int said =
+          std::fprintf(stderr, "heddle: no profile of this run: %s\n", e.what());
+    }
+  }
+  return made->records() ? std::move(made) : nullptr;
 }
 
 }  // namespace
@@ -35,8 +55,7 @@ bus::bus(bus_options options)
       home_color_(worker::current() == nullptr ? 0 : worker::current()->color),
       options_(std::move(options)) {
   table_ = entries_.data();
-  recorder_ = options_.profile.empty() ? recorder_of_environment()
-                                       : std::make_unique<detail::recorder>(options_.profile);
+  recorder_ = recorder_for(options_);
 }
 
 bus::~bus() {
@@ -50,10 +69,16 @@ bus::~bus() {
     while (detail::delivery* d = delivered_later_.pop_front()) d->cancel();
   } while (handler_count_ != 0);
   if (recorder_ == nullptr) return;
+  // The program has done its work; only the record is lost.
   try {
-    recorder_->finish();
-  } catch (const std::exception& e) {  // the program has done its work; only the counts are lost
+    recorder_->finish_profile();
+  } catch (const std::exception& e) {
     std::fprintf(stderr, "heddle: the profile of this run is lost\n  %s\n", e.what());
+  }
+  try {
+    recorder_->finish_trace();
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "heddle: the end of the trace of this run is lost\n  %s\n", e.what());
   }
 }
 

@@ -20,13 +20,46 @@ std::string bounded(const char* name, const profile_limits& limits) {
 
 }  // namespace
 
-recorder::recorder(const std::string& path)
-    : path_(std::filesystem::absolute(path)) {  // the program may change its directory
-  add_profile_to_file(path_, {});               // fails now, not at the program's end
+void recorder::profile_into(const std::string& path) {
+  const std::string whole = std::filesystem::absolute(path);  // the program may change its directory
+  add_profile_to_file(whole, {});                             // fails now, not at the program's end
+  path_ = whole;
 }
 
-void recorder::finish() {
-  if (!data_.topics.empty()) add_profile_to_file(path_, data_);
+void recorder::finish_profile() {
+  if (!path_.empty() && !data_.topics.empty()) add_profile_to_file(path_, data_);
+}
+
+void recorder::finish_trace() {
+  if (trace_ != nullptr) trace_->finish();
+}
+
+std::string recorder::handler_word(std::uint32_t number) const {
+  const profile_handler& h = data_.handlers[number];
+  return trace_word(h.name, h.occurrence);
+}
+
+/// The handler that runs now, as a line's end; empty outside of raises.
+std::string recorder::caller() const {
+  if (!here_.in_handler || !here_.kept()) return {};
+  return " by " + handler_word(here_.handler) + " of " +
+         trace_word(data_.topics[here_.topic].name);
+}
+
+void recorder::trace_binding(const topic_record& r, const slot_info& info, bool bound) {
+  if (trace_ == nullptr) return;
+  const std::uint32_t number = number_of(*info.handler);
+  if (number == profile_edge::none) return;
+  const std::string topic = bounded(r.topic->name, limits_);
+  const std::string order = info.kind == slot_kind::waiters ? "last"
+                            : info.kind == slot_kind::filter
+                                ? std::to_string(info.order - slot_info::filter_order(0))
+                                : std::to_string(info.order);
+  if (bound) {
+    trace_->bound(topic, r.topic->haltable, order, handler_word(number));
+  } else {
+    trace_->unbound(topic, order, handler_word(number));
+  }
 }
 
 std::uint32_t recorder::number_of(const topic_record& r) {
@@ -64,15 +97,17 @@ void recorder::bring_up_to_date(topic_notes& notes, const topic_record& r) {
   notes.handlers.clear();
   for (const slot_info& info : r.infos) notes.handlers.push_back(number_of(*info.handler));
   notes.sequence = ~std::size_t{0};
-  const bool whole = std::ranges::find(notes.handlers, profile_edge::none) == notes.handlers.end();
-  if (notes.topic == profile_edge::none || !whole ||
-      notes.handlers.size() > limits_.sequence_len_max)
+  std::vector<std::uint32_t> bound;  // without those that were unbound in the raise in progress
+  for (std::size_t i = 0; i < r.infos.size(); ++i)
+    if (r.infos[i].serial != 0) bound.push_back(notes.handlers[i]);
+  const bool whole = std::ranges::find(bound, profile_edge::none) == bound.end();
+  if (notes.topic == profile_edge::none || !whole || bound.size() > limits_.sequence_len_max)
     return;
   auto& sequences = data_.topics[notes.topic].sequences;
-  const auto known = std::ranges::find(sequences, notes.handlers, &profile_sequence::handlers);
+  const auto known = std::ranges::find(sequences, bound, &profile_sequence::handlers);
   if (known == sequences.end() && sequences.size() >= limits_.sequences_max) return;
   notes.sequence = static_cast<std::size_t>(known - sequences.begin());
-  if (known == sequences.end()) sequences.push_back({0, notes.handlers});
+  if (known == sequences.end()) sequences.push_back({0, std::move(bound)});
 }
 
 void recorder::count_edge(edge_kind kind, place from, std::uint32_t to) {
@@ -99,6 +134,7 @@ recorder::topic_notes& recorder::begin_raise(const topic_record& r) {
     ++data_.dropped;
     return notes;
   }
+  if (trace_ != nullptr) trace_->raised(data_.topics[notes.topic].name, caller());
   ++data_.topics[notes.topic].raises;
   if (notes.sequence < data_.topics[notes.topic].sequences.size()) {
     ++data_.topics[notes.topic].sequences[notes.sequence].count;
@@ -126,8 +162,11 @@ void recorder::end_handler(const topic_notes& notes, std::size_t index, moment b
   data_.handlers[number].ns += ns_between(began, ended);
 }
 
-void recorder::asked_for(const topic_record& r) {
-  count_edge(edge_kind::posted, here_, number_of(r));
+void recorder::asked_for(const topic_record& r, nanoseconds span) {
+  const std::uint32_t topic = number_of(r);
+  if (trace_ != nullptr && topic != profile_edge::none)
+    trace_->requested(data_.topics[topic].name, span, caller());
+  count_edge(edge_kind::posted, here_, topic);
 }
 
 void recorder::forget_bindings(const topic_record& r) {

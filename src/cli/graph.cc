@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// heddle graph --bus PROFILE: draws a profile as DOT, or as SVG if Graphviz is installed: the whole
-// graph of topics, its busy part, or the handlers with the raises that they cause.
+// heddle graph --bus FILE: draws a profile or a trace as DOT, or as SVG if Graphviz is installed: the
+// whole graph of topics, its busy part, or the handlers with the raises that they cause.
 #include <cstdio>
 #include <fstream>
 #include <memory>
 
 #include "cli/verbs.hh"
 #include "heddle/base/error.hh"
+#include "heddle/optimizer/bus_trace.hh"
 #include "heddle/optimizer/profile_graph.hh"
 
 namespace heddle::cli {
@@ -40,7 +41,12 @@ int run(const cli_graph_options& o) {
   try {
     graph_options options = o.graph;
     options.handlers = o.kind == "handlers";
-    const std::string dot = profile_graph(read_profile(o.profile), options);
+    const profile_data profile = is_trace(o.profile) ? read_trace(o.profile)
+                                                     : read_profile(o.profile);
+    if (profile.dropped != 0)
+      std::fprintf(stderr, "heddle: %s is not complete: %llu entries did not fit its limits\n",
+                   o.profile.c_str(), static_cast<unsigned long long>(profile.dropped));
+    const std::string dot = profile_graph(profile, options);
     if (o.output.empty() || o.output == "-") {
       std::fputs(dot.c_str(), stdout);
       return 0;
@@ -63,7 +69,8 @@ int run(const cli_graph_options& o) {
 verb_function add_graph(command& verb) {
   auto o = std::make_shared<cli_graph_options>();
   verb.add_options({
-      {"--bus", &o->profile, "What HEDDLE_PROFILE=FILE PROGRAM has made", {.required = true}},
+      {"--bus", &o->profile, "What HEDDLE_PROFILE=FILE or HEDDLE_BUS_TRACE=FILE PROGRAM has made",
+       {.required = true}},
       {"-o,--output", &o->output, "A .dot or .svg file; otherwise DOT is printed"},
       {"--kind",
        &o->kind,

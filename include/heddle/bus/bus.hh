@@ -60,6 +60,11 @@ struct bus_options {
   /// The file to which the bus adds its profile at its end. Empty: the file that the environment
   /// variable HEDDLE_PROFILE names, if any; an unusable file is then only reported.
   std::string profile = {};
+  /// The file to which the bus adds its trace. Empty: the file that the environment variable
+  /// HEDDLE_BUS_TRACE names, if any; an unusable file is then only reported.
+  std::string trace = {};
+  /// The size of that file from which on nothing is added, also by other buses.
+  std::uint64_t trace_bytes_max = std::uint64_t{256} << 20;
 };
 
 /// Thread: one color at a time. Only post() may be called from elsewhere; its topic is raised in
@@ -68,7 +73,7 @@ struct bus_options {
 ///   these before the objects end. Destroying a bus during one of its raises is a misuse.
 /// Cancel: the end of the bus drops posted raises and ends next() with operation_canceled.
 /// Fails: bind and post throw failure beyond their limits; the constructor does if it cannot write
-///   to bus_options::profile. An exception of a handler leaves raise().
+///   to bus_options::profile or trace. An exception of a handler leaves raise().
 ///
 ///   bus b;
 ///   b.bind<packet_in, &fec::on_packet>(&f, 30);
@@ -326,7 +331,7 @@ class bus {
   void wait_for(detail::topic_info& topic, detail::make_topic_calls calls,
                 detail::topic_waiter& waiter);
   template <any_topic T, class Plan>
-  void note_request();
+  void note_request(nanoseconds span);
   template <any_topic T, class Plan, class... Us>
   void post_from(site from, Us&&... args);
   template <any_topic T, class Plan, class... Us>

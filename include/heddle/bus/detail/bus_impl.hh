@@ -278,14 +278,14 @@ raise_queue<T> bus::queue_each(std::size_t len_max) {
 }
 
 template <any_topic T, class Plan>
-void bus::note_request() {
+void bus::note_request(nanoseconds span) {
   if (recorder_ != nullptr) [[unlikely]]
-    recorder_->asked_for(obtain(detail::topic_info_of<T>, detail::make_calls_of<T, Plan>));
+    recorder_->asked_for(obtain(detail::topic_info_of<T>, detail::make_calls_of<T, Plan>), span);
 }
 
 template <any_topic T, class Plan, class... Us>
 detail::delivery& bus::deliver(site from, nanoseconds span, Us&&... args) {
-  note_request<T, Plan>();
+  note_request<T, Plan>(span);
   detail::delivery& d = detail::make_delivery<T, Plan>(*this, from, std::forward<Us>(args)...);
   deliver_later(d, span);
   return d;

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Records a profile, in any build. If a profile is wanted, a topic's raises see a single handler
-// instead of the bound ones; it runs the bound ones and records them. So raises need no test, and
-// cost nothing extra without a profile.
+// Records a profile, a trace or both, in any build. If one is wanted, a topic's raises see a single
+// handler instead of the bound ones; it runs the bound ones and records them. So raises need no
+// test, and cost nothing extra without a recorder.
 #pragma once
 
 #include <chrono>
 #include <map>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
 
 #include "heddle/bus/detail/dispatch.hh"
+#include "heddle/bus/detail/trace_writer.hh"
 #include "heddle/bus/profile.hh"
 
 namespace heddle::detail {
@@ -19,10 +21,14 @@ namespace heddle::detail {
 /// The recorder of one bus. Thread: the bus's.
 class recorder {
  public:
-  /// Throws failure if no profile can be written to this file.
-  explicit recorder(const std::string& path);
-  /// Adds the recorded counts to the file.
-  void finish();
+  /// Null: no trace.
+  explicit recorder(std::unique_ptr<trace_writer> trace) noexcept : trace_(std::move(trace)) {}
+  /// Makes a profile, too. Throws failure if it cannot be written to this file.
+  void profile_into(const std::string& path);
+  [[nodiscard]] bool records() const noexcept { return trace_ != nullptr || !path_.empty(); }
+  /// Adds the recorded counts to the profile's file, or the last lines to the trace's.
+  void finish_profile();
+  void finish_trace();
 
   /// The data to record for a topic's bindings; rebuilt after the bindings change.
   struct topic_notes {
@@ -49,8 +55,10 @@ class recorder {
     here_ = {notes.topic, notes.handlers[index], true};
   }
   void end_handler(const topic_notes& notes, std::size_t index, moment began, moment ended);
-  void asked_for(const topic_record& r);
+  void asked_for(const topic_record& r, nanoseconds span);
   void forget_bindings(const topic_record& r);
+  void bound(const topic_record& r, const slot_info& info) { trace_binding(r, info, true); }
+  void unbound(const topic_record& r, const slot_info& info) { trace_binding(r, info, false); }
 
   [[nodiscard]] place here() const noexcept { return here_; }
   [[nodiscard]] const profile_data& data() const noexcept { return data_; }
@@ -60,8 +68,12 @@ class recorder {
   std::uint32_t number_of(const handler_info& h);
   void bring_up_to_date(topic_notes& notes, const topic_record& r);
   void count_edge(edge_kind kind, place from, std::uint32_t to);
+  void trace_binding(const topic_record& r, const slot_info& info, bool bound);
+  [[nodiscard]] std::string handler_word(std::uint32_t number) const;
+  [[nodiscard]] std::string caller() const;
 
   std::string path_;
+  std::unique_ptr<trace_writer> trace_;
   profile_data data_;
   profile_limits limits_;
   place here_;
