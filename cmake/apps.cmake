@@ -16,6 +16,10 @@ function(heddle_app name)
   list(FILTER sources EXCLUDE REGEX "/main\\.cc$")
   add_library(heddle_app_${name} STATIC ${sources})
   target_include_directories(heddle_app_${name} PUBLIC "${PROJECT_SOURCE_DIR}/apps/${name}")
+  if(IS_DIRECTORY "${PROJECT_SOURCE_DIR}/apps/${name}/dispatch")  # the program's bus
+    target_include_directories(heddle_app_${name} PUBLIC
+      "${PROJECT_SOURCE_DIR}/apps/${name}/dispatch")
+  endif()
   # An app sees what a user sees: the public headers, and the warnings that we promise.
   target_compile_options(heddle_app_${name} PRIVATE -Wall -Wextra
     $<$<BOOL:${HEDDLE_WERROR}>:-Werror>)
@@ -36,8 +40,6 @@ endif()
 
 if(CLI11_FOUND)
   heddle_app(player heddle_bus)
-  target_include_directories(heddle_app_player PUBLIC
-    "${PROJECT_SOURCE_DIR}/apps/player/dispatch")
 endif()
 
 if(CLI11_FOUND AND PkgConfig_FOUND)

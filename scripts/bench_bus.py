@@ -140,7 +140,7 @@ def add_compiler(out, folder, tail, brief, screen):
         for subject, program in (("heddle", "bus_player"), ("heddle_merged", "bus_player_merged"),
                                  ("by_name", "bus_player_by_name")):
             add(case, subject, program, lambda p, c=case, n=count: print_value(p, c, n // part))
-    for subject, end in (("heddle", ""), ("heddle_merged", "_merged")):
+    for subject, end in (("heddle", ""), ("heddle_merged", "_merged"), ("by_name", "_by_name")):
         for size in SECCOMM_SIZES:
             add(f"seccomm_{size}", subject, "bus_seccomm" + end,
                 lambda p, s=size: values_of(p, ("push_ns", "pop_ns"), "--json", "--sizes", s,
@@ -194,6 +194,10 @@ def plan(context):
                       (f"heddle_merged{tail}", f"heddle{tail}", "cpu_ns"),
                       (f"heddle_merged{tail}", f"by_name{tail}", "cpu_ns"),
                       *((f"heddle_merged{tail}", f"heddle{tail}", metric) for metric in (
-                          "push_ns", "pop_ns", "popup_ns", "scroll_ns", "text_bytes"))]
+                          "push_ns", "pop_ns", "popup_ns", "scroll_ns", "text_bytes",
+                          "handler_ns", "total_ns")),
+                      *((f"heddle_merged{tail}", f"by_name{tail}", metric) for metric in (
+                          "push_ns", "pop_ns", "popup_ns", "scroll_ns", "handler_ns",
+                          "total_ns"))]
     out.pairs += [(name, "heddle", "cpu_ns") for name in (*SIGNALS, "functions", "by_name")]
     return out

@@ -142,7 +142,7 @@ class acknowledgement final : public micro_protocol {
   void plan_ack() {
     if (ack_planned_) return;
     ack_planned_ = true;
-    clock_ = here_.bus.after<ack_due>(here_.options.ack_delay);
+    clock_ = here_.after<ack_due>(here_.options.ack_delay);
   }
 
   void send_ack() {

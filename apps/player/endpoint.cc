@@ -86,7 +86,7 @@ heddle::task<> endpoint::carry_in(heddle::udp_socket socket) {
     ++count.received;
     std::optional<segment> s = decode(std::span(datagram).first(got->size));
     if (s && !got->truncated) {
-      static_cast<void>(bus.raise<segment_from_net>(*s));
+      static_cast<void>(enter<segment_from_net>(*s));
     } else {
       ++count.foreign;
     }

@@ -4,8 +4,11 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <span>
 #include <string_view>
+#include <typeinfo>
+#include <utility>
 #include <vector>
 
 #include "composition.hh"
@@ -14,6 +17,7 @@
 #include "heddle/sync/latch.hh"
 #include "options.hh"
 #include "player_bus.hh"
+#include "times.hh"
 #include "topics.hh"
 
 namespace player {
@@ -24,7 +28,7 @@ namespace player {
 ///   endpoint e(options, session_id);
 ///   e.add(make_source(e, file));
 ///   tasks.spawn(e.carry_out(socket, peer)); tasks.spawn(e.carry_in(socket));
-///   e.bus.raise<session_opened>();
+///   e.enter<session_opened>();
 ///   co_await e.closed.wait();
 class endpoint {
  public:
@@ -40,6 +44,26 @@ class endpoint {
   /// Raises segment_from_net for each datagram, until it is cancelled.
   [[nodiscard]] heddle::task<> carry_in(heddle::udp_socket socket);
 
+  /// Raises T from outside of all raises; counts its time if options.times is set.
+  template <class T, class... Us>
+  auto enter(Us&&... args) -> typename T::signature::answer {
+    const timed_raise timed(options.times ? &times : nullptr, typeid(T));
+    return bus.raise<T>(std::forward<Us>(args)...);
+  }
+  /// Raises T later, by enter().
+  template <class T>
+  void post() {
+    if (!options.times) return bus.post<T>();
+    bind_later<T>();
+    bus.post<later<T>>();
+  }
+  template <class T>
+  [[nodiscard]] heddle::delayed after(heddle::nanoseconds span) {
+    if (!options.times) return bus.after<T>(span);
+    bind_later<T>();
+    return bus.after<later<T>>(span);
+  }
+
   const stream_options options;
   const std::uint32_t session;
   segment_pool segments;
@@ -47,6 +71,7 @@ class endpoint {
   heddle::channel<kept> outbox;
   heddle::latch closed{1};
   counters count;
+  raise_times times;  ///< empty without options.times
 
   // What more than one micro-protocol needs to know.
   std::uint32_t held = 0;     ///< segments that wait for the window
@@ -56,6 +81,18 @@ class endpoint {
   heddle::nanoseconds time_out = std::chrono::milliseconds(200);  ///< for an ack
 
  private:
+  template <class T>
+  struct later : heddle::topic<> {};
+  template <class T>
+  void enter_later() {
+    enter<T>();
+  }
+  template <class T>
+  void bind_later() {
+    if (later_bound_.insert(typeid(T)).second) bus.bind<later<T>, &endpoint::enter_later<T>>(this);
+  }
+
+  std::set<std::type_index> later_bound_;
   std::vector<std::unique_ptr<micro_protocol>> parts_;
 };
 

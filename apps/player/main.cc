@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // player: streams a file as if it were a video, over UDP on the loopback interface and through a
-// transport that is put together from micro-protocols.
+// transport that is put together from micro-protocols. With --times it prints the processor time in
+// its handlers.
 //
 //   player film.bin                                   all micro-protocols
 //   player film.bin --loss 0.1 --json                 a tenth of the datagrams is dropped
@@ -49,6 +50,7 @@ int run(int argc, char** argv) {
   app.add_option("--seed", s.stream.seed, "Which ones")->capture_default_str();
   app.add_option("--file-max", s.file_bytes_max, "Bytes of a file that are read")
       ->capture_default_str();
+  app.add_flag("--times", s.stream.times, "Print the processor time in handlers, by topic");
   app.add_flag("--json", s.json, "One line for programs");
   CLI11_PARSE(app, argc, argv);
   s.stream.buffer = std::chrono::microseconds(static_cast<std::int64_t>(buffer_ms * 1e3));

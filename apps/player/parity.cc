@@ -107,7 +107,7 @@ class parity final : public micro_protocol {
     if (!s.group_end) return;
     if (++filling_ - sent_ == outgoing_max) ++sent_;  // the oldest goes without parity
     groups_[filling_ % outgoing_max].len = 0;
-    here_.bus.post<parity_due>();
+    here_.post<parity_due>();
   }
 
   void send() {

@@ -31,7 +31,7 @@ class playout final : public micro_protocol {
       started_ = true;
       interval_ = std::chrono::nanoseconds(std::chrono::seconds(1)) / here_.options.frames_per_s;
       due_ = now + here_.options.buffer;
-      next_clock_ = here_.bus.after<play_clock>(here_.options.buffer);
+      next_clock_ = here_.after<play_clock>(here_.options.buffer);
     }
     if (m.number < next_) return;
     frames_.try_emplace(m.number, std::move(m.bytes), now, m.last);
@@ -44,12 +44,12 @@ class playout final : public micro_protocol {
       if (at == frames_.end()) {
         const bool may_come = here_.sends_again && !here_.peer_ended;
         if (may_come && now - due_ < here_.options.patience) {
-          next_clock_ = here_.bus.after<play_clock>(interval_);
+          next_clock_ = here_.after<play_clock>(interval_);
           return;
         }
         if (frames_.empty()) {
           if (!here_.peer_ended) break;  // the sender may pause
-          here_.bus.post<session_closed>();
+          here_.post<session_closed>();
           return;
         }
         skip();
@@ -61,11 +61,11 @@ class playout final : public micro_protocol {
       here_.bus.raise<frame_shown>(shown_frame{next_, frame.last, false, frame.bytes});
       step();
       if (frame.last) {
-        here_.bus.post<session_closed>();
+        here_.post<session_closed>();
         return;
       }
     }
-    next_clock_ = here_.bus.after<play_clock>(std::max(due_ - now, interval_ / 4));
+    next_clock_ = here_.after<play_clock>(std::max(due_ - now, interval_ / 4));
   }
 
   void skip() {
@@ -86,7 +86,7 @@ class playout final : public micro_protocol {
       received_ = here_.count.received;
       heard_at_ = now;
     } else if (now - heard_at_ > here_.options.silence_max) {
-      here_.bus.post<session_closed>();
+      here_.post<session_closed>();
       heard_at_ = heddle::never;  // once
     }
   }

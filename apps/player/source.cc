@@ -23,7 +23,7 @@ class source final : public micro_protocol {
   void start() {
     interval_ = std::chrono::nanoseconds(std::chrono::seconds(1)) / here_.options.frames_per_s;
     due_ = heddle::clock::now();
-    here_.bus.post<frame_clock>();
+    here_.post<frame_clock>();
   }
 
   void send_frame() {
@@ -44,14 +44,14 @@ class source final : public micro_protocol {
     if (!sent_all_) {
       due_ += interval_;
       if (due_ < now - 8 * interval_) due_ = now;  // too far behind to catch up
-      next_ = here_.bus.after<frame_clock>(due_ - now);
+      next_ = here_.after<frame_clock>(due_ - now);
       return;
     }
     // What may be missing on the other side is sent again first.
     if (here_.unacked + here_.held > 0 && now - sent_all_at_ < here_.options.silence_max) {
-      next_ = here_.bus.after<frame_clock>(here_.options.control_interval);
+      next_ = here_.after<frame_clock>(here_.options.control_interval);
     } else {
-      here_.bus.post<session_closed>();
+      here_.post<session_closed>();
     }
   }
 

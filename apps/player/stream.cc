@@ -13,6 +13,7 @@ namespace player {
 
 heddle::task<stream_result> run_stream(stream_options o, std::span<const std::byte> file) {
   const heddle::time_point began = heddle::clock::now();
+  const double processor_began = process_cpu_ns();
   const auto session = static_cast<std::uint32_t>(heddle::runtime::here().io().random());
   endpoint sender(o, session);
   ++o.seed;  // the two directions lose different datagrams
@@ -27,8 +28,8 @@ heddle::task<stream_result> run_stream(stream_options o, std::span<const std::by
   tasks.spawn(sender.carry_out(out, in.local()));
   tasks.spawn(receiver.carry_in(in));
   tasks.spawn(receiver.carry_out(in, out.local()));
-  receiver.bus.raise<session_opened>();
-  sender.bus.raise<session_opened>();
+  receiver.enter<session_opened>();
+  sender.enter<session_opened>();
   co_await sender.closed.wait();
   co_await receiver.closed.wait();
   tasks.cancel();
@@ -39,6 +40,10 @@ heddle::task<stream_result> run_stream(stream_options o, std::span<const std::by
   r.receiver = receiver.count;
   r.digest = digest_of(file);
   r.took = heddle::clock::now() - began;
+  r.timed = o.times;
+  r.times.add(sender.times);
+  r.times.add(receiver.times);
+  r.processor_ns = process_cpu_ns() - processor_began;
   co_return r;
 }
 
@@ -76,13 +81,43 @@ std::string hex(std::uint64_t value) {
 
 }  // namespace
 
+/// The times as members of the JSON object.
+std::string stream_result::times_json() const {
+  char line[160];
+  std::snprintf(line, sizeof line, ",\"total_ns\":%.0f,\"handler_ns\":%.0f,\"raises\":{",
+                processor_ns, times.sum().ns);
+  std::string out = line;
+  for (const auto& [name, time] : times.by_name()) {
+    std::snprintf(line, sizeof line, "%s\"%.60s\":{\"count\":%llu,\"ns\":%.0f}",
+                  out.ends_with('{') ? "" : ",", name.c_str(),
+                  static_cast<unsigned long long>(time.raises), time.ns);
+    out += line;
+  }
+  return out + '}';
+}
+
+std::string stream_result::times_text() const {
+  char line[160];
+  std::string out = "processor time\n";
+  for (const auto& [name, time] : times.by_name()) {
+    std::snprintf(line, sizeof line, "  %-20.60s %8llu raises %12.0f ns each\n", name.c_str(),
+                  static_cast<unsigned long long>(time.raises),
+                  time.ns / static_cast<double>(time.raises));
+    out += line;
+  }
+  std::snprintf(line, sizeof line, "  %-20s %12.3f ms of %.3f ms\n", "in handlers",
+                times.sum().ns / 1e6, processor_ns / 1e6);
+  return out + line;
+}
+
 std::string stream_result::json() const {
   std::string out = "{";
   for (const figure& f : figures_of(*this))
     out += '"' + std::string(f.name) + "\":" + std::to_string(f.value) + ',';
   char seconds[32];
   std::snprintf(seconds, sizeof seconds, "%.3f", std::chrono::duration<double>(took).count());
-  return out + "\"seconds\":" + seconds + ",\"digest\":\"" + hex(receiver.digest) +
+  return out + "\"seconds\":" + seconds + (timed ? times_json() : "") + ",\"digest\":\"" +
+         hex(receiver.digest) +
          "\",\"expected\":\"" + hex(digest) + "\",\"whole\":" + (whole() ? "true" : "false") + '}';
 }
 
@@ -94,6 +129,7 @@ std::string stream_result::text() const {
                   static_cast<unsigned long long>(f.value));
     out += line;
   }
+  if (timed) out += times_text();
   return out + (whole() ? "what was shown is the file\n" : "what was shown is NOT the file\n");
 }
 

@@ -8,6 +8,7 @@
 
 #include "heddle/core/task.hh"
 #include "options.hh"
+#include "times.hh"
 
 namespace player {
 
@@ -16,6 +17,9 @@ struct stream_result {
   counters receiver;
   std::uint64_t digest = 0;  ///< of the file
   heddle::nanoseconds took{};
+  bool timed = false;         ///< stream_options::times
+  raise_times times;          ///< of both sides
+  double processor_ns = 0;    ///< of the process, with all that is not in handlers
 
   /// Every byte was shown, in order.
   [[nodiscard]] bool whole() const noexcept { return receiver.digest == digest; }
@@ -24,6 +28,10 @@ struct stream_result {
   }
   [[nodiscard]] std::string text() const;
   [[nodiscard]] std::string json() const;
+
+ private:
+  [[nodiscard]] std::string times_json() const;
+  [[nodiscard]] std::string times_text() const;
 };
 
 /// Sends `file`, which must stay, and shows it. Ends when both sides have.

@@ -23,7 +23,7 @@ class transmission final : public micro_protocol {
   void start() { plan_next(); }
 
   void plan_next() {
-    if (!stopped_) next_ = here_.bus.after<control_clock>(here_.options.control_interval);
+    if (!stopped_) next_ = here_.after<control_clock>(here_.options.control_interval);
   }
 
   void send(outgoing& s) {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "heddle/bus/bus.hh"
 #include "packet.hh"
+#include "seccomm_bus.hh"
 
 namespace seccomm {
 
@@ -60,7 +60,7 @@ class channel {
   /// Takes what came; message_pop follows unless it is refused.
   void pop(std::span<const std::byte> wire);
 
-  heddle::bus bus;
+  event_bus bus;
   std::uint64_t refused = 0;   ///< packets that were not from the other side, or were changed
   std::uint64_t replayed = 0;  ///< packets that had come before, or were too old to tell
 

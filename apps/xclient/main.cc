@@ -92,7 +92,7 @@ double least_ns(window& w, long count, Step step) {
   return least;
 }
 
-void measure(heddle::bus& b, window& w, const settings& s) {
+void measure(event_bus& b, window& w, const settings& s) {
   const double popup = least_ns(w, s.measure, [&](int) {
     b.raise<button_pressed>(pointer{.at = {60, 40}, .button = 1, .control = true});
   });
@@ -108,7 +108,7 @@ void measure(heddle::bus& b, window& w, const settings& s) {
 }
 
 heddle::task<int> run_window(settings s) {
-  heddle::bus b;
+  event_bus b;
   window w(b);
   const auto view = make_view(b, w);
   const auto bar = make_scrollbar(b, w);

@@ -10,7 +10,7 @@ namespace {
 
 class menu final : public widget {
  public:
-  menu(heddle::bus& b, window& w) : bus_(b), window_(w) {
+  menu(event_bus& b, window& w) : bus_(b), window_(w) {
     b.bind<button_pressed, &menu::want>(this, 10);
     b.bind<menu_wanted, &menu::place>(this, 10);
     b.bind<menu_wanted, &menu::show>(this, 20);
@@ -58,7 +58,7 @@ class menu final : public widget {
                    color);
   }
 
-  heddle::bus& bus_;
+  event_bus& bus_;
   window& window_;
   box where_{};
   bool shown_ = false;
@@ -67,7 +67,7 @@ class menu final : public widget {
 
 }  // namespace
 
-std::unique_ptr<widget> make_menu(heddle::bus& b, window& w) {
+std::unique_ptr<widget> make_menu(event_bus& b, window& w) {
   return std::make_unique<menu>(b, w);
 }
 

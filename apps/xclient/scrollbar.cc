@@ -12,7 +12,7 @@ constexpr std::int16_t thumb_way = window_height - thumb_height;
 
 class scrollbar final : public widget {
  public:
-  scrollbar(heddle::bus& b, window& w) : bus_(b), window_(w) {
+  scrollbar(event_bus& b, window& w) : bus_(b), window_(w) {
     b.bind<exposed, &scrollbar::draw>(this, 20);
     b.bind<button_pressed, &scrollbar::grab>(this, 20);
     b.bind<button_released, &scrollbar::let_go>(this, 20);
@@ -41,7 +41,7 @@ class scrollbar final : public widget {
   }
   void redraw(int) { draw(); }
 
-  heddle::bus& bus_;
+  event_bus& bus_;
   window& window_;
   std::int16_t top_ = 0;
   bool grabbed_ = false;
@@ -49,7 +49,7 @@ class scrollbar final : public widget {
 
 }  // namespace
 
-std::unique_ptr<widget> make_scrollbar(heddle::bus& b, window& w) {
+std::unique_ptr<widget> make_scrollbar(event_bus& b, window& w) {
   return std::make_unique<scrollbar>(b, w);
 }
 

@@ -7,7 +7,7 @@ namespace {
 
 class view final : public widget {
  public:
-  view(heddle::bus& b, window& w) : window_(w) {
+  view(event_bus& b, window& w) : window_(w) {
     b.bind<exposed, &view::draw>(this, 10);
     b.bind<view_scrolled, &view::scroll>(this, 20);
     b.bind<menu_chosen, &view::uncover>(this, 10);
@@ -32,7 +32,7 @@ class view final : public widget {
 
 }  // namespace
 
-std::unique_ptr<widget> make_view(heddle::bus& b, window& w) {
+std::unique_ptr<widget> make_view(event_bus& b, window& w) {
   return std::make_unique<view>(b, w);
 }
 

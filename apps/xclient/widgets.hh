@@ -32,8 +32,8 @@ class widget {
   widget& operator=(const widget&) = delete;
   virtual ~widget() = default;
 };
-[[nodiscard]] std::unique_ptr<widget> make_view(heddle::bus& b, window& w);
-[[nodiscard]] std::unique_ptr<widget> make_scrollbar(heddle::bus& b, window& w);
-[[nodiscard]] std::unique_ptr<widget> make_menu(heddle::bus& b, window& w);
+[[nodiscard]] std::unique_ptr<widget> make_view(event_bus& b, window& w);
+[[nodiscard]] std::unique_ptr<widget> make_scrollbar(event_bus& b, window& w);
+[[nodiscard]] std::unique_ptr<widget> make_menu(event_bus& b, window& w);
 
 }  // namespace xclient

@@ -27,7 +27,7 @@ using reply = std::unique_ptr<T, freed>;
 
 }  // namespace
 
-window::window(heddle::bus& b) : bus_(b), server_(xcb_connect(nullptr, nullptr)) {
+window::window(event_bus& b) : bus_(b), server_(xcb_connect(nullptr, nullptr)) {
   if (xcb_connection_has_error(server_) != 0) {
     xcb_disconnect(server_);
     const char* const display = std::getenv("DISPLAY");

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "heddle/bus/bus.hh"
 #include "heddle/core/task.hh"
 #include "topics.hh"
+#include "xclient_bus.hh"
 
 struct xcb_connection_t;
 
@@ -33,7 +33,7 @@ using rgb = std::uint32_t;  ///< 0xrrggbb
 class window {
  public:
   /// On the server that $DISPLAY names.
-  explicit window(heddle::bus& b);
+  explicit window(event_bus& b);
   window(const window&) = delete;
   window& operator=(const window&) = delete;
   ~window();
@@ -54,7 +54,7 @@ class window {
   bool handle_waiting();
   void handle(const void* event);
 
-  heddle::bus& bus_;
+  event_bus& bus_;
   xcb_connection_t* server_;
   std::uint32_t id_ = 0;
   std::uint32_t brush_ = 0;
