@@ -56,8 +56,7 @@ int main(int argc, char** argv) {
   b.bind<clicked>([](const click& c) { std::printf("click at %d\n", c.at_ms); });
   b.bind_if<clicked>([](const click& c) { return c.right; },
                      [](const click&) { std::puts("  menu"); }, 10);
-  b.bind<double_clicked>([](int first, int second) {
-    std::printf("  double click: %d and %d\n", first, second);
-  });
+  b.bind<double_clicked>(
+      [](int first, int second) { std::printf("  double click: %d and %d\n", first, second); });
   rt.run(play(b, argc - 1, argv + 1));
 }

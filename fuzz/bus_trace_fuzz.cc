@@ -30,8 +30,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   require(again && *again == *read, "a profile that cannot be read back");
   require(profile_graph(*read, {.handlers = true}).ends_with("}\n"), "a picture that does not end");
 
-  const profile_limits few{.topics_max = 2, .handlers_max = 2, .sequences_max = 2,
-                           .sequence_len_max = 2, .edges_max = 2};
+  const profile_limits few{.topics_max = 2,
+                           .handlers_max = 2,
+                           .sequences_max = 2,
+                           .sequence_len_max = 2,
+                           .edges_max = 2};
   if (const auto part = profile_of_trace(text, {.buses_max = 2, .bindings_max = 4, .profile = few}))
     require(part->topics.size() <= 2 && part->handlers.size() <= 2 && part->edges.size() <= 2,
             "more than the limits allow");

@@ -3,7 +3,8 @@
 
 Cases short, cascade and fallback are bench/bus/chain; short_hardened and cascade_hardened the same
 with retpolines. message_from_user (the hot chain), other topics and stream are apps/player's own
-handlers (bench/bus/player). dispatch_* compares generic dispatch with signal libraries, each where
+handlers (bench/bus/player). rate_FPS is a second of film at that rate in apps/player: all processor
+time, and that in handlers. dispatch_* compares generic dispatch with signal libraries, each where
 it is installed. code is apps/player's text, and what merging at theta 0.8 adds to it. seccomm_SIZE
 is a push and a pop of apps/seccomm; xclient a popup and a scroll of apps/xclient, under Xvfb.
 
@@ -17,6 +18,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 
 import bench_machine as machine
 from bench_machine import Failed
@@ -28,12 +30,14 @@ CHAIN = {"short": ("short", 1_000_000), "cascade": ("cascade", 200_000),
 HARDENED = {"short_hardened": ("short", 200_000), "cascade_hardened": ("cascade", 50_000)}
 PLAYER = {"message_from_user": 300_000, "segment_from_user": 300_000, "segment_to_net": 300_000,
           "adapt": 300_000, "stream": 4_000_000}
+RATES = (10, 15, 20, 25, 100, 400)
 SIGNALS = ("signals2", "signals2_unlocked", "sigc2", "sigc3", "gobject", "qt5", "qt6", "poco")
 OWN = {"heddle": "", "functions": ":functions", "by_name": ":by_name"}
 DISPATCH = ("dispatch_short", "dispatch_cascade")
 SECCOMM_SIZES = (64, 128, 256, 512, 1024, 2048)
 SECCOMM = tuple(f"seccomm_{size}" for size in SECCOMM_SIZES)
-CASES = (*CHAIN, *HARDENED, *PLAYER, *SECCOMM, "xclient", *DISPATCH, "code")
+CASES = (*CHAIN, *HARDENED, *PLAYER, *(f"rate_{fps}" for fps in RATES), *SECCOMM, "xclient",
+         *DISPATCH, "code")
 
 
 def print_value(program, *arguments):
@@ -65,6 +69,15 @@ def values_of(program, names, *arguments, env=None):
     """The named values of a program that prints one JSON line."""
     r = json.loads(machine.run([program, *arguments], env=env))
     return [(name, r[name], "ns") for name in names]
+
+
+def rate_values(program, fps):
+    """One second of film at this rate: processor time in handlers, and all of it."""
+    with tempfile.NamedTemporaryFile() as film:
+        film.write(bytes(8192 * fps))
+        film.flush()
+        return values_of(program, ("handler_ns", "total_ns"), film.name, "--json", "--times",
+                         "--fps", fps)
 
 
 class Screen:
@@ -120,13 +133,13 @@ def add_compiler(out, folder, tail, brief, screen):
     """The programs of one compiler."""
     part = 5 if brief else 1
 
-    def add(case, subject, program, run):
+    def add(case, subject, program, run, seconds=0.2):
         if not (folder / program).exists():
             entry = (subject + tail, f"{program} is not built (make bench builds it)")
             if entry not in out.skipped:
                 out.skip(*entry)
             return
-        out.add(Measure(case, subject + tail, 0.2, functools.partial(run, folder / program)))
+        out.add(Measure(case, subject + tail, seconds, functools.partial(run, folder / program)))
 
     for cases, name in ((CHAIN, "bus_chain"), (HARDENED, "bus_chain_hardened")):
         for case, (argument, count) in cases.items():
@@ -152,6 +165,11 @@ def add_compiler(out, folder, tail, brief, screen):
     for subject, program in (("heddle", "bus_app_player"),
                              ("heddle_merged", "bus_app_player_merged")):
         add("code", subject, program, text_bytes)
+    for subject, program in (("heddle", "bus_app_player"),
+                             ("heddle_merged", "bus_app_player_merged"),
+                             ("by_name", "bus_app_player_by_name")):
+        for fps in RATES[-1:] if brief else RATES:
+            add(f"rate_{fps}", subject, program, lambda p, f=fps: rate_values(p, f), 1.3)
 
 
 def add_dispatch(out, context, seconds):

@@ -29,7 +29,7 @@ struct stream_options {
   double loss = 0;         ///< share of datagrams that are dropped on purpose, both ways
   std::uint64_t seed = 1;  ///< which ones
 
-  bool times = false;      ///< count the processor time in handlers
+  bool times = false;  ///< count the processor time in handlers
 
   std::uint32_t outbox_max = 512;  ///< segments that wait for the socket; more are dropped
   std::uint32_t held_max = 4096;   ///< segments that wait for the window; then the source pauses

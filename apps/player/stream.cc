@@ -117,8 +117,8 @@ std::string stream_result::json() const {
   char seconds[32];
   std::snprintf(seconds, sizeof seconds, "%.3f", std::chrono::duration<double>(took).count());
   return out + "\"seconds\":" + seconds + (timed ? times_json() : "") + ",\"digest\":\"" +
-         hex(receiver.digest) +
-         "\",\"expected\":\"" + hex(digest) + "\",\"whole\":" + (whole() ? "true" : "false") + '}';
+         hex(receiver.digest) + "\",\"expected\":\"" + hex(digest) +
+         "\",\"whole\":" + (whole() ? "true" : "false") + '}';
 }
 
 std::string stream_result::text() const {

@@ -17,9 +17,9 @@ struct stream_result {
   counters receiver;
   std::uint64_t digest = 0;  ///< of the file
   heddle::nanoseconds took{};
-  bool timed = false;         ///< stream_options::times
-  raise_times times;          ///< of both sides
-  double processor_ns = 0;    ///< of the process, with all that is not in handlers
+  bool timed = false;       ///< stream_options::times
+  raise_times times;        ///< of both sides
+  double processor_ns = 0;  ///< of the process, with all that is not in handlers
 
   /// Every byte was shown, in order.
   [[nodiscard]] bool whole() const noexcept { return receiver.digest == digest; }

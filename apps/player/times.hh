@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The processor time in handlers, by topic: of raises that come from outside of all raises, with all
-// raises inside them. player --times prints it.
+// The processor time in handlers, by topic: of raises that come from outside of all raises, with
+// all raises inside them. player --times prints it.
 #pragma once
 
 #include <cstdint>

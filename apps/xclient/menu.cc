@@ -67,8 +67,6 @@ class menu final : public widget {
 
 }  // namespace
 
-std::unique_ptr<widget> make_menu(event_bus& b, window& w) {
-  return std::make_unique<menu>(b, w);
-}
+std::unique_ptr<widget> make_menu(event_bus& b, window& w) { return std::make_unique<menu>(b, w); }
 
 }  // namespace xclient

@@ -32,8 +32,6 @@ class view final : public widget {
 
 }  // namespace
 
-std::unique_ptr<widget> make_view(event_bus& b, window& w) {
-  return std::make_unique<view>(b, w);
-}
+std::unique_ptr<widget> make_view(event_bus& b, window& w) { return std::make_unique<view>(b, w); }
 
 }  // namespace xclient

@@ -199,10 +199,10 @@ void bus::wait_for(detail::topic_info& topic, detail::make_topic_calls calls,
                    detail::topic_waiter& waiter) {
   detail::topic_record& r = obtain(topic, calls);
   if (!r.serves_waiters) {
-    bind_slot(r, {r.calls.waiters, &r},
-              {r.calls.waiters_info, r.calls.waiters_planned,
-               std::numeric_limits<std::int64_t>::max(), 0, nullptr, nullptr,
-               detail::slot_kind::waiters});
+    bind_slot(
+        r, {r.calls.waiters, &r},
+        {r.calls.waiters_info, r.calls.waiters_planned, std::numeric_limits<std::int64_t>::max(), 0,
+         nullptr, nullptr, detail::slot_kind::waiters});
     r.serves_waiters = true;
   }
   waiter.late = in_raise();

@@ -21,8 +21,9 @@ std::string bounded(const char* name, const profile_limits& limits) {
 }  // namespace
 
 void recorder::profile_into(const std::string& path) {
-  const std::string whole = std::filesystem::absolute(path);  // the program may change its directory
-  add_profile_to_file(whole, {});                             // fails now, not at the program's end
+  const std::string whole =
+      std::filesystem::absolute(path);  // the program may change its directory
+  add_profile_to_file(whole, {});       // fails now, not at the program's end
   path_ = whole;
 }
 
@@ -42,8 +43,7 @@ std::string recorder::handler_word(std::uint32_t number) const {
 /// The handler that runs now, as a line's end; empty outside of raises.
 std::string recorder::caller() const {
   if (!here_.in_handler || !here_.kept()) return {};
-  return " by " + handler_word(here_.handler) + " of " +
-         trace_word(data_.topics[here_.topic].name);
+  return " by " + handler_word(here_.handler) + " of " + trace_word(data_.topics[here_.topic].name);
 }
 
 void recorder::trace_binding(const topic_record& r, const slot_info& info, bool bound) {

@@ -102,8 +102,7 @@ trace_writer::trace_writer(std::string path, std::uint64_t bytes_max)
     return;
   }
   std::string found(first.size(), '\0');
-  if (::pread(file.number(), found.data(), found.size(), 0) !=
-          static_cast<ssize_t>(found.size()) ||
+  if (::pread(file.number(), found.data(), found.size(), 0) != static_cast<ssize_t>(found.size()) ||
       found != first)
     fail_trace(EINVAL, path_,
                "not a trace; remove the file, or name another one in HEDDLE_BUS_TRACE");
@@ -157,9 +156,9 @@ void trace_writer::raised(std::string_view topic, std::string_view by) {
 
 void trace_writer::requested(std::string_view topic, nanoseconds span, std::string_view by) {
   char ms[48];
-  const auto us = std::chrono::duration_cast<std::chrono::microseconds>(
-                      std::max(span, nanoseconds::zero()))
-                      .count();
+  const auto us =
+      std::chrono::duration_cast<std::chrono::microseconds>(std::max(span, nanoseconds::zero()))
+          .count();
   std::snprintf(ms, sizeof ms, " async %lld.%03lld", static_cast<long long>(us / 1000),
                 static_cast<long long>(us % 1000));
   line("raise " + trace_word(topic) + ms + std::string(by));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// heddle graph --bus FILE: draws a profile or a trace as DOT, or as SVG if Graphviz is installed: the
-// whole graph of topics, its busy part, or the handlers with the raises that they cause.
+// heddle graph --bus FILE: draws a profile or a trace as DOT, or as SVG if Graphviz is installed:
+// the whole graph of topics, its busy part, or the handlers with the raises that they cause.
 #include <cstdio>
 #include <fstream>
 #include <memory>
@@ -41,8 +41,8 @@ int run(const cli_graph_options& o) {
   try {
     graph_options options = o.graph;
     options.handlers = o.kind == "handlers";
-    const profile_data profile = is_trace(o.profile) ? read_trace(o.profile)
-                                                     : read_profile(o.profile);
+    const profile_data profile =
+        is_trace(o.profile) ? read_trace(o.profile) : read_profile(o.profile);
     if (profile.dropped != 0)
       std::fprintf(stderr, "heddle: %s is not complete: %llu entries did not fit its limits\n",
                    o.profile.c_str(), static_cast<unsigned long long>(profile.dropped));
@@ -69,7 +69,9 @@ int run(const cli_graph_options& o) {
 verb_function add_graph(command& verb) {
   auto o = std::make_shared<cli_graph_options>();
   verb.add_options({
-      {"--bus", &o->profile, "What HEDDLE_PROFILE=FILE or HEDDLE_BUS_TRACE=FILE PROGRAM has made",
+      {"--bus",
+       &o->profile,
+       "What HEDDLE_PROFILE=FILE or HEDDLE_BUS_TRACE=FILE PROGRAM has made",
        {.required = true}},
       {"-o,--output", &o->output, "A .dot or .svg file; otherwise DOT is printed"},
       {"--kind",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Replays a trace: for each bus, the handlers bound to each topic in their order, and the topic that
-// was raised last. A line that the writer would not have written is an error.
+// Replays a trace: for each bus, the handlers bound to each topic in their order, and the topic
+// that was raised last. A line that the writer would not have written is an error.
 #include "heddle/optimizer/bus_trace.hh"
 
 #include <algorithm>
@@ -255,7 +255,7 @@ class trace_reader {
     return made;
   }
 
-  /// The word is a name, with "#NUMBER" behind it if several handlers have that name.
+  /// The number of a handler, whose word ends in "#NUMBER" if several handlers have its name.
   number handler_of(const std::string& text) {
     const auto known = handlers_.find(text);
     if (known != handlers_.end()) return known->second;
@@ -304,7 +304,7 @@ class trace_reader {
   }
 
   std::string_view rest_;
-  std::string_view left_;  // of the current line
+  std::string_view left_;  // the words of the current line that are not read yet
   std::size_t line_number_ = 0;
   const trace_limits& limits_;
   profile_data p_;

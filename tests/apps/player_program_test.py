@@ -47,6 +47,21 @@ class Player(unittest.TestCase):
         self.assertIn("NOT the file", run(self.film, "--loss", 0.2, "--fps", 500, "--protocols",
                                           "parity").stdout)
 
+    def test_times_are_those_of_the_raises_from_outside(self):
+        done = run(self.film, "--fps", 500, "--json", "--times")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = json.loads(done.stdout)
+        self.assertTrue(found["whole"])
+        raises = found["raises"]
+        self.assertEqual(raises["session_opened"]["count"], 2)
+        self.assertGreaterEqual(raises["frame_clock"]["count"], found["frames"])
+        self.assertGreater(raises["segment_from_net"]["count"], found["segments"] // 2)
+        self.assertNotIn("message_from_user", raises)  # it is raised inside of frame_clock
+        self.assertAlmostEqual(found["handler_ns"], sum(r["ns"] for r in raises.values()), delta=20)
+        self.assertLess(found["handler_ns"], found["total_ns"])
+        self.assertIn("in handlers", run(self.film, "--fps", 500, "--times").stdout)
+        self.assertNotIn("raises", json.loads(run(self.film, "--fps", 500, "--json").stdout))
+
     def test_errors_say_what_and_what_to_do(self):
         for said, words in (
                 ("No such file", (self.film.with_name("none"),)),

@@ -74,7 +74,8 @@ HEDDLE_TEST(foreign, "libcurl's multi interface runs inside the runtime") {
   expect_output("curl_multi", "5 of 5 pages through libcurl\n", "epoll");
 }
 
-HEDDLE_TEST(complex_events, "double_click: two clicks within 300 ms, right clicks, and none on the border") {
+HEDDLE_TEST(complex_events,
+            "double_click: two clicks within 300 ms, right clicks, and none on the border") {
   expect_output("double_click 0 120 900 1000+ 1050- 1700",
                 "click at 0\nclick at 120\n  double click: 0 and 120\nclick at 900\n"
                 "click at 1000\n  menu\n  double click: 900 and 1000\nclick at 1700\n");

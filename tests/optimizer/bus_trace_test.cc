@@ -118,7 +118,8 @@ void expect_same_graphs(const traced_file& profile, const traced_file& trace) {
   const profile_data counted = read_profile(profile.path);
   const profile_data replayed = read_trace(trace.path);
   EXPECT_EQ(profile_graph(replayed), profile_graph(counted));
-  EXPECT_EQ(profile_graph(replayed, {.handlers = true}), profile_graph(counted, {.handlers = true}));
+  EXPECT_EQ(profile_graph(replayed, {.handlers = true}),
+            profile_graph(counted, {.handlers = true}));
   EXPECT_EQ(profile_graph(replayed, {.handlers = true, .threshold = 0.3}),
             profile_graph(counted, {.handlers = true, .threshold = 0.3}));
   EXPECT_GT(counted.edges.size(), 0u);

@@ -103,8 +103,8 @@ class bus {
     requires(!std::is_pointer_v<F> || std::is_function_v<std::remove_pointer_t<F>>)
   [[gnu::always_inline]] binding bind(F f, int order = 0, Bound... bound);
 
-  /// Binds a handler that runs only in raises for which `guard(args...)` is true. The guard gets the
-  /// topic's arguments, and must not change them. In merged code both are inlined.
+  /// Binds a handler that runs only in raises for which `guard(args...)` is true. The guard gets
+  /// the topic's arguments, and must not change them. In merged code both are inlined.
   template <any_topic T, HEDDLE_BIND_TARGET Function, class Guard>
     requires(!std::is_member_pointer_v<decltype(detail::pointer_of(Function))>)
   [[gnu::always_inline]] binding bind_if(Guard guard, int order = 0);
@@ -120,7 +120,8 @@ class bus {
   template <any_topic T, class F>
   [[gnu::always_inline]] binding filter(F f, int order = 0);
 
-  /// Unbinds a handler or a filter: it no longer runs, not even in a current raise. False if it was not bound.
+  /// Unbinds a handler or a filter: it no longer runs, not even in a current raise. False if it was
+  /// not bound.
   bool unbind(const binding& b) noexcept;
   /// Unbinds all member functions of this object; returns their number.
   std::size_t unbind_all(const void* object) noexcept;

@@ -20,7 +20,7 @@ class bus;
 
 namespace detail {
 
-/// What a queue and the handler that fills it share. `owner` is null after the bus has ended.
+/// The state that a queue and the handler that fills it share. `owner` is null after the bus ended.
 template <copyable_topic T>
 struct each_state {
   using copies = typename T::signature::copies;
@@ -93,7 +93,8 @@ struct each_handler<topic_signature<R, Args...>, T> {
 /// Resumes: a waiter later, from the ready queue. Several waiters get one raise each, in order.
 /// Owns: copies of the arguments, at most `len_max`; more raises are dropped and counted. It may
 ///   outlive the bus, and must outlive the tasks that wait.
-/// Cancel: a wait that is cancelled takes no raise. After the end of the bus next() gives the queued
+/// Cancel: a wait that is cancelled takes no raise. After the end of the bus next() gives the
+/// queued
 ///   raises, and then ends with operation_canceled.
 template <copyable_topic T>
 class [[nodiscard("raises are queued as long as it lives")]] raise_queue {

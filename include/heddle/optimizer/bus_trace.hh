@@ -15,7 +15,7 @@ struct trace_limits {
   std::size_t text_len_max = std::size_t{257} << 20;  ///< bytes; a bus writes at most 256 MiB
   std::size_t buses_max = 65536;                      ///< buses in one trace
   std::size_t bindings_max = 65536;                   ///< handlers bound to one topic at one time
-  profile_limits profile = {};                        ///< what does not fit is counted in `dropped`
+  profile_limits profile = {};  ///< entries beyond them are counted in `dropped`
 };
 
 /// Whether a file begins as a trace does.

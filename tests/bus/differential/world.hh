@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A random event program: handlers in three files that raise, bind, unbind, filter, queue, halt,
-// throw, post and delay as a seed says, and leave a trace. It is built generic and merged, in several ways; the
-// traces must be the same (tests/bus/optimized_test.cc).
+// throw, post and delay as a seed says, and leave a trace. It is built generic and merged, in
+// several ways; the traces must be the same (tests/bus/optimized_test.cc).
 #pragma once
 
 #include <string>

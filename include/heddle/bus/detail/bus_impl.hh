@@ -214,8 +214,8 @@ template <any_topic T, HEDDLE_BIND_TARGET Member, class Guard, class Object>
 inline binding bus::bind_if(Guard guard, Object* object, int order) {
   HEDDLE_ASSERT(object != nullptr, "bind a member function of an object, not of a null pointer");
   constexpr auto member = detail::pointer_of(Member);
-  return bind_guarded<T, detail::plan>(std::move(guard),
-                                       detail::direct_member<member, Object>{object}, order, object);
+  return bind_guarded<T, detail::plan>(
+      std::move(guard), detail::direct_member<member, Object>{object}, order, object);
 }
 
 template <any_topic T, class Guard, class F>
@@ -240,16 +240,15 @@ template <any_topic T, class Plan, class F>
 binding bus::bind_filter(F f, int order) {
   using who = detail::filter_handler<typename T::signature, F>;
   auto kept = std::make_unique<F>(std::move(f));
-  const binding b =
-      bind_slot(obtain(detail::topic_info_of<T>, detail::make_calls_of<T, Plan>),
-                {reinterpret_cast<detail::any_function>(&who::call), kept.get()},
-                {&detail::handler_info_of<who>,
-                 {},
-                 detail::slot_info::filter_order(order),
-                 0,
-                 nullptr,
-                 &who::destroy,
-                 detail::slot_kind::filter});
+  const binding b = bind_slot(obtain(detail::topic_info_of<T>, detail::make_calls_of<T, Plan>),
+                              {reinterpret_cast<detail::any_function>(&who::call), kept.get()},
+                              {&detail::handler_info_of<who>,
+                               {},
+                               detail::slot_info::filter_order(order),
+                               0,
+                               nullptr,
+                               &who::destroy,
+                               detail::slot_kind::filter});
   static_cast<void>(kept.release());
   return b;
 }
@@ -263,16 +262,15 @@ template <copyable_topic T, class Plan>
 raise_queue<T> bus::queue_each(std::size_t len_max) {
   using who = detail::each_handler<typename T::signature, T>;
   HEDDLE_ASSERT(len_max > 0, "each() needs room for one raise");
-  auto cell = std::make_unique<typename who::cell>(
-      std::make_shared<detail::each_state<T>>(*this, len_max));
+  auto cell =
+      std::make_unique<typename who::cell>(std::make_shared<detail::each_state<T>>(*this, len_max));
   const auto state = cell->state;
-  state->bound =
-      bind_slot(obtain(detail::topic_info_of<T>, detail::make_calls_of<T, Plan>),
-                {reinterpret_cast<detail::any_function>(&who::call), cell.get()},
-                {&detail::handler_info_of<who>,
-                 detail::hot_number<Plan, typename T::signature, who>::get(),
-                 std::numeric_limits<std::int64_t>::max(), 0, nullptr, &who::destroy,
-                 detail::slot_kind::waiters});
+  state->bound = bind_slot(
+      obtain(detail::topic_info_of<T>, detail::make_calls_of<T, Plan>),
+      {reinterpret_cast<detail::any_function>(&who::call), cell.get()},
+      {&detail::handler_info_of<who>, detail::hot_number<Plan, typename T::signature, who>::get(),
+       std::numeric_limits<std::int64_t>::max(), 0, nullptr, &who::destroy,
+       detail::slot_kind::waiters});
   static_cast<void>(cell.release());
   return raise_queue<T>(state);
 }

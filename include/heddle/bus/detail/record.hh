@@ -86,7 +86,7 @@ struct variant_table {
   std::uint32_t block_words = 0;  ///< size of the whole block
 };
 
-/// What a binding is for. `waiters` serves tasks, and is bound by class bus itself.
+/// The purpose of a binding. Class bus itself binds `waiters`, which serves tasks.
 enum class slot_kind : std::uint8_t { handler, filter, waiters };
 
 /// The data of a bound handler that only bind, unbind and the profile need.

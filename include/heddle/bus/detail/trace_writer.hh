@@ -43,10 +43,10 @@ class trace_writer {
   std::string path_;
   std::uint64_t bytes_max_;
   std::string buffer_;
-  std::string bus_;     // the line that begins each block; empty before the first
-  bool full_ = false;   // the file has reached its limit
+  std::string bus_;    // the line that begins each block; empty before the first
+  bool full_ = false;  // the file has reached its limit
   bool simulated_ = false;
-  int error_ = 0;       // errno of the first failure
+  int error_ = 0;  // errno of the first failure
   std::chrono::nanoseconds began_;
 };
 
