@@ -7,14 +7,15 @@
 #include <string_view>
 
 #include "acme/certificate.hh"
-#include "acme/json.hh"
 #include "acme/keys.hh"
 #include "acme/wire.hh"
 #include "heddle/base/error.hh"
+#include "heddle/http/detail/json.hh"
 
 namespace {
 
 using namespace heddle::acme::detail;
+using heddle::http::detail::json_limits;
 
 void demand(bool condition) {
   if (!condition) std::abort();

@@ -5,12 +5,14 @@
 #include <optional>
 #include <string>
 
-#include "acme/json.hh"
 #include "acme/keys.hh"
 #include "heddle/acme/options.hh"
 #include "heddle/client/client.hh"
+#include "heddle/http/detail/json.hh"
 
 namespace heddle::acme::detail {
+
+using http::detail::json;
 
 /// An answer that is no error.
 struct reply {

@@ -33,6 +33,11 @@ void check_net(const serve_options& o) {
     throw bad_setting("--net user serves on its own address; leave --bind and --public out");
 }
 
+void check_pages_on(const serve_options& o) {
+  if (!o.origins.empty() && !o.pages)
+    throw bad_setting("--page-fetch is about pages, which --pages turns on; add it");
+}
+
 void check_qr(const serve_options& o) {
   if (o.qr && !draws_qr)
     throw bad_setting(
@@ -91,6 +96,7 @@ void check_serve(const serve_options& o) {
   check_net(o);
   check_listen(o);
   check_qr(o);
+  check_pages_on(o);
   check_places(o);
   check_proxies(o);
   check_acme(o);

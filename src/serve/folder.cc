@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include "heddle/client/page_fetch.hh"
+#include "heddle/http/uri.hh"
+
 namespace heddle::serve {
 namespace {
 
@@ -31,13 +34,47 @@ http::static_options options_of(const serve_options& o, bool main) {
   return s;
 }
 
+constexpr std::string_view page_files_end = ".page";
+
+/// Whether a path leads to the text of a page, which visitors do not get.
+bool is_page_text(std::string_view raw) {
+  std::string room(raw.size(), '\0');
+  const auto path = http::decode_path(raw, room, {.encoded_backslash = true});
+  return path && path->ends_with(page_files_end);
+}
+
+void add_sources(http::page_files& pages, const serve_options& o) {
+  http::page_fetch_options allowed;
+  allowed.origins = o.origins;
+  pages.source("fetch", http::fetch_source(std::move(allowed)));
+}
+
 }  // namespace
+
+task<std::vector<std::string>> check_pages(const serve_options& o) {
+  std::vector<std::string> wrong;
+  if (!o.pages) co_return wrong;
+  std::vector<std::string> folders{o.directory};
+  for (const auto& [name, folder] : o.sites) folders.push_back(folder);
+  for (const std::string& each : folders) {
+    http::page_files pages(each);
+    add_sources(pages, o);
+    const std::vector<std::string> found = co_await pages.check();
+    wrong.insert(wrong.end(), found.begin(), found.end());
+  }
+  co_return wrong;
+}
 
 folder::folder(const serve_options& o, bool main)
     : files_(o.directory, options_of(o, main)), fields_(o.path_fields) {
   if (o.files.compress && http::codings_made().empty())
     throw failure(std::make_error_code(std::errc::not_supported),
                   "--compress: this program was built without zlib, libbrotlienc and libzstd");
+  if (!o.pages) return;
+  http::page_files_options options;
+  options.complete = [this](http::request& r, http::response& head) { complete(r, head); };
+  pages_.emplace(o.directory, std::move(options));
+  add_sources(*pages_, o);
 }
 
 folder::folder(const serve_options& o) : folder(o, false) {}
@@ -49,7 +86,9 @@ folder::folder(bus& b, const serve_options& o) : folder(o, true) {
 }
 
 flow folder::on_asked(question& q) {
-  if (fields_.empty()) [[likely]] {
+  if (pages_) {
+    q.answer = with_pages(q.request);
+  } else if (fields_.empty()) [[likely]] {
     q.answer = files_.answer(q.request);
   } else {
     q.answer = with_fields(q.request);
@@ -64,6 +103,21 @@ task<http::response> folder::with_fields(http::request& asked) {
   for (const path_field& each : fields_)
     if (each.about.leads_to(asked.path())) r.header(each.name, each.value);
   co_return r;
+}
+
+/// A page begins to leave before it is whole, so its head is completed where it is made.
+void folder::complete(http::request& asked, http::response& head) const {
+  head.shared_lines(files_.extra_lines());
+  for (const path_field& each : fields_)
+    if (each.about.leads_to(asked.path())) head.header(each.name, each.value);
+}
+
+task<http::response> folder::with_pages(http::request& asked) {
+  std::optional<http::response> page = co_await pages_->answer_if_page(asked);
+  if (page) co_return std::move(*page);
+  if (!is_page_text(asked.path())) co_return co_await with_fields(asked);
+  http::response missing = asked.error(404, "");
+  co_return missing;
 }
 
 void folder::on_made_here(http::response& r) { r.shared_lines(files_.extra_lines()); }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "heddle/web/metrics.hh"
+#include "heddle/web/page_files.hh"
 #include "heddle/web/static_files.hh"
 #include "serve/options.hh"
 #include "serve/topics.hh"
@@ -20,6 +21,10 @@ struct folder_counters {
   folder_counters& operator+=(const folder_counters& other) noexcept;
 };
 void show(const folder_counters& c, http::metrics_page& page);
+
+/// Reads the pages of all folders, and gives their errors, one line each; none without --pages.
+/// Fails: throws failure if a folder cannot be read.
+[[nodiscard]] task<std::vector<std::string>> check_pages(const serve_options& o);
 
 /// Thread: the shard's color. Owns: its bindings, the folder's descriptor and cache; do not destroy
 /// it while busy(). Fails: the constructor throws failure if the folder cannot be used or a header
@@ -43,15 +48,20 @@ class folder {
   }
 
   [[nodiscard]] folder_counters counters() const noexcept;
-  [[nodiscard]] bool busy() const noexcept { return files_.busy() != 0; }
+  [[nodiscard]] bool busy() const noexcept {
+    return files_.busy() != 0 || (pages_ && pages_->busy() != 0);
+  }
 
  private:
   folder(const serve_options& o, bool main);
   [[nodiscard]] task<http::response> with_fields(http::request& asked);
+  [[nodiscard]] task<http::response> with_pages(http::request& asked);
+  void complete(http::request& asked, http::response& head) const;
 
   bus* bus_ = nullptr;
   http::static_files files_;
   std::vector<path_field> fields_;
+  std::optional<http::page_files> pages_;  // set with --pages
 };
 
 }  // namespace heddle::serve

@@ -53,6 +53,8 @@ struct serve_options {
   std::vector<path_pattern> uploads;  ///< where files may be put; empty: nowhere
   std::uint64_t upload_bytes_max = 64ull << 20;
   bool upload_replace = false;
+  bool pages = false;                ///< *.page files are pages
+  std::vector<std::string> origins;  ///< origins that pages may fetch from
   bool archives = false;
   std::uint64_t archive_files_max = 100'000;
 

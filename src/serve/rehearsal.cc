@@ -14,6 +14,7 @@
 #include "serve/shard.hh"
 #include "serve/tls.hh"
 #include "serve/values.hh"
+#include "source/print_error.hh"
 
 namespace heddle::serve {
 namespace {
@@ -50,8 +51,12 @@ void rehearse_doors(const serve_options& o) {
 
 }  // namespace
 
-int rehearse(const serve_options& o) {
+task<int> rehearse(serve_options o) {
   rehearse_parts(o);
+  const std::vector<std::string> wrong = co_await check_pages(o);
+  for (const std::string& each : wrong)
+    source::print_error(each, "the page would be answered with 500; correct it");
+  if (!wrong.empty()) co_return 1;
   rehearse_doors(o);
   if (o.is_proxy) {
     std::printf("The settings are good: %s", o.proxy.upstreams.front().c_str());
@@ -63,7 +68,7 @@ int rehearse(const serve_options& o) {
   for (const auto& [name, folder] : o.sites)
     std::printf(", %s at %s", folder.c_str(), name.c_str());
   std::printf("; %s.\n", o.secure() ? "https" : "http");
-  return 0;
+  co_return 0;
 }
 
 }  // namespace heddle::serve

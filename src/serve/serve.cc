@@ -259,8 +259,7 @@ int run_service(const setting_table& table, const setting_requests& flags) {
   if (!o.note.empty()) std::fprintf(stderr, "%s.\n", o.note.c_str());
   runtime rt(o.runtime);
   try {
-    if (o.check)
-      return rt.run([](const serve_options& asked) -> task<int> { co_return rehearse(asked); }(o));
+    if (o.check) return rt.run(rehearse(o));
     return rt.run(serve(table, flags, o));
   } catch (const failure& e) {
     print_error(e.what(), help);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "heddle/client/page_fetch.hh"
 #include "heddle/http/detail/fixed_fields.hh"
 #include "heddle/http/headers.hh"
 #include "heddle/io/address.hh"
@@ -57,6 +58,16 @@ void add_site(serve_options& o, std::string_view text) {
 void add_rate(serve_options& o, std::string_view text) {
   o.rates.push_back(rate_rule::parse(text));
 }
+void add_origin(serve_options& o, std::string_view text) {
+  try {
+    static_cast<void>(http::fetch_source({.origins = {std::string(text)}}));
+  } catch (const failure&) {
+    throw bad_setting("'" + std::string(text) +
+                      "' is no origin; write http://127.0.0.1:7001 or https://api.example.com");
+  }
+  o.origins.emplace_back(text);
+}
+
 void add_redirect(serve_options& o, std::string_view text) {
   o.redirects.push_back(redirect_rule::parse(text));
 }

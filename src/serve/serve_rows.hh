@@ -12,6 +12,7 @@ namespace serve_rows {
 
 // Values that need more than a member. Each throws bad_setting.
 void add_header(serve_options& o, std::string_view text);
+void add_origin(serve_options& o, std::string_view text);
 void add_path_field(serve_options& o, std::string_view text);
 void add_place(serve_options& o, std::string_view text);
 void add_rate(serve_options& o, std::string_view text);
@@ -99,6 +100,10 @@ inline constexpr setting all[] = {
     {"upload", "take files there, by PUT and by the form PATH?upload", site,
      each("PATH", &add_upload)},
     {"upload-replace", "an upload may replace a file", site, switch_at<&opts::upload_replace>},
+    {"pages", "/about is the page about.page, whose sources run at once", site,
+     switch_at<&opts::pages>},
+    {"page-fetch", "an origin that pages may fetch from: http://127.0.0.1:7001", site,
+     each("ORIGIN", &add_origin)},
     {"archives", "folders as /folder/?archive=zip or tar", site, switch_at<&opts::archives>},
     {"spa", "answer unknown paths with /index.html", common,
      switch_at<files, &folder::single_page>},

@@ -27,7 +27,7 @@ struct question {
 ///   80 named_sites   other folders by host name            --site
 ///   85 uploads       files that are put here               --upload
 ///   86 archives      folders as one file                   --archives
-///   90 folder        all others
+///   90 folder        all others, pages included            --pages
 ///   90 upstreams     all others, in its place            heddle proxy
 struct asked : haltable_topic<question&> {};
 

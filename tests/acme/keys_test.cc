@@ -3,14 +3,15 @@
 #include "acme/keys.hh"
 
 #include "acme/certificate.hh"
-#include "acme/json.hh"
 #include "heddle/base/error.hh"
+#include "heddle/http/detail/json.hh"
 #include "support/test.hh"
 
 namespace heddle {
 namespace {
 
 using namespace acme::detail;
+using http::detail::json;
 
 std::string hex(std::string_view bytes) {
   std::string out;

@@ -16,11 +16,11 @@
 #include <string>
 #include <vector>
 
-#include "acme/json.hh"
 #include "acme/keys.hh"
 #include "heddle/acme/challenges.hh"
 #include "heddle/client/client.hh"
 #include "heddle/heddle.hh"
+#include "heddle/http/detail/json.hh"
 #include "heddle/io/tcp.hh"
 #include "heddle/probe/json.hh"
 #include "heddle/tls/stream.hh"
@@ -29,9 +29,9 @@
 namespace heddle::test {
 
 using acme::detail::from_base64url;
-using acme::detail::json;
 using acme::detail::sha256;
 using acme::detail::to_base64url;
+using http::detail::json;
 
 /// Signs a request (DER) for a span of wall time; gives the chain as PEM.
 inline std::string sign_request(const tls::pem_pair& ca, const std::string& der, std::int64_t from,

@@ -46,6 +46,7 @@ constexpr std::array<ending_example, 15> examples_that_listen{{
     {"httpd"},
     {"https", speaks::https},
     {"json_api"},
+    {"page_site"},
     {"proxy"},
     {"rpc_calculator", speaks::by_another_test},
     {"upload"},

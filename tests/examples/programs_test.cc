@@ -169,6 +169,31 @@ HEDDLE_TEST(examples, "echo: two connections at once, each gets its own lines ba
   rt.run(with_server("echo", &two_echoes));
 }
 
+/// The example with the folder of its pages.
+task<> a_page_from_files() {
+  process p = co_await spawn_process(
+      {example("page_site"), "0", heddle::test::source_dir() + "/examples/pages"},
+      process_options().output(child_stream::pipe));
+  line_reader lines(p.output());
+  const std::uint16_t port = co_await port_of(lines);
+  tcp_stream conn = co_await tcp_connect(address::loopback(port));
+  co_await conn.write("GET /?q=%3Crain HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+  std::string all;
+  while (received in = co_await conn.receive()) all += in.text();
+  for (const char* text : {"<title>News</title>", "for <a href=\"/?q=%3Crain\">&lt;rain</a>",
+                           "<a href=\"/news?about=1\">&lt;No&gt; news</a> <small>today</small>",
+                           "weather: unknown", "a file &amp; lies beside", "1 visits"})
+    EXPECT_NE(all.find(text), std::string::npos) << text << " in " << all;
+  p.kill(SIGTERM);
+  static_cast<void>(co_await p.wait());
+}
+
+HEDDLE_TEST(examples,
+            "page_site: a page from files shows a table, a file and a text for a failure") {
+  runtime rt;
+  rt.run(a_page_from_files());
+}
+
 HEDDLE_TEST(examples, "httpd: pages, an echoed body and a clear 404 on one connection") {
   runtime rt;
   rt.run(with_server("httpd", &three_requests));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A page made of parts that are fetched at the same time and sent as they come (Krohn and others,
 // 2007, 7.1). The text has places: {{name}} gets a part as text, which is escaped, {{{name}}} one
-// as HTML, as it is. The client gets everything before the first part that is not ready yet.
+// as HTML, as it is. The client gets everything before the first part that is not ready yet. Pages
+// that lie in files, and begin their sources themselves, are in page_files.hh; the language is one.
 //
 //   const http::page front("<h1>{{title}}</h1>{{{news}}}<footer>{{{weather}}}</footer>");
 //
@@ -14,6 +15,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,6 +27,8 @@
 #include "heddle/web/incoming.hh"
 
 namespace heddle::http {
+
+struct page_plan;
 
 /// A part of a page: a name, the task that makes it, and the text to show if the task fails.
 struct page_part {
@@ -51,8 +55,8 @@ template <class Awaitable>
 [[nodiscard]] page_part part(std::string name, std::string_view text);
 
 /// Thread: any, once it is made: it does not change.
-/// Fails: the constructor throws failure(invalid_argument), which names the line, for a place that
-///   has no end or no name.
+/// Fails: the constructor throws failure(invalid_argument), which names the line, for a tag that
+///   cannot be read, and for a place where no escaping is safe (docs/guide/pages.md).
 class page {
  public:
   explicit page(std::string text);
@@ -74,22 +78,14 @@ class page {
   }
   [[nodiscard]] task<response> send_all(request& asked, std::vector<page_part> parts) const;
 
-  /// The names of the page's places, in order; a name that occurs twice is there twice.
+  /// The names of the page's places and sections, in order; a name that occurs twice is there
+  /// twice.
   [[nodiscard]] std::vector<std::string_view> places() const;
 
  private:
-  struct piece_of_text {
-    std::string literal;  // before the place
-    std::string name;     // the place's name; empty behind the last place
-    bool raw = false;
-  };
-  struct made_part;
-  struct filling;
-
   [[nodiscard]] std::vector<std::size_t> match(const std::vector<page_part>& parts) const;
-  static task<response> compose(scope& s, const page& self, request& asked, filling& all);
 
-  std::vector<piece_of_text> pieces_;
+  std::shared_ptr<const page_plan> plan_;  // one use, whose sources are the names of the parts
 };
 
 }  // namespace heddle::http

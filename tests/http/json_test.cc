@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The reader of JSON: values, and every kind of text that it must refuse. Where nlohmann-json is
 // installed, it is the judge of both lists.
-#include "acme/json.hh"
+#include "heddle/http/detail/json.hh"
 
 #include "heddle/base/error.hh"
 #include "support/test.hh"
@@ -14,7 +14,7 @@
 namespace heddle {
 namespace {
 
-using acme::detail::json;
+using http::detail::json;
 
 const char* const good_texts[] = {"null",
                                   " true ",
@@ -77,7 +77,7 @@ bool reads(std::string_view text) {
   }
 }
 
-HEDDLE_TEST(acme_json, "good texts are read, and bad ones are refused with their place") {
+HEDDLE_TEST(json_text, "good texts are read, and bad ones are refused with their place") {
   for (const char* text : good_texts) EXPECT_TRUE(reads(text)) << text;
   for (const char* text : bad_texts) EXPECT_FALSE(reads(text)) << text;
   try {
@@ -91,13 +91,15 @@ HEDDLE_TEST(acme_json, "good texts are read, and bad ones are refused with their
 #endif
 }
 
-HEDDLE_TEST(acme_json, "values are found by their names, and missing ones are empty") {
+HEDDLE_TEST(json_text, "values are found by their names, and missing ones are empty") {
   const json doc = json::parse(
       R"({"status":"valid","list":["a","b"],"n":-2.5,"yes":true,"x":"\u00e9\ud83d\ude00\/"})");
   EXPECT_EQ(doc["status"].text(), "valid");
   EXPECT_EQ(doc["list"].items().size(), 2u);
   EXPECT_EQ(doc["list"].items()[1].text(), "b");
   EXPECT_EQ(doc["n"].number(), -2.5);
+  EXPECT_EQ(doc["n"].number_text(), "-2.5");
+  EXPECT_EQ(doc["n"].text(), "");
   EXPECT_TRUE(doc["yes"].truth());
   EXPECT_EQ(doc["x"].text(), "\xc3\xa9\xf0\x9f\x98\x80/");
   EXPECT_EQ(doc["none"]["deeper"].text(), "");
@@ -105,7 +107,7 @@ HEDDLE_TEST(acme_json, "values are found by their names, and missing ones are em
   EXPECT_FALSE(doc["status"].truth());
 }
 
-HEDDLE_TEST(acme_json, "names do not repeat, and depth and size are bounded") {
+HEDDLE_TEST(json_text, "names do not repeat, and depth and size are bounded") {
   EXPECT_FALSE(reads(R"({"a":1,"a":2})"));
   const auto nested = [](std::size_t depth) {
     return std::string(depth, '[') + std::string(depth, ']');

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A strict reader of JSON (RFC 8259), for the answers of certificate authorities: small documents
-// from a peer that is not trusted with memory. Names may not repeat, because two programs could
-// then read one document differently; nesting and the number of values are bounded.
+// A strict reader of JSON (RFC 8259): small documents from a peer that is not trusted with memory,
+// such as a certificate authority or a source of a page. Names may not repeat, because two programs
+// could then read one document differently; nesting and the number of values are bounded.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace heddle::acme::detail {
+namespace heddle::http::detail {
 
 struct json_limits {
   std::size_t depth_max = 32;       ///< lists and objects inside each other
@@ -30,9 +30,15 @@ class json {
   [[nodiscard]] kind what() const noexcept { return kind_; }
   /// The member of this name; a null value if there is none.
   [[nodiscard]] const json& operator[](std::string_view name) const noexcept;
-  [[nodiscard]] std::string_view text() const noexcept { return text_; }
+  [[nodiscard]] std::string_view text() const noexcept {
+    return kind_ == kind::text ? std::string_view(text_) : std::string_view();
+  }
   [[nodiscard]] bool truth() const noexcept { return kind_ == kind::boolean && number_ != 0; }
   [[nodiscard]] double number() const noexcept { return kind_ == kind::number ? number_ : 0; }
+  /// A number as the document writes it, so that no digit is lost.
+  [[nodiscard]] std::string_view number_text() const noexcept {
+    return kind_ == kind::number ? std::string_view(text_) : std::string_view();
+  }
   /// The values of a list, or of an object's members.
   [[nodiscard]] const std::vector<json>& items() const noexcept { return items_; }
   /// The names of an object's members, in the order of items().
@@ -48,4 +54,4 @@ class json {
   std::vector<std::string> names_;
 };
 
-}  // namespace heddle::acme::detail
+}  // namespace heddle::http::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The reader: one function for each rule of the grammar.
-#include "acme/json.hh"
+#include "heddle/http/detail/json.hh"
 
 #include <algorithm>
 #include <cerrno>
@@ -8,7 +8,7 @@
 
 #include "heddle/base/error.hh"
 
-namespace heddle::acme::detail {
+namespace heddle::http::detail {
 namespace {
 
 constexpr unsigned high_surrogate = 0xd800;
@@ -16,7 +16,7 @@ constexpr unsigned low_surrogate = 0xdc00;
 constexpr unsigned surrogates_end = 0xe000;
 constexpr unsigned code_points_end = 0x110000;
 
-bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
+bool json_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 
 void append_utf8(std::string& out, unsigned code) {
   const auto tail = [&](unsigned shift) {
@@ -96,7 +96,7 @@ class json_reader {
         break;
       default:
         made.kind_ = json::kind::number;
-        made.number_ = number();
+        number(made);
     }
     return made;
   }
@@ -136,10 +136,10 @@ class json_reader {
     }
   }
 
-  double number() {
+  void number(json& into) {
     const std::size_t from = at_;
     if (peek() == '-') ++at_;
-    if (!is_digit(peek())) fail("a value is missing");
+    if (!json_digit(peek())) fail("a value is missing");
     if (peek() == '0') {
       ++at_;
     } else {
@@ -154,12 +154,12 @@ class json_reader {
       if (peek() == '+' || peek() == '-') ++at_;
       digits();
     }
-    const std::string copy(text_.substr(from, at_ - from));
-    return std::strtod(copy.c_str(), nullptr);
+    into.text_ = text_.substr(from, at_ - from);
+    into.number_ = std::strtod(into.text_.c_str(), nullptr);
   }
   void digits() {
-    if (!is_digit(peek())) fail("a digit is missing");
-    while (is_digit(peek())) ++at_;
+    if (!json_digit(peek())) fail("a digit is missing");
+    while (json_digit(peek())) ++at_;
   }
 
   std::string text() {
@@ -208,8 +208,8 @@ class json_reader {
     for (int i = 0; i != 4; ++i, ++at_) {
       const char c = peek();
       const char lower = static_cast<char>(c | 0x20);
-      if (!is_digit(c) && (lower < 'a' || lower > 'f')) fail("a hexadecimal digit is missing");
-      code = code << 4 | static_cast<unsigned>(is_digit(c) ? c - '0' : lower - 'a' + 10);
+      if (!json_digit(c) && (lower < 'a' || lower > 'f')) fail("a hexadecimal digit is missing");
+      code = code << 4 | static_cast<unsigned>(json_digit(c) ? c - '0' : lower - 'a' + 10);
     }
     return code;
   }
@@ -249,4 +249,4 @@ const json& json::operator[](std::string_view name) const noexcept {
   return at == names_.end() ? none : items_[static_cast<std::size_t>(at - names_.begin())];
 }
 
-}  // namespace heddle::acme::detail
+}  // namespace heddle::http::detail
