@@ -131,6 +131,7 @@ folder_counters& folder_counters::operator+=(const folder_counters& other) noexc
   files.hits += other.files.hits;
   files.misses += other.files.misses;
   files.compressed += other.files.compressed;
+  files.direct += other.files.direct;
   files.joined += other.files.joined;
   files.unkept += other.files.unkept;
   evictions += other.evictions;
@@ -144,6 +145,8 @@ void show(const folder_counters& c, http::metrics_page& page) {
   page.counter("heddle_files_hits_total", "Answered from memory.", c.files.hits)
       .counter("heddle_files_misses_total", "A file was opened.", c.files.misses)
       .counter("heddle_files_compressed_total", "Files packed on the fly.", c.files.compressed)
+      .counter("heddle_files_direct_total", "Files read without the kernel's cache.",
+               c.files.direct)
       .counter("heddle_files_joined_total", "Waited for a file that was being opened.",
                c.files.joined)
       .counter("heddle_files_unkept_total", "Sent in parts: slow clients held too much.",

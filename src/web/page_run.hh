@@ -23,11 +23,10 @@ namespace heddle::http {
 /// One use of a text in a page: the page itself, or an include. Each has its own sources.
 struct page_use {
   std::shared_ptr<const page_text> text;
-  std::string file = {};    // the name in messages
-  std::size_t parent = 0;   // the use that includes it, if it is an include
-  std::size_t include = 0;  // the index of the include there
-  std::size_t first_source =
-      0;  // the place of its first source in page_run::results; its others follow
+  std::string file = {};               // the name in messages
+  std::size_t parent = 0;              // the use that includes it, if it is an include
+  std::size_t include = 0;             // the index of the include there
+  std::size_t first_source = 0;        // the index of the first in page_run::results
   std::vector<std::size_t> uses = {};  // for each include of the text its use
 };
 

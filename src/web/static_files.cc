@@ -16,6 +16,7 @@
 #include "heddle/sched/runtime.hh"
 #include "heddle/web/detail/hidden_path.hh"
 #include "web/counted_body.hh"
+#include "web/direct_read.hh"
 #include "web/driver_call.hh"
 #include "web/file_answer.hh"
 #include "web/html_page.hh"
@@ -70,6 +71,12 @@ static_files::static_files(const std::string& root, static_options options)
   root_fd_ = ::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (root_fd_ < 0)
     throw failure({errno, std::generic_category()}, "cannot serve the directory '" + root + "'");
+  if (!options_.direct) return;
+  if (const std::string why = why_not_directly(root_fd_); !why.empty()) {
+    ::close(root_fd_);
+    throw failure(std::make_error_code(std::errc::operation_not_supported),
+                  "cannot read the files of '" + root + "' directly: " + why);
+  }
 }
 
 static_files::~static_files() { ::close(root_fd_); }

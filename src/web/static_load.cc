@@ -19,12 +19,15 @@
 #include "heddle/sched/runtime.hh"
 #include "heddle/web/detail/hidden_path.hh"
 #include "web/counted_body.hh"
+#include "web/direct_read.hh"
 #include "web/driver_call.hh"
 #include "web/file_answer.hh"
 #include "web/static_open.hh"
 
 namespace heddle::http {
 namespace {
+
+constexpr std::size_t small_file_bytes = 64 * 1024;
 
 std::uint64_t in_ns(const statx_timestamp& t) noexcept {
   return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
@@ -47,8 +50,20 @@ std::string etag_of(const file_facts& f) { return std::string(file_etag(f).text(
 
 /// Reads the whole file; the result is empty if the file changed or cannot be read.
 task<piece> static_files::read_whole(const opened& file) {
-  counted_body body(held_bytes_, pages_, static_cast<std::size_t>(file.facts.size));
+  const auto size = static_cast<std::size_t>(file.facts.size);
+  // In a full cache each new file drops others. Pages, which the kernel has to give and take back,
+  // would cost more than they save; a small file then goes into ordinary memory.
+  const bool in_pages =
+      size > small_file_bytes || cache_.bytes() + size <= options_.cache_bytes_max;
+  counted_body body = in_pages ? counted_body(held_bytes_, pages_, size)
+                               : counted_body(held_bytes_, std::string(size, '\0'));
   const byte_span into = body.writable();
+  if (options_.direct) {
+    const std::int64_t got = co_await read_directly(file.file.number(), into);
+    if (got != static_cast<std::int64_t>(size)) co_return piece();
+    ++counters_.direct;
+    co_return piece::held_by(std::move(body));
+  }
   std::size_t have = 0;
   while (have < into.size()) {
     const std::int64_t got =

@@ -43,6 +43,10 @@ struct static_options {
   /// Memory of all bodies: those in the cache, and those dropped from the cache that slow clients
   /// still read. Beyond it, files are sent in parts: unkept. 0: twice cache_bytes_max plus 16 MiB.
   std::uint64_t held_bytes_max = 0;
+  /// Files that go into the cache are read without the kernel's cache (O_DIRECT), so that no byte
+  /// is in memory twice. Larger files are sent from the kernel's cache as before. The constructor
+  /// throws failure if the root's file system cannot do that.
+  bool direct = false;
   std::uint64_t compress_bytes_min = 256;    ///< smaller files are not compressed
   std::size_t listing_entries_max = 10'000;  ///< names on one page
   /// Gives HTML to put below the list of a folder; its path is decoded and ends with a slash.
@@ -57,6 +61,7 @@ struct static_counters {
   std::uint64_t joined = 0;      ///< waited for a file that another request was opening
   std::uint64_t unkept = 0;      ///< not cached, because held_bytes_max was reached
   std::uint64_t compressed = 0;  ///< files packed on the fly
+  std::uint64_t direct = 0;      ///< files read without the kernel's cache
 };
 
 /// Thread: one color. Owns: the root's descriptor and the cache.

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+// The kernel reads into a block of whole pages at an aligned address, from which the bytes are
+// copied. 4 KiB suit every disk whose blocks are not larger; other files are read normally.
+#include "web/direct_read.hh"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "web/driver_call.hh"
+
+namespace heddle::http {
+namespace {
+
+constexpr std::size_t direct_alignment = 4096;
+constexpr std::size_t direct_block_max = 256 * 1024;  // at once; a larger file takes several reads
+constexpr int direct_names_max = 1000;                // of a folder, to find a file to try
+
+struct free_block {
+  void operator()(std::byte* block) const noexcept { std::free(block); }
+};
+using aligned_block = std::unique_ptr<std::byte[], free_block>;
+
+aligned_block make_aligned(std::size_t size) {
+  auto* const block = static_cast<std::byte*>(std::aligned_alloc(direct_alignment, size));
+  if (block == nullptr) throw std::bad_alloc();
+  return aligned_block(block);
+}
+
+std::size_t whole_blocks(std::size_t size) noexcept {
+  return (size + direct_alignment - 1) / direct_alignment * direct_alignment;
+}
+
+bool set_direct(int file, bool on) noexcept {
+  return ::fcntl(file, F_SETFL, on ? O_RDONLY | O_DIRECT : O_RDONLY) == 0;
+}
+
+}  // namespace
+
+task<std::int64_t> read_directly(int file, byte_span into) {
+  const std::size_t block_size = std::min(whole_blocks(into.size()), direct_block_max);
+  const aligned_block block = make_aligned(std::max(block_size, direct_alignment));
+  bool direct = set_direct(file, true);
+  std::size_t have = 0;
+  while (have < into.size()) {
+    const std::size_t wanted = std::min(block_size, whole_blocks(into.size() - have));
+    const std::int64_t got = co_await read_at(file, block.get(), wanted, have);
+    if (got == -EINVAL &&
+        direct) {  // the disk's blocks are larger, or the file system has no other
+      direct = false;
+      static_cast<void>(set_direct(file, false));
+      continue;
+    }
+    if (got < 0) co_return got;
+    const std::size_t part = std::min(static_cast<std::size_t>(got), into.size() - have);
+    std::memcpy(into.data() + have, block.get(), part);
+    have += part;
+    // The end of the file: its last block is not whole.
+    if (got == 0 || (direct && static_cast<std::size_t>(got) % direct_alignment != 0)) break;
+  }
+  co_return static_cast<std::int64_t>(have);
+}
+
+std::string why_not_directly(int folder) {
+  const int own = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR* const names = own < 0 ? nullptr : ::fdopendir(own);
+  if (names == nullptr) {
+    if (own >= 0) ::close(own);
+    return {};
+  }
+  std::string why;
+  int tried = 0;
+  while (const dirent* each = ::readdir(names)) {
+    struct stat state{};
+    if (++tried > direct_names_max) break;
+    if (::fstatat(folder, each->d_name, &state, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    if (!S_ISREG(state.st_mode)) continue;
+    const int file = ::openat(folder, each->d_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (file < 0) continue;
+    if (!set_direct(file, true)) {
+      why = std::string("its file system cannot read '") + each->d_name +
+            "' without the kernel's cache (O_DIRECT); leave out --direct";
+    } else {
+      const aligned_block block = make_aligned(direct_alignment);
+      if (::pread(file, block.get(), direct_alignment, 0) < 0 && errno == EINVAL)
+        why = std::string("the disk of '") + each->d_name +
+              "' has blocks of more than 4 KiB, which are not read directly; leave out --direct";
+    }
+    ::close(file);
+    break;
+  }
+  ::closedir(names);
+  return why;
+}
+
+}  // namespace heddle::http
