@@ -21,8 +21,9 @@ namespace {
 
 constexpr std::size_t direct_alignment = 4096;
 constexpr std::size_t direct_block_max = 256 * 1024;  // at once; a larger file takes several reads
-constexpr int direct_names_max = 1000;                // of a folder, to find a file to try
+constexpr int direct_names_max = 1000;                // names that are looked at for a file to try
 
+/// Gives a block back to the C library.
 struct free_block {
   void operator()(std::byte* block) const noexcept { std::free(block); }
 };
