@@ -45,10 +45,12 @@ class page_folder {
     file_status seen = {};
     time_point checked{};
     bool settled = true;  // false: the file was so new that its time may not show a change
+    [[nodiscard]] bool is_missing() const noexcept { return !text && wrong.empty(); }
   };
   struct kept_plan {
     plan_pointer plan = {};
     time_point checked{};
+    [[nodiscard]] bool is_missing() const noexcept { return !plan; }
   };
 
   [[nodiscard]] bool is_fresh(time_point checked) const;
@@ -60,6 +62,9 @@ class page_folder {
   [[nodiscard]] std::string line_of(std::string_view file, std::uint32_t line) const;
   template <class Kept>
   void make_room(std::map<std::string, Kept, std::less<>>& kept) const {
+    if (kept.size() < options_.files_max) return;
+    // Visitors can ask for any number of missing names; those must not push pages out.
+    std::erase_if(kept, [](const auto& each) { return each.second.is_missing(); });
     if (kept.size() >= options_.files_max) kept.clear();
   }
 

@@ -357,6 +357,21 @@ HEDDLE_TEST(page_files_simulated, "files are looked at once a second, and read o
   }));
 }
 
+HEDDLE_TEST(page_files_simulated, "names that are missing do not push pages out of memory") {
+  auto world = std::make_unique<sim_driver>(sim_options{.seed = 5});
+  sim_driver& sim = *world;
+  sim.write_file("/s/a.page", "one");
+  runtime rt(std::move(world));
+  rt.run(with_pages("/s", {.reload = false, .files_max = 4},
+                    [&](address at, http::page_files&) -> task<> {
+                      EXPECT_EQ(co_await shown(at, "/a"), "one");
+                      sim.write_file("/s/a.page", "two");
+                      for (int i = 0; i != 20; ++i)
+                        EXPECT_EQ(co_await shown(at, "/no" + std::to_string(i)), "404");
+                      EXPECT_EQ(co_await shown(at, "/a"), "one");  // it is not read again
+                    }));
+}
+
 HEDDLE_TEST(page_files_simulated, "a file that changes while it is read is never half old") {
   for (std::uint64_t seed = 1; seed != 30; ++seed) {
     auto world = std::make_unique<sim_driver>(sim_options{.seed = seed});
