@@ -13,6 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 sys.dont_write_bytecode = True
 
+import bench_disk
 import bench_machine as machine
 import bench_overload
 import bench_sealed
@@ -47,6 +48,21 @@ class Overload(unittest.TestCase):
         for wrong in ({"errors": 1}, {"asked": 0}):
             with self.assertRaises(machine.Failed):
                 bench_overload.values_of(json.dumps({**self.ANSWER, **wrong}), 1000, None)
+
+
+class Disk(unittest.TestCase):
+    SAID = "  2000 requests in 2.00s, 31 MB read\nRequests/sec:   1000.0\n"
+
+    def test_bytes_of_the_disk_and_processor_time_are_those_of_one_request(self):
+        found = {m: v for m, v, _ in bench_disk.values(self.SAID, 2000 * 15_000, 0.1)}
+        self.assertEqual(found, {"requests_per_s": 1000, "disk_bytes": 15_000, "cpu_us": 50})
+
+    def test_broken_answers_are_no_figures(self):
+        late = "  Socket errors: connect 0, read 0, write 0, timeout 3\n"
+        self.assertEqual(len(bench_disk.values(self.SAID + late, 1, 1)), 3)
+        for wrong in ("  Non-2xx or 3xx responses: 1\n", late.replace("read 0", "read 1")):
+            with self.assertRaises(machine.Failed):
+                bench_disk.values(self.SAID + wrong, 1, 1)
 
 
 class Pages(unittest.TestCase):
