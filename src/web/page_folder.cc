@@ -74,7 +74,8 @@ task<page_folder::text_pointer> page_folder::text(std::string file) {
     if (is_fresh(at->second.checked)) co_return give(at->second);
     before = at->second;
   }
-  kept_text now = co_await load(file, std::move(before));
+  task<kept_text> loading = load(file, std::move(before));
+  kept_text now = co_await std::move(loading);
   now.checked = clock::now();
   if (!texts_.contains(file)) make_room(texts_);
   kept_text& kept = texts_[file] = std::move(now);
@@ -153,7 +154,8 @@ task<> page_folder::add_use(page_plan& plan, page_use use, std::size_t level) {
     plan.uses[index].uses[i] = plan.uses.size();
     page_use below{
         .text = included, .file = each.path, .parent = index, .include = i, .first_source = 0};
-    co_await add_use(plan, std::move(below), level + 1);
+    task<> added = add_use(plan, std::move(below), level + 1);
+    co_await std::move(added);
   }
 }
 
@@ -161,12 +163,14 @@ task<page_folder::plan_pointer> page_folder::plan(std::string file) {
   if (const auto at = plans_.find(file); at != plans_.end() && is_fresh(at->second.checked))
     co_return at->second.plan;
   const time_point begun = clock::now();
-  page_use first{.text = co_await text(file), .file = file};
+  const text_pointer own = co_await text(file);
+  page_use first{.text = own, .file = file};
   std::shared_ptr<page_plan> made;
   if (first.text) {
     made = std::make_shared<page_plan>();
     made->type = form_of_page(file).type;
-    co_await add_use(*made, std::move(first), 0);
+    task<> joined = add_use(*made, std::move(first), 0);
+    co_await std::move(joined);
   }
   if (!plans_.contains(file)) make_room(plans_);
   plans_[file] = {made, begun};
