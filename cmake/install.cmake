@@ -89,6 +89,7 @@ install(FILES "${PROJECT_BINARY_DIR}/package/compiler.hh" COMPONENT library
         DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/heddle/base")
 if(TARGET heddle_tamer)
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/tamer" TYPE INCLUDE COMPONENT library)
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/libasync" TYPE INCLUDE COMPONENT library)
   install(FILES "${PROJECT_SOURCE_DIR}/include/tame.h" TYPE INCLUDE COMPONENT library)
 endif()
 install(CODE "heddle_install_libraries()" COMPONENT library)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The loop, the clock, timers, signals and descriptors of tamer, on one Heddle runtime with one
-// worker. Build it with tamer::initialize(), run it with tamer::loop(), end it with
-// tamer::cleanup().
+// The loop, the clock, timers, signals and descriptors of tamer, on one Heddle runtime. It has one
+// worker unless the program asks for several. Build it with tamer::initialize(), run it with
+// tamer::loop(), end it with tamer::cleanup().
 #pragma once
 
 #include <sys/time.h>
@@ -25,6 +25,7 @@ enum init_flags : int {
   use_libev = 4,
   keep_sigpipe = 0x1000,
   no_fast = 0x2000,
+  several_workers = 0x4000,  ///< HEDDLE_WORKERS counts: the program names colors (color.hh)
 };
 
 namespace outcome {
@@ -38,21 +39,24 @@ constexpr int toobig = -E2BIG;
 }  // namespace outcome
 
 /// Makes the runtime of this program; HEDDLE_DRIVER or TAMER_DRIVER chooses its driver. Does
-/// nothing when there is one. `flags` says whether SIGPIPE keeps its action.
+/// nothing when there is one. `flags` says whether SIGPIPE keeps its action, and whether the
+/// program is ready for several workers; without several_workers, HEDDLE_WORKERS has no effect, and
+/// a line on standard error says so. With several workers, a child process after fork() may only
+/// exec.
 void initialize(int flags = init_default);
 /// Ends every function that waits, empties every event, and ends the runtime.
 void cleanup();
 /// Runs until no timer, signal, descriptor or asap event is left, or until break_loop(). Rethrows
 /// an exception that leaves a function of the loop.
 void loop();
-/// Runs one turn. If nothing is ready, it first sleeps once, as loop() would.
+/// Runs one turn of the first worker. If nothing is ready, it first sleeps once, as loop() would.
 void once();
 void break_loop();
 [[nodiscard]] bool initialized() noexcept;
 
 /// Virtual time begins at 1,000,000,000 s, advances by a microsecond in each turn of the loop and
 /// at each reading by the program (now, dnow, set_recent), and jumps to the next timer where the
-/// loop would sleep. Choose it before anything waits.
+/// loop would sleep. Choose it before anything waits. Virtual time has one worker.
 void set_time_type(time_type t);
 /// Wall time; recent() is that of the last turn or reading.
 [[nodiscard]] const timeval& now();
@@ -112,7 +116,8 @@ class driver {
 
   /// The limit of the next sleep; `tv_sec` is -1 when there is none.
   [[nodiscard]] timeval next_wake() const;
-  /// FILE:LINE of every function that waits, with its description where one is kept.
+  /// FILE:LINE of every function that waits, with its description where one is kept. With several
+  /// workers, the waits of tasks are among them, and there are no descriptions.
   void blocked_locations(std::vector<std::string>& out) const;
   /// Sets the function that is called for exceptions that no loop rethrows.
   void set_error_handler(error_handler f) { error_ = f; }

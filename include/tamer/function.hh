@@ -53,6 +53,10 @@ struct member_link : list_node {
   link frame = no_link;
 };
 
+/// Handles the exception that is being handled as one that left a function of the loop, and that
+/// nothing else catches: tamer::loop() rethrows it.
+void function_failed(site at) noexcept;
+
 /// The promise of a void coroutine, at the beginning of its frame.
 class promise : public heddle::detail::task_promise_base {
  public:

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "tamer/adapter.hh"
+#include "tamer/color.hh"
 #include "tamer/config.h"
 #include "tamer/driver.hh"
 #include "tamer/event.hh"

@@ -17,9 +17,9 @@ void parser::twait_word(std::size_t i) {
     const token* p = previous();
     const bool begins = p == nullptr || p->is(";") || p->is("{") || p->is("}") || p->is(")") ||
                         p->is(word::else_) || p->is(word::do_);
-    if (!begins || around.in == code::class_ || around.bracket != '{' || state_.top == root) return;
+    if (!begins || !in_function_body() || around.bracket != '{') return;
   }
-  if (around.in == code::class_ || (around.in == code::ordinary && state_.top == root)) {
+  if (!in_function_body()) {
     if (!block) return;
     out_.error("T0201", place(t), "a twait outside of any function");
     return;
@@ -40,6 +40,15 @@ void parser::twait_word(std::size_t i) {
   state_.now.wait = last_of(found_.waits);
 }
 
+/// Whether this place can be in a function's body: not among a class's members or at file scope. In
+/// the original dialect a function that is defined inside of its class may wait as a thread.
+bool parser::in_function_body() {
+  const node& around = top();
+  if (around.in == code::ordinary) return state_.top != root;
+  if (around.in != code::class_) return true;
+  return language_ == dialect::tame && around.what != role::class_body;
+}
+
 /// Refuses a twait where the function may not wait.
 void parser::check_wait(const token& t) {
   const node& around = top();
@@ -55,7 +64,7 @@ void parser::check_wait(const token& t) {
     return;
   }
   if (!around.function) {
-    if (language_ == dialect::tame && around.in == code::ordinary) return;  // a thread waits
+    if (language_ == dialect::tame && in_function_body()) return;  // a thread waits
     out_.error("T0201", place(t), "a twait in a function that is not tamed").hint =
         "write `tamed` before the function's type, which must be void";
     return;

@@ -226,6 +226,7 @@ class parser {
 
   // Waits and variables (parse_wait.cc).
   void twait_word(std::size_t i);
+  [[nodiscard]] bool in_function_body();
   void check_wait(const token& t);
   void make_event_word(std::size_t i);
   void check_slot(std::size_t i);

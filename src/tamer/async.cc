@@ -3,6 +3,7 @@
 // signal comes.
 #include <functional>
 #include <map>
+#include <mutex>
 
 #include "heddle/core/callback.hh"
 #include "tamer/driver.hh"
@@ -24,18 +25,40 @@ std::map<std::pair<int, bool>, watcher>& descriptors() {
   static auto& all = *new std::map<std::pair<int, bool>, watcher>;
   return all;
 }
+/// The lock of both tables: programs of several workers register callbacks in all colors.
+std::mutex& tables_lock() {
+  static auto& lock = *new std::mutex;
+  return lock;
+}
 std::map<int, watcher>& signals() {
   static auto& all = *new std::map<int, watcher>;
   return all;
 }
 
+/// The callback if it is still that of this round.
+template <class Key>
+std::function<void()> call_of(std::map<Key, watcher>& all, const Key& key, unsigned round) {
+  const std::lock_guard hold(tables_lock());
+  const watcher& w = all[key];
+  return w.round == round ? w.call : std::function<void()>();
+}
+
+/// Replaces a callback. Gives the number of the new one's round, or 0 if there is none.
+template <class Key>
+unsigned replace_call(std::map<Key, watcher>& all, const Key& key, std::function<void()> f) {
+  const std::lock_guard hold(tables_lock());
+  watcher& w = all[key];
+  w.call.swap(f);
+  ++w.round;
+  return w.call ? w.round : 0;
+}
+
 void arm_fd(std::pair<int, bool> key, unsigned round) {
   event<> ready = function_event<>([key, round] {
-    watcher& w = descriptors()[key];
-    if (w.round != round || !w.call) return;
-    const std::function<void()> call = w.call;
-    call();
-    if (descriptors()[key].round == round) arm_fd(key, round);
+    if (const std::function<void()> call = call_of(descriptors(), key, round)) {
+      call();
+      if (call_of(descriptors(), key, round)) arm_fd(key, round);
+    }
   });
   if (key.second) {
     tamer::at_fd_write(key.first, std::move(ready));
@@ -46,11 +69,10 @@ void arm_fd(std::pair<int, bool> key, unsigned round) {
 
 void arm_signal(int signal, unsigned round) {
   tamer::at_signal(signal, function_event<>([signal, round] {
-                     watcher& w = signals()[signal];
-                     if (w.round != round || !w.call) return;
-                     arm_signal(signal, round);  // arm first, so that no signal is lost
-                     const std::function<void()> call = w.call;
-                     call();
+                     if (const auto call = call_of(signals(), signal, round)) {
+                       arm_signal(signal, round);  // arm first, so that no signal is lost
+                       call();
+                     }
                    }),
                    tamer::signal_background);
 }
@@ -58,17 +80,13 @@ void arm_signal(int signal, unsigned round) {
 }  // namespace
 
 void keep_calling_for_fd(int fd, bool writes, std::function<void()> f) {
-  watcher& w = descriptors()[{fd, writes}];
-  w.call = std::move(f);
-  ++w.round;
-  if (w.call) arm_fd({fd, writes}, w.round);
+  const std::pair<int, bool> key(fd, writes);
+  if (const unsigned round = replace_call(descriptors(), key, std::move(f))) arm_fd(key, round);
 }
 
 void keep_calling_for_signal(int signal, std::function<void()> f) {
-  watcher& w = signals()[signal];
-  w.call = std::move(f);
-  ++w.round;
-  if (w.call) arm_signal(signal, w.round);
+  if (const unsigned round = replace_call(signals(), signal, std::move(f)))
+    arm_signal(signal, round);
 }
 
 }  // namespace heddle::tame

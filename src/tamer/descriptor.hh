@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <deque>
 #include <string>
@@ -24,26 +25,57 @@ struct side {
   std::deque<event<>> waiting;
 };
 
-/// The state that copies of an fd share. Counted without atomics: one thread.
+/// A count of handles. With several workers, handles in all colors may change it; with one worker,
+/// it needs no atomic operation.
+class handle_count {
+ public:
+  explicit handle_count(unsigned n) noexcept : n_(n) {}
+  void add() noexcept {
+    if (heddle::tame::several_workers()) {
+      n_.fetch_add(1, std::memory_order_relaxed);
+    } else {
+      n_.store(n_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    }
+  }
+  /// Adds a handle if there are others; false if there is none.
+  [[nodiscard]] bool add_if_any() noexcept {
+    unsigned n = n_.load(std::memory_order_relaxed);
+    while (n != 0)
+      if (n_.compare_exchange_weak(n, n + 1, std::memory_order_relaxed)) return true;
+    return false;
+  }
+  /// Takes a handle away; whether it was the last.
+  [[nodiscard]] bool drop() noexcept {
+    // acq_rel: the last handle sees what was done through all others
+    if (heddle::tame::several_workers()) return n_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+    const unsigned left = n_.load(std::memory_order_relaxed) - 1;
+    n_.store(left, std::memory_order_relaxed);
+    return left == 0;
+  }
+  [[nodiscard]] bool any() const noexcept { return n_.load(std::memory_order_relaxed) != 0; }
+
+ private:
+  std::atomic<unsigned> n_;
+};
+
+/// The state that copies of an fd share.
 struct descriptor {
   explicit descriptor(int n) : number(n) { heddle::tame::note_owned(n, true); }
 
   [[nodiscard]] static descriptor* of(const fd& f) noexcept { return f.state_; }
-  /// Another fd of a descriptor.
+  /// Another fd of a descriptor; none if the last fd has gone.
   [[nodiscard]] static fd another(descriptor& d) noexcept {
     fd f;
-    f.state_ = &d;
-    ++d.references;
+    if (d.references.add_if_any()) f.state_ = &d;
     return f;
   }
   void drop() noexcept {
-    if (--references != 0) return;
-    ++weak_references;  // keeps this object: closing may drop the last reference
+    if (!references.drop()) return;
     close(-EBADF);
     drop_weak();
   }
   void drop_weak() noexcept {
-    if (--weak_references == 0 && references == 0) delete this;
+    if (weak_references.drop()) delete this;
   }
   void close(int leave) noexcept {
     if (number < 0) return;
@@ -66,8 +98,8 @@ struct descriptor {
   }
 
   int number;
-  unsigned references = 1;
-  unsigned weak_references = 0;  ///< fdrefs that do not keep the descriptor open
+  handle_count references{1};
+  handle_count weak_references{1};  ///< weak fdrefs, and one for all other handles
   enum : unsigned char { unknown, nonblocking, blocking } mode = unknown;
   side reading;
   side writing;

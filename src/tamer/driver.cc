@@ -3,14 +3,13 @@
 // for an object, so its state is one static here.
 #include "tamer/driver.hh"
 
-#include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
 
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <string_view>
 
 #include "heddle/core/sleep.hh"
@@ -25,13 +24,12 @@ struct program {
   loop_driver* io = nullptr;  ///< the driver of `rt`
   std::size_t cells = 0;      ///< memory cells in use before anything waited
   bool looping = false;
-  std::exception_ptr error;
+  bool several = false;  ///< the program is ready for several workers
   bool describing = false;
   bool ignore_sigpipe = true;
-  timeval recent{};
-  time_point recent_at{};   ///< the moment of `recent` on the runtime's clock
-  std::vector<bool> owned;  ///< by descriptor number: whether a tamer::fd has it
-  std::unordered_map<const heddle::detail::event_set*, std::string> said;
+  timeval recent{};  ///< the last reading of a runtime that has ended
+  std::mutex lock;   ///< guards `error`
+  std::exception_ptr error;
 };
 
 program& here() {
@@ -55,19 +53,27 @@ std::string driver_wanted() {
 void say_one_worker() {
   const char* const wanted = std::getenv("HEDDLE_WORKERS");
   if (wanted != nullptr && *wanted != 0 && std::string_view(wanted) != "1")
-    std::fprintf(stderr, "heddle: HEDDLE_WORKERS=%s is ignored: Tame has one worker\n", wanted);
+    std::fprintf(stderr,
+                 "heddle: HEDDLE_WORKERS=%s has no effect: call "
+                 "tamer::initialize(tamer::several_workers) (docs/guide/from-tame.md#workers)\n",
+                 wanted);
 }
+
+/// The driver of the worker that runs here.
+loop_driver& io_here() { return static_cast<loop_driver&>(running().io()); }
 
 void build(bool with_virtual_time) {
   program& p = here();
   runtime_options options;
   options.driver = driver_wanted();
-  options.workers = 1;
+  options.workers = p.several && !with_virtual_time ? 0 : 1;
   options.ignore_sigpipe = p.ignore_sigpipe;
-  auto io = std::make_unique<loop_driver>(options.driver, options.io, with_virtual_time);
-  p.io = io.get();
+  options.drivers = [&options, with_virtual_time](driver_place& place) {
+    return std::make_unique<loop_driver>(options.driver, place, with_virtual_time);
+  };
   p.recent = {};  // the old time came from another clock
-  p.rt = std::make_unique<runtime>(std::move(io), options);
+  p.rt = std::make_unique<runtime>(options);
+  p.io = static_cast<loop_driver*>(&p.rt->driver_at(0));
   p.cells = p.rt->main_worker().memory.live();
   p.describing = std::getenv("HEDDLE_TAME_DESCRIBE") != nullptr;
 }
@@ -88,70 +94,10 @@ nanoseconds from_seconds(double s) noexcept {
 }
 nanoseconds wall_time() { return running().io().wall_time(); }
 void note_recent(nanoseconds wall) {
-  here().recent = to_timeval(wall);
-  here().recent_at = here().io->now();
+  loop_driver& io = io_here();
+  io.recent = to_timeval(wall);
+  io.recent_at = io.now();
 }
-nanoseconds read_clock() {
-  static_cast<void>(running());
-  return here().io->read();
-}
-
-/// An event's wait for a descriptor. It ends when the descriptor is ready or the event has ended.
-template <class Event>
-struct watch : operation, event_notifier {
-  watch(int fd, unsigned events, Event e) noexcept
-      : operation(kind_of_wait, op_code::poll, fd, &completed),
-        event_notifier(&event_ended),
-        target(std::move(e)) {
-    flags = events;
-  }
-  static void start(int fd, unsigned events, Event e) {
-    if (!e) return;
-    worker& w = worker::here();
-    const int duplicate = is_owned(fd) ? -1 : ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    if (duplicate < 0 && !is_owned(fd)) return tell(e, -errno);
-    auto* self = new (w.memory.allocate(sizeof(watch)))
-        watch(duplicate >= 0 ? duplicate : fd, events, std::move(e));
-    self->duplicate = duplicate >= 0;
-    heddle::detail::add_notifier(*self->target.record(), *self);
-    self->color = static_cast<std::uint16_t>(w.color);
-    completion now;
-    if (w.io->submit(*self, w, now)) completed(*self, w, now);
-  }
-  static bool completed(operation& op, worker& w, const completion& c) noexcept {
-    auto& self = static_cast<watch&>(op);
-    Event target = std::move(self.target);
-    if (target) heddle::detail::remove_notifier(*target.record(), self);
-    const bool wanted = static_cast<bool>(target);
-    const std::int64_t result = c.result;
-    const int to_close = self.duplicate ? self.fd : -1;
-    std::destroy_at(&self);
-    w.memory.release(&self, sizeof(watch));
-    if (to_close >= 0) w.io->close(to_close, w);
-    if (wanted) tell(target, result);
-    return false;
-  }
-  static void tell(const Event& target, std::int64_t result) {
-    if constexpr (std::is_same_v<Event, event<int>>) {
-      const auto seen = static_cast<unsigned>(result < 0 ? 0 : result);
-      const bool gone = (seen & (POLLHUP | POLLERR)) != 0 && (seen & POLLIN) == 0;
-      target.trigger(result < 0 ? static_cast<int>(result) : gone ? -EPIPE : 0);
-    } else {
-      target.trigger();
-    }
-  }
-  static void event_ended(event_notifier& n, worker& w) noexcept {
-    auto& self = static_cast<watch&>(n);
-    static_cast<runtime&>(w.sched).cancel(self, w);
-  }
-  static const wait_kind kind_of_wait;
-
-  Event target;
-  bool duplicate = false;
-};
-
-template <class Event>
-const wait_kind watch<Event>::kind_of_wait{"descriptor", [](wait&, worker&) noexcept {}};
 
 /// Ends all waiting functions, one after the other, because the end of one may end others.
 void end_all_functions(runtime& rt) {
@@ -179,9 +125,12 @@ void end_quietly(runtime& rt) noexcept {
 /// Ends the runtime. If static objects still have events, its memory stays for them.
 void end_runtime() {
   program& p = here();
-  p.io->drop_preblock();
-  static_cast<void>(p.rt->drain());
-  if (p.rt->main_worker().memory.live() == p.cells) {
+  p.recent = p.io->recent;
+  for (std::size_t i = 0; i != p.rt->workers(); ++i)
+    static_cast<loop_driver&>(p.rt->driver_at(i)).drop_preblock();
+  static_cast<void>(p.rt->drain());  // also ends the functions of other colors
+  if (p.rt->workers() > 1) p.rt->diagnostics().set(diagnostic_kind::leaked_memory, strictness::off);
+  if (p.rt->workers() > 1 || p.rt->main_worker().memory.live() == p.cells) {
     p.rt.reset();
   } else {
     static_cast<void>(p.rt.release());
@@ -189,32 +138,22 @@ void end_runtime() {
   p.io = nullptr;
 }
 
+/// A child of a program with several workers has no other worker's thread; it may only exec.
 void in_the_child() {
   program& p = here();
-  if (p.rt != nullptr && &worker::here() == &p.rt->main_worker()) p.io->forked(worker::here());
+  if (p.rt == nullptr || p.rt->workers() > 1) return;
+  if (&worker::here() == &p.rt->main_worker()) p.io->forked(worker::here());
 }
 
 }  // namespace
 
 bool describing() noexcept { return here().describing; }
 
-void note_owned(int fd, bool owned) {
-  std::vector<bool>& all = here().owned;
-  if (fd < 0) return;
-  if (static_cast<std::size_t>(fd) >= all.size()) all.resize(static_cast<std::size_t>(fd) + 64);
-  all[static_cast<std::size_t>(fd)] = owned;
-}
-bool is_owned(int fd) noexcept {
-  const std::vector<bool>& all = here().owned;
-  return fd >= 0 && static_cast<std::size_t>(fd) < all.size() && all[static_cast<std::size_t>(fd)];
-}
-
-std::unordered_map<const heddle::detail::event_set*, std::string>& descriptions() {
-  return here().said;
-}
+bool several_workers() noexcept { return here().several; }
 
 bool loop_failed(std::exception_ptr error) noexcept {
   program& p = here();
+  const std::lock_guard hold(p.lock);
   if (!p.looping) return false;
   if (p.error) return false;  // the loop rethrows one error; a second one is reported
   p.error = std::move(error);
@@ -249,7 +188,8 @@ bool initialized() noexcept { return here().rt != nullptr; }
 
 void initialize(int flags) {
   if (initialized()) return;
-  say_one_worker();
+  here().several = (flags & several_workers) != 0;
+  if (!here().several) say_one_worker();
   here().ignore_sigpipe = (flags & keep_sigpipe) == 0;
   build(false);
   static const int told = ::pthread_atfork(nullptr, nullptr, &in_the_child);
@@ -305,14 +245,15 @@ void set_time_type(time_type t) {
 
 const timeval& now() {
   set_recent();
-  return here().recent;
+  return io_here().recent;
 }
 const timeval& recent() {
-  if (here().recent.tv_sec == 0 || (here().io != nullptr && here().io->take_turned()))
-    note_recent(wall_time());
-  return here().recent;
+  if (!initialized()) return here().recent;
+  loop_driver& io = io_here();
+  if (io.recent.tv_sec == 0 || io.take_turned()) note_recent(io.wall_time());
+  return io.recent;
 }
-void set_recent() { note_recent(read_clock()); }
+void set_recent() { note_recent(io_here().read()); }
 double dnow() {
   set_recent();
   return drecent();
@@ -329,7 +270,7 @@ void start_timer(nanoseconds span, event<> e, bool background) {
   if (span <= nanoseconds::zero()) return heddle::asap(std::move(e));
   // As in tamer, delays count from recent(), so that those of one turn end in the order of length.
   static_cast<void>(recent());
-  heddle::timer_until(heddle::add_saturated(here().recent_at, span), std::move(e));
+  heddle::timer_until(heddle::add_saturated(io_here().recent_at, span), std::move(e));
 }
 
 }  // namespace
@@ -357,14 +298,8 @@ void at_time(timeval when, event<> e, bool background) {
 }
 void at_preblock(event<> e) {
   heddle::runtime& rt = running();
-  if (e) here().io->at_preblock(rt, std::move(e));
+  if (e) io_here().at_preblock(rt, std::move(e));
 }
-
-void at_fd_read(int fd, event<> e) { watch<event<>>::start(fd, POLLIN, std::move(e)); }
-void at_fd_read(int fd, event<int> e) { watch<event<int>>::start(fd, POLLIN, std::move(e)); }
-void at_fd_write(int fd, event<> e) { watch<event<>>::start(fd, POLLOUT, std::move(e)); }
-void at_fd_write(int fd, event<int> e) { watch<event<int>>::start(fd, POLLOUT, std::move(e)); }
-void at_fd_shutdown(int fd, event<> e) { watch<event<>>::start(fd, POLLRDHUP, std::move(e)); }
 
 heddle::runtime& driver::beneath() const noexcept { return running(); }
 
@@ -381,14 +316,16 @@ timeval driver::next_wake() const {
 }
 
 void driver::blocked_locations(std::vector<std::string>& out) const {
+  if (running().workers() > 1) {  // without descriptions, and with the waits of tasks
+    for (const heddle::suspended_task& t : running().suspended())
+      if (!t.chain.empty()) out.push_back(to_string(heddle::resolve_site(t.chain.front())));
+    return;
+  }
   running().root().context_of_tasks().waits().each([&](heddle::wait& x) {
     if (!promise::is_ours(x.frame)) return;
     std::string where = to_string(heddle::resolve_site(heddle::promise_of(x.frame).at));
     using waiter = heddle::detail::event_set::waiter;
-    if (x.kind == &waiter::kind) {
-      const auto said = descriptions().find(static_cast<waiter&>(x).set);
-      if (said != descriptions().end()) where += " " + said->second;
-    }
+    if (x.kind == &waiter::kind) where += description_of(static_cast<waiter&>(x).set);
     out.push_back(std::move(where));
   });
 }

@@ -3,7 +3,6 @@
 #include "tamer/event.hh"
 
 #include <cstdlib>
-#include <unordered_map>
 
 #include "tamer/loop_state.hh"
 
@@ -14,11 +13,11 @@ void gather::leave() noexcept {
   if (room_.holds_waiter()) room_.end();  // only its own function waits here, and is going away
   while (event_record* const record = expected_.pop_front())
     heddle::detail::cancel_event(*record, w);
-  if (described_) descriptions().erase(this);
+  if (described_) forget_description(this);
 }
 
 void gather::describe(std::string text) {
-  descriptions()[this] = std::move(text);
+  note_description(this, std::move(text));
   described_ = true;
 }
 

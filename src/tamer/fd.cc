@@ -31,7 +31,7 @@ heddle::task<int> open_file(std::string path, int flags, mode_t mode) {
 
 fd::fd(int value) : state_(new descriptor(value)) {}
 fd::fd(const fd& other) noexcept : state_(other.state_) {
-  if (state_ != nullptr) ++state_->references;
+  if (state_ != nullptr) state_->references.add();
 }
 fd::~fd() {
   if (state_ != nullptr) state_->drop();
@@ -144,10 +144,10 @@ event<> fd::closer() const {
 }
 
 fdref::fdref(const fd& f, ref_type t) noexcept : state_(descriptor::of(f)), type_(t) {
-  if (state_ != nullptr) ++(t == weak ? state_->weak_references : state_->references);
+  if (state_ != nullptr) (t == weak ? state_->weak_references : state_->references).add();
 }
 fdref::fdref(const fdref& other) noexcept : state_(other.state_), type_(other.type_) {
-  if (state_ != nullptr) ++(type_ == weak ? state_->weak_references : state_->references);
+  if (state_ != nullptr) (type_ == weak ? state_->weak_references : state_->references).add();
 }
 fdref::~fdref() {
   if (state_ == nullptr) return;
@@ -158,10 +158,8 @@ fdref::~fdref() {
   }
 }
 int fdref::fdnum() const noexcept {
-  return state_ == nullptr || state_->references == 0 ? -EBADF : state_->number;
+  return state_ == nullptr || !state_->references.any() ? -EBADF : state_->number;
 }
-fd fdref::get() const noexcept {
-  return state_ == nullptr || state_->references == 0 ? fd() : descriptor::another(*state_);
-}
+fd fdref::get() const noexcept { return state_ == nullptr ? fd() : descriptor::another(*state_); }
 
 }  // namespace tamer

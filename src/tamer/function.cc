@@ -32,17 +32,12 @@ void promise::destroy(link l) noexcept {
   leave_root(w);
 }
 
-void promise::failed() noexcept {
+void promise::failed() noexcept { function_failed(at); }
+
+void function_failed(site at) noexcept {
   worker& w = worker::running();
   std::exception_ptr error = std::current_exception();
-  if (w.root_scope->canceled()) {
-    try {
-      std::rethrow_exception(error);
-    } catch (const std::system_error& e) {
-      if (e.code() == std::errc::operation_canceled) return;  // the program ends
-    } catch (...) {
-    }
-  }
+  if (w.root_scope->canceled() && heddle::detail::is_cancellation(error)) return;  // the end
   if (loop_failed(error)) return;
   w.sched.report({diagnostic_kind::unhandled_exception, at, 0, 1, std::move(error), {}});
 }

@@ -3,7 +3,11 @@
 // time, turns that end after one sleep, and a new driver in the child after fork().
 #pragma once
 
+#include <sys/time.h>
+
+#include <atomic>
 #include <memory>
+#include <optional>
 #include <unordered_set>
 #include <vector>
 
@@ -18,10 +22,11 @@ namespace heddle::tame {
 /// the runtime itself do not advance it.
 class loop_driver final : public forwarding_driver, public completion_router {
  public:
-  loop_driver(std::string choice, const driver_options& options, bool has_virtual_time)
-      : forwarding_driver(make_driver(choice, options)),
+  loop_driver(std::string choice, driver_place& place, bool has_virtual_time)
+      : forwarding_driver(make_driver(choice, place)),
         choice_(std::move(choice)),
-        options_(options),
+        options_(place.options),
+        pending_(place.workers == 1 ? std::optional(operations()) : std::nullopt),
         virtual_(has_virtual_time) {}
 
   [[nodiscard]] bool has_virtual_time() const noexcept { return virtual_; }
@@ -45,21 +50,27 @@ class loop_driver final : public forwarding_driver, public completion_router {
   /// Makes a new driver in the child after fork(): the old one's kernel objects are the parent's.
   void forked(worker& w);
 
+  timeval recent{};        ///< tamer::recent() on this worker
+  time_point recent_at{};  ///< the moment of `recent` on the runtime's clock
+
   void attach(worker& owner, completion_router& r) noexcept override {
     driver::attach(owner, r);
     inner().attach(owner, *this);
   }
   bool complete(operation& op, worker& w, const completion& c) noexcept override {
-    if (!c.more) pending_.erase(&op);
+    if (pending_ && !c.more) pending_->erase(&op);
     preblock_fired_ = false;  // there is new work: the next sleep is another one
     return bring(op, w, c);
   }
 
   [[nodiscard]] bool simulated() const noexcept override { return false; }
+  /// Another worker cannot make this driver's turns: they change more than the inner driver.
+  [[nodiscard]] bool borrow(worker&) noexcept override { return false; }
   [[nodiscard]] bool submit(operation& op, worker& w, completion& now) noexcept override {
-    pending_.insert(&op);
+    if (!pending_) return inner().submit(op, w, now);
+    pending_->insert(&op);
     const bool done = inner().submit(op, w, now);
-    if (done) pending_.erase(&op);
+    if (done) pending_->erase(&op);
     return done;
   }
   void turn(worker& w, time_point until) noexcept override {
@@ -85,6 +96,7 @@ class loop_driver final : public forwarding_driver, public completion_router {
   }
 
  private:
+  using operations = std::unordered_set<operation*>;
   static constexpr nanoseconds tick = std::chrono::microseconds(1);
 
   /// Gives the runtime the events that waited for this sleep. False if there are none, or if this
@@ -97,11 +109,11 @@ class loop_driver final : public forwarding_driver, public completion_router {
 
   std::string choice_;
   driver_options options_;
-  std::unordered_set<operation*> pending_;
+  std::optional<operations> pending_;  ///< for forked(), so only with one worker
   runtime* stop_ = nullptr;
   runtime* preblocking_ = nullptr;
-  std::vector<event<>> later_;   ///< preblock events of the sleep after the next
-  bool preblock_fired_ = false;  ///< the events of the next sleep have fired
+  std::vector<event<>> later_;                ///< preblock events of the sleep after the next
+  std::atomic<bool> preblock_fired_ = false;  ///< the events of the next sleep have fired
   bool virtual_;
   bool turned_ = false;
   bool continues_ = false;
@@ -125,7 +137,7 @@ inline void loop_driver::forked(worker& w) {
   // The old driver is not destroyed, because that would reach into the parent's driver.
   static_cast<void>(exchange_inner(make_driver(choice_, options_)).release());
   inner().attach(w, *this);
-  for (operation* const op : std::vector<operation*>(pending_.begin(), pending_.end())) {
+  for (operation* const op : std::vector<operation*>(pending_->begin(), pending_->end())) {
     op->move_to(delivery_state::idle);  // one worker: no request to cancel is on its way
     op->driver_state = 0;
     op->held = op->cancel_asked = false;

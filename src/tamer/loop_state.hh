@@ -4,7 +4,6 @@
 
 #include <exception>
 #include <string>
-#include <unordered_map>
 
 #include "heddle/core/rendezvous.hh"
 
@@ -14,12 +13,18 @@ namespace heddle::tame {
 /// tamer::loop() runs, or when it has an exception already.
 [[nodiscard]] bool loop_failed(std::exception_ptr error) noexcept;
 
-/// Notes whether a tamer::fd has a descriptor: an fd tells the driver when it closes one. Other
-/// descriptors are watched by a duplicate, because programs close them as they like.
+/// Whether the program called tamer::initialize(tamer::several_workers).
+[[nodiscard]] bool several_workers() noexcept;
+
+/// Notes whether a tamer::fd has a descriptor: an fd tells the driver when it closes one. Thread:
+/// any.
 void note_owned(int fd, bool owned);
 [[nodiscard]] bool is_owned(int fd) noexcept;
 
-/// The text of each twait ["..."] { } in which a function waits.
-[[nodiscard]] std::unordered_map<const heddle::detail::event_set*, std::string>& descriptions();
+/// The text of a twait ["..."] { } in which a function waits. Thread: any.
+void note_description(const heddle::detail::event_set* set, std::string text);
+void forget_description(const heddle::detail::event_set* set);
+/// The text behind a space, or nothing.
+[[nodiscard]] std::string description_of(const heddle::detail::event_set* set);
 
 }  // namespace heddle::tame

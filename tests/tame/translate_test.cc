@@ -279,6 +279,13 @@ HEDDLE_TEST(tame_dialect, "of the original has waits in threaded functions") {
             "tfork(heddle_gather); g(mkevent()); } "
             "::heddle::tame::wait_in_thread(heddle_gather); } return 1; }");
 }
+HEDDLE_TEST(tame_dialect, "of the original has threaded functions inside of their classes") {
+  EXPECT_EQ(
+      built("class a { int f() { twait(r); if (x) { twait(r, i); } return i; } };", dialect::tame),
+      "class a { int f() { ::heddle::tame::next_in_thread(r); if (x) { "
+      "::heddle::tame::next_in_thread(r, i); } return i; } };");
+  EXPECT_EQ(built("class a { int twait(int); };", dialect::tame), "class a { int twait(int); };");
+}
 
 // The preprocessor.
 
