@@ -36,7 +36,9 @@ using u_int64_t = std::uint64_t;
 
 namespace heddle::libasync {
 
+#ifndef HEDDLE_ASYNC_INSIDE  // the library itself starts nothing
 inline const bool started = (tamer::initialize(HEDDLE_ASYNC_FLAGS), true);
+#endif
 
 /// Makes a socket of the family of IPv4, non-blocking, closed on exec, bound to this address.
 [[nodiscard]] int make_inet_socket(int type, std::uint16_t port, std::uint32_t address);

@@ -129,8 +129,11 @@ void end_runtime() {
   for (std::size_t i = 0; i != p.rt->workers(); ++i)
     static_cast<loop_driver&>(p.rt->driver_at(i)).drop_preblock();
   static_cast<void>(p.rt->drain());  // also ends the functions of other colors
-  if (p.rt->workers() > 1) p.rt->diagnostics().set(diagnostic_kind::leaked_memory, strictness::off);
-  if (p.rt->workers() > 1 || p.rt->main_worker().memory.live() == p.cells) {
+  // Other colors have cells of their own, so a count tells nothing of static objects; the runtime
+  // keeps its memory mapped for them.
+  const bool has_colors = p.rt->workers() > 1 || p.rt->read_colors().size() > 1;
+  if (has_colors) p.rt->diagnostics().set(diagnostic_kind::leaked_memory, strictness::off);
+  if (has_colors || p.rt->main_worker().memory.live() == p.cells) {
     p.rt.reset();
   } else {
     static_cast<void>(p.rt.release());

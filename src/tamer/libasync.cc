@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The parts of libasync's core that are no templates: text, messages, option files, and sockets
 // (include/libasync).
+#define HEDDLE_ASYNC_INSIDE
 #include <netinet/tcp.h>
 
 #include <cstdarg>
