@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+
+// tokio's current-thread runtime: tasks, one after the other, spawned and joined.
+// Same arguments and output as Boost.Fiber's program: see ../../harness.hh.
+use std::time::Instant;
+
+fn main() {
+    let words: Vec<String> = std::env::args().collect();
+    let count: u64 = words.get(2).and_then(|w| w.parse().ok()).unwrap_or(0);
+    if words.get(1).map(String::as_str) != Some("spawn_join") || count == 0 {
+        eprintln!("usage: core spawn_join COUNT");
+        std::process::exit(2);
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let passed = runtime.block_on(async {
+        let begin = Instant::now(); // one thread that never sleeps: this is its processor time
+        for _ in 0..count {
+            tokio::spawn(async {}).await.unwrap();
+        }
+        begin.elapsed()
+    });
+    let value = passed.as_nanos() as f64 / count as f64;
+    println!("{{\"case\":\"spawn_join\",\"metric\":\"cpu_ns\",\"value\":{value:.4},\"unit\":\"ns\"}}");
+}
