@@ -29,8 +29,8 @@ def measure(server, client, idle, path, count):
     return idle_values(before, after, count)
 
 
-def hold(server, idle, path, count):
-    """The server's memory while `count` connections rest."""
+def hold(server, idle, path, count, look=None):
+    """The server's memory while `count` connections rest, or what `look` finds of its processes."""
     process = subprocess.Popen([str(idle), str(server.port), str(count), path], text=True,
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE,
@@ -40,7 +40,7 @@ def hold(server, idle, path, count):
         try:
             if not process.stdout.readline():
                 raise Failed(process.stderr.read().strip() or "the idle client said nothing")
-            after = machine.memory(server.pids())
+            after = (look or machine.memory)(server.pids())
             said, _ = process.communicate(timeout=ANSWER_S)
         except subprocess.TimeoutExpired:
             raise Failed(f"the idle client did not end within {ANSWER_S} s") from None

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Suite io: what a call that blocks costs, and what an answer's body costs its sender.
+"""Suite io: a call that blocks, an answer's body, pipes beside idle ones, reads of a disk.
 
 blocking_call: there and back through the pool, beside a bare hand-off by condition variables;
 processor time of both threads, on one core. send_body_N: an answer with a body of N bytes, from
 ordinary memory and from pages; processor time of the sender, whose client has the other core.
+pipes_N: 128 pairs of tasks through pipes of 4 KB, beside N that wait. disk_N: N tasks that read blocks
+of a file past the page cache (Li and Zdancewic, 2007, figures 18 and 17).
 """
 
+import os
 import re
 
 import bench_machine as machine
@@ -13,7 +16,8 @@ import bench_own
 from bench_plan import Plan
 
 BODIES = "send_body_"
-BRIEF = {"blocking_call", "send_body_131072"}
+BRIEF = {"blocking_call", "send_body_131072", "pipes_0", "pipes_1024", "pipes_8192", "disk_1",
+         "disk_16", "disk_256", "disk_4096"}
 
 
 def number(case):
@@ -24,6 +28,7 @@ def number(case):
 
 def plan(context):
     seconds = 0.05 if context.brief else 0.3
+    os.environ.setdefault("HEDDLE_BENCH_DISK_MB", "32" if context.brief else "512")
     group = machine.Group("heddle_bench")
     out = Plan([])
     out.close = group.close
@@ -40,4 +45,6 @@ def plan(context):
     out.pairs += [(f"heddle_{d}", "condition_variable", "cpu_ns")
                   for d in ("uring", "epoll", "poll")]
     out.pairs += [(f"pages_{d}", f"copied_{d}", "cpu_ns") for d in ("uring", "epoll")]
+    out.pairs += [(f"heddle_{d}", "by_hand", "bytes_per_cpu_s") for d in ("uring", "epoll")]
+    out.pairs += [(f"heddle_{d}", "nptl", "bytes_per_s") for d in ("uring", "epoll")]
     return out

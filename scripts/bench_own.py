@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Heddle's own cases of the suites fiber, sync and io.
+"""Heddle's own cases of the suites fiber, sync, io and capacity.
 
 A benchmark named `SUITE/CASE` or `SUITE/CASE/SUBJECT` in build/dist/bench/ROOM_* is a case of
 that suite; without a subject it is `heddle`. A user counter that METRICS names is a metric of its
@@ -13,7 +13,7 @@ import re
 import bench_machine as machine
 from bench_plan import build_folder, Measure
 
-METRICS = {"bytes": "B", "cpu_ns": "ns"}
+METRICS = {"bytes": "B", "cpu_ns": "ns", "bytes_per_s": "B/s", "bytes_per_cpu_s": "B/s"}
 NS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -33,9 +34,16 @@ inline std::size_t answer_length(std::string_view in) {
 }
 
 // A connection to the loopback, where connecting does not wait; ends the program when refused.
-inline int connect_loopback(int port) {
+inline int connect_loopback(int port, std::uint32_t from = 0) {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in at{};
+  if (from != 0) {
+    const int late = 1;  // the port is chosen by connect(), so that each server has all of them
+    ::setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &late, sizeof late);
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK + from);
+    ::bind(fd, reinterpret_cast<sockaddr*>(&at), sizeof at);
+  }
   at.sin_family = AF_INET;
   at.sin_port = htons(static_cast<std::uint16_t>(port));
   at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);

@@ -16,6 +16,7 @@
 namespace {
 
 constexpr std::size_t read_max = 65536;
+constexpr std::size_t of_one_address = 20'000;  // an address has 64,512 ports at most
 
 // The answer to one request on `fd`, or the echo; false when it is none.
 bool ask(int fd, const std::string& request, bool echo) {
@@ -54,7 +55,9 @@ int main(int argc, char** argv) {
 
   std::vector<int> all(std::strtoul(argv[2], nullptr, 10));
   for (int& fd : all) {
-    fd = load::connect_loopback(std::atoi(argv[1]));
+    const auto before = static_cast<std::size_t>(&fd - all.data());
+    fd = load::connect_loopback(std::atoi(argv[1]),
+                                static_cast<std::uint32_t>(before / of_one_address));
     if (!ask(fd, request, echo)) {
       std::fprintf(stderr, "idle: connection %td was not answered\n", &fd - all.data());
       return 1;

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: MIT
+"""Suite capacity: the constants of the model that scripts/papers_model.py computes with.
+
+tasks_N: memory for each of N tasks that only yield (bench/core/many.cc). idle_N: memory of `heddle
+serve` for each of N idle connections, and of the kernel for both of its ends, by the slabs of the
+whole machine. workers_N: processor time of `heddle serve` for a request, with N workers. hop: what a
+message costs that goes to another color and back, by the program of the gate.
+"""
+
+import pathlib
+import re
+import resource
+
+import bench_http_idle as idle
+import bench_machine as machine
+import bench_own
+import bench_servers as servers
+from bench_http_values import load_values
+from bench_machine import Failed
+from bench_plan import build_folder, Measure, Plan
+
+ROUNDS = (5, 3)
+IDLE = (10_000, 100_000)
+HUGE_TASKS = 10_000_000
+SLABS = ("TCP", "TCPv6", "sock_inode_cache", "filp", "dentry", "eventpoll_epi", "eventpoll_pwq")
+WARMUP = ("--connections", 50, "--seconds", 0.1, "--warmup", 0)
+HOPS = 2_000_000
+
+
+def kernel_bytes(text):
+    """Bytes in use of what the kernel keeps for connections, from /proc/slabinfo."""
+    rows = re.findall(r"^(\S+) +(\d+) +\d+ +(\d+)", text, re.M)
+    found = [int(used) * int(size) for name, used, size in rows if name in SLABS]
+    if not found:
+        raise Failed("/proc/slabinfo has no slabs of connections (it needs root)")
+    return sum(found)
+
+
+def slabs():
+    try:
+        return kernel_bytes(pathlib.Path("/proc/slabinfo").read_text())
+    except PermissionError:
+        raise Failed("/proc/slabinfo needs root") from None
+
+
+class Suite:
+    def __init__(self, context):
+        self.context = context
+        self.plan = Plan([])
+        self.plan.close = self.close
+        self.started = []
+        self.group = machine.Group("heddle_capacity")
+        self.seconds = 0.5 if context.brief else 2.0
+        for one in bench_own.measures(context, "capacity", ("core",), 0.1):
+            if not (context.brief and one.case == f"tasks_{HUGE_TASKS}"):
+                one.rounds_max = 2
+                self.plan.add(one)
+        rivals = context.rivals
+        rivals.build_cpp(("rival_load_load", "rival_load_idle"))
+        self.client, self.holder = rivals.path("load", "load"), rivals.path("load", "idle")
+        if self.client is None or self.holder is None:
+            self.plan.skip("heddle serve", f"the load client: {rivals.missing['load']}")
+            return
+        self.site = context.root / "build" / "bench" / "capacity"
+        self.site.mkdir(parents=True, exist_ok=True)
+        (self.site / "100B.txt").write_bytes(b"b" * 100)
+        for count in IDLE:
+            for server in self.own(1, "--connections", 2 * count):
+                self.add(f"idle_{count}", server, 6.0 * count / IDLE[-1] + 1,
+                         lambda s=server, n=count: self.idle(s, n), 2 if context.brief else 3)
+        for workers in (1, 2):
+            for server in self.own(workers):
+                self.add(f"workers_{workers}", server, self.seconds + 0.5,
+                         lambda s=server: self.request(s))
+        hop = build_folder(context.root) / "bench" / "gates_color_hop"
+        if hop.exists():
+            self.plan.add(Measure("hop", "heddle", 0.5, lambda: self.hop(hop)))
+        else:
+            self.plan.skip("heddle, hop", "gates_color_hop is not built")
+
+    def own(self, workers, *words):
+        """`heddle serve` on epoll, so that what the kernel keeps is all in its slabs."""
+        path = build_folder(self.context.root) / "bin" / "heddle"
+        missing = None if path.exists() else "bin/heddle is not built"
+        yield servers.Server("heddle_epoll", lambda port: [
+            path, "serve", self.site, "-p", port, "--log", "off", *words], missing,
+            env={"HEDDLE_DRIVER": "epoll", "HEDDLE_WORKERS": str(workers)})
+
+    def add(self, case, server, seconds, run, rounds=None):
+        if server.missing:
+            self.plan.skip(f"{server.name}, {case}", server.missing)
+            return
+        server.group = self.group
+        self.started.append(server)
+        self.plan.add(Measure(case, server.name, seconds, run, rounds_max=rounds))
+
+    def idle(self, server, count):
+        server.restart()
+        try:
+            machine.run([self.client, "--port", server.port, "--path", "/100B.txt", *WARMUP],
+                        core=machine.CLIENT_CORE, group=self.group)
+            before, kernel_before = machine.memory(server.pids()), slabs()
+            after, kernel = idle.hold(server, self.holder, "/100B.txt", count,
+                                      lambda pids: (machine.memory(pids), slabs()))
+        finally:
+            server.stop()
+        # Both ends are on this machine, and cost the kernel the same.
+        return [("conn_bytes", max(0, after[1] - before[1]) / count, "B"),
+                ("kernel_conn_bytes", max(0, kernel - kernel_before) / count / 2, "B"),
+                ("base_bytes", before[1], "B")]
+
+    def request(self, server):
+        """Not pinned, so that both workers have a core; the client takes its share of one."""
+        server.start()
+        for pid in server.pids():
+            machine.run(["taskset", "-apc", "0-1", pid], core=None)
+        words = [w for pid in server.pids() for w in ("--server", pid)]
+        text = machine.run([self.client, "--port", server.port, "--path", "/100B.txt",
+                            "--connections", 64, "--seconds", self.seconds, "--warmup", 0.1,
+                            *words], core=None, group=self.group)
+        return [v for v in load_values(text) if v[0] in ("cpu_us", "requests_per_s",
+                                                         "server_core")]
+
+    def hop(self, program):
+        """The difference of two runs, so that starting the program does not count."""
+        spent = []
+        for count in (HOPS, 2 * HOPS):
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            machine.run([program, count])
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        return [("cpu_ns", max(0.0, spent[1] - spent[0]) / HOPS * 1e9, "ns")]
+
+    def close(self):
+        for server in self.started:
+            server.stop()
+        self.group.close()
+
+
+def plan(context):
+    return Suite(context).plan

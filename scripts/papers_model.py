@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: MIT
+"""How far it goes: rates by cores and memory by connections, computed from what was measured.
+
+X(n) = n / (c (1 + s (n - 1)) + h m): requests a second on n cores. c is the processor time of a
+request on one, s what each further worker adds to it (from one and two), h a hop between colors and m
+how many of them a request makes. M(N) = b + N (u + k): memory for N connections; u is ours, k the
+kernel's. Constants come from suite capacity; no function here reads a clock or a file.
+"""
+
+import dataclasses
+
+GIB = 1 << 30
+TASKS = "tasks_{}"
+MEMORY_TOLERANCE = 0.05
+
+
+@dataclasses.dataclass(frozen=True)
+class Limit:
+    """A bound that some number of connections reaches, whatever the machine."""
+    name: str
+    value: int                 # 0: as many as there are connections
+    where: str                 # a file of the tree, or a rule of the system
+    remedy: str
+
+
+LIMITS = (
+    Limit("ports of one client address", 64_512, "TCP, ports 1,024 to 65,535",
+          "more client addresses; each has its own"),
+    Limit("places of colors", 65_536, "include/heddle/sched/runtime_options.hh",
+          "colors share places then: correct, and less parallel"),
+    Limit("descriptors, with several workers", 4_194_304, "src/io/fd_epochs.hh",
+          "more processes, each with its own"),
+    Limit("contexts", 33_554_432, "include/heddle/base/slab.hh",
+          "more processes: 4 GiB of addresses hold them at 128 bytes each"),
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Constants:
+    request_s: float           # c
+    share: float               # s
+    hop_s: float               # h
+    base: float                # b
+    own: float                 # u
+    kernel: float              # k
+
+
+def value(rows, case, metric, suite="capacity"):
+    """The value of one figure of ours, or None."""
+    found = [r["value"] for r in rows if (r["suite"], r["case"], r["metric"]) ==
+             (suite, case, metric) and r["subject"].startswith("heddle") and "/" not in r["subject"]]
+    return found[0] if found else None
+
+
+def constants(rows):
+    """From the rows of figures.json; a LookupError names what was not measured."""
+    wanted = {"one": ("workers_1", "cpu_us"), "two": ("workers_2", "cpu_us"),
+              "hop": ("hop", "cpu_ns"), "base": ("idle_10000", "base_bytes"),
+              "own": ("idle_10000", "conn_bytes"), "kernel": ("idle_10000", "kernel_conn_bytes")}
+    found = {name: value(rows, *key) for name, key in wanted.items()}
+    missing = ["/".join(wanted[name]) for name, v in found.items() if v is None]
+    if missing:
+        raise LookupError("not measured: capacity/" + ", capacity/".join(missing))
+    share = max(0.0, found["two"] / found["one"] - 1)
+    return Constants(found["one"] / 1e6, share, found["hop"] / 1e9, found["base"], found["own"],
+                     found["kernel"])
+
+
+def rate(c, cores, hops=0):
+    """Requests a second."""
+    return cores / (c.request_s * (1 + c.share * (cores - 1)) + c.hop_s * hops)
+
+
+def memory(c, connections):
+    """Bytes, the kernel's among them."""
+    return c.base + connections * (c.own + c.kernel)
+
+
+def speedup(c, cores, hops=0):
+    return rate(c, cores, hops) / rate(c, 1, hops)
+
+
+def first_limit(connections):
+    """The limit that this many connections of one process reach first, or None."""
+    reached = [limit for limit in LIMITS if connections > limit.value]
+    return min(reached, key=lambda limit: limit.value) if reached else None
+
+
+def processes(connections):
+    """How many processes hold them, by the hard limits; colors and ports only share."""
+    hard = min(limit.value for limit in LIMITS if "processes" in limit.remedy)
+    return -(-connections // hard)
+
+
+def checks(rows):
+    """[(what, computed, measured, tolerance, whether it holds)] of what can be checked here."""
+    out = []
+    c = constants(rows)
+    for metric, name in (("conn_bytes", "ours"), ("kernel_conn_bytes", "the kernel's")):
+        measured = value(rows, "idle_100000", metric)
+        if measured:
+            per_one = c.own if metric == "conn_bytes" else c.kernel
+            out.append(check(f"bytes a connection at 100,000, {name}", per_one, measured,
+                             MEMORY_TOLERANCE))
+    small, large = (value(rows, TASKS.format(n), "bytes") for n in (100_000, 1_000_000))
+    if small and large:
+        out.append(check("bytes a task at 1,000,000, from 100,000", small, large,
+                         MEMORY_TOLERANCE))
+    one, two = (value_of(rows, "sealed/chacha20_poly1305_narrow", s, "bytes_per_server_cpu_s")
+                for s in ("one_worker", "two_workers"))
+    if one and two:
+        out.append(check("`sealed`, two workers by one, for a second of processor time",
+                         1 / (1 + c.share), two / one, 0.10))
+    return out
+
+
+def value_of(rows, case, subject, metric):
+    found = [r["value"] for r in rows if (f"{r['suite']}/{r['case']}", r["subject"], r["metric"])
+             == (case, subject, metric)]
+    return found[0] if found else None
+
+
+def check(what, computed, measured, tolerance):
+    return what, computed, measured, tolerance, abs(computed / measured - 1) <= tolerance
+
+
+def grouped(number):
+    return f"{number:,.0f}"
+
+
+def page(rows, head):
+    """The text of docs/papers/capacity.md."""
+    c = constants(rows)
+    out = ["# How far it goes", "", head, "",
+           "Computed, not measured, from the constants below by `scripts/papers_model.py`:", "",
+           "- `X(n) = n / (c (1 + s (n - 1)) + h m)`: requests a second on `n` cores, `m` hops between"
+           " colors a request.",
+           "- `M(N) = b + N (u + k)`: bytes for `N` connections that are open and silent.", "",
+           "| constant | value | from |", "|---|--:|---|",
+           f"| `c`, processor time of a request of 100 B | {c.request_s * 1e6:.2f} us |"
+           " `capacity/workers_1` |",
+           f"| `s`, what each further worker adds to it | {c.share * 100:.1f} % |"
+           " `capacity/workers_2` by `workers_1` |",
+           f"| `h`, a hop to another color | {c.hop_s * 1e9:.0f} ns | `capacity/hop` |",
+           f"| `b`, memory before the first client | {c.base / 2**20:.1f} MiB |"
+           " `capacity/idle_10000` |",
+           f"| `u`, ours for a connection | {c.own:.0f} B | `capacity/idle_10000` |",
+           f"| `k`, the kernel's for one end of it | {c.kernel:.0f} B | `capacity/idle_10000` |", ""]
+    out += ["## Cores", "",
+            "Requests a second of `heddle serve`, 100 B, kept alive, no hop between colors; and with two"
+            " hops, as a", "program whose connections share one color of data.", "",
+            "| cores | requests a second | times one core | with two hops |", "|--:|--:|--:|--:|"]
+    for cores in (1, 2, 3, 4, 8, 16):
+        out.append(f"| {cores} | {grouped(rate(c, cores))} | {speedup(c, cores):.2f} | "
+                   f"{grouped(rate(c, cores, 2))} |")
+    out += ["", "## Connections", "",
+            "| connections | memory, GiB | of that the kernel's | processes | limit reached first |",
+            "|--:|--:|--:|--:|---|"]
+    for count in (10_000, 100_000, 1_000_000, 10_000_000, 100_000_000):
+        limit = first_limit(count)
+        out.append(f"| {grouped(count)} | {memory(c, count) / GIB:.2f} | "
+                   f"{count * c.kernel / GIB:.2f} | {processes(count)} | "
+                   f"{limit.name if limit else 'none'} |")
+    out += ["", "## Limits", "", "| limit | value | from | what then |", "|---|--:|---|---|"]
+    out += [f"| {x.name} | {grouped(x.value)} | "
+            + (f"[{x.where}](../../{x.where})" if "/" in x.where else x.where)
+            + f" | {x.remedy} |" for x in LIMITS]
+    out += ["", "## Checks", "",
+            "What the model says of figures that were measured, and did not make its constants:", "",
+            "| figure | computed | measured | within | |", "|---|--:|--:|--:|---|"]
+    out += [f"| {what} | {computed:.4g} | {measured:.4g} | {tolerance * 100:.0f} % | "
+            f"{'holds' if holds else '**does not hold**'} |"
+            for what, computed, measured, tolerance, holds in checks(rows)]
+    return "\n".join(out) + "\n"
