@@ -3,13 +3,14 @@
 #   make serve [ARGS="DIR -p PORT"]   make build   make dist   make format   make clean
 #   make test [ALL=1]: all tests with Clang, then with GCC those of rooms that changed (ALL=1: all)
 #   make bench [SUITE=fiber]   make bench-http [ARGS=--brief]   make profile
+#   make papers [BRIEF=1] [ARGS="--compare OLD"]: what the five papers measured, in docs/papers/
 JOBS ?= $(shell nproc)
 SUITE ?=
 serve_args = $(or $(ARGS),examples/site)
 say = @printf 'make: %s\n'
 quiet_configure = cmake --preset $(1) --log-level=WARNING >/dev/null
 
-.PHONY: help build serve dist test bench bench-http profile format clean
+.PHONY: help build serve dist test bench bench-http papers profile format clean
 .PHONY: setup-build setup-test setup-bench
 
 help:
@@ -54,6 +55,13 @@ bench: setup-bench
 	@$(call quiet_configure,$(bench_preset)) -DHEDDLE_BENCH=ON
 	@cmake --build --preset $(bench_preset) -j $(JOBS) --target benches heddle_cli examples
 	@HEDDLE_BENCH_PRESET=$(bench_preset) scripts/bench $(SUITE)
+
+# What the five papers measured, measured here: writes docs/papers/. A brief run takes 8 minutes.
+papers: setup-bench
+	$(say) "measuring the papers' figures with build/$(bench_preset); pages go to docs/papers/"
+	@$(call quiet_configure,$(bench_preset)) -DHEDDLE_BENCH=ON
+	@cmake --build --preset $(bench_preset) -j $(JOBS) --target benches heddle_cli examples
+	@HEDDLE_BENCH_PRESET=$(bench_preset) scripts/papers $(ARGS)
 
 # Heddle beside nginx, lighttpd, Apache, h2o, hyper, monoio, Beast and Go: some 20 minutes.
 bench-http: setup-bench

@@ -118,7 +118,7 @@ tamed void ask_ourselves(fd listener, int port) {
 
 int main(int argc, char** argv) {
   tamer::initialize(several_workers);
-  fd listener = tcp_listen(argc > 1 ? atoi(argv[1]) : 0);
+  fd listener = tcp_listen(argc > 1 ? atoi(argv[1]) : 0, 4096);  // clients that may wait at once
   if (!listener) {
     fprintf(stderr, "listen: %s\n", strerror(-listener.error()));
     return 1;

@@ -20,7 +20,7 @@ from bench_machine import Failed
 from bench_plan import build_folder, Measure, Plan
 
 ROUNDS = (5, 3)
-IDLE = (10_000, 100_000)
+MOST, SPARE = 100_000, 1_000
 HUGE_TASKS = 10_000_000
 SLABS = ("TCP", "TCPv6", "sock_inode_cache", "filp", "dentry", "eventpoll_epi", "eventpoll_pwq")
 WARMUP = ("--connections", 50, "--seconds", 0.1, "--warmup", 0)
@@ -34,6 +34,22 @@ def kernel_bytes(text):
     if not found:
         raise Failed("/proc/slabinfo has no slabs of connections (it needs root)")
     return sum(found)
+
+
+def idle_counts():
+    """Two numbers of connections, one ten times the other; the larger one is 100,000 at most.
+
+    Each is a descriptor of the server and one of the client, and few processes may have that many.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < MOST + SPARE:
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, MOST + SPARE))
+            hard = MOST + SPARE
+        except (ValueError, PermissionError):
+            pass
+    most = min(MOST, (hard - SPARE) // 1000 * 1000)
+    return most // 10, most
 
 
 def slabs():
@@ -64,9 +80,9 @@ class Suite:
         self.site = context.root / "build" / "bench" / "capacity"
         self.site.mkdir(parents=True, exist_ok=True)
         (self.site / "100B.txt").write_bytes(b"b" * 100)
-        for count in IDLE:
+        for count in idle_counts():
             for server in self.own(1, "--connections", 2 * count):
-                self.add(f"idle_{count}", server, 6.0 * count / IDLE[-1] + 1,
+                self.add(f"idle_{count}", server, 6.0 * count / MOST + 1,
                          lambda s=server, n=count: self.idle(s, n), 2 if context.brief else 3)
         for workers in (1, 2):
             for server in self.own(workers):
@@ -95,19 +111,25 @@ class Suite:
         self.plan.add(Measure(case, server.name, seconds, run, rounds_max=rounds))
 
     def idle(self, server, count):
+        """What the second half of the connections adds: the first fills what was free before."""
+        def look(pids):
+            return machine.memory(pids)[1], slabs()
+
+        def hold(more):
+            return idle.hold(server, self.holder, "/100B.txt", count // 2, more)
+
         server.restart()
         try:
             machine.run([self.client, "--port", server.port, "--path", "/100B.txt", *WARMUP],
                         core=machine.CLIENT_CORE, group=self.group)
-            before, kernel_before = machine.memory(server.pids()), slabs()
-            after, kernel = idle.hold(server, self.holder, "/100B.txt", count,
-                                      lambda pids: (machine.memory(pids), slabs()))
+            base = look(server.pids())[0]
+            half, whole = hold(lambda pids: (look(pids), hold(look)))
         finally:
             server.stop()
+        own, kernel = ((w - h) / (count // 2) for h, w in zip(half, whole))
         # Both ends are on this machine, and cost the kernel the same.
-        return [("conn_bytes", max(0, after[1] - before[1]) / count, "B"),
-                ("kernel_conn_bytes", max(0, kernel - kernel_before) / count / 2, "B"),
-                ("base_bytes", before[1], "B")]
+        return [("conn_bytes", max(0, own), "B"), ("kernel_conn_bytes", max(0, kernel) / 2, "B"),
+                ("base_bytes", base, "B")]
 
     def request(self, server):
         """Not pinned, so that both workers have a core; the client takes its share of one."""

@@ -278,7 +278,7 @@ class Model(unittest.TestCase):
 
     def test_checks_hold_within_their_tolerance_only(self):
         held = {what: holds for what, *_, holds in papers_model.checks(measured())}
-        self.assertTrue(held["bytes a connection at 100,000, ours"])
+        self.assertTrue(held["bytes a connection, ours, idle_100000 from idle_10000"])
         self.assertFalse(held["bytes a task at 1,000,000, from 100,000"])
         page = papers_model.page(measured(), "Head.")
         self.assertIn("**does not hold**", page)
