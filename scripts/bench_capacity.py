@@ -2,8 +2,7 @@
 """Suite capacity: the constants of the model that scripts/papers_model.py computes with.
 
 tasks_N: memory for each of N tasks that only yield (bench/core/many.cc). idle_N: memory of `heddle
-serve` for each of N idle connections, and of the kernel for both of its ends, by the slabs of the
-whole machine. workers_N: processor time of `heddle serve` for a request, with N workers. hop: what a
+serve` and of the kernel for each of N idle connections, the kernel's by its slabs. workers_N: processor time of `heddle serve` for a request, with N workers. hop: what a
 message costs that goes to another color and back, by the program of the gate.
 """
 
@@ -22,18 +21,41 @@ from bench_plan import build_folder, Measure, Plan
 ROUNDS = (5, 3)
 MOST, SPARE = 100_000, 1_000
 HUGE_TASKS = 10_000_000
-SLABS = ("TCP", "TCPv6", "sock_inode_cache", "filp", "dentry", "eventpoll_epi", "eventpoll_pwq")
+# Slabs of the kernel: of both ends, of the end that epoll watches, and those that everybody uses, of
+# which each end has one object.
+BOTH, WATCHED, ONE_EACH = ("TCP", "sock_inode_cache"), ("eventpoll_epi", "eventpoll_pwq"), (
+    "filp", "dentry")
 WARMUP = ("--connections", 50, "--seconds", 0.1, "--warmup", 0)
 HOPS = 2_000_000
 
 
-def kernel_bytes(text):
-    """Bytes in use of what the kernel keeps for connections, from /proc/slabinfo."""
+def slabs_of(text):
+    """{name: (objects in use, bytes of one)}, from /proc/slabinfo."""
     rows = re.findall(r"^(\S+) +(\d+) +\d+ +(\d+)", text, re.M)
-    found = [int(used) * int(size) for name, used, size in rows if name in SLABS]
-    if not found:
-        raise Failed("/proc/slabinfo has no slabs of connections (it needs root)")
-    return sum(found)
+    found = {name: (int(used), int(size)) for name, used, size in rows}
+    if not all(name in found for name in BOTH + ONE_EACH):
+        raise Failed("/proc/slabinfo has no slabs of connections")
+    return found
+
+
+def kernel_bytes(before, after, count):
+    """What the kernel keeps for the server's end of each of `count` more connections.
+
+    Both ends are on this machine. Files and names that others open meanwhile do not count.
+    """
+    def grown(name):
+        used, size = after.get(name, (0, 0))
+        return max(0, used - before.get(name, (0, 0))[0]) * size / count
+
+    return (sum(grown(name) for name in BOTH) / 2 + sum(grown(name) for name in WATCHED)
+            + sum(after[name][1] for name in ONE_EACH))
+
+
+def slabs():
+    try:
+        return slabs_of(pathlib.Path("/proc/slabinfo").read_text())
+    except PermissionError:
+        raise Failed("/proc/slabinfo needs root") from None
 
 
 def idle_counts():
@@ -50,13 +72,6 @@ def idle_counts():
             pass
     most = min(MOST, (hard - SPARE) // 1000 * 1000)
     return most // 10, most
-
-
-def slabs():
-    try:
-        return kernel_bytes(pathlib.Path("/proc/slabinfo").read_text())
-    except PermissionError:
-        raise Failed("/proc/slabinfo needs root") from None
 
 
 class Suite:
@@ -126,9 +141,8 @@ class Suite:
             half, whole = hold(lambda pids: (look(pids), hold(look)))
         finally:
             server.stop()
-        own, kernel = ((w - h) / (count // 2) for h, w in zip(half, whole))
-        # Both ends are on this machine, and cost the kernel the same.
-        return [("conn_bytes", max(0, own), "B"), ("kernel_conn_bytes", max(0, kernel) / 2, "B"),
+        return [("conn_bytes", max(0, whole[0] - half[0]) / (count // 2), "B"),
+                ("kernel_conn_bytes", kernel_bytes(half[1], whole[1], count // 2), "B"),
                 ("base_bytes", base, "B")]
 
     def request(self, server):

@@ -311,10 +311,14 @@ class Suites(unittest.TestCase):
                          [("requests_per_core_s", 50000.0, "1/s")])
 
     def test_slabs_are_added_up_and_none_is_no_figure(self):
-        text = ("# name\nTCP   10 20 2304 1 1\nfilp   100 100 256 16 1\nother 5 5 5 5 5\n")
-        self.assertEqual(bench_capacity.kernel_bytes(text), 10 * 2304 + 100 * 256)
+        text = ("# name\nTCP {} 90 2000 1 1\nsock_inode_cache {} 9 800 1 1\nfilp {} 9 200 1 1\n"
+                "dentry {} 9 100 1 1\neventpoll_epi {} 9 128 1 1\n")
+        before, after = (bench_capacity.slabs_of(text.format(*n))
+                         for n in ((10, 10, 50, 50, 5), (30, 30, 999, 7, 15)))
+        self.assertEqual(bench_capacity.kernel_bytes(before, after, 10),
+                         2000 + 800 + 200 + 100 + 128)
         with self.assertRaises(machine.Failed):
-            bench_capacity.kernel_bytes("other 5 5 5 5 5\n")
+            bench_capacity.slabs_of("other 5 5 5 5 5\n")
 
     def test_waits_of_a_plan_are_counted_and_none_is_no_figure(self):
         self.assertEqual(bench_lines.waits("f: thread\n  wait 1, read_3: 8 bytes\n  wait 2, x\n"), 2)
