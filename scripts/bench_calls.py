@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Suite calls: Krohn and others, 2007, figures 8 and 9, in cycles of the time stamp counter.
 
-Subject heddle is bench/tamer/paper_calls.T, Tame source as the paper prints it. Case thread makes and
-joins one thread after the other: fibers of ours, and the threads of others, whose programs print
-nanoseconds of processor time; the counter's rate makes them cycles.
+Subject heddle is bench/tamer/paper_calls.T, Tame source as the paper prints it. Case thread makes
+and joins one thread after the other: fibers of ours, and the threads of others, whose programs
+print nanoseconds of processor time; the counter's rate makes them cycles.
 """
 
 import json

@@ -2,8 +2,9 @@
 """Suite capacity: the constants of the model that scripts/papers_model.py computes with.
 
 tasks_N: memory for each of N tasks that only yield (bench/core/many.cc). idle_N: memory of `heddle
-serve` and of the kernel for each of N idle connections, the kernel's by its slabs. workers_N: processor time of `heddle serve` for a request, with N workers. hop: what a
-message costs that goes to another color and back, by the program of the gate.
+serve` and of the kernel for each of N idle connections, the kernel's by its slabs. workers_N:
+processor time of `heddle serve` for a request, with N workers. hop: what a message to another color
+costs, by the program of the gate.
 """
 
 import pathlib
@@ -21,8 +22,8 @@ from bench_plan import build_folder, Measure, Plan
 ROUNDS = (5, 3)
 MOST, SPARE = 100_000, 1_000
 HUGE_TASKS = 10_000_000
-# Slabs of the kernel: of both ends, of the end that epoll watches, and those that everybody uses, of
-# which each end has one object.
+# Slabs of the kernel: of both ends, of the end that epoll watches, and those that all programs use,
+# of which each end has one object.
 BOTH, WATCHED, ONE_EACH = ("TCP", "sock_inode_cache"), ("eventpoll_epi", "eventpoll_pwq"), (
     "filp", "dentry")
 WARMUP = ("--connections", 50, "--seconds", 0.1, "--warmup", 0)

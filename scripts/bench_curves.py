@@ -6,7 +6,7 @@ import math
 from bench_svg import INK, PALE, WIDTH, frame, number, text
 
 HEIGHT = 400
-LEFT, RIGHT, TOP, BOTTOM = 76, 170, 44, 52
+LEFT, RIGHT, TOP, BOTTOM = 76, 170, 60, 52
 # Told apart also without color: by dashes and by the shape of their points.
 STYLES = (("#1f6feb", ""), ("#cf222e", "6 3"), ("#6e7781", "2 3"), ("#2da44e", "9 3 2 3"),
           ("#8250df", "4 2"), ("#bf8700", "1 2"))
@@ -45,9 +45,9 @@ def curves(title, x_unit, y_unit, series):
     for x in xs:
         across, _ = at(x, 0)
         parts.append(f'<path d="M{across:.1f} {TOP + high}v5" stroke="{INK}"/>')
-        parts.append(text(across, TOP + high + 19, number(x), 12, anchor="middle"))
+        parts.append(text(across, TOP + high + 19, f"{x:,}", 12, anchor="middle"))
     parts.append(text(LEFT + wide / 2, HEIGHT - 12, x_unit, 12, PALE, "middle"))
-    parts.append(text(14, TOP - 6, y_unit, 11, PALE))
+    parts.append(text(14, TOP - 16, y_unit, 11, PALE))
     # Names stand at the ends of their curves, but not on each other.
     ends = sorted((at(*line[-1])[1], name) for name, line in series.items() if line)
     levels = {}

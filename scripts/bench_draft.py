@@ -14,6 +14,7 @@ import time
 
 import bench_draft_compiler as compiler
 import bench_http_idle as idle
+import bench_http_peers as peers
 import bench_machine as machine
 import bench_servers as servers
 from bench_http_values import burst_values, idle_values, load_values
@@ -57,7 +58,8 @@ class Suite:
         self.peers = [servers.nginx(self.home, self.site, "nginx", ""),
                       servers.nginx(self.home, self.site, "nginx_cached",
                                     servers.OPEN_FILE_CACHE),
-                      servers.lighttpd(self.home, self.site)]
+                      servers.lighttpd(self.home, self.site),
+                      peers.apache(self.home, self.site)]
         for server in [*self.web, *self.peers]:
             if server.missing:
                 self.plan.skip(f"{server.name}, all cases", server.missing)
@@ -68,7 +70,7 @@ class Suite:
             self.plan.pairs += [
                 (f"draft_{driver}", other, metric)
                 for other in (f"hand_{driver}", f"tasks_{driver}", "nginx", "nginx_cached",
-                              "lighttpd")
+                              "lighttpd", "apache")
                 for metric in ("cpu_us", "burst_cpu_us")]
             self.plan.pairs += [(f"draft_files_{driver}", other, "burst_cpu_us")
                                 for other in ("nginx", "lighttpd")]
@@ -134,7 +136,7 @@ class Suite:
 
     def add_idle(self):
         cases = {"idle_echo_10000": (list(self.own("echo")), "--echo", [*ECHO]),
-                 "idle_http_10000": ([*self.own("http"), *self.peers], "/100B.txt",
+                 "idle_http_10000": ([*self.own("http"), *self.peers[:-1]], "/100B.txt",
                                      ["--path", "/100B.txt"])}
         for case, (subjects, path, words) in cases.items():
             for server in subjects:

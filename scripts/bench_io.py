@@ -4,8 +4,8 @@
 blocking_call: there and back through the pool, beside a bare hand-off by condition variables;
 processor time of both threads, on one core. send_body_N: an answer with a body of N bytes, from
 ordinary memory and from pages; processor time of the sender, whose client has the other core.
-pipes_N: 128 pairs of tasks through pipes of 4 KB, beside N that wait. disk_N: N tasks that read blocks
-of a file past the page cache (Li and Zdancewic, 2007, figures 18 and 17).
+pipes_N: 128 pairs of tasks through pipes of 4 KB, beside N that wait. disk_N: N tasks that read
+blocks of a file past the page cache (Li and Zdancewic, 2007, figures 18 and 17).
 """
 
 import os

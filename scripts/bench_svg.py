@@ -19,7 +19,7 @@ def number(value):
 
 
 def text(x, y, words, size=13, color=INK, anchor="start", more=""):
-    return (f'<text x="{x:.1f}" y="{y:.1f}" {FONT} font-size="{size}" fill="{color}" '
+    return (f'<text x="{x:.1f}" y="{y:.1f}" {FONT} font-size="{size:.3g}" fill="{color}" '
             f'text-anchor="{anchor}"{more}>{escape(words)}</text>')
 
 
@@ -29,7 +29,8 @@ def frame(width, height, title, parts):
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
         f'viewBox="0 0 {width} {height}" role="img" aria-label="{escape(title)}">',
         f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
-        text(14, 24, title, 15, more=' font-weight="bold"'), *parts, "</svg>", ""])
+        text(14, 24, title, min(15, width * 1.5 / len(title)), more=' font-weight="bold"'),
+        *parts, "</svg>", ""])
 
 
 def bars(title, unit, entries):

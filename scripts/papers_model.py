@@ -2,8 +2,8 @@
 """How far it goes: rates by cores and memory by connections, computed from what was measured.
 
 X(n) = n / (c (1 + s (n - 1)) + h m): requests a second on n cores. c is the processor time of a
-request on one, s what each further worker adds to it (from one and two), h a hop between colors and m
-how many of them a request makes. M(N) = b + N (u + k): memory for N connections; u is ours, k the
+request on one, s what each further worker adds to it (from one and two), h a hop between colors and
+m how many of them a request makes. M(N) = b + N (u + k): memory for N connections; u is ours, k the
 kernel's. Constants come from suite capacity; no function here reads a clock or a file.
 """
 
@@ -47,8 +47,9 @@ class Constants:
 
 def value(rows, case, metric, suite="capacity"):
     """The value of one figure of ours, or None."""
-    found = [r["value"] for r in rows if (r["suite"], r["case"], r["metric"]) ==
-             (suite, case, metric) and r["subject"].startswith("heddle") and "/" not in r["subject"]]
+    found = [r["value"] for r in rows
+             if (r["suite"], r["case"], r["metric"]) == (suite, case, metric)
+             and r["subject"].startswith("heddle") and "/" not in r["subject"]]
     return found[0] if found else None
 
 
@@ -142,8 +143,8 @@ def page(rows, head):
     few = f"capacity/{idle_cases(rows)[0]}"
     out = ["# How far it goes", "", head, "",
            "Computed, not measured, from the constants below by `scripts/papers_model.py`:", "",
-           "- `X(n) = n / (c (1 + s (n - 1)) + h m)`: requests a second on `n` cores, `m` hops between"
-           " colors a request.",
+           "- `X(n) = n / (c (1 + s (n - 1)) + h m)`: requests a second on `n` cores, `m` hops"
+           " between colors a request.",
            "- `M(N) = b + N (u + k)`: bytes for `N` connections that are open and silent.", "",
            "| constant | value | from |", "|---|--:|---|",
            f"| `c`, processor time of a request of 100 B | {c.request_s * 1e6:.2f} us |"
@@ -155,14 +156,15 @@ def page(rows, head):
            f"| `u`, ours for a connection | {c.own:.0f} B | `{few}` |",
            f"| `k`, the kernel's for one end of it | {c.kernel:.0f} B | `{few}` |", ""]
     out += ["## Cores", "",
-            "Requests a second of `heddle serve`, 100 B, kept alive, no hop between colors; and with two"
-            " hops, as a", "program whose connections share one color of data.", "",
+            "Requests a second of `heddle serve`, 100 B, kept alive, no hop between colors; and"
+            " with two hops, as a", "program whose connections share one color of data.", "",
             "| cores | requests a second | times one core | with two hops |", "|--:|--:|--:|--:|"]
     for cores in (1, 2, 3, 4, 8, 16):
         out.append(f"| {cores} | {grouped(rate(c, cores))} | {speedup(c, cores):.2f} | "
                    f"{grouped(rate(c, cores, 2))} |")
     out += ["", "## Connections", "",
-            "| connections | memory, GiB | of that the kernel's | processes | limit reached first |",
+            "| connections | memory, GiB | of that the kernel's | processes"
+            " | limit reached first |",
             "|--:|--:|--:|--:|---|"]
     for count in (10_000, 100_000, 1_000_000, 10_000_000, 100_000_000):
         limit = first_limit(count)
@@ -174,7 +176,7 @@ def page(rows, head):
             + (f"[{x.where}](../../{x.where})" if "/" in x.where else x.where)
             + f" | {x.remedy} |" for x in LIMITS]
     out += ["", "## Checks", "",
-            "What the model says of figures that were measured, and did not make its constants:", "",
+            "What the model says of figures that were measured, and are not its constants:", "",
             "| figure | computed | measured | within | |", "|---|--:|--:|--:|---|"]
     out += [f"| {what} | {computed:.4g} | {measured:.4g} | {tolerance * 100:.0f} % | "
             f"{'holds' if holds else '**does not hold**'} |"

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The pages docs/papers/*.md: what a paper measured, what we measure today, and the pictures.
 
-A row of scripts/papers_rows.toml and the rows of figures.json become a table: subject, value, spread,
-and ours by the best rival. A row of ours that is worse than the best rival says `behind: 1.12`.
+A row of scripts/papers_rows.toml and the rows of figures.json become a table: subject, value,
+spread, and ours by the best rival. A row of ours that is worse than the best rival says
+`behind: 1.12`.
 """
 
 import fnmatch

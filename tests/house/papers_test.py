@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""docs/papers.md has a row for each section of each paper, and what its rows name exists; the rows of
-scripts/papers_rows.toml are sound, and pages, pictures and the model say what figures say."""
+"""docs/papers.md has a row for each section of each paper, and what its rows name exists; the rows
+of scripts/papers_rows.toml are sound, and pages, pictures and the model say what figures say."""
 
 import pathlib
 import re
@@ -189,7 +189,8 @@ def figure(case, subject, value, spread=None, metric="m", suite="s"):
             "unit": "x", "n": 3, "spread": spread or [value, value]}
 
 
-ROW = {"paper": "krohn", "place": "Figure 1", "name": "one", "title": "A <title>", "said": [["it", 5]],
+ROW = {"paper": "krohn", "place": "Figure 1", "name": "one", "title": "A <title>",
+       "said": [["it", 5]],
        "case": "s/c_*", "metric": "m", "unit": "things", "better": "less", "ours": ["heddle"],
        "wanted": ["go", "pth"], "plot": "curve", "text": "Words."}
 
@@ -287,7 +288,8 @@ class Model(unittest.TestCase):
     def test_limits_are_those_of_the_sources(self):
         by_name = {limit.name: limit for limit in papers_model.LIMITS}
         epochs = by_name["descriptors, with several workers"]
-        bits = re.search(r"numbers = std::size_t\{1\}\s*<< (\d+)", (ROOT / epochs.where).read_text())
+        bits = re.search(r"numbers = std::size_t\{1\}\s*<< (\d+)",
+                         (ROOT / epochs.where).read_text())
         self.assertEqual(epochs.value, 1 << int(bits[1]))
         colors = by_name["places of colors"]
         self.assertIn(f"color_places = {colors.value};", (ROOT / colors.where).read_text())
@@ -321,7 +323,7 @@ class Suites(unittest.TestCase):
             bench_capacity.slabs_of("other 5 5 5 5 5\n")
 
     def test_waits_of_a_plan_are_counted_and_none_is_no_figure(self):
-        self.assertEqual(bench_lines.waits("f: thread\n  wait 1, read_3: 8 bytes\n  wait 2, x\n"), 2)
+        self.assertEqual(bench_lines.waits("f: thread\n  wait 1, read_3: 8 B\n  wait 2, x\n"), 2)
         with self.assertRaises(machine.Failed):
             bench_lines.waits("f: thread\n")
 
