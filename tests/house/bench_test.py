@@ -92,10 +92,11 @@ class Pages(unittest.TestCase):
         self.assertEqual(unused, [])
 
     def test_each_module_of_the_harness_has_a_user(self):
-        scripts = {p: p.read_text() for p in (ROOT / "scripts").glob("bench*")}
+        scripts = {p: p.read_text() for kind in ("bench*", "papers*.py", "papers")
+                   for p in (ROOT / "scripts").glob(kind)}
         for path in scripts:
             uses = re.compile(rf"(import|from) {path.stem}\b")
-            shown = path.name == "bench" or f"scripts/{path.name}" in self.pages
+            shown = path.name in ("bench", "papers") or f"scripts/{path.name}" in self.pages
             self.assertTrue(shown or any(uses.search(t) for p, t in scripts.items() if p != path),
                             f"{path.name} is in no page and in no other script")
 
