@@ -37,3 +37,6 @@ foreach(file IN LISTS folders)
   file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}" "${folder}")
   add_subdirectory("${folder}")
 endforeach()
+if(TARGET app_sealed)
+  add_dependencies(benches app_sealed)  # suite sealed measures the program itself
+endif()
