@@ -285,6 +285,12 @@ class Model(unittest.TestCase):
         self.assertIn("**does not hold**", page)
         self.assertIn("| 16 | 640,000 | 6.40 |", page)
 
+    def test_sealed_on_more_cores_is_computed_from_one_and_two(self):
+        rows = [figure("chacha20_poly1305_narrow", s, v, metric="bytes_per_server_cpu_s",
+                       suite="sealed") for s, v in (("one_worker", 110.0), ("two_workers", 100.0))]
+        self.assertIn("| 4 | 3.08 | 2.55 |", papers_model.sealed_lines(rows))
+        self.assertEqual(papers_model.sealed_lines(rows[:1]), [])
+
     def test_limits_are_those_of_the_sources(self):
         by_name = {limit.name: limit for limit in papers_model.LIMITS}
         epochs = by_name["descriptors, with several workers"]
