@@ -184,8 +184,7 @@ int64_t heddle_conn_number(heddle_conn* c);
 int64_t heddle_receive(heddle_worker* w, heddle_conn* c, heddle_buffer** out, heddle_wait* at,
                        heddle_frame* self);
 int64_t heddle_readable(heddle_worker* w, heddle_conn* c, heddle_wait* at, heddle_frame* self);
-/* Appends bytes that arrived; -ENOBUFS when there is no room (heddle_read), -EMSGSIZE (others).
- */
+/* Appends bytes that arrived; without room -ENOBUFS (heddle_read) or -EMSGSIZE (others). */
 int64_t heddle_read(heddle_worker* w, heddle_conn* c, heddle_buffer* to, int64_t* count,
                     heddle_wait* at, heddle_frame* self);
 int64_t heddle_read_more(heddle_worker* w, heddle_conn* c, heddle_buffer* to, heddle_wait* at,
@@ -319,7 +318,7 @@ typedef struct heddle_scope {
   void* opaque[5];
 } heddle_scope;
 void heddle_scope_open(heddle_worker* w, heddle_scope* s, heddle_frame* self);
-/* 0 when all of its threads have ended; `cancel` asks them to. Goes on also in a cancelled context.
+/* 0 when all of its threads have ended; `cancel` asks them to. A cancelled context changes nothing.
  */
 int64_t heddle_scope_leave(heddle_worker* w, heddle_scope* s, heddle_frame* self, bool cancel);
 
@@ -396,5 +395,7 @@ int heddle_main(int argc, char** argv,
 #ifdef __cplusplus
 }
 #endif
+
+#include "heddle/abi/os.h"
 
 #endif /* HEDDLE_ABI_H */

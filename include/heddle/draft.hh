@@ -15,6 +15,7 @@
 #include "heddle/draft/network.hh"
 #include "heddle/draft/number.hh"
 #include "heddle/draft/operation.hh"
+#include "heddle/draft/os.hh"
 #include "heddle/draft/program.hh"
 #include "heddle/draft/random.hh"
 #include "heddle/draft/text.hh"

@@ -10,6 +10,7 @@
 #include "abi/waiting.hh"
 #include "heddle/core/detail/message.hh"
 #include "heddle/io/tcp.hh"
+#include "heddle/io/unix.hh"
 
 using namespace heddle;
 using namespace heddle::abi;
@@ -18,10 +19,30 @@ namespace {
 
 using readable_awaiter = detail::readable_awaiter;
 using transfer_awaiter = detail::transfer_awaiter;
+using writable_awaiter = detail::writable_awaiter;
 using accept_awaiter = detail::accept_awaiter_of<tcp_stream>;
 
 std::int64_t code_of(const std::error_code& e) noexcept {
   return e.value() > 0 ? -e.value() : -EIO;
+}
+
+/// A socket with the type of the others. A handle of a connection or a listener has one
+/// type, and only its address tells a Unix socket apart.
+template <class Tcp>
+Tcp as_tcp(descriptor&& from) noexcept {
+  Tcp made;
+  static_cast<descriptor&>(made) = std::move(from);
+  return made;
+}
+
+auto keep_conn(heddle_worker* hw, heddle_conn** out, std::int64_t& made) {
+  return [hw, out, &made](auto s) {
+    try {
+      *out = make<heddle_conn>(from(hw), as_tcp<tcp_stream>(std::move(s)));
+    } catch (...) {
+      made = -ENOMEM;
+    }
+  };
 }
 
 /// Waits for something to read: HEDDLE_PARKED, 0, or an error.
@@ -115,13 +136,28 @@ std::int64_t heddle_connect(heddle_worker* hw, heddle_address to, heddle_conn** 
         std::memcpy(static_cast<void*>(&a), &to, sizeof a);
         return tcp_connect(a);
       },
-      [&](tcp_stream s) {
-        try {
-          *out = make<heddle_conn>(from(hw), std::move(s));
-        } catch (...) {
-          made = -ENOMEM;
-        }
-      });
+      keep_conn(hw, out, made));
+  return status == 0 ? made : status;
+}
+
+std::int64_t heddle_listen_unix(heddle_worker* hw, heddle_view path, heddle_listener** out) {
+  try {
+    unix_listener door = unix_listener::listen(std::string(path.data, path.len));
+    *out = make<heddle_listener>(from(hw), as_tcp<tcp_listener>(std::move(door)));
+    return 0;
+  } catch (const std::system_error& e) {
+    return code_of(e.code());
+  } catch (...) {
+    return -ENOMEM;
+  }
+}
+
+std::int64_t heddle_connect_unix(heddle_worker* hw, heddle_view path, heddle_conn** out,
+                                 heddle_wait* at, heddle_frame* self) {
+  std::int64_t made = 0;
+  const std::int64_t status = ask_task<unix_stream>(
+      hw, at, self, [&] { return unix_connect(std::string(path.data, path.len)); },
+      keep_conn(hw, out, made));
   return status == 0 ? made : status;
 }
 
@@ -131,6 +167,18 @@ std::int64_t heddle_readable(heddle_worker* hw, heddle_conn* c, heddle_wait* at,
                              heddle_frame* self) {
   const std::int64_t status = wait_readable(hw, c, at, self);
   return status == HEDDLE_EOF ? 0 : status;  // the next read reports the end
+}
+
+std::int64_t heddle_ready(heddle_worker* hw, heddle_conn* c, std::int32_t which, heddle_wait* at,
+                          heddle_frame* self) {
+  if (which == heddle_mode_read) return heddle_readable(hw, c, at, self);
+  if (const std::int64_t moved = come_here(hw, c, at, self); moved != 0) return moved;
+  const std::int64_t status =
+      ask<writable_awaiter>(hw, at, self, [&] { return c->stream.writable().operator co_await(); });
+  if (status != 0) return status;
+  const std::int32_t outcome = stored<writable_awaiter>::of(*at).outcome;
+  stored<writable_awaiter>::end(*at, from(hw));
+  return outcome < 0 ? reason(from(hw), outcome) : 0;
 }
 
 std::int64_t heddle_receive(heddle_worker* hw, heddle_conn* c, heddle_buffer** out, heddle_wait* at,

@@ -16,6 +16,7 @@ constexpr __int128 free_turns_max = 65536;
 /// long as there is something to take; the driver's own have a budget.
 bool always_lets_run(const expr& e) {
   const call_expr* const c = e.get<call_expr>();
+  if (e.means == meaning::action) return false;  // each call expands another one
   if (c == nullptr || c->op == nullptr) return true;
   switch (c->op->on) {
     case receiver::channel:
@@ -52,7 +53,7 @@ bool always_waits(const expr* e, int depth) {
       },
       [](const one_of<bad_expr, name_expr, integer_expr, duration_expr, boolean_expr, text_expr,
                       none_expr, list_expr, index_expr, binary_expr, range_expr, move_expr,
-                      spawn_expr> auto&) { return false; });
+                      spawn_expr, action_expr> auto&) { return false; });
 }
 bool always_waits(const stmt& s, int depth) {
   return by_kind(

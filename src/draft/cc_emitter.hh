@@ -109,6 +109,8 @@ class cc_emitter {
   /// The call without the co_await before it.
   cc_expr bare_call(const expr& e);
   cc_expr function_call(const call_expr& x);
+  /// The lambda of an action, in lines of its own; gives its name.
+  cc_expr action_text(const expr& e, const action_expr& x);
   cc_expr foreign_call(const expr& e, const call_expr& x);
   cc_expr record_text(const expr& e, const call_expr& x);
   cc_expr conversion_text(const expr& e, const call_expr& x);
@@ -167,8 +169,12 @@ class cc_emitter {
 
   /// How return, break and continue are written.
   struct place {
-    enum class form : std::uint8_t { function, value, ways };
+    /// `plain`: of an action that does not wait; the others but `function` are tasks.
+    enum class form : std::uint8_t { function, plain, value, ways };
     form how = form::function;
+    [[nodiscard]] bool is_task(const function& f) const noexcept {
+      return how == form::function ? cc_emitter::is_task(f) : how != form::plain;
+    }
     std::string result;  ///< form::ways: the variable for the value
     std::string jobs;    ///< the scope that a jump cancels first; only without a value
     int loops = 0;       ///< around the statement, inside of the lambda
@@ -183,6 +189,7 @@ class cc_emitter {
   std::set<std::string> fields_;
   const module* module_ = nullptr;
   const function* function_ = nullptr;
+  const type* result_ = nullptr;  ///< the result of the function or of the action around
   std::vector<place> places_;
   std::unordered_map<const variable*, cc_expr> texts_;  ///< variables that are part of another one
   std::unordered_map<const expr*, cc_expr> done_;       ///< values that were saved before

@@ -27,7 +27,9 @@ expr_ptr copy_constant(const expr& from, span at) {
         return make_expr(at, x);
       },
       [&](const one_of<bad_expr, list_expr, call_expr, index_expr, range_expr, try_expr, move_expr,
-                       spawn_expr, or_expr> auto&) { return make_expr(at, bad_expr{}); });
+                       spawn_expr, or_expr, action_expr> auto&) {
+        return make_expr(at, bad_expr{});
+      });
 }
 
 /// A copy of a default that was checked in another module: its names mean nothing in this one.
@@ -47,6 +49,11 @@ expr_ptr copy_checked(const expr& from, span at) {
 
 void checker::check_argument(argument& a, const type* want, passing how, std::string_view name) {
   const std::string what = "the parameter " + quoted(name);
+  if (want->is(kind::action)) return check_action_argument(*a.value, *want, what);
+  if (want->is(kind::poison) && a.value->is<action_expr>()) {
+    wrong(*a.value);
+    return;
+  }
   switch (how) {
     case passing::borrow:
       check_value(*a.value, want, what.c_str());
@@ -113,6 +120,8 @@ const type* checker::check_call(expr& e, call_expr& x, const type* want) {
         return wrong(e);
       }
     }
+    if (variable* const v = find_variable(name->name); v != nullptr && v->type->is(kind::action))
+      return check_action_call(e, x, *v);
     if (find_variable(name->name) == nullptr && module_.names.count(name->name) == 0) {
       if (name->name == "text" && name->has_generic) {
         type_expr t;
@@ -249,8 +258,11 @@ const type* checker::check_operation(expr& e, call_expr& x, const operation& op,
   for (std::size_t i = 0; i != params.size(); ++i) {
     if (!sorted[i].value && !params[i].fallback.empty()) {
       const std::string_view written = params[i].fallback;
-      sorted[i].value =
-          make_expr(e.at, text_expr{std::string(written.substr(1, written.size() - 2))});
+      if (written.starts_with('"'))
+        sorted[i].value =
+            make_expr(e.at, text_expr{std::string(written.substr(1, written.size() - 2))});
+      else
+        sorted[i].value = make_expr(e.at, integer_expr{std::stoull(std::string(written))});
     }
     if (!sorted[i].value) {
       auto& d =
@@ -308,6 +320,7 @@ const type* checker::check_user_call(expr& e, call_expr& x, function& f, bool sp
     // A thread owns its parameters.
     if (how == passing::borrow && f.is_thread() && v.type->is_owned()) how = passing::take;
     check_argument(sorted[i], v.type, how, v.name);
+    if (action_expr* const action = sorted[i].value->get<action_expr>()) action->to = params[i].var;
   }
   x.args = std::move(sorted);
   e.fallible = f.fallible();

@@ -7,7 +7,8 @@
 namespace heddle::draft {
 
 bool is_namespace(std::string_view name) noexcept {
-  return name == "net" || name == "fs" || name == "time" || name == "log" || name == "rand";
+  return name == "net" || name == "fs" || name == "time" || name == "log" || name == "rand" ||
+         name == "os";
 }
 
 bool like_view(const type& t) noexcept {
@@ -149,7 +150,8 @@ const type* checker::check(expr& e, const type* want) {
       [&](try_expr& x) { return check_try(e, x, want); },
       [&](move_expr& x) { return check_move(e, x, want); },
       [&](spawn_expr& x) { return check_spawn(e, x); },
-      [&](or_expr& x) { return check_or(e, x, want); });
+      [&](or_expr& x) { return check_or(e, x, want); },
+      [&](action_expr& x) { return refuse_action(e, x); });
 }
 
 std::string checker::suggest(std::string_view name) const {
@@ -182,6 +184,11 @@ const type* checker::check_name(expr& e, name_expr& x, const type* want) {
   }
   if (variable* v = find_variable(x.name)) {
     v->used = true;
+    if (v->type->is(kind::action)) {
+      error("D0703", e.at, "an action can only be called, or passed down to a parameter").hint =
+          "call it: " + v->name + "()";
+      return wrong(e);
+    }
     e.means = meaning::local;
     x.var = v;
     return e.type = v->type;
@@ -233,17 +240,18 @@ bool is_enum(const symbol* s) {
 
 }  // namespace
 
-const type* checker::check_enumerator(expr& e, const member_expr& x, const symbol& of) {
-  for (const enumeration::value& v : of.type->values->values) {
+const type* checker::check_enumerator(expr& e, const member_expr& x, const type& of) {
+  for (const enumeration::value& v : of.values->values) {
     if (v.name != x.name) continue;
     e.means = meaning::enumerator;
     e.is_constant = true;
     e.number = v.number;
-    return e.type = of.type;
+    return e.type = &of;
   }
   auto& d = error("D0003", x.name_at,
-                  quoted(x.name) + " is no value of the enum " + quoted(of.decl->name));
-  d.notes.push_back({of.decl->name_at, "it is declared here"});
+                  quoted(x.name) + " is no value of the enum " + quoted(of.values->decl->name));
+  if (const span declared = of.values->decl->name_at)
+    d.notes.push_back({declared, "it is declared here"});
   return wrong(e);
 }
 
@@ -255,7 +263,7 @@ const type* checker::check_member(expr& e, member_expr& x) {
       if (module* home = module_.used(first->name)) {
         const auto found = home->names.find(inner->name);
         if (found != home->names.end() && is_enum(&found->second))
-          return check_enumerator(e, x, *symbol_of(*x.of, home));
+          return check_enumerator(e, x, *symbol_of(*x.of, home)->type);
       }
     }
   }
@@ -276,7 +284,8 @@ const type* checker::check_member(expr& e, member_expr& x) {
     }
     module* home = nullptr;
     symbol* s = find_symbol(on->name);
-    if (is_enum(s)) return check_enumerator(e, x, *s);
+    if (is_enum(s)) return check_enumerator(e, x, *s->type);
+    if (s == nullptr && on->name == "mode") return check_enumerator(e, x, *types_.mode());
     if ((s = symbol_of(e, home)) != nullptr) {
       if (s->value != nullptr) {
         checker(program_, *home, report_).check_constant(*s->value);

@@ -101,9 +101,9 @@ void checker::check_jump(const char* name, span at) {
 
 void checker::check_fail(fail_stmt& x, span at) {
   check_value(*x.error, types_.basic(kind::error), "'fail'");
-  if (function_->fallible() || function_->is_thread() || function_->is_main()) return;
-  auto& d = error("D0402", at, quoted(function_->name) + " has no error to give");
-  d.notes.push_back({function_->decl->at, "its result has no '!'"});
+  if (may_fail_here()) return;
+  auto& d = error("D0402", at, name_here() + " has no error to give");
+  note_result_here(d);
   d.hint = "add '!' to its result";
 }
 
@@ -331,22 +331,27 @@ void checker::check_any(any_stmt& x, span at) {
 }
 
 void checker::check_return(return_stmt& x, span at) {
-  const type* const t = function_->result;
+  const type* const t = result_here();
   if (!x.value) {
     if (!t->is(kind::void_) && !t->is(kind::poison))
-      error("D0004", at, quoted(function_->name) + " gives a " + t->name + ", and here is none");
+      error("D0004", at, name_here() + " gives a " + t->name + ", and here is none");
     return;
   }
   // `return try c.write(x)` in a function without a value: the call is made, then it returns.
   check(*x.value, t);
-  refuse_fallible(*x.value);
+  give_result(*x.value);
+}
+
+void checker::give_result(expr& value) {
+  const type* const t = result_here();
+  refuse_fallible(value);
   if (t->is(kind::void_)) {
-    if (!x.value->type->is(kind::void_) && !x.value->type->is(kind::poison))
-      error("D0004", x.value->at, quoted(function_->name) + " gives no value").hint = "delete it";
+    if (!value.type->is(kind::void_) && !value.type->is(kind::poison))
+      error("D0004", value.at, name_here() + " gives no value").hint = "delete it";
     return;
   }
-  convert(*x.value, t, "the result");
-  if (x.value->type->is_owned() && is_place(*x.value)) move_from(*x.value, x.value->at, false);
+  convert(value, t, "the result");
+  if (value.type->is_owned() && is_place(value)) move_from(value, value.at, false);
 }
 
 void checker::check_expression_stmt(expr& e) {

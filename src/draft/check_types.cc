@@ -18,7 +18,8 @@ variable* checker::declare(std::string_view name, span at, const type* t, bool i
     d.notes.push_back({found->second.decl->name_at, "declared here"});
   } else if (module_.uses_builtin(name) || module_.used(name) != nullptr) {
     error("D1401", at, quoted(name) + " is the name of a module that is used here");
-  } else if (name == "error" || types_.find(name) != nullptr || is_generic(name)) {
+  } else if (name == "error" || (types_.find(name) != nullptr && name != "mode") ||
+             is_generic(name)) {
     error("D1401", at, quoted(name) + " is the name of a built-in type");
   }
   auto v = std::make_unique<variable>();
@@ -161,6 +162,8 @@ void checker::check_function(function& f) {
   if (f.decl->is_extern()) return;
   function_ = &f;
   loops_ = scopes_ = 0;
+  action_ = nullptr;
+  outer_names_ = 0;
   for (param& p : f.decl->params) {
     if (!p.fallback) continue;
     check_value(*p.fallback, p.var->type, "the parameter");
@@ -176,7 +179,8 @@ void checker::check_function(function& f) {
             error("D1401", v->at, quoted(v->name) + " hides what has this name in the module");
         d.notes.push_back({found->second.decl->name_at, "declared here"});
       } else if (module_.uses_builtin(v->name) || module_.used(v->name) != nullptr ||
-                 v->name == "error" || types_.find(v->name) != nullptr || is_generic(v->name)) {
+                 v->name == "error" || is_generic(v->name) ||
+                 (types_.find(v->name) != nullptr && v->name != "mode")) {
         error("D1401", v->at, quoted(v->name) + " has a meaning of its own already");
       }
       scope_.push_back(v);

@@ -141,6 +141,9 @@ const type* checker::check_conversion(expr& e, call_expr& call, const type* t) {
 }
 
 const type* checker::check_spawn(expr& e, spawn_expr& x) {
+  if (action_ != nullptr)
+    error("D0704", e.at, "an action starts no thread").hint =
+        "'spawn' belongs to the function around it";
   call_expr* const call = x.call->get<call_expr>();
   if (call == nullptr) {
     error("D0004", e.at, "'spawn' starts a call: spawn session(c)");
@@ -154,6 +157,17 @@ const type* checker::check_spawn(expr& e, spawn_expr& x) {
     return wrong(e);
   }
   function& f = *s->fn;
+  if (f.takes_action()) {
+    auto& d = error("D0703", x.call->at, quoted(f.name) + " takes an action and cannot be spawned");
+    d.notes.push_back({f.decl->at, "it is declared here"});
+    d.hint = "an action sees variables that may end before the job; call the function";
+    for (argument& a : call->args) {
+      if (a.value->is<action_expr>()) continue;
+      check(*a.value);
+      a.value->fallible = false;
+    }
+    return wrong(e);
+  }
   f.spawned = true;
   check_user_call(*x.call, *call, f, true);
   x.call->fallible = false;
@@ -200,12 +214,10 @@ const type* checker::check_try(expr& e, try_expr& x, const type* want) {
     return t;
   }
   x.of->fallible = false;
-  if (function_ != nullptr && !function_->fallible() && !function_->is_thread() &&
-      !function_->is_main()) {
-    auto& d = error(
-        "D0402", e.at,
-        "'try' passes the error on, and " + quoted(function_->name) + " has no error to give");
-    d.notes.push_back({function_->decl->at, "its result has no '!'"});
+  if (function_ != nullptr && !may_fail_here()) {
+    auto& d = error("D0402", e.at,
+                    "'try' passes the error on, and " + name_here() + " has no error to give");
+    note_result_here(d);
     d.hint = "add '!' to its result, or handle the error with 'or'";
   }
   return e.type = t;
@@ -288,6 +300,13 @@ void checker::move_from(expr& x, span at, bool written) {
     auto& d = error("D0901", at, quoted(v.name) + " is borrowed, and its owner keeps it");
     d.notes.push_back({v.at, "the parameter"});
     d.hint = "make it 'take " + v.name + "'";
+    return;
+  }
+  const auto found = std::find(scope_.begin(), scope_.end(), &v) - scope_.begin();
+  if (t->is_owned() && static_cast<std::size_t>(found) < outer_names_) {
+    auto& d = error("D0704", at, "an action cannot give away " + quoted(v.name));
+    d.notes.push_back({v.at, "it is declared outside of the action"});
+    d.hint = "an action may run any number of times, or never";
     return;
   }
   if (!t->is_owned() && written)

@@ -18,6 +18,8 @@ class resolver {
 
   /// The type as written, or poison after a report.
   [[nodiscard]] const type* resolve(const type_expr& t);
+  /// The type of a parameter that is an action.
+  [[nodiscard]] const type* resolve_action(const type_expr& t);
   /// The type that an operation's table names; `of` is its T.
   [[nodiscard]] const type* resolve_word(std::string_view word, const type* of);
 
@@ -35,6 +37,8 @@ class resolver {
   source::diagnostics& report_;
   type_table& types_;
 };
+
+[[nodiscard]] std::string quoted(std::string_view name);
 
 /// Checks expressions and bodies of one module.
 class checker : public resolver {
@@ -58,7 +62,7 @@ class checker : public resolver {
   void refuse_fallible(expr& e);
   const type* check_name(expr& e, name_expr& x, const type* want);
   const type* check_member(expr& e, member_expr& x);
-  const type* check_enumerator(expr& e, const member_expr& x, const symbol& of);
+  const type* check_enumerator(expr& e, const member_expr& x, const type& of);
   /// The expression is the name of a constant, of this module or another one.
   const type* use_constant(expr& e, const constant& c);
   const type* check_call(expr& e, call_expr& x, const type* want);
@@ -82,6 +86,13 @@ class checker : public resolver {
   /// The value of a checked expression is moved; `written` says that the word `move` is there.
   void move_from(expr& x, span at, bool written);
   void check_argument(argument& a, const type* want, passing how, std::string_view name);
+  // Actions (check_action.cc).
+  void check_action_argument(expr& e, const type& want, const std::string& what);
+  void check_action_body(expr& e, action_expr& x, const type& want);
+  const type* check_action_call(expr& e, call_expr& x, variable& v);
+  const type* refuse_action(expr& e, const action_expr& x);
+  /// The expression that an action consists of is its result, with its error.
+  void check_action_result(stmt& only, const type& want);
   [[nodiscard]] symbol* symbol_of(const expr& callee, module*& home);
   void fold_binary(expr& e, const binary_expr& x);
   [[nodiscard]] static variable* root_of(const expr& e) noexcept;
@@ -107,6 +118,8 @@ class checker : public resolver {
   void check_any(any_stmt& x, span at);
   void check_wait(wait_stmt& x, span at);
   void check_return(return_stmt& x, span at);
+  /// The checked value becomes the result of the function or action.
+  void give_result(expr& value);
   void check_jump(const char* name, span at);
   void check_fail(fail_stmt& x, span at);
   void check_condition(condition& c);
@@ -124,7 +137,24 @@ class checker : public resolver {
   };
   void leave_scope(std::size_t count);
 
+  // The result, and whether it may be an error, of the function or of the action around the place,
+  // which is what return, try and fail leave.
+  [[nodiscard]] const type* result_here() const noexcept {
+    return action_ != nullptr ? action_->of : function_->result;
+  }
+  [[nodiscard]] bool may_fail_here() const noexcept {
+    if (action_ != nullptr) return action_->of_fallible;
+    return function_->fallible() || function_->is_thread() || function_->is_main();
+  }
+  [[nodiscard]] std::string name_here() const {
+    return action_ != nullptr ? "this action" : quoted(function_->name);
+  }
+  void note_result_here(source::diagnostic& d) const;
+
   function* function_ = nullptr;
+  const type* action_ = nullptr;  // the type of the action around, or null
+  span action_at_{};
+  std::size_t outer_names_ = 0;  // names of scope_ that the action around has from outside
   std::vector<variable*> scope_;
   std::uint32_t loops_ = 0;
   struct open_wait {
@@ -136,6 +166,12 @@ class checker : public resolver {
   std::uint32_t scopes_ = 0;  // `scope { }` around
 };
 
+/// A function has at most this many statements when its calls of functions that take actions are
+/// expanded.
+inline constexpr std::uint64_t expanded_code_max = 10'000;
+/// Reports functions whose code is too large with the actions that their calls expand. All forms
+/// are chosen before.
+void bound_expanded_code(const std::vector<function*>& functions, source::diagnostics& report);
 /// Makes functions apart that would be merged into too much code. All forms are chosen before; the
 /// list has all functions that have a body.
 void bound_merged_code(const std::vector<function*>& functions, source::diagnostics& report);
@@ -145,7 +181,6 @@ void mark_yielding_loops(function& f);
 [[nodiscard]] bool is_namespace(std::string_view name) noexcept;
 /// Whether values of the type are bytes that a view may look into.
 [[nodiscard]] bool like_view(const type& t) noexcept;
-[[nodiscard]] std::string quoted(std::string_view name);
 using source::nearest;
 /// Decimal digits of a wide number.
 [[nodiscard]] std::string to_decimal(__int128 n);

@@ -75,6 +75,22 @@ constexpr code_page pages[] = {
      "given to a thread. bytes can; copy() makes them.\n"},
     {"D0702", "a spawned function borrows and may outlive it",
      "A function that borrows can be spawned inside `scope` only, which waits for it.\n"},
+    {"D0703", "an action is kept",
+     "A parameter of type fn() -> T is an action: the call writes it as fn() { ... }, and the "
+     "function\n"
+     "calls it or passes it down. Each call expands the function with its actions, so an action "
+     "is\n"
+     "no value: it cannot be stored, returned, sent, given to a thread, or be the name of a "
+     "function.\n\n"
+     "    fn twice(step: fn() -> !) -> ! {\n"
+     "        try step()\n"
+     "        try step()\n"
+     "    }\n\n"
+     "    try twice(fn() { c.write(\"x\") })\n"},
+    {"D0704", "an action gives away what is not its own",
+     "An action may change the variables around it. It may run any number of times, or never, so "
+     "it\n"
+     "cannot move, close or spawn them away, and it starts no thread.\n"},
     {"D0801", "a match misses a case", "Every value needs a case; `else =>` takes the rest.\n"},
     {"D0802", "something is never reached",
      "A case stands twice, or a statement follows one that leaves.\n"},

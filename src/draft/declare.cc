@@ -37,7 +37,7 @@ class declarer : public resolver {
         auto v = std::make_unique<variable>();
         v->name = p.name;
         v->at = p.at;
-        v->type = resolve(p.type);
+        v->type = p.type.kind == type_expr::form::action ? resolve_action(p.type) : resolve(p.type);
         v->role = variable_role::parameter;
         v->how = p.how;
         v->is_var = p.how == passing::change;
@@ -78,6 +78,7 @@ class declarer : public resolver {
     const type& t = *v.type;
     if (t.is(kind::void_)) error("D0004", p.type.at, "a parameter has a value");
     if (x.is_extern()) return;
+    if (t.is(kind::action)) return check_action_param(f, p);
     if ((f.is_thread() || f.is_main()) && p.how == passing::change)
       error("D0701", p.at, "a thread's parameters belong to it: 'var' would change another's")
           .hint = "give it a channel to answer";
@@ -93,6 +94,16 @@ class declarer : public resolver {
     if (p.how == passing::take && !t.needs_release() && !t.is(kind::poison))
       error("D0004", p.at, "'take' is for what is owned; a " + t.name + " is copied").hint =
           "delete 'take'";
+  }
+
+  void check_action_param(const function& f, const param& p) {
+    if (f.is_thread() || f.is_main())
+      error("D0703", p.at, "an action cannot be given to a thread").hint =
+          "an action sees variables of the function that passes it, which may end before";
+    else if (p.how != passing::borrow)
+      error("D0703", p.at, "an action is only passed down, and has no owner").hint =
+          p.how == passing::take ? "delete 'take'" : "delete 'var'";
+    if (p.fallback) error("D0703", p.at, "an action has no default");
   }
 
   void check_extern(function& f, const function_item& x) {

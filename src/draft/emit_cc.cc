@@ -134,6 +134,7 @@ void cc_emitter::emit_module(const module& m) {
 
 void cc_emitter::emit_function(const function& f) {
   function_ = &f;
+  result_ = f.result;
   const std::size_t names = made_.size();
   texts_.clear();
   moved_.clear();
@@ -160,7 +161,7 @@ void cc_emitter::emit_function(const function& f) {
 }
 
 void cc_emitter::end_coroutine(std::size_t from) {
-  if (places_.back().how == place::form::function && !is_task(*function_)) return;
+  if (!places_.back().is_task(*function_)) return;
   out_.drop_last("co_return;", from);
   if (out_.text().find("co_", from) == std::string::npos) line("co_return;");
 }

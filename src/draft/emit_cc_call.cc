@@ -10,6 +10,7 @@ namespace heddle::draft {
 bool cc_emitter::waits(const expr& call) {
   const call_expr* const x = call.get<call_expr>();
   if (x == nullptr) return false;
+  if (call.means == meaning::action) return x->action()->waits;
   return x->callee != nullptr ? x->callee->waits : x->op != nullptr && x->op->waits;
 }
 
@@ -42,6 +43,7 @@ cc_expr cc_emitter::bare_call(const expr& e) {
   if (x.op != nullptr) return operation_text(e);
   if (x.callee != nullptr)
     return x.callee->decl->is_extern() ? foreign_call(e, x) : function_call(x);
+  if (e.means == meaning::action) return cc_call(name_of(*x.action()), {});
   if (e.means == meaning::record) return record_text(e, x);
   if (e.means == meaning::conversion) return conversion_text(e, x);
   stop(e.at, "this call");
@@ -56,6 +58,12 @@ cc_expr cc_emitter::function_call(const call_expr& x) {
     if (value == nullptr) value = f.decl->params[i].fallback.get();
     list.push_back(value);
     places.push_back(f.params[i]->how == passing::change);
+    // The lambda does nothing yet, so no argument is saved before it.
+    if (const action_expr* const action = value->get<action_expr>();
+        action != nullptr && !done_.contains(value)) {
+      const cc_expr made = action_text(*value, *action);
+      done_[value] = made;
+    }
   }
   return cc_call(function_text(f), operands(list, places));
 }

@@ -15,6 +15,7 @@ struct exit_search {
     for (std::size_t i = first; i < b.body.size(); ++i) look(*b.body[i], loops);
   }
   void look(const expr& e, int loops) {
+    if (e.is<action_expr>()) return;  // an action's jumps stay in it
     each_part(e, [&](const auto& part) { look(part, loops); });
   }
   void look(const stmt& s, int loops) {
@@ -48,7 +49,8 @@ void cc_emitter::emit_loop(const std::string& head, const block& b, bool yields,
   ++places_.back().loops;
   out_.open(head);
   if (!first.empty()) line(first);
-  if (yields && function_->waits) line("co_await draft::breathe();");
+  if (yields && function_->waits && places_.back().how != place::form::plain)
+    line("co_await draft::breathe();");
   emit_block(b);
   out_.close();
   --places_.back().loops;
@@ -61,7 +63,8 @@ void cc_emitter::emit_while(const while_stmt& x) {
     return emit_loop(condition_text(c, "while"), x.body, x.yields);
   ++places_.back().loops;
   out_.open("for (;;)");
-  if (x.yields && function_->waits) line("co_await draft::breathe();");
+  if (x.yields && function_->waits && places_.back().how != place::form::plain)
+    line("co_await draft::breathe();");
   if (c.name.empty()) {
     line("if (!" + holds_text(*c.value).beside() + ") break;");
   } else {

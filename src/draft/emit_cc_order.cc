@@ -25,7 +25,7 @@ effect operation_effect(const operation& op) {
 
 bool cc_emitter::quiet(const function& f) {
   if (f.decl->is_extern()) return f.decl->words == function_words::pure_fn;
-  if (f.waits) return false;
+  if (f.waits || f.takes_action()) return false;
   const auto [at, first] = quiet_.try_emplace(&f, true);  // true where it calls itself
   if (!first) return at->second;
   bool still = true;
@@ -80,13 +80,17 @@ effect cc_emitter::effect_of(const expr& e) {
           most = operation_effect(*x.op);
         else if (e.means == meaning::conversion)
           most = effect::faults;
+        else if (e.means == meaning::action)
+          most = effect::acts;
         if (const expr* const on = x.receiver()) most = std::max(most, effect_of(*on));
         for (const argument& a : x.args)
           if (a.value) most = std::max(most, effect_of(*a.value));
         return most;
       },
       [&](const one_of<bad_expr, integer_expr, duration_expr, boolean_expr, text_expr, none_expr,
-                       list_expr, range_expr, try_expr, move_expr> auto&) { return parts(); });
+                       list_expr, range_expr, try_expr, move_expr, action_expr> auto&) {
+        return parts();
+      });
 }
 
 bool cc_emitter::holds_wait(const expr& e) {

@@ -52,6 +52,7 @@ std::string cc_emitter::type_text(const type& t, span at) {
       return "draft::bytes";
     case kind::record: {
       const std::string name(t.record->decl->name);
+      if (&t == program_.types.packet()) return "draft::packet";
       if (t.record->decl->is_extern()) return "::" + name;
       // A field of this name would hide the type.
       return fields_.contains(name) ? space_of(*t.record->home) + "::" + safe(name)
@@ -59,6 +60,7 @@ std::string cc_emitter::type_text(const type& t, span at) {
     }
     case kind::enumeration: {
       const std::string name(t.values->decl->name);
+      if (&t == program_.types.mode()) return "draft::mode";
       return fields_.contains(name) ? space_of(*t.values->home) + "::" + safe(name)
                                     : scoped(t.values->home, safe(name));
     }
@@ -75,6 +77,11 @@ std::string cc_emitter::type_text(const type& t, span at) {
     case kind::permit:
     case kind::semaphore:
       return "draft::" + std::string(t.is(kind::permit) ? "permit" : t.name);
+    case kind::udp:
+    case kind::descriptor:
+    case kind::process:
+    case kind::pipe:
+      return "draft::" + t.name.substr(t.name.find('.') + 1);
     case kind::job:
       return "draft::job<" + type_text(*t.of, at) + ">";
     case kind::subscription:
@@ -108,6 +115,7 @@ std::string cc_emitter::param_text(const function& f, const variable& v) {
   const type& t = *v.type;
   const std::string name = v.name == "_" ? "" : name_of(v);
   const std::string unused = v.used || name.empty() ? "" : "[[maybe_unused]] ";
+  if (t.is(kind::action)) return unused + "auto&" + (name.empty() ? "" : " " + name);
   std::string t_text = type_text(t, v.at);
   if (v.how == passing::change) {
     t_text += "&";

@@ -95,6 +95,7 @@ cc_expr cc_emitter::plain_text(const expr& e) {
       [&](const spawn_expr& x) { return spawn_text(e, x); },
       [&](const or_expr& x) { return or_text(e, x, "got"); },
       [&](const call_expr&) { return call_text(e); },
+      [&](const action_expr& x) { return action_text(e, x); },
       [&](const one_of<bad_expr, integer_expr, duration_expr, boolean_expr, range_expr> auto&)
           -> cc_expr { stop(e.at, "this expression"); });
 }

@@ -127,7 +127,7 @@ void cc_emitter::leave_with(const std::string& value) {
     return line("co_return draft::way::returns;");
   }
   if (!p.jobs.empty()) line(p.jobs + ".cancel();");
-  const bool task = p.how != place::form::function || is_task(*function_);
+  const bool task = p.is_task(*function_);
   line(std::string(task ? "co_return" : "return") + (value.empty() ? "" : " " + value) + ";");
 }
 
@@ -135,7 +135,7 @@ void cc_emitter::emit_lambda(const block& b, std::size_t first, const std::strin
                              const std::string& call, const std::string& after) {
   const exits e = exits_of(b, first);
   const bool falls = !leaves(b);
-  const type& result = *function_->result;
+  const type& result = *result_;
   const bool nothing = result.is(kind::void_);
   const bool ways = e.breaks || e.continues || (e.returns && falls);
   const bool values = !ways && e.returns;

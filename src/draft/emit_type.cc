@@ -3,6 +3,12 @@
 #include "draft/c_emitter.hh"
 
 namespace heddle::draft {
+namespace {
+
+/// `udp` of net.udp.
+std::string module_less(const type& t) { return t.name.substr(t.name.find('.') + 1); }
+
+}  // namespace
 
 std::string c_emitter::c_type(const type& t) {
   switch (t.kind) {
@@ -41,6 +47,11 @@ std::string c_emitter::c_type(const type& t) {
       return "heddle_file*";
     case kind::buffer:
       return "heddle_buffer*";
+    case kind::udp:
+    case kind::descriptor:
+    case kind::process:
+    case kind::pipe:
+      return "heddle_" + module_less(t) + "*";
     case kind::permit:
       return "heddle_semaphore*";
     case kind::job:
@@ -85,6 +96,10 @@ bool c_emitter::is_pointer(const type& t) {
     case kind::rendezvous:
     case kind::event:
     case kind::signal:
+    case kind::udp:
+    case kind::descriptor:
+    case kind::process:
+    case kind::pipe:
       return true;
     default:
       return t.name == "frame";
@@ -191,6 +206,11 @@ std::string c_emitter::release_text(const type& t, const std::string& x) {
       return "heddle_file_close(w, " + x + ")";
     case kind::buffer:
       return "heddle_buffer_free(w, " + x + ")";
+    case kind::udp:
+    case kind::descriptor:
+    case kind::process:
+    case kind::pipe:
+      return "heddle_" + module_less(t) + "_close(w, " + x + ")";
     case kind::permit:
       return "heddle_semaphore_give(w, " + x + ")";
     case kind::job:

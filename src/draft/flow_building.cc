@@ -95,20 +95,26 @@ void lowering::note_program_views(const variable& v, var_id id) {
   const auto found = context_->fn->looks_into.find(&v);
   if (found == context_->fn->looks_into.end()) return;
   for (variable* root : found->second) {
-    const auto slot_of = context_->names.find(root);
-    if (slot_of != context_->names.end()) {
+    const context* const c = knowing(*root);
+    if (c == nullptr) continue;
+    if (const auto slot_of = c->names.find(root); slot_of != c->names.end())
       views_.emplace_back(id, slot_of->second);
-    } else if (const auto alias = context_->aliases.find(root); alias != context_->aliases.end()) {
-      each_slot(alias->second, [&](var_id from, char) { views_.emplace_back(id, from); });
-    }
+    else
+      each_slot(c->aliases.at(root), [&](var_id from, char) { views_.emplace_back(id, from); });
   }
 }
 
+const lowering::context* lowering::knowing(const variable& v) const {
+  const context* c = context_;
+  while (c != nullptr && !c->names.contains(&v) && !c->aliases.contains(&v)) c = c->home;
+  return c;
+}
+
 value lowering::variable_value(const variable& v) {
-  if (const auto alias = context_->aliases.find(&v); alias != context_->aliases.end())
-    return alias->second;
-  const auto found = context_->names.find(&v);
-  if (found != context_->names.end()) return value_of(found->second);
+  if (const context* const c = knowing(v)) {
+    const auto alias = c->aliases.find(&v);
+    return alias != c->aliases.end() ? alias->second : value_of(c->names.at(&v));
+  }
   const var_id id = add_slot(v.name, v.type, v.at);
   context_->names[&v] = id;
   return value_of(id);

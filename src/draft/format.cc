@@ -65,14 +65,34 @@ class formatter {
     const token& t = in_.tokens[i];
     const bool opens = t.is(word::s_lbrace) || t.is(word::s_lparen) || t.is(word::s_lbracket);
     const bool closes = t.is(word::s_rbrace) || t.is(word::s_rparen) || t.is(word::s_rbracket);
-    if (closes && depth_ != 0) --depth_;
+    if (closes && !open_.empty()) close_bracket();
     const bool fresh = break_line(line_of(t.begin), depth_, closes);
     if (!fresh && previous_ != nullptr && (spaced(*previous_, t) || merge(*previous_, t)))
       out_ += ' ';
     out_ += text_.substr(t.begin, t.end - t.begin);
-    if (opens) ++depth_;
+    if (opens) open_bracket(t);
     role_ = role_of(t, i, fresh);
     previous_ = &t;
+  }
+
+  /// A line is indented once for each open bracket. The `{` of an action takes the place of those
+  /// that were opened on its line: `f(fn() {` indents once, and `})` ends it.
+  void open_bracket(const token& t) {
+    const std::uint32_t line = line_of(t.begin);
+    if (t.is(word::s_lbrace)) {
+      for (std::size_t i = open_.size(); i-- != 0;) {
+        bracket& b = open_[i];
+        if (b.is_brace || b.line != line || !b.indents) break;
+        b.indents = false;
+        --depth_;
+      }
+    }
+    open_.push_back({line, t.is(word::s_lbrace), true});
+    ++depth_;
+  }
+  void close_bracket() {
+    if (open_.back().indents) --depth_;
+    open_.pop_back();
   }
 
   [[nodiscard]] std::string_view text_of(const token& t) const {
@@ -138,7 +158,8 @@ class formatter {
         (a.kind == token_kind::name || a.is(word::s_rbracket) || role_ == role::ends_type))
       return false;
     if (b.is(word::s_lparen))
-      return !(ends_value(a) || role_ == role::ends_type || a.is(word::k_main)) ||
+      return !(ends_value(a) || role_ == role::ends_type || a.is(word::k_main) ||
+               a.is(word::k_fn)) ||
              a.is(word::s_rbrace);
     if (b.is(word::s_lbracket)) return !(ends_value(a) && !a.is(word::s_rbrace));
     if (a.is(word::s_rbracket) && b.kind == token_kind::name) return false;  // [4]int
@@ -150,7 +171,13 @@ class formatter {
   std::string_view text_;
   lexed in_;
   std::string out_;
-  std::size_t depth_ = 0;
+  struct bracket {
+    std::uint32_t line;
+    bool is_brace;
+    bool indents;
+  };
+  std::vector<bracket> open_;
+  std::size_t depth_ = 0;  // brackets of open_ that indent
   std::size_t generics_ = 0;
   std::uint32_t last_line_ = 1;
   const token* previous_ = nullptr;

@@ -13,6 +13,7 @@ void lowering::lower_call(const expr& e, var_id into, const failure& on_error) {
   if (call != nullptr && call->op != nullptr) return lower_operation(e, *call, into, on_error);
   if (call != nullptr && call->callee != nullptr)
     return lower_function_call(e, *call, into, on_error);
+  if (e.means == meaning::action) return lower_action(e, *call->action(), into, on_error);
   if (into == no_id) return lower_effects(e);
   if (call != nullptr)
     store_made(value_of(into), e, on_error);
@@ -119,81 +120,6 @@ void lowering::lower_function_call(const expr& e, const call_expr& x, var_id int
         check_status(unwind_to(top_), e.at);
       }
     }
-  }
-  if (top_ != mark && into != no_id) leave_to(mark, e.at);
-}
-
-void lowering::lower_merged(const expr& e, const call_expr& x, var_id into,
-                            const failure& on_error) {
-  function& f = *x.callee;
-  const std::uint32_t mark = top_;
-  context inner;
-  inner.fn = &f;
-  inner.outer = context_;
-  std::vector<const expr*> list;
-  for (const argument& a : x.args) list.push_back(a.value.get());
-  for (std::size_t n = 0; n != x.args.size(); ++n) {
-    const param& p = f.decl->params[n];
-    const expr& a = *x.args[n].value;
-    const type* const t = p.var->type;
-    if (p.how == passing::change) {
-      inner.aliases.emplace(p.var, lower_place(a));
-      continue;
-    }
-    if (p.how == passing::take && t->needs_release()) {
-      const var_id id = add_slot(p.var->name, t, p.at);
-      add(a.at, clear_instr{id});
-      push_release(id);
-      store(value_of(id), a);
-      inner.names[p.var] = id;
-      continue;
-    }
-    // A parameter that is borrowed is the argument itself where that is a variable; of a type that
-    // is copied, where no later argument changes the variable. The callee cannot change it: a call
-    // that borrows a variable and changes it is refused, and results go through a temporary.
-    bool kept = p.how != passing::take && !effects_follow(list, n);
-    // f(x, x) of `n: int, var m: int`: n is what x was before the call.
-    for (std::size_t m = 0; m != list.size(); ++m)
-      kept = kept && (f.decl->params[m].how != passing::change || place_root(a) == nullptr ||
-                      place_root(*list[m]) != place_root(a));
-    if (a.to == nullptr && (a.means == meaning::local || a.means == meaning::field)) {
-      value place = lower_place(a);
-      if (t->needs_release() || kept) {
-        inner.aliases.emplace(p.var, std::move(place));
-        continue;
-      }
-    }
-    value v = lower_argument(a, true);
-    if (v.is<number_value, text_value>() || (t->is(kind::view) && kept)) {
-      inner.aliases.emplace(p.var, std::move(v));
-      continue;
-    }
-    const var_id id = add_slot(p.var->name, t, p.at);
-    note_value_views(id, v);
-    if (t->needs_release()) {
-      add(a.at, clear_instr{id});
-      push_release(id);
-      store(value_of(id), a);
-    } else {
-      set(value_of(id), std::move(v), a.at);
-    }
-    inner.names[p.var] = id;
-  }
-  inner.result = result_slot(f.result, into, e.at);
-  inner.end = fresh(("end_" + f.name).c_str(), e.at);
-  inner.base = top_;
-  context* const outer = std::exchange(context_, &inner);
-  lower_block(f.decl->body);
-  if (open()) {
-    set_status(0, f.decl->body.at);
-    go(inner.end);
-  }
-  context_ = outer;
-  at_ = inner.end;
-  if (f.fallible()) {
-    split_faults(on_error, e.at);
-  } else {
-    check_status(unwind_to(top_), e.at);
   }
   if (top_ != mark && into != no_id) leave_to(mark, e.at);
 }

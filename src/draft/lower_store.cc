@@ -16,7 +16,8 @@ void lowering::lower_effects(const expr& e) {
     lower_call(*tries->of, no_id, failure{});
   } else if (tries != nullptr) {
     static_cast<void>(lower(*tries->of));
-  } else if (e.is<call_expr>() && (e.means == meaning::operation || e.means == meaning::function)) {
+  } else if (e.is<call_expr>() && (e.means == meaning::operation || e.means == meaning::function ||
+                                   e.means == meaning::action)) {
     lower_call(e, no_id, failure{});
   } else if (const or_expr* const x = e.get<or_expr>()) {
     lower_or(e, *x, no_id);
@@ -119,7 +120,7 @@ void lowering::store_record(value place, const expr& e, const call_expr& call) {
     walk(
         e,
         [&](const expr& x) {
-          if (x.local() == nullptr) return;
+          if (x.local() == nullptr || x.local()->type->is(kind::action)) return;
           apart |= variable_value(*x.local()).slot() == place.slot();
         },
         [](const stmt&) {});
@@ -320,7 +321,8 @@ bool lowering::reads_slot(const expr& e, var_id id) {
   walk(
       e,
       [&](const expr& x) {
-        if (x.local() != nullptr) reads |= variable_value(*x.local()).slot() == id;
+        if (x.local() == nullptr || x.local()->type->is(kind::action)) return;
+        reads |= variable_value(*x.local()).slot() == id;
       },
       [](const stmt&) {});
   return reads;

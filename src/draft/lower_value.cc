@@ -13,7 +13,7 @@ bool contains_effects(const expr& e) {
       e,
       [&](const expr& x) {
         const name_expr* const n = x.get<name_expr>();
-        any |= x.is<call_expr>() || x.is<or_expr>() || x.is<spawn_expr>() ||
+        any |= x.is<call_expr>() || x.is<or_expr>() || x.is<spawn_expr>() || x.is<action_expr>() ||
                (n != nullptr && n->moves);
       },
       [](const stmt&) {});
@@ -97,8 +97,8 @@ value lowering::lower_plain(const expr& e) {
       [&](const unary_expr& x) { return make(e.type, unary_value{x.op, lower(*x.of)}); },
       [&](const binary_expr& x) { return lower_binary(e, x); },
       [&](const move_expr& x) { return variable_value(*x.of->local()); },
-      [&](const one_of<bad_expr, list_expr, call_expr, range_expr, try_expr, spawn_expr,
-                       or_expr> auto&) { return lower_made(e); });
+      [&](const one_of<bad_expr, list_expr, call_expr, range_expr, try_expr, spawn_expr, or_expr,
+                       action_expr> auto&) { return lower_made(e); });
 }
 
 value lowering::lower_made(const expr& e) {

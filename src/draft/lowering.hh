@@ -53,7 +53,13 @@ class lowering {
     block_id after;
     std::uint32_t cleanups;
   };
-  /// The function whose body is being lowered; merged ones stand inside their callers.
+  struct context;
+  /// An action with the names that it sees.
+  struct bound_action {
+    const action_expr* body = nullptr;
+    context* home = nullptr;
+  };
+  /// The function or action whose body is being lowered; merged ones stand inside their callers.
   struct context {
     function* fn = nullptr;
     std::unordered_map<const variable*, var_id> names;
@@ -65,7 +71,9 @@ class lowering {
     std::vector<loop> loops;
     std::vector<var_id> scopes;
     std::unordered_map<const expr*, var_id> events;  ///< the rendezvous of each `event(x)`
-    context* outer = nullptr;
+    std::unordered_map<const variable*, bound_action> actions;
+    context* outer = nullptr;  ///< the caller
+    context* home = nullptr;   ///< the context whose names an action sees; null of a function
   };
 
   // Blocks.
@@ -142,6 +150,8 @@ class lowering {
   value lower_place(const expr& e);
 
   value variable_value(const variable& v);
+  /// The context that knows the variable: this one, or one around this action. Null: none does.
+  [[nodiscard]] const context* knowing(const variable& v) const;
 
   var_id declare(const variable& v);
 
@@ -178,6 +188,13 @@ class lowering {
 
   /// The body of a merged function, here.
   void lower_merged(const expr& e, const call_expr& x, var_id into, const failure& on_error);
+  /// The body of the action that the parameter is bound to, here.
+  void lower_action(const expr& e, const variable& v, var_id into, const failure& on_error);
+  /// The action that an argument is, or that it passes on.
+  bound_action action_of(const expr& e) const;
+  /// A body in a context of its own; its result goes to `inner.result`.
+  void lower_inside(context& inner, const block& b, bool fallible, span at,
+                    const failure& on_error);
 
   // Expressions.
 

@@ -23,19 +23,22 @@ constexpr std::uint64_t function_code_max = 500;
 void decide_merged(function& f, std::uint64_t code, std::uint32_t depth, std::size_t calls,
                    source::diagnostics& report) {
   const function_item& x = *f.decl;
-  if (depth > nesting_max || (x.is_merged() && code > declared_merged_max)) {
-    if (x.is_merged())
+  const bool stays = x.is_merged() || f.takes_action();
+  const std::uint64_t most = f.takes_action() ? expanded_code_max : declared_merged_max;
+  if (depth > nesting_max || (stays && code > most)) {
+    if (stays)
       report
           .error("D0007", x.name_at,
                  depth > nesting_max
                      ? quoted(f.name) + " has merged functions to a depth of more than " +
                            std::to_string(nesting_max)
-                     : quoted(f.name) + " has more than " + std::to_string(declared_merged_max) +
+                     : quoted(f.name) + " has more than " + std::to_string(most) +
                            " statements, with the functions that are merged into it")
-          .hint = "delete 'merged'; each call then has a frame of its own";
+          .hint = x.is_merged() ? "delete 'merged'; each call then has a frame of its own"
+                                : "a function that takes an action is always merged";
     f.form = function_form::apart;
     f.why = "merged functions are " + std::to_string(depth) + " deep in it";
-  } else if (!x.is_merged() && calls > 1 && code > merged_code_max) {
+  } else if (!stays && calls > 1 && code > merged_code_max) {
     f.form = function_form::apart;
     f.why = std::to_string(calls) + " callers, " + std::to_string(code) +
             " statements, with the functions that are merged into it";
@@ -75,13 +78,14 @@ void bound_merged_code(const std::vector<function*>& functions, source::diagnost
         ++v.call;
         if (callee->form != function_form::merged) continue;
         const merged& inner = known[callee];
-        if (!callee->decl->is_merged() && v.code + inner.code > function_code_max) {
+        if (!callee->decl->is_merged() && !callee->takes_action() &&
+            v.code + inner.code > function_code_max) {
           callee->form = function_form::apart;
           callee->why = quoted(v.f->name) + " has " + std::to_string(v.code) +
                         " statements already, with the functions that are merged into it";
           continue;
         }
-        v.code = std::min(v.code + inner.code, declared_merged_max * 2);
+        v.code = std::min(v.code + inner.code, expanded_code_max * 2);
         v.depth = std::max(v.depth, inner.depth + 1);
         continue;
       }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Loading: a file, then the modules that it uses, each once. `use a.b` is a/b.draft beside the
-// user, or on an import path; net, fs, time, log and rand are built in.
+// user, or on an import path; net, fs, time, log, rand and os are built in.
 #include <algorithm>
 
 #include "draft/front.hh"
@@ -9,7 +9,7 @@
 namespace heddle::draft {
 namespace {
 
-constexpr std::string_view builtin_modules[] = {"net", "fs", "time", "log", "rand"};
+constexpr std::string_view builtin_modules[] = {"net", "fs", "time", "log", "rand", "os"};
 
 class loader {
  public:

@@ -11,6 +11,7 @@ namespace heddle::draft {
 std::span<const operation> operations() noexcept {
   static const std::vector<operation> all = [] {
     std::vector<operation> list(io_operations().begin(), io_operations().end());
+    list.insert(list.end(), os_operations().begin(), os_operations().end());
     list.insert(list.end(), value_operations().begin(), value_operations().end());
     return list;
   }();
@@ -35,16 +36,17 @@ std::string operation::full_name() const {
 
 std::string_view spelling(receiver on) noexcept {
   static constexpr std::string_view words[] = {
-      "",          "net",          "fs",        "time",       "log",   "rand",    "conn",
-      "listener",  "file",         "buffer",    "view",       "bytes", "text",    "channel",
-      "broadcast", "subscription", "semaphore", "rendezvous", "event", "event<>", "job"};
-  static_assert(std::size(words) == static_cast<std::size_t>(receiver::job) + 1);
+      "",          "net",          "fs",         "time",       "log",   "rand",    "conn",
+      "listener",  "file",         "buffer",     "view",       "bytes", "text",    "channel",
+      "broadcast", "subscription", "semaphore",  "rendezvous", "event", "event<>", "job",
+      "os",        "udp",          "descriptor", "process",    "pipe"};
+  static_assert(std::size(words) == static_cast<std::size_t>(receiver::pipe) + 1);
   return words[static_cast<std::size_t>(on)];
 }
 
 receiver module_named(std::string_view name) noexcept {
   for (const receiver on :
-       {receiver::net, receiver::fs, receiver::time, receiver::log, receiver::rand})
+       {receiver::net, receiver::fs, receiver::time, receiver::log, receiver::rand, receiver::os})
     if (spelling(on) == name) return on;
   return receiver::none;
 }
@@ -81,6 +83,14 @@ receiver receiver_of(kind k) noexcept {
       return receiver::signal;
     case kind::job:
       return receiver::job;
+    case kind::udp:
+      return receiver::udp;
+    case kind::descriptor:
+      return receiver::descriptor;
+    case kind::process:
+      return receiver::process;
+    case kind::pipe:
+      return receiver::pipe;
     default:
       return receiver::none;
   }

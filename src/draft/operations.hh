@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The built-in operations: those of connections, buffers and channels, and the
-// functions of net, fs, time, log and rand. One table for the checker, the interpreter, the back
-// end and the reference page.
+// functions of net, fs, time, log, rand and os. One table for the checker, the interpreter, the
+// back end and the reference page.
 #pragma once
 
 #include <span>
@@ -35,6 +35,11 @@ enum class receiver : std::uint8_t {
   event,
   signal,  ///< event<>
   job,
+  os,
+  udp,
+  descriptor,
+  process,
+  pipe,
 };
 [[nodiscard]] std::string_view spelling(receiver on) noexcept;
 /// The built-in module of this name, or none.
@@ -83,8 +88,9 @@ struct operation {
 };
 
 [[nodiscard]] std::span<const operation> operations() noexcept;
-/// The two halves of it: connections and files; everything in memory.
+/// The parts of it: connections and files; descriptors, pipes and processes; all that is in memory.
 [[nodiscard]] std::span<const operation> io_operations() noexcept;
+[[nodiscard]] std::span<const operation> os_operations() noexcept;
 [[nodiscard]] std::span<const operation> value_operations() noexcept;
 /// The operation `on.name`, or null.
 [[nodiscard]] const operation* find_operation(receiver on, std::string_view name) noexcept;

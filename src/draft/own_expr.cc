@@ -15,7 +15,8 @@ bool has_effects(const expr& e) {
       e,
       [&](const expr& x) {
         const name_expr* const n = x.get<name_expr>();
-        any |= x.is<call_expr>() || x.is<spawn_expr>() || (n != nullptr && n->moves);
+        any |= x.is<call_expr>() || x.is<spawn_expr>() || x.is<action_expr>() ||
+               (n != nullptr && n->moves);
       },
       [](const stmt&) {});
   return any;
@@ -57,7 +58,11 @@ void ownership_graph::add_expr(const expr& e) {
         use_place(*x.of, happening::use);
         add_expr(*x.at);
       },
-      [&](const one_of<unary_expr, try_expr, move_expr> auto& x) { add_expr(*x.of); },
+      [&](const one_of<unary_expr, move_expr> auto& x) { add_expr(*x.of); },
+      [&](const try_expr& x) {
+        add_expr(*x.of);
+        if (action_.end != nowhere) leave_action(e.at, true);
+      },
       [&](const binary_expr& x) {
         if (x.op != word::s_andand && x.op != word::s_oror)
           return add_before(*x.left, has_effects(*x.right), [&] { add_expr(*x.right); });
@@ -83,11 +88,12 @@ void ownership_graph::add_expr(const expr& e) {
           leave_names(mark);
         });
       },
-      [](const one_of<bad_expr, integer_expr, duration_expr, boolean_expr, text_expr,
-                      none_expr> auto&) {});
+      [](const one_of<bad_expr, integer_expr, duration_expr, boolean_expr, text_expr, none_expr,
+                      action_expr> auto&) {});
 }
 
 void ownership_graph::add_call(const call_expr& x) {
+  check_actions(x);
   add_args(x.args, 0);
   if (const expr* const on = x.receiver()) {
     if (x.op->consumes) {
@@ -106,10 +112,12 @@ void ownership_graph::add_call(const call_expr& x) {
 
 void ownership_graph::add_args(const std::vector<argument>& args, std::size_t first) {
   while (first != args.size() && !args[first].value) ++first;
-  if (first == args.size()) return;
+  if (first == args.size()) return add_actions(args);
   bool effects = false;
   for (std::size_t i = first + 1; i != args.size(); ++i)
     effects = effects || (args[i].value && has_effects(*args[i].value));
+  for (std::size_t i = 0; i != first; ++i)
+    effects = effects || (args[i].value && args[i].value->is<action_expr>());
   add_before(*args[first].value, effects, [&] { add_args(args, first + 1); });
 }
 
@@ -251,7 +259,7 @@ void ownership_graph::collect_roots(const expr& e, std::vector<variable*>& list)
       },
       [](const one_of<bad_expr, name_expr, integer_expr, duration_expr, boolean_expr, text_expr,
                       none_expr, list_expr, member_expr, unary_expr, binary_expr, range_expr,
-                      move_expr, spawn_expr> auto&) {});
+                      move_expr, spawn_expr, action_expr> auto&) {});
 }
 
 void ownership_graph::collect_looked(const expr& e, std::vector<variable*>& list) const {

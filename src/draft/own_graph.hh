@@ -87,6 +87,13 @@ class ownership_graph {
   /// A break or a continue.
   void leave_loop(span at, std::size_t loop::* to);
 
+  /// The actions of a call run in it any number of times, after its arguments are known.
+  void add_actions(const std::vector<argument>& args);
+  /// Control leaves the action around with a result; or it may, with an error.
+  void leave_action(span at, bool perhaps);
+  /// Refuses actions that change what the call borrows or changes.
+  void check_actions(const call_expr& x);
+
   std::size_t branch(std::size_t from);
   /// Adds what runs on one of two ways; the other goes past it.
   template <class Body>
@@ -148,6 +155,12 @@ class ownership_graph {
   std::vector<variable*> lent_;
   std::vector<variable*> pins_;
   std::vector<std::size_t> scopes_;  // for each open scope, the number of names outside of it
+  struct action_around {
+    std::size_t end = nowhere;  ///< nowhere: none is around
+    std::size_t names = 0;
+    std::size_t pins = 0;
+  };
+  action_around action_;
   bool in_defer_ = false;
 };
 

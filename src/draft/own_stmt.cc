@@ -205,10 +205,12 @@ void ownership_graph::add_stmt(const stmt& s) {
       },
       [&](const return_stmt& x) {
         if (x.value) add_expr(*x.value);
+        if (action_.end != nowhere) leave_action(s.at, false);
         at_ = nowhere;
       },
       [&](const fail_stmt& x) {
         add_expr(*x.error);
+        if (action_.end != nowhere) leave_action(s.at, false);
         at_ = nowhere;
       },
       [&](const break_stmt&) { leave_loop(s.at, &loop::after); },

@@ -228,6 +228,8 @@ expr_ptr parser::parse_atom() {
     case word::k_none:
       take();
       return make_expr(at, none_expr{});
+    case word::k_fn:
+      return parse_action();
     case word::s_lparen: {
       const nested deeper(*this);
       take();
@@ -253,6 +255,23 @@ expr_ptr parser::parse_atom() {
     default:
       fail("expected a value, found " + shown(t));
   }
+}
+
+expr_ptr parser::parse_action() {
+  const nested deeper(*this);
+  const span first = span_of(take());
+  expect(word::s_lparen, "after 'fn'");
+  if (!is(word::s_rparen))
+    fail("an action has no parameters, found " + shown(now()),
+         "what is between its braces sees the variables around it");
+  take();
+  const std::uint32_t outer = std::exchange(deepest_, 0);
+  expr_ptr e = make_expr(first, action_expr{std::make_unique<block>(parse_block())});
+  e->depth = std::max(e->depth, deepest_);
+  deepest_ = std::max(deepest_, outer);
+  e->at = e->at.to(last_span());
+  join(*e);
+  return e;
 }
 
 }  // namespace heddle::draft

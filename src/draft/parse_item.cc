@@ -199,6 +199,8 @@ type_expr parser::parse_type() {
     t.number = take().value;
     expect(word::s_rbracket, "after the number of elements");
     t.inner.push_back(parse_type());
+  } else if (accept(word::k_fn)) {
+    parse_action_type(t);
   } else {
     t.kind = type_expr::form::name;
     t.name = expect_name("a type");
@@ -211,6 +213,18 @@ type_expr parser::parse_type() {
   }
   t.at = t.at.to(last_span());
   return t;
+}
+
+void parser::parse_action_type(type_expr& t) {
+  t.kind = type_expr::form::action;
+  expect(word::s_lparen, "after 'fn'");
+  if (!is(word::s_rparen))
+    fail("an action has no parameters, found " + shown(now()),
+         "what is between the braces of fn() { ... } sees the variables around it");
+  take();
+  if (!accept(word::s_arrow)) return;
+  if (!is(word::s_not)) t.inner.push_back(parse_type());
+  t.fallible = accept(word::s_not);
 }
 
 std::vector<type_expr> parser::parse_type_arguments() {

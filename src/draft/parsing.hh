@@ -123,6 +123,8 @@ class parser {
   void parse_signature(function_item& x);
 
   type_expr parse_type();
+  /// `fn() -> T!`, or nothing behind the brackets.
+  void parse_action_type(type_expr& t);
 
   std::vector<type_expr> parse_type_arguments();
 
@@ -210,6 +212,7 @@ class parser {
   expr_ptr parse_postfix();
 
   expr_ptr parse_atom();
+  expr_ptr parse_action();
 
   const source::source_file& file_;
   const std::vector<token>& tokens_;

@@ -17,6 +17,11 @@ std::string written(const type_expr& t) {
       return "?" + written(t.inner.at(0));
     case type_expr::form::array:
       return "[" + std::to_string(t.number) + "]" + written(t.inner.at(0));
+    case type_expr::form::action: {
+      const std::string result = t.inner.empty() ? "" : written(t.inner[0]);
+      const bool gives = !result.empty() || t.fallible;
+      return "fn()" + std::string(gives ? " -> " : "") + result + (t.fallible ? "!" : "");
+    }
     case type_expr::form::name:
       break;
   }
@@ -223,7 +228,8 @@ class printer {
         [](const spawn_expr&) -> std::string { return "spawn"; },
         [](const or_expr& x) {
           return x.name.empty() ? std::string("or") : "or " + std::string(x.name);
-        });
+        },
+        [](const action_expr&) -> std::string { return "fn"; });
   }
 
   void print(const expr& e) {

@@ -31,7 +31,8 @@ symbol* resolver::find_symbol(std::string_view name) noexcept {
 const type* resolver::resolve_word(std::string_view word, const type* of) {
   if (word.empty()) return types_.basic(kind::void_);
   if (word == "T") return of;
-  if (word == "net.addr") return types_.basic(kind::address);
+  if (const std::size_t dot = word.find('.'); dot != std::string_view::npos)
+    return types_.find(word.substr(0, dot), word.substr(dot + 1));
   if (word == "range") return types_.basic(kind::range);
   if (word.starts_with('?')) return types_.optional(resolve_word(word.substr(1), of));
   if (word == "channel<T>") return types_.generic(kind::channel, of);
@@ -49,6 +50,17 @@ void resolver::refuse_size(span at, std::uint64_t size) {
         "this takes " + std::to_string(size) + " bytes, more than the " +
             std::to_string(type_size_max) + " that a value may have")
       .hint = "a variable lies on a stack or in a frame; a buffer does not";
+}
+
+const type* resolver::resolve_action(const type_expr& t) {
+  const type* const of = t.inner.empty() ? types_.basic(kind::void_) : resolve(t.inner[0]);
+  if (of->is(kind::poison)) return of;
+  if (of->owning == owning::borrowed) {
+    error("D0701", t.inner[0].at, "a view cannot be a result").hint =
+        "a view is borrowed from what it looks into; give bytes, or fill a buffer";
+    return poison();
+  }
+  return types_.action(of, t.fallible);
 }
 
 const type* resolver::resolve(const type_expr& t) {
@@ -85,14 +97,20 @@ const type* resolver::resolve(const type_expr& t) {
       }
       return made;
     }
+    case type_expr::form::action:
+      error("D0703", t.at, "only the parameter of a function is an action").hint =
+          "an action is passed down and never kept, returned or sent";
+      return poison();
     case type_expr::form::name:
       break;
   }
   if (!t.module.empty()) {
-    if (t.module == "net" && t.name == "addr") {
-      if (!module_.uses_builtin("net"))
-        error("D0003", t.at, "net is not used here").hint = "write 'use net' at the top";
-      return types_.basic(kind::address);
+    if (const type* const made = types_.find(t.module, t.name)) {
+      const std::string word(t.module);
+      if (!module_.uses_builtin(word))
+        error("D0003", t.at, word + " is not used here").hint =
+            "write 'use " + word + "' at the top";
+      return made;
     }
     module* const m = module_.used(t.module);
     const auto found = m == nullptr ? decltype(m->names.end()){} : m->names.find(t.name);

@@ -34,6 +34,11 @@ const expr* call_expr::receiver() const noexcept {
   return m != nullptr && m->of->means != meaning::namespace_ ? m->of.get() : nullptr;
 }
 
+variable* call_expr::action() const noexcept {
+  variable* const v = called->local();
+  return v != nullptr && v->type->is(kind::action) ? v : nullptr;
+}
+
 variable* place_root(const expr& e) noexcept {
   const expr* at = &e;
   for (;;) {

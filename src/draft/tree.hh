@@ -33,14 +33,15 @@ using stmt_ptr = std::unique_ptr<stmt>;
 
 /// A type as written: `?text<64>`, `[4]int`, `net.addr`, `channel<post>`.
 struct type_expr {
-  enum class form : std::uint8_t { none, name, optional, array, number };
+  enum class form : std::uint8_t { none, name, optional, array, number, action };
   form kind = form::none;
   span at{};
   std::string_view module;  ///< `net` in `net.addr`
   std::string_view name;
   std::uint64_t number = 0;      ///< length of an array, or a number as argument
   bool has_arguments = false;    ///< `< >` follows the name, perhaps with nothing in it
-  std::vector<type_expr> inner;  ///< arguments in < >, or the one behind ? or [N]
+  bool fallible = false;         ///< the result of an action has a `!`
+  std::vector<type_expr> inner;  ///< arguments in < >, the one behind ? or [N], or a result
 
   [[nodiscard]] explicit operator bool() const noexcept { return kind != form::none; }
 };
@@ -66,6 +67,7 @@ enum class meaning : std::uint8_t {
   conversion,  ///< u16(x), text<8>(x): expr::type
   construct,   ///< the name of a constructor: buffer, channel
   operation,   ///< a built-in function or member: its op
+  action,      ///< a call of a parameter that is an action: call_expr::action()
   field,       ///< member_expr::field
   enumerator,  ///< expr::number
   error_name,  ///< error.too_big: expr::number is its code
@@ -109,6 +111,8 @@ struct call_expr {
 
   /// The object whose operation is called, or null.
   [[nodiscard]] const expr* receiver() const noexcept;
+  /// The parameter that is called, or null.
+  [[nodiscard]] variable* action() const noexcept;
 };
 struct index_expr {
   expr_ptr of;
@@ -160,9 +164,17 @@ struct or_expr {
   bool of_optional = false;  ///< handles none, not an error
 };
 
-struct expr : node_of<bad_expr, name_expr, integer_expr, duration_expr, text_expr, boolean_expr,
-                      none_expr, list_expr, call_expr, index_expr, member_expr, unary_expr,
-                      binary_expr, range_expr, try_expr, move_expr, spawn_expr, or_expr> {
+/// `fn() { ... }`, the argument of a parameter that is an action.
+struct action_expr {
+  std::unique_ptr<block> body;
+  // Set by the checker.
+  variable* to = nullptr;  ///< the parameter
+};
+
+struct expr
+    : node_of<bad_expr, name_expr, integer_expr, duration_expr, text_expr, boolean_expr, none_expr,
+              list_expr, call_expr, index_expr, member_expr, unary_expr, binary_expr, range_expr,
+              try_expr, move_expr, spawn_expr, or_expr, action_expr> {
   span at{};
   bool parenthesized = false;
   std::uint32_t depth = 1;

@@ -2,6 +2,8 @@
 // The table of types, and the codes of errors.
 #include "draft/types.hh"
 
+#include <algorithm>
+
 #include "heddle/base/error_names.hh"
 
 namespace heddle::draft {
@@ -68,6 +70,10 @@ type_table::type_table() {
       {kind::file, "file", owning::owned},
       {kind::buffer, "buffer", owning::owned},
       {kind::permit, "permit", owning::owned},
+      {kind::udp, "net.udp", owning::owned},
+      {kind::descriptor, "os.descriptor", owning::owned},
+      {kind::process, "os.process", owning::owned},
+      {kind::pipe, "os.pipe", owning::owned},
       {kind::semaphore, "semaphore", owning::counted},
       {kind::signal, "event<>", owning::counted},
   };
@@ -75,11 +81,25 @@ type_table::type_table() {
     type* const t = make(r.k, r.name);
     t->owning = r.owning;
     basic_[static_cast<std::size_t>(r.k)] = t;
-    if (r.k != kind::poison && r.k != kind::none && r.k != kind::range && r.k != kind::address)
+    const bool dotted = std::string_view(r.name).find('.') != std::string_view::npos;
+    if (r.k != kind::poison && r.k != kind::none && r.k != kind::range && !dotted)
       names_.emplace(r.name, t);
   }
   names_.emplace("i64", basic(kind::i64));
   names_.emplace("u8", basic(kind::u8));
+  mode_ = make_mode();
+  names_.emplace("mode", mode_);
+  packet_ = make_packet();
+}
+
+const type* type_table::find(std::string_view module, std::string_view name) const noexcept {
+  if (module == "net" && name == "packet") return packet_;
+  for (const kind k : {kind::address, kind::udp, kind::descriptor, kind::process, kind::pipe}) {
+    const std::string& whole = basic(k)->name;  // module.name
+    if (whole.starts_with(module) && whole.substr(module.size()) == "." + std::string(name))
+      return basic(k);
+  }
+  return nullptr;
 }
 
 type* type_table::make(kind k, std::string name) {
@@ -167,6 +187,20 @@ const type* type_table::generic(kind k, const type* of, bool fallible) {
   return slot;
 }
 
+const type* type_table::action(const type* of, bool fallible) {
+  std::string name = "fn()";
+  if (!of->is(kind::void_)) name += " -> " + of->name;
+  if (fallible) name += of->is(kind::void_) ? " -> !" : "!";
+  const type*& slot = made_[key_of(name, of)];
+  if (slot == nullptr) {
+    type* const t = make(kind::action, std::move(name));
+    t->of = of;
+    t->of_fallible = fallible;
+    slot = t;
+  }
+  return slot;
+}
+
 void type_table::settle(const type& t) noexcept {
   if (!t.is(kind::optional)) return;
   settle(*t.of);
@@ -174,6 +208,11 @@ void type_table::settle(const type& t) noexcept {
 }
 
 void type_table::set_counted(const type& t) noexcept { all_[t.number].owning = owning::counted; }
+
+bool function::takes_action() const noexcept {
+  return std::any_of(params.begin(), params.end(),
+                     [](const variable* v) { return v->type->is(kind::action); });
+}
 
 bool module::uses_builtin(std::string_view builtin) const noexcept {
   for (const auto& [path, m] : uses)

@@ -54,6 +54,11 @@ enum class kind : std::uint8_t {
   rendezvous,
   event,   ///< event<T>: its trigger brings a value
   signal,  ///< event<>: its value is known to the rendezvous
+  action,  ///< fn() -> T!: only a parameter is one
+  udp,
+  descriptor,
+  process,
+  pipe,
 };
 
 /// How a value is treated when a variable gets it or goes away.
@@ -67,11 +72,11 @@ enum class owning : std::uint8_t {
 struct type {
   draft::kind kind = kind::poison;
   std::uint64_t count = 0;   ///< N in text<N>, [N]T
-  const type* of = nullptr;  ///< T in [N]T, ?T, channel<T>, job<T>, ...
+  const type* of = nullptr;  ///< T in [N]T, ?T, channel<T>, job<T>, fn() -> T, ...
   draft::record* record = nullptr;
   enumeration* values = nullptr;
   const opaque_item* opaque = nullptr;
-  bool of_fallible = false;  ///< job<T>: the thread's result is T!
+  bool of_fallible = false;  ///< job<T>, fn() -> T: the result is T!
   std::string name;          ///< as it is written
   std::uint32_t number = 0;  ///< number of this type in its table
   draft::owning owning = owning::value;
@@ -106,35 +111,6 @@ inline constexpr std::uint64_t type_size_max = std::uint64_t{1} << 20;
 [[nodiscard]] std::int64_t min_of(const type& t) noexcept;
 [[nodiscard]] std::uint64_t max_of(const type& t) noexcept;
 
-class type_table {
- public:
-  type_table();
-  type_table(const type_table&) = delete;
-  type_table& operator=(const type_table&) = delete;
-
-  [[nodiscard]] const type* basic(kind k) const noexcept {
-    return basic_[static_cast<std::size_t>(k)];
-  }
-  [[nodiscard]] const type* text(std::uint64_t count);
-  [[nodiscard]] const type* array(std::uint64_t count, const type* of);
-  [[nodiscard]] const type* optional(const type* of);
-  /// channel, broadcast, event, job, subscription of something; `fallible` only of a job.
-  [[nodiscard]] const type* generic(kind k, const type* of, bool fallible = false);
-  [[nodiscard]] type* make(kind k, std::string name);
-  /// Optionals are owned as their values are, which is known only when their record is.
-  void settle(const type& t) noexcept;
-  /// Whether a record holds something that is counted.
-  void set_counted(const type& t) noexcept;
-  /// The basic type of this name, or null.
-  [[nodiscard]] const type* find(std::string_view name) const noexcept;
-
- private:
-  std::deque<type> all_;
-  const type* basic_[64] = {};
-  std::unordered_map<std::string, const type*> made_;
-  std::unordered_map<std::string_view, const type*> names_;
-};
-
 /// How a variable is declared.
 enum class variable_role : std::uint8_t {
   local,
@@ -149,6 +125,7 @@ struct variable {
   bool is_var = false;  ///< may be changed
   variable_role role = variable_role::local;
   passing how = passing::borrow;  ///< how a parameter is passed
+  bool waits = false;             ///< a call of the action may wait; set by find_waits()
   bool used = false;
   function* owner = nullptr;
   std::uint32_t number = 0;  ///< in its function
@@ -192,6 +169,8 @@ struct function {
   std::unordered_map<const variable*, std::vector<variable*>> looks_into;
 
   [[nodiscard]] bool fallible() const noexcept { return decl->fallible; }
+  /// Whether a parameter is an action: each call then expands the function's code.
+  [[nodiscard]] bool takes_action() const noexcept;
   [[nodiscard]] bool is_thread() const noexcept { return decl->words == function_words::thread; }
   [[nodiscard]] bool is_main() const noexcept { return decl->words == function_words::main; }
   /// Whether the frame copies its arguments: a job may outlive the variable of an argument.
@@ -230,6 +209,51 @@ struct enumeration {
     span at{};
   };
   std::vector<value> values;
+};
+
+class type_table {
+ public:
+  type_table();
+  type_table(const type_table&) = delete;
+  type_table& operator=(const type_table&) = delete;
+
+  [[nodiscard]] const type* basic(kind k) const noexcept {
+    return basic_[static_cast<std::size_t>(k)];
+  }
+  [[nodiscard]] const type* text(std::uint64_t count);
+  [[nodiscard]] const type* array(std::uint64_t count, const type* of);
+  [[nodiscard]] const type* optional(const type* of);
+  /// channel, broadcast, event, job, subscription of something; `fallible` only of a job.
+  [[nodiscard]] const type* generic(kind k, const type* of, bool fallible = false);
+  /// The built-in enum `mode` and the built-in record `net.packet`.
+  [[nodiscard]] const type* mode() const noexcept { return mode_; }
+  [[nodiscard]] const type* packet() const noexcept { return packet_; }
+  /// The type `net.addr`, `os.process`, ... of a built-in module, or null.
+  [[nodiscard]] const type* find(std::string_view module, std::string_view name) const noexcept;
+  /// fn() -> of, with `!` if it is fallible.
+  [[nodiscard]] const type* action(const type* of, bool fallible);
+  [[nodiscard]] type* make(kind k, std::string name);
+  /// Optionals are owned as their values are, which is known only when their record is.
+  void settle(const type& t) noexcept;
+  /// Whether a record holds something that is counted.
+  void set_counted(const type& t) noexcept;
+  /// The basic type of this name, or null.
+  [[nodiscard]] const type* find(std::string_view name) const noexcept;
+
+ private:
+  const type* make_mode();
+  const type* make_packet();
+
+  std::deque<type> all_;
+  const type* basic_[64] = {};
+  std::unordered_map<std::string, const type*> made_;
+  std::unordered_map<std::string_view, const type*> names_;
+  enum_item mode_item_;
+  enumeration mode_values_;
+  record_item packet_item_;
+  record packet_parts_;
+  const type* mode_ = nullptr;
+  const type* packet_ = nullptr;
 };
 
 struct constant {

@@ -5,15 +5,11 @@
 #include <utility>
 
 #include "draft/checker.hh"
+#include "draft/waits_action.hh"
 #include "draft/walk.hh"
 
 namespace heddle::draft {
 namespace {
-
-/// The statement itself waits, even if nothing in it does.
-bool waits_itself(const stmt& s) noexcept {
-  return s.is<any_stmt>() || s.is<wait_stmt>() || s.is<scope_stmt>();
-}
 
 /// A waiting function of at most this many statements is merged into each of its callers.
 constexpr std::uint32_t merged_statements_max = 6;
@@ -24,6 +20,7 @@ std::string place(const expr& e) {
 
 std::string shown_operation(const expr& e) {
   const call_expr* const c = e.get<call_expr>();
+  if (e.means == meaning::action) return "its action " + c->action()->name;
   if (c != nullptr && c->op != nullptr) return c->op->full_name();
   return c != nullptr && c->callee != nullptr ? c->callee->name : "a wait";
 }
@@ -48,12 +45,14 @@ class finder {
             }
           },
           [&](const stmt& s) { f.waits = f.waits || waits_itself(s); });
+      actions_.find(f);
     });
     // A function that is spawned has a frame, so who calls it waits for that frame.
     for (function* f : functions_)
       for (const call_site& c : f->calls)
         if (c.callee->spawned) c.callee->waits = true;
     for (bool changed = true; std::exchange(changed, false);) {
+      changed = actions_.pass();
       for (function* f : functions_) {
         for (const call_site& c : f->calls) {
           if (f->waits || !c.callee->waits) continue;
@@ -85,6 +84,7 @@ class finder {
     for (function* f : functions_)
       for (const call_site& c : f->calls)
         if (c.callee->waits) c.at->waits = true;
+    actions_.mark_calls();
   }
 
   /// Tarjan's components, without recursion of our own.
@@ -152,6 +152,19 @@ class finder {
         f->form = function_form::thread;
         continue;
       }
+      if (f->takes_action()) {
+        if (f->recursive || x.is_apart()) {
+          auto& d = report_.error(
+              "D1001", x.name_at,
+              quoted(f->name) + (f->recursive ? " takes an action and calls itself"
+                                              : " takes an action and cannot be apart"));
+          d.hint = f->recursive ? "each call expands the function, so this would have no end"
+                                : "delete 'apart'; each call expands the function";
+        }
+        f->form = function_form::merged;
+        f->why = "it takes an action";
+        continue;
+      }
       if (!f->waits) {
         f->form = f->spawned ? function_form::apart : function_form::plain;
         if (f->spawned) f->why = "it is spawned";
@@ -191,6 +204,7 @@ class finder {
       }
     }
     bound_merged_code(functions_, report_);
+    bound_expanded_code(functions_, report_);
   }
 
   static const expr* first_wait(const block& b) {
@@ -226,7 +240,11 @@ class finder {
   static bool can_leave(const block& b) {
     bool leaves = false;
     walk(
-        b, [&](const expr& e) { leaves |= e.is<try_expr>(); },
+        b,
+        [&](const expr& e) {
+          leaves |= e.is<try_expr>();
+          return !e.is<action_expr>();  // a `try` in it leaves the action only
+        },
         [&](const stmt& s) { leaves |= s.is<return_stmt>() || s.is<fail_stmt>(); });
     return leaves;
   }
@@ -271,6 +289,7 @@ class finder {
             .hint = "handle the error with 'or { }'";
         jumps = true;
       }
+      return !e.is<action_expr>();
     };
     if (x.value) {
       walk(*x.value, tries, look);
@@ -294,6 +313,7 @@ class finder {
   program& program_;
   source::diagnostics& report_;
   std::vector<function*> functions_;
+  action_waits actions_;
 };
 
 }  // namespace

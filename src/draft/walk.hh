@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Going through a tree: every statement and every expression below a block, outer ones first. Each
-// function gets what it goes through as the caller has it: constant or not.
+// function gets what it goes through as the caller has it: constant or not. A function for
+// expressions may give a bool: false leaves out what lies below the expression.
 #pragma once
 
 #include <vector>
@@ -35,13 +36,18 @@ void each_part(Expr& e, Use&& use) {
       [&](const range_expr& x) { parts(x.from, x.to); },
       [&](const spawn_expr& x) { parts(x.call, x.color); },
       [&](const or_expr& x) { parts(x.of, x.otherwise, x.jump, x.handler); },
+      [&](const action_expr& x) { parts(x.body); },
       [](const one_of<bad_expr, name_expr, integer_expr, duration_expr, boolean_expr, text_expr,
                       none_expr> auto&) {});
 }
 
 template <one_of<expr> Expr, class OnExpr, class OnStmt>
 void walk(Expr& e, OnExpr&& on_expr, OnStmt&& on_stmt) {
-  on_expr(e);
+  if constexpr (std::is_same_v<decltype(on_expr(e)), bool>) {
+    if (!on_expr(e)) return;
+  } else {
+    on_expr(e);
+  }
   each_part(e, [&](auto& part) { walk(part, on_expr, on_stmt); });
 }
 

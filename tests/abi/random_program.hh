@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Well-typed programs in Draft from a seed: arithmetic at the edges, calls that wait and fail,
-// deadlines, choices, channels, jobs, defers, views. What one prints does not depend on the order
-// in which threads take turns.
+// deadlines, choices, channels, jobs, defers, views, actions. What one prints does not depend on
+// the order in which threads take turns.
 #pragma once
 
 #include <cstdint>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace heddle::test {
@@ -27,6 +28,7 @@ class random_program {
       out_ +=
           "record pair { a: int, b: u8, t: text<12>, o: ?int }\n"
           "enum shade { light, dark, none_of_it }\n\n";
+    out_ += actions_text;
     functions_ = 2 + pick(3);
     for (int i = 0; i != functions_; ++i) make_function(i);
     out_ += "main() -> ! {\n";
@@ -223,8 +225,8 @@ class random_program {
       print_all();
       return;
     }
-    static constexpr int simple_cases[] = {0, 1, 2, 3, 4, 5, 6, 8, 9, 19, 24};
-    switch (simple_ ? simple_cases[pick(11)] : pick(25)) {
+    static constexpr int simple_cases[] = {0, 1, 2, 3, 4, 5, 6, 8, 9, 19, 24, 25, 26};
+    switch (simple_ ? simple_cases[pick(13)] : pick(29)) {
       case 0:
       case 1:
       case 2:
@@ -308,7 +310,7 @@ class random_program {
         return close();
       }
       case 14: {
-        if (callable_ == 0 || !may_fail_) return declare('i');
+        if (callable_ == 0 || !may_fail_ || in_action_) return declare('i');
         const std::string a = fresh('j'), b = fresh('j');
         nested("scope", [&] {
           line("let " + a + " = spawn g(" + std::to_string(pick(5)) + ", " +
@@ -362,7 +364,7 @@ class random_program {
         return close();
       }
       case 20: {
-        if (callable_ == 0 || !may_fail_) return declare('o');
+        if (callable_ == 0 || !may_fail_ || in_action_) return declare('o');
         const std::string x = fresh('w'), y = fresh('w');
         line("var " + x + ": ?int = " + (chance(50) ? "none" : integer(1)));
         line("var " + y + ": ?int = none");
@@ -403,10 +405,67 @@ class random_program {
         });
         return close();
       }
+      case 25:
+      case 26:
+      case 27:
+        return make_action();
       default:
         return print_all();
     }
   }
+
+  /// A call of a function that takes an action. The action changes variables around it, ends early,
+  /// waits, fails, and makes such calls itself.
+  void make_action() {
+    const int which = pick(3);
+    const bool fails = which != 0;
+    const std::string n = fresh('i');
+    const std::string count = std::to_string(pick(4));
+    const std::string head = which == 0   ? "repeat(" + count
+                             : which == 1 ? "let " + n + " = gather(" + count
+                                          : "let " + n + " = guarded(" + condition(1);
+    const bool outer_fails = std::exchange(may_fail_, fails);
+    const bool outer_in = std::exchange(in_action_, true);
+    nested(head + ", fn()", [&] {
+      make_some();
+      if (chance(30))
+        line("if " + condition() + " { return" + (fails ? " " + integer(1) : "") + " }");
+      if (fails && chance(30)) line("if " + condition() + " { fail error.acts }");
+      if (fails && chance(15)) line("try time.pause()");
+      if (fails) line("return " + integer(1));
+    });
+    may_fail_ = outer_fails;
+    in_action_ = outer_in;
+    if (!fails) return close(")");
+    close(") or " + integer(2));
+    names_.push_back({n, 'i', false});
+    line("let _ = " + n);
+  }
+
+  static constexpr const char* actions_text = R"(fn repeat(n: int, step: fn()) {
+    for _ in 0..n { step() }
+}
+
+fn gather(n: int, step: fn() -> int!) -> int! {
+    var sum = 0
+    for i in 0..n {
+        sum = sum +% try step()
+        repeat(i, fn() { sum = sum +% 1 })
+        if sum == 7 { return -7 }
+    }
+    return sum
+}
+
+fn guarded(twice: bool, step: fn() -> int!) -> int! {
+    let first = step() or e {
+        log.print("guarded ", e)
+        fail e
+    }
+    if !twice { return first }
+    return first +% try gather(2, step)
+}
+
+)";
 
   void make_function(int i) {
     if (i == 0 && !simple_) {
@@ -447,6 +506,7 @@ class random_program {
   bool may_fail_ = false;
   bool has_channel_ = false;
   bool simple_ = false;
+  bool in_action_ = false;  // where no job is started
 };
 
 }  // namespace heddle::test

@@ -27,6 +27,13 @@ HEDDLE_TEST(draft_format, "spaces, indentation and blank lines have one style") 
       "let c = channel<int>(4)\nlet a = [1, 2]\nlet v = b[0..2].len\nfn g() -> ! {}\n");
 }
 
+HEDDLE_TEST(draft_format, "an action indents once, and its brackets end together") {
+  EXPECT_EQ(formatted("fn f( a :fn ( )->int ! ,b: fn()->!){\n  let n = try g(1,fn ( ) {\n try "
+                      "x()\n}, fn(){ y() })\n}\n"),
+            "fn f(a: fn() -> int!, b: fn() -> !) {\n    let n = try g(1, fn() {\n        try x()\n"
+            "    }, fn() { y() })\n}\n");
+}
+
 HEDDLE_TEST(draft_format, "two tokens never become one, however little sense they make") {
   EXPECT_EQ(formatted("main() f(- = x)\n"), "main() f(- = x)\n");
   EXPECT_EQ(formatted("channel<channel<int> >(1)\n"), "channel<channel<int> >(1)\n");

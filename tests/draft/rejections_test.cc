@@ -237,3 +237,102 @@ HEDDLE_TEST(draft_rules, "11: numbers that do not fit are told with their sign")
 HEDDLE_TEST(draft_rules, "8: a break in an argument leaves the loop") {
   check("loop { log.print(ch.receive() or { break }) }\nbuf.clear()", "");
 }
+
+namespace {
+
+/// Functions that take actions, and then a thread with these statements.
+std::string with_actions(const std::string& body) {
+  return "use net\nuse time\nuse log\n"
+         "fn run(a: fn()) { a() }\nfn nap(a: fn() -> !) -> ! { try a() }\n"
+         "fn gives(a: fn() -> int!) -> int! { return try a() }\n"
+         "fn see(v: view, a: fn()) {\n a()\n log.print(v)\n}\n"
+         "fn inc(var n: int, a: fn()) {\n a()\n n += 1\n}\n"
+         "fn show(x: text<8>, a: fn()) {\n a()\n log.print(x)\n}\n"
+         "fn keep(b: buffer, n: int, a: fn()) {\n a()\n log.print(b.len, n)\n}\n"
+         "fn number(n: int) -> int { return n }\nthread other(c: conn) { try c.readable() }\n"
+         "thread t(c: conn) {\n var buf = try buffer(16)\n buf.clear()\n try c.readable()\n"
+         " var n = 1\n" +
+         body + "\n log.print(n)\n}\n";
+}
+
+void check_action(const char* body, const char* codes) {
+  EXPECT_EQ(codes_of(with_actions(body)), codes) << body;
+}
+
+}  // namespace
+
+HEDDLE_TEST(draft_actions, "an action is passed down, and is no value") {
+  check_action("run(fn() { n += 1 })", "");
+  check_action("n = gives(fn() { number(n) }) or 0", "");
+  check_action("let x = fn() { n += 1 }\nlet _ = x", "D0703");
+  check_action("n = gives(number) or 0", "D0703");
+  check_action("n = gives(3) or 0", "D0703");
+  check_action("spawn run(fn() { n += 1 })", "D0703");
+  for (const char* item :
+       {"fn f() -> fn() { }", "record r { a: fn() }", "thread f(a: fn()) { a() }",
+        "fn f(var a: fn()) { a() }", "fn f(take a: fn()) { a() }", "fn f(a: [2]fn()) { let _ = a }",
+        "fn f(c: channel<fn()>) { let _ = c }", "fn f(a: fn()) { let x = a\nlet _ = x }",
+        "fn f(a: fn(), c: channel<int>) -> ! { try c.send(a) }"})
+    EXPECT_EQ(codes_of(item), "D0703") << item;
+  EXPECT_EQ(codes_of("fn f(a: fn()) { a(1) }"), "D0006");
+  EXPECT_EQ(codes_of("fn f(a: fn(n: int)) { a() }"), "D0002");
+  EXPECT_EQ(codes_of("fn f(a: fn() -> view) { let _ = a() }"), "D0701");
+}
+
+HEDDLE_TEST(draft_actions, "an action gives what its parameter wants, with its error") {
+  check_action("n = gives(fn() { \"x\" }) or 0", "D0004");
+  check_action("n = gives(fn() { }) or 0", "D0004");
+  check_action("run(fn() { return 1 })", "D0004");
+  check_action("run(fn() { c.write(\"x\") })", "D0401");
+  check_action("run(fn() { try c.write(\"x\") })", "D0402");
+  check_action("run(fn() { fail error.x })", "D0402");
+  check_action("nap(fn() { c.write(\"x\") }) or {}", "");
+  check_action("nap(fn() {\n c.write(\"x\")\n c.write(\"y\")\n}) or {}", "D0401 D0401");
+  check_action("loop { run(fn() { break }) }", "D0004");
+}
+
+HEDDLE_TEST(draft_actions, "an action changes the variables around it, and gives none away") {
+  check_action("run(fn() { c.close() })", "D0704");
+  check_action("run(fn() { spawn other(c) })", "D0704 D0704");
+  check_action("run(fn() {\n let d = move c\n log.print(n)\n d.close()\n})", "D0704");
+  check_action("nap(fn() {\n let b = try buffer(4)\n let d = move b\n log.print(d.len)\n}) or {}",
+               "");
+  check_action("var x: int\nrun(fn() { x = 1 })\nn = x", "D0501");
+  check_action("let v = buf.filled()\nrun(fn() { buf.clear() })\nlog.print(v)", "D0301");
+  check_action(
+      "var v = buf.filled()\nrun(fn() {\n let b = buffer(1) or return\n v = b.filled()\n})\n"
+      "log.print(v)",
+      "D0301");
+}
+
+HEDDLE_TEST(draft_actions, "an action leaves alone what its call works on") {
+  check_action("see(buf.filled(), fn() { buf.clear() })", "D0301");
+  check_action("see(buf.filled(), fn() { log.print(buf.len) })", "");
+  check_action("inc(n, fn() { log.print(n) })", "D0301");
+  check_action("keep(buf, n, fn() { n += 1 })", "");  // the call has a copy
+  check_action("keep(buf, n, fn() { buf.clear() })", "D0301");
+  check_action("var x = text<8>(\"a\")\nshow(x, fn() { x.clear() })", "D0301");
+}
+
+HEDDLE_TEST(draft_actions, "functions that take actions end: no recursion, no frame, a bound") {
+  EXPECT_EQ(codes_of("fn f(n: int, a: fn()) {\n if n > 0 { f(n - 1, a) }\n a()\n}"), "D1001");
+  EXPECT_EQ(codes_of("use time\napart fn f(a: fn()) -> ! {\n try time.sleep(1s)\n a()\n}"),
+            "D1001");
+  check_action("loop { run(fn() { return }) }", "D0601");
+  check_action("nowait { nap(fn() { return }) or {} }", "");
+  // One form a function: it waits where another call passes an action that does.
+  check_action("nowait { nap(fn() { return }) or {} }\nnap(fn() { c.readable() }) or {}", "D0602");
+  // Each function calls its action through the one before it, twice.
+  const auto doubled = [](int times) {
+    std::string text = "use log\nfn f0(a: fn()) {\n a()\n a()\n}\n";
+    for (int i = 1; i != times; ++i) {
+      const std::string before = "f" + std::to_string(i - 1);
+      text +=
+          "fn f" + std::to_string(i) + "(a: fn()) { " + before + "(fn() { " + before + "(a) }) }\n";
+    }
+    return text + "main() {\n var n = 0\n f" + std::to_string(times - 1) +
+           "(fn() { n += 1 })\n log.print(n)\n}\n";
+  };
+  EXPECT_EQ(codes_of(doubled(3)), "");
+  EXPECT_EQ(codes_of(doubled(12)), "D0007");
+}

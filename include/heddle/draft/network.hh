@@ -16,6 +16,9 @@
 
 namespace heddle::from_draft {
 
+/// The direction that ready() waits for.
+enum class mode : std::int32_t { read = heddle_mode_read, write = heddle_mode_write };
+
 /// Thread: one color at a time; it may move to another one, by spawn() or a channel.
 /// Owns: the connection, which its end closes.
 class conn {
@@ -38,6 +41,10 @@ class conn {
   [[nodiscard]] auto receive() const { return detail::ask<heddle_receive, buffer>(raw()); }
   /// Waits until there is something to read, or the end.
   [[nodiscard]] auto readable() const { return detail::ask<heddle_readable>(raw()); }
+  /// Waits until there is something to read, or room to send.
+  [[nodiscard]] auto ready(mode which) const {
+    return detail::ask<heddle_ready>(raw(), static_cast<std::int32_t>(which));
+  }
   /// Appends what arrived, at least one byte; how many. Fails: error.full without room.
   [[nodiscard]] auto read(buffer& to) const {
     return detail::ask<heddle_read, std::int64_t>(raw(), to.raw());
@@ -92,6 +99,15 @@ class listener {
 [[nodiscard]] inline listener listen(std::uint16_t port, std::string_view host = "127.0.0.1") {
   return listener(detail::made<heddle_listener>(
       [&](heddle_listener** out) { return heddle_listen(this_worker(), port, to_c(host), out); }));
+}
+/// Listens on a Unix socket; a path that begins with @ is in no folder.
+[[nodiscard]] inline listener listen_unix(std::string_view path) {
+  return listener(detail::made<heddle_listener>(
+      [&](heddle_listener** out) { return heddle_listen_unix(this_worker(), to_c(path), out); }));
+}
+/// Connects to a Unix socket.
+[[nodiscard]] inline auto connect_unix(std::string_view path) {
+  return detail::ask<heddle_connect_unix, conn>(to_c(path));
 }
 /// Connects to an address.
 [[nodiscard]] inline auto connect(heddle::address to) {

@@ -138,6 +138,16 @@ co<val> interpreter::call(thread_state& t, const function& f,
   co_return std::move(a.result);
 }
 
+co<val> interpreter::call_action(thread_state& t, val action) {
+  step();
+  // The variables are shared with the activation; those that the action declares are its own.
+  activation a;
+  a.fn = action.action_in->fn;
+  a.vars = action.action_in->vars;
+  static_cast<void>(co_await exec(t, a, *action.action->body));
+  co_return std::move(a.result);
+}
+
 std::shared_ptr<val>& interpreter::slot(activation& a, const variable* v) {
   std::shared_ptr<val>& s = a.vars[v];
   if (s == nullptr) s = std::make_shared<val>();

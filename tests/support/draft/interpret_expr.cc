@@ -30,7 +30,7 @@ co<val*> interpreter::place(
     thread_state&, activation&, const expr&,
     const one_of<bad_expr, integer_expr, duration_expr, text_expr, boolean_expr, none_expr,
                  list_expr, call_expr, unary_expr, binary_expr, range_expr, try_expr, move_expr,
-                 spawn_expr, or_expr> auto&) {
+                 spawn_expr, or_expr, action_expr> auto&) {
   throw unsupported{"a place"};
   co_return nullptr;
 }
@@ -91,6 +91,13 @@ co<val> interpreter::eval_plain(thread_state& t, activation& a, const expr& e) {
 co<val> interpreter::eval(thread_state&, activation&, const expr&, const bad_expr&) {
   throw unsupported{"a bad expression"};
   co_return val{};
+}
+
+co<val> interpreter::eval(thread_state&, activation& a, const expr&, const action_expr& x) {
+  val v;
+  v.action = &x;
+  v.action_in = &a;
+  co_return v;
 }
 
 co<val> interpreter::eval(thread_state&, activation&, const expr&, const range_expr&) {
@@ -281,11 +288,16 @@ co<val> interpreter::eval(thread_state& t, activation& a, const expr&, const spa
 co<val> interpreter::eval(thread_state& t, activation& a, const expr& e, const call_expr& x) {
   val v;
   switch (e.means) {
-    case meaning::function: {
-      auto args = co_await arguments(t, a, x);
+    case meaning::function:
+    case meaning::action: {
+      std::vector<std::shared_ptr<val>> args;
+      if (e.means == meaning::function) args = co_await arguments(t, a, x);
       std::optional<std::uint32_t> code;
       try {
-        v = co_await call(t, *x.callee, std::move(args));
+        if (e.means == meaning::action)
+          v = co_await call_action(t, *slot(a, x.action()));
+        else
+          v = co_await call(t, *x.callee, std::move(args));
       } catch (const leaving& failed) {
         code = failed.code;
       }

@@ -100,6 +100,8 @@ class interpreter {
   static starter begin(co<void>* body);
 
   co<val> call(thread_state& t, const function& f, std::vector<std::shared_ptr<val>> args);
+  /// Runs an action in the activation where it is written, with a result of its own.
+  co<val> call_action(thread_state& t, val action);
 
   // Statements.
   co<way> exec(thread_state& t, activation& a, const block& b);
@@ -145,10 +147,11 @@ class interpreter {
   co<val*> place(thread_state& t, activation& a, const expr& e, const name_expr& x);
   co<val*> place(thread_state& t, activation& a, const expr& e, const member_expr& x);
   co<val*> place(thread_state& t, activation& a, const expr& e, const index_expr& x);
-  static co<val*> place(thread_state& t, activation& a, const expr& e,
-                        const one_of<bad_expr, integer_expr, duration_expr, text_expr, boolean_expr,
-                                     none_expr, list_expr, call_expr, unary_expr, binary_expr,
-                                     range_expr, try_expr, move_expr, spawn_expr, or_expr> auto& x);
+  static co<val*> place(
+      thread_state& t, activation& a, const expr& e,
+      const one_of<bad_expr, integer_expr, duration_expr, text_expr, boolean_expr, none_expr,
+                   list_expr, call_expr, unary_expr, binary_expr, range_expr, try_expr, move_expr,
+                   spawn_expr, or_expr, action_expr> auto& x);
 
   [[noreturn]] void fail_fault(span at);
 
@@ -181,6 +184,7 @@ class interpreter {
   co<val> eval(thread_state& t, activation& a, const expr& e, const move_expr& x);
   co<val> eval(thread_state& t, activation& a, const expr& e, const spawn_expr& x);
   co<val> eval(thread_state& t, activation& a, const expr& e, const or_expr& x);
+  static co<val> eval(thread_state& t, activation& a, const expr& e, const action_expr& x);
 
   co<std::vector<std::shared_ptr<val>>> arguments(thread_state& t, activation& a,
                                                   const call_expr& e);

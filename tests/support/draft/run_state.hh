@@ -22,6 +22,8 @@ struct val {
   std::string s;
   std::vector<val> parts;  ///< of a record, an array, an optional that has something
   std::shared_ptr<object> handle;
+  const action_expr* action = nullptr;     ///< an action
+  struct activation* action_in = nullptr;  ///< the variables that it sees
 };
 
 /// The operation failed; `or` of its own expression may handle it.
