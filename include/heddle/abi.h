@@ -318,8 +318,7 @@ typedef struct heddle_scope {
   void* opaque[5];
 } heddle_scope;
 void heddle_scope_open(heddle_worker* w, heddle_scope* s, heddle_frame* self);
-/* 0 when all of its threads have ended; `cancel` asks them to. A cancelled context changes nothing.
- */
+/* 0 when all of its threads have ended; `cancel` asks them to. It waits in a cancelled context. */
 int64_t heddle_scope_leave(heddle_worker* w, heddle_scope* s, heddle_frame* self, bool cancel);
 
 /* A null frame counts as a thread that failed at once for lack of memory. */

@@ -115,3 +115,30 @@ HEDDLE_TEST(draft_programs, "each prints what it says, in all builds") {
     check_program(file);
   }
 }
+
+HEDDLE_TEST(draft_programs, "operations of sockets, pipes and processes work with each driver") {
+  const fs::path folder =
+      fs::temp_directory_path() / ("heddle-draft-drivers-" + std::to_string(::getpid()));
+  fs::create_directories(folder);
+  for (const std::string name : {"network", "os"}) {
+    const fs::path file = test::source_dir() + "/tests/abi/programs/" + name + ".draft";
+    const std::string prints = wanted(source::read_text(file).value_or(""), "// prints: ");
+    const draft::compiled made = draft::compile(file, draft::stage::c);
+    ASSERT_TRUE(made.good()) << source::print(made.report);
+    const std::string c = folder / (name + ".c"), program = folder / name;
+    ASSERT_TRUE(source::write_text(c, made.text).has_value());
+    const outcome built =
+        run(std::string(HEDDLE_C_COMPILER " -std=c11 -w ") + HEDDLE_C_FLAGS + " -I" +
+            test::source_dir() + "/include -I" + file.parent_path().string() + " " + c + " -o " +
+            program + " " + test::build_dir() + "/lib/libheddle.a " HEDDLE_LINK_LIBRARIES);
+    ASSERT_EQ(built.code, 0) << built.out;
+    for (const std::string driver : {"uring", "epoll", "poll", "sim"}) {
+      if (driver == "sim" && name == "os") continue;  // it has no processes
+      const outcome r =
+          run("HEDDLE_WORKERS=1 HEDDLE_DRIVER=" + driver + " timeout 60 " + program + " 2>&1");
+      EXPECT_EQ(r.out, prints) << name << " with " << driver;
+      EXPECT_EQ(r.code, 0) << name << " with " << driver;
+    }
+  }
+  fs::remove_all(folder);
+}
