@@ -132,7 +132,7 @@ HEDDLE_TEST(draft_programs, "operations of sockets, pipes and processes work wit
             test::source_dir() + "/include -I" + file.parent_path().string() + " " + c + " -o " +
             program + " " + test::build_dir() + "/lib/libheddle.a " HEDDLE_LINK_LIBRARIES);
     ASSERT_EQ(built.code, 0) << built.out;
-    for (const std::string driver : {"uring", "epoll", "poll", "sim"}) {
+    for (const std::string driver : {"io_uring", "epoll", "poll", "sim"}) {
       if (driver == "sim" && name == "os") continue;  // it has no processes
       const outcome r =
           run("HEDDLE_WORKERS=1 HEDDLE_DRIVER=" + driver + " timeout 60 " + program + " 2>&1");
