@@ -144,7 +144,7 @@ void trace_writer::flush() {
     const std::uint64_t room = bytes_max_ - std::min(bytes_max_, before + end.size());
     block.resize(std::min<std::uint64_t>(block.size(), room));
     block.resize(block.rfind('\n') + 1);
-    if (block.size() < bus_.size()) return;
+    if (block.size() <= bus_.size()) return;  // no line of this bus fits
     block += end;
   }
   if (!file.append(block)) error_ = errno;

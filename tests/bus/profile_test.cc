@@ -267,6 +267,7 @@ struct made_topics {
       records[i].recording = &to;
       records[i].infos.resize(1);
       records[i].infos[0].handler = &handlers[i];
+      records[i].infos[0].serial = 1;
     }
   }
   std::vector<detail::topic_info> topics;
@@ -277,7 +278,8 @@ struct made_topics {
 HEDDLE_TEST(profile, "what topics beyond the limit raise and post is counted as dropped") {
   const file f;
   const std::size_t limit = profile_limits().topics_max;
-  detail::recorder kept(f.path);
+  detail::recorder kept(nullptr);
+  kept.profile_into(f.path);
   made_topics made(kept, limit + 1);
   for (std::size_t i = 0; i < limit; ++i) {
     detail::recorded_raise raise(made.records[i]);
@@ -287,10 +289,10 @@ HEDDLE_TEST(profile, "what topics beyond the limit raise and post is counted as 
   {
     detail::recorded_raise beyond(made.records[limit]);
     beyond.before(0);
-    kept.asked_for(made.records[0]);
+    kept.asked_for(made.records[0], nanoseconds::zero());
     const detail::recorded_raise nested(made.records[0]);
   }
-  kept.finish();
+  kept.finish_profile();
   const profile_data p = read_profile(f.path);  // its own reader takes it
   EXPECT_EQ(p.topics.size(), limit);
   EXPECT_EQ(p.dropped, 3u);
@@ -300,7 +302,8 @@ HEDDLE_TEST(profile, "what topics beyond the limit raise and post is counted as 
 
 HEDDLE_TEST(profile, "two files' handlers of one name are recorded as two that builds confuse") {
   const file f;
-  detail::recorder kept(f.path);
+  detail::recorder kept(nullptr);
+  kept.profile_into(f.path);
   made_topics made(kept, 3);
   made.handlers[1].hash = made.handlers[0].hash;
   made.handlers[2].hash = made.handlers[0].hash;
@@ -312,7 +315,7 @@ HEDDLE_TEST(profile, "two files' handlers of one name are recorded as two that b
       kept.forget_bindings(r);
     }
   }
-  kept.finish();
+  kept.finish_profile();
   const profile_data p = read_profile(f.path);
   ASSERT_EQ(p.handlers.size(), 3u);
   EXPECT_EQ(p.handlers[0].occurrence, 0u);
