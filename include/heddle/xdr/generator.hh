@@ -5,6 +5,7 @@
 //   const auto args = xdr::generate<LOOKUP3args>(seed);
 #pragma once
 
+#include <algorithm>
 #include <bit>
 
 #include "heddle/xdr/detail/visit.hh"

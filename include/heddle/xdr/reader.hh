@@ -7,6 +7,7 @@
 //   if (!p) log("no point: " + p.error());     // "y: the data ends at byte 6"
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <expected>
