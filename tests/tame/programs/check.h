@@ -3,11 +3,12 @@
 // ends with the number of checks that held.
 #pragma once
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 
-inline int checks_held = 0;
-inline int checks_failed = 0;
+inline std::atomic<int> checks_held{0};  // several colors check
+inline std::atomic<int> checks_failed{0};
 
 #define check(...)                                                          \
   do {                                                                      \
@@ -20,13 +21,13 @@ inline int checks_failed = 0;
   } while (0)
 
 inline int end_of_checks() {
-  std::printf(checks_failed == 0 ? "all held\n" : "%d failed\n", checks_failed);
+  std::printf(checks_failed == 0 ? "all held\n" : "%d failed\n", checks_failed.load());
   return checks_failed == 0 && checks_held > 0 ? 0 : 1;
 }
 
 /// Counts its objects.
 struct counted {
-  inline static int live = 0;
+  inline static std::atomic<int> live{0};
   counted() { ++live; }
   counted(const counted&) { ++live; }
   ~counted() { --live; }
