@@ -3,16 +3,6 @@
 // turn sends them all, waits, and brings back completions. Multishot accept and receive run until
 // they are cancelled; when the kernel ends one by itself it is started again, unseen by the front
 // end.
-//
-// user_data of a completion: the operation, with a tag in the low bits. 0: its own completion. 1: a
-// request to cancel, whose completion is ignored. 2: the wake-up descriptor. 3: readiness that the
-// operation waited for.
-//
-// A descriptor's number may be used again as soon as it is closed, so nothing may be sent for the
-// old one afterwards: close() sends what is batched first, and an operation keeps the epoch of its
-// descriptor, so that a restart after the close is noticed. Calls on names beneath a folder need
-// more: a thread of the kernel looks the folder's number up when it comes to the call, so the
-// number stays taken until the last of them has ended (kernel_driver::enter_number).
 #include "io/uring.hh"
 
 #include <fcntl.h>
@@ -29,21 +19,12 @@
 #include "io/op_queue.hh"
 #include "io/shared_driver.hh"
 #include "io/uring_blocks.hh"
+#include "io/uring_descriptor.hh"
 #include "io/uring_prepare.hh"
 #include "io/uring_ring.hh"
 
 namespace heddle {
 namespace {
-
-constexpr std::uint64_t tag_mask = 7;
-constexpr std::uint64_t tag_cancel = 1;
-constexpr std::uint64_t tag_wake = 2;
-constexpr std::uint64_t tag_ready = 3;
-
-// operation::driver_state: the epoch of the descriptor in five bits, and where the operation is.
-constexpr std::uint8_t waits_for_readiness = 0x40;
-constexpr std::uint8_t waits_for_turn = 0x80;  // in this driver: for a block, or for the next turn
-constexpr std::uint8_t epoch_mask = 0x1f;  // with both bits above it never equals `pooled` (0xff)
 
 class uring_driver : public kernel_driver {
  public:
@@ -68,7 +49,8 @@ class uring_driver : public kernel_driver {
     return ring_.batched() || !first_served_.empty() || ring_.deaf();
   }
 
-  // Our own sockets are blocking: the ring waits where a call would block, and gives no EAGAIN.
+  // Our own sockets are blocking: the ring waits where a call would block, and gives no EAGAIN. Our
+  // own pipes are not: see uring_descriptor.hh.
   // Accepted sockets are not, for sendfile; receiving and sending in the ring wait there too.
   [[nodiscard]] int socket(int domain, int type, int protocol) noexcept override {
     const int fd = ::socket(domain, type | SOCK_CLOEXEC, protocol);
@@ -80,7 +62,10 @@ class uring_driver : public kernel_driver {
     return ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0 ? -errno : 0;
   }
   [[nodiscard]] int pipe(int (&ends)[2]) noexcept override {
-    return ::pipe2(ends, O_CLOEXEC) < 0 ? -errno : 0;
+    const int error = kernel_driver::pipe(ends);
+    if (error == 0)
+      for (const int end : ends) state_of(end).pipe = true;
+    return error;
   }
 
   [[nodiscard]] std::byte* block_at(std::uint32_t block) noexcept override {
@@ -102,11 +87,20 @@ class uring_driver : public kernel_driver {
       }
       name_calls_.push(op);
     }
-    hold(op, w);
     fd_state& fd = state_of(op.fd);
+    const bool on_pipe = is_on_pipe(fd, op);
+    if (on_pipe && !fd.exhausted) {
+      now.result = try_pipe(fd, op);
+      if (now.result != -EAGAIN) return true;
+    }
+    hold(op, w);
     ++fd.pending;
     op.driver_state = fd.epoch;
-    send(op);
+    if (on_pipe) {
+      wait_for_readiness(op, w, readiness_of(op));
+    } else {
+      send(op);
+    }
     return false;
   }
 
@@ -141,7 +135,7 @@ class uring_driver : public kernel_driver {
     }
     fd.epoch = (fd.epoch + 1) & epoch_mask;
     fd.pending = 0;
-    fd.fresh = false;
+    fd.fresh = fd.pipe = fd.exhausted = false;
     close_number(number, w);
   }
 
@@ -173,11 +167,7 @@ class uring_driver : public kernel_driver {
   }
 
  private:
-  struct fd_state {
-    std::uint32_t pending = 0;
-    std::uint8_t epoch = 0;
-    bool fresh = false;  // accepted, and nothing has come on it yet
-  };
+  using fd_state = uring_descriptor;
   // AT_FDCWD shares the place of descriptor 0, which nothing else of ours uses.
   [[nodiscard]] fd_state& state_of(int fd) { return fds_.at(std::max(fd, 0)); }
 
@@ -210,6 +200,9 @@ class uring_driver : public kernel_driver {
   void finish(operation& op, worker& w, std::int64_t result) noexcept {
     fd_state& fd = state_of(op.fd);
     if (fd.epoch == (op.driver_state & epoch_mask) && fd.pending != 0) --fd.pending;
+    // Bytes that were moved count, even if an error came later; the next call meets it again.
+    if (op.whole && op.moved != 0)
+      result = std::max<std::int64_t>(result, 0) + static_cast<std::int64_t>(op.moved);
     if (looks_up_a_name(op)) [[unlikely]] {
       name_calls_.remove(op);
       leave_number(op);
@@ -220,10 +213,15 @@ class uring_driver : public kernel_driver {
   void again(operation& op, worker& w) noexcept {
     if (op.cancel_asked || outlived(op)) {
       finish(op, w, -ECANCELED);
-    } else {
-      ++ring_.stats.rearmed;
-      send(op);
+      return;
     }
+    if (fd_state& fd = state_of(op.fd); is_on_pipe(fd, op)) {
+      const std::int64_t result = try_pipe(fd, op);
+      if (result != -EAGAIN) return finish(op, w, result);
+      return wait_for_readiness(op, w, readiness_of(op));
+    }
+    ++ring_.stats.rearmed;
+    send(op);
   }
 
   void reap(worker& w) noexcept {
@@ -305,8 +303,7 @@ class uring_driver : public kernel_driver {
     finish(op, w, res);
   }
 
-  /// Waits with a poll, for descriptors that others made non-blocking (a signalfd, an inherited
-  /// pipe).
+  /// Waits with a poll: for pipes, and for descriptors that others made non-blocking (a signalfd).
   void wait_for_readiness(operation& op, worker& w, unsigned events) noexcept {
     if (op.cancel_asked || outlived(op)) {
       finish(op, w, -ECANCELED);

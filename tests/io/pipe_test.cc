@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "heddle/core/callback.hh"
 #include "heddle/heddle.hh"
 #include "heddle/io/line_reader.hh"
 #include "heddle/io/unix.hh"
@@ -46,6 +47,31 @@ task<> more_than_it_holds() {
   EXPECT_EQ(counted, sent.size());
   co_await s.join();
   EXPECT_EQ(got, sent);
+}
+
+/// What a transfer needs of the driver: nothing while the pipe has bytes or room.
+task<> without_waiting() {
+  pipe_pair ends = make_pipe();
+  driver& d = runtime::here().io();
+  std::string got(5, '\0');
+  bool written = false, read = false;
+  const std::size_t pending = d.pending();
+  start(ends.writer.write("hello"), function_event<>([&] { written = true; }));
+  EXPECT_TRUE(written);
+  start(ends.reader.read(got), function_event<>([&] { read = true; }));
+  EXPECT_TRUE(read);
+  EXPECT_EQ(d.pending(), pending);
+  EXPECT_EQ(got, "hello");
+  // A read that finds too little waits for the rest, and keeps what it has.
+  std::string more(10, '\0');
+  start(ends.writer.write("first"), function_event<>([] {}));
+  bool all = false;
+  start(ends.reader.read(more), function_event<>([&] { all = true; }));
+  EXPECT_FALSE(all);
+  co_await yield();
+  co_await ends.writer.write("later");
+  EXPECT_TRUE(co_await wait_until([&] { return all; }));
+  EXPECT_EQ(more, "firstlater");
 }
 
 task<> reader_gone() {
@@ -203,6 +229,12 @@ DRIVER_TEST(pipe, "F2 more than it holds goes through whole") {
   runtime rt(make(), {});
   rt.run(more_than_it_holds());
 }
+DRIVER_TEST(pipe, "a transfer that finds bytes or room ends at once, without the driver") {
+  if (!make.real()) GTEST_SKIP() << "simulated operations take a turn";
+  runtime rt(make(), heddle::test::one_worker());
+  rt.run(without_waiting());
+}
+
 DRIVER_TEST(pipe, "F5 writing where nobody reads is broken_pipe, never a signal") {
   runtime rt(make(), {});
   rt.run(reader_gone());
