@@ -70,7 +70,7 @@ void heddle_start(heddle_worker* w, heddle_frame* f) {
 }
 
 void heddle_finish(heddle_worker* w, heddle_frame* f) {
-  if ((f->at & HEDDLE_AT_QUEUED) != 0) from(w).ready.remove(link_of(*f));
+  if ((f->at & HEDDLE_AT_QUEUED) != 0) from(w).all_ready().remove(link_of(*f));
   runtime& rt = home(w);
   rt.release(*f);
   f->destroy(f, w);

@@ -95,7 +95,7 @@ void heddle_withdraw_arms(heddle_worker* hw, heddle_arm* arms, std::uint32_t cou
     heddle_arm& a = arms[i];
     heddle_withdraw(hw, &a.wait);
     // The frame of an arm that was woken and did not run is in the queue, if it parked at all.
-    if (a.frame.at == arm_waits) w.ready.remove(link_of(a.frame));
+    if (a.frame.at == arm_waits) w.all_ready().remove(link_of(a.frame));
     a.frame.at = 0;
     a.owner = nullptr;
   }

@@ -84,7 +84,7 @@ template <class A>
   if (x.parked()) {
     x.frame = link_of(f);
   } else {
-    w.ready.remove(reinterpret_cast<link>(address));
+    w.all_ready().remove(reinterpret_cast<link>(address));
     w.post(link_of(f));
   }
   return true;

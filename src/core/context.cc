@@ -11,6 +11,7 @@ context::context(context* parent) noexcept : parent_(parent) {
   locals = parent->locals;
   deadline_ = parent->deadline_;
   flags_ = parent->flags_ & canceled_flag;
+  priority_ = parent->priority_;
   parent->children_.push_back(*this);
 }
 

@@ -100,7 +100,7 @@ void destroy_guard::destroy_function(worker& w) noexcept {
 void destroy_guard::end(worker& w) noexcept {
   link queued = no_link;
   bool others = false;
-  w.ready.each([&](link l) {
+  w.all_ready().each([&](link l) {
     if (is_plain(l) || !is_below(&w.context_at(promise_of(l).context_low), *own_)) return;
     if (leads_here(l)) {
       queued = l;
@@ -122,13 +122,14 @@ void destroy_guard::end(worker& w) noexcept {
     return;
   }
   if (queued != no_link) {
-    w.ready.remove(queued);
+    w.all_ready().remove(queued);
     destroy_function(w);
     return;
   }
   at->frame = link_of(end_frame_);
   own_->cancel(w);
-  if (w.ready.remove(link_of(end_frame_))) destroy_function(w);  // else when the wait has ended
+  if (w.all_ready().remove(link_of(end_frame_)))
+    destroy_function(w);  // else when the wait has ended
 }
 
 bool guarded_promise::ended_with_object() const noexcept {

@@ -58,7 +58,7 @@ void event_set::refuse_second(link l, worker& w) {
                          to_string(first));
 }
 
-void event_set::waiter::unqueue() noexcept { worker::here().ready.remove(woken); }
+void event_set::waiter::unqueue() noexcept { worker::here().all_ready().remove(woken); }
 
 site event_set::waits_at() const noexcept {
   return waiter_ == nullptr || waiter_->frame == no_link ? 0 : promise_of(waiter_->frame).at;

@@ -85,7 +85,9 @@ void color_runner::leave(seat& s) noexcept {
   r.foreign_slots = w.foreign_slots;
   count_root(r);
   w.color = no_color;
-  const bool more = !w.ready.empty();
+  bool more = !w.ready.empty();
+  if (more && s.tasks != nullptr) [[unlikely]]
+    more = s.tasks->give_back(w.ready);
   w.ready.move_to(r.waiting);
   if (all_.shared) {
     if (more || !r.inbox.let_go()) queue(s, r, r.waiting.first);
@@ -174,7 +176,8 @@ void color_runner::post(seat& s, std::uint32_t place, link l) noexcept {
 template <bool shared, bool instrumented>
 std::size_t color_runner::run_frames(seat& s, std::size_t limit) noexcept {
   s.running = true;
-  const std::size_t ran = instrumented && all_.options.slow_handler > nanoseconds::zero()
+  const std::size_t ran = instrumented && s.tasks != nullptr ? run_in_order<shared>(s, limit)
+                          : instrumented && all_.options.slow_handler > nanoseconds::zero()
                               ? run_watched(s, limit)
                           : shared ? s.w.run_ready(limit, s.went_on_at)
                                    : s.w.run_ready(limit);

@@ -67,6 +67,8 @@ class color_runner {
   template <bool shared, bool instrumented>
   std::size_t run_frames(seat& s, std::size_t limit) noexcept;
   void queue(seat& s, color_record& r, link first) noexcept;
+  template <bool shared>
+  std::size_t run_in_order(seat& s, std::size_t limit) noexcept;  // task_order.cc
   // color_stealing.cc
   [[nodiscard]] color_record* next(seat& s) noexcept;
   [[nodiscard]] color_record* steal(seat& s) noexcept;

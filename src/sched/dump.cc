@@ -65,7 +65,7 @@ std::vector<suspended_task> inspection::walk_all(const quiet_colors* quiet) {
   const time_point now = w.io->now();
   for (const auto& s : all_.seats) {
     if (!runs(*s)) {
-      s->w.ready.each(ready);
+      s->w.all_ready().each(ready);
       continue;
     }
     const color_record* const r = s->in_hand.load(std::memory_order_acquire);

@@ -53,9 +53,10 @@ ready_color* color_heap::pop() noexcept {
 
 namespace {
 
-class priorities final : public policy {
+class levels_in_order final : public policy {
  public:
-  explicit priorities(std::function<unsigned(color)> level_of) : level_of_(std::move(level_of)) {}
+  explicit levels_in_order(std::function<unsigned(color)> level_of)
+      : level_of_(std::move(level_of)) {}
   void push(ready_color& c) noexcept override {
     const unsigned level = std::min(level_of_(c.number()), levels_max - 1);
     levels_[level].push(c);
@@ -142,7 +143,7 @@ class shuffle final : public policy {
 }  // namespace
 
 std::unique_ptr<policy> strict_priorities(std::function<unsigned(color)> level_of) {
-  return std::make_unique<priorities>(std::move(level_of));
+  return std::make_unique<levels_in_order>(std::move(level_of));
 }
 std::unique_ptr<policy> earliest_deadline() { return std::make_unique<deadlines>(); }
 std::unique_ptr<policy> weighted_shares(std::function<unsigned(color)> weight_of) {

@@ -92,6 +92,9 @@ void runtime::setup(const driver_factory& make) {
     w.now = io.now();
     w.diagnostics = &diagnostics_;
     if (options_.policy) s->queue.set_policy(options_.policy());
+    if (options_.task_policy)
+      s->tasks = std::make_unique<detail::task_order>(options_.task_policy());
+    w.order = s->tasks.get();
     all.seats.push_back(std::move(s));
   }
   if (all.simulated) parts_->loop.seed(all.first().io->random() | 1);

@@ -20,6 +20,7 @@
 #include "heddle/sched/driver.hh"
 #include "sched/color_table.hh"
 #include "sched/run_queue.hh"
+#include "sched/task_order.hh"
 
 namespace heddle {
 
@@ -75,6 +76,8 @@ struct seat {
   std::uint64_t preblocks = 0;  ///< how often preblock events were fired
   worker_counts count;          ///< any thread may read it
   std::vector<std::pair<site, time_point>> slow_reports;
+
+  std::unique_ptr<detail::task_order> tasks;  ///< null without a task policy
 
   alignas(64) run_queue queue;
   std::atomic<cancel_request*> cancels{

@@ -19,7 +19,8 @@ namespace heddle {
 struct worker_set {
   explicit worker_set(const runtime_options& all) noexcept
       : options(all),
-        instrumented(all.watch || all.policy || all.slow_handler > nanoseconds::zero()) {}
+        instrumented(all.watch || all.policy || all.task_policy ||
+                     all.slow_handler > nanoseconds::zero()) {}
 
   [[nodiscard]] seat& of(const worker& w) noexcept { return *seats[w.index]; }
   [[nodiscard]] seat& first() noexcept { return *seats[0]; }

@@ -101,6 +101,10 @@ class context : public list_node {
     if (when < deadline_) deadline_ = when;
   }
 
+  /// A number for task policies (sched/task_policy.hh).
+  [[nodiscard]] unsigned priority() const noexcept { return priority_; }
+  void set_priority(std::uint8_t p) noexcept { priority_ = p; }
+
   [[nodiscard]] std::uint32_t low() const noexcept {
     return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(this));
   }
@@ -129,6 +133,7 @@ class context : public list_node {
   list<wait> waits_;
   time_point deadline_ = never;
   std::uint8_t flags_ = 0;
+  std::uint8_t priority_ = 0;
 };
 
 static_assert(sizeof(context) + 32 <= slabs::context_bytes && slabs::context_bytes % 64 == 0);

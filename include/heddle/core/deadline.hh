@@ -303,6 +303,36 @@ class shield_bound : public timeout_bound {
 
 }  // namespace detail
 
+namespace detail {
+
+/// A context with a priority of its own.
+class priority_bound {
+ public:
+  static constexpr bool asks_alone = false;
+
+  using limit = std::uint8_t;
+
+  explicit priority_bound(std::uint8_t p) noexcept : priority_(p) {}
+  void open(context& c, worker&) const noexcept { c.set_priority(priority_); }
+  static void close() noexcept {}
+  [[nodiscard]] static bool hit() noexcept { return false; }
+  [[nodiscard]] static std::error_code translate(std::error_code code) noexcept { return code; }
+
+ private:
+  std::uint8_t priority_;
+};
+
+}  // namespace detail
+
+/// Awaits `awaitable` with this priority, from 0 to 255; everything that is awaited or spawned
+/// inside inherits it. A task policy reads it (sched/task_policy.hh); without one it has no effect.
+template <class A>
+[[nodiscard("co_await it")]] auto with_priority(A&& awaitable, std::uint8_t priority) {
+  detail::check_awaitable<A>();
+  if constexpr (detail::awaitable<A>)
+    return detail::bounded<A, detail::priority_bound>(std::forward<A>(awaitable), priority);
+}
+
 /// Throws failure(timed_out) if `awaitable` has not finished after `span`, which counts from the
 /// moment of waiting.
 template <class A>

@@ -44,6 +44,17 @@ struct worker_part {
   [[nodiscard]] virtual bool on_own_stack() const noexcept { return false; }
 };
 
+/// Orders the frames of the running color by other rules than the order of their wake-ups. While
+/// frames run, it may keep some that are ready.
+struct ready_order {
+  ready_order() noexcept = default;
+  ready_order(const ready_order&) = delete;
+  ready_order& operator=(const ready_order&) = delete;
+  virtual ~ready_order() = default;
+  /// Puts all kept frames back into the queue.
+  virtual void settle(ready_queue& ready) noexcept = 0;
+};
+
 /// The core's interface to a scheduler.
 class scheduler {
  public:
@@ -128,6 +139,12 @@ class worker {
   /// As here(), for callers inside a running frame: there the thread has a worker.
   [[nodiscard]] static worker& running() noexcept { return *current(); }
 
+  /// The queue with all frames of the running color that are ready, for code that looks for one.
+  [[nodiscard]] ready_queue& all_ready() noexcept {
+    if (order != nullptr) [[unlikely]]
+      order->settle(ready);
+    return ready;
+  }
   /// Queues a frame of the running color behind all that are ready.
   void post(link l) noexcept { ready.push(l); }
   /// Queues a frame in a color, named by its place in the table of colors.
@@ -175,6 +192,7 @@ class worker {
   std::uintptr_t context_base_;
 
  public:
+  ready_order* order = nullptr;   ///< room sched's, if the runtime has a task policy
   slot_guards* guards = nullptr;  ///< the running color's foreign slots
   std::uint32_t index = 0;        ///< this worker's number
   bool colors_wait = false;       ///< other colors of this worker have work
@@ -193,6 +211,7 @@ class worker {
   std::unique_ptr<worker_part> fibers;        ///< room fiber's: stacks, and which fiber runs
   std::unique_ptr<worker_part> threads;       ///< room abi's: budget, the line that is logged
   std::unique_ptr<worker_part> transactions;  ///< room sync's: seen commits of others
+  std::unique_ptr<worker_part> tcp;           ///< room io's, in the first worker: the tcp_source
 
  private:
   void run_coroutine(link l) noexcept;

@@ -15,8 +15,11 @@
 #include "heddle/core/report.hh"
 #include "heddle/sched/driver.hh"
 #include "heddle/sched/policy.hh"
+#include "heddle/sched/task_policy.hh"
 
 namespace heddle {
+
+class tcp_source;
 
 /// SIGQUIT: Ctrl-\ in a terminal, `kill -QUIT` elsewhere.
 inline constexpr int default_dump_signal = 3;
@@ -27,6 +30,9 @@ struct runtime_options {
   /// Makes each worker's driver instead, for drivers of your own (forwarding_driver.hh).
   driver_factory drivers = {};
   driver_options io = {};
+  /// Makes the source of TCP connections of compiled Draft programs and of <tamer/...>
+  /// (io/tcp_source.hh), once, in color 0, when such a program starts; empty: the kernel's sockets.
+  std::function<std::unique_ptr<tcp_source>()> tcp = {};
   std::size_t memory_bytes = std::size_t{64} << 30;  ///< address space for frames; not memory
   std::size_t posted_max = 65536;  ///< calls of runtime::post() that other threads have waiting
   nanoseconds drain_timeout = std::chrono::seconds(10);  ///< how long shutdown waits for tasks
@@ -53,6 +59,8 @@ struct runtime_options {
   std::size_t color_batch = 16;        ///< frames of one color while other colors wait
   std::uint32_t color_places = 65536;  ///< places in the table of colors; at most 65536
   std::function<std::unique_ptr<class policy>()> policy = {};  ///< one for each worker; empty: FIFO
+  /// Makes the order of the tasks of a color, one for each worker; empty: FIFO.
+  std::function<std::unique_ptr<class task_policy>()> task_policy = {};
   bool stealing = true;  ///< a worker with nothing to do takes colors from one that has more
   nanoseconds steal_after = std::chrono::microseconds(20);  ///< a lone queued color waits at least
                                                             ///< this long before another worker
