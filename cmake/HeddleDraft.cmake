@@ -45,5 +45,8 @@ function(heddle_draft target)
   # The runtime is C++.
   set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
   target_link_libraries(${target} PRIVATE heddle::heddle)
+  if(TARGET heddle::net)  # HEDDLE_NET then chooses the program's TCP
+    target_link_libraries(${target} PRIVATE heddle::net)
+  endif()
 endfunction()
 cmake_policy(POP)

@@ -46,4 +46,7 @@ function(heddle_tame target)
   target_compile_options(${target} PRIVATE
     $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
   target_link_libraries(${target} PRIVATE heddle::tamer)
+  if(TARGET heddle::net)  # HEDDLE_NET then chooses the program's TCP
+    target_link_libraries(${target} PRIVATE heddle::net)
+  endif()
 endfunction()

@@ -6,6 +6,7 @@
 
 #include <heddle/acme/keeper.hh>
 #include <heddle/heddle.hh>
+#include <heddle/net/provider.hh>
 #include <heddle/tls/stream.hh>
 #include <heddle/web/server.hh>
 
@@ -21,12 +22,15 @@ void print(const acme::keeper_report& r) {
 task<> program(std::string name, std::string email, std::string folder) {
   auto answers = std::make_shared<acme::challenge_answers>();
   auto store = std::make_shared<acme::directory_store>(folder);
-  acme::authority issuer({.contacts = {email}, .agree_to_terms = true}, store, answers);
+  const net::provider net = net::from_environment();
+  acme::authority issuer(
+      {.contacts = {email}, .agree_to_terms = true, .web = {.tcp = net::source_of(net)}}, store,
+      answers);
   acme::keeper certificates(issuer, store, {.log = print});
   certificates.change({{name}});
   tls::server_context site({.alpn = {"h2", "http/1.1"}, .challenges = answers->over_tls()});
   auto use = [&site](std::vector<tls::pem_pair> now) { site.use(std::move(now)); };
-  tcp_listener door = tcp_listener::listen(address::any(443));
+  auto [door, at] = net.listen(address::any(443));
   co_await any(http::serve_until_signal(tls::listen(std::move(door), site), greet),
                certificates.run(use));
 }

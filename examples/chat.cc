@@ -104,7 +104,7 @@ task<> serve(std::uint16_t port) {
   routes.get("/", show_page);
   routes.post("/say", std::bind_front(say, std::ref(lobby)), {.body_bytes_max = 4096});
   routes.get("/events", std::bind_front(events, std::ref(lobby)));
-  auto [door, at] = net::chosen().listen(address::loopback(port));
+  auto [door, at] = net::from_environment().listen(address::loopback(port));
   std::printf("http://%s/\n", at.to_string().c_str());
   std::fflush(stdout);
   co_await http::serve_until_signal(std::move(door), routes);

@@ -82,7 +82,7 @@ task<> serve(std::uint16_t port) {
     return http::hand_to_websocket(
         r, [&lobby](http::websocket ws) { return attend(lobby, std::move(ws)); }, options);
   });
-  auto [door, at] = net::chosen().listen(address::loopback(port));
+  auto [door, at] = net::from_environment().listen(address::loopback(port));
   std::printf("http://%s/\n", at.to_string().c_str());
   std::fflush(stdout);
   co_await http::serve_until_signal(std::move(door), routes);

@@ -9,6 +9,7 @@
 
 #include <heddle/client/client.hh>
 #include <heddle/heddle.hh>
+#include <heddle/net/provider.hh>
 #include <heddle/sync/condition.hh>
 
 using namespace heddle;
@@ -71,7 +72,7 @@ task<> program(std::string start, int tasks) {
     std::fprintf(stderr, "%s: %s\n", start.c_str(), describe(first.error()).data());
     co_return;
   }
-  http::client web;
+  http::client web({.tcp = net::source_of(net::from_environment())});
   frontier to;
   to.add(*first);
   scope s;

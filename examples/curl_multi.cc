@@ -14,8 +14,8 @@
 
 #include "heddle/core/twait.hh"
 #include "heddle/heddle.hh"
-#include "heddle/io/tcp.hh"
 #include "heddle/io/watched_descriptor.hh"
+#include "heddle/net/provider.hh"
 
 using namespace heddle;
 using namespace std::chrono_literals;
@@ -107,11 +107,11 @@ class transfers {
   stop alarm_ = std::make_shared<cancel_source>();
 };
 
-task<> answer(tcp_stream peer) {
+task<> answer(stream peer) {
   static_cast<void>(co_await peer.receive());
   co_await peer.write("HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\nhello\n");
 }
-task<> serve(tcp_listener& door) {
+task<> serve(listener& door) {
   for (;;) spawn(answer(co_await door.accept()));
 }
 
@@ -128,8 +128,8 @@ task<> fetch_all(scope& s, const std::string& url, int& right) {
 }
 
 task<> program() {
-  tcp_listener door = tcp_listener::listen(address::loopback(0));
-  const std::string url = "http://" + door.local().to_string() + "/";
+  auto [door, at] = net::from_environment().listen(address::loopback(0));
+  const std::string url = "http://" + at.to_string() + "/";
   int right = 0;
   scope s;
   co_await any(serve(door), fetch_all(s, url, right));

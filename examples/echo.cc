@@ -15,7 +15,7 @@ task<> echo(stream peer) {
 }
 
 task<> serve(std::uint16_t port) {
-  auto [door, at] = net::chosen().listen(address::loopback(port));
+  auto [door, at] = net::from_environment().listen(address::loopback(port));
   std::printf("echo on %s\n", at.to_string().c_str());
   std::fflush(stdout);
   for (;;) spawn(echo(co_await door.accept()));

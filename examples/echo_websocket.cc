@@ -21,7 +21,7 @@ task<http::response> welcome(http::request& r) { return http::hand_to_websocket(
 task<> serve(std::uint16_t port) {
   http::router routes;
   routes.get("/echo", welcome);
-  auto [door, at] = net::chosen().listen(address::loopback(port));
+  auto [door, at] = net::from_environment().listen(address::loopback(port));
   std::printf("ws://%s/echo\n", at.to_string().c_str());
   std::fflush(stdout);
   co_await http::serve_until_signal(std::move(door), routes);

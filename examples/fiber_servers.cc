@@ -14,7 +14,7 @@
 #include "heddle/heddle.hh"
 #include "heddle/io/line_reader.hh"
 #include "heddle/io/signal.hh"
-#include "heddle/io/tcp.hh"
+#include "heddle/net/provider.hh"
 
 using namespace heddle;
 
@@ -38,7 +38,7 @@ std::string answer_to(const std::string& line) {
 }
 
 /// The next line, or nothing at the end: a function that waits, and returns what it read.
-bool next_line(tcp_stream& peer, std::string& line) {
+bool next_line(stream& peer, std::string& line) {
   line.clear();
   char c;
   while (await(peer.read(byte_span(&c, 1))) == 1) {
@@ -49,13 +49,13 @@ bool next_line(tcp_stream& peer, std::string& line) {
 }
 
 /// The threaded server's conversation, on a stack of its own.
-void threaded_session(tcp_stream peer) {
+void threaded_session(stream peer) {
   std::string line;
   while (next_line(peer, line)) await(peer.write(answer_to(line)));
 }
 
 /// The event server's, as a task.
-task<> event_session(tcp_stream peer) {
+task<> event_session(stream peer) {
   line_reader lines(peer);
   for (;;) {
     const auto line = co_await as_expected(lines.line());
@@ -65,22 +65,23 @@ task<> event_session(tcp_stream peer) {
   }
 }
 
-task<> serve_threaded(tcp_listener door) {
+task<> serve_threaded(listener door) {
   for (;;) spawn(fiber(threaded_session, co_await door.accept()));
 }
-task<> serve_events(tcp_listener door) {
+task<> serve_events(listener door) {
   for (;;) spawn(event_session(co_await door.accept()));
 }
 
 task<> program(scope& s, std::uint16_t port) {
-  tcp_listener threads = tcp_listener::listen(address::loopback(port));
+  const net::provider net = net::from_environment();
+  auto threads = net.listen(address::loopback(port));
   const std::uint16_t above = port == 0 ? 0 : static_cast<std::uint16_t>(port + 1);
-  tcp_listener events = tcp_listener::listen(address::loopback(above));
-  std::printf("threaded on %s\nevents on %s\n", threads.local().to_string().c_str(),
-              events.local().to_string().c_str());
+  auto events = net.listen(address::loopback(above));
+  std::printf("threaded on %s\nevents on %s\n", threads.at.to_string().c_str(),
+              events.at.to_string().c_str());
   std::fflush(stdout);
-  s.spawn(serve_threaded(threads));
-  s.spawn(serve_events(events));
+  s.spawn(serve_threaded(threads.door));
+  s.spawn(serve_events(events.door));
   signal_set stop{SIGINT, SIGTERM};
   co_await stop.next();
   s.cancel();

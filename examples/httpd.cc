@@ -16,7 +16,7 @@ task<http::response> answer(http::request& r) {
 }
 
 task<> serve(std::uint16_t port) {
-  auto [door, at] = net::chosen().listen(address::loopback(port));
+  auto [door, at] = net::from_environment().listen(address::loopback(port));
   std::printf("http://%s/\n", at.to_string().c_str());
   std::fflush(stdout);
   co_await http::serve_until_signal(std::move(door), answer);

@@ -6,7 +6,6 @@
 #include <cstdlib>
 
 #include <heddle/heddle.hh>
-#include <heddle/io/tcp.hh>
 #include <heddle/net/provider.hh>
 #include <heddle/tls/stream.hh>
 #include <heddle/web/server.hh>
@@ -29,10 +28,10 @@ void log_handshake(const tls::handshake_report& r) {
 }
 
 /// The same server seen by a client: it must know the authority, and the name must be right.
-task<> look(address at, std::string authority) {
+task<> look(net::provider net, address at, std::string authority) {
   const tls::client_context trust({.authorities = std::move(authority)});
   try {
-    stream conn = co_await tls::connect(co_await tcp_connect(at), "localhost", trust);
+    stream conn = co_await tls::connect(co_await net.connect(at), "localhost", trust);
     co_await conn.write("GET /me HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     while (received in = co_await conn.receive())
       std::fwrite(in.data().data(), 1, in.size(), stdout);
@@ -44,12 +43,12 @@ task<> look(address at, std::string authority) {
 task<> program(int argc, char** argv) {
   const tls::server_context site(
       {.certificates = {{argv[2], argv[3]}}, .alpn = {"h2", "http/1.1"}, .log = log_handshake});
-  auto [door, at] =
-      net::chosen().listen(address::loopback(static_cast<std::uint16_t>(std::atoi(argv[1]))));
+  const net::provider net = net::from_environment();
+  auto [door, at] = net.listen(address::loopback(static_cast<std::uint16_t>(std::atoi(argv[1]))));
   std::printf("https://%s/\n", at.to_string().c_str());
   std::fflush(stdout);
   if (argc > 4) {
-    co_await any(http::serve(tls::listen(door, site), greet), look(at, argv[4]));
+    co_await any(http::serve(tls::listen(door, site), greet), look(net, at, argv[4]));
     co_return;
   }
   co_await http::serve_until_signal(tls::listen(door, site), greet);

@@ -81,7 +81,7 @@ task<> serve(std::uint16_t port) {
   routes.delete_("/notes/{id}", with_book(remove_note));
   routes.use(log_request);
 
-  auto [door, at] = net::chosen().listen(address::loopback(port));
+  auto [door, at] = net::from_environment().listen(address::loopback(port));
   std::printf("http://%s/notes\n", at.to_string().c_str());
   std::fflush(stdout);
   co_await http::serve_until_signal(std::move(door), routes);

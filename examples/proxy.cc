@@ -18,9 +18,12 @@ void print_line(std::string_view line) {
 }
 
 task<> serve(std::uint16_t port, std::vector<std::string> upstreams) {
-  http::reverse_proxy proxy(
-      {.upstreams = std::move(upstreams), .by = http::balance::least_requests, .log = print_line});
-  auto [door, at] = net::chosen().listen(address::loopback(port));
+  const net::provider net = net::from_environment();
+  http::reverse_proxy proxy({.upstreams = std::move(upstreams),
+                             .by = http::balance::least_requests,
+                             .tcp = net::source_of(net),
+                             .log = print_line});
+  auto [door, at] = net.listen(address::loopback(port));
   std::printf("http://%s/ to %zu upstreams\n", at.to_string().c_str(), proxy.upstreams());
   std::fflush(stdout);
   co_await http::serve_until_signal(std::move(door), proxy);

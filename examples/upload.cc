@@ -62,7 +62,7 @@ task<> serve(std::uint16_t port, std::string folder) {
   routes.get("/", show_form);
   routes.post("/", std::bind_front(take_files, std::cref(folder), std::ref(next_number)),
               {.body_bytes_max = std::uint64_t{10} << 30, .body_timeout = 60s});
-  auto [door, at] = net::chosen().listen(address::loopback(port));
+  auto [door, at] = net::from_environment().listen(address::loopback(port));
   std::printf("http://%s/\n", at.to_string().c_str());
   std::fflush(stdout);
   co_await http::serve_until_signal(std::move(door), routes);

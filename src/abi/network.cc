@@ -9,6 +9,7 @@
 #include "abi/objects.hh"
 #include "abi/waiting.hh"
 #include "heddle/core/detail/message.hh"
+#include "heddle/io/detail/runtime_tcp.hh"
 #include "heddle/io/tcp.hh"
 #include "heddle/io/unix.hh"
 
@@ -21,6 +22,8 @@ using readable_awaiter = detail::readable_awaiter;
 using transfer_awaiter = detail::transfer_awaiter;
 using writable_awaiter = detail::writable_awaiter;
 using accept_awaiter = detail::accept_awaiter_of<tcp_stream>;
+using detail::owned_number;
+using detail::runtime_tcp;
 
 std::int64_t code_of(const std::error_code& e) noexcept {
   return e.value() > 0 ? -e.value() : -EIO;
@@ -33,16 +36,6 @@ Tcp as_tcp(descriptor&& from) noexcept {
   Tcp made;
   static_cast<descriptor&>(made) = std::move(from);
   return made;
-}
-
-auto keep_conn(heddle_worker* hw, heddle_conn** out, std::int64_t& made) {
-  return [hw, out, &made](auto s) {
-    try {
-      *out = make<heddle_conn>(from(hw), as_tcp<tcp_stream>(std::move(s)));
-    } catch (...) {
-      made = -ENOMEM;
-    }
-  };
 }
 
 /// Waits for something to read: HEDDLE_PARKED, 0, or an error.
@@ -77,6 +70,34 @@ std::size_t take_some(heddle_conn& c, heddle_buffer& to) noexcept {
   return count;
 }
 
+/// Runs a task that makes a connection, or asks whether it has ended.
+template <class Make, class ToStream>
+std::int64_t ask_conn(heddle_worker* hw, heddle_conn** out, heddle_wait* at, heddle_frame* self,
+                      Make make_task, ToStream to_stream) noexcept {
+  using made_by_task = typename decltype(make_task())::value_type;
+  std::int64_t outcome = 0;
+  const std::int64_t status =
+      ask_task<made_by_task>(hw, at, self, make_task, [&](made_by_task got) {
+        try {
+          *out = make<heddle_conn>(from(hw), to_stream(std::move(got)));
+        } catch (...) {
+          outcome = -ENOMEM;
+        }
+      });
+  return status == 0 ? outcome : status;
+}
+
+/// The same for a connection of the runtime's tcp_source.
+template <class Make>
+std::int64_t ask_bridged(heddle_worker* hw, heddle_conn** out, heddle_wait* at, heddle_frame* self,
+                         Make make_task) noexcept {
+  return ask_conn(hw, out, at, self, make_task, [](owned_number end) {
+    tcp_stream made(end.get());
+    static_cast<void>(end.release());
+    return made;
+  });
+}
+
 }  // namespace
 
 extern "C" {
@@ -96,6 +117,11 @@ std::int64_t heddle_listen(heddle_worker* hw, std::uint16_t port, heddle_view ho
   const auto at = address::parse({host.data, host.len}, port);
   if (!at) return -EINVAL;
   try {
+    if (const runtime_tcp* const net = runtime_tcp::here()) {
+      if (!net->is_home()) return -EINVAL;  // the source belongs to the color of main
+      *out = make<heddle_listener>(from(hw), net->listen(at->with_port(port)), net->home());
+      return 0;
+    }
     *out = make<heddle_listener>(from(hw), tcp_listener::listen(at->with_port(port)));
     return 0;
   } catch (const std::system_error& e) {
@@ -105,13 +131,19 @@ std::int64_t heddle_listen(heddle_worker* hw, std::uint16_t port, heddle_view ho
   }
 }
 std::uint16_t heddle_listener_port(heddle_worker*, heddle_listener* l) {
-  return l->listener.local().port();
+  return l->home == no_color ? l->listener.local().port() : l->at.port();
 }
-void heddle_listener_close(heddle_worker* hw, heddle_listener* l) { drop(from(hw), l); }
+void heddle_listener_close(heddle_worker* hw, heddle_listener* l) {
+  worker& w = from(hw);
+  if (l == nullptr || l->home == no_color || l->home == w.color) return drop(w, l);
+  send_urgent_message(w, l->home, [l] { drop(worker::here(), l); });
+}
 
 std::int64_t heddle_accept(heddle_worker* hw, heddle_listener* l, heddle_conn** out,
                            heddle_wait* at, heddle_frame* self) {
   worker& w = from(hw);
+  if (l->home != no_color)
+    return ask_bridged(hw, out, at, self, [l] { return runtime_tcp::accept(l->door, l->home); });
   const std::int64_t status =
       ask<accept_awaiter>(hw, at, self, [&] { return l->listener.accept().operator co_await(); });
   if (status != 0) return status;
@@ -128,16 +160,12 @@ std::int64_t heddle_accept(heddle_worker* hw, heddle_listener* l, heddle_conn** 
 
 std::int64_t heddle_connect(heddle_worker* hw, heddle_address to, heddle_conn** out,
                             heddle_wait* at, heddle_frame* self) {
-  std::int64_t made = 0;
-  const std::int64_t status = ask_task<tcp_stream>(
-      hw, at, self,
-      [&] {
-        address a;
-        std::memcpy(static_cast<void*>(&a), &to, sizeof a);
-        return tcp_connect(a);
-      },
-      keep_conn(hw, out, made));
-  return status == 0 ? made : status;
+  address a;
+  std::memcpy(static_cast<void*>(&a), &to, sizeof a);
+  if (const runtime_tcp* const net = runtime_tcp::here())
+    return ask_bridged(hw, out, at, self, [net, &a] { return net->connect(a); });
+  return ask_conn(
+      hw, out, at, self, [&a] { return tcp_connect(a); }, [](tcp_stream made) { return made; });
 }
 
 std::int64_t heddle_listen_unix(heddle_worker* hw, heddle_view path, heddle_listener** out) {
@@ -154,11 +182,9 @@ std::int64_t heddle_listen_unix(heddle_worker* hw, heddle_view path, heddle_list
 
 std::int64_t heddle_connect_unix(heddle_worker* hw, heddle_view path, heddle_conn** out,
                                  heddle_wait* at, heddle_frame* self) {
-  std::int64_t made = 0;
-  const std::int64_t status = ask_task<unix_stream>(
-      hw, at, self, [&] { return unix_connect(std::string(path.data, path.len)); },
-      keep_conn(hw, out, made));
-  return status == 0 ? made : status;
+  return ask_conn(
+      hw, out, at, self, [&path] { return unix_connect(std::string(path.data, path.len)); },
+      [](unix_stream made) { return as_tcp<tcp_stream>(std::move(made)); });
 }
 
 std::int64_t heddle_conn_number(heddle_conn* c) { return c->stream.number(); }

@@ -8,6 +8,7 @@
 #include "heddle/io/file.hh"
 #include "heddle/io/received.hh"
 #include "heddle/io/tcp.hh"
+#include "heddle/io/tcp_source.hh"
 
 struct heddle_conn {
   explicit heddle_conn(heddle::tcp_stream s) noexcept : stream(std::move(s)) {}
@@ -21,7 +22,13 @@ struct heddle_conn {
 
 struct heddle_listener {
   explicit heddle_listener(heddle::tcp_listener l) noexcept : listener(std::move(l)) {}
+  heddle_listener(heddle::opened_door opened, std::uint32_t color_of_source) noexcept
+      : door(std::move(opened.door)), at(opened.at), home(color_of_source) {}
   heddle::tcp_listener listener;
+  // If the runtime has a tcp_source, these take the place of the listener.
+  heddle::listener door;
+  heddle::address at;
+  std::uint32_t home = heddle::no_color;  ///< the source's color; no_color: there is no source
 };
 
 struct heddle_file {

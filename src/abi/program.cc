@@ -16,6 +16,7 @@
 #include "heddle/abi/program.hh"
 #include "heddle/core/detail/plain_wait.hh"
 #include "heddle/draft.h"
+#include "heddle/io/detail/runtime_tcp.hh"
 
 using namespace heddle;
 using namespace heddle::abi;
@@ -119,6 +120,7 @@ class joining : coroutine_frame {
 
 task<std::int64_t> run_thread(start_function& start, std::span<const heddle_parameter> parameters,
                               std::vector<heddle_argument>& arguments) {
+  const detail::runtime_tcp net;
   auto* const hw = reinterpret_cast<heddle_worker*>(&worker::running());
   const auto give_back = [&] {
     for (heddle_argument& a : arguments)
@@ -139,6 +141,7 @@ task<std::int64_t> run_thread(start_function& start, std::span<const heddle_para
   if (j == nullptr) co_return -ENOMEM;
   const std::int64_t status = co_await joining(j);
   heddle_job_release(reinterpret_cast<heddle_worker*>(&worker::running()), j);
+  co_await net.settled();
   co_return status;
 }
 
@@ -231,6 +234,7 @@ int heddle::abi::run_program(int argc, char** argv, start_function start,
       }
       options.memory_bytes = static_cast<std::size_t>(*bytes);
     }
+    detail::read_network(options);
     runtime rt(std::move(options));
     const std::int64_t status = rt.run(run_thread(start, parameters, arguments));
     if (status == 0) return 0;

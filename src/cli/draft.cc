@@ -128,6 +128,19 @@ std::string quoted(const std::string& s) {
   return out + "'";
 }
 
+/// The libraries by which HEDDLE_NET chooses a program's TCP, if they are there.
+std::string network_of(const installation& heddle) {
+  std::string words;
+  for (const char* name : {"libheddle_net", "libheddle_tcp"}) {
+    fs::path library = heddle.library.parent_path() / name;
+    library += heddle.library.extension();
+    std::error_code failed;
+    if (!fs::exists(library, failed)) return {};
+    words += " " + quoted(library);
+  }
+  return " -Wl,-u,heddle_net_from_environment" + words;
+}
+
 int run(const options& o) {
   if (o.arguments.empty()) {
     print_error("which file?", "heddle draft run FILE [ARGUMENTS]");
@@ -181,7 +194,7 @@ int run(const options& o) {
           command += " " + quoted(c);
       }
     }
-    command += " -o " + quoted(program) + " " + quoted(heddle.library);
+    command += " -o " + quoted(program) + network_of(heddle) + " " + quoted(heddle.library);
     if (heddle.library.extension() == ".so")
       command += " -Wl,-rpath," + quoted(heddle.library.parent_path());
     command += " " HEDDLE_LINK_LIBRARIES;

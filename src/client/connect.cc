@@ -14,6 +14,19 @@ task<tcp_stream> connect_one(address to) {
   co_return std::move(*made);
 }
 
+task<stream> connect_one_by(tcp_source& by, address to) {
+  auto made = co_await as_expected(by.connect(to));
+  if (!made) throw failure(made.error(), "cannot connect to " + to.to_string());
+  co_return std::move(*made);
+}
+
+/// The addresses in the order in which to try them.
+std::vector<address> turns_of(std::vector<address> to) {
+  if (to.empty())
+    throw failure(std::make_error_code(std::errc::address_not_available), "there is no address");
+  return interleaved(std::move(to));
+}
+
 }  // namespace
 
 std::vector<address> interleaved(std::vector<address> found) {
@@ -27,9 +40,7 @@ std::vector<address> interleaved(std::vector<address> found) {
 }
 
 task<tcp_stream> connect_first(std::vector<address> to, nanoseconds stagger) {
-  if (to.empty())
-    throw failure(std::make_error_code(std::errc::address_not_available), "there is no address");
-  const std::vector<address> turns = interleaved(std::move(to));
+  const std::vector<address> turns = turns_of(std::move(to));
   if (turns.size() == 1) co_return co_await connect_one(turns.front());
   co_return co_await hedged(turns.size(), stagger,
                             [&turns](std::size_t i) { return connect_one(turns[i]); });
@@ -46,6 +57,15 @@ task<tcp_stream> connect_first(names::resolver& names, std::string host, std::ui
   with.port = port;
   names::found got = co_await names.lookup(std::move(host), with);
   co_return co_await connect_first(std::move(got.addresses), stagger);
+}
+
+task<stream> connect_first(std::shared_ptr<tcp_source> by, std::vector<address> to,
+                           nanoseconds stagger) {
+  if (by == nullptr) co_return co_await connect_first(std::move(to), stagger);
+  const std::vector<address> turns = turns_of(std::move(to));
+  if (turns.size() == 1) co_return co_await connect_one_by(*by, turns.front());
+  const auto attempt = [&turns, &by](std::size_t i) { return connect_one_by(*by, turns[i]); };
+  co_return co_await hedged(turns.size(), stagger, attempt);
 }
 
 }  // namespace heddle

@@ -91,7 +91,11 @@ task<stream> client_core::tunnel(stream on, url to) const {
 task<stream> client_core::connect(url to, bool http1_only) const {
   const bool proxied = through_proxy(to);
   const url& first = proxied ? *proxy_ : to;
-  stream on = co_await connect_first(*resolver_, first.host, first.port, options->timeouts.stagger);
+  names::lookup_options with;
+  with.port = first.port;
+  names::found got = co_await resolver_->lookup(first.host, with);
+  stream on =
+      co_await connect_first(options->tcp, std::move(got.addresses), options->timeouts.stagger);
   if (!to.secure) co_return on;
   if (proxied) on = co_await tunnel(std::move(on), to);
   co_return co_await (http1_only ? secure_http1_ : secure_)(std::move(on), to.host);

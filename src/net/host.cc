@@ -8,6 +8,7 @@
 #include <new>
 
 #include "heddle/base/error.hh"
+#include "heddle/io/unix.hh"
 #include "heddle/tcp/report.hh"
 
 namespace heddle::net::detail {
@@ -57,12 +58,24 @@ void host::open_port(std::uint16_t port, std::uint32_t backlog, port_queue& into
   if (ports_.contains(port) || !stack_.listen(port, backlog))
     throw failure(std::make_error_code(std::errc::address_in_use),
                   "port " + std::to_string(port) + " of " + own_.text());
+  into.local_max = backlog;
   ports_.emplace(port, &into);
+  stir();
 }
 
 void host::close_port(std::uint16_t port) noexcept {
   stack_.unlisten(port);
   ports_.erase(port);
+  stir();
+}
+
+stream host::connect_locally(std::uint16_t port) {
+  const auto at = ports_.find(port);
+  if (at == ports_.end() || at->second->local.size() >= at->second->local_max) return {};
+  auto [ours, listeners] = unix_pair();
+  at->second->local.push_back(std::move(listeners));
+  at->second->arrived.notify_one();
+  return std::move(ours);
 }
 
 std::uint16_t host::free_port() const {

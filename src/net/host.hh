@@ -19,7 +19,9 @@ namespace heddle::net::detail {
 /// Accepted connections of one port that no accept() has taken.
 struct port_queue {
   std::deque<std::unique_ptr<connection>> waiting;
+  std::deque<stream> local;  ///< connections that this program made to itself
   condition arrived;
+  std::uint32_t local_max = 0;
   bool no_delay = true;
 };
 
@@ -51,7 +53,14 @@ class host final : public tcp::user, public tcp::piece_home, public dump_section
   /// Queues connections to a port. Throws failure: address_in_use.
   void open_port(std::uint16_t port, std::uint32_t backlog, port_queue& into);
   void close_port(std::uint16_t port) noexcept;
+  /// Whether no port is open and no connection is left.
+  [[nodiscard]] bool is_unused() const noexcept {
+    return ports_.empty() && stack_.connection_count() == 0;
+  }
   [[nodiscard]] std::uint16_t free_port() const;
+  /// A connection of the program to its own listener at this port, without packets; a closed stream
+  /// if there is no such listener, or if it has too many connections that no accept() has taken.
+  [[nodiscard]] stream connect_locally(std::uint16_t port);
 
   // The stack's part of a dump.
   [[nodiscard]] std::string text() const override;

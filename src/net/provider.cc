@@ -52,7 +52,12 @@ class user_source final : public stream_source {
   ~user_source() override { close_port(); }
 
   task<stream> next() override {
-    while (queue_.waiting.empty()) co_await queue_.arrived.wait();
+    while (queue_.waiting.empty() && queue_.local.empty()) co_await queue_.arrived.wait();
+    if (!queue_.local.empty()) {
+      stream first = std::move(queue_.local.front());
+      queue_.local.pop_front();
+      co_return first;
+    }
     std::unique_ptr<connection> first = std::move(queue_.waiting.front());
     queue_.waiting.pop_front();
     keep_->stack().take_accepted(first->name());
@@ -66,6 +71,7 @@ class user_source final : public stream_source {
     open_ = false;
     keep_->close_port(port_);
     queue_.waiting.clear();
+    queue_.local.clear();
   }
 
   std::shared_ptr<host> keep_;
@@ -83,6 +89,14 @@ listener listen_on(std::shared_ptr<host> keep, std::uint16_t port, std::uint32_t
 
 task<stream> connect_from(std::shared_ptr<host> keep, address to) {
   const tcp::endpoint remote = to_endpoint(to);
+  if (remote.address == keep->own() || remote.address.is_loopback()) {
+    stream made = keep->connect_locally(remote.port);
+    if (made) co_return made;
+    // Another program of this machine may listen there; at the stack's own address there is none.
+    if (remote.address.is_loopback()) co_return co_await tcp_connect(to);
+    throw failure(std::make_error_code(std::errc::connection_refused),
+                  "cannot connect to " + to.to_string());
+  }
   auto made = std::make_unique<connection>(*keep);
   const auto name = keep->stack().connect({keep->own(), 0}, remote, pump::now());
   if (!name) throw failure(name.error());
@@ -121,6 +135,28 @@ task<> provider::settled() const {
   if (pump_ == nullptr) co_return;
   const std::shared_ptr<detail::host> keep = host_;
   co_await pump_->settled();
+}
+
+namespace {
+
+class source_by_provider final : public tcp_source {
+ public:
+  explicit source_by_provider(provider p) noexcept : provider_(std::move(p)) {}
+  opened_door listen(const address& on, const listen_options& options) override {
+    return provider_.listen(on, options);
+  }
+  task<stream> connect(address to) override { return provider_.connect(to); }
+  task<> settled() override { return provider_.settled(); }
+
+ private:
+  provider provider_;
+};
+
+}  // namespace
+
+std::unique_ptr<tcp_source> source_of(provider from) {
+  if (!from.is_user()) return nullptr;
+  return std::make_unique<source_by_provider>(std::move(from));
 }
 
 tcp::stack* provider::stack() const noexcept {

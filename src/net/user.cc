@@ -2,6 +2,8 @@
 // TCP in the program over a TUN device: one function reads the queue, the pump sends.
 #include <poll.h>
 
+#include <utility>
+
 #include "heddle/core/deadline.hh"
 #include "heddle/core/yield.hh"
 #include "heddle/io/call.hh"
@@ -56,17 +58,36 @@ class tun_pump final : public pump {
       } else {
         one_operation packet(op_code::poll, queue_.number(), "packet");
         packet.flags = POLLIN;
+        const awaiting_packet noted(*this);
         const std::int64_t found = co_await packet;
         if (found < 0) throw failure(kernel_error(static_cast<int>(found)));
       }
     }
   }
+  /// While nothing uses the stack, its wait for packets does not keep the runtime going.
+  void note_background() noexcept {
+    const bool unused = awaiting_packet_ && host_.is_unused();
+    if (unused == std::exchange(in_background_, unused)) return;
+    runtime::here().add_background(unused ? 1 : -1);
+  }
+  struct awaiting_packet {
+    explicit awaiting_packet(tun_pump& p) noexcept : of(p) { set(true); }
+    awaiting_packet(const awaiting_packet&) = delete;
+    awaiting_packet& operator=(const awaiting_packet&) = delete;
+    ~awaiting_packet() { set(false); }
+    void set(bool waits) const noexcept {
+      of.awaiting_packet_ = waits;
+      of.note_background();
+    }
+    tun_pump& of;
+  };
   void turn(tcp::instant now) override {
     if (trace_) trace_->at(now);
     host_.stack().advance(now);
     queue_.begin_joining();
     host_.stack().flush(now);
     queue_.end_joining();
+    note_background();
   }
   [[nodiscard]] tcp::instant next_due() const override { return host_.stack().next_due(); }
   [[nodiscard]] bool is_idle() const override { return host_.stack().connection_count() == 0; }
@@ -76,6 +97,8 @@ class tun_pump final : public pump {
   std::unique_ptr<packet_trace> trace_;  // after the queue that fills it, before the stack
   host host_;
   cancel_source stop_;
+  bool awaiting_packet_ = false;
+  bool in_background_ = false;
 };
 
 }  // namespace

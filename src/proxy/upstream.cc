@@ -10,6 +10,7 @@
 #include "heddle/core/expected.hh"
 #include "heddle/http/headers.hh"
 #include "heddle/http/proxy_protocol.hh"
+#include "heddle/io/resolve.hh"
 #include "heddle/io/tcp.hh"
 #include "heddle/io/unix.hh"
 #if HEDDLE_WITH_TLS
@@ -138,8 +139,10 @@ task<stream> upstream::reach() const {
   stream_options options;
   options.receive_window = window_blocks;
   if (!path_.empty()) co_return co_await unix_connect(path_, options);
-  if (literal_) co_return co_await tcp_connect(literal_, options);
-  co_return co_await connect_first(at_->host, at_->port, options_.timeouts.stagger);
+  if (literal_ && options_.tcp == nullptr) co_return co_await tcp_connect(literal_, options);
+  if (literal_) co_return co_await options_.tcp->connect(literal_);
+  std::vector<address> found = co_await resolve(at_->host, std::to_string(at_->port));
+  co_return co_await connect_first(options_.tcp, std::move(found), options_.timeouts.stagger);
 }
 
 task<stream> upstream::open(address client, bool http1_only) const {

@@ -5,6 +5,7 @@
 #include <ifaddrs.h>
 #include <netinet/in.h>
 
+#include "heddle/net/choice.hh"
 #include "heddle/tcp/drop.hh"
 #include "serve/values.hh"
 
@@ -32,34 +33,6 @@ constexpr shown_counter shown[] = {
     {&tcp::stack_counters::resets_sent, "heddle_tcp_resets_sent_total", "Resets sent."},
 };
 
-/// Sets a part that comes after the address: memory=64M and so on.
-void set_part(serve_options& o, std::string_view text) {
-  constexpr std::uint64_t least = 65536, most = std::uint64_t{1} << 40;
-  const std::size_t equals = text.find('=');
-  const std::string_view name = text.substr(0, equals);
-  const std::string_view value = equals == text.npos ? "" : text.substr(equals + 1);
-  if (name == "memory") {
-    o.user_memory = size_within(value, least, most);
-  } else if (name == "shard-memory") {
-    o.user->stack.memory_bytes = size_within(value, least, most);
-  } else if (name == "full" && (value == "wait" || value == "refuse")) {
-    o.user->stack.when_full =
-        value == "refuse" ? tcp::memory_policy::refuse : tcp::memory_policy::wait;
-  } else if (name == "dump") {
-    o.user->stack.dump_connections_max =
-        static_cast<std::uint32_t>(number_within(value, "connections", 0, 100'000));
-  } else if (name == "trace" && !value.empty()) {
-    o.user->trace = value;
-  } else if (name == "trace-size") {
-    o.user->trace_bytes_max = size_within(value, 4096, most);
-  } else {
-    throw bad_setting("'" + std::string(text) +
-                      "' is no part of a network; after the address there may be memory=SIZE, "
-                      "shard-memory=SIZE, full=wait or full=refuse, dump=CONNECTIONS, trace=FILE "
-                      "and trace-size=SIZE");
-  }
-}
-
 /// Shows one metric for each thing that was refused, and each bound.
 void show_refusals(const tcp::refusal_counters& all, http::metrics_page& page) {
   for (std::size_t what = 0; what != tcp::refusal_count; ++what)
@@ -75,29 +48,10 @@ void show_refusals(const tcp::refusal_counters& all, http::metrics_page& page) {
 }  // namespace
 
 void set_net(serve_options& o, std::string_view text) {
-  o.user.reset();
-  o.user_memory = 0;
-  if (text == "kernel") return;
-  constexpr std::string_view prefix = "user:";
-  const std::size_t comma = text.find(',');
-  const std::string_view rest = comma == text.npos ? "" : text.substr(comma + 1);
-  const std::string_view address = rest.substr(0, rest.find(','));
-  const bool parses = tcp::ip_address::parse(address.substr(0, address.find('/'))).has_value();
-  if (!text.starts_with(prefix) || comma <= prefix.size() || !parses)
-    throw bad_setting("'" + std::string(text) +
-                      "' is no network; write kernel, or user:DEVICE,ADDRESS, for example "
-                      "user:tun0,10.9.0.2/24");
-  if (const std::string trouble = net::address_trouble(address); !trouble.empty())
-    throw bad_setting(trouble);
-  o.user.emplace();
-  o.user->device = text.substr(prefix.size(), comma - prefix.size());
-  o.user->address = address;
-  for (std::string_view more = rest.substr(address.size()); !more.empty();) {
-    more.remove_prefix(1);
-    const std::string_view one = more.substr(0, more.find(','));
-    set_part(o, one);
-    more.remove_prefix(one.size());
-  }
+  net::choice wanted = net::read_choice(text);
+  if (!wanted.trouble.empty()) throw bad_setting(wanted.trouble);
+  o.user = std::move(wanted.user);
+  o.user_memory = wanted.memory;
 }
 
 std::shared_ptr<tcp::memory_budget> process_memory_of(const serve_options& o) {

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/io/tcp_source.hh"
 #include "heddle/sched/driver.hh"
 #include "tamer/fd.hh"
 #include "tamer/loop_state.hh"
@@ -81,6 +82,7 @@ struct descriptor {
     if (number < 0) return;
     const int closing = std::exchange(number, leave < 0 ? leave : -leave);
     heddle::tame::note_owned(closing, false);
+    door.close();
     if (heddle::worker* const w = heddle::worker::current(); w != nullptr && w->io != nullptr) {
       w->io->close(closing, *w);
     } else {
@@ -104,7 +106,8 @@ struct descriptor {
   side reading;
   side writing;
   std::vector<event<>> closers;
-  std::string surplus;  ///< bytes that an http_parser read behind its last message
+  heddle::listener door;  ///< open if a tcp_source listens in place of the socket
+  std::string surplus;    ///< bytes that an http_parser read behind its last message
 };
 
 /// An operation's turn on one side of a descriptor. The destructor passes the turn on.

@@ -10,9 +10,12 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string_view>
 
 #include "heddle/core/sleep.hh"
+#include "heddle/io/detail/runtime_tcp.hh"
+#include "tamer/descriptor_watch.hh"
 #include "tamer/loop_driver.hh"
 #include "tamer/loop_state.hh"
 
@@ -21,8 +24,9 @@ namespace {
 
 struct program {
   std::unique_ptr<runtime> rt;
-  loop_driver* io = nullptr;  ///< the driver of `rt`
-  std::size_t cells = 0;      ///< memory cells in use before anything waited
+  std::optional<heddle::detail::runtime_tcp> tcp;  ///< HEDDLE_NET's
+  loop_driver* io = nullptr;                       ///< the driver of `rt`
+  std::size_t cells = 0;                           ///< memory cells in use before anything waited
   bool looping = false;
   bool several = false;  ///< the program is ready for several workers
   bool describing = false;
@@ -68,6 +72,7 @@ void build(bool with_virtual_time) {
   options.driver = driver_wanted();
   options.workers = p.several && !with_virtual_time ? 0 : 1;
   options.ignore_sigpipe = p.ignore_sigpipe;
+  heddle::detail::read_network(options);
   options.drivers = [&options, with_virtual_time](driver_place& place) {
     return std::make_unique<loop_driver>(options.driver, place, with_virtual_time);
   };
@@ -76,6 +81,17 @@ void build(bool with_virtual_time) {
   p.io = static_cast<loop_driver*>(&p.rt->driver_at(0));
   p.cells = p.rt->main_worker().memory.live();
   p.describing = std::getenv("HEDDLE_TAME_DESCRIBE") != nullptr;
+  p.tcp.emplace();
+}
+
+/// As build(); a wrong HEDDLE_NET ends the program, because tamer's interface reports no errors.
+void build_or_exit(bool with_virtual_time) {
+  try {
+    build(with_virtual_time);
+  } catch (const failure& e) {
+    std::fprintf(stderr, "heddle: %s\n", e.what());
+    std::exit(2);
+  }
 }
 
 timeval to_timeval(nanoseconds t) noexcept {
@@ -128,6 +144,8 @@ void end_runtime() {
   p.recent = p.io->recent;
   for (std::size_t i = 0; i != p.rt->workers(); ++i)
     static_cast<loop_driver&>(p.rt->driver_at(i)).drop_preblock();
+  if (heddle::detail::runtime_tcp::here() != nullptr) p.rt->run(p.tcp->settled());
+  p.tcp.reset();
   static_cast<void>(p.rt->drain());  // also ends the functions of other colors
   // Other colors have cells of their own, so a count tells nothing of static objects; the runtime
   // keeps its memory mapped for them.
@@ -194,7 +212,7 @@ void initialize(int flags) {
   here().several = (flags & several_workers) != 0;
   if (!here().several) say_one_worker();
   here().ignore_sigpipe = (flags & keep_sigpipe) == 0;
-  build(false);
+  build_or_exit(false);
   static const int told = ::pthread_atfork(nullptr, nullptr, &in_the_child);
   static_cast<void>(told);
   static driver only;
@@ -243,7 +261,7 @@ void set_time_type(time_type t) {
   end_quietly(running());
   end_all_functions(running());
   end_runtime();
-  build(t == time_virtual);
+  build_or_exit(t == time_virtual);
 }
 
 const timeval& now() {

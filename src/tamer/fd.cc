@@ -11,6 +11,7 @@
 #include "heddle/core/start.hh"
 #include "heddle/io/blocking.hh"
 #include "tamer/descriptor.hh"
+#include "tamer/fd_source.hh"
 
 namespace tamer {
 
@@ -115,6 +116,7 @@ void fd::fstat(struct stat& out, int_event done) {
 
 int fd::listen(int backlog) {
   if (!*this) return error();
+  if (const auto by_source = detail::listen_by_source(*state_, backlog)) return *by_source;
   return ::listen(state_->number, backlog) == 0 ? 0 : -errno;
 }
 int fd::bind(const sockaddr* address, socklen_t len) {

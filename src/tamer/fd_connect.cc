@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "tamer/descriptor.hh"
+#include "tamer/fd_source.hh"
 
 namespace tamer {
 
@@ -36,6 +37,15 @@ void accept_one(fd f, sockaddr* address, socklen_t* len, event<fd> done) {
   while (true) {
     if (!f) {
       done.trigger(fd(-ECANCELED));
+      co_return;
+    }
+    if (d->door) {
+      if (!listens) wanted.at_trigger(r.make_event(end_of_event));
+      auto got = std::make_shared<made_by_source>();
+      accept_by_source(*d, got, r.make_event(readiness));
+      co_await ::heddle::tame::next(r, which);
+      if (which == end_of_event) co_return;
+      done.trigger(got->outcome < 0 ? fd(got->outcome) : got->take(address, len));
       co_return;
     }
     if (!d->blocks() || which == readiness) {
@@ -78,6 +88,17 @@ void connect_one(fd f, sockaddr_storage address, socklen_t len, event<int> done)
   descriptor* const d = descriptor::of(f);
   if (!f) {
     done.trigger(d == nullptr ? -EBADF : d->number);
+    co_return;
+  }
+  if (const auto to = reachable_by_source(*d, address, len)) {
+    heddle::rendezvous<int> r;
+    int which = 0;
+    done.unblocker().at_trigger(r.make_event(end_of_event));
+    auto got = std::make_shared<made_by_source>();
+    connect_by_source(*to, got, r.make_event(readiness));
+    co_await ::heddle::tame::next(r, which);
+    if (which == end_of_event) co_return;
+    done.trigger(!f ? -ECANCELED : got->outcome < 0 ? got->outcome : got->put_in_place_of(*d));
     co_return;
   }
   if (::connect(d->number, reinterpret_cast<const sockaddr*>(&address), len) == 0) {

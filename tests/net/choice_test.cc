@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "heddle/heddle.hh"
-#include "heddle/net/provider.hh"
+#include "heddle/net/choice.hh"
 #include "support/test.hh"
 
 namespace heddle::test {
@@ -58,17 +58,46 @@ HEDDLE_TEST(net_choice, "a text names the kernel, or a device with an address") 
   }());
 }
 
+HEDDLE_TEST(net_choice, "parts behind the address set limits, a trace and the bound of a process") {
+  const net::choice all = net::read_choice(
+      "user:tun3,10.9.0.2/24,trace=a.pcap,trace-size=8K,memory=64M,shard-memory=1G,full=refuse,"
+      "dump=7");
+  EXPECT_EQ(all.trouble, "");
+  ASSERT_TRUE(all.user.has_value());
+  EXPECT_EQ(all.user->device, "tun3");
+  EXPECT_EQ(all.user->address, "10.9.0.2/24");
+  EXPECT_EQ(all.user->trace, "a.pcap");
+  EXPECT_EQ(all.user->trace_bytes_max, 8192u);
+  EXPECT_EQ(all.user->stack.memory_bytes, std::uint64_t{1} << 30);
+  EXPECT_EQ(all.user->stack.when_full, tcp::memory_policy::refuse);
+  EXPECT_EQ(all.user->stack.dump_connections_max, 7u);
+  EXPECT_EQ(all.memory, std::uint64_t{64} << 20);
+  for (const auto& [part, why] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"memory=1", "is not from 65536"},
+           {"memory=1T", "is no size"},
+           {"memory=99999999999G", "is not from"},
+           {"memory=18446744073709551615K", "is not from"},
+           {"full=perhaps", "full=wait or full=refuse"},
+           {"dump=-1", "is no number of connections"},
+           {"trace=", "trace=FILE"},
+           {"colour=red", "no part of a network"},
+           {"", "no part of a network"}})
+    EXPECT_NE(net::read_choice("user:tun0,10.9.0.2/24," + std::string(part)).trouble.find(why),
+              std::string::npos)
+        << part;
+}
+
 HEDDLE_TEST(net_choice, "HEDDLE_NET chooses; without it the kernel is chosen") {
   runtime rt;
   rt.run([]() -> task<> {
     ::unsetenv("HEDDLE_NET");
-    EXPECT_FALSE(net::chosen().is_user());
+    EXPECT_FALSE(net::from_environment().is_user());
     ::setenv("HEDDLE_NET", "kernel", 1);
-    EXPECT_FALSE(net::chosen().is_user());
+    EXPECT_FALSE(net::from_environment().is_user());
     ::setenv("HEDDLE_NET", "user:nonsense", 1);
     std::string said;
     try {
-      (void)net::chosen();
+      (void)net::from_environment();
     } catch (const failure& e) {
       said = e.what();
     }

@@ -148,6 +148,32 @@ DRIVER_TEST(net_user, "a ping is answered over a TUN, with offloads and without"
   });
 }
 
+/// Connects to an address of the program's own, and exchanges a word.
+task<> talk_to_itself(net::provider net, listener door, address to) {
+  const stream one = co_await with_timeout(net.connect(to), 20s);
+  const stream other = co_await with_timeout(door.accept(), 20s);
+  co_await one.write("word");
+  char text[4];
+  EXPECT_EQ(co_await with_timeout(other.read(byte_span(text, 4)), 20s), 4u);
+  EXPECT_EQ(std::string_view(text, 4), "word");
+}
+
+DRIVER_TEST(net_user,
+            "a program reaches its own listener without packets, and the kernel's by loopback") {
+  over_tun(make, [](net::provider net) -> task<> {
+    auto [door, at] = net.listen(address::any(80));
+    for (const address& to : {at, address::loopback(80)}) co_await talk_to_itself(net, door, to);
+    EXPECT_EQ(net.stack()->counters().packets_out, 0u);
+    const auto refused = co_await as_expected(net.connect(at.with_port(81)));
+    EXPECT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error(), std::errc::connection_refused);
+    auto kernels = net::kernel().listen(address::loopback(0));
+    const stream theirs = co_await with_timeout(net.connect(kernels.at), 20s);
+    const stream accepted = co_await with_timeout(kernels.door.accept(), 20s);
+    EXPECT_EQ(accepted.peer().host(), "127.0.0.1");
+  });
+}
+
 DRIVER_TEST(net_user, "what is not there is said, with the commands that help") {
   auto driver = make();
   if (driver->simulated()) GTEST_SKIP() << "the simulation has no TUN";

@@ -4,12 +4,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "heddle/base/clock.hh"
 #include "heddle/core/task.hh"
 #include "heddle/io/tcp.hh"
+#include "heddle/io/tcp_source.hh"
 #include "heddle/names/resolver.hh"
 
 namespace heddle {
@@ -30,5 +32,8 @@ namespace heddle {
 [[nodiscard]] task<tcp_stream> connect_first(names::resolver& names, std::string host,
                                              std::uint16_t port,
                                              nanoseconds stagger = std::chrono::milliseconds(250));
+/// connect_first() with connections of this source; null: the kernel's sockets.
+[[nodiscard]] task<stream> connect_first(std::shared_ptr<tcp_source> by, std::vector<address> to,
+                                         nanoseconds stagger = std::chrono::milliseconds(250));
 
 }  // namespace heddle

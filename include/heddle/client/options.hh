@@ -13,6 +13,7 @@
 #include "heddle/core/task.hh"
 #include "heddle/http/limits.hh"
 #include "heddle/io/stream.hh"
+#include "heddle/io/tcp_source.hh"
 #include "heddle/names/resolver.hh"
 
 namespace heddle::http {
@@ -109,6 +110,9 @@ struct client_options {
   /// Finds the addresses of hosts. Clients of one color may share it. Null: one of the client's
   /// own, with the default options.
   std::shared_ptr<names::resolver> resolver = {};
+  /// Makes the connections, for example net::source_of(net::from_environment()). Null: the
+  /// kernel's sockets.
+  std::shared_ptr<tcp_source> tcp = {};
 };
 
 }  // namespace heddle::http

@@ -4,7 +4,7 @@
 //
 //   net::provider net = net::kernel();
 //   net::provider net = net::user({.device = "tun0", .address = "10.9.0.2/24"});
-//   net::provider net = net::chosen();  // by the environment: HEDDLE_NET=user:tun0,10.9.0.2/24
+//   net::provider net = net::from_environment();  // HEDDLE_NET=user:tun0,10.9.0.2/24
 //
 //   co_await http::serve(net.listen(address::any(8000)).door, handler);
 //   stream peer = co_await net.connect(*address::parse("10.9.0.1:7"));
@@ -17,6 +17,7 @@
 
 #include "heddle/core/task.hh"
 #include "heddle/io/listener.hh"
+#include "heddle/io/tcp_source.hh"
 #include "heddle/tcp/options.hh"
 #include "heddle/tcp/stack.hh"
 
@@ -28,11 +29,7 @@ class pump;
 struct provider_parts;
 }  // namespace detail
 
-/// An open listener, and the address that it listens on.
-struct opened_door {
-  listener door;
-  address at;
-};
+using heddle::opened_door;
 
 /// Thread: one color, which also destroys it. A program with several workers makes one in the color
 /// of each worker, all before the first packet arrives, because another queue of the device changes
@@ -49,6 +46,8 @@ class provider {
 
   /// Port 0 takes a free port. With user() only the port counts: the stack has one address.
   [[nodiscard]] opened_door listen(const address& on, const listen_options& options = {}) const;
+  /// With user(), a loopback address, and the stack's own, lead to the program's own listener at
+  /// that port, without packets; else a loopback address leads to the kernel's.
   [[nodiscard]] task<stream> connect(address to) const;
   /// Before the program ends: waits until the peers have acknowledged what closed streams have
   /// written. Streams that are open are waited for, too: bound it by with_timeout(). The kernel
@@ -100,12 +99,17 @@ struct user_check {
 /// cannot have a network, broadcast, multicast or loopback address.
 [[nodiscard]] std::string address_trouble(std::string_view own_address);
 
-/// "kernel", or "user:DEVICE,ADDRESS", for example "user:tun0,10.9.0.2/24". Fails as user() does,
-/// and with invalid_argument if the text is neither.
+/// The provider that a text names: "kernel", or "user:DEVICE,ADDRESS" with more parts behind
+/// commas, for example "user:tun0,10.9.0.2/24,trace=packets.pcap" (net/choice.hh). Worker N > 0
+/// appends ".N" to the name of the trace. Fails as user() does, and with invalid_argument if the
+/// text is wrong.
 [[nodiscard]] provider by_name(std::string_view text);
 /// The provider that the environment names in HEDDLE_NET, as by_name() reads it; without that, the
 /// kernel. So one variable switches a program that takes its listeners from here.
-[[nodiscard]] provider chosen();
+[[nodiscard]] provider from_environment();
+/// The provider as a source, for clients and proxies (client_options::tcp, proxy_options::tcp) and
+/// for runtime_options::tcp. Null for the kernel's.
+[[nodiscard]] std::unique_ptr<tcp_source> source_of(provider from);
 
 /// Whether the kernel sends to the device. The kernel begins up to a second after the first queue
 /// was opened, and drops packets before. Servers wait for this before they print their address.

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "heddle/http/limits.hh"
 #include "heddle/io/network.hh"
 #include "heddle/io/stream.hh"
+#include "heddle/io/tcp_source.hh"
 
 namespace heddle::http {
 
@@ -119,6 +121,9 @@ struct proxy_options {
   /// secure_layer for requests that need HTTP/1.1, which are upgrades: it offers `http/1.1` alone.
   /// Empty: secure_layer if that is given.
   upstream_layer secure_layer_http1 = {};
+  /// Makes the connections to upstreams, except those to Unix sockets, for example
+  /// net::source_of(net::from_environment()). Null: the kernel's sockets.
+  std::shared_ptr<tcp_source> tcp = {};
   /// Gets a line for each upstream that goes down or comes back, and for each request that fails
   /// because of an upstream, with the reason. At most `log_lines_max` of the latter a second.
   std::function<void(std::string_view)> log = {};
