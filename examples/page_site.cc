@@ -43,7 +43,7 @@ task<> serve(std::uint16_t port, std::string folder) {
   pages.source("fetch", http::fetch_source(std::move(allowed)));
   http::router routes;
   routes.get("/{path...}", [&](http::request& r) { return pages.answer(r); });
-  auto [door, at] = net::chosen().listen(address::loopback(port));
+  auto [door, at] = net::from_environment().listen(address::loopback(port));
   std::printf("http://%s/\n", at.to_string().c_str());
   std::fflush(stdout);
   co_await http::serve_until_signal(std::move(door), std::move(routes));

@@ -11,7 +11,7 @@
 
 #include "heddle/heddle.hh"
 #include "heddle/io/signal.hh"
-#include "heddle/io/tcp.hh"
+#include "heddle/net/provider.hh"
 #include "heddle/rpc/client.hh"
 #include "heddle/rpc/server.hh"
 #include "rpc_calculator.hh"
@@ -42,8 +42,8 @@ void add_procedures(rpc::server& s, calculator& c) {
   s.on<v1::MEAN>(&calculator::mean, c);
 }
 
-task<> ask(address at) {
-  rpc::client c(co_await tcp_connect(at));
+task<> ask(net::provider net, address at) {
+  rpc::client c(co_await net.connect(at));
   const calc::pair numbers{7, 2};
   std::printf("7 + 2 = %g\n", co_await with_timeout(c.call<v1::ADD>(numbers), 5s));
   const calc::quotient q = co_await c.call<v1::DIVIDE>(numbers);
@@ -66,8 +66,8 @@ task<> serve(std::uint16_t port) {
   calculator c;
   rpc::server s;
   add_procedures(s, c);
-  tcp_listener door = tcp_listener::listen(address::loopback(port));
-  std::printf("calculator on %s\n", door.local().to_string().c_str());
+  auto [door, at] = net::from_environment().listen(address::loopback(port));
+  std::printf("calculator on %s\n", at.to_string().c_str());
   std::fflush(stdout);
   co_await all(s.serve(std::move(door)), stop_at_signal(s));
 }
@@ -76,14 +76,16 @@ task<> both() {
   calculator c;
   rpc::server s;
   add_procedures(s, c);
-  tcp_listener door = tcp_listener::listen(address::loopback(0));
-  const address at = door.local();
-  co_await any(s.serve(std::move(door)), ask(at));
+  const net::provider net = net::from_environment();
+  auto [door, at] = net.listen(address::loopback(0));
+  co_await any(s.serve(std::move(door)), ask(net, at));
 }
 
 int main(int argc, char** argv) {
   const std::string_view verb = argc > 1 ? argv[1] : "";
   const auto port = static_cast<std::uint16_t>(argc > 2 ? std::atoi(argv[2]) : 7070);
   runtime rt;
-  rt.run(verb == "serve" ? serve(port) : verb == "ask" ? ask(address::loopback(port)) : both());
+  rt.run(verb == "serve" ? serve(port)
+         : verb == "ask" ? ask(net::from_environment(), address::loopback(port))
+                         : both());
 }

@@ -33,7 +33,7 @@ struct ending_example {
 };
 /// All that listen. `by_another_test`: acme needs port 443 and an authority, and curl_multi ends by
 /// itself.
-constexpr std::array<ending_example, 15> examples_that_listen{{
+constexpr std::array<ending_example, 16> examples_that_listen{{
     {"acme", speaks::by_another_test},
     {"chat"},
     {"chat_websocket"},

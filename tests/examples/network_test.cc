@@ -55,6 +55,7 @@ const std::vector<served_example>& served_examples() {
       {"upload", {"7777"}, get_page, "HTTP/1.1 200 "},
       {"echo_websocket", {"7777"}, get_page, "HTTP/1.1 404 "},
       {"json_api", {"7777"}, get_page, "HTTP/1.1 404 "},
+      {"page_site", {"7777"}, get_page, "HTTP/1.1 "},
       {"proxy", {"7777", "http://HOST:7001"}, get_page, "HTTP/1.1 200 "},
       {"acme", {"a.test", "a@a.test", "FOLDER"}, "", "", 443},
       {"draft/echo", {"7777"}, "hello\n", "hello\n"},
@@ -184,6 +185,7 @@ task<> try_all(scope& s, const tried_network& net, const std::string& folder) {
   const words none, page{"http://HOST:7001/"};
   co_await try_run("crawler", page, net, "1 pages over 1 connections");
   EXPECT_EQ(pages.seen, net.seen_from);
+  co_await try_run("rpc_calculator", none, net, "the mean of 1, 2 and 6 is 3");
   if (std::filesystem::exists(build_dir() + "/examples/curl_multi"))
     co_await try_run("curl_multi", none, net, "5 of 5 pages through libcurl");
   if (std::filesystem::exists(build_dir() + "/examples/tame_knot"))
@@ -218,7 +220,8 @@ HEDDLE_TEST(examples_network, "each TCP example works with the kernel's TCP and 
 }
 
 HEDDLE_TEST(examples_network, "every example that uses TCP is tried on both networks") {
-  const std::vector<std::string_view> run_to_end{"crawler", "curl_multi", "https"};
+  const std::vector<std::string_view> run_to_end{"crawler", "curl_multi", "https",
+                                                 "rpc_calculator"};
   for (const auto& file :
        std::filesystem::recursive_directory_iterator(heddle::test::source_dir() + "/examples")) {
     const std::string kind = file.path().extension();
