@@ -189,7 +189,8 @@ task<std::string> page_folder::read(std::string file) {
 task<> page_folder::check(std::string folder, std::size_t depth, std::vector<std::string>& wrong) {
   co_await open_root();
   if (depth > page_folders_max) co_return;
-  const directory here = co_await root_.open_directory(folder.empty() ? "." : folder, links::none);
+  const std::string place = folder.empty() ? "." : folder;
+  const directory here = co_await root_.open_directory(place, links::none);
   const std::vector<directory_entry> entries = co_await here.list();
   for (const directory_entry& each : entries) {
     if (each.name.starts_with('.')) continue;
