@@ -46,6 +46,7 @@ class host final : public tcp::user, public tcp::piece_home, public dump_section
   [[nodiscard]] const tcp::stack& stack() const noexcept { return stack_; }
   [[nodiscard]] const tcp::ip_address& own() const noexcept { return own_; }
   void stir() noexcept { pump_.stir(); }
+  [[nodiscard]] bool is_beside_kernel() const noexcept { return pump_.is_beside_kernel(); }
   /// Notifies the connection when the stack has memory again. Throws std::bad_alloc.
   void wait_for_memory(connection& c) { want_memory_.push_back(&c); }
   void forget(const connection& c) noexcept { std::erase(want_memory_, &c); }

@@ -89,7 +89,7 @@ listener listen_on(std::shared_ptr<host> keep, std::uint16_t port, std::uint32_t
 
 task<stream> connect_from(std::shared_ptr<host> keep, address to) {
   const tcp::endpoint remote = to_endpoint(to);
-  if (remote.address == keep->own() || remote.address.is_loopback()) {
+  if (keep->is_beside_kernel() && (remote.address == keep->own() || remote.address.is_loopback())) {
     stream made = keep->connect_locally(remote.port);
     if (made) co_return made;
     // Another program of this machine may listen there; at the stack's own address there is none.

@@ -31,6 +31,10 @@ class pump {
   /// Waits until no connection is left, or the pump has ended.
   [[nodiscard]] task<> settled();
 
+  /// Whether loopback addresses are those of the kernel beside the stack. A simulated network has
+  /// no kernel.
+  [[nodiscard]] virtual bool is_beside_kernel() const noexcept { return true; }
+
   /// Starts the pump in this color. The returned pointer keeps it in use.
   template <class Pump>
   [[nodiscard]] static std::shared_ptr<Pump> start(std::shared_ptr<Pump> p) {

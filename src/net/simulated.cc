@@ -29,6 +29,7 @@ class wire_pump final : public pump {
   [[nodiscard]] host& client() noexcept { return client_; }
   [[nodiscard]] host& server() noexcept { return server_; }
   [[nodiscard]] tcp::device_sim& sim() noexcept { return sim_; }
+  [[nodiscard]] bool is_beside_kernel() const noexcept override { return false; }
 
  private:
   void turn(tcp::instant now) override { sim_.run_until(now); }
