@@ -36,8 +36,7 @@ void recorder::finish_trace() {
 }
 
 std::string recorder::handler_word(std::uint32_t number) const {
-  const profile_handler& h = data_.handlers[number];
-  return trace_word(h.name, h.occurrence);
+  return trace_word(data_.handlers[number].name, namesakes_[number]);
 }
 
 /// The handler that runs now, as a line's end; empty outside of raises.
@@ -87,6 +86,9 @@ std::uint32_t recorder::number_of(const handler_info& h) {
   const auto number = static_cast<std::uint32_t>(data_.handlers.size());
   data_.handlers.push_back(
       {h.hash, static_cast<std::uint32_t>(occurrence), 0, 0, bounded(h.name, limits_)});
+  const std::string& name = data_.handlers.back().name;
+  namesakes_.push_back(static_cast<std::uint32_t>(std::ranges::count(
+      data_.handlers.begin(), data_.handlers.end() - 1, name, &profile_handler::name)));
   handler_numbers_.emplace(std::pair(h.hash, occurrence), known_handler{&h, number});
   return number;
 }

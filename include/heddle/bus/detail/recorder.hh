@@ -85,6 +85,9 @@ class recorder {
     std::uint32_t number;
   };
   std::map<std::pair<std::uint64_t, int>, known_handler> handler_numbers_;
+  /// By handler: the number of earlier ones with its name. GCC names all lambdas of a function
+  /// alike, so a name alone does not tell which handler a trace means.
+  std::vector<std::uint32_t> namesakes_;
   std::map<std::tuple<edge_kind, std::uint32_t, std::uint32_t, std::uint32_t>, std::size_t>
       edge_numbers_;
 };
