@@ -82,9 +82,9 @@ task<> with_fetching(std::string folder, Body body) {
   } catch (...) {
     s.fail(std::current_exception());
   }
-  other.stop();
-  web.stop();
-  co_await s.join();
+  s.cancel();  // a fetch that was given up still has its handler
+  co_await s.settled();
+  s.rethrow_failure();
 }
 
 }  // namespace
@@ -108,8 +108,10 @@ DRIVER_TEST(page_fetch, "pages show what other servers answer, or the text behin
   rt.run(with_fetching(site.path, [](address at, std::string line) -> task<> {
     const std::string whole = co_await ask(at, line);
     EXPECT_EQ(status_of(whole), "200");
-    EXPECT_TRUE(whole.contains("&lt;plain&gt; 1,2, /echo/a%2Fb%3Fc no 404 no 302 too long "))
-        << whole;
+    // The answer may come in chunks, which begin between two values.
+    for (const char* part :
+         {"&lt;plain&gt; ", "1,2, ", "/echo/a%2Fb%3Fc ", "no 404 ", "no 302 ", "too long "})
+      EXPECT_TRUE(whole.contains(part)) << part << whole;
     EXPECT_TRUE(whole.contains("late")) << whole;
   }));
 }
