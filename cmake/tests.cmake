@@ -49,7 +49,7 @@ string(CONCAT false_alarm
 
 # Rooms of the house, then what is tested across rooms; a soak may take its time.
 set(test_rooms base probe core sched io sim fiber hook sync abi
-     tls names tcp net xdr rpc http web client acme proxy bus optimizer cli examples soak)
+     tls names tcp net xdr rpc http web client acme proxy bus nats optimizer cli examples soak)
 list(REMOVE_ITEM test_rooms ${HEDDLE_ROOMS_LEFT_OUT})
 # What a room's tests link beside the core, so that a change of one room does not link them all.
 set(test_links_abi ${test_links_draft} heddle_draft)
@@ -66,6 +66,7 @@ if(HEDDLE_WITH_TLS)
   list(APPEND test_links_web heddle_tls)
 endif()
 set(test_links_bus heddle_bus)
+set(test_links_nats heddle_nats)
 set(test_links_optimizer heddle_optimizer)
 set(test_links_tcp heddle_tcp)
 set(test_links_net heddle_net)

@@ -11,6 +11,10 @@
 namespace heddle::xdr::detail {
 
 template <class T>
+inline constexpr bool is_vector = false;
+template <class T>
+inline constexpr bool is_vector<std::vector<T>> = true;
+template <class T>
 inline constexpr bool is_text = false;
 template <std::uint32_t Max>
 inline constexpr bool is_text<text<Max>> = true;
@@ -55,6 +59,10 @@ bool visit(A& a, V& v) {
     return a.number(v);
   } else if constexpr (std::is_enum_v<T>) {
     return a.enumeration(v);
+  } else if constexpr (std::same_as<T, std::string>) {
+    return a.characters(v, no_bound);
+  } else if constexpr (is_vector<T>) {
+    return a.sequence(v, no_bound);
   } else if constexpr (is_text<T>) {
     return a.characters(v, T::bound);
   } else if constexpr (is_bytes<T>) {
