@@ -47,7 +47,7 @@ task<> connection::publish(std::string subject, std::string body, std::vector<fi
   return core_->publish(
       {.subject = std::move(subject), .fields = std::move(fields), .body = std::move(body)});
 }
-task<> connection::publish(message m) { return core_->publish(std::move(m)); }
+task<> connection::publish_message(message m) { return core_->publish(std::move(m)); }
 
 task<message> connection::request(std::string subject, std::string body,
                                   std::vector<field> fields) {

@@ -45,7 +45,7 @@ std::int64_t limit(std::uint64_t value) noexcept {
   return value == 0 ? -1 : static_cast<std::int64_t>(value);
 }
 
-std::string text_of(const stream_options& o) {
+std::string text_of(const stream_config& o) {
   static constexpr std::string_view retentions[] = {"limits", "interest", "workqueue"};
   json_object made;
   made.add("name", o.name)
@@ -125,7 +125,7 @@ task<> delivered::nak(nanoseconds after) const {
 jetstream::jetstream(connection& over, jetstream_options options)
     : core_(over.core_), options_(std::move(options)) {}
 
-task<> jetstream::add_stream(stream_options with) {
+task<> jetstream::make_stream(stream_config with) {
   detail::check_name(with.name, "a stream");
   const std::string text = text_of(with);
   message question{.subject = options_.prefix + ".STREAM.CREATE." + with.name, .body = text};
@@ -165,7 +165,7 @@ task<stored> jetstream::publish(std::string subject, std::string body, std::stri
                    answer["duplicate"].truth()};
 }
 
-task<puller> jetstream::pull(std::string stream, pull_options with) {
+task<puller> jetstream::make_puller(std::string stream, pull_options with) {
   detail::check_name(stream, "a stream");
   detail::check_name(with.name, "a consumer");
   const std::string place = stream + '.' + with.name;

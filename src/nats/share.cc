@@ -136,7 +136,7 @@ struct share_core::parts {
   }
 
   task<> run() {
-    stream_options kept;
+    stream_config kept;
     kept.name = stream;
     kept.subjects = {subject};
     kept.replicas = options.replicas;

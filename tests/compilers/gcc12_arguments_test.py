@@ -29,6 +29,7 @@ HEAD = """#include <cstdio>
 #include <heddle/io/blocking.hh>
 #include <heddle/io/tcp.hh>
 #include <heddle/io/with_signal.hh>
+#include <heddle/nats/jetstream.hh>
 #include <heddle/sync/atomically.hh>
 #include <heddle/sync/channel.hh>
 #include <heddle/sync/shared_channel.hh>
@@ -84,6 +85,8 @@ acme::keeper& keeper() { std::abort(); }
 acme::authority& authority() { std::abort(); }
 http::page& layout() { std::abort(); }
 std::vector<http::page_part> parts() { std::abort(); }
+nats::connection& nats_servers() { std::abort(); }
+nats::jetstream& nats_kept() { std::abort(); }
 """
 MAIN = """
 int main() {

@@ -26,7 +26,7 @@ DRIVER_TEST(nats_jetstream, "a message is stored once, however often its answer 
   const auto body = [](small_cluster& cluster, std::vector<std::string> places) -> task<> {
     const auto use = [&](nats::connection& c) -> task<> {
       nats::jetstream kept(c, impatient);
-      const nats::stream_options stream{.name = "S", .subjects = {"s.>"}};
+      const nats::stream_config stream{.name = "S", .subjects = {"s.>"}};
       co_await kept.add_stream(stream);
       unsigned lost = 0;
       cluster.confirms = [&](const nats_text&) { return ++lost % 3 == 0; };
@@ -49,7 +49,7 @@ DRIVER_TEST(nats_jetstream, "a consumer gives each message, and again what was n
   const auto body = [](small_cluster& cluster, std::vector<std::string> places) -> task<> {
     const auto use = [&](nats::connection& c) -> task<> {
       nats::jetstream kept(c, impatient);
-      const nats::stream_options stream{.name = "S", .subjects = {"s.>"}};
+      const nats::stream_config stream{.name = "S", .subjects = {"s.>"}};
       co_await kept.add_stream(stream);
       for (int i = 0; i != 6; ++i)
         co_await kept.publish(i % 2 == 0 ? "s.even" : "s.odd", std::to_string(i), "");
@@ -82,7 +82,7 @@ DRIVER_TEST(nats_jetstream, "what is missing, wrong or silent is said with its n
       nats::jetstream kept(c, {.each_try = 5ms, .all_tries = 120ms});
       EXPECT_EQ(co_await error_of(kept.state_of("S")), std::errc::no_such_file_or_directory);
       EXPECT_EQ(co_await error_of(kept.state_of("a.b")), std::errc::invalid_argument);
-      const nats::stream_options stream{.name = "S", .subjects = {"s.>"}};
+      const nats::stream_config stream{.name = "S", .subjects = {"s.>"}};
       co_await kept.add_stream(stream);
       const nats::pull_options with{.name = "C"};
       nats::puller some = co_await kept.pull("S", with);
@@ -122,7 +122,7 @@ void run_with_faults(std::uint64_t seed) {
   const auto body = [&](small_cluster& cluster, std::vector<std::string> places) -> task<> {
     const auto use = [&](nats::connection& c) -> task<> {
       nats::jetstream kept(c, impatient);
-      const nats::stream_options stream{.name = "S", .subjects = {"s"}};
+      const nats::stream_config stream{.name = "S", .subjects = {"s"}};
       co_await kept.add_stream(stream);
       cluster.confirms = [&](const nats_text&) { return !chance(20); };
       cluster.passes = [&](const nats_text&) { return !chance(10); };

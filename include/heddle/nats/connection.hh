@@ -10,10 +10,13 @@
 //   while (auto m = co_await orders.next()) use(m->body);
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "heddle/core/detail/closure.hh"
@@ -84,7 +87,12 @@ class connection {
   [[nodiscard]] task<> publish(std::string subject, std::string body,
                                std::vector<field> fields = std::vector<field>());
   /// As publish(), and names the subject for answers.
-  [[nodiscard]] task<> publish(message m);
+  template <class Message = message>
+    requires std::same_as<std::remove_cvref_t<Message>, message>
+  [[nodiscard]] task<> publish(Message&& m) {
+    heddle::detail::check_options<Message>();
+    return publish_message(std::forward<Message>(m));
+  }
   /// Asks for one answer. Put a time limit around it: with_timeout(c.request(...), 2s).
   /// Fails: connection_refused if the subject has no subscriber; connection_reset if the
   ///   connection was lost before the answer came: the question may have arrived or not.
@@ -108,6 +116,7 @@ class connection {
 
  private:
   friend class jetstream;
+  [[nodiscard]] task<> publish_message(message m);
   std::shared_ptr<detail::connection_core> core_;
 };
 

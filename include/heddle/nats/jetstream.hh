@@ -11,12 +11,16 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
+#include "heddle/core/detail/closure.hh"
 #include "heddle/core/task.hh"
 #include "heddle/nats/connection.hh"
 
@@ -38,7 +42,7 @@ enum class stream_retention : std::uint8_t {
 };
 
 /// The settings of a stream. A number of 0 is no limit.
-struct stream_options {
+struct stream_config {
   std::string name;
   std::vector<std::string> subjects = {};
   unsigned replicas = 1;  ///< servers that store each message: 1, 3 or 5
@@ -137,7 +141,12 @@ class jetstream {
   explicit jetstream(connection& over, jetstream_options options = jetstream_options());
 
   /// Makes the stream, or gives an existing one these settings.
-  [[nodiscard]] task<> add_stream(stream_options with);
+  template <class Config = stream_config>
+    requires std::same_as<std::remove_cvref_t<Config>, stream_config>
+  [[nodiscard]] task<> add_stream(Config&& with) {
+    heddle::detail::check_options<Config>();
+    return make_stream(std::forward<Config>(with));
+  }
   [[nodiscard]] task<stream_state> state_of(std::string stream);
   [[nodiscard]] task<> delete_stream(std::string stream);
 
@@ -147,10 +156,18 @@ class jetstream {
                                      std::vector<field> fields = std::vector<field>());
 
   /// The consumer of this name, made if it is missing.
-  [[nodiscard]] task<puller> pull(std::string stream, pull_options with);
+  template <class Options = pull_options>
+    requires std::same_as<std::remove_cvref_t<Options>, pull_options>
+  [[nodiscard]] task<puller> pull(std::string stream, Options&& with) {
+    heddle::detail::check_options<Options>();
+    return make_puller(std::move(stream), std::forward<Options>(with));
+  }
   [[nodiscard]] task<> delete_consumer(std::string stream, std::string name);
 
  private:
+  [[nodiscard]] task<> make_stream(stream_config with);
+  [[nodiscard]] task<puller> make_puller(std::string stream, pull_options with);
+
   std::shared_ptr<detail::connection_core> core_;
   jetstream_options options_;
 };
