@@ -128,8 +128,8 @@ void destroy_guard::end(worker& w) noexcept {
   }
   at->frame = link_of(end_frame_);
   own_->cancel(w);
-  if (w.all_ready().remove(link_of(end_frame_)))
-    destroy_function(w);  // else when the wait has ended
+  // Else it is destroyed when its wait has ended.
+  if (w.all_ready().remove(link_of(end_frame_))) destroy_function(w);
 }
 
 bool guarded_promise::ended_with_object() const noexcept {

@@ -120,8 +120,10 @@ const type* checker::check_call(expr& e, call_expr& x, const type* want) {
         return wrong(e);
       }
     }
-    if (variable* const v = find_variable(name->name); v != nullptr && v->type->is(kind::action))
-      return check_action_call(e, x, *v);
+    if (variable* const v = find_variable(name->name)) {
+      if (v->type->is(kind::action)) return check_action_call(e, x, *v);
+      if (v->type->is(kind::poison)) return wrong_call(e, x);
+    }
     if (find_variable(name->name) == nullptr && module_.names.count(name->name) == 0) {
       if (name->name == "text" && name->has_generic) {
         type_expr t;

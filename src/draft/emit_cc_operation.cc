@@ -39,6 +39,16 @@ constexpr row functions[] = {
     {receiver::log, "print", "draft::print"},
 };
 
+/// Whether the argument is what the parameter is without one; the header has the same default.
+bool is_default(const expr* value, const std::vector<operation_param>& params, std::size_t at) {
+  if (value == nullptr) return true;
+  if (at >= params.size() || params[at].fallback.empty()) return false;
+  if (const text_expr* const text = value->get<text_expr>())
+    return params[at].fallback == "\"" + text->bytes + "\"";
+  const integer_expr* const number = value->get<integer_expr>();
+  return number != nullptr && params[at].fallback == std::to_string(number->value);
+}
+
 }  // namespace
 
 cc_expr cc_emitter::construct_text(const expr& e, const call_expr& x) {
@@ -64,13 +74,11 @@ cc_expr cc_emitter::operation_text(const expr& e) {
   }
   const auto params = params_of(op);
   const range_expr* range = nullptr;
-  for (std::size_t i = 0; call != nullptr && i != call->args.size(); ++i) {
+  std::size_t given = call != nullptr ? call->args.size() : 0;
+  while (given != 0 && is_default(call->args[given - 1].value.get(), params, given - 1)) --given;
+  for (std::size_t i = 0; i != given; ++i) {
     const expr* const value = call->args[i].value.get();
-    // The header has the default of the host, too.
-    const text_expr* const text = value != nullptr ? value->get<text_expr>() : nullptr;
-    const bool is_default =
-        text != nullptr && i < params.size() && params[i].fallback == "\"" + text->bytes + "\"";
-    if (value == nullptr || is_default) continue;
+    if (value == nullptr) continue;
     if (value->is<range_expr>()) {
       range = value->get<range_expr>();
       if (range->from) list.push_back(range->from.get());

@@ -42,7 +42,7 @@ int run_command(const std::vector<std::string>& arguments) {
       if (++i == arguments.size()) return refuse("-o needs the name of a file");
       to = arguments[i];
     } else if (word.size() > 1 && word.starts_with('-')) {
-      return refuse("there is no option '" + word + "'");
+      return refuse("heddle rpcgen has no option " + word);
     } else if (!from.empty()) {
       return refuse("one file at a time: " + from + " and " + word + " are two");
     } else {

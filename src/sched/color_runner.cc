@@ -173,6 +173,21 @@ void color_runner::post(seat& s, std::uint32_t place, link l) noexcept {
 }
 
 /// Runs up to `limit` frames of the current color.
+/// Runs up to `limit` frames of the current color in the order of the task policy.
+template <bool shared>
+std::size_t color_runner::run_in_order(seat& s, std::size_t limit) noexcept {
+  std::size_t ran = 0;
+  while (ran != limit && s.tasks->choose(s.w.ready)) {
+    if (all_.options.slow_handler > nanoseconds::zero()) {
+      ran += run_watched(s, 1);
+    } else {
+      ran += shared ? s.w.run_ready(1, s.went_on_at) : s.w.run_ready(1);
+    }
+  }
+  s.tasks->tidy(s.w.ready);
+  return ran;
+}
+
 template <bool shared, bool instrumented>
 std::size_t color_runner::run_frames(seat& s, std::size_t limit) noexcept {
   s.running = true;

@@ -68,7 +68,7 @@ class color_runner {
   std::size_t run_frames(seat& s, std::size_t limit) noexcept;
   void queue(seat& s, color_record& r, link first) noexcept;
   template <bool shared>
-  std::size_t run_in_order(seat& s, std::size_t limit) noexcept;  // task_order.cc
+  std::size_t run_in_order(seat& s, std::size_t limit) noexcept;
   // color_stealing.cc
   [[nodiscard]] color_record* next(seat& s) noexcept;
   [[nodiscard]] color_record* steal(seat& s) noexcept;

@@ -6,7 +6,6 @@
 
 #include "heddle/base/error.hh"
 #include "heddle/core/detail/plain_wait.hh"
-#include "sched/color_runner.hh"
 
 namespace heddle {
 namespace detail {
@@ -91,23 +90,5 @@ void task_order::settle(ready_queue& ready) noexcept {
 }
 
 }  // namespace detail
-
-/// Runs up to `limit` frames of the current color in the order of the task policy.
-template <bool shared>
-std::size_t color_runner::run_in_order(seat& s, std::size_t limit) noexcept {
-  std::size_t ran = 0;
-  while (ran != limit && s.tasks->choose(s.w.ready)) {
-    if (all_.options.slow_handler > nanoseconds::zero()) {
-      ran += run_watched(s, 1);
-    } else {
-      ran += shared ? s.w.run_ready(1, s.went_on_at) : s.w.run_ready(1);
-    }
-  }
-  s.tasks->tidy(s.w.ready);
-  return ran;
-}
-
-template std::size_t color_runner::run_in_order<true>(seat& s, std::size_t limit) noexcept;
-template std::size_t color_runner::run_in_order<false>(seat& s, std::size_t limit) noexcept;
 
 }  // namespace heddle

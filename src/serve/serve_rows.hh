@@ -184,7 +184,7 @@ inline constexpr setting all[] = {
     {"cache", "memory for files (default {})", limits, size_at<files, &folder::cache_bytes_max>},
     {"cached-file", "larger files are not cached (default {})", limits,
      size_at<files, &folder::cached_file_bytes_max>},
-    {"direct", "read files past the kernel's cache (O_DIRECT)", limits,
+    {"direct", "read files past the kernel's cache (O_DIRECT)", site,
      switch_at<files, &folder::direct>},
     {"held", "files cached or being sent (default twice cache and 16M)", limits,
      size_at<files, &folder::held_bytes_max>},

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cerrno>
 #include <deque>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -82,13 +83,24 @@ struct descriptor {
     if (number < 0) return;
     const int closing = std::exchange(number, leave < 0 ? leave : -leave);
     heddle::tame::note_owned(closing, false);
-    door.close();
+    leave_door();
     if (heddle::worker* const w = heddle::worker::current(); w != nullptr && w->io != nullptr) {
       w->io->close(closing, *w);
     } else {
       ::close(closing);
     }
     for (event<>& e : std::exchange(closers, {})) e.trigger();
+  }
+  /// Ends the listening. After the end of the runtime the handle stays where it is: the state
+  /// behind it has gone with the runtime.
+  void leave_door() noexcept {
+    if (door == nullptr) return;
+    if (heddle::worker::current() == nullptr) {
+      static_cast<void>(door.release());
+      return;
+    }
+    door->close();
+    door = nullptr;
   }
   /// Whether a call may block, so that it must not be made before the descriptor is ready.
   [[nodiscard]] bool blocks() noexcept {
@@ -106,8 +118,8 @@ struct descriptor {
   side reading;
   side writing;
   std::vector<event<>> closers;
-  heddle::listener door;  ///< open if a tcp_source listens in place of the socket
-  std::string surplus;    ///< bytes that an http_parser read behind its last message
+  std::unique_ptr<heddle::listener> door;  ///< there if a tcp_source listens for the socket
+  std::string surplus;  ///< bytes that an http_parser read behind its last message
 };
 
 /// An operation's turn on one side of a descriptor. The destructor passes the turn on.

@@ -88,7 +88,7 @@ std::optional<int> listen_by_source(descriptor& d, int backlog) {
   heddle::listen_options options;
   options.backlog = backlog;
   try {
-    d.door = net->listen(*at, options).door;
+    d.door = std::make_unique<heddle::listener>(net->listen(*at, options).door);
     return 0;
   } catch (const std::system_error& e) {
     return negative(e.code());
@@ -96,7 +96,7 @@ std::optional<int> listen_by_source(descriptor& d, int backlog) {
 }
 
 void accept_by_source(const descriptor& d, std::shared_ptr<made_by_source> into, event<> done) {
-  heddle::start(accept_next(d.door, std::move(into)), std::move(done));
+  heddle::start(accept_next(*d.door, std::move(into)), std::move(done));
 }
 
 std::optional<heddle::address> reachable_by_source(const descriptor& d, const sockaddr_storage& to,
