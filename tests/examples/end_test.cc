@@ -156,6 +156,7 @@ task<> end_http(std::string name) {
     words.push_back("http://" + upstream.local().to_string());
     s.spawn(http::serve(upstream, answer_as_upstream));
   }
+  if (name == "page_site") words.push_back(source_dir() + "/examples/pages");
   ending_program p = co_await start_ending(name, words);
   const address at = p.at();
   stream conn = co_await tcp_connect(at);
