@@ -11,7 +11,7 @@ namespace heddle::rpcgen {
 namespace {
 
 int refuse(const std::string& what) {
-  source::print_error(what, "heddle rpcgen FILE.x -o FILE.hh");
+  source::print_error(what, "heddle rpcgen FILE.x -o FILE.hh; heddle rpcgen --help says more");
   return 2;
 }
 
