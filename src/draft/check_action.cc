@@ -74,7 +74,8 @@ void checker::check_action_result(stmt& only, const type& want) {
   const type* const t = check(*value, wanted);
   if (value->fallible && want.of_fallible) {
     value->fallible = false;
-    expr_ptr tries = make_expr(value->at, try_expr{std::move(value)});
+    const span at = value->at;  // before the move: arguments have no order
+    expr_ptr tries = make_expr(at, try_expr{std::move(value)});
     tries->type = t;
     value = std::move(tries);
   }
