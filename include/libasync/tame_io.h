@@ -28,7 +28,7 @@ inline void sigcb1(int signal, evv_t e) { ::wait_on_signal(signal, std::move(e))
 void read(int fd, char* buffer, std::size_t size, evi_t e);
 void write(int fd, const char* buffer, std::size_t size, evi_t e);
 void accept(int fd, sockaddr* address, socklen_t* len, evi_t e);
-/// Copies what comes from one descriptor to another, until the end of the first or an error.
+/// Copies bytes from one descriptor to another, until the end of the first or an error.
 void proxy(int in, int out, evv_t e);
 
 /// Waits for readiness that can be switched off. off() drops the event, so clear its rendezvous

@@ -18,7 +18,7 @@
 
 namespace by_name {
 
-/// What stands in the array for an argument: a reference travels as a pointer.
+/// The type of an argument in the array: for a reference, a pointer.
 template <class A>
 struct marshalled {
   using type = std::decay_t<A>;

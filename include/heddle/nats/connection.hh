@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A connection to NATS: messages are published to subjects, and everyone who has subscribed to a
-// subject gets them. run() connects, and connects again when the connection was lost; subscriptions
+// A connection to NATS: messages are published to subjects, and every subscriber of a subject gets
+// them. run() connects, and connects again when the connection was lost; subscriptions
 // stay.
 //
 //   nats::connection shop({.servers = {"a.example", "b.example"}});
@@ -46,7 +46,7 @@ class subscription {
 
   /// The next message; nothing after unsubscribe() and the end of the connection's object.
   [[nodiscard]] task<std::optional<message>> next() const;
-  /// Asks for no more messages; those that have come can still be taken.
+  /// Asks for no more messages. Messages that the queue holds can still be taken.
   void unsubscribe() noexcept;
   /// Messages that came beyond subscribe_options and were dropped.
   [[nodiscard]] std::uint64_t dropped() const noexcept;
@@ -62,7 +62,7 @@ struct connection_counters {
   std::uint64_t dropped = 0;    ///< received messages beyond a subscription's limits
 };
 
-/// Thread: one color. Owns: the connection, and what waits to be sent. It must outlive run().
+/// Thread: one color. Owns: the connection and its unsent messages. It must outlive run().
 /// Core NATS delivers a message at most once: messages published shortly before a connection is
 /// lost may be lost with it. jetstream (nats/jetstream.hh) keeps messages until they are used.
 class connection {

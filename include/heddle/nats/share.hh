@@ -8,7 +8,7 @@
 //   nats::shared_topic<ordered> orders(b, connection, "shop.orders", {.name = "billing"});
 //   side.spawn(orders.run());
 //   b.raise<ordered>(cups);           // handlers here run now, those of other programs soon
-//   co_await orders.settled();        // what was raised here is stored by the servers
+//   co_await orders.settled();        // the servers have stored the raise
 #pragma once
 
 #include <functional>
@@ -26,8 +26,8 @@
 namespace heddle::nats {
 
 struct share_options {
-  /// This program's name among those that share the topic: letters, digits, '-' and '_'. It gets
-  /// the raises from the time while it was away, and its own raises never come back to it. Programs
+  /// This program's name among the programs that share the topic: letters, digits, '-' and '_'. The
+  /// program gets the raises from the time while it was away, and never its own raises. Programs
   /// with one name share the raises of others. Empty: it only tells others.
   std::string name = {};
   /// The stream that keeps the raises, made if it is missing. Empty: the subject, with '_' for '.'.

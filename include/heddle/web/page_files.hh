@@ -106,7 +106,7 @@ class page_files {
   /// HEAD, so that another part of the program can answer.
   [[nodiscard]] task<std::optional<response>> answer_if_page(request& asked);
 
-  /// Reads all pages of the folder, and gives what is wrong with each that cannot be shown.
+  /// Reads all pages of the folder. Gives one message for each page that cannot be shown.
   /// Fails: throws failure if the folder cannot be read.
   [[nodiscard]] task<std::vector<std::string>> check();
   /// Requests being answered; do not destroy the object while there are any.

@@ -25,7 +25,7 @@ struct reader_limits {
 };
 
 /// Thread: the color of the chain. Owns: nothing; the chain must not change meanwhile.
-/// Fails: read() gives false, and error() then says what is wrong, in which field, at which byte.
+/// Fails: read() gives false, and error() then names the mistake, its field and its byte.
 class reader {
  public:
   explicit reader(const chain& in, reader_limits limits = {}) noexcept
@@ -176,7 +176,7 @@ class reader {
   std::string error_;
 };
 
-/// Reads one value that fills the chain. The error says what is wrong, where.
+/// Reads one value that fills the chain. The error names the mistake and its place.
 template <class T>
 [[nodiscard]] std::expected<T, std::string> decode(const chain& in, reader_limits limits = {}) {
   reader r(in, limits);
