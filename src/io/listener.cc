@@ -19,8 +19,6 @@ namespace {
 
 const wait_kind accept_kind{"accept", &detail::cancel_entry<detail::accept_awaiter>};
 
-void never_asked(wait&, worker&) noexcept {}  // no frame waits in it
-
 bool set_flag(int fd, int level, int option, bool on) noexcept {
   const int value = on ? 1 : 0;
   return driver_here().set_option(fd, level, option, &value, sizeof value) >= 0;
@@ -88,7 +86,7 @@ std::uint64_t listener::pauses() const noexcept {
 
 namespace detail {
 
-const wait_kind listener_state::kind_of_wait{"accept all", &never_asked};
+const wait_kind listener_state::kind_of_wait{"accept all", &detail::never_asked};
 
 const descriptor_functions socket_listener_functions = {
     .start = [](descriptor_state& s, lane_entry& e,

@@ -20,10 +20,6 @@ namespace heddle {
 
 namespace detail {
 
-namespace {
-void never_asked(wait&, worker&) noexcept {}  // the wait is in no context: no frame waits in it
-}  // namespace
-
 const wait_kind socket_state::kind_of_wait{"receive all", &never_asked};
 
 const descriptor_functions socket_functions = {

@@ -6,6 +6,9 @@
 
 namespace heddle::detail {
 
+/// Cancels nothing: for waits that are in no context, because no frame waits in them.
+inline void never_asked(wait&, worker&) noexcept {}
+
 extern const descriptor_functions file_functions;             // file_call.cc
 extern const descriptor_functions socket_functions;           // receiver.cc
 extern const descriptor_functions socket_listener_functions;  // listener.cc

@@ -32,7 +32,7 @@ bool are_words(std::string_view text, bool pattern) noexcept {
   }
 }
 
-[[noreturn]] void refuse(const std::string& why) {
+[[noreturn]] void malformed(const std::string& why) {
   throw failure(std::make_error_code(std::errc::bad_message),
                 "what the server sent is no NATS: " + why);
 }
@@ -56,28 +56,28 @@ Number number_of(std::string_view text, const char* of_what) {
   Number value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || text.empty())
-    refuse(std::string("the number of ") + of_what + " is none");
+    malformed(std::string("the number of ") + of_what + " is none");
   return value;
 }
 
 /// Reads the lines between "NATS/1.0" and the body.
 void read_fields(std::string_view text, message& into) {
   if (!text.starts_with(fields_begin) || !text.ends_with("\r\n\r\n"))
-    refuse("fields do not begin with NATS/1.0, or do not end");
+    malformed("fields do not begin with NATS/1.0, or do not end");
   text.remove_prefix(fields_begin.size());
   text.remove_suffix(line_end.size());
   const std::string_view first = trimmed(text.substr(0, text.find(line_end)));
   if (!first.empty()) {
     const std::size_t space = std::min(first.find(' '), first.size());
     into.status = number_of<int>(first.substr(0, space), "a status");
-    if (into.status < 1 || into.status > 999) refuse("a status is not between 1 and 999");
+    if (into.status < 1 || into.status > 999) malformed("a status is not between 1 and 999");
     into.status_text = trimmed(first.substr(space));
   }
   text.remove_prefix(text.find(line_end) + line_end.size());
   while (!text.empty()) {
     const std::string_view each = text.substr(0, text.find(line_end));
     const std::size_t colon = each.find(':');
-    if (colon == each.npos || colon == 0) refuse("a field has no name");
+    if (colon == each.npos || colon == 0) malformed("a field has no name");
     into.fields.push_back(
         {std::string(each.substr(0, colon)), std::string(trimmed(each.substr(colon + 1)))});
     text.remove_prefix(each.size() + line_end.size());
@@ -119,7 +119,7 @@ std::optional<std::string_view> wire_reader::line() {
   const std::size_t from = searched_ > at_ ? searched_ - at_ - 1 : 0;
   const std::size_t size = rest.find(line_end, from);
   // Without its end, a line's last byte may be the first of the end.
-  if (size == rest.npos ? rest.size() > most + 1 : size > most) refuse("a line is too long");
+  if (size == rest.npos ? rest.size() > most + 1 : size > most) malformed("a line is too long");
   searched_ = buffer_.size();
   if (size == rest.npos) return std::nullopt;
   at_ += size + line_end.size();
@@ -132,22 +132,22 @@ void wire_reader::begin_message(std::string_view arguments, bool has_fields) {
   std::size_t count = 0;
   for (arguments = trimmed(arguments); !arguments.empty();) {
     const std::size_t size = std::min(arguments.find_first_of(" \t"), arguments.size());
-    if (count == words.size()) refuse("a message's line has too many words");
+    if (count == words.size()) malformed("a message's line has too many words");
     words[count++] = arguments.substr(0, size);
     arguments = trimmed(arguments.substr(size));
   }
   const std::size_t least = has_fields ? 4 : 3;
-  if (count != least && count != least + 1) refuse("a message's line has too few words");
+  if (count != least && count != least + 1) malformed("a message's line has too few words");
   begun_ = {.what = wire_item::kind::message};
   begun_.content.subject = words[0];
   begun_.subscription = number_of<std::uint64_t>(words[1], "a subscription");
   if (count == least + 1) begun_.content.reply = words[2];
   total_size_ = number_of<std::size_t>(words[count - 1], "bytes");
   fields_size_ = has_fields ? number_of<std::size_t>(words[count - 2], "bytes of fields") : 0;
-  if (fields_size_ > total_size_) refuse("a message has more bytes of fields than bytes");
+  if (fields_size_ > total_size_) malformed("a message has more bytes of fields than bytes");
   if (total_size_ > bounds_.payload_max)
-    refuse("a message has " + std::to_string(total_size_) + " bytes; payload_max allows " +
-           std::to_string(bounds_.payload_max));
+    malformed("a message has " + std::to_string(total_size_) + " bytes; payload_max allows " +
+              std::to_string(bounds_.payload_max));
   inside_message_ = true;
 }
 
@@ -155,7 +155,7 @@ std::optional<wire_item> wire_reader::end_message() {
   if (buffer_.size() - at_ < total_size_ + line_end.size()) return std::nullopt;
   const std::string_view all = std::string_view(buffer_).substr(at_, total_size_);
   if (std::string_view(buffer_).substr(at_ + total_size_, line_end.size()) != line_end)
-    refuse("a message is longer than its line says");
+    malformed("a message is longer than its line says");
   if (fields_size_ != 0) read_fields(all.substr(0, fields_size_), begun_.content);
   begun_.content.body = all.substr(fields_size_);
   at_ += total_size_ + line_end.size();
@@ -186,7 +186,7 @@ std::optional<wire_item> wire_reader::next() {
     } else if (is_named(name, "INFO")) {
       return wire_item{.what = info, .text = std::string(rest)};
     } else {
-      refuse("a line begins with no known word");
+      malformed("a line begins with no known word");
     }
   }
   return end_message();

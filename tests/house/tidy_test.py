@@ -59,6 +59,11 @@ BAD = [
                  "[[nodiscard]] bool over() const noexcept;\n"}, "say whether"),
     ("twice", {f"src/core/{n}.cc": HEAD + "namespace {\nint f(int x) {\n  return x;\n}\n"
                "}  // namespace\n" for n in ("a", "b")}, "f is defined in src/core/a.cc:4, too"),
+    ("twice", {"src/core/a.cc": HEAD + "namespace heddle {\nnamespace {\nint f(int x) {\n"
+               "  return x;\n}\n}  // namespace\n}  // namespace heddle\n",
+               "src/core/b.cc": HEAD + "namespace heddle::detail {\nnamespace {\nint f() {\n"
+               "  return 1;\n}\n}  // namespace\n}  // namespace heddle::detail\n"},
+     "f is defined in src/core/a.cc:5, too"),
     ("marks", {"src/core/task.cc": HEAD + "// TO" "DO: later\n"}, "do it"),
     ("marks", {"docs/page.md": "FIX" "ME\n"}, "do it"),
     ("marks", {"src/core/task.cc": HEAD + "#if " "0\n#endif\n"}, "do it"),

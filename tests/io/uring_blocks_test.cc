@@ -9,7 +9,7 @@ using namespace heddle;
 
 namespace {
 
-constexpr std::uint32_t count = 1024;
+constexpr std::uint32_t block_count = 1024;
 
 /// Everything that the kernel has is filled, as by many receives in one turn.
 std::uint32_t fill_all(uring_blocks& blocks) {
@@ -26,26 +26,26 @@ HEDDLE_TEST(uring_blocks, "while blocks are short the kernel has a sixteenth of 
   io_uring ring;
   ASSERT_EQ(io_uring_queue_init(8, &ring, 0), 0);
   {
-    uring_blocks blocks(ring, count, 64);
+    uring_blocks blocks(ring, block_count, 64);
     std::uint32_t held = 0;
-    for (blocks.refill(); held < count / 4; blocks.refill()) held += fill_all(blocks);
-    EXPECT_GT(blocks.in_ring(), count / 16);  // the window has grown
+    for (blocks.refill(); held < block_count / 4; blocks.refill()) held += fill_all(blocks);
+    EXPECT_GT(blocks.in_ring(), block_count / 16);  // the window has grown
 
     blocks.run_short();
     held += fill_all(blocks);
     blocks.refill();
-    EXPECT_EQ(blocks.in_ring(), std::min(count / 16, count - held));
-    for (std::uint32_t block = 0; block != count / 4; ++block, --held) blocks.give(block);
+    EXPECT_EQ(blocks.in_ring(), std::min(block_count / 16, block_count - held));
+    for (std::uint32_t block = 0; block != block_count / 4; ++block, --held) blocks.give(block);
     held += fill_all(blocks);
     blocks.refill();
-    EXPECT_EQ(blocks.in_ring(), count / 16);
+    EXPECT_EQ(blocks.in_ring(), block_count / 16);
     EXPECT_TRUE(blocks.short_of_blocks());
 
-    for (std::uint32_t block = count / 4; blocks.available() < count / 2; ++block)
+    for (std::uint32_t block = block_count / 4; blocks.available() < block_count / 2; ++block)
       blocks.give(block);
     blocks.refill();
     EXPECT_FALSE(blocks.short_of_blocks());
-    EXPECT_GT(blocks.in_ring(), count / 16);
+    EXPECT_GT(blocks.in_ring(), block_count / 16);
   }
   io_uring_queue_exit(&ring);
 }
