@@ -16,6 +16,7 @@
 
 #include "heddle/io/tcp_source.hh"
 #include "heddle/sched/driver.hh"
+#include "tamer/descriptor_waits.hh"
 #include "tamer/fd.hh"
 #include "tamer/loop_state.hh"
 
@@ -62,7 +63,7 @@ class handle_count {
 
 /// The state that copies of an fd share.
 struct descriptor {
-  explicit descriptor(int n) : number(n) { heddle::tame::note_owned(n, true); }
+  explicit descriptor(int n) : number(n) { heddle::tame::note_waits(n, &waits); }
 
   [[nodiscard]] static descriptor* of(const fd& f) noexcept { return f.state_; }
   /// Another fd of a descriptor; none if the last fd has gone.
@@ -82,13 +83,9 @@ struct descriptor {
   void close(int leave) noexcept {
     if (number < 0) return;
     const int closing = std::exchange(number, leave < 0 ? leave : -leave);
-    heddle::tame::note_owned(closing, false);
+    heddle::tame::note_waits(closing, nullptr);
     leave_door();
-    if (heddle::worker* const w = heddle::worker::current(); w != nullptr && w->io != nullptr) {
-      w->io->close(closing, *w);
-    } else {
-      ::close(closing);
-    }
+    heddle::tame::close_descriptor(closing, waits);
     for (event<>& e : std::exchange(closers, {})) e.trigger();
   }
   /// Ends the listening. After the end of the runtime the handle stays where it is: the state
@@ -117,6 +114,7 @@ struct descriptor {
   enum : unsigned char { unknown, nonblocking, blocking } mode = unknown;
   side reading;
   side writing;
+  heddle::tame::descriptor_waits waits;  ///< for readiness, in the drivers of any workers
   std::vector<event<>> closers;
   std::unique_ptr<heddle::listener> door;  ///< there if a tcp_source listens for the socket
   std::string surplus;  ///< bytes that an http_parser read behind its last message

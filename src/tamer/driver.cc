@@ -15,7 +15,7 @@
 
 #include "heddle/core/sleep.hh"
 #include "heddle/io/detail/runtime_tcp.hh"
-#include "tamer/descriptor_watch.hh"
+#include "tamer/descriptor_waits.hh"
 #include "tamer/loop_driver.hh"
 #include "tamer/loop_state.hh"
 
@@ -325,8 +325,10 @@ void at_preblock(event<> e) {
 heddle::runtime& driver::beneath() const noexcept { return running(); }
 
 void driver::kill_fd(int fd) {
-  note_owned(fd, false);
-  running().io().close(fd, heddle::worker::here());
+  descriptor_waits none;
+  descriptor_waits* const waits = waits_of(fd);
+  note_waits(fd, nullptr);
+  close_descriptor(fd, waits == nullptr ? none : *waits);
 }
 
 timeval driver::next_wake() const {

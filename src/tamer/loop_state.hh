@@ -16,11 +16,6 @@ namespace heddle::tame {
 /// Whether the program called tamer::initialize(tamer::several_workers).
 [[nodiscard]] bool several_workers() noexcept;
 
-/// Notes whether a tamer::fd has a descriptor: an fd tells the driver when it closes one. Thread:
-/// any.
-void note_owned(int fd, bool owned);
-[[nodiscard]] bool is_owned(int fd) noexcept;
-
 /// The text of a twait ["..."] { } in which a function waits. Thread: any.
 void note_description(const heddle::detail::event_set* set, std::string text);
 void forget_description(const heddle::detail::event_set* set);

@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: MIT
-// Tables that all colors of a Tame program share: the descriptors that a tamer::fd has, and the
-// descriptions of waits.
+// Tables that all colors of a Tame program share: the waits for descriptors that a tamer::fd has,
+// and the descriptions of waits.
 #include <array>
 #include <atomic>
 #include <mutex>
 #include <unordered_map>
 
+#include "tamer/descriptor_waits.hh"
 #include "tamer/loop_state.hh"
 
 namespace heddle::tame {
 namespace {
 
-constexpr std::size_t bits_of_word = 64;
-constexpr std::size_t words_of_part = 64;
-constexpr std::size_t bits_of_part = bits_of_word * words_of_part;
+constexpr std::size_t part_size = 1024;
 
-/// Bits of 4,096 descriptors.
-using owned_part = std::array<std::atomic<std::uint64_t>, words_of_part>;
+/// The waits of 1,024 descriptors.
+using waits_part = std::array<std::atomic<descriptor_waits*>, part_size>;
 
 struct shared_tables {
   /// By descriptor number, as many as the drivers can have. A part is made at its first use.
-  std::array<std::atomic<owned_part*>, 1024> owned{};
+  std::array<std::atomic<waits_part*>, 4096> waits{};
   std::mutex lock;  ///< guards `said`
   std::unordered_map<const heddle::detail::event_set*, std::string> said;
 };
@@ -31,42 +30,34 @@ shared_tables& tables() {
   return all;
 }
 
-/// The word of a descriptor's bit, or null if there is none yet.
-std::atomic<std::uint64_t>* word_of(std::size_t fd, bool make) {
+/// The place of a descriptor's waits, or null if there is none yet.
+std::atomic<descriptor_waits*>* place_of(int fd, bool make) {
+  if (fd < 0) return nullptr;
+  const auto number = static_cast<std::size_t>(fd);
   shared_tables& all = tables();
-  if (fd / bits_of_part >= all.owned.size()) return nullptr;
-  std::atomic<owned_part*>& place = all.owned[fd / bits_of_part];
-  owned_part* part = place.load(std::memory_order_acquire);
+  if (number / part_size >= all.waits.size()) return nullptr;
+  std::atomic<waits_part*>& place = all.waits[number / part_size];
+  waits_part* part = place.load(std::memory_order_acquire);
   if (part == nullptr && make) {
-    auto made = std::make_unique<owned_part>();
+    auto made = std::make_unique<waits_part>();
     // release: the thread that finds the part sees its zeros
     if (place.compare_exchange_strong(part, made.get(), std::memory_order_acq_rel))
       part = made.release();
   }
-  return part == nullptr ? nullptr : &(*part)[fd % bits_of_part / bits_of_word];
+  return part == nullptr ? nullptr : &(*part)[number % part_size];
 }
 
 }  // namespace
 
-void note_owned(int fd, bool owned) {
-  if (fd < 0) return;
-  const auto number = static_cast<std::size_t>(fd);
-  std::atomic<std::uint64_t>* const word = word_of(number, owned);
-  if (word == nullptr) return;
-  const std::uint64_t bit = std::uint64_t{1} << number % bits_of_word;
-  if (owned) {
-    word->fetch_or(bit, std::memory_order_relaxed);
-  } else {
-    word->fetch_and(~bit, std::memory_order_relaxed);
-  }
+void note_waits(int fd, descriptor_waits* waits) {
+  // relaxed: only the color that has the fd looks behind the pointer
+  if (std::atomic<descriptor_waits*>* const place = place_of(fd, waits != nullptr))
+    place->store(waits, std::memory_order_relaxed);
 }
 
-bool is_owned(int fd) noexcept {
-  if (fd < 0) return false;
-  const auto number = static_cast<std::size_t>(fd);
-  const std::atomic<std::uint64_t>* const word = word_of(number, false);
-  return word != nullptr &&
-         (word->load(std::memory_order_relaxed) >> number % bits_of_word & 1) != 0;
+descriptor_waits* waits_of(int fd) noexcept {
+  const std::atomic<descriptor_waits*>* const place = place_of(fd, false);
+  return place == nullptr ? nullptr : place->load(std::memory_order_relaxed);
 }
 
 void note_description(const heddle::detail::event_set* set, std::string text) {

@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <memory>
 
+#include "tamer/descriptor_waits.hh"
 #include "tamer/driver.hh"
-#include "tamer/loop_state.hh"
 
 namespace heddle::tame {
 namespace {
@@ -25,11 +25,16 @@ struct watch : operation, event_notifier {
   static void start(int fd, unsigned events, Event e) {
     if (!e) return;
     worker& w = worker::here();
-    const int duplicate = is_owned(fd) ? -1 : ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    if (duplicate < 0 && !is_owned(fd)) return tell(e, -errno);
+    descriptor_waits* const waits = waits_of(fd);
+    const int duplicate = waits != nullptr ? -1 : ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (duplicate < 0 && waits == nullptr) return tell(e, -errno);
     auto* self = new (w.memory.allocate(sizeof(watch)))
         watch(duplicate >= 0 ? duplicate : fd, events, std::move(e));
-    self->duplicate = duplicate >= 0;
+    if (waits != nullptr) {
+      waits->push_back(self->place);
+    } else {
+      self->place.closing = duplicate;
+    }
     heddle::detail::add_notifier(*self->target.record(), *self);
     self->color = static_cast<std::uint16_t>(w.color);
     completion now;
@@ -41,7 +46,7 @@ struct watch : operation, event_notifier {
     if (target) heddle::detail::remove_notifier(*target.record(), self);
     const bool wanted = static_cast<bool>(target);
     const std::int64_t result = c.result;
-    const int to_close = self.duplicate ? self.fd : -1;
+    const int to_close = leave_descriptor(self.place);
     std::destroy_at(&self);
     w.memory.release(&self, sizeof(watch));
     if (to_close >= 0) w.io->close(to_close, w);
@@ -64,7 +69,7 @@ struct watch : operation, event_notifier {
   static const wait_kind kind_of_wait;
 
   Event target;
-  bool duplicate = false;
+  descriptor_wait place{*this};
 };
 
 template <class Event>

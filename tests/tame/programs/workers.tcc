@@ -7,6 +7,7 @@
 #include <tamer/fd.hh>
 #include <tamer/tamer.hh>
 
+#include <cerrno>
 #include <csignal>
 #include <memory>
 #include <stdexcept>
@@ -46,12 +47,13 @@ static void count(int number, event<> done) {
   ++seen[number];
   done();
 }
-tamed static void counting() {
+tamed static void counting(event<> done) {
   tvars { int i; }
   twait {
     for (i = 0; i < 8000; ++i) in_color(color(i % 8 + 1), count, i % 8, make_event());
   }
   for (i = 0; i < 8; ++i) check(seen[i] == 1000);
+  done();
 }
 
 // A descriptor moves to another color, and is closed by its last handle.
@@ -73,7 +75,7 @@ tamed static void ask(fd f, int number, event<> done) {
   }
   done();
 }
-tamed static void many_echoes() {
+tamed static void many_echoes(event<> done) {
   tvars { int i; fd theirs, ours; }
   twait {
     for (i = 0; i < 40; ++i) {
@@ -82,6 +84,34 @@ tamed static void many_echoes() {
       in_color(color(i % 5), ask, ours, i, make_event());
     }
   }
+  done();
+}
+
+// A descriptor is closed while it is waited for, perhaps on another worker than the one that began
+// to wait: a busy color moves.
+tamed static void accepts(fd door, event<int> done) {
+  tvars { fd got; }
+  twait { door.accept(make_event(got)); }
+  done(got.error());
+}
+tamed static void closes_while_waiting(event<> done) {
+  tvars { fd door(tcp_listen(0)); int error(0), number(door.value()); rendezvous<> r; double until; }
+  check(number >= 0);
+  accepts(door, make_event(r, error));
+  twait { at_delay_msec(1, make_event()); }
+  until = dnow() + 1e-4;
+  while (dnow() < until) {}
+  door.close();
+  twait(r);
+  check(error == -ECANCELED || error == -EBADF);
+  done();
+}
+tamed static void many_closes(event<> done) {
+  tvars { int i; }
+  twait {
+    for (i = 0; i < 200; ++i) in_color(color(40 + i % 50), closes_while_waiting, make_event());
+  }
+  done();
 }
 
 // Timers and signals of another color.
@@ -120,9 +150,9 @@ tamed static void program() {
   check(text == "a question, answered" && number && *number == 42);
   twait { in_color(color(6), [](int a, event<std::string> e) { e(std::to_string(a)); }, 7, make_event(text)); }
   check(text == "7");
-  counting();
-  twait { in_color(color(0), [](event<> e) { e(); }, make_event()); }
-  many_echoes();
+  twait { counting(make_event()); }
+  twait { many_echoes(make_event()); }
+  twait { many_closes(make_event()); }
   twait { in_color(color(4), times, make_event(took)); }
   check(took >= 0.004 && took < 5);
   twait { in_color(color(9), waits_for_signal, make_event(r), make_event()); twait(r); raise(SIGUSR1); }
