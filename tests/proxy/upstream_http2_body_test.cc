@@ -290,6 +290,8 @@ DRIVER_TEST(upstream_http2_body, "many requests share few connections, within th
     const http::handler backend = [&now, &most](http::request& r) -> task<http::response> {
       most = std::max(most, ++now);
       const std::string body = co_await r.text();
+      // The first answers wait until both connections are in use.
+      for (int turns = 0; most <= 10 && turns != 5000; ++turns) co_await sleep_for(1ms);
       co_await sleep_for(1ms);
       --now;
       co_return http::response(200).text(body);
