@@ -128,7 +128,9 @@ class churn {
 };
 
 task<> close_all_that_come(tcp_listener door) {
-  while (co_await as_expected(door.accept())) {
+  for (bool open = true; open;) {
+    const auto conn = co_await as_expected(door.accept());
+    open = conn.has_value();
   }
 }
 
