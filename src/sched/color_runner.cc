@@ -78,16 +78,14 @@ void color_runner::count_root(color_record& r) noexcept {
   }
 }
 
-void color_runner::leave(seat& s) noexcept {
+void color_runner::leave_plain(seat& s) noexcept {
   worker& w = s.w;
   color_record& r = *std::exchange(s.held, nullptr);
   r.guards = w.guards;
   r.foreign_slots = w.foreign_slots;
   count_root(r);
   w.color = no_color;
-  bool more = !w.ready.empty();
-  if (more && s.tasks != nullptr) [[unlikely]]
-    more = s.tasks->give_back(w.ready);
+  const bool more = !w.ready.empty();
   w.ready.move_to(r.waiting);
   if (all_.shared) {
     if (more || !r.inbox.let_go()) queue(s, r, r.waiting.first);
@@ -172,7 +170,12 @@ void color_runner::post(seat& s, std::uint32_t place, link l) noexcept {
   if (!r.queued) queue(s, r, l);
 }
 
-/// Runs up to `limit` frames of the current color.
+void color_runner::leave(seat& s) noexcept {
+  if (s.tasks != nullptr) [[unlikely]]
+    s.tasks->give_back(s.w.ready);
+  leave_plain(s);
+}
+
 /// Runs up to `limit` frames of the current color in the order of the task policy.
 template <bool shared>
 std::size_t color_runner::run_in_order(seat& s, std::size_t limit) noexcept {
@@ -188,6 +191,7 @@ std::size_t color_runner::run_in_order(seat& s, std::size_t limit) noexcept {
   return ran;
 }
 
+/// Runs up to `limit` frames of the current color.
 template <bool shared, bool instrumented>
 std::size_t color_runner::run_frames(seat& s, std::size_t limit) noexcept {
   s.running = true;
@@ -206,6 +210,13 @@ bool color_runner::run(seat& s, std::size_t limit) noexcept {
   // of the hot loop.
   const auto run_as = [this, &s, limit]<bool shared, bool instrumented>(
                           std::bool_constant<shared>, std::bool_constant<instrumented>) {
+    const auto leave_here = [this](seat& at) {
+      if constexpr (instrumented) {
+        leave(at);
+      } else {
+        leave_plain(at);
+      }
+    };
     worker& w = s.w;
     std::size_t left = limit;
     while (left != 0) {
@@ -218,7 +229,7 @@ bool color_runner::run(seat& s, std::size_t limit) noexcept {
         if (after == nullptr) {
           if (w.ready.empty()) break;
         } else if (after != s.held) {
-          if (s.held != nullptr) leave(s);
+          if (s.held != nullptr) leave_here(s);
           enter(s, *after);
           ++s.count.turns;
           ++after->turns;
@@ -257,7 +268,7 @@ bool color_runner::run(seat& s, std::size_t limit) noexcept {
           if (shared) s.queue.lock.unlock();
         }
       }
-      if (!s.queue.empty()) leave(s);
+      if (!s.queue.empty()) leave_here(s);
     }
     return left != limit;
   };

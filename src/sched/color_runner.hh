@@ -67,6 +67,8 @@ class color_runner {
   template <bool shared, bool instrumented>
   std::size_t run_frames(seat& s, std::size_t limit) noexcept;
   void queue(seat& s, color_record& r, link first) noexcept;
+  /// As leave(), if no task policy keeps frames.
+  void leave_plain(seat& s) noexcept;
   template <bool shared>
   std::size_t run_in_order(seat& s, std::size_t limit) noexcept;
   // color_stealing.cc

@@ -68,13 +68,12 @@ void task_order::tidy(ready_queue& ready) noexcept {
   marked_ = false;
 }
 
-bool task_order::give_back(ready_queue& ready) noexcept {
+void task_order::give_back(ready_queue& ready) noexcept {
   frame_list first;
   take_front(ready, first);
   take(ready, first);
   pop_all(first);
   ready.append(first);
-  return !ready.empty();
 }
 
 void task_order::settle(ready_queue& ready) noexcept {

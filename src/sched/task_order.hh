@@ -25,9 +25,8 @@ class task_order final : public ready_order {
   [[nodiscard]] bool choose(ready_queue& ready) noexcept;
   /// After the last frame of a batch: takes out a marker that has no tasks behind it.
   void tidy(ready_queue& ready) noexcept;
-  /// Gives all frames back, the tasks in the policy's order, and takes out the marker. Whether
-  /// there are any.
-  [[nodiscard]] bool give_back(ready_queue& ready) noexcept;
+  /// Gives all frames back, the tasks in the policy's order, and takes out the marker.
+  void give_back(ready_queue& ready) noexcept;
   /// Gives the policy's tasks back in front of those that became ready since, for code that looks
   /// for a frame in the queue while another frame runs.
   void settle(ready_queue& ready) noexcept override;
