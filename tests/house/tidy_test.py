@@ -64,6 +64,11 @@ BAD = [
                "src/core/b.cc": HEAD + "namespace heddle::detail {\nnamespace {\nint f() {\n"
                "  return 1;\n}\n}  // namespace\n}  // namespace heddle::detail\n"},
      "f is defined in src/core/a.cc:5, too"),
+    ("twice", {f"tests/core/{n}.cc": HEAD + "namespace {\n[[noreturn]] void f() {\n}\n"
+               "}  // namespace\n" for n in ("a", "b")}, "f is defined in tests/core/a.cc:4, too"),
+    ("twice", {"src/core/a.cc": HEAD + "namespace {\nvoid f() {\n}\n}  // namespace\n",
+               "src/core/b.cc": HEAD + "namespace {\nstruct f {\n};\n}  // namespace\n"},
+     "f is defined in src/core/a.cc:4, too"),
     ("marks", {"src/core/task.cc": HEAD + "// TO" "DO: later\n"}, "do it"),
     ("marks", {"docs/page.md": "FIX" "ME\n"}, "do it"),
     ("marks", {"src/core/task.cc": HEAD + "#if " "0\n#endif\n"}, "do it"),

@@ -96,12 +96,12 @@ task<> finish_before_anybody_waits() {
 }
 
 /// Clients that connect, again and again, and want the end of their connection within a second.
-class churn {
+class steady_clients {
  public:
-  explicit churn(const address& at) {
+  explicit steady_clients(const address& at) {
     for (std::thread& t : clients_) t = std::thread([this, at] { run(at); });
   }
-  ~churn() { end(); }
+  ~steady_clients() { end(); }
   void end() {
     over_ = true;
     for (std::thread& t : clients_)
@@ -198,7 +198,7 @@ DRIVER_TEST(finish, "no connection is left alone when one program after another 
     return std::make_unique<program>(make, ::fcntl(fd, F_DUPFD_CLOEXEC, 0));
   };
   auto server = begin();
-  churn clients(address::from(raw, len).value());
+  steady_clients clients(address::from(raw, len).value());
   for (int i = 0; i != 30 && clients.left_alone() == 0; ++i) {
     const int before = clients.served();
     server = begin();  // the next has begun when the one before it finishes
