@@ -95,6 +95,12 @@ void color_runner::leave_plain(seat& s) noexcept {
   }
 }
 
+void color_runner::leave(seat& s) noexcept {
+  if (s.tasks != nullptr) [[unlikely]]
+    s.tasks->give_back(s.w.ready);
+  leave_plain(s);
+}
+
 /// Holds an idle color; for several workers. False also while another worker inspects all colors.
 bool color_runner::hold_idle(seat& s, color_record& r) noexcept {
   s.taken.store(&r, std::memory_order_relaxed);
@@ -170,12 +176,6 @@ void color_runner::post(seat& s, std::uint32_t place, link l) noexcept {
   if (!r.queued) queue(s, r, l);
 }
 
-void color_runner::leave(seat& s) noexcept {
-  if (s.tasks != nullptr) [[unlikely]]
-    s.tasks->give_back(s.w.ready);
-  leave_plain(s);
-}
-
 /// Runs up to `limit` frames of the current color in the order of the task policy.
 template <bool shared>
 std::size_t color_runner::run_in_order(seat& s, std::size_t limit) noexcept {
@@ -210,13 +210,6 @@ bool color_runner::run(seat& s, std::size_t limit) noexcept {
   // of the hot loop.
   const auto run_as = [this, &s, limit]<bool shared, bool instrumented>(
                           std::bool_constant<shared>, std::bool_constant<instrumented>) {
-    const auto leave_here = [this](seat& at) {
-      if constexpr (instrumented) {
-        leave(at);
-      } else {
-        leave_plain(at);
-      }
-    };
     worker& w = s.w;
     std::size_t left = limit;
     while (left != 0) {
@@ -229,7 +222,7 @@ bool color_runner::run(seat& s, std::size_t limit) noexcept {
         if (after == nullptr) {
           if (w.ready.empty()) break;
         } else if (after != s.held) {
-          if (s.held != nullptr) leave_here(s);
+          if (s.held != nullptr) instrumented ? leave(s) : leave_plain(s);
           enter(s, *after);
           ++s.count.turns;
           ++after->turns;
@@ -268,7 +261,7 @@ bool color_runner::run(seat& s, std::size_t limit) noexcept {
           if (shared) s.queue.lock.unlock();
         }
       }
-      if (!s.queue.empty()) leave_here(s);
+      if (!s.queue.empty()) instrumented ? leave(s) : leave_plain(s);
     }
     return left != limit;
   };
