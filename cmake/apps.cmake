@@ -40,6 +40,9 @@ endif()
 
 if(CLI11_FOUND)
   heddle_app(player heddle_bus)
+  heddle_app(nfs heddle_rpc)
+  heddle_rpcgen(heddle_app_nfs "${PROJECT_SOURCE_DIR}/apps/nfs/nfs3.x"
+                "${PROJECT_SOURCE_DIR}/apps/nfs/mount3.x")
 endif()
 
 if(CLI11_FOUND AND PkgConfig_FOUND)
