@@ -104,7 +104,7 @@ struct limits {
   std::uint32_t links_max = 0;
   std::uint32_t name_bytes_max = nfs::name_bytes_max;
   bool symbolic_links = true;
-  bool chown_restricted = true;   ///< only root may give files away
+  bool chown_restricted = true;    ///< only root may give files away
   nfs3::nfstime3 time_unit{0, 1};  ///< the resolution of times
 };
 
@@ -154,9 +154,11 @@ class volume {
                                                               const identity& who) = 0;
   /// Writes all bytes, and gives how stable they are: at least as asked. It reads `data` only, and
   /// makes no copies of its pieces, which are counted in the caller's color.
-  [[nodiscard]] virtual heddle::task<outcome<nfs3::stable_how>> write(
-      object& of, std::uint64_t at, const heddle::chain& data, nfs3::stable_how how,
-      const identity& who, nfs3::wcc_data& seen) = 0;
+  [[nodiscard]] virtual heddle::task<outcome<nfs3::stable_how>> write(object& of, std::uint64_t at,
+                                                                      const heddle::chain& data,
+                                                                      nfs3::stable_how how,
+                                                                      const identity& who,
+                                                                      nfs3::wcc_data& seen) = 0;
   /// Makes all that was written stable. Calls that wait together share one sync.
   [[nodiscard]] virtual heddle::task<outcome<void>> commit(object& of, nfs3::wcc_data& seen) = 0;
 
