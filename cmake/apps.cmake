@@ -43,6 +43,12 @@ if(CLI11_FOUND)
   heddle_app(nfs heddle_rpc)
   heddle_rpcgen(heddle_app_nfs "${PROJECT_SOURCE_DIR}/apps/nfs/nfs3.x"
                 "${PROJECT_SOURCE_DIR}/apps/nfs/mount3.x")
+  # Three of its procedures by callbacks, to be compared and tested; the program has none of them.
+  add_library(heddle_app_nfs_callbacks STATIC
+    "${PROJECT_SOURCE_DIR}/apps/nfs/callbacks/callback_procedures.cc")
+  target_compile_options(heddle_app_nfs_callbacks PRIVATE -Wall -Wextra
+    $<$<BOOL:${HEDDLE_WERROR}>:-Werror>)
+  target_link_libraries(heddle_app_nfs_callbacks PUBLIC heddle_app_nfs)
 endif()
 
 if(CLI11_FOUND AND PkgConfig_FOUND)

@@ -14,13 +14,6 @@ using enum nfsstat3;
 
 namespace {
 
-/// The bytes of READDIR3resok and READDIRPLUS3resok around their entries: attributes, verifier, the
-/// end of the list, eof; and of the reply's status.
-constexpr std::uint32_t list_overhead = 4 + 88 + 8 + 4 + 4;
-
-/// The verifier of all listings: cookies stay valid as long as their names (RFC 1813, 3.3.16).
-constexpr cookieverf3 list_verifier{};
-
 template <class Result>
 nfsstat3 take_made(outcome<found>&& made, Result& ok) {
   if (!made) return made.error();
@@ -169,7 +162,7 @@ task<nfsstat3> procedures::answer(v3::RENAME, subject& s, const RENAME3args& a, 
     const nfsstat3 bad = old_name_status(*name);
     if (bad != NFS3_OK) co_return bad;
   }
-  const nfsstat3 second = second_status(s, a.to.dir);
+  const nfsstat3 second = second_status(volume_, s, a.to.dir);
   if (second != NFS3_OK) co_return second;
   const outcome<void> moved = co_await volume_.rename(
       *s.at, a.from.name, a.to.dir, a.to.name, s.who, r.resok().fromdir_wcc, r.resok().todir_wcc);
@@ -179,7 +172,7 @@ task<nfsstat3> procedures::answer(v3::RENAME, subject& s, const RENAME3args& a, 
 task<nfsstat3> procedures::answer(v3::LINK, subject& s, const LINK3args& a, LINK3res& r) {
   const nfsstat3 bad = new_name_status(a.link.name);
   if (bad != NFS3_OK) co_return bad;
-  const nfsstat3 second = second_status(s, a.link.dir);
+  const nfsstat3 second = second_status(volume_, s, a.link.dir);
   if (second != NFS3_OK) co_return second;
   const outcome<void> made =
       co_await volume_.link(*s.at, a.link.dir, a.link.name, s.who, r.resok().linkdir_wcc);

@@ -11,7 +11,7 @@ namespace nfs {
 using heddle::task;
 using mount3::mountres3;
 using mount3::mountstat3;
-using v3 = mount3::MOUNT_V3;
+using mount_v3 = mount3::MOUNT_V3;
 
 namespace {
 
@@ -134,16 +134,16 @@ task<mount3::exports> mounts::list() const {
 }
 
 void mounts::add_to(heddle::rpc::server& s) {
-  s.on<v3::MNT>([this](const heddle::rpc::call& from, mount3::dirpath path) {
+  s.on<mount_v3::MNT>([this](const heddle::rpc::call& from, mount3::dirpath path) {
     return mount(from, std::move(path));
   });
-  s.on<v3::UMNT>([this](const heddle::rpc::call& from, mount3::dirpath path) {
+  s.on<mount_v3::UMNT>([this](const heddle::rpc::call& from, mount3::dirpath path) {
     return forget(from.peer.host(), std::move(path));
   });
-  s.on<v3::UMNTALL>(
+  s.on<mount_v3::UMNTALL>(
       [this](const heddle::rpc::call& from) { return forget(from.peer.host(), std::string()); });
-  s.on<v3::DUMP>([this](const heddle::rpc::call&) { return dump(); });
-  s.on<v3::EXPORT>([this](const heddle::rpc::call&) { return list(); });
+  s.on<mount_v3::DUMP>([this](const heddle::rpc::call&) { return dump(); });
+  s.on<mount_v3::EXPORT>([this](const heddle::rpc::call&) { return list(); });
 }
 
 }  // namespace nfs

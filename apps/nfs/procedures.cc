@@ -96,24 +96,6 @@ void turn_into_failure(R& r, nfsstat3 status) {
 procedures::procedures(volume& of, const export_list& exports, procedure_options options)
     : volume_(of), exports_(exports), options_(options), repeats_(options.repeats) {}
 
-outcome<procedures::subject> procedures::admit(const heddle::rpc::call& from, const handle& of,
-                                               bool to_change) const {
-  const std::optional<handle_place> place = volume_.locate(of);
-  if (!place || place->export_number >= exports_.all().size())
-    return std::unexpected(nfsstat3::NFS3ERR_BADHANDLE);
-  const exported& e = exports_.all()[place->export_number];
-  const exported::rule* const rule = e.rule_for(from.peer);
-  if (rule == nullptr) return std::unexpected(nfsstat3::NFS3ERR_ACCES);
-  if (to_change && !rule->may_write) return std::unexpected(nfsstat3::NFS3ERR_ROFS);
-  return subject{*place, e.identity_of(from.who), rule->may_write, nullptr};
-}
-
-nfsstat3 procedures::second_status(const subject& s, const handle& other) const {
-  const std::optional<handle_place> place = volume_.locate(other);
-  if (!place) return nfsstat3::NFS3ERR_BADHANDLE;
-  return place->export_number == s.place.export_number ? nfsstat3::NFS3_OK : nfsstat3::NFS3ERR_XDEV;
-}
-
 task<post_op_attr> procedures::attributes_after(object& of) {
   outcome<fattr3> a = co_await volume_.attributes(of);
   post_op_attr known;
@@ -139,7 +121,7 @@ task<typename P::result> procedures::run(const heddle::rpc::call& from,
                                          const typename P::argument& a) {
   counters_.calls.fetch_add(1, std::memory_order_relaxed);
   typename P::result r{};
-  outcome<subject> s = admit(from, first_handle(a), changes<P>);
+  outcome<subject> s = admit(volume_, exports_, from, first_handle(a), changes<P>);
   if (s)
     co_await run_inside<P>(*s, a, r);
   else

@@ -9,7 +9,7 @@
 
 #include <atomic>
 
-#include "exports.hh"
+#include "admission.hh"
 #include "heddle/core/enter.hh"
 #include "heddle/rpc/server.hh"
 #include "repeats.hh"
@@ -47,14 +47,6 @@ class procedures {
   template <class T>
   using task = heddle::task<T>;
 
-  /// A call that may be served: the object that it is about, open, and the caller.
-  struct subject {
-    handle_place place;
-    identity who;
-    bool may_write = false;
-    object_ptr at;
-  };
-
   /// Answers one call of P; `once` for what must not be done twice.
   template <class P>
   task<typename P::result> run(const heddle::rpc::call& from, const typename P::argument& a);
@@ -65,11 +57,6 @@ class procedures {
   template <class P>
   void serve_once(heddle::rpc::server& s);
 
-  /// Whether the caller may use the handle's export, and change something in it if `to_change`.
-  [[nodiscard]] outcome<subject> admit(const heddle::rpc::call& from, const handle& of,
-                                       bool to_change) const;
-  /// The status of a second handle of the call: it must be of the same export.
-  [[nodiscard]] nfsstat3 second_status(const subject& s, const handle& other) const;
   /// The attributes that go with a reply, if they can be had.
   task<nfs3::post_op_attr> attributes_after(object& of);
 

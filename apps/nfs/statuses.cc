@@ -7,10 +7,10 @@ namespace nfs {
 namespace {
 
 using enum nfs3::nfsstat3;
-using list = std::initializer_list<nfsstat3>;
+using status_list = std::initializer_list<nfsstat3>;
 
 // By the number of the procedure.
-const list listed_by_procedure[22] = {
+const status_list listed_by_procedure[22] = {
     {},
     {},  // GETATTR
     {NFS3ERR_PERM, NFS3ERR_INVAL, NFS3ERR_FBIG, NFS3ERR_NOSPC, NFS3ERR_ROFS, NFS3ERR_DQUOT,
@@ -45,7 +45,7 @@ const list listed_by_procedure[22] = {
     {},  // FSSTAT, FSINFO, PATHCONF, COMMIT
 };
 
-bool has(const list& l, nfsstat3 s) noexcept {
+bool has(const status_list& l, nfsstat3 s) noexcept {
   for (const nfsstat3 each : l)
     if (each == s) return true;
   return false;
@@ -76,7 +76,7 @@ nfsstat3 listed_status(std::uint32_t procedure, nfsstat3 s) noexcept {
   for (const nfsstat3 each : of_all)
     if (each == s) return s;
   if (procedure >= std::size(listed_by_procedure)) return NFS3ERR_IO;
-  const list& its = listed_by_procedure[procedure];
+  const status_list& its = listed_by_procedure[procedure];
   if (has(its, s)) return s;
   const nfsstat3 other = nearest(s);
   return other == NFS3ERR_ACCES || has(its, other) ? other : NFS3ERR_IO;
