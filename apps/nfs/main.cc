@@ -1,3 +1,154 @@
 // SPDX-License-Identifier: MIT
-// nfs: a file server for NFS version 3 (RFC 1813).
-int main() { return 1; }
+// nfs: a file server for NFS version 3 (RFC 1813) over TCP.
+//
+//   nfs --state /var/lib/heddle-nfs --export "/srv -rw 10.0.0.0/8 -ro 0.0.0.0/0"
+//
+// Clients find NFS and MOUNT at port 2049; --portmapper answers at port 111 for those that ask.
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+
+#include "disk_volume.hh"
+#include "heddle/core/deadline.hh"
+#include "heddle/core/expected.hh"
+#include "heddle/core/scope.hh"
+#include "heddle/io/signal.hh"
+#include "heddle/sched/runtime.hh"
+#include "service.hh"
+
+namespace nfs {
+namespace {
+
+constexpr std::uint16_t nfs_port = 2049;
+constexpr heddle::nanoseconds end_time = std::chrono::seconds(10);  // for calls under way
+
+struct settings {
+  std::vector<std::string> exports;
+  std::string exports_file;
+  std::string state = "/var/lib/heddle-nfs";
+  std::string at = "0.0.0.0:2049";
+  bool portmapper = false;
+  bool check = false;
+  heddle::runtime_options runtime;
+  disk_options disk;
+  service_options service;
+  double idle_s = 360;
+};
+
+heddle::address parse_address(const std::string& text) {
+  const auto found = heddle::address::parse(text, nfs_port);
+  if (!found)
+    throw std::invalid_argument("'" + text + "' is no address: write 10.0.0.1:2049 or [::]:2049");
+  return *found;
+}
+
+export_list exports_of(const settings& s) {
+  std::vector<exported> all;
+  for (const std::string& line : s.exports) {
+    try {
+      all.push_back(exported::parse(line));
+    } catch (const std::invalid_argument& e) {
+      throw std::invalid_argument("--export: " + std::string(e.what()));
+    }
+  }
+  if (!s.exports_file.empty()) {
+    std::ifstream in(s.exports_file, std::ios::binary);
+    if (!in) throw std::invalid_argument(s.exports_file + ": cannot be read");
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    for (exported& e : parse_exports(text, s.exports_file)) all.push_back(std::move(e));
+  }
+  if (all.empty())
+    throw std::invalid_argument(
+        "nothing is exported: name a folder, --export \"/srv -rw 10.0.0.0/8\", or --exports FILE");
+  return export_list(std::move(all));
+}
+
+heddle::task<int> serve(const settings& s, volume& disk, const export_list& exports) {
+  service files(disk, exports, s.service);
+  const heddle::address at = co_await files.listen(parse_address(s.at));
+  if (s.portmapper)
+    co_await files.listen_as_port_mapper(at.with_port(heddle::rpc::port_mapper_port));
+  // Before anybody is told that we are here: a signal must find somebody who listens.
+  heddle::signal_set stop{SIGINT, SIGTERM};
+  std::string folders;
+  for (const exported& e : exports.all()) folders += (folders.empty() ? "" : ", ") + e.path;
+  std::fprintf(stderr, "serving %s on %s\n", folders.c_str(), at.to_string().c_str());
+  heddle::scope serving;
+  serving.spawn(files.serve());
+  co_await stop.next();
+  co_await files.stop();
+  const auto ended = co_await heddle::as_expected(heddle::with_timeout(serving.join(), end_time));
+  if (!ended) {
+    serving.cancel();
+    co_await serving.settled();
+  }
+  const heddle::rpc::server_counters n = files.counters();
+  const procedure_counters& p = files.files().counters();
+  const auto shown = [](std::uint64_t v) { return static_cast<unsigned long long>(v); };
+  std::fprintf(stderr,
+               "%llu connections, %llu calls, %llu refused, %llu bytes read, %llu written\n",
+               shown(n.connections), shown(n.calls), shown(n.refused + p.refused.load()),
+               shown(p.bytes_read.load()), shown(p.bytes_written.load()));
+  co_return 0;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("A file server for NFS version 3.", "nfs");
+  settings s;
+  s.runtime.workers = 1;
+  heddle::rpc::server_options& c = s.service.connections;
+  app.add_option("-e,--export", s.exports,
+                 "A folder and its rules: \"/srv -rw 10.0.0.0/8 -ro 0.0.0.0/0 root_squash\"");
+  app.add_option("--exports", s.exports_file, "A file of exports, a line each");
+  app.add_option("--state", s.state, "Folder of the key and the exports' numbers")
+      ->capture_default_str();
+  app.add_option("-l,--listen", s.at, "Address and port; port 0: any")->capture_default_str();
+  app.add_flag("--portmapper", s.portmapper, "Answer as a port mapper at port 111");
+  app.add_option("-w,--workers", s.runtime.workers, "Threads that serve")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  app.add_flag("--async", s.disk.async, "Reply before a directory's changes are on the disk");
+  app.add_flag("--check", s.check, "Only say whether the exports can be served");
+  const std::string limits = "Limits";
+  app.add_option("--connections", c.connections_max, "Connections at once, for each worker")
+      ->capture_default_str()
+      ->group(limits);
+  app.add_option("--calls", c.calls_max, "Calls under way on a connection")
+      ->capture_default_str()
+      ->group(limits);
+  app.add_option("--connection-bytes", c.bytes_max, "Bytes of a connection's calls and replies")
+      ->capture_default_str()
+      ->group(limits);
+  app.add_option("--idle", s.idle_s, "Seconds without a call, until a connection is closed")
+      ->capture_default_str()
+      ->group(limits);
+  app.add_option("--open-files", s.disk.open_max, "Files that stay open between calls")
+      ->capture_default_str()
+      ->group(limits);
+  CLI11_PARSE(app, argc, argv);
+
+  c.idle = std::chrono::duration_cast<heddle::nanoseconds>(std::chrono::duration<double>(s.idle_s));
+  s.service.servers = s.runtime.workers;
+  parse_address(s.at);
+  const export_list exports = exports_of(s);
+  std::vector<std::string> paths;
+  for (const exported& e : exports.all()) paths.push_back(e.path);
+  const std::unique_ptr<volume> disk = open_disk_volume(paths, s.state, s.disk);
+  if (s.check) return 0;
+  heddle::runtime rt(s.runtime);
+  return rt.run(serve(s, *disk, exports));
+}
+
+}  // namespace
+}  // namespace nfs
+
+int main(int argc, char** argv) {
+  try {
+    return nfs::run(argc, argv);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "nfs: %s\n", e.what());
+    return 1;
+  }
+}
