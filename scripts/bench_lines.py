@@ -6,6 +6,7 @@ places where it waits: of compiled Draft, the waits that `heddle draft --emit pl
 hand, the labels of its switch.
 """
 
+import pathlib
 import re
 
 import bench_draft_compiler as compiler
@@ -25,11 +26,47 @@ FILES = (
     ("web_server", "heddle_tame_knot", ("examples/tame_knot.tcc",)),
     ("page", "heddle", ("examples/front_page.cc",)),
 )
+# CREATE, WRITE and READDIRPLUS of apps/nfs straight down: these functions of its sources, and its
+# header without the answers of the other procedures. By callbacks they have files of their own.
+NFS = pathlib.PurePath("apps/nfs")
+NFS_THREE = ("CREATE", "WRITE", "READDIRPLUS")
+NFS_FUNCTIONS = (
+    ("answers.cc", (*(rf"procedures::answer\(v3::{p}," for p in NFS_THREE), r"take_made\(",
+                    r"new_name_status\(")),
+    ("procedures.cc", (r"turn_into_failure\(", r"procedures::attributes_after\(",
+                       r"procedures::run_inside\(", r"procedures::run\(", r"procedures::serve\(",
+                       r"procedures::serve_once\(")),
+)
 FOLDERS = (("scheduler", "heddle", "src/sched"),)
 
 
 def lines_of(root, paths):
     return sum(compiler.code_lines((root / p).read_text()) for p in paths)
+
+
+def function_text(text, name):
+    """The text of the function whose first lines match `name`, as clang-format lays it out."""
+    found = re.search(rf"^(?:template <[^\n]*>\n)?(?=\S)[^\n]*{name}.*?^}}\n", text, re.M | re.S)
+    if not found:
+        raise Failed(f"no function {name}")
+    return found[0]
+
+
+def nfs_straight_lines(root):
+    """Lines of (sources, headers) of the three procedures, written straight down."""
+    texts = [function_text((root / NFS / file).read_text(), name)
+             for file, names in NFS_FUNCTIONS for name in names]
+    header = (root / NFS / "procedures.hh").read_text()
+    others = re.compile(rf"^  task<nfsstat3> answer\(v3::(?!(?:{'|'.join(NFS_THREE)}),).*?;\n",
+                        re.M | re.S)
+    return sum(map(compiler.code_lines, texts)), compiler.code_lines(others.sub("", header))
+
+
+def nfs_callback_lines(root):
+    """The same, by callbacks."""
+    folder = root / NFS / "callbacks"
+    return tuple(compiler.code_lines((folder / f"callback_procedures{end}").read_text())
+                 for end in (".cc", ".hh"))
 
 
 def waits(plan_text):
@@ -42,7 +79,7 @@ def waits(plan_text):
 
 def plan(context):
     root = context.root
-    out = Plan(("echo", "http", "web_server", "scheduler", "page"))
+    out = Plan(("echo", "http", "web_server", "scheduler", "page", "nfs"))
 
     def add(case, subject, metric, count):
         out.add(Measure(case, subject, 0.1, lambda: [(metric, count(), "1")], rounds_max=1))
@@ -53,6 +90,10 @@ def plan(context):
         paths = [p.relative_to(root) for p in sorted((root / folder).iterdir())
                  if p.suffix in (".cc", ".hh")]
         add(case, subject, "lines", lambda p=paths: lines_of(root, p))
+    for subject, counted in (("heddle_straight", nfs_straight_lines),
+                             ("heddle_callbacks", nfs_callback_lines)):
+        add("nfs", subject, "source_lines", lambda c=counted: c(root)[0])
+        add("nfs", subject, "header_lines", lambda c=counted: c(root)[1])
     heddle = build_folder(root) / "bin" / "heddle"
     if not heddle.exists():
         out.skip("heddle_draft, states and generated lines", "bin/heddle is not built")
