@@ -10,7 +10,7 @@
 namespace heddle::tcp {
 
 void challenge_budget::begin_second(std::uint32_t second, std::uint32_t all,
-                                    const hash_key& key) noexcept {
+                                    const siphash_key& key) noexcept {
   second_ = second;
   const std::array<std::uint64_t, 1> words = {second};
   const std::uint64_t random = siphash<2, 4>(key, words);
@@ -32,7 +32,7 @@ challenge_budget::entry& challenge_budget::entry_of(std::uint64_t owner) noexcep
 }
 
 bool challenge_budget::take(std::uint64_t owner, instant now, std::uint32_t each, std::uint32_t all,
-                            const hash_key& key) noexcept {
+                            const siphash_key& key) noexcept {
   const auto second = static_cast<std::uint32_t>(now / 1'000'000) + 1;
   if (second != second_) begin_second(second, all, key);
   if (left_ == 0) return false;

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "heddle/base/siphash.hh"
 #include "heddle/tcp/sequence.hh"
-#include "tcp/siphash.hh"
 
 namespace heddle::tcp {
 
@@ -18,7 +18,7 @@ class challenge_budget {
   /// connection or a TIME-WAIT record. At most `each` for an owner, and for all owners between
   /// half and one and a half of `all`. Without memory for the first second's table: none.
   [[nodiscard]] bool take(std::uint64_t owner, instant now, std::uint32_t each, std::uint32_t all,
-                          const hash_key& key) noexcept;
+                          const siphash_key& key) noexcept;
 
  private:
   struct entry {
@@ -27,7 +27,7 @@ class challenge_budget {
     std::uint32_t count = 0;
   };
 
-  void begin_second(std::uint32_t second, std::uint32_t all, const hash_key& key) noexcept;
+  void begin_second(std::uint32_t second, std::uint32_t all, const siphash_key& key) noexcept;
   [[nodiscard]] entry& entry_of(std::uint64_t owner) noexcept;
 
   std::uint32_t second_ = 0;  // counted from 1

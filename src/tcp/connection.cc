@@ -35,12 +35,12 @@ int local_number(const core& k, const ip_address& a) noexcept {
 
 sequence initial_sequence(const core& k, const flow& f) noexcept {
   // A clock of 4 us, and a keyed hash that sets each flow apart.
-  const hash_key key{k.opt.key[0] ^ 2, k.opt.key[1]};
+  const siphash_key key{k.opt.key[0] ^ 2, k.opt.key[1]};
   return static_cast<sequence>(k.now / 4) + static_cast<sequence>(hash_flow<2, 4>(key, f));
 }
 
 std::uint32_t timestamp_offset(const core& k, const flow& f) noexcept {
-  const hash_key key{k.opt.key[0] ^ 3, k.opt.key[1]};
+  const siphash_key key{k.opt.key[0] ^ 3, k.opt.key[1]};
   // The lowest bits are left to cookies (cookie.cc).
   return static_cast<std::uint32_t>(hash_flow<1, 3>(key, f)) & ~63u;
 }

@@ -141,7 +141,7 @@ void answer_with_reset(core& k, const segment& s) noexcept {
 }
 
 bool may_challenge(core& k, std::uint64_t owner) noexcept {
-  const hash_key key{k.opt.key[0] ^ 6, k.opt.key[1]};
+  const siphash_key key{k.opt.key[0] ^ 6, k.opt.key[1]};
   if (k.challenges.take(owner, k.now, k.opt.challenges_each, k.opt.challenges_max, key)) {
     ++k.count.challenges_sent;
     return true;

@@ -23,7 +23,7 @@ constexpr std::uint32_t flow_mask = 0x3ff << 17;  // hash bits of connection, ep
 
 std::uint32_t cookie_hash(const core& k, const flow& f, sequence peer, std::uint32_t epoch,
                           std::uint32_t size) noexcept {
-  const hash_key key{k.opt.key[0] ^ 4, k.opt.key[1]};
+  const siphash_key key{k.opt.key[0] ^ 4, k.opt.key[1]};
   const std::uint64_t words[2] = {hash_flow<2, 4>(key, f), std::uint64_t{epoch} << 32 | size};
   const std::uint64_t hash = siphash<2, 4>(key, words);
   return (static_cast<std::uint32_t>(hash) & flow_mask) |

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "heddle/base/siphash.hh"
 #include "heddle/tcp/address.hh"
 #include "tcp/pcb.hh"
-#include "tcp/siphash.hh"
 
 namespace heddle::tcp {
 
@@ -16,7 +16,7 @@ using pcb_pool = pool<pcb, 256>;
 
 /// The keyed hash of a connection's four values.
 template <int Each, int Last>
-[[nodiscard]] inline std::uint64_t hash_flow(const hash_key& key, const flow& f) noexcept {
+[[nodiscard]] inline std::uint64_t hash_flow(const siphash_key& key, const flow& f) noexcept {
   const std::uint64_t ports = std::uint64_t{f.local.port} << 16 | f.remote.port;
   std::uint64_t words[5];
   if (f.local.address.is_v4()) {
@@ -35,7 +35,7 @@ template <int Each, int Last>
 
 class demux {
  public:
-  explicit demux(const hash_key& key) : key_(key), buckets_(64, no_index) {}
+  explicit demux(const siphash_key& key) : key_(key), buckets_(64, no_index) {}
 
   [[nodiscard]] std::uint64_t hash(const flow& f) const noexcept {
     return hash_flow<1, 3>(key_, f);
@@ -73,7 +73,7 @@ class demux {
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
 
  private:
-  hash_key key_;
+  siphash_key key_;
   std::vector<std::uint32_t> buckets_;
   std::size_t count_ = 0;
 };

@@ -46,7 +46,7 @@ void on_tcp(core& k, const ip_head& ip, packet& p) {
 /// A free port in the range for clients, at a place that an outsider cannot guess (RFC 6056).
 std::uint16_t choose_port(core& k, std::uint8_t local, flow f) {
   constexpr std::uint32_t first = 32768, count = 61000 - first;
-  const hash_key key{k.opt.key[0] ^ 5, k.opt.key[1]};
+  const siphash_key key{k.opt.key[0] ^ 5, k.opt.key[1]};
   f.local.port = 0;
   const std::uint64_t hashed = hash_flow<2, 4>(key, f);
   const auto offset = static_cast<std::uint32_t>(hashed >> 32);

@@ -132,7 +132,7 @@ HEDDLE_TEST(tcp_memory, "a challenge without memory for its table is not sent") 
   GTEST_SKIP() << "its operators are ThreadSanitizer's";
 #endif
   challenge_budget budget;
-  const hash_key key{1, 2};
+  const heddle::siphash_key key{1, 2};
   tcp_test_no_memory = true;
   const bool sent = budget.take(1, 0, 10, 100, key);
   tcp_test_no_memory = false;

@@ -111,7 +111,7 @@ HEDDLE_TEST(tcp_challenge,
 
 HEDDLE_TEST(tcp_challenge, "the bound of all connections changes from second to second") {
   challenge_budget budget;
-  const hash_key key{1, 2};
+  const heddle::siphash_key key{1, 2};
   std::set<std::uint32_t> bounds;
   for (instant second = 1; second <= 50; ++second) {
     std::uint32_t taken = 0;
@@ -127,7 +127,7 @@ HEDDLE_TEST(tcp_challenge, "the bound of all connections changes from second to 
 
 HEDDLE_TEST(tcp_challenge, "each connection has its own bound in a second, exactly") {
   challenge_budget budget;
-  const hash_key key{1, 2};
+  const heddle::siphash_key key{1, 2};
   for (instant second = 1; second <= 3; ++second)
     for (int turn = 0; turn < 6; ++turn)
       for (std::uint64_t owner = 0; owner < 50; ++owner)
