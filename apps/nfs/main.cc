@@ -65,7 +65,7 @@ export_list exports_of(const settings& s) {
   return export_list(std::move(all));
 }
 
-heddle::task<int> serve(const settings& s, volume& disk, const export_list& exports) {
+heddle::task<int> serve(const settings& s, disk_volume& disk, const export_list& exports) {
   service files(disk, exports, s.service);
   const heddle::address at = co_await files.listen(parse_address(s.at));
   if (s.portmapper)
@@ -77,7 +77,11 @@ heddle::task<int> serve(const settings& s, volume& disk, const export_list& expo
   std::fprintf(stderr, "serving %s on %s\n", folders.c_str(), at.to_string().c_str());
   heddle::scope serving;
   serving.spawn(files.serve());
+  heddle::scope upkeep;
+  upkeep.spawn(disk.close_idle());
   co_await stop.next();
+  upkeep.cancel();
+  co_await upkeep.settled();
   co_await files.stop();
   const auto ended = co_await heddle::as_expected(heddle::with_timeout(serving.join(), end_time));
   if (!ended) {
@@ -109,7 +113,8 @@ int run(int argc, char** argv) {
   app.add_option("-w,--workers", s.runtime.workers, "Threads that serve")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
-  app.add_flag("--async", s.disk.async, "Reply before a directory's changes are on the disk");
+  app.add_flag("!--async", s.disk.sync_changes,
+               "Reply before a directory's changes are on the disk");
   app.add_flag("--check", s.check, "Only say whether the exports can be served");
   const std::string limits = "Limits";
   app.add_option("--connections", c.connections_max, "Connections at once, for each worker")
@@ -133,12 +138,13 @@ int run(int argc, char** argv) {
   s.service.servers = s.runtime.workers;
   parse_address(s.at);
   const export_list exports = exports_of(s);
-  std::vector<std::string> paths;
-  for (const exported& e : exports.all()) paths.push_back(e.path);
-  const std::unique_ptr<volume> disk = open_disk_volume(paths, s.state, s.disk);
+  server_state state(s.state);
+  std::vector<disk_export> folders;
+  for (const exported& e : exports.all()) folders.push_back({e.path, state.number_of(e.path)});
+  disk_volume disk(folders, state.key(), s.disk);
   if (s.check) return 0;
   heddle::runtime rt(s.runtime);
-  return rt.run(serve(s, *disk, exports));
+  return rt.run(serve(s, disk, exports));
 }
 
 }  // namespace
