@@ -196,6 +196,7 @@ class Lives(World):
             while (self.copied() < CLIENTS * FILES * kill // (KILLS + 1)
                    and any(c.poll() is None for c in clients)):
                 threading.Event().wait(0.05)
+            self.assertTrue(any(c.poll() is None for c in clients), f"all ended before kill {kill}")
             server.send_signal(signal.SIGKILL)
             server.wait()
             server = self.start("--workers", "2")
