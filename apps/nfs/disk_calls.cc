@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// System calls on descriptors, handles and entries, for disk_volume.
 #include "disk_calls.hh"
 
 #include <fcntl.h>

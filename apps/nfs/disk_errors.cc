@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// The one table from errno to statuses.
 #include "disk_errors.hh"
 
 #include <cerrno>

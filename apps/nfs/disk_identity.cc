@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// File identities by raw system calls, which concern the calling thread alone.
 #include "disk_identity.hh"
 
 #include <fcntl.h>

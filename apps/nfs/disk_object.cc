@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Verdicts of objects, and the tables of open ones.
 #include "disk_object.hh"
 
 namespace nfs {

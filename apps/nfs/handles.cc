@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Making and checking sealed handles.
 #include "handles.hh"
 
 #include <cstring>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Reading the folder of --state, and replacing its files.
 #include "state.hh"
 
 #include <fcntl.h>

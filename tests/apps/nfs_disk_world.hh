@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -211,6 +212,15 @@ struct disk_client {
 template <class T>
 nfsstat3 status(const outcome<T>& o) {
   return o ? nfsstat3::NFS3_OK : o.error();
+}
+
+/// The value, which must be there.
+template <class T>
+T must(outcome<T>&& o, int line = __builtin_LINE()) {
+  if (!o)
+    throw std::runtime_error("line " + std::to_string(line) + ": status " +
+                             std::to_string(static_cast<int>(o.error())));
+  if constexpr (!std::is_void_v<T>) return std::move(*o);
 }
 
 /// A tmpfs with one export, and a volume on it.
