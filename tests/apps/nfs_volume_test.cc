@@ -453,6 +453,7 @@ HEDDLE_TEST(nfs_volume, "names move as rename(2) moves them") {
   on_volume(
       +[](memory_volume& v) -> task<> {
         user u(v, root);
+        const handle none;
         const handle top = v.root(0);
         const handle a = co_await handle_from(u.make_directory(top, "a"));
         const handle b = co_await handle_from(u.make_directory(a, "b"));
@@ -466,7 +467,7 @@ HEDDLE_TEST(nfs_volume, "names move as rename(2) moves them") {
         co_await expect(NFS3ERR_NOTDIR, u.rename(top, "a", file, "x"));
         co_await expect(NFS3ERR_XDEV, u.rename(top, "f", v.root(1), "f"));
         co_await expect(NFS3ERR_XDEV, u.link(file, v.root(1), "f"));
-        co_await expect(NFS3ERR_BADHANDLE, u.rename(top, "f", handle{}, "f"));
+        co_await expect(NFS3ERR_BADHANDLE, u.rename(top, "f", none, "f"));
         co_await expect(NFS3_OK, u.make_directory(top, "c"));
         co_await expect(NFS3ERR_NOTEMPTY, u.rename(top, "c", top, "a"));
         co_await expect(NFS3ERR_NOTEMPTY, u.remove_directory(top, "a"));
