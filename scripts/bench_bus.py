@@ -8,6 +8,9 @@ time, and that in handlers. dispatch_* compares generic dispatch with signal lib
 it is installed. code is apps/player's text, and what merging at theta 0.8 adds to it. seccomm_SIZE
 is a push and a pop of apps/seccomm; xclient a popup and a scroll of apps/xclient, under Xvfb.
 
+Cases code_events and code_seccomm are the code of the programs whose speed the pages of the papers
+show.
+
 Subjects: heddle is generic, heddle_merged has a plan, by_name marshals arguments and finds topics
 by name; with _gcc they are built by GCC 12, the others by Clang.
 """
@@ -31,13 +34,14 @@ HARDENED = {"short_hardened": ("short", 200_000), "cascade_hardened": ("cascade"
 PLAYER = {"message_from_user": 300_000, "segment_from_user": 300_000, "segment_to_net": 300_000,
           "adapt": 300_000, "stream": 4_000_000}
 RATES = (10, 15, 20, 25, 100, 400)
+CODE = {"code": "bus_app_player", "code_events": "bus_player", "code_seccomm": "bus_seccomm"}
 SIGNALS = ("signals2", "signals2_unlocked", "sigc2", "sigc3", "gobject", "qt5", "qt6", "poco")
 OWN = {"heddle": "", "functions": ":functions", "by_name": ":by_name"}
 DISPATCH = ("dispatch_short", "dispatch_cascade")
 SECCOMM_SIZES = (64, 128, 256, 512, 1024, 2048)
 SECCOMM = tuple(f"seccomm_{size}" for size in SECCOMM_SIZES)
 CASES = (*CHAIN, *HARDENED, *PLAYER, *(f"rate_{fps}" for fps in RATES), *SECCOMM, "xclient",
-         *DISPATCH, "code")
+         *DISPATCH, *CODE)
 
 
 def print_value(program, *arguments):
@@ -104,10 +108,13 @@ class Screen:
             machine.stop(self.process)
 
 
-def text_bytes(program):
-    """The size of a program's code and constants, as `size` counts them."""
+def code_values(program):
+    """The size of a program's code and constants, as `size` counts them, and its instructions, as
+    Rajagopalan and others count them: the lines of `objdump -d`."""
     lines = machine.run(["size", program]).splitlines()
-    return [("text_bytes", float(lines[1].split()[0]), "B")]
+    listed = machine.run(["objdump", "-d", "--no-show-raw-insn", program])
+    return [("text_bytes", float(lines[1].split()[0]), "B"),
+            ("objdump_lines", listed.count("\n"), "1")]
 
 
 def build_with_gcc(context):
@@ -133,13 +140,14 @@ def add_compiler(out, folder, tail, brief, screen):
     """The programs of one compiler."""
     part = 5 if brief else 1
 
-    def add(case, subject, program, run, seconds=0.2):
+    def add(case, subject, program, run, seconds=0.2, rounds=None):
         if not (folder / program).exists():
             entry = (subject + tail, f"{program} is not built (make bench builds it)")
             if entry not in out.skipped:
                 out.skip(*entry)
             return
-        out.add(Measure(case, subject + tail, seconds, functools.partial(run, folder / program)))
+        out.add(Measure(case, subject + tail, seconds, functools.partial(run, folder / program),
+                        rounds_max=rounds))
 
     for cases, name in ((CHAIN, "bus_chain"), (HARDENED, "bus_chain_hardened")):
         for case, (argument, count) in cases.items():
@@ -162,14 +170,15 @@ def add_compiler(out, folder, tail, brief, screen):
             add("xclient", subject, "bus_xclient" + end,
                 lambda p: values_of(p, ("popup_ns", "scroll_ns"), "--json", "--measure",
                                     25000 // part, env=screen.env))
-    for subject, program in (("heddle", "bus_app_player"),
-                             ("heddle_merged", "bus_app_player_merged")):
-        add("code", subject, program, text_bytes)
+    for case, program in CODE.items():
+        for subject, end in (("heddle", ""), ("heddle_merged", "_merged"), ("by_name", "_by_name")):
+            add(case, subject, program + end, code_values, 1.0, 1)
     for subject, program in (("heddle", "bus_app_player"),
                              ("heddle_merged", "bus_app_player_merged"),
                              ("by_name", "bus_app_player_by_name")):
-        for fps in RATES[-1:] if brief else RATES:
-            add(f"rate_{fps}", subject, program, lambda p, f=fps: rate_values(p, f), 1.3)
+        for fps in RATES:
+            add(f"rate_{fps}", subject, program, lambda p, f=fps: rate_values(p, f), 1.3,
+                1 if brief else None)
 
 
 def add_dispatch(out, context, seconds):
@@ -213,6 +222,7 @@ def plan(context):
                       (f"heddle_merged{tail}", f"by_name{tail}", "cpu_ns"),
                       *((f"heddle_merged{tail}", f"heddle{tail}", metric) for metric in (
                           "push_ns", "pop_ns", "popup_ns", "scroll_ns", "text_bytes",
+                          "objdump_lines",
                           "handler_ns", "total_ns")),
                       *((f"heddle_merged{tail}", f"by_name{tail}", metric) for metric in (
                           "push_ns", "pop_ns", "popup_ns", "scroll_ns", "handler_ns",

@@ -26,6 +26,9 @@ struct http2_server_connection : http2_rest {
   [[nodiscard]] task<bool> burst(stream& conn, overload_control::credit& credit);
   /// Sends GOAWAY before an idle connection is closed.
   [[nodiscard]] task<> leave(stream& conn);
+  /// Reads and drops what the client still sends, for a while. If the connection were closed at
+  /// once, the client would get a reset instead of the last answers and GOAWAY.
+  [[nodiscard]] task<> linger(stream& conn);
 
   // Limits against misuse; docs/reference/http.md names the attack that each is for.
   static constexpr std::uint32_t streams_max = 100;
@@ -46,7 +49,13 @@ struct http2_server_connection : http2_rest {
   std::uint32_t last_stream = 0;   // the highest that the peer has opened
   std::uint8_t preface_bytes = 0;  // bytes of the client's preface that have come
   bool greeted = false;            // our settings have left
+  bool warned = false;             // a GOAWAY has left that allows all streams, and a PING
+  bool warning_read = false;       // the answer to that PING has come
   bool leaving = false;            // GOAWAY has left
+  bool broken = false;             // bytes could not be sent
+
+ private:
+  [[nodiscard]] task<> drop_input(stream& conn);
 };
 
 }  // namespace heddle::http

@@ -31,6 +31,23 @@ task<> http2_server_connection::leave(stream& conn) {
       with_timeout(conn.write(byte_view(out)), shared.options.linger_timeout)));
 }
 
+task<> http2_server_connection::linger(stream& conn) {
+  if (broken || conn.is_cut()) co_return;
+  conn.shutdown_write();
+  static_cast<void>(
+      co_await as_expected(with_timeout(drop_input(conn), shared.options.linger_timeout)));
+}
+
+/// The client may send as much as its window allows.
+task<> http2_server_connection::drop_input(stream& conn) {
+  std::size_t left = shared.options.drain_bytes_max + bounds.connection_window;
+  for (;;) {
+    const received in = co_await conn.receive();
+    if (in.empty() || in.size() >= left) co_return;
+    left -= in.size();
+  }
+}
+
 task<bool> http2_session::run(scope& tasks, http2_session& self, std::string early) {
   self.tasks_ = &tasks;
   self.out_.begin(tasks, [&self] { self.end_wait_if_idle(); });
@@ -47,13 +64,15 @@ task<bool> http2_session::run(scope& tasks, http2_session& self, std::string ear
     exchange_of(*s).stop_handler();
   }
   self.out_.flush();
+  self.state_.broken = self.out_.broken();
   self.quiet_.reset();
   if (error) std::rethrow_exception(error);
   co_return keep;
 }
 
 bool http2_session::idle() const noexcept {
-  return streams().empty() && out_.empty() && !has_part() && state_.settings_seen;
+  return streams().empty() && out_.empty() && !has_part() && state_.settings_seen &&
+         (!state_.warned || state_.leaving);
 }
 
 task<bool> http2_session::read_all(std::string early) {
@@ -82,15 +101,19 @@ task<bool> http2_session::read_all(std::string early) {
     if (idle()) co_return !state_.leaving && !peer_leaves_;
     quiet_.emplace();
     const bool head_due = has_part() || !state_.settings_seen;
-    const nanoseconds patience =
-        head_due ? state_.shared.options.header_timeout : std::chrono::hours(24 * 365);
+    const bool answer_due = state_.warned && !state_.leaving;
+    const nanoseconds patience = answer_due ? state_.shared.options.linger_timeout
+                                 : head_due ? state_.shared.options.header_timeout
+                                            : std::chrono::hours(24 * 365);
     // When the server begins to stop, GOAWAY leaves at once and does not wait for streams.
-    cancel_source& drains = state_.leaving ? never_ : state_.shared.draining;
+    cancel_source& drains = state_.warned || state_.leaving ? never_ : state_.shared.draining;
     auto in = co_await as_expected(
         with_cancel(drains, with_timeout(with_cancel(*quiet_, conn_.receive()), patience)));
     if (in) {
       if (in->empty()) co_return false;  // the peer is gone
       take_bytes(in->text());
+    } else if (in.error() == std::errc::timed_out && answer_due) {
+      state_.warning_read = true;  // the client answers no PING
     } else if (in.error() == std::errc::timed_out) {
       ++state_.shared.counters.header_timeouts;
       fail(http2_error::enhance_your_calm, "a frame took too long");
@@ -119,10 +142,22 @@ void http2_session::greet() {
   http2_connection::greet(settings);
 }
 
+/// Says goodbye in two steps (RFC 9113 section 6.8): requests that are on their way when the first
+/// GOAWAY leaves are answered. The answer to a PING tells that the client has read it.
 void http2_session::end_if_drained() {
   if (state_.shared.now != server_shared::phase::stopping || state_.leaving || has_failed()) return;
-  state_.leaving = true;
-  put_goaway(out_.gathered, state_.last_stream, http2_error::no_error, {});
+  if (!std::exchange(state_.warned, true)) {
+    put_goaway(out_.gathered, http2_window_max, http2_error::no_error, {});
+    put_http2_head(out_.gathered, 8, http2_type::ping, 0, 0);
+    out_.gathered.append("draining");
+  } else if (state_.warning_read) {
+    state_.leaving = true;
+    put_goaway(out_.gathered, state_.last_stream, http2_error::no_error, {});
+  }
+}
+
+void http2_session::on_ping_answer() {
+  if (!state_.warned || std::exchange(state_.warning_read, true)) count_glitch();
 }
 
 /// Takes the client's preface, then frames.

@@ -79,7 +79,7 @@ class http2_session final : public http2_connection {
   void on_goaway(std::uint32_t last, std::uint32_t code, std::string_view debug) override;
   [[nodiscard]] std::string_view on_setting(http2_setting name, std::uint32_t value) override;
   void on_settings() override {}
-  void on_ping_answer() override { count_glitch(); }
+  void on_ping_answer() override;
   void on_priority(std::uint32_t id, std::string_view text) override;
   void on_failure(std::string_view what, http2_flood flood) override;
 

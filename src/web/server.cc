@@ -145,9 +145,11 @@ task<> server::serve_http2(entrance& at, stream conn,
       worker::running().context_now = at.idle;
       const bool has_data = co_await rest_wait(conn);
       worker::running().context_now = at.connections.context_of_tasks();
-      if (!has_data) break;
+      // While the server stops, one more burst says goodbye and answers what is on its way.
+      if (!has_data && at.shared.now != server_shared::phase::stopping) break;
     }
     co_await http2->leave(conn);
+    co_await http2->linger(conn);
   } catch (const std::system_error& e) {
     if (e.code() != std::errc::operation_canceled) ++at.shared.counters.errors;
   } catch (...) {

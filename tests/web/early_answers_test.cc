@@ -105,6 +105,8 @@ DRIVER_TEST(early_answers, "GOAWAY does not wait for a stream whose window is us
       if (one == "closed" || one == "nothing") break;
     }
     web.stop();
+    EXPECT_EQ(co_await c.next(2s), "GOAWAY 2147483647 0");
+    EXPECT_EQ(co_await c.next(2s), "PING draining");
     EXPECT_EQ(co_await c.next(2s), "GOAWAY 1 0");
     c.window(0, 1 << 20);
     c.window(1, 1 << 20);
@@ -122,7 +124,9 @@ DRIVER_TEST(early_answers, "after a client's GOAWAY the connection ends with its
     const std::string all = co_await c.until("closed");
     EXPECT_NE(all.find("DATA 1 1 END"), all.npos) << all;
     EXPECT_NE(all.find("closed"), all.npos) << all;
-    EXPECT_EQ(web.counters().open, 0u);
+    c.shut();
+    const bool ended = co_await wait_until([&] { return web.counters().open == 0; });
+    EXPECT_TRUE(ended);
   }));
 }
 

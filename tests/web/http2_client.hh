@@ -30,9 +30,11 @@ class http2_client {
 
   /// The server's end, whose SETTINGS are gathered as they are given.
   struct as_server {};
-  http2_client(stream conn, as_server) : conn_(std::move(conn)), preface_left_(24) {}
+  http2_client(stream conn, as_server)
+      : answers_pings(false), conn_(std::move(conn)), preface_left_(24) {}
 
   std::string out;  // gathered until send()
+  bool answers_pings = true;
 
   void frame(http2_type type, std::uint8_t flags, std::uint32_t id, std::string_view payload) {
     http::put_http2_head(out, payload.size(), type, flags, id);
@@ -89,6 +91,10 @@ class http2_client {
       const std::string payload = in_.substr(http::http2_head_bytes, head.length);
       in_.erase(0, http::http2_head_bytes + head.length);
       const std::string text = told(head, payload);
+      if (head.type == http2_type::ping && !head.has(http::http2_flag::ack) && answers_pings) {
+        frame(http2_type::ping, http::http2_flag::ack, 0, payload);
+        static_cast<void>(co_await as_expected(send()));
+      }
       if (!text.empty()) co_return text;
     }
   }
