@@ -4,7 +4,8 @@
 tasks_N: memory for each of N tasks that only yield (bench/core/many.cc). idle_N: memory of `heddle
 serve` and of the kernel for each of N idle connections, the kernel's by its slabs. workers_N:
 processor time of `heddle serve` for a request, with N workers. hop: what a message to another color
-costs, by the program of the gate.
+costs, by the program of the gate. hops_*: how many of them a request takes, counted in the
+simulation with 16 workers (bench/core/hops.cc).
 """
 
 import os

@@ -13,7 +13,8 @@ import re
 import bench_machine as machine
 from bench_plan import build_folder, Measure
 
-METRICS = {"bytes": "B", "cpu_ns": "ns", "bytes_per_s": "B/s", "bytes_per_cpu_s": "B/s"}
+METRICS = {"bytes": "B", "cpu_ns": "ns", "bytes_per_s": "B/s", "bytes_per_cpu_s": "B/s",
+           "hops": "1"}
 NS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 

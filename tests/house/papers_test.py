@@ -285,6 +285,15 @@ class Model(unittest.TestCase):
         self.assertIn("**does not hold**", page)
         self.assertIn("| 16 | 640,000 | 6.40 |", page)
 
+    def test_hops_must_be_counted_as_the_model_has_them(self):
+        what = "hops a request of 16 simulated workers, `hops_{}_color`"
+        for own, shared, holds in ((0.0, 2.0, True), (0.01, 2.02, False)):
+            rows = measured(more={("hops_own_color", "hops"): own,
+                                  ("hops_shared_color", "hops"): shared})
+            held = {what: holds for what, *_, holds in papers_model.checks(rows)}
+            self.assertEqual([held[what.format(kind)] for kind in ("own", "shared")], [holds] * 2)
+            self.assertIn("| exactly |", papers_model.page(rows, "Head."))
+
     def test_sealed_on_more_cores_is_computed_from_one_and_two(self):
         rows = [figure("chacha20_poly1305_narrow", s, v, metric="bytes_per_server_cpu_s",
                        suite="sealed") for s, v in (("one_worker", 110.0), ("two_workers", 100.0))]
