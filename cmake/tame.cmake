@@ -18,7 +18,8 @@ target_include_directories(heddle_tamer
          $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
   PRIVATE "${PROJECT_SOURCE_DIR}/src")
 target_compile_options(heddle_tamer PRIVATE -Wall -Wextra $<$<BOOL:${HEDDLE_WERROR}>:-Werror>)
-target_link_libraries(heddle_tamer PUBLIC heddle PRIVATE heddle_http)
+# libasync's arpc.h is over room rpc.
+target_link_libraries(heddle_tamer PUBLIC heddle PRIVATE heddle_http heddle_rpc)
 
 # One program under two names: heddle-tame, and tamer for makefiles that know that tool.
 add_executable(heddle_tame_program

@@ -4,15 +4,18 @@
  * runtime before main(), as libasync does. HEDDLE_ASYNC_FLAGS may be defined before, as
  * tamer::several_workers. Needs heddle::tamer.
  *
- * RPC, crypto, DNS records and asynchronous files are not here: their headers say so.
+ * RPC is in arpc.h. Crypto, DNS records and asynchronous files are not here: their headers say so.
  */
 #pragma once
 
+#include <arpa/inet.h>
 #include <netinet/in.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -33,6 +36,10 @@
 using u_int16_t = std::uint16_t;
 using u_int32_t = std::uint32_t;
 using u_int64_t = std::uint64_t;
+using std::max;
+using std::min;
+
+#define Xtmpl template  // in `p->Xtmpl getarg<int>()`
 
 namespace heddle::libasync {
 
@@ -47,6 +54,7 @@ inline const bool started = (tamer::initialize(HEDDLE_ASYNC_FLAGS), true);
 
 /// The time of the last turn of the loop, in seconds.
 [[nodiscard]] time_t timenow();
+[[nodiscard]] inline time_t sfs_get_timenow() { return timenow(); }
 
 void make_async(int fd);
 void close_on_exec(int fd);

@@ -19,6 +19,9 @@ namespace heddle::libasync {
 template <class R, class... Args>
 class callback_handle {
  public:
+  using ref = callback_handle;
+  using ptr = callback_handle;
+
   callback_handle() noexcept = default;
   callback_handle(std::nullptr_t) noexcept {}
   template <class F>

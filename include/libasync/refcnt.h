@@ -10,6 +10,7 @@
 #include <utility>
 
 #define New new
+#define vNew (void)new
 
 /// The base of objects that are counted.
 class refcount {

@@ -58,6 +58,20 @@ class str {
   std::shared_ptr<const std::string> text_;
 };
 
+/// Text of a fixed length that a program fills in, and then makes a str of.
+class mstr {
+ public:
+  explicit mstr(std::size_t n) : text_(n, '\0') {}
+  [[nodiscard]] char* cstr() noexcept { return text_.data(); }
+  operator char*() noexcept { return text_.data(); }
+  operator str() const { return str(text_); }
+  [[nodiscard]] std::size_t len() const noexcept { return text_.size(); }
+  void setlen(std::size_t n) { text_.resize(n); }
+
+ private:
+  std::string text_;
+};
+
 template <>
 struct std::hash<str> {
   std::size_t operator()(const str& s) const noexcept {
@@ -82,6 +96,8 @@ void append_text(std::string& to, const T& value) {
     to += value ? '1' : '0';
   } else if constexpr (std::integral<T>) {
     to += std::to_string(value);
+  } else if constexpr (requires { libasync_text(value); }) {
+    to += libasync_text(value);  // an enum that has texts
   } else if constexpr (std::is_enum_v<T>) {
     to += std::to_string(static_cast<long long>(value));
   } else if constexpr (std::floating_point<T>) {

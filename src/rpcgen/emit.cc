@@ -4,38 +4,12 @@
 #include <algorithm>
 #include <set>
 
-#include "rpcgen/syntax.hh"
+#include "rpcgen/emit_names.hh"
 
 namespace heddle::rpcgen {
 namespace {
 
 constexpr std::int64_t copied_bytes_max = 1024;  // longer opaque data is a chain
-
-/// A name that C++ or a generated struct uses gets an underscore.
-std::string safe(const std::string& name) {
-  static const std::set<std::string> words = {
-      "alignas",  "alignof",   "and",      "asm",       "auto",      "break",     "catch",
-      "char",     "class",     "concept",  "consteval", "constexpr", "constinit", "continue",
-      "co_await", "co_return", "co_yield", "decltype",  "delete",    "do",        "else",
-      "explicit", "export",    "extern",   "false",     "for",       "friend",    "goto",
-      "if",       "inline",    "long",     "mutable",   "new",       "noexcept",  "not",
-      "nullptr",  "operator",  "or",       "private",   "protected", "public",    "register",
-      "requires", "return",    "short",    "signed",    "sizeof",    "static",    "template",
-      "this",     "throw",     "true",     "try",       "typeid",    "typename",  "using",
-      "virtual",  "volatile",  "wchar_t",  "while",     "xor",       "body",      "set",
-      "arm_of",   "NULL",      "heddle",   "std",       "describe",  "tail_of"};
-  return words.contains(name) ? name + "_" : name;
-}
-
-std::string full_name(const item& i) {
-  return "::" + (i.scope.empty() ? "" : i.scope + "::") + safe(i.name);
-}
-
-/// The name of a field of a generated struct; one that has the struct's own name gets an
-/// underscore.
-std::string field_name(const item& in, const std::string& name) {
-  return name == in.name ? name + "_" : safe(name);
-}
 
 std::string base_text(const declaration& d, const std::string& scope, bool qualified) {
   switch (d.base) {
@@ -64,14 +38,6 @@ std::string base_text(const declaration& d, const std::string& scope, bool quali
       break;
   }
   return qualified || d.type->scope != scope ? full_name(*d.type) : safe(d.type->name);
-}
-
-/// Whether `d` is a pointer to a type that leads back to it, or is not complete yet.
-bool is_link(const declaration& d, const item& in) {
-  if (d.form != shape::optional || d.type == nullptr) return false;
-  const item& to = *d.type;
-  if (to.order >= in.order) return true;
-  return specification::contains(to, to);
 }
 
 std::string type_text(const declaration& d, const item& in, bool qualified = false) {
@@ -103,11 +69,6 @@ bool comparable(const item& i, std::set<const item*>& seen) {
   };
   const auto plain_arm = [&](const arm& a) { return plain(a.field); };
   return std::ranges::all_of(i.fields, plain) && std::ranges::all_of(i.arms, plain_arm);
-}
-
-void for_each_field(const item& i, const auto& f) {
-  for (const declaration& d : i.fields) f(d);
-  for (const arm& a : i.arms) f(a.field);
 }
 
 class emission {
@@ -208,9 +169,7 @@ class emission {
   }
   /// The declaration of tail_of() for a list element; nothing for other types.
   static std::string tail_head(const item& i, bool declared) {
-    if (i.kind != item_kind::structure) return {};
-    const declaration& last = unaliased(i.fields.back());
-    if (last.form != shape::optional || last.type != &i) return {};
+    if (!is_list_node(i)) return {};
     return "heddle::xdr::link<" + safe(i.name) + ">& tail_of(" + safe(i.name) + "& v) noexcept" +
            (declared ? ";\n" : "");
   }
@@ -241,15 +200,6 @@ class emission {
     out_ += ";\n}\n";
     if (!tail.empty())
       out_ += "inline " + tail + " {\n  return v." + field_name(i, i.fields.back().name) + ";\n}\n";
-  }
-  /// A value of a union's discriminant, as C++.
-  static std::string case_text(const item& i, std::int64_t v) {
-    const declaration& d = unaliased(i.discriminant);
-    if (d.base == base_type::boolean) return v == 1 ? "true" : "false";
-    if (d.base != base_type::named)
-      return std::to_string(v) + (d.base == base_type::uint32 ? "u" : "");
-    const auto same = [v](const enumerator& e) { return e.number == v; };
-    return full_name(*d.type) + "::" + safe(std::ranges::find_if(d.type->enumerators, same)->name);
   }
   void choice(const item& i) {
     const bool full = needs_full_names(i);

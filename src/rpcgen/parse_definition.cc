@@ -150,6 +150,7 @@ procedure parsing::one_procedure(const version& in) {
   p.result = argument_type();
   source::span at;
   p.name = name(at);
+  p.at = at;
   expect("(");
   do {
     declaration d = argument_type();

@@ -58,6 +58,7 @@ struct arm {
 
 struct procedure {
   std::string name;
+  source::span at;
   std::uint32_t number = 0;
   declaration result;
   std::vector<declaration> arguments;  ///< arguments in order; empty for void
@@ -111,5 +112,9 @@ struct specification {
 
 /// The C++ header of a specification without errors. `made_from` is named in its first lines.
 [[nodiscard]] std::string to_cpp(const specification& s, const std::string& made_from);
+/// The same in the style of libasync, for a specification that check_libasync() took.
+[[nodiscard]] std::string to_libasync(const specification& s, const std::string& made_from);
+/// Refuses what libasync's style cannot say.
+void check_libasync(const specification& s, source::diagnostics& found);
 
 }  // namespace heddle::rpcgen

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT
+ * libasync's types for XDR (RFC 4506): strings, opaque bytes, lists, optional values and unions,
+ * with their bounds in the type. `heddle rpcgen --libasync` writes structs of them. A value longer
+ * than its bound is refused when it is sent or received. Thread: one color.
+ */
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "async.h"
+#include "heddle/xdr/reader.hh"
+#include "heddle/xdr/writer.hh"
+
+/// The bound of a type without one.
+inline constexpr std::uint32_t RPC_INFINITY = heddle::xdr::no_bound;
+
+/// `string<Max>`. It begins as the empty text, not as a null str.
+template <std::uint32_t Max = RPC_INFINITY>
+class rpc_str : public str {
+ public:
+  static constexpr std::uint32_t maxsize = Max;
+  rpc_str() : str("") {}
+  rpc_str(const char* text, std::size_t n) : str(text, n) {}
+  template <class Text>
+    requires(std::convertible_to<const Text&, str> && !std::same_as<Text, rpc_str>)
+  rpc_str(const Text& text) : str(static_cast<str>(text)) {}
+};
+template <class A, std::uint32_t Max>
+bool describe(A& a, rpc_str<Max>& v) {
+  std::string text;
+  if (!a.characters(text, Max)) return false;
+  v = rpc_str<Max>(text);
+  return true;
+}
+template <class A, std::uint32_t Max>
+bool describe(A& a, const rpc_str<Max>& v) {
+  return a.characters(std::string(v.view()), Max);
+}
+
+/// `T name<Max>`.
+template <class T, std::uint32_t Max = RPC_INFINITY>
+class rpc_vec : public std::vector<T> {
+  static_assert(!std::same_as<T, bool>, "libasync: rpc_vec<bool> has no base(); use an int");
+
+ public:
+  using elm_t = T;
+  static constexpr std::uint32_t maxsize = Max;
+  using std::vector<T>::vector;
+  [[nodiscard]] T* base() noexcept { return this->data(); }
+  [[nodiscard]] const T* base() const noexcept { return this->data(); }
+  [[nodiscard]] T* lim() noexcept { return this->data() + this->size(); }
+  [[nodiscard]] const T* lim() const noexcept { return this->data() + this->size(); }
+  void setsize(std::size_t n) { this->resize(n); }
+  /// Appends a value, or an element that is made of nothing, and gives it.
+  T& push_back() { return this->emplace_back(); }
+  T& push_back(T value) { return this->emplace_back(std::move(value)); }
+  T pop_back() {
+    T last = std::move(this->back());
+    std::vector<T>::pop_back();
+    return last;
+  }
+};
+template <class A, class T, std::uint32_t Max>
+bool describe(A& a, rpc_vec<T, Max>& v) {
+  return a.sequence(static_cast<std::vector<T>&>(v), Max);
+}
+template <class A, class T, std::uint32_t Max>
+bool describe(A& a, const rpc_vec<T, Max>& v) {
+  return a.sequence(static_cast<const std::vector<T>&>(v), Max);
+}
+
+/// `opaque name<Max>`: bytes in memory of their own.
+template <std::uint32_t Max = RPC_INFINITY>
+class rpc_bytes {
+ public:
+  static constexpr std::uint32_t maxsize = Max;
+  rpc_bytes() = default;
+  rpc_bytes(const str& text) : bytes_(text.view()) {}
+  [[nodiscard]] char* base() noexcept { return bytes_.data(); }
+  [[nodiscard]] const char* base() const noexcept { return bytes_.data(); }
+  [[nodiscard]] char* lim() noexcept { return base() + size(); }
+  [[nodiscard]] const char* lim() const noexcept { return base() + size(); }
+  [[nodiscard]] std::size_t size() const noexcept { return bytes_.size(); }
+  [[nodiscard]] bool empty() const noexcept { return bytes_.empty(); }
+  void setsize(std::size_t n) { bytes_.resize(n); }
+  void set(const char* from, std::size_t n) { bytes_.assign(from, n); }
+  void clear() noexcept { bytes_.clear(); }
+  [[nodiscard]] char& operator[](std::size_t i) noexcept { return bytes_[i]; }
+  [[nodiscard]] char operator[](std::size_t i) const noexcept { return bytes_[i]; }
+  [[nodiscard]] std::string& beneath() noexcept { return bytes_; }
+  [[nodiscard]] const std::string& beneath() const noexcept { return bytes_; }
+  friend bool operator==(const rpc_bytes&, const rpc_bytes&) = default;
+
+ private:
+  std::string bytes_;
+};
+template <class A, std::uint32_t Max, heddle::xdr::form_of<rpc_bytes<Max>> V>
+bool describe_bytes(A& a, V& v) {
+  return a.counted_bytes(v.beneath(), Max);
+}
+template <class A, std::uint32_t Max>
+bool describe(A& a, rpc_bytes<Max>& v) {
+  return ::describe_bytes<A, Max>(a, v);
+}
+template <class A, std::uint32_t Max>
+bool describe(A& a, const rpc_bytes<Max>& v) {
+  return ::describe_bytes<A, Max>(a, v);
+}
+
+/// `opaque name[N]`.
+template <std::size_t N>
+class rpc_opaque : public std::array<char, N> {
+ public:
+  rpc_opaque() noexcept { this->fill(0); }
+  [[nodiscard]] char* base() noexcept { return this->data(); }
+  [[nodiscard]] const char* base() const noexcept { return this->data(); }
+};
+template <class A, std::size_t N>
+bool describe(A& a, rpc_opaque<N>& v) {
+  return a.fixed_bytes(reinterpret_cast<std::byte*>(v.base()), N);
+}
+template <class A, std::size_t N>
+bool describe(A& a, const rpc_opaque<N>& v) {
+  return a.fixed_bytes(reinterpret_cast<const std::byte*>(v.base()), N);
+}
+
+/// `T *name`: one T or none. A copy copies the T. A list of T is read and freed in a loop; a copy of
+/// one recurses.
+template <class T>
+class rpc_ptr {
+ public:
+  rpc_ptr() noexcept = default;
+  rpc_ptr(rpc_ptr&& other) noexcept = default;
+  rpc_ptr(const rpc_ptr& other) {
+    if (other) alloc() = *other;
+  }
+  rpc_ptr& operator=(rpc_ptr other) noexcept {
+    held_ = std::move(other.held_);
+    return *this;
+  }
+  /// Makes a T, in place of one that is there.
+  T& alloc() { return held_.emplace(); }
+  void clear() noexcept { held_.reset(); }
+  [[nodiscard]] T* get() const noexcept { return held_.get(); }
+  operator T*() const noexcept { return held_.get(); }
+  T* operator->() const noexcept { return held_.get(); }
+  T& operator*() const noexcept { return *held_; }
+  [[nodiscard]] heddle::xdr::link<T>& beneath() noexcept { return held_; }
+  [[nodiscard]] const heddle::xdr::link<T>& beneath() const noexcept { return held_; }
+
+ private:
+  heddle::xdr::link<T> held_;
+};
+template <class A, class T>
+bool describe(A& a, rpc_ptr<T>& v) {
+  return a.linked(v.beneath());
+}
+template <class A, class T>
+bool describe(A& a, const rpc_ptr<T>& v) {
+  return a.linked(v.beneath());
+}
+
+/// An arm of a union. It has a value while the discriminant is one of the arm's.
+template <class T>
+class union_entry {
+ public:
+  union_entry() noexcept = default;
+  union_entry(const union_entry& other)
+      : value_(other.value_ ? std::make_unique<T>(*other.value_) : nullptr) {}
+  union_entry(union_entry&&) noexcept = default;
+  union_entry& operator=(union_entry other) noexcept {
+    value_ = std::move(other.value_);
+    return *this;
+  }
+  void select(bool on) { value_ = on ? std::make_unique<T>() : nullptr; }
+  [[nodiscard]] T* addr() const noexcept { return value_.get(); }
+  operator T*() const noexcept { return value_.get(); }
+  T* operator->() const noexcept { return value_.get(); }
+  T& operator*() const noexcept { return *value_; }
+
+ private:
+  std::unique_ptr<T> value_;
+};
+
+namespace heddle::libasync {
+
+template <std::size_t>
+using void_arm = std::monostate;
+template <class>
+struct void_arms;
+template <std::size_t... I>
+struct void_arms<std::index_sequence<I...>> {
+  using type = std::variant<void_arm<I>...>;
+};
+
+/// Visits the discriminant of a union with `Arms` arms, and gives the number of its arm, or Arms if
+/// the archive refuses it.
+template <std::size_t Arms, class A, class V, class Tag>
+std::size_t describe_tag(A& a, const char* name, V& v, Tag& tag) {
+  typename void_arms<std::make_index_sequence<Arms>>::type which;
+  if constexpr (std::is_const_v<V>) xdr::set_arm(which, V::arm_of(tag), tag);
+  if (!a.choice(name, tag, which, &std::remove_const_t<V>::arm_of)) return Arms;
+  if constexpr (!std::is_const_v<V>) v.select(which.index());
+  return which.index();
+}
+/// Visits the value of an arm.
+template <class A, class T>
+bool describe_arm(A& a, const char* name, const union_entry<T>& arm) {
+  if (arm.addr() == nullptr)
+    throw std::invalid_argument(std::string("the discriminant was assigned without its setter, so "
+                                            "the arm has no value: ") +
+                                name);
+  return a(name, *arm);
+}
+
+}  // namespace heddle::libasync
