@@ -21,6 +21,7 @@ class rpc_connection;
 
 /// A type of XDR, for code that knows it only at run time.
 struct rpc_type {
+  std::size_t size;
   void* (*make)();
   void (*destroy)(void*);
   void (*write)(xdr::writer&, const void*);
@@ -28,12 +29,12 @@ struct rpc_type {
 };
 template <class T>
 inline constexpr rpc_type rpc_type_of{
-    +[]() -> void* { return new T(); }, +[](void* v) { delete static_cast<T*>(v); },
+    sizeof(T), +[]() -> void* { return new T(); }, +[](void* v) { delete static_cast<T*>(v); },
     +[](xdr::writer& out, const void* v) { out.write(*static_cast<const T*>(v)); },
     +[](xdr::reader& in, void* v) { return in.read(*static_cast<T*>(v)); }};
 template <>
 inline constexpr rpc_type rpc_type_of<void>{
-    +[]() -> void* { return nullptr; }, +[](void*) {}, +[](xdr::writer&, const void*) {},
+    0, +[]() -> void* { return nullptr; }, +[](void*) {}, +[](xdr::writer&, const void*) {},
     +[](xdr::reader&, void*) { return true; }};
 
 /// Limits of a connection; of one record, see axprt_stream::alloc().
@@ -237,6 +238,8 @@ class svccb {
   void reply(const void* result);
   template <class T>
   void replyref(const T& result) {
+    HEDDLE_ASSERT(sizeof(T) == procedure_->res->size,
+                  "replyref() got a value of another type than the procedure's result");
     reply(&result);
   }
   void reject(accept_stat why);

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "../tame.h"
+#include "refcnt.h"
 #include "str.h"
 
 namespace heddle::libasync {
@@ -52,6 +53,13 @@ struct callback {
 };
 template <class R>
 struct callback<R, void> : callback<R> {};
+
+/// `ptr<callback<void, int>>` is the same as `callback<void, int>::ptr`.
+template <class R, class... Args>
+class ptr<callback<R, Args...>> : public callback<R, Args...>::ref {
+ public:
+  using callback<R, Args...>::ref::ref;
+};
 
 using cbv = callback<void>::ref;
 using cbi = callback<void, int>::ref;

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "async.h"
+#include "conftab.h"
 
 /// Reads a whole number, decimal, octal behind 0 or hexadecimal behind 0x. False, and `out` stays,
 /// if the text is another or the number does not fit.

@@ -31,11 +31,13 @@ namespace heddle::libasync {
 /// Ends `in` by the first of: `out`, which has the slots of `in`, the limit, and `stop`.
 template <class... Ts>
 void connect_event(::event<Ts...>* out, ::event<Ts...> in, cancelable_t* stop, double limit,
-                   const vec<int>* signals, outcome_t* how, int* signal) {
+                   const vec<int>* signals, outcome_t* how, int* signal,
+                   heddle::event<> caller = {}) {
   heddle::rendezvous<int> r;
   int which = 0;
   constexpr int first_signal = 16;
   if (stop != nullptr) stop->set_notify_on_cancel(r.make_event(OUTCOME_CANCELLED));
+  if (caller) caller.at_trigger(r.make_event(OUTCOME_CANCELLED));
   if (limit > 0) tamer::at_delay(limit, r.make_event(OUTCOME_TIMEDOUT));
   if (signals != nullptr)
     for (const int s : *signals)
@@ -72,10 +74,32 @@ template <class... Ts>
 [[nodiscard]] event<Ts...> cnc(event<Ts...> in, cancelable_t* stop, outcome_t* how = nullptr) {
   return connector::cnc(std::move(in), stop, 0, 0, how);
 }
+/// Ends `in` with OUTCOME_CANCELLED when `caller`, an event of the function that waits, is dropped.
+template <class... Ts, class... Us>
+[[nodiscard]] event<Ts...> cnc(event<Ts...> in, event<Us...> caller, outcome_t* how = nullptr) {
+  event<Ts...> out;
+  heddle::libasync::connect_event<Ts...>(&out, std::move(in), nullptr, 0, nullptr, how, nullptr,
+                                         caller.unblocker());
+  return out;
+}
 template <class... Ts>
 [[nodiscard]] event<Ts...> timeout(event<Ts...> in, int seconds, int nanoseconds = 0,
                                    outcome_t* how = nullptr) {
   return connector::cnc(std::move(in), nullptr, seconds, nanoseconds, how);
+}
+/// As timeout().
+template <class... Ts>
+[[nodiscard]] event<Ts...> klepto_timeout(event<Ts...> in, int seconds, int nanoseconds = 0,
+                                          outcome_t* how = nullptr) {
+  return connector::timeout(std::move(in), seconds, nanoseconds, how);
+}
+/// An event that stores its values and then triggers `done`. The slots must live until then.
+template <class... Ts>
+[[nodiscard]] event<Ts...> extend(evv_t done, Ts&... slots) {
+  return heddle::function_event<Ts...>([done, &slots...](Ts... values) {
+    ((slots = std::move(values)), ...);
+    done.trigger();
+  });
 }
 /// The number of the signal goes to *signal, which keeps its value if none came.
 template <class... Ts>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * tame::pc1_t<V>: one value from one producer to one consumer. The consumer's callback gets true
+ * tame::pc_t<V>: values from producers to consumers. tame::pc1_t<V>: one value from one producer to one consumer. The consumer's callback gets true
  * and the value, or false if the value has been taken, or another consumer waits.
  */
 #pragma once
@@ -42,6 +42,29 @@ class pc1_t {
   consumer waiting_;
   bool set_ = false;
   bool taken_ = false;
+};
+
+/// Values from producers to consumers, in their order; each waits in a queue. The producer does not
+/// wait.
+template <class V>
+class pc_t {
+ public:
+  void produce(V value) {
+    if (waiting_.empty()) {
+      values_.push_back(std::move(value));
+      return;
+    }
+    const event<V> next = waiting_.pop_front();
+    next.trigger(std::move(value));
+  }
+  void consume(event<V> next) {
+    if (!values_.empty()) return next.trigger(values_.pop_front());
+    waiting_.push_back(std::move(next));
+  }
+
+ private:
+  vec<V> values_;
+  vec<event<V>> waiting_;
 };
 
 }  // namespace tame

@@ -72,3 +72,7 @@ inline void do_pipeline(std::size_t window, std::size_t n, pipeline_op_t op, evv
   done.trigger();
   co_return;
 }
+namespace tame {
+using ::do_pipeline;
+using ::pipeliner_t;
+}  // namespace tame

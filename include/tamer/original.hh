@@ -71,7 +71,16 @@ class event : public heddle::event<Ts...> {
   event* operator->() noexcept { return this; }
   const event* operator->() const noexcept { return this; }
   const event& operator*() const noexcept { return *this; }
+
+  // For connectors: mkevent_rs(e->slot_set(), r, ids...) makes an event with the slots of e.
+  [[nodiscard]] const heddle::event<Ts...>& slot_set() const noexcept { return *this; }
+  /// `e` is triggered when this event is triggered or dropped.
+  void set_cancel_notifier(heddle::event<> e) { this->at_trigger(std::move(e)); }
+  /// Ends the wait, and stores nothing.
+  void trigger_no_assign() { this->unblock(); }
 };
+template <class... Ts>
+using _event = event<Ts...>;
 using evv_t = event<>::ref;
 using evi_t = event<int>::ref;
 using evb_t = event<bool>::ref;
@@ -88,6 +97,10 @@ class rendezvous {
   rendezvous(const char*, int,
              std::source_location where = std::source_location::current()) noexcept
       : under_(where) {}
+  /// As `rendezvous_t<> rv(__FL__)`.
+  rendezvous(const char*,
+             std::source_location where = std::source_location::current()) noexcept
+      : under_(where) {}
 
   /// Makes the expected events empty, and drops the events that have happened.
   void cancel() { under_.clear(); }
@@ -98,12 +111,15 @@ class rendezvous {
   /// Whether an event has happened and was not taken.
   [[nodiscard]] bool pending() const noexcept { return under_.has_ready(); }
   [[nodiscard]] bool need_wait() const noexcept { return under_.has_events(); }
+  [[nodiscard]] bool need_join() const noexcept { return need_wait(); }
   [[nodiscard]] bool next_trigger(Ids&... ids) { return under_.join(ids...); }
   /// How many events are out. All events that have happened and were not taken count as one, so
   /// `while (r.n_out()) twait(r);` takes every event.
   [[nodiscard]] std::size_t n_out() const noexcept {
     return under_.expected().size() + (under_.has_ready() ? 1 : 0);
   }
+  [[nodiscard]] std::size_t n_triggers_left() const noexcept { return n_out(); }
+  [[nodiscard]] std::size_t n_joins_left() const noexcept { return n_out(); }
   /// The wait of a function that is not tamed and runs as a thread, as twait(r, ids...). <tame.h>
   /// has it where room fiber is installed.
   void wait(Ids&... ids);
@@ -126,6 +142,10 @@ class rendezvous {
 };
 template <class... Ids>
 using rendezvous_t = rendezvous<Ids...>;
+/// The place in the source, for rendezvous_t.
+#define __FL__ __FILE__ ":" HEDDLE_TAME_TEXT(__LINE__)
+#define HEDDLE_TAME_TEXT(x) HEDDLE_TAME_TEXT_OF(x)
+#define HEDDLE_TAME_TEXT_OF(x) #x
 namespace heddle::tame {
 
 template <class... Ids>
@@ -206,6 +226,13 @@ class tame_maker {
   gather* gather_;
 };
 }  // namespace heddle::tame
+
+/// An event with the slots of `like`, which is the slot_set() of an expected event.
+template <class... Ids, class... Ts>
+[[nodiscard]] event<Ts...> mkevent_rs(const heddle::event<Ts...>& like, rendezvous<Ids...>& r,
+                                      std::type_identity_t<Ids>... ids) {
+  return r.beneath().make_event_like(like, std::move(ids)...);
+}
 
 // mkevent outside of a twait body.
 template <class... Ids>
