@@ -11,6 +11,7 @@
 
 #include <concepts>
 #include <functional>
+#include <memory>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -46,7 +47,8 @@ inline void wait_on_signal(int signal, heddle::event<> e) {
 // libasync's core.
 
 /// A timer that was started and has not fired: timecb_remove() disarms it. It is freed when it
-/// fires or is removed.
+/// fires, or by the loop after it was removed: a program may cancel the rendezvous of its event
+/// until then.
 class timecb_t {
  public:
   template <class Callback>
@@ -62,13 +64,18 @@ class timecb_t {
   static void run(timecb_t* timer, double seconds, Callback what) {
     tamer::at_delay(seconds, timer->due_.make_event());
     co_await heddle::tame::next(timer->due_);  // the end of due_ ends this function
+    if (timer->removed_) co_return;
     delete timer;
     what();
     co_return;
   }
   heddle::rendezvous<> due_;
+  bool removed_ = false;
 };
-inline void timecb_remove(timecb_t* timer) { delete timer; }
+inline void timecb_remove(timecb_t* timer) {
+  timer->removed_ = true;
+  tamer::at_asap(heddle::function_event<>([kept = std::shared_ptr<timecb_t>(timer)] {}));
+}
 
 namespace heddle::tame {
 

@@ -130,7 +130,7 @@ task<> rpc_connection::read(std::shared_ptr<rpc_connection> self) {
     }
   } catch (const failure& e) {
     if (e.code() != rpc::errc::bad_record) throw;
-    warn << e.what() << "\n";
+    warn << "a connection ends: " << e.what() << "\n";
   }
   c.finish();
 }

@@ -39,6 +39,20 @@ class Rpcgen(unittest.TestCase):
             self.assertFalse(made.exists())
             self.assertIn('"line":2', rpcgen(source, "--json").stderr)
 
+    def test_libasync_style_has_the_names_of_that_family_and_mistakes_of_its_own(self):
+        shown = rpcgen("--libasync", ROOT / "tests/tame/libasync/bank_prot.x")
+        self.assertEqual((shown.returncode, shown.stderr), (0, ""))
+        golden = ROOT / "tests/rpcgen/golden/bank_prot.h.txt"
+        self.assertEqual(shown.stdout.replace("bank_prot.x", "a.x", 1), golden.read_text("utf-8"))
+        self.assertIn("--libasync", rpcgen("--help").stdout)
+        with tempfile.TemporaryDirectory() as folder:
+            source = pathlib.Path(folder) / "a.x"
+            source.write_text("struct pair { bool a<>; };\n", "utf-8")
+            failed = rpcgen(source, "--libasync")
+            self.assertEqual(failed.returncode, 1)
+            self.assertIn(f"{source}:1:20: error: with --libasync there are no lists of bool",
+                          failed.stderr)
+
     def test_wrong_use_ends_with_status_2_and_the_remedy(self):
         for words, what in [([], "the name of an .x file is missing"),
                             (["none.x"], "cannot read none.x"),
