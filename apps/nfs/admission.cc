@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+// Admission: the handle must be ours, the caller must be in a network of the export, and a change
+// needs a network that may write.
 #include "admission.hh"
 
 namespace nfs {

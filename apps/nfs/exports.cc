@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+// Exports from text: one line gives a folder, networks, and who callers become. Mistakes are named
+// by their word.
 #include "exports.hh"
 
 #include <algorithm>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+// MOUNT: a path is cut at its export, and the rest is walked down from the export's root with the
+// caller's rights. The list of mounts lives in a color of its own.
 #include "mount.hh"
 
 #include <algorithm>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+// Names that clients send, and the space that entries take in a listing. Both volumes and all
+// procedures use them, so that they refuse the same.
 #include "names.hh"
 
 namespace nfs {

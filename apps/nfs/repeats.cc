@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+// The table of kept replies: by client, in shards. An entry is first marked as being worked on, and
+// gets its reply later; old ones go when time, number or bytes are over.
 #include "repeats.hh"
 
 #include <algorithm>

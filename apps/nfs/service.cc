@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+// The RPC servers of one address: each listens in its own color with SO_REUSEPORT, and the kernel
+// spreads connections over them.
 #include "service.hh"
 
 #include <algorithm>

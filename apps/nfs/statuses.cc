@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+// The statuses that RFC 1813 lists for each procedure, and the nearest listed one for those that it
+// does not list.
 #include "statuses.hh"
 
 #include <initializer_list>

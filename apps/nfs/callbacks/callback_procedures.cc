@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+// CREATE, WRITE and READDIRPLUS in steps. begin() starts an operation and names the step that goes
+// on; an object of the call keeps what later steps need.
 #include "callbacks/callback_procedures.hh"
 
 #include <algorithm>
