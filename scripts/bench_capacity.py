@@ -19,7 +19,7 @@ import bench_own
 import bench_servers as servers
 from bench_http_values import load_values
 from bench_machine import Failed
-from bench_plan import build_folder, Measure, Plan
+from bench_plan import build_folder, Measure
 
 ROUNDS = (5, 3)
 MOST, SPARE = 100_000, 1_000
@@ -79,13 +79,9 @@ def idle_counts():
     return most // 10, most
 
 
-class Suite:
+class Suite(servers.Suite):
     def __init__(self, context):
-        self.context = context
-        self.plan = Plan([])
-        self.plan.close = self.close
-        self.started = []
-        self.group = machine.Group("heddle_capacity")
+        super().__init__(context, "capacity")
         self.seconds = 0.5 if context.brief else 2.0
         for one in bench_own.measures(context, "capacity", ("core",), 0.1):
             if not (context.brief and one.case == f"tasks_{HUGE_TASKS}"):
@@ -176,11 +172,5 @@ class Suite:
             spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
         return [("cpu_ns", max(0.0, spent[1] - spent[0]) / HOPS * 1e9, "ns")]
 
-    def close(self):
-        for server in self.started:
-            server.stop()
-        self.group.close()
 
-
-def plan(context):
-    return Suite(context).plan
+plan = Suite.plan_of

@@ -19,7 +19,7 @@ import bench_machine as machine
 import bench_servers as servers
 from bench_http_values import burst_values, idle_values, load_values
 from bench_machine import Failed
-from bench_plan import build_folder, Measure, Plan
+from bench_plan import build_folder, Measure
 
 ROUNDS = (7, 2)   # whole, brief
 SIZES = {"100B": 100, "16KB": 16 << 10, "128KB": 128 << 10}
@@ -31,15 +31,11 @@ WAKES = 5_000_000
 REQUESTS = 2000              # of a count of instructions
 
 
-class Suite:
+class Suite(servers.Suite):
     def __init__(self, context):
-        self.context = context
+        super().__init__(context, "draft")
         self.seconds, self.burst_s, self.warmup = (0.2, 0.12, 0.05) if context.brief else (
             0.6, 0.4, 0.15)
-        self.plan = Plan([])
-        self.plan.close = self.close
-        self.started, self.checked = [], set()
-        self.group = machine.Group("heddle_draft")
         self.bin = build_folder(context.root) / "bench" / "draft"
         self.home = context.root / "build" / "bench" / "draft"
         self.site = self.home / "site"
@@ -116,21 +112,6 @@ class Suite:
                     "--burst", int(values is burst_values)]
             self.plan.add(Measure(case, server.name, seconds + self.warmup + 0.05,
                                   lambda m=more, v=values: self.load(case, server, m, check, v)))
-
-    def load(self, case, server, words, check, values):
-        server.group = self.group
-        server.start()
-        if check and (server, case) not in self.checked:
-            try:
-                check()
-            except OSError as why:
-                raise Failed(f"{server.name}: {why}") from None
-            self.checked.add((server, case))
-        command = [self.client, "--port", server.port, "--warmup", self.warmup, *words]
-        for pid in server.pids():
-            command += ["--server", pid]
-        return values(machine.run(command, core=machine.CLIENT_CORE, timeout=60,
-                                  group=self.group))
 
     # Memory of idle clients.
 
@@ -211,11 +192,5 @@ class Suite:
         process.stderr.close()
         return compiler.collected(said)
 
-    def close(self):
-        for server in self.started:
-            server.stop()
-        self.group.close()
 
-
-def plan(context):
-    return Suite(context).plan
+plan = Suite.plan_of

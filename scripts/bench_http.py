@@ -20,7 +20,7 @@ import bench_machine as machine
 import bench_servers as servers
 from bench_http_values import burst_values, load_values, wrk_values
 from bench_machine import Failed
-from bench_plan import Measure, Plan
+from bench_plan import Measure
 
 ROUNDS = (5, 2)   # whole, brief
 table = bench_http_table.lines
@@ -65,17 +65,12 @@ def path_of(size):
     return f"/{size}.txt"
 
 
-class Suite:
+class Suite(servers.Suite):
     def __init__(self, context):
-        self.context = context
+        super().__init__(context, "http", [*CASES, ECHO_CASE, IDLE_CASE])
         # For closed loops, for bursts, and before each of them.
         self.seconds, self.burst_s, self.warmup = (0.25, 0.12, 0.05) if context.brief else (
             1.0, 0.4, 0.15)
-        self.plan = Plan([*CASES, ECHO_CASE, IDLE_CASE])
-        self.plan.close = self.close
-        self.started = []
-        self.checked = set()             # (server, case) whose answers were looked at
-        self.group = machine.Group("heddle_http")
         rivals = context.rivals
         rivals.build_cpp()
         self.client = rivals.path("load", "load")
@@ -187,19 +182,7 @@ class Suite:
                 rounds_max=1 if self.context.brief else 3))
 
     def load(self, case, server, words, check, values):
-        server.group = self.group
-        server.start()
-        if (server, case) not in self.checked:
-            try:
-                check()
-            except OSError as why:
-                raise Failed(f"{server.name}: {why}") from None
-            self.checked.add((server, case))
-        command = [self.client, "--port", server.port, "--warmup", self.warmup, *words]
-        for pid in server.pids():
-            command += ["--server", pid]
-        found = values(machine.run(command, core=machine.CLIENT_CORE, timeout=60,
-                                   group=self.group))
+        found = super().load(case, server, words, check, values)
         if values is load_values:
             resident, anonymous = machine.memory(server.pids())
             found += [("resident", resident, "B"), ("anonymous", anonymous, "B")]
@@ -215,11 +198,5 @@ class Suite:
                            core=machine.CLIENT_CORE, timeout=60, group=self.group)
         return wrk_values(text, machine.cpu_seconds(pids) - before)
 
-    def close(self):
-        for server in self.started:
-            server.stop()
-        self.group.close()
 
-
-def plan(context):
-    return Suite(context).plan
+plan = Suite.plan_of

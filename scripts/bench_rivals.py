@@ -9,7 +9,7 @@ import shutil
 import subprocess
 
 
-CPP_RIVALS = ("beast", "boost_fiber", "ceiling", "load", "nptl", "pth")
+CPP_RIVALS = ("beast", "boost_fiber", "ceiling", "load", "nfs", "nptl", "pth")
 
 
 class Rivals:

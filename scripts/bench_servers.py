@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The servers that suite http measures: how each is configured, started on core 0 and ended.
+"""The servers that suites measure: how each is configured, started on core 0 and ended; and what
+suites that start servers have in common.
 
 All serve one directory (or echo), on loopback, with one worker, keep-alive without a limit on
 requests, and no access log.
@@ -13,7 +14,7 @@ import subprocess
 
 import bench_machine as machine
 from bench_machine import Failed
-from bench_plan import build_folder
+from bench_plan import build_folder, Plan
 
 NGINX = """
 daemon off; worker_processes 1; pid {home}/nginx.pid; error_log {home}/error.log;
@@ -71,14 +72,22 @@ class Server:
             self.prepare(self.port)
         try:
             self.process = subprocess.Popen(
-                [str(c) for c in self.command(self.port)], env={**os.environ, **self.env},
+                [str(c) for c in self.enter(self.command(self.port))], env={**os.environ, **self.env},
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                 preexec_fn=machine.pin_to(machine.SERVER_CORE, self.group))
-            machine.wait_for_port(self.process, self.port)
+            self.wait()
         except (OSError, Failed) as why:
             self.failure = str(why)
             self.stop()
             raise Failed(self.failure) from None
+
+    def wait(self):
+        """Until it answers."""
+        machine.wait_for_port(self.process, self.port)
+
+    def enter(self, command):
+        """The command of a program that reaches the server."""
+        return command
 
     def restart(self):
         self.stop()
@@ -91,6 +100,49 @@ class Server:
         if self.process is not None:
             machine.stop(self.process)
             self.process = None
+
+
+class Suite:
+    """A suite that starts servers. They and its control group end when its plan is closed.
+
+    A module of a suite has `plan = Suite.plan_of` of a class derived from this one.
+    """
+
+    def __init__(self, context, name, cases=()):
+        self.context = context
+        self.plan = Plan(cases)
+        self.plan.close = self.close
+        self.started = []                # the servers to end
+        self.checked = set()             # (server, case) whose answers were looked at
+        self.group = machine.Group(f"heddle_{name}")
+
+    @classmethod
+    def plan_of(cls, context):
+        return cls(context).plan
+
+    def load(self, case, server, words, check, values):
+        """Runs the load client `self.client`; `check` raises OSError or Failed for wrong answers.
+
+        `values` makes figures of what the client prints. `self.warmup` is in seconds.
+        """
+        server.group = self.group
+        server.start()
+        if check and (server, case) not in self.checked:
+            try:
+                check()
+            except OSError as why:
+                raise Failed(f"{server.name}: {why}") from None
+            self.checked.add((server, case))
+        command = [self.client, "--port", server.port, "--warmup", self.warmup, *words]
+        for pid in server.pids():
+            command += ["--server", pid]
+        return values(machine.run(server.enter(command), core=machine.CLIENT_CORE, timeout=60,
+                                  group=self.group))
+
+    def close(self):
+        for server in self.started:
+            server.stop()
+        self.group.close()
 
 
 def get(port, path):

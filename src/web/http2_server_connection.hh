@@ -13,6 +13,14 @@
 
 namespace heddle::http {
 
+/// How far a server has come that says goodbye (RFC 9113 section 6.8). It only goes on.
+enum class goodbye_step : std::uint8_t {
+  none,
+  announced,     ///< a GOAWAY has left that allows all streams, and a PING
+  acknowledged,  ///< the PING was answered, or was not answered in time
+  said,          ///< the last GOAWAY has left, and no stream begins any more
+};
+
 /// The idle state of one connection. Thread: the connection's color.
 struct http2_server_connection : http2_rest {
   /// `arrived` came before the connection was known to be one of HTTP/2.
@@ -29,6 +37,7 @@ struct http2_server_connection : http2_rest {
   /// Reads and drops what the client still sends, for a while. If the connection were closed at
   /// once, the client would get a reset instead of the last answers and GOAWAY.
   [[nodiscard]] task<> linger(stream& conn);
+  [[nodiscard]] bool leaving() const noexcept { return goodbye == goodbye_step::said; }
 
   // Limits against misuse; docs/reference/http.md names the attack that each is for.
   static constexpr std::uint32_t streams_max = 100;
@@ -49,10 +58,8 @@ struct http2_server_connection : http2_rest {
   std::uint32_t last_stream = 0;   // the highest that the peer has opened
   std::uint8_t preface_bytes = 0;  // bytes of the client's preface that have come
   bool greeted = false;            // our settings have left
-  bool warned = false;             // a GOAWAY has left that allows all streams, and a PING
-  bool warning_read = false;       // the answer to that PING has come
-  bool leaving = false;            // GOAWAY has left
-  bool broken = false;             // bytes could not be sent
+  goodbye_step goodbye = goodbye_step::none;
+  bool broken = false;  // bytes could not be sent
 
  private:
   [[nodiscard]] task<> drop_input(stream& conn);

@@ -23,8 +23,8 @@ task<bool> http2_server_connection::burst(stream& conn, overload_control::credit
 }
 
 task<> http2_server_connection::leave(stream& conn) {
-  if (leaving || !greeted) co_return;
-  leaving = true;
+  if (leaving() || !greeted) co_return;
+  goodbye = goodbye_step::said;
   std::string out;
   put_goaway(out, last_stream, http2_error::no_error, {});
   static_cast<void>(co_await as_expected(
@@ -72,7 +72,7 @@ task<bool> http2_session::run(scope& tasks, http2_session& self, std::string ear
 
 bool http2_session::idle() const noexcept {
   return streams().empty() && out_.empty() && !has_part() && state_.settings_seen &&
-         (!state_.warned || state_.leaving);
+         (state_.goodbye == goodbye_step::none || state_.leaving());
 }
 
 task<bool> http2_session::read_all(std::string early) {
@@ -98,22 +98,22 @@ task<bool> http2_session::read_all(std::string early) {
       co_await out_.changed.wait();
       continue;
     }
-    if (idle()) co_return !state_.leaving && !peer_leaves_;
+    if (idle()) co_return !state_.leaving() && !peer_leaves_;
     quiet_.emplace();
     const bool head_due = has_part() || !state_.settings_seen;
-    const bool answer_due = state_.warned && !state_.leaving;
+    const bool answer_due = state_.goodbye == goodbye_step::announced;
     const nanoseconds patience = answer_due ? state_.shared.options.linger_timeout
                                  : head_due ? state_.shared.options.header_timeout
                                             : std::chrono::hours(24 * 365);
     // When the server begins to stop, GOAWAY leaves at once and does not wait for streams.
-    cancel_source& drains = state_.warned || state_.leaving ? never_ : state_.shared.draining;
+    cancel_source& drains = state_.goodbye == goodbye_step::none ? state_.shared.draining : never_;
     auto in = co_await as_expected(
         with_cancel(drains, with_timeout(with_cancel(*quiet_, conn_.receive()), patience)));
     if (in) {
       if (in->empty()) co_return false;  // the peer is gone
       take_bytes(in->text());
     } else if (in.error() == std::errc::timed_out && answer_due) {
-      state_.warning_read = true;  // the client answers no PING
+      state_.goodbye = goodbye_step::acknowledged;  // the client answers no PING
     } else if (in.error() == std::errc::timed_out) {
       ++state_.shared.counters.header_timeouts;
       fail(http2_error::enhance_your_calm, "a frame took too long");
@@ -145,19 +145,21 @@ void http2_session::greet() {
 /// Says goodbye in two steps (RFC 9113 section 6.8): requests that are on their way when the first
 /// GOAWAY leaves are answered. The answer to a PING tells that the client has read it.
 void http2_session::end_if_drained() {
-  if (state_.shared.now != server_shared::phase::stopping || state_.leaving || has_failed()) return;
-  if (!std::exchange(state_.warned, true)) {
+  if (state_.shared.now != server_shared::phase::stopping || has_failed()) return;
+  if (state_.goodbye == goodbye_step::none) {
+    state_.goodbye = goodbye_step::announced;
     put_goaway(out_.gathered, http2_window_max, http2_error::no_error, {});
     put_http2_head(out_.gathered, 8, http2_type::ping, 0, 0);
     out_.gathered.append("draining");
-  } else if (state_.warning_read) {
-    state_.leaving = true;
+  } else if (state_.goodbye == goodbye_step::acknowledged) {
+    state_.goodbye = goodbye_step::said;
     put_goaway(out_.gathered, state_.last_stream, http2_error::no_error, {});
   }
 }
 
 void http2_session::on_ping_answer() {
-  if (!state_.warned || std::exchange(state_.warning_read, true)) count_glitch();
+  if (state_.goodbye != goodbye_step::announced) return count_glitch();
+  state_.goodbye = goodbye_step::acknowledged;
 }
 
 /// Takes the client's preface, then frames.
@@ -171,7 +173,7 @@ void http2_session::take_bytes(std::string_view bytes) {
 }
 
 void http2_session::on_failure(std::string_view, http2_flood) {
-  state_.leaving = true;
+  state_.goodbye = goodbye_step::said;
   ++state_.shared.counters.bad_heads;
 }
 
@@ -223,7 +225,7 @@ void http2_session::on_head(std::uint32_t id, http2_stream*, std::string_view bl
   const http2_block what = read_http2_request(state_.decoder, block, head_bounds_, text, protocol);
   if (what == http2_block::broken)
     return fail(http2_error::compression_error, "a header block cannot be decoded");
-  if (state_.leaving) return;  // section 6.8: it may be asked again elsewhere
+  if (state_.leaving()) return;  // section 6.8: it may be asked again elsewhere
   state_.last_stream = id;
   allow_late(late_for_stream);
   if (streams().size() >= http2_server_connection::streams_max)

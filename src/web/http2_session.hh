@@ -66,7 +66,7 @@ class http2_session final : public http2_connection {
                                     int refused);
 
   [[nodiscard]] bool is_idle(std::uint32_t id) const noexcept override {
-    return id % 2 == 0 || (id > state_.last_stream && !state_.leaving);
+    return id % 2 == 0 || (id > state_.last_stream && !state_.leaving());
   }
   [[nodiscard]] bool may_begin(std::uint32_t id) const noexcept override { return id % 2 != 0; }
   [[nodiscard]] bool was_never_taken(std::uint32_t id) const noexcept override {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t large_bytes = 500'000;
 
-task<http::response> answer_large(http::request& r) {
+task<http::response> answer_goodbye(http::request& r) {
   if (r.path() == "/length")
     co_return http::response(200).text(std::to_string((co_await r.text()).size()));
   co_return http::response(200).text(std::string(large_bytes, 'l'));
@@ -28,7 +28,7 @@ void open_windows(http2_client& c) {
 
 DRIVER_TEST(http2_goodbye, "a client that still sends reads the last answer whole") {
   runtime rt(make());
-  rt.run(with_server(answer_large, {}, [](address at, http::server& web) -> task<> {
+  rt.run(with_server(answer_goodbye, {}, [](address at, http::server& web) -> task<> {
     http2_client c(co_await connect_to(at));
     c.get(1, "/large");
     co_await c.send();
@@ -57,7 +57,7 @@ DRIVER_TEST(http2_goodbye, "a client that still sends reads the last answer whol
 DRIVER_TEST(http2_goodbye, "a request that is on its way when the server drains is answered") {
   for (const bool idle : {true, false}) {
     runtime rt(make());
-    rt.run(with_server(answer_large, {}, [idle](address at, http::server& web) -> task<> {
+    rt.run(with_server(answer_goodbye, {}, [idle](address at, http::server& web) -> task<> {
       http2_client c(co_await connect_to(at));
       c.answers_pings = false;
       c.request(1, "POST", "/length", {}, idle);
@@ -85,7 +85,7 @@ DRIVER_TEST(http2_goodbye, "a client that answers no PING is told goodbye all th
   runtime rt(make());
   http::server_options options;
   options.linger_timeout = 20ms;
-  rt.run(with_server(answer_large, options, [](address at, http::server& web) -> task<> {
+  rt.run(with_server(answer_goodbye, options, [](address at, http::server& web) -> task<> {
     http2_client c(co_await connect_to(at));
     c.answers_pings = false;
     c.get(1, "/length");
