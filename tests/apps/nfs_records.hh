@@ -110,7 +110,7 @@ class record_world {
     heddle::scope both;
     heddle::tcp_stream near = co_await heddle::tcp_connect(door.local());
     heddle::tcp_stream far = co_await door.accept();
-    both.spawn(server_.serve_stream(std::move(far)));
+    both.spawn(serve(std::move(far)));
     std::string answer;
     both.spawn(talk(std::move(near), bytes, answer));
     co_await both.join();
@@ -164,11 +164,11 @@ class record_world {
   }
 
   void use_known(nfs3::nfs_fh3& h) {
-    if (below(16) != 0) h = known_[below(known_.size())];
+    if (below(16) != 0) h = known_[below(3) == 0 ? 0 : below(known_.size())];
   }
   void use_known(heddle::xdr::text<>& name) {
     if (below(8) == 0) return;
-    name = below(16) == 0 ? std::string("..") : std::string(1, static_cast<char>('a' + below(6)));
+    name = below(16) == 0 ? std::string("..") : std::string(1, static_cast<char>('a' + below(5)));
   }
   void keep(const nfs3::nfs_fh3& h) {
     if (h.data.empty()) return;
@@ -197,6 +197,10 @@ class record_world {
         if (below(8) != 0) a.count = static_cast<std::uint32_t>(a.data.size());
         if (below(4) != 0) a.offset %= 5000;
       }
+      if constexpr (requires { a.cookieverf; })
+        if (below(8) != 0) a.cookieverf = {};
+      if constexpr (requires { a.maxcount; })
+        if (below(4) != 0) a.maxcount = a.dircount = static_cast<std::uint32_t>(below(5000));
       return heddle::xdr::encode(a).to_string();
     }
   }
@@ -248,6 +252,13 @@ class record_world {
     return head.take().to_string() + body;
   }
 
+  /// Serves a connection; a record that is no call ends it.
+  heddle::task<> serve(heddle::tcp_stream conn) {
+    try {
+      co_await server_.serve_stream(std::move(conn));
+    } catch (const std::system_error&) {
+    }
+  }
   static heddle::task<> talk(heddle::tcp_stream conn, const std::string& bytes,
                              std::string& answer) {
     heddle::scope both;
@@ -270,7 +281,8 @@ class record_world {
     }
   }
 
-  /// The records in these bytes, until the end or a mistake, which `bad` tells.
+  /// The records in these bytes, until the end or a mistake, which `bad` tells: one that is too
+  /// long or not complete.
   static std::vector<heddle::chain> records_in(const std::string& bytes, bool& bad) {
     std::vector<heddle::chain> all;
     bad = false;
@@ -278,6 +290,7 @@ class record_world {
     try {
       if (!bytes.empty()) in.feed(heddle::received::copy_of(heddle::byte_view(bytes)));
       while (auto record = in.next()) all.push_back(std::move(*record));
+      bad = in.inside();
     } catch (const std::system_error&) {
       bad = true;
     }
@@ -307,22 +320,24 @@ class record_world {
       waiting.emplace(head.xid, pending{head.program, head.version, head.procedure});
     }
     bool bad_answer = false;
+    std::size_t replies = 0;
+    std::map<std::uint32_t, std::size_t> replies_of;
     for (const heddle::chain& message : records_in(answer, bad_answer)) {
       heddle::xdr::reader in(message);
       heddle::rpc::detail::reply_head head;
       if (!read_reply(in, head)) return "an answer is no reply";
-      const auto [from, to] = waiting.equal_range(head.xid);
-      if (from == to) return "a reply to no call";
-      // Calls with the same number may be answered in any order.
+      ++replies;
+      if (++replies_of[head.xid] > waiting.count(head.xid)) return "a reply to no call";
+      // Calls with the same number are answered in any order, so one of them must fit.
       std::string why;
-      auto at = from;
-      for (; at != to; ++at)
+      const auto [from, to] = waiting.equal_range(head.xid);
+      for (auto at = from; at != to; ++at)
         if (why = check_reply(message, at->second); why.empty()) break;
-      if (at == to) return why;
-      waiting.erase(at);
+      if (!why.empty()) return why;
     }
     if (bad_answer) return "the answer is no row of records";
-    if (!bad && !waiting.empty()) return std::to_string(waiting.size()) + " calls have no reply";
+    if (!bad && replies != waiting.size())
+      return std::to_string(waiting.size() - replies) + " calls have no reply";
     return {};
   }
 

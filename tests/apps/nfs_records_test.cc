@@ -21,7 +21,7 @@ heddle::task<> feed_records(record_world& w, std::uint64_t seed, std::uint64_t c
   heddle::xdr::generator draw(seed);
   while (count != 0) {
     std::string bytes;
-    for (std::uint64_t n = 1 + draw.below(20); n != 0 && count != 0; --n, --count)
+    for (std::uint64_t n = 1 + draw.below(10); n != 0 && count != 0; --n, --count)
       bytes += w.make();
     const std::string wrong = co_await w.feed(bytes);
     EXPECT_EQ(wrong, "") << "seed " << seed << ", " << count << " records left";
