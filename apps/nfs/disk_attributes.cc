@@ -86,7 +86,7 @@ heddle::task<outcome<void>> disk_volume::set(object& of, const nfs3::sattr3& to,
                                              const identity& who, nfs3::wcc_data& seen) {
   disk_object& o = disk_object::of(of);
   heddle::mutex::hold turn = co_await o.change.lock();
-  const change_mark mark(o);
+  change_mark mark(o);
   borrowed b = o.lend(who);
   auto resize = [&](const file_stat& st) -> outcome<void> {
     if (S_ISDIR(st.st_mode)) return std::unexpected(nfsstat3::NFS3ERR_ISDIR);
@@ -125,8 +125,8 @@ heddle::task<outcome<void>> disk_volume::set(object& of, const nfs3::sattr3& to,
   outcome<void> done =
       in_pool_result(co_await heddle::as_expected(heddle::blocking(std::ref(work))));
   o.learn(std::move(b), who);
+  if (!mark.end()) seen.before.reset();
   turn.release();
-  if (!mark.exact()) seen.before.reset();
   if (done) done = co_await change_made(o);
   co_return done;
 }

@@ -33,14 +33,14 @@ template <class T, class Work>
 heddle::task<outcome<T>> disk_volume::change_directory(disk_object& dir, const identity& who,
                                                        nfs3::wcc_data& seen, Work& work) {
   heddle::mutex::hold turn = co_await dir.change.lock();
-  const change_mark mark(dir);
+  change_mark mark(dir);
   const open_ptr fd = dir.fd_ptr();
   auto all = [&]() -> outcome<T> {
     return change_between<T>(fd->number(), dir.in(), who, seen, work);
   };
   outcome<T> done = in_pool_result(co_await heddle::as_expected(heddle::blocking(std::ref(all))));
+  if (!mark.end()) seen.before.reset();
   turn.release();
-  if (!mark.exact()) seen.before.reset();
   if (done) {
     const outcome<void> stable = co_await change_made(dir);
     if (!stable) done = std::unexpected(stable.error());

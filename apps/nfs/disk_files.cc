@@ -113,7 +113,10 @@ heddle::task<outcome<permissions>> disk_volume::ask(disk_object& o, const identi
     const outcome<file_stat> now = stat_of(o.fd().number());
     if (!now) co_return std::unexpected(now.error());
     st = *now;
-    if (const permissions* known = o.permitted(who, st)) co_return *known;
+    if (const permissions* known = o.permitted(who, st)) {
+      counters_.here.fetch_add(1, std::memory_order_relaxed);
+      co_return *known;
+    }
   }
   borrowed b = o.lend(who);
   auto work = [&]() -> outcome<permissions> {
@@ -194,7 +197,7 @@ heddle::task<outcome<nfs3::stable_how>> disk_volume::write(object& of, std::uint
                                                            const identity& who,
                                                            nfs3::wcc_data& seen) {
   disk_object& o = disk_object::of(of);
-  const change_mark mark(o);
+  change_mark mark(o);
   std::vector<::iovec> parts(data.piece_count());
   parts.resize(data.fill(parts.data(), parts.size()));
   const bool too_far = at > static_cast<std::uint64_t>(INT64_MAX) - data.size();
@@ -228,7 +231,7 @@ heddle::task<outcome<nfs3::stable_how>> disk_volume::write(object& of, std::uint
   const outcome<void> done =
       in_pool_result(co_await heddle::as_expected(heddle::blocking(std::ref(work))));
   o.learn(std::move(b), who);
-  if (!mark.exact()) seen.before.reset();
+  if (!mark.end()) seen.before.reset();
   if (!done) co_return std::unexpected(done.error());
   if (how == nfs3::stable_how::UNSTABLE) co_return how;
   const outcome<void> stable = co_await make_stable(o);
@@ -238,7 +241,7 @@ heddle::task<outcome<nfs3::stable_how>> disk_volume::write(object& of, std::uint
 
 heddle::task<outcome<void>> disk_volume::commit(object& of, nfs3::wcc_data& seen) {
   disk_object& o = disk_object::of(of);
-  const change_mark mark(o);
+  const change_watch watch(o);
   const outcome<file_stat> before = co_await look(o);
   if (!before) co_return std::unexpected(before.error());
   seen.before = before_of(*before);
@@ -255,7 +258,7 @@ heddle::task<outcome<void>> disk_volume::commit(object& of, nfs3::wcc_data& seen
   const outcome<void> done = co_await make_stable(o);
   const outcome<file_stat> after = co_await look(o);
   if (after) seen.after = attributes_of(*after, o.in());
-  if (!mark.exact()) seen.before.reset();
+  if (!watch.exact()) seen.before.reset();
   co_return done;
 }
 

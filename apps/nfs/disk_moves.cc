@@ -84,9 +84,9 @@ heddle::task<outcome<void>> disk_volume::move_entry(move_request& r) {
 heddle::task<outcome<void>> disk_volume::lock_first(move_request& r) {
   co_await heddle::enter(r.from.home());
   const heddle::mutex::hold turn = co_await r.from.change.lock();
-  const change_mark mark(r.from);
+  change_mark mark(r.from);
   const outcome<void> done = co_await move_entry(r);
-  if (!mark.exact()) r.from_seen.before.reset();
+  if (!mark.end()) r.from_seen.before.reset();
   co_return done;
 }
 
@@ -96,7 +96,7 @@ heddle::task<outcome<void>> disk_volume::lock_second(move_request& r, bool first
   if (!to) co_return std::unexpected(to.error());
   disk_object& o = **to;
   const heddle::mutex::hold turn = co_await o.change.lock();
-  const change_mark mark(o);
+  change_mark mark(o);
   r.to_fd = o.fd_ptr();
   outcome<void> done;
   if (first_too) {
@@ -104,7 +104,7 @@ heddle::task<outcome<void>> disk_volume::lock_second(move_request& r, bool first
   } else {
     done = co_await move_entry(r);
   }
-  if (!mark.exact()) r.to_seen.before.reset();
+  if (!mark.end()) r.to_seen.before.reset();
   co_return done;
 }
 
@@ -129,15 +129,17 @@ heddle::task<outcome<void>> disk_volume::rename(object& from, const std::string&
     done = co_await lock_second(r, true);
   } else {
     const heddle::mutex::hold turn = co_await o.change.lock();
-    const change_mark mark(o);
+    change_mark mark(o);
     if (to == o.own()) {
       r.to_fd = r.from_fd;
       done = co_await move_entry(r);
-      if (!mark.exact()) to_seen.before.reset();
     } else {
       done = co_await lock_second(r, false);
     }
-    if (!mark.exact()) from_seen.before.reset();
+    if (!mark.end()) {
+      from_seen.before.reset();
+      if (to == o.own()) to_seen.before.reset();
+    }
   }
   if (!done) co_return done;
   if (r.gone) co_await forget(std::move(*r.gone));

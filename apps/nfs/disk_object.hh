@@ -6,6 +6,7 @@
 #include <array>
 #include <list>
 #include <unordered_map>
+#include <utility>
 
 #include "disk_calls.hh"
 #include "heddle/base/clock.hh"
@@ -77,16 +78,36 @@ class disk_object final : public object {
 class change_mark {
  public:
   explicit change_mark(disk_object& of) noexcept
-      : of_(of), alone_(of.changes_now++ == 0), number_(++of.changes) {}
+      : of_(&of), alone_(of.changes_now++ == 0), number_(++of.changes) {}
   change_mark(const change_mark&) = delete;
   change_mark& operator=(const change_mark&) = delete;
-  ~change_mark() { --of_.changes_now; }
+  ~change_mark() {
+    if (of_ != nullptr) --of_->changes_now;
+  }
 
-  /// Whether no other change of the object ran since the begin.
+  /// Ends the change; whether no other change of the object ran since the begin.
+  [[nodiscard]] bool end() noexcept {
+    const bool exact = alone_ && of_->changes == number_;
+    --std::exchange(of_, nullptr)->changes_now;
+    return exact;
+  }
+
+ private:
+  disk_object* of_;
+  bool alone_;
+  std::uint64_t number_;
+};
+
+/// As change_mark, for what changes nothing itself.
+class change_watch {
+ public:
+  explicit change_watch(const disk_object& of) noexcept
+      : of_(of), alone_(of.changes_now == 0), number_(of.changes) {}
+  /// Whether no change of the object ran since the begin.
   [[nodiscard]] bool exact() const noexcept { return alone_ && of_.changes == number_; }
 
  private:
-  disk_object& of_;
+  const disk_object& of_;
   bool alone_;
   std::uint64_t number_;
 };

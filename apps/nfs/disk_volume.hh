@@ -42,7 +42,7 @@ struct disk_counters {
   std::atomic<std::uint64_t> syncs_shared = 0;  ///< requests that another's sync has served
   std::atomic<std::uint64_t> failed_syncs = 0;  ///< each changed the verifier
   std::atomic<std::uint64_t> opens = 0;         ///< objects opened by handle
-  std::atomic<std::uint64_t> here = 0;          ///< look-ups and reads answered on the worker
+  std::atomic<std::uint64_t> here = 0;          ///< calls answered on the worker
   std::atomic<std::int64_t> open_now = 0;
 };
 
