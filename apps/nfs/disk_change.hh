@@ -7,6 +7,7 @@
 
 #include "disk_pool.hh"
 #include "disk_volume.hh"
+#include "names.hh"
 
 namespace nfs {
 
@@ -31,7 +32,10 @@ template <class T, class Work>
 
 template <class T, class Work>
 heddle::task<outcome<T>> disk_volume::change_directory(disk_object& dir, const identity& who,
-                                                       nfs3::wcc_data& seen, Work& work) {
+                                                       nfs3::wcc_data& seen,
+                                                       const std::string& name, Work& work) {
+  // Callers have checked it; but a path here would lead out of the export.
+  if (const nfsstat3 s = name_status(name); s != nfsstat3::NFS3_OK) co_return std::unexpected(s);
   heddle::mutex::hold turn = co_await dir.change.lock();
   change_mark mark(dir);
   const open_ptr fd = dir.fd_ptr();

@@ -107,7 +107,7 @@ heddle::task<outcome<found>> disk_volume::create(object& dir, const std::string&
     const bool guarded = how.mode == nfs3::createmode3::GUARDED;
     return create_file(fd, name, how.obj_attributes(), guarded, o.in());
   };
-  co_return co_await change_directory<found>(o, who, seen, work);
+  co_return co_await change_directory<found>(o, who, seen, name, work);
 }
 
 heddle::task<outcome<found>> disk_volume::make_directory(object& dir, const std::string& name,
@@ -119,7 +119,7 @@ heddle::task<outcome<found>> disk_volume::make_directory(object& dir, const std:
     if (::mkdirat(fd, name.c_str(), mode_of_new(with, directory_mode)) != 0) return last_failure();
     return finish_new(fd, name, with, o.in());
   };
-  co_return co_await change_directory<found>(o, who, seen, work);
+  co_return co_await change_directory<found>(o, who, seen, name, work);
 }
 
 heddle::task<outcome<found>> disk_volume::make_link(object& dir, const std::string& name,
@@ -134,7 +134,7 @@ heddle::task<outcome<found>> disk_volume::make_link(object& dir, const std::stri
     if (::symlinkat(text.c_str(), fd, name.c_str()) != 0) return last_failure();
     return finish_new(fd, name, link.symlink_attributes, o.in());
   };
-  co_return co_await change_directory<found>(o, who, seen, work);
+  co_return co_await change_directory<found>(o, who, seen, name, work);
 }
 
 heddle::task<outcome<found>> disk_volume::make_node(object& dir, const std::string& name,
@@ -164,7 +164,7 @@ heddle::task<outcome<found>> disk_volume::make_node(object& dir, const std::stri
       return last_failure();
     return finish_new(fd, name, *with, o.in());
   };
-  co_return co_await change_directory<found>(o, who, seen, work);
+  co_return co_await change_directory<found>(o, who, seen, name, work);
 }
 
 }  // namespace nfs

@@ -123,6 +123,8 @@ heddle::task<outcome<void>> disk_volume::rename(object& from, const std::string&
   if (!locate(to)) co_return std::unexpected(nfsstat3::NFS3ERR_BADHANDLE);
   if (parts_of(to).export_number != o.in().number)
     co_return std::unexpected(nfsstat3::NFS3ERR_XDEV);
+  for (const std::string* each : {&name, &to_name})
+    if (const nfsstat3 s = name_status(*each); s != nfsstat3::NFS3_OK) co_return std::unexpected(s);
   move_request r{o, o.fd_ptr(), name, to, to_name, who, from_seen, to_seen};
   outcome<void> done;
   if (!(to == o.own()) && to.data < o.own().data) {
@@ -177,7 +179,7 @@ heddle::task<outcome<void>> disk_volume::link_in(const open_ptr& file, const han
       return last_failure();
     return {};
   };
-  co_return co_await change_directory<void>(**to, who, dir_seen, work);
+  co_return co_await change_directory<void>(**to, who, dir_seen, name, work);
 }
 
 }  // namespace nfs

@@ -120,7 +120,7 @@ heddle::task<outcome<void>> disk_volume::remove_entry(disk_object& dir, const st
     if (::unlinkat(fd, name.c_str(), flags) != 0) return last_failure();
     return {};
   };
-  const outcome<void> done = co_await change_directory<void>(dir, who, seen, work);
+  const outcome<void> done = co_await change_directory<void>(dir, who, seen, name, work);
   if (done && gone) co_await forget(std::move(*gone));
   co_return done;
 }

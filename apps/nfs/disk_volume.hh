@@ -149,10 +149,11 @@ class disk_volume final : public volume {
   /// The permissions and the status that they are for.
   [[nodiscard]] task<outcome<permissions>> ask(disk_object& o, const identity& who, file_stat& st);
 
-  /// Runs work(fd) in the pool, as a change of a directory in the name of `who`.
+  /// Runs work(fd) in the pool, as a change of that name in a directory on behalf of `who`.
   template <class T, class Work>
   [[nodiscard]] task<outcome<T>> change_directory(disk_object& dir, const identity& who,
-                                                  nfs3::wcc_data& seen, Work& work);
+                                                  nfs3::wcc_data& seen, const std::string& name,
+                                                  Work& work);
   [[nodiscard]] task<outcome<void>> remove_entry(disk_object& dir, const std::string& name,
                                                  const identity& who, nfs3::wcc_data& seen,
                                                  int flags);

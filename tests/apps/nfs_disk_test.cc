@@ -117,6 +117,18 @@ task<> do_not_escape(disk_world& w) {
   EXPECT_EQ(status(co_await c.create(a.file, "dangling")), NFS3ERR_EXIST);
   EXPECT_NE(::access(w.fs.path("made").c_str(), F_OK), 0);
 
+  // Paths instead of names.
+  for (const char* path : {"../x", "b/x", "/x", ""}) {
+    EXPECT_NE(status(co_await c.lookup(a.file, path)), NFS3_OK) << path;
+    EXPECT_EQ(status(co_await c.create(a.file, path)), NFS3ERR_INVAL) << path;
+    EXPECT_EQ(status(co_await c.make_directory(a.file, path)), NFS3ERR_INVAL) << path;
+    EXPECT_EQ(status(co_await c.make_link(a.file, path, "x")), NFS3ERR_INVAL) << path;
+    EXPECT_EQ(status(co_await c.remove(a.file, path)), NFS3ERR_INVAL) << path;
+    EXPECT_EQ(status(co_await c.rename(a.file, path, a.file, "y")), NFS3ERR_INVAL) << path;
+    EXPECT_EQ(status(co_await c.rename(a.file, "out", a.file, path)), NFS3ERR_INVAL) << path;
+    EXPECT_EQ(status(co_await c.link(link.file, a.file, path)), NFS3ERR_INVAL) << path;
+  }
+
   // A file system that is mounted inside of the export.
   const std::string inside = w.fs.path("a/b");
   EXPECT_EQ(::mount("tmpfs", inside.c_str(), "tmpfs", 0, "size=1m"), 0);
