@@ -2,12 +2,13 @@
 """Suite nfs: what a call of NFS version 3 costs a file server, as root.
 
 One connection with 16 calls under way (4 for those of 1 MiB), made by libnfs' raw calls
-(bench/rivals/nfs/load.cc), each reply checked. The server has core 0, the client core 1; both are in
-a network namespace with a /run of its own, because the rival needs rpcbind and port 2049. Writes are
-unstable. create is CREATE and REMOVE in turn, each an operation; directories are on the disk before
-the reply (`heddle_async_*` leaves that out, as NFS-Ganesha does).
+(bench/rivals/nfs/load.cc), each reply checked. The server has core 0, the client core 1; both are
+in a network namespace with a /run of its own, because the rival needs rpcbind and port 2049. Writes
+are unstable. create is CREATE and REMOVE in turn, each an operation; directories are on the disk
+before the reply (`heddle_async_*` leaves that out, as NFS-Ganesha does).
 
-Subjects: apps/nfs with both fast drivers; `ganesha`, Debian's nfs-ganesha with its FSAL VFS, version 3.
+Subjects: apps/nfs with both fast drivers; `ganesha`, Debian's nfs-ganesha with its FSAL VFS, for
+version 3.
 """
 
 import json

@@ -71,8 +71,9 @@ class Server:
         if self.prepare:
             self.prepare(self.port)
         try:
+            command = self.enter(self.command(self.port))
             self.process = subprocess.Popen(
-                [str(c) for c in self.enter(self.command(self.port))], env={**os.environ, **self.env},
+                [str(c) for c in command], env={**os.environ, **self.env},
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                 preexec_fn=machine.pin_to(machine.SERVER_CORE, self.group))
             self.wait()
@@ -121,7 +122,7 @@ class Suite:
         return cls(context).plan
 
     def load(self, case, server, words, check, values):
-        """Runs the load client `self.client`; `check` raises OSError or Failed for wrong answers.
+        """Runs the load client `self.client`; `check` raises OSError or Failed for a bad answer.
 
         `values` makes figures of what the client prints. `self.warmup` is in seconds.
         """

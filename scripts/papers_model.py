@@ -183,8 +183,8 @@ def page(rows, head):
            f"| `k`, the kernel's for one end of it | {c.kernel:.0f} B | `{few}` |", ""]
     out += ["## Cores", "",
             "Requests a second of `heddle serve`, 100 B, kept alive, no hop between colors; and"
-            " with two hops, as a", "program whose connections share one color of data. [hops.cc](../../bench/core/hops.cc)"
-            " counts both in the simulation.", "",
+            " with two hops, as a", "program whose connections share one color of data."
+            " [hops.cc](../../bench/core/hops.cc) counts both in the simulation.", "",
             "| cores | requests a second | times one core | with two hops |", "|--:|--:|--:|--:|"]
     for cores in (1, 2, 3, 4, 8, 16):
         out.append(f"| {cores} | {grouped(rate(c, cores))} | {speedup(c, cores):.2f} | "

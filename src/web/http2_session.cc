@@ -33,13 +33,13 @@ task<> http2_server_connection::leave(stream& conn) {
 
 task<> http2_server_connection::linger(stream& conn) {
   if (broken || conn.is_cut()) co_return;
-  conn.shutdown_write();
   static_cast<void>(
       co_await as_expected(with_timeout(drop_input(conn), shared.options.linger_timeout)));
 }
 
 /// The client may send as much as its window allows.
 task<> http2_server_connection::drop_input(stream& conn) {
+  conn.shutdown_write();  // throws if the client has reset the connection
   std::size_t left = shared.options.drain_bytes_max + bounds.connection_window;
   for (;;) {
     const received in = co_await conn.receive();
