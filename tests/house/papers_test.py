@@ -5,8 +5,10 @@ of scripts/papers_rows.toml are sound, and pages, pictures and the model say wha
 import pathlib
 import re
 import sys
+import threading
 import tomllib
 import unittest
+import unittest.mock
 import xml.dom.minidom
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -19,6 +21,9 @@ import bench_curves
 import bench_knot
 import bench_lines
 import bench_machine as machine
+import bench_nfs
+import bench_rolling
+import bench_servers
 import bench_svg
 import papers_model
 import papers_pages
@@ -326,6 +331,35 @@ class Suites(unittest.TestCase):
             bench_knot.process_values("Name:\tx\nState:\tZ\n")
         self.assertEqual(bench_knot.rates([("cpu_us", 20.0, "us"), ("p50", 1, "us")]),
                          [("requests_per_core_s", 50000.0, "1/s")])
+
+    def test_calls_of_NFS_become_rates_and_none_is_no_figure(self):
+        found = bench_nfs.values('{"operations": 300, "seconds": 2.0, "server_s": 1.5}')
+        self.assertEqual([v for _, v, _ in found], [200.0, 5000.0, 150.0, 0.75])
+        with self.assertRaisesRegex(machine.Failed, "nothing was measured"):
+            bench_nfs.values('{"operations": 0, "seconds": 2.0, "server_s": 1.5}')
+
+    def test_a_client_of_a_rolling_restart_finds_each_wrong_answer(self):
+        for status, data, wrong in ((200, b"good", 0), (200, b"goo", 1), (503, b"good", 1)):
+            over = threading.Event()
+            reader = bench_rolling.Reader(0, 1, over, {"/a": b"good"})
+            reader.ask = lambda *_, s=status, d=data: (over.set(), (s, d))[1]
+            reader.run()
+            self.assertEqual((reader.asked, reader.answered, len(reader.wrong)), (1, 1, wrong))
+
+    def test_a_suite_checks_a_server_once_and_ends_it(self):
+        stopped, checked = [], []
+        server = unittest.mock.Mock(name="one", port=1)
+        server.pids.return_value = []
+        server.enter.side_effect = lambda command: ["echo", *command]
+        server.stop.side_effect = lambda: stopped.append(server)
+        suite = bench_servers.Suite(None, "test")
+        suite.client, suite.warmup = "client", 0
+        suite.started.append(server)
+        for _ in range(2):
+            said = suite.load("a", server, ["--seconds", 1], lambda: checked.append(1), str.strip)
+        self.assertEqual(said, "client --port 1 --warmup 0 --seconds 1")
+        suite.plan.close()
+        self.assertEqual((checked, stopped), ([1], [server]))
 
     def test_slabs_are_added_up_and_none_is_no_figure(self):
         text = ("# name\nTCP {} 90 2000 1 1\nsock_inode_cache {} 9 800 1 1\nfilp {} 9 200 1 1\n"
