@@ -18,7 +18,7 @@ binding bus::bind_slot(detail::topic_record& r, detail::slot s, detail::slot_inf
   info.serial = ++serial_;
   if (in_raise()) {
     pending_.push_back({&r, s, info});
-    unsettled_ = true;
+    note_change();
   } else {
     insert(r, s, info);
     refresh(r);
@@ -75,15 +75,51 @@ void bus::refresh(detail::topic_record& r) noexcept {
 void bus::set_active(detail::topic_record& r, const detail::variant* v) noexcept {
   const detail::variant_table& table = r.calls.variants;
   if (table.count == 0 || table.plan != merged_.plan) return;
-  detail::merged_topic& merged = merged_.at(table.block_at);
-  // A topic of the same name in another file stays generic.
-  if (merged.topic != nullptr && merged.topic != r.topic) return;
-  merged.topic = r.topic;
-  r.active = merged.active = v;
-  merged.begin = r.begin;
-  merged.end = r.end;
+  const detail::topic_info*& owner = merged_memory_.topics[table.topic];
+  if (owner != nullptr && owner != r.topic) return;  // a topic of the same name in another file
+  owner = r.topic;
+  if (merged_memory_.all_generic) return;
+  if (std::ranges::find(merged_memory_.generic, r.topic->hash) != merged_memory_.generic.end())
+    return;
+  detail::merged_memory::chain& chain = merged_memory_.chains[table.chain];
+  if (r.active != nullptr) --chain.matching;
+  if (v != nullptr) ++chain.matching;
+  r.active = v;
+  const detail::variant* const name = table.chain_len == 1 ? v : table.lead;
+  chain.idle =
+      chain.matching == table.chain_len ? detail::idle_state(name) : detail::chain_state::differs;
+  merged_.states[table.chain] = chain.idle;
   if (v == nullptr) return;
-  for (std::uint32_t i = 0; i < v->len; ++i) merged.set_self(i, r.bound[i].self);
+  void** const objects = merged_.objects + table.objects_at;
+  for (std::uint32_t i = 0; i < v->len; ++i)
+    objects[i] = v->numbers[i] < 0 ? static_cast<void*>(&r.bound[i]) : r.bound[i].self;
+}
+
+/// A change of bindings in a raise, which applies after it. No chain's state says "busy" any more,
+/// so that the merged raises in progress go on generically, and at their ends apply the change.
+void bus::note_change() noexcept {
+  unsettled_ = true;
+  for (std::size_t i = 0; i < merged_memory_.chains.size(); ++i) {
+    if (!detail::is_busy(merged_.states[i])) continue;
+    merged_.states[i] = detail::chain_state::differs;
+    ++changed_raises_;
+  }
+}
+
+void bus::leave_changed() noexcept {
+  --changed_raises_;
+  if (unsettled_) settle_behind_raises();
+}
+
+bool bus::in_merged_raise() const noexcept {
+  if (changed_raises_ != 0) return true;
+  for (std::size_t i = 0; i < merged_memory_.chains.size(); ++i)
+    if (detail::is_busy(merged_.states[i])) return true;
+  return false;
+}
+
+void bus::settle_behind_raises() noexcept {
+  if (!in_raise()) settle();
 }
 
 bool bus::unbind(const binding& b) noexcept {
@@ -145,8 +181,8 @@ void bus::remove(detail::topic_record& r, std::size_t at) noexcept {
     r.has_tombstones = true;
     if (r.recording != nullptr) [[unlikely]]
       r.recording->forget_bindings(r);
+    note_change();
     set_active(r, nullptr);
-    unsettled_ = true;
     return;
   }
   const detail::slot gone = r.bound[at];
@@ -191,6 +227,8 @@ void bus::settle() noexcept {
     insert(*p.record, p.slot, p.info);
     refresh(*p.record);
   }
+  for (std::size_t i = 0; i < merged_memory_.chains.size(); ++i)
+    merged_.states[i] = merged_memory_.chains[i].idle;
   for (const auto& [self, destroy] : garbage)
     destroy(self);  // the closure's destructor may bind, unbind or raise
 }
@@ -206,7 +244,7 @@ void bus::wait_for(detail::topic_info& topic, detail::make_topic_calls calls,
     r.serves_waiters = true;
   }
   waiter.late = in_raise();
-  if (waiter.late) unsettled_ = true;
+  if (waiter.late) note_change();
   r.waiters.push_back(waiter);
 }
 

@@ -17,6 +17,18 @@ const char* variable(const char* name) noexcept {
   return value == nullptr || *value == '\0' ? nullptr : value;
 }
 
+/// HEDDLE_BUS_GENERIC: hashes of topics with commas between, or "all". With it `heddle optimize`
+/// measures what merging gains. Other words name no topic.
+void read_generic(detail::merged_memory& m) {
+  const char* at = variable("HEDDLE_BUS_GENERIC");
+  if (at == nullptr) return;
+  m.all_generic = std::string_view(at) == "all";
+  for (char* end = nullptr; *at != '\0'; at = *end == ',' ? end + 1 : end) {
+    m.generic.push_back(std::strtoull(at, &end, 16));
+    if (end == at) return;
+  }
+}
+
 /// A recorder for the files that bus_options and the environment name, or none. A file that a
 /// variable names is the user's choice; an error there costs what would be recorded, but must not
 /// stop the program. It is reported once, not for each bus.
@@ -116,9 +128,19 @@ detail::topic_record& bus::obtain(detail::topic_info& topic, detail::make_topic_
 
 void bus::take_plan(const detail::variant_table& table) {
   if (table.count == 0 || merged_.plan != nullptr) return;  // the first plan is the bus's plan
-  // All zero means: no variant, no record.
-  merged_memory_ = std::make_unique<std::byte[]>(table.block_words * sizeof(void*));
-  merged_ = {table.plan, merged_memory_.get()};
+  const bool is_near = table.size.chains <= detail::merged_block::near_chains &&
+                       table.size.objects <= detail::merged_block::near_objects;
+  merged_memory_.chains.resize(table.size.chains);
+  merged_memory_.topics.resize(table.size.topics);
+  read_generic(merged_memory_);
+  if (!is_near) {
+    merged_memory_.far_states.resize(table.size.chains);
+    merged_memory_.far_objects.resize(table.size.objects);
+  }
+  merged_.states = is_near ? merged_.near_states : merged_memory_.far_states.data();
+  merged_.objects = is_near ? merged_.near_objects_of : merged_memory_.far_objects.data();
+  merged_.topics = merged_memory_.topics.data();
+  merged_.plan = table.plan;
 }
 
 void bus::rebuild_table() {
@@ -153,7 +175,10 @@ std::size_t bus::count_handlers(const detail::topic_info& topic) const noexcept 
 
 std::size_t bus::count_merged(const detail::topic_info& topic) const noexcept {
   const detail::topic_record* const r = look_up(topic);
-  return r == nullptr || r->active == nullptr ? 0 : r->active->len;
+  if (r == nullptr || r->active == nullptr) return 0;
+  const bool whole =
+      merged_memory_.chains[r->calls.variants.chain].idle != detail::chain_state::differs;
+  return whole ? r->active->len : 0;
 }
 
 }  // namespace heddle

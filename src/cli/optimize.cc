@@ -2,7 +2,9 @@
 // heddle optimize PROFILE: prints the handlers that a build will merge, and writes the plan for the
 // compiler. --build is for a step of a build (heddle_optimize in CMake): a missing or useless
 // profile then gives a program without a plan and a message, never a failed build. --check reports
-// which of the plan's handlers a program contains.
+// which of the plan's handlers a program contains; with --run it also measures what merging gains,
+// and notes topics that are slower merged, so that the next plan leaves them out.
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <memory>
@@ -11,7 +13,10 @@
 
 #include "cli/verbs.hh"
 #include "heddle/base/error.hh"
+#include "heddle/bus/detail/hex.hh"
+#include "heddle/optimizer/measure.hh"
 #include "heddle/optimizer/planner.hh"
+#include "heddle/probe/json.hh"
 
 namespace heddle::cli {
 namespace {
@@ -21,6 +26,10 @@ struct optimize_options {
   std::string header;
   std::string fallback;
   std::string check;
+  std::string original;
+  std::string run;
+  std::size_t rounds = 9;
+  bool json = false;
   plan_options plan = {};
   bool build = false;
   bool strict = false;
@@ -63,6 +72,77 @@ profile_data profile_for_build(const optimize_options& o) {
   }
 }
 
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> all;
+  for (std::string word; in >> word;) all.push_back(word);
+  return all;
+}
+
+std::string names_of(const measured_chain& c, const profile_data& profile) {
+  std::string all;
+  for (const std::uint32_t t : c.topics) all += (all.empty() ? "" : ", ") + profile.topics[t].name;
+  return all;
+}
+
+std::string measured_json(const optimize_options& o, const measured_plan& m,
+                          const profile_data& profile, const plan& p) {
+  const auto number = [](double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.0f", value);
+    return std::string(text);
+  };
+  std::string out = "{\"schema\":1,\"program\":" + json_quoted(o.check) +
+                    ",\"original\":" + json_quoted(o.original) +
+                    ",\"rounds\":" + std::to_string(m.rounds) +
+                    ",\"original_ns\":" + number(m.original_ns) +
+                    ",\"merged_ns\":" + number(m.merged_ns) + ",\"chains\":[";
+  for (const measured_chain& c : m.chains) {
+    if (!out.ends_with('[')) out += ',';
+    out += "{\"topics\":[";
+    for (const std::uint32_t t : c.topics)
+      out += (out.ends_with('[') ? "" : ",") + json_quoted(profile.topics[t].name);
+    out += "],\"gain_ns\":" + number(c.gain_ns) + ",\"rounds_lost\":" + std::to_string(c.lost) +
+           ",\"left_out\":" + (c.slower ? "true}" : "false}");
+  }
+  out += "],\"notes\":[";
+  for (const std::string& note : p.notes)
+    out += (out.ends_with('[') ? "" : ",") + json_quoted(note);
+  return out + "]}\n";
+}
+
+/// Measures a program, prints the result, and notes the slower topics beside the profile. With
+/// --strict, a plan that gains nothing is an error.
+int measure(const optimize_options& o, const plan& p, const profile_data& profile) {
+  const measured_plan m = measure_plan(p, profile,
+                                       {.program = o.check,
+                                        .original = o.original,
+                                        .arguments = words_of(o.run),
+                                        .rounds = o.rounds});
+  const std::string slower = slower_text(m, profile);
+  std::string noted;  // the topics that are left out already stay so: this program cannot tell
+  for (const left_out_topic& t : o.plan.left_out) {
+    const auto about = std::ranges::find(profile.topics, t.hash, &profile_topic::hash);
+    if (about != profile.topics.end())
+      noted += detail::hex(t.hash) + '\t' + t.reason + '\t' + about->name + '\n';
+  }
+  if (!slower.empty()) write_if_changed(slower_file(o.profile), noted + slower);
+  if (o.json) {
+    std::fputs(measured_json(o, m, profile, p).c_str(), stdout);
+  } else {
+    std::printf("merged %.2f ms, original %.2f ms of processor time: %.3f of the original\n",
+                m.merged_ns / 1e6, m.original_ns / 1e6, m.merged_ns / m.original_ns);
+    std::printf("gain, ms  rounds lost  topics\n");
+    for (const measured_chain& c : m.chains)
+      std::printf("%8.2f  %5zu of %-3zu  %s%s\n", c.gain_ns / 1e6, c.lost, m.rounds,
+                  names_of(c, profile).c_str(), c.slower ? " (slower: left out)" : "");
+    for (const std::string& note : p.notes) std::printf("note: %s\n", note.c_str());
+    if (!slower.empty())
+      std::printf("%s: the next build leaves these topics out\n", slower_file(o.profile).c_str());
+  }
+  return o.strict && (m.merged_ns > m.original_ns || !slower.empty()) ? 1 : 0;
+}
+
 int check(const optimize_options& o, const plan& p, const profile_data& profile) {
   const std::optional<std::string> program = contents_of(o.check);
   if (!program)
@@ -84,11 +164,29 @@ int check(const optimize_options& o, const plan& p, const profile_data& profile)
   return o.strict ? 1 : 0;
 }
 
-int run(const optimize_options& o) {
+/// The topics that an earlier measurement found slower, if any.
+std::vector<left_out_topic> left_out_by(const optimize_options& o) {
+  const std::string path = slower_file(o.profile);
   try {
+    return parse_slower(contents_of(path).value_or(""));
+  } catch (const failure& e) {
+    throw failure(e.code(), path + ", " + e.what());
+  }
+}
+
+int run(optimize_options& o) {
+  try {
+    if (!o.run.empty() && o.check.empty())
+      throw failure(std::make_error_code(std::errc::invalid_argument),
+                    "--run: name the merged program, too: --check PROGRAM");
     const profile_data profile = o.build ? profile_for_build(o) : read_profile(o.profile);
+    o.plan.left_out = left_out_by(o);
     const plan p = profile.topics.empty() ? plan() : make_plan(profile, o.plan);
-    if (!o.check.empty()) return check(o, p, profile);
+    if (!o.check.empty()) {
+      const int status = check(o, p, profile);
+      const bool measures = !o.run.empty() || !o.original.empty() || o.json;
+      return status != 0 || !measures || p.topics.empty() ? status : measure(o, p, profile);
+    }
     write_if_changed(o.header, plan_header(p, profile));
     write_if_changed(o.fallback, plan_fallback(p));
     if (!o.build) {
@@ -131,6 +229,14 @@ verb_function add_optimize(command& verb) {
        {.values = whole_range{1, 4096}, .show_default = true}},
       {"--compiler", &plan.compiler, "The build's compiler, as in the profile"},
       {"--check", &o->check, "Say which of the plan's handlers this program has"},
+      {"--run", &o->run, "With --check: measure what merging gains, in runs with these arguments"},
+      {"--original", &o->original,
+       "With --check: measure, too, beside the same program built without a plan"},
+      {"--rounds",
+       &o->rounds,
+       "Times to measure",
+       {.values = whole_range{1, 1000}, .show_default = true}},
+      {"--json", &o->json, "With --check: measure, and print it for programs"},
       {"--build", &o->build, "A step of a build: without a usable profile, no plan"},
       {"--strict", &o->strict, "Fail where the plan and the program disagree"},
   });

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Writes a plan as source: constants for the compiler, and definitions for names the linker misses.
+#include <algorithm>
+
 #include "heddle/bus/detail/hex.hh"
 #include "heddle/optimizer/planner.hh"
 
@@ -12,6 +14,18 @@ std::string comment_of(const std::string& name) {
   std::string out;
   for (const char c : name.substr(0, 200)) out += c == '\\' ? '/' : c;
   return out;
+}
+
+const char* word_of(detail::raised_from from) noexcept {
+  switch (from) {
+    case detail::raised_from::outside:
+      return "raised_from::outside";
+    case detail::raised_from::chain:
+      return "raised_from::chain";
+    case detail::raised_from::anywhere:
+      return "raised_from::anywhere";
+  }
+  return "";
 }
 
 std::string symbol_of(const plan& p, std::size_t number) {
@@ -36,8 +50,9 @@ std::string plan_header(const plan& p, const profile_data& profile) {
   for (const plan_topic& t : p.topics) {
     const profile_topic& about = profile.topics[t.topic];
     topics += "      {0x" + detail::hex(about.hash) + "u, " + std::to_string(variant_count) + ", " +
-              std::to_string(t.variants.size()) + (t.inlined ? ", true" : ", false") + "},  // " +
-              comment_of(about.name) + '\n';
+              std::to_string(t.variants.size()) + ", " + std::to_string(t.chain) + ", " +
+              word_of(t.from) + (t.several_raise ? ", true" : ", false") +
+              (t.inlined ? ", true" : ", false") + "},  // " + comment_of(about.name) + '\n';
     for (const plan_variant& v : t.variants) {
       variants +=
           "      {" + std::to_string(position) + ", " + std::to_string(v.numbers.size()) + "},\n";
@@ -47,6 +62,13 @@ std::string plan_header(const plan& p, const profile_data& profile) {
       position += v.numbers.size();
       ++variant_count;
     }
+  }
+  std::string chains;
+  for (std::uint32_t c = 0; c < p.chains.size(); ++c) {
+    std::size_t lead = 0;
+    for (std::uint32_t t = 0; t < p.chains[c]; ++t) lead += p.topics[t].variants.size();
+    chains += "      {" + std::to_string(lead) + ", " +
+              std::to_string(std::ranges::count(p.topics, c, &plan_topic::chain)) + "},\n";
   }
   std::string handlers;
   std::string tags;
@@ -62,7 +84,9 @@ std::string plan_header(const plan& p, const profile_data& profile) {
          "\";\n" + "  static constexpr int topic_count = " + std::to_string(p.topics.size()) +
          ";\n" + "  static constexpr int handler_count = " + std::to_string(p.handlers.size()) +
          ";\n" + "  static constexpr int variant_count = " + std::to_string(variant_count) + ";\n" +
+         "  static constexpr int chain_count = " + std::to_string(p.chains.size()) + ";\n" +
          "  static constexpr planned_topic topics[] = {\n" + topics + "  };\n" +
+         "  static constexpr planned_chain chains[] = {\n" + chains + "  };\n" +
          "  static constexpr planned_handler handlers[] = {\n" + handlers + "  };\n" +
          "  static constexpr planned_variant variants[] = {\n" + variants + "  };\n" +
          "  static constexpr std::int32_t sequence[] = {\n" + sequence + "  };\n" + "};\n" +

@@ -44,6 +44,13 @@ std::uint64_t stamp_of(const std::string& text) noexcept {
   return stamp;
 }
 
+std::string percent(std::uint64_t part, std::uint64_t whole) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f %%",
+                whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole));
+  return text;
+}
+
 class planner {
  public:
   planner(const profile_data& profile, const plan_options& options)
@@ -82,10 +89,23 @@ class planner {
       if (static_cast<double>(covered) >= options_.theta * static_cast<double>(plan_.calls_all))
         break;
       covered += calls;
+      if (static_cast<double>(calls) < options_.share_min * static_cast<double>(plan_.calls_all)) {
+        plan_.notes.push_back(profile_.topics[t].name + ": left out, because it makes " +
+                              percent(calls, plan_.calls_all) + " of the handler calls");
+        continue;
+      }
+      const auto slower =
+          std::ranges::find(options_.left_out, profile_.topics[t].hash, &left_out_topic::hash);
+      if (slower != options_.left_out.end()) {
+        plan_.notes.push_back(profile_.topics[t].name + ": left out, because merged it was " +
+                              slower->reason);
+        continue;
+      }
       add_topic(t);
     }
     count_nested();
     choose_inlined();
+    choose_chains();
     note_ambiguous();
     if (profile_.dropped != 0)
       plan_.notes.push_back(std::to_string(profile_.dropped) +
@@ -185,7 +205,61 @@ class planner {
            depth != of.size() && of[up].topic != none && !of[up].several; up = of[up].topic)
         ++depth;
       const bool begins = depth != 0 && depth % std::max<std::size_t>(options_.levels_max, 1) == 0;
+      t.several_raise = of[t.topic].several;
       t.inlined = !of[t.topic].several && !begins && depth != of.size();
+    }
+  }
+
+  /// Whether each raise in the profile ran the one sequence that is merged. Names that files share
+  /// are compared for each topic.
+  [[nodiscard]] bool is_steady(const plan_topic& t) const {
+    const profile_topic& about = profile_.topics[t.topic];
+    return t.variants.size() == 1 && !local_to_unit(about.name) && about.sequences.size() == 1;
+  }
+
+  /// Joins topics to chains, along the edges that carry a twentieth of the raises or more.
+  void choose_chains() {
+    constexpr std::size_t none = ~std::size_t{0};
+    std::vector<std::size_t> planned(profile_.topics.size(), none);
+    std::vector<std::size_t> first(plan_.topics.size());
+    for (std::size_t i = 0; i < plan_.topics.size(); ++i) planned[plan_.topics[i].topic] = i;
+    std::iota(first.begin(), first.end(), std::size_t{0});
+    const auto head = [&](std::size_t i) {
+      while (first[i] != i) i = first[i];
+      return i;
+    };
+    const auto ends = [&](const profile_edge& e) {
+      const bool nested = e.kind == edge_kind::nested && e.from_topic != profile_edge::none;
+      return std::pair(nested ? planned[e.from_topic] : none, planned[e.to_topic]);
+    };
+    for (const profile_edge& e : profile_.edges) {
+      const auto [from, to] = ends(e);
+      if (from == none || to == none || !is_steady(plan_.topics[from]) ||
+          !is_steady(plan_.topics[to]) || e.count < profile_.topics[e.to_topic].raises / 20)
+        continue;
+      const auto [low, high] = std::minmax(head(from), head(to));
+      first[high] = low;
+    }
+    for (std::size_t i = 0; i < plan_.topics.size(); ++i) {
+      const std::size_t lead = head(i);
+      if (lead == i) plan_.chains.push_back(static_cast<std::uint32_t>(i));
+      plan_.topics[i].chain = lead == i ? static_cast<std::uint32_t>(plan_.chains.size() - 1)
+                                        : plan_.topics[lead].chain;
+    }
+    std::vector<std::uint64_t> inside(plan_.topics.size());
+    for (const profile_edge& e : profile_.edges) {
+      const auto [from, to] = ends(e);
+      if (from == none || to == none) continue;
+      if (plan_.topics[from].chain == plan_.topics[to].chain)
+        inside[to] += std::min(e.count, std::uint64_t{1} << 48);
+    }
+    for (std::size_t i = 0; i < plan_.topics.size(); ++i) {
+      const std::uint64_t raises = profile_.topics[plan_.topics[i].topic].raises;
+      const std::uint64_t seldom = raises / 100;
+      if (inside[i] <= seldom)
+        plan_.topics[i].from = detail::raised_from::outside;
+      else if (raises - std::min(raises, inside[i]) <= seldom)
+        plan_.topics[i].from = detail::raised_from::chain;
     }
   }
 
@@ -204,13 +278,6 @@ class planner {
   std::vector<bool> ambiguous_;
   bool used_ambiguous_ = false;
 };
-
-std::string percent(std::uint64_t part, std::uint64_t whole) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f %%",
-                whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole));
-  return text;
-}
 
 }  // namespace
 

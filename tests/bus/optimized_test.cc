@@ -41,6 +41,14 @@ HEDDLE_TEST(optimized, "topics are merged where the handlers' numbers are sound"
   EXPECT_EQ(output_of(programs + "reversed merged"), "9 7 4 2\n");
 }
 
+HEDDLE_TEST(optimized, "HEDDLE_BUS_GENERIC switches topics of a merged program off") {
+  if (!merged_programs()) GTEST_SKIP() << "built without the heddle program";
+  EXPECT_EQ(output_of("HEDDLE_BUS_GENERIC=all " + programs + "merged merged"), "0 0 0 0\n");
+  EXPECT_EQ(output_of("HEDDLE_BUS_GENERIC=1,xyz,2 " + programs + "merged merged"), "9 7 4 2\n");
+  EXPECT_EQ(output_of("HEDDLE_BUS_GENERIC=all " + programs + "merged traces 0 20"),
+            output_of(programs + "generic traces 0 20"));
+}
+
 HEDDLE_TEST(optimized, "a number that means two handlers is not used, whatever the linker kept") {
   if (!merged_programs()) GTEST_SKIP() << "built without the heddle program";
   const std::string trace = "0:1004,0 0:1004,1 0:1004,2 0\n";

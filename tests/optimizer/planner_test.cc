@@ -40,7 +40,8 @@ HEDDLE_TEST(planner, "the busiest topics are merged until theta of the calls is 
   EXPECT_EQ(most.topics[0].topic, 0u);
   EXPECT_EQ(most.topics[1].topic, 1u);
   EXPECT_EQ(make_plan(three_topics(), {.theta = 0.3, .compiler = {}}).topics.size(), 1u);
-  EXPECT_EQ(make_plan(three_topics(), {.theta = 1, .compiler = {}}).topics.size(), 3u);
+  const plan_options all{.theta = 1, .share_min = 0, .compiler = {}};
+  EXPECT_EQ(make_plan(three_topics(), all).topics.size(), 3u);
   EXPECT_EQ(make_plan(three_topics(), {.theta = 0, .compiler = {}}).topics.size(), 0u);
 }
 
@@ -100,7 +101,8 @@ HEDDLE_TEST(planner, "the header is constants and names, and no name of the prog
   p.handlers[0].name = "&app::f\\";
   p.topics[0].name = "app::busy */ #error \"\\";
   const std::string header = plan_header(make_plan(p), p);
-  EXPECT_NE(header.find("{0x0000000000000011u, 0, 3, true},  // app::busy */ #error \"/\n"),
+  EXPECT_NE(header.find("{0x0000000000000011u, 0, 3, 0, raised_from::outside, false, true},  "
+                        "// app::busy */ #error \"/\n"),
             std::string::npos)
       << header;
   EXPECT_EQ(header.find('\\'), std::string::npos);
@@ -141,6 +143,52 @@ profile_data chain_of_six() {
     if (i != 0) p.edges.push_back({edge_kind::nested, i - 1, i - 1, i, 100});
   }
   return p;
+}
+
+HEDDLE_TEST(planner, "a topic with few of the calls is left out, and the plan says so") {
+  const plan p = make_plan(three_topics(), {.theta = 1, .compiler = {}});
+  EXPECT_EQ(p.topics.size(), 2u);
+  EXPECT_EQ(std::ranges::count(p.notes,
+                               "app::quiet: left out, because it makes 0.0 % of the handler calls"),
+            1);
+}
+
+HEDDLE_TEST(planner, "a topic that was measured to be slower is left out, with the reason") {
+  const plan p = make_plan(three_topics(), {.left_out = {{0x11, "slower by 1 %"}}, .compiler = {}});
+  ASSERT_EQ(p.topics.size(), 1u);
+  EXPECT_EQ(p.topics[0].topic, 1u);
+  EXPECT_EQ(std::ranges::count(p.notes, "app::busy: left out, because merged it was slower by 1 %"),
+            1);
+}
+
+/// For each topic: its chain, and o, c or a: raised from outside of the chain, in it, anywhere.
+std::string chains_of(const profile_data& p) {
+  plan made = make_plan(p, {.theta = 1, .compiler = {}});
+  std::ranges::sort(made.topics, {}, &plan_topic::topic);
+  std::string all;
+  for (const plan_topic& t : made.topics) {
+    all += std::to_string(t.chain);
+    all += t.from == detail::raised_from::outside ? 'o'
+           : t.from == detail::raised_from::chain ? 'c'
+                                                  : 'a';
+  }
+  return all;
+}
+
+HEDDLE_TEST(planner, "topics whose handlers raise each other, always alike, are one chain") {
+  EXPECT_EQ(chains_of(chain_of_six()), "0o0c0c0c0c0c");
+  profile_data changes = chain_of_six();
+  changes.topics[2].sequences.push_back({1, {2, 3}});
+  EXPECT_EQ(chains_of(changes), "1o1c0o2o2c2c");  // topic 2 has the most calls
+  profile_data seldom = chain_of_six();
+  seldom.edges[2].count = 4;  // topic 3 is mostly raised by others
+  EXPECT_EQ(chains_of(seldom), "0o0c0c1o1c1c");
+  profile_data both = chain_of_six();
+  both.edges[2].count = 60;
+  EXPECT_EQ(chains_of(both), "0o0c0c0a0c0c");
+  profile_data local = chain_of_six();
+  local.topics[1].name = "(anonymous namespace)::step in main.cc";
+  EXPECT_EQ(chains_of(local), "0o1o2o2c2c2c");
 }
 
 std::string inlined_of(const profile_data& p) {

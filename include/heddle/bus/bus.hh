@@ -38,9 +38,8 @@ inline constexpr bool raised_with<topic_signature<R, Args...>, Us...> =
 template <class T, class Plan, class R, class... Args>
 [[gnu::always_inline]] inline R raise_topic(topic_signature<R, Args...>, bus& b,
                                             pass_t<Args>... args);
-template <class T, class Plan, class R, class... Args>
-[[gnu::always_inline]] inline R raise_here(topic_signature<R, Args...>, bus& b,
-                                           pass_t<Args>... args);
+template <class T, class Plan, class Signature>
+struct raise_of;
 
 /// The part of a bus that a post under way refers to; it may outlive the bus.
 struct bus_address {
@@ -251,7 +250,7 @@ class bus {
     return count_handlers(detail::topic_info_of<T>);
   }
   /// Whether a raise is in progress.
-  [[nodiscard]] bool in_raise() const noexcept { return raising_; }
+  [[nodiscard]] bool in_raise() const noexcept { return raising_ || in_merged_raise(); }
   /// The number of T's handlers that are now merged into one function; 0 without a plan, or while
   /// the bindings do not match it.
   template <any_topic T>
@@ -267,8 +266,8 @@ class bus {
   template <any_topic T>
   friend class next_raise;
   friend struct detail::delivery;
-  template <class T, class Plan, class R, class... Args>
-  friend R detail::raise_here(topic_signature<R, Args...>, bus&, detail::pass_t<Args>...);
+  template <class T, class Plan, class Signature>
+  friend struct detail::raise_of;
 
   struct entry {
     detail::topic_info* key;
@@ -290,13 +289,14 @@ class bus {
     ~raising() {
       bus_.raising_ = outer_;
       if (!outer_ && bus_.unsettled_) [[unlikely]]
-        bus_.settle();
+        bus_.settle_behind_raises();
     }
 
    private:
     bus& bus_;
     bool outer_;
   };
+  class merging;  // the same for a merged raise
 
   template <any_topic T>
   [[nodiscard]] detail::topic_record& find() noexcept {
@@ -329,6 +329,10 @@ class bus {
   void remove(detail::topic_record& r, std::size_t at) noexcept;
   void refresh(detail::topic_record& r) noexcept;
   void settle() noexcept;
+  void settle_behind_raises() noexcept;
+  void note_change() noexcept;
+  [[gnu::cold]] void leave_changed() noexcept;
+  [[nodiscard]] bool in_merged_raise() const noexcept;
   void wait_for(detail::topic_info& topic, detail::make_topic_calls calls,
                 detail::topic_waiter& waiter);
   template <any_topic T, class Plan>
@@ -354,13 +358,15 @@ class bus {
 
   entry* table_;
   std::size_t table_mask_ = 0;
-  bool raising_ = false;    // a raise is in progress
+  bool raising_ = false;    // a generic raise is in progress
   bool unsettled_ = false;  // settle() has work
+  // Merged raises in progress whose chain's state no longer says so, because bindings changed.
+  std::uint32_t changed_raises_ = 0;
   detail::merged_block merged_;
   std::uint64_t serial_ = 0;
   std::size_t handler_count_ = 0;
   std::atomic<std::size_t> delivery_count_ = 0;  // written by the home color only; relaxed
-  std::unique_ptr<std::byte[]> merged_memory_;
+  detail::merged_memory merged_memory_;
   std::unique_ptr<detail::recorder> recorder_;
   detail::topic_record without_handlers_;  // the record of every topic without handlers
   std::vector<std::unique_ptr<detail::topic_record>> records_;

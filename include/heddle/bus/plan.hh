@@ -17,11 +17,24 @@
 namespace heddle::detail {
 
 // The elements of a plan's constants.
+/// Where most raises of a topic come from.
+enum class raised_from : std::uint8_t {
+  outside,   ///< code outside of the topic's chain
+  chain,     ///< handlers of the topic's chain
+  anywhere,  ///< often the one, often the other
+};
 struct planned_topic {
   std::uint64_t hash;
   int first_variant;
   int variant_count;
-  bool inlined;  ///< GCC: a raise of it may be inlined into the raiser
+  int chain;
+  raised_from from;
+  bool several_raise;  ///< more than one handler raises it
+  bool inlined;        ///< GCC: a raise of it may be inlined into the raiser
+};
+struct planned_chain {
+  int lead;  ///< the variant that names its state
+  int len;   ///< topics
 };
 struct planned_handler {
   std::uint64_t hash;
@@ -59,16 +72,26 @@ struct planned {
   [[nodiscard]] static consteval int number_at(int v, int i) {
     return Data::sequence[Data::variants[v].first + i];
   }
-  /// The offset of a topic's data in the merged block, in words.
-  [[nodiscard]] static consteval std::uint32_t block_at(int topic) {
+  [[nodiscard]] static consteval planned_chain chain(int i) { return Data::chains[i]; }
+  /// The offset of a topic's objects in merged_block::objects.
+  [[nodiscard]] static consteval std::uint32_t objects_at(int topic) {
     std::uint32_t at = 0;
     for (int i = 0; i < topic; ++i) {
       int longest = 0;
       for (int v = 0; v < Data::topics[i].variant_count; ++v)
         longest = std::max(longest, len_of(Data::topics[i].first_variant + v));
-      at += merged_topic::words + static_cast<std::uint32_t>(longest);
+      at += static_cast<std::uint32_t>(longest);
     }
     return at;
+  }
+  static constexpr plan_size size() {
+    return {static_cast<std::uint32_t>(Data::topic_count),
+            static_cast<std::uint32_t>(Data::chain_count), objects_at(Data::topic_count)};
+  }
+  /// Whether its data are inside of a bus.
+  [[nodiscard]] static consteval bool is_near() {
+    return size().chains <= merged_block::near_chains &&
+           size().objects <= merged_block::near_objects;
   }
   [[nodiscard]] static constexpr variant_table variants_of(std::uint64_t hash);
 };
@@ -106,9 +129,17 @@ constexpr variant_table variants_among(std::uint64_t hash, std::integer_sequence
   variant_table found;
   const auto look_at = [&]<int I>(std::integral_constant<int, I>) {
     if (Data::topics[I].hash != hash || found.count != 0) return;
-    found = {&variants_in<Data>, &variants_in<Data>.all[Data::topics[I].first_variant],
-             static_cast<std::uint32_t>(Data::topics[I].variant_count), planned<Data>::block_at(I),
-             planned<Data>::block_at(Data::topic_count)};
+    constexpr planned_topic topic = Data::topics[I];
+    constexpr planned_chain chain = Data::chains[topic.chain];
+    found = {&variants_in<Data>,
+             &variants_in<Data>.all[topic.first_variant],
+             static_cast<std::uint32_t>(topic.variant_count),
+             static_cast<std::uint32_t>(I),
+             static_cast<std::uint32_t>(topic.chain),
+             static_cast<std::uint32_t>(chain.len),
+             planned<Data>::objects_at(I),
+             &variants_in<Data>.all[chain.lead],
+             planned<Data>::size()};
   };
   (look_at(std::integral_constant<int, Topic>()), ...);
   return found;

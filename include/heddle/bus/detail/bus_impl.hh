@@ -5,48 +5,11 @@
 
 #include "heddle/bus/bus.hh"
 #include "heddle/bus/detail/hot.hh"
+#include "heddle/bus/detail/raise.hh"
 
 namespace heddle {
 
 namespace detail {
-
-template <class T, class Plan, class R, class... Args>
-[[gnu::always_inline]] inline R raise_here(topic_signature<R, Args...> signature, bus& b,
-                                           pass_t<Args>... args) {
-  const bus::raising inside(b);
-  const auto find = [&b]() __attribute__((always_inline)) -> const topic_record& {
-    return b.template find<T>();
-  };
-  return run_topic<T, Plan, R, Args...>(signature, b.merged_, find,
-                                        static_cast<pass_t<Args>>(args)...);
-}
-
-template <class T, class Plan, class R, class... Args>
-[[gnu::noinline]] R raise_apart(topic_signature<R, Args...> signature, bus& b,
-                                pass_t<Args>... args) {
-  return raise_here<T, Plan>(signature, b, static_cast<pass_t<Args>>(args)...);
-}
-
-/// Whether the code of a raise of T is a function of its own. If the merged code of one raise ends
-/// in a raise that begins the next, GCC would inline the next one into a handler, and then find the
-/// handler too large to inline. So the plan tells GCC where a function ends. Clang inlines from the
-/// leaves up and stops at its size limit.
-template <class T, class Plan>
-consteval bool raised_apart() {
-  constexpr int number = Plan::topic_of(topic_hash<T>);
-  if constexpr (number >= 0 && !inlines_calls) return !Plan::topic(number).inlined;
-  return false;
-}
-
-template <class T, class Plan, class R, class... Args>
-[[gnu::always_inline]] inline R raise_topic(topic_signature<R, Args...> signature, bus& b,
-                                            pass_t<Args>... args) {
-  if constexpr (raised_apart<T, Plan>()) {
-    return raise_apart<T, Plan>(signature, b, static_cast<pass_t<Args>>(args)...);
-  } else {
-    return raise_here<T, Plan>(signature, b, static_cast<pass_t<Args>>(args)...);
-  }
-}
 
 template <class Who>
 inline constexpr handler_info handler_info_of{

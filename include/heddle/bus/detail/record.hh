@@ -73,17 +73,31 @@ struct planned_number {
   int number = -1;
 };
 
-/// A sequence of handlers that a plan merges. Its address is its identity.
+/// A sequence of handlers that a plan merges. Its address is its identity, and is even.
 struct variant {
   const std::int32_t* numbers;  ///< -1: any handler, called through its slot
   std::uint32_t len;
 };
+
+/// The sizes of a plan.
+struct plan_size {
+  std::uint32_t topics = 0;
+  std::uint32_t chains = 0;
+  std::uint32_t objects = 0;
+};
+
+/// The plan's variants of one topic. A chain is a set of topics whose bindings one state describes,
+/// because their handlers raise each other; a topic with several variants is a chain of its own.
 struct variant_table {
   const void* plan = nullptr;
   const variant* first = nullptr;
   std::uint32_t count = 0;
-  std::uint32_t block_at = 0;     ///< offset of this topic's words in the bus's merged block
-  std::uint32_t block_words = 0;  ///< size of the whole block
+  std::uint32_t topic = 0;        ///< the topic's number in the plan
+  std::uint32_t chain = 0;        ///< the number of its chain
+  std::uint32_t chain_len = 0;    ///< topics in the chain
+  std::uint32_t objects_at = 0;   ///< offset of its handlers' objects in merged_block::objects
+  const variant* lead = nullptr;  ///< names the state of a chain of several topics
+  plan_size size{};
 };
 
 /// The purpose of a binding. Class bus itself binds `waiters`, which serves tasks.
@@ -125,31 +139,52 @@ struct topic_calls {
 };
 using make_topic_calls = topic_calls (*)();
 
-/// The data of a topic that a merged raise reads; pointers to the handlers' objects follow it in
-/// order.
-struct merged_topic {
-  const variant* active = nullptr;  ///< the variant that the bindings match now, or null
-  const slot* begin = nullptr;      ///< the record's; null until a handler is bound
-  const slot* end = nullptr;
-  const topic_info* topic = nullptr;  ///< the topic of these bindings: the first of this hash
-
-  static constexpr std::uint32_t words = 4;  ///< the size of this struct in pointers
-  [[nodiscard]] void* self(std::size_t at) const noexcept {
-    return reinterpret_cast<void* const*>(this + 1)[at];
-  }
-  void set_self(std::size_t at, void* object) noexcept {
-    reinterpret_cast<void**>(this + 1)[at] = object;
-  }
+/// The state of a chain of merged topics in one bus: one word, which a merged raise compares with a
+/// constant. It is a type of its own, so that the compiler knows which stores of handlers leave it
+/// as it is.
+enum class chain_state : std::uintptr_t {
+  differs = 0,  ///< the bindings of a topic differ from the plan, or changed in this raise
+  // Else the address of a variant: the bindings match. Plus 1: also, a raise of the chain runs.
 };
-static_assert(sizeof(merged_topic) == merged_topic::words * sizeof(void*));
+[[nodiscard]] inline chain_state idle_state(const variant* v) noexcept {
+  return static_cast<chain_state>(reinterpret_cast<std::uintptr_t>(v));
+}
+[[nodiscard]] inline chain_state busy_state(const variant* v) noexcept {
+  return static_cast<chain_state>(reinterpret_cast<std::uintptr_t>(v) + 1);
+}
+[[nodiscard]] inline bool is_busy(chain_state s) noexcept {
+  return (static_cast<std::uintptr_t>(s) & 1) != 0;
+}
 
-/// The merged topics of a bus in the plan's layout; a raise finds its topic by a constant offset.
+/// The part of a bus that merged raises read. The data of a small plan are inside, where a raise
+/// needs no pointer to them. Another plan's data never equal a state of this plan.
 struct merged_block {
-  const void* plan = nullptr;  ///< the plan that defines the layout
-  std::byte* memory = nullptr;
-  [[nodiscard]] merged_topic& at(std::size_t word) const noexcept {
-    return *reinterpret_cast<merged_topic*>(memory + word * sizeof(void*));
-  }
+  static constexpr std::uint32_t near_chains = 24;
+  static constexpr std::uint32_t near_objects = 72;
+
+  chain_state near_states[near_chains] = {};
+  void* near_objects_of[near_objects] = {};
+  const void* plan = nullptr;     ///< the plan that defines the layout
+  chain_state* states = nullptr;  ///< by chain
+  /// Objects of the handlers of all topics, in their order; for a hole, its slot.
+  void** objects = nullptr;
+  const topic_info** topics = nullptr;  ///< by topic: the first of its hash that was bound
+};
+
+/// The data of a plan's topics in one bus that only binding and unbinding need, and the memory of a
+/// plan that does not fit into a merged_block.
+struct merged_memory {
+  struct chain {
+    chain_state idle = chain_state::differs;  ///< the chain's state outside of raises
+    std::uint32_t matching = 0;               ///< the number of its topics that match
+  };
+  std::vector<chain> chains;
+  std::vector<const topic_info*> topics;
+  /// The hashes of topics that stay generic, as HEDDLE_BUS_GENERIC says; or all.
+  std::vector<std::uint64_t> generic;
+  bool all_generic = false;
+  std::vector<chain_state> far_states;
+  std::vector<void*> far_objects;
 };
 
 struct topic_record {
@@ -163,7 +198,7 @@ struct topic_record {
   std::vector<slot> bound;
   std::vector<slot_info> infos;  ///< parallel to bound
   list<topic_waiter> waiters;
-  /// The plan's variant that `bound` matches now, or null; see merged_block.
+  /// The plan's variant that `bound` matches now, or null.
   const variant* active = nullptr;
   recorder* recording = nullptr;
   /// One handler in place of all, which runs them. A topic has it while it has filters, and while
