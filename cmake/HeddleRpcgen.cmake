@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # heddle_rpcgen(TARGET a.x ... [LIBASYNC]) compiles XDR files at build time: a.x becomes the header
 # a.hh, which the target's sources include by this name. The target links heddle::rpc. With LIBASYNC
-# the header is a.h, in the style of libasync's compiler, for a target that includes arpc.h and links
-# heddle::tamer. Works in Heddle's tree and after find_package(heddle).
+# the header is a.h, in the style of libasync's compiler, for a target that includes arpc.h and
+# links heddle::tamer. Works in Heddle's tree and after find_package(heddle).
 function(heddle_rpcgen target)
   cmake_parse_arguments(PARSE_ARGV 1 rpcgen "LIBASYNC" "" "")
   if(TARGET heddle_rpcgen_program AND NOT CMAKE_CROSSCOMPILING)

@@ -27,7 +27,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   static_cast<void>(print(found));
   if (found.has_errors()) return 0;
-  const std::string cpp = rpcgen::to_cpp(parsed, "a.x");
+  std::string cpp = rpcgen::to_cpp(parsed, "a.x");
+  rpcgen::check_libasync(parsed, found);
+  if (!found.has_errors()) cpp += rpcgen::to_libasync(parsed, "a.x");
   const bool copies_lines = std::ranges::any_of(
       parsed.items, [](const auto& i) { return i->kind == rpcgen::item_kind::verbatim; });
   demand(copies_lines || std::ranges::count(cpp, '{') == std::ranges::count(cpp, '}'));

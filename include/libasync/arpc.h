@@ -33,17 +33,17 @@ inline constexpr rpc_type rpc_type_of{
     +[](xdr::writer& out, const void* v) { out.write(*static_cast<const T*>(v)); },
     +[](xdr::reader& in, void* v) { return in.read(*static_cast<T*>(v)); }};
 template <>
-inline constexpr rpc_type rpc_type_of<void>{
-    0, +[]() -> void* { return nullptr; }, +[](void*) {}, +[](xdr::writer&, const void*) {},
-    +[](xdr::reader&, void*) { return true; }};
+inline constexpr rpc_type rpc_type_of<void>{0, +[]() -> void* { return nullptr; }, +[](void*) {},
+                                            +[](xdr::writer&, const void*) {},
+                                            +[](xdr::reader&, void*) { return true; }};
 
 /// Limits of a connection; of one record, see axprt_stream::alloc().
 struct rpc_limits {
-  std::uint32_t calls_max = 1024;                ///< without a reply; then it is not read
-  std::size_t bytes_max = std::size_t{8} << 20;  ///< of these calls and unsent records
+  std::uint32_t calls_max = 1024;                ///< calls without a reply; then it is not read
+  std::size_t bytes_max = std::size_t{8} << 20;  ///< bytes of these calls and of unsent records
   nanoseconds record_time = std::chrono::seconds(30);  ///< from a record's first byte to its last
-  nanoseconds send_time = std::chrono::seconds(30);    ///< for each 256 KiB
-  xdr::reader_limits values = {};                      ///< of reading arguments and results
+  nanoseconds send_time = std::chrono::seconds(30);    ///< time for each 256 KiB
+  xdr::reader_limits values = {};                      ///< limits of reading arguments and results
 };
 
 }  // namespace heddle::libasync
@@ -270,7 +270,6 @@ class asrv : public virtual refcount {
                                        asrv_cb::ptr done = nullptr);
   ~asrv() override;
   void setcb(asrv_cb done) { done_ = std::move(done); }
-  [[nodiscard]] bool hascb() const noexcept { return static_cast<bool>(done_); }
   /// While stopped, calls get PROG_UNAVAIL.
   void stop() noexcept { stopped_ = true; }
   void start() noexcept { stopped_ = false; }
@@ -328,8 +327,6 @@ namespace heddle::libasync {
 template <class S, class Argument, class Result>
 class typed_call {
  public:
-  using arg_type = Argument;
-  using res_type = Result;
   explicit typed_call(S* call) noexcept : call_(call) {}
   [[nodiscard]] const Argument* getarg() const noexcept
     requires(!std::is_void_v<Argument>)
@@ -359,7 +356,6 @@ class typed_call {
   void reject(Why why) {
     call_->reject(why);
   }
-  [[nodiscard]] S* sbp() const noexcept { return call_; }
 
  private:
   S* call_;

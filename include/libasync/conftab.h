@@ -57,7 +57,8 @@ class conftab {
   /// Takes the words of a line. False if its name is unknown; *failed is set if its value is wrong,
   /// which is then said on standard error.
   [[nodiscard]] bool match(const vec<str>& words, const str& file, int line, bool* failed);
-  /// Takes all lines of a file, and says on standard error what is wrong. A null file is empty.
+  /// Takes all lines of a file, and says on standard error what is wrong. A null file is empty. If
+  /// `fd` is given, the file is read from it.
   [[nodiscard]] bool run(const str& file, unsigned flags = 0, int fd = -1,
                          status_t* status = nullptr);
   void apply_defaults();

@@ -49,12 +49,10 @@ class ihash {
     return find(buckets_[h % buckets_.size()], h, key);
   }
   /// The element of the same key that was inserted before v, or null.
-  [[nodiscard]] V* nextkeq(V* v) const {
-    return find((v->*Entry).next, (v->*Entry).hash, v->*Key);
-  }
+  [[nodiscard]] V* nextkeq(V* v) const { return find((v->*Entry).next, (v->*Entry).hash, v->*Key); }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
-  /// All elements, in no order: first(), and next() until null. The table must not change meanwhile.
+  /// All elements, in no order: first(), and next() until null. The table must not change.
   [[nodiscard]] V* first() const noexcept { return first_from(0); }
   [[nodiscard]] V* next(const V* v) const noexcept {
     const ihash_entry<V>& at = v->*Entry;

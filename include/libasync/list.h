@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * libasync's intrusive lists: list has a head, tailq also a tail. An element has an entry for each
- * list that it can be in, and is in one list of an entry at a time. A list owns nothing. Thread: one
- * color.
+ * list that it can be in, and is in one list of an entry at a time. A list owns nothing.
  */
 #pragma once
 
@@ -19,8 +18,29 @@ struct list_entry {
 template <class T>
 struct tailq_entry : list_entry<T> {};
 
+namespace heddle::libasync {
+
+template <class List, class T>
+struct walked_list {
+  /// Calls f with each element, which may remove itself.
+  void traverse(const std::function<void(T*)>& f) {
+    for (T* e = static_cast<List*>(this)->first; e != nullptr;) {
+      T* const after = List::next(e);
+      f(e);
+      e = after;
+    }
+  }
+  /// Takes all elements out, and deletes them.
+  void deleteall() {
+    List& all = static_cast<List&>(*this);
+    while (all.first != nullptr) delete all.remove(all.first);
+  }
+};
+
+}  // namespace heddle::libasync
+
 template <class T, list_entry<T> T::* Entry>
-struct list {
+struct list : heddle::libasync::walked_list<list<T, Entry>, T> {
   list() noexcept = default;
   list(const list&) = delete;
   list& operator=(const list&) = delete;
@@ -44,22 +64,10 @@ struct list {
     return e;
   }
   [[nodiscard]] static T* next(T* e) noexcept { return (e->*Entry).next; }
-  /// Calls f with each element, which may remove itself.
-  void traverse(const std::function<void(T*)>& f) {
-    for (T* e = first; e != nullptr;) {
-      T* const after = next(e);
-      f(e);
-      e = after;
-    }
-  }
-  /// Takes all elements out, and deletes them.
-  void deleteall() {
-    while (first != nullptr) delete remove(first);
-  }
 };
 
 template <class T, tailq_entry<T> T::* Entry>
-struct tailq {
+struct tailq : heddle::libasync::walked_list<tailq<T, Entry>, T> {
   tailq() noexcept = default;
   tailq(const tailq&) = delete;
   tailq& operator=(const tailq&) = delete;
@@ -97,16 +105,4 @@ struct tailq {
     return e;
   }
   [[nodiscard]] static T* next(T* e) noexcept { return (e->*Entry).next; }
-  /// Calls f with each element, which may remove itself.
-  void traverse(const std::function<void(T*)>& f) {
-    for (T* e = first; e != nullptr;) {
-      T* const after = next(e);
-      f(e);
-      e = after;
-    }
-  }
-  /// Takes all elements out, and deletes them.
-  void deleteall() {
-    while (first != nullptr) delete remove(first);
-  }
 };

@@ -40,5 +40,5 @@ enum auth_stat : int {
 
 /// The outcome in words.
 [[nodiscard]] const char* clnt_sperrno(clnt_stat how) noexcept;
-/// What `warn << how` writes.
+/// The text that `warn << how` writes.
 [[nodiscard]] inline const char* libasync_text(clnt_stat how) noexcept { return clnt_sperrno(how); }

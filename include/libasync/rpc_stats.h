@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Counts and times of answered calls, by procedure: get_rpc_stats().end_call(call, begun) at the end
- * of each handler. If active, a line of all is written to standard error each interval.
+ * Counts and times of answered calls, by procedure: get_rpc_stats().end_call(call, begun) at the
+ * end of each handler. If active, a line of all is written to standard error each interval.
  */
 #pragma once
 
@@ -25,17 +25,13 @@ class rpc_stat_collector_t {
  public:
   /// Call it before the reply, which frees the call. `begun` is a time of CLOCK_REALTIME.
   void end_call(const svccb* call, const timespec& begun);
-  /// `program.version.procedure count mean minimum maximum` for each procedure, with spaces between.
+  /// `program.version.procedure count mean minimum maximum` for each procedure.
   [[nodiscard]] str get_stat_line() const;
   void print_info() const;
   void reset() { all_.clear(); }
-  rpc_stat_collector_t& set_active(bool on) noexcept {
-    active_ = on;
-    return *this;
-  }
+  rpc_stat_collector_t& set_active(bool on) noexcept { return active_ = on, *this; }
   rpc_stat_collector_t& set_interval(u_int32_t seconds) noexcept {
-    interval_ = seconds;
-    return *this;
+    return interval_ = seconds, *this;
   }
   [[nodiscard]] const rpc_stats_t* find(u_int32_t prog, u_int32_t vers, u_int32_t proc) const;
 

@@ -24,9 +24,21 @@
 /// The bound of a type without one.
 inline constexpr std::uint32_t RPC_INFINITY = heddle::xdr::no_bound;
 
+namespace heddle::libasync {
+
+/// The base of types that know how an archive visits them, by visit(archive, value).
+struct visits_itself {};
+
+}  // namespace heddle::libasync
+template <class A, class V>
+  requires std::derived_from<V, heddle::libasync::visits_itself>
+bool describe(A& a, V& v) {
+  return std::remove_const_t<V>::visit(a, v);
+}
+
 /// `string<Max>`. It begins as the empty text, not as a null str.
 template <std::uint32_t Max = RPC_INFINITY>
-class rpc_str : public str {
+class rpc_str : public str, public heddle::libasync::visits_itself {
  public:
   static constexpr std::uint32_t maxsize = Max;
   rpc_str() : str("") {}
@@ -34,22 +46,18 @@ class rpc_str : public str {
   template <class Text>
     requires(std::convertible_to<const Text&, str> && !std::same_as<Text, rpc_str>)
   rpc_str(const Text& text) : str(static_cast<str>(text)) {}
+  template <class A, class V>
+  static bool visit(A& a, V& v) {
+    std::string text(v.view());
+    if (!a.characters(text, Max)) return false;
+    if constexpr (!std::is_const_v<V>) v = rpc_str(text);
+    return true;
+  }
 };
-template <class A, std::uint32_t Max>
-bool describe(A& a, rpc_str<Max>& v) {
-  std::string text;
-  if (!a.characters(text, Max)) return false;
-  v = rpc_str<Max>(text);
-  return true;
-}
-template <class A, std::uint32_t Max>
-bool describe(A& a, const rpc_str<Max>& v) {
-  return a.characters(std::string(v.view()), Max);
-}
 
 /// `T name<Max>`.
 template <class T, std::uint32_t Max = RPC_INFINITY>
-class rpc_vec : public std::vector<T> {
+class rpc_vec : public std::vector<T>, public heddle::libasync::visits_itself {
   static_assert(!std::same_as<T, bool>, "libasync: rpc_vec<bool> has no base(); use an int");
 
  public:
@@ -69,19 +77,16 @@ class rpc_vec : public std::vector<T> {
     std::vector<T>::pop_back();
     return last;
   }
+  template <class A, class V>
+  static bool visit(A& a, V& v) {
+    using plain = std::conditional_t<std::is_const_v<V>, const std::vector<T>, std::vector<T>>;
+    return a.sequence(static_cast<plain&>(v), Max);
+  }
 };
-template <class A, class T, std::uint32_t Max>
-bool describe(A& a, rpc_vec<T, Max>& v) {
-  return a.sequence(static_cast<std::vector<T>&>(v), Max);
-}
-template <class A, class T, std::uint32_t Max>
-bool describe(A& a, const rpc_vec<T, Max>& v) {
-  return a.sequence(static_cast<const std::vector<T>&>(v), Max);
-}
 
 /// `opaque name<Max>`: bytes in memory of their own.
 template <std::uint32_t Max = RPC_INFINITY>
-class rpc_bytes {
+class rpc_bytes : public heddle::libasync::visits_itself {
  public:
   static constexpr std::uint32_t maxsize = Max;
   rpc_bytes() = default;
@@ -93,51 +98,39 @@ class rpc_bytes {
   [[nodiscard]] std::size_t size() const noexcept { return bytes_.size(); }
   [[nodiscard]] bool empty() const noexcept { return bytes_.empty(); }
   void setsize(std::size_t n) { bytes_.resize(n); }
-  void set(const char* from, std::size_t n) { bytes_.assign(from, n); }
   void clear() noexcept { bytes_.clear(); }
   [[nodiscard]] char& operator[](std::size_t i) noexcept { return bytes_[i]; }
   [[nodiscard]] char operator[](std::size_t i) const noexcept { return bytes_[i]; }
-  [[nodiscard]] std::string& beneath() noexcept { return bytes_; }
-  [[nodiscard]] const std::string& beneath() const noexcept { return bytes_; }
-  friend bool operator==(const rpc_bytes&, const rpc_bytes&) = default;
+  friend bool operator==(const rpc_bytes& a, const rpc_bytes& b) noexcept {
+    return a.bytes_ == b.bytes_;
+  }
+  template <class A, class V>
+  static bool visit(A& a, V& v) {
+    return a.counted_bytes(v.bytes_, Max);
+  }
 
  private:
   std::string bytes_;
 };
-template <class A, std::uint32_t Max, heddle::xdr::form_of<rpc_bytes<Max>> V>
-bool describe_bytes(A& a, V& v) {
-  return a.counted_bytes(v.beneath(), Max);
-}
-template <class A, std::uint32_t Max>
-bool describe(A& a, rpc_bytes<Max>& v) {
-  return ::describe_bytes<A, Max>(a, v);
-}
-template <class A, std::uint32_t Max>
-bool describe(A& a, const rpc_bytes<Max>& v) {
-  return ::describe_bytes<A, Max>(a, v);
-}
 
 /// `opaque name[N]`.
 template <std::size_t N>
-class rpc_opaque : public std::array<char, N> {
+class rpc_opaque : public std::array<char, N>, public heddle::libasync::visits_itself {
  public:
   rpc_opaque() noexcept { this->fill(0); }
   [[nodiscard]] char* base() noexcept { return this->data(); }
   [[nodiscard]] const char* base() const noexcept { return this->data(); }
+  template <class A, class V>
+  static bool visit(A& a, V& v) {
+    using byte = std::conditional_t<std::is_const_v<V>, const std::byte, std::byte>;
+    return a.fixed_bytes(reinterpret_cast<byte*>(v.base()), N);
+  }
 };
-template <class A, std::size_t N>
-bool describe(A& a, rpc_opaque<N>& v) {
-  return a.fixed_bytes(reinterpret_cast<std::byte*>(v.base()), N);
-}
-template <class A, std::size_t N>
-bool describe(A& a, const rpc_opaque<N>& v) {
-  return a.fixed_bytes(reinterpret_cast<const std::byte*>(v.base()), N);
-}
 
-/// `T *name`: one T or none. A copy copies the T. A list of T is read and freed in a loop; a copy of
-/// one recurses.
+/// `T *name`: one T or none. A copy copies the T. A list of T is read and freed in a loop; a copy
+/// of one recurses.
 template <class T>
-class rpc_ptr {
+class rpc_ptr : public heddle::libasync::visits_itself {
  public:
   rpc_ptr() noexcept = default;
   rpc_ptr(rpc_ptr&& other) noexcept = default;
@@ -156,19 +149,14 @@ class rpc_ptr {
   T* operator->() const noexcept { return held_.get(); }
   T& operator*() const noexcept { return *held_; }
   [[nodiscard]] heddle::xdr::link<T>& beneath() noexcept { return held_; }
-  [[nodiscard]] const heddle::xdr::link<T>& beneath() const noexcept { return held_; }
+  template <class A, class V>
+  static bool visit(A& a, V& v) {
+    return a.linked(v.held_);
+  }
 
  private:
   heddle::xdr::link<T> held_;
 };
-template <class A, class T>
-bool describe(A& a, rpc_ptr<T>& v) {
-  return a.linked(v.beneath());
-}
-template <class A, class T>
-bool describe(A& a, const rpc_ptr<T>& v) {
-  return a.linked(v.beneath());
-}
 
 /// An arm of a union. It has a value while the discriminant is one of the arm's.
 template <class T>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * tame::pc_t<V>: values from producers to consumers. tame::pc1_t<V>: one value from one producer to one consumer. The consumer's callback gets true
+ * tame::pc_t<V>: values from producers to consumers.
+ * tame::pc1_t<V>: one value from one producer to one consumer. The consumer's callback gets true
  * and the value, or false if the value has been taken, or another consumer waits.
  */
 #pragma once

@@ -19,11 +19,8 @@ class control_t : public virtual refcount {
   /// The time between a place in the window and the start, in microseconds.
   [[nodiscard]] virtual time_t get_delay_usec() const = 0;
   /// Operation i has ended after so many microseconds; `running` operations go on.
-  virtual void landed(std::size_t i, std::size_t running, time_t microseconds) {
-    static_cast<void>(i);
-    static_cast<void>(running);
-    static_cast<void>(microseconds);
-  }
+  virtual void landed([[maybe_unused]] std::size_t i, [[maybe_unused]] std::size_t running,
+                      [[maybe_unused]] time_t microseconds) {}
 };
 
 class passive_control_t : public control_t {

@@ -98,8 +98,7 @@ class rendezvous {
              std::source_location where = std::source_location::current()) noexcept
       : under_(where) {}
   /// As `rendezvous_t<> rv(__FL__)`.
-  rendezvous(const char*,
-             std::source_location where = std::source_location::current()) noexcept
+  rendezvous(const char*, std::source_location where = std::source_location::current()) noexcept
       : under_(where) {}
 
   /// Makes the expected events empty, and drops the events that have happened.

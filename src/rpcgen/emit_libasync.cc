@@ -220,9 +220,8 @@ class libasync_emission {
       const std::string called = lower(i.name) + "_" + std::to_string(v.number);
       out_ += "};\ninline constexpr rpcgen_table table_of_" + called + "[] = {\n";
       for (const procedure& p : v.procedures)
-        out_ += "    {" + safe(p.name) + ", \"" + p.name + "\",\n     &heddle::libasync::rpc_type_of<" +
-                argument_type(v, p) + ">,\n     &heddle::libasync::rpc_type_of<" +
-                result_type(p) + ">},\n";
+        out_ += "    {" + safe(p.name) + ", \"" + p.name + "\",\n     " +
+                type_of(argument_type(v, p)) + ",\n     " + type_of(result_type(p)) + "},\n";
       out_ += "};\ninline constexpr rpc_program " + called + "{" + safe(i.name) + ", " +
               safe(v.name) + ", table_of_" + called + ", " + std::to_string(v.procedures.size()) +
               ", \"" + called + "\"};\n";
@@ -235,6 +234,9 @@ class libasync_emission {
       out_ += "}  // namespace " + called + "\n";
     }
   }
+  static std::string type_of(const std::string& name) {
+    return "&heddle::libasync::rpc_type_of<" + name + ">";
+  }
   static std::string argument_name(const version& v, const procedure& p) {
     return v.name + "_" + p.name + "_argument";
   }
@@ -243,9 +245,7 @@ class libasync_emission {
     if (p.arguments.size() > 1) return "::" + argument_name(v, p);
     return libasync_type(p.arguments.front(), nullptr);
   }
-  static std::string result_type(const procedure& p) {
-    return libasync_type(p.result, nullptr);
-  }
+  static std::string result_type(const procedure& p) { return libasync_type(p.result, nullptr); }
   /// A struct for a procedure of several arguments, which are sent one after another.
   void arguments(const item& i, const version& v, const procedure& p) {
     item made;
@@ -272,11 +272,12 @@ class libasync_emission {
                              : by_pointer       ? "const " + argument + "* arg, "
                                                 : "const " + argument + "& arg, ";
       const std::string from = argument == "void" ? "nullptr" : by_pointer ? "arg" : "&arg";
+      const std::string bundle = "rpc_bundle_t(" + number + ", " + from + ", " + to + ")";
       out_ += "inline callbase* " + name + "(ptr<aclnt> c, " + in + out +
               "aclnt_cb done, AUTH* auth = nullptr) {\n  return c->call(" + number + ", " + from +
               ", " + to + ", done, auth);\n}\ntemplate <class R, class Call>\nR w_" + name +
-              "(Call call, " + in + out + "event<clnt_stat>::ref done) {\n  return call(rpc_bundle_t(" +
-              number + ", " + from + ", " + to + "), done);\n}\n";
+              "(Call call, " + in + out + "event<clnt_stat>::ref done) {\n  return call(" + bundle +
+              ", done);\n}\n";
     }
     out_ += "template <class S>\nclass " + name +
             "_srv_t : public heddle::libasync::typed_call<S, " + argument + ", " + result +
@@ -298,8 +299,8 @@ void check_libasync(const specification& s, source::diagnostics& found) {
     for (const version& v : each->versions)
       for (const procedure& p : v.procedures)
         if (!names.insert(p.name).second)
-          found.error("", p.at, "`" + p.name + "` is the name of a procedure already")
-              .hint = "with --libasync, names of procedures are constants of the whole file";
+          found.error("", p.at, "`" + p.name + "` is the name of a procedure already").hint =
+              "with --libasync, names of procedures are constants of the whole file";
     for_each_field(*each, [&](const declaration& d) {
       if (d.form == shape::variable && unaliased(d).base == base_type::boolean)
         found.error("", d.at, "with --libasync there are no lists of bool").hint =

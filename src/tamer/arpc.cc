@@ -122,15 +122,14 @@ void callbase::finish(clnt_stat how) {
 }
 void callbase::timeout(time_t seconds, long nanoseconds) {
   if (timer_ != nullptr) timecb_remove(timer_);
-  timer_ = timecb_t::start(
-      static_cast<double>(seconds) + static_cast<double>(nanoseconds) * 1e-9, [this] {
-        timer_ = nullptr;  // it frees itself
-        finish(RPC_TIMEDOUT);
-      });
+  timer_ = timecb_t::start(static_cast<double>(seconds) + static_cast<double>(nanoseconds) * 1e-9,
+                           [this] {
+                             timer_ = nullptr;  // a timer that fires frees itself
+                             finish(RPC_TIMEDOUT);
+                           });
 }
 
-aclnt::aclnt(ref<axprt> x, const rpc_program& program)
-    : rp(program), connection_(std::move(x)) {
+aclnt::aclnt(ref<axprt> x, const rpc_program& program) : rp(program), connection_(std::move(x)) {
   connection_->beneath()->clients.push_back(this);
   rpc_connection::begin(connection_->beneath());
 }
@@ -237,8 +236,7 @@ void svccb::reject(auth_stat why) {
   ignore();
 }
 
-asrv::asrv(ref<axprt> x, const rpc_program& program, asrv_cb done, bool delays_end,
-           cbv::ptr ended)
+asrv::asrv(ref<axprt> x, const rpc_program& program, asrv_cb done, bool delays_end, cbv::ptr ended)
     : rp(program),
       connection_(std::move(x)),
       done_(std::move(done)),

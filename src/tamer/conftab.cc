@@ -107,12 +107,11 @@ bool conftab::match(const vec<str>& words, const str& file, int line, bool* fail
 }
 
 bool conftab::run(const str& file, unsigned flags, int fd, status_t* status) {
-  if (fd >= 0) ::close(fd);  // of a file that is read by its name
   bool failed = false;
   bool unknown = false;
   for (auto& [name, each] : all_) each.set = each.by_default = false;
   if (file) {
-    parseargs lines(file);
+    parseargs lines(fd < 0 ? file : str(strbuf("/proc/self/fd/%d", fd)));
     vec<str> words;
     int line = 0;
     while (lines.getline(&words, &line)) {

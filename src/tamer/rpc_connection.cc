@@ -167,7 +167,7 @@ void rpc_connection::take(chain record) {
 
 void rpc_connection::take_reply(std::uint32_t xid, const chain& record) {
   const auto at = calls.find(xid);
-  if (at == calls.end()) return;  // of a call that was cancelled or late
+  if (at == calls.end()) return;  // the call was cancelled, or its time was over
   callbase* const call = at->second;
   xdr::reader in(record, limits.values);
   rpc::detail::reply_head head;
@@ -214,9 +214,7 @@ void rpc_connection::take_call(const chain& record) {
   if (found == nullptr) return refuse(reply_status::program_unavailable);
   const rpcgen_table* const procedure = found->rp.find(head.procedure);
   if (procedure == nullptr) return refuse(reply_status::procedure_unavailable);
-  // Its destructor is the program's way to answer, so an unreadable call is answered before.
-  auto* const call =
-      new svccb(mkref(found), procedure, head.xid, record.size(), std::move(who));
+  auto* const call = new svccb(mkref(found), procedure, head.xid, record.size(), std::move(who));
   if (!procedure->arg->read(in, call->argument_) || in.left() != 0) {
     delete call;
     return refuse(reply_status::garbage_arguments);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A connection of libasync's arpc.h: one task reads records and gives replies to callbase and calls
-// to asrv; another one writes. It ends with the stream, with a bad record, or when its last axprt is
-// gone and all records are sent.
+// to asrv; another one writes. It ends with the stream, with a bad record, or when its last axprt
+// is gone and all records are sent.
 // Thread: one color. Owns: the stream. Calls, clients and servers leave it by themselves.
 #pragma once
 
@@ -43,8 +43,8 @@ class rpc_connection {
   static task<> read(std::shared_ptr<rpc_connection> self);
   static task<> write(std::shared_ptr<rpc_connection> self);
   [[nodiscard]] bool full() const noexcept {
-    return !stopping_.canceled() && (unanswered_ >= limits.calls_max ||
-                                     calls_bytes_ + output_.bytes() >= limits.bytes_max);
+    return !stopping_.canceled() &&
+           (unanswered_ >= limits.calls_max || calls_bytes_ + output_.bytes() >= limits.bytes_max);
   }
   void take(chain record);
   void take_call(const chain& record);

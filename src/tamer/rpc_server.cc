@@ -76,10 +76,8 @@ namespace rpc_stats {
 void rpc_stat_collector_t::end_call(const svccb* call, const timespec& begun) {
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME, &now);
-  const auto spent = static_cast<u_int64_t>(
-      std::max<std::int64_t>((now.tv_sec - begun.tv_sec) * 1'000'000 +
-                                 (now.tv_nsec - begun.tv_nsec) / 1000,
-                             0));
+  const auto spent = static_cast<u_int64_t>(std::max<std::int64_t>(
+      (now.tv_sec - begun.tv_sec) * 1'000'000 + (now.tv_nsec - begun.tv_nsec) / 1000, 0));
   rpc_stats_t& s = all_[{call->prog(), call->vers(), call->proc()}];
   s.min_time = s.count == 0 ? spent : std::min(s.min_time, spent);
   s.max_time = std::max(s.max_time, spent);
