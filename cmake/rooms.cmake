@@ -11,9 +11,9 @@
 add_library(heddle_rooms INTERFACE)
 
 # A shared library exports what is in the namespaces heddle and tamer, with its tables (vtables,
-# typeinfo, guards, thread-locals, thunks), and the functions of heddle/abi.h. Everything else is
-# hidden: instantiations of std templates and copies of other libraries. One list for the linker
-# does this, where a macro would have to be in each of 300 headers.
+# typeinfo, guards, thread-locals, thunks), the functions of heddle/abi.h, and libasync's names.
+# Everything else is hidden: instantiations of std templates and copies of other libraries. One list
+# for the linker does this, where a macro would have to be in each of 300 headers.
 set(HEDDLE_EXPORTS "${PROJECT_BINARY_DIR}/package/exports.map")
 if(BUILD_SHARED_LIBS)
   set(exported heddle_*)
@@ -30,6 +30,18 @@ if(BUILD_SHARED_LIBS)
   # heddle_job and other structs of heddle/abi.h have member functions, and <tamer/http.hh> has
   # functions outside of any namespace.
   list(APPEND exported _ZN*heddle_job* _Z*http_method_str* _Z*http_errno_description*)
+  # The names of libasync are its own (include/libasync).
+  foreach(class 3str 4suio 6strbuf 7warnobj 8fatalobj 9parseargs 7conftab 4tame 9rpc_stats 5axprt
+          12axprt_stream 10axprt_unix 8callbase 5aclnt 5svccb 4asrv 16asrv_delayed_eof)
+    list(APPEND exported _ZN${class}* _ZNK${class}* _ZT?${class} _ZT?N${class}* _ZTv*_N${class}*
+                         _ZT?10refcountedI${class}E)
+  endforeach()
+  foreach(function setprogname timenow make_async close_on_exec tcp_nodelay tcpconnect get_rpc_stats
+                   clnt_sperrno authunix_create_default axprt_unix_connect)
+    string(LENGTH ${function} length)
+    list(APPEND exported _Z${length}${function}*)
+  endforeach()
+  list(APPEND exported progname _ZT?8refcount)
   list(JOIN exported ";\n    " exported)
   file(CONFIGURE OUTPUT "${HEDDLE_EXPORTS}" CONTENT
 "{
