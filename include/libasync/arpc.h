@@ -69,11 +69,10 @@ struct rpc_program {
   }
 };
 
-/// Credentials of a call: null or authnone_create() is AUTH_NONE. The caller frees it.
+/// Credentials of a call; null is AUTH_NONE. The caller frees it by auth_destroy().
 struct AUTH {
   heddle::rpc::credentials who;
 };
-[[nodiscard]] inline AUTH* authnone_create() { return new AUTH; }
 /// AUTH_SYS of this process: its host name, user and groups (at most 16).
 [[nodiscard]] AUTH* authunix_create_default();
 inline void auth_destroy(AUTH* a) { delete a; }
@@ -99,7 +98,6 @@ class axprt : public virtual refcount {
   /// Whether the connection has ended.
   [[nodiscard]] bool ateof() const noexcept;
   [[nodiscard]] int getreadfd() const noexcept;
-  [[nodiscard]] int getwritefd() const noexcept { return getreadfd(); }
   [[nodiscard]] const std::shared_ptr<heddle::libasync::rpc_connection>& beneath() const noexcept {
     return under_;
   }

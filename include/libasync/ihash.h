@@ -68,14 +68,11 @@ class ihash {
   }
   /// Takes all elements out.
   void clear() noexcept {
-    while (V* const v = first()) remove(v);
+    traverse([this](V* v) { remove(v); });
   }
   /// Takes all elements out, and deletes them.
   void deleteall() {
-    while (V* const v = first()) {
-      remove(v);
-      delete v;
-    }
+    traverse([this](V* v) { remove(v), delete v; });
   }
 
  private:

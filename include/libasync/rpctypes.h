@@ -66,8 +66,6 @@ class rpc_vec : public std::vector<T>, public heddle::libasync::visits_itself {
   using std::vector<T>::vector;
   [[nodiscard]] T* base() noexcept { return this->data(); }
   [[nodiscard]] const T* base() const noexcept { return this->data(); }
-  [[nodiscard]] T* lim() noexcept { return this->data() + this->size(); }
-  [[nodiscard]] const T* lim() const noexcept { return this->data() + this->size(); }
   void setsize(std::size_t n) { this->resize(n); }
   /// Appends a value, or an element that is made of nothing, and gives it.
   T& push_back() { return this->emplace_back(); }
@@ -93,10 +91,7 @@ class rpc_bytes : public heddle::libasync::visits_itself {
   rpc_bytes(const str& text) : bytes_(text.view()) {}
   [[nodiscard]] char* base() noexcept { return bytes_.data(); }
   [[nodiscard]] const char* base() const noexcept { return bytes_.data(); }
-  [[nodiscard]] char* lim() noexcept { return base() + size(); }
-  [[nodiscard]] const char* lim() const noexcept { return base() + size(); }
   [[nodiscard]] std::size_t size() const noexcept { return bytes_.size(); }
-  [[nodiscard]] bool empty() const noexcept { return bytes_.empty(); }
   void setsize(std::size_t n) { bytes_.resize(n); }
   void clear() noexcept { bytes_.clear(); }
   [[nodiscard]] char& operator[](std::size_t i) noexcept { return bytes_[i]; }

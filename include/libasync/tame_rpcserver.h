@@ -17,7 +17,9 @@ class server_t {
       : connection_(axprt_stream::alloc(fd)), verbosity_(verbosity) {}
   server_t(const server_t&) = delete;
   server_t& operator=(const server_t&) = delete;
-  virtual ~server_t() = default;
+  virtual ~server_t() {
+    if (open_ != nullptr) --*open_;
+  }
   /// Answers a call, now or later. It never gets null.
   virtual void dispatch(svccb* call) = 0;
   [[nodiscard]] virtual const rpc_program& get_prog() const = 0;
@@ -28,8 +30,11 @@ class server_t {
   ptr<axprt_stream> connection_;
   ptr<asrv> server_;
   int verbosity_;
+  friend class server_factory_t;
+  std::shared_ptr<std::size_t> open_;  ///< the factory's count
 };
 
+/// It must live as long as it serves.
 class server_factory_t {
  public:
   server_factory_t() = default;
@@ -40,15 +45,20 @@ class server_factory_t {
   [[nodiscard]] virtual server_t* alloc_server(int fd);
   [[nodiscard]] virtual server_t* alloc_server(int fd, int verbosity);
   void set_verbosity(int v) noexcept { verbosity_ = v; }
+  /// At this many open connections, the next one waits.
+  void set_connections_max(std::size_t n) noexcept { connections_max_ = n; }
+  [[nodiscard]] std::size_t connections() const noexcept { return *open_; }
+  [[nodiscard]] bool full() const noexcept { return *open_ >= connections_max_; }
   /// Serves a connected socket.
   void new_connection(int fd);
   /// Serves a port. `done` gets false if it cannot listen, and nothing else.
   void run(u_int port, evb_t done);
-  /// The port as text.
   void run(const str& port, evb_t done);
 
  private:
   int verbosity_ = 0;
+  std::size_t connections_max_ = 4096;
+  std::shared_ptr<std::size_t> open_ = std::make_shared<std::size_t>(0);
 };
 
 }  // namespace tame

@@ -103,6 +103,13 @@ task<> rpc_connection::write(std::shared_ptr<rpc_connection> self) {
 
 task<> rpc_connection::read(std::shared_ptr<rpc_connection> self) {
   rpc_connection& c = *self;
+  // If this task is cancelled, the program ends, and its calls end without their callbacks.
+  struct ending {
+    rpc_connection& c;
+    ~ending() {
+      while (!c.calls.empty()) c.calls.begin()->second->cancel();
+    }
+  } const at_end{c};
   time_point record_end = never;
   try {
     for (;;) {

@@ -25,10 +25,15 @@ server_t* server_factory_t::alloc_server(int) {
 server_t* server_factory_t::alloc_server(int fd, int) { return alloc_server(fd); }
 void server_factory_t::new_connection(int fd) {
   tcp_nodelay(fd);
-  alloc_server(fd, verbosity_)->runloop();
+  server_t* const made = alloc_server(fd, verbosity_);
+  made->open_ = open_;
+  ++*open_;
+  made->runloop();
 }
 
 namespace {
+
+constexpr double full_pause = 0.01;  // seconds until the next try
 
 void accept_all(server_factory_t* factory, u_int port, evb_t done) {
   const int door = port > 0xffff ? -1 : inetsocket(SOCK_STREAM, static_cast<std::uint16_t>(port));
@@ -39,6 +44,11 @@ void accept_all(server_factory_t* factory, u_int port, evb_t done) {
     co_return;
   }
   while (true) {
+    while (factory->full()) {
+      heddle::tame::gather g;
+      ::timer(full_pause, g.make_event_at(std::source_location::current()));
+      co_await g;
+    }
     int fd = -1;
     sockaddr_in from{};
     socklen_t len = sizeof from;
@@ -52,9 +62,9 @@ void accept_all(server_factory_t* factory, u_int port, evb_t done) {
       factory->new_connection(fd);
       continue;
     }
-    // Descriptors may be short: wait 10 ms, so that connections can end.
+    // Descriptors may be short: connections can end meanwhile.
     heddle::tame::gather g;
-    ::timer(0.01, g.make_event_at(std::source_location::current()));
+    ::timer(full_pause, g.make_event_at(std::source_location::current()));
     co_await g;
   }
 }
