@@ -31,17 +31,17 @@ class server_t {
   ptr<asrv> server_;
   int verbosity_;
   friend class server_factory_t;
-  std::shared_ptr<std::size_t> open_;  ///< the factory's count
+  std::shared_ptr<std::size_t> open_;  ///< count of the factory's connections
 };
 
-/// It must live as long as it serves.
+/// A factory must live as long as it serves.
 class server_factory_t {
  public:
   server_factory_t() = default;
   server_factory_t(const server_factory_t&) = delete;
   server_factory_t& operator=(const server_factory_t&) = delete;
   virtual ~server_factory_t() = default;
-  /// One of the two must be overridden. `verbosity` is the factory's.
+  /// A factory overrides one of the two. `verbosity` is the factory's.
   [[nodiscard]] virtual server_t* alloc_server(int fd);
   [[nodiscard]] virtual server_t* alloc_server(int fd, int verbosity);
   void set_verbosity(int v) noexcept { verbosity_ = v; }
