@@ -32,7 +32,7 @@ NFS = pathlib.PurePath("apps/nfs")
 NFS_THREE = ("CREATE", "WRITE", "READDIRPLUS")
 NFS_FUNCTIONS = (
     ("answers.cc", (*(rf"procedures::answer\(v3::{p}," for p in NFS_THREE), r"take_made\(",
-                    r"new_name_status\(")),
+                    r"new_entry_status\(")),
     ("procedures.cc", (r"turn_into_failure\(", r"procedures::attributes_after\(",
                        r"procedures::run_inside\(", r"procedures::run\(", r"procedures::serve\(",
                        r"procedures::serve_once\(")),

@@ -22,9 +22,25 @@ nfsstat3 take_made(outcome<found>&& made, Result& ok) {
   return NFS3_OK;
 }
 
-/// NFS3_OK, or why no entry of this name can be made.
-nfsstat3 new_name_status(const std::string& name) {
-  return is_dot_name(name) ? NFS3ERR_EXIST : name_status(name);
+/// NFS3_OK, or why no entry of this name can be made with these attributes.
+nfsstat3 new_entry_status(const std::string& name, const sattr3* with = nullptr) {
+  if (is_dot_name(name)) return NFS3ERR_EXIST;
+  const nfsstat3 bad = name_status(name);
+  return bad == NFS3_OK && with != nullptr ? attributes_status(*with) : bad;
+}
+
+/// The attributes that a MKNOD gives; none for a type that it cannot make.
+const sattr3* attributes_of_node(const mknoddata3& what) {
+  switch (what.type) {
+    case ftype3::NF3CHR:
+    case ftype3::NF3BLK:
+      return &what.device().dev_attributes;
+    case ftype3::NF3SOCK:
+    case ftype3::NF3FIFO:
+      return &what.pipe_attributes();
+    default:
+      return nullptr;
+  }
 }
 
 /// NFS3_OK, or why no entry of this name can be taken away.
@@ -42,6 +58,8 @@ task<nfsstat3> procedures::answer(v3::GETATTR, subject& s, const GETATTR3args&, 
 }
 
 task<nfsstat3> procedures::answer(v3::SETATTR, subject& s, const SETATTR3args& a, SETATTR3res& r) {
+  const nfsstat3 bad = attributes_status(a.new_attributes);
+  if (bad != NFS3_OK) co_return bad;
   const outcome<void> set =
       co_await volume_.set(*s.at, a.new_attributes, a.guard, s.who, r.resok().obj_wcc);
   co_return set ? NFS3_OK : set.error();
@@ -106,7 +124,9 @@ task<nfsstat3> procedures::answer(v3::WRITE, subject& s, const WRITE3args& a, WR
 }
 
 task<nfsstat3> procedures::answer(v3::CREATE, subject& s, const CREATE3args& a, CREATE3res& r) {
-  const nfsstat3 bad = new_name_status(a.where.name);
+  const sattr3* const with =
+      a.how.mode == createmode3::EXCLUSIVE ? nullptr : &a.how.obj_attributes();
+  const nfsstat3 bad = new_entry_status(a.where.name, with);
   if (bad != NFS3_OK) co_return bad;
   outcome<found> made =
       co_await volume_.create(*s.at, a.where.name, a.how, s.who, r.resok().dir_wcc);
@@ -114,7 +134,7 @@ task<nfsstat3> procedures::answer(v3::CREATE, subject& s, const CREATE3args& a, 
 }
 
 task<nfsstat3> procedures::answer(v3::MKDIR, subject& s, const MKDIR3args& a, CREATE3res& r) {
-  const nfsstat3 bad = new_name_status(a.where.name);
+  const nfsstat3 bad = new_entry_status(a.where.name, &a.attributes);
   if (bad != NFS3_OK) co_return bad;
   outcome<found> made =
       co_await volume_.make_directory(*s.at, a.where.name, a.attributes, s.who, r.resok().dir_wcc);
@@ -123,7 +143,7 @@ task<nfsstat3> procedures::answer(v3::MKDIR, subject& s, const MKDIR3args& a, CR
 
 task<nfsstat3> procedures::answer(v3::SYMLINK, subject& s, const SYMLINK3args& a, CREATE3res& r) {
   const std::string& text = a.symlink.symlink_data;
-  const nfsstat3 bad = new_name_status(a.where.name);
+  const nfsstat3 bad = new_entry_status(a.where.name, &a.symlink.symlink_attributes);
   if (bad != NFS3_OK) co_return bad;
   if (text.size() > link_bytes_max) co_return NFS3ERR_NAMETOOLONG;
   if (text.empty() || text.find('\0') != text.npos) co_return NFS3ERR_INVAL;
@@ -133,7 +153,8 @@ task<nfsstat3> procedures::answer(v3::SYMLINK, subject& s, const SYMLINK3args& a
 }
 
 task<nfsstat3> procedures::answer(v3::MKNOD, subject& s, const MKNOD3args& a, CREATE3res& r) {
-  const nfsstat3 bad = new_name_status(a.where.name);
+  const sattr3* const with = attributes_of_node(a.what);
+  const nfsstat3 bad = new_entry_status(a.where.name, with);
   if (bad != NFS3_OK) co_return bad;
   outcome<found> made =
       co_await volume_.make_node(*s.at, a.where.name, a.what, s.who, r.resok().dir_wcc);
@@ -170,7 +191,7 @@ task<nfsstat3> procedures::answer(v3::RENAME, subject& s, const RENAME3args& a, 
 }
 
 task<nfsstat3> procedures::answer(v3::LINK, subject& s, const LINK3args& a, LINK3res& r) {
-  const nfsstat3 bad = new_name_status(a.link.name);
+  const nfsstat3 bad = new_entry_status(a.link.name);
   if (bad != NFS3_OK) co_return bad;
   const nfsstat3 second = second_status(volume_, s, a.link.dir);
   if (second != NFS3_OK) co_return second;

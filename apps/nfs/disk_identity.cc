@@ -3,6 +3,7 @@
 #include "disk_identity.hh"
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <sys/fsuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -63,6 +64,14 @@ permissions permissions_here(int fd) noexcept {
   p.write = may(W_OK);
   p.execute = may(X_OK);
   return p;
+}
+
+void keep_no_reserves() noexcept {
+  __user_cap_header_struct head{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {};
+  if (::syscall(SYS_capget, &head, data) != 0) return;
+  data[CAP_TO_INDEX(CAP_SYS_RESOURCE)].effective &= ~CAP_TO_MASK(CAP_SYS_RESOURCE);
+  ::syscall(SYS_capset, &head, data);
 }
 
 }  // namespace nfs

@@ -42,4 +42,8 @@ struct permissions {
 /// Asks the kernel for an open object, in the name of the thread's present identity.
 [[nodiscard]] permissions permissions_here(int fd) noexcept;
 
+/// Gives up CAP_SYS_RESOURCE, for this thread and those that it starts: with it, callers could use
+/// blocks that are reserved for root, and pass quotas. Does nothing without it.
+void keep_no_reserves() noexcept;
+
 }  // namespace nfs

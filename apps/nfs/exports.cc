@@ -27,8 +27,8 @@ std::string_view next_word(std::string_view& line) {
 std::uint32_t number_of(std::string_view word, std::string_view digits) {
   std::uint32_t n = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), n);
-  if (error != std::errc() || end != digits.data() + digits.size())
-    refuse_word(word, "needs a number from 0 to 4294967295");
+  if (error != std::errc() || end != digits.data() + digits.size() || n == 0xffff'ffff)
+    refuse_word(word, "needs a number from 0 to 4294967294");
   return n;
 }
 
@@ -47,7 +47,15 @@ exported exported::parse(std::string_view line) {
     refuse_word(path, "is no absolute path: an export begins with one, such as /srv/data");
   e.path = without_end(path);
   enum class list : std::uint8_t { none, read, write } in = list::none;
+  std::vector<std::string_view> once;  // of words that may stand only once
+  const auto note = [&once](std::string_view kind, std::string_view word) {
+    if (std::ranges::find(once, kind) != once.end())
+      refuse_word(word, "stands beside another word of its kind: write one of them");
+    once.push_back(kind);
+  };
   for (std::string_view word = next_word(line); !word.empty(); word = next_word(line)) {
+    if (word.ends_with("_squash")) note("squash", word);
+    if (word.starts_with("anon")) note(word.substr(0, word.find('=')), word);
     if (word == "-rw" || word == "-ro") {
       in = word == "-rw" ? list::write : list::read;
     } else if (word == "root_squash") {

@@ -3,8 +3,8 @@
 //
 //   /srv/data -rw 10.0.0.0/8 192.0.2.7 -ro 0.0.0.0/0 all_squash anonuid=1000
 //
-// The first network that contains the caller decides. Without -rw and -ro, only this machine may
-// read and write.
+// The first network that contains the caller decides. Without -rw and -ro, only callers from
+// loopback addresses may read and write.
 #pragma once
 
 #include <optional>

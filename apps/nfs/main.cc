@@ -4,12 +4,16 @@
 //   nfs --state /var/lib/heddle-nfs --export "/srv -rw 10.0.0.0/8 -ro 0.0.0.0/0"
 //
 // Clients find NFS and MOUNT at port 2049; --portmapper answers at port 111 for those that ask.
+#include <sys/resource.h>
+
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 
+#include "disk_identity.hh"
 #include "disk_volume.hh"
 #include "heddle/core/deadline.hh"
 #include "heddle/core/expected.hh"
@@ -55,14 +59,54 @@ export_list exports_of(const settings& s) {
   }
   if (!s.exports_file.empty()) {
     std::ifstream in(s.exports_file, std::ios::binary);
-    if (!in) throw std::invalid_argument(s.exports_file + ": cannot be read");
-    const std::string text{std::istreambuf_iterator<char>(in), {}};
-    for (exported& e : parse_exports(text, s.exports_file)) all.push_back(std::move(e));
+    std::stringstream text;
+    // Reading a folder fails at its first byte, and an empty file has none.
+    if (!in || (in.peek() != in.eof() && !(text << in.rdbuf())) || in.bad())
+      throw std::invalid_argument(s.exports_file + ": cannot be read as a file of exports");
+    for (exported& e : parse_exports(text.str(), s.exports_file)) all.push_back(std::move(e));
+    if (all.empty()) throw std::invalid_argument(s.exports_file + ": has no export");
   }
   if (all.empty())
     throw std::invalid_argument(
         "nothing is exported: name a folder, --export \"/srv -rw 10.0.0.0/8\", or --exports FILE");
   return export_list(std::move(all));
+}
+
+/// Refuses a state folder below an exported one, where clients could read the key.
+void check_state_place(const export_list& exports, const std::string& state) {
+  const std::string place = std::filesystem::weakly_canonical(state).string();
+  for (const exported& e : exports.all()) {
+    const std::string folder = std::filesystem::weakly_canonical(e.path).string();
+    if (place == folder || folder == "/" || place.starts_with(folder + "/"))
+      throw std::invalid_argument("--state " + state + " is in the export " + e.path +
+                                  ", and has the key of all handles: name another folder");
+  }
+}
+
+/// Raises the limit of descriptors as far as it may be, and gives it.
+std::uint64_t raise_descriptors() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return 1024;
+  files.rlim_cur = files.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &files);
+  ::getrlimit(RLIMIT_NOFILE, &files);
+  return files.rlim_cur;
+}
+
+/// Leaves so many connections that files can still be opened, and says if these are fewer than
+/// asked for.
+void bound_connections(settings& s, std::uint64_t descriptors) {
+  const std::uint64_t servers = s.service.servers;
+  const std::uint64_t files = std::min<std::uint64_t>(s.disk.open_max, descriptors / 4);
+  const std::uint64_t others = 64 + 8 * servers + files;  // files, and what the runtime opens
+  const std::uint64_t most = descriptors > others + servers ? (descriptors - others) / servers : 1;
+  if (s.service.connections.connections_max <= most) return;
+  std::fprintf(stderr,
+               "nfs: %llu connections for each worker, not %u: a process may have %llu "
+               "descriptors (ulimit -n)\n",
+               static_cast<unsigned long long>(most), s.service.connections.connections_max,
+               static_cast<unsigned long long>(descriptors));
+  s.service.connections.connections_max = static_cast<std::uint32_t>(most);
 }
 
 heddle::task<int> serve(const settings& s, disk_volume& disk, const export_list& exports) {
@@ -118,18 +162,23 @@ int run(int argc, char** argv) {
   app.add_flag("--check", s.check, "Only say whether the exports can be served");
   const std::string limits = "Limits";
   app.add_option("--connections", c.connections_max, "Connections at once, for each worker")
+      ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str()
       ->group(limits);
   app.add_option("--calls", c.calls_max, "Calls under way on a connection")
+      ->check(CLI::Range(1, 65'536))
       ->capture_default_str()
       ->group(limits);
   app.add_option("--connection-bytes", c.bytes_max, "Bytes of a connection's calls and replies")
+      ->check(CLI::Range(std::uint64_t{64} << 10, std::uint64_t{1} << 40))
       ->capture_default_str()
       ->group(limits);
   app.add_option("--idle", s.idle_s, "Seconds without a call, until a connection is closed")
+      ->check(CLI::Range(1.0, 1e9))
       ->capture_default_str()
       ->group(limits);
   app.add_option("--open-files", s.disk.open_max, "Files that stay open between calls")
+      ->check(CLI::Range(64, 1'000'000))
       ->capture_default_str()
       ->group(limits);
   CLI11_PARSE(app, argc, argv);
@@ -138,11 +187,22 @@ int run(int argc, char** argv) {
   s.service.servers = s.runtime.workers;
   parse_address(s.at);
   const export_list exports = exports_of(s);
-  server_state state(s.state);
+  check_state_place(exports, s.state);
+  const std::uint64_t descriptors = raise_descriptors();
+  keep_no_reserves();
   std::vector<disk_export> folders;
+  if (s.check) {  // without the state, which it would change
+    if (exports.all().size() > 256) throw std::invalid_argument("there are more than 256 exports");
+    for (const exported& e : exports.all())
+      folders.push_back({e.path, static_cast<std::uint8_t>(folders.size())});
+    const disk_volume disk(folders, heddle::siphash_key{}, s.disk);
+    std::printf("%zu exports can be served\n", folders.size());
+    return 0;
+  }
+  server_state state(s.state);
   for (const exported& e : exports.all()) folders.push_back({e.path, state.number_of(e.path)});
   disk_volume disk(folders, state.key(), s.disk);
-  if (s.check) return 0;
+  bound_connections(s, descriptors);
   heddle::runtime rt(s.runtime);
   return rt.run(serve(s, disk, exports));
 }
@@ -154,7 +214,8 @@ int main(int argc, char** argv) {
   try {
     return nfs::run(argc, argv);
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "nfs: %s\n", e.what());
+    const std::string_view text = e.what();
+    std::fprintf(stderr, "%s%s\n", text.starts_with("nfs: ") ? "" : "nfs: ", e.what());
     return 1;
   }
 }

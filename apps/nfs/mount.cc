@@ -64,6 +64,15 @@ task<outcome<handle>> mounts::step(handle_place place, handle dir, std::string n
   co_return std::move(next->file);
 }
 
+task<nfsstat3> mounts::check(handle_place place, handle of) {
+  co_await heddle::enter(place.color);
+  outcome<object_ptr> at = co_await volume_.open(of);
+  if (!at) co_return at.error();
+  const outcome<nfs3::fattr3> now = co_await volume_.attributes(**at);
+  at->reset();  // in its own color
+  co_return now ? nfsstat3::NFS3_OK : now.error();
+}
+
 task<outcome<handle>> mounts::walk(handle at, std::string below, identity who) {
   std::string_view rest = below;
   while (!rest.empty()) {
@@ -79,6 +88,10 @@ task<outcome<handle>> mounts::walk(handle at, std::string below, identity who) {
     if (!next) co_return std::unexpected(next.error());
     at = std::move(*next);
   }
+  const std::optional<handle_place> place = volume_.locate(at);
+  if (!place) co_return std::unexpected(nfsstat3::NFS3ERR_BADHANDLE);
+  const nfsstat3 there = co_await check(*place, at);
+  if (there != nfsstat3::NFS3_OK) co_return std::unexpected(there);
   co_return at;
 }
 

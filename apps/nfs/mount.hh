@@ -36,6 +36,8 @@ class mounts {
   heddle::task<outcome<handle>> walk(handle root, std::string below, identity who);
   heddle::task<outcome<handle>> step(handle_place place, handle dir, std::string name,
                                      identity who);
+  /// Whether the object of a handle is there.
+  heddle::task<nfsstat3> check(handle_place place, handle of);
   heddle::task<> note(entry made);
   heddle::task<> forget(std::string host, std::string path);  ///< all of a host: ""
   heddle::task<mount3::mountlist> dump();

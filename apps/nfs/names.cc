@@ -12,6 +12,15 @@ nfsstat3 name_status(std::string_view name) noexcept {
   return nfsstat3::NFS3_OK;
 }
 
+nfsstat3 attributes_status(const nfs3::sattr3& a) noexcept {
+  constexpr std::uint32_t second_ns = 1'000'000'000;
+  constexpr std::uint32_t nobody = 0xffff'ffff;
+  for (const nfs3::set_time* t : {&a.atime, &a.mtime})
+    if (t->set_it == nfs3::time_how::SET_TO_CLIENT_TIME && t->time().nseconds >= second_ns)
+      return nfsstat3::NFS3ERR_INVAL;
+  return a.uid == nobody || a.gid == nobody ? nfsstat3::NFS3ERR_INVAL : nfsstat3::NFS3_OK;
+}
+
 bool is_dot_name(std::string_view name) noexcept { return name == "." || name == ".."; }
 
 std::size_t listed_bytes(const listed& e, bool with_handles) noexcept {

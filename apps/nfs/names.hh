@@ -12,6 +12,10 @@ namespace nfs {
 /// name_bytes_max, INVAL for an empty name or one with '/' or a zero byte (RFC 1813, 3.2).
 [[nodiscard]] nfsstat3 name_status(std::string_view name) noexcept;
 
+/// NFS3_OK if a client may set these attributes; INVAL for a time with more than a second of
+/// nanoseconds, and for the user or group -1.
+[[nodiscard]] nfsstat3 attributes_status(const nfs3::sattr3& a) noexcept;
+
 /// Whether the name is "." or "..", which always exist and cannot be removed.
 [[nodiscard]] bool is_dot_name(std::string_view name) noexcept;
 

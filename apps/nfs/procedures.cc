@@ -2,6 +2,7 @@
 // How calls get to their procedures: who may, in which color, and what a failure looks like.
 #include "procedures.hh"
 
+#include <algorithm>
 #include <concepts>
 
 #include "statuses.hh"
@@ -34,6 +35,13 @@ const handle& first_handle(const A& a) {
     return a.fsroot;
   else
     return a.dir;
+}
+
+// The bytes that large replies may take, which count while the call is under way.
+std::size_t reply_bytes(const READ3args& a) { return std::min(a.count, transfer_bytes_max); }
+std::size_t reply_bytes(const READDIR3args& a) { return std::min(a.count, transfer_bytes_max); }
+std::size_t reply_bytes(const READDIRPLUS3args& a) {
+  return std::min(a.maxcount, transfer_bytes_max);
 }
 
 template <class P, class... Ps>
@@ -132,10 +140,14 @@ task<typename P::result> procedures::run(const heddle::rpc::call& from,
 
 template <class P>
 void procedures::serve(heddle::rpc::server& s) {
-  s.on<P>(
-      [this](const heddle::rpc::call& from, typename P::argument a) -> task<typename P::result> {
-        co_return co_await run<P>(from, a);
-      });
+  const auto answered = [this](const heddle::rpc::call& from,
+                               typename P::argument a) -> task<typename P::result> {
+    co_return co_await run<P>(from, a);
+  };
+  if constexpr (requires(typename P::argument a) { reply_bytes(a); })
+    s.on<P>(answered, [](const typename P::argument& a) { return reply_bytes(a); });
+  else
+    s.on<P>(answered);
 }
 
 template <class P>

@@ -21,14 +21,23 @@ repeats::call_name repeats::name_of(const heddle::rpc::call& from, std::uint32_t
   call_name n;
   n.client = from.peer.host() + ' ' + from.who.machine;
   n.client_hash = std::hash<std::string>()(n.client);
-  n.arguments_hash = std::hash<std::string>()(arguments.to_string());
+  // The user is part of what was asked: another one must not get this one's reply.
+  std::string asked = arguments.to_string();
+  const auto add = [&asked](std::uint32_t word) {
+    asked.append(reinterpret_cast<const char*>(&word), sizeof word);
+  };
+  add(from.who.none ? 1 : 0);
+  add(from.who.uid);
+  add(from.who.gid);
+  for (const std::uint32_t gid : from.who.gids) add(gid);
+  n.arguments_hash = std::hash<std::string>()(asked);
   n.xid = from.xid;
   n.procedure = procedure;
   return n;
 }
 
 heddle::color repeats::color_of(const call_name& name) noexcept {
-  return heddle::color(first_color_of_repeats + name.client_hash % 16);
+  return heddle::color(first_color_of_repeats + name.client_hash % shard_count);
 }
 
 std::size_t repeats::cost_of(const call_name& name, const reply& r) noexcept {
@@ -50,7 +59,7 @@ heddle::task<const std::string*> repeats::find(shard& in, const call_name& name)
 
 void repeats::forget(shard& in, std::list<call_name>::iterator at) {
   const auto r = in.replies.find(*at);
-  in.bytes -= cost_of(*at, r->second);
+  bytes_.fetch_sub(cost_of(*at, r->second), std::memory_order_relaxed);
   const auto count = in.of_client.find(at->client);
   if (--count->second == 0) in.of_client.erase(count);
   in.replies.erase(r);
@@ -63,7 +72,8 @@ std::size_t repeats::kept() const noexcept {
   return n;
 }
 
-repeats::under_way::under_way(shard& in, const call_name& name) : in_(in), name_(name) {
+repeats::under_way::under_way(repeats& of, shard& in, const call_name& name)
+    : of_(of), in_(in), name_(name) {
   in_.replies.try_emplace(name);
 }
 
@@ -72,25 +82,28 @@ repeats::under_way::~under_way() {
   in_.changed.notify_all();
 }
 
-void repeats::under_way::keep(std::string bytes, const repeat_options& options) {
+void repeats::under_way::keep(std::string bytes) {
+  const repeat_options& options = of_.options_;
   reply& r = in_.replies.find(name_)->second;
   r.bytes = std::move(bytes);
   r.when = heddle::clock::now();
   r.done = true;
   r.in_order = in_.order.insert(in_.order.end(), name_);
-  in_.bytes += cost_of(name_, r);
+  of_.bytes_.fetch_add(cost_of(name_, r), std::memory_order_relaxed);
   kept_ = true;
   const std::size_t of_client = ++in_.of_client[name_.client];
   if (of_client > std::max<std::size_t>(options.calls_max, 1)) {
     auto at = in_.order.begin();
     while (at->client != name_.client) ++at;
-    forget(in_, at);
+    of_.forget(in_, at);
   }
-  // What is too old goes first, and then the oldest until the rest fits.
+  // What is too old goes first, and then the oldest until the rest fits. Each shard drops its own
+  // replies only, so one that gets no calls keeps what it has until they are too old.
   while (in_.order.size() > 1) {
     const reply& oldest = in_.replies.find(in_.order.front())->second;
-    if (in_.bytes <= options.bytes_max / 16 && r.when - oldest.when <= options.time) break;
-    forget(in_, in_.order.begin());
+    const bool fits = of_.bytes_.load(std::memory_order_relaxed) <= options.bytes_max;
+    if (fits && r.when - oldest.when <= options.time) break;
+    of_.forget(in_, in_.order.begin());
   }
 }
 

@@ -5,11 +5,12 @@
 //
 //   co_return co_await kept.once<NFS_V3::REMOVE>(from, arguments, remove(arguments));
 //
-// A call is known by its client (address without port, machine), xid, procedure and arguments. The
-// work goes on when its connection breaks, so that there is a reply to keep.
+// A call is known by its client (address without port, machine), user, xid, procedure and
+// arguments. The work goes on when its connection breaks, so that there is a reply to keep.
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <list>
 #include <string>
@@ -33,7 +34,7 @@ struct repeat_options {
   heddle::nanoseconds work_time = std::chrono::seconds(600);  ///< of one call, when it is cut off
 };
 
-/// Thread: any color. A client's replies are in one of 16 colors of its own.
+/// Thread: any color. The replies are in 16 colors, by client.
 class repeats {
  public:
   explicit repeats(repeat_options options = {});
@@ -54,9 +55,9 @@ class repeats {
       if (auto read = heddle::xdr::decode<typename P::result>(bytes)) r = std::move(*read);
       co_return r;
     }
-    under_way mine(in, name);
+    under_way mine(*this, in, name);
     r = co_await heddle::shield(std::move(work), options_.work_time);
-    mine.keep(heddle::xdr::encode(r).to_string(), options_);
+    mine.keep(heddle::xdr::encode(r).to_string());
     co_return r;
   }
 
@@ -64,6 +65,8 @@ class repeats {
   [[nodiscard]] std::size_t kept() const noexcept;
 
  private:
+  static constexpr std::size_t shard_count = 16;
+
   struct call_name {
     std::string client;
     std::uint64_t client_hash = 0;
@@ -87,19 +90,19 @@ class repeats {
     std::unordered_map<call_name, reply, name_hash> replies;
     std::list<call_name> order;  // those that are done, the oldest first
     std::unordered_map<std::string, std::size_t> of_client;
-    std::size_t bytes = 0;
     heddle::condition changed;
   };
   /// A call that is being worked on; without keep() it is forgotten at the end.
   class under_way {
    public:
-    under_way(shard& in, const call_name& name);
+    under_way(repeats& of, shard& in, const call_name& name);
     under_way(const under_way&) = delete;
     under_way& operator=(const under_way&) = delete;
     ~under_way();
-    void keep(std::string bytes, const repeat_options& options);
+    void keep(std::string bytes);
 
    private:
+    repeats& of_;
     shard& in_;
     const call_name& name_;
     bool kept_ = false;
@@ -110,11 +113,12 @@ class repeats {
   static heddle::color color_of(const call_name& name) noexcept;
   /// The bytes of the kept reply, or nullptr; waits if the call is being worked on.
   heddle::task<const std::string*> find(shard& in, const call_name& name);
-  static void forget(shard& in, std::list<call_name>::iterator at);
+  void forget(shard& in, std::list<call_name>::iterator at);
   static std::size_t cost_of(const call_name& name, const reply& r) noexcept;
 
   repeat_options options_;
-  std::array<shard, 16> shards_;
+  std::array<shard, shard_count> shards_;
+  std::atomic<std::size_t> bytes_ = 0;  // of all shards; by itself: it orders nothing
 };
 
 }  // namespace nfs

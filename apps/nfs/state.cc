@@ -3,6 +3,7 @@
 #include "state.hh"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -97,9 +98,32 @@ server_state::server_state(std::string folder) : folder_(std::move(folder)) {
   struct stat st{};
   if (::stat(folder_.c_str(), &st) != 0) system_failure(folder_, "--state");
   if (!S_ISDIR(st.st_mode)) state_failure(folder_, "--state names a file: give a folder");
+  if ((st.st_mode & 022) != 0)
+    state_failure(folder_, "others may change the folder of --state: chmod 700");
+  lock_.emplace(folder_);
   read_key();
   read_exports();
 }
+
+server_state::folder_lock::folder_lock(const std::string& folder)
+    : fd_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+  constexpr int tries_max = 40;
+  if (fd_ < 0) system_failure(folder, "cannot be opened");
+  for (int tries = 1; ::flock(fd_, LOCK_EX | LOCK_NB) != 0; ++tries) {
+    const bool taken = errno == EWOULDBLOCK;
+    if (taken && tries < tries_max) {
+      ::usleep(50'000);
+      continue;
+    }
+    const int error = errno;
+    ::close(fd_);
+    errno = error;
+    if (!taken) system_failure(folder, "cannot be locked");
+    state_failure(folder, "another server uses this --state: give each its own");
+  }
+}
+
+server_state::folder_lock::~folder_lock() { ::close(fd_); }
 
 void server_state::read_key() {
   const std::string path = folder_ + "/key";

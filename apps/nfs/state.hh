@@ -6,13 +6,16 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "heddle/base/siphash.hh"
 
 namespace nfs {
 
-/// Thread: one; while the program starts, because the calls block.
+/// Thread: one; while the program starts, because the calls block. Owns: a lock on the folder, for
+///   two servers would give one number to two paths. A server that ends has up to two seconds for
+///   it.
 /// Fails: with std::runtime_error, whose text says what, where and what to do.
 class server_state {
  public:
@@ -29,7 +32,20 @@ class server_state {
   void read_exports();
   void write_exports() const;
 
+  /// A lock on the folder, as long as it lives.
+  class folder_lock {
+   public:
+    explicit folder_lock(const std::string& folder);
+    folder_lock(const folder_lock&) = delete;
+    folder_lock& operator=(const folder_lock&) = delete;
+    ~folder_lock();
+
+   private:
+    int fd_;
+  };
+
   std::string folder_;
+  std::optional<folder_lock> lock_;
   heddle::siphash_key key_{};
   std::map<std::string, std::uint8_t> numbers_;
 };

@@ -115,14 +115,16 @@ class detail::server_connection {
       if (status != reply_status::success) return refuse(out);
       return output_.put(out.take());  // procedure 0
     }
-    task<chain> work = found->start({head.xid, peer_, std::move(who)}, in);
+    std::size_t reply_bytes = 0;
+    task<chain> work = found->start({head.xid, peer_, std::move(who)}, in, reply_bytes);
     if (!work) {
       write_accepted(out, head.xid, reply_status::garbage_arguments);
       return refuse(out);
     }
     ++under_way_;
-    calls_bytes_ += record.size();
-    tasks.spawn(answer(std::move(work), head.xid, record.size(), found->name));
+    const std::size_t bytes = record.size() + reply_bytes;
+    calls_bytes_ += bytes;
+    tasks.spawn(answer(std::move(work), head.xid, bytes, found->name));
   }
 
   procedure* find(const call_head& head, reply_status& status, std::uint32_t& low,

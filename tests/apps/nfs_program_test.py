@@ -169,6 +169,38 @@ class Rules(World):
         self.assertEqual(self.client("get", "/mine", self.home / "back").returncode, 1)
 
 
+class Start(World):
+    def test_check_says_what_can_be_served_and_keeps_nothing(self):
+        done = subprocess.run([PROGRAM, "--check", "--export", self.served, "--state",
+                               self.home / "unused"], capture_output=True, text=True, timeout=30)
+        self.assertEqual((done.returncode, done.stdout), (0, "1 exports can be served\n"))
+        self.assertFalse((self.home / "unused").exists())
+
+    def test_two_servers_cannot_use_one_state(self):
+        self.start()
+        second = subprocess.run([PROGRAM, "--listen", "127.0.0.1:0", "--state",
+                                 self.home / "state", "--export", self.served],
+                                capture_output=True, text=True, timeout=30)
+        self.assertEqual(second.returncode, 1)
+        self.assertIn("another server uses this --state", second.stderr)
+
+    def test_few_descriptors_mean_fewer_connections_which_is_said(self):
+        server = subprocess.Popen(
+            ["prlimit", "--nofile=512:512", PROGRAM, "--listen", f"127.0.0.1:{self.port}",
+             "--state", self.home / "state", "--export", f"{self.served} -rw 127.0.0.0/8"],
+            stderr=subprocess.PIPE, text=True)
+        self.addCleanup(server.stderr.close)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.kill)
+        self.assertIn("connections for each worker, not 4096", server.stderr.readline())
+        self.assertIn("serving", server.stderr.readline())
+        # More silent connections than it has descriptors for: another client is served.
+        (self.served / "file").write_text("here")
+        silent = [socket.create_connection(("127.0.0.1", self.port)) for _ in range(200)]
+        self.addCleanup(lambda: [s.close() for s in silent])
+        self.good("get", "/file", self.home / "back")
+
+
 class Lives(World):
     def test_50_clients_go_on_while_the_server_is_killed_and_started_again(self):
         random_bytes = random.Random(7)
@@ -223,7 +255,12 @@ class Errors(World):
                 ("no such", ("--export", "/there/is/none")),
                 ("--export", ()),
                 ("is no address", ("--export", "/srv", "--listen", "here")),
-                ("--workers", ("--export", "/srv", "--workers", "65"))):
+                ("--workers", ("--export", "/srv", "--workers", "65")),
+                ("--idle", ("--export", "/srv", "--idle", "inf")),
+                ("--connections", ("--export", "/srv", "--connections", "0")),
+                ("beside another word", ("--export", "/srv all_squash no_root_squash")),
+                ("is in the export", ("--export", self.home)),
+                ("as a file of exports", ("--exports", self.home))):
             done = subprocess.run([PROGRAM, "--state", self.home / "state", *words],
                                   capture_output=True, text=True, timeout=30)
             self.assertNotEqual(done.returncode, 0, words)

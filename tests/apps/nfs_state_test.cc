@@ -63,10 +63,14 @@ HEDDLE_TEST(nfs_state, "a key and numbers of exports are kept, and the key is pr
   ASSERT_EQ(::stat(dir.path("key").c_str(), &st), 0);
   EXPECT_EQ(st.st_mode & 07777, 0600u);
   EXPECT_EQ(st.st_size, 16);
-  server_state again(dir.path());
-  EXPECT_EQ(again.key(), key);
-  EXPECT_EQ(again.number_of("/new"), 2u);
-  EXPECT_EQ(again.number_of("/home a"), 1u);
+  {
+    server_state again(dir.path());
+    EXPECT_EQ(again.key(), key);
+    EXPECT_EQ(again.number_of("/new"), 2u);
+    EXPECT_EQ(again.number_of("/home a"), 1u);
+    EXPECT_NE(failure_of([&] { server_state second(dir.path()); }).find("another server uses"),
+              std::string::npos);
+  }
   EXPECT_EQ(server_state(dir.path()).number_of("/new"), 2u);
   EXPECT_EQ(bytes_of(dir.path("exports")), "1 /home a\n2 /new\n0 /srv\n");
   const state_folder other;
@@ -88,6 +92,9 @@ HEDDLE_TEST(nfs_state, "a state that cannot be right is refused with its place")
   EXPECT_NE(failure_of(start).find("others may read it"), std::string::npos) << failure_of(start);
   ASSERT_EQ(::chmod(dir.path("key").c_str(), 0600), 0);
   EXPECT_EQ(failure_of(start), "");
+  ASSERT_EQ(::chmod(dir.path().c_str(), 0777), 0);
+  EXPECT_NE(failure_of(start).find("others may change"), std::string::npos) << failure_of(start);
+  ASSERT_EQ(::chmod(dir.path().c_str(), 0700), 0);
   for (const char* text : {"x /a\n", "1/a\n", "256 /a\n", "1 \n", "1 /a", "-1 /a\n", "\n",
                            "1 /a\n1 /b\n", "1 /a\n2 /a\n"}) {
     std::ofstream(dir.path("exports")) << text;

@@ -181,6 +181,26 @@ DRIVER_TEST(rpc, "a connection has at most calls_max calls under way") {
       {.calls_max = 3}));
 }
 
+DRIVER_TEST(rpc, "a reply whose size is known counts before it exists") {
+  runtime rt(make());
+  rt.run(with_store(
+      [](running_store& r) -> task<> {
+        const auto sleep = [&r](const rpc::call& from, std::uint32_t ms) {
+          return r.service.sleep(from, ms);
+        };
+        const auto size = [](std::uint32_t) { return std::size_t{400'000}; };
+        r.server.on<v1::SLEEP>(sleep, size);
+        rpc::client c(co_await r.connect());
+        scope s;
+        std::vector<std::uint32_t> order;
+        for (int i = 0; i != 9; ++i) s.spawn(note_sleep(c, 2, order));
+        co_await s.join();
+        EXPECT_EQ(order.size(), 9u);
+        EXPECT_EQ(r.service.most_asleep, 3);  // after the third, 1.2 MB are expected
+      },
+      {.bytes_max = 1'000'000}));
+}
+
 task<> note_bytes(rpc::client& c, std::size_t size, std::size_t& sum) {
   store::opaque_data data;
   data.append(std::string(size, 'x'));

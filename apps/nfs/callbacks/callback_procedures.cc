@@ -60,7 +60,9 @@ void create_call::opened(outcome<object_ptr> at) {
   }
   subject_.at = std::move(*at);
   const std::string& name = arguments_.where.name;
-  const nfsstat3 bad = is_dot_name(name) ? NFS3ERR_EXIST : name_status(name);
+  nfsstat3 bad = is_dot_name(name) ? NFS3ERR_EXIST : name_status(name);
+  if (bad == NFS3_OK && arguments_.how.mode != createmode3::EXCLUSIVE)
+    bad = attributes_status(arguments_.how.obj_attributes());
   if (bad != NFS3_OK) {
     finish(bad);
     return;

@@ -13,9 +13,12 @@
 //   co_await s.serve(tcp_listener::listen(address::loopback(7070)));
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <map>
 #include <memory>
+#include <type_traits>
+#include <utility>
 
 #include "heddle/core/deadline.hh"
 #include "heddle/core/task.hh"
@@ -31,7 +34,8 @@ struct server_options {
   std::size_t record_bytes_max = (std::size_t{1} << 20) + 4096;  ///< bytes of one call
   std::uint32_t calls_max = 64;  ///< under way on a connection; then no more is read from it
   /// Bytes of a connection's calls under way and unsent replies; beyond it, no more is read from
-  /// the connection. Calls that are under way then may still add their replies.
+  /// the connection. A reply counts before it exists where the procedure says how large it may be
+  /// (on() with a size); others may go beyond the limit by the replies of calls under way.
   std::size_t bytes_max = std::size_t{8} << 20;
   std::uint32_t connections_max = 4096;                ///< then no more are accepted
   nanoseconds idle = std::chrono::minutes(6);          ///< without a call, until it is closed
@@ -51,26 +55,33 @@ struct server_counters {
 
 namespace detail {
 
+/// The size of a reply that is not known before it exists.
+struct no_reply_size {};
+
 /// A procedure of any type. The task gives the result as XDR; an empty task says that the arguments
-/// cannot be read.
+/// cannot be read. `reply_bytes` gets the size that the reply may have, if the procedure knows it.
 class procedure {
  public:
   virtual ~procedure() = default;
-  [[nodiscard]] virtual task<chain> start(call from, xdr::reader& in) = 0;
+  [[nodiscard]] virtual task<chain> start(call from, xdr::reader& in, std::size_t& reply_bytes) = 0;
   const char* name = "";
 };
 
-template <class P, class F>
+template <class P, class F, class Size = no_reply_size>
 class procedure_of final : public procedure {
  public:
-  explicit procedure_of(F f) : f_(std::move(f)) { name = P::name; }
+  explicit procedure_of(F f, Size size = Size()) : f_(std::move(f)), size_(std::move(size)) {
+    name = P::name;
+  }
 
-  task<chain> start(call from, xdr::reader& in) override {
+  task<chain> start(call from, xdr::reader& in,
+                    [[maybe_unused]] std::size_t& reply_bytes) override {
     if constexpr (std::is_void_v<typename P::argument>) {
       return in.left() == 0 ? run(std::move(from)) : task<chain>();
     } else {
       typename P::argument a{};
       if (!in.read(a) || in.left() != 0) return {};
+      if constexpr (!std::same_as<Size, no_reply_size>) reply_bytes = size_(std::as_const(a));
       return run_with(std::move(from), std::move(a));
     }
   }
@@ -97,6 +108,7 @@ class procedure_of final : public procedure {
   }
 
   F f_;
+  [[no_unique_address]] Size size_;
 };
 
 class server_connection;
@@ -134,6 +146,16 @@ class server {
   void on(F f) {
     add(P::program, P::version, P::number,
         std::make_unique<detail::procedure_of<P, F>>(std::move(f)));
+  }
+  /// The same, for a procedure with large replies: size(argument) gives the bytes that the reply
+  /// may take at most, which then count for server_options::bytes_max while the call is under way.
+  ///
+  ///   s.on<STORE_V1::READ>(f, [](const read_arguments& a) -> std::size_t { return a.count; });
+  template <class P, class F, class Size>
+    requires std::is_invocable_r_v<std::size_t, Size&, const typename P::argument&>
+  void on(F f, Size size) {
+    add(P::program, P::version, P::number,
+        std::make_unique<detail::procedure_of<P, F, Size>>(std::move(f), std::move(size)));
   }
 
   /// Serves connections until stop() or until it is cancelled. Throws as listener::accept() does.
