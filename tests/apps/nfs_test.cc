@@ -7,7 +7,7 @@
 namespace nfs::test {
 namespace {
 
-const identity ann{1000, 100, {}};
+const identity stranger{1000, 100, {}};
 
 /// Calls each procedure once or more, with success.
 task<> call_all(nfs_server& w) {
@@ -121,7 +121,7 @@ DRIVER_TEST(nfs, "each procedure does its work, three of them by callbacks") {
 /// Each cause of a failure that a client can bring about.
 task<> fail_all(nfs_server& w) {
   caller c(co_await heddle::tcp_connect(w.at));
-  caller a(co_await heddle::tcp_connect(w.at), ann);
+  caller a(co_await heddle::tcp_connect(w.at), stranger);
   const handle top = w.top();
   const handle dir = co_await c.directory(top, "d");
   const handle file = co_await c.file(dir, "f");
@@ -244,7 +244,7 @@ task<> fail_all(nfs_server& w) {
     co_await expect_reply(NFS3_OK, c.ask<v3::LINK>(file, entry(dir, name)));
   co_await expect_reply(NFS3ERR_MLINK, c.ask<v3::LINK>(file, entry(dir, "f5")));
 
-  // What ann, who owns nothing here, may not.
+  // What a stranger, who owns nothing here, may not.
   co_await expect_reply(NFS3ERR_PERM, a.ask<v3::SETATTR>(file, mode_of(0777), no_guard));
   co_await expect_reply(NFS3ERR_ACCES, a.ask<v3::SETATTR>(file, size_of(0), no_guard));
   co_await expect_reply(NFS3ERR_ACCES, a.pass<v3::WRITE>(writing(file, 0, "x")));
