@@ -132,6 +132,7 @@ task<> rpc_connection::read(std::shared_ptr<rpc_connection> self) {
         record_end = add_saturated(clock::now(), c.limits.record_time);
       auto in = co_await as_expected(
           with_cancel(c.stopping_, with_deadline(c.stream_.receive(), record_end)));
+      if (!in && worker::running().current_context().canceled()) co_return;
       if (!in || in->empty()) break;
       c.input_.feed(std::move(*in));
     }
