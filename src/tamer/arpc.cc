@@ -111,7 +111,7 @@ callbase::callbase(ref<aclnt> c, const heddle::libasync::rpc_type* type, void* o
 callbase::~callbase() {
   --client_->calls_;
   client_->connection_->beneath()->calls.erase(xid);
-  delete timer_;  // its function keeps no event
+  delete timer_;  // the function of the timer keeps no event
 }
 void callbase::cancel() { delete this; }
 void callbase::finish(clnt_stat how) {
@@ -121,7 +121,7 @@ void callbase::finish(clnt_stat how) {
   if (done) call_program(done, how);
 }
 void callbase::timeout(time_t seconds, long nanoseconds) {
-  delete timer_;  // its function keeps no event
+  delete timer_;  // the function of the timer keeps no event
   timer_ = timecb_t::start(static_cast<double>(seconds) + static_cast<double>(nanoseconds) * 1e-9,
                            [this] {
                              timer_ = nullptr;  // a timer that fires frees itself
