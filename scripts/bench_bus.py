@@ -2,8 +2,9 @@
 """Suite bus: what raises cost, generic and merged by a plan, beside other ways to dispatch.
 
 Cases short, cascade and fallback are bench/bus/chain; short_hardened and cascade_hardened the same
-with retpolines. message_from_user (the hot chain), other topics and stream are apps/player's own
-handlers (bench/bus/player). rate_FPS is a second of film at that rate in apps/player: all processor
+with retpolines. packet is bench/bus/packet: nine handlers in two files, and the same functions
+called by hand (by_hand). message_from_user (the hot chain), other topics and stream are
+apps/player's own handlers (bench/bus/player). rate_FPS is a second of film at that rate in apps/player: all processor
 time, and that in handlers. dispatch_* compares generic dispatch with signal libraries, each where
 it is installed. code is apps/player's text, and what merging at theta 0.8 adds to it. seccomm_SIZE
 is a push and a pop of apps/seccomm; xclient a popup and a scroll of apps/xclient, under Xvfb.
@@ -31,6 +32,7 @@ from bench_plan import build_folder, Measure, Plan
 CHAIN = {"short": ("short", 1_000_000), "cascade": ("cascade", 200_000),
          "fallback": ("fallback", 1_000_000)}
 HARDENED = {"short_hardened": ("short", 200_000), "cascade_hardened": ("cascade", 50_000)}
+PACKETS = 3_000_000
 PLAYER = {"message_from_user": 300_000, "segment_from_user": 300_000, "segment_to_net": 300_000,
           "adapt": 300_000, "stream": 4_000_000}
 RATES = (10, 15, 20, 25, 100, 400)
@@ -40,8 +42,8 @@ OWN = {"heddle": "", "functions": ":functions", "by_name": ":by_name"}
 DISPATCH = ("dispatch_short", "dispatch_cascade")
 SECCOMM_SIZES = (64, 128, 256, 512, 1024, 2048)
 SECCOMM = tuple(f"seccomm_{size}" for size in SECCOMM_SIZES)
-CASES = (*CHAIN, *HARDENED, *PLAYER, *(f"rate_{fps}" for fps in RATES), *SECCOMM, "xclient",
-         *DISPATCH, *CODE)
+CASES = (*CHAIN, *HARDENED, "packet", *PLAYER, *(f"rate_{fps}" for fps in RATES), *SECCOMM,
+         "xclient", *DISPATCH, "code")
 
 
 def print_value(program, *arguments):
@@ -157,6 +159,11 @@ def add_compiler(out, folder, tail, brief, screen):
             if cases is CHAIN:
                 add(case, "by_name", name + "_by_name",
                     lambda p, a=argument, n=count: print_value(p, a, n // part))
+    for subject, program, run, how in (
+            ("heddle", "bus_packet", print_value, "raise"),
+            ("heddle_merged", "bus_packet_merged", merged_value, "raise"),
+            ("by_hand", "bus_packet_merged", print_value, "by_hand")):
+        add("packet", subject, program, lambda p, r=run, h=how: r(p, h, PACKETS // part))
     for case, count in PLAYER.items():
         for subject, program in (("heddle", "bus_player"), ("heddle_merged", "bus_player_merged"),
                                  ("by_name", "bus_player_by_name")):
@@ -220,6 +227,7 @@ def plan(context):
         out.pairs += [(f"heddle{tail}", f"heddle_merged{tail}", "cpu_ns"),
                       (f"heddle_merged{tail}", f"heddle{tail}", "cpu_ns"),
                       (f"heddle_merged{tail}", f"by_name{tail}", "cpu_ns"),
+                      (f"heddle_merged{tail}", f"by_hand{tail}", "cpu_ns"),
                       *((f"heddle_merged{tail}", f"heddle{tail}", metric) for metric in (
                           "push_ns", "pop_ns", "popup_ns", "scroll_ns", "text_bytes",
                           "objdump_lines",
