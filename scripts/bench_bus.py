@@ -4,10 +4,11 @@
 Cases short, cascade and fallback are bench/bus/chain; short_hardened and cascade_hardened the same
 with retpolines. packet is bench/bus/packet: nine handlers in two files, and the same functions
 called by hand (by_hand). message_from_user (the hot chain), other topics and stream are
-apps/player's own handlers (bench/bus/player). rate_FPS is a second of film at that rate in apps/player: all processor
-time, and that in handlers. dispatch_* compares generic dispatch with signal libraries, each where
-it is installed. code is apps/player's text, and what merging at theta 0.8 adds to it. seccomm_SIZE
-is a push and a pop of apps/seccomm; xclient a popup and a scroll of apps/xclient, under Xvfb.
+apps/player's own handlers (bench/bus/player). rate_FPS is a second of film at that rate in
+apps/player: all processor time, and that in handlers. dispatch_* compares generic dispatch with
+signal libraries, each where it is installed. code is apps/player's text, and what merging at theta
+0.8 adds to it. seccomm_SIZE is a push and a pop of apps/seccomm; xclient a popup and a scroll of
+apps/xclient, under Xvfb.
 
 Cases code_events and code_seccomm are the code of the programs whose speed the pages of the papers
 show.

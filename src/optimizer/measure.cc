@@ -135,8 +135,8 @@ measured_plan measure_plan(const plan& p, const profile_data& profile,
     chain.lost = static_cast<std::size_t>(
         std::ranges::count_if(gains[c], [](double gain) { return gain < 0; }));
     chain.gain_ns = median_of(std::move(gains[c]));
-    chain.slower =
-        chain.gain_ns < -options.loss_min * m.merged_ns && 4 * chain.lost >= 3 * m.rounds;
+    chain.slower = chain.gain_ns < -options.loss_min * m.merged_ns && m.rounds >= 5 &&
+                   8 * chain.lost >= 7 * m.rounds;
   }
   return m;
 }

@@ -50,12 +50,12 @@ HEDDLE_TEST(measure, "a chain that is slower merged is found, and one that gains
       "all) turns=60000;; *0000000000000011*) turns=80000;; *0000000000000022*) turns=20000;;");
   const profile_data profile = two_topics();
   const measured_plan m =
-      measure_plan(make_plan(profile), profile, {.program = program.path, .rounds = 3});
+      measure_plan(make_plan(profile), profile, {.program = program.path, .rounds = 5});
   ASSERT_EQ(m.chains.size(), 2u);
   EXPECT_FALSE(m.chains[0].slower);
   EXPECT_GT(m.chains[0].gain_ns, 0);
   EXPECT_TRUE(m.chains[1].slower) << m.chains[1].gain_ns;
-  EXPECT_EQ(m.chains[1].lost, 3u);
+  EXPECT_EQ(m.chains[1].lost, 5u);
   EXPECT_LT(m.merged_ns, m.original_ns);
 
   const std::vector<left_out_topic> left_out = parse_slower(slower_text(m, profile));
@@ -65,6 +65,15 @@ HEDDLE_TEST(measure, "a chain that is slower merged is found, and one that gains
   const plan next = make_plan(profile, {.left_out = left_out, .compiler = {}});
   ASSERT_EQ(next.topics.size(), 1u);
   EXPECT_EQ(next.topics[0].topic, 0u);
+}
+
+HEDDLE_TEST(measure, "four rounds are too few to call a chain slower") {
+  const script program("*0000000000000022*) turns=20000;;");
+  const profile_data profile = two_topics();
+  const measured_plan m =
+      measure_plan(make_plan(profile), profile, {.program = program.path, .rounds = 4});
+  EXPECT_LT(m.chains.at(1).gain_ns, 0);
+  EXPECT_FALSE(m.chains[1].slower);
 }
 
 HEDDLE_TEST(measure, "the original is a program of its own, if there is one") {

@@ -18,7 +18,7 @@ struct measure_options {
   std::vector<std::string> arguments = {};
   std::size_t rounds = 9;
   /// A chain is slower if it loses this share of the program's processor time in the median, and
-  /// loses in three of four rounds.
+  /// loses in seven of eight rounds. Fewer than five rounds tell nothing.
   double loss_min = 0.003;
 };
 
