@@ -44,7 +44,7 @@ DISPATCH = ("dispatch_short", "dispatch_cascade")
 SECCOMM_SIZES = (64, 128, 256, 512, 1024, 2048)
 SECCOMM = tuple(f"seccomm_{size}" for size in SECCOMM_SIZES)
 CASES = (*CHAIN, *HARDENED, "packet", *PLAYER, *(f"rate_{fps}" for fps in RATES), *SECCOMM,
-         "xclient", *DISPATCH, "code")
+         "xclient", *DISPATCH, *CODE)
 
 
 def print_value(program, *arguments):

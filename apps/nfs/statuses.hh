@@ -13,7 +13,7 @@ namespace nfs {
 ///
 /// Listed for all: IO, ACCES, STALE, BADHANDLE, SERVERFAULT, JUKEBOX; ACCES also tells a caller
 /// that an export's rules refuse. Beyond the RFC's lists, as clients expect it: INVAL of procedures
-/// that take a name, for what is no name; and ISDIR of REMOVE.
+/// that take a name, for what is no name; ISDIR of REMOVE, MLINK of MKDIR, and FBIG of SETATTR.
 [[nodiscard]] nfsstat3 listed_status(std::uint32_t procedure, nfsstat3 s) noexcept;
 
 }  // namespace nfs
