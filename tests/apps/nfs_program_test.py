@@ -32,7 +32,8 @@ def free_port():
 def handles_work(folder):
     """Why files of this folder cannot be opened by handle, or ''."""
     with subprocess.Popen([PROGRAM, "--check", "--export", str(folder), "--state",
-                           str(folder) + ".state"], stderr=subprocess.PIPE, text=True) as check:
+                           str(folder) + ".state"], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, text=True) as check:
         said = check.communicate(timeout=30)[1]
         return said.strip() if check.returncode else ""
 
