@@ -237,7 +237,7 @@ class planner {
       if (from == none || to == none || !is_steady(plan_.topics[from]) ||
           !is_steady(plan_.topics[to]) || e.count < profile_.topics[e.to_topic].raises / 20)
         continue;
-      const auto [low, high] = std::minmax(head(from), head(to));
+      const auto [low, high] = std::minmax({head(from), head(to)});
       first[high] = low;
     }
     for (std::size_t i = 0; i < plan_.topics.size(); ++i) {

@@ -40,6 +40,10 @@ BAD = [
     ("scripts", {"scripts/run.py": "def f(:\n"}, "not Python"),
     ("columns", {"src/core/task.cc": HEAD + "// " + "x" * 98 + "\n"}, "101 columns"),
     ("lines", {"src/core/task.cc": HEAD + "int x;\n" * 399}, "401 lines"),
+    ("minmax", {"src/core/task.cc": HEAD + "const auto [a, b] = std::minmax(g(), h());\n"},
+     "a reference to arguments"),
+    ("minmax", {"src/core/task.cc": HEAD + "const auto& a = std::max(g(), h());\n"},
+     "a reference to arguments"),
     ("flags", {"src/core/task.cc": HEAD + "struct task {\n  bool a = false, b, c;\n  bool d;\n"
                "  bool is() { return a; }\n  std::atomic<bool> e = false;\n};\n"}, "5 booleans"),
     ("flags", {"src/core/task.cc": HEAD + "struct task : base<int> {\n  bool a = f(1), b :\n"
