@@ -12,7 +12,10 @@ namespace {
 
 constexpr std::size_t large_bytes = 500'000;
 
+int goodbye_requests = 0;  // that came to the handler
+
 task<http::response> answer_goodbye(http::request& r) {
+  ++goodbye_requests;
   if (r.path() == "/length")
     co_return http::response(200).text(std::to_string((co_await r.text()).size()));
   co_return http::response(200).text(std::string(large_bytes, 'l'));
@@ -57,11 +60,14 @@ DRIVER_TEST(http2_goodbye, "a client that still sends reads the last answer whol
 DRIVER_TEST(http2_goodbye, "a request that is on its way when the server drains is answered") {
   for (const bool idle : {true, false}) {
     runtime rt(make());
+    goodbye_requests = 0;
     rt.run(with_server(answer_goodbye, {}, [idle](address at, http::server& web) -> task<> {
       http2_client c(co_await connect_to(at));
       c.answers_pings = false;
       c.request(1, "POST", "/length", {}, idle);
       co_await c.send();
+      const bool came = co_await wait_until([] { return goodbye_requests == 1; });
+      EXPECT_TRUE(came);
       if (idle) {
         co_await c.until("DATA 1");
         co_await sleep_for(2ms);
