@@ -10,9 +10,9 @@ namespace nfs {
 /// takes mode bits away. `fd` may be of any kind, and is no file's size.
 [[nodiscard]] outcome<void> set_attributes(int fd, const file_stat& st, const nfs3::sattr3& to);
 
-/// As set_attributes(), for an object that was just made with its mode: the caller cannot give it
-/// to somebody else unless he is root, which is no failure, because clients send their own ids
-/// always.
+/// As set_attributes(), for an object that was just made with its mode. Only root may make another
+/// user its owner; for other callers the owner stays as it is, without a failure, because clients
+/// always send the ids of the user.
 [[nodiscard]] outcome<void> set_attributes_of_new(int fd, const nfs3::sattr3& to);
 
 /// The bits of the mode of a new object.

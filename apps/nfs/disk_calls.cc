@@ -145,7 +145,7 @@ int open_entry(int dir, const std::string& name, const entry_open& how) noexcept
 outcome<found> find_entry(int dir, const std::string& name, const export_root& in, bool cached) {
   const open_fd fd(open_entry(dir, name, {.flags = O_PATH, .cached = cached}), open_fd::use::path);
   if (fd.number() < 0) {
-    // A mount point inside of the export: what is mounted there belongs to another export.
+    // A mount point inside the export: the file system that is mounted there is not exported.
     if (errno == EXDEV) return std::unexpected(nfsstat3::NFS3ERR_ACCES);
     return last_failure();
   }

@@ -25,8 +25,11 @@ nfsstat3 file_status(const file_stat& st) noexcept {
   return S_ISDIR(st.st_mode) ? nfsstat3::NFS3ERR_ISDIR : nfsstat3::NFS3ERR_INVAL;
 }
 
-/// Programs are read to be run. The owner may read what was opened before a chmod (RFC 1813, 4.4).
+/// Whether READ is allowed: execute permission is enough, because a client reads a program in order
+/// to run it (RFC 1813, section 4.4).
 bool may_read(const permissions& p) noexcept { return p.read || p.execute; }
+/// Whether the caller owns the file. READ and WRITE by the owner always succeed, because a client
+/// may have opened the file before a chmod (RFC 1813, section 4.4).
 bool owns(const identity& who, const file_stat& st) noexcept { return who.uid == st.st_uid; }
 
 read_data read_result(read_bytes&& got, std::uint64_t at, const file_stat& st) {
@@ -246,12 +249,12 @@ heddle::task<outcome<void>> disk_volume::commit(object& of, nfs3::wcc_data& seen
   seen.before = before_of(*before);
   seen.after = attributes_of(*before, o.in());
   if (o.fd().for_what() == open_fd::use::path && S_ISREG(before->st_mode)) {
-    const identity nobody;
-    borrowed b = o.lend(nobody);
+    const identity without_rights;
+    borrowed b = o.lend(without_rights);
     auto work = [&]() -> outcome<void> { return b.reopen(open_fd::use::read); };
     const outcome<void> opened =
         in_pool_result(co_await heddle::as_expected(heddle::blocking(std::ref(work))));
-    o.learn(std::move(b), nobody);
+    o.learn(std::move(b), without_rights);
     if (!opened) co_return std::unexpected(opened.error());
   }
   const outcome<void> done = co_await make_stable(o);

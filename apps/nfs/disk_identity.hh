@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Identities in threads: a thread of the pool works with the rights of the caller, so that the
-// kernel decides what is allowed.
+// kernel checks every permission.
 #pragma once
 
 #include <sys/types.h>
@@ -42,8 +42,8 @@ struct permissions {
 /// Asks the kernel for an open object, in the name of the thread's present identity.
 [[nodiscard]] permissions permissions_here(int fd) noexcept;
 
-/// Gives up CAP_SYS_RESOURCE, for this thread and those that it starts: with it, callers could use
-/// blocks that are reserved for root, and pass quotas. Does nothing without it.
+/// Drops the capability CAP_SYS_RESOURCE of this thread and of the threads that it starts later. A
+/// process with this capability writes into disk blocks reserved for root, and beyond quotas.
 void keep_no_reserves() noexcept;
 
 }  // namespace nfs

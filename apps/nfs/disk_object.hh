@@ -73,8 +73,9 @@ class disk_object final : public object {
   std::size_t next_verdict_ = 0;
 };
 
-/// Marks a change of an object, for as long as it is under way. `before` of wcc_data tells a client
-/// that nobody else has changed the object; so it is given only if no other change ran meanwhile.
+/// Marks a change of an object, for as long as it is under way. From `before` of wcc_data a client
+/// concludes that no other client has changed the object; so it is given only if no other change
+/// ran at the same time.
 class change_mark {
  public:
   explicit change_mark(disk_object& of) noexcept
@@ -121,7 +122,8 @@ struct disk_shard {
   void add(const std::shared_ptr<disk_object>& o);
   /// Takes the object of a handle out, and gives its descriptor to be closed in the pool.
   [[nodiscard]] open_ptr take(const handle& of, std::uint64_t hash);
-  /// Takes out objects that nobody uses: those beyond `count`, and those not used since `since`.
+  /// Takes out objects that no call is using: those beyond `count`, and those last used before
+  /// `since`.
   [[nodiscard]] std::vector<open_ptr> take_unused(std::size_t count, heddle::time_point since);
 };
 

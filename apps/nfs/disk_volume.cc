@@ -23,7 +23,7 @@ namespace nfs {
 namespace {
 
 constexpr long overlay_type = 0x794c7630;
-// FUSE, NFS, SMB (three numbers), Ceph, 9p, AFS: each call may be a message to somebody else.
+// FUSE, NFS, SMB (three numbers), Ceph, 9p, AFS: each system call may send a request to a server.
 constexpr long remote_types[] = {
     0x65735546, 0x6969,     0x517b,    static_cast<long>(0xff534d42), static_cast<long>(0xfe534d42),
     0x00c36400, 0x01021997, 0x5346414f};
@@ -135,7 +135,7 @@ heddle::task<outcome<std::shared_ptr<disk_object>>> disk_volume::open_object(con
   disk_shard& shard = shard_of(parts->hash);
   if (std::shared_ptr<disk_object> known = shard.find(of, parts->hash)) co_return known;
   const export_root& in = exports_[static_cast<std::size_t>(index_of_[parts->export_number])];
-  // Those that make room are closed in the same call.
+  // The descriptors that are closed to make room for this one; the pool call below closes them.
   std::vector<open_ptr> unused =
       shard.take_unused(open_max_each_ - 1, heddle::clock::now() - options_.idle);
   counters_.open_now.fetch_sub(static_cast<std::int64_t>(unused.size()), std::memory_order_relaxed);
