@@ -30,7 +30,7 @@ extern "C" {
 /* Version 2. These stay the same within a version: names, signatures, the layout of the
  * structs that show their fields, and the sizes of the opaque ones. Compiled Draft checks the
  * number when it is compiled, and heddle_main() when the program starts. */
-#define HEDDLE_ABI_VERSION 2
+#define HEDDLE_ABI_VERSION 3
 
 /* The version that the library was built with; compare it with HEDDLE_ABI_VERSION. */
 uint32_t heddle_abi_version(void);
@@ -103,6 +103,9 @@ void heddle_wake_never(heddle_worker* w, heddle_timer* t);
  * same arguments. `at` is zero before the first call and after an answer. A wait that was parked
  * and is not wanted any more is withdrawn; it took nothing. Results are stored through a pointer
  * when the answer is not negative.
+ *
+ * For operations on a heddle_conn, `at` may be null: the wait then lies in the connection, and
+ * cannot be withdrawn. A frame that waits for nothing else needs no heddle_wait.
  *
  * Thread: the color that the frame runs in; connections, listeners and files belong to one color at
  * a time, channels, broadcasts, semaphores and jobs to all. Cancel: a wait in a cancelled context

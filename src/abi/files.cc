@@ -156,14 +156,17 @@ void heddle_file_close(heddle_worker* w, heddle_file* f) { drop(from(w), f); }
 std::int64_t heddle_send_file(heddle_worker* w, heddle_conn* c, heddle_file* f, std::int64_t begin,
                               std::int64_t end, heddle_wait* at, heddle_frame* self) {
   if (begin < 0 || end < begin) return -EINVAL;
-  if (const std::int64_t moved = come_here(w, c, at, self); moved != 0) return moved;
-  return ask_task<void>(
-      w, at, self,
-      [&] {
-        return send_part(c->stream, f->file, static_cast<std::uint64_t>(begin),
-                         static_cast<std::uint64_t>(end));
-      },
-      [] {});
+  conn_wait wait(c, at, self);
+  if (const std::int64_t moved = come_here(w, c, wait, self); moved != 0) return moved;
+  return wait.record(from(w), [&](heddle_wait* in) {
+    return ask_task<void>(
+        w, in, self,
+        [&] {
+          return send_part(borrowed_stream(c).copy(), f->file, static_cast<std::uint64_t>(begin),
+                           static_cast<std::uint64_t>(end));
+        },
+        [] {});
+  });
 }
 
 std::int64_t heddle_blocking(heddle_worker* w, void (*run)(void*), void* arguments,

@@ -2,15 +2,21 @@
 // Handles of heddle/abi.h made and looked into by C++.
 #include "heddle/abi/handles.hh"
 
+#include <cerrno>
+
 #include "abi/moved_conn.hh"
 #include "abi/objects.hh"
 
 namespace heddle::abi {
 
-tcp_stream& stream_of(heddle_conn& c) noexcept { return c.stream; }
-heddle_conn* make_conn(tcp_stream s) { return make<heddle_conn>(worker::here(), std::move(s)); }
+tcp_stream stream_of(heddle_conn& c) noexcept { return borrowed_stream(&c).copy(); }
+heddle_conn* make_conn(tcp_stream s) {
+  if (!s.is_open()) throw failure(kernel_error(-EBADF), "a connection needs an open stream");
+  return conn_stream(std::move(s)).release();
+}
 std::int64_t bring_here(heddle_worker* w, heddle_conn* c, heddle_wait* at, heddle_frame* self) {
-  return come_here(w, c, at, self);
+  conn_wait wait(c, at, self);
+  return come_here(w, c, wait, self);
 }
 
 heddle_listener* make_listener(tcp_listener l) {

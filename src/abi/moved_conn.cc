@@ -13,17 +13,18 @@ namespace {
 /// `home` the task's own handle keeps the stream, and heddle_close() runs after the task.
 task<detached> detach_in(color home, heddle_conn* c) {
   co_await enter(home);
-  const tcp_stream s = c->stream;
+  const tcp_stream s = borrowed_stream(c).copy();
   co_await s.detach();
   co_return detached{};
 }
 
 }  // namespace
 
-std::int64_t move_here(heddle_worker* hw, heddle_conn* c, heddle_wait* at, heddle_frame* self) {
-  return ask_task<detached>(
-      hw, at, self, [&] { return detach_in(color(c->reads_in), c); },
-      [&](detached) { c->reads_in = no_color; });
+std::int64_t move_here(heddle_worker* hw, heddle_conn* c, conn_wait& at, heddle_frame* self) {
+  return at.record(from(hw), [&](heddle_wait* in) {
+    return ask_task<detached>(
+        hw, in, self, [&] { return detach_in(color(input_of(c).color()), c); }, [](detached) {});
+  });
 }
 
 }  // namespace heddle::abi

@@ -24,6 +24,7 @@ using writable_awaiter = detail::writable_awaiter;
 using accept_awaiter = detail::accept_awaiter_of<tcp_stream>;
 using detail::owned_number;
 using detail::runtime_tcp;
+using detail::socket_input;
 
 std::int64_t code_of(const std::error_code& e) noexcept {
   return e.value() > 0 ? -e.value() : -EIO;
@@ -40,34 +41,48 @@ Tcp as_tcp(descriptor&& from) noexcept {
 
 /// Waits for something to read: HEDDLE_PARKED, 0, or an error.
 std::int64_t wait_readable(heddle_worker* hw, heddle_conn* c, heddle_wait* at, heddle_frame* self) {
-  if (const std::int64_t moved = come_here(hw, c, at, self); moved != 0) return moved;
-  if (at->kind == nullptr && !c->rest.empty()) return 0;
-  c->reads_in = from(hw).color;
-  const std::int64_t status =
-      ask<readable_awaiter>(hw, at, self, [&] { return c->stream.readable().operator co_await(); });
-  if (status != 0) return status;
-  const std::int32_t outcome = stored<readable_awaiter>::of(*at).outcome;
-  stored<readable_awaiter>::end(*at, from(hw));
-  if (outcome < 0) return reason(from(hw), outcome);
-  return outcome == 0 ? HEDDLE_EOF : 0;
+  worker& w = from(hw);
+  conn_wait wait(c, at, self);
+  if (const std::int64_t moved = come_here(hw, c, wait, self); moved != 0) return moved;
+  const auto answer = [&](std::int32_t outcome) -> std::int64_t {
+    if (outcome < 0) return reason(w, outcome);
+    return outcome == 0 ? HEDDLE_EOF : 0;
+  };
+  if (at == nullptr && wait.kind() == nullptr) {
+    const std::int32_t outcome = input_of(c).wait(*self, w);
+    if (outcome == socket_input::parked) return HEDDLE_PARKED;
+    if (outcome != socket_input::occupied) [[likely]]
+      return answer(outcome);
+  }
+  return wait.record(w, [&](heddle_wait* in) {
+    const std::int64_t status = ask<readable_awaiter>(
+        hw, in, self, [&] { return borrowed_stream(c)->readable().operator co_await(); });
+    if (status != 0) return status;
+    const std::int32_t outcome = stored<readable_awaiter>::of(*in).outcome;
+    stored<readable_awaiter>::end(*in, w);
+    return answer(outcome);
+  });
 }
 
 /// Appends what has arrived to a buffer with room; 0 when another reader was quicker.
-std::size_t take_some(heddle_conn& c, heddle_buffer& to) noexcept {
+std::size_t take_some(worker& w, heddle_conn* c, heddle_buffer& to) noexcept {
   if (to.begin != 0) {
     std::memmove(to.data, to.data + to.begin, to.end - to.begin);
     to.end -= to.begin;
     to.begin = 0;
   }
-  const std::size_t room = to.capacity - to.end;
-  if (c.rest.empty()) c.rest = c.stream.take();
-  const std::size_t count = std::min(room, c.rest.size());
-  if (count == 0) return 0;
-  std::memcpy(to.data + to.end, c.rest.data().data(), count);
+  const std::size_t count =
+      input_of(c).read_now(byte_span(to.data + to.end, to.capacity - to.end), w);
   to.end += count;
-  c.rest.remove_prefix(count);
-  if (c.rest.empty()) c.rest.release();
   return count;
+}
+
+/// The answer of an awaiter that has ended, which goes.
+template <class A>
+std::int64_t answer_of(heddle_worker* hw, heddle_wait& at) noexcept {
+  const std::int32_t outcome = stored<A>::of(at).outcome;
+  stored<A>::end(at, from(hw));
+  return outcome < 0 ? reason(from(hw), outcome) : 0;
 }
 
 /// Runs a task that makes a connection, or asks whether it has ended.
@@ -79,7 +94,7 @@ std::int64_t ask_conn(heddle_worker* hw, heddle_conn** out, heddle_wait* at, hed
   const std::int64_t status =
       ask_task<made_by_task>(hw, at, self, make_task, [&](made_by_task got) {
         try {
-          *out = make<heddle_conn>(from(hw), to_stream(std::move(got)));
+          *out = conn_stream(to_stream(std::move(got))).release();
         } catch (...) {
           outcome = -ENOMEM;
         }
@@ -150,12 +165,8 @@ std::int64_t heddle_accept(heddle_worker* hw, heddle_listener* l, heddle_conn** 
   result<tcp_stream> got = stored<accept_awaiter>::of(*at).await_result();
   stored<accept_awaiter>::end(*at, w);
   if (!got) return reason(w, code_of(got.error()));
-  try {
-    *out = make<heddle_conn>(w, std::move(*got));
-    return 0;
-  } catch (...) {
-    return -ENOMEM;
-  }
+  *out = conn_stream(std::move(*got)).release();
+  return 0;
 }
 
 std::int64_t heddle_connect(heddle_worker* hw, heddle_address to, heddle_conn** out,
@@ -187,7 +198,7 @@ std::int64_t heddle_connect_unix(heddle_worker* hw, heddle_view path, heddle_con
       [](unix_stream made) { return as_tcp<tcp_stream>(std::move(made)); });
 }
 
-std::int64_t heddle_conn_number(heddle_conn* c) { return c->stream.number(); }
+std::int64_t heddle_conn_number(heddle_conn* c) { return borrowed_stream(c)->number(); }
 
 std::int64_t heddle_readable(heddle_worker* hw, heddle_conn* c, heddle_wait* at,
                              heddle_frame* self) {
@@ -198,13 +209,13 @@ std::int64_t heddle_readable(heddle_worker* hw, heddle_conn* c, heddle_wait* at,
 std::int64_t heddle_ready(heddle_worker* hw, heddle_conn* c, std::int32_t which, heddle_wait* at,
                           heddle_frame* self) {
   if (which == heddle_mode_read) return heddle_readable(hw, c, at, self);
-  if (const std::int64_t moved = come_here(hw, c, at, self); moved != 0) return moved;
-  const std::int64_t status =
-      ask<writable_awaiter>(hw, at, self, [&] { return c->stream.writable().operator co_await(); });
-  if (status != 0) return status;
-  const std::int32_t outcome = stored<writable_awaiter>::of(*at).outcome;
-  stored<writable_awaiter>::end(*at, from(hw));
-  return outcome < 0 ? reason(from(hw), outcome) : 0;
+  conn_wait wait(c, at, self);
+  if (const std::int64_t moved = come_here(hw, c, wait, self); moved != 0) return moved;
+  return wait.record(from(hw), [&](heddle_wait* in) {
+    const std::int64_t status = ask<writable_awaiter>(
+        hw, in, self, [&] { return borrowed_stream(c)->writable().operator co_await(); });
+    return status != 0 ? status : answer_of<writable_awaiter>(hw, *in);
+  });
 }
 
 std::int64_t heddle_receive(heddle_worker* hw, heddle_conn* c, heddle_buffer** out, heddle_wait* at,
@@ -212,7 +223,7 @@ std::int64_t heddle_receive(heddle_worker* hw, heddle_conn* c, heddle_buffer** o
   for (;;) {
     const std::int64_t status = wait_readable(hw, c, at, self);
     if (status != 0) return status;
-    received in = !c->rest.empty() ? std::move(c->rest) : c->stream.take();
+    received in = borrowed_stream(c)->take();
     if (!in) continue;
     try {
       *out = make<block_buffer>(from(hw), std::move(in));
@@ -229,7 +240,7 @@ std::int64_t heddle_read(heddle_worker* hw, heddle_conn* c, heddle_buffer* to, s
   for (;;) {
     const std::int64_t status = wait_readable(hw, c, at, self);
     if (status != 0) return status;
-    const std::size_t got = take_some(*c, *to);
+    const std::size_t got = take_some(from(hw), c, *to);
     if (got == 0) continue;
     *count = static_cast<std::int64_t>(got);
     return 0;
@@ -245,13 +256,13 @@ std::int64_t heddle_read_more(heddle_worker* hw, heddle_conn* c, heddle_buffer* 
 
 std::int64_t heddle_read_line(heddle_worker* hw, heddle_conn* c, heddle_buffer* to,
                               heddle_view* out, heddle_wait* at, heddle_frame* self) {
-  if (at->kind == nullptr) {
+  if (to->line != 0) {
     // Drop the line that the call before has given.
     to->begin += to->line;
     to->line = 0;
   }
-  for (;;) {
-    if (at->kind == nullptr) {
+  for (bool asks = at == nullptr || at->kind == nullptr;; asks = true) {
+    if (asks) {
       const char* const begin = to->data + to->begin;
       const std::size_t len = to->end - to->begin;
       if (const void* end = len == 0 ? nullptr : std::memchr(begin, '\n', len)) {
@@ -274,38 +285,36 @@ std::int64_t heddle_read_line(heddle_worker* hw, heddle_conn* c, heddle_buffer* 
 
 std::int64_t heddle_write(heddle_worker* hw, heddle_conn* c, heddle_view what, heddle_wait* at,
                           heddle_frame* self) {
-  if (const std::int64_t moved = come_here(hw, c, at, self); moved != 0) return moved;
+  conn_wait wait(c, at, self);
+  if (const std::int64_t moved = come_here(hw, c, wait, self); moved != 0) return moved;
   worker& w = from(hw);
-  if (at->kind == nullptr) {
+  if (wait.kind() == nullptr) {
     if (what.len == 0) return 0;
     if (w.current_context().canceled()) return reason(w, -ECANCELED);
-    const sent_now sent = c->stream.try_write(byte_view(what.data, what.len));
+    const sent_now sent = borrowed_stream(c)->try_write(byte_view(what.data, what.len));
     if (sent.complete(what.len)) return 0;
     what.data += sent.bytes;
     what.len -= sent.bytes;
   }
-  const std::int64_t status = ask<transfer_awaiter>(hw, at, self, [&] {
-    return c->stream.write(byte_view(what.data, what.len)).operator co_await();
+  return wait.record(w, [&](heddle_wait* in) {
+    const std::int64_t status = ask<transfer_awaiter>(hw, in, self, [&] {
+      return borrowed_stream(c)->write(byte_view(what.data, what.len)).operator co_await();
+    });
+    return status != 0 ? status : answer_of<transfer_awaiter>(hw, *in);
   });
-  if (status != 0) return status;
-  const std::int32_t outcome = stored<transfer_awaiter>::of(*at).outcome;
-  stored<transfer_awaiter>::end(*at, w);
-  return outcome < 0 ? reason(w, outcome) : 0;
 }
 
 std::int64_t heddle_shutdown(heddle_worker*, heddle_conn* c) {
   try {
-    c->stream.shutdown_write();
+    borrowed_stream(c)->shutdown_write();
     return 0;
   } catch (const std::system_error& e) {
     return code_of(e.code());
   }
 }
 
-void heddle_close(heddle_worker* hw, heddle_conn* c) {
-  worker& w = from(hw);
-  if (c == nullptr || !reads_elsewhere(*c, w)) return drop(w, c);
-  send_urgent_message(w, c->reads_in, [c] { drop(worker::here(), c); });
+void heddle_close(heddle_worker*, heddle_conn* c) {
+  const conn_stream last(c);  // its end closes, in the color that reads
 }
 
 }  // extern "C"

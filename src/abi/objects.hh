@@ -5,20 +5,11 @@
 #include <utility>
 
 #include "heddle/abi.h"
+#include "heddle/io/detail/socket_input.hh"
 #include "heddle/io/file.hh"
 #include "heddle/io/received.hh"
 #include "heddle/io/tcp.hh"
 #include "heddle/io/tcp_source.hh"
-
-struct heddle_conn {
-  explicit heddle_conn(heddle::tcp_stream s) noexcept : stream(std::move(s)) {}
-  heddle::tcp_stream stream;
-  // The rest of a block, if a reader with little room took only a part of it.
-  heddle::received rest;
-  // The place of the color in which the driver may receive ahead of the readers; no_color when it
-  // does not.
-  std::uint32_t reads_in = heddle::no_color;
-};
 
 struct heddle_listener {
   explicit heddle_listener(heddle::tcp_listener l) noexcept : listener(std::move(l)) {}
@@ -37,6 +28,38 @@ struct heddle_file {
 };
 
 namespace heddle::abi {
+
+/// A handle of a connection is the address of its socket's state, which counts it: a connection
+/// has no memory besides. This is the stream of such a handle, which it owns.
+class conn_stream : public tcp_stream {
+ public:
+  explicit conn_stream(heddle_conn* c) noexcept
+      : tcp_stream(reinterpret_cast<detail::descriptor_state*>(c)) {}
+  explicit conn_stream(tcp_stream s) noexcept : tcp_stream(std::move(s)) {}
+  /// Gives the handle up: the caller owns it.
+  [[nodiscard]] heddle_conn* release() noexcept {
+    return reinterpret_cast<heddle_conn*>(std::exchange(state_, nullptr));
+  }
+};
+
+/// The stream of a handle that its caller goes on to own.
+class borrowed_stream {
+ public:
+  explicit borrowed_stream(heddle_conn* c) noexcept : stream_(c) {}
+  borrowed_stream(const borrowed_stream&) = delete;
+  borrowed_stream& operator=(const borrowed_stream&) = delete;
+  ~borrowed_stream() { static_cast<void>(stream_.release()); }
+  [[nodiscard]] const tcp_stream* operator->() const noexcept { return &stream_; }
+  /// A handle of its own.
+  [[nodiscard]] tcp_stream copy() const noexcept { return stream_; }
+
+ private:
+  conn_stream stream_;
+};
+
+[[nodiscard]] inline detail::socket_input input_of(heddle_conn* c) noexcept {
+  return detail::socket_input(*reinterpret_cast<detail::descriptor_state*>(c));
+}
 
 /// A buffer that is a block of the driver's.
 struct block_buffer : heddle_buffer {

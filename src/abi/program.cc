@@ -23,10 +23,23 @@ using namespace heddle::abi;
 
 namespace {
 
-// Bounds of HEDDLE_MEMORY. The least holds some frames and their tables; the most is what a process
-// can reserve.
-constexpr std::int64_t memory_least = std::int64_t{1} << 26;
-constexpr std::int64_t memory_most = std::int64_t{1} << 46;
+/// A number in the environment. Within the bounds of HEDDLE_MEMORY, the least holds some frames and
+/// their tables, and the most is what a process can reserve.
+struct environment_number {
+  const char* name;
+  const char* unit;
+  std::int64_t least;
+  std::int64_t most;
+  std::int64_t value;  ///< first the default
+
+  /// Reads it if it is set; false, with a message on stderr, if it is out of bounds.
+  [[nodiscard]] bool read();
+};
+
+// A place in the table of colors takes some 450 bytes once it is used. A thread of its own color
+// for each connection would take them for each, and gain nothing: a thousand colors keep more cores
+// busy than there are.
+constexpr std::int64_t color_places = 1024;
 
 void append_int(std::string& out, auto n) {
   char digits[24];
@@ -89,6 +102,19 @@ std::string read_argument(const heddle_parameter& p, std::string_view given, hed
 /// Whether the thread takes over the parameter's bytes. A thread copies the view of a text<N>.
 bool takes_bytes(const heddle_parameter& p) noexcept {
   return p.form == HEDDLE_PARAMETER_TEXT && p.most == INT64_MAX;
+}
+
+bool environment_number::read() {
+  const char* const text = std::getenv(name);
+  if (text == nullptr) return true;
+  const auto n = read_int(text);
+  if (!n || *n < least || *n > most) {
+    std::fprintf(stderr, "error: %s is '%s'; it may be %lld to %lld %s\n", name, text,
+                 static_cast<long long>(least), static_cast<long long>(most), unit);
+    return false;
+  }
+  value = *n;
+  return true;
 }
 
 /// Waits for the end of a thread, and gives its status.
@@ -225,15 +251,13 @@ int heddle::abi::run_program(int argc, char** argv, start_function start,
     runtime_options options;
     if (std::getenv("HEDDLE_WORKERS") == nullptr)
       options.workers = std::clamp(std::thread::hardware_concurrency(), 1U, 64U);
-    if (const char* const text = std::getenv("HEDDLE_MEMORY")) {
-      const auto bytes = read_int(text);
-      if (!bytes || *bytes < memory_least || *bytes > memory_most) {
-        std::fprintf(stderr, "error: HEDDLE_MEMORY is '%s'; it may be %lld to %lld bytes\n", text,
-                     static_cast<long long>(memory_least), static_cast<long long>(memory_most));
-        return 2;
-      }
-      options.memory_bytes = static_cast<std::size_t>(*bytes);
-    }
+    environment_number memory{"HEDDLE_MEMORY", "bytes", std::int64_t{1} << 26,
+                              std::int64_t{1} << 46,
+                              static_cast<std::int64_t>(options.memory_bytes)};
+    environment_number places{"HEDDLE_COLORS", "colors", 2, options.color_places, color_places};
+    if (!memory.read() || !places.read()) return 2;
+    options.memory_bytes = static_cast<std::size_t>(memory.value);
+    options.color_places = static_cast<std::uint32_t>(places.value);
     detail::read_network(options);
     runtime rt(std::move(options));
     const std::int64_t status = rt.run(run_thread(start, parameters, arguments));

@@ -36,7 +36,7 @@ std::string c_emitter::run() {
       if (const auto& h = x->head().header; h && headers.insert(*h).second)
         head += "#include " + c_text(*h) + "\n";
   head +=
-      "\n_Static_assert(HEDDLE_ABI_VERSION == 2, \"this file was compiled for version 2 of "
+      "\n_Static_assert(HEDDLE_ABI_VERSION == 3, \"this file was compiled for version 3 of "
       "heddle/abi.h\");\n";
   return head + types_text_ + foreign_checks() + literals_ + error_names() + drops_ + prototypes_ +
          frames_ + thunks_ + body;

@@ -11,7 +11,8 @@ std::string c_emitter::parked(const flow_block& b, const std::string& run) {
 }
 
 void c_emitter::end_with(const wait_tail& how, const flow&, const flow_block& b, block_id next) {
-  line("status = " + operation_text(how.ask, "&f->wait") + ";");
+  const bool inside = how.ask.builtin->waits_in_receiver();
+  line("status = " + operation_text(how.ask, inside ? "NULL" : "&f->wait") + ";");
   line("if (status == HEDDLE_PARKED) " + parked(b));
   go_to(b.tail.next[0], next);
 }

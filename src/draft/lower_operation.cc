@@ -81,7 +81,7 @@ void lowering::lower_operation(const expr& e, const call_expr& x, var_id into,
     at_ = wait;
     finish(e.at, {next}, wait_tail{std::move(c)});
     at_ = next;
-    flow_.has_wait = true;
+    flow_.has_wait |= !op.waits_in_receiver();
   } else {
     if (op.params == "...")
       add(e.at, print_call{std::move(c)});

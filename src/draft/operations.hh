@@ -85,6 +85,8 @@ struct operation {
 
   /// "conn.read", or "buffer" for a constructor.
   [[nodiscard]] std::string full_name() const;
+  /// Whether its wait lies in the receiver, so that the frame has no record of it (heddle/abi.h).
+  [[nodiscard]] bool waits_in_receiver() const noexcept { return waits && on == receiver::conn; }
 };
 
 [[nodiscard]] std::span<const operation> operations() noexcept;

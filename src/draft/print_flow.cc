@@ -217,40 +217,4 @@ std::string print_dot(const flow& f) {
   return out + "}\n";
 }
 
-std::string print_plan(const flow& f) {
-  static constexpr const char* forms[] = {"plain", "merged", "apart", "thread", "foreign"};
-  std::string out = f.fn->c_name + ": " + forms[static_cast<int>(f.fn->form)];
-  if (!f.fn->why.empty()) out += " (" + f.fn->why + ")";
-  if (!f.has_frame) return out + "\n\n";
-  out += ", " + std::to_string(f.waits) + (f.waits == 1 ? " wait, " : " waits, ") +
-         std::to_string(f.frame_size) + " bytes of variables (" +
-         std::to_string(f.frame_size_least) + " live at once, ";
-  const std::vector<std::uint32_t> bytes = bytes_at_waits(f);
-  const std::uint32_t result = f.result != no_id ? f.slots[f.result].size : 0;
-  out += std::to_string(std::max(*std::max_element(bytes.begin(), bytes.end()), result)) +
-         " at one wait)\n";
-  std::vector<const slot*> list;
-  for (const slot& s : f.slots)
-    if (s.in_frame) list.push_back(&s);
-  std::sort(list.begin(), list.end(), [](const slot* a, const slot* b) {
-    return a->offset != b->offset ? a->offset < b->offset : a->name < b->name;
-  });
-  for (const slot* s : list) {
-    out += "  " + std::to_string(s->offset) + ".." + std::to_string(s->offset + s->size) + "  " +
-           s->name + ": " + (s->by_reference ? "&" : "") + s->type->name;
-    std::string partners;
-    for (const slot* o : list)
-      if (o != s && o->offset < s->offset + s->size && s->offset < o->offset + o->size)
-        partners += (partners.empty() ? "" : ", ") + o->name;
-    if (!partners.empty()) out += "  (shares bytes with " + partners + ")";
-    out += "\n";
-  }
-  out += "  start: " + std::to_string(bytes[0]) + " bytes in use\n";
-  for (const flow_block& b : f.blocks)
-    if (b.tail.waits())
-      out += "  wait " + std::to_string(b.wait_number) + ", " + b.name + ": " +
-             std::to_string(bytes[b.wait_number]) + " bytes in use\n";
-  return out + "\n";
-}
-
 }  // namespace heddle::draft

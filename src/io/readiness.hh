@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "heddle/base/detail/legal_move.hh"
+#include "heddle/io/detail/connection_bytes.hh"
 #include "io/fd_epochs.hh"
 #include "io/fd_table.hh"
 #include "io/kernel_driver.hh"
@@ -111,7 +112,7 @@ class readiness_driver : public kernel_driver {
       input = next;
     }
   };
-  static_assert(sizeof(fd_state) == 24, "there is one for each connection");
+  static_assert(sizeof(fd_state) == detail::bytes_of_number_epoll, "one for each connection");
 
   /// Begins to watch: 0 when reports come from now on, also of readiness that exists already; else
   /// -errno.

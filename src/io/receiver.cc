@@ -20,7 +20,9 @@ namespace heddle {
 
 namespace detail {
 
-const wait_kind socket_state::kind_of_wait{"receive all", &never_asked};
+// The wait of wait_for_input(): its frame asks again, and learns then that it is cancelled.
+const wait_kind socket_state::kind_of_wait{"readable",
+                                           [](wait& x, worker& w) noexcept { wake(x, w); }};
 
 const descriptor_functions socket_functions = {
     .start = [](descriptor_state& s, lane_entry& e,
@@ -30,6 +32,7 @@ const descriptor_functions socket_functions = {
         [](descriptor_state& s, int number, worker& w) noexcept {
           close_number(s, number, w);
           static_cast<socket_state&>(s).drop_blocks();
+          static_cast<socket_state&>(s).serve_input(w);
         },
     .each_operation =
         [](descriptor_state& s, void (*f)(void*, operation&), void* context) noexcept {
@@ -47,6 +50,7 @@ socket_state::socket_state(int number, stream_options options) noexcept
       receiving_(kind_of_wait, op_code::receive_all, number, &arrived) {
   window = std::max<std::uint8_t>(options.receive_window, 1);
   receiving_.submitter = this;
+  keep(nullptr);
 }
 
 void socket_state::arm(worker& w) noexcept {
@@ -201,6 +205,51 @@ bool socket_state::start(lane_entry& e, worker& w) noexcept {
   return false;
 }
 
+std::int32_t socket_state::wait_for_input(frame& waiting, worker& w) noexcept {
+  if (receiving_.parked())
+    return receiving_.frame == link_of(waiting) ? socket_input::parked : socket_input::occupied;
+  if (w.current_context().canceled()) return -ECANCELED;
+  if (!open()) return -EBADF;
+  if (reads.tail != nullptr) return socket_input::occupied;
+  const bool over = queue() != nullptr || error != 0;
+  if (over && ++burst < burst_max) {
+    if (queue() != nullptr) return 1;
+    return error == at_end ? 0 : -error;
+  }
+  burst = 0;
+  waiting.context = w.context_now;
+  receiving_.frame = link_of(waiting);
+  receiving_.since = w.now;
+  w.current_context().waits().push_back(receiving_);
+  if (over) {
+    wake(receiving_, w);
+  } else if (!receiving_.is_pending()) {
+    arm(w);
+  }
+  return socket_input::parked;
+}
+
+void socket_state::serve_input(worker& w) noexcept {
+  if (!receiving_.parked()) [[likely]]
+    return;
+  if (!open() || queue() != nullptr || error != 0) return wake(receiving_, w);
+  if (!receiving_.is_pending()) arm(w);
+}
+
+std::size_t socket_state::read_now(byte_span into, worker& w) noexcept {
+  untaken_blocks here(*this, w);
+  std::size_t count = 0;
+  while (count != into.size()) {
+    const byte_view front = here.front();
+    if (front.empty()) break;
+    const std::size_t taken = std::min(front.size(), into.size() - count);
+    std::memcpy(into.data() + count, front.data(), taken);
+    here.drop(taken);
+    count += taken;
+  }
+  return count;
+}
+
 bool socket_state::arrived(operation& op, worker& w, const completion& c) noexcept {
   socket_state& self = *static_cast<socket_state*>(op.submitter);
   if (c.has_block) {
@@ -225,11 +274,26 @@ bool socket_state::arrived(operation& op, worker& w, const completion& c) noexce
   }
   ++self.pins;
   self.advance(self.reads, w);
+  self.serve_input(w);
   const bool go_on = self.open() && self.untaken() < self.window;
   if (!c.more) self.unpin_one();
   self.unpin_one();
   return go_on;
 }
+
+namespace {
+socket_state& socket_of(descriptor_state& s) noexcept { return static_cast<socket_state&>(s); }
+}  // namespace
+
+std::int32_t socket_input::wait(frame& waiting, worker& w) noexcept {
+  return socket_of(*s_).wait_for_input(waiting, w);
+}
+std::size_t socket_input::read_now(byte_span into, worker& w) noexcept {
+  return socket_of(*s_).read_now(into, w);
+}
+std::uint32_t socket_input::color() const noexcept { return socket_of(*s_).receives_in(); }
+void* socket_input::kept() const noexcept { return socket_of(*s_).kept(); }
+void socket_input::keep(void* what) noexcept { socket_of(*s_).keep(what); }
 
 }  // namespace detail
 

@@ -3,6 +3,10 @@
 // reader has taken yet.
 #pragma once
 
+#include <bit>
+
+#include "heddle/io/detail/connection_bytes.hh"
+#include "heddle/io/detail/socket_input.hh"
 #include "heddle/io/received.hh"
 #include "heddle/io/stream.hh"
 #include "io/descriptor_state.hh"
@@ -22,6 +26,13 @@ class socket_state : public descriptor_state {
   void drop_blocks() noexcept;
   /// See stream::unread().
   [[nodiscard]] unread_input unread() const noexcept;
+  /// See socket_input.
+  [[nodiscard]] std::int32_t wait_for_input(frame& waiting, worker& w) noexcept;
+  [[nodiscard]] std::size_t read_now(byte_span into, worker& w) noexcept;
+  [[nodiscard]] void* kept() const noexcept { return std::bit_cast<void*>(receiving_.offset); }
+  void keep(void* what) noexcept { receiving_.offset = std::bit_cast<std::uint64_t>(what); }
+  /// Wakes the frame of wait_for_input() if it need not wait any more, or arms the receive for it.
+  void serve_input(worker& w) noexcept;
   [[nodiscard]] operation& receiving() noexcept { return receiving_; }
   /// Whether it is armed in another color than this one. Each use of a stream asks.
   [[nodiscard]] bool receives_elsewhere(std::uint32_t color) const noexcept {
@@ -70,13 +81,15 @@ class socket_state : public descriptor_state {
   static const wait_kind kind_of_wait;
 
   // In the submitter's own fields, `submitter` names this, `submitter_data` queue(), and
-  // `submitter_color` receives_in(): an idle connection needs no further memory for them.
+  // `submitter_color` receives_in(); `offset`, which a receive does not use, is kept(), and the
+  // operation's own wait that of wait_for_input(). An idle connection needs no further memory for
+  // them.
   operation receiving_;
   static constexpr std::uint8_t at_end = 0xff;
 };
 
 // An idle HTTP connection is this cell and a frame of 128 bytes: tests/web/idle_test.cc.
-static_assert(sizeof(socket_state) <= 144);
+static_assert(sizeof(socket_state) == bytes_of_socket);
 
 inline bool descriptor_state::taken_elsewhere(const worker& w) const noexcept {
   if (kind == descriptor_kind::socket) {  // inline, because each use of a stream asks

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "heddle/io/detail/connection_bytes.hh"
 #include "heddle/sched/operation.hh"
 #include "io/system_call.hh"
 
@@ -39,6 +40,7 @@ struct uring_descriptor {
   bool pipe = false;       // one of our own, which is non-blocking
   bool exhausted = false;  // the last transfer of a pipe was short: the next one would block
 };
+static_assert(sizeof(uring_descriptor) == detail::bytes_of_number_io_uring);
 
 // Pipes wait for readiness. Their data are copied at once, so a call of this thread costs less than
 // a request that the ring carries out: the ring would first find nothing, then wait, and then copy

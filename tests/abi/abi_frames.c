@@ -136,4 +136,4 @@ void start_players(heddle_worker* w, struct frame_log* log, int throws) {
 
 _Static_assert(sizeof(heddle_frame) == 32, "the frame's layout is the contract");
 _Static_assert(offsetof(heddle_frame, next) == 16, "where a promise has it too");
-_Static_assert(HEDDLE_ABI_VERSION == 2, "this file is written for version 2");
+_Static_assert(HEDDLE_ABI_VERSION == 3, "this file is written for version 3");

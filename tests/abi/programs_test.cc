@@ -120,7 +120,7 @@ HEDDLE_TEST(draft_programs, "operations of sockets, pipes and processes work wit
   const fs::path folder =
       fs::temp_directory_path() / ("heddle-draft-drivers-" + std::to_string(::getpid()));
   fs::create_directories(folder);
-  for (const std::string name : {"network", "os"}) {
+  for (const std::string name : {"network", "shared_conn", "os"}) {
     const fs::path file = test::source_dir() + "/tests/abi/programs/" + name + ".draft";
     const std::string prints = wanted(source::read_text(file).value_or(""), "// prints: ");
     const draft::compiled made = draft::compile(file, draft::stage::c);

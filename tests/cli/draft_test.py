@@ -50,6 +50,25 @@ class Draft(unittest.TestCase):
                 self.assertIn(err, got[2])
                 self.assertNotIn("leaked", got[2])
 
+    @unittest.skipIf(SANITIZED, "cc does not link a library that has a sanitizer")
+    def test_variables_of_the_environment_are_checked(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = folder + "/colors.draft"
+            pathlib.Path(path).write_text(
+                "module colors\nuse log\nthread t(c: int) -> int { return c }\n"
+                "main() -> ! {\n  var sum = 0\n"
+                "  for i in 0..20 {\n    let j = spawn t(i) color i\n    sum += try j.join()\n  }\n"
+                "  log.print(sum)\n}\n")
+            for name, value, code, text in (("HEDDLE_COLORS", "2", 0, "190"),
+                                            ("HEDDLE_COLORS", "65536", 0, "190"),
+                                            ("HEDDLE_COLORS", "1", 2, "it may be 2 to 65536 colors"),
+                                            ("HEDDLE_COLORS", "all", 2, "HEDDLE_COLORS is 'all'"),
+                                            ("HEDDLE_MEMORY", "9", 2, "67108864 to")):
+                got = subprocess.run([HEDDLE, "draft", "run", path], text=True, timeout=LIMIT_S,
+                                     env=environment({name: value}), capture_output=True)
+                self.assertEqual(got.returncode, code, (name, value, got))
+                self.assertIn(text, got.stdout + got.stderr)
+
     def test_an_enum_of_another_module_names_its_values(self):
         with tempfile.TemporaryDirectory() as folder:
             (pathlib.Path(folder) / "shades.draft").write_text(

@@ -111,6 +111,28 @@ HEDDLE_TEST(draft_plan,
   EXPECT_NE(plan.find(", 8 at one wait)"), std::string::npos) << plan;
 }
 
+HEDDLE_TEST(draft_plan, "it says where each byte of an idle client goes") {
+  const std::string echo = "thread t(c: conn) {\n loop {\n let m = try c.receive()\n";
+  const std::string end = " try c.write(m)\n }\n}\n";
+  const std::string idle = stage_of("use net\n" + echo + end, stage::plan);
+  EXPECT_NE(idle.find("  bytes of a frame:\n"
+                      "      48  head: where it goes on, its kind, its owner\n"
+                      "       0  no record of a wait: each lies in its connection, or needs none\n"
+                      "      16  variables\n"
+                      "      64  in all\n"
+                      "  and of an open connection:\n"
+                      "     144  socket\n"
+                      "       8  in the table of io_uring, by descriptor (epoll, poll: 24)\n"
+                      "     216  with one frame that waits (epoll, poll: 232)\n"),
+            std::string::npos)
+      << idle;
+  // A wait for anything else is recorded in the frame.
+  const std::string sleeps =
+      stage_of("use net\nuse time\n" + echo + " try time.sleep(1ms)\n" + end, stage::plan);
+  EXPECT_NE(sleeps.find("      80  record of a wait\n"), std::string::npos) << sleeps;
+  EXPECT_NE(sleeps.find("     144  in all\n"), std::string::npos) << sleeps;
+}
+
 HEDDLE_TEST(draft_plan, "a view of a view keeps neither the view between nor the numbers it had") {
   const std::string plan = stage_of(
       "use net\nthread t(c: conn) {\n var b = try buffer(1K)\n loop {\n"

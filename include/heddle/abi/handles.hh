@@ -14,8 +14,8 @@ namespace heddle::abi {
 
 /// The stream of a connection. Before C++ uses it in another color than the last reader's,
 /// bring_here() must have answered 0.
-[[nodiscard]] tcp_stream& stream_of(heddle_conn& c) noexcept;
-/// A connection for heddle_close() to close. Fails: bad_alloc.
+[[nodiscard]] tcp_stream stream_of(heddle_conn& c) noexcept;
+/// A connection for heddle_close() to close. Fails: bad_file_descriptor if the stream is closed.
 [[nodiscard]] heddle_conn* make_conn(tcp_stream s);
 /// Takes the connection to the frame's color; an operation as those of heddle/abi.h.
 [[nodiscard]] std::int64_t bring_here(heddle_worker* w, heddle_conn* c, heddle_wait* at,

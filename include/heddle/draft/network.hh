@@ -30,7 +30,7 @@ class conn {
   explicit conn(tcp_stream s) : raw_(abi::make_conn(std::move(s))) {}
 
   /// The stream itself, to go on with in Heddle's terms.
-  [[nodiscard]] tcp_stream& stream() const noexcept { return abi::stream_of(*raw_); }
+  [[nodiscard]] tcp_stream stream() const noexcept { return abi::stream_of(*raw_); }
   [[nodiscard]] heddle_conn* raw() const noexcept { return raw_.get(); }
   /// The color of its number, for a thread of its own.
   [[nodiscard]] heddle::color color() const noexcept {
