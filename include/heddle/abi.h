@@ -100,12 +100,9 @@ void heddle_wake_never(heddle_worker* w, heddle_timer* t);
  *
  * Each answers at once (0 or more, or -errno), or stores what it needs in `at` and answers
  * HEDDLE_PARKED. Then the frame returns 0; after its wake it makes the same call again, with the
- * same arguments. `at` is zero before the first call and after an answer. A wait that was parked
- * and is not wanted any more is withdrawn; it took nothing. Results are stored through a pointer
- * when the answer is not negative.
- *
- * For operations on a heddle_conn, `at` may be null: the wait then lies in the connection, and
- * cannot be withdrawn. A frame that waits for nothing else needs no heddle_wait.
+ * same arguments. `at` is zero before the first call and after an answer; with a heddle_conn it may
+ * be null: its wait then lies in the connection. A wait that was parked and is not wanted any more
+ * is withdrawn; it took nothing. Results are stored by pointer if the answer is not negative.
  *
  * Thread: the color that the frame runs in; connections, listeners and files belong to one color at
  * a time, channels, broadcasts, semaphores and jobs to all. Cancel: a wait in a cancelled context

@@ -12,7 +12,7 @@ namespace heddle::draft {
 namespace {
 
 /// A row: the bytes in a column, then what has them.
-std::string row(std::size_t bytes, const std::string& what) {
+std::string part_line(std::size_t bytes, const std::string& what) {
   const std::string digits = std::to_string(bytes);
   return "  " + std::string(digits.size() < 6 ? 6 - digits.size() : 0, ' ') + digits + "  " + what +
          "\n";
@@ -23,25 +23,25 @@ std::string table_of_bytes(const flow& f) {
   const std::size_t wait = f.has_wait ? sizeof(heddle_wait) : 0;
   const std::size_t arms = f.arms_max * sizeof(heddle_arm);
   const std::size_t frame = sizeof(heddle_thread) + wait + arms + f.frame_size;
-  std::string out = "  bytes of a frame:\n" +
-                    row(sizeof(heddle_thread), "head: where it goes on, its kind, its owner") +
-                    row(wait, f.has_wait ? "record of a wait"
-                                         : "no record of a wait: each lies in "
-                                           "its connection, or needs none");
-  if (arms != 0) out += row(arms, "arms of `any`: " + std::to_string(f.arms_max));
-  out += row(f.frame_size, "variables") + row(frame, "in all");
+  std::string out =
+      "  bytes of a frame:\n" +
+      part_line(sizeof(heddle_thread), "head: where it goes on, its kind, its owner") +
+      part_line(wait, f.has_wait ? "record of a wait"
+                                 : "no record of a wait: each lies in "
+                                   "its connection, or needs none");
+  if (arms != 0) out += part_line(arms, "arms of `any`: " + std::to_string(f.arms_max));
+  out += part_line(f.frame_size, "variables") + part_line(frame, "in all");
   const bool holds = std::any_of(f.slots.begin(), f.slots.end(), [](const slot& s) {
     return s.in_frame && !s.by_reference && s.type->is(kind::conn);
   });
   if (!holds) return out;
   const std::size_t uring = detail::bytes_of_number_io_uring, epoll = detail::bytes_of_number_epoll;
-  out +=
-      "  and of an open connection:\n" + row(detail::bytes_of_socket, "socket") +
-      row(uring,
-          "in the table of io_uring, by descriptor (epoll, poll: " + std::to_string(epoll) + ")") +
-      row(frame + detail::bytes_of_socket + uring,
-          "with one frame that waits (epoll, poll: " +
-              std::to_string(frame + detail::bytes_of_socket + epoll) + ")");
+  out += "  and of an open connection:\n" + part_line(detail::bytes_of_socket, "socket") +
+         part_line(uring, "in the table of io_uring, by descriptor (epoll, poll: " +
+                              std::to_string(epoll) + ")") +
+         part_line(frame + detail::bytes_of_socket + uring,
+                   "with one frame that waits (epoll, poll: " +
+                       std::to_string(frame + detail::bytes_of_socket + epoll) + ")");
   return out;
 }
 

@@ -56,8 +56,8 @@ class Draft(unittest.TestCase):
             path = folder + "/colors.draft"
             pathlib.Path(path).write_text(
                 "module colors\nuse log\nthread t(c: int) -> int { return c }\n"
-                "main() -> ! {\n  var sum = 0\n"
-                "  for i in 0..20 {\n    let j = spawn t(i) color i\n    sum += try j.join()\n  }\n"
+                "main() -> ! {\n  var sum = 0\n  for i in 0..20 {\n"
+                "    let j = spawn t(i) color i\n    sum += try j.join()\n  }\n"
                 "  log.print(sum)\n}\n")
             for name, value, code, text in (("HEDDLE_COLORS", "2", 0, "190"),
                                             ("HEDDLE_COLORS", "65536", 0, "190"),
