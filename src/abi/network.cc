@@ -314,7 +314,7 @@ std::int64_t heddle_shutdown(heddle_worker*, heddle_conn* c) {
 }
 
 void heddle_close(heddle_worker*, heddle_conn* c) {
-  const conn_stream last(c);  // which closes the connection, in the color that reads
+  const conn_stream last(c);  // the last handle closes the connection, in the color that reads
 }
 
 }  // extern "C"

@@ -59,9 +59,10 @@ class Draft(unittest.TestCase):
                 "main() -> ! {\n  var sum = 0\n  for i in 0..20 {\n"
                 "    let j = spawn t(i) color i\n    sum += try j.join()\n  }\n"
                 "  log.print(sum)\n}\n")
+            colors = "it may be 2 to 65536 colors"
             for name, value, code, text in (("HEDDLE_COLORS", "2", 0, "190"),
                                             ("HEDDLE_COLORS", "65536", 0, "190"),
-                                            ("HEDDLE_COLORS", "1", 2, "it may be 2 to 65536 colors"),
+                                            ("HEDDLE_COLORS", "1", 2, colors),
                                             ("HEDDLE_COLORS", "all", 2, "HEDDLE_COLORS is 'all'"),
                                             ("HEDDLE_MEMORY", "9", 2, "67108864 to")):
                 got = subprocess.run([HEDDLE, "draft", "run", path], text=True, timeout=LIMIT_S,
