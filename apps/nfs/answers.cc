@@ -2,6 +2,7 @@
 // What each procedure of RFC 1813, section 3.3 does. Each fills in the successful form of its
 // result as it goes; if it gives a failure, run_inside() keeps of it what a failure may say.
 #include <algorithm>
+#include <concepts>
 
 #include "names.hh"
 #include "procedures.hh"
@@ -201,52 +202,43 @@ task<nfsstat3> procedures::answer(v3::LINK, subject& s, const LINK3args& a, LINK
   co_return made ? NFS3_OK : made.error();
 }
 
-task<nfsstat3> procedures::answer(v3::READDIR, subject& s, const READDIR3args& a, READDIR3res& r) {
-  READDIR3resok& ok = r.resok();
-  ok.dir_attributes = co_await attributes_after(*s.at);
-  if (a.cookie != 0 && a.cookieverf != list_verifier) co_return NFS3ERR_BAD_COOKIE;
-  const std::uint32_t count = std::min(a.count, options_.list_bytes_max);
-  if (count < list_overhead) co_return NFS3ERR_TOOSMALL;
-  const list_request what{.cookie = a.cookie, .bytes_max = count - list_overhead};
-  outcome<listing> part = co_await volume_.list(*s.at, what, s.who);
+template <class Entry, class Args, class Ok>
+task<nfsstat3> procedures::list_into(subject& s, const Args& a, list_request what, Ok& ok) {
+  outcome<listing> part = std::unexpected(NFS3ERR_TOOSMALL);
+  const std::size_t count = std::min<std::size_t>(what.bytes_max, options_.list_bytes_max);
+  if (a.cookie != 0 && a.cookieverf != list_verifier) {
+    part = std::unexpected(NFS3ERR_BAD_COOKIE);
+  } else if (count >= list_overhead) {
+    what.cookie = a.cookie;
+    what.bytes_max = count - list_overhead;
+    part = co_await volume_.list(*s.at, what, s.who);
+  }
   ok.dir_attributes = co_await attributes_after(*s.at);
   if (!part) co_return part.error();
-  heddle::xdr::list_builder<entry3> entries(ok.reply.entries);
+  heddle::xdr::list_builder<Entry> entries(ok.reply.entries);
   for (listed& e : part->entries) {
-    entry3& to = entries.append();
+    Entry& to = entries.append();
     to.fileid = e.fileid;
     to.name = std::move(e.name);
     to.cookie = e.cookie;
+    if constexpr (std::same_as<Entry, entryplus3>) {
+      to.name_attributes = std::move(e.attributes);
+      to.name_handle = std::move(e.file);
+    }
   }
   ok.reply.eof = part->end;
   co_return NFS3_OK;
 }
 
+task<nfsstat3> procedures::answer(v3::READDIR, subject& s, const READDIR3args& a, READDIR3res& r) {
+  return list_into<entry3>(s, a, {.bytes_max = a.count}, r.resok());
+}
+
 task<nfsstat3> procedures::answer(v3::READDIRPLUS, subject& s, const READDIRPLUS3args& a,
                                   READDIRPLUS3res& r) {
-  READDIRPLUS3resok& ok = r.resok();
-  ok.dir_attributes = co_await attributes_after(*s.at);
-  if (a.cookie != 0 && a.cookieverf != list_verifier) co_return NFS3ERR_BAD_COOKIE;
-  const std::uint32_t count = std::min(a.maxcount, options_.list_bytes_max);
-  if (count < list_overhead) co_return NFS3ERR_TOOSMALL;
-  const list_request what{.cookie = a.cookie,
-                          .bytes_max = count - list_overhead,
-                          .names_bytes_max = a.dircount,
-                          .with_handles = true};
-  outcome<listing> part = co_await volume_.list(*s.at, what, s.who);
-  ok.dir_attributes = co_await attributes_after(*s.at);
-  if (!part) co_return part.error();
-  heddle::xdr::list_builder<entryplus3> entries(ok.reply.entries);
-  for (listed& e : part->entries) {
-    entryplus3& to = entries.append();
-    to.fileid = e.fileid;
-    to.name = std::move(e.name);
-    to.cookie = e.cookie;
-    to.name_attributes = std::move(e.attributes);
-    to.name_handle = std::move(e.file);
-  }
-  ok.reply.eof = part->end;
-  co_return NFS3_OK;
+  return list_into<entryplus3>(
+      s, a, {.bytes_max = a.maxcount, .names_bytes_max = a.dircount, .with_handles = true},
+      r.resok());
 }
 
 task<nfsstat3> procedures::answer(v3::FSSTAT, subject& s, const FSSTAT3args&, FSSTAT3res& r) {

@@ -122,8 +122,7 @@ heddle::task<outcome<void>> disk_volume::set(object& of, const nfs3::sattr3& to,
       seen.after = attributes_of(*now, b.in);
     return done;
   };
-  outcome<void> done =
-      in_pool_result(co_await heddle::as_expected(heddle::blocking(std::ref(work))));
+  outcome<void> done = co_await in_pool<runs::once>(work);
   o.learn(std::move(b), who);
   if (!mark.end()) seen.before.reset();
   turn.release();

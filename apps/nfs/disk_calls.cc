@@ -58,6 +58,11 @@ std::unexpected<nfsstat3> last_failure() noexcept {
   return std::unexpected(status_of_errno(errno));
 }
 
+bool descriptors_are_short() noexcept {
+  const open_fd one(::open("/", O_PATH | O_CLOEXEC), open_fd::use::path);
+  return one.number() < 0 && (errno == EMFILE || errno == ENFILE);
+}
+
 open_fd::~open_fd() {
   if (number_ >= 0) ::close(number_);
 }

@@ -21,6 +21,8 @@ using file_stat = struct stat;
 
 /// The failure of the last system call of this thread.
 [[nodiscard]] std::unexpected<nfsstat3> last_failure() noexcept;
+/// Whether this process, or the system, has no descriptor left. Does not wait.
+[[nodiscard]] bool descriptors_are_short() noexcept;
 
 /// A descriptor that is closed with its last owner. Thread: any.
 class open_fd {

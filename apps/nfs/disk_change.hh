@@ -42,7 +42,7 @@ heddle::task<outcome<T>> disk_volume::change_directory(disk_object& dir, const i
   auto all = [&]() -> outcome<T> {
     return change_between<T>(fd->number(), dir.in(), who, seen, work);
   };
-  outcome<T> done = in_pool_result(co_await heddle::as_expected(heddle::blocking(std::ref(all))));
+  outcome<T> done = co_await in_pool<runs::once>(all);
   if (!mark.end()) seen.before.reset();
   turn.release();
   if (done) {

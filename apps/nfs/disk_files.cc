@@ -13,13 +13,6 @@
 namespace nfs {
 namespace {
 
-/// Memory that a chain can send.
-struct read_bytes {
-  std::unique_ptr<std::byte[]> room;
-  std::size_t len = 0;
-  [[nodiscard]] heddle::byte_view bytes() const noexcept { return {room.get(), len}; }
-};
-
 nfsstat3 file_status(const file_stat& st) noexcept {
   if (S_ISREG(st.st_mode)) return nfsstat3::NFS3_OK;
   return S_ISDIR(st.st_mode) ? nfsstat3::NFS3ERR_ISDIR : nfsstat3::NFS3ERR_INVAL;
@@ -32,10 +25,10 @@ bool may_read(const permissions& p) noexcept { return p.read || p.execute; }
 /// may have opened the file before a chmod (RFC 1813, section 4.4).
 bool owns(const identity& who, const file_stat& st) noexcept { return who.uid == st.st_uid; }
 
-read_data read_result(read_bytes&& got, std::uint64_t at, const file_stat& st) {
+read_data read_result(read_buffers::buffer&& got, std::uint64_t at, const file_stat& st) {
   read_data r;
-  r.end = at + got.len >= static_cast<std::uint64_t>(st.st_size);
-  if (got.len > 0) r.bytes.append(heddle::piece::held_by(std::move(got)));
+  r.end = at + got.len() >= static_cast<std::uint64_t>(st.st_size);
+  if (got.len() > 0) r.bytes.append(heddle::piece::held_by(std::move(got)));
   return r;
 }
 
@@ -47,14 +40,14 @@ std::size_t readable(const file_stat& st, std::uint64_t at, std::uint32_t count)
 }
 
 /// Fills `got` up to `want` bytes.
-outcome<void> read_rest(int fd, read_bytes& got, std::uint64_t at, std::size_t want) {
-  while (got.len < want) {
-    const ssize_t n =
-        ::pread(fd, got.room.get() + got.len, want - got.len, static_cast<off_t>(at + got.len));
+outcome<void> read_rest(int fd, read_buffers::buffer& got, std::uint64_t at, std::size_t want) {
+  while (got.len() < want) {
+    const ssize_t n = ::pread(fd, got.room().data() + got.len(), want - got.len(),
+                              static_cast<off_t>(at + got.len()));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return last_failure();
     if (n == 0) break;
-    got.len += static_cast<std::size_t>(n);
+    got.set_len(got.len() + static_cast<std::size_t>(n));
   }
   return {};
 }
@@ -100,7 +93,7 @@ heddle::task<outcome<file_stat>> disk_volume::look(disk_object& o) {
   if (!o.in().remote) co_return stat_of(o.fd().number());
   const open_ptr fd = o.fd_ptr();
   auto work = [&] { return stat_of(fd->number()); };
-  co_return in_pool_result(co_await heddle::as_expected(heddle::blocking(std::ref(work))));
+  co_return co_await in_pool(work);
 }
 
 heddle::task<outcome<nfs3::fattr3>> disk_volume::attributes(object& of) {
@@ -128,8 +121,7 @@ heddle::task<outcome<permissions>> disk_volume::ask(disk_object& o, const identi
     st = *now;
     return b.permitted(who, st);
   };
-  const outcome<permissions> may =
-      in_pool_result(co_await heddle::as_expected(heddle::blocking(std::ref(work))));
+  const outcome<permissions> may = co_await in_pool(work);
   o.learn(std::move(b), who);
   co_return may;
 }
@@ -147,7 +139,7 @@ heddle::task<outcome<read_data>> disk_volume::read(object& of, std::uint64_t at,
                                                    std::uint32_t count, const identity& who) {
   disk_object& o = disk_object::of(of);
   count = std::min(count, transfer_bytes_max);
-  read_bytes got;
+  read_buffers::buffer got;
   if (!o.in().remote && o.fd().for_what() != open_fd::use::path) {
     const outcome<file_stat> st = stat_of(o.fd().number());
     if (!st) co_return std::unexpected(st.error());
@@ -156,13 +148,13 @@ heddle::task<outcome<read_data>> disk_volume::read(object& of, std::uint64_t at,
     if (owns(who, *st) || (known != nullptr && may_read(*known))) {
       const std::size_t want = readable(*st, at, count);
       if (want <= options_.read_here_max) {
-        got.room = std::make_unique_for_overwrite<std::byte[]>(want);
-        ::iovec into{got.room.get(), want};
+        got = read_buffers_.take(want);
+        ::iovec into{got.room().data(), want};
         const ssize_t n =
             want == 0 ? 0
                       : ::preadv2(o.fd().number(), &into, 1, static_cast<off_t>(at), RWF_NOWAIT);
-        if (n >= 0 && static_cast<std::size_t>(n) == want) {
-          got.len = want;
+        if (n > 0) got.set_len(static_cast<std::size_t>(n));
+        if (n >= 0 && got.len() == want) {
           counters_.here.fetch_add(1, std::memory_order_relaxed);
           co_return read_result(std::move(got), at, *st);
         }
@@ -183,12 +175,12 @@ heddle::task<outcome<read_data>> disk_volume::read(object& of, std::uint64_t at,
     }
     if (const outcome<void> opened = b.reopen(open_fd::use::read); !opened) return opened;
     const std::size_t want = readable(st, at, count);
-    got.len = 0;
-    got.room = std::make_unique_for_overwrite<std::byte[]>(want);
+    // What the worker has read stays, unless the file has changed its size.
+    if (got.room().size() < want) got = read_buffers_.take(want);
+    got.set_len(std::min(got.len(), want));
     return read_rest(b.fd->number(), got, at, want);
   };
-  const outcome<void> done =
-      in_pool_result(co_await heddle::as_expected(heddle::blocking(std::ref(work))));
+  const outcome<void> done = co_await in_pool(work);
   o.learn(std::move(b), who);
   if (!done) co_return std::unexpected(done.error());
   co_return read_result(std::move(got), at, st);
@@ -230,8 +222,7 @@ heddle::task<outcome<nfs3::stable_how>> disk_volume::write(object& of, std::uint
       seen.after = attributes_of(*now, b.in);
     return done;
   };
-  const outcome<void> done =
-      in_pool_result(co_await heddle::as_expected(heddle::blocking(std::ref(work))));
+  const outcome<void> done = co_await in_pool(work);
   o.learn(std::move(b), who);
   if (!mark.end()) seen.before.reset();
   if (!done) co_return std::unexpected(done.error());
@@ -252,8 +243,7 @@ heddle::task<outcome<void>> disk_volume::commit(object& of, nfs3::wcc_data& seen
     const identity without_rights;
     borrowed b = o.lend(without_rights);
     auto work = [&]() -> outcome<void> { return b.reopen(open_fd::use::read); };
-    const outcome<void> opened =
-        in_pool_result(co_await heddle::as_expected(heddle::blocking(std::ref(work))));
+    const outcome<void> opened = co_await in_pool(work);
     o.learn(std::move(b), without_rights);
     if (!opened) co_return std::unexpected(opened.error());
   }

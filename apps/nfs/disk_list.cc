@@ -120,8 +120,7 @@ heddle::task<outcome<listing>> disk_volume::list(object& dir, list_request what,
     if (!may->read) return std::unexpected(nfsstat3::NFS3ERR_ACCES);
     return directory_reader(b.fd->number(), b.in, what, may->execute).read();
   };
-  outcome<listing> made =
-      in_pool_result(co_await heddle::as_expected(heddle::blocking(std::ref(work))));
+  outcome<listing> made = co_await in_pool(work);
   o.learn(std::move(b), who);
   co_return made;
 }
@@ -143,7 +142,7 @@ heddle::task<outcome<nfs::space>> disk_volume::space(object& of) {
     s.files_available = fs.f_favail;
     return s;
   };
-  co_return in_pool_result(co_await heddle::as_expected(heddle::blocking(std::ref(work))));
+  co_return co_await in_pool(work);
 }
 
 heddle::task<outcome<nfs::limits>> disk_volume::limits(object& of) {
@@ -162,7 +161,7 @@ heddle::task<outcome<nfs::limits>> disk_volume::limits(object& of) {
         static_cast<std::uint32_t>(std::min<std::uint64_t>(fs.f_namemax, nfs::name_bytes_max));
     return l;
   };
-  co_return in_pool_result(co_await heddle::as_expected(heddle::blocking(std::ref(work))));
+  co_return co_await in_pool(work);
 }
 
 }  // namespace nfs

@@ -78,7 +78,7 @@ heddle::task<outcome<void>> disk_volume::move_entry(move_request& r) {
     if (const outcome<file_stat> after = stat_of(to)) r.to_seen.after = attributes_of(*after, in);
     return done;
   };
-  co_return in_pool_result(co_await heddle::as_expected(heddle::blocking(std::ref(all))));
+  co_return co_await in_pool<runs::once>(all);
 }
 
 heddle::task<outcome<void>> disk_volume::lock_first(move_request& r) {

@@ -86,7 +86,7 @@ heddle::task<outcome<found>> disk_volume::lookup(object& dir, const std::string&
     if (name == "..") return find_parent(b.fd->number(), b.in);
     return find_entry(b.fd->number(), name, b.in, false);
   };
-  outcome<found> f = in_pool_result(co_await heddle::as_expected(heddle::blocking(std::ref(work))));
+  outcome<found> f = co_await in_pool(work);
   o.learn(std::move(b), who);
   co_return f;
 }
@@ -105,8 +105,7 @@ heddle::task<outcome<std::string>> disk_volume::read_link(object& of, const iden
     text.resize(static_cast<std::size_t>(len));
     return text;
   };
-  outcome<std::string> text =
-      in_pool_result(co_await heddle::as_expected(heddle::blocking(std::ref(work))));
+  outcome<std::string> text = co_await in_pool(work);
   if (text) o.link_text = *text;
   co_return text;
 }

@@ -1,19 +1,29 @@
 // SPDX-License-Identifier: MIT
-// Calls in the pool that give an outcome.
+// disk_volume::in_pool: calls in the pool that give an outcome.
 #pragma once
 
+#include <functional>
+#include <type_traits>
+#include <utility>
+
+#include "disk_volume.hh"
 #include "heddle/core/expected.hh"
 #include "heddle/io/blocking.hh"
-#include "volume.hh"
 
 namespace nfs {
 
-/// The outcome of a call in the pool; JUKEBOX if it was not made, because the pool's queue is full
-/// or the caller was cancelled: the client tries again.
-template <class T>
-[[nodiscard]] outcome<T> in_pool_result(heddle::result<outcome<T>>&& r) {
-  if (!r) return std::unexpected(nfsstat3::NFS3ERR_JUKEBOX);
-  return std::move(*r);
+template <disk_volume::runs Runs, class Work>
+heddle::task<std::invoke_result_t<Work&>> disk_volume::in_pool(Work& work) {
+  using made = std::invoke_result_t<Work&>;
+  for (bool again = Runs == runs::twice;; again = false) {
+    heddle::result<made> r = co_await heddle::as_expected(heddle::blocking(std::ref(work)));
+    made done = std::unexpected(nfsstat3::NFS3ERR_JUKEBOX);
+    if (r) done = std::move(*r);
+    if (done || done.error() != nfsstat3::NFS3ERR_JUKEBOX || !descriptors_are_short())
+      co_return done;
+    const bool closed = co_await make_room();
+    if (!closed || !again) co_return done;
+  }
 }
 
 }  // namespace nfs

@@ -74,7 +74,7 @@ export_root open_export(const disk_export& e, const handle_seal& seal,
 
 disk_volume::disk_volume(const std::vector<disk_export>& exports, const heddle::siphash_key& key,
                          disk_options options)
-    : seal_(key), options_(options), open_max_each_(1) {
+    : seal_(key), options_(options), open_max_each_(1), read_buffers_(options.read_buffer_bytes) {
   std::uint64_t most = options.open_max;
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY)
@@ -148,8 +148,7 @@ heddle::task<outcome<std::shared_ptr<disk_object>>> disk_volume::open_object(con
     if (S_ISDIR(st->st_mode)) return open_handle(in, *parts, open_fd::use::read);
     return fd;
   };
-  outcome<open_ptr> fd =
-      in_pool_result(co_await heddle::as_expected(heddle::blocking(std::ref(work))));
+  outcome<open_ptr> fd = co_await in_pool(work);
   if (!fd) co_return std::unexpected(fd.error());
   // Another call may have opened it meanwhile.
   if (std::shared_ptr<disk_object> known = shard.find(of, parts->hash)) co_return known;
@@ -177,18 +176,28 @@ heddle::task<> disk_volume::close_idle() {
       std::max<heddle::nanoseconds>(options_.idle / 4, std::chrono::milliseconds(1));
   for (;;) {
     co_await heddle::sleep_for(pause);
-    for (std::size_t i = 0; i < shard_count; ++i) co_await close_idle_of(i);
+    for (std::size_t i = 0; i < shard_count; ++i) co_await close_unused(i, which::idle);
   }
 }
 
-heddle::task<> disk_volume::close_idle_of(std::size_t shard) {
+heddle::task<std::size_t> disk_volume::close_unused(std::size_t shard, which those) {
   co_await heddle::enter(color_of(shard));
+  disk_shard& at = shards_[shard];
   std::vector<open_ptr> unused =
-      shards_[shard].take_unused(open_max_each_, heddle::clock::now() - options_.idle);
-  if (unused.empty()) co_return;
-  counters_.open_now.fetch_sub(static_cast<std::int64_t>(unused.size()), std::memory_order_relaxed);
+      those == which::half ? at.take_unused(at.objects.size() / 2, heddle::time_point::min())
+                           : at.take_unused(open_max_each_, heddle::clock::now() - options_.idle);
+  const std::size_t taken = unused.size();
+  if (taken == 0) co_return taken;
+  counters_.open_now.fetch_sub(static_cast<std::int64_t>(taken), std::memory_order_relaxed);
   auto work = [&] { unused.clear(); };
   static_cast<void>(co_await heddle::as_expected(heddle::blocking(std::ref(work))));
+  co_return taken;
+}
+
+heddle::task<bool> disk_volume::make_room() {
+  std::size_t closed = 0;
+  for (std::size_t i = 0; i < shard_count; ++i) closed += co_await close_unused(i, which::half);
+  co_return closed != 0;
 }
 
 heddle::task<outcome<void>> disk_volume::make_stable(disk_object& o) {

@@ -4,7 +4,7 @@
 //
 // Shards: the objects are divided by the hash of their handles; each shard is a color and owns its
 // open descriptors, wcc locks, kept verdicts and merged syncs. Workers share nothing else but the
-// verifier, counters and what never changes after the start.
+// verifier, counters, memory of READs and what never changes after the start.
 //
 // Calls: the worker makes only system calls that cannot wait (fstat, openat2 with RESOLVE_CACHED,
 // reads of cached pages), after the caller's permissions are known. All others run in the pool, one
@@ -15,8 +15,10 @@
 #include <atomic>
 #include <chrono>
 #include <deque>
+#include <type_traits>
 
 #include "disk_object.hh"
+#include "read_buffers.hh"
 #include "state.hh"
 
 namespace nfs {
@@ -32,8 +34,10 @@ struct disk_options {
   heddle::nanoseconds idle = std::chrono::seconds(30);  ///< unused descriptors are closed after it
   /// Changes of directories and attributes are on disk before the reply (RFC 1813, 4.8).
   bool sync_changes = true;
-  /// Reads of at most so many bytes are tried on the worker, if the pages are cached.
-  std::uint32_t read_here_max = 64 << 10;
+  /// READs of at most so many bytes are made on the worker as far as the pages are cached, and in
+  /// the pool from there on.
+  std::uint32_t read_here_max = transfer_bytes_max;
+  std::size_t read_buffer_bytes = 8 << 20;  ///< memory of READs that is kept for later ones
 };
 
 /// Numbers since the start. Thread: any.
@@ -60,6 +64,7 @@ class disk_volume final : public volume {
   [[nodiscard]] heddle::task<> close_idle();
 
   [[nodiscard]] const disk_counters& counters() const noexcept { return counters_; }
+  [[nodiscard]] const read_buffers& buffers() const noexcept { return read_buffers_; }
 
   [[nodiscard]] std::optional<handle_place> locate(const handle& of) const noexcept override;
   [[nodiscard]] handle root(std::uint32_t export_number) const override;
@@ -127,13 +132,25 @@ class disk_volume final : public volume {
   using task = heddle::task<T>;
 
   struct move_request;
+  /// How often a call in the pool may be made: what only looks, or opens files, may be repeated.
+  enum class runs { once, twice };
 
   [[nodiscard]] static heddle::color color_of(std::uint64_t hash) noexcept;
   [[nodiscard]] disk_shard& shard_of(std::uint64_t hash) noexcept {
     return shards_[hash % shard_count];
   }
   [[nodiscard]] task<outcome<std::shared_ptr<disk_object>>> open_object(const handle& of);
-  [[nodiscard]] heddle::task<> close_idle_of(std::size_t shard);
+  /// The outcome of work() in the pool; JUKEBOX if it was not made, because the pool's queue is
+  /// full or the caller was cancelled: the client tries again. If there was no descriptor for it,
+  /// it makes room.
+  template <runs Runs = runs::twice, class Work>
+  [[nodiscard]] task<std::invoke_result_t<Work&>> in_pool(Work& work);
+  /// Closes descriptors of a shard that no call is using, and gives their number: those that are
+  /// idle, or half of all, of which those used last the longest ago go first.
+  enum class which { idle, half };
+  task<std::size_t> close_unused(std::size_t shard, which those);
+  /// Closes half of the descriptors of all shards. Whether any was closed.
+  [[nodiscard]] task<bool> make_room();
 
   /// Makes all that was done to an object before survive a power failure. Calls that wait together
   /// share one sync. A failure changes the verifier.
@@ -172,6 +189,7 @@ class disk_volume final : public volume {
   std::array<std::int16_t, 256> index_of_{};  // by the number in handles; -1: not exported
   std::atomic<std::uint64_t> verifier_;
   disk_counters counters_;
+  read_buffers read_buffers_;
   std::array<disk_shard, shard_count> shards_;
 };
 

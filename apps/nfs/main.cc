@@ -11,6 +11,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <limits>
+#include <optional>
 #include <sstream>
 
 #include "disk_identity.hh"
@@ -39,6 +41,7 @@ struct settings {
   disk_options disk;
   service_options service;
   double idle_s = 360;
+  std::optional<std::uint32_t> per_address;
 };
 
 heddle::address parse_address(const std::string& text) {
@@ -165,6 +168,12 @@ int run(int argc, char** argv) {
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str()
       ->group(limits);
+  app.add_option(
+         "--connections-per-address", s.per_address,
+         "Connections of one IPv4 address or IPv6 /64, for each worker; 0: no limit (default "
+         "three quarters of all)")
+      ->check(CLI::Range(0, 1'000'000))
+      ->group(limits);
   app.add_option("--calls", c.calls_max, "Calls under way on a connection")
       ->check(CLI::Range(1, 65'536))
       ->capture_default_str()
@@ -181,9 +190,17 @@ int run(int argc, char** argv) {
       ->check(CLI::Range(64, 1'000'000))
       ->capture_default_str()
       ->group(limits);
+  app.add_option("--read-buffer-bytes", s.disk.read_buffer_bytes,
+                 "Memory of READs that is kept for later ones")
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 40))
+      ->capture_default_str()
+      ->group(limits);
   CLI11_PARSE(app, argc, argv);
 
   c.idle = std::chrono::duration_cast<heddle::nanoseconds>(std::chrono::duration<double>(s.idle_s));
+  if (s.per_address)
+    c.connections_per_address_max =
+        *s.per_address == 0 ? std::numeric_limits<std::uint32_t>::max() : *s.per_address;
   s.service.servers = s.runtime.workers;
   parse_address(s.at);
   const export_list exports = exports_of(s);

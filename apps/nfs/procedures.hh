@@ -86,6 +86,11 @@ class procedures {
                         nfs3::PATHCONF3res& r);
   task<nfsstat3> answer(v3::COMMIT, subject& s, const nfs3::COMMIT3args& a, nfs3::COMMIT3res& r);
 
+  /// READDIR and READDIRPLUS: they differ in the form of an entry. `what` has the client's limits,
+  /// of which `bytes_max` is that of the whole result.
+  template <class Entry, class Args, class Ok>
+  task<nfsstat3> list_into(subject& s, const Args& a, list_request what, Ok& ok);
+
   volume& volume_;
   const export_list& exports_;
   procedure_options options_;

@@ -75,6 +75,7 @@ heddle::rpc::server_counters service::counters() const noexcept {
     const heddle::rpc::server_counters& c = p.server->counters();
     sum.connections += c.connections;
     sum.open += c.open;
+    sum.refused_connections += c.refused_connections;
     sum.calls += c.calls;
     sum.refused += c.refused;
     sum.broken += c.broken;

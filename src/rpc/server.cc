@@ -205,20 +205,32 @@ void server::add(std::uint32_t program, std::uint32_t version, std::uint32_t num
 /// An open connection, counted from its accept to the end of its task.
 class server::open_place {
  public:
-  explicit open_place(server_counters& c) noexcept : counters_(&c) {
-    ++c.connections;
-    ++c.open;
+  open_place(server& of, peer_counts::place of_peer) noexcept : of_(&of), of_peer_(of_peer) {
+    ++of.counters_.connections;
+    ++of.counters_.open;
   }
-  open_place(open_place&& other) noexcept : counters_(std::exchange(other.counters_, nullptr)) {}
+  open_place(open_place&& other) noexcept
+      : of_(std::exchange(other.of_, nullptr)), of_peer_(other.of_peer_) {}
   ~open_place() {
-    if (counters_ != nullptr) --counters_->open;
+    if (of_ == nullptr) return;
+    --of_->counters_.open;
+    if (of_peer_ != peer_counts::none) of_->peers_.leave(of_peer_);
   }
 
  private:
-  server_counters* counters_;
+  server* of_;
+  peer_counts::place of_peer_;
 };
 
-task<> server::serve_stream(stream s) { return serve_counted(std::move(s), open_place(counters_)); }
+std::uint32_t server::most_of(const address& peer) const noexcept {
+  if (!peer) return options_.connections_max;
+  const std::uint32_t asked = options_.connections_per_address_max;
+  return asked != 0 ? asked : options_.connections_max - options_.connections_max / 4;
+}
+
+task<> server::serve_stream(stream s) {
+  return serve_counted(std::move(s), open_place(*this, peer_counts::none));
+}
 
 task<> server::serve_counted(stream s, [[maybe_unused]] open_place place) {
   detail::server_connection c(*this, s);
@@ -255,7 +267,13 @@ task<> server::serve(listener door) {
         auto s = co_await as_expected(with_cancel(stopping_, door.accept()));
         if (!s && stopping_.canceled()) break;
         if (!s) throw failure(s.error());
-        connections.spawn(connection(std::move(*s), open_place(counters_)));
+        const address peer = s->peer();
+        const peer_counts::place of_peer = peers_.enter(peer, most_of(peer));
+        if (of_peer == peer_counts::none) {
+          ++counters_.refused_connections;
+          continue;
+        }
+        connections.spawn(connection(std::move(*s), open_place(*this, of_peer)));
       }
     } catch (...) {
       error = std::current_exception();

@@ -12,12 +12,12 @@
 #include "heddle/http/detail/spare_buffers.hh"
 #include "heddle/http/parser.hh"
 #include "heddle/probe/callee.hh"
+#include "heddle/sync/peer_counts.hh"
 #include "heddle/web/server_counters.hh"
 #include "heddle/web/server_options.hh"
 #include "web/answer_opening.hh"
 #include "web/load_shedding.hh"
 #include "web/packed_lines.hh"
-#include "web/peer_counts.hh"
 
 namespace heddle::http {
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // disk_volume: reads, writes, syncs, and the attributes before and after.
+#include <sys/resource.h>
+
 #include "heddle/core/expected.hh"
 #include "heddle/core/scope.hh"
 #include "heddle/core/sleep.hh"
@@ -212,6 +214,86 @@ task<> close_unused(disk_world& w) {
 }
 DRIVER_TEST(nfs_disk, "open descriptors have a limit, and are closed when nobody uses them") {
   on_disk(make, close_unused, {.open_max = 128, .idle = 20ms});
+}
+
+/// Takes all descriptors that are free up to the highest in use, and allows none above.
+class no_descriptor_left {
+ public:
+  no_descriptor_left() {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    int highest = 0;
+    for (int fd = 0; fd < 10'000; ++fd)
+      if (::fcntl(fd, F_GETFD) >= 0) highest = fd;
+    rlimit few = before_;
+    few.rlim_cur = static_cast<rlim_t>(highest) + 1;
+    ::setrlimit(RLIMIT_NOFILE, &few);
+    for (int fd = 0; (fd = ::open("/", O_PATH | O_CLOEXEC)) >= 0;) taken_.push_back(fd);
+  }
+  no_descriptor_left(const no_descriptor_left&) = delete;
+  no_descriptor_left& operator=(const no_descriptor_left&) = delete;
+  ~no_descriptor_left() {
+    for (const int fd : taken_) ::close(fd);
+    ::setrlimit(RLIMIT_NOFILE, &before_);
+  }
+
+ private:
+  rlimit before_{};
+  std::vector<int> taken_;
+};
+
+task<> lack_descriptors(disk_world& w) {
+  disk_client c = w.as();
+  std::vector<handle> files;
+  for (int i = 0; i < 100; ++i) {
+    files.push_back(must(co_await c.create(w.root, "f" + std::to_string(i))).file);
+    must(co_await c.write(files.back(), 0, "x"));
+  }
+  put_file(w.fs.path("late"), "y");
+  const handle late = must(co_await c.lookup(w.root, "late")).file;
+  const std::int64_t open = w.volume.counters().open_now;
+  EXPECT_GT(open, 50);
+  {
+    const no_descriptor_left now;
+    EXPECT_EQ(must(co_await c.read(late)), "y");
+    EXPECT_LT(w.volume.counters().open_now, open / 2 + 32);
+    EXPECT_GT(w.volume.counters().open_now, 0);
+    for (const handle& h : files) EXPECT_EQ(must(co_await c.read(h)), "x");
+  }
+  {
+    const no_descriptor_left now;
+    EXPECT_EQ(must(co_await c.list(w.root, {.cookie = 0, .bytes_max = 32768})).entries.size(),
+              103u);
+  }
+  {
+    // What is not repeated by itself succeeds when the client tries again.
+    const no_descriptor_left now;
+    EXPECT_EQ(status(co_await c.create(w.root, "new")), NFS3ERR_JUKEBOX);
+    must(co_await c.create(w.root, "new"));
+  }
+}
+DRIVER_TEST(nfs_disk, "without a free descriptor, those used last the longest ago are closed") {
+  on_disk(make, lack_descriptors);
+}
+
+task<> keep_buffers(disk_world& w) {
+  disk_client c = w.as();
+  const found f = must(co_await c.create(w.root, "f"));
+  const std::string all = pattern(1 << 20, 5);
+  must(co_await c.write(f.file, 0, all));
+  EXPECT_EQ(must(co_await c.read(f.file)), all);
+  EXPECT_EQ(w.volume.buffers().kept(), 1U << 20);
+  EXPECT_EQ(must(co_await c.read(f.file, 1, 600'000)), all.substr(1, 600'000));
+  EXPECT_EQ(w.volume.buffers().kept(), 1U << 20);  // the same
+  EXPECT_EQ(must(co_await c.read(f.file, (1 << 20) - 100'000)), all.substr((1 << 20) - 100'000));
+  EXPECT_EQ(w.volume.buffers().kept(), (1U << 20) + (128U << 10));
+  EXPECT_EQ(must(co_await c.read(f.file, 0, 5000)), all.substr(0, 5000));  // small: not kept
+  EXPECT_EQ(w.volume.buffers().kept(), (1U << 20) + (128U << 10));
+  // The bound is 1 MiB and a half: what was used last the longest ago goes.
+  EXPECT_EQ(must(co_await c.read(f.file, 0, 500'000)), all.substr(0, 500'000));
+  EXPECT_EQ(w.volume.buffers().kept(), (512U << 10) + (128U << 10));
+}
+DRIVER_TEST(nfs_disk, "memory of large READs is kept for others, up to a bound") {
+  on_disk(make, keep_buffers, {.read_buffer_bytes = 3 << 19});
 }
 
 task<> close_removed(disk_world& w) {

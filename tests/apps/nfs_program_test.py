@@ -6,9 +6,11 @@ import hashlib
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -200,6 +202,41 @@ class Start(World):
         silent = [socket.create_connection(("127.0.0.1", self.port)) for _ in range(200)]
         self.addCleanup(lambda: [s.close() for s in silent])
         self.good("get", "/file", self.home / "back")
+
+
+    def test_one_address_does_not_get_all_connections(self):
+        self.start("--connections", "8", "--connections-per-address", "2")
+
+        def served(source):
+            """Whether a call of procedure 0 is answered on a new connection, which stays open."""
+            s = socket.create_connection(("127.0.0.1", self.port), timeout=LIMIT_S,
+                                         source_address=(source, 0))
+            self.addCleanup(s.close)
+            call = struct.pack(">10I", 7, 0, 2, 100003, 3, 0, 0, 0, 0, 0)
+            try:
+                s.sendall(struct.pack(">I", 0x80000000 | len(call)) + call)
+                return len(s.recv(100)) == 28
+            except ConnectionError:
+                return False
+        self.assertEqual([served("127.0.0.1") for _ in range(3)], [True, True, False])
+        self.assertTrue(served("127.0.0.2"))
+
+    def test_blocks_that_are_reserved_for_root_stay_so(self):
+        def effective(pid):
+            text = pathlib.Path(f"/proc/{pid}/status").read_text()
+            return int(re.search(r"^CapEff:\s*(\w+)", text, re.MULTILINE)[1], 16)
+        reserves = 1 << 24               # CAP_SYS_RESOURCE
+        if not effective("self") & reserves:
+            self.skipTest("this process has no CAP_SYS_RESOURCE either")
+        server = self.start()
+        (self.home / "some").write_text("text")
+        self.good("put", self.home / "some", "/some")
+        threads = os.listdir(f"/proc/{server.pid}/task")
+        self.assertGreater(len(threads), 1)   # one of the pool, too
+        for thread in threads:
+            have = effective(f"{server.pid}/task/{thread}")
+            self.assertTrue(have)
+            self.assertFalse(have & reserves, f"{have:x}")
 
 
 class Lives(World):

@@ -257,6 +257,35 @@ DRIVER_TEST(rpc, "a connection beyond connections_max waits until another ends")
       {.connections_max = 1}));
 }
 
+DRIVER_TEST(rpc, "an address has its share of the connections, and further ones are closed") {
+  for (const rpc::server_options& o :
+       {rpc::server_options{.connections_max = 4},
+        rpc::server_options{.connections_max = 100, .connections_per_address_max = 3}}) {
+    runtime rt(make());
+    rt.run(with_store(
+        [](running_store& r) -> task<> {
+          std::vector<std::unique_ptr<rpc::client>> three;
+          for (int i = 0; i < 3; ++i) {
+            stream s = co_await r.connect();
+            three.push_back(std::make_unique<rpc::client>(std::move(s)));
+            co_await three.back()->call<v1::NULL_>();
+          }
+          {
+            rpc::client fourth(co_await r.connect());
+            const auto refused = co_await as_expected(fourth.call<v1::NULL_>());
+            EXPECT_FALSE(refused);
+          }
+          EXPECT_EQ(r.server.counters().refused_connections, 1u);
+          EXPECT_EQ(r.server.counters().connections, 3u);
+          three.front()->close();
+          while (r.server.counters().open == 3) co_await sleep_for(1ms);
+          rpc::client later(co_await r.connect());
+          co_await later.call<v1::NULL_>();
+        },
+        o));
+  }
+}
+
 DRIVER_TEST(rpc, "a port mapper tells the ports of programs, and lists them") {
   runtime rt(make());
   rt.run([]() -> task<> {

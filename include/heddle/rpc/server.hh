@@ -24,6 +24,7 @@
 #include "heddle/core/task.hh"
 #include "heddle/io/listener.hh"
 #include "heddle/rpc/call.hh"
+#include "heddle/sync/peer_counts.hh"
 #include "heddle/xdr/reader.hh"
 #include "heddle/xdr/writer.hh"
 
@@ -37,7 +38,10 @@ struct server_options {
   /// the connection. A reply counts before it exists where the procedure says how large it may be
   /// (on() with a size); others may go beyond the limit by the replies of calls under way.
   std::size_t bytes_max = std::size_t{8} << 20;
-  std::uint32_t connections_max = 4096;                ///< then no more are accepted
+  std::uint32_t connections_max = 4096;  ///< then no more are accepted
+  /// Connections of one IPv4 address or IPv6 /64 network; further ones are closed. 0: three
+  /// quarters of connections_max. Connections without an address (Unix sockets) have no share.
+  std::uint32_t connections_per_address_max = 0;
   nanoseconds idle = std::chrono::minutes(6);          ///< without a call, until it is closed
   nanoseconds record_time = std::chrono::seconds(30);  ///< from a record's first byte to its last
   nanoseconds send_time = std::chrono::seconds(30);    ///< for each 256 KiB of replies
@@ -47,7 +51,8 @@ struct server_options {
 /// Numbers since the start.
 struct server_counters {
   std::uint64_t connections = 0;
-  std::uint32_t open = 0;  ///< connections now
+  std::uint32_t open = 0;                 ///< connections now
+  std::uint64_t refused_connections = 0;  ///< beyond the share of their address
   std::uint64_t calls = 0;
   std::uint64_t refused = 0;  ///< replies that are no success
   std::uint64_t broken = 0;   ///< connections that ended by an error or a limit
@@ -178,9 +183,11 @@ class server {
   class open_place;
   task<> serve_counted(stream s, open_place place);
   task<> connection(stream s, open_place place);
+  [[nodiscard]] std::uint32_t most_of(const address& peer) const noexcept;
 
   server_options options_;
   server_counters counters_;
+  peer_counts peers_;
   std::map<std::uint32_t, versions> programs_;
   cancel_source stopping_;
 };

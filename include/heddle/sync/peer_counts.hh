@@ -9,10 +9,15 @@
 
 #include "heddle/io/address.hh"
 
-namespace heddle::http {
+namespace heddle {
 
 /// Thread: one color. Owns: one record for each address with connections; the table keeps the
 /// memory of its largest size.
+///
+///   const peer_counts::place at = peers.enter(conn.peer(), 100);
+///   if (at == peer_counts::none) co_return;  // 100 are open: this one is closed
+///   ...
+///   peers.leave(at);
 class peer_counts {
  public:
   /// Refers to an address with connections. A connection keeps this in four bytes instead of an
@@ -39,4 +44,4 @@ class peer_counts {
   place free_ = none;
 };
 
-}  // namespace heddle::http
+}  // namespace heddle

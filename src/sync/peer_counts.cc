@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Counting connections by address.
-#include "web/peer_counts.hh"
+#include "heddle/sync/peer_counts.hh"
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -8,7 +8,7 @@
 #include <cstring>
 #include <utility>
 
-namespace heddle::http {
+namespace heddle {
 namespace {
 
 // An address or network as a number. IPv4 addresses get the network that RFC 4291 reserves for
@@ -60,4 +60,4 @@ void peer_counts::leave(place of) noexcept {
   r.next_free = std::exchange(free_, of);
 }
 
-}  // namespace heddle::http
+}  // namespace heddle
