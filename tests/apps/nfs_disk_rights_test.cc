@@ -2,9 +2,13 @@
 // disk_volume: who may do what. The kernel decides, by the caller's file identity.
 #include <endian.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <sys/fsuid.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <sys/xattr.h>
+
+#include <thread>
 
 #include "heddle/io/blocking.hh"
 #include "nfs_disk_world.hh"
@@ -280,5 +284,39 @@ task<> read_only(disk_world& w) {
   EXPECT_EQ(status(co_await root.make_directory(w.root, "d")), NFS3ERR_ROFS);
 }
 DRIVER_TEST(nfs_disk_rights, "a read-only file system gives ROFS") { on_disk(make, read_only); }
+
+std::uint64_t effective_capabilities() {
+  __user_cap_header_struct head{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {};
+  ::syscall(SYS_capget, &head, data);
+  return data[0].effective | static_cast<std::uint64_t>(data[1].effective) << 32;
+}
+
+constexpr int has_no_reserves = 77;
+
+/// Has all capabilities, in a user namespace of its own, and drops that for reserves. 0: it and no
+/// other is gone, also from threads that start later.
+int drop_reserves() {
+  constexpr std::uint64_t reserves = std::uint64_t{1} << CAP_SYS_RESOURCE;
+  if (::unshare(CLONE_NEWUSER) != 0) return has_no_reserves;
+  const std::uint64_t before = effective_capabilities();
+  if ((before & reserves) == 0) return has_no_reserves;
+  keep_no_reserves();
+  const std::uint64_t here = effective_capabilities();
+  std::uint64_t later = 0;
+  std::thread([&later] { later = effective_capabilities(); }).join();
+  return here == (before & ~reserves) && later == here ? 0 : 1;
+}
+
+HEDDLE_TEST(nfs_disk_rights, "the capability to use blocks reserved for root is dropped alone") {
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) ::_exit(drop_reserves());
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status)) << status;
+  if (WEXITSTATUS(status) == has_no_reserves) GTEST_SKIP() << "no user namespace can be made";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
 
 }  // namespace

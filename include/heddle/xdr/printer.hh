@@ -30,7 +30,7 @@ class printer {
 
   template <class V>
   bool operator()(const char* name, const V& value) {
-    if constexpr (detail::is_link<V>)
+    if constexpr (detail::made_of<V, link>)
       if (&value == skipped_) return true;  // linked() prints the elements one after another
     separate();
     add(name);
@@ -112,9 +112,10 @@ class printer {
         visit(each);
       }
       return close(']');
-    } else if constexpr (std::is_class_v<T> && !detail::is_text<T> && !detail::is_bytes<T> &&
-                         !detail::is_opaque<T> && !detail::is_list<T> && !detail::is_link<T> &&
-                         !detail::is_optional<T> && !detail::is_fixed_bytes<T>) {
+    } else if constexpr (std::is_class_v<T> && !detail::bounded<T, text> &&
+                         !detail::bounded<T, bytes> && !detail::bounded<T, opaque> &&
+                         !detail::is_list<T> && !detail::made_of<T, link> &&
+                         !detail::made_of<T, std::optional> && !detail::is_fixed_bytes<T>) {
       open('{');
       static_cast<void>(detail::visit(*this, value));
       return close('}');

@@ -10,34 +10,19 @@
 
 namespace heddle::xdr::detail {
 
-template <class T>
-inline constexpr bool is_vector = false;
-template <class T>
-inline constexpr bool is_vector<std::vector<T>> = true;
-template <class T>
-inline constexpr bool is_text = false;
-template <std::uint32_t Max>
-inline constexpr bool is_text<text<Max>> = true;
-template <class T>
-inline constexpr bool is_bytes = false;
-template <std::uint32_t Max>
-inline constexpr bool is_bytes<bytes<Max>> = true;
-template <class T>
-inline constexpr bool is_opaque = false;
-template <std::uint32_t Max>
-inline constexpr bool is_opaque<opaque<Max>> = true;
+/// Whether T is made of a template: of types, or of one bound.
+template <class T, template <class...> class Of>
+inline constexpr bool made_of = false;
+template <template <class...> class Of, class... Types>
+inline constexpr bool made_of<Of<Types...>, Of> = true;
+template <class T, template <std::uint32_t> class Of>
+inline constexpr bool bounded = false;
+template <template <std::uint32_t> class Of, std::uint32_t Max>
+inline constexpr bool bounded<Of<Max>, Of> = true;
 template <class T>
 inline constexpr bool is_list = false;
 template <class T, std::uint32_t Max>
 inline constexpr bool is_list<list<T, Max>> = true;
-template <class T>
-inline constexpr bool is_link = false;
-template <class T>
-inline constexpr bool is_link<link<T>> = true;
-template <class T>
-inline constexpr bool is_optional = false;
-template <class T>
-inline constexpr bool is_optional<std::optional<T>> = true;
 template <class T>
 inline constexpr bool is_array = false;
 template <class T, std::size_t N>
@@ -61,13 +46,13 @@ bool visit(A& a, V& v) {
     return a.enumeration(v);
   } else if constexpr (std::same_as<T, std::string>) {
     return a.characters(v, no_bound);
-  } else if constexpr (is_vector<T>) {
+  } else if constexpr (made_of<T, std::vector>) {
     return a.sequence(v, no_bound);
-  } else if constexpr (is_text<T>) {
+  } else if constexpr (bounded<T, text>) {
     return a.characters(v, T::bound);
-  } else if constexpr (is_bytes<T>) {
+  } else if constexpr (bounded<T, bytes>) {
     return a.counted_bytes(v, T::bound);
-  } else if constexpr (is_opaque<T>) {
+  } else if constexpr (bounded<T, opaque>) {
     return a.pieces(v, T::bound);
   } else if constexpr (is_fixed_bytes<T>) {
     return a.fixed_bytes(v.data(), v.size());
@@ -77,9 +62,9 @@ bool visit(A& a, V& v) {
     return true;
   } else if constexpr (is_list<T>) {
     return a.sequence(v, T::bound);
-  } else if constexpr (is_link<T>) {
+  } else if constexpr (made_of<T, link>) {
     return a.linked(v);
-  } else if constexpr (is_optional<T>) {
+  } else if constexpr (made_of<T, std::optional>) {
     return a.maybe(v);
   } else {
     return describe(a, v);
