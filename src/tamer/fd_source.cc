@@ -17,6 +17,13 @@ using heddle::detail::runtime_tcp;
   return e.value() > 0 ? -e.value() : -EIO;
 }
 
+/// Programs make their own calls by the number, as on a socket of the kernel's TCP that was
+/// accepted for them: none of these calls may wait. The pair is made by the driver, and may be
+/// blocking.
+[[nodiscard]] int nonblocking(const heddle::detail::owned_number& end) noexcept {
+  return fd::make_nonblocking(end.get());
+}
+
 /// The runtime's source, if there is one and the socket is one for TCP; else null.
 [[nodiscard]] runtime_tcp* source_for(int number) noexcept {
   runtime_tcp* const net = runtime_tcp::here();
@@ -53,7 +60,7 @@ heddle::task<> accept_next(heddle::listener door, std::shared_ptr<made_by_source
   into->peer = got->peer();
   try {
     into->end = heddle::detail::bridge(std::move(*got));
-    into->outcome = 0;
+    into->outcome = nonblocking(into->end);
   } catch (const std::system_error& e) {
     into->outcome = negative(e.code());
   }
@@ -63,7 +70,9 @@ heddle::task<> connect_to(const runtime_tcp* net, heddle::address to,
                           std::shared_ptr<made_by_source> into) {
   auto got = co_await heddle::as_expected(net->connect(to));
   into->outcome = got ? 0 : negative(got.error());
-  if (got) into->end = std::move(*got);
+  if (!got) co_return;
+  into->end = std::move(*got);
+  into->outcome = nonblocking(into->end);
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Reading and writing: each operation tries its call first, and waits for readiness when the call
 // would block. The loop is a tamed function, written out as the translator would.
+#include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
 
 #include <algorithm>
 #include <cstring>
@@ -41,7 +44,30 @@ struct pair_of_both {
   event<std::size_t, int> done;
 };
 
-/// The loop of every transfer: `step(descriptor, offset)` makes one call and gives bytes or -errno.
+/// One call that does not wait, on a descriptor that was ready: bytes, or -errno. A blocking socket
+/// or pipe is asked for no more than what moves at once, because a write would else wait until all
+/// its bytes fit, and the worker with it. Files are always ready.
+ssize_t move_now(int number, bool reads, const iovec* pieces, int count, bool blocks) noexcept {
+  if (blocks) {
+    const ssize_t n = reads ? ::preadv2(number, pieces, count, -1, RWF_NOWAIT)
+                            : ::pwritev2(number, pieces, count, -1, RWF_NOWAIT);
+    if (n >= 0) return n;
+    const int error = errno;
+    struct stat about;
+    const bool file = error == EAGAIN && ::fstat(number, &about) == 0 && S_ISREG(about.st_mode);
+    if (error != EOPNOTSUPP && !file) return -error;
+  }
+  const ssize_t n = reads ? ::readv(number, pieces, count) : ::writev(number, pieces, count);
+  return n < 0 ? -errno : n;
+}
+ssize_t move_now(int number, bool reads, const void* bytes, std::size_t size,
+                 bool blocks) noexcept {
+  const iovec piece{const_cast<void*>(bytes), size};
+  return move_now(number, reads, &piece, 1, blocks);
+}
+
+/// The loop of every transfer: `step(descriptor, offset, blocks)` makes one call and gives bytes or
+/// -errno.
 template <class Tell, class Step>
 void transfer(fd f, bool reads, std::size_t size, bool once, Tell tell, Step step) {
   descriptor* const d = descriptor::of(f);
@@ -71,7 +97,7 @@ void transfer(fd f, bool reads, std::size_t size, bool once, Tell tell, Step ste
       break;
     }
     if (ready) {
-      const ssize_t n = step(d->number, done);
+      const ssize_t n = step(d->number, done, d->blocks());
       if (n > 0) {
         done += static_cast<std::size_t>(n);
         tell.note(done);
@@ -114,26 +140,23 @@ struct read_step {
   }
   guarded_slot<char> buffer;
   std::size_t size;
-  ssize_t operator()(int number, std::size_t done) const noexcept {
+  ssize_t operator()(int number, std::size_t done, bool blocks) const noexcept {
     char* const into = buffer.get();
     if (into == nullptr) return size == 0 ? 0 : -ECANCELED;  // the buffer's function has ended
-    const ssize_t n = ::read(number, into + done, size - done);
-    return n < 0 ? -errno : n;
+    return move_now(number, true, into + done, size - done, blocks);
   }
 };
 struct write_step {
   const void* buffer;
   std::size_t size;
-  ssize_t operator()(int number, std::size_t done) const noexcept {
-    const ssize_t n = ::write(number, static_cast<const char*>(buffer) + done, size - done);
-    return n < 0 ? -errno : n;
+  ssize_t operator()(int number, std::size_t done, bool blocks) const noexcept {
+    return move_now(number, false, static_cast<const char*>(buffer) + done, size - done, blocks);
   }
 };
 struct write_string_step {
   std::shared_ptr<const std::string> text;
-  ssize_t operator()(int number, std::size_t done) const noexcept {
-    const ssize_t n = ::write(number, text->data() + done, text->size() - done);
-    return n < 0 ? -errno : n;
+  ssize_t operator()(int number, std::size_t done, bool blocks) const noexcept {
+    return move_now(number, false, text->data() + done, text->size() - done, blocks);
   }
 };
 
@@ -145,7 +168,7 @@ struct pieces_step {
     for (const iovec& p : pieces) n += p.iov_len;
     return n;
   }
-  ssize_t operator()(int number, std::size_t done) const {
+  ssize_t operator()(int number, std::size_t done, bool blocks) const {
     std::vector<iovec> rest;
     for (iovec p : pieces) {
       if (done >= p.iov_len) {
@@ -158,16 +181,15 @@ struct pieces_step {
       rest.push_back(p);
     }
     const int len = static_cast<int>(std::min<std::size_t>(rest.size(), 1024));
-    const ssize_t n =
-        reads ? ::readv(number, rest.data(), len) : ::writev(number, rest.data(), len);
-    return n < 0 ? -errno : n;
+    return move_now(number, reads, rest.data(), len, blocks);
   }
   std::vector<iovec> pieces;
   bool reads;
 };
 
 /// Sends one message, with a descriptor if `passed` is one.
-ssize_t send_message(int number, const void* buffer, std::size_t size, int passed) noexcept {
+ssize_t send_message(int number, const void* buffer, std::size_t size, int passed,
+                     bool blocks) noexcept {
   iovec piece{const_cast<void*>(buffer), size};
   msghdr message{};
   message.msg_iov = &piece;
@@ -182,7 +204,7 @@ ssize_t send_message(int number, const void* buffer, std::size_t size, int passe
     head->cmsg_len = CMSG_LEN(sizeof(int));
     std::memcpy(CMSG_DATA(head), &passed, sizeof passed);
   }
-  const ssize_t n = ::sendmsg(number, &message, MSG_NOSIGNAL);
+  const ssize_t n = ::sendmsg(number, &message, MSG_NOSIGNAL | (blocks ? MSG_DONTWAIT : 0));
   return n < 0 ? -errno : n;
 }
 
@@ -274,8 +296,8 @@ void fd::sendmsg(const void* buffer, std::size_t size, int_event done) {
 }
 void fd::sendmsg(const void* buffer, std::size_t size, int passed, int_event done) {
   transfer(*this, false, size, true, count_and_int(nullptr, std::move(done)),
-           [buffer, size, passed](int number, std::size_t) {
-             return detail::send_message(number, buffer, size, passed);
+           [buffer, size, passed](int number, std::size_t, bool blocks) {
+             return detail::send_message(number, buffer, size, passed, blocks);
            });
 }
 

@@ -33,6 +33,7 @@ namespace {
 
 constexpr std::string_view get_page = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 constexpr std::uint16_t upstream_port = 7001;
+constexpr std::size_t large_bytes = 3'000'000;
 
 /// An example that serves: its arguments, and an exchange with it. HOST in an argument is replaced
 /// by an address of this machine, which an example with TCP in the program reaches by packets.
@@ -42,6 +43,7 @@ struct served_example {
   std::string_view ask;
   std::string_view answer;  ///< its beginning
   std::uint16_t port = 7777;
+  std::size_t more = 0;  ///< bytes that follow: more than any buffer on the way holds
 };
 
 const std::vector<served_example>& served_examples() {
@@ -68,6 +70,12 @@ const std::vector<served_example>& served_examples() {
       {"draft/pool", {"7777", "7002"}, "hello\n", "hello\n"},
       {"draft/hedged", {"7777", "7002", "7002"}, "hello\n", "hello\n"},
       {"tame_knot", {"7777"}, "GET /hello HTTP/1.1\r\n\r\n", "HTTP/1.1 200 OK"},
+      {"tame_knot",
+       {"7777", "FOLDER"},
+       "GET /large HTTP/1.1\r\n\r\n",
+       "HTTP/1.1 200 OK",
+       7777,
+       large_bytes},
   };
   return all;
 }
@@ -125,6 +133,10 @@ task<> try_served(const served_example& e, const tried_network& net, std::string
     std::string got(e.answer.size(), '\0');
     static_cast<void>(co_await as_expected(with_timeout(s.read(got), 20s)));
     EXPECT_EQ(got, e.answer);
+    std::string rest(e.more, '\0');
+    std::size_t arrived = 0;
+    static_cast<void>(co_await as_expected(with_timeout(s.read(rest, arrived), 20s)));
+    EXPECT_EQ(arrived, e.more);
   }
   s.close();
   p.kill(SIGKILL);
@@ -209,6 +221,7 @@ HEDDLE_TEST(examples_network, "each TCP example works with the kernel's TCP and 
   ::close(device);
   char folder[] = "/tmp/heddle-network-XXXXXX";
   ASSERT_NE(::mkdtemp(folder), nullptr);
+  std::ofstream(std::string(folder) + "/large") << std::string(large_bytes, 'l');
   for (const tried_network& net : tried) {
     ::setenv("HEDDLE_NET", net.choice, 1);
     runtime rt;

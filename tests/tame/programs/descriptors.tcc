@@ -5,6 +5,10 @@
 #include <tamer/fd.hh>
 #include <tamer/tamer.hh>
 
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
 #include <string>
 #include <vector>
 
@@ -77,6 +81,35 @@ tamed void writes(event<> done) {
   a.close();
   twait { b.write("x", make_event(r)); }
   check(r == -EPIPE);                           // F5
+  done();
+}
+
+// A descriptor that blocks: a write larger than its room waits in the runtime, not in the call, so
+// that the reader of the same worker goes on.
+tamed void blocking_writes(bool sockets, event<> done) {
+  tvars { fd a, b; int ends[2], r(1), s(1); std::string big(700000, 'y'), got; char x[65536];
+          size_t n(1), sent; iovec parts[2]; }
+  check((sockets ? ::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) : ::pipe(ends)) == 0);
+  a = fd(ends[0]);
+  b = fd(ends[1]);
+  parts[0] = parts[1] = iovec{&big[0], big.size()};
+  twait {
+    b.write(big, sent, make_event(r));
+    while (got.size() < big.size()) {
+      twait { a.read_once(x, sizeof x, n, make_event(s)); }
+      got.append(x, n);
+    }
+  }
+  check(r == 0 && sent == big.size() && got == big);
+  got.clear();
+  twait {
+    b.write(parts, 2, sent, make_event(r));
+    while (got.size() < 2 * big.size()) {
+      twait { a.read_once(x, sizeof x, n, make_event(s)); }
+      got.append(x, n);
+    }
+  }
+  check(r == 0 && sent == 2 * big.size() && got == big + big);
   done();
 }
 
@@ -185,6 +218,8 @@ tamed void everything() {
   twait { counted_descriptors(make_event()); }
   twait { reads(make_event()); }
   twait { writes(make_event()); }
+  twait { blocking_writes(true, make_event()); }
+  twait { blocking_writes(false, make_event()); }
   twait { lines(make_event()); }
   twait { hundreds(make_event()); }
   twait { sockets(make_event()); }
