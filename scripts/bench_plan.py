@@ -17,8 +17,13 @@ from bench_machine import Failed
 
 
 def build_folder(root):
-    """The build whose programs are measured: preset dist, or $HEDDLE_BENCH_PRESET."""
-    return root / "build" / os.environ.get("HEDDLE_BENCH_PRESET", "dist")
+    """The build whose programs are measured: $HEDDLE_BENCH_PRESET, or preset dist, or what a brief
+    run has built instead."""
+    asked = os.environ.get("HEDDLE_BENCH_PRESET")
+    if asked is None:
+        built = [name for name in ("dist", "release") if (root / "build" / name / "bench").exists()]
+        asked = built[0] if built else "dist"
+    return root / "build" / asked
 
 
 @dataclasses.dataclass

@@ -18,14 +18,27 @@ const char* variable(const char* name) noexcept {
 }
 
 /// HEDDLE_BUS_GENERIC: hashes of topics with commas between, or "all". With it `heddle optimize`
-/// measures what merging gains. Other words name no topic.
+/// measures what merging gains. Other words are reported, and name no topic.
 void read_generic(detail::merged_memory& m) {
-  const char* at = variable("HEDDLE_BUS_GENERIC");
-  if (at == nullptr) return;
-  m.all_generic = std::string_view(at) == "all";
-  for (char* end = nullptr; *at != '\0'; at = *end == ',' ? end + 1 : end) {
-    m.generic.push_back(std::strtoull(at, &end, 16));
-    if (end == at) return;
+  const char* const text = variable("HEDDLE_BUS_GENERIC");
+  if (text == nullptr) return;
+  m.all_generic = std::string_view(text) == "all";
+  if (m.all_generic) return;
+  for (const char* at = text;; ++at) {
+    char* end = nullptr;
+    const std::uint64_t hash = std::strtoull(at, &end, 16);
+    if (end != at && (*end == ',' || *end == '\0')) {
+      m.generic.push_back(hash);
+      if (*end == '\0') return;
+      at = end;
+      continue;
+    }
+    [[maybe_unused]] static const int said = std::fprintf(
+        stderr,
+        "heddle: HEDDLE_BUS_GENERIC is '%s': it may be \"all\", or hashes of topics in "
+        "hexadecimal with commas between; the rest is ignored\n",
+        text);
+    return;
   }
 }
 

@@ -274,6 +274,16 @@ class Model(unittest.TestCase):
         self.assertAlmostEqual(papers_model.rate(c, 1, 10), 1e5 / 1.1)
         self.assertAlmostEqual(papers_model.memory(c, 1000), 1000 + 2300e3)
 
+    def test_the_rounds_give_a_range_for_many_cores(self):
+        rows = measured()
+        for row, spread in zip(rows, ([9.0, 11.0], [10.0, 12.1])):
+            row["spread"] = spread
+        c = papers_model.constants(rows)
+        least, most = papers_model.speedup_range(c, 16)
+        self.assertAlmostEqual(most, 16)
+        self.assertAlmostEqual(least, 16 / (1 + 15 * (12.1 / 9 - 1)))
+        self.assertIn(f"{least:.2f} to 16.00", papers_model.page(rows, "Head."))
+
     def test_a_second_worker_that_costs_nothing_is_no_gain(self):
         c = papers_model.constants(measured(more={("workers_2", "cpu_us"): 9.0}))
         self.assertEqual(c.share, 0)
