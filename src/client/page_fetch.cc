@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "heddle/client/client.hh"
-#include "heddle/http/uri.hh"
 #include "heddle/http/url.hh"
 
 namespace heddle::http {
@@ -38,17 +38,29 @@ bool is_json(std::string_view type) noexcept {
   return equal_ignoring_case(type, "application/json") || type.ends_with("+json");
 }
 
-task<page_value> fetch_value(std::shared_ptr<fetching> by, source_call call) {
-  const auto to = url::parse(call.filled(&append_encoded));
-  if (!to) throw refused_fetch("'" + call.text() + "': " + std::string(describe(to.error())));
-  if (std::ranges::find(by->options.origins, to->origin()) == by->options.origins.end())
+/// The URL that a source asks. Throws failure for one that it may not ask.
+url checked_target(const std::vector<std::string>& origins, const source_text& by) {
+  auto to = url::parse(by.filled_url());
+  if (!to) throw refused_fetch("'" + by.text() + "': " + std::string(describe(to.error())));
+  if (std::ranges::find(origins, to->origin()) == origins.end())
     throw refused_fetch("pages may not fetch from " + to->origin() + "; allow this origin");
-  outgoing what("GET", to->text());
+  return std::move(*to);
+}
+
+/// Whether a value is in the part of the text that names the origin.
+bool has_value_in_origin(std::string_view text) {
+  const std::size_t begin = text.find("://");
+  return begin == text.npos || text.substr(0, text.find_first_of("/?#", begin + 3)).contains('$');
+}
+
+task<page_value> fetch_value(std::shared_ptr<fetching> by, source_call call) {
+  const url to = checked_target(by->options.origins, call);
+  outgoing what("GET", to.text());
   what.header("Accept", "application/json, text/plain, */*");
   answer got = co_await by->web.open(std::move(what));
   if (!got.ok())
     throw failure(std::make_error_code(std::errc::protocol_error),
-                  to->origin() + " answered " + std::to_string(got.status()));
+                  to.origin() + " answered " + std::to_string(got.status()));
   const bool json = is_json(got.header("Content-Type"));
   const std::string text = co_await got.text(by->options.answer_bytes_max);
   co_return json ? page_value::of_json(text) : page_value(text);
@@ -61,6 +73,14 @@ page_source fetch_source(page_fetch_options options) {
   options.client.redirects_max = 0;
   return [by = std::make_shared<fetching>(std::move(options))](source_call call) {
     return fetch_value(by, std::move(call));
+  };
+}
+
+page_source_check fetch_check(std::vector<std::string> origins) {
+  for (std::string& each : origins) each = origin_named(each);
+  return [allowed = std::move(origins)](const source_text& by) {
+    if (by.known() || !has_value_in_origin(by.text()))
+      static_cast<void>(checked_target(allowed, by));
   };
 }
 

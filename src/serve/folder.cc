@@ -46,7 +46,8 @@ bool is_page_text(std::string_view raw) {
 void add_sources(http::page_files& pages, const serve_options& o) {
   http::page_fetch_options allowed;
   allowed.origins = o.origins;
-  pages.source("fetch", http::fetch_source(std::move(allowed)));
+  allowed.client.per_origin_max = o.page_connections;
+  pages.source("fetch", http::fetch_source(std::move(allowed)), http::fetch_check(o.origins));
 }
 
 }  // namespace

@@ -53,8 +53,9 @@ struct serve_options {
   std::vector<path_pattern> uploads;  ///< where files may be put; empty: nowhere
   std::uint64_t upload_bytes_max = 64ull << 20;
   bool upload_replace = false;
-  bool pages = false;                ///< *.page files are pages
-  std::vector<std::string> origins;  ///< origins that pages may fetch from
+  bool pages = false;                   ///< *.page files are pages
+  std::vector<std::string> origins;     ///< origins that pages may fetch from
+  std::uint32_t page_connections = 64;  ///< connections to one origin; more sources wait
   bool archives = false;
   std::uint64_t archive_files_max = 100'000;
 

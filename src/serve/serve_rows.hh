@@ -47,6 +47,7 @@ inline constexpr std::uint64_t no_limit = std::numeric_limits<std::size_t>::max(
 // size would take too long.
 inline constexpr std::uint64_t head_bytes_max = 1 << 20;
 inline constexpr std::uint64_t pipeline_most = 1 << 20;
+inline constexpr std::uint64_t page_connections_most = 1 << 16;
 inline constexpr std::uint64_t body_rate_most = 1 << 30;
 inline constexpr std::uint64_t send_bytes_most = 1 << 30;
 inline constexpr std::uint64_t address_space_least = 16 << 20;  // with less it cannot serve
@@ -157,6 +158,8 @@ inline constexpr setting all[] = {
      size_at<web, &server::bounds, &sizes::body_bytes_max>},
     {"upload-bytes", "of one upload; more is 413 (default {})", limits,
      size_at<&opts::upload_bytes_max>},
+    {"page-connections", "to one origin of page-fetch; more wait (default {})", limits,
+     count_in<1, page_connections_most, &opts::page_connections>},
     {"archive-files", "in one archive; more break it off (default {})", limits,
      count_at<&opts::archive_files_max>},
     {"pipeline", "answers in a row per connection (default {})", limits,

@@ -38,10 +38,20 @@ void append_file_name(std::string& out, std::string_view name) {
   out += name;
 }
 
-task<page_value> read_of_folder(page_folder& folder, source_call call) {
-  const std::string file = call.filled(&append_file_name);
+/// The file that `read` names. Throws failure for a text that names none of the folder's.
+std::string file_named(const source_text& by) {
+  std::string file = by.filled(&append_file_name);
+  if (file.empty() || file.starts_with('/'))
+    throw failure(std::make_error_code(std::errc::invalid_argument),
+                  "read takes a path below the folder of the pages, and not '" + file + "'");
   if (file.starts_with('.') || file.find("/.") != file.npos)
-    throw failure(std::make_error_code(std::errc::no_such_file_or_directory), file);
+    throw failure(std::make_error_code(std::errc::no_such_file_or_directory),
+                  "read takes no names that begin with a dot: '" + file + "'");
+  return file;
+}
+
+task<page_value> read_of_folder(page_folder& folder, source_call call) {
+  const std::string file = file_named(call);
   const std::string text = co_await folder.read(file);
   co_return file.ends_with(".json") ? page_value::of_json(text) : page_value(text);
 }
@@ -56,11 +66,7 @@ source_call call_of(page_run& run, std::size_t use, const page_source_line& line
                     const std::string& where) {
   std::vector<std::string> arguments;
   for (const page_term& each : line.terms) {
-    if (!each.is_name) {
-      arguments.push_back(each.text);
-      continue;
-    }
-    std::optional<std::string> known = run.known_at_start(use, each.text);
+    std::optional<std::string> known = run.known_at_start(use, each);
     if (!known)
       throw page_error(where + ": " + each.text +
                        " is not known when the sources start; they can use request.query.NAME, "
@@ -78,7 +84,7 @@ task<response> start_sources(scope& s, page_run& run, page_folder& folder,
       const page_source_line& line = here.text->sources[i];
       std::string where = root + '/' + here.file + ':' + std::to_string(line.line);
       source_call call = call_of(run, use, line, where);
-      task<page_value> made = folder.kinds.find(line.kind)->second(std::move(call));
+      task<page_value> made = folder.kinds.find(line.kind)->second.make(std::move(call));
       where += ": the source " + line.name + " failed";
       s.spawn(page_result::run(
           in_time(std::move(made), line.within.value_or(folder.options().source_timeout)),
@@ -91,39 +97,19 @@ task<response> start_sources(scope& s, page_run& run, page_folder& folder,
 
 }  // namespace
 
-std::string source_call::filled(void (*append)(std::string& out, std::string_view value)) const {
-  std::string out;
-  for (std::size_t i = 0; i != text_.size(); ++i) {
-    const char next = i + 1 < text_.size() ? text_[i + 1] : '\0';
-    if (text_[i] != '$' || !(next == '$' || (next >= '1' && next <= '9'))) {
-      out += text_[i];
-      continue;
-    }
-    ++i;
-    const auto index = static_cast<std::size_t>(next - '1');
-    if (next == '$') {
-      out += '$';
-    } else if (index < arguments_.size()) {
-      append(out, arguments_[index]);
-    } else {
-      throw failure(std::make_error_code(std::errc::invalid_argument),
-                    "the text has " + std::string{'$', next} + ", and the source only " +
-                        std::to_string(arguments_.size()) + " values");
-    }
-  }
-  return out;
-}
-
 page_files::page_files(std::string folder, page_files_options options)
     : folder_(std::make_unique<page_folder>(std::move(folder), std::move(options))) {
-  source("read",
-         [at = folder_.get()](source_call call) { return read_of_folder(*at, std::move(call)); });
+  source(
+      "read",
+      [at = folder_.get()](source_call call) { return read_of_folder(*at, std::move(call)); },
+      [](const source_text& by) { static_cast<void>(file_named(by)); });
 }
 
 page_files::~page_files() = default;
 
-void page_files::source(std::string kind, page_source make) {
-  folder_->kinds.insert_or_assign(std::move(kind), std::move(make));
+void page_files::source(std::string kind, page_source make, page_source_check check) {
+  folder_->kinds.insert_or_assign(std::move(kind),
+                                  page_source_kind{std::move(make), std::move(check)});
 }
 
 task<std::optional<response>> page_files::answer_if_page(request& asked) {

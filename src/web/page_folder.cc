@@ -19,6 +19,10 @@ constexpr std::string_view page_suffix = ".page";
 /// some store whole seconds.
 constexpr nanoseconds settling = std::chrono::seconds(2);
 
+void add_once(std::vector<std::string>& to, std::string text) {
+  if (std::ranges::find(to, text) == to.end()) to.push_back(std::move(text));
+}
+
 bool same_page_file(const file_status& a, const file_status& b) noexcept {
   return a.size == b.size && a.modified == b.modified && a.inode == b.inode && a.device == b.device;
 }
@@ -186,6 +190,30 @@ task<std::string> page_folder::read(std::string file) {
   co_return co_await opened.read_all(options_.file_bytes_max);
 }
 
+/// Names the sources that fail for every request. A value that only a request gives is "1" here.
+void page_folder::check_sources(const page_plan& plan, std::vector<std::string>& wrong) const {
+  for (std::size_t use = 0; use != plan.uses.size(); ++use) {
+    const page_use& here = plan.uses[use];
+    for (const page_source_line& line : here.text->sources) {
+      const page_source_check& check = kinds.find(line.kind)->second.check;
+      if (!check) continue;
+      std::vector<std::string> values;
+      bool known = true;
+      for (const page_term& each : line.terms) {
+        const page_term& outer = term_at_start(plan, use, each);
+        known = known && !outer.is_name;
+        values.push_back(outer.is_name ? "1" : outer.text);
+      }
+      try {
+        check(source_text(line.text, std::move(values), known));
+      } catch (const failure& e) {
+        add_once(wrong, line_of(here.file, line.line) + ": the source " + line.name +
+                            " fails for every request: " + e.what());
+      }
+    }
+  }
+}
+
 task<> page_folder::check(std::string folder, std::size_t depth, std::vector<std::string>& wrong) {
   co_await open_root();
   if (depth > page_folders_max) co_return;
@@ -199,10 +227,10 @@ task<> page_folder::check(std::string folder, std::size_t depth, std::vector<std
       co_await check(std::move(path), depth + 1, wrong);
     } else if (each.name.ends_with(page_suffix)) {
       try {
-        static_cast<void>(co_await plan(path));
+        const plan_pointer found = co_await plan(path);
+        if (found) check_sources(*found, wrong);
       } catch (const page_error& e) {
-        if (std::ranges::find(wrong, std::string_view(e.what())) == wrong.end())
-          wrong.emplace_back(e.what());
+        add_once(wrong, e.what());
       }
     }
   }

@@ -16,6 +16,12 @@
 
 namespace heddle::http {
 
+/// A kind of source.
+struct page_source_kind {
+  page_source make;
+  page_source_check check;  // may be empty
+};
+
 /// Thread: one color.
 class page_folder {
  public:
@@ -35,7 +41,7 @@ class page_folder {
 
   [[nodiscard]] const std::string& name() const noexcept { return root_name_; }
   [[nodiscard]] const page_files_options& options() const noexcept { return options_; }
-  std::map<std::string, page_source, std::less<>> kinds;
+  std::map<std::string, page_source_kind, std::less<>> kinds;
 
  private:
   using text_pointer = std::shared_ptr<const page_text>;
@@ -59,6 +65,7 @@ class page_folder {
   [[nodiscard]] task<kept_text> load(std::string file, kept_text before);
   [[nodiscard]] static text_pointer give(const kept_text& kept);
   [[nodiscard]] task<> add_use(page_plan& plan, page_use use, std::size_t level);
+  void check_sources(const page_plan& plan, std::vector<std::string>& wrong) const;
   [[nodiscard]] std::string line_of(std::string_view file, std::uint32_t line) const;
   template <class Kept>
   void make_room(std::map<std::string, Kept, std::less<>>& kept) const {

@@ -2,6 +2,7 @@
 // Finds names from the innermost section outwards, and steps through the texts of a page.
 #include "web/page_run.hh"
 
+#include <algorithm>
 #include <utility>
 
 #include "heddle/core/yield.hh"
@@ -63,19 +64,22 @@ const page_value* page_run::of_request(std::string_view name) {
   return &of_request_.emplace(std::string(name), std::move(made)).first->second;
 }
 
-std::optional<std::string> page_run::known_at_start(std::size_t use, std::string_view name) {
-  while (use != 0) {
+const page_term& term_at_start(const page_plan& plan, std::size_t use, const page_term& term) {
+  const page_term* at = &term;
+  for (; use != 0 && at->is_name; use = plan.uses[use].parent) {
     const page_use& here = plan.uses[use];
     const page_include& from = plan.uses[here.parent].text->includes[here.include];
-    for (const auto& [given, term] : from.values) {
-      if (given != name) continue;
-      if (!term.is_name) return term.text;
-      name = term.text;
-      break;
-    }
-    use = here.parent;
+    const auto given = std::ranges::find(from.values, at->text,
+                                         [](const auto& v) -> const auto& { return v.first; });
+    if (given != from.values.end()) at = &given->second;
   }
-  const page_value* const found = of_request(name);
+  return *at;
+}
+
+std::optional<std::string> page_run::known_at_start(std::size_t use, const page_term& term) {
+  const page_term& outer = term_at_start(plan, use, term);
+  if (!outer.is_name) return outer.text;
+  const page_value* const found = of_request(outer.text);
   if (found == nullptr) return std::nullopt;
   return std::string(found->text());
 }

@@ -54,9 +54,9 @@ struct page_result {
 struct page_run {
   page_run(const page_plan& of, request& by) : plan(of), asked(by), results(of.sources) {}
 
-  /// The text of a name when sources start: a value of an include, or of the request. Nothing if
-  /// the name is neither.
-  [[nodiscard]] std::optional<std::string> known_at_start(std::size_t use, std::string_view name);
+  /// The text of a term when sources start: its own, a value of an include, or of the request.
+  /// Nothing if it is a name of neither.
+  [[nodiscard]] std::optional<std::string> known_at_start(std::size_t use, const page_term& term);
 
   /// Sends the page. Call it in the scope of the sources, when they have been spawned.
   [[nodiscard]] task<response> write();
@@ -77,6 +77,11 @@ struct page_run {
 
   std::map<std::string, page_value, std::less<>> of_request_;
 };
+
+/// Follows a name of a use outwards through the includes that give it a value: gives the text, or
+/// the outermost name.
+[[nodiscard]] const page_term& term_at_start(const page_plan& plan, std::size_t use,
+                                             const page_term& term);
 
 /// Whether a name is about the request. Such names are known to every page:
 /// request.path, request.method, request.host, request.query.NAME

@@ -29,7 +29,7 @@ LIMITS = (
 ELSEWHERE = {"driver", "connections", "connections-per-address", "trusted", "body-rate",
              "write-timeout", "send", "drain-timeout", "queue-delay", "retry-after", "cache",
              "cached-file", "held", "recheck", "address-space",
-             "file-parts", "upload-bytes", "archive-files",
+             "file-parts", "upload-bytes", "page-connections", "archive-files",
              "trusted-proxy", "trusted-field", "proxy-protocol"}
 
 

@@ -20,9 +20,11 @@ class Weather(http.server.BaseHTTPRequestHandler):
     """The other service. /slow waits until the test lets it answer."""
 
     may_answer = threading.Event()
+    slow_came = threading.Event()
 
     def do_GET(self):
         if self.path == "/slow":
+            self.slow_came.set()
             self.may_answer.wait(20)
         body = b'{"sky": "<grey>", "days": ["Monday", "Tuesday"]}'
         self.send_response(200)
@@ -135,6 +137,36 @@ class PageFiles(SiteTest):
         shutil.rmtree(self.site / "b")
         code, out, _ = run("serve", str(self.site), "--pages", "--check", "-p", "0")
         self.assertEqual((code, "settings are good" in out), (0, True))
+
+    def test_check_names_sources_that_fail_for_every_request(self):
+        self.put("a.page", '{{= w = fetch "http://127.0.0.1:9/$1" request.query.id}}\n'
+                 '{{= r = read "../../etc/passwd"}}\n{{= n = read "later.json"}}')
+        code, _, said = run("serve", str(self.site), "--pages", "--page-fetch", self.origin,
+                            "--check", "-p", "0")
+        self.assertEqual(code, 1)
+        self.assertIn(f"{self.site}/a.page:1: the source w fails for every request: pages may not "
+                      "fetch from http://127.0.0.1:9", said)
+        self.assertIn(f"{self.site}/a.page:2: the source r fails", said)
+        self.assertNotIn("a.page:3", said)
+
+    def test_a_source_beyond_page_connections_waits_and_the_wait_is_its_time(self):
+        self.put("a.page", '{{= slow = fetch "%s/slow" else "gone"}}{{slow.sky}}' % self.origin)
+        self.put("b.page", '{{= w = fetch "%s/now" within 300ms else "late"}}{{w}}{{w.sky}}'
+                 % self.origin)
+        config = self.root / "serve.conf"
+        config.write_text("page-connections = 1\n", "utf-8")
+        for flags, seen in ((["--page-connections", "1"], "late"), (["-c", str(config)], "late"),
+                            ([], "&lt;grey&gt;")):
+            Weather.may_answer.clear()
+            Weather.slow_came.clear()
+            with self.serve("--pages", "--page-fetch", self.origin, *flags) as server:
+                slow = http.client.HTTPConnection(server.host, server.port, timeout=20)
+                self.addCleanup(slow.close)
+                slow.request("GET", "/a")
+                self.assertTrue(Weather.slow_came.wait(20))
+                self.assertEqual(self.get(server, "/b")[:2], (200, seen), flags)
+                Weather.may_answer.set()
+                self.assertEqual(slow.getresponse().read(), b"&lt;grey&gt;")
 
     def test_settings_that_make_no_sense_are_refused(self):
         for said, words in (("'127.0.0.1:1' is no origin", ["--pages", "--page-fetch",

@@ -37,30 +37,52 @@ class page_error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The question of one source of a page, for one request.
-class source_call {
+/// The text of one source of a page, and its values.
+class source_text {
  public:
-  source_call(std::string text, std::vector<std::string> arguments, request& asked)
-      : text_(std::move(text)), arguments_(std::move(arguments)), asked_(&asked) {}
+  source_text(std::string text, std::vector<std::string> arguments, bool known = true)
+      : text_(std::move(text)), arguments_(std::move(arguments)), known_(known) {}
 
   /// The text in quotes behind the source's kind, as the page's author wrote it.
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
   /// The values behind it. They may come from the client: give them to a database as parameters.
   [[nodiscard]] const std::vector<std::string>& arguments() const noexcept { return arguments_; }
-  /// The request that the page answers, valid until the source has ended.
-  [[nodiscard]] request& asked() const noexcept { return *asked_; }
+  /// Whether the values are those of a request. A check of a page has none for names such as
+  /// request.query.id, and takes "1" instead.
+  [[nodiscard]] bool known() const noexcept { return known_; }
   /// The text, in which $1 to $9 are replaced by the arguments, written by `append`; $$ is "$".
   /// Fails: throws failure(invalid_argument) for an argument that is not there.
   [[nodiscard]] std::string filled(void (*append)(std::string& out, std::string_view value)) const;
+  /// The text as a URL or a path: the arguments are percent-encoded, a slash too. No argument can
+  /// change which segments the path has.
+  /// Fails: throws failure(invalid_argument) for an argument that is not there, and for a segment
+  ///   of the path that arguments would make empty, "." or ".." (RFC 3986 section 5.2.4). An
+  ///   encoded dot is a dot (section 6.2.2.3), so that such a segment cannot be sent.
+  [[nodiscard]] std::string filled_url() const;
 
  private:
   std::string text_;
   std::vector<std::string> arguments_;
+  bool known_;
+};
+
+/// The question of one source of a page, for one request.
+class source_call : public source_text {
+ public:
+  source_call(std::string text, std::vector<std::string> arguments, request& asked)
+      : source_text(std::move(text), std::move(arguments)), asked_(&asked) {}
+
+  /// The request that the page answers, valid until the source has ended.
+  [[nodiscard]] request& asked() const noexcept { return *asked_; }
+
+ private:
   request* asked_;
 };
 
 /// Makes the value of a source.
 using page_source = std::function<task<page_value>(source_call)>;
+/// Throws failure if a source of this text fails for every request. page_files::check() calls it.
+using page_source_check = std::function<void(const source_text&)>;
 
 struct page_files_options {
   bool reload = true;  ///< look whether files have changed; false: each is read once
@@ -96,8 +118,8 @@ class page_files {
   page_files(const page_files&) = delete;
   page_files& operator=(const page_files&) = delete;
 
-  /// Adds a kind of source; one of the same name is replaced.
-  void source(std::string kind, page_source make);
+  /// Adds a kind of source; one of the same name is replaced. `check` may be empty.
+  void source(std::string kind, page_source make, page_source_check check = {});
 
   /// Answers with the page of the request's path, or with 404. Methods other than GET and HEAD get
   /// 405. To HEAD it answers without running the sources.
@@ -106,7 +128,8 @@ class page_files {
   /// HEAD, so that another part of the program can answer.
   [[nodiscard]] task<std::optional<response>> answer_if_page(request& asked);
 
-  /// Reads all pages of the folder. Gives one message for each page that cannot be shown.
+  /// Reads all pages of the folder. Gives one message for each page that cannot be shown, and for
+  /// each source whose check fails.
   /// Fails: throws failure if the folder cannot be read.
   [[nodiscard]] task<std::vector<std::string>> check();
   /// Requests being answered; do not destroy the object while there are any.
