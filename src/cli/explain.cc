@@ -56,7 +56,9 @@ constexpr page pages[] = {
      "got the status 500, or the answer was cut if it had begun. The report has the request, the\n"
      "exception's text, and the lines at which the tasks it left waited last.\n\n"
      "Catch the exception in the handler, or throw http::status_error for an answer of your own.\n"
-     "server_options::failed gets the request and the exception.\n"},
+     "http::server_options::failed gets the request and the exception.\n\n"
+     "A procedure of an RPC server that throws is reported under the same name: its client got\n"
+     "SYSTEM_ERR. Catch the exception in the procedure, and return a result that says why.\n"},
     {"leaked-memory",
      "Frames, events or tasks were still in use when the runtime ended: a handle outlives the\n"
      "runtime, or a task did not end within runtime_options::drain_timeout after it was asked "

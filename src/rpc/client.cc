@@ -168,6 +168,11 @@ task<chain> detail::exchange(std::shared_ptr<client_connection> on, procedure_id
                                   on->options.call_time);
 }
 
+void detail::refuse_argument(const procedure_id& of, const std::string& why) {
+  throw failure(std::make_error_code(std::errc::invalid_argument),
+                named(of, "the argument cannot be sent: " + why));
+}
+
 void detail::refuse_result(const procedure_id& of, const std::string& why) {
   throw failure(errc::bad_reply,
                 named(of, "the result cannot be read: " + why + "; compare the .x files"));

@@ -24,6 +24,8 @@ void report_failed_procedure(const char* name) {
   diagnostic d{.kind = diagnostic_kind::failed_handler, .error = error, .stack = lines};
   d.made = lines.empty() ? 0 : lines.front();
   d.object = name;
+  d.help =
+      "catch it in the procedure, and return a result that tells the client; it got SYSTEM_ERR";
   w.sched.report(d);
 }
 

@@ -37,6 +37,42 @@ DRIVER_TEST(rpc, "a call brings its argument to the procedure and its result bac
   }));
 }
 
+DRIVER_TEST(rpc, "an argument that XDR cannot carry fails the call that is awaited, not others") {
+  runtime rt(make());
+  rt.run(with_store([](running_store& r) -> task<> {
+    rpc::client c(co_await r.connect());
+    const store::key long_key(std::string(33, 'k'));
+    task<store::answer> call = c.call<v1::GET>(long_key);
+    const result<store::answer> got = co_await as_expected(std::move(call));
+    EXPECT_EQ(code_of(got), std::errc::invalid_argument);
+    task<store::answer> again = c.call<v1::GET>(long_key);
+    const std::string why = co_await error_of(std::move(again));
+    EXPECT_TRUE(why.contains("GET: the argument cannot be sent: ")) << why;
+    EXPECT_EQ(c.under_way(), 0u);
+    EXPECT_EQ(r.server.counters().calls, 0u);
+    const store::key longest(std::string(32, 'k'));
+    const store::answer none = co_await c.call<v1::GET>(longest);
+    EXPECT_EQ(none.code, store::NO_SUCH_KEY);
+  }));
+}
+
+DRIVER_TEST(rpc, "the report of a procedure that throws speaks of procedures, and not of HTTP") {
+  std::vector<std::string> reports;
+  runtime_options options;
+  options.report = [&](const diagnostic& d) { reports.push_back(to_string(d)); };
+  runtime rt(make(), options);
+  rt.run(with_store([](running_store& r) -> task<> {
+    rpc::client c(co_await r.connect());
+    const xdr::text<> why("no such table");
+    task<> call = c.call<v1::FAIL>(why);
+    EXPECT_NE(co_await error_of(std::move(call)), "");
+  }));
+  ASSERT_EQ(reports.size(), 1u);
+  EXPECT_TRUE(reports[0].contains("FAIL: no such table")) << reports[0];
+  EXPECT_TRUE(reports[0].contains("help: catch it in the procedure")) << reports[0];
+  EXPECT_FALSE(reports[0].contains("http")) << reports[0];
+}
+
 DRIVER_TEST(rpc, "any value of a type from an .x file is the same behind a call") {
   runtime rt(make());
   rt.run(with_store([](running_store& r) -> task<> {

@@ -7,8 +7,13 @@
 //   co_await with_timeout(c.call<CALC_V1::ADD>({1, 2}), 100ms);
 #pragma once
 
+#include <expected>
 #include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
 
+#include "heddle/base/language.hh"
 #include "heddle/core/task.hh"
 #include "heddle/io/stream.hh"
 #include "heddle/rpc/call.hh"
@@ -44,15 +49,30 @@ struct procedure_id {
 /// Sends a call and gives its result as XDR.
 [[nodiscard]] task<chain> exchange(std::shared_ptr<client_connection> on, procedure_id of,
                                    chain argument);
+[[noreturn]] void refuse_argument(const procedure_id& of, const std::string& why);
 [[noreturn]] void refuse_result(const procedure_id& of, const std::string& why);
 
 template <class P>
 inline constexpr procedure_id id_of{P::program, P::version, P::number, P::name};
 
+/// An argument as XDR, or why XDR cannot carry it. The call reports that where it is awaited.
+using written_argument = std::expected<chain, std::string>;
+
+template <class A>
+[[nodiscard]] written_argument write_argument(const A& a) {
+  try {
+    return xdr::encode(a);
+  } catch (const std::invalid_argument& e) {
+    return std::unexpected(std::string(e.what()));
+  }
+}
+
 template <class P>
 [[nodiscard]] task<typename P::result> call_on(std::shared_ptr<client_connection> on,
-                                               xdr::reader_limits limits, chain argument) {
-  const chain bytes = co_await exchange(std::move(on), id_of<P>, std::move(argument));
+                                               xdr::reader_limits limits,
+                                               written_argument argument) {
+  if (!argument) refuse_argument(id_of<P>, argument.error());
+  const chain bytes = co_await exchange(std::move(on), id_of<P>, std::move(*argument));
   if constexpr (std::is_void_v<typename P::result>) {
     if (!bytes.empty()) refuse_result(id_of<P>, "bytes are left after it");
   } else {
@@ -68,7 +88,9 @@ template <class P>
 /// Owns: the connection. When the client ends, calls under way fail with operation_canceled.
 /// Cancel: a call that is cancelled or late leaves the connection as it is; its reply is dropped.
 /// Fails: calls throw failure: with a code of rpc::errc if the server refuses the call, timed_out
-///   after call_time, and the connection's error for all calls when the connection ends.
+///   after call_time, invalid_argument for an argument that XDR cannot carry, such as a text that
+///   is too long (nothing is sent), and the connection's error for all calls when the connection
+///   ends.
 class client {
  public:
   /// Call it inside a runtime: a task that reads replies starts.
@@ -81,7 +103,7 @@ class client {
   template <class P>
     requires(!std::is_void_v<typename P::argument>)
   [[nodiscard]] task<typename P::result> call(const typename P::argument& a) {
-    return detail::call_on<P>(connection_, results_, xdr::encode(a));
+    return detail::call_on<P>(connection_, results_, detail::write_argument(a));
   }
   template <class P>
     requires(std::is_void_v<typename P::argument>)
