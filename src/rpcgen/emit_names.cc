@@ -19,7 +19,7 @@ std::string safe(const std::string& name) {
       "this",     "throw",     "true",     "try",       "typeid",    "typename",  "using",
       "virtual",  "volatile",  "wchar_t",  "while",     "xor",       "body",      "set",
       "arm_of",   "NULL",      "heddle",   "std",       "describe",  "tail_of"};
-  return words.contains(name) ? name + "_" : name;
+  return words.contains(name) || is_c_macro(name) ? name + "_" : name;
 }
 
 std::string full_name(const item& i) {

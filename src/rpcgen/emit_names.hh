@@ -3,11 +3,16 @@
 // libasync's (emit_libasync.cc).
 #pragma once
 
+#include <string>
+#include <string_view>
+
 #include "rpcgen/syntax.hh"
 
 namespace heddle::rpcgen {
 
-/// A name that C++ or a generated struct uses gets an underscore.
+/// Whether a name is a macro of the C library, such as NAME_MAX or EOF.
+[[nodiscard]] bool is_c_macro(std::string_view name);
+/// A name that C++, the C library or a generated struct uses gets an underscore.
 [[nodiscard]] std::string safe(const std::string& name);
 [[nodiscard]] std::string full_name(const item& i);
 /// The name of a field of a generated struct; one that has the struct's own name gets an

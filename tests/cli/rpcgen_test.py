@@ -2,6 +2,8 @@
 """heddle rpcgen: the header of a file, mistakes with their places, exit codes."""
 
 import pathlib
+import re
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -52,6 +54,33 @@ class Rpcgen(unittest.TestCase):
             self.assertEqual(failed.returncode, 1)
             self.assertIn(f"{source}:1:20: error: with --libasync there are no lists of bool",
                           failed.stderr)
+
+    def test_names_that_are_macros_of_the_c_library_compile_in_both_styles(self):
+        compiler = shutil.which("clang++-19") or shutil.which("g++-12") or shutil.which("c++")
+        self.assertIsNotNone(compiler)
+        heads = "".join(f"#include <{h}>\n" for h in
+                        ("errno.h", "limits.h", "stdio.h", "stdlib.h", "stdint.h"))
+        listed = subprocess.run([compiler, "-x", "c++", "-std=gnu++23", "-dM", "-E", "-"],
+                                input=heads, capture_output=True, text=True, check=True).stdout
+        names = sorted(set(re.findall(r"^#define ([A-Za-z]\w*)", listed, re.M)))
+        self.assertGreater(len(names), 250)
+        self.assertTrue({"NAME_MAX", "EOF", "errno", "EINVAL", "NULL"} <= set(names))
+        constants = "".join(f"const {name} = {i};\n" for i, name in enumerate(names))
+        fields = "struct uses {\n" + "".join(f"  int {name};\n" for name in names) + "};\n"
+        with tempfile.TemporaryDirectory() as folder:
+            source = pathlib.Path(folder) / "a.x"
+            made = pathlib.Path(folder) / "a.hh"
+            program = pathlib.Path(folder) / "a.cc"
+            for text in (constants, fields):
+                for style in ([], ["--libasync"]):
+                    source.write_text(text, "utf-8")
+                    done = rpcgen(*style, source, "-o", made)
+                    self.assertEqual((done.returncode, done.stderr), (0, ""))
+                    program.write_text(heads + '#include "a.hh"\n', "utf-8")
+                    compiled = subprocess.run(
+                        [compiler, "-std=c++23", "-fsyntax-only", "-I", ROOT / "include", program],
+                        capture_output=True, text=True, timeout=120)
+                    self.assertEqual(compiled.stderr, "", style)
 
     def test_wrong_use_ends_with_status_2_and_the_remedy(self):
         for words, what in [([], "the name of an .x file is missing"),
