@@ -89,6 +89,7 @@ struct announced {
 
   class_stage in_class = class_stage::none;
   int class_angles = 0;
+  range class_name = {};
 
   void forget_lambda() noexcept {
     move_to(lambda, lambda_stage::none);

@@ -52,10 +52,13 @@ void parser::step_lambda(const token& t) noexcept {
 }
 
 /// Follows a class from its keyword to its body.
-void parser::step_class(const token& t) noexcept {
+void parser::step_class(const token& t) {
   announced& now = state_.now;
   const bool has_bases = now.in_class == class_stage::bases;
-  if (t.is("<")) {
+  if (t.kind == token_kind::identifier) {
+    if (!has_bases && now.class_angles == 0 && tokens_.spelling(t) != "final")
+      now.class_name = of(t);
+  } else if (t.is("<")) {
     ++now.class_angles;
   } else if (t.is(">") || t.is(">>")) {
     now.class_angles -= t.is(">") ? 1 : 2;
@@ -143,6 +146,7 @@ void parser::open_brace(std::size_t i) {
   if (now.in_class != class_stage::none) {
     open(i, '{', role::class_body);
     top().begin_code(code::class_);
+    top().class_name = now.class_name;
     return;
   }
   if (top().bracket == '(' && state_.previous == token_index(top().open) &&
@@ -256,7 +260,7 @@ void parser::closed(std::size_t i, const node& n) {
       report_arrays(n.function);
       function& f = found_.at(n.function);
       f.close = of(at(i));
-      report_result(f);
+      if (language_ == dialect::tame) report_result(f);  // else the head did
       if (f.is_lambda()) {
         move_to(now.lambda, lambda_stage::none);
         now.lambda_keyword = {};

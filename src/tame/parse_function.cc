@@ -122,13 +122,28 @@ void parser::step_head(std::size_t i) {
   } else if (t.is("=")) {
     if (now.stage == head_stage::named) move_to(now.stage, head_stage::assigned);
   } else if (t.is(":") && is_named) {
-    source::diagnostic& d = out_.error("T0101", place(f.keyword), "a constructor cannot be tamed");
-    d.notes.push_back({place(t), "its member initializers begin here"});
-    d.hint = "give the class a tamed member function, and call it at the end of the constructor";
+    // name_head() has refused A::A and A in class A.
+    if (out_.all().empty() || out_.all().back().at.begin != f.name.begin) {
+      source::diagnostic& d =
+          out_.error("T0101", place(f.keyword), "a constructor cannot be tamed");
+      d.notes.push_back({place(t), "its member initializers begin here"});
+      d.hint = "give the class a tamed member function, and call it at the end of the constructor";
+    }
     now.head = {};
   } else if (t.is("}")) {
     now.head = {};
   }
+}
+
+/// Whether a name with the parenthesis `i` behind it is A::A, or A in the body of class A.
+bool parser::names_constructor(std::size_t name, std::size_t i) const {
+  const node& around = at(state_.top);
+  if (around.what == role::class_body && !around.class_name.empty() &&
+      tokens_.spelling(at(name)) == text_of(file_, around.class_name))
+    return true;
+  return i >= 3 && name + 3 <= i && at(i - 2).is("::") &&
+         at(i - 3).kind == token_kind::identifier &&
+         tokens_.spelling(at(i - 3)) == tokens_.spelling(at(i - 1));
 }
 
 /// Finds the name of a tamed function, at the parenthesis of its parameters.
@@ -192,10 +207,7 @@ void parser::name_head(std::size_t i) {
         "call a tamed function in main, and then tamer::loop()";
     return;
   }
-  // A constructor: A::A(
-  if (!is_operator && i >= 3 && name + 3 <= i && at(i - 2).is("::") &&
-      at(i - 3).kind == token_kind::identifier &&
-      tokens_.spelling(at(i - 3)) == tokens_.spelling(at(i - 1))) {
+  if (!is_operator && names_constructor(name, i)) {
     out_.error("T0101", place(f.name), "a constructor cannot be tamed").hint =
         "give the class a tamed member function, and call it at the end of the constructor";
     return;

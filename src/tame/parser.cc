@@ -144,6 +144,7 @@ void parser::step_identifier(std::size_t i) {
       if (is(previous(), word::enum_)) return;
       move_to(state_.now.in_class, class_stage::name);
       state_.now.class_angles = 0;
+      state_.now.class_name = {};
       return;
     case word::case_:
     case word::default_:

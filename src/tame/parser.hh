@@ -100,7 +100,8 @@ struct node {
   name_index names;            ///< the last name declared in a twait body before this opened
   /// The last name (or none) before the head of a loop in this bracket, until the loop ends.
   std::optional<name_index> before_loop;
-  announced outer;  ///< the construct announced when this opened
+  range class_name = {};  ///< for role::class_body; empty if it has none
+  announced outer;        ///< the construct announced when this opened
   std::vector<std::uint32_t> commas;
 
   /// Code of another function begins: nothing of the one around holds in it.
@@ -187,7 +188,7 @@ class parser {
   void step_identifier(std::size_t i);
   void step_punctuator(std::size_t i);
   void step_lambda(const token& t) noexcept;
-  void step_class(const token& t) noexcept;
+  void step_class(const token& t);
   void open(std::size_t i, char bracket, role what);
   void open_brace(std::size_t i);
   void open_paren(std::size_t i);
@@ -216,6 +217,7 @@ class parser {
   void begin_head(std::size_t i, bool by_macro);
   void step_head(std::size_t i);
   void name_head(std::size_t i);
+  [[nodiscard]] bool names_constructor(std::size_t name, std::size_t i) const;
   void check_result(function& f, std::size_t first, std::size_t name);
   void begin_body(std::size_t i);
   void begin_lambda(std::size_t i);

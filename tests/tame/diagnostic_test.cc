@@ -38,6 +38,42 @@ HEDDLE_TEST(tame_refusal, "names the place, the second place and a way out") {
   EXPECT_EQ(r.notes, 1U);
   EXPECT_NE(r.hint.find("exception_ptr"), std::string::npos);
 }
+/// The codes of all diagnostics.
+std::string codes_of(std::string text, dialect language = dialect::tamer) {
+  const source::source_file file("a.tcc", std::move(text));
+  source::diagnostics found;
+  static_cast<void>(translate(file, {.language = language}, found));
+  std::string codes;
+  for (const source::diagnostic& d : found.all()) codes += d.code + ' ';
+  return codes;
+}
+
+HEDDLE_TEST(tame_refusal, "of a constructor, in its class and outside") {
+  for (const char* refused : {
+           "struct S { tamed S() { twait(r); } };",
+           "struct S { tamed S(); };",
+           "class S final : public B { public: explicit tamed S(int x) : y(x) { twait(r); } };",
+           "template <class T> struct S : B<class X> { tamed S(T x) { twait(r); } };",
+           "template <> struct S<int> { tamed S() { } };",
+           "struct [[nodiscard]] alignas(16) n::S { int a[2]; tamed S() : a{1, 2} { twait(r); } };",
+           "struct A { struct S { int x; }; tamed A(); };",
+           "tamed S::S(int) : y(1) { twait(r); }",
+       })
+    EXPECT_EQ(codes_of(refused), "T0101 ") << refused;
+  for (const char* taken : {
+           "struct S { tamed T() { twait(r); } };",
+           "struct A { struct S { int x; }; tamed S2(); };",
+           "struct S { int x; }; tamed S2() { twait(r); }",
+           "struct { tamed S() { twait(r); } } x;",
+           "struct S *f(); struct T { tamed S(); };",
+       })
+    EXPECT_EQ(codes_of(taken), "") << taken;
+}
+HEDDLE_TEST(tame_refusal, "of a result is said once") {
+  EXPECT_EQ(codes_of("tamed int f() { twait(r); return 1; }"), "T0106 ");
+  EXPECT_EQ(codes_of("tamed int f();"), "T0106 ");
+  EXPECT_EQ(codes_of("tamed int f() { twait(r); return 1; }", dialect::tame), "T0106 ");
+}
 HEDDLE_TEST(tame_refusal, "of functions that cannot wait") {
   EXPECT_EQ(code_of("tamed void A::A(int) { }"), "T0101");
   EXPECT_EQ(code_of("struct A { tamed A(int x) : y(x) { } };"), "T0101");
