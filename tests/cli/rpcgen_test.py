@@ -78,7 +78,8 @@ class Rpcgen(unittest.TestCase):
                     self.assertEqual((done.returncode, done.stderr), (0, ""))
                     program.write_text(heads + '#include "a.hh"\n', "utf-8")
                     compiled = subprocess.run(
-                        [compiler, "-std=c++23", "-fsyntax-only", "-I", ROOT / "include", program],
+                        [compiler, "-std=c++23", "-fsyntax-only", "-I", ROOT / "include",
+                         "-I", ROOT / "include/libasync", program],
                         capture_output=True, text=True, timeout=120)
                     self.assertEqual(compiled.stderr, "", style)
 
