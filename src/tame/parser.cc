@@ -142,6 +142,7 @@ void parser::step_identifier(std::size_t i) {
     case word::struct_:
     case word::union_:
       if (is(previous(), word::enum_)) return;
+      if (state_.now.in_class == class_stage::bases) return;  // struct S : B<class X>
       move_to(state_.now.in_class, class_stage::name);
       state_.now.class_angles = 0;
       state_.now.class_name = {};
