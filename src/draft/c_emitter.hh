@@ -42,6 +42,9 @@ class c_emitter {
   /// C contradicts a declaration: an error at its line in Draft.
   std::string foreign_checks();
   std::string foreign_param(const variable& v);
+  /// The name by which a function of C is called: another one where a name of the generated code
+  /// would hide its own.
+  std::string foreign_name(const function& f);
   /// Ends the #line of Draft: the lines that follow belong to the generated file.
   std::string reset_line();
 
@@ -180,6 +183,7 @@ class c_emitter {
   std::uint32_t last_line_ = 0;
   const source::source_file* last_file_ = nullptr;
   int thunk_number_ = 0;
+  std::set<std::string> own_names_;  ///< of variables in the generated code
   bool has_errors_ = false;
 };
 

@@ -59,7 +59,6 @@ std::string c_emitter::header() {
 
 std::string c_emitter::foreign_checks() {
   std::string out;
-  int n = 0;
   for (const auto& m : program_.modules) {
     for (const auto& x : m->tree.items) {
       const item_head& head = x->head();
@@ -92,16 +91,32 @@ std::string c_emitter::foreign_checks() {
           },
           [&](const function_item& made) {
             const function& f = *made.made;
-            out += "__attribute__((unused)) static " + c_type(*f.result) +
-                   " (*const heddle_check_" + std::to_string(++n) + ")(";
+            const std::string result = c_type(*f.result);
+            std::string params;
             for (std::size_t i = 0; i != f.params.size(); ++i)
-              out += (i == 0 ? "" : ", ") + foreign_param(*f.params[i]);
-            out += std::string(f.params.empty() ? "void" : "") + ") = " + f.name + ";\n";
+              params += (i == 0 ? "" : ", ") + foreign_param(*f.params[i]);
+            if (f.params.empty()) params = "void";
+            // An initialization by another type is only a warning of GCC 12.
+            out += "_Static_assert(_Generic(&" + f.name + ", " + result + " (*)(" + params +
+                   "): 1, default: 0), \"" + f.name + " is declared otherwise in C: " + result +
+                   " " + f.name + "(" + params + ")\");\n";
+            if (const std::string alias = foreign_name(f); alias != f.name)
+              out += "__attribute__((unused)) static " + result + " (*const " + alias + ")(" +
+                     params + ") = " + f.name + ";\n";
           });
     }
   }
   if (options_.lines && !out.empty()) out += reset_line();
   return out;
+}
+
+std::string c_emitter::foreign_name(const function& f) {
+  if (own_names_.empty()) {
+    own_names_ = {"x", "at", "result_"};  // those without a slot
+    for (const flow& each : flows_)
+      for (const slot& s : each.slots) own_names_.insert(c_name(s.name));
+  }
+  return is_c_word(f.name) || own_names_.contains(f.name) ? "heddle_c_" + f.name : f.name;
 }
 
 std::string c_emitter::foreign_param(const variable& v) {

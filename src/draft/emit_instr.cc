@@ -160,7 +160,7 @@ void c_emitter::emit(const function_call& x) {
   std::string list = draft_arguments(x);
   const std::string result = x.result != no_id ? slot_text(x.result) : "";
   const std::string set = result.empty() ? "" : result + " = ";
-  if (f.decl->is_extern()) return line(set + f.name + "(" + list + ");");
+  if (f.decl->is_extern()) return line(set + foreign_name(f) + "(" + list + ");");
   list = list.empty() ? "w" : "w, " + list;
   if (!x.sets_status) return line(set + f.c_name + "(" + list + ");");
   if (!result.empty()) list += ", &" + result;

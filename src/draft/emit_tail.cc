@@ -41,7 +41,7 @@ void c_emitter::end_with(const pool_tail& how, const flow&, const flow_block& b,
   if (fields.empty()) fields = "  char none;\n";
   thunks_ += "\ntypedef struct " + name + " {\n" + fields + "} " + name + ";\nstatic void run_" +
              name + "(void* at) {\n  " + name + "* const x = (" + name + "*)at;\n  " +
-             (gives ? "x->result = " : "") + f.name + "(" + pass + ");\n  (void)x;\n}\n";
+             (gives ? "x->result = " : "") + foreign_name(f) + "(" + pass + ");\n  (void)x;\n}\n";
   line("{");
   line("  " + name + " x = {" + (fill.empty() ? "0" : fill) + "};");
   line("  status = heddle_blocking(w, run_" + name + ", &x, sizeof x, &f->wait, self);");

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <vector>
 
 #include "draft/tool.hh"
 #include "support/test.hh"
@@ -114,6 +115,52 @@ HEDDLE_TEST(draft_programs, "each prints what it says, in all builds") {
     SCOPED_TRACE(file.filename());
     check_program(file);
   }
+}
+
+HEDDLE_TEST(draft_programs, "a declaration that C contradicts is an error at its line") {
+  // Each type of Draft beside each type of C: as parameter and as result. The first names of both
+  // lists belong together.
+  const std::vector<std::string> ours{"i32", "u32", "i64", "u64", "u8", "i16", "bool", "view"};
+  const std::vector<std::string> theirs{"int32_t", "uint32_t", "int64_t", "uint64_t",
+                                        "uint8_t", "int16_t",  "bool",    "heddle_view",
+                                        "double",  "char",     "float",   "const char*"};
+  const fs::path folder =
+      fs::temp_directory_path() / ("heddle-draft-pairs-" + std::to_string(::getpid()));
+  fs::create_directories(folder);
+  std::string text = "module pairs\nextern \"pairs.h\" {\n",
+              header = "#include \"heddle/draft.h\"\n";
+  std::vector<bool> right(3);  // by line, from 1; the first pair is on line 3
+  const auto add = [&](const std::string& in_draft, const std::string& in_c, bool fits) {
+    text += "    " + in_draft + "\n";
+    header += in_c + ";\n";
+    right.push_back(fits);
+  };
+  for (std::size_t i = 0; i != ours.size(); ++i)
+    for (std::size_t k = 0; k != theirs.size(); ++k) {
+      const std::string name = "_" + std::to_string(i) + "_" + std::to_string(k) + "(";
+      add("fn p" + name + "n: " + ours[i] + ") -> i32", "int32_t p" + name + theirs[k] + " n)",
+          i == k);
+      if (ours[i] != "view")
+        add("fn r" + name + ") -> " + ours[i], theirs[k] + " r" + name + "void)", i == k);
+    }
+  ASSERT_TRUE(source::write_text(folder / "pairs.draft", text + "}\nmain() {}\n").has_value());
+  ASSERT_TRUE(source::write_text(folder / "pairs.h", header).has_value());
+  const draft::compiled made = draft::compile(folder / "pairs.draft", draft::stage::c);
+  ASSERT_TRUE(made.good()) << source::print(made.report);
+  ASSERT_TRUE(source::write_text(folder / "pairs.c", made.text).has_value());
+  for (const std::string compiler : {HEDDLE_C_COMPILER, "clang-19 -ferror-limit=0"}) {
+    if (compiler.starts_with("clang") && run("command -v clang-19").code != 0) continue;
+    // -w, as `heddle draft run` has it: a warning would be lost.
+    const outcome checked =
+        run(compiler + " -std=c11 -w -fsyntax-only -I" + test::source_dir() + "/include -I" +
+            folder.string() + " " + (folder / "pairs.c").string() + " 2>&1");
+    for (std::size_t line = 3; line != right.size(); ++line) {
+      const std::string mark = "pairs.draft:" + std::to_string(line) + ":";
+      EXPECT_EQ(checked.out.find(mark) == std::string::npos, right[line])
+          << compiler << ", line " << line;
+    }
+  }
+  fs::remove_all(folder);
 }
 
 HEDDLE_TEST(draft_programs, "operations of sockets, pipes and processes work with each driver") {
