@@ -137,7 +137,7 @@ class loader {
     }
     auto& d = report_.error("D0003", u.at, "there is no module '" + u.path + "'");
     for (const std::string& path : tries) d.notes.push_back({{}, "looked for " + path});
-    d.hint = "built in are net, fs, time, log, rand; other folders are given by -I";
+    d.hint = "built in are net, fs, time, log, rand, os; other folders are given by -I";
   }
 
   void add_use(module& user, const use_line& u, module* m) {

@@ -269,3 +269,16 @@ HEDDLE_TEST(draft_docs, "the reference lists the errors of the system, in their 
   std::replace(page.begin(), page.end(), '\n', ' ');
   EXPECT_NE(page.find(names + "`."), std::string::npos) << names;
 }
+
+HEDDLE_TEST(draft_docs, "the reference has a row for each operation, and it says what it does") {
+  const std::string page =
+      source::read_text(test::source_dir() + "/docs/reference/draft.md").value_or("");
+  for (const operation& op : operations()) {
+    std::string row = "| `" + op.full_name();
+    if (!op.property) row += "(" + std::string(op.params) + ")";
+    if (op.fallible || !op.result.empty()) row += " -> ";
+    row += std::string(op.result) + (op.fallible ? "!" : "") + "` | " + (op.waits ? "yes" : "") +
+           " | " + std::string(op.help);
+    EXPECT_NE(page.find(row), std::string::npos) << row;
+  }
+}
