@@ -183,7 +183,7 @@ class c_emitter {
   std::uint32_t last_line_ = 0;
   const source::source_file* last_file_ = nullptr;
   int thunk_number_ = 0;
-  std::set<std::string> own_names_;  ///< of variables in the generated code
+  std::set<std::string> own_names_;  ///< the names of variables in the generated code
   bool has_errors_ = false;
 };
 

@@ -112,7 +112,7 @@ std::string c_emitter::foreign_checks() {
 
 std::string c_emitter::foreign_name(const function& f) {
   if (own_names_.empty()) {
-    own_names_ = {"x", "at", "result_"};  // those without a slot
+    own_names_ = {"x", "at", "result_"};  // the names of variables without a slot
     for (const flow& each : flows_)
       for (const slot& s : each.slots) own_names_.insert(c_name(s.name));
   }
