@@ -151,6 +151,8 @@ void socket_state::note_error(std::int64_t result) noexcept {
   error = static_cast<std::uint8_t>(std::min<std::int64_t>(-result, at_end - 1));
 }
 
+std::int32_t socket_state::outcome_of_end() const noexcept { return error == at_end ? 0 : -error; }
+
 struct socket_state::untaken_blocks final : arrived_bytes {
   untaken_blocks(socket_state& of, worker& at) noexcept : s(of), w(at) {}
   [[nodiscard]] byte_view front() const noexcept override {
@@ -194,7 +196,7 @@ bool socket_state::start(lane_entry& e, worker& w) noexcept {
     return now == served::done;
   }
   if (error != 0) {
-    e.outcome = error == at_end ? 0 : -error;
+    e.outcome = outcome_of_end();
     return true;
   }
   if (!receiving_.is_pending()) {
@@ -213,8 +215,7 @@ std::int32_t socket_state::wait_for_input(frame& waiting, worker& w) noexcept {
   if (reads.tail != nullptr) return socket_input::occupied;
   const bool over = queue() != nullptr || error != 0;
   if (over && ++burst < burst_max) {
-    if (queue() != nullptr) return 1;
-    return error == at_end ? 0 : -error;
+    return queue() != nullptr ? 1 : outcome_of_end();
   }
   burst = 0;
   waiting.context = w.context_now;

@@ -71,6 +71,8 @@ class socket_state : public descriptor_state {
     return queue() == nullptr ? 0u : static_cast<std::size_t>(queue()->end - queue()->first);
   }
   void note_error(std::int64_t result) noexcept;
+  /// The outcome of a reader once nothing more will come: 0 at the end of the stream, or -errno.
+  [[nodiscard]] std::int32_t outcome_of_end() const noexcept;
   static bool arrived(operation& op, worker& w, const completion& c) noexcept;
   [[nodiscard]] bool push_block(block b, worker& w) noexcept;
   [[nodiscard]] static block keep(driver& d, const completion& c) noexcept;
