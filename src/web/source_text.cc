@@ -20,20 +20,21 @@ failure bad_source_value(const std::string& what) {
   return failure(std::make_error_code(std::errc::invalid_argument), what);
 }
 
-/// Calls literal(c) for each byte of the text that is no value, and value(v) for each value.
+/// Calls literal(c, n) for each byte that is no value, which n bytes of the text stand for, and
+/// value(v) for each value.
 template <class Literal, class Value>
 void fill_text(const source_text& from, Literal literal, Value value) {
   const std::string& text = from.text();
   for (std::size_t i = 0; i != text.size(); ++i) {
     const char next = i + 1 < text.size() ? text[i + 1] : '\0';
     if (text[i] != '$' || !(next == '$' || (next >= '1' && next <= '9'))) {
-      literal(text[i]);
+      literal(text[i], std::size_t{1});
       continue;
     }
     ++i;
     const auto index = static_cast<std::size_t>(next - '1');
     if (next == '$') {
-      literal('$');
+      literal('$', std::size_t{2});
     } else if (index < from.arguments().size()) {
       value(std::string_view(from.arguments()[index]));
     } else {
@@ -74,9 +75,9 @@ class url_filler {
  public:
   explicit url_filler(std::string_view text) : before_path_(length_before_path(text)) {}
 
-  void literal(char c) {
+  void literal(char c, std::size_t of_text) {
     const bool of_path = seen_ >= before_path_ && !ended_;
-    ++seen_;
+    seen_ += of_text;
     if (of_path && (c == '/' || c == '\\' || c == '?' || c == '#')) end_segment();
     ended_ = ended_ || (of_path && (c == '?' || c == '#'));
     out += c;
@@ -109,13 +110,16 @@ class url_filler {
 
 std::string source_text::filled(void (*append)(std::string& out, std::string_view value)) const {
   std::string out;
-  fill_text(*this, [&](char c) { out += c; }, [&](std::string_view v) { append(out, v); });
+  fill_text(
+      *this, [&](char c, std::size_t) { out += c; }, [&](std::string_view v) { append(out, v); });
   return out;
 }
 
 std::string source_text::filled_url() const {
   url_filler to(text_);
-  fill_text(*this, [&](char c) { to.literal(c); }, [&](std::string_view v) { to.value(v); });
+  fill_text(
+      *this, [&](char c, std::size_t n) { to.literal(c, n); },
+      [&](std::string_view v) { to.value(v); });
   to.end_segment();
   return std::move(to.out);
 }

@@ -230,6 +230,8 @@ HEDDLE_TEST(page_fetch, "segments that the page's author wrote, and values of a 
   EXPECT_EQ(text_of("/a/$1$$/", {".."}).filled_url(), "/a/..$/");
   EXPECT_THROW(static_cast<void>(text_of("a/$1/b", {".."}).filled_url()), failure);
   EXPECT_THROW(static_cast<void>(text_of("$1", {"."}).filled_url()), failure);
+  // "$$" is one byte of the URL, and the path begins where it does in the text.
+  EXPECT_THROW(static_cast<void>(text_of("http://a$$/$1", {".."}).filled_url()), failure);
   EXPECT_THROW(static_cast<void>(text_of("/a/$2", {"b"}).filled_url()), failure);
 }
 
