@@ -39,6 +39,14 @@ Tcp as_tcp(descriptor&& from) noexcept {
   return made;
 }
 
+/// The outcome of an awaiter that has ended, which goes.
+template <class A>
+std::int32_t outcome_of(worker& w, heddle_wait& at) noexcept {
+  const std::int32_t outcome = stored<A>::of(at).outcome;
+  stored<A>::end(at, w);
+  return outcome;
+}
+
 /// Waits for something to read: HEDDLE_PARKED, 0, or an error.
 std::int64_t wait_readable(heddle_worker* hw, heddle_conn* c, heddle_wait* at, heddle_frame* self) {
   worker& w = from(hw);
@@ -57,10 +65,7 @@ std::int64_t wait_readable(heddle_worker* hw, heddle_conn* c, heddle_wait* at, h
   return wait.record(w, [&](heddle_wait* in) {
     const std::int64_t status = ask<readable_awaiter>(
         hw, in, self, [&] { return borrowed_stream(c)->readable().operator co_await(); });
-    if (status != 0) return status;
-    const std::int32_t outcome = stored<readable_awaiter>::of(*in).outcome;
-    stored<readable_awaiter>::end(*in, w);
-    return answer(outcome);
+    return status != 0 ? status : answer(outcome_of<readable_awaiter>(w, *in));
   });
 }
 
@@ -77,11 +82,10 @@ std::size_t take_some(worker& w, heddle_conn* c, heddle_buffer& to) noexcept {
   return count;
 }
 
-/// The answer of an awaiter that has ended, which goes.
+/// The answer of an operation whose awaiter has ended: 0 or an error.
 template <class A>
 std::int64_t answer_of(heddle_worker* hw, heddle_wait& at) noexcept {
-  const std::int32_t outcome = stored<A>::of(at).outcome;
-  stored<A>::end(at, from(hw));
+  const std::int32_t outcome = outcome_of<A>(from(hw), at);
   return outcome < 0 ? reason(from(hw), outcome) : 0;
 }
 

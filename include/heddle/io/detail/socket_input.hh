@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The input of a connected socket for frames that keep no record of their wait: it lies in the
-// socket, so an idle connection is its frame and its socket and nothing else. Room abi uses it for
-// compiled programs, where one frame at a time owns a connection; all others have awaiters.
+// socket, so an idle connection is its frame and its socket and nothing else. There is room for one
+// such reader; others use awaiters. Room abi uses it for compiled programs.
 #pragma once
 
 #include <cstddef>
