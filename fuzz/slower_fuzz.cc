@@ -45,7 +45,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto same = [](const left_out_topic& a, const left_out_topic& b) {
     return a.hash == b.hash && a.reason == b.reason;
   };
-  require(std::ranges::equal(all, back, same), "what was read cannot be written");
+  require(std::ranges::equal(all, back, same), "topics written out and read again are others");
 
   profile_data profile;
   profile.compiler = "clang 19";

@@ -145,8 +145,8 @@ class disk_volume final : public volume {
   /// it makes room.
   template <runs Runs = runs::twice, class Work>
   [[nodiscard]] task<std::invoke_result_t<Work&>> in_pool(Work& work);
-  /// Closes descriptors of a shard that no call is using, and gives their number: those that are
-  /// idle, or half of all, of which those used last the longest ago go first.
+  /// Closes descriptors of a shard that calls do not use now, and gives how many: all that are
+  /// idle, or half of the shard's descriptors, the least recently used first.
   enum class which { idle, half };
   task<std::size_t> close_unused(std::size_t shard, which those);
   /// Closes half of the descriptors of all shards. Whether any was closed.

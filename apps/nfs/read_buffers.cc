@@ -44,7 +44,7 @@ void read_buffers::buffer::give_back() noexcept {
   if (capacity_ > shelf_->kept_max) return;
   std::size_t count = 0;
   std::size_t kept = shelf_->kept + capacity_;
-  // Those that nobody has taken for the longest time make room.
+  // The least recently used make room.
   while (kept > shelf_->kept_max) kept -= free[count++].capacity;
   try {
     dropped.reserve(count);

@@ -60,11 +60,11 @@ class read_buffers {
     std::size_t len_ = 0;
   };
 
-  /// Keeps at most so many bytes that nobody uses.
+  /// Keeps at most `kept_max` bytes of buffers that have been given back.
   explicit read_buffers(std::size_t kept_max);
 
-  /// A buffer with room for at least so many bytes, at most twice as many. Its contents are those
-  /// of earlier READs: what is sent must be written first.
+  /// A buffer with room for at least so many bytes, at most twice as many. It may hold bytes of
+  /// earlier READs: fill the part that you send.
   [[nodiscard]] buffer take(std::size_t bytes);
   [[nodiscard]] std::size_t kept() const;
 

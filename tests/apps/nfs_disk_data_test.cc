@@ -265,7 +265,7 @@ task<> lack_descriptors(disk_world& w) {
               103u);
   }
   {
-    // What is not repeated by itself succeeds when the client tries again.
+    // The server does not make a change a second time: it succeeds when the client tries again.
     const no_descriptor_left now;
     EXPECT_EQ(status(co_await c.create(w.root, "new")), NFS3ERR_JUKEBOX);
     must(co_await c.create(w.root, "new"));
@@ -288,7 +288,7 @@ task<> keep_buffers(disk_world& w) {
   EXPECT_EQ(w.volume.buffers().kept(), (1U << 20) + (128U << 10));
   EXPECT_EQ(must(co_await c.read(f.file, 0, 5000)), all.substr(0, 5000));  // small: not kept
   EXPECT_EQ(w.volume.buffers().kept(), (1U << 20) + (128U << 10));
-  // The bound is 1 MiB and a half: what was used last the longest ago goes.
+  // The bound is 1 MiB and a half: the least recently used buffer goes.
   EXPECT_EQ(must(co_await c.read(f.file, 0, 500'000)), all.substr(0, 500'000));
   EXPECT_EQ(w.volume.buffers().kept(), (512U << 10) + (128U << 10));
 }
