@@ -148,8 +148,9 @@ HEDDLE_TEST(draft_programs, "a declaration that C contradicts is an error at its
   const draft::compiled made = draft::compile(folder / "pairs.draft", draft::stage::c);
   ASSERT_TRUE(made.good()) << source::print(made.report);
   ASSERT_TRUE(source::write_text(folder / "pairs.c", made.text).has_value());
-  for (const std::string compiler : {HEDDLE_C_COMPILER, "clang-19 -ferror-limit=0"}) {
-    if (compiler.starts_with("clang") && run("command -v clang-19").code != 0) continue;
+  for (std::string compiler : {HEDDLE_C_COMPILER, "clang-19"}) {
+    if (compiler == "clang-19" && run("command -v clang-19").code != 0) continue;
+    if (compiler.find("clang") != std::string::npos) compiler += " -ferror-limit=0";
     // -w, as `heddle draft run` has it: a warning would be lost.
     const outcome checked =
         run(compiler + " -std=c11 -w -fsyntax-only -I" + test::source_dir() + "/include -I" +
