@@ -2,22 +2,13 @@
 // A profile from anywhere: it is refused, or it is exactly what the writer would write; and then
 // adding it to itself, planning, the plan's source and the picture hold their limits and say
 // nothing that the program did not.
-#include <cstdio>
-#include <cstdlib>
 #include <string_view>
 
+#include "fuzz/require.hh"
 #include "heddle/optimizer/planner.hh"
 #include "heddle/optimizer/profile_graph.hh"
 
-namespace {
-
-void require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "bus_profile: %s\n", what);
-  std::abort();
-}
-
-}  // namespace
+using heddle::fuzz::require;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace heddle;

@@ -1,22 +1,13 @@
 // SPDX-License-Identifier: MIT
 // A trace of a bus from anywhere: it is refused with its line, or it becomes a profile that can be
 // written and read back; then the picture ends, and small limits hold.
-#include <cstdio>
-#include <cstdlib>
 #include <string_view>
 
+#include "fuzz/require.hh"
 #include "heddle/optimizer/bus_trace.hh"
 #include "heddle/optimizer/profile_graph.hh"
 
-namespace {
-
-void require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "bus_trace: %s\n", what);
-  std::abort();
-}
-
-}  // namespace
+using heddle::fuzz::require;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace heddle;

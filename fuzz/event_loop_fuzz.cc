@@ -9,10 +9,9 @@
 #include <sys/socket.h>
 
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 
+#include "fuzz/require.hh"
 #include "heddle/core/deadline.hh"
 #include "heddle/core/expected.hh"
 #include "heddle/core/scope.hh"
@@ -26,11 +25,7 @@ namespace {
 using namespace heddle;
 using namespace std::chrono_literals;
 
-void require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "event_loop: %s\n", what);
-  std::abort();
-}
+using heddle::fuzz::require;
 
 driver& world() { return runtime::here().io(); }
 

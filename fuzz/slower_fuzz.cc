@@ -2,24 +2,15 @@
 // A file of slower topics from anywhere: it is refused with a line, or each line is a topic, which
 // is read again when it is written in the form of the writer, and which no plan merges.
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
+#include "fuzz/require.hh"
 #include "heddle/base/error.hh"
 #include "heddle/bus/detail/hex.hh"
 #include "heddle/optimizer/measure.hh"
 
-namespace {
-
-void require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "slower: %s\n", what);
-  std::abort();
-}
-
-}  // namespace
+using heddle::fuzz::require;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace heddle;

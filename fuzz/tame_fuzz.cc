@@ -3,16 +3,14 @@
 // what has nothing of the dialect comes out as it went in. The first byte chooses the dialect.
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 
+#include "fuzz/require.hh"
 #include "tame/translate.hh"
 
 namespace {
 
-void require(bool holds) {
-  if (!holds) std::abort();
-}
+using heddle::fuzz::require;
 
 void check_tokens(std::string_view text) {
   const heddle::tame::token_list list = heddle::tame::tokenize(text);
