@@ -26,6 +26,8 @@ foreach(source IN LISTS sources)
   target_include_directories(bench_${name} PRIVATE "${PROJECT_SOURCE_DIR}/bench")
   target_link_libraries(bench_${name} PRIVATE
     heddle_inside heddle_rooms benchmark::benchmark benchmark::benchmark_main)
+  target_compile_definitions(bench_${name} PRIVATE
+    $<$<BOOL:${HEDDLE_WITH_FIBER}>:HEDDLE_WITH_FIBER=1>)
   add_dependencies(benches bench_${name})
   if(name MATCHES "^gates_")
     add_dependencies(gates bench_${name})

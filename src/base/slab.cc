@@ -2,8 +2,6 @@
 // The cold paths of the allocator: chunks from the region, and cells from chunks.
 #include "heddle/base/slab.hh"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <bit>
 #include <cerrno>
@@ -17,6 +15,7 @@ namespace {
 
 constexpr std::uintptr_t window = std::uintptr_t{1} << 32;  // the context window: 4 GiB
 constexpr std::uint32_t header_bytes = 64;
+constexpr std::size_t page_bytes = 4096;
 
 /// The offset of the first cell in the n-th chunk. Chunks are at multiples of 64 KiB. If all had
 /// the same offset, the most used cells would share sets of the cache, and a load from one would
@@ -35,17 +34,12 @@ std::uint32_t first_line(std::uint32_t n) noexcept {
 
 constexpr std::size_t reserve_bytes = 16 * slab_chunk_bytes;
 
-void* reserve(std::size_t bytes) {
-  void* at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (at == MAP_FAILED)
-    throw failure({errno, std::generic_category()},
-                  "cannot reserve address space for frames; lower options::memory_bytes or raise "
-                  "the limit on virtual memory (ulimit -v)");
-  return at;
-}
-
 std::size_t round_up(std::size_t n, std::size_t unit) { return (n + unit - 1) / unit * unit; }
+
+/// The bytes of the table that finds the first chunk of a cell, for a region of this size.
+std::size_t heads_bytes(std::size_t region_bytes) {
+  return round_up(region_bytes / slab_chunk_bytes * sizeof(std::uint32_t), page_bytes);
+}
 
 /// The alignment of cells of this size: see the head of slab.hh.
 std::size_t alignment_of(std::size_t bytes) noexcept {
@@ -53,32 +47,43 @@ std::size_t alignment_of(std::size_t bytes) noexcept {
 }
 }  // namespace
 
-region::region(std::size_t bytes) {
-  bytes_ = window + round_up(bytes, slab_chunk_bytes) + reserve_bytes;
-  mapping_bytes_ = bytes_ + window;  // with room to align to 4 GiB
-  mapping_ = reserve(mapping_bytes_);
-  base_ = round_up(reinterpret_cast<std::uintptr_t>(mapping_), window);
-  // No huge pages: they would commit memory that is not used.
-  ::madvise(mapping_, mapping_bytes_, MADV_NOHUGEPAGE);
-  try {
-    heads_ =
-        static_cast<std::uint32_t*>(reserve(bytes_ / slab_chunk_bytes * sizeof(std::uint32_t)));
-  } catch (...) {
-    ::munmap(mapping_, mapping_bytes_);
-    throw;
-  }
+region::region(std::size_t bytes)
+    : bytes_(window + round_up(bytes, slab_chunk_bytes) + reserve_bytes),
+      range_(window + bytes_ + heads_bytes(bytes_)) {
+  if (range_.data() == nullptr)
+    throw failure({errno, std::generic_category()},
+                  "cannot reserve address space for frames; lower options::memory_bytes or raise "
+                  "the limit on virtual memory (ulimit -v)");
+  base_ = round_up(reinterpret_cast<std::uintptr_t>(range_.data()), window);
+  heads_ = reinterpret_cast<std::uint32_t*>(base_ + bytes_);
   low_next_ = base_ + slab_chunk_bytes;  // because the low 32 bits 0 mean "no context"
   high_next_ = base_ + window;
 }
 
 region::~region() {
-  if (abandoned_ || mapping_ == nullptr) return;
-  ::munmap(mapping_, mapping_bytes_);
-  ::munmap(heads_, bytes_ / slab_chunk_bytes * sizeof(std::uint32_t));
+  if (range_.data() == nullptr) return;
+  if (clear_chunks(base_ + slab_chunk_bytes, low_next_, 0) &&
+      clear_chunks(base_ + window, high_next_, 1))
+    range_.keep_cleared();
+}
+
+/// Clears the chunks from one address to another, and their entries in heads_, for the range's next
+/// owner. False if they are too many to keep, or there are cells of several chunks: then the kernel
+/// clears the range in less time.
+bool region::clear_chunks(std::uintptr_t from, std::uintptr_t to, std::size_t part) noexcept {
+  for (std::uintptr_t at = from; at < to; at += slab_chunk_bytes) {
+    auto* const c = reinterpret_cast<slabs::chunk*>(at);
+    if (c->chunk_count != 1 || range_.bytes_held() > detail::spare_bytes_max) return false;
+    range_.clear(c, c->made, part);
+  }
+  const std::size_t first = (from - base_) / slab_chunk_bytes;
+  const std::size_t count = (to - from) / slab_chunk_bytes;
+  if (count != 0) range_.clear(heads_ + first, count * sizeof(std::uint32_t), part + 2);
+  return true;
 }
 
 void region::abandon() noexcept {
-  abandoned_ = true;
+  range_.abandon();
   const auto disown = [this](std::uintptr_t from, std::uintptr_t to) {
     for (std::uintptr_t at = from; at < to; at += slab_chunk_bytes) {
       auto* const chunk = reinterpret_cast<void*>(at);
@@ -91,7 +96,7 @@ void region::abandon() noexcept {
 }
 
 void* region::take_chunks(std::size_t count, bool low, bool urgent) noexcept {
-  if (mapping_ == nullptr) return nullptr;
+  if (base_ == 0) return nullptr;
   std::atomic<std::uintptr_t>& next = low ? low_next_ : high_next_;
   const bool open = urgent || reserve_open_.load(std::memory_order_relaxed);
   const std::size_t kept = open ? 0 : reserve_bytes;
@@ -133,7 +138,7 @@ void* slabs::try_allocate_urgent(std::size_t bytes) noexcept {
 void* slabs::take_urgent(std::size_t bytes) noexcept {
   if (void* const c = try_allocate(bytes)) return c;
   const std::size_t index = class_of(bytes);
-  free_[index] = carve(region_.take_chunks(1, false, true), std::max(index * 8, sizeof(cell)));
+  free_[index] = make_cells(open_[index], std::max(index * 8, sizeof(cell)), false, true);
   return try_allocate(bytes);
 }
 
@@ -164,22 +169,37 @@ std::size_t slabs::place_first(std::size_t cell_bytes) noexcept {
   return best * line_bytes;
 }
 
-slabs::cell* slabs::carve(void* memory, std::size_t cell_bytes) noexcept {
-  if (memory == nullptr) return nullptr;
+slabs::chunk* slabs::begin_chunk(void* memory, std::size_t cell_bytes) noexcept {
   auto* header = static_cast<chunk*>(memory);
   header->owner = this;
   header->cell_bytes = static_cast<std::uint32_t>(cell_bytes);
   header->reciprocal =
       static_cast<std::uint32_t>(((std::uint64_t{1} << 32) + cell_bytes - 1) / cell_bytes);
   header->chunk_count = 1;
-  header->first = static_cast<std::uint32_t>(place_first(cell_bytes));
-  char* const begin = static_cast<char*>(memory) + header->first;
-  const std::size_t count = (slab_chunk_bytes - header->first) / cell_bytes;
+  header->first = header->made = static_cast<std::uint32_t>(place_first(cell_bytes));
+  poison(static_cast<char*>(memory) + header->first, slab_chunk_bytes - header->first);
+  return header;
+}
+
+slabs::cell* slabs::make_cells(chunk*& open, std::size_t cell_bytes, bool low,
+                               bool urgent) noexcept {
+  if (open == nullptr || open->made + cell_bytes > slab_chunk_bytes) {
+    void* const memory = region_.take_chunks(1, low, urgent);
+    if (memory == nullptr) return nullptr;
+    open = begin_chunk(memory, cell_bytes);
+  }
+  // The cells that begin in one page: only that page is written.
+  const std::size_t page_end = round_up(open->made + 1, page_bytes);
+  const std::size_t end = std::min(page_end - 1, slab_chunk_bytes - cell_bytes);
+  char* const begin = reinterpret_cast<char*>(open) + open->made;
+  const std::size_t count = (end - open->made) / cell_bytes + 1;
+  open->made += static_cast<std::uint32_t>(count * cell_bytes);
   cell* first = nullptr;
   for (std::size_t i = count; i-- > 0;) {  // so that the list ascends in memory
     auto* c = reinterpret_cast<cell*>(begin + i * cell_bytes);
+    unpoison(c, sizeof(cell));
     c->next = first;
-    poison(c, cell_bytes);
+    poison(c, sizeof(cell));
     first = c;
   }
   return first;
@@ -189,7 +209,7 @@ slabs::cell* slabs::refill(std::size_t index) noexcept {
   collect_remote();
   // A cell must be large enough for its entry in the list of remote frees.
   const std::size_t bytes = std::max(index * 8, sizeof(cell));
-  if (free_[index] == nullptr) free_[index] = carve(region_.take_chunks(1, false), bytes);
+  if (free_[index] == nullptr) free_[index] = make_cells(open_[index], bytes);
   return free_[index];
 }
 
@@ -199,7 +219,7 @@ void* slabs::allocate_large(std::size_t bytes) noexcept {
     const auto index = static_cast<std::size_t>(std::countr_zero(size)) - 12;  // 4 KiB is class 0
     cell*& head = free_large_[index];
     // Two 32 KiB cells and the header do not fit in a chunk, so this class has one cell a chunk.
-    if (head == nullptr) head = carve(region_.take_chunks(1, false), size);
+    if (head == nullptr) head = make_cells(open_large_[index], size);
     cell* c = head;
     if (c == nullptr) return nullptr;
     unpoison(c, size);
@@ -222,8 +242,12 @@ void* slabs::allocate_large(std::size_t bytes) noexcept {
   ++live_;
   auto* header = static_cast<chunk*>(memory);
   // A span has one cell. With reciprocal 1, find_cell() gives index 0 for each offset below 2^32.
-  *header = {this, static_cast<std::uint32_t>(count * slab_chunk_bytes - first), 1,
-             static_cast<std::uint32_t>(count), static_cast<std::uint32_t>(first)};
+  *header = {this,
+             static_cast<std::uint32_t>(count * slab_chunk_bytes - first),
+             1,
+             static_cast<std::uint32_t>(count),
+             static_cast<std::uint32_t>(first),
+             static_cast<std::uint32_t>(first)};
   return static_cast<char*>(memory) + first;
 }
 
@@ -303,7 +327,7 @@ void slabs::collect_remote() noexcept {
 }
 
 void* slabs::allocate_context() {
-  if (free_context_ == nullptr) free_context_ = carve(region_.take_chunks(1, true), context_bytes);
+  if (free_context_ == nullptr) free_context_ = make_cells(open_context_, context_bytes, true);
   cell* c = free_context_;
   if (c == nullptr) no_room();
   unpoison(c, context_bytes);

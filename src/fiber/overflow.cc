@@ -62,7 +62,7 @@ overflow_watch::overflow_watch() {
   stack_t now{};
   ::sigaltstack(nullptr, &now);
   if ((now.ss_flags & SS_DISABLE) == 0) return;
-  stack_ = std::make_unique<std::byte[]>(fault_stack_bytes);
+  stack_ = std::make_unique_for_overwrite<std::byte[]>(fault_stack_bytes);
   stack_t own{};
   own.ss_sp = stack_.get();
   own.ss_size = fault_stack_bytes;

@@ -3,7 +3,6 @@
 #include "fiber/stacks.hh"
 
 #include <cxxabi.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <bit>
@@ -31,9 +30,9 @@ constexpr std::size_t page = 4096;
 // An ordinary printf needs at least this much; smaller sizes are raised to it.
 constexpr std::size_t stack_bytes_min = 16 * 1024;
 
-std::size_t guard_of(const fiber_stack& s) noexcept {
-  return reinterpret_cast<std::uintptr_t>(s.low) - reinterpret_cast<std::uintptr_t>(s.mapping);
-}
+/// The depth to which a fiber of few calls uses its stack. A stack that is kept for another runtime
+/// is cleared to this depth by writing, and deeper by the kernel.
+constexpr std::size_t shallow_bytes = 2 * page;
 
 }  // namespace
 
@@ -54,7 +53,7 @@ fiber_stacks::~fiber_stacks() {
   for (size_class& c : classes_)
     while (fiber_stack* s = c.free) {
       c.free = s->next;
-      unmap(*s);
+      let_go(*s);
     }
 }
 
@@ -104,7 +103,7 @@ void fiber_stacks::give_back(fiber_stack& s) noexcept {
   }
   s.class_index = find_class(s.bytes);  // the stack's pool may be another worker's
   if (s.class_index == classes_.size() || count_.stacks_kept >= limits.stacks_kept) {
-    unmap(s);
+    let_go(s);
     return;
   }
   size_class& c = classes_[s.class_index];
@@ -116,22 +115,14 @@ fiber_stack& fiber_stacks::map(std::uint32_t class_index) {
   if (limits.report_overflow && watch_ == nullptr) watch_ = std::make_unique<overflow_watch>();
   const std::size_t bytes = classes_[class_index].bytes;
   const std::size_t guard = std::max(limits.guard_bytes / page * page, page);
-  auto s = std::make_unique<fiber_stack>();
-  void* const memory = ::mmap(nullptr, guard + bytes, PROT_NONE,
-                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-  if (memory == MAP_FAILED)
-    throw failure({errno, std::generic_category()}, "cannot map a fiber's stack");
-  s->mapping = static_cast<std::byte*>(memory);
-  s->low = s->mapping + guard;
-  s->bytes = bytes;
-  s->class_index = class_index;
-  if (::mprotect(s->low, bytes, PROT_READ | PROT_WRITE) != 0) {
-    const int error = errno;
-    ::munmap(memory, guard + bytes);
-    throw failure({error, std::generic_category()},
+  auto s = std::make_unique<fiber_stack>(kept_range(bytes, guard));
+  if (s->memory.data() == nullptr)
+    throw failure({errno, std::generic_category()},
                   "cannot map a fiber's stack; more than about 32000 need a higher "
                   "vm.max_map_count");
-  }
+  s->low = s->memory.data();
+  s->bytes = bytes;
+  s->class_index = class_index;
   // Stacks begin at different offsets in a page, so that the stacks of many fibers do not compete
   // for the same cache lines: 16 offsets, 192 bytes apart.
   s->top = s->low + bytes - (count_.stacks_made % 16) * 192;
@@ -140,15 +131,19 @@ fiber_stack& fiber_stacks::map(std::uint32_t class_index) {
   return *s.release();
 }
 
-void fiber_stacks::unmap(fiber_stack& s) noexcept {
+void fiber_stacks::let_go(fiber_stack& s) noexcept {
   VALGRIND_STACK_DEREGISTER(s.valgrind_id);
-  ::munmap(s.mapping, guard_of(s) + s.bytes);
+  const std::size_t deep = s.bytes - std::min(s.bytes, shallow_bytes);
+  if (deep != 0) s.memory.give_back(s.low, deep);
+  s.memory.clear(s.low + deep, s.bytes - deep);
+  s.memory.keep_cleared();
   delete &s;
 }
 
 bool fiber_stacks::in_guard(const fiber_stack& s, const void* address) noexcept {
   const auto at = reinterpret_cast<std::uintptr_t>(address);
-  return at - reinterpret_cast<std::uintptr_t>(s.mapping) < guard_of(s);
+  const std::size_t guard = s.memory.guard();
+  return at - (reinterpret_cast<std::uintptr_t>(s.low) - guard) < guard;
 }
 
 }  // namespace detail

@@ -57,7 +57,8 @@ class fiber_stacks final : public fiber_place {
     fiber_stack* free = nullptr;
   };
   [[nodiscard]] fiber_stack& map(std::uint32_t class_index);
-  static void unmap(fiber_stack& s) noexcept;
+  /// Ends a stack; its memory waits for another runtime.
+  static void let_go(fiber_stack& s) noexcept;
   [[nodiscard]] std::uint32_t find_class(std::size_t bytes) const noexcept;
   [[nodiscard]] std::uint32_t class_of(std::size_t bytes);
 

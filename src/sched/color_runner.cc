@@ -2,6 +2,7 @@
 // Colors on a worker: posting to one, entering and leaving one, and bringing completions and timers
 // to theirs. With one worker no step here is atomic.
 #include <algorithm>
+#include <utility>
 
 #include "heddle/core/detail/plain_wait.hh"
 #include "sched/color_runner.hh"
@@ -19,6 +20,15 @@ color_record* next_alone(run_queue& queue, worker& w) noexcept {
 }
 
 }  // namespace
+
+color_runner::~color_runner() {
+  if (!all_ended) return;
+  for (const auto& s : all_.seats)
+    if (s->held != nullptr || !s->queue.empty()) return;  // a color that never ran has frames
+  for (color_record* r = used_.load(); r != nullptr;)
+    if (!table_.clear(*std::exchange(r, r->next_used))) return;
+  table_.keep_cleared();
+}
 
 /// When a color runs for the first time, gives it a root for tasks without an owner, for good.
 void color_runner::make_root(seat& s, color_record& r) noexcept {

@@ -21,6 +21,8 @@ class color_runner {
  public:
   color_runner(worker_set& all, worker_parking& parked)
       : all_(all), parked_(parked), table_(all.options.color_places) {}
+  color_runner(const color_runner&) = delete;
+  ~color_runner();
 
   /// Sends a frame to a color, from the worker of this seat.
   void post(seat& s, std::uint32_t place, link l) noexcept;
@@ -59,6 +61,8 @@ class color_runner {
 
   /// While set, a root that is made is cancelled at once.
   bool draining = false;
+  /// Set at the end if no task and no cell of memory is left.
+  bool all_ended = false;
 
  private:
   [[nodiscard]] bool enter_other(seat& s, std::uint32_t place) noexcept;

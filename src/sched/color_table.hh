@@ -7,12 +7,13 @@
 // One worker needs nothing of that: `queued` says that a color is in the worker's queue.
 #pragma once
 
-#include <sys/mman.h>
-
+#include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cerrno>
 #include <cstddef>
 
+#include "heddle/base/detail/kept_range.hh"
 #include "heddle/base/error.hh"
 #include "heddle/core/frame.hh"
 #include "heddle/core/scope.hh"
@@ -46,23 +47,22 @@ struct color_record : ready_color {
   time_point ready_since{};
 };
 
-/// 65,536 records by default, in memory that the kernel commits as it is touched.
+/// 65,536 records by default, in memory that the kernel commits as it is touched. The addresses
+/// serve the next runtime, too.
 class color_table {
  public:
   static constexpr std::uint32_t places_max = 65536;  // an event keeps its color in 16 bits
 
   /// Reserves the table. `places` is rounded up to a power of two, at most places_max. Throws
   /// failure.
-  explicit color_table(std::uint32_t places) {
-    while (places_ < places && places_ < places_max) places_ *= 2;
-    void* const at = ::mmap(nullptr, bytes(), PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (at == MAP_FAILED)
+  explicit color_table(std::uint32_t places)
+      : places_(std::bit_ceil(std::clamp(places, 1U, places_max))),
+        range_(places_ * sizeof(color_record)) {
+    if (range_.data() == nullptr)
       throw failure(kernel_error(-errno),
                     "cannot reserve the table of colors; lower runtime_options::color_places");
-    records_ = static_cast<color_record*>(at);
+    records_ = reinterpret_cast<color_record*>(range_.data());
   }
-  ~color_table() { ::munmap(records_, bytes()); }
   color_table(const color_table&) = delete;
   color_table& operator=(const color_table&) = delete;
 
@@ -72,10 +72,19 @@ class color_table {
   }
   [[nodiscard]] std::uint32_t places() const noexcept { return places_; }
 
+  /// At the end: makes a record an unused one, for the next owner of the memory. False if so many
+  /// were used that the memory is not kept.
+  [[nodiscard]] bool clear(color_record& r) noexcept {
+    range_.clear(&r, sizeof r);
+    return range_.bytes_held() <= detail::spare_bytes_max;
+  }
+  /// At the end: declares that each record that was used has been cleared.
+  void keep_cleared() noexcept { range_.keep_cleared(); }
+
  private:
-  [[nodiscard]] std::size_t bytes() const noexcept { return places_ * sizeof(color_record); }
+  std::uint32_t places_;
+  detail::kept_range range_;
   color_record* records_ = nullptr;
-  std::uint32_t places_ = 1;
 };
 
 }  // namespace heddle

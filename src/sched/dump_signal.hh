@@ -5,11 +5,13 @@
 // the handler runs once more and says what they run, with calls that a handler may make.
 //
 // The handler takes the place of the default action or of SIG_IGN only. A handler that the program
-// has installed stays, and a signal_set takes ours over and gives it back.
+// has installed stays, and a signal_set takes ours over and gives it back. The process's first
+// runtime installs the handler, and the end of the process puts the action before back; a signal
+// that comes while there is no runtime gets that action, too. The handler makes the timer. So a
+// later runtime only asks the kernel whether the handler is still there.
 #pragma once
 
 #include <sys/types.h>
-#include <time.h>
 
 #include <atomic>
 
@@ -19,7 +21,6 @@ class inspection;
 
 /// Writes the dumps that the signal asks for, while it exists. Thread: any may build and destroy
 /// it.
-/// Owns: the signal's action, together with the other runtimes that have this signal.
 class dump_signal {
  public:
   /// The runtime must have its workers already, because the handler may run at once.
@@ -35,8 +36,10 @@ class dump_signal {
   inspection& asked_;
   const int number_;
   const pid_t process_;
-  bool has_timer_ = false;
-  timer_t late_{};
+  // The kernel's number of the timer, or one of:
+  static constexpr int no_timer = -1;
+  static constexpr int timer_begins = -2;  // a handler makes it
+  std::atomic<int> late_{no_timer};
   std::atomic<dump_signal*> next_{nullptr};
 };
 

@@ -169,6 +169,8 @@ runtime::~runtime() {
             {},
             {}});
     region_.abandon();  // pointers into the region that are left must not fault
+  } else {
+    parts_->colors.all_ended = true;
   }
   parts_->printer.end();
   for (const auto& s : all.seats) s->w.io = nullptr;

@@ -74,6 +74,8 @@ task<> waits_long() {
   static_cast<void>(co_await as_expected(sleep_for(1h)));
 }
 
+task<> waits_elsewhere() { static_cast<void>(co_await as_expected(sleep_for(1h))); }
+
 task<> ask_and_wait(const captured_errors& out, std::string_view expected) {
   ::kill(::getpid(), SIGQUIT);
   for (int i = 0; i != 20'000 && !out.has(expected); ++i) co_await sleep_for(1ms);
@@ -269,7 +271,6 @@ HEDDLE_TEST(dump_signal,
     }
     EXPECT_NE(action_now(SIGQUIT), SIG_IGN);
   }
-  EXPECT_EQ(action_now(SIGQUIT), SIG_IGN);
   ::signal(SIGQUIT, before);
 
   const captured_errors out;
@@ -285,7 +286,59 @@ HEDDLE_TEST(dump_signal,
   EXPECT_THROW(runtime{options}, failure);
 }
 
-task<> waits_elsewhere() { static_cast<void>(co_await as_expected(sleep_for(1h))); }
+HEDDLE_TEST(dump_signal,
+            "the handler stays for later runtimes; without one the action before acts") {
+  for (const bool simulated : {false, true}) {
+    SCOPED_TRACE(simulated);
+    const auto make = [simulated] {
+      return make_driver(simulated ? "sim" : "epoll", driver_options{});
+    };
+    const sighandler_t before = ::signal(SIGQUIT, SIG_DFL);
+    {
+      const runtime first(make(), one_worker());
+    }
+    const sighandler_t ours = action_now(SIGQUIT);
+    EXPECT_NE(ours, SIG_DFL);
+    {
+      const runtime next(make(), one_worker());
+    }
+    EXPECT_EQ(action_now(SIGQUIT), ours);
+
+    ::signal(SIGQUIT, SIG_IGN);
+    {
+      const runtime changed(make(), one_worker());
+    }
+    EXPECT_EQ(action_now(SIGQUIT), ours);
+    ::raise(SIGQUIT);  // ignored, as before
+    EXPECT_EQ(action_now(SIGQUIT), SIG_IGN);
+
+    const captured_errors out;
+    runtime rt(make(), one_worker());
+    EXPECT_EQ(action_now(SIGQUIT), ours);
+    rt.spawn(waits_long());
+    rt.run(ask_and_wait(out, "waits_long"));
+    EXPECT_EQ(out.count(head), 1U) << out.text();
+    ::signal(SIGQUIT, before);
+  }
+}
+
+HEDDLE_TEST(dump_signal,
+            "a runtime in a child of fork() answers there, and the parent's does not") {
+  const captured_errors out;
+  ::signal(SIGQUIT, SIG_DFL);
+  runtime rt(make_driver("sim", driver_options{}), one_worker());
+  rt.spawn(waits_elsewhere());
+  const pid_t forked = ::fork();
+  if (forked == 0) {
+    runtime mine(make_driver("sim", driver_options{}), one_worker());
+    mine.spawn(waits_long());
+    mine.run(ask_and_wait(out, "waits_long"));
+    ::_exit(out.has("waits_long") && !out.has("waits_elsewhere") ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(forked, &status, 0), forked);
+  EXPECT_EQ(status, 0);
+}
 
 HEDDLE_TEST(dump_signal, "each runtime of a process writes its own") {
   const captured_errors out;

@@ -10,8 +10,10 @@
 // 32 KiB; larger cells take whole chunks. A cell is aligned to the largest power of two that
 // divides the size that was asked for, up to slab_aligned_max (whole chunks: up to 32 KiB). This
 // suits every type of that size, and GCC's frames with variables of such types, because their sizes
-// are multiples of the alignment. The region keeps memory until it ends. Thread: one worker; a cell
-// freed on another worker is sent back to its owner (release_elsewhere).
+// are multiples of the alignment. Cells are made page by page, so that a small program touches few
+// pages. The region keeps memory until it ends; then its addresses wait, cleared, for the next
+// region (detail/kept_range.hh). Thread: one worker; a cell freed on another worker is sent back to
+// its owner (release_elsewhere).
 #pragma once
 
 #include <array>
@@ -21,6 +23,7 @@
 #include <span>
 
 #include "heddle/base/compiler.hh"
+#include "heddle/base/detail/kept_range.hh"
 #include "heddle/base/error.hh"
 #include "heddle/base/sanitizer.hh"
 
@@ -79,10 +82,10 @@ class region {
   std::atomic<bool> reserve_open_{false};
   friend class slabs;
   std::atomic<std::int64_t> urgent_left_{-1};  // for tests: see slabs::refuse_urgent
+  [[nodiscard]] bool clear_chunks(std::uintptr_t from, std::uintptr_t to,
+                                  std::size_t part) noexcept;
   std::uint32_t* heads_ = nullptr;  // for each chunk: the index of the first chunk of its cell
-  void* mapping_ = nullptr;
-  std::size_t mapping_bytes_ = 0;
-  bool abandoned_ = false;
+  detail::kept_range range_;        // all of it, with room to align its base, and heads_ at its end
 };
 
 /// The memory allocator of one worker.
@@ -201,7 +204,9 @@ class slabs {
     std::uint32_t reciprocal;   // ceil(2^32 / cell_bytes): avoids a division by cell_bytes
     std::uint32_t chunk_count;  // > 1 for a cell of several chunks
     std::uint32_t first;
+    std::uint32_t made;  // the end of the cells that were made so far
   };
+  friend class region;  // the region clears chunks
   static constexpr std::size_t small_classes = slab_small_max / 8 + 1;
   static constexpr std::size_t large_classes = 4;  // 4, 8, 16, 32 KiB
 
@@ -227,7 +232,10 @@ class slabs {
   }
   /// Takes chunks for this size, and returns a cell of them. Null if there is no room.
   [[nodiscard]] HEDDLE_RARE cell* refill(std::size_t index) noexcept;
-  [[nodiscard]] cell* carve(void* memory, std::size_t cell_bytes) noexcept;
+  /// Makes some cells in `open`, the latest chunk of their size, or in a new chunk.
+  [[nodiscard]] cell* make_cells(chunk*& open, std::size_t cell_bytes, bool low = false,
+                                 bool urgent = false) noexcept;
+  [[nodiscard]] chunk* begin_chunk(void* memory, std::size_t cell_bytes) noexcept;
   [[nodiscard]] std::size_t place_first(std::size_t cell_bytes) noexcept;
   [[nodiscard]] HEDDLE_RARE void* allocate_large(std::size_t bytes) noexcept;
   [[noreturn, gnu::cold, gnu::noinline]] static void no_room();
@@ -262,6 +270,10 @@ class slabs {
     std::size_t count;
   };
   span* free_spans_ = nullptr;
+  // The latest chunk of each size: it may have room for more cells.
+  std::array<chunk*, small_classes> open_{};
+  std::array<chunk*, large_classes> open_large_{};
+  chunk* open_context_ = nullptr;
   // Cells of one other worker that were freed here; they are sent back together.
   static constexpr std::uint32_t away_max = 64;
   static constexpr std::size_t context_mark = ~std::size_t{0};  // in cell::bytes: a freed context

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "heddle/base/detail/kept_range.hh"
 #include "heddle/core/awaitable.hh"
 #include "heddle/core/promise.hh"
 #include "heddle/fiber/detail/switch.hh"
@@ -54,9 +55,9 @@ struct fiber_unwind {};
 
 /// One stack from the pool.
 struct fiber_stack {
-  std::byte* mapping = nullptr;  ///< the guard
-  std::byte* low = nullptr;      ///< the first usable byte
-  std::byte* top = nullptr;      ///< where a fiber's frames begin
+  kept_range memory;         ///< with the guard before it
+  std::byte* low = nullptr;  ///< the first usable byte
+  std::byte* top = nullptr;  ///< where a fiber's frames begin
   std::size_t bytes = 0;
   std::uint32_t class_index = 0;
   std::uint32_t valgrind_id = 0;
