@@ -177,7 +177,6 @@ slabs::chunk* slabs::begin_chunk(void* memory, std::size_t cell_bytes) noexcept 
       static_cast<std::uint32_t>(((std::uint64_t{1} << 32) + cell_bytes - 1) / cell_bytes);
   header->chunk_count = 1;
   header->first = header->made = static_cast<std::uint32_t>(place_first(cell_bytes));
-  poison(static_cast<char*>(memory) + header->first, slab_chunk_bytes - header->first);
   return header;
 }
 
@@ -197,9 +196,8 @@ slabs::cell* slabs::make_cells(chunk*& open, std::size_t cell_bytes, bool low,
   cell* first = nullptr;
   for (std::size_t i = count; i-- > 0;) {  // so that the list ascends in memory
     auto* c = reinterpret_cast<cell*>(begin + i * cell_bytes);
-    unpoison(c, sizeof(cell));
     c->next = first;
-    poison(c, sizeof(cell));
+    poison(c, cell_bytes);
     first = c;
   }
   return first;

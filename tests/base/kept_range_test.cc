@@ -86,6 +86,7 @@ HEDDLE_TEST(kept_range, "what its owner does not clear is cleared by the kernel"
 }
 
 HEDDLE_TEST(kept_range, "memory that the kernel does not take back is not kept") {
+  if (HEDDLE_TSAN) GTEST_SKIP() << "TSan ignores mlock()";
   drop_spare_ranges();
   {
     kept_range r(64 * kib);
@@ -240,14 +241,14 @@ HEDDLE_TEST(kept_range, "the cells of a region are zeros again in the next one")
     slabs first(r), second(r);
     for (slabs* s : {&first, &second}) {
       for (const std::size_t n : {8u, 40u, 48u, 64u, 200u, 1000u, 2048u, 4000u, 9000u, 32768u})
-        for (int i = 0; i != 100; ++i) std::memset(s->allocate(n), 0xa5, n);
+        for (int i = 0; i != (n > 2048 ? 5 : 100); ++i) std::memset(s->allocate(n), 0xa5, n);
       for (int i = 0; i != 400; ++i) std::memset(s->allocate_context(), 0xa5, slabs::context_bytes);
     }
     chunks = r.chunks_taken();
   }
-  EXPECT_GE(chunks, 200u);
+  EXPECT_GE(chunks, 30u);
+  EXPECT_GE(read_spare_ranges().bytes, 500 * kib);  // cleared by writing
   const region next(bytes);
-  if (HEDDLE_ASAN && next.base() != base) return;  // more than the list keeps: unmapped
   EXPECT_EQ(next.base(), base);
   const auto* const low = reinterpret_cast<const std::byte*>(next.base());
   EXPECT_TRUE(is_zero(low, (chunks + 2) * slab_chunk_bytes));
@@ -270,7 +271,8 @@ HEDDLE_TEST(kept_range, "a region with a few cells of small sizes is kept with i
   {
     region r(std::size_t{1} << 32);
     slabs s(r);
-    std::memset(s.allocate(200'000), 0xa5, 200'000);  // a cell of several chunks
+    auto* const words = static_cast<std::uint32_t*>(s.allocate(200'000));
+    std::fill_n(words, 50'000, 100);  // a cell of several chunks
   }
   EXPECT_EQ(read_spare_ranges().bytes, 0u);
   const region r(std::size_t{1} << 32);

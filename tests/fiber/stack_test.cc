@@ -2,9 +2,13 @@
 // Stacks of fibers: limits, reuse, guards, and how a fiber ends that did not return.
 #include <signal.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "heddle/base/detail/kept_range.hh"
 #include "heddle/base/sanitizer.hh"
 #include "heddle/fiber/fiber.hh"
 #include "heddle/heddle.hh"
@@ -143,6 +147,24 @@ runtime_options one_worker() {
   return options;
 }
 
+/// Fills much of its stack.
+int fills_stack() {
+  volatile unsigned char pattern[100'000];
+  for (volatile unsigned char& b : pattern) b = 0xa5;
+  await(sleep_for(1s));
+  return pattern[77];
+}
+
+task<> filled() {
+  scope s;
+  for (int i = 0; i != 3; ++i)
+    s.spawn([]() -> task<> {
+      const int found = co_await fiber(fills_stack);
+      EXPECT_EQ(found, 0xa5);
+    });
+  co_await s.join();
+}
+
 }  // namespace
 
 #define STACK_TEST(sentence, program)                               \
@@ -195,4 +217,22 @@ HEDDLE_TEST(stack, "a runtime that ends cancels its fibers") {
     v.rt.once();
   }
   EXPECT_EQ(log, (std::vector<std::string>{"canceled", "unwound"}));
+}
+
+HEDDLE_TEST(stack, "a stack serves the next runtime, as zeros") {
+  detail::drop_spare_ranges();
+  const fiber_limits limits;
+  for (int i = 0; i != 3; ++i) {
+    const auto spare = detail::read_spare_ranges();
+    {
+      runtime rt(std::make_unique<sim_driver>(), test::one_worker());
+      rt.run(filled());
+    }
+    const std::uint64_t lent = detail::read_spare_ranges().lent - spare.lent;
+    EXPECT_GE(lent, i == 0 ? 0u : 5u);
+  }
+  const detail::kept_range stack(limits.stack_bytes, limits.guard_bytes);
+  const auto* const words = reinterpret_cast<const std::uint64_t*>(stack.data());
+  EXPECT_TRUE(std::all_of(words, words + limits.stack_bytes / sizeof *words,
+                          [](std::uint64_t w) { return w == 0; }));
 }
