@@ -97,6 +97,7 @@ DRIVER_TEST(kept_memory, "runtimes follow each other in one memory") {
 
 HEDDLE_TEST(kept_memory, "threads that make runtimes share the memory") {
   drop_spare_ranges();
+  const std::uint64_t before = read_spare_ranges().lent;
   {
     std::vector<std::jthread> all;
     for (int t = 0; t != 3; ++t)
@@ -107,8 +108,9 @@ HEDDLE_TEST(kept_memory, "threads that make runtimes share the memory") {
         }
       });
   }
-  EXPECT_GE(read_spare_ranges().lent, 60u);
-  EXPECT_LE(read_spare_ranges().ranges, 6u);
+  // Of 180 ranges some come from the kernel: the first ones, and those of a thread that found the
+  // list's lock taken.
+  EXPECT_GE(read_spare_ranges().lent - before, 90u);
 }
 
 HEDDLE_TEST(kept_memory, "a run repeats in memory that others have used") {
