@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <mutex>
+#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -23,6 +24,12 @@ namespace heddle::detail {
 namespace {
 constexpr std::size_t page = 4096;
 }
+
+/// The beginning of a part that is to be cleared, in the part itself.
+struct kept_range::part {
+  part* next;
+  std::size_t bytes;
+};
 
 /// The ranges, from the oldest to the latest. It is initialized by the compiler and has no
 /// destructor, because runtimes may begin before main() and end after it.
@@ -54,7 +61,7 @@ class spare_ranges {
     if (alike == spare_ranges_alike_max) return true;
     entry out{};
     if (count_ == spare_ranges_max) out = remove(0);
-    entries_[count_++] = {r.data_, r.bytes_, r.guard_, bytes_held, r.used_};
+    entries_[count_++] = {r.data_, r.bytes_, r.guard_, bytes_held, r.used_, r.parts_};
     held_bytes_ += bytes_held;
     r.data_ = nullptr;
     if (out.data != nullptr) move_to(r, out);
@@ -84,6 +91,7 @@ class spare_ranges {
     std::size_t guard;
     std::size_t bytes_held;
     decltype(kept_range::used_) used;
+    kept_range::part* parts;
   };
 
   entry remove(std::size_t i) noexcept {
@@ -98,6 +106,7 @@ class spare_ranges {
     r.bytes_ = e.bytes;
     r.guard_ = e.guard;
     r.used_ = e.used;
+    r.parts_ = e.parts;
   }
 
   std::mutex lock_;
@@ -141,6 +150,7 @@ std::byte* map(std::size_t bytes, std::size_t guard) noexcept {
 kept_range::kept_range(std::size_t bytes, std::size_t guard) noexcept {
   if (spare.take(*this, bytes, guard)) {
     unpoison();
+    clear_parts();
     used_ = {};
     return;
   }
@@ -158,6 +168,7 @@ kept_range::kept_range(kept_range&& other) noexcept
       bytes_(other.bytes_),
       guard_(other.guard_),
       used_(other.used_),
+      parts_(std::exchange(other.parts_, nullptr)),
       cleared_(other.cleared_),
       stale_(other.stale_) {}
 
@@ -189,7 +200,18 @@ void kept_range::clear(void* at, std::size_t bytes, std::size_t window) noexcept
 #if HEDDLE_ASAN
   ASAN_UNPOISON_MEMORY_REGION(at, bytes);
 #endif
-  std::memset(at, 0, bytes);
+  auto* const first = static_cast<std::byte*>(at);
+  std::size_t before = -begin % alignof(part);  // bytes that are cleared at once: there is no link
+  if (before + sizeof(part) > bytes) before = bytes;
+  std::memset(first, 0, before);
+  if (before != bytes) parts_ = new (first + before) part{parts_, bytes - before};
+}
+
+void kept_range::clear_parts() noexcept {
+  while (parts_ != nullptr) {
+    part* const p = std::exchange(parts_, parts_->next);
+    std::memset(static_cast<void*>(p), 0, p->bytes);
+  }
 }
 
 void kept_range::give_back(void* at, std::size_t bytes) noexcept {
@@ -208,6 +230,7 @@ void kept_range::give_back_all() noexcept {
   } else {
     give_back(data_, bytes_);
     used_ = {};
+    parts_ = nullptr;
   }
 }
 

@@ -65,6 +65,25 @@ HEDDLE_TEST(kept_range, "the next owner gets the addresses of the one before, as
   EXPECT_EQ(read_spare_ranges().bytes, 0u);
 }
 
+HEDDLE_TEST(kept_range, "parts of any place and size are zeros for the next owner") {
+  drop_spare_ranges();
+  std::byte* before = nullptr;
+  {
+    kept_range r(64 * kib);
+    before = r.data();
+    std::size_t at = 0;
+    for (std::size_t bytes = 1; bytes != 60; ++bytes) {
+      std::memset(r.data() + at, 0xee, bytes);
+      r.clear(r.data() + at, bytes);
+      at += bytes + bytes % 3;
+    }
+    r.keep_cleared();
+  }
+  const kept_range again(64 * kib);
+  ASSERT_EQ(again.data(), before);
+  EXPECT_EQ(std::count(again.data(), again.data() + 64 * kib, std::byte{0}), 64 * kib);
+}
+
 HEDDLE_TEST(kept_range, "what its owner does not clear is cleared by the kernel") {
   drop_spare_ranges();
   {

@@ -11,8 +11,8 @@
 // divides the size that was asked for, up to slab_aligned_max (whole chunks: up to 32 KiB). This
 // suits every type of that size, and GCC's frames with variables of such types, because their sizes
 // are multiples of the alignment. Cells are made page by page, so that a small program touches few
-// pages. The region keeps memory until it ends; then its addresses wait, cleared, for the next
-// region (detail/kept_range.hh). Thread: one worker; a cell freed on another worker is sent back to
+// pages. The region keeps memory until it ends; then its addresses wait for the next region
+// (detail/kept_range.hh). Thread: one worker; a cell freed on another worker is sent back to
 // its owner (release_elsewhere).
 #pragma once
 

@@ -3,8 +3,8 @@
 // some: cells of frames, the table of colors, stacks of fibers. Mapping a range, touching its pages
 // for the first time and unmapping it costs more than a small program runs; a test that makes
 // thousands of runtimes then waits for the kernel most of the time. So a range whose owner ends
-// goes to the process's list of spare ranges, cleared, and the next owner gets it as if it were
-// new: all zeros.
+// goes to the process's list of spare ranges, and the next owner gets it as if it were new: all
+// zeros. It is cleared when it is taken, so the last owner of a process pays nothing.
 //
 //   kept_range r(bytes);            // mapped, or from the list
 //   ... use r.data() ...
@@ -53,9 +53,10 @@ class kept_range {
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
   [[nodiscard]] std::size_t guard() const noexcept { return guard_; }
 
-  /// Writes zeros to a part, which keeps its memory. For parts of some pages: about ten times as
-  /// fast as giving the memory back and getting it again. `window` names one of the range's
-  /// windows: the parts of one should lie close to each other.
+  /// Lets a part, which must not be used any more, keep its memory, and writes zeros to it when the
+  /// range is taken again. For parts of some pages: about ten times as fast as giving the memory
+  /// back and getting it again. `window` names one of the range's windows: the parts of one should
+  /// lie close to each other. No part may overlap another.
   void clear(void* at, std::size_t bytes, std::size_t window = 0) noexcept;
   /// Gives the memory of a part, in whole pages, back to the kernel: it is zero at its next use.
   void give_back(void* at, std::size_t bytes) noexcept;
@@ -76,6 +77,7 @@ class kept_range {
     std::size_t pages = 0;     ///< pages of all parts; a page counts for each part in it
   };
   void give_back_all() noexcept;
+  void clear_parts() noexcept;
   void poison() const noexcept;
   void unpoison() const noexcept;
   void unmap() noexcept;
@@ -84,8 +86,10 @@ class kept_range {
   std::size_t bytes_ = 0;
   std::size_t guard_ = 0;
   std::array<window_use, windows> used_{};
-  bool cleared_ = false;  ///< keep_cleared() was called
-  bool stale_ = false;    ///< the kernel did not take memory back
+  struct part;
+  part* parts_ = nullptr;  ///< the parts to clear, linked in their own first bytes
+  bool cleared_ = false;   ///< keep_cleared() was called
+  bool stale_ = false;     ///< the kernel did not take memory back
 };
 
 struct spare_statistics {
