@@ -65,6 +65,7 @@ runtime::runtime(std::unique_ptr<class driver> io, runtime_options options)
 }
 
 void runtime::setup(const driver_factory& make) {
+  if (options_.ignore_sigpipe) std::signal(SIGPIPE, SIG_IGN);
   const unsigned workers = workers_wanted(options_);
   diagnostics_ = options_.diagnostics;
   if (const char* const wanted = std::getenv("HEDDLE_DIAGNOSTICS")) diagnostics_.change(wanted);
@@ -97,7 +98,6 @@ void runtime::setup(const driver_factory& make) {
     all.seats.push_back(std::move(s));
   }
   if (all.simulated) parts_->loop.seed(all.first().io->random() | 1);
-  if (options_.ignore_sigpipe && !all.first().io->simulated()) std::signal(SIGPIPE, SIG_IGN);
   if (options_.dump_signal != 0)  // the last step that may throw
     parts_->look.listen(options_.dump_signal);
   outer_worker_ = std::exchange(heddle_current_worker, &all.first().w);
