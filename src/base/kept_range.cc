@@ -21,9 +21,6 @@
 #endif
 
 namespace heddle::detail {
-namespace {
-constexpr std::size_t page = 4096;
-}
 
 /// The beginning of a part that is to be cleared, in the part itself.
 struct kept_range::part {
@@ -187,7 +184,8 @@ kept_range::~kept_range() {
 
 std::size_t kept_range::bytes_held() const noexcept {
   std::size_t bytes = 0;
-  for (const window_use& u : used_) bytes += std::min(u.pages, (u.end - u.begin) / page + 2) * page;
+  for (const window_use& u : used_)
+    bytes += std::min(u.pages, (u.end - u.begin) / page_bytes + 2) * page_bytes;
   return bytes;
 }
 
@@ -196,7 +194,7 @@ void kept_range::clear(void* at, std::size_t bytes, std::size_t window) noexcept
   window_use& u = used_[window];
   u.begin = u.pages == 0 ? begin : std::min(u.begin, begin);
   u.end = std::max(u.end, begin + bytes);
-  u.pages += (begin % page + bytes + page - 1) / page;
+  u.pages += (begin % page_bytes + bytes + page_bytes - 1) / page_bytes;
 #if HEDDLE_ASAN
   ASAN_UNPOISON_MEMORY_REGION(at, bytes);
 #endif

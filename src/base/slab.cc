@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uintptr_t window = std::uintptr_t{1} << 32;  // the context window: 4 GiB
 constexpr std::uint32_t header_bytes = 64;
-constexpr std::size_t page_bytes = 4096;
+using detail::page_bytes;
 
 /// The offset of the first cell in the n-th chunk. Chunks are at multiples of 64 KiB. If all had
 /// the same offset, the most used cells would share sets of the cache, and a load from one would

@@ -26,13 +26,12 @@ fiber_statistics read_fibers() { return detail::fiber_stacks::here().read(); }
 namespace detail {
 namespace {
 
-constexpr std::size_t page = 4096;
 // An ordinary printf needs at least this much; smaller sizes are raised to it.
 constexpr std::size_t stack_bytes_min = 16 * 1024;
 
 /// The depth to which a fiber of few calls uses its stack. A stack that is kept for another runtime
 /// is cleared to this depth by writing, and deeper by the kernel.
-constexpr std::size_t shallow_bytes = 2 * page;
+constexpr std::size_t shallow_bytes = 2 * page_bytes;
 
 }  // namespace
 
@@ -114,7 +113,7 @@ void fiber_stacks::give_back(fiber_stack& s) noexcept {
 fiber_stack& fiber_stacks::map(std::uint32_t class_index) {
   if (limits.report_overflow && watch_ == nullptr) watch_ = std::make_unique<overflow_watch>();
   const std::size_t bytes = classes_[class_index].bytes;
-  const std::size_t guard = std::max(limits.guard_bytes / page * page, page);
+  const std::size_t guard = std::max(limits.guard_bytes / page_bytes * page_bytes, page_bytes);
   auto s = std::make_unique<fiber_stack>(kept_range(bytes, guard));
   if (s->memory.data() == nullptr)
     throw failure({errno, std::generic_category()},

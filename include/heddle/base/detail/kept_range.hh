@@ -23,6 +23,8 @@
 
 namespace heddle::detail {
 
+inline constexpr std::size_t page_bytes = 4096;
+
 // The list's bounds.
 /// The memory that all spare ranges hold together; the memory of a range that does not fit goes
 /// back to the kernel. A small simulated run leaves 0.1 MiB, so this is enough for 32 threads with
@@ -72,7 +74,7 @@ class kept_range {
  private:
   friend class spare_ranges;
   struct window_use {
-    std::uintptr_t begin = 0;  ///< the first byte that was cleared
+    std::uintptr_t begin = 0;  ///< the first byte of all parts
     std::uintptr_t end = 0;    ///< the byte after the last one
     std::size_t pages = 0;     ///< pages of all parts; a page counts for each part in it
   };
