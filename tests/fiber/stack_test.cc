@@ -2,7 +2,6 @@
 // Stacks of fibers: limits, reuse, guards, and how a fiber ends that did not return.
 #include <signal.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -14,6 +13,7 @@
 #include "heddle/heddle.hh"
 #include "support/drivers.hh"
 #include "support/virtual_runtime.hh"
+#include "support/zeros.hh"
 
 using namespace heddle;
 using heddle::test::virtual_runtime;
@@ -232,7 +232,5 @@ HEDDLE_TEST(stack, "a stack serves the next runtime, as zeros") {
     EXPECT_GE(lent, i == 0 ? 0u : 5u);
   }
   const detail::kept_range stack(limits.stack_bytes, limits.guard_bytes);
-  const auto* const words = reinterpret_cast<const std::uint64_t*>(stack.data());
-  EXPECT_TRUE(std::all_of(words, words + limits.stack_bytes / sizeof *words,
-                          [](std::uint64_t w) { return w == 0; }));
+  EXPECT_TRUE(test::is_zero(stack.data(), stack.bytes()));
 }

@@ -3,7 +3,6 @@
 // simulation asks the kernel for no memory.
 #include <sys/resource.h>
 
-#include <algorithm>
 #include <thread>
 #include <vector>
 
@@ -16,6 +15,7 @@
 #include "heddle/core/yield.hh"
 #include "sched/color_table.hh"
 #include "support/drivers.hh"
+#include "support/zeros.hh"
 
 namespace heddle::test {
 namespace {
@@ -23,11 +23,6 @@ namespace {
 using namespace std::chrono_literals;
 using detail::drop_spare_ranges;
 using detail::read_spare_ranges;
-
-bool all_zero(const void* at, std::size_t bytes) {
-  const auto* const words = static_cast<const std::uint64_t*>(at);
-  return std::all_of(words, words + bytes / sizeof *words, [](std::uint64_t w) { return w == 0; });
-}
 
 /// Fills its frame, in several colors.
 task<int> writes_all_over(int depth) {
@@ -74,12 +69,12 @@ DRIVER_TEST(kept_memory, "what a runtime wrote is not found by the next one") {
     EXPECT_LE(spare.bytes, 2u << 20);
 
     color_table colors(runtime_options().color_places);
-    EXPECT_TRUE(all_zero(&colors[0], colors.places() * sizeof(color_record)));
+    EXPECT_TRUE(is_zero(&colors[0], colors.places() * sizeof(color_record)));
     const region frames(runtime_options().memory_bytes);
     const auto* const base = reinterpret_cast<const std::byte*>(frames.base());
-    EXPECT_TRUE(all_zero(base, 4u << 20));
-    EXPECT_TRUE(all_zero(base + (std::size_t{1} << 32), 16u << 20));
-    EXPECT_TRUE(all_zero(base + frames.bytes(), frames.bytes() / slab_chunk_bytes * 4));
+    EXPECT_TRUE(is_zero(base, 4u << 20));
+    EXPECT_TRUE(is_zero(base + (std::size_t{1} << 32), 16u << 20));
+    EXPECT_TRUE(is_zero(base + frames.bytes(), frames.bytes() / slab_chunk_bytes * 4));
     EXPECT_EQ(read_spare_ranges().lent, spare.lent + 2);
   }
 }
@@ -137,7 +132,7 @@ HEDDLE_TEST(kept_memory, "frames of a color that never ran are not left to the n
     w.post_to(77, link_of(unrun));
   }
   color_table colors(runtime_options().color_places);
-  EXPECT_TRUE(all_zero(&colors[0], colors.places() * sizeof(color_record)));
+  EXPECT_TRUE(is_zero(&colors[0], colors.places() * sizeof(color_record)));
 }
 
 HEDDLE_TEST(kept_memory, "a small simulated run touches no new page") {
