@@ -77,8 +77,8 @@ task<> step(shared& all, std::uint64_t kind) {
 
 task<> steps(shared& all, std::uint64_t count) {
   for (std::uint64_t i = 0; i != count; ++i) {
-    // A wait that nobody ends, as one for a full channel, ends by its limit; a short limit cancels
-    // waits that would have ended.
+    // A push into a full channel may wait for ever, so each step has a time limit. The limit of
+    // 100 us also cancels steps that would have ended.
     const auto limit = all.random.below(4) == 0 ? 100us : 5ms;
     const std::uint64_t kind = all.random.below(5);
     static_cast<void>(co_await as_expected(with_timeout(step(all, kind), limit)));
