@@ -14,6 +14,9 @@ namespace {
 constexpr nanoseconds between_tries = std::chrono::milliseconds(100);
 constexpr int unavailable = 503;
 constexpr int missing = 404;
+constexpr int no_peers = 10005;              // 400: fewer servers have come than there are replicas
+constexpr int not_leading = 10009;           // 500: the servers have not chosen who decides
+constexpr int members_are_changing = 10202;  // 400
 constexpr int stream_name_in_use = 10058;
 constexpr int consumer_name_in_use = 10013;
 constexpr int consumer_exists = 10148;
@@ -28,6 +31,12 @@ std::errc code_of(int code, int exact) noexcept {
 bool is_worth_another_try(std::error_code code) noexcept {
   return code == std::errc::timed_out || code == std::errc::connection_reset ||
          code == std::errc::connection_refused;
+}
+
+/// Whether servers that are still coming together say so, and may say otherwise soon.
+bool is_passing(int code, int exact) noexcept {
+  return code == unavailable || exact == no_peers || exact == not_leading ||
+         exact == members_are_changing;
 }
 
 }  // namespace
@@ -45,10 +54,9 @@ task<json_value> ask(std::shared_ptr<connection_core> core, jetstream_options wi
       if (error.what() != json_value::kind::object) co_return answer;
       why = error["description"].text();
       const int code = static_cast<int>(error["code"].number());
-      if (code != unavailable)
-        throw failure(
-            std::make_error_code(code_of(code, static_cast<int>(error["err_code"].number()))),
-            question.subject + ": " + why);
+      const int exact = static_cast<int>(error["err_code"].number());
+      if (!is_passing(code, exact))
+        throw failure(std::make_error_code(code_of(code, exact)), question.subject + ": " + why);
     } else if (!is_worth_another_try(got.error())) {
       throw failure(got.error(), question.subject);
     } else {

@@ -75,6 +75,24 @@ DRIVER_TEST(nats_jetstream, "a consumer gives each message, and again what was n
   rt.run(with_cluster(1, body));
 }
 
+DRIVER_TEST(nats_jetstream, "servers that are still coming together are asked again") {
+  runtime rt(make());
+  const auto body = [](small_cluster& cluster, std::vector<std::string> places) -> task<> {
+    const auto use = [&](nats::connection& c) -> task<> {
+      nats::jetstream kept(c, impatient);
+      cluster.refusals = {{503, 10008}, {400, 10005}, {500, 10009}, {400, 10202}};
+      const nats::stream_config stream{.name = "S", .subjects = {"s.>"}};
+      co_await kept.add_stream(stream);
+      EXPECT_TRUE(cluster.refusals.empty());
+      cluster.refusals = {{400, 10052}, {503, 10008}};
+      EXPECT_EQ(co_await error_of(kept.state_of("S")), std::errc::invalid_argument);
+      EXPECT_EQ(cluster.refusals.size(), 1u);
+    };
+    co_await with_connection(to(places), use);
+  };
+  rt.run(with_cluster(1, body));
+}
+
 DRIVER_TEST(nats_jetstream, "what is missing, wrong or silent is said with its name") {
   runtime rt(make());
   const auto body = [](small_cluster& cluster, std::vector<std::string> places) -> task<> {

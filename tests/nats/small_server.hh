@@ -11,6 +11,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "heddle/heddle.hh"
@@ -90,6 +91,8 @@ class small_cluster {
   bool answers_pings = true;
   /// Gets each message that a client publishes; false: it goes astray.
   std::function<bool(const nats_text&)> passes = [](const nats_text&) { return true; };
+  /// A code and a more exact one with which the next question about streams is refused, each once.
+  std::deque<std::pair<int, int>> refusals;
   /// As `passes`, for acknowledgements of stored messages: false: it is stored, and nobody learns.
   std::function<bool(const nats_text&)> confirms = [](const nats_text&) { return true; };
   std::list<std::unique_ptr<nats_client>> clients;
@@ -174,8 +177,9 @@ class small_cluster {
            "\r\n");
   }
   void answer(const nats_text& to, const std::string& json) { deliver({to.reply, "", "", json}); }
-  static std::string error(int code, const std::string& why) {
-    return R"({"error":{"code":)" + std::to_string(code) + R"(,"description":")" + why + "\"}}";
+  static std::string error(int code, const std::string& why, int exact = 0) {
+    return R"({"error":{"code":)" + std::to_string(code) + R"(,"err_code":)" +
+           std::to_string(exact) + R"(,"description":")" + why + "\"}}";
   }
 
   void keep(const nats_text& m) {
@@ -195,6 +199,11 @@ class small_cluster {
     };
     const std::string last = m.subject.substr(m.subject.rfind('.') + 1);
     if (m.subject.starts_with("$JS.ACK.")) return acknowledged(m);
+    if (!refusals.empty() && is("STREAM.")) {
+      const auto [code, exact] = refusals.front();
+      refusals.pop_front();
+      return answer(m, error(code, "refused", exact));
+    }
     if (is("STREAM.CREATE.")) {
       stream_name = last;
       stream_subject = body["subjects"].items().at(0).text();

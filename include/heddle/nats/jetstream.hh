@@ -30,8 +30,9 @@ struct jetstream_options {
   /// A server that does not answer in this time is asked again; the second question can go to
   /// another server, because the connection is made anew if its server has gone.
   nanoseconds each_try = std::chrono::seconds(2);
-  nanoseconds all_tries = std::chrono::seconds(30);  ///< then the call fails
-  std::string prefix = "$JS.API";                    ///< the beginning of the servers' own subjects
+  /// Then the call fails. Servers that are still coming together are asked again until then.
+  nanoseconds all_tries = std::chrono::seconds(30);
+  std::string prefix = "$JS.API";  ///< the beginning of the servers' own subjects
 };
 
 enum class stream_storage : std::uint8_t { file, memory };
