@@ -82,7 +82,8 @@ task<> long_from_pipe() {
 
 DRIVER_TEST(line_reader, "a reader that waits holds about 1 KB, both ends of its stream included") {
   if (!make.real()) GTEST_SKIP() << "a simulated client lies in the same memory";
-  test::run_plain(make(), &waiting_clients);
+  runtime rt(make(), test::one_worker());
+  rt.run(waiting_clients());
 }
 DRIVER_TEST(line_reader, "lines from a pipe may be longer than what one read brings") {
   test::run_plain(make(), &long_from_pipe);
