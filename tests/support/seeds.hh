@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// Generated tests: for_seeds runs a body of a test for many seeds and stops at the first one with a
+// failed check. It prints the command that runs this seed alone; heddle/sim/seeds.hh says what the
+// environment chooses. `make hunt` runs these tests for as long as it is told (tests/hunt.toml).
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "heddle/sim/seeds.hh"
+
+namespace heddle::test {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr std::uint64_t seeds_slower = 8;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+inline constexpr std::uint64_t seeds_slower = 8;
+#else
+inline constexpr std::uint64_t seeds_slower = 1;
+#endif
+#else
+inline constexpr std::uint64_t seeds_slower = 1;
+#endif
+
+/// Runs `body(seed)` for the seeds 1 to `count`: an eighth of them with sanitizers, other ones if
+/// the environment says so. What fails in a body carries its seed. A test can ask what ran, to
+/// check that its generator does what it should: only over many seeds, for one may do little.
+///
+///   HEDDLE_TEST(random_steps, "no value is lost between channels") {
+///     test::for_seeds(2000, [](std::uint64_t seed) { EXPECT_EQ(lost(seed), 0); });
+///   }
+template <class Body>
+sim::seeds_outcome for_seeds(std::uint64_t count, const Body& body) {
+  const ::testing::TestInfo& test = *::testing::UnitTest::GetInstance()->current_test_info();
+  const std::string all = ::testing::internal::GetArgvs().front();
+  sim::seeds_options options{.count = (count + seeds_slower - 1) / seeds_slower};
+  options.command = all + " --gtest_filter='" + test.test_suite_name() + "." + test.name() + "'";
+  const sim::seeds_outcome outcome = sim::for_seeds(options, [&](std::uint64_t seed) {
+    const ::testing::ScopedTrace where(__FILE__, __LINE__, "seed " + std::to_string(seed));
+    body(seed);
+    return !::testing::Test::HasFailure();
+  });
+  EXPECT_NE(outcome.ran, 0U) << "no seed ran";
+  return outcome;
+}
+
+}  // namespace heddle::test
