@@ -2,15 +2,17 @@
 # The few commands that people type. The work is done by CMake presets and scripts/.
 #   make serve [ARGS="DIR -p PORT"]   make build   make dist   make format   make clean
 #   make test [ALL=1]: all tests with Clang, then with GCC those of rooms that changed (ALL=1: all)
+#   make hunt [MINUTES=60] [ARGS="--json ROW..."]: generated tests, for as long as you say
 #   make bench [SUITE=fiber]   make bench-http [ARGS=--brief]   make profile
 #   make papers [BRIEF=1] [ARGS="--compare OLD"]: what the five papers measured, in docs/papers/
 JOBS ?= $(shell nproc)
 SUITE ?=
+MINUTES ?= 10
 serve_args = $(or $(ARGS),examples/site)
 say = @printf 'make: %s\n'
 quiet_configure = cmake --preset $(1) --log-level=WARNING >/dev/null
 
-.PHONY: help build serve dist test bench bench-http papers profile format clean
+.PHONY: help build serve dist test hunt bench bench-http papers profile format clean
 .PHONY: setup-build setup-test setup-bench
 
 help:
@@ -47,6 +49,10 @@ test: setup-test
 	$(say) "testing with Clang, then with GCC $(if $(ALL),everything,the rooms changed since .ci/base)"
 	@JOBS=$(JOBS) scripts/check release
 	@JOBS=$(JOBS) scripts/check gcc $(if $(ALL),,--since base)
+
+hunt: setup-test
+	$(say) "running the generated tests of tests/hunt.toml for about $(MINUTES) minutes"
+	@scripts/hunt --minutes $(MINUTES) $(ARGS)
 
 # What is released is measured; a brief run only shows that all works, and takes the tests' build.
 bench_preset = $(if $(filter 1,$(BRIEF)),release,dist)

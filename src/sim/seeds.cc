@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // for_seeds: which seeds to run, for how long, and what to say of them. The process may die in any
-// seed, so the number of the running one is kept in a mapped file if somebody watches.
+// seed, so a mapped file holds the number of the running one if HEDDLE_HUNT_AT names it.
 #include "heddle/sim/seeds.hh"
 
 #include <fcntl.h>
@@ -58,7 +58,7 @@ std::string own_command() {
   return command;
 }
 
-/// Eight bytes shared with whoever watches: they outlive a crash of this process.
+/// Eight bytes of a file: they outlive a crash of this process.
 class seed_file {
  public:
   explicit seed_file(const char* path) {

@@ -37,7 +37,8 @@ END
 CHEAP = ["tidy ", "includes --since base", "check gcc --build-only", "check release --build-only",
          "check release --since base"]
 STOPS = ["setup", "tidy", "house", "includes", "gcc", "build", "changed"]
-LATER = ["test", "serve", "asan", "tsan", "rules", "fuzz", "instructions", "bench"]
+LATER = ["test", "serve", "asan", "tsan", "rules", "fuzz", "hunt", "instructions",
+         "bench"]
 
 
 class Run:
@@ -55,7 +56,7 @@ class Run:
             for name in ("run", "gate", "closing"):
                 shutil.copy(ROOT / ".ci" / name, root / ".ci" / name)
             programs = {f"scripts/{name}": NOTE for name in (
-                "tidy", "includes", "mutate", "fuzz", "gates", "package_shared", "cross")}
+                "tidy", "includes", "mutate", "fuzz", "hunt", "gates", "package_shared", "cross")}
             programs |= {".ci/quiet": '#!/bin/bash\n"$@"\n', ".ci/serve": NOTE,
                          ".ci/bench": NOTE, "bin/make": NOTE, "scripts/setup": "#!/bin/bash\n",
                          "scripts/check": check,
@@ -89,10 +90,10 @@ class CiRun(unittest.TestCase):
         called = [call.split(" soak")[0].split(" without")[0] for call in run.calls]
         self.assertEqual(called[:8], CHEAP + ["make test", "serve ", "check asan --since base"])
         self.assertEqual([call.split()[0] for call in called[8:]],
-                         ["check", "mutate", "fuzz", "gates", "bench"])
+                         ["check", "mutate", "fuzz", "hunt", "gates", "bench"])
         for gate in STOPS + LATER:
             self.assertEqual(run.result(gate), "passed", gate)
-        self.assertIn("100% tests passed, 0 tests failed out of 16", run.lines[-3])
+        self.assertIn("100% tests passed, 0 tests failed out of 17", run.lines[-3])
         self.assertLess(len(run.lines), 70)
 
     def test_make_test_leaves_out_what_ran_before(self):
@@ -115,7 +116,7 @@ class CiRun(unittest.TestCase):
                 for later in STOPS[STOPS.index(gate) + 1:] + LATER:
                     self.assertEqual(run.result(later), "not run")
                 self.assertIn(f"failed gates: {gate}", run.lines)
-                self.assertRegex(run.output, r"\d+% tests passed, \d+ tests failed out of 16")
+                self.assertRegex(run.output, r"\d+% tests passed, \d+ tests failed out of 17")
 
     def test_house_tests_that_fail_stop_the_run(self):
         run = Run(house="self.fail('no beam')")
@@ -168,7 +169,8 @@ class CiRun(unittest.TestCase):
         run = Run("--all")
         self.assertEqual(run.status, 0, run.output)
         self.assertNotIn("soak", " ".join(run.calls))
-        for call in ("check asan", "check tsan", "mutate ", "fuzz -t 600", "make bench",
+        for call in ("check asan", "check tsan", "mutate ", "fuzz -t 600", "hunt --minutes 60",
+                     "make bench",
                      "make dist", "includes --all", "package_shared ", "cross "):
             self.assertIn(call, run.calls)
         self.assertTrue(any(call.startswith("make test ALL=1 without") for call in run.calls))

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+// sim::for_seeds: which seeds run, as the caller and the environment say, and what is said of one
+// that fails.
 #include "support/seeds.hh"
 
 #include <cstdlib>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Tests over many seeds: for_seeds runs a body for each seed of a range, stops at the first seed
 // that fails, and prints the command that runs this seed alone. The environment chooses other seeds
-// or a time to spend, so that one test serves a commit, a night, and whoever looks at one failure.
+// or a time to spend, so one test serves a commit, a night, and the search for a cause.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 namespace heddle::sim {
 
-/// What for_seeds runs where the environment does not say otherwise. It reads
+/// The seeds that for_seeds runs where the environment does not say otherwise. for_seeds reads
 ///   HEDDLE_SEED      one seed (7) or a range of seeds (7-20), instead of `first` and `count`
 ///   HEDDLE_HUNT_S    seconds to spend: seeds from a drawn one on, or from HEDDLE_SEED
-///   HEDDLE_HUNT_AT   a file of 8 bytes that holds the seed that runs, for who watches the process
+///   HEDDLE_HUNT_AT   a file whose 8 bytes are the seed that runs, also after a crash
 struct seeds_options {
   std::uint64_t first = 1;
   std::uint64_t count = 100;
