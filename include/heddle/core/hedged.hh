@@ -80,7 +80,7 @@ auto run_hedged(std::size_t calls, nanoseconds delay, F make)
     stopped = std::current_exception();  // cancelled from above
   }
   s.cancel();
-  co_await s.join();
+  co_await s.settled();  // an answer is given back also if this wait was cancelled
   if (!h.answer) std::rethrow_exception(stopped ? stopped : h.failure);
   if constexpr (!std::is_void_v<value>) co_return std::move(*h.answer);
 }
