@@ -72,8 +72,15 @@ class model {
     [[nodiscard]] bool unclear() const noexcept { return stop == start && !after; }
   };
 
-  void undecided(int line=__builtin_LINE()) noexcept { if(!undecided_) lines[line]++; undecided_ = true; }
- public: static inline int lines[1000]; private:
+  void undecided(int line = __builtin_LINE()) noexcept {
+    if (!undecided_) lines[line]++;
+    undecided_ = true;
+  }
+
+ public:
+  static inline int lines[1000];
+
+ private:
   static result good(instant t, std::uint64_t v) { return {t, {ends::value, v}}; }
   static result bad(instant t, ends how, std::uint64_t v = 0) { return {t, {how, v}}; }
 
@@ -261,7 +268,7 @@ class model {
   struct race_result {
     std::vector<result> all;
     instant end = 0;
-    int winner = -1;    ///< the first to finish, or -1
+    int winner = -1;      ///< the first to finish, or -1
     bool shared = false;  ///< another one finished at the same instant
     std::vector<std::size_t> good;
   };
@@ -269,9 +276,7 @@ class model {
     race_result r;
     r.all.resize(count);
     for (std::size_t i = 0; i < count; ++i) r.all[i] = eval(n.children[i], c);
-    const auto finishes = [&](std::size_t i) {
-      return r.all[i].ok() || failed(r.all[i], c);
-    };
+    const auto finishes = [&](std::size_t i) { return r.all[i].ok() || failed(r.all[i], c); };
     r.winner = first(r.all, finishes);
     if (r.winner >= 0) {
       r.shared = shared(r.all, r.winner, finishes);
@@ -382,8 +387,7 @@ class model {
         const int who = static_cast<int>(r.children.size());
         r.children.push_back(&n.children[next++]);
         r.ends.push_back(
-            eval(*r.children.back(),
-                 {t, inner(who, cancels), c.deadline, c.after || done}));
+            eval(*r.children.back(), {t, inner(who, cancels), c.deadline, c.after || done}));
       } else if (step == scope_step::await) {
         const result one = eval(n.children[next++], here);
         t = one.end;
@@ -438,12 +442,12 @@ class model {
   };
   /// The first failure of a child that ended by `end`. The one that caused the cancellation is
   /// first among those of its instant.
-  scope_error error_of(const scope_run& r, const around& c, instant stop, int from,
-                       instant cancels, instant end) {
+  scope_error error_of(const scope_run& r, const around& c, instant stop, int from, instant cancels,
+                       instant end) {
     scope_error e;
     for (std::size_t i = 0; i < r.ends.size(); ++i) {
-      const instant limit = std::min({c.stop, static_cast<int>(i) == from ? forever : stop,
-                                      cancels});
+      const instant limit =
+          std::min({c.stop, static_cast<int>(i) == from ? forever : stop, cancels});
       const result& one = r.ends[i];
       if (one.end > end || !failed(one, limit)) continue;
       if (static_cast<int>(i) == from) return {true, one.got, one.end};
@@ -514,8 +518,7 @@ class model {
     }
     if (stopped == r.end) undecided();
     if (r.ok()) return r;
-    if (n.variant == 1)
-      return good(r.end, r.got.how == ends::own ? 2 : value_of(r.got.how));
+    if (n.variant == 1) return good(r.end, r.got.how == ends::own ? 2 : value_of(r.got.how));
     return good(r.end, 0);  // the event fires without a value
   }
 
@@ -556,6 +559,11 @@ class model {
       if (told == later && told != forever) undecided();
       t = std::max(t, next);
       if (next == c.stop) {  // also where calls end because of it: the wait ends first
+        for (std::size_t i = 0; told == next && i < all.size(); ++i) {
+          const around own = c.at(n.children[i].model.start);
+          if (eval(n.children[i], {own.start, forever, own.deadline}).end == next) undecided();
+          all[i] = eval(n.children[i], own);
+        }
         stopped = true;
         break;
       }

@@ -417,9 +417,8 @@ task<std::uint64_t> begin(running& r, node& n) {
         return with_timeout(std::forward<A>(a), nanoseconds(n.a));
       });
     case kind::due:
-      return run_limited(r, n, [&r, &n]<class A>(A&& a) {
-        return with_deadline(std::forward<A>(a), r.at(n.a));
-      });
+      return run_limited(
+          r, n, [&r, &n]<class A>(A&& a) { return with_deadline(std::forward<A>(a), r.at(n.a)); });
     case kind::stoppable:
       return run_limited(r, n, [&r, &n]<class A>(A&& a) {
         return with_cancel(r.sources[static_cast<std::size_t>(n.index)], std::forward<A>(a));
@@ -575,7 +574,8 @@ void check(std::uint64_t seed, counts& c) {
 HEDDLE_TEST(timed_model, "W1 random trees of waits end when and how the model says") {
   timed::counts c;
   const auto outcome = test::for_seeds(2000, [&](std::uint64_t seed) { timed::check(seed, c); });
-for(int i=0;i<1000;i++)if(timed::model::lines[i])printf("line %d %d\n",i,timed::model::lines[i]);
+  for (int i = 0; i < 1000; i++)
+    if (timed::model::lines[i]) printf("line %d %d\n", i, timed::model::lines[i]);
   if (outcome.failed || outcome.ran < 300) return;
   // The generator reaches all kinds and all ends, and the model decides nearly all programs.
   EXPECT_LT(c.undecided * 10, c.ran);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Random trees of waits, drawn from a seed: what timed_model_test.cc runs and timed_model.hh predicts.
-// A leaf waits for time or for an event; an inner node combines its children as all(), any(),
-// select(), a scope, a limit and so on. Each seed leaves out a random half of the kinds. Times have
-// the grain of a nanosecond over 1,000 s, so that two of them are practically never equal.
+// Random trees of waits, drawn from a seed: what timed_model_test.cc runs and timed_model.hh
+// predicts. A leaf waits for time or for an event; an inner node combines its children as all(),
+// any(), select(), a scope, a limit and so on. Each seed leaves out a random half of the kinds.
+// Times have the grain of a nanosecond over 1,000 s, so that two of them are practically never
+// equal.
 #pragma once
 
 #include <cstdint>
@@ -26,30 +27,30 @@ struct outcome {
 
 enum class kind : std::uint8_t {
   // Leaves.
-  sleep_span,   ///< sleep_for(a)
-  sleep_time,   ///< sleep_until(a)
-  alarm,        ///< timer(a) fires an event of a rendezvous in the node's frame
-  two_alarms,   ///< two timers fire events of one rendezvous, which is awaited twice
-  block,        ///< twait with two timers
-  outside,      ///< waits for event `index` of the program, which an actor fires
-  value,        ///< gives a value at once
-  give_way,     ///< yield()
-  failure,      ///< throws
+  sleep_span,  ///< sleep_for(a)
+  sleep_time,  ///< sleep_until(a)
+  alarm,       ///< timer(a) fires an event of a rendezvous in the node's frame
+  two_alarms,  ///< two timers fire events of one rendezvous, which is awaited twice
+  block,       ///< twait with two timers
+  outside,     ///< waits for event `index` of the program, which an actor fires
+  value,       ///< gives a value at once
+  give_way,    ///< yield()
+  failure,     ///< throws
   // Inner nodes.
-  sequence,     ///< the children, one after the other
-  all_of,       ///< all(): variant 0 and 1 with arguments, 2 with a vector
-  any_of,       ///< any(): likewise; 3 with a sleep in place of the first child
-  choose,       ///< select(): the second half of the children are handlers
-  choose_ok,    ///< select_ok(): variant 2 with a vector
-  nursery,      ///< with_scope(): `steps` is the body; variant 1 gives a value
-  sheltered,    ///< shield(child, a)
-  limit,        ///< with_timeout(child, a)
-  due,          ///< with_deadline(child, a)
-  stoppable,    ///< with_cancel(source `index`, child)
-  expected,     ///< as_expected(child)
-  caught,       ///< try { child 0 } catch: child 1; then by variant: value, rethrow, throw
-  started,      ///< start(child, event): variant 1 with an event of a result
-  hedge,        ///< hedged(children, a)
+  sequence,   ///< the children, one after the other
+  all_of,     ///< all(): variant 0 and 1 with arguments, 2 with a vector
+  any_of,     ///< any(): likewise; 3 with a sleep in place of the first child
+  choose,     ///< select(): the second half of the children are handlers
+  choose_ok,  ///< select_ok(): variant 2 with a vector
+  nursery,    ///< with_scope(): `steps` is the body; variant 1 gives a value
+  sheltered,  ///< shield(child, a)
+  limit,      ///< with_timeout(child, a)
+  due,        ///< with_deadline(child, a)
+  stoppable,  ///< with_cancel(source `index`, child)
+  expected,   ///< as_expected(child)
+  caught,     ///< try { child 0 } catch: child 1; then by variant: value, rethrow, throw
+  started,    ///< start(child, event): variant 1 with an event of a result
+  hedge,      ///< hedged(children, a)
   kinds_end,
 };
 inline constexpr int kinds = static_cast<int>(kind::kinds_end);
@@ -67,10 +68,10 @@ struct record {
 
 struct node {
   kind k = kind::sleep_span;
-  int number = 0;   ///< in the order of drawing
+  int number = 0;  ///< in the order of drawing
   int variant = 0;
   bool leaves_event = false;  ///< by the model: it ends while an event of its own is expected
-  bool direct = false;  ///< the parent awaits the leaf itself, without a function around it
+  bool direct = false;        ///< the parent awaits the leaf itself, without a function around it
   instant a = 0;
   instant b = 0;
   int index = 0;
@@ -167,8 +168,8 @@ class drawing {
     constexpr int first_inner = static_cast<int>(kind::sequence);
     const bool inner = depth < 5 && left_ > 0 && (depth == 0 || numbers_.chance(60));
     for (;;) {
-      const int k = inner ? numbers_.between(first_inner, kinds - 1)
-                          : numbers_.between(0, first_inner - 1);
+      const int k =
+          inner ? numbers_.between(first_inner, kinds - 1) : numbers_.between(0, first_inner - 1);
       // Leaves that end at once are rare: their order within the instant is the library's affair.
       const bool at_once = k >= static_cast<int>(kind::value) && k < first_inner;
       if (allowed_[k] && (!at_once || numbers_.chance(15))) return static_cast<kind>(k);
@@ -265,10 +266,10 @@ class drawing {
 
 [[nodiscard]] inline const char* name_of(kind k) {
   static constexpr const char* names[] = {
-      "sleep_for",   "sleep_until", "alarm", "two_alarms",   "twait",         "event",
-      "value",       "yield",       "throw", "sequence",     "all",           "any",
-      "select",      "select_ok",   "scope", "shield",       "with_timeout",  "with_deadline",
-      "with_cancel", "as_expected", "catch", "start",        "hedged"};
+      "sleep_for",   "sleep_until", "alarm", "two_alarms", "twait",        "event",
+      "value",       "yield",       "throw", "sequence",   "all",          "any",
+      "select",      "select_ok",   "scope", "shield",     "with_timeout", "with_deadline",
+      "with_cancel", "as_expected", "catch", "start",      "hedged"};
   static_assert(std::size(names) == kinds);
   return names[static_cast<int>(k)];
 }
