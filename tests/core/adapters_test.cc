@@ -375,3 +375,19 @@ HEDDLE_TEST(hedged, "a hedged call that is cancelled cancels its calls") {
     EXPECT_EQ(slow.log, "01xx");
   }());
 }
+
+HEDDLE_TEST(hedged, "an answer is given back although the wait is cancelled while the others end") {
+  virtual_runtime v;
+  v.rt.run([]() -> task<> {
+    const auto call = [](std::size_t i) -> task<int> {
+      if (i == 0) {
+        co_await shield(sleep_for(9s), 1h);  // ends late although it is asked to
+        throw std::runtime_error("replica 0");
+      }
+      co_await sleep_for(1s);
+      co_return 1;
+    };
+    const auto got = co_await as_expected(with_timeout(hedged(2, 1s, call), 5s));
+    EXPECT_EQ(got.value_or(0), 1);
+  }());
+}

@@ -72,15 +72,7 @@ class model {
     [[nodiscard]] bool unclear() const noexcept { return stop == start && !after; }
   };
 
-  void undecided(int line = __builtin_LINE()) noexcept {
-    if (!undecided_) lines[line]++;
-    undecided_ = true;
-  }
-
- public:
-  static inline int lines[1000];
-
- private:
+  void undecided() noexcept { undecided_ = true; }
   static result good(instant t, std::uint64_t v) { return {t, {ends::value, v}}; }
   static result bad(instant t, ends how, std::uint64_t v = 0) { return {t, {how, v}}; }
 

@@ -857,7 +857,7 @@ std::uint64_t run_once(std::uint64_t seed, std::string& wrong, counts& sum) {
 
 HEDDLE_TEST(random_steps, "W2 no value, lock or wake-up is lost by random steps of one color") {
   random_steps::counts sum;
-  const auto outcome = test::for_seeds(1500, [&](std::uint64_t seed) {
+  const auto outcome = test::for_seeds(1000, [&](std::uint64_t seed) {
     std::string wrong;
     const std::uint64_t hash = random_steps::run_once(seed, wrong, sum);
     if (seed % 20 == 0) {
