@@ -178,7 +178,22 @@ class drawing {
     }
   }
   void add(node& n, int depth, int count) {
-    for (int i = 0; i < count; ++i) n.children.push_back(draw_node(depth + 1));
+    const bool races = n.k == kind::hedge || n.k == kind::any_of || n.k == kind::choose_ok;
+    for (int i = 0; i < count; ++i) {
+      node child = draw_node(depth + 1);
+      // Losers that end late are where a race can lose its result.
+      const bool shields = allowed_[static_cast<int>(kind::sheltered)];
+      if (races && shields && numbers_.chance(30)) child = sheltered(std::move(child));
+      n.children.push_back(std::move(child));
+    }
+  }
+  node sheltered(node child) {
+    node n;
+    n.k = kind::sheltered;
+    n.number = number_++;
+    n.a = time();
+    n.children.push_back(std::move(child));
+    return n;
   }
   node draw_node(int depth) {
     node n;
