@@ -137,7 +137,9 @@ struct world {
       both_ends[i] = draw.chance(50);
       queues.push_back(std::make_unique<channel<item>>(static_cast<std::size_t>(capacity)));
     }
-    for (bool& allowed : steps_allowed) allowed = draw.chance(50);
+    // Few kinds of steps meet more often; many kinds meet in more ways.
+    const int rate = 10 + draw.below(50);
+    for (bool& allowed : steps_allowed) allowed = draw.chance(rate);
   }
 
   [[nodiscard]] item make_item(int queue, int party) {
@@ -453,22 +455,35 @@ inline task<> do_lock_event(party& p) {
 }
 inline task<> do_share(party& p) {
   const bool writes = p.draw.chance(40);
-  result<gate::hold> got;
-  {
-    const waits_now here(p, writes ? want::writer : want::reader);
-    got = co_await bounded(
+  const want what = writes ? want::writer : want::reader;
+  gate::hold own;
+  if (p.draw.chance(50)) {
+    const waits_now here(p, what);
+    auto got = co_await bounded(
         p, [&p, writes] { return writes ? p.w.table.lock() : p.w.table.lock_shared(); });
+    if (got) {
+      own = std::move(*got);
+    } else {
+      check_error(p, got.error());
+    }
+  } else {
+    rendezvous<> told;
+    if (writes) {
+      p.w.table.lock(told.make_event(own));
+    } else {
+      p.w.table.lock_shared(told.make_event(own));
+    }
+    const waits_now here(p, what);
+    const auto woken = co_await bounded(p, [&told]() -> rendezvous<>& { return told; });
+    if (!woken) check_error(p, woken.error());
   }
-  if (!got) {
-    check_error(p, got.error());
-    co_return;
-  }
-  const gate::hold own = std::move(*got);
+  if (!own) co_return;
   const holds mine(writes ? p.w.held.writers : p.w.held.readers, 1);
   p.w.expect(p.w.held.writers == 0 || (p.w.held.writers == 1 && p.w.held.readers == 0),
              "a shared mutex has a writer beside another holder");
   co_await stay(p);
 }
+
 inline task<> do_permits(party& p) {
   const int count = 1 + p.draw.below(semaphore_permits);
   const auto permits = static_cast<std::uint32_t>(count);
@@ -523,6 +538,8 @@ inline task<> do_wait_held(party& p) {
   co_await keep_lock(p, std::move(own));
 }
 inline void do_notify(party& p) {
+  // In the instant of a push, so that a function that waits for both is told twice before it runs.
+  if (p.w.steps_allowed[static_cast<int>(step::choose)] && p.draw.chance(50)) do_try_push(p);
   if (p.draw.chance(70)) {
     p.w.notified += p.w.changed.notify_one() ? 1 : 0;
   } else {
@@ -843,8 +860,8 @@ inline void check_end(world& w) {
 /// wait.
 inline task<> watch(world& w) {
   numbers draw(w.draw.next());
-  for (int i = 0; i < 24; ++i) {
-    co_await sleep_for(draw.below(3) * 1ms + 500us);
+  for (int i = 0; i < 40; ++i) {
+    co_await sleep_for(200us + draw.below(800) * 1us);
     int still = 0;
     for (const std::uint64_t moved = w.moved; still < 8 && moved == w.moved; ++still)
       co_await yield();
