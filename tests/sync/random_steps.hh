@@ -267,9 +267,10 @@ inline task<> do_push(party& p) {
   result<void> got;
   {
     const waits_now here(p, want::room, q);
-    got = co_await bounded(p, [&c, front, x = std::move(x)]() mutable {
+    auto make = [&c, front, &x] {
       return front ? c.push_front(std::move(x)) : c.push(std::move(x));
-    });
+    };
+    got = co_await bounded(p, make);
   }
   (got ? p.w.of(number).pushed : p.w.of(number).refused) = true;
   if (!got) check_error(p, got.error());
@@ -596,26 +597,30 @@ inline task<> do_choose(party& p) {
       auto pop = on(from.pop(), got);
       auto push = on(to.push(std::move(x)), did_push);
       if (others == 0) {
-        co_await select(std::move(pop), std::move(push));
+        auto first = select(std::move(pop), std::move(push));
+        co_await std::move(first);
       } else if (others == 1) {
         auto third = on(p.w.lock.lock(), [&](gate::hold h) {
           ++chosen;
           lock = std::move(h);
         });
-        co_await select(std::move(pop), std::move(push), std::move(third));
+        auto first = select(std::move(pop), std::move(push), std::move(third));
+        co_await std::move(first);
       } else if (others == 2) {
         auto third = on(p.w.permits.acquire(2), [&](gate::hold h) {
           ++chosen;
           permit = std::move(h);
         });
         auto fourth = on(sleep_for(span), [&] { ++chosen; });
-        co_await select(std::move(pop), std::move(push), std::move(third), std::move(fourth));
+        auto first = select(std::move(pop), std::move(push), std::move(third), std::move(fourth));
+        co_await std::move(first);
       } else {
         auto third = on(p.w.changed.wait(), [&] {
           ++chosen;
           ++p.w.woken;
         });
-        co_await with_timeout(select(std::move(third), std::move(pop), std::move(push)), span);
+        auto first = select(std::move(third), std::move(pop), std::move(push));
+        co_await with_timeout(std::move(first), span);
       }
     } catch (const std::system_error& e) {
       failed = e.code();
