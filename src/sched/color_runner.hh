@@ -26,6 +26,16 @@ class color_runner {
 
   /// Sends a frame to a color, from the worker of this seat.
   void post(seat& s, std::uint32_t place, link l) noexcept;
+  /// Brings a frame to a color between two turns. It goes through the color's inbox even if this
+  /// worker holds the color, because an earlier frame, which another worker brought in this one's
+  /// place, may be there.
+  void bring(seat& s, std::uint32_t place, link l) noexcept {
+    if (all_.shared) {
+      post(s, place, l);
+    } else {
+      s.w.post_to(place, l);
+    }
+  }
   /// Runs up to `limit` frames, a bounded batch of each color in turn. Returns whether any ran.
   bool run(seat& s, std::size_t limit) noexcept;
 

@@ -137,13 +137,15 @@ void color_timers::expire_shared(seat& of, seat& by) noexcept {
   if (&of != &by) {  // the worker's own timers wait for the worker
     while (timer_node* const node = of_worker.pop_front()) of.wheel.arm(*node, node->due());
   }
-  of.wheel_lock.unlock();
+  // The lock is kept meanwhile, because the wheel's worker and one that serves for it may both be
+  // here: the timers of a color fire in the order of their times.
   while (!context.sent.empty()) {
     const link l = context.sent.first;
     context.sent.first = next_of(l);
     ++by.count.messages;
-    w.post_to(static_cast<timer_message&>(plain_of(l)).color, l);
+    colors_.bring(by, static_cast<timer_message&>(plain_of(l)).color, l);
   }
+  of.wheel_lock.unlock();
   while (timer_node* const node = of_worker.pop_front()) {
     node->shared_ = false;
     node->fire(w);

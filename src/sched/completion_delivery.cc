@@ -67,13 +67,7 @@ bool completion_delivery::send(seat& s, operation& op, const completion& c) noex
   ++s.count.messages;
   on_their_way(op).fetch_add(1, std::memory_order_relaxed);  // only the thread with the driver adds
   auto* const m = new (cell) message(brought_completion{&op, sent, this});
-  // The message goes through the color's inbox even if this worker holds the color, because an
-  // earlier message, which another worker sent in this one's place, may be there.
-  if (all_.shared) {
-    colors_.post(s, op.color, link_of(*m));
-  } else {
-    w.post_to(op.color, link_of(*m));
-  }
+  colors_.bring(s, op.color, link_of(*m));
   return true;
 }
 
@@ -155,7 +149,7 @@ void completion_delivery::run_cancels(seat& of, seat& by) noexcept {
   while (m != nullptr) {
     cancel_request* const after = m->after;
     of.io->cancel(*m->op, by.w);
-    by.w.post_to(m->color, link_of(*m));
+    colors_.bring(by, m->color, link_of(*m));
     m = after;
   }
 }

@@ -94,6 +94,8 @@ void posted_calls::look_again() noexcept {
 }
 
 void posted_calls::run() {
+  worker& w = worker::here();
+  seat& s = all_.of(w);
   frame_list calls;
   {
     const std::lock_guard hold(lock_);
@@ -103,16 +105,15 @@ void posted_calls::run() {
     // colors' inboxes in the order of their posts, so the lock is kept meanwhile.
     while (all_.shared && !calls.empty()) {
       const link l = take_first(calls);
-      worker::here().post_to(static_cast<call_frame&>(plain_of(l)).place, l);
+      colors_.bring(s, static_cast<call_frame&>(plain_of(l)).place, l);
     }
     has_any_.store(false, std::memory_order_relaxed);  // last: no call is missed meanwhile
   }
-  worker& w = worker::here();
   while (!calls.empty()) {
     const link l = take_first(calls);
     auto& call = static_cast<call_frame&>(plain_of(l));
-    if (!colors_.enter_for(all_.of(w), call.place)) {
-      w.post_to(call.place, l);
+    if (!colors_.enter_for(s, call.place)) {
+      colors_.bring(s, call.place, l);
       continue;
     }
     const context_note outer = std::exchange(w.context_now, w.root_context);
