@@ -61,6 +61,7 @@ uring_ring::uring_ring(std::uint32_t entries, std::uint32_t iowq_threads_max, bo
   if (answer < 0)
     throw failure(kernel_error(answer), "io_uring cannot be set up here (heddle doctor says why)");
   for (unsigned i = 0; i < ring_.sq.ring_entries; ++i) ring_.sq.array[i] = i;
+  enter_fd_ = ring_.ring_fd;
 }
 
 void uring_ring::start() noexcept {
@@ -72,27 +73,43 @@ void uring_ring::start() noexcept {
   HEDDLE_ASSERT(answer == 0, "the ring could not be enabled: run the driver on one thread");
   // The kernel may refuse both (it is old, or all slots of this thread are taken): then each call
   // looks the ring up, or the kernel keeps its own bound on threads.
-  if (!lent_ && io_uring_register_ring_fd(&ring_) == 1)
-    enter_flags_ |= IORING_ENTER_REGISTERED_RING;
+  if (!lent_) take_slot();
   unsigned threads_max[2] = {iowq_threads_max_, iowq_threads_max_};
   (void)io_uring_register_iowq_max_workers(&ring_, threads_max);
 }
 
-/// Changes the thread that may enter the ring. The ring number that a thread registered for its
-/// calls is not valid in another thread.
+/// Registers the ring in a slot of this thread, which saves a look-up in each call. The library's
+/// own function is of no use: it gives the slot back on whichever thread destroys the ring, where
+/// the same slot may belong to another ring.
+void uring_ring::take_slot() noexcept {
+  io_uring_rsrc_update slot{};
+  slot.offset = ~0U;  // any
+  slot.data = static_cast<std::uint64_t>(ring_.ring_fd);
+  if (::syscall(SYS_io_uring_register, ring_.ring_fd, IORING_REGISTER_RING_FDS, &slot, 1) != 1)
+    return;
+  slot_ = static_cast<int>(slot.offset);
+  slot_thread_ = ::gettid();
+  lend(false);
+}
+
+/// Changes the thread that may enter the ring. The slot is valid in the thread that registered it.
 void uring_ring::lend(bool out) noexcept {
   lent_ = out;
-  if (out) {
-    own_fd_ = (enter_flags_ & IORING_ENTER_REGISTERED_RING) != 0 ? ring_.enter_ring_fd : -1;
-    ring_.enter_ring_fd = ring_.ring_fd;
+  if (out || slot_ < 0) {
+    enter_fd_ = ring_.ring_fd;
     enter_flags_ &= ~static_cast<unsigned>(IORING_ENTER_REGISTERED_RING);
-  } else if (own_fd_ >= 0) {
-    ring_.enter_ring_fd = own_fd_;
+  } else {
+    enter_fd_ = slot_;
     enter_flags_ |= IORING_ENTER_REGISTERED_RING;
   }
 }
 
 uring_ring::~uring_ring() {
+  if (slot_ >= 0 && slot_thread_ == ::gettid()) {  // else it went with its thread
+    io_uring_rsrc_update slot{};
+    slot.offset = static_cast<unsigned>(slot_);
+    ::syscall(SYS_io_uring_register, ring_.ring_fd, IORING_UNREGISTER_RING_FDS, &slot, 1);
+  }
   io_uring_queue_exit(&ring_);
   if (notices_ >= 0) ::close(notices_);
   if (counted_ >= 0) ::close(counted_);
@@ -155,8 +172,8 @@ bool uring_ring::enter(nanoseconds timeout) noexcept {
     }
   }
   ++stats.enters;
-  const int answer = io_uring_enter2(static_cast<unsigned>(ring_.enter_ring_fd), unsent, wanted,
-                                     flags, static_cast<sigset_t*>(argument), argument_bytes);
+  const int answer = io_uring_enter2(static_cast<unsigned>(enter_fd_), unsent, wanted, flags,
+                                     static_cast<sigset_t*>(argument), argument_bytes);
   if (answer >= 0) {
     stats.requests += static_cast<unsigned>(answer);
     return answer > 0 || unsent == 0;

@@ -101,6 +101,7 @@ class uring_ring {
   [[nodiscard, gnu::cold, gnu::noinline]] io_uring_sqe& request_slow() noexcept;
   void move_backlog() noexcept;
   [[gnu::cold, gnu::noinline]] void start() noexcept;
+  void take_slot() noexcept;
 
   io_uring ring_{};
   std::deque<io_uring_sqe> backlog_;  // empty unless the kernel is out of memory
@@ -111,7 +112,9 @@ class uring_ring {
   int notices_ = -1;
   int counted_ = -1;
   bool deaf_ = false;
-  int own_fd_ = -1;  // the ring's number for calls of the first thread alone: see lend()
+  int enter_fd_ = -1;     // the descriptor, or the slot with IORING_ENTER_REGISTERED_RING
+  int slot_ = -1;         // where its first thread has registered the ring; valid there only
+  int slot_thread_ = -1;  // that thread
   bool lent_ = false;
   bool started_ = false;
 };

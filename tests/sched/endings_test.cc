@@ -488,6 +488,18 @@ task<> runs_inside(runtime& rt) {
 
 }  // namespace
 
+DRIVER_TEST(endings,
+            "a runtime goes on after one with several workers that began later has ended") {
+  ending_counts counts;
+  runtime outer(make(), ending_options(1, false));
+  outer.run(sleeps_shortly(counts));
+  {
+    runtime inner(make(), ending_options(2, false));
+    inner.run(sleeps_shortly(counts));
+  }
+  outer.run(sleeps_shortly(counts));
+}
+
 HEDDLE_TEST(endings, "runtimes of one thread that do not end like a stack are told the rule") {
   EXPECT_DEATH(
       {

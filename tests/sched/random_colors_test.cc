@@ -491,9 +491,13 @@ task<> color_world::take_permit(party& p) {
     if (!ended_early(held.error())) fault("a permit failed");
     co_return;
   }
-  if (++holders_ > static_cast<long>(permits)) fault("more holders than permits");
+  const struct holder {
+    explicit holder(long& n) : count(++n) {}
+    ~holder() { --count; }
+    long& count;
+  } one(holders_);
+  if (holders_ > static_cast<long>(permits)) fault("more holders than permits");
   for (std::uint64_t i = 0; i != turns; ++i) co_await yield();
-  --holders_;
 }
 
 task<> color_world::fire_preblock(party&) {
@@ -519,7 +523,9 @@ task<> color_world::post_from_thread(party& p) {
         [this, &rt, &s, c, calls, done = std::move(done), work = outside_work(rt)]() mutable {
           for (long i = 1; i <= calls; ++i) rt.post(c, [this, &s, c, i] { arrived(s, c, i); });
           rt.trigger(std::move(done), 7);
-          const outside_work last = std::move(work);
+          {
+            const outside_work dropped = std::move(work);
+          }
           --outside_left_;
         });
   }

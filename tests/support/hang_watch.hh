@@ -26,7 +26,10 @@ namespace heddle::test {
 class hang_watch {
  public:
   explicit hang_watch(std::uint64_t seed, std::chrono::seconds bound = std::chrono::seconds(20))
-      : seed_(seed), bound_(bound * seeds_slower), watching_([this] { watch(); }) {}
+      : seed_(seed),
+        bound_(bound * seeds_slower),
+        errors_(::dup(STDERR_FILENO)),
+        watching_([this] { watch(); }) {}
   hang_watch(const hang_watch&) = delete;
   hang_watch& operator=(const hang_watch&) = delete;
   ~hang_watch() {
@@ -36,6 +39,7 @@ class hang_watch {
     }
     ended_.notify_one();
     watching_.join();
+    ::close(errors_);
   }
 
  private:
@@ -45,6 +49,7 @@ class hang_watch {
     ::pthread_sigmask(SIG_BLOCK, &all, nullptr);  // the program's threads take its signals
     std::unique_lock hold(lock_);
     if (ended_.wait_for(hold, bound_, [this] { return over_; })) return;
+    ::dup2(errors_, STDERR_FILENO);  // the test may have put another file there
     std::fprintf(stderr, "seed %llu hangs; where its tasks wait:\n",
                  static_cast<unsigned long long>(seed_));
     ::kill(::getpid(), default_dump_signal);
@@ -54,6 +59,7 @@ class hang_watch {
 
   const std::uint64_t seed_;
   const std::chrono::seconds bound_;
+  const int errors_;
   std::mutex lock_;
   std::condition_variable ended_;
   bool over_ = false;
