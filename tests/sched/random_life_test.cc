@@ -325,12 +325,9 @@ void life::start_thread(runtime& rt) {
   });
 }
 
-/// A thread may wait for room, which only a runtime that turns makes.
+/// A thread may wait for room, which only a runtime that runs makes.
 void life::finish_threads(runtime& rt) {
-  while (posting_ != 0) {
-    rt.once();
-    std::this_thread::yield();
-  }
+  while (posting_ != 0) rt.run(ends(50us, 0));
   threads_.clear();
 }
 
