@@ -46,7 +46,7 @@ bool event_loop::turn_shared(seat& s, bool may_sleep) {
   const bool ran = colors_.run(s, all_.options.batch);
   w.now = s.io->now();
   s.round_at.store(since_epoch(w.now), std::memory_order_relaxed);
-  bool more = !w.ready.empty() || !s.queue.empty();
+  bool more = s.has_work();
   if (more && w.now - s.polled_at < all_.options.poll_interval) return true;
   if (ran && !more && may_sleep) {
     s.nap = nap_least;
@@ -61,7 +61,7 @@ bool event_loop::turn_shared(seat& s, bool may_sleep) {
   }
   const bool had_preblock = !s.preblock.empty();
   if (!more && had_preblock) run_preblock(s);
-  more = !w.ready.empty() || !s.queue.empty();
+  more = s.has_work();
   time_point until = time_point::min();
   bool parked = false;
   // A preblock event may have been the last thing that drain() waits for, so drain() looks again
@@ -104,12 +104,10 @@ bool event_loop::turn_shared(seat& s, bool may_sleep) {
   if (all_.options.stealing) {
     if (w.now - s.stood_in_at >= stand_in_after) stand_in(s);
     // The next frames may run for long, so another worker must be awake.
-    if (parked && parked_.asleep() + 1 == all_.seats.size() &&
-        (!w.ready.empty() || !s.queue.empty()))
-      parked_.wake_one(s);
+    if (parked && parked_.asleep() + 1 == all_.seats.size() && s.has_work()) parked_.wake_one(s);
   }
   w.memory.collect_remote();
-  return may_sleep || !w.ready.empty() || !s.queue.empty();
+  return may_sleep || s.has_work();
 }
 
 }  // namespace heddle

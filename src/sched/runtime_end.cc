@@ -91,6 +91,7 @@ bool runtime::end_of_tasks::is_busy() noexcept {
     preblocks_ = fired;
   }
   if (!parts.posted.brought(calls_) || !first.w.ready.empty()) return true;
+  if (all.shared && first.has_work()) return true;
   if (preblock_waits && fired == preblocks_) return true;
   if (first.io->pending() > 0 || first.cancels != nullptr || first.kept_completions != nullptr)
     return true;

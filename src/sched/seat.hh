@@ -56,6 +56,11 @@ struct seat {
   static constexpr std::size_t line = 64;
   static constexpr std::align_val_t page{4096};
 
+  /// Whether frames of a color are ready here; for one of several workers.
+  [[nodiscard]] bool has_work() const noexcept {
+    return !w.ready.empty() || !queue.empty() || (held != nullptr && held->inbox.has_more());
+  }
+
   worker w;
   timer_wheel wheel;
   short_lock wheel_lock;  // with several workers

@@ -395,6 +395,7 @@ std::string life::live(int nested) {
     options.batch = draw_.one_of(3) ? 1 : 256;
     options.posted_max = draw_.one_of(3) ? 2 : 65536;
     options.color_places = draw_.one_of(3) ? 4 : 65536;
+    options.memory_bytes = std::size_t{64} << 20;  // abandoned for good where a handle is left
     options.stealing = !draw_.one_of(8);
     if (draw_.one_of(3)) options.spin = {};
     options.report = [this](const diagnostic& d) {
