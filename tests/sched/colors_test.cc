@@ -14,6 +14,7 @@
 #include "heddle/sched/checked.hh"
 #include "heddle/sched/runtime.hh"
 #include "heddle/sync/atomically.hh"
+#include "support/seeds.hh"
 #include "support/test.hh"
 #include "support/virtual_runtime.hh"
 
@@ -28,11 +29,6 @@ struct seeded_driver : virtual_driver {
   std::uint64_t seed;
 };
 
-std::uint64_t first_seed() {
-  const char* const text = std::getenv("HEDDLE_SEED");
-  return text == nullptr ? 1 : std::strtoull(text, nullptr, 10);
-}
-
 /// The body on one worker, on simulated workers in many orders, and on threads.
 void in_every_world(const std::function<void(runtime&)>& body, runtime_options options = {}) {
   {
@@ -41,12 +37,11 @@ void in_every_world(const std::function<void(runtime&)>& body, runtime_options o
     runtime rt(std::make_unique<virtual_driver>(), options);
     body(rt);
   }
-  for (std::uint64_t seed = first_seed(), end = seed + 30; seed != end; ++seed) {
-    SCOPED_TRACE("simulated workers, HEDDLE_SEED=" + std::to_string(seed));
+  for_seeds(30, [&](std::uint64_t seed) {
     options.workers = 2 + static_cast<unsigned>(seed % 3);
     runtime rt(std::make_unique<seeded_driver>(seed), options);
     body(rt);
-  }
+  });
   for (const char* driver : {"epoll", "poll"}) {
     SCOPED_TRACE(std::string("four threads, ") + driver);
     options.workers = 4;
@@ -585,7 +580,7 @@ HEDDLE_TEST(color_heap, "gives the least key first, and ties in the order of the
   struct node : ready_color {
     int n = 0;
   };
-  for (std::uint64_t seed = 1; seed != 200; ++seed) {
+  for_seeds(200, [](std::uint64_t seed) {
     std::vector<node> nodes(50);
     color_heap heap;
     std::uint64_t state = seed;
@@ -604,7 +599,7 @@ HEDDLE_TEST(color_heap, "gives the least key first, and ties in the order of the
       ++count;
     }
     EXPECT_EQ(count, 50);
-  }
+  });
 }
 
 HEDDLE_TEST(checked,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // How run() and drain() end: generated programs of tasks, posted calls, threads outside and stops
-// give the same answers with any number of workers, and always return. HEDDLE_SEED repeats one.
+// give the same answers with any number of workers, and always return.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -21,6 +21,8 @@
 #include "heddle/io/signal.hh"
 #include "heddle/io/watched_descriptor.hh"
 #include "support/drivers.hh"
+#include "support/hang_watch.hh"
+#include "support/seeds.hh"
 #include "support/test.hh"
 #include "support/virtual_runtime.hh"
 
@@ -28,29 +30,6 @@ namespace heddle::test {
 namespace {
 
 using namespace std::chrono_literals;
-
-/// Ends the test program, with the command that repeats the case, if the case takes too long. No
-/// thread: a program that waits for other threads would wait for that one.
-class hang_alarm {
- public:
-  explicit hang_alarm(const std::string& how, unsigned seconds = 40) {
-    std::snprintf(text_, sizeof text_, "HANGS: %s\n", how.c_str());
-    before_ = ::signal(SIGALRM, [](int) {
-      static_cast<void>(!::write(STDERR_FILENO, text_, std::char_traits<char>::length(text_)));
-      ::_exit(3);
-    });
-    ::alarm(seconds);
-  }
-  hang_alarm(const hang_alarm&) = delete;
-  ~hang_alarm() {
-    ::alarm(0);
-    ::signal(SIGALRM, before_);
-  }
-
- private:
-  static inline char text_[300];
-  void (*before_)(int);
-};
 
 runtime_options ending_options(unsigned workers, bool stealing, const char* driver = "epoll") {
   runtime_options options;
@@ -210,21 +189,12 @@ std::string outcome_of(const ending_plan& plan, unsigned workers, bool stealing)
   return text + ", calls " + std::to_string(counts.calls);
 }
 
-std::uint64_t ending_seed() {
-  const char* const text = std::getenv("HEDDLE_SEED");
-  return text == nullptr ? 1 : std::strtoull(text, nullptr, 10);
-}
-
 }  // namespace
 
 HEDDLE_TEST(endings, "D1 any number of workers gives the answers of one, and returns") {
-  const bool one = std::getenv("HEDDLE_SEED") != nullptr;
   const bool has_ring = driver_maker("io_uring").missing().empty();
-  for (std::uint64_t seed = ending_seed(), end = seed + (one ? 1 : 60); seed != end; ++seed) {
-    const std::string how =
-        "HEDDLE_SEED=" + std::to_string(seed) + " sched_test --gtest_filter='endings.D1*'";
-    SCOPED_TRACE(how);
-    const hang_alarm alarm(how);
+  for_seeds(60, [has_ring](std::uint64_t seed) {
+    const hang_watch watch(seed, 40);
     ending_plan plan(seed);
     if (!has_ring) plan.driver = "epoll";
     const std::string alone = outcome_of(plan, 1, true);
@@ -233,7 +203,7 @@ HEDDLE_TEST(endings, "D1 any number of workers gives the answers of one, and ret
       for (const bool stealing : {false, true})
         EXPECT_EQ(outcome_of(plan, workers, stealing), alone)
             << workers << " workers, stealing " << stealing;
-  }
+  });
 }
 
 namespace {
@@ -260,7 +230,7 @@ HEDDLE_TEST(endings, "an operation in the background on one worker hides none of
   for (const char* driver : {"epoll", "poll"})
     for (const unsigned workers : {1U, 2U}) {
       SCOPED_TRACE(std::string(driver) + ", workers: " + std::to_string(workers));
-      const hang_alarm alarm("an operation in the background");
+      const hang_watch watch("an operation in the background");
       ending_counts counts;
       bool got = false;
       runtime rt(ending_options(workers, false, driver));
@@ -284,7 +254,7 @@ HEDDLE_TEST(endings, "work that a thread drops while all workers sleep ends the 
   for (const unsigned workers : {1U, 2U, 4U})
     for (const bool stealing : {false, true}) {
       SCOPED_TRACE(workers);
-      const hang_alarm alarm("work that is dropped");
+      const hang_watch watch("work that is dropped");
       ending_counts counts;
       runtime rt(ending_options(workers, stealing));
       std::jthread dropper([&rt, workers, work = outside_work(rt)]() mutable {

@@ -421,7 +421,7 @@ std::string life::live(int nested) {
     }
     // Tasks that wait for these events are over after a drain.
     if (draw_.one_of(2) && rt.drain() != 0) fault("tasks are left before the end");
-    if (frames_ == 0 && draw_.one_of(2)) kept_.clear();
+    if (frames_ == 0 && !draw_.one_of(8)) kept_.clear();
     rt.stop();
   }
   if (reports_ != (kept_.empty() ? 0 : 1))

@@ -1,69 +1,60 @@
 // SPDX-License-Identifier: MIT
-// Generated programs on real threads: a run that does not end within a bound of real time writes
-// the runtimes' dump to stderr and ends the process, with the seed, instead of waiting for ever.
+// Generated programs on real threads: a run that does not end within a bound of real time says its
+// seed, writes the runtimes' dump to stderr and ends the process, instead of waiting for ever. A
+// signal does that and not a thread, because a runtime asks whether the process has other threads.
 #pragma once
 
-#include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
 
-#include <chrono>
-#include <condition_variable>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <mutex>
-#include <thread>
+#include <cstring>
+#include <string>
 
 #include "heddle/sched/runtime_options.hh"
 #include "support/seeds.hh"
 
 namespace heddle::test {
 
-/// Watches one run, from its construction to its end.
+/// Watches one run, from its construction to its end; one at a time.
 ///
-///   hang_watch watch(seed);
+///   const hang_watch watch(seed);
 ///   rt.run(program());
 class hang_watch {
  public:
-  explicit hang_watch(std::uint64_t seed, std::chrono::seconds bound = std::chrono::seconds(20))
-      : seed_(seed),
-        bound_(bound * seeds_slower),
-        errors_(::dup(STDERR_FILENO)),
-        watching_([this] { watch(); }) {}
+  explicit hang_watch(std::uint64_t seed, unsigned seconds = 20)
+      : hang_watch("seed " + std::to_string(seed), seconds) {}
+  explicit hang_watch(const std::string& what, unsigned seconds = 40) {
+    std::snprintf(text, sizeof text, "%s hangs; where its tasks wait:\n", what.c_str());
+    errors = ::dup(STDERR_FILENO);
+    dumped = false;
+    before_ = ::signal(SIGALRM, [](int) { ring(); });
+    ::alarm(seconds * seeds_slower);
+  }
   hang_watch(const hang_watch&) = delete;
   hang_watch& operator=(const hang_watch&) = delete;
   ~hang_watch() {
-    {
-      const std::lock_guard hold(lock_);
-      over_ = true;
-    }
-    ended_.notify_one();
-    watching_.join();
-    ::close(errors_);
+    ::alarm(0);
+    ::signal(SIGALRM, before_);
+    ::close(errors);
   }
 
  private:
-  void watch() {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_BLOCK, &all, nullptr);  // the program's threads take its signals
-    std::unique_lock hold(lock_);
-    if (ended_.wait_for(hold, bound_, [this] { return over_; })) return;
-    ::dup2(errors_, STDERR_FILENO);  // the test may have put another file there
-    std::fprintf(stderr, "seed %llu hangs; where its tasks wait:\n",
-                 static_cast<unsigned long long>(seed_));
+  /// Asks for the dump, and a few seconds later ends the process.
+  static void ring() {
+    if (dumped) std::abort();
+    dumped = true;
+    ::dup2(errors, STDERR_FILENO);  // the test may have put another file there
+    static_cast<void>(!::write(STDERR_FILENO, text, std::strlen(text)));
+    ::alarm(5);
     ::kill(::getpid(), default_dump_signal);
-    ended_.wait_for(hold, std::chrono::seconds(5), [this] { return over_; });
-    std::abort();
   }
-
-  const std::uint64_t seed_;
-  const std::chrono::seconds bound_;
-  const int errors_;
-  std::mutex lock_;
-  std::condition_variable ended_;
-  bool over_ = false;
-  std::thread watching_;  // last: it uses the others
+  static inline char text[100];
+  static inline int errors = -1;
+  static inline volatile sig_atomic_t dumped = 0;
+  void (*before_)(int);
 };
 
 }  // namespace heddle::test

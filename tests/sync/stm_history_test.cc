@@ -14,6 +14,7 @@
 #include "heddle/heddle.hh"
 #include "heddle/sync/atomically.hh"
 #include "on_threads.hh"
+#include "support/seeds.hh"
 #include "support/test.hh"
 
 using namespace heddle;
@@ -196,27 +197,27 @@ constexpr int scale = HEDDLE_TSAN || HEDDLE_ASAN ? 1 : 5;
 }  // namespace
 
 HEDDLE_TEST(stm_history, "every long history is one of a sequential model") {
-  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+  heddle::test::for_seeds(8, [](std::uint64_t seed) {
     history h;
     run_history(h, seed, 3, 50 * scale);
     const precedence rules(h);
     const std::vector<const record*> order = rules.order();
-    ASSERT_EQ(order.size(), rules.size()) << "no order of them exists; seed " << seed;
+    ASSERT_EQ(order.size(), rules.size()) << "no order of them exists";
     model m;
     for (const record* r : order) {
-      ASSERT_TRUE(m.explains(*r)) << "seed " << seed;
+      ASSERT_TRUE(m.explains(*r));
       m.apply(*r);
     }
-    EXPECT_TRUE(m.is_now(h)) << "seed " << seed;
-  }
+    EXPECT_TRUE(m.is_now(h));
+  });
 }
 
 HEDDLE_TEST(stm_history, "every short history without reads before writes is one as well") {
-  for (std::uint64_t seed = 100; seed < 100 + 12 * scale; ++seed) {
+  heddle::test::for_seeds(60, [](std::uint64_t seed) {
     history h;
     h.blind = true;
     run_history(h, seed, 3, 4);
     std::vector<std::size_t> done(h.threads.size());
-    EXPECT_TRUE(some_order_explains(h, done, {})) << "seed " << seed;
-  }
+    EXPECT_TRUE(some_order_explains(h, done, {}));
+  });
 }
