@@ -113,8 +113,8 @@ class uring_ring {
   int counted_ = -1;
   bool deaf_ = false;
   int enter_fd_ = -1;     // the descriptor, or the slot with IORING_ENTER_REGISTERED_RING
-  int slot_ = -1;         // where its first thread has registered the ring; valid there only
-  int slot_thread_ = -1;  // that thread
+  int slot_ = -1;         // the slot in its first thread, and valid only there; or -1
+  int slot_thread_ = -1;  // the number of that thread
   bool lent_ = false;
   bool started_ = false;
 };

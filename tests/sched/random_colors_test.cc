@@ -62,13 +62,13 @@ enum class color_step : unsigned {
 };
 
 /// What all parties share. It must outlive the runtime.
-class color_world {
+class steps_world {
  public:
   static constexpr std::size_t channels = 2, accounts = 3;
   static constexpr long in_accounts = 30;
   static constexpr std::uint32_t permits = 2;
 
-  color_world(std::uint64_t seed, bool with_threads)
+  steps_world(std::uint64_t seed, bool with_threads)
       : seed_(seed), threads_(with_threads), draw_(seed) {
     const auto steps = static_cast<unsigned>(color_step::count);
     for (unsigned i = 0; i != steps; ++i)
@@ -235,7 +235,7 @@ bool ended_early(std::error_code e) noexcept {
   return e == color_errc::operation_canceled || e == color_errc::timed_out;
 }
 
-task<long> color_world::visit(color c, long n, draws d, int depth) {
+task<long> steps_world::visit(color c, long n, draws d, int depth) {
   co_await enter(c);
   touch(c, 1);
   if (d.one_of(3)) {
@@ -264,7 +264,7 @@ task<long> color_world::visit(color c, long n, draws d, int depth) {
   co_return 2 * n;
 }
 
-task<> color_world::checked_visit(party& p) {
+task<> steps_world::checked_visit(party& p) {
   const color c = some_color(p.draw);
   const long n = static_cast<long>(p.draw.below(1000));
   const draws inner(p.draw.next());
@@ -275,7 +275,7 @@ task<> color_world::checked_visit(party& p) {
     fault("a visit failed: " + got.error().message());
 }
 
-task<> color_world::race(party& p) {
+task<> steps_world::race(party& p) {
   const color first = some_color(p.draw), second = some_color(p.draw);
   const draws one(p.draw.next()), two(p.draw.next());
   const nanoseconds span = some_span(p.draw);
@@ -291,7 +291,7 @@ task<> color_world::race(party& p) {
   if ((got->index == 0 && !a) || (got->index == 1 && !b)) fault("a race's winner has no value");
 }
 
-task<> color_world::push(party& p) {
+task<> steps_world::push(party& p) {
   const std::size_t channel = p.draw.below(channels);
   const long id = next_id_.fetch_add(1);
   if (id >= static_cast<long>(pushed_.size())) co_return;
@@ -307,7 +307,7 @@ task<> color_world::push(party& p) {
 }
 
 /// Of each pusher, values come in the order in which they were pushed.
-void color_world::popped(party& p, std::size_t channel, long value) {
+void steps_world::popped(party& p, std::size_t channel, long value) {
   const long id = value / 16;
   ++popped_[static_cast<std::size_t>(id)];
   long& last =
@@ -316,7 +316,7 @@ void color_world::popped(party& p, std::size_t channel, long value) {
   last = id;
 }
 
-task<> color_world::pop(party& p) {
+task<> steps_world::pop(party& p) {
   const std::size_t channel = p.draw.below(channels);
   const nanoseconds span = some_span(p.draw);
   if (p.draw.one_of(3)) {
@@ -336,7 +336,7 @@ task<> color_world::pop(party& p) {
   }
 }
 
-task<> color_world::transfer(party& p) {
+task<> steps_world::transfer(party& p) {
   const std::size_t from = p.draw.below(accounts), to = p.draw.below(accounts);
   const long much = static_cast<long>(p.draw.below(7));
   const auto body = [this, from, to, much](transaction& tx) {
@@ -350,7 +350,7 @@ task<> color_world::transfer(party& p) {
   if (!done && !ended_early(done.error())) fault("a transaction failed");
 }
 
-task<> color_world::wait_for_sum(party& p) {
+task<> steps_world::wait_for_sum(party& p) {
   const std::size_t which = p.draw.below(accounts);
   const long least = in_accounts - 5 + static_cast<long>(p.draw.below(10));
   const nanoseconds span = some_span(p.draw);
@@ -364,7 +364,7 @@ task<> color_world::wait_for_sum(party& p) {
   if (!there && !ended_early(there.error())) fault("a waiting transaction failed");
 }
 
-task<> color_world::trigger_in(color c, event<int> e, int value, bool waits) {
+task<> steps_world::trigger_in(color c, event<int> e, int value, bool waits) {
   touch(c, 6);
   if (waits) static_cast<void>(co_await as_expected(sleep_for(10us)));
   if (value % 2 == 0) {
@@ -376,7 +376,7 @@ task<> color_world::trigger_in(color c, event<int> e, int value, bool waits) {
   copy.trigger(value);
 }
 
-task<> color_world::wait_for_event(party& p) {
+task<> steps_world::wait_for_event(party& p) {
   const std::uint64_t events = p.draw.from(1, 4);
   std::array<int, 4> got{};
   std::error_code why;
@@ -400,13 +400,13 @@ task<> color_world::wait_for_event(party& p) {
   co_await s.settled();
 }
 
-task<> color_world::drop_in(color c, event<> e, bool yields) {
+task<> steps_world::drop_in(color c, event<> e, bool yields) {
   touch(c, 7);
   const event<> copy = e;
   if (yields) co_await yield();
 }
 
-task<> color_world::wait_for_dropped(party& p) {
+task<> steps_world::wait_for_dropped(party& p) {
   rendezvous<> r(drops::unreported);
   scope s;
   {
@@ -422,14 +422,14 @@ task<> color_world::wait_for_dropped(party& p) {
   co_await s.settled();
 }
 
-void color_world::arrived(sequence& s, color c, long number) {
+void steps_world::arrived(sequence& s, color c, long number) {
   touch(c, 8);
   if (s.last + 1 != number) fault("posted calls in another order");
   s.last = number;
   s.ran.fetch_add(1, std::memory_order_relaxed);
 }
 
-void color_world::post(party& p) {
+void steps_world::post(party& p) {
   for (std::uint64_t i = 0, n = p.draw.from(1, 4); i != n; ++i) {
     const color c = some_color(p.draw);
     sequence& s = p.posts[worker::here().place_of(c.number)];
@@ -442,7 +442,7 @@ void color_world::post(party& p) {
   }
 }
 
-void color_world::message(party& p) {
+void steps_world::message(party& p) {
   for (std::uint64_t i = 0, n = p.draw.from(1, 4); i != n; ++i) {
     const color c = some_color(p.draw);
     sequence& s = p.messages[worker::here().place_of(c.number)];
@@ -458,14 +458,14 @@ struct color_life {
   std::atomic<long>& ended;
 };
 
-task<> color_world::child(color c, nanoseconds span) {
+task<> steps_world::child(color c, nanoseconds span) {
   const color_life counted(begun_, over_);
   touch(c, 9);
   const result<void> slept = co_await as_expected(sleep_for(span));
   touch(c, slept ? 10 : 11);
 }
 
-task<> color_world::children(party& p) {
+task<> steps_world::children(party& p) {
   scope s;
   for (std::uint64_t i = 0, n = p.draw.from(1, 4); i != n; ++i) {
     const color c = some_color(p.draw);
@@ -479,7 +479,7 @@ task<> color_world::children(party& p) {
   if (s.live() != 0) fault("a scope has settled with tasks");
 }
 
-task<> color_world::take_permit(party& p) {
+task<> steps_world::take_permit(party& p) {
   const color c = gate_home_;
   const nanoseconds span = some_span(p.draw);
   const std::uint64_t turns = p.draw.below(3);
@@ -500,14 +500,14 @@ task<> color_world::take_permit(party& p) {
   for (std::uint64_t i = 0; i != turns; ++i) co_await yield();
 }
 
-task<> color_world::fire_preblock(party&) {
+task<> steps_world::fire_preblock(party&) {
   rendezvous<> r(drops::unreported);
   runtime::here().preblock(r.make_event());
   static_cast<void>(co_await as_expected(r));
 }
 
 /// A thread posts numbered calls, and triggers an event at last.
-task<> color_world::post_from_thread(party& p) {
+task<> steps_world::post_from_thread(party& p) {
   int got = 0;
   rendezvous<> r;
   const color c = some_color(p.draw);
@@ -533,7 +533,7 @@ task<> color_world::post_from_thread(party& p) {
   if (woken && got != 7) fault("a thread's event brings a wrong value");
 }
 
-task<> color_world::one_step(party& p, color_step kind) {
+task<> steps_world::one_step(party& p, color_step kind) {
   switch (kind) {
     case color_step::yields:
       co_await yield();
@@ -615,7 +615,7 @@ task<> color_world::one_step(party& p, color_step kind) {
 }
 
 /// Several steps in a time limit.
-task<> color_world::more_steps(party& p) {
+task<> steps_world::more_steps(party& p) {
   for (std::uint64_t i = 0, n = p.draw.from(1, 4); i != n; ++i) {
     const color_step kind = kinds_[p.draw.below(kinds_.size())];
     ++reached_[static_cast<std::size_t>(kind)];
@@ -623,7 +623,7 @@ task<> color_world::more_steps(party& p) {
   }
 }
 
-task<> color_world::party_task(party& p) {
+task<> steps_world::party_task(party& p) {
   const color_life counted(begun_, over_);
   touch(p.now, 0);
   for (std::uint64_t i = 0, n = p.draw.from(3, 30); i != n; ++i) {
@@ -646,7 +646,7 @@ task<> color_world::party_task(party& p) {
   }
 }
 
-task<> color_world::program() {
+task<> steps_world::program() {
   scope s;
   for (std::uint64_t i = 0; i != parties_; ++i) {
     party& p = all_.emplace_back(seed_, i);
@@ -667,7 +667,7 @@ task<> color_world::program() {
   ended_ = true;
 }
 
-std::string color_world::verdict() {
+std::string steps_world::verdict() {
   outside_.clear();
   const std::size_t ids = std::min(static_cast<std::size_t>(next_id_), pushed_.size());
   for (std::size_t i = 0; i != ids; ++i)
@@ -690,7 +690,7 @@ std::string color_world::verdict() {
 }
 
 /// How the program is run: as one, beside others until stop(), or by single turns from outside.
-void run_colors(runtime& rt, color_world& world, draws& draw, sim_driver* sim) {
+void run_colors(runtime& rt, steps_world& world, draws& draw, sim_driver* sim) {
   switch (draw.below(3)) {
     case 0:
       rt.run(world.program());
@@ -718,7 +718,7 @@ struct colors_outcome {
 };
 
 colors_outcome simulate_colors(std::uint64_t seed, std::uint64_t* reached = nullptr) {
-  color_world world(seed, false);
+  steps_world world(seed, false);
   colors_outcome out;
   draws draw(seed, 99);
   std::size_t left = 0, files = 0;
@@ -762,7 +762,7 @@ HEDDLE_TEST(random_colors, "random steps over colors end as the model says, in a
 }
 
 void run_threads(std::uint64_t seed, const char* driver) {
-  color_world world(seed, true);
+  steps_world world(seed, true);
   draws draw(seed, 99);
   std::size_t left = 0;
   const hang_watch watch(seed);

@@ -30,22 +30,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-enum class life_phase : unsigned {
-  program,
-  stopped,
-  vain,
-  vain_for_thread,
-  for_thread,
-  drain,
-  turns,
-  spawn,
-  post,
-  threads,
-  dump,
-  nested,
-  count
-};
-
 /// Drops what is written to stderr, dumps above all; not the text of a failed assertion.
 class errors_dropped {
  public:
@@ -78,9 +62,9 @@ class life {
  public:
   life(std::uint64_t seed, std::uint64_t stream, const char* driver)
       : draw_(seed, stream), seed_(seed), stream_(stream), driver_(driver) {
-    const auto all = static_cast<unsigned>(life_phase::count);
+    const auto all = static_cast<unsigned>(phase::count);
     for (unsigned i = 0; i != all; ++i)
-      if (i == 0 || draw_.one_of(2)) kinds_.push_back(static_cast<life_phase>(i));
+      if (i == 0 || draw_.one_of(2)) kinds_.push_back(static_cast<phase>(i));
   }
 
   /// From the construction of the runtime to its end. The first fault, or an empty text.
@@ -88,6 +72,21 @@ class life {
   [[nodiscard]] std::uint64_t hash() const noexcept { return hash_; }
 
  private:
+  enum class phase : unsigned {
+    program,
+    stopped,
+    vain,
+    vain_for_thread,
+    for_thread,
+    drain,
+    turns,
+    spawn,
+    post,
+    threads,
+    dump,
+    nested,
+    count
+  };
   /// A callable that is counted while it exists, and when it runs.
   struct counted_call {
     counted_call(life& of, int more, bool may_be_dropped)
@@ -129,7 +128,7 @@ class life {
   task<> stops_soon(nanoseconds span);
   task<int> waits_for(std::shared_ptr<std::atomic<event<int>*>> out);
 
-  void one_phase(runtime& rt, life_phase kind, int nested);
+  void one_phase(runtime& rt, phase kind, int nested);
   void run_vain(runtime& rt, bool for_thread);
   void run_stopped(runtime& rt);
   void run_for_thread(runtime& rt);
@@ -140,7 +139,7 @@ class life {
   draws draw_;
   const std::uint64_t seed_, stream_;
   const char* const driver_;
-  std::vector<life_phase> kinds_;
+  std::vector<phase> kinds_;
   std::atomic<long> callables_{0}, frames_{0};
   std::atomic<long> accepted_{0}, ran_{0}, accepted_late_{0}, ran_late_{0}, reports_{0};
   std::mutex lock_;
@@ -331,51 +330,51 @@ void life::finish_threads(runtime& rt) {
   threads_.clear();
 }
 
-void life::one_phase(runtime& rt, life_phase kind, int nested) {
+void life::one_phase(runtime& rt, phase kind, int nested) {
   switch (kind) {
-    case life_phase::program: {
+    case phase::program: {
       const nanoseconds span = some_span();
       const std::uint64_t yields = draw_.below(8);
       if (rt.run(ends(span, yields)) != 7) fault("a program gives a wrong value");
       break;
     }
-    case life_phase::stopped:
+    case phase::stopped:
       run_stopped(rt);
       break;
-    case life_phase::vain:
+    case phase::vain:
       run_vain(rt, false);
       break;
-    case life_phase::vain_for_thread:
+    case phase::vain_for_thread:
       run_vain(rt, true);
       break;
-    case life_phase::for_thread:
+    case phase::for_thread:
       if (!simulated()) run_for_thread(rt);
       break;
-    case life_phase::drain:
+    case phase::drain:
       if (rt.drain() != 0) fault("tasks are left after drain()");
       if (frames_ != 0) fault("frames are left after drain()");
       break;
-    case life_phase::turns:
+    case phase::turns:
       for (std::uint64_t i = 0, n = draw_.from(1, 20); i != n; ++i) rt.once();
       break;
-    case life_phase::spawn:
+    case phase::spawn:
       spawn(rt);
       break;
-    case life_phase::post:
+    case phase::post:
       for (std::uint64_t i = 0, n = draw_.from(1, 6); i != n; ++i)
         post(rt, some_color(), static_cast<int>(draw_.below(3)), draw_.one_of(2));
       break;
-    case life_phase::threads:
+    case phase::threads:
       if (!simulated() && threads_.size() < 3) start_thread(rt);
       break;
-    case life_phase::dump:
+    case phase::dump:
       if (draw_.one_of(2)) {
         if (rt.dump().empty()) fault("a dump is empty");
       } else if (!simulated()) {
         ::raise(SIGQUIT);  // delivered to this thread, so not after the runtime has ended
       }
       break;
-    case life_phase::nested:
+    case phase::nested:
       if (nested != 0) {
         life inner(seed_, stream_ * 7 + draw_.below(1000) + 1, driver_);
         const std::string wrong = inner.live(nested - 1);
