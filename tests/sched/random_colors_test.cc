@@ -748,7 +748,7 @@ colors_outcome simulate_colors(std::uint64_t seed, std::uint64_t* reached = null
 
 HEDDLE_TEST(random_colors, "random steps over colors end as the model says, in any order") {
   std::array<std::uint64_t, static_cast<std::size_t>(color_step::count)> reached{};
-  const sim::seeds_outcome all = for_seeds(800, [&](std::uint64_t seed) {
+  const sim::seeds_outcome all = for_seeds(500, [&](std::uint64_t seed) {
     const colors_outcome first = simulate_colors(seed, reached.data());
     EXPECT_EQ(first.verdict, "");
     if (seed % 20 != 0 || !first.verdict.empty()) return;
