@@ -12,12 +12,20 @@
 namespace heddle::http::detail {
 namespace {
 
-constexpr std::size_t one_write_max = 64 * 1024;  // most sockets take it at once
+/// A request of so many bytes is written before its answer is read: the systems of both ends take
+/// that much even if no end reads. A longer one must not wait for a server that does not read on
+/// before its answer is read.
+constexpr std::size_t one_write_max = 4 * 1024;
+constexpr std::size_t try_max = 64 * 1024;  // most sockets take it at once
 
 class http1_upload final : public body_upload {
  public:
-  http1_upload(const outgoing& what, stream to, std::string head, nanoseconds patience)
-      : body_upload(what), to_(std::move(to)), head_(std::move(head)), patience_(patience) {}
+  /// Sends the body, but for its first `skipped` bytes, behind this head.
+  http1_upload(const outgoing& what, stream to, std::string head, std::size_t skipped,
+               nanoseconds patience)
+      : body_upload(what), to_(std::move(to)), head_(std::move(head)), patience_(patience) {
+    skip(skipped);
+  }
 
  private:
   task<bool> begin() override { return write(head_); }
@@ -50,7 +58,8 @@ class http1_upload final : public body_upload {
 }  // namespace
 
 task<> exchange_over_http1::send(const outgoing& what, std::string head) {
-  if (!what.parts() && what.bytes().size() <= one_write_max) {
+  const std::size_t head_bytes = head.size(), body_bytes = what.bytes().size();
+  if (!what.parts() && (body_bytes == 0 || head_bytes + body_bytes <= one_write_max)) {
     head += what.bytes();
     const time_point due = limit_of(options_->timeouts.transfer);
     const auto done = co_await as_expected(
@@ -59,8 +68,17 @@ task<> exchange_over_http1::send(const outgoing& what, std::string head) {
     if (!done && !connection_gone(done.error())) fail(done.error(), "the request cannot be sent");
     co_return;
   }
-  upload_ =
-      std::make_shared<http1_upload>(what, lease_.on, std::move(head), options_->timeouts.transfer);
+  std::size_t skipped = 0;
+  if (!what.parts() && body_bytes <= try_max) {
+    head += what.bytes();
+    const sent_now sent = lease_.on.try_write(byte_view(std::string_view(head)));
+    if (sent.complete(head.size())) co_return;
+    if (sent.bytes > head_bytes) skipped = sent.bytes - head_bytes;
+    head.resize(head_bytes);
+    head.erase(0, sent.bytes - skipped);
+  }
+  upload_ = std::make_shared<http1_upload>(what, lease_.on, std::move(head), skipped,
+                                           options_->timeouts.transfer);
   body_upload::start(upload_);
 }
 

@@ -336,6 +336,30 @@ DRIVER_TEST(client, "an answer to half a body is given, and the rest is not sent
   }));
 }
 
+task<http::response> return_parts(http::request& r) {
+  http::body_writer out = co_await r.start(http::response(200));
+  for (;;) {
+    const std::string_view part = co_await r.read();
+    if (part.empty()) break;
+    co_await out.write(part);
+  }
+  co_return out.done();
+}
+
+HEDDLE_TEST(client, "an answer that is made of the body is read while the body is sent") {
+  HEDDLE_NEEDS_TCP();
+  runtime rt(std::make_unique<sim_driver>(sim_options{.socket_buffer_bytes = 4096}), one_worker());
+  rt.run(with_server(return_parts, {}, [](address at, http::server&) -> task<> {
+    http::client web(of_version());
+    const std::string body(50'000, 'b');
+    http::outgoing what("POST", url_of(at));
+    what.body("text/plain", body).timeout(5s);
+    const http::fetched got = co_await web.send(std::move(what));
+    EXPECT_TRUE(got.body == body);
+    EXPECT_EQ(web.idle(), 1U);
+  }));
+}
+
 DRIVER_TEST(client, "requests that would split or lie are refused before anything is sent") {
   runtime rt(make());
   rt.run([]() -> task<> {

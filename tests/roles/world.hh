@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: MIT
+// The parties of a run, and the run itself: visitors, perhaps a proxy, servers that may drain and
+// begin again, the layers below them, and the checks of every end. A test says which parties and
+// layers there are; the seed draws all else.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "heddle/heddle.hh"
+#include "heddle/proxy/reverse_proxy.hh"
+#include "heddle/sync/latch.hh"
+#include "roles/wire_client.hh"
+#include "support/drivers.hh"
+#include "support/resplit.hh"
+#if HEDDLE_WITH_TLS
+#include "heddle/tls/stream.hh"
+#include "support/tls_files.hh"
+#endif
+
+namespace heddle::test::roles {
+
+/// The stream below HTTP. The last two need room tls.
+enum class layer : std::uint8_t { tcp, resplit, tls, tls_own_records };
+
+struct cast {
+  bool http2 = false;           // our clients speak HTTP/2
+  layer below = layer::tcp;     // between clients and the first server
+  bool proxied = false;         // a proxy between clients and servers
+  bool upstream_http2 = false;  // between the proxy and the servers
+  layer upstream = layer::tcp;
+  /// Each party in a color of its own, for several workers.
+  bool colors = false;
+};
+
+/// The end of one life of a server, and the time until its next one.
+struct restart {
+  nanoseconds after{};
+  bool graceful = true;
+  nanoseconds down{};
+};
+
+/// Everything that a run draws.
+struct run_plan {
+  run_plan(std::uint64_t number, const cast& of, script_options o, draws d, kinds kinds_on)
+      : seed(number), parties(of), on(kinds_on) {
+    plays = draw_script(d, on, o);
+    const auto brief = [&] { return std::chrono::milliseconds(100) + d.pause(o.pause_max); };
+    const bool brief_limits = on.has(step::short_limits);
+    server.body_bytes_per_second_min = 0;
+    const nanoseconds long_time = std::chrono::minutes(20);
+    for (nanoseconds* each : {&server.header_timeout, &server.body_timeout, &server.write_timeout,
+                              &client.timeouts.answer, &client.timeouts.transfer})
+      *each = brief_limits && d.one_in(2) ? brief() : long_time;
+    client.timeouts.whole = std::chrono::hours(2);
+    client.timeouts.connect = brief_limits ? brief() : long_time;
+    if (brief_limits) server.linger_timeout = brief();
+    const bool idles = d.one_in(3);
+    if (idles) server.idle_timeout = brief();
+    if (d.one_in(3)) client.timeouts.idle = brief();
+    server.drain_grace = d.pause(o.pause_max);
+    server.pipeline_max = 1 + d.below(5);
+    if (d.one_in(2)) server.corked_bytes_max = 1 + d.below(5000);
+    client.per_origin_max = static_cast<std::uint32_t>(1 + d.below(8));
+    client.http2.prior_knowledge = of.http2;
+    if (d.one_in(2)) client.http2.stream_window = static_cast<std::uint32_t>(16'384 << d.below(3));
+    if (d.one_in(2)) client.http2.streams_max = static_cast<std::uint32_t>(1 + d.below(4));
+    if (on.has(step::restarts))
+      for (std::size_t i = 1 + d.below(3); i != 0; --i)
+        restarts.push_back({d.pause(o.pause_max) + nanoseconds(1'000'000), !d.one_in(3),
+                            d.one_in(2) ? nanoseconds(0) : d.pause(o.pause_max)});
+    draw_world(d, o);
+    // A server that closes an idle connection may meet a request.
+    calm = !brief_limits && !idles && !on.has(step::resets) && !on.has(step::restarts);
+  }
+
+  std::uint64_t seed;
+  cast parties;
+  kinds on;
+  std::vector<visit_plan> plays;
+  http::server_options server;
+  http::client_options client;
+  http::proxy_options proxy;
+  std::vector<restart> restarts;        // of the server, or of the first upstream
+  std::vector<restart> front_restarts;  // of the proxy
+  sim_options world;
+  /// Whether nothing in this run is a reason for an error.
+  bool calm = false;
+
+ private:
+  void draw_world(draws& d, const script_options& o) {
+    world.seed = seed;
+    world.link.latency = nanoseconds(d.below(10'000'000));
+    world.link.jitter = nanoseconds(d.below(5'000'000));
+    if (on.has(step::slow_links)) world.link.bytes_per_second = 3'000 + d.below(100'000);
+    world.socket_buffer_bytes = static_cast<std::uint32_t>(4'096 << d.below(4));
+    if (on.has(step::short_transfers)) world.faults.short_transfer = 0.5;
+    const double late[] = {0.02, 0.2, 0.5};
+    if (on.has(step::delays)) world.faults.delayed = late[d.below(3)];
+    if (on.has(step::resets)) world.faults.reset = d.one_in(2) ? 0.002 : 0.01;
+    world.fault_delay_max = d.pause(o.pause_max) + std::chrono::milliseconds(1);
+    world.reuse_descriptors = d.one_in(2);
+  }
+};
+
+#if HEDDLE_WITH_TLS
+inline tls::server_context site_of(layer below, bool http2) {
+  std::vector<std::string> protocols{"http/1.1"};
+  if (http2) protocols.insert(protocols.begin(), "h2");
+  return tls::server_context({.certificates = {tls_files::get().certificate("site")},
+                              .alpn = std::move(protocols),
+                              .own_records = below == layer::tls_own_records});
+}
+inline tls::client_context trust_of(bool http2) {
+  std::vector<std::string> protocols{"http/1.1"};
+  if (http2) protocols.insert(protocols.begin(), "h2");
+  return tls::client_context(
+      {.authorities = tls_files::get().authority(), .alpn = std::move(protocols)});
+}
+#endif
+
+[[nodiscard]] inline bool is_secure(layer below) noexcept {
+  return below == layer::tls || below == layer::tls_own_records;
+}
+
+inline listener lay_below([[maybe_unused]] layer below, tcp_listener door,
+                          [[maybe_unused]] bool http2) {
+  if (below == layer::resplit)
+    return make_listener(std::make_unique<resplit_source>(std::move(door)));
+#if HEDDLE_WITH_TLS
+  if (is_secure(below)) return tls::listen(std::move(door), site_of(below, http2));
+#endif
+  return door;
+}
+
+/// A server of a run, with its lives.
+struct server_party {
+  server_party(const run_plan& of, layer on, bool speaks_http2)
+      : plan(of), below(on), http2(speaks_http2), over(1) {}
+
+  [[nodiscard]] http::server_options options() const {
+    http::server_options o = plan.server;
+    o.failed = [](const http::request_head&, const std::exception_ptr& what) {
+      try {
+        std::rethrow_exception(what);
+      } catch (const planned_failure&) {
+      } catch (const std::system_error&) {
+        // The client went away, or the connection broke.
+      } catch (const std::exception& e) {
+        ADD_FAILURE() << "a handler ended with " << e.what();
+      }
+    };
+    return o;
+  }
+
+  /// Serves until `over`, in one life after the other, at an address that it tells first.
+  static task<> serve(server_party& self, std::function<http::handler()> make,
+                      std::vector<restart> restarts, event<address> tells) {
+    tcp_listener door = tcp_listener::listen(address::loopback(0));
+    const address at = door.local();
+    tells.trigger(at);
+    for (std::size_t life = 0;; ++life) {
+      const http::handler handle = make();
+      http::server web(handle, self.options());
+      scope s;
+      s.spawn(web.serve(lay_below(self.below, std::move(door), self.http2)));
+      const bool last = life == restarts.size();
+      const nanoseconds span = last ? nanoseconds(std::chrono::hours(3)) : restarts[life].after;
+      const auto waited = co_await as_expected(with_timeout(self.over.wait(), span));
+      web.stop();
+      if (waited || !restarts[life].graceful) web.stop();
+      co_await s.settled();
+      s.rethrow_failure();
+      EXPECT_EQ(web.counters().open, 0u) << "connections are left behind a drained server";
+      if (waited) break;
+      ++self.lives;
+      if (restarts[life].down != nanoseconds::zero()) co_await sleep_for(restarts[life].down);
+      door = tcp_listener::listen(at);
+    }
+    self.alive = false;
+  }
+  static task<> end(server_party& self) {
+    self.over.count_down();
+    co_return;
+  }
+
+  const run_plan& plan;
+  layer below;
+  bool http2;
+  latch over;
+  int lives = 1;
+  std::atomic<bool> alive{true};
+};
+
+inline std::string site_at(address at, layer below) {
+  return (is_secure(below) ? "https://" : "http://") + at.to_string();
+}
+
+/// A visitor, with a client of its own or with a connection that it writes to itself.
+inline task<> visit(const ledger& all, const run_plan& plan, const visit_plan& v, address at) {
+  const cast& c = plan.parties;
+  http::client_options options = plan.client;
+#if HEDDLE_WITH_TLS
+  if (is_secure(c.below)) {
+    const tls::client_context trust = trust_of(c.http2);
+    options.secure = [trust](stream over, std::string host) {
+      return tls::connect(std::move(over), std::move(host), trust);
+    };
+  }
+#endif
+  if (v.by_hand) {
+    connector connect = [at, below = c.below]() -> task<stream> {
+      stream over = co_await tcp_connect(at);
+#if HEDDLE_WITH_TLS
+      if (is_secure(below)) {
+        const tls::client_context trust = trust_of(false);
+        co_return co_await tls::connect(std::move(over), "localhost", trust);
+      }
+#else
+      static_cast<void>(below);
+#endif
+      co_return over;
+    };
+    const pipelining how = !plan.on.has(step::pipelines) ? pipelining::none
+                           : plan.calm                   ? pipelining::careful
+                                                         : pipelining::reckless;
+    co_await play_by_hand(all, v, std::move(connect), how);
+    co_return;
+  }
+  http::client web(std::move(options));
+  const std::string site = site_at(at, c.below);
+  // Two at once: over HTTP/2 on one connection.
+  for (std::size_t i = 0; i < v.exchanges.size();) {
+    scope s;
+    for (std::size_t n = 1 + (plan.seed + i) % 3; n != 0 && i < v.exchanges.size(); --n, ++i)
+      s.spawn(play_exchange(web, v.exchanges[i], all.of(v.exchanges[i]), site));
+    co_await s.join();
+  }
+}
+
+/// The proxy in front of these servers.
+inline http::handler proxy_to(const run_plan& plan, std::vector<std::string> upstreams) {
+  http::proxy_options options = plan.proxy;
+  options.upstreams = std::move(upstreams);
+#if HEDDLE_WITH_TLS
+  if (is_secure(plan.parties.upstream)) {
+    const tls::client_context trust = trust_of(plan.parties.upstream_http2);
+    const tls::client_context old = trust_of(false);
+    options.secure_layer = [trust](stream over, std::string host) {
+      return tls::connect(std::move(over), std::move(host), trust);
+    };
+    options.secure_layer_http1 = [old](stream over, std::string host) {
+      return tls::connect(std::move(over), std::move(host), old);
+    };
+  }
+#endif
+  return http::reverse_proxy(std::move(options));
+}
+
+/// The servers of a run, the last of which the visitors ask.
+class stage {
+ public:
+  stage(const ledger& all, const run_plan& of) : all_(all), plan_(of) {}
+
+  task<> begin() {
+    const cast& c = plan_.parties;
+    const std::function<http::handler()> handles = [&all = all_] {
+      return http::handler([&all](http::request& r) { return answer_exchange(all, r); });
+    };
+    if (!c.proxied) co_return co_await add(c.below, c.http2, handles, plan_.restarts);
+    std::vector<std::string> upstreams;
+    for (const bool first : {true, false}) {
+      const std::vector<restart> restarts = first ? plan_.restarts : std::vector<restart>();
+      co_await add(c.upstream, c.upstream_http2, handles, restarts);
+      const std::string scheme = is_secure(c.upstream) ? "https://"
+                                 : c.upstream_http2    ? "h2c://"
+                                                       : "http://";
+      upstreams.push_back(scheme + front.to_string());
+    }
+    const std::function<http::handler()> proxies = [&plan = plan_, upstreams] {
+      return proxy_to(plan, upstreams);
+    };
+    co_await add(c.below, c.http2, proxies, plan_.front_restarts);
+  }
+  /// Ends all servers, the first that was added at last.
+  task<> end() {
+    for (std::size_t i = parties_.size(); i-- != 0;) {
+      servers_.spawn(color_of(i), server_party::end(*parties_[i]));
+      while (parties_[i]->alive) co_await sleep_for(std::chrono::milliseconds(1));
+    }
+    co_await servers_.settled();
+    servers_.rethrow_failure();
+  }
+  void cancel() noexcept { servers_.cancel(); }
+
+  [[nodiscard]] color color_of(std::size_t party) const noexcept {
+    return color{plan_.parties.colors ? static_cast<std::uint32_t>(party + 1) : 0};
+  }
+  address front;
+
+ private:
+  task<> add(layer below, bool http2, std::function<http::handler()> make,
+             std::vector<restart> restarts) {
+    const std::size_t number = parties_.size();
+    parties_.push_back(std::make_unique<server_party>(plan_, below, http2));
+    rendezvous<> began;
+    servers_.spawn(color_of(number),
+                   server_party::serve(*parties_.back(), std::move(make), std::move(restarts),
+                                       began.make_event(front)));
+    co_await began;
+  }
+
+  const ledger& all_;
+  const run_plan& plan_;
+  std::vector<std::unique_ptr<server_party>> parties_;
+  scope servers_;
+};
+
+/// Plays the whole script.
+inline task<> play(const ledger& all, const run_plan& plan) {
+  stage on(all, plan);
+  co_await on.begin();
+  {
+    scope visitors;
+    std::size_t party = 4;
+    for (const visit_plan& v : plan.plays)
+      visitors.spawn(on.color_of(party++), visit(all, plan, v, on.front));
+    co_await visitors.settled();
+    visitors.rethrow_failure();
+  }
+  co_await on.end();
+}
+
+/// What one run has shown; totals of several are added up.
+struct totals {
+  std::size_t right = 0, other = 0, told = 0, chosen = 0, calm = 0;
+  std::uint64_t trace = 0;  // of the last run
+};
+
+/// The script of a run that failed, with what became of each exchange.
+inline void print_script(const run_plan& plan, const ledger& all) {
+  const char* const endings[] = {"not begun", "right", "other", "told", "chosen"};
+  std::fprintf(stderr, "The script, %s:\n", plan.calm ? "in a calm world" : "in a rough world");
+  for (const visit_plan& v : plan.plays) {
+    std::fprintf(stderr, "  a visitor%s\n", v.by_hand ? " by hand" : "");
+    for (const exchange_plan& p : v.exchanges) {
+      const seen& s = all.of(p);
+      std::fprintf(stderr, "    %s -> %s, status %d, %zu bytes, handled %d, completed %d %s\n",
+                   text_of(p).c_str(), endings[static_cast<int>(s.how)], s.status, s.bytes,
+                   s.handled.load(), s.completed.load(), s.why.c_str());
+    }
+  }
+}
+
+/// One run in a simulated world.
+inline void run_simulated(const run_plan& plan, totals& sum) {
+  const ledger all(plan.plays);
+  auto made = std::make_unique<sim_driver>(plan.world);
+  sim_driver& world = *made;
+  runtime rt(std::move(made), one_worker());
+  const auto ended = rt.run([](const ledger& of, const run_plan& p) -> task<bool> {
+    const auto done = co_await as_expected(with_timeout(play(of, p), std::chrono::hours(5)));
+    if (!done) ADD_FAILURE() << "the script hangs: " << done.error().message();
+    co_return done.has_value();
+  }(all, plan));
+  static_cast<void>(ended);
+  if (std::getenv("HEDDLE_TRACE") != nullptr) std::fputs(world.trace_text().c_str(), stderr);
+  EXPECT_EQ(rt.drain(), 0u);
+  EXPECT_EQ(world.open_descriptors(), 0u);
+  EXPECT_EQ(world.blocks_out(), 0u);
+  all.judge(plan.calm, plan.parties.proxied ? 8 : 2);
+  if (::testing::Test::HasFailure()) print_script(plan, all);
+  sum.right += all.count(ending::right);
+  sum.other += all.count(ending::other);
+  sum.told += all.count(ending::told);
+  sum.chosen += all.count(ending::chosen);
+  sum.calm += plan.calm ? 1 : 0;
+  sum.trace = world.trace_hash();
+}
+
+}  // namespace heddle::test::roles
