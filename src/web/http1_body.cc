@@ -33,7 +33,9 @@ task<std::string_view> http1_body::read() {
     }
     if (decoder_.ended()) co_return std::string_view{};
     if (std::exchange(continue_due_, false)) out_.gathered += "HTTP/1.1 100 Continue\r\n\r\n";
-    const bool sent = co_await out_.flush();
+    // A handler may give up this read and answer, which a cut would prevent.
+    const bool sent = co_await out_.flush(on_cancel::keeps);
+    if (!sent && !out_.broken()) throw failure(canceled_error());
     if (!sent) budget_.lose_client(std::make_error_code(std::errc::connection_reset));
     in_.drop_part();
     const time_point began = clock::now();

@@ -74,6 +74,7 @@ bool http1_output::note_sent(const result<std::size_t>& sent, std::size_t bytes)
 
 task<bool> http1_output::send_body(piece body) {
   const std::size_t step = shared_.options.send_bytes_max;
+  take_back();
   while (!body.empty() || unsent()) {
     if (conn_.sends_uncopied(body)) {
       if (!co_await has_room()) co_return false;
@@ -100,26 +101,30 @@ mutex::hold http1_output::turn_at_once() {
   return sending_->try_lock();
 }
 
-task<mutex::hold> http1_output::wait_for_turn() {
+task<mutex::hold> http1_output::wait_for_turn(on_cancel then) {
   auto turn = co_await as_expected(sending_->lock());
   if (turn && !broken_) co_return std::move(*turn);
-  if (!turn) static_cast<void>(note_sent(std::unexpected(turn.error()), 0));
+  const bool keeps =
+      !turn && then == on_cancel::keeps && turn.error() == std::errc::operation_canceled;
+  if (!turn && !keeps) static_cast<void>(note_sent(std::unexpected(turn.error()), 0));
   co_return mutex::hold();
 }
 
 task<bool> http1_output::send_views(std::string_view a, std::string_view b, std::string_view c) {
   mutex::hold turn = turn_at_once();
-  if (!turn) turn = co_await wait_for_turn();
+  if (!turn) turn = co_await wait_for_turn(on_cancel::cuts);
   if (!turn) co_return false;
-  while (!a.empty() || !b.empty() || !c.empty() || conn_.flush_due()) {
+  const std::unique_ptr<std::string> kept = std::exchange(kept_, {});
+  std::string_view first = kept ? *kept : std::string_view();
+  while (!first.empty() || !a.empty() || !b.empty() || !c.empty() || conn_.flush_due()) {
     chain all;
-    for (const std::string_view each : {a, b, c})
+    for (const std::string_view each : {first, a, b, c})
       if (!each.empty()) all.append_view(each);
     std::size_t count = 0;
     auto sent = co_await as_expected(
         with_timeout(conn_.write_some(std::move(all), count), shared_.options.write_timeout));
     if (!note_sent(sent, count)) co_return false;
-    for (std::string_view* each : {&a, &b, &c}) {
+    for (std::string_view* each : {&first, &a, &b, &c}) {
       const std::size_t of_it = std::min(count, each->size());
       each->remove_prefix(of_it);
       count -= of_it;
@@ -142,30 +147,43 @@ std::size_t http1_output::drop_sent(std::size_t bytes) {
 
 std::size_t http1_output::body_sent_at_once(const piece& body) {
   const std::size_t step = shared_.options.send_bytes_max;
+  take_back();
   const sent_now sent = body.size() <= step
                             ? conn_.try_write(byte_view(gathered), body)
                             : conn_.try_write(byte_view(gathered), body.slice(0, step));
   return drop_sent(sent.bytes);
 }
 
-task<bool> http1_output::flush() {
+task<bool> http1_output::flush(on_cancel then) {
   if (untimed_ != 0) time_answers();
   if (broken_) co_return false;
   if (!unsent()) co_return true;
   // A handler may gather more meanwhile, or read a body, which flushes too.
   std::string sending = std::exchange(gathered, {});
   mutex::hold turn = turn_at_once();
-  if (!turn) turn = co_await wait_for_turn();
+  if (!turn) turn = co_await wait_for_turn(then);
+  if (turn && kept_) [[unlikely]]
+    sending.insert(0, *std::exchange(kept_, {}));
   std::string_view left = sending;
   bool went = static_cast<bool>(turn);
   while (went && (!left.empty() || conn_.flush_due())) {
     std::size_t count = 0;
     auto sent = co_await as_expected(
         with_timeout(conn_.write_some(left, count), shared_.options.write_timeout));
-    went = note_sent(sent, count);
     left.remove_prefix(count);
+    if (!sent && then == on_cancel::keeps && sent.error() == std::errc::operation_canceled) {
+      shared_.counters.bytes += count;
+      went = false;
+    } else {
+      went = note_sent(sent, count);
+    }
   }
-  if (gathered.empty()) {
+  if (!went && !broken_) {
+    // The task that has the next turn may have taken bytes that come behind these. Without a turn
+    // no task waits for one.
+    if (turn) kept_ = std::make_unique<std::string>(left);
+    if (!turn) gathered.insert(0, left);
+  } else if (gathered.empty()) {
     sending.clear();
     gathered = std::move(sending);
   }

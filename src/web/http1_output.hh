@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,6 +25,10 @@ namespace heddle::http {
 
 /// The value of an answer's Connection field.
 enum class connection_field : std::uint8_t { absent, keep_alive, close, upgrade };
+
+/// What a cancelled flush does with bytes that have not left: it cuts the connection, or keeps them
+/// for the next one that sends.
+enum class on_cancel : std::uint8_t { cuts, keeps };
 
 /// Thread: the connection's color. Owns: the gathered bytes.
 /// Fails: functions that return bool return false, after counting the failure, if the connection is
@@ -45,19 +50,23 @@ class http1_output {
   /// is none.
   [[nodiscard]] bool sent_at_once() {
     if (broken_) return false;
+    take_back();
     const sent_now sent = conn_.try_write(byte_view(gathered));
     drop_sent(sent.bytes);
     return gathered.empty() && !sent.flush_due;
   }
   /// Sends the gathered bytes. A task that reads the body and one that writes the answer may both
-  /// call this and send_views(); they take turns.
-  [[nodiscard]] task<bool> flush();
+  /// call this and send_views(); they take turns. False, and not broken(): the flush was cancelled
+  /// and has kept its bytes.
+  [[nodiscard]] task<bool> flush(on_cancel then = on_cancel::cuts);
   /// Sends the gathered bytes and a body as far as that needs no wait; returns the bytes sent of
   /// the body. If the whole body was taken and unsent() is true, send_body() of an empty body
   /// sends the rest.
   [[nodiscard]] std::size_t body_sent_at_once(const piece& body);
   /// Whether bytes wait here, or in a layer that has taken them.
-  [[nodiscard]] bool unsent() const noexcept { return !gathered.empty() || conn_.flush_due(); }
+  [[nodiscard]] bool unsent() const noexcept {
+    return !gathered.empty() || kept_ != nullptr || conn_.flush_due();
+  }
   /// Sends the gathered bytes and a body. A large body is sent in steps, each with its own
   /// write_timeout.
   [[nodiscard]] task<bool> send_body(piece body);
@@ -98,6 +107,11 @@ class http1_output {
   void put_head(head_writer& writer, const response& r, const field_list& added, framing how,
                 connection_field what);
   std::size_t drop_sent(std::size_t bytes);
+  /// Puts kept bytes before the gathered ones. Only one task sends.
+  void take_back() {
+    if (kept_) [[unlikely]]
+      gathered.insert(0, *std::exchange(kept_, {}));
+  }
   [[nodiscard]] task<bool> has_room();
   [[nodiscard]] task<std::int64_t> send_cached(int file, std::uint64_t at, std::size_t size);
   [[nodiscard]] task<std::int64_t> send_read(int file, std::uint64_t at, std::size_t size);
@@ -105,11 +119,12 @@ class http1_output {
   /// The turn of one writer until all of its bytes have left, also in several writes. Empty if it
   /// has to wait for that.
   [[nodiscard]] mutex::hold turn_at_once();
-  [[nodiscard]] task<mutex::hold> wait_for_turn();
+  [[nodiscard]] task<mutex::hold> wait_for_turn(on_cancel then);
 
   server_shared& shared_;
   stream& conn_;
-  std::optional<mutex> sending_;  // made for the first answer that has to wait
+  std::unique_ptr<std::string> kept_;  // of a flush that was cancelled; they leave first
+  std::optional<mutex> sending_;       // made for the first answer that has to wait
   time_point untimed_since_{};
   std::uint8_t untimed_ = 0;  // gathered answers whose latency is not recorded
   bool broken_ = false;

@@ -74,10 +74,12 @@ class ledger {
       }
       if (!calm || s.how == ending::chosen || p.ended_by_client()) continue;
       EXPECT_EQ(handled, 1) << p.method << " " << id;
-      const bool cut = p.answers == answering::cuts;
-      EXPECT_EQ(s.how, cut ? ending::told : ending::right)
-          << p.method << " " << id << " ended in a calm world with status " << s.status << ", "
-          << s.bytes << " bytes, " << s.error.message() << ": " << s.why;
+      // A proxy may see the cut before it has passed on a byte, and say so.
+      const bool fits = p.answers != answering::cuts ? s.how == ending::right
+                                                     : s.how == ending::told || s.status == 502;
+      EXPECT_TRUE(fits) << p.method << " " << id << " ended in a calm world with status "
+                        << s.status << ", " << s.bytes << " bytes, " << s.error.message() << ": "
+                        << s.why;
     }
   }
 

@@ -85,6 +85,7 @@ inline task<> play_exchange(http::client& web, const exchange_plan& p, seen& s,
                             const std::string& site) {
   if (p.client_pause != nanoseconds::zero()) co_await sleep_for(p.client_pause);
   http::outgoing what = request_of(p, site);
+  note("client asks", p);
   try {
     if (p.limit == nanoseconds::zero()) {
       co_await ask(web, p, s, std::move(what));
@@ -95,6 +96,7 @@ inline task<> play_exchange(http::client& web, const exchange_plan& p, seen& s,
     s.how = p.ended_by_client() ? ending::chosen : ending::told;
     s.error = e.code();
     s.why = e.what();
+    note("client is told of", p);
   } catch (const planned_failure&) {
     EXPECT_TRUE(p.upload_fails()) << p.id << " got an exception of another request's body";
     s.how = ending::chosen;

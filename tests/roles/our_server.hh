@@ -9,6 +9,8 @@
 
 #include "heddle/core/sleep.hh"
 #include "heddle/http/field_list.hh"
+#include "heddle/sched/runtime.hh"
+#include "heddle/sim/driver.hh"
 #include "heddle/web/body_writer.hh"
 #include "heddle/web/problem_details.hh"
 #include "heddle/web/server.hh"
@@ -21,6 +23,12 @@ namespace heddle::test::roles {
 struct planned_failure : std::runtime_error {
   planned_failure() : std::runtime_error("planned") {}
 };
+
+/// A line in the trace of a simulated run: what happens to this exchange now.
+inline void note(const char* what, const exchange_plan& p) {
+  if (auto* const world = dynamic_cast<sim_driver*>(&runtime::here().io()))
+    world->note(std::string(what) + " " + std::to_string(p.id));
+}
 
 /// Reads the request's body from its place on, until `most` bytes have come or it has ended. A body
 /// that ends is whole, with its trailer.
@@ -86,6 +94,7 @@ inline task<http::response> answer_exchange(const ledger& all, http::request& r)
   const exchange_plan& p = *found;
   seen& s = all.of(p);
   ++s.handled;
+  note("handler of", p);
   r.add_header("X-Id", std::to_string(p.id));
   EXPECT_EQ(r.head().method_text(), p.method) << p.id;
   EXPECT_EQ(r.header("x-asked"), std::to_string(p.id)) << "the fields of another request";

@@ -57,6 +57,7 @@ inline task<> send_wire_body(const stream& to, const exchange_plan& p) {
 inline task<> send_requests(stream to, std::span<const exchange_plan> all, bool heads) {
   try {
     for (const exchange_plan& p : all) {
+      note("client by hand asks", p);
       if (heads) {
         const std::string head = wire_request(p);
         co_await to.write(std::string_view(head));
@@ -142,6 +143,7 @@ inline task<bool> play_batch(stream conn, wire_reader& in, const ledger& all,
   try {
     if (first.expects) {
       const std::string head = wire_request(first);
+      note("client by hand expects", first);
       co_await conn.write(std::string_view(head));
       std::optional<wire_head> answer;
       const nanoseconds patience = std::chrono::milliseconds(700);
@@ -177,6 +179,7 @@ inline task<bool> play_batch(stream conn, wire_reader& in, const ledger& all,
       }
     }
   } catch (const std::system_error& e) {
+    note("client by hand is told of", batch.front());
     bool over = false;
     for (const exchange_plan& p : batch) {
       seen& s = all.of(p);

@@ -16,6 +16,7 @@
 #include "roles/wire_client.hh"
 #include "support/drivers.hh"
 #include "support/resplit.hh"
+#include "support/seeds.hh"
 #if HEDDLE_WITH_TLS
 #include "heddle/tls/stream.hh"
 #include "support/tls_files.hh"
@@ -72,6 +73,7 @@ struct run_plan {
       for (std::size_t i = 1 + d.below(3); i != 0; --i)
         restarts.push_back({d.pause(o.pause_max) + nanoseconds(1'000'000), !d.one_in(3),
                             d.one_in(2) ? nanoseconds(0) : d.pause(o.pause_max)});
+    draw_proxy(d, o, brief_limits);
     draw_world(d, o);
     // A server that closes an idle connection may meet a request.
     calm = !brief_limits && !idles && !on.has(step::resets) && !on.has(step::restarts);
@@ -91,6 +93,27 @@ struct run_plan {
   bool calm = false;
 
  private:
+  static http::balance balance_of(std::uint64_t number) {
+    const http::balance all[] = {http::balance::round_robin, http::balance::least_requests,
+                                 http::balance::client_address};
+    return all[number];
+  }
+  void draw_proxy(draws& d, const script_options& o, bool brief_limits) {
+    const auto brief = [&] { return std::chrono::milliseconds(100) + d.pause(o.pause_max); };
+    for (nanoseconds* each : {&proxy.timeouts.connect, &proxy.timeouts.answer,
+                              &proxy.timeouts.transfer, &proxy.timeouts.queue})
+      *each = brief_limits && d.one_in(2) ? brief() : nanoseconds(std::chrono::minutes(20));
+    if (d.one_in(2)) proxy.timeouts.go_ahead = brief();
+    if (d.one_in(2)) proxy.connections_max = static_cast<std::uint32_t>(1 + d.below(8));
+    if (d.one_in(2)) proxy.repeat_bytes_max = d.size(o.bytes_max);
+    const http::balance ways[] = {http::balance::round_robin, http::balance::least_requests,
+                                  http::balance::client_address};
+    proxy.by = ways[d.below(3)];
+    // A client by hand ends its side behind the last byte that it has for an upgraded connection.
+    proxy.cancel_when_client_ends = !on.has(step::upgrades);
+    if (on.has(step::restarts) && parties.proxied && d.one_in(2))
+      front_restarts.push_back({d.pause(o.pause_max) + nanoseconds(1'000'000), !d.one_in(3), {}});
+  }
   void draw_world(draws& d, const script_options& o) {
     world.seed = seed;
     world.link.latency = nanoseconds(d.below(10'000'000));
@@ -107,18 +130,26 @@ struct run_plan {
 };
 
 #if HEDDLE_WITH_TLS
+/// Handshakes may take as long as the delays of a run make them.
+inline tls::limits patient() {
+  tls::limits bounds;
+  bounds.handshake_timeout = std::chrono::minutes(20);
+  return bounds;
+}
 inline tls::server_context site_of(layer below, bool http2) {
   std::vector<std::string> protocols{"http/1.1"};
   if (http2) protocols.insert(protocols.begin(), "h2");
   return tls::server_context({.certificates = {tls_files::get().certificate("site")},
                               .alpn = std::move(protocols),
+                              .bounds = patient(),
                               .own_records = below == layer::tls_own_records});
 }
 inline tls::client_context trust_of(bool http2) {
   std::vector<std::string> protocols{"http/1.1"};
   if (http2) protocols.insert(protocols.begin(), "h2");
-  return tls::client_context(
-      {.authorities = tls_files::get().authority(), .alpn = std::move(protocols)});
+  return tls::client_context({.authorities = tls_files::get().authority(),
+                              .alpn = std::move(protocols),
+                              .bounds = patient()});
 }
 #endif
 
@@ -379,6 +410,29 @@ inline void run_simulated(const run_plan& plan, totals& sum) {
   sum.chosen += all.count(ending::chosen);
   sum.calm += plan.calm ? 1 : 0;
   sum.trace = world.trace_hash();
+}
+
+/// One seed with these parties; one of 20 is run twice, and must be the same run.
+inline void run_seed(std::uint64_t seed, const cast& parties, totals& sum) {
+  draws d(seed);
+  const kinds on(d);
+  const run_plan plan(seed, parties, {}, d, on);
+  run_simulated(plan, sum);
+  // With TLS the kernel's random numbers are in the bytes.
+  if (seed % 20 != 0 || is_secure(parties.below) || is_secure(parties.upstream)) return;
+  const std::uint64_t trace = sum.trace;
+  totals again;
+  run_simulated(plan, again);
+  EXPECT_EQ(again.trace, trace) << "the same seed gave another run";
+}
+
+/// Checks, over many seeds, that the scripts did what they are for.
+inline void expect_enough(const sim::seeds_outcome& all, const totals& sum) {
+  if (all.ran < 100) return;
+  EXPECT_GT(sum.right, all.ran * 2);
+  EXPECT_GT(sum.told, all.ran / 10);
+  EXPECT_GT(sum.chosen, all.ran / 10);
+  EXPECT_GT(sum.calm, all.ran / 40);
 }
 
 }  // namespace heddle::test::roles

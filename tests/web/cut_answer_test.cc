@@ -168,3 +168,32 @@ HEDDLE_TEST(cut_answer, "WebSocket: a message in line behind a cut one is not se
     EXPECT_EQ(body_of(all.substr(0, all.rfind('<'))).find('b'), std::string::npos);
   }));
 }
+
+namespace {
+
+/// Gives up its wait for the body while 100 Continue leaves, and answers.
+task<http::response> answer_without_body(http::request& r) {
+  const auto part = co_await as_expected(with_timeout(r.read(), 1ms));
+  EXPECT_FALSE(part);
+  co_return http::response(200).text("without");
+}
+
+}  // namespace
+
+HEDDLE_TEST(cut_answer, "a read of a body that is given up does not cut the answer") {
+  HEDDLE_NEEDS_TCP();
+  sim_options o;
+  o.fault_delay_max = 100ms;
+  auto made = std::make_unique<sim_driver>(o);
+  // Each send begins late: that of 100 Continue waits when the read is given up.
+  made->set_faults(op_code::send, {.delayed = 1});
+  runtime rt(std::move(made));
+  rt.run(with_server(answer_without_body, {}, [](address at, http::server&) -> task<> {
+    for (int i = 0; i < 20; ++i) {
+      const std::string all = co_await talk(
+          at, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n");
+      EXPECT_TRUE(all.ends_with("\r\n\r\nwithout")) << all;
+      EXPECT_EQ(count_of(all, "HTTP/1.1 200"), 1U) << all;
+    }
+  }));
+}
