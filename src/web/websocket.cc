@@ -115,6 +115,8 @@ task<> websocket::session::linger() {
 
 task<bool> websocket::session::nothing_came(std::error_code why) {
   if (why == std::errc::timed_out) {
+    // The wait began before our close frame was sent: its limit was that of a ping.
+    if (!is_open() && clock::now() < close_limit) co_return true;
     if (!is_open() || pinged) {
       connection.close();
       how = {};  // the end that close() asked for did not come

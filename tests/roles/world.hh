@@ -13,6 +13,7 @@
 #include "heddle/heddle.hh"
 #include "heddle/proxy/reverse_proxy.hh"
 #include "heddle/sync/latch.hh"
+#include "roles/talk_by_hand.hh"
 #include "roles/wire_client.hh"
 #include "support/drivers.hh"
 #include "support/resplit.hh"
@@ -35,6 +36,7 @@ struct cast {
   layer upstream = layer::tcp;
   /// Each party in a color of its own, for several workers.
   bool colors = false;
+  bool talks = false;  // WebSockets, beside some requests
 };
 
 /// The end of one life of a server, and the time until its next one.
@@ -49,6 +51,7 @@ struct run_plan {
   run_plan(std::uint64_t number, const cast& of, script_options o, draws d, kinds kinds_on)
       : seed(number), parties(of), on(kinds_on) {
     plays = draw_script(d, on, o);
+    if (of.talks) draw_talks(d, o);
     const auto brief = [&] { return std::chrono::milliseconds(100) + d.pause(o.pause_max); };
     const bool brief_limits = on.has(step::short_limits);
     server.body_bytes_per_second_min = 0;
@@ -83,6 +86,7 @@ struct run_plan {
   cast parties;
   kinds on;
   std::vector<visit_plan> plays;
+  std::vector<talk_plan> talks;
   http::server_options server;
   http::client_options client;
   http::proxy_options proxy;
@@ -97,6 +101,12 @@ struct run_plan {
     const http::balance all[] = {http::balance::round_robin, http::balance::least_requests,
                                  http::balance::client_address};
     return all[number];
+  }
+  void draw_talks(draws& d, const script_options& o) {
+    plays.resize(d.below(plays.size() + 1) / 2);  // most visitors talk
+    const talk_kinds kinds_of_talk(d);
+    for (std::uint64_t i = 1 + d.below(3); i != 0; --i)
+      talks.push_back(draw_talk(d, kinds_of_talk, i, on.has(step::short_limits), o.pause_max));
   }
   void draw_proxy(draws& d, const script_options& o, bool brief_limits) {
     const auto brief = [&] { return std::chrono::milliseconds(100) + d.pause(o.pause_max); };
@@ -167,6 +177,26 @@ inline listener lay_below([[maybe_unused]] layer below, tcp_listener door,
   return door;
 }
 
+/// What a run has seen.
+struct record_book {
+  explicit record_book(const run_plan& of) : exchanges(of.plays) {
+    for (const talk_plan& p : of.talks) talks.push_back(std::make_unique<talk>(p));
+  }
+
+  [[nodiscard]] task<http::response> answer(http::request& r) const {
+    const std::string_view path = r.path();
+    if (path == "/hello") co_return http::response(200).text("hello");
+    if (!path.starts_with("/ws/")) co_return co_await answer_exchange(exchanges, r);
+    for (const auto& t : talks)
+      if (path.substr(4) == std::to_string(t->p.id)) co_return co_await answer_talk(*t, r);
+    ADD_FAILURE() << "a WebSocket for " << path << ", which nobody asked for";
+    co_return http::response(404);
+  }
+
+  ledger exchanges;
+  std::vector<std::unique_ptr<talk>> talks;
+};
+
 /// A server of a run, with its lives.
 struct server_party {
   server_party(const run_plan& of, layer on, bool speaks_http2)
@@ -201,6 +231,9 @@ struct server_party {
       const bool last = life == restarts.size();
       const nanoseconds span = last ? nanoseconds(std::chrono::hours(3)) : restarts[life].after;
       const auto waited = co_await as_expected(with_timeout(self.over.wait(), span));
+      // What the visitors sent last is on its way.
+      for (int i = 0; waited && web.counters().open != 0 && i < 200; ++i)
+        co_await sleep_for(std::chrono::milliseconds(50));
       web.stop();
       if (waited || !restarts[life].graceful) web.stop();
       co_await s.settled();
@@ -230,45 +263,74 @@ inline std::string site_at(address at, layer below) {
   return (is_secure(below) ? "https://" : "http://") + at.to_string();
 }
 
-/// A visitor, with a client of its own or with a connection that it writes to itself.
-inline task<> visit(const ledger& all, const run_plan& plan, const visit_plan& v, address at) {
-  const cast& c = plan.parties;
+inline http::client_options client_of(const run_plan& plan) {
   http::client_options options = plan.client;
 #if HEDDLE_WITH_TLS
-  if (is_secure(c.below)) {
-    const tls::client_context trust = trust_of(c.http2);
+  if (is_secure(plan.parties.below)) {
+    const tls::client_context trust = trust_of(plan.parties.http2);
     options.secure = [trust](stream over, std::string host) {
       return tls::connect(std::move(over), std::move(host), trust);
     };
   }
 #endif
-  if (v.by_hand) {
-    connector connect = [at, below = c.below]() -> task<stream> {
-      stream over = co_await tcp_connect(at);
+  return options;
+}
+
+/// A connection for a client by hand, which speaks HTTP/1.1.
+inline task<stream> connect_by_hand(address at, [[maybe_unused]] layer below) {
+  stream over = co_await tcp_connect(at);
 #if HEDDLE_WITH_TLS
-      if (is_secure(below)) {
-        const tls::client_context trust = trust_of(false);
-        co_return co_await tls::connect(std::move(over), "localhost", trust);
-      }
-#else
-      static_cast<void>(below);
+  if (is_secure(below)) {
+    const tls::client_context trust = trust_of(false);
+    co_return co_await tls::connect(std::move(over), "localhost", trust);
+  }
 #endif
-      co_return over;
-    };
+  co_return over;
+}
+
+/// A visitor, with a client of its own or with a connection that it writes to itself.
+inline task<> visit(const ledger& all, const run_plan& plan, const visit_plan& v, address at) {
+  const cast& c = plan.parties;
+  if (v.by_hand) {
+    connector connect = [at, below = c.below] { return connect_by_hand(at, below); };
     const pipelining how = !plan.on.has(step::pipelines) ? pipelining::none
                            : plan.calm                   ? pipelining::careful
                                                          : pipelining::reckless;
     co_await play_by_hand(all, v, std::move(connect), how);
     co_return;
   }
-  http::client web(std::move(options));
+  http::client web(client_of(plan));
   const std::string site = site_at(at, c.below);
-  // Two at once: over HTTP/2 on one connection.
+  // Several at once: over HTTP/2 on one connection.
   for (std::size_t i = 0; i < v.exchanges.size();) {
     scope s;
     for (std::size_t n = 1 + (plan.seed + i) % 3; n != 0 && i < v.exchanges.size(); --n, ++i)
       s.spawn(play_exchange(web, v.exchanges[i], all.of(v.exchanges[i]), site));
     co_await s.join();
+  }
+}
+
+/// The client's end of a talk.
+inline task<> visit_talk(talk& t, const run_plan& plan, address at) {
+  const layer below = plan.parties.below;
+  try {
+    if (t.p.by_hand) {
+      stream on = co_await connect_by_hand(at, below);
+      frames_by_hand self(t, std::move(on));
+      co_await with_scope(&frames_by_hand::run, std::ref(self), at.to_string());
+      co_return;
+    }
+    http::client web(client_of(plan));
+    const std::string site = site_at(at, below);
+    // A connection of HTTP/2 that is there takes the talk as a stream.
+    if (t.p.id % 2 == 0) static_cast<void>(co_await as_expected(web.get(site + "/hello")));
+    const http::websocket_options options = t.p.sides[0].options;
+    http::websocket ws =
+        co_await web.open_websocket(site + "/ws/" + std::to_string(t.p.id), options);
+    co_await run_side(t, 0, std::move(ws));
+  } catch (const std::system_error& e) {
+    // Its client is told; in a calm world the judge finds that it did not begin.
+    t.seen[0].why = e.what();
   }
 }
 
@@ -294,12 +356,12 @@ inline http::handler proxy_to(const run_plan& plan, std::vector<std::string> ups
 /// The servers of a run, the last of which the visitors ask.
 class stage {
  public:
-  stage(const ledger& all, const run_plan& of) : all_(all), plan_(of) {}
+  stage(const record_book& all, const run_plan& of) : all_(all), plan_(of) {}
 
   task<> begin() {
     const cast& c = plan_.parties;
     const std::function<http::handler()> handles = [&all = all_] {
-      return http::handler([&all](http::request& r) { return answer_exchange(all, r); });
+      return http::handler([&all](http::request& r) { return all.answer(r); });
     };
     if (!c.proxied) co_return co_await add(c.below, c.http2, handles, plan_.restarts);
     std::vector<std::string> upstreams;
@@ -344,21 +406,23 @@ class stage {
     co_await began;
   }
 
-  const ledger& all_;
+  const record_book& all_;
   const run_plan& plan_;
   std::vector<std::unique_ptr<server_party>> parties_;
   scope servers_;
 };
 
 /// Plays the whole script.
-inline task<> play(const ledger& all, const run_plan& plan) {
+inline task<> play(const record_book& all, const run_plan& plan) {
   stage on(all, plan);
   co_await on.begin();
   {
     scope visitors;
     std::size_t party = 4;
     for (const visit_plan& v : plan.plays)
-      visitors.spawn(on.color_of(party++), visit(all, plan, v, on.front));
+      visitors.spawn(on.color_of(party++), visit(all.exchanges, plan, v, on.front));
+    for (const auto& t : all.talks)
+      visitors.spawn(on.color_of(party++), visit_talk(*t, plan, on.front));
     co_await visitors.settled();
     visitors.rethrow_failure();
   }
@@ -367,12 +431,14 @@ inline task<> play(const ledger& all, const run_plan& plan) {
 
 /// What one run has shown; totals of several are added up.
 struct totals {
-  std::size_t right = 0, other = 0, told = 0, chosen = 0, calm = 0;
+  std::size_t right = 0, other = 0, told = 0, chosen = 0, calm = 0, messages = 0;
   std::uint64_t trace = 0;  // of the last run
 };
 
 /// The script of a run that failed, with what became of each exchange.
-inline void print_script(const run_plan& plan, const ledger& all) {
+inline void print_script(const run_plan& plan, const record_book& book) {
+  const ledger& all = book.exchanges;
+  for (const auto& t : book.talks) std::fprintf(stderr, "  %s\n", t->text().c_str());
   const char* const endings[] = {"not begun", "right", "other", "told", "chosen"};
   std::fprintf(stderr, "The script, %s:\n", plan.calm ? "in a calm world" : "in a rough world");
   for (const visit_plan& v : plan.plays) {
@@ -388,22 +454,28 @@ inline void print_script(const run_plan& plan, const ledger& all) {
 
 /// One run in a simulated world.
 inline void run_simulated(const run_plan& plan, totals& sum) {
-  const ledger all(plan.plays);
+  const record_book book(plan);
+  const ledger& all = book.exchanges;
   auto made = std::make_unique<sim_driver>(plan.world);
   sim_driver& world = *made;
   runtime rt(std::move(made), one_worker());
-  const auto ended = rt.run([](const ledger& of, const run_plan& p) -> task<bool> {
+  const auto ended = rt.run([](const record_book& of, const run_plan& p) -> task<bool> {
     const auto done = co_await as_expected(with_timeout(play(of, p), std::chrono::hours(5)));
     if (!done) ADD_FAILURE() << "the script hangs: " << done.error().message();
     co_return done.has_value();
-  }(all, plan));
+  }(book, plan));
   static_cast<void>(ended);
   if (std::getenv("HEDDLE_TRACE") != nullptr) std::fputs(world.trace_text().c_str(), stderr);
   EXPECT_EQ(rt.drain(), 0u);
   EXPECT_EQ(world.open_descriptors(), 0u);
   EXPECT_EQ(world.blocks_out(), 0u);
   all.judge(plan.calm, plan.parties.proxied ? 8 : 2);
-  if (::testing::Test::HasFailure()) print_script(plan, all);
+  for (const auto& t : book.talks) {
+    t->judge(plan.calm);
+    for (const side_seen& side : t->seen)
+      for (const int n : side.got) sum.messages += static_cast<std::size_t>(n);
+  }
+  if (::testing::Test::HasFailure()) print_script(plan, book);
   sum.right += all.count(ending::right);
   sum.other += all.count(ending::other);
   sum.told += all.count(ending::told);
