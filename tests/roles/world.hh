@@ -452,8 +452,9 @@ inline void print_script(const run_plan& plan, const record_book& book) {
   }
 }
 
-/// One run in a simulated world.
-inline void run_simulated(const run_plan& plan, totals& sum) {
+/// One run in a simulated world; `look` sees what it has shown.
+inline void run_simulated(const run_plan& plan, totals& sum,
+                          const std::function<void(const ledger&)>& look = {}) {
   const record_book book(plan);
   const ledger& all = book.exchanges;
   auto made = std::make_unique<sim_driver>(plan.world);
@@ -475,6 +476,7 @@ inline void run_simulated(const run_plan& plan, totals& sum) {
     for (const side_seen& side : t->seen)
       for (const int n : side.got) sum.messages += static_cast<std::size_t>(n);
   }
+  if (look) look(all);
   if (::testing::Test::HasFailure()) print_script(plan, book);
   sum.right += all.count(ending::right);
   sum.other += all.count(ending::other);
@@ -482,6 +484,27 @@ inline void run_simulated(const run_plan& plan, totals& sum) {
   sum.chosen += all.count(ending::chosen);
   sum.calm += plan.calm ? 1 : 0;
   sum.trace = world.trace_hash();
+}
+
+/// One run with threads, over the kernel's loopback interface: each party in a color of its own.
+/// The script must end within a minute of real time; a dump says where it hangs.
+inline void run_threaded(const run_plan& plan, std::size_t workers, totals& sum) {
+  const record_book book(plan);
+  runtime_options options;
+  options.workers = workers;
+  runtime rt(options);
+  bool ended = false;
+  rt.run([](const record_book& of, const run_plan& p, bool& done) -> task<> {
+    const auto all = co_await as_expected(with_timeout(play(of, p), std::chrono::minutes(1)));
+    done = all.has_value();
+    if (!done) ADD_FAILURE() << "the script hangs:\n" << runtime::here().dump();
+  }(book, plan, ended));
+  EXPECT_EQ(rt.drain(), 0u);
+  book.exchanges.judge(plan.calm, plan.parties.proxied ? 8 : 2);
+  for (const auto& t : book.talks) t->judge(plan.calm);
+  if (::testing::Test::HasFailure()) print_script(plan, book);
+  sum.right += book.exchanges.count(ending::right);
+  sum.told += book.exchanges.count(ending::told);
 }
 
 /// One seed with these parties; one of 20 is run twice, and must be the same run.
