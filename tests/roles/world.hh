@@ -220,6 +220,12 @@ struct server_party {
   /// Serves until `over`, in one life after the other, at an address that it tells first.
   static task<> serve(server_party& self, std::function<http::handler()> make,
                       std::vector<restart> restarts, event<address> tells) {
+    struct mark {
+      explicit mark(server_party& s) : of(s) {}
+      mark(const mark&) = delete;
+      ~mark() { of.alive = false; }
+      server_party& of;
+    } const at_end(self);
     tcp_listener door = tcp_listener::listen(address::loopback(0));
     const address at = door.local();
     tells.trigger(at);
@@ -235,16 +241,23 @@ struct server_party {
       for (int i = 0; waited && web.counters().open != 0 && i < 200; ++i)
         co_await sleep_for(std::chrono::milliseconds(50));
       web.stop();
-      if (waited || !restarts[life].graceful) web.stop();
+      if (waited || last || !restarts[life].graceful) web.stop();
       co_await s.settled();
       s.rethrow_failure();
       EXPECT_EQ(web.counters().open, 0u) << "connections are left behind a drained server";
-      if (waited) break;
+      if (waited || last) break;
       ++self.lives;
       if (restarts[life].down != nanoseconds::zero()) co_await sleep_for(restarts[life].down);
-      door = tcp_listener::listen(at);
+      // The kernel frees the address when the last descriptor has been closed, a moment later.
+      for (int tries = 0; !door; ++tries) {
+        try {
+          door = tcp_listener::listen(at);
+        } catch (const std::system_error& e) {
+          if (e.code() != std::errc::address_in_use || tries == 100) throw;
+        }
+        if (!door) co_await sleep_for(std::chrono::milliseconds(10));
+      }
     }
-    self.alive = false;
   }
   static task<> end(server_party& self) {
     self.over.count_down();
@@ -497,7 +510,9 @@ inline void run_threaded(const run_plan& plan, std::size_t workers, totals& sum)
   rt.run([](const record_book& of, const run_plan& p, bool& done) -> task<> {
     const auto all = co_await as_expected(with_timeout(play(of, p), std::chrono::minutes(1)));
     done = all.has_value();
-    if (!done) ADD_FAILURE() << "the script hangs:\n" << runtime::here().dump();
+    if (!done)
+      ADD_FAILURE() << "the script hangs, or " << all.error().message() << ":\n"
+                    << runtime::here().dump();
   }(book, plan, ended));
   EXPECT_EQ(rt.drain(), 0u);
   book.exchanges.judge(plan.calm, plan.parties.proxied ? 8 : 2);
