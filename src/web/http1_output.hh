@@ -26,8 +26,8 @@ namespace heddle::http {
 /// The value of an answer's Connection field.
 enum class connection_field : std::uint8_t { absent, keep_alive, close, upgrade };
 
-/// What a cancelled flush does with bytes that have not left: it cuts the connection, or keeps them
-/// for the next one that sends.
+/// The end of a flush that is cancelled: it cuts the connection, or keeps its unsent bytes for the
+/// next sender.
 enum class on_cancel : std::uint8_t { cuts, keeps };
 
 /// Thread: the connection's color. Owns: the gathered bytes.
@@ -123,7 +123,7 @@ class http1_output {
 
   server_shared& shared_;
   stream& conn_;
-  std::unique_ptr<std::string> kept_;  // of a flush that was cancelled; they leave first
+  std::unique_ptr<std::string> kept_;  // bytes of a cancelled flush, which leave first
   std::optional<mutex> sending_;       // made for the first answer that has to wait
   time_point untimed_since_{};
   std::uint8_t untimed_ = 0;  // gathered answers whose latency is not recorded

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "client/http2_peer.hh"
+#include "support/seeds.hh"
 
 namespace heddle::test {
 namespace {
@@ -258,31 +259,24 @@ DRIVER_TEST(http2_roles, "a server and a client keep the same rules") {
   }
 }
 
-/// HEDDLE_HTTP2_FRAMES: how many programs of frames. HEDDLE_HTTP2_SEED: the first.
 HEDDLE_TEST(http2_roles, "random frames have the same effect on both roles") {
-  const auto number = [](const char* name, unsigned otherwise) {
-    const char* const text = std::getenv(name);
-    return text != nullptr ? static_cast<unsigned>(std::strtoul(text, nullptr, 10)) : otherwise;
-  };
-  const unsigned first = number("HEDDLE_HTTP2_SEED", 1);
-  unsigned ended = 0;
-  const unsigned count = number("HEDDLE_HTTP2_FRAMES", 1000);
-  for (unsigned seed = first; seed < first + count && !testing::Test::HasFailure(); ++seed) {
+  std::uint64_t ended = 0;
+  const auto all = for_seeds(1000, [&](std::uint64_t seed) {
     std::string got[2];
     for (const bool server : {true, false}) {
       runtime rt(std::make_unique<sim_driver>());
       rt.run([&]() -> task<> {
-        const frames_of_peer sends =
-            and_ping([seed](http2_client& p) { put_random_frames(p, seed); });
+        const frames_of_peer sends = and_ping(
+            [seed](http2_client& p) { put_random_frames(p, static_cast<unsigned>(seed)); });
         if (server) got[server] = co_await effects_on_server(sends);
         if (!server) got[server] = co_await effects_on_client(sends);
       });
     }
-    EXPECT_EQ(got[true], got[false]) << "the server's frames, and the client's; "
-                                     << "HEDDLE_HTTP2_SEED=" << seed << " HEDDLE_HTTP2_FRAMES=1";
+    EXPECT_EQ(got[true], got[false]) << "the server's frames, and the client's";
     if (!got[true].empty()) ++ended;
-  }
-  if (count >= 100) EXPECT_GT(ended, count / 4);  // most programs do something
+  });
+  if (all.ran < 100) return;
+  EXPECT_GT(ended, all.ran / 4);  // most programs do something
 }
 
 }  // namespace heddle::test
