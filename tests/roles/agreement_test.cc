@@ -47,7 +47,7 @@ HEDDLE_TEST(agreement_roles, "a script has the same outcome however it is carrie
       {.proxied = true},
       {.http2 = true, .proxied = true, .upstream_http2 = true},
   };
-  for_seeds(60, [&](std::uint64_t seed) {
+  for_seeds(25, [&](std::uint64_t seed) {
     const std::string by_http1 = outcomes(seed, {});
     for (const roles::cast& way : ways)
       EXPECT_EQ(outcomes(seed, way), by_http1)

@@ -10,7 +10,7 @@ namespace {
 
 HEDDLE_TEST(http_roles, "over HTTP/1.1 every answer is right, or its client is told") {
   roles::totals sum;
-  roles::expect_enough(for_seeds(300, [&](std::uint64_t seed) { roles::run_seed(seed, {}, sum); }),
+  roles::expect_enough(for_seeds(200, [&](std::uint64_t seed) { roles::run_seed(seed, {}, sum); }),
                        sum);
 }
 
@@ -18,7 +18,7 @@ HEDDLE_TEST(http_roles, "over HTTP/2 every answer is right, or its client is tol
   roles::totals sum;
   const roles::cast parties{.http2 = true};
   roles::expect_enough(
-      for_seeds(300, [&](std::uint64_t seed) { roles::run_seed(seed, parties, sum); }), sum);
+      for_seeds(200, [&](std::uint64_t seed) { roles::run_seed(seed, parties, sum); }), sum);
 }
 
 HEDDLE_TEST(http_roles, "over streams that split bytes anew every answer is right") {

@@ -20,10 +20,10 @@ void secured(std::uint64_t seeds, layer below) {
 }
 
 HEDDLE_TEST(tls_roles, "over OpenSSL's records every answer is right, or its client is told") {
-  secured(100, layer::tls);
+  secured(40, layer::tls);
 }
 HEDDLE_TEST(tls_roles, "over our own records every answer is right, or its client is told") {
-  secured(100, layer::tls_own_records);
+  secured(40, layer::tls_own_records);
 }
 HEDDLE_TEST(tls_roles, "through a proxy with TLS on both sides every answer is right") {
   roles::totals sum;
@@ -37,7 +37,7 @@ HEDDLE_TEST(tls_roles, "through a proxy with TLS on both sides every answer is r
                      .upstream = own ? layer::tls : layer::tls_own_records},
                     sum);
   };
-  for_seeds(40, body);
+  for_seeds(15, body);
 }
 
 }  // namespace

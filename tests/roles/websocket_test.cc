@@ -23,12 +23,12 @@ void talks(std::uint64_t seeds, roles::cast parties, bool varied = false) {
   }
 }
 
-HEDDLE_TEST(websocket_roles, "over HTTP/1.1 messages arrive whole and in order") { talks(200, {}); }
+HEDDLE_TEST(websocket_roles, "over HTTP/1.1 messages arrive whole and in order") { talks(100, {}); }
 HEDDLE_TEST(websocket_roles, "over HTTP/2 messages arrive whole and in order") {
-  talks(200, {.http2 = true});
+  talks(100, {.http2 = true});
 }
 HEDDLE_TEST(websocket_roles, "over streams that split bytes anew messages arrive whole") {
-  talks(60, {.below = roles::layer::resplit}, true);
+  talks(50, {.below = roles::layer::resplit}, true);
 }
 HEDDLE_TEST(websocket_roles, "through a proxy messages arrive whole and in order") {
   talks(100, {.proxied = true}, true);
