@@ -17,6 +17,15 @@ void check_address(const serve_options& o) {
                       " for this one only; leave one of them out");
 }
 
+void check_https(const serve_options& o) {
+  if (o.secure()) return;
+  if (o.redirect_http >= 0)
+    throw bad_setting(
+        "redirect-http sends visitors to https, and there is neither --tls nor --acme");
+  if (o.tls_own_records)
+    throw bad_setting("tls-own-records is about https, and there is neither --tls nor --acme");
+}
+
 void check_listen(const serve_options& o) {
   if (o.listen.empty()) return;
   if (o.user)
@@ -92,6 +101,7 @@ void check_upstreams(const serve_options& o) {
 
 void check_serve(const serve_options& o) {
   check_address(o);
+  check_https(o);
   check_twice(o);
   check_net(o);
   check_listen(o);
@@ -104,6 +114,7 @@ void check_serve(const serve_options& o) {
 
 void check_proxy(const serve_options& o) {
   check_address(o);
+  check_https(o);
   check_places(o);
   check_proxies(o);
   check_acme(o);

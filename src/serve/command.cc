@@ -77,6 +77,24 @@ struct mistake {
   std::string help;
 };
 
+mistake without_value(const CLI::Option& o) {
+  return {o.get_name() + " needs a value", "write " + o.get_name() + ' ' + o.get_type_name()};
+}
+
+/// The option of a word "--name=", if it takes a value: the parser would take the next word for it.
+/// Words for another program are not looked at.
+const CLI::Option* given_empty(const CLI::App& app, std::span<char* const> words) {
+  if (app.get_prefix_command()) return nullptr;
+  for (const std::string_view word : words) {
+    if (word == "--") break;
+    if (!word.starts_with("--") || !word.ends_with('=')) continue;
+    const CLI::Option* const o =
+        app.get_option_no_throw(std::string(word.substr(0, word.size() - 1)));
+    if (o != nullptr && o->get_expected_max() != 0) return o;
+  }
+  return nullptr;
+}
+
 /// Describes an error of the parser. `name` is the command's whole name, as in "heddle draft run".
 mistake describe(const CLI::ParseError& e, const CLI::App& app, const std::string& name) {
   const std::string lists = name + " --help lists the options";
@@ -92,9 +110,7 @@ mistake describe(const CLI::ParseError& e, const CLI::App& app, const std::strin
     }
   }
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&e) != nullptr)
-    if (const CLI::Option* option = named_first(app, e.what()))
-      return {option->get_name() + " needs a value",
-              "write " + option->get_name() + ' ' + option->get_type_name()};
+    if (const CLI::Option* option = named_first(app, e.what())) return without_value(*option);
   return {e.what(), lists};
 }
 
@@ -194,6 +210,11 @@ std::optional<int> command::parse(std::span<char* const> words) {
   const auto found = std::ranges::find_if(parser_->below, named);
   const bool descends = found != parser_->below.end();
   const std::span<char* const> own = descends ? words.first(flags) : words;
+  if (const CLI::Option* const empty = given_empty(app, own)) {
+    const mistake wrong = without_value(*empty);
+    source::print_error(wrong.what, wrong.help);
+    return 2;
+  }
   try {
     app.parse(std::vector<std::string>(own.rbegin(), own.rend()));  // CLI11 wants the last first
   } catch (const CLI::CallForHelp&) {

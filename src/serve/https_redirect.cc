@@ -44,9 +44,6 @@ http::server_options limits_of(const serve_options& o) {
 
 task<tcp_listener> open_http_door(const serve_options& o, std::vector<int>& given) {
   if (o.redirect_http < 0) co_return tcp_listener();
-  if (!o.secure())
-    throw failure(std::make_error_code(std::errc::invalid_argument),
-                  "redirect-http sends visitors to https, and there is neither --tls nor --acme");
   serve_options there = o;
   there.port = o.redirect_http;
   if (auto door = given_door(there, given)) co_return std::move(*door);

@@ -13,7 +13,6 @@
 #include "serve/log_file.hh"
 #include "serve/shard.hh"
 #include "serve/tls.hh"
-#include "serve/values.hh"
 #include "source/print_error.hh"
 
 namespace heddle::serve {
@@ -28,9 +27,6 @@ void rehearse_parts(const serve_options& o) {
 }
 
 void rehearse_doors(const serve_options& o) {
-  if (o.redirect_http >= 0 && !o.secure())
-    throw bad_setting(
-        "redirect-http sends visitors to https, and there is neither --tls nor --acme");
   // Over TCP in the program there is no socket, and a second user of the device would disturb the
   // first.
   if (o.user) return static_cast<void>(activated_door(o));

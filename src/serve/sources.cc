@@ -26,7 +26,10 @@ std::string_view trim(std::string_view text) {
 
 std::string variable_of(const setting_table& of, const setting& s) {
   std::string name(of.variable_prefix);
-  for (const char c : s.name) name += c == '-' ? '_' : static_cast<char>(c & ~0x20);
+  for (const char c : s.name) {
+    const bool is_letter = c >= 'a' && c <= 'z';
+    name += c == '-' ? '_' : static_cast<char>(is_letter ? c - 'a' + 'A' : c);
+  }
   return name;
 }
 

@@ -19,8 +19,6 @@ struct secure_door::site {
 };
 
 secure_door::secure_door(const serve_options& o, std::shared_ptr<tls::challenge_table> challenges) {
-  if (o.tls_own_records && !o.secure())
-    throw bad_setting("tls-own-records is about https, and there is neither --tls nor --acme");
   if (!o.secure()) return;
   tls::server_options options;
   options.challenges = std::move(challenges);

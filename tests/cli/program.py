@@ -49,15 +49,16 @@ def environment(variables):
 
 class Server:
     """`heddle serve` on a free port. Its talk (stderr) is read as it comes. It refuses nothing for
-    being slow (--queue-delay): a machine with much else to do is no defect of the server."""
+    being slow (--queue-delay): a machine with much else to do is no defect of the server. With
+    port=None the words say where it listens, also for another verb."""
 
-    def __init__(self, *words, port="0", tty=None, fds=(), wrap=(), **variables):
-        command = [*wrap, HEDDLE, "serve", *words, *(("-p", port) if port else ())]
+    def __init__(self, *words, port="0", tty=None, fds=(), wrap=(), verb="serve", **variables):
+        command = [*wrap, HEDDLE, verb, *words, *(("-p", port) if port else ())]
         stderr = tty if tty is not None else subprocess.PIPE
         self.process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr,
             pass_fds=fds, start_new_session=True,
-            env=environment({"HEDDLE_SERVE_QUEUE_DELAY": "0"} | variables),
+            env=environment({f"HEDDLE_{verb.upper()}_QUEUE_DELAY": "0"} | variables),
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         self.talk, self.log = "", ""
         self.read_from = None if tty is not None else self.process.stderr

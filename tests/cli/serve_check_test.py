@@ -155,6 +155,21 @@ class Check(SiteTest):
         config.write_text("header = A: 1\nheader = A: 2\nredirect = /a /b\nredirect = /a/* /b\n")
         self.assertEqual(run("serve", str(self.site), "--check", "-c", str(config))[0], 0)
 
+    def test_settings_of_https_need_it(self):
+        for name in ("--redirect-http=0", "--tls-own-records"):
+            said = f"{name[2:].split('=')[0]} "
+            self.assert_both_say(2, said, str(self.site), "-p", "0", name)
+        self.assert_both_say(2, "redirect-http sends visitors", "127.0.0.1:0", "127.0.0.1:1",
+                             "--redirect-http=0", verb="proxy")
+
+    def test_a_variable_of_a_setting_with_a_digit_is_known(self):
+        said = "HEDDLE_PROXY_UPSTREAM_HTTP2: 'x' is no number"
+        self.assert_both_say(2, said, "127.0.0.1:0", "127.0.0.1:1", verb="proxy",
+                             HEDDLE_PROXY_UPSTREAM_HTTP2="x")
+
+    def test_an_empty_value_of_a_flag_does_not_take_the_next_word(self):
+        self.assert_both_say(2, "--header needs a value", str(self.site), "--header=", "-p", "0")
+
     def test_certificates_need_a_place(self):
         file = self.root / "file"
         file.write_text("x")
