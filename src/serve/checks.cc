@@ -101,7 +101,6 @@ void check_upstreams(const serve_options& o) {
 
 void check_serve(const serve_options& o) {
   check_address(o);
-  check_https(o);
   check_twice(o);
   check_net(o);
   check_listen(o);
@@ -109,14 +108,15 @@ void check_serve(const serve_options& o) {
   check_pages_on(o);
   check_places(o);
   check_proxies(o);
+  check_https(o);
   check_acme(o);
 }
 
 void check_proxy(const serve_options& o) {
   check_address(o);
-  check_https(o);
   check_places(o);
   check_proxies(o);
+  check_https(o);
   check_acme(o);
   check_heralds(o);
   check_upstreams(o);

@@ -197,9 +197,31 @@ class service {
     co_await drain_all(handover_grace);
   }
 
+  static task<> prepare_in(shard& s, const serve_options& o) {
+    co_await enter(s.own_color());
+    s.prepare(o);
+  }
   static task<> change_in(shard& s, const serve_options& o) {
     co_await enter(s.own_color());
     s.change(o);
+  }
+  /// Uses these settings whole. The certificates change after all shards could make their parts,
+  /// and before any shard uses them, because both steps can fail.
+  task<> change_all(const serve_options& next) {
+    certificates_.check(next);
+    std::exception_ptr failed;
+    try {
+      for (const auto& s : shards_) co_await prepare_in(*s, next);
+      co_await blocking([&] { tls_.reload(next); });
+    } catch (...) {
+      failed = std::current_exception();
+    }
+    if (failed) {
+      for (const auto& s : shards_) post(s->own_color(), [each = s.get()] { each->forget(); });
+      std::rethrow_exception(failed);
+    }
+    for (const auto& s : shards_) co_await change_in(*s, next);
+    certificates_.change(next);
   }
   /// Reloads the settings at SIGHUP. If the new ones are invalid, reports that and keeps the old
   /// ones.
@@ -208,10 +230,7 @@ class service {
       co_await asked.next();
       try {
         const serve_options next = put_together(table_, flags_);
-        certificates_.check(next);
-        co_await blocking([&] { tls_.reload(next); });
-        for (const auto& s : shards_) co_await change_in(*s, next);
-        certificates_.change(next);
+        co_await change_all(next);
         std::fputs("Settings read again.\n", stderr);
       } catch (const std::exception& e) {
         print_error(e.what(),

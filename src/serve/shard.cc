@@ -156,7 +156,15 @@ task<> shard::close_door(nanoseconds grace) {
   web_->stop();
 }
 
+shard::prepared::prepared(const serve_options& o, const page_filler& fill)
+    : parts(unused, o, fill) {}
+
+void shard::prepare(const serve_options& o) {
+  prepared_ = std::make_unique<prepared>(part_of(o, count_), show_metrics_);
+}
+
 void shard::change(const serve_options& o) {
+  prepared_.reset();  // gives back what the next site needs
   // The old and the new site are bound together for a moment, but no topic is raised then.
   auto next = std::make_unique<site>(bus_, part_of(o, count_), show_metrics_);
   web_->change_refusals(o.fields_of_answers());

@@ -63,6 +63,11 @@ class shard {
   void drain(nanoseconds grace);
   /// Closes the open connections.
   void stop() noexcept { web_->stop(); }
+  /// Makes the parts for these settings, which answer nothing yet, to find out whether change() can
+  /// make them. They exist until change() or forget(), so that all shards have theirs at once.
+  /// Throws as the constructor of site.
+  void prepare(const serve_options& o);
+  void forget() noexcept { prepared_.reset(); }
   /// Uses these settings for new requests; requests in progress keep the old ones. Throws as the
   /// constructor of site, and then changes nothing.
   void change(const serve_options& o);
@@ -95,6 +100,13 @@ class shard {
   std::vector<more_door> more_doors_;  // --listen
   net::provider net_;                  // the kernel's, unless listen() was called
   page_filler show_metrics_;
+  /// Parts of a site that answer nothing, because nothing is raised on this bus.
+  struct prepared {
+    prepared(const serve_options& o, const page_filler& fill);
+    bus unused;
+    site parts;
+  };
+  std::unique_ptr<prepared> prepared_;
   std::unique_ptr<site> now_;
   std::vector<std::unique_ptr<site>> old_;
 };

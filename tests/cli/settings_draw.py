@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Random settings for `heddle serve` and `heddle proxy`. Names and kinds of values are those of the
 program's help, so that a new setting is drawn as soon as the program has it. What the help cannot
-say is here: how each kind of value is written, which settings need each other, what a mistake is."""
+say is here: how a kind of value is written, which settings need each other, what a mistake is."""
 
 import dataclasses
 import functools
@@ -183,7 +183,7 @@ class Draw:
         if s.value in ("COUNT", "SIZE"):
             least, most = range_of(self.verb, s.name)
             more = [str(most + 1)] if most is not None else []
-            if least > 1 or (s.value == "COUNT" and least == 1 and most is not None):
+            if least > 0 and most is not None:
                 more.append(str(least - 1))
             if more and r.random() < 0.5:
                 return r.choice(more)

@@ -3,16 +3,16 @@
 accepted is what serves. Random reloads under load: each answer is of one whole version."""
 
 import base64
+import http.client
 import pathlib
 import random
-import shutil
 import ssl
 import subprocess
 import sys
 import unittest
 
 from program import HEDDLE, LIMIT_S, SANITIZED, Server, SiteTest, environment, run
-from settings_draw import LEFT_OUT, drawn_names, draw_case, table_of
+from settings_draw import draw_case
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from seeds import command_of, for_seeds
@@ -94,7 +94,8 @@ class RandomSettings(SiteTest):
             self.assertIn("  site     {}  {}\n".format(*value.split()), server.talk, shown)
         for value in values.get("workers", ["1"]):
             if value != "auto":
-                self.assertIn(f"  {value} worker{'s' if value != '1' else ''}, ", server.talk, shown)
+                word = "worker" if value == "1" else "workers"
+                self.assertIn(f"  {value} {word}, ", server.talk, shown)
         for value in values.get("driver", []):
             self.assertIn(f", {value}  ", server.talk, shown)
         self.assertEqual(server.talk.count("  metrics  "), "metrics" in values, shown)
@@ -131,7 +132,6 @@ class RandomSettings(SiteTest):
         self.assertEqual(b"heddle_workers" in got[2], "metrics" in values, shown)
 
     def ask(self, case, server, target, **fields):
-        import http.client
         if "tls" in case.values:
             connection = http.client.HTTPSConnection(
                 server.host, server.port, timeout=LIMIT_S, context=ssl._create_unverified_context())
