@@ -46,6 +46,13 @@ task<> sync_parent(std::string path) {
   co_await folder.sync();
 }
 
+/// Removes what a process that was killed had begun to write beside this file.
+task<> tidy_beside(std::string path) {
+  const std::size_t name = path.rfind('/') + 1;
+  const directory folder = co_await open_directory(path.substr(0, name));
+  static_cast<void>(co_await folder.remove_unfinished(path.substr(name)));
+}
+
 }  // namespace
 
 directory_store::directory_store(std::string folder)
@@ -109,6 +116,8 @@ task<store_claim> directory_store::claim(std::string name) {
     if (error == EWOULDBLOCK) co_return nullptr;
     throw failure({error, std::generic_category()}, "cannot lock '" + path + "'");
   }
+  // A folder that cannot be tidied is none of the caller's matters.
+  static_cast<void>(co_await as_expected(tidy_beside(place_of(name))));
   if (!claimed_->insert(name).second) co_return nullptr;
   co_return std::shared_ptr<void>(new file_claim{std::move(locked), claimed_, name},
                                   [](void* held) { delete static_cast<file_claim*>(held); });

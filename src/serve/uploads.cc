@@ -67,10 +67,14 @@ upload_place place_of(const std::string& path, bool hidden) {
   return at;
 }
 
+constexpr const char* unfinished_name = "upload";
+
+/// A name as write_file() gives them, so that directory::remove_unfinished() knows it.
 std::string hidden_name() {
   static thread_local std::mt19937_64 random{std::random_device{}()};
   char text[40];
-  std::snprintf(text, sizeof text, ".upload-%016llx", static_cast<unsigned long long>(random()));
+  std::snprintf(text, sizeof text, ".%s.%016llx", unfinished_name,
+                static_cast<unsigned long long>(random()));
   return text;
 }
 
@@ -197,12 +201,25 @@ class new_files {
   std::vector<file_part> parts_;
 };
 
+constexpr std::size_t tidied_most = 1000;  // clients choose the paths
+
+/// Removes unfinished uploads of processes that were killed, once in each folder. It changes
+/// nothing else if that fails.
+task<> tidy(const upload_rules& rules, std::string path, directory folder) {
+  if (rules.tidied->size() == tidied_most || !rules.tidied->insert(std::move(path)).second)
+    co_return;
+  static_cast<void>(co_await as_expected(folder.remove_unfinished(unfinished_name)));
+}
+
 task<directory> folder_at(const upload_rules& rules, std::string path) {
   std::exception_ptr failed;
   try {
     const directory served = co_await open_directory(rules.folder);
-    directory found = co_await served.open_directory(std::move(path));
-    if (rules.hidden || !http::opened_hidden(served.number(), found.number())) co_return found;
+    directory found = co_await served.open_directory(path);
+    if (rules.hidden || !http::opened_hidden(served.number(), found.number())) {
+      co_await tidy(rules, std::move(path), found);
+      co_return found;
+    }
     failed = std::make_exception_ptr(
         http::status_error(404, "there is no such folder to put the file into"));
   } catch (...) {

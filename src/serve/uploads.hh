@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ struct upload_rules {
   std::uint64_t bytes_max = 0;       ///< bytes of one request
   bool replace = false;
   bool hidden = false;  ///< names that begin with a dot are allowed
+  /// The folders without files of uploads that a process which was killed had begun.
+  std::shared_ptr<std::set<std::string>> tidied = std::make_shared<std::set<std::string>>();
 };
 
 /// Thread: the shard's color. Owns: its binding.

@@ -133,6 +133,21 @@ int disk::make_socket(const std::string& path) {
   return 0;
 }
 
+disk::listing disk::list(bool durable) const {
+  listing all;
+  std::set<const node*> seen;
+  std::vector<std::pair<std::string, node_ptr>> rest{{"", root_}};
+  while (!rest.empty()) {
+    const auto [path, n] = std::move(rest.back());
+    rest.pop_back();
+    if (n->what == node::kind::file) all[path] = durable ? n->durable_content : n->content;
+    if (n->what != node::kind::directory || !seen.insert(n.get()).second) continue;
+    for (const auto& [name, child] : durable ? n->durable_names : n->names)
+      rest.emplace_back(path + '/' + name, child);
+  }
+  return all;
+}
+
 void disk::crash() {
   std::set<const node*> seen;
   bytes_ = 0;

@@ -81,6 +81,9 @@ class disk {
   void plant(std::string_view path, node::kind what, std::string_view content);
   [[nodiscard]] node_ptr at(std::string_view path) const;
 
+  /// All files by path, with their content: those of now, or those that crash() would leave.
+  using listing = std::map<std::string, std::string>;
+  [[nodiscard]] listing list(bool durable) const;
   /// Forgets everything that was not synced.
   void crash();
   /// Changes the length of a file within the disk's limit: 0 or -ENOSPC.

@@ -39,6 +39,10 @@ std::string sim_driver::read_file(std::string_view path) const {
   return found->content;
 }
 bool sim_driver::exists(std::string_view path) const { return world_->files.exists(path); }
+std::map<std::string, std::string> sim_driver::files() const { return world_->files.list(false); }
+std::map<std::string, std::string> sim_driver::durable_files() const {
+  return world_->files.list(true);
+}
 void sim_driver::crash_disk() { world_->files.crash(); }
 
 void sim_driver::set_link(const ::sockaddr* address, unsigned len, sim_link link) {

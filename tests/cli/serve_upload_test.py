@@ -144,7 +144,7 @@ class Uploads(SiteTest):
             with socket.create_connection((server.host, server.port), LIMIT_S) as broken:
                 broken.sendall(b"PUT /inbox/x HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n1234")
                 begun = wait_until(self.inbox, "a file that is being written")
-                self.assertTrue(begun[0].startswith(".upload-"), begun)
+                self.assertTrue(begun[0].startswith(".upload."), begun)
                 self.assertEqual(server.ask("/inbox/x")[0], 404)
             wait_until(self.inbox, "an empty folder", lambda names: not names)
             self.assertEqual(server.ask("/inbox/x", "PUT", bytes(65536))[0], 201)

@@ -44,6 +44,11 @@ class directory : public descriptor {
   [[nodiscard]] task<> remove_directory(std::string path) const;
   /// Renames within one folder beneath the root; other moves fail with invalid_argument.
   [[nodiscard]] task<> rename(std::string from, std::string to) const;
+  /// Removes what write_file() to a file of this name had begun in this directory when its process
+  /// was killed: files with the hidden names that it gives, to which nothing was written for this
+  /// long. Gives their number; a file that cannot be removed stays.
+  [[nodiscard]] task<std::size_t> remove_unfinished(
+      std::string name, nanoseconds untouched = std::chrono::hours(1)) const;
   /// Makes new, renamed and removed names in the directory survive a power failure.
   [[nodiscard]] task<> sync() const;
 

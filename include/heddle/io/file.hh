@@ -144,7 +144,8 @@ class file : public descriptor {
 [[nodiscard]] task<std::string> read_file(std::string path,
                                           std::size_t limit = std::size_t{64} << 20);
 /// Replaces a file in one step: others see the old content or the new, also after a power failure.
-/// The new content is written beside it under another name first; that is gone when this fails.
+/// The new content is written beside it under another name first; that is gone when this fails. If
+/// the process is killed it stays: directory::remove_unfinished() removes it.
 [[nodiscard]] task<> write_file(std::string path, byte_view content, unsigned mode = 0644);
 /// Removes a file. Fails with no_such_file_or_directory if there is none.
 [[nodiscard]] task<> remove_file(std::string path);

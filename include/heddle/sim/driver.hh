@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -46,6 +47,10 @@ class sim_driver final : public driver {
   /// Asserts that the file is there.
   [[nodiscard]] std::string read_file(std::string_view path) const;
   [[nodiscard]] bool exists(std::string_view path) const;
+  /// All files by path, with their content.
+  [[nodiscard]] std::map<std::string, std::string> files() const;
+  /// The files that crash_disk() would leave at this moment.
+  [[nodiscard]] std::map<std::string, std::string> durable_files() const;
   /// Acts as a power failure: content and names go back to their state at the last sync.
   /// Descriptors stay open on the files that they named.
   void crash_disk();
