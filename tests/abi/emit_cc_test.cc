@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // `--emit cc`: programs compiled as C++ on heddle/draft.hh do what the C back end and the
 // interpreter make of them, with both compilers and all warnings; names never clash; what cannot be
-// written is refused. HEDDLE_DRAFT_CC says how many random programs (default 6: C++ compiles
-// slowly), HEDDLE_DRAFT_SEED where they begin.
+// written is refused. Random programs are few, because C++ compiles slowly.
 #include <algorithm>
 #include <cstdlib>
 
 #include "abi/cc_build.hh"
 #include "abi/random_program.hh"
 #include "support/draft/interpret.hh"
+#include "support/seeds.hh"
 
 using namespace heddle;
 namespace fs = std::filesystem;
@@ -98,15 +98,8 @@ HEDDLE_TEST(draft_cc, "each program prints in C++ what it says, with the second 
 }
 
 HEDDLE_TEST(draft_cc, "random programs do in C++ what the interpreter does") {
-  const char* const seed = std::getenv("HEDDLE_DRAFT_SEED");
-  const char* const many = std::getenv("HEDDLE_DRAFT_CC");
-  const std::uint64_t first = seed == nullptr ? 1 : std::strtoull(seed, nullptr, 10);
-  const std::uint64_t count = many == nullptr ? 6 : std::strtoull(many, nullptr, 10);
   const test::cc_builder with(test::cc_compilers().front(), "-O0 -w");
-  for (std::uint64_t n = first; n != first + count; ++n) {
-    SCOPED_TRACE("seed " + std::to_string(n));
-    check_random_as_cc(n, with);
-  }
+  test::for_seeds(6, [&](std::uint64_t seed) { check_random_as_cc(seed, with); });
 }
 
 HEDDLE_TEST(draft_cc, "a dump lists the lines of the C++ where its threads wait") {

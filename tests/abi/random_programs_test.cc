@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Random programs: the compiled program, with passes and without, prints what the interpreter of
-// the typed tree prints, and nothing is left in memory. HEDDLE_DRAFT_PROGRAMS says how many
-// (default 8), HEDDLE_DRAFT_SEED where they begin; a program that differs is named by its seed and
-// made small.
+// the typed tree prints, and nothing is left in memory. A program that differs is named by its seed
+// and made small (support/seeds.hh).
 #include <unistd.h>
 
 #include <array>
@@ -14,6 +13,7 @@
 #include "abi/shrink_program.hh"
 #include "draft/tool.hh"
 #include "support/draft/interpret.hh"
+#include "support/seeds.hh"
 #include "support/test.hh"
 #include "support/tree.hh"
 
@@ -30,11 +30,6 @@ std::string output_of(const std::string& command) {
     out.append(chunk.data(), n);
   const int status = ::pclose(p);
   return out + "exit " + std::to_string(WIFEXITED(status) ? WEXITSTATUS(status) : 255) + "\n";
-}
-
-std::uint64_t number_from(const char* name, std::uint64_t otherwise) {
-  const char* const text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
 struct difference {
@@ -84,16 +79,13 @@ std::string first_words(const std::string& what) {
 }  // namespace
 
 HEDDLE_TEST(draft_programs, "random ones do what the interpreter does") {
-  const std::uint64_t first = number_from("HEDDLE_DRAFT_SEED", 1);
-  const std::uint64_t count = number_from("HEDDLE_DRAFT_PROGRAMS", 8);
   const fs::path folder =
       fs::temp_directory_path() / ("heddle-draft-random-" + std::to_string(::getpid()));
   fs::create_directories(folder);
-  for (std::uint64_t seed = first; seed != first + count; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
+  test::for_seeds(8, [&](std::uint64_t seed) {
     const std::string text = test::random_program(seed).make();
     const std::string failure = compare(text, folder).what;
-    if (failure.empty()) continue;
+    if (failure.empty()) return;
     const std::string small =
         test::program_shrinker(
             text,
@@ -103,7 +95,7 @@ HEDDLE_TEST(draft_programs, "random ones do what the interpreter does") {
             200)
             .run();
     ADD_FAILURE() << compare(small, folder).what << "\n" << small;
-  }
+  });
   fs::remove_all(folder);
 }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Random programs about values (value_program.hh), and a table of all operators inside of each
 // other, compiled by the C back end and by --emit cc, print what the interpreter prints.
-// HEDDLE_DRAFT_VALUES says how many programs in C (default 2000), HEDDLE_DRAFT_VALUES_CC how many
-// in C++, which compiles slowly (default 40), HEDDLE_DRAFT_SEED where they begin. A program that
-// differs is named by its seed and made small.
+// Many programs stand in one module, because compilers begin slowly: a seed of for_seeds makes a
+// module. A program that differs is named by its own seed and made small.
 #include <cstdlib>
 
 #include "abi/cc_build.hh"
@@ -11,20 +10,14 @@
 #include "abi/shrink_program.hh"
 #include "abi/value_program.hh"
 #include "support/draft/interpret.hh"
+#include "support/seeds.hh"
 
 using namespace heddle;
 namespace fs = std::filesystem;
 
 namespace {
 
-/// So many programs stand in one module.
-constexpr std::uint64_t values_in_one = 250;
 constexpr const char* run_values = "HEDDLE_DRIVER=sim HEDDLE_WORKERS=1 timeout 60 ";
-
-std::uint64_t values_from(const char* name, std::uint64_t otherwise) {
-  const char* const text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 
 draft::compiled compile_values(const std::string& text, draft::stage until) {
   draft::compile_options options;
@@ -127,12 +120,13 @@ bool compare_values(const Builder& with, draft::stage stage, std::uint64_t first
   return at == got.size();
 }
 
+/// Modules of `in_one` programs each.
 template <class Builder>
-void compare_all_values(const Builder& with, draft::stage stage, std::uint64_t count,
-                        const char* flags) {
-  const std::uint64_t first = values_from("HEDDLE_DRAFT_SEED", 1);
-  for (std::uint64_t n = 0; n < count; n += values_in_one)
-    if (!compare_values(with, stage, first + n, std::min(values_in_one, count - n), flags)) return;
+void compare_all_values(const Builder& with, draft::stage stage, std::uint64_t modules,
+                        std::uint64_t in_one, const char* flags) {
+  test::for_seeds(modules, [&](std::uint64_t seed) {
+    EXPECT_TRUE(compare_values(with, stage, (seed - 1) * in_one + 1, in_one, flags));
+  });
 }
 
 /// Sanitizers, and compilers that are slower, get fewer.
@@ -164,21 +158,18 @@ void compare_operators(const std::string& type) {
 }  // namespace
 
 HEDDLE_TEST(draft_values, "random programs do in C what the interpreter does") {
-  compare_all_values(c_builder(quick_c()), draft::stage::c,
-                     values_from("HEDDLE_DRAFT_VALUES", value_share(2000)), strict_c);
+  compare_all_values(c_builder(quick_c()), draft::stage::c, 8, 250, strict_c);
 }
 
 HEDDLE_TEST(draft_values, "random programs do in C of GCC what the interpreter does") {
   if (quick_c() == HEDDLE_C_COMPILER || test::run_command("command -v gcc").code != 0)
     GTEST_SKIP() << "there is one compiler of C";
-  compare_all_values(c_builder("gcc"), draft::stage::c, values_from("HEDDLE_DRAFT_VALUES_GCC", 100),
-                     strict_c);
+  compare_all_values(c_builder("gcc"), draft::stage::c, 1, 100, strict_c);
 }
 
 HEDDLE_TEST(draft_values, "random programs do in C++ what the interpreter does") {
   const test::cc_builder with(test::cc_compilers().front(), "-O0 -w");
-  compare_all_values(with, draft::stage::cc, values_from("HEDDLE_DRAFT_VALUES_CC", value_share(40)),
-                     "");
+  compare_all_values(with, draft::stage::cc, 1, value_share(40), "");
 }
 
 HEDDLE_TEST(draft_values, "each operator inside of each other keeps its operands") {
