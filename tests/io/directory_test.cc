@@ -169,6 +169,26 @@ task<> renamed_about(std::string root_path) {
   EXPECT_GT(found, 0);
 }
 
+task<> unfinished_go(std::string path) {
+  const directory root = co_await open_directory(path);
+  const std::string digits = "0123456789abcdef";
+  const std::string kept[] = {"page",           ".page." + digits + "0", ".page.0123456789abcdeF",
+                              ".pag." + digits, ".page" + digits,        "page." + digits};
+  for (const std::string& name : kept) co_await write_file(path + "/" + name, "kept");
+  co_await write_file(path + "/.page." + digits, "begun");
+  co_await root.make_directory(".page.fedcba9876543210");
+  const std::size_t young = co_await root.remove_unfinished("page");
+  EXPECT_EQ(young, 0u) << "one may be written to right now";
+  const std::size_t removed = co_await root.remove_unfinished("page", -std::chrono::seconds(1));
+  EXPECT_EQ(removed, 1u);
+  for (const std::string& name : kept) {
+    const std::string text = co_await read_file(path + "/" + name);
+    EXPECT_EQ(text, "kept");
+  }
+  const auto gone = co_await as_expected(read_file(path + "/.page." + digits));
+  EXPECT_EQ(error_of(gone), std::errc::no_such_file_or_directory);
+}
+
 void run_planted(std::unique_ptr<driver> d, task<> (*body)(std::string)) {
   const planted world(*d);
   auto* sim = dynamic_cast<sim_driver*>(d.get());
@@ -197,3 +217,13 @@ DRIVER_TEST(directory, "what is renamed meanwhile does not keep a link from bein
   run_planted(std::move(d), &renamed_about);
 }
 DRIVER_TEST(directory, "its entries are listed by name") { run_planted(make(), &listed); }
+DRIVER_TEST(directory, "it removes what write_file had begun when its process was killed") {
+  auto d = make();
+  const folder dir(*d);
+  auto* const sim = dynamic_cast<sim_driver*>(d.get());
+  runtime rt(std::move(d), {});
+  rt.run(unfinished_go(dir.path()));
+  if (sim != nullptr) {
+    EXPECT_EQ(sim->open_descriptors(), 0u);
+  }
+}
