@@ -98,10 +98,11 @@ class life {
   task<> replace(std::string path, std::size_t times) {
     whole_file& f = model_.whole[path];
     for (std::size_t i = 0; i != times; ++i) {
-      f.begun = next_text();
-      f.history.push_back(*f.begun);
-      co_await write_file(path, byte_view(*f.begun));
-      f.acknowledged = f.begun;
+      const std::string text = next_text();  // the model forgets its own at the end of this life
+      f.begun = text;
+      f.history.push_back(text);
+      co_await write_file(path, byte_view(text));
+      f.acknowledged = text;
     }
   }
 
