@@ -33,15 +33,19 @@ def as_toml(entry):
 class Table(unittest.TestCase):
     def test_each_row_names_tests_that_draw_seeds(self):
         for row in hunt.rows_of(hunt.ROWS.read_text("utf-8")):
-            if row.command:
-                self.assertTrue((ROOT / row.command.split()[0]).exists(), row.name)
+            if row.command or row.script:
+                self.assertTrue((ROOT / (row.command or row.script).split()[0]).exists(), row.name)
                 continue
             folder = ROOT / "tests" / row.program.removesuffix("_test")
             for part in row.filter.split(":"):
                 suite = re.escape(part.removeprefix("*/").split(".")[0].split("/")[0])
                 using = [file for file in folder.glob("*.cc")
                          if re.search(rf"_TEST\({suite},", text := file.read_text("utf-8"))
-                         and "for_seeds" in text]
+                         and "for_seeds" in text + "".join(
+                             header.read_text("utf-8")
+                             for name in re.findall(r'#include "([^"]+)"', text)
+                             for header in (ROOT / "tests" / name, folder / name)
+                             if header.is_file() and header.name != "seeds.hh")]
                 self.assertTrue(using, f"{row.name}: no file with {suite} uses for_seeds")
 
     def test_a_commit_takes_at_most_five_minutes(self):
