@@ -3,6 +3,7 @@
 // websocket_handshake.cc, frames are in websocket_frames.cc.
 #include "heddle/web/websocket.hh"
 
+#include <algorithm>
 #include <utility>
 
 #include "heddle/core/expected.hh"
@@ -12,6 +13,9 @@
 
 namespace heddle::http {
 namespace {
+
+/// Of waits for the peer's close frame, as long as ours has not left.
+constexpr nanoseconds shortest_wait = std::chrono::milliseconds(1);
 
 failure closed_failure() {
   return failure(std::make_error_code(std::errc::broken_pipe), "the WebSocket is closed");
@@ -45,8 +49,16 @@ websocket::session::session(stream of, std::string_view early_bytes, const webso
       deflate_bits(agreed.deflate_bits),
       is_server(server) {}
 
-task<> websocket::session::send_control(websocket_opcode what, std::string_view payload) {
-  static_cast<void>(co_await as_expected(shield(write_frame(what, payload), write_timeout)));
+websocket::session::~session() {
+  if (!outbox) return;
+  outbox->of = nullptr;
+  connection.close();
+}
+
+void websocket::session::send_control(websocket_opcode what, std::string_view payload) {
+  if (!outbox) outbox = std::make_shared<websocket_outbox>(*this);
+  outbox->add(what, payload);
+  websocket_outbox::send(outbox);
 }
 
 void websocket::session::end(std::uint16_t code, std::string_view reason, bool by_peer) {
@@ -61,8 +73,7 @@ task<> websocket::session::write_frame(websocket_opcode what, std::string_view p
   std::uint32_t mask = 0;
   std::string copy;
   bool compressed = false;
-  const bool is_data = what == websocket_opcode::text || what == websocket_opcode::binary;
-  if (deflate_bits != 0 && is_data && payload.size() >= deflate_from) {
+  if (deflate_bits != 0 && payload.size() >= deflate_from) {
     if (std::optional<std::string> packed = deflate_websocket(payload, deflate_bits)) {
       copy = std::move(*packed);
       payload = copy;
@@ -88,35 +99,61 @@ task<> websocket::session::write_frame(websocket_opcode what, std::string_view p
   throw failure(sent.error(), "a WebSocket message was not sent");
 }
 
-task<> websocket::session::write_close(std::uint16_t code, std::string_view reason) {
-  if (!is_open()) co_return;
+void websocket::session::begin_close(std::uint16_t code, std::string_view reason) {
+  if (!is_open()) return;
   move_to(websocket_phase::closing);
+  answer_limit = never;
   std::string payload;
   if (code != websocket_code::none) {
     payload = {static_cast<char>(code >> 8), static_cast<char>(code & 0xff)};
     payload += reason;
   }
-  static_cast<void>(co_await as_expected(write_frame(websocket_opcode::close, payload)));
-  close_limit = add_saturated(clock::now(), close_timeout);
+  send_control(websocket_opcode::close, payload);
 }
 
-task<> websocket::session::linger() {
-  const time_point limit = add_saturated(clock::now(), close_timeout);
+task<> websocket::session::close_sent() {
+  const std::shared_ptr<websocket_outbox> box = outbox;
+  if (box) static_cast<void>(co_await as_expected(box->all_left.wait()));
+}
+
+void websocket::session::end_writing() noexcept {
   try {
     connection.shutdown_write();
   } catch (const failure&) {  // the connection is gone already
-    co_return;
   }
-  for (;;) {
+}
+
+task<> websocket::session::linger() {
+  if (outbox) {
+    outbox->ends = true;
+  } else {
+    end_writing();
+  }
+  while (clock::now() < answer_limit) {
+    const time_point limit = limit_of_wait();
     const auto got = co_await as_expected(with_deadline(connection.receive(), limit));
-    if (!got || got->empty()) co_return;
+    if (got ? got->empty() : got.error() != std::errc::timed_out) break;
   }
+  co_await close_sent();
+}
+
+void websocket::session::answer_is_due(bool closed) noexcept {
+  if (closed || is_open())
+    answer_limit = add_saturated(clock::now(), closed ? close_timeout : pong_timeout);
+}
+
+time_point websocket::session::limit_of_wait() const noexcept {
+  const time_point now = clock::now();
+  if ((pinged || !is_open()) && now < answer_limit && answer_limit != never) return answer_limit;
+  if (!is_open()) return add_saturated(now, std::max(close_timeout, shortest_wait));
+  const nanoseconds patience = pinged ? pong_timeout : ping_after;
+  return patience == nanoseconds::zero() ? never : add_saturated(now, patience);
 }
 
 task<bool> websocket::session::nothing_came(std::error_code why) {
   if (why == std::errc::timed_out) {
-    // The wait began before our close frame was sent: its limit was that of a ping.
-    if (!is_open() && clock::now() < close_limit) co_return true;
+    // The wait began before our ping or close frame left.
+    if ((pinged || !is_open()) && clock::now() < answer_limit) co_return true;
     if (!is_open() || pinged) {
       connection.close();
       how = {};  // the end that close() asked for did not come
@@ -125,13 +162,14 @@ task<bool> websocket::session::nothing_came(std::error_code why) {
       co_return false;
     }
     pinged = true;
-    co_await send_control(websocket_opcode::ping, {});
-    co_return !is_over();
+    answer_limit = never;
+    send_control(websocket_opcode::ping, {});
+    co_return true;
   }
   if (why == std::errc::operation_canceled && draining->canceled()) {
     draining = &nothing_drains;
     if (how.code == 0) how = {websocket_code::going_away, "the server stops", false};
-    co_await write_close(websocket_code::going_away, "the server stops");
+    begin_close(websocket_code::going_away, "the server stops");
     if (phase == websocket_phase::closing) move_to(websocket_phase::leaving);
     co_return !is_over();
   }
@@ -143,13 +181,9 @@ task<bool> websocket::session::more() {
   block.release();
   for (;;) {
     // Frames behind our close frame give the peer no more time for its own.
-    if (clock::now() >= close_limit)
+    if (!is_open() && clock::now() >= answer_limit)
       co_return co_await nothing_came(std::make_error_code(std::errc::timed_out));
-    const nanoseconds patience = pinged ? pong_timeout : ping_after;
-    const time_point limit = !is_open() ? close_limit
-                             : patience == nanoseconds::zero()
-                                 ? never
-                                 : add_saturated(clock::now(), patience);
+    const time_point limit = limit_of_wait();
     // One form of waiting, because each takes room in the frame of a connection that waits.
     result<received> got =
         co_await as_expected(with_cancel(*draining, with_deadline(connection.receive(), limit)));
@@ -183,16 +217,20 @@ const std::string& websocket::protocol() const noexcept { return session_->proto
 response websocket::done() { return upgraded(stream(), {}).done(); }
 
 task<bool> websocket::session::wait_to_read(mutex::hold& turn, bool dropping) {
-  if (!dropping) ++receivers_waiting;
-  auto given = co_await as_expected(with_deadline(to_read.lock(), dropping ? close_limit : never));
-  if (!dropping) --receivers_waiting;
-  if (given) {
-    turn = std::move(*given);
-    co_return true;
+  for (;;) {
+    if (!dropping) ++receivers_waiting;
+    const time_point limit = dropping ? limit_of_wait() : never;
+    auto given = co_await as_expected(with_deadline(to_read.lock(), limit));
+    if (!dropping) --receivers_waiting;
+    if (given) {
+      turn = std::move(*given);
+      co_return true;
+    }
+    if (!dropping || given.error() != std::errc::timed_out) throw failure(given.error());
+    if (!is_over() && clock::now() < answer_limit) continue;  // our close frame left meanwhile
+    if (!is_over()) connection.close();                       // the task that reads sees it
+    co_return false;
   }
-  if (!dropping || given.error() != std::errc::timed_out) throw failure(given.error());
-  if (!is_over()) connection.close();  // the task that reads sees it
-  co_return false;
 }
 
 task<std::optional<websocket_message>> websocket::session::read(bool dropping) {
@@ -213,16 +251,17 @@ task<std::optional<websocket_message>> websocket::session::read(bool dropping) {
           }
           co_return websocket_message{reader.take_message(), reader.is_text()};
         case ping:
-          if (is_open()) co_await send_control(websocket_opcode::pong, reader.control());
+          if (is_open()) send_control(websocket_opcode::pong, reader.control());
           break;
         case close:
           if (how.code == 0) how = {reader.code(), std::string(reader.control()), true};
-          co_await write_close(reader.code(), {});
+          begin_close(reader.code(), {});
+          co_await close_sent();
           end(reader.code(), {}, true);
           break;
         case failed:
           if (how.code == 0) how = {reader.code(), std::string(reader.why()), false};
-          co_await write_close(reader.code(), reader.why());
+          begin_close(reader.code(), reader.why());
           co_await linger();
           end(reader.code(), reader.why(), false);
           break;
@@ -262,7 +301,7 @@ task<> websocket::close(std::uint16_t code, std::string_view reason) {
                   "a WebSocket closes with a code of RFC 6455 section 7.4 and at most 123 bytes");
   if (s.is_over()) co_return;
   if (s.how.code == 0) s.how = {code, std::string(reason), false};
-  co_await s.write_close(code, reason);
+  s.begin_close(code, reason);
   while (!s.is_over() && s.connection.is_open()) static_cast<void>(co_await s.read(true));
 }
 

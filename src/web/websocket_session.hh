@@ -11,6 +11,7 @@
 #include "heddle/http/detail/websocket_frames.hh"
 #include "heddle/sync/mutex.hh"
 #include "heddle/web/websocket.hh"
+#include "web/websocket_outbox.hh"
 
 namespace heddle::http {
 
@@ -23,7 +24,7 @@ struct websocket_agreement {
 /// The state of a connection's end.
 ///
 ///   open      messages go both ways
-///   closing   our close frame was sent; messages still arrive
+///   closing   our close frame was sent, or waits for room; messages still arrive
 ///   leaving   the same because the server stops: messages that arrive are dropped
 ///   over      nothing is read or sent any more; `how` says why
 ///
@@ -38,25 +39,38 @@ enum class websocket_phase : std::uint8_t { open, closing, leaving, over };
 struct websocket::session {
   session(stream connection, std::string_view early_bytes, const websocket_options& o, bool server,
           websocket_agreement agreed);
+  session(const session&) = delete;
+  session& operator=(const session&) = delete;
+  ~session();
 
   /// Reads the next message; nothing at the end. One task reads at a time, the others wait in line.
-  /// `dropping`: drops messages until the end, until close_limit, or until another task waits in
+  /// `dropping`: drops messages until the end, until answer_limit, or until another task waits in
   /// line, which then goes on with the bytes where this one stopped.
   [[nodiscard]] task<std::optional<websocket_message>> read(bool dropping);
-  /// Waits for the turn to read; with `dropping` until close_limit, and closes the connection then.
-  /// False: the turn was not given.
+  /// Waits for the turn to read; with `dropping` until answer_limit, and closes the connection
+  /// then. False: the turn was not given.
   [[nodiscard]] task<bool> wait_to_read(mutex::hold& turn, bool dropping);
 
+  /// Sends a message.
   [[nodiscard]] task<> write_frame(websocket_opcode what, std::string_view payload);
-  /// Sends a ping or a pong. A cancelled receive() still waits for it, because half a frame would
-  /// break the connection; if the peer does not take it within write_timeout, the connection ends.
-  [[nodiscard]] task<> send_control(websocket_opcode what, std::string_view payload);
-  /// Sends a close frame unless one was sent. Its failure ends the connection, and is not thrown.
-  [[nodiscard]] task<> write_close(std::uint16_t code, std::string_view reason);
-  /// Reads and drops until the peer closes, for close_timeout at most: to close a connection with
-  /// unread bytes would reset it, and the peer might not see the close frame (RFC 6455
-  /// section 7.1.1).
+  /// Sends a control frame behind the messages that wait. The caller does not wait for that, so
+  /// that it can go on reading.
+  void send_control(websocket_opcode what, std::string_view payload);
+  /// Sends a close frame in the same way, unless one was sent before.
+  void begin_close(std::uint16_t code, std::string_view reason);
+  /// Waits until the close frame has left, or the connection has failed.
+  [[nodiscard]] task<> close_sent();
+  /// Ends writing behind the close frame, and meanwhile reads and drops until the peer closes, for
+  /// close_timeout at most: to close a connection with unread bytes would reset it, and the peer
+  /// might not see the close frame (RFC 6455 section 7.1.1).
   [[nodiscard]] task<> linger();
+  /// Ends writing, also if the connection is gone already.
+  void end_writing() noexcept;
+  /// Our ping or close frame has left.
+  void answer_is_due(bool closed) noexcept;
+  /// The limit of a wait for bytes. A frame that the peer must answer may leave during the wait, so
+  /// look at answer_limit when the wait has timed out.
+  [[nodiscard]] time_point limit_of_wait() const noexcept;
   /// Waits for more bytes; false when none will come.
   [[nodiscard]] task<bool> more();
   /// Handles a wait for bytes that ended without any; returns whether to go on waiting.
@@ -81,13 +95,15 @@ struct websocket::session {
   nanoseconds pong_timeout;
   nanoseconds write_timeout;
   nanoseconds close_timeout;
-  time_point close_limit = never;  // for the peer's close frame, once ours was sent
+  // For the peer's answer to our ping, or to our close frame; `never` until that frame has left.
+  time_point answer_limit = never;
+  std::shared_ptr<websocket_outbox> outbox;
   websocket_end how;
   std::string protocol;
   std::uint32_t deflate_from;
   std::uint8_t deflate_bits;  // 0: nothing is compressed
   bool is_server;
-  bool pinged = false;  // a ping was sent since bytes came
+  bool pinged = false;  // a ping was asked for since bytes came
   websocket_phase phase = websocket_phase::open;
   std::uint16_t receivers_waiting = 0;  // tasks in receive() that wait for the turn to read
   mutex to_read;

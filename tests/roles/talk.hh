@@ -47,12 +47,6 @@ struct talk_plan {
   std::size_t fragment = 1;
 };
 
-/// Whether both ends of a talk with pings may send data. They may not yet: a receiver that answers
-/// a ping waits for room behind its own end's messages and reads nothing meanwhile. If both do so,
-/// neither end moves before write_timeout. With `true`, seed 1514614791000103 of
-/// "over streams that split bytes anew" shows it.
-constexpr bool pings_beside_data = false;
-
 /// The kinds of step of a talk.
 struct talk_kinds {
   explicit talk_kinds(draws& d)
@@ -104,8 +98,6 @@ inline talk_plan draw_talk(draws& d, const talk_kinds& on, std::uint64_t id, boo
   t.id = id;
   for (side_plan& s : t.sides) s = draw_side(d, on, brief, pause_max);
   t.sides[d.below(2)].closes = true;
-  const std::uint64_t silent = d.below(2);
-  if (on.pings && !pings_beside_data) t.sides[silent].senders.clear();
   if (on.both_close && d.one_in(2)) t.sides[0].closes = t.sides[1].closes = true;
   t.by_hand = on.by_hand && d.one_in(2);
   t.handed = d.one_in(2);

@@ -206,5 +206,68 @@ DRIVER_TEST(websocket, "a function that got it from its request ends it by its e
   });
 }
 
+/// A peer that writes all that it has before it reads. `before` is behind the first message, where
+/// the server's own bytes have no room.
+task<> write_before_reading(stream conn, std::string before) {
+  const std::string message = wire(0x82, std::string(60'000, 'm'));
+  std::string all = message + before;
+  for (int i = 0; i != 100; ++i) all += message;
+  const auto written = co_await as_expected(with_timeout(conn.write(std::string_view(all)), 20s));
+  EXPECT_TRUE(written) << "the server reads nothing: " << written.error().message();
+}
+
+/// The frames behind the flood, until this text has come.
+task<std::string> frames_behind_flood(stream conn, std::string end) {
+  std::string got = co_await read_until(conn, end);
+  const std::string flooded = wire(0x82, flood(), false);
+  EXPECT_TRUE(got.starts_with(flooded)) << got.size();
+  got.erase(0, flooded.size());
+  co_return got;
+}
+
+DRIVER_TEST(websocket, "RFC 6455 5.5: a ping behind messages that wait does not stop receive()") {
+  with_echo(make(), [](address at, http::server&) -> task<> {
+    stream conn = co_await open_frames(at, "/flood");
+    const std::string code("\x03\xe8", 2);
+    co_await write_before_reading(conn, wire(0x89, "p1") + wire(0x89, "p2") + wire(0x89, "p3"));
+    // Only the latest one is answered, and one whose answer waited for room already.
+    const std::string got = co_await frames_behind_flood(conn, "p3");
+    const std::string last = wire(0x8a, "p3", false);
+    EXPECT_TRUE(got == last || got == wire(0x8a, "p1", false) + last ||
+                got == wire(0x8a, "p2", false) + last)
+        << got;
+    co_await conn.write(std::string_view(wire(0x88, code)));
+    EXPECT_EQ(co_await read_until(conn, code), wire(0x88, code, false));
+  });
+}
+
+DRIVER_TEST(websocket, "RFC 6455 7.1: a close frame behind messages that wait does not stop it") {
+  with_echo(make(), [](address at, http::server& web) -> task<> {
+    {
+      stream conn = co_await open_frames(at, "/flood-closes");
+      co_await write_before_reading(conn, "");
+      const std::string close = wire(0x88, std::string("\x0f\xa1", 2) + "enough", false);
+      EXPECT_EQ(co_await frames_behind_flood(conn, "enough"), close);
+      co_await conn.write(std::string_view(wire(0x88, std::string("\x0f\xa1", 2))));
+      EXPECT_EQ(co_await read_all(conn), "");
+    }
+    {  // a message that breaks a rule
+      stream conn = co_await open_frames(at, "/flood");
+      co_await write_before_reading(conn, wire(0x83, "no opcode"));
+      const std::string got = co_await frames_behind_flood(conn, "\x03\xea");
+      EXPECT_EQ(got.front(), '\x88');
+    }
+    stream conn = co_await open_frames(at, "/flood");
+    co_await conn.write(std::string_view(wire(0x82, "begin")));
+    EXPECT_TRUE(co_await conn.readable());
+    web.stop();
+    co_await write_before_reading(conn, "");
+    const std::string end = co_await frames_behind_flood(conn, "the server stops");
+    EXPECT_TRUE(end.ends_with(std::string("\x03\xe9", 2) + "the server stops")) << end;
+    co_await conn.write(std::string_view(wire(0x88, std::string("\x03\xe9", 2))));
+    EXPECT_EQ(co_await read_all(conn), "");
+  });
+}
+
 }  // namespace
 }  // namespace heddle::test

@@ -11,6 +11,24 @@
 
 namespace heddle::test {
 
+/// More than the systems on the way keep for a peer that does not read.
+inline const std::string& flood() {
+  static const std::string bytes(8 << 20, 'f');
+  return bytes;
+}
+
+/// Sends more than its peer reads when a message has come, and receives meanwhile, or closes.
+inline task<> receive_beside_flood(scope& s, http::websocket& ws, bool closes) {
+  static_cast<void>(co_await ws.receive());
+  s.spawn([](http::websocket& to) -> task<> {
+    static_cast<void>(co_await as_expected(to.send_binary(flood())));
+  }(ws));
+  co_await yield();
+  if (closes) co_await ws.close(4001, "enough");
+  while (co_await ws.receive()) {
+  }
+}
+
 inline task<http::response> echo_websocket(http::request& r) {
   http::websocket_options options;
   options.message_bytes_max = 100'000;
@@ -33,7 +51,12 @@ inline task<http::response> echo_websocket(http::request& r) {
   if (r.path() == "/handed-ends")
     co_return co_await http::hand_to_websocket(
         r, [](http::websocket of) -> task<> { co_await of.send("bye"); }, options);
+  if (r.path().starts_with("/flood")) options.close_timeout = std::chrono::seconds(20);
   http::websocket ws = co_await http::accept_websocket(r, options);
+  if (r.path().starts_with("/flood")) {
+    co_await with_scope(&receive_beside_flood, std::ref(ws), r.path() == "/flood-closes");
+    co_return ws.done();
+  }
   if (r.path() == "/ends") {
     co_await ws.send("bye");
     co_return ws.done();

@@ -7,8 +7,10 @@
 //     co_return ws.done();
 //   }
 //
-// Pings are answered, and sent to a peer that is silent, while a task waits in receive(). When the
-// server drains, receive() closes with 1001 by itself.
+// Pings are answered, and sent to a peer that is silent, while a task waits in receive(). It never
+// waits for the peer to read: pongs, pings and close frames queue behind the messages that are
+// being sent, and of several pings the latest is answered. When the server drains, receive() closes
+// with 1001 by itself.
 #pragma once
 
 #include <concepts>
@@ -37,10 +39,11 @@ struct websocket_options {
   std::uint32_t fragments_max = 1024;  ///< fragments of one message; more are closed with 1009
   /// A peer that sends nothing for this long gets a ping; 0: never.
   nanoseconds ping_after = std::chrono::seconds(30);
-  /// A peer that does not answer a ping for this long is gone: 1006.
+  /// A peer that does not answer a ping for this long after it has left is gone: 1006.
   nanoseconds pong_timeout = std::chrono::seconds(20);
   nanoseconds write_timeout = std::chrono::seconds(30);  ///< for the peer to accept one message
-  nanoseconds close_timeout = std::chrono::seconds(5);   ///< for the peer's close frame
+  /// For the peer's close frame; begins when ours has left.
+  nanoseconds close_timeout = std::chrono::seconds(5);
   /// Whether messages may be compressed (RFC 7692), each by itself; false without zlib. It costs
   /// time, and a secret beside text that a stranger chose can be guessed by the size.
   bool deflate = false;
@@ -71,8 +74,8 @@ struct websocket_end {
 /// receive: one reads at a time, and the others wait.
 /// Owns: the connection, which is closed when this ends.
 /// Cancel: a cancelled receive() has taken nothing. A cancelled send() may have sent a part; then
-///   the connection is reset, and messages after it are not sent.
-///   connection is reset, and messages behind it are not sent.
+///   the connection is reset, and messages after it are not sent. After a cancelled close() the
+///   close frame leaves all the same.
 class websocket {
  public:
   struct session;
@@ -96,8 +99,9 @@ class websocket {
     heddle::detail::check_options<Message>();
     return send_message(m);
   }
-  /// Sends a close frame and waits for the peer's, for close_timeout at most; messages that come
-  /// meanwhile are dropped unless a task is in receive(). Fails: invalid_argument for a code that
+  /// Sends a close frame behind the messages that are being sent, and waits for the peer's, for
+  /// close_timeout at most from then on; messages that come meanwhile are dropped unless a task is
+  /// in receive(). Fails: invalid_argument for a code that
   /// must not be sent, or a reason beyond 123 bytes of UTF-8.
   [[nodiscard]] task<> close(std::uint16_t code = 1000, std::string_view reason = {});
 
