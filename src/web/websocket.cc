@@ -33,38 +33,48 @@ bool is_utf8(std::string_view text) noexcept {
 }  // namespace
 
 websocket::session::session(stream of, std::string_view early_bytes, const websocket_options& o,
-                            bool server, websocket_agreement agreed)
+                            bool server, websocket_agreement agreed,
+                            std::shared_ptr<cancel_source> drained_by)
     : connection(std::move(of)),
       block(early_bytes.empty() ? received() : received::copy_of(byte_view(early_bytes))),
       in(chars_of(block)),
       reader({o.message_bytes_max, o.fragments_max, server,
               agreed.deflate_bits != 0 ? &inflate_websocket : nullptr}),
-      draining(&nothing_drains),
+      draining(std::move(drained_by)),
       ping_after(o.ping_after),
       pong_timeout(o.pong_timeout),
       write_timeout(o.write_timeout),
       close_timeout(o.close_timeout),
-      protocol(std::move(agreed.protocol)),
+      protocol(agreed.protocol.empty()
+                   ? nullptr
+                   : std::make_unique<const std::string>(std::move(agreed.protocol))),
       deflate_from(o.deflate_from),
       deflate_bits(agreed.deflate_bits),
       is_server(server) {}
 
 websocket::session::~session() {
-  if (!outbox) return;
+  if (outbox == nullptr) return;
   outbox->of = nullptr;
   connection.close();
 }
 
 void websocket::session::send_control(websocket_opcode what, std::string_view payload) {
-  if (!outbox) outbox = std::make_shared<websocket_outbox>(*this);
-  outbox->add(what, payload);
-  websocket_outbox::send(outbox);
+  if (outbox != nullptr) return outbox->add(what, payload);
+  auto box = std::make_shared<websocket_outbox>(*this);
+  box->add(what, payload);
+  websocket_outbox::write(std::move(box), connection, write_timeout);
+}
+
+void websocket::session::note_end(std::uint16_t code, std::string_view reason, bool by_peer) {
+  if (how) return;
+  how = std::make_unique<const websocket_end>(
+      websocket_end{.code = code, .reason = std::string(reason), .by_peer = by_peer});
 }
 
 void websocket::session::end(std::uint16_t code, std::string_view reason, bool by_peer) {
   if (is_over()) return;
   move_to(websocket_phase::over);
-  if (how.code == 0) how = {code, std::string(reason), by_peer};
+  note_end(code, reason, by_peer);
   in = {};
   block.release();
 }
@@ -112,8 +122,9 @@ void websocket::session::begin_close(std::uint16_t code, std::string_view reason
 }
 
 task<> websocket::session::close_sent() {
-  const std::shared_ptr<websocket_outbox> box = outbox;
-  if (box) static_cast<void>(co_await as_expected(box->all_left.wait()));
+  if (outbox == nullptr) co_return;
+  const std::shared_ptr<websocket_outbox> box = outbox->shared_from_this();
+  static_cast<void>(co_await as_expected(box->all_left.wait()));
 }
 
 void websocket::session::end_writing() noexcept {
@@ -124,7 +135,7 @@ void websocket::session::end_writing() noexcept {
 }
 
 task<> websocket::session::linger() {
-  if (outbox) {
+  if (outbox != nullptr) {
     outbox->ends = true;
   } else {
     end_writing();
@@ -156,7 +167,7 @@ task<bool> websocket::session::nothing_came(std::error_code why) {
     if ((pinged || !is_open()) && clock::now() < answer_limit) co_return true;
     if (!is_open() || pinged) {
       connection.close();
-      how = {};  // the end that close() asked for did not come
+      how.reset();  // the end that close() asked for did not come
       end(websocket_code::abnormal, is_open() ? "no answer to a ping" : "no close frame came",
           false);
       co_return false;
@@ -167,8 +178,8 @@ task<bool> websocket::session::nothing_came(std::error_code why) {
     co_return true;
   }
   if (why == std::errc::operation_canceled && draining->canceled()) {
-    draining = &nothing_drains;
-    if (how.code == 0) how = {websocket_code::going_away, "the server stops", false};
+    draining = std::make_shared<cancel_source>();
+    note_end(websocket_code::going_away, "the server stops", false);
     begin_close(websocket_code::going_away, "the server stops");
     if (phase == websocket_phase::closing) move_to(websocket_phase::leaving);
     co_return !is_over();
@@ -211,9 +222,12 @@ websocket::~websocket() = default;
 
 const websocket_end& websocket::ended() const noexcept {
   static const websocket_end not_yet;
-  return session_->is_over() ? session_->how : not_yet;
+  return session_->is_over() ? *session_->how : not_yet;
 }
-const std::string& websocket::protocol() const noexcept { return session_->protocol; }
+const std::string& websocket::protocol() const noexcept {
+  static const std::string none;
+  return session_->protocol ? *session_->protocol : none;
+}
 response websocket::done() { return upgraded(stream(), {}).done(); }
 
 task<bool> websocket::session::wait_to_read(mutex::hold& turn, bool dropping) {
@@ -254,13 +268,13 @@ task<std::optional<websocket_message>> websocket::session::read(bool dropping) {
           if (is_open()) send_control(websocket_opcode::pong, reader.control());
           break;
         case close:
-          if (how.code == 0) how = {reader.code(), std::string(reader.control()), true};
+          note_end(reader.code(), reader.control(), true);
           begin_close(reader.code(), {});
           co_await close_sent();
           end(reader.code(), {}, true);
           break;
         case failed:
-          if (how.code == 0) how = {reader.code(), std::string(reader.why()), false};
+          note_end(reader.code(), reader.why(), false);
           begin_close(reader.code(), reader.why());
           co_await linger();
           end(reader.code(), reader.why(), false);
@@ -300,7 +314,7 @@ task<> websocket::close(std::uint16_t code, std::string_view reason) {
     throw failure(std::make_error_code(std::errc::invalid_argument),
                   "a WebSocket closes with a code of RFC 6455 section 7.4 and at most 123 bytes");
   if (s.is_over()) co_return;
-  if (s.how.code == 0) s.how = {code, std::string(reason), false};
+  s.note_end(code, reason, false);
   s.begin_close(code, reason);
   while (!s.is_over() && s.connection.is_open()) static_cast<void>(co_await s.read(true));
 }

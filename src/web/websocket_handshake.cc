@@ -187,9 +187,7 @@ response agree(request& asked, const websocket_options& options, websocket_agree
 websocket on_server(upgraded to, const websocket_options& options, websocket_agreement agreed,
                     std::shared_ptr<cancel_source> draining) {
   auto session = std::make_unique<websocket::session>(std::move(to.connection), to.early, options,
-                                                      true, std::move(agreed));
-  session->draining = draining.get();
-  session->kept_draining = std::move(draining);
+                                                      true, std::move(agreed), std::move(draining));
   return websocket(std::move(session));
 }
 

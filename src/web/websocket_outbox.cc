@@ -22,6 +22,12 @@ std::string whole_frame(websocket_opcode what, std::string_view payload, bool ma
   return frame;
 }
 
+websocket_outbox::websocket_outbox(websocket::session& s) noexcept : of(&s) { s.outbox = this; }
+
+void websocket_outbox::leave() noexcept {
+  if (websocket::session* const s = std::exchange(of, nullptr)) s->outbox = nullptr;
+}
+
 void websocket_outbox::add(websocket_opcode what, std::string_view payload) {
   switch (what) {
     using enum websocket_opcode;
@@ -47,13 +53,8 @@ std::string websocket_outbox::take(bool masked) {
   return frames;
 }
 
-void websocket_outbox::send(const std::shared_ptr<websocket_outbox>& box) {
-  if (!box->writing) write(box, box->of->connection, box->of->write_timeout);
-}
-
 tamed websocket_outbox::write(std::shared_ptr<websocket_outbox> box, stream to,
                               nanoseconds write_timeout) {
-  box->writing = true;
   while (box->of != nullptr && !box->empty()) {
     const bool asks = box->pings, closes = box->closes;
     const std::string frames = box->take(!box->of->is_server);
@@ -73,7 +74,7 @@ tamed websocket_outbox::write(std::shared_ptr<websocket_outbox> box, stream to,
     if (closes && box->ends) s.end_writing();
   }
   box->all_left.count_down();
-  if (box->of != nullptr) box->of->outbox.reset();
+  box->leave();
 }
 
 }  // namespace heddle::http

@@ -20,18 +20,20 @@ namespace heddle::http {
 [[nodiscard]] std::string whole_frame(websocket_opcode what, std::string_view payload, bool masked);
 
 /// It holds at most one frame of each kind: only the latest ping is answered (section 5.5.3), and
-/// no frame follows a close frame. Thread: one color. Owns: nothing of the session, which may end
-/// first; the function that writes shares it.
-struct websocket_outbox {
-  explicit websocket_outbox(websocket::session& s) noexcept : of(&s) {}
+/// no frame follows a close frame. Thread: one color. Owned by the function that writes, which the
+/// session's end does not wait for; the session refers to it until all has left.
+struct websocket_outbox : std::enable_shared_from_this<websocket_outbox> {
+  explicit websocket_outbox(websocket::session& s) noexcept;
+  websocket_outbox(const websocket_outbox&) = delete;
+  ~websocket_outbox() { leave(); }
 
   [[nodiscard]] bool empty() const noexcept { return !pings && !pongs && !closes; }
   void add(websocket_opcode what, std::string_view payload);
   /// The frames, which are taken.
   [[nodiscard]] std::string take(bool masked);
-  /// Begins to write, unless the outbox is writing. What the socket takes at once leaves before
-  /// the call ends. When nothing is left, the session gives up its share.
-  static void send(const std::shared_ptr<websocket_outbox>& box);
+  /// Writes until nothing is left. What the socket takes at once leaves before the call ends. A
+  /// failure ends the connection.
+  static tamed write(std::shared_ptr<websocket_outbox> box, stream to, nanoseconds write_timeout);
 
   websocket::session* of;   ///< null when it has ended
   std::string latest_ping;  ///< the payload that a pong sends back
@@ -39,13 +41,12 @@ struct websocket_outbox {
   bool pings = false;
   bool pongs = false;
   bool closes = false;
-  bool writing = false;
   bool ends = false;  ///< writing ends behind the close frame
   latch all_left{1};  ///< open when nothing is left, and when the connection has failed
 
  private:
-  /// Writes until nothing is left. A failure ends the connection.
-  static tamed write(std::shared_ptr<websocket_outbox> box, stream to, nanoseconds write_timeout);
+  /// The session does without it from now on.
+  void leave() noexcept;
 };
 
 }  // namespace heddle::http

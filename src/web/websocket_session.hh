@@ -38,7 +38,8 @@ enum class websocket_phase : std::uint8_t { open, closing, leaving, over };
 /// The state of one connection. Thread: one color.
 struct websocket::session {
   session(stream connection, std::string_view early_bytes, const websocket_options& o, bool server,
-          websocket_agreement agreed);
+          websocket_agreement agreed,
+          std::shared_ptr<cancel_source> drained_by = std::make_shared<cancel_source>());
   session(const session&) = delete;
   session& operator=(const session&) = delete;
   ~session();
@@ -81,25 +82,26 @@ struct websocket::session {
   }
   [[nodiscard]] bool is_open() const noexcept { return phase == websocket_phase::open; }
   [[nodiscard]] bool is_over() const noexcept { return phase == websocket_phase::over; }
-  /// Ends the connection. The first call decides how it ended.
+  /// Notes how the connection ends. The first call decides.
+  void note_end(std::uint16_t code, std::string_view reason, bool by_peer);
+  /// Ends the connection.
   void end(std::uint16_t code, std::string_view reason, bool by_peer);
 
   stream connection;
   received block;      // the latest that came; at first the bytes behind the handshake
   std::span<char> in;  // bytes of the block that were not read yet
   websocket_reader reader;
-  cancel_source nothing_drains;  // for a client, and once a server has told its end
-  cancel_source* draining;       // the server's, until it has told that it stops
-  std::shared_ptr<cancel_source> kept_draining;
+  // The server's, until it has told that it stops; else one that is never cancelled.
+  std::shared_ptr<cancel_source> draining;
   nanoseconds ping_after;
   nanoseconds pong_timeout;
   nanoseconds write_timeout;
   nanoseconds close_timeout;
   // For the peer's answer to our ping, or to our close frame; `never` until that frame has left.
   time_point answer_limit = never;
-  std::shared_ptr<websocket_outbox> outbox;
-  websocket_end how;
-  std::string protocol;
+  websocket_outbox* outbox = nullptr;           // the control frames that have not left
+  std::unique_ptr<const websocket_end> how;     // null: not known yet
+  std::unique_ptr<const std::string> protocol;  // null: none
   std::uint32_t deflate_from;
   std::uint8_t deflate_bits;  // 0: nothing is compressed
   bool is_server;
