@@ -138,11 +138,16 @@ task<> http2_link::read_all() {
   }
 }
 
+bool http2_link::is_awaited() const noexcept {
+  return std::ranges::any_of(wait_for_settings_,
+                             [](const event<>& each) { return static_cast<bool>(each); });
+}
+
 /// The time at which the connection must be checked even if no bytes come.
 time_point http2_link::next_look(time_point now) const noexcept {
   const nanoseconds idle =
       std::max<nanoseconds>(options_->timeouts.idle, std::chrono::milliseconds(1));
-  const time_point due = add_saturated(unused() ? unused_since_ : now, idle);
+  const time_point due = add_saturated(unused() && !is_awaited() ? unused_since_ : now, idle);
   if (pinged_) return std::min(due, add_saturated(pinged_at_, options_->http2.ping_timeout));
   if (unused() || options_->http2.ping_after == nanoseconds::zero()) return due;
   return std::min(due, add_saturated(last_heard_, options_->http2.ping_after));
@@ -172,7 +177,7 @@ task<> http2_link::wait_for_bytes() {
     trouble_ = {std::make_error_code(std::errc::timed_out),
                 "the server answered no PING in time; see client_options::http2.ping_timeout"};
   } else if (unused()) {
-    if (now >= add_saturated(unused_since_, options_->timeouts.idle)) leave();
+    if (!is_awaited() && now >= add_saturated(unused_since_, options_->timeouts.idle)) leave();
   } else if (!pinged_ && options_->http2.ping_after != nanoseconds::zero() &&
              now >= add_saturated(last_heard_, options_->http2.ping_after)) {
     send_ping(now);

@@ -135,6 +135,7 @@ std::string_view http2_link::on_setting(http2_setting name, std::uint32_t value)
 }
 
 void http2_link::on_settings() {
+  if (unused()) unused_since_ = clock::now();  // a request that waited for them begins now
   for (const event<>& each : std::exchange(wait_for_settings_, {})) each.trigger();
 }
 

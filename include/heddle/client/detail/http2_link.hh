@@ -75,6 +75,8 @@ class http2_link final : private http2_connection {
   /// closed without a wait for the last frames to leave.
   void leave(bool at_once = false) noexcept;
   [[nodiscard]] bool unused() const noexcept { return streams().empty(); }
+  /// Whether a request waits for the server's SETTINGS before it begins.
+  [[nodiscard]] bool is_awaited() const noexcept;
   [[nodiscard]] bool over() const noexcept { return phase_ == link_phase::over; }
   /// Sends the frames that were gathered, such as new windows, soon.
   void flush_soon() { out_.flush_soon(); }
