@@ -61,10 +61,6 @@ enum class color_step : unsigned {
   count
 };
 
-// Preblock events are left out on threads, because of a known race that TSan reports: the worker
-// reads the record of an event (event_loop::run_preblock) that its color cancels on another worker.
-constexpr bool preblock_on_threads = false;
-
 /// What all parties share. It must outlive the runtime.
 class steps_world {
  public:
@@ -78,7 +74,6 @@ class steps_world {
     for (unsigned i = 0; i != steps; ++i)
       if (i == 0 || draw_.one_of(2)) kinds_.push_back(static_cast<color_step>(i));
     if (!with_threads) std::erase(kinds_, color_step::thread);
-    if (with_threads && !preblock_on_threads) std::erase(kinds_, color_step::preblock);
     const std::uint64_t colors = draw_.from(1, 6);
     for (std::uint64_t i = 0; i != colors; ++i) colors_.push_back(draw_.below(24));
     parties_ = draw_.from(2, 10);

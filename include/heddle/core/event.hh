@@ -81,11 +81,11 @@ class event : public detail::event_handle {
     event_record* const record = record_;
     if (record == nullptr) return;
     worker& w = worker::here();
-    event_home* const home = record->home;
-    // In the usual case nothing follows the call of fired(), so that it compiles to a jump.
+    // In the usual case nothing follows the call of fired(), so that it compiles to a jump. Another
+    // color may read nothing of the record but its color.
     if constexpr (plain_values<Us...>) {
-      if (record->color == w.color && home != nullptr && record->flags == 0 &&
-          record->notifiers == nullptr) [[likely]] {
+      if (event_home* const home = record->color == w.color ? record->home : nullptr;
+          home != nullptr && record->flags == 0 && record->notifiers == nullptr) [[likely]] {
         record->home = nullptr;
         record->flags = event_record::has_fired;
         store(std::index_sequence_for<Ts...>(), std::forward<Us>(values)...);
