@@ -376,7 +376,7 @@ HEDDLE_TEST(hedged, "a hedged call that is cancelled cancels its calls") {
   }());
 }
 
-HEDDLE_TEST(hedged, "an answer is given back although the wait is cancelled while the others end") {
+HEDDLE_TEST(hedged, "W3 an answer is given although the wait is cancelled while the others end") {
   virtual_runtime v;
   v.rt.run([]() -> task<> {
     const auto call = [](std::size_t i) -> task<int> {

@@ -28,6 +28,15 @@ task<int> fails_first() {
   throw std::runtime_error("first");
 }
 
+task<> sets_late(bool& whole) {
+  co_await shield(sleep_for(5ms), 1h);
+  whole = true;
+}
+task<> fails_late() {
+  co_await shield(sleep_for(5ms), 1h);
+  throw std::runtime_error("late");
+}
+
 task<> any_in_a_timeout() {
   const auto won = co_await with_timeout(any(sleep_for(1h), was_done(7)), 1ms);
   EXPECT_EQ(won.index, 1u);
@@ -49,6 +58,31 @@ task<> any_in_a_timeout() {
 
   const auto none = co_await as_expected(with_timeout(any(sleep_for(1h), sleep_for(2h)), 1ms));
   EXPECT_EQ(none.error(), std::errc::timed_out);
+}
+
+task<> all_in_a_timeout() {
+  const auto [a, b] = co_await with_timeout(all(was_done(7), was_done(8)), 1ms);
+  EXPECT_EQ(a, 7);
+  EXPECT_EQ(b, 8);
+  std::vector<task<int>> tasks;
+  tasks.push_back(was_done(9));
+  tasks.push_back(was_done(10));
+  EXPECT_EQ(co_await with_timeout(all(std::move(tasks)), 1ms), (std::vector{9, 10}));
+  bool whole = false;
+  std::vector<task<>> without_values;
+  without_values.push_back(sets_late(whole));
+  co_await with_timeout(all(std::move(without_values)), 1ms);
+  EXPECT_TRUE(whole);
+
+  const auto cut = co_await as_expected(with_timeout(all(was_done(7), sleep_for(1h)), 1ms));
+  EXPECT_EQ(cut.error(), std::errc::timed_out);
+  bool failed = false;
+  try {
+    static_cast<void>(co_await with_timeout(all(was_done(7), fails_late()), 1ms));
+  } catch (const std::runtime_error&) {
+    failed = true;
+  }
+  EXPECT_TRUE(failed);
 }
 
 task<> any_with_a_failure() {
@@ -122,9 +156,14 @@ task<> counts_bytes(scope& s, two_ends& w) {
 
 }  // namespace
 
-HEDDLE_TEST(combine, "any gives what finished although a time limit ended the other branches") {
+HEDDLE_TEST(combine, "W3 any gives what finished although a time limit ended the other branches") {
   virtual_runtime v;
   v.rt.run(any_in_a_timeout());
+}
+
+HEDDLE_TEST(combine, "W3 all gives its values although a time limit ended while they came") {
+  virtual_runtime v;
+  v.rt.run(all_in_a_timeout());
 }
 
 HEDDLE_TEST(combine, "any gives a result and the failure of a branch that ended before") {

@@ -249,7 +249,7 @@ class model {
     const instant end = last_end(all, c.start);
     bool cut_short = false;
     for (const result& r : all) cut_short |= r.canceled();
-    if (cut_short || (c.start < c.stop && c.stop <= end)) return bad(end, ends::canceled);
+    if (cut_short) return bad(end, ends::canceled);
     if (c.unclear()) undecided();
     std::uint64_t v = 0;
     for (const result& r : all) v = mix(v, r.got.value);

@@ -10,7 +10,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "reference" / "rules.md"
 # Groups of rules and how many each has; T5 is a rule of the translator.
 GROUPS = {"E": 9, "C": 5, "A": 8, "R": 6, "T": 4, "K": 7, "D": 8, "F": 7, "L": 2, "H": 1, "S": 6,
-          "W": 2}
+          "W": 3}
 TEST = re.compile(r'(?:HEDDLE|DRIVER)_TEST\((\w+),\s*"((?:[^"\\]|\\.)*)"')
 
 

@@ -138,7 +138,7 @@ task<std::tuple<outcome_t<As>...>> all_of(As... as) {
   race r;
   scope s;
   spawn_branches<As...>(s, r, out, std::index_sequence_for<As...>(), static_cast<As&&>(as)...);
-  co_await s.join();
+  co_await s.completed();
   co_return std::apply([](auto&... o) { return std::tuple<outcome_t<As>...>(std::move(*o)...); },
                        out);
 }
@@ -168,7 +168,9 @@ task<any_results<outcome_t<As>...>> any_of(As... as) {
 }  // namespace detail
 
 /// Awaits all awaitables at once. The first failure cancels the rest and is rethrown. A void result
-/// is std::monostate in the tuple, a reference std::reference_wrapper.
+/// is std::monostate in the tuple, a reference std::reference_wrapper. If the context around is
+/// cancelled, all() throws operation_canceled, unless every awaitable brings its result all the
+/// same: then it gives the results.
 template <class... As>
 [[nodiscard("co_await it")]] auto all(As&&... as) {
   (detail::check_awaitable<As>(), ...);
@@ -196,7 +198,7 @@ task<std::vector<detail::kept_t<T>>> all(std::vector<task<T>> tasks) {
   scope s;
   for (std::size_t i = 0; i < tasks.size(); ++i)
     s.spawn(detail::run_branch<task<T>>(std::move(tasks[i]), out[i], r, i));
-  co_await s.join();
+  co_await s.completed();
   std::vector<detail::kept_t<T>> values;
   values.reserve(out.size());
   for (auto& o : out) values.push_back(std::move(*o));
@@ -205,7 +207,7 @@ task<std::vector<detail::kept_t<T>>> all(std::vector<task<T>> tasks) {
 inline task<> all(std::vector<task<>> tasks) {
   scope s;
   for (auto& t : tasks) s.spawn(std::move(t));
-  co_await s.join();
+  co_await s.completed();
 }
 
 /// The value of any() of a vector: see any_results.

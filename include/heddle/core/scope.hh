@@ -46,6 +46,7 @@ task<> discard_result(task<T> t) {
 class scope {
  public:
   enum class kind : std::uint8_t { children, root };
+  class completer;
 
   /// Opens a context below the running one.
   explicit scope(std::source_location where = std::source_location::current());
@@ -109,6 +110,7 @@ class scope {
 
    private:
     friend class scope;
+    friend class completer;
     static void end_children(wait& x, worker& w) noexcept;
     static const wait_kind kind_of_wait;
     bool asked_to_end_ = false;
@@ -125,6 +127,18 @@ class scope {
     void await_resume() const noexcept {}
   };
   [[nodiscard("co_await it")]] settler settled() noexcept { return settler(*this); }
+  /// Waits like join(), but throws operation_canceled only where a child ended because it was asked
+  /// to: for callers whose value is whole if every child has come to its end, although the caller
+  /// was cancelled meanwhile.
+  class completer : public joiner {
+   public:
+    using joiner::joiner;
+    void await_resume() const {
+      if (scope_.error_ || scope_.cut_short_) [[unlikely]]
+        scope_.throw_outcome(true);
+    }
+  };
+  [[nodiscard("co_await it")]] completer completed() noexcept { return completer(*this); }
   /// Throws the first failure of a child, if there was one.
   void rethrow_failure() const {
     if (error_) [[unlikely]]
