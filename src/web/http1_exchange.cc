@@ -41,8 +41,7 @@ task<after_answer> http1_exchange::answer() {
   // not wait for an answer that is ready.
   bool keep = head_.keep_alive() && !r.closes() && may_stay();
   const bool unread = !body_.ended();
-  const bool lingers = unread && !(keep && body_.worth_reading());
-  if (lingers) {
+  if (unread && !(keep && body_.worth_reading())) {
     if (keep && budget_.failed == 0 && !body_.none_sent()) ++shared_.counters.bodies_abandoned;
     keep = false;
   }
@@ -65,7 +64,12 @@ task<after_answer> http1_exchange::answer() {
     const bool read = co_await body_.finish();
     co_return read ? after_answer::next : after_answer::linger;
   }
-  co_return keep ? after_answer::next : lingers ? after_answer::linger : after_answer::end;
+  co_return keep ? after_answer::next : closing();
+}
+
+after_answer http1_exchange::closing() const noexcept {
+  const bool more = head_.keep_alive() || !body_.ended();
+  return more ? after_answer::linger : after_answer::end;
 }
 
 void http1_exchange::refuse(int status, std::string_view why) {
@@ -175,8 +179,8 @@ task<after_answer> http1_exchange::end_stream(bool whole) {
     if (whole) co_return after_answer::handed_over;
     handed_over_.reset();  // the handler failed after all
   }
-  if (!whole) co_return end_ == framing::until_close ? after_answer::reset : after_answer::end;
-  if (!keep_) co_return body_.ended() ? after_answer::end : after_answer::linger;
+  if (!whole) co_return end_ == framing::until_close ? after_answer::reset : closing();
+  if (!keep_) co_return closing();
   const bool read = co_await body_.finish();
   co_return read ? after_answer::next : after_answer::linger;
 }

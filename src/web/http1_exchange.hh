@@ -74,6 +74,9 @@ class http1_exchange final : public exchange {
     return head_.minor_version() == 0 ? connection_field::keep_alive : connection_field::absent;
   }
   [[nodiscard]] task<after_answer> end_stream(bool whole);
+  /// How a connection closes that the client could use further: what it has sent meanwhile must not
+  /// reset it (RFC 9112 section 9.6). A client that asked to close sends nothing more.
+  [[nodiscard]] after_answer closing() const noexcept;
 
   [[nodiscard]] address socket_peer() noexcept override { return conn_.peer(); }
   void put_started(const response& r) override;

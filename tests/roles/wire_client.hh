@@ -200,15 +200,17 @@ inline task<bool> play_batch(stream conn, wire_reader& in, const ledger& all,
 inline bool may_follow(const exchange_plan& before, const exchange_plan& next) {
   return !before.expects && !next.expects && next.answers != answering::upgrade;
 }
-/// Whether both are answered then: no connection ends between them, and no reset of the second one
-/// drops the answer to the first.
+/// Whether the answer to the first one comes whole then: its client has not asked to end the
+/// connection, and neither of the two answers is cut or ends HTTP. If the server ends the
+/// connection by its own choice, the second one is dropped.
 inline bool keeps_answers(const exchange_plan& before, const exchange_plan& next) {
-  return !before.ends_connection() && next.answers != answering::cuts;
+  return !before.last && !before.old_version && before.answers != answering::cuts &&
+         before.answers != answering::upgrade && next.answers != answering::cuts;
 }
 
 /// How a client by hand sends requests before the answers of those before. One that is reckless
-/// does so behind a request that ends the connection: the answer to that one may then be lost in a
-/// reset (RFC 9112 section 9.6), of which the client is told.
+/// does so although it has asked to end the connection: the answer to that one may then be lost in
+/// a reset (RFC 9112 section 9.6), of which the client is told.
 enum class pipelining : std::uint8_t { none, careful, reckless };
 
 inline task<> play_by_hand(const ledger& all, const visit_plan& v, connector connect,

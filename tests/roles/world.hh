@@ -61,7 +61,7 @@ struct run_plan {
       *each = brief_limits && d.one_in(2) ? brief() : long_time;
     client.timeouts.whole = std::chrono::hours(2);
     client.timeouts.connect = brief_limits ? brief() : long_time;
-    if (brief_limits) server.linger_timeout = brief();
+    server.linger_timeout = brief_limits ? brief() : long_time;
     const bool idles = d.one_in(3);
     if (idles) server.idle_timeout = brief();
     if (d.one_in(3)) client.timeouts.idle = brief();

@@ -342,6 +342,54 @@ DRIVER_TEST(http_server, "one that was cancelled from outside can serve again, a
 
 namespace {
 
+const std::string& last_body() {
+  static const std::string bytes(1 << 20, 'l');
+  return bytes;
+}
+
+/// The last answer of its connection: by the handler's word, because it failed, or written in
+/// parts.
+task<http::response> answer_last(http::request& r) {
+  if (r.path() == "/fails") throw std::runtime_error("on purpose");
+  if (r.path() != "/parts") co_return http::response(200).text(std::string(last_body())).close();
+  http::body_writer out = co_await r.start(http::response(200).close());
+  co_await out.write(last_body());
+  co_return out.done();
+}
+
+}  // namespace
+
+DRIVER_TEST(http_server, "RFC 9112 9.6: requests behind the last answer do not take it away") {
+  http::server_options options;
+  options.failed = [](const http::request_head&, const std::exception_ptr&) {};
+  runtime rt(make());
+  rt.run(with_server(answer_last, options, [](address at, http::server& web) -> task<> {
+    for (const std::string path : {"/", "/parts", "/fails"}) {
+      stream conn = co_await connect_to(at);
+      const std::string asked = "GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n";
+      co_await conn.write(std::string_view(asked));
+      EXPECT_TRUE(co_await conn.readable());
+      // The server has time to close, if that is all that it does.
+      co_await sleep_for(20ms);
+      const std::string more = asked + asked;
+      for (int i = 0; i != 3; ++i) {
+        static_cast<void>(co_await as_expected(conn.write(std::string_view(more))));
+        co_await sleep_for(10ms);
+      }
+      const std::string got = co_await read_all(conn);
+      EXPECT_EQ(status_of(got), path == "/fails" ? "500" : "200");
+      EXPECT_EQ(field_of(got, "Connection"), "close");
+      EXPECT_FALSE(got.ends_with('>')) << path << got.substr(got.size() - 40);
+      if (path != "/fails") {
+        EXPECT_GE(got.size(), last_body().size()) << path;
+      }
+    }
+    EXPECT_EQ(web.counters().requests, 3u);
+  }));
+}
+
+namespace {
+
 task<http::response> cut_answer(http::request& r) {
   if (r.path() == "/next") co_return http::response(200).text("NEXT");
   const std::string big(12'000'000, 'a');
