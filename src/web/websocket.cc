@@ -14,7 +14,7 @@
 namespace heddle::http {
 namespace {
 
-/// Of waits for the peer's close frame, as long as ours has not left.
+/// The least time of a wait for the peer's close frame while ours has not left.
 constexpr nanoseconds shortest_wait = std::chrono::milliseconds(1);
 
 failure closed_failure() {

@@ -19,8 +19,8 @@ namespace heddle::http {
 /// A frame with its payload, masked if a client sends it.
 [[nodiscard]] std::string whole_frame(websocket_opcode what, std::string_view payload, bool masked);
 
-/// It holds at most one frame of each kind: only the latest ping is answered (section 5.5.3), and
-/// no frame follows a close frame. Thread: one color. Owned by the function that writes, which the
+/// The frames of one session, at most one of each kind: only the latest ping is answered (section
+/// 5.5.3), and no frame follows a close frame. Thread: one color. Owned by the function that writes, which the
 /// session's end does not wait for; the session refers to it until all has left.
 struct websocket_outbox : std::enable_shared_from_this<websocket_outbox> {
   explicit websocket_outbox(websocket::session& s) noexcept;
@@ -31,8 +31,8 @@ struct websocket_outbox : std::enable_shared_from_this<websocket_outbox> {
   void add(websocket_opcode what, std::string_view payload);
   /// The frames, which are taken.
   [[nodiscard]] std::string take(bool masked);
-  /// Writes until nothing is left. What the socket takes at once leaves before the call ends. A
-  /// failure ends the connection.
+  /// Writes until nothing is left. Bytes that the socket takes at once leave before the call ends.
+  /// A failure ends the connection.
   static tamed write(std::shared_ptr<websocket_outbox> box, stream to, nanoseconds write_timeout);
 
   websocket::session* of;   ///< null when it has ended

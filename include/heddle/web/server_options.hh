@@ -71,8 +71,9 @@ struct server_options {
   /// bodies_abandoned.
   std::size_t drain_bytes_max = 256 * 1024;
   /// How long a client may go on sending (at most drain_bytes_max) after an answer that ends the
-  /// connection, unless the client asked for the end. The server has ended its own side by then, and
-  /// drops what comes, so that no reset takes the answer away. It closes when the client does.
+  /// connection, unless the client asked for the end. The server has ended its own side by then,
+  /// and drops the bytes that come, so that no reset takes the answer away. It closes when the
+  /// client does.
   nanoseconds linger_timeout = std::chrono::seconds(2);
   nanoseconds drain_grace = std::chrono::seconds(1);  ///< for first requests after draining began
   /// The driver's receive blocks that requests in progress may hold; the bytes of further ones are
