@@ -74,8 +74,8 @@ class http1_exchange final : public exchange {
     return head_.minor_version() == 0 ? connection_field::keep_alive : connection_field::absent;
   }
   [[nodiscard]] task<after_answer> end_stream(bool whole);
-  /// The fate of a connection that is used no more. Requests that the client has sent meanwhile must
-  /// not reset it (RFC 9112 section 9.6); a client that asked to close sends none.
+  /// The fate of a connection that is used no more. Requests that the client has sent meanwhile
+  /// must not reset it (RFC 9112 section 9.6); a client that asked to close sends none.
   [[nodiscard]] after_answer closing() const noexcept;
 
   [[nodiscard]] address socket_peer() noexcept override { return conn_.peer(); }

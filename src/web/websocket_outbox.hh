@@ -20,8 +20,8 @@ namespace heddle::http {
 [[nodiscard]] std::string whole_frame(websocket_opcode what, std::string_view payload, bool masked);
 
 /// The frames of one session, at most one of each kind: only the latest ping is answered (section
-/// 5.5.3), and no frame follows a close frame. Thread: one color. Owned by the function that writes, which the
-/// session's end does not wait for; the session refers to it until all has left.
+/// 5.5.3), and no frame follows a close frame. Thread: one color. Owned by the function that
+/// writes, which the session's end does not wait for; the session refers to it until all has left.
 struct websocket_outbox : std::enable_shared_from_this<websocket_outbox> {
   explicit websocket_outbox(websocket::session& s) noexcept;
   websocket_outbox(const websocket_outbox&) = delete;
