@@ -67,7 +67,8 @@ task<> all_in_a_timeout() {
   std::vector<task<int>> tasks;
   tasks.push_back(was_done(9));
   tasks.push_back(was_done(10));
-  EXPECT_EQ(co_await with_timeout(all(std::move(tasks)), 1ms), (std::vector{9, 10}));
+  const std::vector<int> values = co_await with_timeout(all(std::move(tasks)), 1ms);
+  EXPECT_EQ(values, (std::vector{9, 10}));
   bool whole = false;
   std::vector<task<>> without_values;
   without_values.push_back(sets_late(whole));
