@@ -91,6 +91,7 @@ void destroy_guard::destroy_function(worker& w) noexcept {
   if (owner.done == nullptr) {  // a frame awaits it, and goes on with operation_canceled
     owner.error = std::make_exception_ptr(failure(canceled_error()));
     promise_of(link_of(owner.waiter)).context_low = outer;
+    owner.note_gone();
     w.post(link_of(owner.waiter));
   } else if (const std::coroutine_handle<> next = owner.done(owner, w)) {
     w.post(link_of(next));

@@ -195,6 +195,13 @@ task<> guarded_task(const tamed_class* object) {
   const destroy_guard alive(*object);
   co_await sleep_for(1h);
 }
+tamed guarded_awaits_guarded([[maybe_unused]] tamed_class& outer, const tamed_class* inner,
+                             std::string& log) {
+  const witness w(log, 'w');
+  task<> one = guarded_task(inner);
+  co_await std::move(one);
+  log += '!';
+}
 task<> awaits_guarded(std::unique_ptr<session>& s, std::string& log) {
   try {
     co_await guarded_task(s.get());
@@ -223,6 +230,23 @@ HEDDLE_TEST(lifetime, "K6 a function may have several guards, and the first obje
   v.rt.run();  // ends by itself: the guards go
   EXPECT_EQ(log, "!g");
   EXPECT_EQ(s.guarded_functions(), 0u);
+}
+
+HEDDLE_TEST(lifetime, "a function whose awaited function ended so may end before it goes on") {
+  std::string log, reported;
+  {
+    runtime_options options;
+    options.report = [&](const diagnostic& d) { reported += to_string(d) + "\n"; };
+    runtime rt(std::make_unique<heddle::test::virtual_driver>(), options);
+    auto outer = std::make_unique<session>(log), inner = std::make_unique<session>(log);
+    guarded_awaits_guarded(*outer, inner.get(), log);
+    inner.reset();  // the awaited function ends, and the other one is queued
+    EXPECT_EQ(outer->guarded_functions(), 1u);
+    outer.reset();
+    rt.run();
+  }
+  EXPECT_EQ(log, "w");
+  EXPECT_EQ(reported, "");  // freed-twice, if the awaiting function destroyed the other one again
 }
 
 HEDDLE_TEST(lifetime, "K6 whoever awaits a function that ends so sees operation_canceled") {

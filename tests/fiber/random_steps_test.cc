@@ -58,13 +58,6 @@ void step_in_fiber(party& p, bool in_order) {
   if (what == 2) lock_in_fiber(p);
 }
 
-// Open: with GCC 12 a destroyed function that awaits a fiber frees a cell twice (seed 97).
-#ifdef __clang__
-constexpr bool fibers_die = true;
-#else
-constexpr bool fibers_die = false;
-#endif
-
 /// A fiber that ends with an object, where it waits: its stack unwinds.
 tamed doomed_fiber(doom&, party& p) {
   task<> one = fiber([&p] { step_in_fiber(p, false); });  // named, for GCC 12
@@ -77,7 +70,7 @@ void take_steps(party& p, int count) {
       await(take_step(p));
     } else if (p.draw.chance(70)) {
       step_in_fiber(p, true);
-    } else if (fibers_die && p.w.steps_allowed[static_cast<int>(step::pop_doomed)]) {
+    } else if (p.w.steps_allowed[static_cast<int>(step::pop_doomed)]) {
       auto life = std::make_unique<doom>();
       doomed_fiber(*life, p);
       for (int n = p.draw.below(3); n > 0; --n) await(stay(p));

@@ -29,8 +29,12 @@ struct final_awaiter {
     join* j = ended.promise().parent();
     asm("" : "+r"(j));  // one register over the call below, not the two halves
     ended.destroy();
-    if (j->done == nullptr) [[likely]]
-      return transfer_to(j->waiter);
+    if (j->done == nullptr) [[likely]] {
+      const std::coroutine_handle<> waiter = j->waiter;
+      const std::coroutine_handle<> to = transfer_to(waiter);
+      if (to != waiter) j->note_gone();  // never with Clang, which knows it
+      return to;
+    }
     const std::coroutine_handle<> next = j->done(*j, worker::running());
     return next ? next : std::noop_coroutine();
   }
@@ -131,7 +135,8 @@ class [[nodiscard("a task does nothing until it is awaited or spawned: write co_
    public:
     explicit awaiter(handle child) noexcept : child_(child) {}
     ~awaiter() {
-      if (child_) child_.destroy();  // the child never started, or the parent dies meanwhile
+      // The child never started, or the parent dies meanwhile.
+      if (child_ && this->done == nullptr) child_.destroy();
     }
     [[nodiscard]] bool await_ready() const noexcept {
       HEDDLE_ASSERT(child_, detail::empty_task);

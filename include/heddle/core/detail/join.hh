@@ -26,6 +26,12 @@ struct join {
   join(const join&) = delete;
   join& operator=(const join&) = delete;
 
+  /// Notes that the task's frame is gone although the awaiting frame, which is queued, has not gone
+  /// on: that one may be destroyed before, and must not destroy the task again.
+  void note_gone() noexcept {
+    done = [](join&, worker&) noexcept -> std::coroutine_handle<> { return {}; };
+  }
+
   std::coroutine_handle<> waiter;  ///< the awaiting frame, when `done` is null
   done_function done = nullptr;
   std::exception_ptr error;
