@@ -146,14 +146,22 @@ class model {
         return choose_ok(n, c);
       case kind::nursery:
         return nursery(n, c);
-      case kind::sheltered:
-        return limited(n, {c.start, forever, forever}, c.start + n.a);
+      case kind::sheltered: {
+        const result r = limited(n, {c.start, forever, forever}, c.start + n.a);
+        if (r.canceled() && r.end == c.stop) undecided();
+        return r;
+      }
       case kind::limit:
         return limited(n, c, c.start + n.a);
       case kind::due:
         return limited(n, c, n.a);
-      case kind::stoppable:
-        return eval(n.children[0], c.until(stops_[static_cast<std::size_t>(n.index)]));
+      case kind::stoppable: {
+        const instant own = stops_[static_cast<std::size_t>(n.index)];
+        const result r = eval(n.children[0], c.until(own));
+        // Whoever is around asked this one to end, or it failed before that.
+        if (r.canceled() && r.end == own && c.stop == own) undecided();
+        return r;
+      }
       case kind::expected: {
         result r = eval(n.children[0], c);
         if (!r.ok() && r.got.how != ends::own) r.got = {ends::value, value_of(r.got.how)};
@@ -240,8 +248,7 @@ class model {
     const int f = first(all, fails);
     if (f >= 0) {
       const result failure = all[static_cast<std::size_t>(f)];
-      for (std::size_t i = 0; i < count; ++i)
-        if (fails(i) && all[i].end == failure.end && !(all[i].got == failure.got)) undecided();
+      if (shared(all, f, fails)) undecided();  // also if both end alike, as in nursery()
       for (std::size_t i = 0; i < count; ++i)
         if (static_cast<int>(i) != f) all[i] = eval(n.children[i], c.until(failure.end));
       return {last_end(all, c.start), failure.got};
@@ -356,8 +363,12 @@ class model {
     std::vector<result> ends;
     result body;
     instant cancels = forever;  ///< when the body cancels the scope
+    int joined = 0;             ///< children whose ends the body had awaited by then
   };
-  scope_run run_scope(node& n, const around& c, instant stop, int from, instant cancels) {
+  /// `joined` children ended before the body failed or cancelled the scope, although perhaps in
+  /// that instant.
+  scope_run run_scope(node& n, const around& c, instant stop, int from, instant cancels,
+                      int joined = 0) {
     for (node& child : n.children) forget(child);
     scope_run r;
     std::size_t next = 0;
@@ -378,8 +389,8 @@ class model {
       if (step == scope_step::spawn) {
         const int who = static_cast<int>(r.children.size());
         r.children.push_back(&n.children[next++]);
-        r.ends.push_back(
-            eval(*r.children.back(), {t, inner(who, cancels), c.deadline, c.after || done}));
+        const instant stops_child = who < joined ? c.stop : inner(who, cancels);
+        r.ends.push_back(eval(*r.children.back(), {t, stops_child, c.deadline, c.after || done}));
       } else if (step == scope_step::await) {
         const result one = eval(n.children[next++], here);
         t = one.end;
@@ -395,12 +406,13 @@ class model {
           return r;
         }
       } else {
-        const result joined = join_inside(r, here, stop, from, c, cancels);
-        t = joined.end;
-        if (!joined.ok()) {
-          r.body = joined;
+        const result all = join_inside(r, here, stop, from, c, cancels);
+        t = all.end;
+        if (!all.ok()) {
+          r.body = all;
           return r;
         }
+        if (!done) r.joined = static_cast<int>(r.children.size());
       }
     }
     r.body = good(t, v);
@@ -464,9 +476,8 @@ class model {
     if (!r.body.ok() && r.body.end < least) {
       least = r.body.end;
       from = body;
-    } else if (!r.body.ok() && r.body.end == least && from >= 0 &&
-               !(r.body.got == r.ends[static_cast<std::size_t>(from)].got)) {
-      undecided();
+    } else if (!r.body.ok() && r.body.end == least && from >= 0) {
+      undecided();  // also if both end alike: the first of them cuts the other short
     }
     if (r.cancels < least) {
       cancels = r.cancels;
@@ -475,7 +486,8 @@ class model {
       stop = least;
       if (r.cancels == least) undecided();
     }
-    if (cancels != forever || stop != forever) r = run_scope(n, c, stop, from, cancels);
+    if (cancels != forever || stop != forever)
+      r = run_scope(n, c, stop, from, cancels, from < 0 ? r.joined : 0);
     // The failure that is kept: the first; a body that ends because it was asked to is none then.
     const instant end = last_end(r.ends, r.body.end);
     scope_error e = error_of(r, c, stop, from, cancels, end);
