@@ -8,6 +8,7 @@ import io
 import json
 import pathlib
 import re
+import subprocess
 import sys
 import tempfile
 import textwrap
@@ -85,7 +86,7 @@ class Table(unittest.TestCase):
 class Verdicts(unittest.TestCase):
     """Programs of a few lines in place of test programs."""
 
-    def run_program(self, body, seconds=0.1):
+    def run_program(self, body, seconds=0.1, first_seed=""):
         with tempfile.TemporaryDirectory(prefix="heddle-hunt-") as name, \
                 mock.patch.object(hunt, "LOGS", pathlib.Path(name)), \
                 mock.patch.object(hunt, "BEYOND_S", 1):
@@ -96,7 +97,7 @@ class Verdicts(unittest.TestCase):
             row = hunt.rows_of(as_toml(ENTRY))[0]
             with mock.patch.object(hunt, "program_of", lambda *_: program):
                 return hunt.run(hunt.Job(row, "release", "steps.x", seconds),
-                                {"now": set(), "lock": threading.Lock()})
+                                {"now": set(), "lock": threading.Lock()}, first_seed)
 
     def test_seeds_of_all_lines_are_counted(self):
         got = self.run_program("""
@@ -104,6 +105,16 @@ class Verdicts(unittest.TestCase):
             print("heddle: hunted 12 seeds from 7 on in 0.1 s")
             print("heddle: hunted 30 seeds from 9 on in 0.1 s", file=sys.stderr)""")
         self.assertEqual((42, ""), (got.seeds, got.found))
+
+    def test_the_seeds_of_a_commit_begin_at_its_number(self):
+        named = subprocess.CompletedProcess([], 0, "00000abc" + "0" * 32 + "\n")
+        with mock.patch.object(hunt.subprocess, "run", lambda *_, **__: named):
+            first = hunt.seed_of_commit()
+        self.assertEqual(str(0xabc * 1_000_000 + 1), first)
+        got = self.run_program("""
+            assert os.environ["HEDDLE_SEED"] == "2748000001"
+            print("heddle: hunted 12 seeds from 2748000001 on in 0.1 s")""", first_seed=first)
+        self.assertEqual((12, ""), (got.seeds, got.found))
 
     def test_a_failed_seed_is_shown_with_its_command(self):
         got = self.run_program("""
@@ -145,7 +156,7 @@ class Running(unittest.TestCase):
         rows = hunt.rows_of(as_toml(ENTRY) + as_toml(ENTRY | {"name": "b", "cores": 2}))
         busy, most, lock = [0], [0], threading.Lock()
 
-        def one(job, _):
+        def one(job, *_):
             with lock:
                 busy[0] += job.row.cores
                 most[0] = max(most[0], busy[0])
