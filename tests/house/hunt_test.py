@@ -137,6 +137,13 @@ class Verdicts(unittest.TestCase):
         self.assertEqual("it hangs", got.found)
         self.assertIn("HEDDLE_SEED=5 ", got.again)
 
+    def test_the_filter_of_a_test_is_one_pattern(self):
+        self.assertEqual("a.no wake?up is lost? HTTP/1.1",
+                         hunt.filter_for("a.no wake-up is lost: HTTP/1.1"))
+
+    def test_a_test_that_is_skipped_here_has_found_nothing(self):
+        self.assertEqual("", self.run_program("print('[  SKIPPED ] 1 test.')").found)
+
     def test_a_test_without_seeds_has_looked_at_nothing(self):
         self.assertIn("no seed ran", self.run_program("print('passed')").found)
 

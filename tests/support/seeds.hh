@@ -36,7 +36,10 @@ sim::seeds_outcome for_seeds(std::uint64_t count, const Body& body) {
   const ::testing::TestInfo& test = *::testing::UnitTest::GetInstance()->current_test_info();
   const std::string all = ::testing::internal::GetArgvs().front();
   sim::seeds_options options{.count = (count + seeds_slower - 1) / seeds_slower};
-  options.command = all + " --gtest_filter='" + test.test_suite_name() + "." + test.name() + "'";
+  std::string filter = std::string(test.test_suite_name()) + '.' + test.name();
+  for (char& c : filter)
+    if (c == '-' || c == ':' || c == '*') c = '?';  // they have a meaning of their own in a filter
+  options.command = all + " --gtest_filter='" + filter + '\'';
   const sim::seeds_outcome outcome = sim::for_seeds(options, [&](std::uint64_t seed) {
     const ::testing::ScopedTrace where(__FILE__, __LINE__, "seed " + std::to_string(seed));
     body(seed);
