@@ -80,7 +80,7 @@ class Table(unittest.TestCase):
     def test_names_of_tests_are_read_from_the_listing(self):
         listing = "Running main()\nsteps.\n  one rule  # GetParam() = 3\n  a.b\nall/more.\n  two\n"
         self.assertEqual(["steps.one rule", "steps.a.b", "all/more.two"],
-                         list(hunt.tests_of(listing)))
+                         hunt.names_listed(listing))
 
 
 class Verdicts(unittest.TestCase):
