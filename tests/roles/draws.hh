@@ -5,26 +5,17 @@
 #pragma once
 
 #include <bitset>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 
 #include "heddle/base/clock.hh"
+#include "support/draws.hh"
 
 namespace heddle::test::roles {
 
-class draws {
+class draws : public test::draws {
  public:
-  explicit draws(std::uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15u + 0x1234567) {}
-
-  std::uint64_t next() noexcept {
-    std::uint64_t z = state_ += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-  }
-  [[nodiscard]] std::uint64_t below(std::uint64_t most) noexcept { return next() % most; }
-  [[nodiscard]] bool one_in(std::uint64_t n) noexcept { return below(n) == 0; }
+  using test::draws::draws;
   /// A size of at most `most` bytes: mostly small, sometimes none, seldom large.
   [[nodiscard]] std::size_t size(std::size_t most) noexcept {
     const std::uint64_t bounds[] = {10, 300, 5'000, 60'000};
@@ -36,9 +27,6 @@ class draws {
     const std::uint64_t parts[] = {3000, 150, 10, 1};
     return nanoseconds(below(static_cast<std::uint64_t>(longest.count()) / parts[below(4)] + 1));
   }
-
- private:
-  std::uint64_t state_;
 };
 
 /// The kinds of step and of trouble that a seed can turn off.
@@ -82,7 +70,7 @@ enum class step : unsigned {
 class kinds {
  public:
   explicit kinds(draws& from) {
-    for (std::size_t i = 0; i < on_.size(); ++i) on_[i] = from.one_in(2);
+    for (std::size_t i = 0; i < on_.size(); ++i) on_[i] = from.one_of(2);
   }
   [[nodiscard]] bool has(step s) const noexcept { return on_[static_cast<std::size_t>(s)]; }
   void leave_out(step s) noexcept { on_[static_cast<std::size_t>(s)] = false; }

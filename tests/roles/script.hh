@@ -137,73 +137,73 @@ inline exchange_plan draw_exchange(draws& d, const kinds& on, std::uint64_t id, 
                                    const script_options& o) {
   exchange_plan p;
   p.id = id;
-  if (on.has(step::uploads) && !d.one_in(3)) {
+  if (on.has(step::uploads) && !d.one_of(3)) {
     const char* const methods[] = {"PUT", "POST", "POST", "PATCH"};
     p.method = methods[d.below(4)];
     p.sends = sending::whole;
-    if (on.has(step::made_uploads) && d.one_in(2))
-      p.sends = d.one_in(2) ? sending::sized_parts : sending::parts;
+    if (on.has(step::made_uploads) && d.one_of(2))
+      p.sends = d.one_of(2) ? sending::sized_parts : sending::parts;
     p.up = d.size(o.bytes_max);
     p.part = 1 + d.size(o.bytes_max);
     if (p.up > 40 * p.part) p.part = p.up / 40;
-    if (on.has(step::failed_uploads) && p.sends != sending::whole && p.up > 1 && d.one_in(4))
+    if (on.has(step::failed_uploads) && p.sends != sending::whole && p.up > 1 && d.one_of(4))
       p.fails_after = d.below(p.up);
-  } else if (on.has(step::heads) && d.one_in(3)) {
+  } else if (on.has(step::heads) && d.one_of(3)) {
     p.method = "HEAD";
-  } else if (d.one_in(6)) {
-    p.method = d.one_in(2) ? "DELETE" : "POST";  // without a body
+  } else if (d.one_of(6)) {
+    p.method = d.one_of(2) ? "DELETE" : "POST";  // without a body
   }
   p.down = d.size(o.bytes_max);
   p.down_part = 1 + d.size(o.bytes_max);
   if (p.down > 40 * p.down_part) p.down_part = p.down / 40;
-  p.down_length = d.one_in(2);
+  p.down_length = d.one_of(2);
   const int statuses[] = {200, 200, 200, 201, 404};
   p.status = statuses[d.below(5)];
-  if (on.has(step::empty_statuses) && d.one_in(4)) p.status = d.one_in(2) ? 204 : 304;
-  if (on.has(step::made_answers) && d.one_in(2)) p.answers = answering::made;
-  if (on.has(step::echoes) && p.up != 0 && d.one_in(3)) {
+  if (on.has(step::empty_statuses) && d.one_of(4)) p.status = d.one_of(2) ? 204 : 304;
+  if (on.has(step::made_answers) && d.one_of(2)) p.answers = answering::made;
+  if (on.has(step::echoes) && p.up != 0 && d.one_of(3)) {
     p.answers = answering::echo;
     p.status = 200;
     p.down = p.up;
-  } else if (on.has(step::early_answers) && p.up != 0 && d.one_in(3)) {
-    p.read_first = d.one_in(2) ? 0 : d.below(p.up);
+  } else if (on.has(step::early_answers) && p.up != 0 && d.one_of(3)) {
+    p.read_first = d.one_of(2) ? 0 : d.below(p.up);
   }
-  if (on.has(step::failed_handlers) && d.one_in(6)) {
-    p.answers = d.one_in(2) ? answering::throws : answering::refuses;
+  if (on.has(step::failed_handlers) && d.one_of(6)) {
+    p.answers = d.one_of(2) ? answering::throws : answering::refuses;
     p.status = p.answers == answering::throws ? 500 : 409;
-  } else if (on.has(step::cut_answers) && !p.bodyless() && p.down > 1 && d.one_in(5)) {
+  } else if (on.has(step::cut_answers) && !p.bodyless() && p.down > 1 && d.one_of(5)) {
     p.answers = answering::cuts;
     p.cut_after = d.below(p.down);
   }
-  if (p.answers == answering::made && on.has(step::trailers) && !p.bodyless() && d.one_in(2)) {
+  if (p.answers == answering::made && on.has(step::trailers) && !p.bodyless() && d.one_of(2)) {
     p.down_trailer = true;
     p.down_length = false;
   }
-  p.interim = on.has(step::interims) && d.one_in(3);
-  p.closes = on.has(step::closing_answers) && p.answers == answering::whole && d.one_in(4);
+  p.interim = on.has(step::interims) && d.one_of(3);
+  p.closes = on.has(step::closing_answers) && p.answers == answering::whole && d.one_of(4);
   if (on.has(step::pauses)) {
-    if (d.one_in(3)) p.handler_pause = d.pause(o.pause_max);
-    if (d.one_in(3)) p.client_pause = d.pause(o.pause_max) / 8;
+    if (d.one_of(3)) p.handler_pause = d.pause(o.pause_max);
+    if (d.one_of(3)) p.client_pause = d.pause(o.pause_max) / 8;
   }
-  if (on.has(step::partial_reads) && d.one_in(2)) p.takes = taking::parts;
-  if (on.has(step::dropped_answers) && d.one_in(5)) {
+  if (on.has(step::partial_reads) && d.one_of(2)) p.takes = taking::parts;
+  if (on.has(step::dropped_answers) && d.one_of(5)) {
     p.takes = taking::dropped;
     p.dropped_after = d.below(p.down + 1);
   }
-  if (on.has(step::given_up) && d.one_in(5)) p.limit = d.pause(o.pause_max) + nanoseconds(1);
+  if (on.has(step::given_up) && d.one_of(5)) p.limit = d.pause(o.pause_max) + nanoseconds(1);
   if (!by_hand) return p;
   p.takes = taking::whole;
   p.limit = {};
   p.fails_after = ~std::size_t{0};
-  if (p.sends == sending::parts && on.has(step::trailers)) p.up_trailer = d.one_in(2);
-  p.expects = on.has(step::go_aheads) && p.up != 0 && d.one_in(2);
-  p.last = on.has(step::last_requests) && d.one_in(5);
+  if (p.sends == sending::parts && on.has(step::trailers)) p.up_trailer = d.one_of(2);
+  p.expects = on.has(step::go_aheads) && p.up != 0 && d.one_of(2);
+  p.last = on.has(step::last_requests) && d.one_of(5);
   // A client of HTTP/1.0 sends no chunks.
-  if (on.has(step::old_versions) && p.sends != sending::parts && d.one_in(5)) {
+  if (on.has(step::old_versions) && p.sends != sending::parts && d.one_of(5)) {
     p.old_version = true;
     p.expects = false;
   }
-  if (on.has(step::upgrades) && !p.old_version && d.one_in(6)) {
+  if (on.has(step::upgrades) && !p.old_version && d.one_of(6)) {
     p = {.id = p.id,
          .up = p.up,
          .part = p.part,
@@ -218,7 +218,7 @@ inline std::vector<visit_plan> draw_script(draws& d, const kinds& on, const scri
   std::vector<visit_plan> all(1 + d.below(o.visitors_max));
   std::uint64_t id = d.below(1'000'000) * 1000;
   for (visit_plan& v : all) {
-    v.by_hand = o.by_hand && d.one_in(3);
+    v.by_hand = o.by_hand && d.one_of(3);
     const std::size_t most = on.has(step::repeats) ? o.exchanges_max : 2;
     v.exchanges.reserve(most);
     for (std::size_t i = 1 + d.below(most); i != 0; --i) {

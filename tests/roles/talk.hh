@@ -50,14 +50,14 @@ struct talk_plan {
 /// The kinds of step of a talk.
 struct talk_kinds {
   explicit talk_kinds(draws& d)
-      : deflates(d.one_in(2)),
-        early_closes(d.one_in(2)),
-        both_close(d.one_in(2)),
-        given_up(d.one_in(2)),
-        limits(d.one_in(2)),
-        pings(d.one_in(2)),
-        slow(d.one_in(2)),
-        by_hand(d.one_in(2)) {}
+      : deflates(d.one_of(2)),
+        early_closes(d.one_of(2)),
+        both_close(d.one_of(2)),
+        given_up(d.one_of(2)),
+        limits(d.one_of(2)),
+        pings(d.one_of(2)),
+        slow(d.one_of(2)),
+        by_hand(d.one_of(2)) {}
   bool deflates, early_closes, both_close, given_up, limits, pings, slow, by_hand;
 };
 
@@ -68,16 +68,16 @@ inline side_plan draw_side(draws& d, const talk_kinds& on, bool brief, nanosecon
     messages.resize(1 + d.below(6));
     for (message_plan& m : messages) {
       m.size = d.size(60'000);
-      m.text = d.one_in(3);
-      if (d.one_in(3)) m.pause = d.pause(pause_max);
-      if (on.given_up && d.one_in(8)) m.limit = d.pause(pause_max) + nanoseconds(1);
+      m.text = d.one_of(3);
+      if (d.one_of(3)) m.pause = d.pause(pause_max);
+      if (on.given_up && d.one_of(8)) m.limit = d.pause(pause_max) + nanoseconds(1);
     }
   }
-  s.code = static_cast<std::uint16_t>(d.one_in(2) ? 1000 : 3000 + d.below(2000));
-  if (on.early_closes && d.one_in(2)) s.close_after = d.pause(pause_max);
-  if (on.slow && d.one_in(2)) s.reads_slowly = d.pause(pause_max) / 8;
+  s.code = static_cast<std::uint16_t>(d.one_of(2) ? 1000 : 3000 + d.below(2000));
+  if (on.early_closes && d.one_of(2)) s.close_after = d.pause(pause_max);
+  if (on.slow && d.one_of(2)) s.reads_slowly = d.pause(pause_max) / 8;
   http::websocket_options& o = s.options;
-  o.deflate = on.deflates && !d.one_in(4);
+  o.deflate = on.deflates && !d.one_of(4);
   o.deflate_from = static_cast<std::uint32_t>(d.below(1000));
   const auto limit = [&] {
     return brief ? std::chrono::milliseconds(100) + d.pause(pause_max)
@@ -88,7 +88,7 @@ inline side_plan draw_side(draws& d, const talk_kinds& on, bool brief, nanosecon
   o.pong_timeout = limit();
   o.ping_after = on.pings ? std::chrono::milliseconds(50) + d.pause(pause_max)
                           : nanoseconds(std::chrono::minutes(20));
-  if (on.limits && d.one_in(3)) o.message_bytes_max = 1 + d.below(70'000);
+  if (on.limits && d.one_of(3)) o.message_bytes_max = 1 + d.below(70'000);
   return s;
 }
 
@@ -98,9 +98,9 @@ inline talk_plan draw_talk(draws& d, const talk_kinds& on, std::uint64_t id, boo
   t.id = id;
   for (side_plan& s : t.sides) s = draw_side(d, on, brief, pause_max);
   t.sides[d.below(2)].closes = true;
-  if (on.both_close && d.one_in(2)) t.sides[0].closes = t.sides[1].closes = true;
-  t.by_hand = on.by_hand && d.one_in(2);
-  t.handed = d.one_in(2);
+  if (on.both_close && d.one_of(2)) t.sides[0].closes = t.sides[1].closes = true;
+  t.by_hand = on.by_hand && d.one_of(2);
+  t.handed = d.one_of(2);
   t.fragment = 1 + d.size(5'000);
   for (const side_plan& s : t.sides) {
     if (s.options.message_bytes_max < 70'000) t.harmed = true;

@@ -16,12 +16,12 @@ void on_workers(std::uint64_t seed, roles::totals& sum) {
     on.leave_out(s);
   roles::script_options o;
   o.pause_max = std::chrono::milliseconds(20);
-  const roles::cast parties{.http2 = d.one_in(2),
-                            .below = d.one_in(2) ? roles::layer::tcp : roles::layer::resplit,
-                            .proxied = d.one_in(2),
-                            .upstream_http2 = d.one_in(2),
+  const roles::cast parties{.http2 = d.one_of(2),
+                            .below = d.one_of(2) ? roles::layer::tcp : roles::layer::resplit,
+                            .proxied = d.one_of(2),
+                            .upstream_http2 = d.one_of(2),
                             .colors = true,
-                            .talks = d.one_in(3)};
+                            .talks = d.one_of(3)};
   const roles::run_plan plan(seed, parties, o, d, on);
   roles::run_threaded(plan, seed % 2 == 0 ? 2 : 4, sum);
 }

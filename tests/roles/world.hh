@@ -58,24 +58,24 @@ struct run_plan {
     const nanoseconds long_time = std::chrono::minutes(20);
     for (nanoseconds* each : {&server.header_timeout, &server.body_timeout, &server.write_timeout,
                               &client.timeouts.answer, &client.timeouts.transfer})
-      *each = brief_limits && d.one_in(2) ? brief() : long_time;
+      *each = brief_limits && d.one_of(2) ? brief() : long_time;
     client.timeouts.whole = std::chrono::hours(2);
     client.timeouts.connect = brief_limits ? brief() : long_time;
     server.linger_timeout = brief_limits ? brief() : long_time;
-    const bool idles = d.one_in(3);
+    const bool idles = d.one_of(3);
     if (idles) server.idle_timeout = brief();
-    if (d.one_in(3)) client.timeouts.idle = brief();
+    if (d.one_of(3)) client.timeouts.idle = brief();
     server.drain_grace = d.pause(o.pause_max);
     server.pipeline_max = 1 + d.below(5);
-    if (d.one_in(2)) server.corked_bytes_max = 1 + d.below(5000);
+    if (d.one_of(2)) server.corked_bytes_max = 1 + d.below(5000);
     client.per_origin_max = static_cast<std::uint32_t>(1 + d.below(8));
     client.http2.prior_knowledge = of.http2;
-    if (d.one_in(2)) client.http2.stream_window = static_cast<std::uint32_t>(16'384 << d.below(3));
-    if (d.one_in(2)) client.http2.streams_max = static_cast<std::uint32_t>(1 + d.below(4));
+    if (d.one_of(2)) client.http2.stream_window = static_cast<std::uint32_t>(16'384 << d.below(3));
+    if (d.one_of(2)) client.http2.streams_max = static_cast<std::uint32_t>(1 + d.below(4));
     if (on.has(step::restarts))
       for (std::size_t i = 1 + d.below(3); i != 0; --i)
-        restarts.push_back({d.pause(o.pause_max) + nanoseconds(1'000'000), !d.one_in(3),
-                            d.one_in(2) ? nanoseconds(0) : d.pause(o.pause_max)});
+        restarts.push_back({d.pause(o.pause_max) + nanoseconds(1'000'000), !d.one_of(3),
+                            d.one_of(2) ? nanoseconds(0) : d.pause(o.pause_max)});
     draw_proxy(d, o, brief_limits);
     draw_world(d, o);
     // A server that closes an idle connection may meet a request.
@@ -112,17 +112,17 @@ struct run_plan {
     const auto brief = [&] { return std::chrono::milliseconds(100) + d.pause(o.pause_max); };
     for (nanoseconds* each : {&proxy.timeouts.connect, &proxy.timeouts.answer,
                               &proxy.timeouts.transfer, &proxy.timeouts.queue})
-      *each = brief_limits && d.one_in(2) ? brief() : nanoseconds(std::chrono::minutes(20));
-    if (d.one_in(2)) proxy.timeouts.go_ahead = brief();
-    if (d.one_in(2)) proxy.connections_max = static_cast<std::uint32_t>(1 + d.below(8));
-    if (d.one_in(2)) proxy.repeat_bytes_max = d.size(o.bytes_max);
+      *each = brief_limits && d.one_of(2) ? brief() : nanoseconds(std::chrono::minutes(20));
+    if (d.one_of(2)) proxy.timeouts.go_ahead = brief();
+    if (d.one_of(2)) proxy.connections_max = static_cast<std::uint32_t>(1 + d.below(8));
+    if (d.one_of(2)) proxy.repeat_bytes_max = d.size(o.bytes_max);
     const http::balance ways[] = {http::balance::round_robin, http::balance::least_requests,
                                   http::balance::client_address};
     proxy.by = ways[d.below(3)];
     // A client by hand ends its side behind the last byte that it has for an upgraded connection.
     proxy.cancel_when_client_ends = !on.has(step::upgrades);
-    if (on.has(step::restarts) && parties.proxied && d.one_in(2))
-      front_restarts.push_back({d.pause(o.pause_max) + nanoseconds(1'000'000), !d.one_in(3), {}});
+    if (on.has(step::restarts) && parties.proxied && d.one_of(2))
+      front_restarts.push_back({d.pause(o.pause_max) + nanoseconds(1'000'000), !d.one_of(3), {}});
   }
   void draw_world(draws& d, const script_options& o) {
     world.seed = seed;
@@ -133,9 +133,9 @@ struct run_plan {
     if (on.has(step::short_transfers)) world.faults.short_transfer = 0.5;
     const double late[] = {0.02, 0.2, 0.5};
     if (on.has(step::delays)) world.faults.delayed = late[d.below(3)];
-    if (on.has(step::resets)) world.faults.reset = d.one_in(2) ? 0.002 : 0.01;
+    if (on.has(step::resets)) world.faults.reset = d.one_of(2) ? 0.002 : 0.01;
     world.fault_delay_max = d.pause(o.pause_max) + std::chrono::milliseconds(1);
-    world.reuse_descriptors = d.one_in(2);
+    world.reuse_descriptors = d.one_of(2);
   }
 };
 
