@@ -8,21 +8,12 @@
 
 #include <string>
 
+#include "heddle/base/sanitizer.hh"
 #include "heddle/sim/seeds.hh"
 
 namespace heddle::test {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr std::uint64_t seeds_slower = 8;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-inline constexpr std::uint64_t seeds_slower = 8;
-#else
-inline constexpr std::uint64_t seeds_slower = 1;
-#endif
-#else
-inline constexpr std::uint64_t seeds_slower = 1;
-#endif
+inline constexpr std::uint64_t seeds_slower = HEDDLE_ASAN || HEDDLE_TSAN ? 8 : 1;
 
 /// Runs `body(seed)` for the seeds 1 to `count`: an eighth of them with sanitizers, other ones if
 /// the environment says so. What fails in a body carries its seed. A test can ask what ran, to
