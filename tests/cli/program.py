@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
 
@@ -45,6 +46,26 @@ def run(*words, **variables):
 def environment(variables):
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("HEDDLE_", "LISTEN_"))}
     return clean | variables
+
+
+class Load:
+    """Clients in threads of their own, which run until the block of `with` ends. Whoever derives
+    from this adds threads; each returns soon after `over` is set, counts `answers` and adds to
+    `wrong` what must not be."""
+
+    def __init__(self):
+        self.answers, self.wrong, self.threads = 0, [], []
+        self.over = threading.Event()
+
+    def __enter__(self):
+        for t in self.threads:
+            t.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        for t in self.threads:
+            t.join()
 
 
 class Server:

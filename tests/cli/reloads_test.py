@@ -13,7 +13,7 @@ import sys
 import threading
 import unittest
 
-from program import LIMIT_S, SANITIZED, Server, SiteTest, run
+from program import LIMIT_S, SANITIZED, Load, Server, SiteTest, run
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from seeds import command_of, for_seeds
@@ -22,13 +22,13 @@ PAIRS = 4  # certificates, so that following versions have different ones
 UNVERIFIED = ssl._create_unverified_context()
 
 
-class Load:
+class Visitors(Load):
     """Clients that ask all the time. What they were answered must be of a version that was in use
     between the beginning and the end of the request."""
 
     def __init__(self, test, clients):
-        self.test, self.answers, self.wrong = test, 0, []
-        self.lock, self.over = threading.Lock(), threading.Event()
+        super().__init__()
+        self.test, self.lock = test, threading.Lock()
         self.threads = [threading.Thread(target=self.run, args=(n,)) for n in range(clients)]
 
     def run(self, number):
@@ -54,16 +54,6 @@ class Load:
                 connection = None
         if connection:
             connection.close()
-
-    def __enter__(self):
-        for t in self.threads:
-            t.start()
-        return self
-
-    def __exit__(self, *_):
-        self.over.set()
-        for t in self.threads:
-            t.join()
 
 
 class RandomReloads(SiteTest):
@@ -250,7 +240,7 @@ class RandomReloads(SiteTest):
         steps = [self.reload_well, self.reload_badly, self.reload_in_a_burst]
         why = (seed, self.on, driver, workers)
         with self.serve_config("--driver", driver, "--workers", workers) as self.server:
-            with Load(self, r.randint(1, 3)) as load:
+            with Visitors(self, r.randint(1, 3)) as load:
                 for _ in range(r.randint(3, 8)):
                     step = r.choices(steps, [3, 4, 1])[0]
                     step()

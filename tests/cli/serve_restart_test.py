@@ -8,17 +8,17 @@ import threading
 import time
 import unittest
 
-from program import LIMIT_S, SiteTest, run, wait_until
+from program import LIMIT_S, Load, SiteTest, run, wait_until
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 
 
-class Churn:
+class Churn(Load):
     """Clients that connect, ask once and want a whole answer, again and again."""
 
     def __init__(self, address, clients=4):
-        self.address, self.answers, self.wrong = address, 0, []
-        self.over = threading.Event()
+        super().__init__()
+        self.address = address
         self.threads = [threading.Thread(target=self.run) for _ in range(clients)]
 
     def run(self):
@@ -40,16 +40,6 @@ class Churn:
         enough = self.answers + count
         wait_until(lambda: self.answers, f"{enough} answers; {self.wrong[:3]}",
                    lambda n: n >= enough)
-
-    def __enter__(self):
-        for t in self.threads:
-            t.start()
-        return self
-
-    def __exit__(self, *_):
-        self.over.set()
-        for t in self.threads:
-            t.join()
 
 
 class ServeRestart(SiteTest):
