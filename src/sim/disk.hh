@@ -81,7 +81,7 @@ class disk {
   void plant(std::string_view path, node::kind what, std::string_view content);
   [[nodiscard]] node_ptr at(std::string_view path) const;
 
-  /// All files by path, with their content: those of now, or those that crash() would leave.
+  /// The paths and the content of all files; `durable`: as crash() would leave them.
   using listing = std::map<std::string, std::string>;
   [[nodiscard]] listing list(bool durable) const;
   /// Forgets everything that was not synced.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Random programs about values (value_program.hh), and a table of all operators inside of each
 // other, compiled by the C back end and by --emit cc, print what the interpreter prints.
-// Many programs stand in one module, because compilers begin slowly: a seed of for_seeds makes a
-// module. A program that differs is named by its own seed and made small.
+// A compiler takes long to start, so one seed of for_seeds makes one module of many programs. A
+// program that differs is named by its own seed and made small.
 #include <cstdlib>
 
 #include "abi/cc_build.hh"

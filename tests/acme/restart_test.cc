@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Lives of a program on one disk: it replaces files, saves certificates and appends, until it
-// is killed or the power fails. At each operation on the way the disk is looked at: a file is old
-// or new, what was acknowledged is there, and names of unfinished files do not pile up.
+// A program is started several times on one disk: it replaces files, saves certificates and
+// appends, until it is killed or the power fails. After each operation the files are checked: each
+// has its old or its new content, acknowledged writes are there, and unfinished files do not pile
+// up.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -185,12 +186,12 @@ void check_files(const disk_files& files, const disk_model& model, bool power_fa
   for (const auto& [path, g] : model.growing) {
     const std::string now = content(path).value_or("");
     const std::size_t least = power_fails ? g.durable : g.written;
-    EXPECT_TRUE(g.all.starts_with(now)) << path << when << " is no beginning of what was written";
+    EXPECT_TRUE(g.all.starts_with(now)) << path << when << " holds other bytes than were written";
     EXPECT_GE(now.size(), least) << path << when << (power_fails ? " without power" : " killed");
   }
 }
 
-/// After an end of the program, what is there is what the next life begins with.
+/// The files that the program left are those with which it is started again.
 void settle(disk_model& model, const disk_files& files) {
   for (auto& [path, f] : model.whole) {
     const auto found = files.find(path);
@@ -216,7 +217,7 @@ life_end live(const disk_files& files, disk_model& model, std::uint64_t seed, st
   sim_driver& sim = *made;
   sim.make_directories("/data");
   for (const auto& [path, content] : files) sim.write_file(path, content);
-  sim.advance(std::chrono::hours(2));  // what is unfinished has been so for long
+  sim.advance(std::chrono::hours(2));  // unfinished files are then old enough to be removed
   life_end end;
   runtime rt(std::move(made), {});
   life now(seed, model);
@@ -243,7 +244,7 @@ life_end live(const disk_files& files, disk_model& model, std::uint64_t seed, st
   }
   now.end();
   settle(model, end.files);
-  // The rest of the life happens on a disk that nobody looks at any more.
+  // Tasks that still run change the model, but the files were read before: `end.files`.
   disk_model settled = model;
   EXPECT_EQ(rt.drain(), 0u);
   EXPECT_EQ(sim.open_descriptors(), 0u);

@@ -26,7 +26,8 @@ LEFT_OUT = {
 NEEDS = {"redirect-http": "tls", "tls-own-records": "tls", "page-fetch": "pages",
          "proxy-protocol": "trusted-proxy"}
 EXCLUDES = {"bind": ("public",), "proxy-protocol": ("redirect-http",)}
-# A setting of a pair, and a part of what is said if it stands without the other one or beside it.
+# Of each setting above a part of the error, if the setting that it needs is missing or the one that
+# it excludes is there.
 CONTRADICTIONS = {"redirect-http": "redirect-http", "tls-own-records": "tls-own-records",
                   "page-fetch": "--page-fetch", "proxy-protocol": "--proxy-protocol"}
 HUGE = "9223372036854775807"
@@ -87,7 +88,7 @@ class Draw:
 
     def whole(self, s):
         least, most = range_of(self.verb, s.name)
-        if most is None or most > 10**6:  # what is held, and not only allowed, stays small
+        if most is None or most > 10**6:  # small, because some are allocated at once
             most = max(least * 16, 10**6)
         return str(self.random.choice([least, most, self.random.randint(least, most)]))
 
@@ -201,8 +202,8 @@ def is_repeated(s):
 
 @dataclasses.dataclass
 class Case:
-    """The settings of one run. `values` are those that count, by name; `says` is what the error
-    must say, empty for settings without a mistake."""
+    """The settings of one run. `values` are those that take effect, by name; `says` is a part of the
+    error, empty for settings without a mistake."""
     verb: str
     lines: list = dataclasses.field(default_factory=list)
     variables: dict = dataclasses.field(default_factory=dict)

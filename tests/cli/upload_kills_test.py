@@ -61,7 +61,8 @@ class Kills(SiteTest):
         self.most = self.uploads = 0
 
     def kill_once(self, r, known, log):
-        """A life of a server; gives what is known of the files after it."""
+        """Starts a server, kills it while clients upload, and returns the clients, which know what
+        each file may hold."""
         words = ["--upload", "/inbox/*", "--upload-replace", "--log-file", str(log),
                  "--driver", r.choice(["io_uring", "epoll", "poll"]), "--workers",
                  r.choice(["1", "1", "2"])]
