@@ -202,8 +202,8 @@ def is_repeated(s):
 
 @dataclasses.dataclass
 class Case:
-    """The settings of one run. `values` are those that take effect, by name; `says` is a part of the
-    error, empty for settings without a mistake."""
+    """The settings of one run. `values` are those that take effect, by name; `says` is a part of
+    the error, empty for settings without a mistake."""
     verb: str
     lines: list = dataclasses.field(default_factory=list)
     variables: dict = dataclasses.field(default_factory=dict)
