@@ -291,15 +291,15 @@ std::uint64_t run_seed(std::uint64_t seed, generated_world& total) {
 HEDDLE_TEST(generated, "a message between two of our own ends is right, or there is an error") {
   HEDDLE_NEEDS_TCP();
   generated_world total(0);
-  const auto all = for_seeds(300, [&](std::uint64_t seed) {
+  const auto all = for_seeds(400, [&](std::uint64_t seed) {
     const std::uint64_t once = run_seed(seed, total);
-    if (seed % 20 == 0) {
+    if (seed % 10 == 0) {
       EXPECT_EQ(run_seed(seed, total), once) << "the same seed gave another run";
     }
   });
-  if (all.ran < 100) return;
-  EXPECT_GT(total.whole, 700);
-  EXPECT_GT(total.errors, 35);
+  if (all.ran < 400) return;
+  EXPECT_GT(total.whole, 1000);
+  EXPECT_GT(total.errors, 50);
 }
 
 }  // namespace

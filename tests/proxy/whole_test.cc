@@ -132,7 +132,7 @@ HEDDLE_TEST(whole, "without faults every answer that came through the proxy is r
 
 HEDDLE_TEST(whole, "with faults an answer through the proxy is right, or there is an error") {
   std::uint64_t right = 0;
-  const auto all = for_seeds(15, [&](std::uint64_t seed) {
+  const auto all = for_seeds(30, [&](std::uint64_t seed) {
     right += static_cast<std::uint64_t>(whole_run(
         seed, {.short_transfer = 0.3, .interrupted = 0.1, .reset = 0.002, .delayed = 0.1}));
   });
