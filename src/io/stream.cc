@@ -75,7 +75,8 @@ sent_now stream::try_write(byte_view bytes) const noexcept { return try_write(by
 sent_now stream::try_write(byte_view head, const piece& body) const noexcept {
   worker& w = worker::here();
   const stream_functions* const f = sender(state_, w);
-  if (f == nullptr || (head.empty() && body.empty())) return {};
+  if (f == nullptr) return {};
+  if (head.empty() && body.empty()) return {.flush_due = flush_due()};
   const sent_now sent = f->try_write(*state_, head, body, w);
   if (sent.bytes != 0) ++state_->burst;
   return sent;

@@ -241,6 +241,7 @@ task<> taken_bytes_are_flushed() {
   const sent_now refused = s.try_write(byte_view("overtaking"));
   EXPECT_EQ(refused.bytes, 0u);
   EXPECT_TRUE(refused.flush_due);
+  EXPECT_FALSE(s.try_write(byte_view()).complete(0));  // nothing more, but not all has left
   co_await s.flush();
   EXPECT_FALSE(s.flush_due());
   EXPECT_EQ(below.flushes, 2);

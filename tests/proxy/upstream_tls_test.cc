@@ -75,6 +75,27 @@ DRIVER_TEST(upstream_tls, "ALPN decides about the version, once for all who wait
   }());
 }
 
+// A record of TLS that the link takes in pieces leaves whole, however long that lasts.
+HEDDLE_TEST(upstream_tls, "a request leaves whole over a link that holds up its last bytes") {
+  sim_options slow;
+  slow.link.bytes_per_second = 3'000;
+  slow.socket_buffer_bytes = 4'096;
+  runtime rt(std::make_unique<sim_driver>(slow));
+  rt.run([]() -> task<> {
+    co_await with_secure_server(
+        say_version, proxied_site(protocol_list(1, "http/1.1")), [](address up) -> task<> {
+          co_await with_proxy_to(secure_to(up), [](address at, http::reverse_proxy&) -> task<> {
+            http::client web;
+            http::outgoing what("GET", url_of(at, "/"));
+            what.header("X-Long", std::string(5'000, 's'));
+            const http::fetched answer = co_await web.send(std::move(what));
+            EXPECT_EQ(answer.status(), 200);
+            EXPECT_EQ(answer.body, "HTTP/1 0");
+          });
+        });
+  }());
+}
+
 task<> echo_once(address at) {
   http::client web;
   http::websocket on = co_await web.open_websocket("ws://" + at.to_string() + "/ws");
