@@ -184,11 +184,19 @@ class descriptor_state {
     }
     return functions_of(*this).start(*this, e, w);
   }
-  /// Cuts the stream if an entry that had its turn has failed and was a write without a counter.
+  /// Keeps what a failed entry that had its turn means for later ones: see `broken`, and a write
+  /// without a counter cuts the stream.
   void note_end(const lane_entry& e) noexcept {
-    if (e.outcome < 0 && e.uncounted) [[unlikely]]
-      cut_writes();
+    if (e.outcome < 0) [[unlikely]]
+      note_failure(e.outcome, e.uncounted);
   }
+  /// Notes that the connection broke, if this is such a result of a driver's: 0 or more, or -errno.
+  void note_result(std::int64_t result) noexcept {
+    if (result < 0) [[unlikely]]
+      note_failure(result, false);
+  }
+  /// What a reader is told if the system says that the input has ended: 0, or -errno.
+  [[nodiscard]] std::int32_t outcome_of_end() const noexcept { return broken ? -ECONNRESET : 0; }
   /// Refuses all writes from here on, and makes close() reset: see stream::cut().
   [[gnu::cold]] void cut_writes() noexcept;
 
@@ -207,12 +215,16 @@ class descriptor_state {
   std::uint8_t never_waits : 1 = 0;  ///< an accepted socket: drivers make those non-blocking
   std::uint8_t burst : 6 = 0;        ///< entries in a row that were done without waiting; the high
                                      ///< bits, because counting needs no mask then
-  std::uint8_t window = 0;           ///< sockets: blocks that may be untaken
-  std::uint8_t error = 0;            ///< sockets: why nothing more will come, errno or at_end
+  std::uint8_t window : 7 = 0;       ///< sockets: blocks that may be untaken
+  /// An operation was told that the connection broke. The system says so once, to whoever asks
+  /// first, and shows the next reader an orderly end.
+  std::uint8_t broken : 1 = 0;
+  std::uint8_t error = 0;  ///< sockets: why nothing more will come, errno or at_end
   lane reads;
   lane writes;
 
  private:
+  [[gnu::cold]] void note_failure(std::int64_t result, bool cuts) noexcept;
   [[gnu::cold]] static void refuse(lane_entry& e, worker& w) noexcept;
   friend void close_number(descriptor_state& s, int number, worker& w) noexcept;
   void destroy() noexcept;

@@ -16,6 +16,23 @@ operation* operation_of(lane_entry& e) noexcept {
 
 wait& wait_of(lane_entry& e) noexcept { return functions_of(e).wait_of(e); }
 
+/// Whether an operation fails so only where the connection broke without an end of the peer's.
+/// EPIPE is not of them: it follows an end of either side, too.
+bool says_broken(std::int64_t result) noexcept {
+  switch (-result) {
+    case ECONNRESET:
+    case ECONNABORTED:
+    case ETIMEDOUT:
+    case EHOSTUNREACH:
+    case EHOSTDOWN:
+    case ENETUNREACH:
+    case ENETDOWN:
+      return true;
+    default:
+      return false;
+  }
+}
+
 /// Reports a use in another color than the one for which the driver receives or accepts.
 [[gnu::cold, gnu::noinline]] void report_taken(const descriptor_state& s, link frame,
                                                worker& w) noexcept {
@@ -164,6 +181,11 @@ void descriptor_state::refuse(lane_entry& e, worker& w) noexcept {
                         promise_of(waiting).context_low != 0 &&
                         w.context_at(promise_of(waiting).context_low).canceled();
   e.outcome = canceled ? -ECANCELED : -EPIPE;
+}
+
+void descriptor_state::note_failure(std::int64_t result, bool cuts) noexcept {
+  if (kind == descriptor_kind::socket && says_broken(result)) broken = 1;
+  if (cuts) cut_writes();
 }
 
 void descriptor_state::cut_writes() noexcept {

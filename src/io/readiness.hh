@@ -57,8 +57,8 @@ class readiness_driver : public kernel_driver {
   void cancel(operation& op, worker& w) noexcept override;
   void turn(worker& w, time_point until) noexcept override;
   void close(int fd, worker& w) noexcept override;
-  [[nodiscard]] std::size_t send_now(int fd, const ::iovec* pieces,
-                                     std::size_t count) noexcept override;
+  [[nodiscard]] std::int64_t send_now(int fd, const ::iovec* pieces,
+                                      std::size_t count) noexcept override;
   [[nodiscard]] std::int64_t send_file_now(int fd, const ::iovec& head, int file, std::uint64_t at,
                                            std::size_t count, bool never_waits) noexcept override;
   void adopt(int fd) noexcept override {

@@ -118,7 +118,7 @@ int readiness_driver::pipe(int (&ends)[2]) noexcept {
   return error;
 }
 
-std::size_t readiness_driver::send_now(int fd, const ::iovec* pieces, std::size_t count) noexcept {
+std::int64_t readiness_driver::send_now(int fd, const ::iovec* pieces, std::size_t count) noexcept {
   fd_state& state = state_of(fd);
   if (!state.writers.empty() || state.write_waits()) return 0;
   constexpr int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
@@ -131,13 +131,13 @@ std::size_t readiness_driver::send_now(int fd, const ::iovec* pieces, std::size_
     all.msg_iovlen = count;
     sent = system_call::send_msg(fd, &all, flags);
   }
-  if (sent <= 0) return 0;  // a later wait to send reports the error
+  if (sent < 0) return sent == -EAGAIN || sent == -EINTR ? 0 : sent;
   const auto bytes = static_cast<std::size_t>(sent);
   std::size_t len = 0;
   for (std::size_t i = 0; i != count; ++i) len += pieces[i].iov_len;
   if (bytes < len && state.watched() && kind_of(state, fd) == fd_kind::stream)
     state.output = output_state::waiting;
-  return bytes;
+  return sent;
 }
 
 std::int64_t readiness_driver::send_file_now(int fd, const ::iovec& head, int file,

@@ -48,7 +48,7 @@ const descriptor_functions socket_functions = {
 socket_state::socket_state(int number, stream_options options) noexcept
     : descriptor_state(number, descriptor_kind::socket),
       receiving_(kind_of_wait, op_code::receive_all, number, &arrived) {
-  window = std::max<std::uint8_t>(options.receive_window, 1);
+  window = std::clamp<std::uint8_t>(options.receive_window, 1, window_max);
   receiving_.submitter = this;
   keep(nullptr);
 }
@@ -132,6 +132,7 @@ unread_input socket_state::unread() const noexcept {
   // The receive brings the end itself, and bytes that it has taken may be on their way.
   if (receiving_.is_pending()) return {};
   unread_input found = driver_here().unread(fd.number());
+  if (broken) found.ended = found.over = true;
   if (found.bytes) *found.bytes += bytes;
   return found;
 }
@@ -151,7 +152,9 @@ void socket_state::note_error(std::int64_t result) noexcept {
   error = static_cast<std::uint8_t>(std::min<std::int64_t>(-result, at_end - 1));
 }
 
-std::int32_t socket_state::outcome_of_end() const noexcept { return error == at_end ? 0 : -error; }
+std::int32_t socket_state::outcome_of_error() const noexcept {
+  return error == at_end ? 0 : -error;
+}
 
 struct socket_state::untaken_blocks final : arrived_bytes {
   untaken_blocks(socket_state& of, worker& at) noexcept : s(of), w(at) {}
@@ -196,7 +199,7 @@ bool socket_state::start(lane_entry& e, worker& w) noexcept {
     return now == served::done;
   }
   if (error != 0) {
-    e.outcome = outcome_of_end();
+    e.outcome = outcome_of_error();
     return true;
   }
   if (!receiving_.is_pending()) {
@@ -215,7 +218,7 @@ std::int32_t socket_state::wait_for_input(frame& waiting, worker& w) noexcept {
   if (reads.tail != nullptr) return socket_input::occupied;
   const bool over = queue() != nullptr || error != 0;
   if (over && ++burst < burst_max) {
-    return queue() != nullptr ? 1 : outcome_of_end();
+    return queue() != nullptr ? 1 : outcome_of_error();
   }
   burst = 0;
   waiting.context = w.context_now;
@@ -262,7 +265,7 @@ bool socket_state::arrived(operation& op, worker& w, const completion& c) noexce
       self.note_error(-ENOMEM);
     }
   }
-  if (c.result == 0 && !c.more && self.error == 0) self.error = at_end;
+  if (c.result == 0 && !c.more && self.error == 0) self.error = self.broken ? ECONNRESET : at_end;
   switch (c.result < 0 ? -c.result : 0) {
     case 0:
     case ECANCELED:  // the receive was stopped at the window, or closed

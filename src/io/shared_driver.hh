@@ -96,8 +96,8 @@ class shared_driver final : public Base {
     const use inside(*this);
     return Base::peer_name(fd, out, len);
   }
-  [[nodiscard]] std::size_t send_now(int fd, const ::iovec* pieces,
-                                     std::size_t count) noexcept override {
+  [[nodiscard]] std::int64_t send_now(int fd, const ::iovec* pieces,
+                                      std::size_t count) noexcept override {
     const use inside(*this);
     return Base::send_now(fd, pieces, count);
   }

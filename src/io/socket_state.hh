@@ -72,7 +72,7 @@ class socket_state : public descriptor_state {
   }
   void note_error(std::int64_t result) noexcept;
   /// The outcome of a reader once nothing more will come: 0 at the end of the stream, or -errno.
-  [[nodiscard]] std::int32_t outcome_of_end() const noexcept;
+  [[nodiscard]] std::int32_t outcome_of_error() const noexcept;
   static bool arrived(operation& op, worker& w, const completion& c) noexcept;
   [[nodiscard]] bool push_block(block b, worker& w) noexcept;
   [[nodiscard]] static block keep(driver& d, const completion& c) noexcept;
@@ -88,6 +88,7 @@ class socket_state : public descriptor_state {
   // them.
   operation receiving_;
   static constexpr std::uint8_t at_end = 0xff;
+  static constexpr std::uint8_t window_max = 127;
 };
 
 // An idle HTTP connection is this cell and a frame of 128 bytes: tests/web/idle_test.cc.

@@ -6,6 +6,7 @@
 #include <sys/uio.h>
 
 #include <cerrno>
+#include <span>
 
 #include "io/socket_name.hh"
 #include "io/socket_state.hh"
@@ -18,25 +19,30 @@ namespace {
   return {const_cast<std::byte*>(bytes.data()), bytes.size()};
 }
 
-sent_now try_write(descriptor_state& s, byte_view head, const piece& body, worker& w) noexcept {
-  driver& io = *w.io;
-  if (body.empty()) {
-    const ::iovec only = entry_of(head);
-    return {io.send_now(s.fd.number(), &only, 1)};
-  }
-  const ::iovec both[] = {entry_of(head), entry_of(body.bytes())};
-  if (const file_place from = body.place(); from && body.size() >= io.send_file_from()) {
-    const std::int64_t left =
-        io.send_file_now(s.fd.number(), both[0], from.file, from.at, body.size(), s.never_waits);
-    return {left > 0 ? static_cast<std::size_t>(left) : 0};
-  }
-  const bool headless = head.empty();
-  return {io.send_now(s.fd.number(), both + headless, headless ? 1 : 2)};
-}
-
 std::int64_t send_file(descriptor_state& s, byte_view head, int file, std::uint64_t at,
                        std::size_t count, worker& w) noexcept {
-  return w.io->send_file_now(s.fd.number(), entry_of(head), file, at, count, s.never_waits);
+  const std::int64_t sent =
+      w.io->send_file_now(s.fd.number(), entry_of(head), file, at, count, s.never_waits);
+  s.note_result(sent);
+  return sent;
+}
+
+/// Sends these pieces at once. A write that follows reports an error, if the system still has it.
+sent_now send_pieces(descriptor_state& s, std::span<const ::iovec> pieces, driver& io) noexcept {
+  const std::int64_t sent = io.send_now(s.fd.number(), pieces.data(), pieces.size());
+  s.note_result(sent);
+  return {sent > 0 ? static_cast<std::size_t>(sent) : 0};
+}
+
+sent_now try_write(descriptor_state& s, byte_view head, const piece& body, worker& w) noexcept {
+  driver& io = *w.io;
+  const ::iovec both[] = {entry_of(head), entry_of(body.bytes())};
+  if (body.empty()) return send_pieces(s, std::span(both).first(1), io);
+  if (const file_place from = body.place(); from && body.size() >= io.send_file_from()) {
+    const std::int64_t left = send_file(s, head, from.file, from.at, body.size(), w);
+    return {left > 0 ? static_cast<std::size_t>(left) : 0};
+  }
+  return send_pieces(s, std::span(both).subspan(head.empty() ? 1 : 0), io);
 }
 
 std::size_t send_file_from(const descriptor_state&, worker& w) noexcept {

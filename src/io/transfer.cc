@@ -90,7 +90,11 @@ counting_awaiter::~counting_awaiter() {
 
 bool counting_awaiter::ends(std::int64_t got, bool satisfied) noexcept {
   outcome = 0;
-  if (satisfied || (got == 0 && !write)) return true;  // without bytes, a read is at the end
+  if (satisfied) return true;
+  if (got == 0 && !write) {  // without bytes, a read is at the end
+    outcome = state->outcome_of_end();
+    return true;
+  }
   outcome = settle(got, ending, *state);
   return outcome != 0;
 }

@@ -285,6 +285,45 @@ DRIVER_TEST(tcp, "F5 a peer that is gone is an error, never a signal") {
   }());
 }
 
+DRIVER_TEST(tcp, "F5 a reset is no end for a reader, also if writes were told of it first") {
+  runtime rt(make());
+  rt.run([]() -> task<> {
+    tcp_listener door = tcp_listener::listen(address::loopback(0));
+    for (const bool armed : {false, true}) {
+      for (const bool at_once : {false, true}) {
+        const stream conn = co_await tcp_connect(door.local());
+        {
+          const stream other = co_await door.accept();
+          if (armed) {
+            co_await other.write("first");
+            EXPECT_EQ((co_await conn.receive()).text(), "first");
+          }
+          co_await other.write("rest");
+          other.reset_on_close();
+        }
+        while (!conn.unread().over) co_await sleep_for(1ms);
+        if (at_once) {
+          EXPECT_EQ(conn.try_write(byte_view("x")).bytes, 0u);
+        }
+        std::size_t left = 0;
+        const auto written = co_await as_expected(conn.write(byte_view("x"), left));
+        EXPECT_FALSE(written);
+        std::string got(10, '\0');
+        std::size_t count = 0;
+        for (int times = 0; times < 2; ++times) {
+          std::size_t more = 0;
+          const auto r = co_await as_expected(times == 0 ? conn.read(std::span(got), count)
+                                                         : conn.read(std::span(got), more));
+          EXPECT_EQ(r.error(), std::errc::connection_reset) << armed << at_once << times;
+          EXPECT_EQ(more, 0u);
+        }
+        EXPECT_EQ(got.substr(0, count), "rest");
+        EXPECT_TRUE(conn.unread().over);
+      }
+    }
+  }());
+}
+
 DRIVER_TEST(tcp, "a listener hands over connections that came before they were asked for") {
   runtime rt(make());
   rt.run([]() -> task<> {

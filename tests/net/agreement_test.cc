@@ -193,9 +193,14 @@ class script {
   }
 
   task<> connect_to_nothing() {
-    auto opened = tcp_.server.listen(address::loopback(0));
-    opened.door.close();
-    const auto failed = co_await as_expected(tcp_.client.connect(opened.at));
+    result<stream> failed;
+    // The kernel may give a client the very port that it asks for, one time in 28,000: it is then
+    // connected to itself.
+    for (int tries = 0; tries != 2 && failed; ++tries) {
+      auto opened = tcp_.server.listen(address::loopback(0));
+      opened.door.close();
+      failed = co_await as_expected(tcp_.client.connect(opened.at));
+    }
     expect("connect to a closed port", class_of(failed),
            class_of(std::make_error_code(std::errc::connection_refused)));
   }
@@ -395,6 +400,12 @@ class script {
     std::string got(other.waiting() + 1, '\0');
     std::size_t count = 0;
     const stream s = other.s;
+    // The system tells of a reset once: the reader learns of it, too, if a write is told first.
+    for (std::size_t writes = dice_.below(3); writes != 0; --writes) {
+      std::size_t left = 0;
+      if (s.try_write(byte_view("x")).bytes == 0)
+        static_cast<void>(co_await as_expected(s.write(byte_view("x"), left)));
+    }
     const auto r = co_await as_expected(s.read(byte_span(got), count));
     EXPECT_LE(count, other.waiting());
     got.resize(std::min(count, other.waiting()));
@@ -752,7 +763,7 @@ HEDDLE_TEST(agreement, "all drivers, and TCP in the program, give a script the s
     const script_result again = result_of(driver_maker("sim"), seed, false);
     EXPECT_EQ(again.trace, first.trace);
   });
-  if (outcome.ran >= 200) {
+  if (judges_totals(outcome, 200)) {
     EXPECT_GT(steps, outcome.ran * 5);
   }
 }

@@ -27,7 +27,7 @@ class accept_awaiter_of;
 /// The answer of stream::try_write().
 struct [[nodiscard]] sent_now {
   std::size_t bytes = 0;   ///< taken: do not write them again
-  bool flush_due = false;  ///< some of them have not left: await flush(), or another write
+  bool flush_due = false;  ///< some, of this or an earlier call, have not left: see flush()
   /// Whether all `asked` bytes were taken and have left.
   [[nodiscard]] bool complete(std::size_t asked) const noexcept {
     return bytes == asked && !flush_due;
@@ -36,14 +36,17 @@ struct [[nodiscard]] sent_now {
 
 /// Limits of one stream.
 struct stream_options {
-  /// Blocks that may be ready and not taken before the driver stops receiving.
+  /// Blocks that may be ready and not taken before the driver stops receiving: 1 to 127, other
+  /// numbers count as the nearest of these.
   std::uint8_t receive_window = 4;
 };
 
 /// Thread: one color. Reads complete in call order, writes too; a read and a write go on at once.
 /// Owns: the connection, together with its copies.
 /// Cancel: see transfer (io/transfer.hh) and receive_wait (io/received.hh).
-/// Fails: connection_reset or broken_pipe when the peer is gone, never a signal.
+/// Fails: connection_reset or broken_pipe when the peer is gone, never a signal. A connection that
+/// broke has no end: all bytes that came can be read, and then each read fails with
+/// connection_reset, also if a write was told first.
 /// A write that ends early (it fails, or its deadline or its task ends it) cuts the stream: a part
 /// may have left, and bytes behind it would complete that part wrongly. See cut(). The forms that
 /// tell how much has left do not cut it: write_some(), and write() with a counter.

@@ -66,8 +66,8 @@ class driver : public driver_operations,
 
   // Declared again, so that the calls that are made most need no step to another base class.
   [[nodiscard]] time_point now() noexcept override = 0;
-  [[nodiscard]] std::size_t send_now(int fd, const ::iovec* pieces,
-                                     std::size_t count) noexcept override {
+  [[nodiscard]] std::int64_t send_now(int fd, const ::iovec* pieces,
+                                      std::size_t count) noexcept override {
     return driver_sockets::send_now(fd, pieces, count);
   }
   [[nodiscard]] std::int64_t send_file_now(int fd, const ::iovec& head, int file, std::uint64_t at,

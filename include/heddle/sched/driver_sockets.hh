@@ -44,11 +44,11 @@ class driver_sockets {
   virtual void close(int fd, worker& w) noexcept = 0;
 
   /// Sends the part of these pieces that the socket takes at this moment, without an operation;
-  /// returns how many bytes. A driver that batches its requests to the kernel returns 0, and so
-  /// does any driver while other operations wait to send.
-  [[nodiscard]] virtual std::size_t send_now([[maybe_unused]] int fd,
-                                             [[maybe_unused]] const ::iovec* pieces,
-                                             [[maybe_unused]] std::size_t count) noexcept {
+  /// returns how many bytes, or -errno. A driver that batches its requests to the kernel returns 0,
+  /// and so does any driver while the socket is full or other operations wait to send.
+  [[nodiscard]] virtual std::int64_t send_now([[maybe_unused]] int fd,
+                                              [[maybe_unused]] const ::iovec* pieces,
+                                              [[maybe_unused]] std::size_t count) noexcept {
     return 0;
   }
   /// As send_now(), for a head, which may be empty, and behind it a part of a file that is in

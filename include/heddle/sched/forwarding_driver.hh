@@ -97,8 +97,8 @@ class forwarding_driver : public driver {
   }
   void adopt(int fd) noexcept override { inner_->adopt(fd); }
   void close(int fd, worker& w) noexcept override { inner_->close(fd, w); }
-  [[nodiscard]] std::size_t send_now(int fd, const ::iovec* pieces,
-                                     std::size_t count) noexcept override {
+  [[nodiscard]] std::int64_t send_now(int fd, const ::iovec* pieces,
+                                      std::size_t count) noexcept override {
     return inner_->send_now(fd, pieces, count);
   }
   [[nodiscard]] std::int64_t send_file_now(int fd, const ::iovec& head, int file, std::uint64_t at,
