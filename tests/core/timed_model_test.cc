@@ -574,7 +574,7 @@ void check(std::uint64_t seed, counts& c) {
 HEDDLE_TEST(timed_model, "W1 random trees of waits end when and how the model says") {
   timed::counts c;
   const auto outcome = test::for_seeds(1500, [&](std::uint64_t seed) { timed::check(seed, c); });
-  if (outcome.failed || outcome.ran < 1500) return;
+  if (!test::judges_totals(outcome, 1500)) return;
   // The generator reaches all kinds and all ends, and the model decides all programs but a tenth.
   EXPECT_LT(c.undecided * 10, c.ran);
   EXPECT_GT(c.nodes, 3 * c.ran);

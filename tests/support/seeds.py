@@ -99,3 +99,9 @@ def for_seeds(count, body, command=None, first=1):
     if not ran:
         raise AssertionError("no seed ran")
     return ran
+
+
+def judges_totals(ran, least):
+    """Whether what all seeds did together can be judged: see support/seeds.hh."""
+    others = "HEDDLE_SEED" in os.environ or "HEDDLE_HUNT_S" in os.environ
+    return ran >= least * (10 if others else 1)
