@@ -252,7 +252,7 @@ task<std::optional<websocket_message>> websocket::session::read(bool dropping) {
   if (!turn && !co_await wait_to_read(turn, dropping)) co_return std::nullopt;
   for (;;) {
     while (!is_over() && !in.empty()) {
-      if (dropping && receivers_waiting != 0) co_return std::nullopt;
+      if (dropping && receiver_in_line()) co_return std::nullopt;
       switch (reader.read(in)) {
         using enum websocket_reader::event;
         case more:
@@ -281,7 +281,7 @@ task<std::optional<websocket_message>> websocket::session::read(bool dropping) {
           break;
       }
     }
-    if (is_over() || (dropping && receivers_waiting != 0) || !co_await this->more())
+    if (is_over() || (dropping && receiver_in_line()) || !co_await this->more())
       co_return std::nullopt;
   }
 }

@@ -82,6 +82,10 @@ struct websocket::session {
   }
   [[nodiscard]] bool is_open() const noexcept { return phase == websocket_phase::open; }
   [[nodiscard]] bool is_over() const noexcept { return phase == websocket_phase::over; }
+  /// Whether a task that drops messages leaves the turn to read to one that receives them.
+  [[nodiscard]] bool receiver_in_line() const noexcept {
+    return receivers_waiting != 0 && to_read.waiting() != 0;
+  }
   /// Notes how the connection ends. The first call decides.
   void note_end(std::uint16_t code, std::string_view reason, bool by_peer);
   /// Ends the connection.
@@ -107,7 +111,9 @@ struct websocket::session {
   bool is_server;
   bool pinged = false;  // a ping was asked for since bytes came
   websocket_phase phase = websocket_phase::open;
-  std::uint16_t receivers_waiting = 0;  // tasks in receive() that wait for the turn to read
+  // Tasks in receive() that wait for the turn to read, or whose wait has ended without it and which
+  // have not run since.
+  std::uint16_t receivers_waiting = 0;
   mutex to_read;
 };
 

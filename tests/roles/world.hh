@@ -16,6 +16,7 @@
 #include "roles/talk_by_hand.hh"
 #include "roles/wire_client.hh"
 #include "support/drivers.hh"
+#include "support/hang_watch.hh"
 #include "support/resplit.hh"
 #include "support/seeds.hh"
 #if HEDDLE_WITH_TLS
@@ -428,8 +429,9 @@ class stage {
 /// Plays the whole script.
 inline task<> play(const record_book& all, const run_plan& plan) {
   stage on(all, plan);
-  co_await on.begin();
-  {
+  std::exception_ptr failed;
+  try {
+    co_await on.begin();
     scope visitors;
     std::size_t party = 4;
     for (const visit_plan& v : plan.plays)
@@ -438,8 +440,11 @@ inline task<> play(const record_book& all, const run_plan& plan) {
       visitors.spawn(on.color_of(party++), visit_talk(*t, plan, on.front));
     co_await visitors.settled();
     visitors.rethrow_failure();
+  } catch (...) {
+    failed = std::current_exception();
   }
   co_await on.end();
+  if (failed) std::rethrow_exception(failed);
 }
 
 /// What one run has shown; totals of several are added up.
@@ -503,17 +508,11 @@ inline void run_simulated(const run_plan& plan, totals& sum,
 /// The script must end within a minute of real time; a dump says where it hangs.
 inline void run_threaded(const run_plan& plan, std::size_t workers, totals& sum) {
   const record_book book(plan);
+  const hang_watch watch(plan.seed, 60);
   runtime_options options;
   options.workers = workers;
   runtime rt(options);
-  bool ended = false;
-  rt.run([](const record_book& of, const run_plan& p, bool& done) -> task<> {
-    const auto all = co_await as_expected(with_timeout(play(of, p), std::chrono::minutes(1)));
-    done = all.has_value();
-    if (!done)
-      ADD_FAILURE() << "the script hangs, or " << all.error().message() << ":\n"
-                    << runtime::here().dump();
-  }(book, plan, ended));
+  rt.run(play(book, plan));
   EXPECT_EQ(rt.drain(), 0u);
   book.exchanges.judge(plan.calm, plan.parties.proxied ? 8 : 2);
   for (const auto& t : book.talks) t->judge(plan.calm);
