@@ -868,9 +868,9 @@ inline task<> watch(world& w) {
   for (int i = 0; i < 40; ++i) {
     co_await sleep_for(200us + draw.below(800) * 1us);
     int still = 0;
-    for (const std::uint64_t moved = w.moved; still < 8 && moved == w.moved; ++still)
+    for (const std::uint64_t moved = w.moved; still < 64 && moved == w.moved; ++still)
       co_await yield();
-    if (still == 8 && !w.ending) check_waits(w);
+    if (still == 64 && !w.ending) check_waits(w);
   }
 }
 
