@@ -60,6 +60,7 @@ struct run_plan {
     for (nanoseconds* each : {&server.header_timeout, &server.body_timeout, &server.write_timeout,
                               &client.timeouts.answer, &client.timeouts.transfer})
       *each = brief_limits && d.one_of(2) ? brief() : long_time;
+    if (!brief_limits) client.http2.ping_timeout = long_time;  // an answer waits behind bodies
     client.timeouts.whole = std::chrono::hours(2);
     client.timeouts.connect = brief_limits ? brief() : long_time;
     server.linger_timeout = brief_limits ? brief() : long_time;
