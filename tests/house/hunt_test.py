@@ -8,6 +8,7 @@ import io
 import json
 import pathlib
 import re
+import subprocess
 import sys
 import tempfile
 import textwrap
@@ -75,6 +76,16 @@ class Table(unittest.TestCase):
         seconds = hunt.seconds_of(rows, 10, 2)
         self.assertAlmostEqual(10 * 60 * 2, seconds["a"] + 2 * seconds["b"])
         self.assertAlmostEqual(2 * seconds["a"], seconds["b"])
+
+    def test_a_program_that_cannot_run_for_long_runs_several_times(self):
+        row = hunt.rows_of(as_toml(ENTRY | {"restart_s": 5}))[0]
+        listing = subprocess.CompletedProcess([], 0, "steps.\n  one\n  two\n")
+        with mock.patch.object(hunt.subprocess, "run", lambda *_, **__: listing), \
+                mock.patch.object(hunt, "program_of", lambda *_: pathlib.Path(__file__)):
+            jobs = hunt.jobs_of(row, 24, ["release"])
+        self.assertEqual(["steps.one", "steps.two"] * 3, [job.test for job in jobs])
+        self.assertEqual([4] * 6, [job.seconds for job in jobs])
+        self.assertEqual(list(range(6)), [job.number for job in jobs])
 
     def test_names_of_tests_are_read_from_the_listing(self):
         listing = "Running main()\nsteps.\n  one rule  # GetParam() = 3\n  a.b\nall/more.\n  two\n"
