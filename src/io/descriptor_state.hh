@@ -195,7 +195,7 @@ class descriptor_state {
     if (result < 0) [[unlikely]]
       note_failure(result, false);
   }
-  /// What a reader is told if the system says that the input has ended: 0, or -errno.
+  /// The outcome of a read where the system says that the input has ended: 0, or -errno.
   [[nodiscard]] std::int32_t outcome_of_end() const noexcept { return broken ? -ECONNRESET : 0; }
   /// Refuses all writes from here on, and makes close() reset: see stream::cut().
   [[gnu::cold]] void cut_writes() noexcept;
@@ -216,8 +216,8 @@ class descriptor_state {
   std::uint8_t burst : 6 = 0;        ///< entries in a row that were done without waiting; the high
                                      ///< bits, because counting needs no mask then
   std::uint8_t window : 7 = 0;       ///< sockets: blocks that may be untaken
-  /// An operation was told that the connection broke. The system says so once, to whoever asks
-  /// first, and shows the next reader an orderly end.
+  /// The connection broke, as an operation was told. The system tells one operation only, and
+  /// shows the next reader an orderly end.
   std::uint8_t broken : 1 = 0;
   std::uint8_t error = 0;  ///< sockets: why nothing more will come, errno or at_end
   lane reads;
