@@ -36,8 +36,11 @@ sent_now send_pieces(descriptor_state& s, std::span<const ::iovec> pieces, drive
 
 sent_now try_write(descriptor_state& s, byte_view head, const piece& body, worker& w) noexcept {
   driver& io = *w.io;
+  if (body.empty()) {
+    const ::iovec only = entry_of(head);
+    return send_pieces(s, std::span(&only, 1), io);
+  }
   const ::iovec both[] = {entry_of(head), entry_of(body.bytes())};
-  if (body.empty()) return send_pieces(s, std::span(both).first(1), io);
   if (const file_place from = body.place(); from && body.size() >= io.send_file_from()) {
     const std::int64_t left = send_file(s, head, from.file, from.at, body.size(), w);
     return {left > 0 ? static_cast<std::size_t>(left) : 0};
