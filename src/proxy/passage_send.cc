@@ -14,9 +14,10 @@ task<> passage::send_head() {
   handing_ = all ? handing::nothing : handing::rest_due;
 }
 
-/// Over HTTP/2 an upstream may refuse a request behind parts of its body.
+/// Behind parts of the body, an upstream of HTTP/2 may refuse a request, and any may close an idle
+/// connection that the request took.
 void passage::keep_for_repeat(std::string_view part) {
-  if (!by_http2_) parts_kept_ = parts_kept_ && part.empty();
+  if (!by_http2_ && !idempotent(head_.verb())) parts_kept_ = parts_kept_ && part.empty();
   if (!parts_kept_) return;
   parts_kept_ = first_parts_.size() + part.size() <= core_.options.repeat_bytes_max;
   if (parts_kept_) first_parts_.append(part);

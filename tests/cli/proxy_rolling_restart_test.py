@@ -22,7 +22,8 @@ class RollingRestart(SiteTest):
                 home.mkdir()
                 with Fleet(HEDDLE, home, way, driver, scheme) as fleet:
                     fleet.run(2)
-                self.assertEqual(fleet.wrong()[:5], [])
+                said = fleet.proxy.log.read_text("utf-8")[-2000:]
+                self.assertEqual(fleet.wrong()[:5], [], said)
                 self.assertEqual(fleet.lost(), [])
                 self.assertEqual(fleet.restarts, 2 * SERVERS)
                 # Each request came to the proxy once, and none of its answers is an error.

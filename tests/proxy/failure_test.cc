@@ -175,6 +175,53 @@ DRIVER_TEST(failure, "an idempotent request is sent again to another upstream") 
   });
 }
 
+/// The bytes of a request before which an upstream closes the connection, and of the whole.
+constexpr std::string_view begun = "12345", rest = "67890";
+
+/// Answers a request, takes the beginning of another one and closes; takes the whole of the next
+/// one and answers.
+task<> close_once(tcp_listener& door, std::string& whole) {
+  {
+    stream first = co_await door.accept();
+    static_cast<void>(co_await read_until(first, "\r\n\r\n"));
+    co_await first.write("HTTP/1.1 204 No Content\r\n\r\n");
+    static_cast<void>(co_await read_until(first, std::string(begun)));
+  }
+  stream second = co_await door.accept();
+  whole = co_await read_until(second, std::string(rest));
+  co_await second.write("HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n");
+}
+
+task<> upload_in_parts(std::string method, std::string expected) {
+  tcp_listener door = tcp_listener::listen(address::loopback(0));
+  const http::proxy_options o = to(door.local());
+  std::string whole;
+  co_await with_scope([&](scope& upstream) -> task<> {
+    upstream.spawn(close_once(door, whole));
+    co_await with_proxy_to(o, [&](address at, http::reverse_proxy& p) -> task<> {
+      const stream conn = co_await tcp_connect(at);
+      co_await conn.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+      EXPECT_EQ(status_of(co_await read_until(conn, "\r\n\r\n")), "204");
+      co_await conn.write(method + " / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n" +
+                          std::string(begun));
+      if (expected == "204")
+        EXPECT_TRUE(co_await wait_until([&] { return p.counters(0).retries == 1; }));
+      co_await conn.write(rest);
+      EXPECT_EQ(status_of(co_await read_until(conn, "\r\n\r\n")), expected) << method;
+    });
+    upstream.cancel();
+  });
+  EXPECT_EQ(whole.ends_with("\r\n\r\n1234567890"), expected == "204") << method << whole;
+}
+
+DRIVER_TEST(failure, "an upload is sent again if its first parts are kept and it is idempotent") {
+  runtime rt(make());
+  rt.run([]() -> task<> {
+    co_await upload_in_parts("PUT", "204");
+    co_await upload_in_parts("POST", "502");
+  });
+}
+
 DRIVER_TEST(failure, "an upstream that breaks in its answer cuts the client's connection") {
   runtime rt(make());
   rt.run([]() -> task<> {

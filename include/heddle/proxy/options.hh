@@ -93,7 +93,8 @@ struct proxy_options {
   std::uint32_t idle_max = 128;  ///< unused connections to one upstream that are kept
   std::uint32_t tries_max = 3;   ///< for a request that is safe to send again
   /// The part of a body that is kept while it is sent, in case the upstream refuses the request
-  /// over HTTP/2 without looking at it. A request with more of a body than this fails then.
+  /// over HTTP/2 without looking at it, or the method is idempotent and the connection ends without
+  /// an answer. A request of whose body more was sent fails then.
   std::size_t repeat_bytes_max = 64 * 1024;
   std::uint32_t informational_max = 16;  ///< answers such as 103 before the real one
 
