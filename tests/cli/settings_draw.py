@@ -202,8 +202,12 @@ def is_repeated(s):
 
 @dataclasses.dataclass
 class Case:
-    """The settings of one run. `values` are those that take effect, by name; `says` is a part of
-    the error, empty for settings without a mistake."""
+    """The settings of one run of the program: lines of its file, variables, flags.
+
+    values  by name, what each setting is after all lines, variables and flags were read
+    kind    the mistake in the settings, "good" for none
+    says    a text that the error message contains; empty if `kind` is "good"
+    """
     verb: str
     lines: list = dataclasses.field(default_factory=list)
     variables: dict = dataclasses.field(default_factory=dict)

@@ -48,7 +48,7 @@ class RandomSettings(SiteTest):
     def setUp(self):
         super().setUp()
         self.world = World(self.root)
-        self.kinds, self.effects = {}, 0
+        self.effects = 0
 
     def words_of(self, case):
         config = self.root / "drawn.conf"
@@ -57,10 +57,12 @@ class RandomSettings(SiteTest):
                  ("127.0.0.1:0", "http://127.0.0.1:1"))
         return [*where, "-c", str(config), *case.flags]
 
-    def check_case(self, seed):
+    def draw(self, seed):
         r = random.Random(seed)
-        case = draw_case(r, r.choice(["serve", "serve", "proxy"]), self.world)
-        self.kinds[case.kind] = self.kinds.get(case.kind, 0) + 1
+        return draw_case(r, r.choice(["serve", "serve", "proxy"]), self.world)
+
+    def check_case(self, seed):
+        case = self.draw(seed)
         words = self.words_of(case)
         before = everything_in(self.root)
         shown = (case.kind, words, case.variables, case.lines)
@@ -146,8 +148,11 @@ class RandomSettings(SiteTest):
     def test_a_check_and_a_start_agree_and_name_the_line(self):
         ran = for_seeds(4 if SANITIZED else 30, self.check_case, command_of(self))
         if judges_totals(ran, 100):
-            self.assertEqual(len(self.kinds), 9, self.kinds)
             self.assertGreater(self.effects, ran // 10)
+
+    def test_every_kind_of_mistake_is_drawn(self):
+        kinds = {self.draw(seed).kind for seed in range(1, 1001)}
+        self.assertEqual(len(kinds), 9, kinds)
 
 
 if __name__ == "__main__":
