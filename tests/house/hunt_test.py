@@ -59,6 +59,8 @@ class Table(unittest.TestCase):
                        {"commit_s": -1}):
             with self.assertRaisesRegex(hunt.Wrong, r"tests/hunt.toml, row 1 \(a\)"):
                 hunt.rows_of(as_toml(ENTRY | change))
+        with self.assertRaisesRegex(hunt.Wrong, "the same seeds"):
+            hunt.rows_of(as_toml(ENTRY | {"restart_s": 1}))
         for lacks in ("kind", "oracle", "share", "program", "filter"):
             with self.assertRaises(hunt.Wrong):
                 hunt.rows_of(as_toml({key: value for key, value in ENTRY.items() if key != lacks}))
