@@ -160,7 +160,8 @@ bool passage::may_repeat(const attempt& a) const noexcept {
   if (started_ || client_left_) return false;
   if (exchange_ != nullptr && exchange_->refused()) return parts_kept_;
   if (exchange_ != nullptr && exchange_->answered()) return false;
-  if (!a.connected || !idempotent(head_.verb())) return !a.connected;
+  if (!a.connected) return true;
+  if (!idempotent(head_.verb())) return false;
   return !upload_begun() || (parts_kept_ && a.failed->gone);
 }
 

@@ -175,7 +175,7 @@ DRIVER_TEST(failure, "an idempotent request is sent again to another upstream") 
   });
 }
 
-/// The bytes of a request before which an upstream closes the connection, and of the whole.
+/// The first part of a body, after which the upstream closes the connection, and the second part.
 constexpr std::string_view begun = "12345", rest = "67890";
 
 /// Answers a request, takes the beginning of another one and closes; takes the whole of the next

@@ -861,6 +861,9 @@ inline void check_end(world& w) {
            "another number of functions wakes than were notified");
 }
 
+/// The turns after which no wake-up is on its way any more, through nested waits either.
+inline constexpr int turns_still = 64;
+
 /// Looks again and again, where no function has moved for many turns, whether all of them must
 /// wait.
 inline task<> watch(world& w) {
@@ -868,9 +871,9 @@ inline task<> watch(world& w) {
   for (int i = 0; i < 40; ++i) {
     co_await sleep_for(200us + draw.below(800) * 1us);
     int still = 0;
-    for (const std::uint64_t moved = w.moved; still < 64 && moved == w.moved; ++still)
+    for (const std::uint64_t moved = w.moved; still < turns_still && moved == w.moved; ++still)
       co_await yield();
-    if (still == 64 && !w.ending) check_waits(w);
+    if (still == turns_still && !w.ending) check_waits(w);
   }
 }
 

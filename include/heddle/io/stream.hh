@@ -45,8 +45,8 @@ struct stream_options {
 /// Owns: the connection, together with its copies.
 /// Cancel: see transfer (io/transfer.hh) and receive_wait (io/received.hh).
 /// Fails: connection_reset or broken_pipe when the peer is gone, never a signal. A connection that
-/// broke has no end: all bytes that came can be read, and then each read fails with
-/// connection_reset, also if a write was told first.
+/// broke has no end: all bytes that came can be read, and then each read fails, with the system's
+/// reason, or with connection_reset if another operation was told that.
 /// A write that ends early (it fails, or its deadline or its task ends it) cuts the stream: a part
 /// may have left, and bytes behind it would complete that part wrongly. See cut(). The forms that
 /// tell how much has left do not cut it: write_some(), and write() with a counter.
