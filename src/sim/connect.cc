@@ -12,6 +12,8 @@ namespace {
 // minute.
 constexpr nanoseconds connect_retry_first{1'000'000'000};
 constexpr unsigned connect_tries_max = 6;
+// Where no computer has an address, Linux asks for it three times, each second.
+constexpr nanoseconds unreachable_after{3'000'000'000};
 
 }  // namespace
 
@@ -21,7 +23,7 @@ int stream_socket::bind(const ::sockaddr* to, unsigned len) {
   if (name.family() != family_) return on_unix() ? -EINVAL : -EAFNOSUPPORT;
   if (bound_ || state_ != state::idle) return -EINVAL;
   if (const std::string path = name.path(); !path.empty())
-    if (const int e = world_.files.make_socket(path); e != 0) return e;
+    if (const int e = owner.here.files.make_socket(path); e != 0) return e;
   if (const int e = world_.net.claim(*this, true, options_.share_port, name); e != 0) return e;
   local_ = name;
   bound_ = true;
@@ -45,7 +47,7 @@ int stream_socket::listen(int backlog) {
 std::int64_t stream_socket::accept() {
   if (state_ != state::listening || in_shut()) return -EINVAL;
   if (queue_.empty()) return later;
-  const int descriptor = world_.add_descriptor(queue_.front());
+  const int descriptor = owner.add_descriptor(queue_.front());
   if (descriptor < 0) return descriptor;  // the connection stays for when there is room
   queue_.pop_front();
   return descriptor;
@@ -68,10 +70,11 @@ std::int64_t stream_socket::connect(const ::sockaddr* to, unsigned len) {
     name.set_port(port);
   }
   remote_ = name;
+  computer* const far = world_.at_address(remote_, owner.here);
   if (!on_unix() && (local_.empty() || local_.wildcard())) {
     const unsigned port = bound_ ? local_.port() : world_.net.free_port(true);
-    // All peers but those on loopback see this host under one address.
-    local_ = remote_.on_loopback() ? address::loopback(family_) : address::outer(family_);
+    // All peers but those on loopback see this computer under one address.
+    local_ = remote_.on_loopback() ? address::loopback(family_) : owner.here.outer(family_);
     local_.set_port(port);
   } else if (on_unix() && local_.empty()) {
     local_ = address::any(family_);
@@ -80,6 +83,15 @@ std::int64_t stream_socket::connect(const ::sockaddr* to, unsigned len) {
   move_to(state::connecting);
   connect_result_ = later;
   ++attempt_;
+  if (far == nullptr) {
+    world_.after(unreachable_after, [caller = weak_from_this(), attempt = attempt_] {
+      if (auto self = caller.lock())
+        static_cast<stream_socket&>(*self).conclude(attempt, -EHOSTUNREACH, nullptr);
+    });
+    return later;
+  }
+  far_ = far;
+  if (const sim_link* set = world_.between.of(owner.here, *far_)) link_ = *set;
   knock(0);
   return connect_result_ == later ? later : connect(to, len);
 }
@@ -89,37 +101,42 @@ void stream_socket::abandon_connect() {
   if (state_ == state::connecting) move_to(state::idle);
 }
 
-/// Sends a request to connect; the result arrives at answer().
+/// Sends a request to connect; the result arrives at conclude().
 void stream_socket::knock(unsigned tries) {
   world_.after(link_.latency, [caller = weak_from_this(), attempt = attempt_, tries] {
-    if (auto self = caller.lock())
-      static_cast<stream_socket&>(*self).answer(caller, attempt, tries);
+    if (auto self = caller.lock()) static_cast<stream_socket&>(*self).answer(attempt, tries);
   });
 }
 
-void stream_socket::answer(std::weak_ptr<object> caller, std::uint64_t attempt, unsigned tries) {
+/// Sends the request once more after a while, unless that was the last time.
+void stream_socket::knock_again(unsigned tries) {
+  if (tries + 1 == connect_tries_max) {
+    conclude(attempt_, -ETIMEDOUT, nullptr);
+    return;
+  }
+  world_.after(connect_retry_first * (1 << tries),
+               [caller = weak_from_this(), attempt = attempt_, tries] {
+                 auto self = std::static_pointer_cast<stream_socket>(caller.lock());
+                 if (self != nullptr && self->attempt_ == attempt) self->knock(tries + 1);
+               });
+}
+
+/// The request has arrived.
+void stream_socket::answer(std::uint64_t attempt, unsigned tries) {
   if (attempt != attempt_ || closed_) return;
-  const auto found = world_.net.owner(true, remote_);
+  if (cut_out() || cut_in()) return knock_again(tries);
+  const auto found = world_.net.owner(true, *far_, remote_);
   auto* listener = dynamic_cast<stream_socket*>(found.get());
   std::int64_t result = 0;
   std::shared_ptr<stream_socket> served;
   if (listener == nullptr || listener->state_ != state::listening || listener->in_shut()) {
     const std::string path = remote_.path();
-    result = !path.empty() && !world_.files.exists(path) ? -ENOENT : -ECONNREFUSED;
+    result = !path.empty() && !far_->files.exists(path) ? -ENOENT : -ECONNREFUSED;
   } else if (listener->queue_.size() >= listener->backlog_) {
-    if (on_unix()) {
-      result = -EAGAIN;
-    } else if (tries + 1 == connect_tries_max) {
-      result = -ETIMEDOUT;
-    } else {
-      world_.after(connect_retry_first * (1 << tries), [caller, attempt, tries] {
-        auto self = std::static_pointer_cast<stream_socket>(caller.lock());
-        if (self != nullptr && self->attempt_ == attempt) self->knock(tries + 1);
-      });
-      return;
-    }
+    if (!on_unix()) return knock_again(tries);
+    result = -EAGAIN;
   } else {
-    served = std::make_shared<stream_socket>(world_, family_);
+    served = std::make_shared<stream_socket>(listener->owner, family_);
     auto self = std::static_pointer_cast<stream_socket>(shared_from_this());
     address name = listener->local_;
     if (!on_unix() && name.wildcard()) name = remote_;
@@ -127,23 +144,38 @@ void stream_socket::answer(std::weak_ptr<object> caller, std::uint64_t attempt, 
     listener->queue_.push_back(served);
     world_.changed(*listener);
   }
-  world_.after(link_.latency, [caller, attempt, result, served] {
+  auto tell = [caller = weak_from_this(), attempt, tries, result, served] {
     auto self = std::static_pointer_cast<stream_socket>(caller.lock());
-    if (self == nullptr || self->attempt_ != attempt || self->closed_) {
-      if (served != nullptr) served->reset();  // the caller has given this connection up
-      return;
+    if (self == nullptr) {
+      if (served != nullptr) served->reset();
+    } else if (served == nullptr && self->attempt_ == attempt && self->cut_in()) {
+      self->knock_again(tries);  // the refusal is lost
+    } else {
+      self->conclude(attempt, result, served);
     }
-    self->peer_ = served;
-    self->connect_result_ = result;
-    world& w = self->world_;
-    w.changed(*self);
-  });
+  };
+  if (served != nullptr)
+    served->travel(link_.latency, std::move(tell));
+  else
+    world_.after(link_.latency, std::move(tell));
+}
+
+void stream_socket::conclude(std::uint64_t attempt, std::int64_t result,
+                             const std::shared_ptr<stream_socket>& served) {
+  if (attempt_ != attempt || closed_) {
+    if (served != nullptr) served->reset();  // the caller has given this connection up
+    return;
+  }
+  peer_ = served;
+  connect_result_ = result;
+  world_.changed(*this);
 }
 
 void stream_socket::join(const std::shared_ptr<stream_socket>& peer, const address& local,
                          const address& remote, const sim_link& link) {
   move_to(state::connected);
   peer_ = peer;
+  far_ = &peer->owner.here;
   local_ = local;
   remote_ = remote;
   link_ = link;

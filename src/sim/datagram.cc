@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/world.hh"
+#include "sim/process.hh"
 
 namespace heddle::sim {
 
@@ -16,7 +16,7 @@ constexpr std::size_t udp_payload_max = 65507;  // 65535 less the heads of IPv4 
 
 class datagram_socket final : public object {
  public:
-  datagram_socket(world& w, int family) : object(w), family_(family) {}
+  datagram_socket(process& owner, int family) : object(owner), family_(family) {}
 
   std::int64_t get(const transfer& t) override {
     if (queue_.empty()) {
@@ -55,16 +55,18 @@ class datagram_socket final : public object {
     const std::size_t len = t.capacity();
     if (len > udp_payload_max) return -EMSGSIZE;
     if (const int e = name_for(to); e != 0) return e;
-    if (family_ == AF_UNIX && world_.net.owner(false, to) == nullptr)
-      return to.path().empty() || world_.files.exists(to.path()) ? -ECONNREFUSED : -ENOENT;
+    if (family_ == AF_UNIX && world_.net.owner(false, owner.here, to) == nullptr)
+      return to.path().empty() || owner.here.files.exists(to.path()) ? -ECONNREFUSED : -ENOENT;
     message m{address(source(to)), std::string(len, '\0')};
     t.take(m.bytes.data(), len);
-    const sim_link link = world_.net.link(m.from, to);
+    computer* const far = world_.at_address(to, owner.here);
+    if (far == nullptr) return static_cast<std::int64_t>(len);  // nothing tells that it is lost
+    sim_link link = world_.net.link(m.from, to);
+    if (const sim_link* set = world_.between.of(owner.here, *far)) link = *set;
     if (!world_.chance.chance(link.loss))
       world_.after(link.latency + world_.chance.up_to(link.jitter),
-                   [self = weak_from_this(), w = &world_, to, m = std::move(m)]() mutable {
-                     deliver(*w, self, to, std::move(m));
-                   });
+                   [self = weak_from_this(), here = &owner.here, far, to,
+                    m = std::move(m)]() mutable { deliver(self, *here, *far, to, std::move(m)); });
     return static_cast<std::int64_t>(len);
   }
 
@@ -82,7 +84,7 @@ class datagram_socket final : public object {
     if (name.family() != family_) return -EAFNOSUPPORT;
     if (!local_.empty()) return -EINVAL;
     if (const std::string path = name.path(); !path.empty())
-      if (const int e = world_.files.make_socket(path); e != 0) return e;
+      if (const int e = owner.here.files.make_socket(path); e != 0) return e;
     if (const int e = world_.net.claim(*this, false, share_port_, name); e != 0) return e;
     local_ = name;
     return 0;
@@ -132,16 +134,19 @@ class datagram_socket final : public object {
   [[nodiscard]] address source(const address& to) const {
     if (family_ == AF_UNIX) return local_.empty() ? address::any(family_) : local_;
     if (!local_.wildcard()) return local_;
-    address from = to.on_loopback() ? address::loopback(family_) : address::outer(family_);
+    address from = to.on_loopback() ? address::loopback(family_) : owner.here.outer(family_);
     from.set_port(local_.port());
     return from;
   }
-  static void deliver(world& w, const std::weak_ptr<object>& sender, const address& to, message m) {
-    auto found = w.net.owner(false, to);
+  static void deliver(const std::weak_ptr<object>& sender, const computer& here,
+                      const computer& far, const address& to, message m) {
+    world& w = far.home;
+    if (w.between.is_cut(here, far)) return;
+    auto found = w.net.owner(false, far, to);
     if (found == nullptr) {
       // A connected sender gets an error if no socket is bound there, as by ICMP.
       auto from = sender.lock();
-      if (from == nullptr) return;
+      if (from == nullptr || w.between.is_cut(far, here)) return;
       auto& self = static_cast<datagram_socket&>(*from);
       if (!self.remote_.empty()) self.error_ = ECONNREFUSED;
       w.changed(self);
@@ -150,8 +155,8 @@ class datagram_socket final : public object {
     auto& target = static_cast<datagram_socket&>(*found);
     if (!target.remote_.empty() && target.remote_ != m.from) return;
     if (target.queue_.size() >= w.options.datagrams_max) return;
-    w.record(trace_kind::arrival, target.fd, static_cast<std::int64_t>(m.bytes.size()),
-             hash_bytes(m.bytes.data(), m.bytes.size()));
+    target.owner.record(trace_kind::arrival, target.fd, static_cast<std::int64_t>(m.bytes.size()),
+                        hash_bytes(m.bytes.data(), m.bytes.size()));
     target.queue_.push_back(std::move(m));
     w.changed(target);
   }
@@ -165,8 +170,8 @@ class datagram_socket final : public object {
 
 }  // namespace
 
-std::shared_ptr<object> make_datagram_socket(world& w, int family) {
-  return std::make_shared<datagram_socket>(w, family);
+std::shared_ptr<object> make_datagram_socket(process& owner, int family) {
+  return std::make_shared<datagram_socket>(owner, family);
 }
 
 }  // namespace heddle::sim

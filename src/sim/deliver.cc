@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "heddle/sim/driver.hh"
-#include "sim/world.hh"
+#include "sim/process.hh"
 
 namespace heddle::sim {
 
-void world::finish(request& r, completion c) {
+void process::finish(request& r, completion c) {
   r.ready.push_back(c);
   r.finished = !c.more;
   auto& lane = lanes_[r.lane];
@@ -17,13 +17,13 @@ void world::finish(request& r, completion c) {
 }
 
 /// Takes back the only completion of a request that is alone in its lane.
-void world::unready(request& r) {
+void process::unready(request& r) {
   lanes_.erase(r.lane);
   ready_lanes_.erase(std::find(ready_lanes_.begin(), ready_lanes_.end(), r.lane));
 }
 
-void world::deliver_one(worker& w) {
-  const std::size_t pick = chance.below(ready_lanes_.size());
+/// Delivers the first completion of a ready lane.
+void process::deliver_one(worker& w, std::size_t pick) {
   const std::uint64_t lane = ready_lanes_[pick];
   auto& numbers = lanes_[lane];
   const std::uint64_t number = numbers.front();
@@ -36,12 +36,12 @@ void world::deliver_one(worker& w) {
   deliver(number, w);
 }
 
-void world::deliver(std::uint64_t number, worker& w) {
+void process::deliver(std::uint64_t number, worker& w) {
   request& r = *find_request(number);
   operation& op = *r.op;
   const completion c = r.ready.front();
   r.ready.pop_front();
-  log.add(time_, trace_kind::complete, number, op.code, op.fd, c.result);
+  record(trace_kind::complete, number, op.code, op.fd, c.result);
   if (!c.more) {
     op.held = false;
     by_operation_.erase(&op);
@@ -55,32 +55,32 @@ void world::deliver(std::uint64_t number, worker& w) {
   request* again = find_request(number);
   if (again == nullptr || again->finished) return;
   if (!go_on) end_canceled(*again);
-  if (again->target != nullptr) changed(*again->target);
-  settle();
+  if (again->target != nullptr) home.changed(*again->target);
+  home.settle();
 }
 
-void world::end_canceled(request& r) {
+void process::end_canceled(request& r) {
   if (r.target != nullptr) {
     if (r.started) r.target->abandon_connect();
     for (auto& line : r.target->waiting) forget(line, r.number);
     forget(r.target->polls, r.number);
-    changed(*r.target);  // the requests behind it may go on
+    home.changed(*r.target);  // the requests behind it may go on
   }
   finish(r, {-ECANCELED});
 }
 
-void world::cancel(operation& op, worker& w) {
+void process::cancel(operation& op, worker& w) {
   const auto found = by_operation_.find(&op);
   if (found == by_operation_.end() || op.cancel_asked) return;
   op.cancel_asked = true;
   const std::uint64_t number = found->second;
   request& r = *find_request(number);
-  log.add(time_, trace_kind::cancel, number, op.code, op.fd, 0);
+  record(trace_kind::cancel, number, op.code, op.fd, 0);
   if (r.finished) return;  // too late: its result is delivered
   const nanoseconds travel =
-      chance.below(2) == 0 ? nanoseconds{0} : chance.up_to(options.cancel_delay_max);
+      home.chance.below(2) == 0 ? nanoseconds{0} : home.chance.up_to(options.cancel_delay_max);
   if (travel.count() != 0) {
-    at(time_ + travel, [this, number] {
+    home.at(home.time() + travel, [this, number] {
       request* again = find_request(number);
       if (again != nullptr && !again->finished) end_canceled(*again);
     });
@@ -90,14 +90,14 @@ void world::cancel(operation& op, worker& w) {
   // Inside this call, or from a turn; never inside the operation's own completion.
   const auto& lane = lanes_[r.lane];
   const bool alone = lane.size() == 1 && lane.front() == number;
-  if (alone && delivering_ != number && chance.below(2) == 0) {
+  if (alone && delivering_ != number && home.chance.below(2) == 0) {
     unready(r);
     deliver(number, w);
   }
-  settle();
+  home.settle();
 }
 
-void world::close(int fd) {
+void process::close(int fd) {
   const auto found = descriptors_.find(fd);
   if (found == descriptors_.end()) return;
   const std::shared_ptr<object> o = found->second;
@@ -107,7 +107,7 @@ void world::close(int fd) {
   for (const auto& line : o->waiting) ending.insert(ending.end(), line.begin(), line.end());
   for (const std::uint64_t number : ending) end_canceled(*find_request(number));
   o->closed();
-  settle();
+  home.settle();
 }
 
 }  // namespace heddle::sim

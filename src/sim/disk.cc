@@ -8,44 +8,44 @@
 #include <set>
 
 #include "heddle/base/error.hh"
-#include "sim/world.hh"
+#include "sim/process.hh"
 
 namespace heddle::sim {
 
-disk::disk(world& w) : world_(w) {
-  root_ = make(node::kind::directory, 0755, nullptr);
-  for (const char* path : {"/tmp", "/run"}) plant(path, node::kind::directory, "");
+disk::disk(computer& home) : home_(home) {
+  root_ = make(inode::kind::directory, 0755, nullptr);
+  for (const char* path : {"/tmp", "/run"}) plant(path, inode::kind::directory, "");
 }
 
-node_ptr disk::make(node::kind what, std::uint32_t mode, const node_ptr& parent) {
-  auto n = std::make_shared<node>();
+inode_ptr disk::make(inode::kind what, std::uint32_t mode, const inode_ptr& parent) {
+  auto n = std::make_shared<inode>();
   n->what = what;
   n->mode = mode & 07777;
-  n->number = ++nodes_made_;
+  n->number = ++inodes_made_;
   n->parent = parent;
   touch(*n);
   return n;
 }
 
-void disk::touch(node& n) { n.changed_at = world_.wall(); }
+void disk::touch(inode& n) { n.changed_at = home_.wall(); }
 
-int disk::resize(node& file, std::uint64_t len) {
+int disk::resize(inode& file, std::uint64_t len) {
   const std::uint64_t rest = bytes_ - file.content.size();
-  if (len > world_.options.disk_bytes_max || rest > world_.options.disk_bytes_max - len)
-    return -ENOSPC;
+  const std::uint64_t all_max = home_.home.options.disk_bytes_max;
+  if (len > all_max || rest > all_max - len) return -ENOSPC;
   file.content.resize(len);
   bytes_ = rest + len;
   return 0;
 }
 
-void disk::sync(node& n) {
+void disk::sync(inode& n) {
   n.durable_content = n.content;
   n.durable_names = n.names;
 }
 
-void disk::plant(std::string_view path, node::kind what, std::string_view content) {
+void disk::plant(std::string_view path, inode::kind what, std::string_view content) {
   HEDDLE_ASSERT(!path.empty() && path.front() == '/', "plant files by absolute paths");
-  node_ptr dir = root_;
+  inode_ptr dir = root_;
   for (std::size_t at = 1; at < path.size();) {
     std::size_t end = path.find('/', at);
     if (end == std::string_view::npos) end = path.size();
@@ -53,14 +53,14 @@ void disk::plant(std::string_view path, node::kind what, std::string_view conten
     at = end + 1;
     if (name.empty()) continue;
     const bool last = at >= path.size();
-    const node::kind wanted = last ? what : node::kind::directory;
-    node_ptr& entry = dir->names[name];
+    const inode::kind wanted = last ? what : inode::kind::directory;
+    inode_ptr& entry = dir->names[name];
     if (entry == nullptr || entry->what != wanted)
-      entry = make(wanted, wanted == node::kind::directory ? 0755 : 0644, dir);
+      entry = make(wanted, wanted == inode::kind::directory ? 0755 : 0644, dir);
     dir->durable_names[name] = entry;
     dir = entry;
   }
-  if (what == node::kind::directory) return;
+  if (what == inode::kind::directory) return;
   bytes_ += content.size();
   bytes_ -= dir->content.size();
   dir->content = content;
@@ -68,15 +68,15 @@ void disk::plant(std::string_view path, node::kind what, std::string_view conten
   sync(*dir);
 }
 
-node_ptr disk::at(std::string_view path) const { return walk(root_, path, {}).found; }
+inode_ptr disk::at(std::string_view path) const { return walk(root_, path, {}).found; }
 
 bool disk::exists(std::string_view path) const { return at(path) != nullptr; }
 
-int disk::remove(const node_ptr& start, const char* path, unsigned flags) {
+int disk::remove(const inode_ptr& start, const char* path, unsigned flags) {
   const place p = walk(start, path, {0, false});
   if (p.error != 0) return p.error;
   if (p.name.empty()) return p.found == root_ ? -EBUSY : -EINVAL;
-  const bool directory = p.found->what == node::kind::directory;
+  const bool directory = p.found->what == inode::kind::directory;
   if ((flags & AT_REMOVEDIR) != 0) {
     if (!directory) return -ENOTDIR;
     if (!p.found->names.empty()) return -ENOTEMPTY;
@@ -88,25 +88,25 @@ int disk::remove(const node_ptr& start, const char* path, unsigned flags) {
   return 0;
 }
 
-int disk::rename(const node_ptr& start, const char* source, const char* target) {
+int disk::rename(const inode_ptr& start, const char* source, const char* target) {
   const place from = walk(start, source, {0, false});
   if (from.error != 0) return from.error;
   const place to = walk(start, target, {0, false});
   if (to.error != 0 && to.parent == nullptr) return to.error;
   if (from.name.empty() || to.name.empty()) return -EBUSY;
   if (from.found == to.found) return 0;
-  const bool directory = from.found->what == node::kind::directory;
+  const bool directory = from.found->what == inode::kind::directory;
   if (to.wants_directory && !directory) return -ENOTDIR;
   if (to.found != nullptr) {
-    const bool over_directory = to.found->what == node::kind::directory;
+    const bool over_directory = to.found->what == inode::kind::directory;
     if (directory && !over_directory) return -ENOTDIR;
     if (!directory && over_directory) return -EISDIR;
     if (over_directory && !to.found->names.empty()) return -ENOTEMPTY;
   }
   // A directory must not become its own descendant.
-  for (node_ptr up = to.parent; up != nullptr; up = up->parent.lock())
+  for (inode_ptr up = to.parent; up != nullptr; up = up->parent.lock())
     if (up == from.found) return -EINVAL;
-  const node_ptr moved = from.found;
+  const inode_ptr moved = from.found;
   from.parent->names.erase(from.name);
   to.parent->names[to.name] = moved;
   if (directory) moved->parent = to.parent;
@@ -115,11 +115,11 @@ int disk::rename(const node_ptr& start, const char* source, const char* target) 
   return 0;
 }
 
-int disk::make_directory(const node_ptr& start, const char* path, unsigned mode) {
+int disk::make_directory(const inode_ptr& start, const char* path, unsigned mode) {
   const place p = walk(start, path, {0, false});
   if (p.error == 0) return -EEXIST;
   if (p.parent == nullptr) return p.error;
-  p.parent->names[p.name] = make(node::kind::directory, mode, p.parent);
+  p.parent->names[p.name] = make(inode::kind::directory, mode, p.parent);
   touch(*p.parent);
   return 0;
 }
@@ -128,20 +128,20 @@ int disk::make_socket(const std::string& path) {
   const place p = walk(root_, path, {0, false});
   if (p.error == 0) return -EADDRINUSE;
   if (p.parent == nullptr) return p.error;
-  p.parent->names[p.name] = make(node::kind::socket, 0755, p.parent);
+  p.parent->names[p.name] = make(inode::kind::socket, 0755, p.parent);
   touch(*p.parent);
   return 0;
 }
 
 disk::listing disk::list(bool durable) const {
   listing all;
-  std::set<const node*> seen;
-  std::vector<std::pair<std::string, node_ptr>> rest{{"", root_}};
+  std::set<const inode*> seen;
+  std::vector<std::pair<std::string, inode_ptr>> rest{{"", root_}};
   while (!rest.empty()) {
     const auto [path, n] = std::move(rest.back());
     rest.pop_back();
-    if (n->what == node::kind::file) all[path] = durable ? n->durable_content : n->content;
-    if (n->what != node::kind::directory || !seen.insert(n.get()).second) continue;
+    if (n->what == inode::kind::file) all[path] = durable ? n->durable_content : n->content;
+    if (n->what != inode::kind::directory || !seen.insert(n.get()).second) continue;
     for (const auto& [name, child] : durable ? n->durable_names : n->names)
       rest.emplace_back(path + '/' + name, child);
   }
@@ -149,32 +149,33 @@ disk::listing disk::list(bool durable) const {
 }
 
 void disk::crash() {
-  std::set<const node*> seen;
+  std::set<const inode*> seen;
   bytes_ = 0;
-  std::vector<node_ptr> rest{root_};
+  std::vector<inode_ptr> rest{root_};
   while (!rest.empty()) {
-    const node_ptr n = rest.back();
+    const inode_ptr n = rest.back();
     rest.pop_back();
-    // A rename of which one half was synced leaves two names for one node.
+    // A rename of which one half was synced leaves two names for one inode.
     if (!seen.insert(n.get()).second) continue;
     n->content = n->durable_content;
     n->names = n->durable_names;
-    if (n->what == node::kind::file) bytes_ += n->content.size();
+    if (n->what == inode::kind::file) bytes_ += n->content.size();
     for (const auto& [name, child] : n->names) {
-      if (child->what == node::kind::directory) child->parent = n;
+      if (child->what == inode::kind::directory) child->parent = n;
       rest.push_back(child);
     }
   }
 }
 
-int disk::stat(const node_ptr& start, const char* path, unsigned flags, struct ::statx& out) const {
+int disk::stat(const inode_ptr& start, const char* path, unsigned flags,
+               struct ::statx& out) const {
   const place p = walk(start, path, {0, (flags & AT_SYMLINK_NOFOLLOW) == 0});
   if (p.error != 0) return p.error;
   describe(*p.found, out);
   return 0;
 }
 
-void disk::describe(const node& n, struct ::statx& out) {
+void disk::describe(const inode& n, struct ::statx& out) {
   static constexpr std::uint16_t kinds[] = {S_IFREG, S_IFDIR, S_IFLNK, S_IFSOCK};
   constexpr std::int64_t second = 1'000'000'000;
   out = {};
@@ -182,7 +183,7 @@ void disk::describe(const node& n, struct ::statx& out) {
   out.stx_blksize = 4096;
   out.stx_mode = static_cast<std::uint16_t>(kinds[static_cast<int>(n.what)] | n.mode);
   out.stx_ino = n.number;
-  out.stx_nlink = n.what == node::kind::directory ? 2 : 1;
+  out.stx_nlink = n.what == inode::kind::directory ? 2 : 1;
   out.stx_size = n.content.size();
   out.stx_blocks = (n.content.size() + 511) / 512;
   out.stx_mtime.tv_sec = n.changed_at.count() / second;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The simulation driver's public face: each call goes to the world (world.hh), with the small
-// checks and records that belong to descriptors.
+// The simulation driver's public face: each call goes to its process (process.hh) or to the world,
+// with the small checks and records that belong to descriptors.
 #include "heddle/sim/driver.hh"
 
 #include <poll.h>
@@ -9,41 +9,46 @@
 #include <bit>
 
 #include "heddle/base/error.hh"
-#include "sim/world.hh"
+#include "sim/process.hh"
 
 namespace heddle {
 
-using sim::node;
+using sim::inode;
 
 sim_driver::sim_driver(sim_options options)
-    : world_(std::make_unique<sim::world>(*this, std::move(options))) {}
+    : world_(std::make_shared<sim::world>(std::move(options))),
+      process_(world_->lone_computer().start(*this)) {}
+sim_driver::sim_driver(std::shared_ptr<sim::world> w, sim::computer& on)
+    : world_(std::move(w)), process_(on.start(*this)) {}
 sim_driver::~sim_driver() = default;
 
 void sim_driver::write_file(std::string_view path, std::string_view content) {
-  world_->files.plant(path, node::kind::file, content);
+  process_.here.files.plant(path, inode::kind::file, content);
 }
 void sim_driver::make_link(std::string_view path, std::string_view target) {
-  world_->files.plant(path, node::kind::link, target);
+  process_.here.files.plant(path, inode::kind::link, target);
 }
 void sim_driver::make_directories(std::string_view path) {
-  world_->files.plant(path, node::kind::directory, "");
+  process_.here.files.plant(path, inode::kind::directory, "");
 }
 void sim_driver::set_mode(std::string_view path, unsigned mode) {
-  const sim::node_ptr found = world_->files.at(path);
+  const sim::inode_ptr found = process_.here.files.at(path);
   HEDDLE_ASSERT(found != nullptr, "set the mode of a file that is there");
   found->mode = mode & 07777;
 }
 std::string sim_driver::read_file(std::string_view path) const {
-  const sim::node_ptr found = world_->files.at(path);
+  const sim::inode_ptr found = process_.here.files.at(path);
   HEDDLE_ASSERT(found != nullptr, "read a file that is there; exists() tells");
   return found->content;
 }
-bool sim_driver::exists(std::string_view path) const { return world_->files.exists(path); }
-std::map<std::string, std::string> sim_driver::files() const { return world_->files.list(false); }
-std::map<std::string, std::string> sim_driver::durable_files() const {
-  return world_->files.list(true);
+bool sim_driver::exists(std::string_view path) const { return process_.here.files.exists(path); }
+std::map<std::string, std::string> sim_driver::files() const {
+  return process_.here.files.list(false);
 }
-void sim_driver::crash_disk() { world_->files.crash(); }
+std::map<std::string, std::string> sim_driver::durable_files() const {
+  return process_.here.files.list(true);
+}
+void sim_driver::crash_disk() { process_.here.files.crash(); }
 
 void sim_driver::set_link(const ::sockaddr* address, unsigned len, sim_link link) {
   sim::address name;
@@ -55,113 +60,106 @@ void sim_driver::set_host(std::string name, std::vector<std::string> addresses, 
   world_->net.hosts[std::move(name)] = {std::move(addresses), delay};
 }
 void sim_driver::reset_connection(int fd) {
-  if (const auto found = world_->find(fd)) found->reset();
+  if (const auto found = process_.find(fd)) found->reset();
 }
-bool sim_driver::raise_signal(int number) { return world_->raise_signal(number); }
+bool sim_driver::raise_signal(int number) { return process_.raise_signal(number); }
 
 void sim_driver::set_faults(op_code code, sim_rates rates) {
-  world_->trouble.set_rates(code, rates);
+  process_.trouble.set_rates(code, rates);
 }
 void sim_driver::fail_next(op_code code, int result, unsigned count) {
-  world_->trouble.script(code, result, count);
+  process_.trouble.script(code, result, count);
 }
 void sim_driver::fail_next(sim_call call, int result, unsigned count) {
-  world_->trouble.script(call, result, count);
+  process_.trouble.script(call, result, count);
 }
 
 void sim_driver::advance(nanoseconds span) { world_->advance(span); }
-bool sim_driver::stalled() const noexcept { return world_->stalled; }
-void sim_driver::outside_began() noexcept { world_->outside.fetch_add(1); }
-void sim_driver::outside_ended() noexcept { world_->outside.fetch_sub(1); }
+bool sim_driver::stalled() const noexcept { return process_.stalled; }
+void sim_driver::outside_began() noexcept { process_.outside.fetch_add(1); }
+void sim_driver::outside_ended() noexcept { process_.outside.fetch_sub(1); }
 std::uint64_t sim_driver::trace_hash() const noexcept { return world_->log.hash(); }
 std::string sim_driver::trace_text() const { return world_->log.text(); }
-void sim_driver::note(std::string_view text) { world_->log.note(world_->time(), text); }
-std::size_t sim_driver::open_descriptors() const noexcept { return world_->open_descriptors(); }
-std::size_t sim_driver::blocks_out() const noexcept { return world_->blocks_out(); }
-std::uint64_t sim_driver::faults_injected() const noexcept { return world_->trouble.injected(); }
+void sim_driver::note(std::string_view text) { process_.note(text); }
+std::size_t sim_driver::open_descriptors() const noexcept { return process_.open_descriptors(); }
+std::size_t sim_driver::blocks_out() const noexcept { return process_.blocks_out(); }
+std::uint64_t sim_driver::faults_injected() const noexcept { return process_.trouble.injected(); }
 
 bool sim_driver::submit(operation& op, worker& w, completion& now) noexcept {
   op.held = true;
   op.out_of_memory = false;
   op.home = 0;
   op.color = static_cast<std::uint16_t>(w.color);
-  return world_->submit(op, now);
+  return process_.submit(op, now);
 }
-void sim_driver::cancel(operation& op, worker& w) noexcept { world_->cancel(op, w); }
-void sim_driver::turn(worker& w, time_point until) noexcept { world_->turn(w, until); }
-void sim_driver::wake() noexcept { world_->wake(); }
-std::size_t sim_driver::pending() const noexcept { return world_->pending(); }
-time_point sim_driver::now() noexcept { return world_->read_clock(); }
-nanoseconds sim_driver::wall_time() noexcept {
-  world_->read_clock();
-  return world_->wall();
-}
-std::uint64_t sim_driver::random() noexcept {
-  const std::uint64_t drawn = world_->program.next();
-  world_->record(sim::trace_kind::random, -1, static_cast<std::int64_t>(drawn));
-  return drawn;
-}
+void sim_driver::cancel(operation& op, worker& w) noexcept { process_.cancel(op, w); }
+void sim_driver::turn(worker& w, time_point until) noexcept { process_.turn(w, until); }
+void sim_driver::wake() noexcept { process_.wake(); }
+std::size_t sim_driver::pending() const noexcept { return process_.pending(); }
+time_point sim_driver::now() noexcept { return process_.now(); }
+nanoseconds sim_driver::wall_time() noexcept { return process_.wall(); }
+std::uint64_t sim_driver::random() noexcept { return process_.random(); }
 
-std::byte* sim_driver::block_at(std::uint32_t block) noexcept { return world_->block_at(block); }
+std::byte* sim_driver::block_at(std::uint32_t block) noexcept { return process_.block_at(block); }
 std::uint32_t sim_driver::block_bytes() const noexcept {
-  return world_->options.limits.block_bytes;
+  return process_.options.limits.block_bytes;
 }
-block_statistics sim_driver::blocks() const noexcept { return world_->blocks(); }
-void sim_driver::return_block(std::uint32_t block) noexcept { world_->return_block(block); }
+block_statistics sim_driver::blocks() const noexcept { return process_.blocks(); }
+void sim_driver::return_block(std::uint32_t block) noexcept { process_.return_block(block); }
 
 int sim_driver::socket(int domain, int type, int) noexcept {
-  if (const int e = world_->trouble.draw(sim_call::socket); e != 0) return e;
+  if (const int e = process_.draw_fault(sim_call::socket); e != 0) return e;
   if (domain != AF_INET && domain != AF_INET6 && domain != AF_UNIX) return -EAFNOSUPPORT;
   const int kind = type & ~(SOCK_NONBLOCK | SOCK_CLOEXEC);
-  if (kind == SOCK_STREAM) return world_->add_descriptor(make_stream_socket(*world_, domain));
-  if (kind == SOCK_DGRAM) return world_->add_descriptor(make_datagram_socket(*world_, domain));
+  if (kind == SOCK_STREAM) return process_.add_descriptor(make_stream_socket(process_, domain));
+  if (kind == SOCK_DGRAM) return process_.add_descriptor(make_datagram_socket(process_, domain));
   return -ESOCKTNOSUPPORT;
 }
 int sim_driver::bind(int fd, const ::sockaddr* to, unsigned len) noexcept {
-  if (const int e = world_->trouble.draw(sim_call::bind); e != 0) return e;
-  const auto found = world_->find(fd);
+  if (const int e = process_.draw_fault(sim_call::bind); e != 0) return e;
+  const auto found = process_.find(fd);
   return found == nullptr ? -EBADF : found->bind(to, len);
 }
 int sim_driver::listen(int fd, int backlog) noexcept {
-  if (const int e = world_->trouble.draw(sim_call::listen); e != 0) return e;
-  const auto found = world_->find(fd);
+  if (const int e = process_.draw_fault(sim_call::listen); e != 0) return e;
+  const auto found = process_.find(fd);
   return found == nullptr ? -EBADF : found->listen(backlog);
 }
 int sim_driver::local_name(int fd, ::sockaddr* out, unsigned* len) noexcept {
-  const auto found = world_->find(fd);
+  const auto found = process_.find(fd);
   return found == nullptr ? -EBADF : found->local_name(out, len);
 }
 int sim_driver::peer_name(int fd, ::sockaddr* out, unsigned* len) noexcept {
-  const auto found = world_->find(fd);
+  const auto found = process_.find(fd);
   return found == nullptr ? -EBADF : found->peer_name(out, len);
 }
 int sim_driver::set_option(int fd, int level, int option, const void* value,
                            unsigned len) noexcept {
-  const auto found = world_->find(fd);
+  const auto found = process_.find(fd);
   return found == nullptr ? -EBADF : found->set_option(level, option, value, len);
 }
 int sim_driver::socket_pair(int (&ends)[2]) noexcept {
-  if (const int e = world_->trouble.draw(sim_call::socket_pair); e != 0) return e;
+  if (const int e = process_.draw_fault(sim_call::socket_pair); e != 0) return e;
   std::shared_ptr<sim::object> made[2];
-  sim::make_socket_pair(*world_, made);
-  return world_->add_both(made, ends);
+  sim::make_socket_pair(process_, made);
+  return process_.add_both(made, ends);
 }
 int sim_driver::pipe(int (&ends)[2]) noexcept {
-  if (const int e = world_->trouble.draw(sim_call::pipe); e != 0) return e;
+  if (const int e = process_.draw_fault(sim_call::pipe); e != 0) return e;
   std::shared_ptr<sim::object> made[2];
-  sim::make_pipe(*world_, made);
-  return world_->add_both(made, ends);
+  sim::make_pipe(process_, made);
+  return process_.add_both(made, ends);
 }
 int sim_driver::shutdown(int fd, int how) noexcept {
-  const auto found = world_->find(fd);
+  const auto found = process_.find(fd);
   return found == nullptr ? -EBADF : found->shutdown(how);
 }
 bool sim_driver::has_input(int fd) noexcept {
-  const auto found = world_->find(fd);
+  const auto found = process_.find(fd);
   return found != nullptr && (found->events() & POLLIN) != 0;
 }
 unread_input sim_driver::unread(int fd) noexcept {
-  const auto found = world_->find(fd);
+  const auto found = process_.find(fd);
   if (found == nullptr) return {.ended = true, .over = true};
   const short now = found->events();
   if ((now & (POLLRDHUP | POLLHUP | POLLERR)) == 0) return {};
@@ -170,17 +168,17 @@ unread_input sim_driver::unread(int fd) noexcept {
           .bytes = static_cast<std::uint64_t>(found->unread_bytes())};
 }
 int sim_driver::signal_source(std::uint64_t signal_mask) noexcept {
-  if (const int e = world_->trouble.draw(sim_call::signal_source); e != 0) return e;
-  return world_->add_descriptor(std::make_shared<sim::signal_reader>(*world_, signal_mask));
+  if (const int e = process_.draw_fault(sim_call::signal_source); e != 0) return e;
+  return process_.add_descriptor(std::make_shared<sim::signal_reader>(process_, signal_mask));
 }
 int sim_driver::take_signal(std::uint64_t signal_mask) noexcept {
-  const std::uint64_t mine = world_->signals_raised & signal_mask;
-  world_->signals_raised &= ~(mine & -mine);
+  const std::uint64_t mine = process_.signals_raised & signal_mask;
+  process_.signals_raised &= ~(mine & -mine);
   return mine == 0 ? 0 : std::countr_zero(mine) + 1;
 }
 void sim_driver::release_signals(int fd, std::uint64_t signal_mask) noexcept {
-  world_->forget_signals(fd, signal_mask);
+  process_.forget_signals(fd, signal_mask);
 }
-void sim_driver::close(int fd, worker&) noexcept { world_->close(fd); }
+void sim_driver::close(int fd, worker&) noexcept { process_.close(fd); }
 
 }  // namespace heddle

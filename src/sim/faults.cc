@@ -52,8 +52,8 @@ constexpr nature nature_of(op_code code) {
 
 }  // namespace
 
-faults::faults(const sim_options& options, tape* choices)
-    : random_(options.seed, 'f', choices),
+faults::faults(const sim_options& options, std::uint64_t stream, tape* choices)
+    : random_(options.seed, stream, choices),
       delay_max_(options.fault_delay_max),
       no_descriptors_(options.faults.no_descriptors) {
   rates_.fill(options.faults);

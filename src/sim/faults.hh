@@ -25,7 +25,7 @@ struct fault {
 
 class faults {
  public:
-  faults(const sim_options& options, tape* choices);
+  faults(const sim_options& options, std::uint64_t stream, tape* choices);
 
   [[nodiscard]] fault draw(const operation& op) noexcept;
   /// The error of a call: 0 or -errno.

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "sim/world.hh"
+#include "sim/process.hh"
 
 namespace heddle::sim {
 
@@ -15,13 +15,13 @@ namespace {
 
 class open_file final : public object {
  public:
-  open_file(world& w, node_ptr file, std::uint64_t flags)
-      : object(w), file_(std::move(file)), flags_(flags) {}
+  open_file(process& owner, inode_ptr file, std::uint64_t flags)
+      : object(owner), file_(std::move(file)), flags_(flags) {}
 
   std::int64_t get(const transfer& t) override {
     if (t.socket_call) return -ENOTSOCK;
     if ((flags_ & O_PATH) != 0 || (flags_ & O_ACCMODE) == O_WRONLY) return -EBADF;
-    if (file_->what == node::kind::directory) return -EISDIR;
+    if (file_->what == inode::kind::directory) return -EISDIR;
     const std::uint64_t from = t.offset == at_cursor ? cursor_ : t.offset;
     if (from >= file_->content.size()) return 0;
     const std::size_t len = std::min<std::uint64_t>(t.bytes(), file_->content.size() - from);
@@ -39,38 +39,38 @@ class open_file final : public object {
     if (from > world_.options.disk_bytes_max) return -EFBIG;
     if (len == 0) return 0;
     if (from + len > file_->content.size())
-      if (const int e = world_.files.resize(*file_, from + len); e != 0) return e;
+      if (const int e = owner.here.files.resize(*file_, from + len); e != 0) return e;
     t.take(file_->content.data() + from, len);
-    world_.files.touch(*file_);
+    owner.here.files.touch(*file_);
     if (t.offset == at_cursor) cursor_ = from + len;
     return static_cast<std::int64_t>(len);
   }
   short events() override { return POLLIN | POLLOUT; }
   void describe(struct ::statx& out) override { disk::describe(*file_, out); }
 
-  [[nodiscard]] const node_ptr& file() const noexcept { return file_; }
+  [[nodiscard]] const inode_ptr& file() const noexcept { return file_; }
 
  private:
-  node_ptr file_;
+  inode_ptr file_;
   std::uint64_t flags_;
   std::uint64_t cursor_ = 0;
 };
 
 }  // namespace
 
-node_ptr node_of(const object& o) {
+inode_ptr inode_of(const object& o) {
   const auto* file = dynamic_cast<const open_file*>(&o);
   return file == nullptr ? nullptr : file->file();
 }
 
 int sync_object(object& o) {
-  const node_ptr file = node_of(o);
+  const inode_ptr file = inode_of(o);
   if (file == nullptr) return -EINVAL;
   disk::sync(*file);
   return 0;
 }
 
-int disk::open(const node_ptr& start, const char* path, const ::open_how* how) {
+int disk::open(process& by, const inode_ptr& start, const char* path, const ::open_how* how) {
   const std::uint64_t flags = how == nullptr ? O_RDONLY : how->flags;
   const std::uint64_t resolve = how == nullptr ? 0 : how->resolve;
   constexpr std::uint64_t known = RESOLVE_BENEATH | RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS |
@@ -83,29 +83,29 @@ int disk::open(const node_ptr& start, const char* path, const ::open_how* how) {
   place p = walk(start, path, {resolve, (flags & O_NOFOLLOW) == 0 && !exclusive});
   if (p.error == -ENOENT && p.parent != nullptr && create) {
     if (p.wants_directory) return -EISDIR;
-    if (!world_.descriptor_left()) return -EMFILE;
+    if (!by.descriptor_left()) return -EMFILE;
     const auto mode = static_cast<std::uint32_t>(how->mode);
-    p.found = p.parent->names[p.name] = make(node::kind::file, mode, p.parent);
+    p.found = p.parent->names[p.name] = make(inode::kind::file, mode, p.parent);
     touch(*p.parent);
-    return world_.add_descriptor(std::make_shared<open_file>(world_, p.found, flags));
+    return by.add_descriptor(std::make_shared<open_file>(by, p.found, flags));
   }
   if (p.error != 0) return p.error;
   if (exclusive) return -EEXIST;
   const bool path_only = (flags & O_PATH) != 0;
   const bool writes = !path_only && (flags & O_ACCMODE) != O_RDONLY;
   const bool reads = !path_only && (flags & O_ACCMODE) != O_WRONLY;
-  if (p.found->what == node::kind::link && !path_only) return -ELOOP;
-  if ((flags & O_DIRECTORY) != 0 && p.found->what != node::kind::directory) return -ENOTDIR;
-  if (p.found->what == node::kind::directory && (writes || create)) return -EISDIR;
-  if (p.found->what == node::kind::socket && !path_only) return -ENXIO;
+  if (p.found->what == inode::kind::link && !path_only) return -ELOOP;
+  if ((flags & O_DIRECTORY) != 0 && p.found->what != inode::kind::directory) return -ENOTDIR;
+  if (p.found->what == inode::kind::directory && (writes || create)) return -EISDIR;
+  if (p.found->what == inode::kind::socket && !path_only) return -ENXIO;
   if (reads && (p.found->mode & 0400) == 0) return -EACCES;
   if (writes && (p.found->mode & 0200) == 0) return -EACCES;
-  if (!world_.descriptor_left()) return -EMFILE;
+  if (!by.descriptor_left()) return -EMFILE;
   if (writes && (flags & O_TRUNC) != 0) {
     if (const int e = resize(*p.found, 0); e != 0) return e;
     touch(*p.found);
   }
-  return world_.add_descriptor(std::make_shared<open_file>(world_, p.found, flags));
+  return by.add_descriptor(std::make_shared<open_file>(by, p.found, flags));
 }
 
 }  // namespace heddle::sim

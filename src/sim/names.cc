@@ -11,7 +11,7 @@
 
 #include "heddle/io/detail/resolve_request.hh"
 #include "heddle/io/directory_entry.hh"
-#include "sim/world.hh"
+#include "sim/process.hh"
 
 namespace heddle::sim {
 
@@ -53,12 +53,12 @@ bool append(resolve_request& ask, const std::string& text, int port) {
 
 }  // namespace
 
-nanoseconds world::resolve_delay(const void* asked) {
-  const auto found = net.hosts.find(static_cast<const resolve_request*>(asked)->host);
-  return found == net.hosts.end() ? nanoseconds{0} : found->second.delay;
+nanoseconds process::resolve_delay(const void* asked) {
+  const auto found = home.net.hosts.find(static_cast<const resolve_request*>(asked)->host);
+  return found == home.net.hosts.end() ? nanoseconds{0} : found->second.delay;
 }
 
-std::int64_t world::resolve(void* asked) {
+std::int64_t process::resolve(void* asked) {
   auto& ask = *static_cast<resolve_request*>(asked);
   const int port = port_of(ask.service);
   if (port < 0) {
@@ -66,8 +66,8 @@ std::int64_t world::resolve(void* asked) {
     return 0;
   }
   std::vector<std::string> texts{ask.host};
-  const auto found = net.hosts.find(ask.host);
-  if (found != net.hosts.end())
+  const auto found = home.net.hosts.find(ask.host);
+  if (found != home.net.hosts.end())
     texts = found->second.addresses;
   else if (ask.host.empty() && ask.passive)
     texts = {"0.0.0.0", "::"};
@@ -78,8 +78,8 @@ std::int64_t world::resolve(void* asked) {
   return 0;
 }
 
-std::int64_t world::list_directory(const node& directory, void* out) {
-  if (directory.what != node::kind::directory) return -ENOTDIR;
+std::int64_t process::list_directory(const inode& directory, void* out) {
+  if (directory.what != inode::kind::directory) return -ENOTDIR;
   static constexpr entry_type types[] = {entry_type::file, entry_type::directory, entry_type::link,
                                          entry_type::other};
   auto& entries = *static_cast<std::vector<directory_entry>*>(out);
@@ -89,7 +89,7 @@ std::int64_t world::list_directory(const node& directory, void* out) {
   // No file system promises an order, so a program must not lean on one.
   for (std::size_t n = entries.size() - static_cast<std::size_t>(first); n > 1; --n)
     std::swap(entries[static_cast<std::size_t>(first) + n - 1],
-              entries[static_cast<std::size_t>(first) + chance.below(n)]);
+              entries[static_cast<std::size_t>(first) + home.chance.below(n)]);
   return static_cast<std::int64_t>(entries.size());
 }
 

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "sim/world.hh"
+#include "sim/process.hh"
 
 namespace heddle::sim {
 
@@ -155,12 +155,15 @@ network::network(world& w) noexcept : world_(w) {}
 
 int network::claim(object& o, bool stream, bool shared, address& name) {
   if (name.family() != AF_UNIX && name.port() == 0) name.set_port(free_port(stream));
+  const computer& here = o.owner.here;
+  const bool anywhere = name.family() == AF_UNIX || name.wildcard() || name.on_loopback();
+  if (!anywhere && !here.has(name)) return -EADDRNOTAVAIL;
   for (const claimed& c : claims_) {
-    if (c.stream != stream) continue;
+    if (c.stream != stream || c.on != &here) continue;
     if (!reaches(c.name, name) && !reaches(name, c.name)) continue;
     if (!(c.shared && shared)) return -EADDRINUSE;
   }
-  claims_.push_back({name, o.weak_from_this(), &o, stream, shared});
+  claims_.push_back({name, o.weak_from_this(), &o, &here, stream, shared});
   return 0;
 }
 
@@ -168,11 +171,11 @@ void network::release(object& o) {
   std::erase_if(claims_, [&](const claimed& c) { return c.whose == &o; });
 }
 
-std::shared_ptr<object> network::owner(bool stream, const address& to) {
+std::shared_ptr<object> network::owner(bool stream, const computer& on, const address& to) {
   std::vector<std::shared_ptr<object>> found;
   bool exact = false;
   for (const claimed& c : claims_) {
-    if (c.stream != stream || !reaches(c.name, to)) continue;
+    if (c.stream != stream || c.on != &on || !reaches(c.name, to)) continue;
     const bool same = c.name == to;
     // A socket bound to the very address comes before those that take any.
     if (same && !exact) found.clear();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Names in the simulated network: the sockets bound to addresses, the links between addresses, and
-// names of hosts. Every address is this world's own, so binding never gives EADDRNOTAVAIL.
+// names of hosts. In a world of one computer every address is its own, so binding never gives
+// EADDRNOTAVAIL there.
 #pragma once
 
 #include <sys/socket.h>
@@ -15,7 +16,9 @@
 
 namespace heddle::sim {
 
+class computer;
 class object;
+class process;
 class world;
 
 /// A sockaddr in one spelling: no padding, no scope; equal names are equal bytes.
@@ -27,7 +30,7 @@ class address {
   /// A wildcard or loopback address of this family.
   static address any(int family);
   static address loopback(int family);
-  /// The address of this host as others see it.
+  /// The address of a host that has none of its own, as others see it.
   static address outer(int family);
 
   [[nodiscard]] int family() const noexcept;
@@ -57,12 +60,13 @@ class network {
  public:
   explicit network(world& w) noexcept;
 
-  /// Claims a name; port 0 picks one. -EADDRINUSE unless both share it (SO_REUSEPORT).
+  /// Claims a name on the object's computer; port 0 picks one. -EADDRNOTAVAIL for an address of
+  /// another computer; -EADDRINUSE unless both share it (SO_REUSEPORT).
   int claim(object& o, bool stream, bool shared, address& name);
   void release(object& o);
-  /// The socket that is bound to an address which `to` reaches. If several share it, the seed picks
-  /// one. Null if there is none.
-  [[nodiscard]] std::shared_ptr<object> owner(bool stream, const address& to);
+  /// The socket on this computer that is bound to an address which `to` reaches. If several share
+  /// it, the seed picks one. Null if there is none.
+  [[nodiscard]] std::shared_ptr<object> owner(bool stream, const computer& on, const address& to);
   /// A port that no socket has claimed.
   [[nodiscard]] unsigned free_port(bool stream);
 
@@ -76,6 +80,7 @@ class network {
     address name;
     std::weak_ptr<object> owner;
     const object* whose;
+    const computer* on;
     bool stream;
     bool shared;
   };
@@ -89,11 +94,11 @@ class network {
   unsigned next_port_ = 32768;  // where Linux's range of picked ports begins
 };
 
-[[nodiscard]] std::shared_ptr<object> make_stream_socket(world& w, int family);
-[[nodiscard]] std::shared_ptr<object> make_datagram_socket(world& w, int family);
+[[nodiscard]] std::shared_ptr<object> make_stream_socket(process& owner, int family);
+[[nodiscard]] std::shared_ptr<object> make_datagram_socket(process& owner, int family);
 /// Makes two connected Unix sockets.
-void make_socket_pair(world& w, std::shared_ptr<object> (&ends)[2]);
+void make_socket_pair(process& owner, std::shared_ptr<object> (&ends)[2]);
 /// Makes the end to read from and the end to write to.
-void make_pipe(world& w, std::shared_ptr<object> (&ends)[2]);
+void make_pipe(process& owner, std::shared_ptr<object> (&ends)[2]);
 
 }  // namespace heddle::sim

@@ -18,6 +18,7 @@
 
 namespace heddle::sim {
 
+class process;
 class world;
 
 /// The answer of an object that cannot answer yet.
@@ -49,7 +50,7 @@ struct transfer {
 
 class object : public std::enable_shared_from_this<object> {
  public:
-  object(world& w) noexcept;
+  object(process& owner) noexcept;
   virtual ~object() = default;
   object(const object&) = delete;
   object& operator=(const object&) = delete;
@@ -77,6 +78,7 @@ class object : public std::enable_shared_from_this<object> {
   /// Called when the object's descriptor is gone; its waiting requests have ended.
   virtual void closed() {}
 
+  process& owner;              ///< the process that has, or had, its descriptor
   const std::uint64_t number;  ///< names the object in lanes and records
   int fd = -1;
   std::deque<std::uint64_t> waiting[2];  ///< requests that wait to get and to put
@@ -93,7 +95,7 @@ int copy_name(std::span<const char> name, ::sockaddr* out, unsigned* len) noexce
 /// Gets one signalfd_siginfo for each signal of its mask that was raised.
 class signal_reader final : public object {
  public:
-  signal_reader(world& w, std::uint64_t mask) noexcept : object(w), mask(mask) {}
+  signal_reader(process& owner, std::uint64_t mask) noexcept : object(owner), mask(mask) {}
   std::int64_t get(const transfer& t) override;
   short events() override;
   void describe(struct ::statx& out) override;

@@ -31,14 +31,14 @@ void put_first(std::deque<std::string>& parts, std::string_view path) {
 
 }  // namespace
 
-place disk::walk(node_ptr start, std::string_view path, walk_rules rules) const {
+place disk::walk(inode_ptr start, std::string_view path, walk_rules rules) const {
   const auto failed = [](int error) { return place{error, nullptr, {}, nullptr, false}; };
   if (path.empty()) return failed(-ENOENT);
   if (path.size() >= path_bytes_max) return failed(-ENAMETOOLONG);
   const bool beneath = (rules.resolve & RESOLVE_BENEATH) != 0;
   const bool in_root = (rules.resolve & RESOLVE_IN_ROOT) != 0;
-  const node_ptr top = beneath || in_root ? start : root_;
-  if (start->what != node::kind::directory) return failed(-ENOTDIR);
+  const inode_ptr top = beneath || in_root ? start : root_;
+  if (start->what != inode::kind::directory) return failed(-ENOTDIR);
 
   place p;
   p.found = start;
@@ -53,7 +53,7 @@ place disk::walk(node_ptr start, std::string_view path, walk_rules rules) const 
   while (!parts.empty()) {
     const std::string part = std::move(parts.front());
     parts.pop_front();
-    if (p.found->what != node::kind::directory) return failed(-ENOTDIR);
+    if (p.found->what != inode::kind::directory) return failed(-ENOTDIR);
     if (part == ".") continue;
     if (part == "..") {
       if (p.found == top) {
@@ -78,7 +78,7 @@ place disk::walk(node_ptr start, std::string_view path, walk_rules rules) const 
     }
     p.found = entry->second;
     const bool last = parts.empty() && !p.wants_directory;
-    if (p.found->what == node::kind::link && (!last || rules.follow_last)) {
+    if (p.found->what == inode::kind::link && (!last || rules.follow_last)) {
       if ((rules.resolve & RESOLVE_NO_SYMLINKS) != 0) return failed(-ELOOP);
       if (++links > links_followed_max) return failed(-ELOOP);
       const std::string& target = p.found->content;
@@ -87,14 +87,14 @@ place disk::walk(node_ptr start, std::string_view path, walk_rules rules) const 
         p.parent = top;
       }
       if (parts.empty() && !target.empty() && target.back() == '/') p.wants_directory = true;
-      const node_ptr from = p.parent;
+      const inode_ptr from = p.parent;
       put_first(parts, target);
       p.found = from;
       p.parent = nullptr;
       p.name.clear();
     }
   }
-  if (p.wants_directory && p.found->what != node::kind::directory) return failed(-ENOTDIR);
+  if (p.wants_directory && p.found->what != inode::kind::directory) return failed(-ENOTDIR);
   return p;
 }
 

@@ -5,25 +5,26 @@
 
 #include <algorithm>
 
-#include "sim/world.hh"
+#include "sim/process.hh"
 
 namespace heddle::sim {
 
 /// How long the request takes, drawn when it is submitted.
-nanoseconds world::duration_of(const request& r) {
+nanoseconds process::duration_of(const request& r) {
   if (r.op->code == op_code::resolve) return resolve_delay(r.op->more);
-  return chance.chance(options.inline_rate) ? nanoseconds{0} : chance.up_to(options.disk_delay_max);
+  return home.chance.chance(options.inline_rate) ? nanoseconds{0}
+                                                 : home.chance.up_to(options.disk_delay_max);
 }
 
-std::int64_t world::perform(request& r) {
+std::int64_t process::perform(request& r) {
   operation& op = *r.op;
   if (op.code == op_code::call) return op.function(op.more);
   if (op.code == op_code::resolve) return resolve(op.more);
 
   const std::shared_ptr<object>& target = r.folder;
-  const node_ptr start = op.fd == AT_FDCWD   ? files.root()
-                         : target != nullptr ? node_of(*target)
-                                             : nullptr;
+  const inode_ptr start = op.fd == AT_FDCWD   ? here.files.root()
+                          : target != nullptr ? inode_of(*target)
+                                              : nullptr;
   const auto* path = static_cast<const char*>(op.data);
   const bool absolute = path != nullptr && *path == '/' && op.code != op_code::open;
   if (op.code == op_code::stat && (path == nullptr || *path == '\0')) {
@@ -39,18 +40,18 @@ std::int64_t world::perform(request& r) {
   }
   if (target == nullptr && op.fd != AT_FDCWD && !absolute) return -EBADF;
   if (start == nullptr && !absolute) return -ENOTDIR;
-  const node_ptr& from = start != nullptr ? start : files.root();
+  const inode_ptr& from = start != nullptr ? start : here.files.root();
   switch (op.code) {
     case op_code::open:
-      return files.open(from, path, static_cast<const ::open_how*>(op.more));
+      return here.files.open(*this, from, path, static_cast<const ::open_how*>(op.more));
     case op_code::stat:
-      return files.stat(from, path, op.flags, *static_cast<struct ::statx*>(op.more));
+      return here.files.stat(from, path, op.flags, *static_cast<struct ::statx*>(op.more));
     case op_code::remove:
-      return files.remove(from, path, op.flags);
+      return here.files.remove(from, path, op.flags);
     case op_code::rename:
-      return files.rename(from, path, static_cast<const char*>(op.more));
+      return here.files.rename(from, path, static_cast<const char*>(op.more));
     case op_code::make_directory:
-      return files.make_directory(from, path, op.len);
+      return here.files.make_directory(from, path, op.len);
     case op_code::list:
       return list_directory(*from, op.more);
     default:

@@ -8,7 +8,7 @@
 #include <bit>
 #include <cstring>
 
-#include "sim/world.hh"
+#include "sim/process.hh"
 
 namespace heddle::sim {
 
@@ -16,8 +16,8 @@ namespace {
 
 class pipe_end final : public object {
  public:
-  pipe_end(world& w, bool reads, std::shared_ptr<byte_queue> queue)
-      : object(w), reads_(reads), queue_(std::move(queue)) {}
+  pipe_end(process& owner, bool reads, std::shared_ptr<byte_queue> queue)
+      : object(owner), reads_(reads), queue_(std::move(queue)) {}
 
   void set_other(std::weak_ptr<object> other) { other_ = std::move(other); }
 
@@ -41,8 +41,8 @@ class pipe_end final : public object {
     t.take(bytes.data(), len);
     queue_->append(bytes);
     auto other = other_.lock();
-    world_.record(trace_kind::arrival, other->fd, static_cast<std::int64_t>(len),
-                  hash_bytes(bytes.data(), len));
+    owner.record(trace_kind::arrival, other->fd, static_cast<std::int64_t>(len),
+                 hash_bytes(bytes.data(), len));
     world_.changed(*other);
     return static_cast<std::int64_t>(len);
   }
@@ -74,7 +74,8 @@ class pipe_end final : public object {
 
 }  // namespace
 
-object::object(world& w) noexcept : number(w.next_object()), world_(w) {}
+object::object(process& owner) noexcept
+    : owner(owner), number(owner.home.next_object()), world_(owner.home) {}
 
 void transfer::fill(const char* from, std::size_t len) const noexcept {
   for (const ::iovec& piece : pieces) {
@@ -123,14 +124,14 @@ std::int64_t signal_reader::get(const transfer& t) {
   return sizeof count;
 }
 
-short signal_reader::events() { return (world_.signals_raised & mask) != 0 ? POLLIN : 0; }
+short signal_reader::events() { return (owner.signals_raised & mask) != 0 ? POLLIN : 0; }
 
 void signal_reader::describe(struct ::statx& out) { out.stx_mode = 0600; }
 
-void make_pipe(world& w, std::shared_ptr<object> (&ends)[2]) {
-  auto queue = std::make_shared<byte_queue>(w.options.pipe_buffer_bytes);
-  auto reader = std::make_shared<pipe_end>(w, true, queue);
-  auto writer = std::make_shared<pipe_end>(w, false, queue);
+void make_pipe(process& owner, std::shared_ptr<object> (&ends)[2]) {
+  auto queue = std::make_shared<byte_queue>(owner.options.pipe_buffer_bytes);
+  auto reader = std::make_shared<pipe_end>(owner, true, queue);
+  auto writer = std::make_shared<pipe_end>(owner, false, queue);
   reader->set_other(writer);
   writer->set_other(reader);
   ends[0] = reader;

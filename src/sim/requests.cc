@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "heddle/base/error.hh"
-#include "sim/world.hh"
+#include "sim/process.hh"
 
 namespace heddle::sim {
 
@@ -50,16 +50,14 @@ bool waits_at_object(const operation& op) {
 
 }  // namespace
 
-request* world::find_request(std::uint64_t number) noexcept {
+request* process::find_request(std::uint64_t number) noexcept {
   const auto found = requests_.find(number);
   return found == requests_.end() ? nullptr : found->second.get();
 }
 
-bool world::submit(operation& op, completion& now) {
+request& process::add_request(operation& op) {
   HEDDLE_ASSERT(!op.is_pending(), "an operation can be submitted again after its last completion");
-  stalled_turns_ = 0;
   const std::uint64_t number = ++requests_made_;
-  log.add(time_, trace_kind::submit, number, op.code, op.fd, op.len);
   op.move_to(delivery_state::pending);
   op.cancel_asked = false;
   auto made = std::make_unique<request>();
@@ -70,20 +68,32 @@ bool world::submit(operation& op, completion& now) {
   r.multishot = is_multishot(op.code);
   requests_.emplace(number, std::move(made));
   by_operation_.emplace(&op, number);
+  return r;
+}
+
+bool process::submit(operation& op, completion& now) {
+  stalled_turns_ = 0;
+  request& r = add_request(op);
+  if (cut_) {  // a completion that came at once could keep a task busy for ever
+    finish(r, {-ECANCELED});
+    return false;
+  }
+  const std::uint64_t number = r.number;
+  record(trace_kind::submit, number, op.code, op.fd, op.len);
   const fault f = trouble.draw(op);
   if (f.error != 0 || f.reset || f.bytes_max != ~0u || f.delay.count() != 0)
-    log.add(time_, trace_kind::fault, number, op.code, op.fd,
-            f.error != 0 ? f.error : static_cast<std::int64_t>(f.bytes_max));
+    record(trace_kind::fault, number, op.code, op.fd,
+           f.error != 0 ? f.error : static_cast<std::int64_t>(f.bytes_max));
   r.bytes_max = f.bytes_max;
-  r.not_before = time_ + f.delay;
+  r.not_before = home.time() + f.delay;
   if (!start(r, f)) return false;
-  settle();
+  home.settle();
   const auto lane = lanes_.find(r.lane);
   const bool alone = r.finished && !r.multishot && lane != lanes_.end() && lane->second.size() == 1;
-  if (!alone || !chance.chance(options.inline_rate)) return false;
+  if (!alone || !home.chance.chance(options.inline_rate)) return false;
   now = r.ready.front();
   unready(r);
-  log.add(time_, trace_kind::done, number, op.code, op.fd, now.result);
+  record(trace_kind::done, number, op.code, op.fd, now.result);
   op.move_to(delivery_state::idle);
   by_operation_.erase(&op);
   requests_.erase(number);
@@ -91,7 +101,7 @@ bool world::submit(operation& op, completion& now) {
 }
 
 /// Puts a request where it waits. False when it cannot have ended yet.
-bool world::start(request& r, const fault& f) {
+bool process::start(request& r, const fault& f) {
   operation& op = *r.op;
   const bool at_object = waits_at_object(op);
   const bool has_target = at_object || op.code == op_code::sync;
@@ -102,7 +112,7 @@ bool world::start(request& r, const fault& f) {
   }
   if (f.reset) r.target->reset();
   const std::uint64_t number = r.number;
-  const bool file = r.target != nullptr && node_of(*r.target) != nullptr;
+  const bool file = r.target != nullptr && inode_of(*r.target) != nullptr;
   if (file || !at_object) r.not_before += duration_of(r);
   const bool placed =
       (op.code == op_code::read || op.code == op_code::write) && op.offset != at_cursor && file;
@@ -114,8 +124,8 @@ bool world::start(request& r, const fault& f) {
       c.result = again->target != nullptr ? attempt(*again, c) : perform(*again);
       finish(*again, c);
     };
-    if (r.not_before > time_) {
-      at(r.not_before, act);
+    if (r.not_before > home.time()) {
+      home.at(r.not_before, act);
       return false;
     }
     act();
@@ -129,28 +139,19 @@ bool world::start(request& r, const fault& f) {
     r.lane = o.number * 2 + out;
     o.waiting[out].push_back(number);
   }
-  if (r.not_before > time_)
-    at(r.not_before, [this, target = r.target] { changed(*target); });
+  if (r.not_before > home.time())
+    home.at(r.not_before, [this, target = r.target] { home.changed(*target); });
   else
-    changed(o);
+    home.changed(o);
   return true;
 }
 
-void world::settle() {
-  while (!stirred_.empty()) {
-    const std::shared_ptr<object> o = std::move(stirred_.front());
-    stirred_.pop_front();
-    o->stirred = false;
-    try_waiting(*o);
-  }
-}
-
-void world::try_waiting(object& o) {
+void process::try_waiting(object& o) {
   for (auto& line : o.waiting) {
     while (!line.empty()) {
       request& r = *find_request(line.front());
       // Requests behind it wait too: the bytes of one object in one direction keep their order.
-      if (r.not_before > time_) break;
+      if (r.not_before > home.time()) break;
       if (r.multishot && r.ready.size() >= multishot_ready_max) break;
       completion c;
       c.result = attempt(r, c);
@@ -169,13 +170,13 @@ void world::try_waiting(object& o) {
     request& r = *find_request(number);
     const int always = POLLERR | POLLHUP | POLLNVAL;
     const int now = o.events() & (static_cast<int>(r.op->flags) | always);
-    if (now == 0 || r.not_before > time_) continue;
+    if (now == 0 || r.not_before > home.time()) continue;
     forget(o.polls, number);
     finish(r, {now});
   }
 }
 
-std::int64_t world::attempt(request& r, completion& c) {
+std::int64_t process::attempt(request& r, completion& c) {
   operation& op = *r.op;
   object& o = *r.target;
   const auto* message = static_cast<::msghdr*>(op.data);
@@ -215,7 +216,7 @@ std::int64_t world::attempt(request& r, completion& c) {
   }
 }
 
-std::int64_t world::attempt_block(request& r, completion& c) {
+std::int64_t process::attempt_block(request& r, completion& c) {
   // Without this look a block would be made for every attempt that finds nothing.
   if ((r.target->events() & (POLLIN | POLLHUP | POLLERR)) == 0) return later;
   const bool none = free_blocks_.empty();

@@ -7,6 +7,13 @@
 
 namespace heddle::sim {
 
+namespace {
+
+// Linux sends a segment 15 times again before it gives the connection up (tcp_retries2).
+constexpr nanoseconds resend_time_max{924'600'000'000};
+
+}  // namespace
+
 std::int64_t stream_socket::get(const transfer& t) {
   if (state_ == state::idle || state_ == state::listening) return on_unix() ? -EINVAL : -ENOTCONN;
   if (t.message != nullptr) t.message->msg_namelen = 0;
@@ -39,28 +46,29 @@ std::int64_t stream_socket::put(const transfer& t) {
   std::string bytes(len, '\0');
   t.take(bytes.data(), len);
   if (!gone) other->in_.reserve(len);
-  world_.after(arrival_of(len) - world_.time(), [self = shared_from_this(), to = peer_,
-                                                 bytes = std::move(bytes)]() mutable {
-    auto& sender = static_cast<stream_socket&>(*self);
-    auto receiver = to.lock();
-    if (receiver != nullptr && !receiver->closed_) {
-      receiver->arrive(std::static_pointer_cast<stream_socket>(self), std::move(bytes));
-      return;
-    }
-    // The peer is closed: a reset comes back, and the next write finds a broken pipe.
-    sender.world_.after(sender.link_.latency, [self] {
-      auto& late = static_cast<stream_socket&>(*self);
-      late.break_off(late.in_ended() ? 0 : ECONNRESET, false);
-    });
-  });
+  travel(span_to_arrival(len),
+         [self = shared_from_this(), to = peer_, bytes = std::move(bytes)]() mutable {
+           auto& sender = static_cast<stream_socket&>(*self);
+           auto receiver = to.lock();
+           if (receiver != nullptr && !receiver->closed_) {
+             receiver->arrive(std::static_pointer_cast<stream_socket>(self), std::move(bytes));
+             return;
+           }
+           // The peer is closed: a reset comes back, and the next write finds a broken pipe.
+           sender.world_.after(sender.link_.latency, [self] {
+             auto& late = static_cast<stream_socket&>(*self);
+             if (late.cut_in()) return;
+             late.break_off(late.in_ended() ? 0 : ECONNRESET, false);
+           });
+         });
   return static_cast<std::int64_t>(len);
 }
 
 void stream_socket::arrive(const std::shared_ptr<stream_socket>& sender, std::string bytes) {
   in_.unreserve(bytes.size());
   if (state_ == state::broken) return;
-  world_.record(trace_kind::arrival, fd, static_cast<std::int64_t>(bytes.size()),
-                hash_bytes(bytes.data(), bytes.size()));
+  owner.record(trace_kind::arrival, fd, static_cast<std::int64_t>(bytes.size()),
+               hash_bytes(bytes.data(), bytes.size()));
   if (in_shut())
     world_.changed(*sender);
   else
@@ -68,7 +76,8 @@ void stream_socket::arrive(const std::shared_ptr<stream_socket>& sender, std::st
   world_.changed(*this);
 }
 
-time_point stream_socket::arrival_of(std::size_t bytes) {
+nanoseconds stream_socket::span_to_arrival(std::size_t bytes) {
+  if (const sim_link* set = world_.between.of(owner.here, *far_)) link_ = *set;
   time_point sent = world_.time();
   if (link_.bytes_per_second != 0) {
     const auto span = static_cast<unsigned __int128>(bytes) * 1'000'000'000u;
@@ -78,13 +87,47 @@ time_point stream_socket::arrival_of(std::size_t bytes) {
   }
   const time_point when = sent + link_.latency + world_.chance.up_to(link_.jitter);
   arrived_last_ = std::max(arrived_last_, when);  // a stream keeps its order whatever the jitter
-  return std::max(arrived_last_, world_.time());
+  return std::max(arrived_last_, world_.time()) - world_.time();
+}
+
+/// Has something arrive at the peer, in order. What is sent to another computer waits here when the
+/// direction is cut at that moment.
+void stream_socket::travel(nanoseconds span, std::move_only_function<void()> what) {
+  if (near()) {
+    world_.after(span, std::move(what));
+    return;
+  }
+  world_.after(span, [self = shared_from_this(), what = std::move(what)]() mutable {
+    static_cast<stream_socket&>(*self).pass_or_hold(std::move(what));
+  });
+}
+
+void stream_socket::pass_or_hold(std::move_only_function<void()> what) {
+  if (held_.empty() && !cut_out()) {
+    what();
+    return;
+  }
+  held_.push_back(std::move(what));
+  if (held_.size() > 1) return;
+  const auto self = std::static_pointer_cast<stream_socket>(shared_from_this());
+  world_.between.when_healed(owner.here, *far_, [self] { self->send_held(); });
+  world_.after(resend_time_max, [self, hold = ++holds_] {
+    if (self->held_.empty() || self->holds_ != hold) return;
+    self->held_.clear();
+    self->break_off(ETIMEDOUT, false);
+  });
+}
+
+/// Sends again what the peer has not got.
+void stream_socket::send_held() {
+  auto parts = std::exchange(held_, {});
+  for (auto& part : parts) pass_or_hold(std::move(part));
 }
 
 void stream_socket::end_output() {
   if (out_shut_) return;
   out_shut_ = true;
-  world_.after(arrival_of(0) - world_.time(), [to = peer_, w = &world_] {
+  travel(span_to_arrival(0), [to = peer_, w = &world_] {
     if (auto receiver = to.lock()) {
       receiver->end_input();
       w->changed(*receiver);
@@ -97,10 +140,12 @@ void stream_socket::break_off(int error, bool tell_peer) {
   if (state_ != state::connected) return;
   move_to(state::broken);
   if (!closed_) error_ = error;
+  if (error != 0) held_.clear();
   if (error != 0 && tell_peer) {
     in_.clear();
     world_.after(link_.latency, [to = peer_] {
-      if (auto other = to.lock()) other->break_off(ECONNRESET, false);
+      auto other = to.lock();
+      if (other != nullptr && !other->cut_in()) other->break_off(ECONNRESET, false);
     });
   }
   world_.changed(*this);
@@ -173,13 +218,13 @@ short stream_socket::events() {
   return now;
 }
 
-std::shared_ptr<object> make_stream_socket(world& w, int family) {
-  return std::make_shared<stream_socket>(w, family);
+std::shared_ptr<object> make_stream_socket(process& owner, int family) {
+  return std::make_shared<stream_socket>(owner, family);
 }
 
-void make_socket_pair(world& w, std::shared_ptr<object> (&ends)[2]) {
-  auto first = std::make_shared<stream_socket>(w, AF_UNIX);
-  auto second = std::make_shared<stream_socket>(w, AF_UNIX);
+void make_socket_pair(process& owner, std::shared_ptr<object> (&ends)[2]) {
+  auto first = std::make_shared<stream_socket>(owner, AF_UNIX);
+  auto second = std::make_shared<stream_socket>(owner, AF_UNIX);
   const address unnamed = address::any(AF_UNIX);
   const sim_link at_once{nanoseconds{0}, nanoseconds{0}, 0, 0};
   first->join(second, unnamed, unnamed, at_once);

@@ -16,7 +16,9 @@
 // Builds with sanitizers, and those without NDEBUG, check each move.
 //
 // Bytes travel over a link: they arrive at the peer, in order, after its latency and at its speed.
-// Bytes in the peer's buffer and on their way are together at most socket_buffer_bytes.
+// Bytes in the peer's buffer and on their way are together at most socket_buffer_bytes. Where the
+// direction is cut when they arrive, they wait in their sender until it is healed, with all that
+// was sent after them.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +27,7 @@
 
 #include "heddle/base/detail/legal_move.hh"
 #include "sim/pipe.hh"
-#include "sim/world.hh"
+#include "sim/process.hh"
 
 namespace heddle::sim {
 
@@ -53,8 +55,8 @@ enum class input : std::uint8_t { open, ended, shut, ended_shut };
 
 class stream_socket final : public object {
  public:
-  stream_socket(world& w, int family)
-      : object(w), family_(family), in_(w.options.socket_buffer_bytes) {}
+  stream_socket(process& owner, int family)
+      : object(owner), family_(family), in_(owner.options.socket_buffer_bytes) {}
 
   std::int64_t get(const transfer& t) override;
   std::int64_t put(const transfer& t) override;
@@ -78,9 +80,15 @@ class stream_socket final : public object {
 
  private:
   void knock(unsigned tries);
-  void answer(std::weak_ptr<object> caller, std::uint64_t attempt, unsigned tries);
+  void knock_again(unsigned tries);
+  void answer(std::uint64_t attempt, unsigned tries);
+  void conclude(std::uint64_t attempt, std::int64_t result,
+                const std::shared_ptr<stream_socket>& served);
   void arrive(const std::shared_ptr<stream_socket>& sender, std::string bytes);
   void end_output();
+  void travel(nanoseconds span, std::move_only_function<void()> what);
+  void pass_or_hold(std::move_only_function<void()> what);
+  void send_held();
   void break_off(int error, bool tell_peer);
   void move_to(state next) {
     if constexpr (checks_moves) check_move(state_, next);
@@ -104,17 +112,23 @@ class stream_socket final : public object {
     return state_ == state::connected || state_ == state::broken;
   }
   [[nodiscard]] bool on_unix() const { return family_ == AF_UNIX; }
-  [[nodiscard]] time_point arrival_of(std::size_t bytes);
+  [[nodiscard]] nanoseconds span_to_arrival(std::size_t bytes);
+  [[nodiscard]] bool near() const noexcept { return far_ == &owner.here; }
+  [[nodiscard]] bool cut_out() const noexcept { return world_.between.is_cut(owner.here, *far_); }
+  [[nodiscard]] bool cut_in() const noexcept { return world_.between.is_cut(*far_, owner.here); }
   [[nodiscard]] std::shared_ptr<stream_socket> peer() const { return peer_.lock(); }
 
   int family_;
   state state_ = state::idle;
   byte_queue in_;
   std::weak_ptr<stream_socket> peer_;
+  computer* far_ = &owner.here;  // the peer's
   address local_, remote_;
   sim_link link_{};
   time_point link_free_{}, arrived_last_{};
-  int error_ = 0;  // errno, reported once
+  std::deque<std::move_only_function<void()>> held_;  // on their way, and the direction is cut
+  std::uint64_t holds_ = 0;                           // numbers the times that held_ was filled
+  int error_ = 0;                                     // errno, reported once
   input input_ = input::open;
   bool out_shut_ = false, closed_ = false, bound_ = false;
   struct set_options {  // by set_option()

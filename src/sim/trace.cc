@@ -13,6 +13,9 @@ namespace heddle::sim {
 
 namespace {
 
+// So that a record is one line whatever the names of the computers are.
+constexpr std::size_t name_shown_max = 32;
+
 const char* kind_name(trace_kind kind) {
   switch (kind) {
     case trace_kind::submit:
@@ -39,6 +42,18 @@ const char* kind_name(trace_kind kind) {
       return "random";
     case trace_kind::note:
       return "note";
+    case trace_kind::start:
+      return "start";
+    case trace_kind::death:
+      return "death";
+    case trace_kind::cut:
+      return "cut";
+    case trace_kind::heal:
+      return "heal";
+    case trace_kind::pause:
+      return "pause";
+    case trace_kind::clock:
+      return "clock";
   }
   return "?";
 }
@@ -68,8 +83,8 @@ void trace::keep(const record& r) noexcept {
   std::uint64_t h = hash_;
   for (const std::uint64_t word :
        {static_cast<std::uint64_t>(r.when_ns), r.number, static_cast<std::uint64_t>(r.value),
-        (static_cast<std::uint64_t>(r.kind) << 40) | (static_cast<std::uint64_t>(r.code) << 32) |
-            static_cast<std::uint32_t>(r.fd)})
+        (std::uint64_t{r.computer} << 48) | (static_cast<std::uint64_t>(r.kind) << 40) |
+            (static_cast<std::uint64_t>(r.code) << 32) | static_cast<std::uint32_t>(r.fd)})
     h = mix(h + 0x9e3779b97f4a7c15u + word);
   hash_ = h;
   if (lines_max_ != 0) {
@@ -81,16 +96,24 @@ void trace::keep(const record& r) noexcept {
   ++count_;
 }
 
-void trace::add(time_point when, trace_kind kind, std::uint64_t number, op_code code, int fd,
+void trace::add(stamp at, trace_kind kind, std::uint64_t number, op_code code, int fd,
                 std::int64_t value) noexcept {
-  keep({when.time_since_epoch().count(), number, value, fd, kind, code, {}});
+  keep({at.when.time_since_epoch().count(),
+        number,
+        value,
+        fd,
+        static_cast<std::uint16_t>(at.computer),
+        kind,
+        code,
+        {}});
 }
 
-void trace::note(time_point when, std::string_view text) noexcept {
-  record r{when.time_since_epoch().count(),
+void trace::note(stamp at, std::string_view text) noexcept {
+  record r{at.when.time_since_epoch().count(),
            hash_bytes(text.data(), text.size()),
            0,
            -1,
+           static_cast<std::uint16_t>(at.computer),
            trace_kind::note,
            op_code::poll,
            {}};
@@ -98,18 +121,21 @@ void trace::note(time_point when, std::string_view text) noexcept {
   keep(r);
 }
 
-std::string trace::text() const {
+std::string trace::text(std::optional<unsigned> computer) const {
   std::string out;
   const std::uint64_t first = count_ > ring_.size() ? count_ - ring_.size() : 0;
   if (first != 0) out = "... " + std::to_string(first) + " earlier records\n";
   for (std::uint64_t i = first; i < count_; ++i) {
     const record& r = ring_[i % lines_max_];
+    if (computer && r.computer != *computer) continue;
+    std::string where;
+    if (r.computer != 0) where = names[r.computer - 1u].substr(0, name_shown_max) + ": ";
     char line[160];
     const char* what = names_operation(r.kind) ? to_string(r.code) : r.remark;
     std::snprintf(line, sizeof line,
-                  "%" PRId64 ".%09" PRId64 " %-8s #%" PRIu64 " %s fd=%d value=%" PRId64 "\n",
-                  r.when_ns / 1'000'000'000, r.when_ns % 1'000'000'000, kind_name(r.kind), r.number,
-                  what, r.fd, r.value);
+                  "%" PRId64 ".%09" PRId64 " %s%-8s #%" PRIu64 " %s fd=%d value=%" PRId64 "\n",
+                  r.when_ns / 1'000'000'000, r.when_ns % 1'000'000'000, where.c_str(),
+                  kind_name(r.kind), r.number, what, r.fd, r.value);
     out += line;
   }
   return out;

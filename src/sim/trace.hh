@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,12 @@ enum class trace_kind : std::uint8_t {
   signal,   ///< value = the signal's number
   random,   ///< the program drew value
   note,     ///< value = the text's hash; its first bytes follow in text
+  start,    ///< a process begins; value = how many ran on its computer before
+  death,    ///< a process ends; value = 1 at a power failure
+  cut,      ///< packets to computer number `value` are lost from now on
+  heal,     ///< packets to computer number `value` arrive again
+  pause,    ///< the process stands still; value = nanoseconds
+  clock,    ///< the wall clock jumps; value = nanoseconds
 };
 
 [[nodiscard]] const char* to_string(op_code code) noexcept;
@@ -34,16 +41,25 @@ enum class trace_kind : std::uint8_t {
 [[nodiscard]] std::uint64_t hash_bytes(const void* bytes, std::size_t len,
                                        std::uint64_t from = 0xcbf29ce484222325u) noexcept;
 
+/// When a record is made, and for which computer: 0 in a world of one, and for the world itself.
+struct stamp {
+  time_point when;
+  unsigned computer = 0;
+};
+
 class trace {
  public:
   trace(std::size_t lines_max) : lines_max_(lines_max) {}
 
-  void add(time_point when, trace_kind kind, std::uint64_t number, op_code code, int fd,
+  void add(stamp at, trace_kind kind, std::uint64_t number, op_code code, int fd,
            std::int64_t value) noexcept;
-  void note(time_point when, std::string_view text) noexcept;
+  void note(stamp at, std::string_view text) noexcept;
 
   [[nodiscard]] std::uint64_t hash() const noexcept { return hash_; }
-  [[nodiscard]] std::string text() const;
+  /// The last records, one a line: of all computers, or of one.
+  [[nodiscard]] std::string text(std::optional<unsigned> computer = std::nullopt) const;
+
+  std::vector<std::string> names;  ///< of the computers; empty in a world of one
 
  private:
   struct record {
@@ -51,9 +67,10 @@ class trace {
     std::uint64_t number;
     std::int64_t value;
     std::int32_t fd;
+    std::uint16_t computer;
     trace_kind kind;
     op_code code;
-    char remark[22];
+    char remark[20];
   };
   void keep(const record& r) noexcept;
 

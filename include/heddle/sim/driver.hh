@@ -19,8 +19,11 @@
 namespace heddle {
 
 namespace sim {
+class cluster;
+class computer;
+class process;
 class world;
-}
+}  // namespace sim
 
 /// Thread: one, except wake(). Owns: the whole world; it dies with the driver.
 /// Cancel: a request may win or lose against a completion that comes at that time; the seed
@@ -124,8 +127,13 @@ class sim_driver final : public driver {
   void close(int fd, worker& w) noexcept override;
 
  private:
-  friend class sim::world;
-  std::unique_ptr<sim::world> world_;
+  friend class sim::cluster;
+  friend class sim::process;
+  /// Makes the driver of a new process on a computer of a cluster.
+  sim_driver(std::shared_ptr<sim::world> w, sim::computer& on);
+
+  std::shared_ptr<sim::world> world_;
+  sim::process& process_;
 };
 
 }  // namespace heddle
