@@ -148,25 +148,6 @@ disk::listing disk::list(bool durable) const {
   return all;
 }
 
-void disk::crash() {
-  std::set<const inode*> seen;
-  bytes_ = 0;
-  std::vector<inode_ptr> rest{root_};
-  while (!rest.empty()) {
-    const inode_ptr n = rest.back();
-    rest.pop_back();
-    // A rename of which one half was synced leaves two names for one inode.
-    if (!seen.insert(n.get()).second) continue;
-    n->content = n->durable_content;
-    n->names = n->durable_names;
-    if (n->what == inode::kind::file) bytes_ += n->content.size();
-    for (const auto& [name, child] : n->names) {
-      if (child->what == inode::kind::directory) child->parent = n;
-      rest.push_back(child);
-    }
-  }
-}
-
 int disk::stat(const inode_ptr& start, const char* path, unsigned flags,
                struct ::statx& out) const {
   const place p = walk(start, path, {0, (flags & AT_SYMLINK_NOFOLLOW) == 0});

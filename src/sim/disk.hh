@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "heddle/base/clock.hh"
+#include "sim/random.hh"
 
 struct open_how;
 
@@ -87,8 +88,9 @@ class disk {
   /// The paths and the content of all files; `durable`: as crash() would leave them.
   using listing = std::map<std::string, std::string>;
   [[nodiscard]] listing list(bool durable) const;
-  /// Forgets everything that was not synced.
-  void crash();
+  /// Plays a power failure. Each change that was not synced is kept or lost as `kept` draws;
+  /// without it, all are lost. What is left is durable (disk_crash.cc).
+  void crash(random_stream* kept = nullptr);
   /// Changes the length of a file within the disk's limit: 0 or -ENOSPC.
   int resize(inode& file, std::uint64_t len);
   void touch(inode& n);

@@ -32,12 +32,6 @@ struct request {
   std::deque<completion> ready;
 };
 
-/// How a process ends, as the others see it.
-enum class death : std::uint8_t {
-  exit,   ///< its sockets are closed as by the kernel of a computer that goes on
-  power,  ///< its sockets are reset
-};
-
 class process {
  public:
   process(computer& here, sim_driver& io);

@@ -142,6 +142,7 @@ void stream_socket::break_off(int error, bool tell_peer) {
   if (!closed_) error_ = error;
   if (error != 0) held_.clear();
   if (error != 0 && tell_peer) {
+    out_shut_ = true;  // no end follows a reset
     in_.clear();
     world_.after(link_.latency, [to = peer_] {
       auto other = to.lock();

@@ -26,6 +26,7 @@ computer& world::lone_computer() {
 
 computer& world::add_computer(std::string name) {
   const auto number = static_cast<unsigned>(computers_.size() + 1);
+  log.names.push_back(name);
   return *computers_.emplace_back(std::make_unique<computer>(*this, number, std::move(name)));
 }
 

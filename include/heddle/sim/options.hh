@@ -61,6 +61,19 @@ struct sim_options {
   std::uint32_t trace_lines_max = 4096;  ///< trace_text() keeps the last ones; the hash covers all
 };
 
+namespace sim {
+
+/// How a process ends when it is killed.
+enum class death : std::uint8_t {
+  /// The computer loses its power: connections are reset, and of what was not synced each page of
+  /// 4 KiB and each change of a name is kept or lost as the seed draws.
+  power,
+  /// As by SIGKILL: the kernel closes all descriptors, and the disk keeps everything.
+  process,
+};
+
+}  // namespace sim
+
 /// Calls of the driver that are no operations and can be made to fail.
 enum class sim_call : std::uint8_t { socket, bind, listen, socket_pair, pipe, signal_source };
 

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+// The loop of a cluster: of all nodes with something to do it draws one, has it make a turn, and
+// draws again; when none has anything to do, time jumps to what comes next. Processes that were
+// killed, or whose program has ended, are unwound between two turns.
+#include <algorithm>
+#include <utility>
+
+#include "heddle/base/error.hh"
+#include "heddle/sim/cluster.hh"
+#include "sim/process.hh"
+
+namespace heddle::sim {
+
+namespace {
+
+/// Makes a runtime the current one of this thread: nodes take turns and end in any order, and a
+/// runtime by itself expects that those of a thread end in the opposite order of their
+/// construction.
+class current_runtime {
+ public:
+  explicit current_runtime(worker* w) noexcept : before_(std::exchange(heddle_current_worker, w)) {}
+  current_runtime(const current_runtime&) = delete;
+  current_runtime& operator=(const current_runtime&) = delete;
+  ~current_runtime() { heddle_current_worker = before_; }
+
+ private:
+  worker* before_;
+};
+
+}  // namespace
+
+task<> node::run_program(node& n) {
+  std::string error;
+  int result = 0;
+  try {
+    result = co_await n.options_.program(n);
+  } catch (const std::exception& e) {
+    error = std::string("its program threw: ") + e.what();
+  } catch (...) {
+    error = "its program threw something that is no std::exception";
+  }
+  process& own = *n.place_.processes.back();
+  if (own.is_cut()) co_return;
+  if (error.empty())
+    n.result_ = result;
+  else
+    n.home_.fail(n, error);
+  own.cut(death::process);
+}
+
+void cluster::fail(const node& n, const std::string& what) {
+  if (failed_.empty()) failed_ = n.name() + ": " + what;
+}
+
+void cluster::start(node& n) {
+  n.start_asked_ = false;
+  n.result_.reset();
+  ++n.starts_;
+  runtime_options options = n.options_.runtime;
+  options.memory_bytes = n.options_.memory_bytes;
+  options.workers = 1;
+  options.dump_signal = 0;
+  options.ignore_sigpipe = false;
+  options.drivers = nullptr;
+  world_->log.add({world_->time(), n.place_.number}, trace_kind::start, 0, op_code::poll, -1,
+                  n.starts_ - 1);
+  std::unique_ptr<sim_driver> driver(new sim_driver(world_, n.place_));
+  n.driver_ = driver.get();
+  const current_runtime none(nullptr);  // the runtime makes itself the current one
+  n.runtime_ = std::make_unique<heddle::runtime>(std::move(driver), std::move(options));
+  n.runtime_->spawn(node::run_program(n));
+  n.busy_ = true;
+}
+
+/// Has the tasks of a process that was cut off end, and gives its memory back.
+void cluster::bury(node& n) {
+  if (n.runtime_ == nullptr) return;
+  const current_runtime now(&n.runtime_->main_worker());
+  const std::size_t left = n.runtime_->drain();
+  if (left != 0)
+    fail(n, std::to_string(left) + (left == 1 ? " task has" : " tasks have") + " not ended in " +
+                std::to_string(n.place_.processes.back()->turns_apart()) +
+                " turns after the end of the process\n" + n.runtime_->dump());
+  n.runtime_.reset();
+  n.driver_ = nullptr;
+  n.busy_ = false;
+}
+
+void cluster::bury_and_start() {
+  for (std::size_t i = 0; i != nodes_.size(); ++i) {  // a program may add nodes
+    node& n = *nodes_[i];
+    if (n.driver_ != nullptr && !n.running()) bury(n);
+    if (n.driver_ == nullptr && n.start_asked_) start(n);
+  }
+}
+
+void cluster::step(node& n) {
+  const current_runtime now(&n.runtime_->main_worker());
+  n.busy_ = n.runtime_->once() || !n.runtime_->main_worker().idle();
+}
+
+bool cluster::finished() const noexcept {
+  return std::all_of(nodes_.begin(), nodes_.end(), [](const auto& n) {
+    return n->options_.service || (!n->running() && !n->start_asked_ && n->result_);
+  });
+}
+
+bool cluster::is_ready(node& n) const noexcept {
+  if (!n.running() || n.paused_until_ > world_->time()) return false;
+  return n.busy_ || n.place_.processes.back()->has_work() ||
+         n.runtime_->next_wake() <= n.place_.clock.shown_at(world_->time());
+}
+
+time_point cluster::next_time() const noexcept {
+  time_point next = world_->next_event();
+  for (const auto& n : nodes_)
+    if (n->running() && n->paused_until_ <= world_->time())
+      next = std::min(next, n->place_.clock.when_shown(n->runtime_->next_wake()));
+  return next;
+}
+
+std::string cluster::where_all_wait() {
+  std::string all = "nothing can happen any more\n";
+  for (const auto& n : nodes_) {
+    if (n->runtime_ == nullptr) {
+      all += n->name() + (n->result_ ? ": has ended\n" : ": was killed, and not started again\n");
+      continue;
+    }
+    const current_runtime now(&n->runtime_->main_worker());
+    all += n->name() + ":\n" + n->runtime_->dump();
+  }
+  return all;
+}
+
+outcome cluster::run(nanoseconds longest) {
+  using kind = outcome::kind;
+  const time_point last = add_saturated(world_->time(), longest);
+  if (last - options_.world.start > options_.time_max)
+    throw failure(std::make_error_code(std::errc::invalid_argument),
+                  "the run may last longer than cluster_options::time_max (" +
+                      std::to_string(options_.time_max.count() / 1'000'000'000) + " s)");
+  std::vector<node*> ready;
+  for (;;) {
+    world_->settle();
+    world_->run_due();
+    bury_and_start();
+    if (!failed_.empty()) return {kind::failed, failed_};
+    if (finished()) return {};
+    if (world_->time() >= last)
+      return {kind::time_over,
+              "programs still run after " + std::to_string(longest.count() / 1'000'000) + " ms"};
+    ready.clear();
+    for (const auto& n : nodes_)
+      if (is_ready(*n)) ready.push_back(n.get());
+    if (!ready.empty()) {
+      if (turns_ == options_.turns_max)
+        return {kind::too_many_turns, "the nodes have made cluster_options::turns_max turns"};
+      ++turns_;
+      step(*ready[world_->chance.below(ready.size())]);
+      continue;
+    }
+    const time_point next = next_time();
+    if (next == never) return {kind::nothing_left, where_all_wait()};
+    world_->jump(std::min(next, last));
+  }
+}
+
+}  // namespace heddle::sim
