@@ -96,7 +96,7 @@ node& cluster::add(node_options options) {
   place.clock = clock;
   memory_bytes_ += options.memory_bytes;
   set_host(options.name, options.addresses);
-  return *nodes_.emplace_back(std::make_unique<node>(*this, std::move(options), place));
+  return *nodes_.emplace_back(new node(*this, std::move(options), place));
 }
 
 node* cluster::find(std::string_view name) noexcept {

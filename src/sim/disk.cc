@@ -4,8 +4,10 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <set>
+#include <utility>
 
 #include "heddle/base/error.hh"
 #include "sim/process.hh"
@@ -40,7 +42,24 @@ int disk::resize(inode& file, std::uint64_t len) {
 
 void disk::sync(inode& n) {
   n.durable_content = n.content;
-  n.durable_names = n.names;
+  const inode::children before = std::exchange(n.durable_names, n.names);
+  // A rename is one change for a journal: what left this folder has come to another one.
+  for (const auto& [name, was] : before) {
+    const auto is = n.names.find(name);
+    if (is == n.names.end() || is->second != was) make_name_durable(was);
+  }
+}
+
+/// Makes the present name of an inode durable, if it has one, and those of the folders around it.
+void disk::make_name_durable(const inode_ptr& n) {
+  const inode_ptr folder = n->parent.lock();
+  if (folder == nullptr) return;
+  const auto is = std::find_if(folder->names.begin(), folder->names.end(),
+                               [&n](const auto& entry) { return entry.second == n; });
+  if (is == folder->names.end()) return;
+  const inode_ptr replaced = std::exchange(folder->durable_names[is->first], n);
+  make_name_durable(folder);
+  if (replaced != nullptr && replaced != n) make_name_durable(replaced);
 }
 
 void disk::plant(std::string_view path, inode::kind what, std::string_view content) {
@@ -109,7 +128,7 @@ int disk::rename(const inode_ptr& start, const char* source, const char* target)
   const inode_ptr moved = from.found;
   from.parent->names.erase(from.name);
   to.parent->names[to.name] = moved;
-  if (directory) moved->parent = to.parent;
+  moved->parent = to.parent;
   touch(*from.parent);
   touch(*to.parent);
   return 0;

@@ -34,7 +34,7 @@ struct inode {
   nanoseconds changed_at{0};
   std::string content;          ///< a file's content; a link's target
   children names;               ///< a directory's entries
-  std::weak_ptr<inode> parent;  ///< a directory's parent
+  std::weak_ptr<inode> parent;  ///< where it is, or was before it was removed
 
   // The state at the last sync.
   std::string durable_content;
@@ -94,10 +94,13 @@ class disk {
   /// Changes the length of a file within the disk's limit: 0 or -ENOSPC.
   int resize(inode& file, std::uint64_t len);
   void touch(inode& n);
+  /// Makes the content or the names of an inode durable; with the names of a folder, also the other
+  /// halves of renames out of it.
   static void sync(inode& n);
   static void describe(const inode& n, struct ::statx& out);
 
  private:
+  static void make_name_durable(const inode_ptr& n);
   [[nodiscard]] inode_ptr make(inode::kind what, std::uint32_t mode, const inode_ptr& parent);
 
   computer& home_;

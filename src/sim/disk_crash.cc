@@ -42,7 +42,8 @@ struct name_change {
 
 /// All changes that the move, the birth or the end of one inode made: kept together or not at all.
 struct change_of_names {
-  std::vector<name_change> edits;
+  const inode* moved;
+  std::vector<name_change> edits = {};
   bool kept = false;
 };
 
@@ -84,7 +85,7 @@ class power_failure {
   }
   change_of_names& edit_of(const inode& moved) {
     const auto [at, fresh] = by_inode_.try_emplace(&moved, changes_.size());
-    if (fresh) changes_.emplace_back();
+    if (fresh) changes_.push_back({&moved});
     return changes_[at->second];
   }
   /// Keeps what was done before a change that is kept: the way to its folder was made, a file that
@@ -93,25 +94,39 @@ class power_failure {
     for (bool again = true; again;) {
       again = false;
       for (change_of_names& change : changes_) {
-        if (!change.kept) again |= change.kept = leaves_removed_folder(change);
-        if (!change.kept) continue;
-        for (const name_change& edit : change.edits) {
-          if (edit.now == nullptr) continue;
-          for (const inode* up = edit.folder; up != nullptr; up = up->parent.lock().get())
-            again |= keep(up);
-          const auto was = edit.folder->durable_names.find(edit.name);
-          if (was != edit.folder->durable_names.end()) again |= keep(was->second.get());
-        }
+        if (!change.kept && leaves_removed_folder(change)) again = change.kept = true;
+        if (change.kept) again |= keep_before(change);
       }
     }
   }
+  bool keep_before(const change_of_names& change) {
+    bool more = keep_place(*change.moved);
+    for (const name_change& edit : change.edits) {
+      if (edit.now == nullptr) continue;
+      const auto was = edit.folder->durable_names.find(edit.name);
+      if (was != edit.folder->durable_names.end()) more |= keep_place(*was->second);
+    }
+    return more;
+  }
+  /// Keeps the present place of an inode that may lose its durable one, and the way to it; notes
+  /// that it has none any more.
+  bool keep_place(const inode& n) {
+    if (!is_named(n)) return removed_.insert(&n).second;
+    bool more = keep(&n);
+    for (inode_ptr up = n.parent.lock(); up != nullptr; up = up->parent.lock())
+      more |= keep(up.get());
+    return more;
+  }
+  /// Whether the inode has a name in the present state.
+  [[nodiscard]] static bool is_named(const inode& n) {
+    const inode_ptr folder = n.parent.lock();
+    return folder != nullptr &&
+           std::any_of(folder->names.begin(), folder->names.end(),
+                       [&n](const auto& entry) { return entry.second.get() == &n; });
+  }
   [[nodiscard]] bool leaves_removed_folder(const change_of_names& change) const {
-    return std::any_of(change.edits.begin(), change.edits.end(), [this](const name_change& edit) {
-      const auto at = by_inode_.find(edit.folder);
-      if (at == by_inode_.end() || !changes_[at->second].kept) return false;
-      const auto& own = changes_[at->second].edits;
-      return std::none_of(own.begin(), own.end(), [](const auto& e) { return e.now != nullptr; });
-    });
+    return std::any_of(change.edits.begin(), change.edits.end(),
+                       [this](const name_change& edit) { return removed_.contains(edit.folder); });
   }
   /// Whether a change of this inode was not kept until now.
   bool keep(const inode* moved) {
@@ -152,6 +167,7 @@ class power_failure {
   std::set<const inode*> seen_;
   std::vector<inode*> folders_;
   std::vector<change_of_names> changes_;
+  std::set<const inode*> removed_;                // by changes that are kept
   std::map<const inode*, std::size_t> by_inode_;  // finds only: its order is that of addresses
 };
 

@@ -16,7 +16,11 @@ namespace heddle::test {
 inline constexpr std::uint16_t echo_port = 7;
 
 inline task<> echo_to(tcp_stream peer) {
-  while (received in = co_await peer.receive()) co_await peer.write(in.data());
+  try {
+    while (received in = co_await peer.receive()) co_await peer.write(in.data());
+  } catch (const failure&) {
+    // The peer has gone.
+  }
 }
 
 /// Echoes to every connection, until its process ends.

@@ -41,7 +41,6 @@ struct node_options {
 /// A computer of a cluster. Thread: the cluster's.
 class node {
  public:
-  explicit node(cluster& home, node_options options, computer& place);
   node(const node&) = delete;
   node& operator=(const node&) = delete;
   ~node();
@@ -65,6 +64,7 @@ class node {
 
  private:
   friend class cluster;
+  node(cluster& home, node_options options, computer& place);
   static task<> run_program(node& n);
 
   cluster& home_;
