@@ -15,7 +15,7 @@ import bench_machine as machine
 import bench_own
 from bench_plan import Measure, Plan
 
-CASES = ("empty_run", "small_run", "small_run_fibers", "http_answer")
+CASES = ("empty_run", "small_run", "small_run_fibers", "http_answer", "cluster_run")
 COUNTED_SECONDS = 0.02
 
 

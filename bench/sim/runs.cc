@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Suite sim: a whole run under simulation, from the making of its world and its runtime to their
 // end, as tests and fuzzers make them by the thousand: a run of nothing, of a small random program
-// (2 to 7 tasks of 10 steps), of one with fibers, and of 100 requests of HTTP. On epoll the first
-// two show what a real runtime adds. Each counts page faults and time in the kernel, too;
-// scripts/bench_sim.py counts system calls.
+// (2 to 7 tasks of 10 steps), of one with fibers, of 100 requests of HTTP, and of a cluster of two
+// nodes. On epoll the first two show what a real runtime adds. Each counts page faults and time in
+// the kernel, too; scripts/bench_sim.py counts system calls.
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
 
@@ -13,6 +13,7 @@
 #include <memory>
 
 #include "heddle/heddle.hh"
+#include "heddle/sim/cluster.hh"
 #include "heddle/sim/driver.hh"
 #include "heddle/sync/channel.hh"
 #include "heddle/sync/mutex.hh"
@@ -178,6 +179,39 @@ void runs(benchmark::State& state, std::unique_ptr<driver> (*world)(std::uint64_
   state.counters["items_made"] = items_made;
   state.SetItemsProcessed(static_cast<std::int64_t>(made));
 }
+
+task<int> answering(sim::node&) {
+  const tcp_listener door = tcp_listener::listen(address::any_v4(7));
+  const tcp_stream caller = co_await door.accept();
+  while (received in = co_await caller.receive()) co_await caller.write(in.data());
+  co_return 0;
+}
+
+task<int> asking(sim::node&) {
+  const tcp_stream conn = co_await tcp_connect("web", 7);
+  co_await conn.write("ask");
+  char answer[3];
+  const std::size_t count = co_await conn.read(answer);
+  co_return count == sizeof answer ? 0 : 1;
+}
+
+/// A run of two nodes: one resolves the other's name, connects, asks and gets an answer.
+void cluster_runs(benchmark::State& state) {
+  std::uint64_t seed = 0;
+  const usage used;
+  for (auto _ : state) {
+    sim::cluster all({.world = {.seed = ++seed}});
+    all.add({.name = "web", .program = answering});
+    all.add({.name = "user", .program = asking});
+    if (!all.run(1min)) std::abort();
+  }
+  const auto made = static_cast<double>(state.iterations());
+  used.store(state, made);
+  items_made += made;
+  state.counters["items_made"] = items_made;
+  state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK(cluster_runs)->Name("sim/cluster_run");
 
 task<> of_tasks(std::uint64_t seed) { return program(seed, cast::tasks); }
 task<> of_nothing(std::uint64_t) { return nothing(); }

@@ -144,20 +144,24 @@ void stream_socket::answer(std::uint64_t attempt, unsigned tries) {
     listener->queue_.push_back(served);
     world_.changed(*listener);
   }
-  auto tell = [caller = weak_from_this(), attempt, tries, result, served] {
+  if (served != nullptr) {
+    served->travel(link_.latency, [caller = weak_from_this(), attempt](stream_socket& accepted) {
+      auto connection = std::static_pointer_cast<stream_socket>(accepted.shared_from_this());
+      if (auto self = std::static_pointer_cast<stream_socket>(caller.lock()))
+        self->conclude(attempt, 0, connection);
+      else
+        connection->reset();
+    });
+    return;
+  }
+  world_.after(link_.latency, [caller = weak_from_this(), attempt, tries, result] {
     auto self = std::static_pointer_cast<stream_socket>(caller.lock());
-    if (self == nullptr) {
-      if (served != nullptr) served->reset();
-    } else if (served == nullptr && self->attempt_ == attempt && self->cut_in()) {
+    if (self == nullptr || self->attempt_ != attempt) return;
+    if (self->cut_in())
       self->knock_again(tries);  // the refusal is lost
-    } else {
-      self->conclude(attempt, result, served);
-    }
-  };
-  if (served != nullptr)
-    served->travel(link_.latency, std::move(tell));
-  else
-    world_.after(link_.latency, std::move(tell));
+    else
+      self->conclude(attempt, result, nullptr);
+  });
 }
 
 void stream_socket::conclude(std::uint64_t attempt, std::int64_t result,

@@ -47,15 +47,14 @@ std::int64_t stream_socket::put(const transfer& t) {
   t.take(bytes.data(), len);
   if (!gone) other->in_.reserve(len);
   travel(span_to_arrival(len),
-         [self = shared_from_this(), to = peer_, bytes = std::move(bytes)]() mutable {
-           auto& sender = static_cast<stream_socket&>(*self);
+         [to = peer_, bytes = std::move(bytes)](stream_socket& sender) mutable {
            auto receiver = to.lock();
            if (receiver != nullptr && !receiver->closed_) {
-             receiver->arrive(std::static_pointer_cast<stream_socket>(self), std::move(bytes));
+             receiver->arrive(sender, std::move(bytes));
              return;
            }
            // The peer is closed: a reset comes back, and the next write finds a broken pipe.
-           sender.world_.after(sender.link_.latency, [self] {
+           sender.world_.after(sender.link_.latency, [self = sender.shared_from_this()] {
              auto& late = static_cast<stream_socket&>(*self);
              if (late.cut_in()) return;
              late.break_off(late.in_ended() ? 0 : ECONNRESET, false);
@@ -64,13 +63,13 @@ std::int64_t stream_socket::put(const transfer& t) {
   return static_cast<std::int64_t>(len);
 }
 
-void stream_socket::arrive(const std::shared_ptr<stream_socket>& sender, std::string bytes) {
+void stream_socket::arrive(stream_socket& sender, std::string bytes) {
   in_.unreserve(bytes.size());
   if (state_ == state::broken) return;
   owner.record(trace_kind::arrival, fd, static_cast<std::int64_t>(bytes.size()),
                hash_bytes(bytes.data(), bytes.size()));
   if (in_shut())
-    world_.changed(*sender);
+    world_.changed(sender);
   else
     in_.append(bytes);
   world_.changed(*this);
@@ -92,19 +91,15 @@ nanoseconds stream_socket::span_to_arrival(std::size_t bytes) {
 
 /// Has something arrive at the peer, in order. What is sent to another computer waits here when the
 /// direction is cut at that moment.
-void stream_socket::travel(nanoseconds span, std::move_only_function<void()> what) {
-  if (near()) {
-    world_.after(span, std::move(what));
-    return;
-  }
+void stream_socket::travel(nanoseconds span, arrival what) {
   world_.after(span, [self = shared_from_this(), what = std::move(what)]() mutable {
     static_cast<stream_socket&>(*self).pass_or_hold(std::move(what));
   });
 }
 
-void stream_socket::pass_or_hold(std::move_only_function<void()> what) {
+void stream_socket::pass_or_hold(arrival what) {
   if (held_.empty() && !cut_out()) {
-    what();
+    what(*this);
     return;
   }
   held_.push_back(std::move(what));
@@ -127,10 +122,10 @@ void stream_socket::send_held() {
 void stream_socket::end_output() {
   if (out_shut_) return;
   out_shut_ = true;
-  travel(span_to_arrival(0), [to = peer_, w = &world_] {
+  travel(span_to_arrival(0), [to = peer_](stream_socket& sender) {
     if (auto receiver = to.lock()) {
       receiver->end_input();
-      w->changed(*receiver);
+      sender.world_.changed(*receiver);
     }
   });
   world_.changed(*this);

@@ -84,10 +84,12 @@ class stream_socket final : public object {
   void answer(std::uint64_t attempt, unsigned tries);
   void conclude(std::uint64_t attempt, std::int64_t result,
                 const std::shared_ptr<stream_socket>& served);
-  void arrive(const std::shared_ptr<stream_socket>& sender, std::string bytes);
+  void arrive(stream_socket& sender, std::string bytes);
   void end_output();
-  void travel(nanoseconds span, std::move_only_function<void()> what);
-  void pass_or_hold(std::move_only_function<void()> what);
+  /// What arrives at the peer. It gets its sender, and must not hold it: it may wait in it.
+  using arrival = std::move_only_function<void(stream_socket& sender)>;
+  void travel(nanoseconds span, arrival what);
+  void pass_or_hold(arrival what);
   void send_held();
   void break_off(int error, bool tell_peer);
   void move_to(state next) {
@@ -113,7 +115,6 @@ class stream_socket final : public object {
   }
   [[nodiscard]] bool on_unix() const { return family_ == AF_UNIX; }
   [[nodiscard]] nanoseconds span_to_arrival(std::size_t bytes);
-  [[nodiscard]] bool near() const noexcept { return far_ == &owner.here; }
   [[nodiscard]] bool cut_out() const noexcept { return world_.between.is_cut(owner.here, *far_); }
   [[nodiscard]] bool cut_in() const noexcept { return world_.between.is_cut(*far_, owner.here); }
   [[nodiscard]] std::shared_ptr<stream_socket> peer() const { return peer_.lock(); }
@@ -126,9 +127,9 @@ class stream_socket final : public object {
   address local_, remote_;
   sim_link link_{};
   time_point link_free_{}, arrived_last_{};
-  std::deque<std::move_only_function<void()>> held_;  // on their way, and the direction is cut
-  std::uint64_t holds_ = 0;                           // numbers the times that held_ was filled
-  int error_ = 0;                                     // errno, reported once
+  std::deque<arrival> held_;  // on their way, and the direction is cut
+  std::uint64_t holds_ = 0;   // numbers the times that held_ was filled
+  int error_ = 0;             // errno, reported once
   input input_ = input::open;
   bool out_shut_ = false, closed_ = false, bound_ = false;
   struct set_options {  // by set_option()

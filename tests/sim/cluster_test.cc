@@ -312,6 +312,8 @@ HEDDLE_TEST(cluster, "a task that does not end after a kill is reported with its
   EXPECT_EQ(leaks, 1U);
 }
 
+constexpr std::size_t small = 1 << 20;
+
 std::string refusal(sim::cluster& all, sim::node_options options) {
   try {
     all.add(std::move(options));
@@ -322,7 +324,6 @@ std::string refusal(sim::cluster& all, sim::node_options options) {
 }
 
 HEDDLE_TEST(cluster, "a node that cannot be is refused by the name of its option") {
-  constexpr std::size_t small = 1 << 20;
   sim::cluster all({.nodes_max = 2, .memory_bytes_max = 66 * small});
   all.add({.name = "web", .addresses = {"192.0.2.1", "2001:db8::1"}, .program = echo_service});
   const auto refused = [&](std::string name, std::vector<std::string> addresses, const char* part,
