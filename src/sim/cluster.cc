@@ -8,10 +8,14 @@
 
 #include "heddle/base/error.hh"
 #include "sim/process.hh"
+#include "sim/troubles.hh"
 
 namespace heddle::sim {
 
 namespace {
+
+constexpr const char* name_letters =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
 
 [[noreturn]] void refuse(const std::string& why) {
   throw failure(std::make_error_code(std::errc::invalid_argument), why);
@@ -58,8 +62,11 @@ void node::write_file(std::string_view path, std::string_view content) {
 std::map<std::string, std::string> node::files() const { return place_.files.list(false); }
 std::map<std::string, std::string> node::durable_files() const { return place_.files.list(true); }
 
-cluster::cluster(cluster_options options)
-    : options_(std::move(options)), world_(std::make_shared<world>(options_.world)) {}
+cluster::cluster(cluster_options options) : options_(std::move(options)) {
+  if (options_.replay) options_.world.seed = options_.replay->seed;
+  world_ = std::make_shared<world>(options_.world);
+  if (options_.replay) follow(*options_.replay, *world_);
+}
 
 cluster::~cluster() {
   for (const auto& n : nodes_) {
@@ -73,9 +80,12 @@ node& cluster::add(node_options options) {
   if (nodes_.size() == options_.nodes_max)
     refuse("a cluster has at most cluster_options::nodes_max nodes (" +
            std::to_string(options_.nodes_max) + ")");
-  if (options.name.empty() || find(options.name) != nullptr)
-    refuse("node_options::name: each node needs a name of its own, and '" + options.name +
-           "' is none");
+  const bool plain = options.name.find_first_not_of(name_letters) == std::string::npos;
+  if (options.name.empty() || !plain || find(options.name) != nullptr)
+    refuse(
+        "node_options::name: each node needs a name of its own, of letters, digits, '-', '_' "
+        "and '.'; '" +
+        options.name + "' is none");
   if (!options.program) refuse("node_options::program: " + options.name + " has none");
   if (options.memory_bytes > options_.memory_bytes_max - memory_bytes_)
     refuse("node_options::memory_bytes: with " + options.name +
@@ -133,11 +143,14 @@ void cluster::set_host(std::string name, std::vector<std::string> addresses, nan
 }
 
 void cluster::kill(node& n, death how) {
+  kill(n, how, world_->stream(n.name() + ".disk" + std::to_string(n.starts_)).next());
+}
+void cluster::kill(node& n, death how, std::uint64_t keep) {
   n.start_asked_ = false;
   if (!n.running()) return;
   n.place_.processes.back()->cut(how);
   if (how != death::power) return;
-  random_stream kept(world_->chance.next(), 'd');
+  random_stream kept(keep, 'd');
   n.place_.files.crash(&kept);
 }
 void cluster::restart(node& n) {

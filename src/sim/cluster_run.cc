@@ -139,6 +139,7 @@ outcome cluster::run(nanoseconds longest) {
     throw failure(std::make_error_code(std::errc::invalid_argument),
                   "the run may last longer than cluster_options::time_max (" +
                       std::to_string(options_.time_max.count() / 1'000'000'000) + " s)");
+  if (!std::exchange(prepared_, true)) draw_troubles();
   std::vector<node*> ready;
   for (;;) {
     world_->settle();

@@ -45,7 +45,9 @@ computer::computer(world& w, unsigned number, std::string name)
       number(number),
       name(std::move(name)),
       clock(w.options.start, nanoseconds{0}, 1),
-      files(*this) {}
+      files(*this),
+      wire(number == 0 ? w.chance : own_wire_),
+      own_wire_(w.stream(this->name + ".wire")) {}
 
 computer::~computer() = default;
 

@@ -9,6 +9,7 @@
 
 #include "sim/disk.hh"
 #include "sim/net.hh"
+#include "sim/random.hh"
 
 namespace heddle {
 class sim_driver;
@@ -61,7 +62,11 @@ class computer {
   local_clock clock;
   nanoseconds wall_jumps{0};  ///< how far the clock of wall_time() was set forward
   disk files;
+  random_stream& wire;  ///< what the network does with what this computer sends
   std::vector<std::unique_ptr<process>> processes;  ///< the last one is the one that runs
+
+ private:
+  random_stream own_wire_;  // in a cluster
 };
 
 }  // namespace heddle::sim

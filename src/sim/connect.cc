@@ -79,7 +79,7 @@ std::int64_t stream_socket::connect(const ::sockaddr* to, unsigned len) {
   } else if (on_unix() && local_.empty()) {
     local_ = address::any(family_);
   }
-  link_ = world_.net.link(local_, remote_);
+  link_ = world_.net.link(owner.here, local_, remote_);
   move_to(state::connecting);
   connect_result_ = later;
   ++attempt_;

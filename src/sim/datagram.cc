@@ -61,10 +61,10 @@ class datagram_socket final : public object {
     t.take(m.bytes.data(), len);
     computer* const far = world_.at_address(to, owner.here);
     if (far == nullptr) return static_cast<std::int64_t>(len);  // nothing tells that it is lost
-    sim_link link = world_.net.link(m.from, to);
+    sim_link link = world_.net.link(owner.here, m.from, to);
     if (const sim_link* set = world_.between.of(owner.here, *far)) link = *set;
-    if (!world_.chance.chance(link.loss))
-      world_.after(link.latency + world_.chance.up_to(link.jitter),
+    if (!owner.here.wire.chance(link.loss))
+      world_.after(link.latency + owner.here.wire.up_to(link.jitter),
                    [self = weak_from_this(), here = &owner.here, far, to,
                     m = std::move(m)]() mutable { deliver(self, *here, *far, to, std::move(m)); });
     return static_cast<std::int64_t>(len);
@@ -138,8 +138,8 @@ class datagram_socket final : public object {
     from.set_port(local_.port());
     return from;
   }
-  static void deliver(const std::weak_ptr<object>& sender, const computer& here,
-                      const computer& far, const address& to, message m) {
+  static void deliver(const std::weak_ptr<object>& sender, const computer& here, computer& far,
+                      const address& to, message m) {
     world& w = far.home;
     if (w.between.is_cut(here, far)) return;
     auto found = w.net.owner(false, far, to);

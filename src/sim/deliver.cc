@@ -78,7 +78,7 @@ void process::cancel(operation& op, worker& w) {
   record(trace_kind::cancel, number, op.code, op.fd, 0);
   if (r.finished) return;  // too late: its result is delivered
   const nanoseconds travel =
-      home.chance.below(2) == 0 ? nanoseconds{0} : home.chance.up_to(options.cancel_delay_max);
+      chance.below(2) == 0 ? nanoseconds{0} : chance.up_to(options.cancel_delay_max);
   if (travel.count() != 0) {
     home.at(home.time() + travel, [this, number] {
       request* again = find_request(number);
@@ -90,7 +90,7 @@ void process::cancel(operation& op, worker& w) {
   // Inside this call, or from a turn; never inside the operation's own completion.
   const auto& lane = lanes_[r.lane];
   const bool alone = lane.size() == 1 && lane.front() == number;
-  if (alone && delivering_ != number && home.chance.below(2) == 0) {
+  if (alone && delivering_ != number && chance.below(2) == 0) {
     unready(r);
     deliver(number, w);
   }

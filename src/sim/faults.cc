@@ -3,6 +3,9 @@
 #include "sim/faults.hh"
 
 #include <cerrno>
+#include <utility>
+
+#include "sim/trace.hh"
 
 namespace heddle::sim {
 
@@ -52,22 +55,57 @@ constexpr nature nature_of(op_code code) {
 
 }  // namespace
 
-faults::faults(const sim_options& options, std::uint64_t stream, tape* choices)
-    : random_(options.seed, stream, choices),
+const char* kind_name(std::size_t kind) noexcept {
+  if (kind < op_code_count) return to_string(static_cast<op_code>(kind));
+  static constexpr std::array<const char*, sim_call_count> calls{
+      "socket", "bind", "listen", "socket_pair", "pipe", "signal_source"};
+  return calls[kind - op_code_count];
+}
+
+std::optional<std::size_t> kind_of(std::string_view name) noexcept {
+  for (std::size_t kind = 0; kind != kind_count; ++kind)
+    if (name == kind_name(kind)) return kind;
+  return std::nullopt;
+}
+
+faults::faults(const sim_options& options, random_stream random, fault_book* book,
+               std::string process)
+    : random_(random),
+      book_(book),
+      process_(std::move(process)),
       delay_max_(options.fault_delay_max),
       no_descriptors_(options.faults.no_descriptors) {
   rates_.fill(options.faults);
 }
 
+std::optional<fault> faults::given(std::size_t kind) noexcept {
+  ++made_[kind];
+  if (book_ == nullptr || !book_->given) return std::nullopt;
+  const auto found = book_->entries.find({process_, kind, made_[kind]});
+  return found == book_->entries.end() ? fault() : found->second;
+}
+
+void faults::write_down(std::size_t kind, const fault& f) {
+  ++injected_;
+  if (book_ != nullptr && !book_->given) book_->entries[{process_, kind, made_[kind]}] = f;
+}
+
 fault faults::draw(const operation& op) noexcept {
-  fault f;
   auto& script = scripted_[index(op.code)];
+  const std::optional<fault> asked = given(index(op.code));
   if (!script.empty()) {
-    f.error = script.front();
-    script.pop_front();
     ++injected_;
-    return f;
+    const int error = script.front();
+    script.pop_front();
+    return {.error = error};
   }
+  const fault f = asked ? *asked : draw_by_rates(op);
+  if (!f.none()) write_down(index(op.code), f);
+  return f;
+}
+
+fault faults::draw_by_rates(const operation& op) noexcept {
+  fault f;
   const sim_rates& rate = rates_[index(op.code)];
   const nature can = nature_of(op.code);
   if (random_.chance(rate.delayed)) f.delay = random_.up_to(delay_max_);
@@ -83,24 +121,27 @@ fault faults::draw(const operation& op) noexcept {
     f.reset = true;
   else if (can.transfers && random_.chance(rate.short_transfer))
     f.bytes_max = 1 + static_cast<std::uint32_t>(random_.below(op.len > 1 ? op.len : 16));
-  if (f.error != 0 || f.reset || f.bytes_max != ~0u || f.delay.count() != 0) ++injected_;
   return f;
 }
 
 int faults::draw(sim_call call) noexcept {
+  const std::size_t kind = op_code_count + static_cast<std::size_t>(call);
   auto& script = scripted_calls_[static_cast<std::size_t>(call)];
+  const std::optional<fault> asked = given(kind);
   if (!script.empty()) {
     const int result = script.front();
     script.pop_front();
     ++injected_;
     return result;
   }
+  const fault f = asked ? *asked : fault{.error = draw_by_rates(call)};
+  if (!f.none()) write_down(kind, f);
+  return f.error;
+}
+
+int faults::draw_by_rates(sim_call call) noexcept {
   const bool names = call == sim_call::bind || call == sim_call::listen;
-  if (!names && random_.chance(no_descriptors_)) {
-    ++injected_;
-    return -EMFILE;
-  }
-  return 0;
+  return !names && random_.chance(no_descriptors_) ? -EMFILE : 0;
 }
 
 }  // namespace heddle::sim

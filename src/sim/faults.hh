@@ -6,6 +6,10 @@
 
 #include <array>
 #include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include "heddle/sim/options.hh"
 #include "sim/random.hh"
@@ -21,11 +25,35 @@ struct fault {
   bool reset = false;             ///< the operation's connection breaks
   std::uint32_t bytes_max = ~0u;  ///< the bound of a short transfer
   nanoseconds delay{0};
+
+  [[nodiscard]] bool none() const noexcept {
+    return error == 0 && !reset && bytes_max == ~0u && delay.count() == 0;
+  }
+};
+
+/// The name of an operation's or a call's kind, as in a run file: "send", "socket".
+[[nodiscard]] const char* kind_name(std::size_t kind) noexcept;
+[[nodiscard]] std::optional<std::size_t> kind_of(std::string_view name) noexcept;
+inline constexpr std::size_t kind_count = op_code_count + sim_call_count;
+
+/// The faults of operations of a whole cluster: those that came, or those that are to come. Each is
+/// named by its process, the kind of operation and its number among these, from 1, so that leaving
+/// one out changes no other.
+struct fault_book {
+  struct key {
+    std::string process;
+    std::size_t kind;
+    std::uint64_t ordinal;
+    auto operator<=>(const key&) const = default;
+  };
+  bool given = false;  ///< the book says which faults come, and rates do not
+  std::map<key, fault> entries;
 };
 
 class faults {
  public:
-  faults(const sim_options& options, std::uint64_t stream, tape* choices);
+  /// Without a book faults are drawn and not written down.
+  faults(const sim_options& options, random_stream random, fault_book* book, std::string process);
 
   [[nodiscard]] fault draw(const operation& op) noexcept;
   /// The error of a call: 0 or -errno.
@@ -43,7 +71,16 @@ class faults {
  private:
   static constexpr std::size_t index(op_code code) { return static_cast<std::size_t>(code); }
 
+  [[nodiscard]] fault draw_by_rates(const operation& op) noexcept;
+  [[nodiscard]] int draw_by_rates(sim_call call) noexcept;
+  /// The fault that the book has for this operation, if the book says which faults come.
+  [[nodiscard]] std::optional<fault> given(std::size_t kind) noexcept;
+  void write_down(std::size_t kind, const fault& f);
+
   random_stream random_;
+  fault_book* book_;
+  std::string process_;
+  std::array<std::uint64_t, kind_count> made_{};  // operations and calls, by kind
   nanoseconds delay_max_;
   double no_descriptors_;  // the rate of EMFILE from calls that make descriptors
   std::array<sim_rates, op_code_count> rates_;

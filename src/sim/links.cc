@@ -20,7 +20,7 @@ links::pair links::key(const computer& from, const computer& to) noexcept {
 }
 
 void links::cut(const computer& from, const computer& to) {
-  if (&from != &to) cuts_.try_emplace(key(from, to), world_.time());
+  if (&from != &to) cuts_.try_emplace(key(from, to), cut_direction{world_.time(), nullptr, {}});
 }
 
 void links::heal(const computer& from, const computer& to) {
@@ -35,12 +35,14 @@ void links::heal(std::map<pair, cut_direction>::iterator at) {
   auto healed = cuts_.extract(at);
   const nanoseconds lasted = world_.time() - healed.mapped().since;
   for (auto& what : healed.mapped().waiting)
-    world_.after(world_.chance.up_to(std::min(lasted, resend_pause_max)), std::move(what));
+    world_.after(healed.mapped().from->wire.up_to(std::min(lasted, resend_pause_max)),
+                 std::move(what));
 }
 
-void links::when_healed(const computer& from, const computer& to,
-                        std::move_only_function<void()> what) {
-  cuts_.at(key(from, to)).waiting.push_back(std::move(what));
+void links::when_healed(computer& from, const computer& to, std::move_only_function<void()> what) {
+  cut_direction& cut = cuts_.at(key(from, to));
+  cut.from = &from;
+  cut.waiting.push_back(std::move(what));
 }
 
 void links::set(const computer& one, const computer& other, const sim_link& link) {

@@ -29,7 +29,7 @@ class links {
     return !cuts_.empty() && cuts_.contains(key(from, to));
   }
   /// Calls once when the direction, which is cut, has been healed for a while.
-  void when_healed(const computer& from, const computer& to, std::move_only_function<void()> what);
+  void when_healed(computer& from, const computer& to, std::move_only_function<void()> what);
 
   /// Sets the link for both directions.
   void set(const computer& one, const computer& other, const sim_link& link);
@@ -40,6 +40,7 @@ class links {
   using pair = std::pair<unsigned, unsigned>;
   struct cut_direction {
     time_point since;
+    computer* from = nullptr;  ///< of those that wait
     std::vector<std::move_only_function<void()>> waiting;
   };
   [[nodiscard]] static pair key(const computer& from, const computer& to) noexcept;

@@ -89,7 +89,7 @@ std::int64_t process::list_directory(const inode& directory, void* out) {
   // No file system promises an order, so a program must not lean on one.
   for (std::size_t n = entries.size() - static_cast<std::size_t>(first); n > 1; --n)
     std::swap(entries[static_cast<std::size_t>(first) + n - 1],
-              entries[static_cast<std::size_t>(first) + home.chance.below(n)]);
+              entries[static_cast<std::size_t>(first) + chance.below(n)]);
   return static_cast<std::int64_t>(entries.size());
 }
 

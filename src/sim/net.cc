@@ -171,7 +171,7 @@ void network::release(object& o) {
   std::erase_if(claims_, [&](const claimed& c) { return c.whose == &o; });
 }
 
-std::shared_ptr<object> network::owner(bool stream, const computer& on, const address& to) {
+std::shared_ptr<object> network::owner(bool stream, computer& on, const address& to) {
   std::vector<std::shared_ptr<object>> found;
   bool exact = false;
   for (const claimed& c : claims_) {
@@ -184,7 +184,7 @@ std::shared_ptr<object> network::owner(bool stream, const computer& on, const ad
     if (auto owner = c.owner.lock()) found.push_back(std::move(owner));
   }
   if (found.empty()) return nullptr;
-  return found.size() == 1 ? found.front() : found[world_.chance.below(found.size())];
+  return found.size() == 1 ? found.front() : found[on.wire.below(found.size())];
 }
 
 unsigned network::free_port(bool stream) {
@@ -198,11 +198,11 @@ unsigned network::free_port(bool stream) {
   }
 }
 
-sim_link network::link(const address& local, const address& remote) {
+sim_link network::link(computer& from, const address& local, const address& remote) {
   if (local.family() == AF_UNIX) return {nanoseconds{0}, nanoseconds{0}, 0, 0};
   for (const address* name : {&remote, &local})
     if (auto found = links_.find(text(*name)); found != links_.end()) return found->second;
-  if (world_.chance.chance(world_.options.slow_links)) return world_.options.slow_link;
+  if (from.wire.chance(world_.options.slow_links)) return world_.options.slow_link;
   return world_.options.link;
 }
 

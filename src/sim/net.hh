@@ -66,12 +66,12 @@ class network {
   void release(object& o);
   /// The socket on this computer that is bound to an address which `to` reaches. If several share
   /// it, the seed picks one. Null if there is none.
-  [[nodiscard]] std::shared_ptr<object> owner(bool stream, const computer& on, const address& to);
+  [[nodiscard]] std::shared_ptr<object> owner(bool stream, computer& on, const address& to);
   /// A port that no socket has claimed.
   [[nodiscard]] unsigned free_port(bool stream);
 
   void set_link(const address& name, const sim_link& link) { links_[text(name)] = link; }
-  [[nodiscard]] sim_link link(const address& local, const address& remote);
+  [[nodiscard]] sim_link link(computer& from, const address& local, const address& remote);
 
   std::map<std::string, host> hosts;
 

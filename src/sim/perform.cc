@@ -12,8 +12,7 @@ namespace heddle::sim {
 /// How long the request takes, drawn when it is submitted.
 nanoseconds process::duration_of(const request& r) {
   if (r.op->code == op_code::resolve) return resolve_delay(r.op->more);
-  return home.chance.chance(options.inline_rate) ? nanoseconds{0}
-                                                 : home.chance.up_to(options.disk_delay_max);
+  return chance.chance(options.inline_rate) ? nanoseconds{0} : chance.up_to(options.disk_delay_max);
 }
 
 std::int64_t process::perform(request& r) {

@@ -11,25 +11,26 @@
 
 namespace heddle::sim {
 
-namespace {
-
-/// Names the streams of chance of one process: another one on the same computer has others.
-std::uint64_t stream_of(char purpose, const computer& here) {
-  return static_cast<unsigned char>(purpose) + (std::uint64_t{here.number} << 8) +
-         (std::uint64_t{here.processes.size()} << 32);
-}
-
-}  // namespace
-
 process::process(computer& here, sim_driver& io)
     : here(here),
       home(here.home),
       options(home.options),
-      trouble(options, stream_of('f', here), &home.choices),
+      chance(here.number == 0 ? home.chance : own_chance_),
+      name(here.processes.empty() ? here.name
+                                  : here.name + '#' + std::to_string(here.processes.size() + 1)),
+      trouble(options, stream('f', ".faults"), here.number == 0 ? nullptr : &home.faults, name),
       driver_(io),
-      program_(options.seed, stream_of('p', here)),
+      own_chance_(stream('o', ".order")),
+      program_(stream('p', ".program")),
       next_descriptor_(options.first_descriptor) {
   ::sem_init(&bell_, 0, 0);
+}
+
+/// A stream of chance of this process: by a letter in a world of one, else by its name.
+random_stream process::stream(char letter, const char* purpose) {
+  if (here.number != 0) return home.stream(name + purpose);
+  const bool of_tape = letter != 'p';
+  return {options.seed, static_cast<unsigned char>(letter), of_tape ? &home.choices : nullptr};
 }
 
 process::~process() { ::sem_destroy(&bell_); }
@@ -170,8 +171,8 @@ void process::deliver_ready(worker& w) {
   std::size_t count = 0;
   for (const std::uint64_t lane : ready_lanes_) count += lanes_[lane].size();
   for (; count != 0 && !ready_lanes_.empty(); --count) {
-    deliver_one(w, home.chance.below(ready_lanes_.size()));
-    if (home.chance.below(16) == 0) break;
+    deliver_one(w, chance.below(ready_lanes_.size()));
+    if (chance.chance(1.0 / 16)) break;
   }
 }
 

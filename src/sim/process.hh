@@ -104,11 +104,14 @@ class process {
   computer& here;
   world& home;
   const sim_options& options;
+  random_stream& chance;   ///< order, delays, races
+  const std::string name;  ///< of its computer; web#2 after the first restart
   faults trouble;
   bool stalled = false;
   std::atomic<int> outside{0};
 
  private:
+  [[nodiscard]] random_stream stream(char letter, const char* purpose);
   [[nodiscard]] request* find_request(std::uint64_t number) noexcept;
   request& add_request(operation& op);
   void wait_outside() noexcept;
@@ -132,7 +135,8 @@ class process {
   void unready(request& r);
 
   sim_driver& driver_;
-  random_stream program_;  // random numbers for the program
+  random_stream own_chance_;  // in a cluster
+  random_stream program_;     // random numbers for the program
   bool cut_ = false;
   time_point apart_{};  // the clock since cut()
   std::uint64_t turns_apart_ = 0;

@@ -81,7 +81,7 @@ bool process::submit(operation& op, completion& now) {
   const std::uint64_t number = r.number;
   record(trace_kind::submit, number, op.code, op.fd, op.len);
   const fault f = trouble.draw(op);
-  if (f.error != 0 || f.reset || f.bytes_max != ~0u || f.delay.count() != 0)
+  if (!f.none())
     record(trace_kind::fault, number, op.code, op.fd,
            f.error != 0 ? f.error : static_cast<std::int64_t>(f.bytes_max));
   r.bytes_max = f.bytes_max;
@@ -90,7 +90,7 @@ bool process::submit(operation& op, completion& now) {
   home.settle();
   const auto lane = lanes_.find(r.lane);
   const bool alone = r.finished && !r.multishot && lane != lanes_.end() && lane->second.size() == 1;
-  if (!alone || !home.chance.chance(options.inline_rate)) return false;
+  if (!alone || !chance.chance(options.inline_rate)) return false;
   now = r.ready.front();
   unready(r);
   record(trace_kind::done, number, op.code, op.fd, now.result);

@@ -87,13 +87,17 @@ class seed_file {
 };
 
 void say_again(const seeds_options& options, std::uint64_t seed) {
-  const std::string command = options.command.empty() ? own_command() : options.command;
+  const std::string command = command_of(options);
   std::fprintf(stderr, "heddle: seed %llu failed; again: HEDDLE_SEED=%llu %s\n",
                static_cast<unsigned long long>(seed), static_cast<unsigned long long>(seed),
                command.c_str());
 }
 
 }  // namespace
+
+std::string command_of(const seeds_options& options) {
+  return options.command.empty() ? own_command() : options.command;
+}
 
 seeds_outcome for_seeds(const seeds_options& options,
                         const std::function<bool(std::uint64_t)>& passes) {

@@ -84,7 +84,7 @@ nanoseconds stream_socket::span_to_arrival(std::size_t bytes) {
                  nanoseconds{static_cast<std::int64_t>(span / link_.bytes_per_second)};
     sent = link_free_;
   }
-  const time_point when = sent + link_.latency + world_.chance.up_to(link_.jitter);
+  const time_point when = sent + link_.latency + owner.here.wire.up_to(link_.jitter);
   arrived_last_ = std::max(arrived_last_, when);  // a stream keeps its order whatever the jitter
   return std::max(arrived_last_, world_.time()) - world_.time();
 }

@@ -13,7 +13,7 @@ world::world(sim_options o)
     : options(std::move(o)),
       choices{options.choices},
       log(options.trace_lines_max),
-      chance(options.seed, 'w', &choices),
+      chance(options.seed, 'w', &choices, &calm["turns"]),
       net(*this),
       between(*this),
       time_(options.start) {}
@@ -35,6 +35,10 @@ computer* world::at_address(const address& a, computer& from) noexcept {
   for (const auto& c : computers_)
     if (c->has(a)) return c.get();
   return nullptr;
+}
+
+random_stream world::stream(const std::string& name) {
+  return {options.seed, hash_bytes(name.data(), name.size()), &choices, &calm[name]};
 }
 
 void world::at(time_point when, std::move_only_function<void()> what) {

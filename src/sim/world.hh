@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sim/computer.hh"
+#include "sim/faults.hh"
 #include "sim/links.hh"
 #include "sim/net.hh"
 #include "sim/object.hh"
@@ -56,10 +57,15 @@ class world {
   void changed(object& o);
   void settle();
 
+  /// The stream of chance of this name; streams of other names do not depend on it.
+  [[nodiscard]] random_stream stream(const std::string& name);
+
   std::uint64_t next_object() noexcept { return ++objects_made_; }
 
   sim_options options;
-  tape choices;  ///< drawn before what the seed gives
+  tape choices;                             ///< drawn before what the seed gives
+  std::map<std::string, calm_ranges> calm;  ///< by the name of a stream
+  fault_book faults;                        ///< of a cluster
   trace log;
   random_stream chance;  ///< order, delays, races
   network net;

@@ -3,35 +3,15 @@
 // that fails.
 #include "support/seeds.hh"
 
-#include <cstdlib>
 #include <fstream>
 #include <stdexcept>
 #include <vector>
 
+#include "support/environment.hh"
 #include "support/test.hh"
 
 namespace heddle::test {
 namespace {
-
-/// Sets variables of the environment until the test ends.
-class environment {
- public:
-  environment(const char* name, const char* value) : name_(name) {
-    if (const char* const now = std::getenv(name)) before_ = now;
-    put(value);
-  }
-  ~environment() { put(before_ ? before_->c_str() : nullptr); }
-  environment(const environment&) = delete;
-  environment& operator=(const environment&) = delete;
-
- private:
-  void put(const char* value) {
-    if (value == nullptr) ::unsetenv(name_);
-    if (value != nullptr) ::setenv(name_, value, 1);
-  }
-  const char* name_;
-  std::optional<std::string> before_;
-};
 
 /// The seeds that ran, what was said on stderr, and what came of it.
 struct seeds_report {

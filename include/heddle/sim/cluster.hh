@@ -18,6 +18,7 @@
 #include "heddle/core/task.hh"
 #include "heddle/sched/runtime.hh"
 #include "heddle/sim/driver.hh"
+#include "heddle/sim/run_file.hh"
 
 namespace heddle::sim {
 
@@ -25,12 +26,14 @@ class cluster;
 class node;
 
 struct node_options {
-  std::string name;                         ///< also its host name, which all nodes can resolve
+  /// Letters, digits, '-', '_' and '.'; also its host name, which all nodes can resolve.
+  std::string name;
   std::vector<std::string> addresses = {};  ///< numeric; empty: 10.0.0.1 for the first node, ...
   /// Called at each start of the node. The process ends with it: what is still open then is closed,
   /// and tasks that have not ended are cancelled, without effect.
   std::function<task<int>(node&)> program;
   bool service = false;         ///< cluster::run() does not wait for the end of its program
+  bool spared = false;          ///< no trouble is drawn for it
   nanoseconds clock_offset{0};  ///< how far its clocks are ahead
   double clock_rate = 1;        ///< 0.5 to 2; 1.0002 is 200 ppm too fast
   std::size_t memory_bytes = std::size_t{64} << 20;  ///< address space for its frames
@@ -93,9 +96,21 @@ struct outcome {
   [[nodiscard]] explicit operator bool() const noexcept { return how == kind::finished; }
 };
 
+/// What is drawn to go wrong before a run begins (run_file.hh).
+struct trouble_options {
+  unsigned count_max = 0;  ///< 0 to this many
+  /// They come before; at this time all is healed, and what was killed starts again.
+  nanoseconds until = std::chrono::seconds(20);
+  /// Partitions are healed and kills followed by a restart at drawn times, or not until the end.
+  std::vector<trouble_kind> kinds = {trouble_kind::partition, trouble_kind::kill,
+                                     trouble_kind::pause, trouble_kind::clock, trouble_kind::link};
+};
+
 struct cluster_options {
   /// The seed, the links, the faults; the buffers and other limits are those of each node.
   sim_options world = {};
+  trouble_options trouble = {};
+  std::optional<run_file> replay = {};  ///< its seed and what it says, instead of what is drawn
   unsigned nodes_max = 32;
   std::uint64_t memory_bytes_max = std::uint64_t{2} << 30;  ///< address space for frames, of all
   nanoseconds time_max = std::chrono::hours(1);             ///< virtual, in all
@@ -150,6 +165,10 @@ class cluster {
   /// Sets the node's driver::wall_time() forward or back; its now() never jumps.
   void jump_clock(node& n, nanoseconds span);
 
+  /// A size of this run, such as the number of clients: what a replayed file says, else `usual`.
+  /// Shrinking makes it smaller, down to 1, so let it bound what the programs do.
+  [[nodiscard]] std::uint64_t size(const std::string& name, std::uint64_t usual);
+
   // Time.
   /// Calls at this time since the start of the cluster, outside of all nodes.
   void at(nanoseconds when, std::function<void()> what);
@@ -163,9 +182,17 @@ class cluster {
   /// The last records of all nodes, or of one.
   [[nodiscard]] std::string trace_text(const node* only = nullptr) const;
   void note(std::string_view text);
+  /// The run until now: its seed, what was drawn to go wrong, the faults that came, its trace.
+  [[nodiscard]] run_file record() const;
+  /// How many numbers each stream of chance has given.
+  [[nodiscard]] std::map<std::string, std::uint64_t> draws() const;
 
  private:
   friend class node;
+  void draw_troubles();
+  void apply(const trouble& t);
+  void calm_down();
+  void kill(node& n, death how, std::uint64_t keep);
   void start(node& n);
   void bury(node& n);
   void bury_and_start();
@@ -181,6 +208,9 @@ class cluster {
   std::vector<std::unique_ptr<node>> nodes_;
   std::uint64_t memory_bytes_ = 0;
   std::uint64_t turns_ = 0;
+  std::vector<trouble> troubles_;
+  std::map<std::string, std::uint64_t> sizes_;
+  bool prepared_ = false;
   std::string failed_;
 };
 

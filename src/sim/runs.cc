@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+// for_runs: seeds, the small run that is left of a failure, and its replay.
+#include "heddle/sim/runs.hh"
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <utility>
+
+#include "heddle/base/error.hh"
+#include "sim/shrink.hh"
+
+namespace heddle::sim {
+
+namespace {
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+/// A run and all that is known of it afterwards.
+struct finished_run {
+  attempt what;
+  run_file record;
+  std::string trace;
+};
+
+class scenario_runs {
+ public:
+  scenario_runs(const runs_options& options, const scenario& body)
+      : options_(options), body_(body) {}
+
+  finished_run run(std::uint64_t seed) {
+    cluster_options own = options_.cluster;
+    own.world.seed = seed;
+    return finish(std::move(own));
+  }
+  finished_run run(const run_file& file, std::uint32_t trace_lines = 0) {
+    cluster_options own = options_.cluster;
+    own.replay = file;
+    if (trace_lines != 0) own.world.trace_lines_max = trace_lines;
+    return finish(std::move(own));
+  }
+
+ private:
+  finished_run finish(cluster_options own) {
+    cluster world(std::move(own));
+    finished_run done;
+    try {
+      done.what.said = body_(world);
+    } catch (const std::exception& e) {
+      done.what.said = std::string("throws: ") + e.what();
+    }
+    done.what.draws = world.draws();
+    done.record = world.record();
+    done.record.program = options_.name;
+    done.record.build = build_id();
+    done.record.expect = first_line(done.what.said);
+    done.trace = world.trace_text();
+    return done;
+  }
+
+  const runs_options& options_;
+  const scenario& body_;
+};
+
+// A trace of this many records is compared line by line; in longer ones the first are missing.
+constexpr std::uint32_t trace_lines_kept = 1'000'000;
+
+std::string read_all(const std::string& path, bool& there) {
+  std::ifstream file(path, std::ios::binary);
+  there = file.is_open();
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+bool write_all(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  return file.flush().good();
+}
+
+std::string trace_path(const std::string& run_path) {
+  return std::filesystem::path(run_path).replace_extension(".trace").string();
+}
+
+/// Says where two traces begin to differ.
+std::string first_difference(const std::string& then, const std::string& now) {
+  std::istringstream before(then), after(now);
+  std::string was, is;
+  for (std::size_t number = 1;; ++number) {
+    const bool more = static_cast<bool>(std::getline(before, was));
+    const bool also = static_cast<bool>(std::getline(after, is));
+    if (!more && !also) return "";
+    if (more && also && was == is) continue;
+    return "first difference at record " + std::to_string(number) +
+           "\n  then: " + (more ? was : "the end") + "\n  now:  " + (also ? is : "the end") + '\n';
+  }
+}
+
+void say(const std::string& text) { std::fprintf(stderr, "heddle: %s\n", text.c_str()); }
+
+const char* variable(const char* name) {
+  const char* const text = std::getenv(name);
+  return text == nullptr || *text == '\0' ? nullptr : text;
+}
+
+runs_outcome replay(const char* path, const runs_options& options, scenario_runs& runs) {
+  runs_outcome outcome{.file = path};
+  bool there = false;
+  const std::string text = read_all(path, there);
+  if (!there) {
+    say(std::string("HEDDLE_RUN: cannot read ") + path);
+    return outcome;
+  }
+  run_file file;
+  try {
+    file = parse_run_file(text);
+  } catch (const failure& wrong) {
+    say(std::string(path) + ": " + wrong.what());
+    return outcome;
+  }
+  if (file.program != options.name) {
+    say(std::string(path) + " is of " + file.program + ", and this is " + options.name);
+    return outcome;
+  }
+  const bool other_build = file.build != build_id();
+  if (other_build && variable("HEDDLE_RUN_ANYWAY") == nullptr) {
+    say(std::string(path) +
+        " was written by another build of this program, which may run differently: "
+        "HEDDLE_RUN_ANYWAY=1 replays it");
+    return outcome;
+  }
+  finished_run now = runs.run(file, trace_lines_kept);
+  outcome.ran = 1;
+  outcome.failed = now.what.said;
+  outcome.smallest = now.record;
+  if (now.what.said.empty())
+    say(std::string(path) + " does not fail; it was: " + file.expect);
+  else
+    say(std::string(path) +
+        (first_line(now.what.said) == file.expect ? " fails as it did: "
+                                                  : " fails in another way: ") +
+        now.what.said);
+  if (file.trace_hash == 0) return outcome;
+  if (file.trace_hash == now.record.trace_hash) {
+    say("it is the same run: its trace is equal");
+    return outcome;
+  }
+  bool kept = false;
+  const std::string before = read_all(trace_path(path), kept);
+  say("this build runs differently: " +
+      (kept ? first_difference(before, now.trace)
+            : "there is no " + trace_path(path) + " to compare with"));
+  return outcome;
+}
+
+}  // namespace
+
+runs_outcome for_runs(const runs_options& options, const scenario& body) {
+  scenario_runs runs(options, body);
+  if (const char* const path = variable("HEDDLE_RUN")) return replay(path, options, runs);
+  runs_outcome outcome;
+  finished_run failing;
+  const seeds_outcome seeds = for_seeds(options.seeds, [&](std::uint64_t seed) {
+    failing = runs.run(seed);
+    return failing.what.said.empty();
+  });
+  outcome.ran = seeds.ran;
+  if (!seeds.failed) return outcome;
+
+  outcome.failed = failing.what.said;
+  say(options.name + ": " + outcome.failed);
+  const std::size_t before = failing.record.troubles.size() + failing.record.faults.size();
+  const finished_run again = runs.run(failing.record);
+  const bool repeats = first_line(again.what.said) == failing.record.expect &&
+                       again.record.trace_hash == failing.record.trace_hash;
+  if (!repeats)
+    say("the run does not repeat: a clock, a random number or an order of addresses reaches the "
+        "programs past their driver, or the scenario is not the same each time");
+  outcome.smallest =
+      !repeats
+          ? failing.record
+          : shrink(
+                failing.record, failing.what, {options.shrink_runs_max, options.shrink_time_max},
+                [&runs](const run_file& file) { return runs.run(file).what; }, outcome.shrink_runs);
+  const finished_run last = runs.run(outcome.smallest, trace_lines_kept);
+  outcome.smallest.trace_hash = last.record.trace_hash;
+  outcome.smallest.sizes = last.record.sizes;
+  const std::size_t after = outcome.smallest.troubles.size() + outcome.smallest.faults.size();
+  say("made small in " + std::to_string(outcome.shrink_runs) + " runs: " + std::to_string(after) +
+      " of " + std::to_string(before) + " faults are left");
+
+  std::error_code wrong;
+  std::filesystem::create_directories(options.folder, wrong);
+  const std::string path =
+      options.folder + '/' + options.name + '-' + std::to_string(failing.record.seed) + ".run";
+  const bool wrote =
+      write_all(path, to_text(outcome.smallest)) && write_all(trace_path(path), last.trace);
+  if (!wrote) {
+    say("cannot write " + path + "; the run:\n" + to_text(outcome.smallest));
+    return outcome;
+  }
+  outcome.file = path;
+  say("replay: HEDDLE_RUN=" + path + ' ' + command_of(options.seeds));
+  return outcome;
+}
+
+}  // namespace heddle::sim
